@@ -1,0 +1,109 @@
+//! From guest crates to WebAssembly components.
+//!
+//! Guests are built for `wasm32-unknown-unknown` in a target folder of their own (so that a build script can call this
+//! while cargo holds the main one) and encoded by `wit-component`: such components import no WASI at all.
+
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use anyhow::{Context, Result, bail, ensure};
+
+/// The target that guests are built for.
+pub const TARGET: &str = "wasm32-unknown-unknown";
+
+/// The checkers that are part of the gpud binary, by folder under `builtin-plugins/`.
+pub const BUILTINS: [&str; 1] = ["cpu"];
+
+/// What to build in a workspace.
+pub enum What {
+    /// The `cdylib` of each of these packages.
+    Packages(Vec<String>),
+    /// Every example of one package, each a `cdylib`.
+    ExamplesOf(String),
+}
+
+/// A component and the name of its crate or example.
+pub struct Component {
+    /// Crate or example name, with underscores.
+    pub name: String,
+    /// The component.
+    pub bytes: Vec<u8>,
+}
+
+/// The package of a built-in checker.
+pub fn builtin_package(folder: &str) -> String {
+    format!("gpud-builtin-{folder}")
+}
+
+/// Builds guests with the `guest` profile and encodes them as components, sorted by name.
+///
+/// # Errors
+/// When cargo fails (its output has been shown), or a guest does not fit the contract.
+pub fn build(workspace: &Path, target_dir: &Path, what: &What) -> Result<Vec<Component>> {
+    let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo
+        .current_dir(workspace)
+        .args(["build", "--locked", "--profile", "guest", "--target", TARGET])
+        .arg("--target-dir")
+        .arg(target_dir);
+    match what {
+        What::Packages(packages) => {
+            for package in packages {
+                cargo.args(["--package", package]);
+            }
+        }
+        What::ExamplesOf(package) => {
+            cargo.args(["--package", package, "--examples"]);
+        }
+    }
+    // A build script runs with flags meant for the host; guests must not inherit them.
+    for variable in ["CARGO_ENCODED_RUSTFLAGS", "RUSTFLAGS", "CARGO_BUILD_TARGET", "RUSTC_WRAPPER", "RUSTC_WORKSPACE_WRAPPER"] {
+        cargo.env_remove(variable);
+    }
+    let status = cargo.status().context("running cargo")?;
+    ensure!(
+        status.success(),
+        "building guests failed; if the target is missing: rustup target add {TARGET}"
+    );
+    let folder = target_dir.join(TARGET).join("guest");
+    let modules: Vec<PathBuf> = match what {
+        What::Packages(packages) => packages
+            .iter()
+            .map(|package| folder.join(format!("{}.wasm", package.replace('-', "_"))))
+            .collect(),
+        What::ExamplesOf(package) => examples(workspace, &folder, package)?,
+    };
+    let mut components = Vec::new();
+    for path in modules {
+        let module = fs::read(&path).with_context(|| path.display().to_string())?;
+        let bytes = wit_component::ComponentEncoder::default()
+            .validate(true)
+            .module(&module)
+            .and_then(|encoder| encoder.encode())
+            .with_context(|| format!("making a component of {}", path.display()))?;
+        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        components.push(Component { name, bytes });
+    }
+    components.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(components)
+}
+
+/// The examples' modules, by their sources: what an earlier build left in the folder does not count.
+fn examples(workspace: &Path, folder: &Path, package: &str) -> Result<Vec<PathBuf>> {
+    let sources = workspace.join("tests").join(package.trim_start_matches("gpud-")).join("examples");
+    let mut modules = Vec::new();
+    for entry in fs::read_dir(&sources).with_context(|| sources.display().to_string())? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|extension| extension == "rs") {
+            let name = path.file_stem().unwrap_or_default().to_string_lossy().replace('-', "_");
+            modules.push(folder.join("examples").join(format!("{name}.wasm")));
+        }
+    }
+    if modules.is_empty() {
+        bail!("no examples in {}", sources.display());
+    }
+    Ok(modules)
+}

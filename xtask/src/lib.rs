@@ -1,0 +1,3 @@
+//! Building guests: shared by the `xtask` command and by the host's build script.
+
+pub mod guests;
