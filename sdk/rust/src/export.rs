@@ -1,0 +1,73 @@
+//! What [`crate::export!`] expands to: the generated traits implemented on the author's struct.
+
+use std::sync::Once;
+
+/// Lets a panic reach the daemon's log with its message and place before the instance traps.
+pub fn install_panic_hook() {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        std::panic::set_hook(Box::new(|info| {
+            crate::log::write(crate::log::Level::Error, &info.to_string());
+        }));
+    });
+}
+
+/// Exports a checker: `export!(Type: descriptor)`, and with further exports `export!(Type + kmsg_watcher + scanner:
+/// descriptor)`. The descriptor is an expression of type [`crate::Descriptor`].
+#[macro_export]
+macro_rules! export {
+    ($checker:ident $(+ $more:ident)* : $descriptor:expr) => {
+        impl $crate::bindings::checker::exports::gpud::plugin::checker::Guest for $checker {
+            fn describe() -> $crate::bindings::checker::exports::gpud::plugin::checker::Descriptor {
+                $crate::export::install_panic_hook();
+                let descriptor: $crate::Descriptor = $descriptor;
+                descriptor.into_wit(::core::env!("CARGO_PKG_VERSION"))
+            }
+
+            fn check(
+                context: $crate::types::CheckContext,
+            ) -> ::core::result::Result<$crate::types::Report, $crate::types::CheckError> {
+                $crate::export::install_panic_hook();
+                <$checker as $crate::Checker>::check(&context).map_err(::core::convert::Into::into)
+            }
+        }
+        // A native build (for unit tests) exports nothing: the names of a component's exports are no ELF symbols.
+        #[cfg(not(target_arch = "wasm32"))]
+        const _: fn() -> $crate::bindings::checker::exports::gpud::plugin::checker::Descriptor =
+            <$checker as $crate::bindings::checker::exports::gpud::plugin::checker::Guest>::describe;
+        #[cfg(target_arch = "wasm32")]
+        $crate::bindings::checker::export_checker!($checker with_types_in $crate::bindings::checker);
+        $($crate::export!(@$more $checker);)*
+    };
+    (@kmsg_watcher $checker:ident) => {
+        impl $crate::bindings::kmsg_watcher::exports::gpud::plugin::kmsg_watcher::Guest for $checker {
+            fn patterns(component: ::std::string::String) -> ::std::vec::Vec<::std::string::String> {
+                $crate::export::install_panic_hook();
+                <$checker as $crate::KmsgWatcher>::patterns(&component)
+            }
+
+            fn on_messages(
+                context: $crate::types::CheckContext,
+                messages: ::std::vec::Vec<$crate::Message>,
+            ) -> ::core::result::Result<::std::vec::Vec<$crate::Event>, $crate::types::CheckError> {
+                $crate::export::install_panic_hook();
+                <$checker as $crate::KmsgWatcher>::on_messages(&context, messages)
+                    .map_err(::core::convert::Into::into)
+            }
+        }
+        #[cfg(target_arch = "wasm32")]
+        $crate::bindings::kmsg_watcher::export_kmsg_watcher!($checker with_types_in $crate::bindings::kmsg_watcher);
+    };
+    (@scanner $checker:ident) => {
+        impl $crate::bindings::scanner::exports::gpud::plugin::scanner::Guest for $checker {
+            fn scan(
+                context: $crate::types::CheckContext,
+            ) -> ::core::result::Result<$crate::types::Report, $crate::types::CheckError> {
+                $crate::export::install_panic_hook();
+                <$checker as $crate::Scanner>::scan(&context).map_err(::core::convert::Into::into)
+            }
+        }
+        #[cfg(target_arch = "wasm32")]
+        $crate::bindings::scanner::export_scanner!($checker with_types_in $crate::bindings::scanner);
+    };
+}
