@@ -1,0 +1,30 @@
+//! One reading or count.
+
+use super::Pairs;
+
+/// How a value is to be understood.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum MetricKind {
+    /// The value as it is now.
+    #[default]
+    Gauge,
+    /// An amount to add to a count that the host keeps (a guest starts afresh at every call).
+    Counter,
+    /// One observation for a histogram that the host keeps; buckets come from the descriptor.
+    Histogram,
+    /// A kind of a later contract version; treated as a gauge.
+    Other(String),
+}
+
+/// One sample.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Metric {
+    /// Full Prometheus name, for example `cpu_used_percent`.
+    pub name: String,
+    /// Labels besides `gpud_component`.
+    pub labels: Pairs,
+    /// The value; finite.
+    pub value: f64,
+    /// How to understand it.
+    pub kind: MetricKind,
+}

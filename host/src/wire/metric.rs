@@ -1,0 +1,56 @@
+//! Stored metric samples, and the document that joins states, events and metrics.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::{Event, GoTime, HealthState, is_zero};
+
+/// The samples of one component.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ComponentMetrics {
+    /// The component's name.
+    pub component: String,
+    /// Oldest first.
+    pub metrics: Vec<Metric>,
+}
+
+/// One stored sample.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Metric {
+    /// When it was taken, in **milliseconds** since the Unix epoch, whatever its name says.
+    pub unix_seconds: i64,
+    /// Full Prometheus name.
+    pub name: String,
+    /// Labels besides the component's.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub labels: BTreeMap<String, String>,
+    /// The value.
+    pub value: f64,
+}
+
+/// All that is known of one component.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ComponentInfo {
+    /// The component's name.
+    pub component: String,
+    /// The window's start, as asked for.
+    #[serde(rename = "startTime")]
+    pub start_time: GoTime,
+    /// The window's end, as asked for; echoed only.
+    #[serde(rename = "endTime")]
+    pub end_time: GoTime,
+    /// The three kinds of data.
+    pub info: Info,
+}
+
+/// States, events and metrics; each `null` when there is none.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct Info {
+    /// Cached states.
+    pub states: Option<Vec<HealthState>>,
+    /// Events, newest first.
+    pub events: Option<Vec<Event>>,
+    /// Samples, oldest first.
+    pub metrics: Option<Vec<Metric>>,
+}

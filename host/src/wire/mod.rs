@@ -1,0 +1,44 @@
+//! The documents of the HTTP API: what a client of gpud sends and receives, and how Go would spell it.
+//!
+//! gpud answers byte for byte like the Go daemon whose clients it serves, so the spelling rules of Go's `encoding/json`
+//! and of its YAML conversion live here, beside the types. Nothing here touches a socket or the machine.
+
+mod duration;
+mod encode;
+mod event;
+mod fault;
+mod float;
+mod health;
+mod machine;
+mod metric;
+mod plugin;
+mod quote;
+mod reply;
+mod time;
+mod yaml;
+mod yaml_scalar;
+
+pub use duration::{GoDuration, ParseDurationError};
+pub use encode::{EncodeError, Form, Render, to_json, to_json_indented, to_yaml};
+pub use event::{ComponentEvents, Event};
+pub use fault::{DecodeFaultError, FaultRequest, KernelMessage};
+pub use health::{ComponentHealthStates, HealthState, Origin, SuggestedActions};
+pub use machine::{
+    BlockDevice, CpuInfo, DiskInfo, GpuInfo, GpuInstance, MachineInfo, MemoryInfo, NicInfo,
+    PrivateIpInterface,
+};
+pub use metric::{ComponentInfo, ComponentMetrics, Info, Metric};
+pub use plugin::{
+    HealthStatePlugin, JsonPath, MatchRule, OutputParser, PluginSpec, RunBashScript, Step,
+};
+pub use quote::go_quote;
+pub use reply::{
+    Deregistered, Healthz, Message, NumericError, SetHealthyReply, TagTriggered, TextError,
+    TypedError,
+};
+pub use time::{GoTime, MetaTime};
+
+/// True for `None` and for a list, map or text that Go's `omitempty` leaves out.
+fn is_zero<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}

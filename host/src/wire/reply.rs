@@ -1,0 +1,102 @@
+//! Small answers: errors in their dialects, and what the writing routes say when they are done.
+
+use std::collections::BTreeMap;
+
+use serde::{Serialize, Serializer, ser::SerializeMap};
+
+/// `{"code":{},"message":"…"}`, the usual error.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct TypedError {
+    #[serde(serialize_with = "empty_object")]
+    code: (),
+    message: String,
+}
+
+impl TypedError {
+    /// With this text.
+    pub fn new(message: impl Into<String>) -> Self {
+        Self {
+            code: (),
+            message: message.into(),
+        }
+    }
+}
+
+fn empty_object<S: Serializer>(_: &(), serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_map(Some(0))?.end()
+}
+
+/// `{"code":500,"message":"…"}`, where the daemon itself failed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct NumericError {
+    /// The HTTP status.
+    pub code: u16,
+    /// What failed.
+    pub message: String,
+}
+
+/// `{"error":"…"}`, of trigger-tag only.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct TextError {
+    /// What is wrong with the request.
+    pub error: String,
+}
+
+/// `{"status":"ok","version":"v1"}`; clients compare the bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Healthz {
+    status: &'static str,
+    version: &'static str,
+}
+
+impl Healthz {
+    /// The only one there is. The version is that of the API.
+    pub const OK: Self = Self {
+        status: "ok",
+        version: "v1",
+    };
+}
+
+/// `{"message":"…"}`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Message {
+    /// What was done.
+    pub message: &'static str,
+}
+
+/// Answer to set-healthy, whatever came of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct SetHealthyReply {
+    /// The HTTP status.
+    pub code: u16,
+    /// How it went.
+    pub message: String,
+    /// Components that were set healthy.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub successful: Vec<String>,
+    /// Components that were not, and why.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub failed: BTreeMap<String, String>,
+}
+
+/// Answer to trigger-tag.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct TagTriggered {
+    /// Components that were checked, by name.
+    pub components: Vec<String>,
+    /// 0 if all are healthy, else 1.
+    pub exit: u8,
+    /// Whether all are healthy.
+    pub success: bool,
+}
+
+/// Answer to a deregistration.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Deregistered {
+    /// 200.
+    pub code: u16,
+    /// What is gone.
+    pub component: String,
+    /// What happened.
+    pub message: &'static str,
+}

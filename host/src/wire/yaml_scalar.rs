@@ -1,0 +1,312 @@
+//! How a text is written in YAML so that YAML 1.1 and 1.2 readers both get the same text back.
+
+use std::fmt::Write as _;
+
+/// The form of a text as a YAML scalar.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Style {
+    /// As it is.
+    Plain,
+    /// Between single quotes.
+    Single,
+    /// Between double quotes with escapes.
+    Double,
+    /// A block of lines under `|`.
+    Literal,
+}
+
+/// Words that YAML 1.1 reads as a truth value, nothing, a special float or a merge.
+const WORDS: &[&str] = &[
+    "y", "Y", "yes", "Yes", "YES", "on", "On", "ON", "true", "True", "TRUE", "n", "N", "no", "No",
+    "NO", "off", "Off", "OFF", "false", "False", "FALSE", "", "~", "null", "Null", "NULL", "<<",
+    ".nan", ".NaN", ".NAN", ".inf", ".Inf", ".INF", "+.inf", "+.Inf", "+.INF", "-.inf", "-.Inf",
+    "-.INF",
+];
+
+/// Chooses the form in the manner of Go's YAML encoder.
+pub(super) fn style(text: &str) -> Style {
+    if WORDS.contains(&text) || reads_as_number(text) || reads_as_date(text) {
+        return Style::Double;
+    }
+    if !text.chars().all(|c| c == '\n' || shown(c)) {
+        return Style::Double;
+    }
+    if text.contains('\n') {
+        // Leading blanks would need an indentation hint, blanks before a line's end are easily lost.
+        let fragile = text.starts_with([' ', '\n']) || text.contains(" \n") || text.ends_with(' ');
+        return if fragile {
+            Style::Double
+        } else {
+            Style::Literal
+        };
+    }
+    if plain(text) {
+        Style::Plain
+    } else {
+        Style::Single
+    }
+}
+
+/// A character that may stand in a scalar without an escape.
+fn shown(c: char) -> bool {
+    matches!(c, ' '..='~' | '\u{a0}'..='\u{d7ff}' | '\u{e000}'..='\u{fffd}')
+        && !matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}')
+}
+
+/// Whether a one-line text of shown characters needs no quotes in block context.
+fn plain(text: &str) -> bool {
+    const INDICATORS: &[char] = &[
+        '#', ',', '[', ']', '{', '}', '&', '*', '!', '|', '>', '\'', '"', '%', '@', '`',
+    ];
+    let lone = |mark: char| {
+        text.strip_prefix(mark)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
+    };
+    !(text.starts_with(INDICATORS)
+        || ['-', '?', ':'].into_iter().any(lone)
+        || text.starts_with("---")
+        || text.starts_with("...")
+        || text.starts_with(' ')
+        || text.ends_with([' ', ':'])
+        || text.contains(": ")
+        || text.contains(" #"))
+}
+
+/// Integers in any base, floats and base-60 numbers, with `_` between digits.
+fn reads_as_number(text: &str) -> bool {
+    if !text.starts_with(|c: char| c.is_ascii_digit() || "+-.".contains(c)) {
+        return false;
+    }
+    let bare = text.replace('_', "");
+    let unsigned = bare.strip_prefix(['+', '-']).unwrap_or(&bare);
+    if unsigned.starts_with(['+', '-']) {
+        return false;
+    }
+    let digits =
+        |text: &str, radix: u32| !text.is_empty() && text.chars().all(|c| c.is_digit(radix));
+    let based = [
+        ("0x", 16),
+        ("0X", 16),
+        ("0b", 2),
+        ("0B", 2),
+        ("0o", 8),
+        ("0O", 8),
+    ];
+    based.iter().any(|(prefix, radix)| {
+        unsigned
+            .strip_prefix(prefix)
+            .is_some_and(|rest| digits(rest, *radix))
+    }) || (unsigned.starts_with(|c: char| c.is_ascii_digit() || c == '.')
+        && unsigned.parse::<f64>().is_ok())
+        || base_sixty(unsigned)
+}
+
+/// `190:20:30.15`: any number, then groups below 60, then maybe a fraction.
+fn base_sixty(text: &str) -> bool {
+    let whole = text.split_once('.').map_or(text, |(whole, _)| whole);
+    let mut groups = whole.split(':');
+    let digits = |group: &str| !group.is_empty() && group.bytes().all(|b| b.is_ascii_digit());
+    groups.next().is_some_and(digits)
+        && whole.contains(':')
+        && groups.all(|group| digits(group) && group.len() <= 2)
+}
+
+/// `2025-3-4` and anything that goes on from there with a time of day.
+fn reads_as_date(text: &str) -> bool {
+    let mut fields = text.splitn(3, '-');
+    let (Some(year), Some(month), Some(rest)) = (fields.next(), fields.next(), fields.next())
+    else {
+        return false;
+    };
+    let digits = |field: &str| field.bytes().all(|b| b.is_ascii_digit());
+    year.len() == 4
+        && digits(year)
+        && matches!(month.len(), 1 | 2)
+        && digits(month)
+        && rest.starts_with(|c: char| c.is_ascii_digit())
+        && rest
+            .chars()
+            .all(|c| c.is_ascii_digit() || "tTzZ:.+- ".contains(c))
+}
+
+/// Single quotes; a quote inside is doubled.
+pub(super) fn single(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "''"))
+}
+
+/// Double quotes with YAML's escapes.
+pub(super) fn double(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 2);
+    out.push('"');
+    for c in text.chars() {
+        let short = match c {
+            '"' | '\\' => c,
+            '\0' => '0',
+            '\u{07}' => 'a',
+            '\u{08}' => 'b',
+            '\t' => 't',
+            '\n' => 'n',
+            '\u{0b}' => 'v',
+            '\u{0c}' => 'f',
+            '\r' => 'r',
+            '\u{1b}' => 'e',
+            '\u{85}' => 'N',
+            '\u{2028}' => 'L',
+            '\u{2029}' => 'P',
+            _ if shown(c) => {
+                out.push(c);
+                continue;
+            }
+            _ => {
+                // Writing to a String cannot fail.
+                let _ = match u32::from(c) {
+                    code @ 0..=0xff => write!(out, "\\x{code:02X}"),
+                    code @ 0x100..=0xffff => write!(out, "\\u{code:04X}"),
+                    code => write!(out, "\\U{code:08X}"),
+                };
+                continue;
+            }
+        };
+        out.extend(['\\', short]);
+    }
+    out.push('"');
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Style, style};
+
+    #[test]
+    fn chooses_as_gos_encoder_does() {
+        // Each was seen in the output of `sigs.k8s.io/yaml` 1.4.
+        let table: &[(Style, &[&str])] = &[
+            (
+                Style::Double,
+                &[
+                    "",
+                    "yes",
+                    "no",
+                    "on",
+                    "off",
+                    "y",
+                    "n",
+                    "null",
+                    "~",
+                    "true",
+                    "True",
+                    "1",
+                    "1.0",
+                    "1e3",
+                    "0x1f",
+                    "0o7",
+                    "017",
+                    "1_000",
+                    "2025-03-04T05:06:07Z",
+                    "2025-03-04",
+                    "2025-3-4",
+                    "12:30:45",
+                    "1:30",
+                    "190:20:30.15",
+                    "tab\tx",
+                    ".inf",
+                    "-.inf",
+                    ".nan",
+                    "+1",
+                    "-1",
+                    "1.",
+                    ".5",
+                    "\u{1}",
+                    "\u{1F600}",
+                    "0b101",
+                    "08",
+                    "1__2",
+                    "Null",
+                    "Off",
+                    "a\r\nb",
+                    "a\n ",
+                    "2025-03-04 05:06:07",
+                    "0000:04:00",
+                    "12e03",
+                    "-2E+05",
+                    "85899345920",
+                    "\u{feff}",
+                    "0_",
+                    "-_1",
+                    "+12:30",
+                    "-.5",
+                    "0.",
+                    "99999999999999999999999",
+                    "a\0b",
+                    "trail \nx",
+                    "x\n\ty",
+                ],
+            ),
+            (
+                Style::Single,
+                &[
+                    "a: b", "a:", "- a", "-", "#a", "a #b", "'a", "\"a", " lead", "trail ", "{a}",
+                    "[a]", "!a", "&a", "*a", "|", ">", "%a", "@a", "`a", "?", "? a", "---", "...",
+                    "  ", ",a", "]a", "key: [x", "'",
+                ],
+            ),
+            (
+                Style::Plain,
+                &[
+                    "a",
+                    ":a",
+                    "-a",
+                    "a#b",
+                    "a\"b",
+                    "a,b",
+                    "?a",
+                    "=",
+                    "é",
+                    "日本",
+                    "a\\b",
+                    "-- a",
+                    "1e",
+                    "e1",
+                    "0x",
+                    "NaN",
+                    "nULL",
+                    "yES",
+                    "1m0s",
+                    "80G",
+                    "GPU-1234",
+                    "1.5.3",
+                    "1-1",
+                    "a ]b",
+                    "a?b",
+                    "Infinity",
+                    "1,000",
+                    "_1",
+                    ".",
+                    "..",
+                    "-.",
+                    "0o",
+                    "0b2",
+                    "~a",
+                    "a:b",
+                    "http://x:1",
+                    "a\u{a0}b",
+                ],
+            ),
+            (
+                Style::Literal,
+                &[
+                    "line1\nline2",
+                    "line1\nline2\n",
+                    "end\n\n",
+                    "x\n  y",
+                    "- a\n- b\n",
+                ],
+            ),
+        ];
+        for (expected, texts) in table {
+            for text in *texts {
+                assert_eq!(style(text), *expected, "{text:?}");
+            }
+        }
+    }
+}
