@@ -1,0 +1,329 @@
+//! The file operations themselves, as plain blocking calls; [`super::Files`] runs them where they may hang.
+
+use rustix::{
+    fd::OwnedFd,
+    fs::{AtFlags, Dir, FileType, OFlags},
+    io::Errno,
+};
+
+use super::{
+    Answers, DirEntry, FileKind, FileStat, FsUsage,
+    pattern::{Pattern, Segment, normalized},
+    roots::Roots,
+    tree::{PROCFS, Tree, Want, failed, is_on},
+};
+use crate::node::error::SourceError;
+
+/// Paths kept while a pattern is resolved: far above a machine's process count, far below
+/// what would hurt.
+const MAX_WALKED: usize = 1 << 18;
+/// Bytes asked for at first; one page holds most files of sysfs and procfs.
+const FIRST_CHUNK: usize = 4096;
+/// Bytes asked for at a time in large files.
+const LARGEST_CHUNK: usize = 64 * 1024;
+
+/// A tree as one caller may see it.
+#[derive(Clone, Copy)]
+pub struct View<'a> {
+    pub tree: &'a Tree,
+    /// `None`: everything, for the daemon's own needs.
+    pub roots: Option<&'a Roots>,
+}
+
+/// What matches a pattern, and the directories on the way that could not be listed.
+struct Matches {
+    paths: Vec<String>,
+    unlisted: Vec<(String, SourceError)>,
+}
+
+impl<'a> View<'a> {
+    pub fn read(self, path: &str, max_bytes: u64) -> Result<Vec<u8>, SourceError> {
+        let file = self.open(&normalized(path)?, OFlags::RDONLY, Want::Itself)?;
+        read_bounded(path, &file, max_bytes)
+    }
+
+    pub fn read_glob(
+        self,
+        pattern: &str,
+        max_bytes_each: u64,
+        max_files: usize,
+    ) -> Result<Answers<Vec<u8>>, SourceError> {
+        self.for_each_match(pattern, max_files, "files", |path| {
+            let file = self.open(path, OFlags::RDONLY, Want::Itself)?;
+            read_bounded(path, &file, max_bytes_each)
+        })
+    }
+
+    pub fn count_entries(
+        self,
+        pattern: &str,
+        max_dirs: usize,
+    ) -> Result<Answers<u32>, SourceError> {
+        self.for_each_match(pattern, max_dirs, "directories", |path| {
+            let handle = self.open(path, OFlags::PATH | OFlags::DIRECTORY, Want::Itself)?;
+            if let Some(count) = open_files(path, &handle) {
+                return Ok(count);
+            }
+            let dir = self.open(path, OFlags::RDONLY | OFlags::DIRECTORY, Want::Itself)?;
+            let mut count = 0u32;
+            for_each_name(path, &dir, |_, _| {
+                count = count.saturating_add(1);
+                Ok(())
+            })?;
+            Ok(count)
+        })
+    }
+
+    pub fn list(self, path: &str, max_entries: usize) -> Result<Vec<DirEntry>, SourceError> {
+        let path = normalized(path)?;
+        let dir = self.open(&path, OFlags::RDONLY | OFlags::DIRECTORY, Want::Passage)?;
+        let mut entries = Vec::new();
+        for_each_name(&path, &dir, |name, kind| {
+            if !self.shows(&join(&path, name)) {
+                return Ok(());
+            }
+            // Some filesystems do not tell with the name.
+            let kind = match kind {
+                FileType::Unknown => rustix::fs::statat(&dir, name, AtFlags::SYMLINK_NOFOLLOW)
+                    .map_or(kind, |stat| FileType::from_raw_mode(stat.st_mode)),
+                kind => kind,
+            };
+            entries.push(DirEntry {
+                name: name.to_owned(),
+                kind: kind.into(),
+            });
+            check_count(&path, "entries", entries.len(), max_entries)
+        })?;
+        entries.sort_unstable_by(|a, b| a.name.cmp(&b.name));
+        Ok(entries)
+    }
+
+    pub fn read_link(self, path: &str) -> Result<String, SourceError> {
+        let path = normalized(path)?;
+        let link = self.open(&path, OFlags::PATH | OFlags::NOFOLLOW, Want::Itself)?;
+        let stat = rustix::fs::fstat(&link).map_err(|e| failed(&path, e))?;
+        if FileType::from_raw_mode(stat.st_mode) != FileType::Symlink {
+            return Err(SourceError::Invalid(format!("{path}: not a symbolic link")));
+        }
+        let target = rustix::fs::readlinkat(&link, "", Vec::new()).map_err(|e| failed(&path, e))?;
+        Ok(target.to_string_lossy().into_owned())
+    }
+
+    pub fn stat(self, path: &str) -> Result<FileStat, SourceError> {
+        let path = normalized(path)?;
+        let handle = self.open(&path, OFlags::PATH, Want::Itself)?;
+        let stat = rustix::fs::fstat(&handle).map_err(|e| failed(&path, e))?;
+        let modified_ms = stat
+            .st_mtime
+            .saturating_mul(1000)
+            .saturating_add(i64::try_from(stat.st_mtime_nsec / 1_000_000).unwrap_or(0));
+        Ok(FileStat {
+            kind: FileType::from_raw_mode(stat.st_mode).into(),
+            size: u64::try_from(stat.st_size).unwrap_or(0),
+            mode: stat.st_mode & 0o7777,
+            modified_ms: u64::try_from(modified_ms).unwrap_or(0),
+            device_major: rustix::fs::major(stat.st_dev),
+            device_minor: rustix::fs::minor(stat.st_dev),
+            uid: stat.st_uid,
+        })
+    }
+
+    pub fn statvfs(self, path: &str) -> Result<FsUsage, SourceError> {
+        let path = normalized(path)?;
+        let handle = self.open(&path, OFlags::PATH, Want::Itself)?;
+        let fs = rustix::fs::fstatvfs(&handle).map_err(|e| failed(&path, e))?;
+        // Old network filesystems leave the fragment size at 0; blocks are counted in block sizes then.
+        let unit = if fs.f_frsize == 0 {
+            fs.f_bsize
+        } else {
+            fs.f_frsize
+        };
+        Ok(FsUsage {
+            total_bytes: fs.f_blocks.saturating_mul(unit),
+            free_bytes: fs.f_bfree.saturating_mul(unit),
+            available_bytes: fs.f_bavail.saturating_mul(unit),
+            block_size: unit,
+            total_inodes: fs.f_files,
+            free_inodes: fs.f_ffree,
+            read_only: fs.f_flag.contains(rustix::fs::StatVfsMountFlags::RDONLY),
+        })
+    }
+
+    fn open(self, path: &str, flags: OFlags, want: Want) -> Result<OwnedFd, SourceError> {
+        let within = self.roots.map(|roots| (roots, want));
+        self.tree.open(path, flags, within)
+    }
+
+    fn shows(self, path: &str) -> bool {
+        self.roots.is_none_or(|roots| roots.leads_to(path))
+    }
+
+    /// Does something with every match, sorted by path; what is gone by then is left out.
+    fn for_each_match<T>(
+        self,
+        pattern: &str,
+        max: usize,
+        unit: &str,
+        mut work: impl FnMut(&str) -> Result<T, SourceError>,
+    ) -> Result<Answers<T>, SourceError> {
+        let matches = self.expand(pattern)?;
+        let mut answers: Answers<T> = Vec::new();
+        for (path, error) in matches.unlisted {
+            answers.push((path, Err(error)));
+        }
+        for path in matches.paths {
+            match work(&path) {
+                Err(SourceError::NotFound(_)) => {}
+                answer => answers.push((path, answer)),
+            }
+            check_count(pattern, unit, answers.len(), max)?;
+        }
+        answers.sort_unstable_by(|a, b| a.0.cmp(&b.0));
+        Ok(answers)
+    }
+
+    /// The paths that match a pattern and are granted. A literal last part is not looked up: the caller will see.
+    fn expand(self, pattern: &str) -> Result<Matches, SourceError> {
+        let parsed = Pattern::parse(pattern)?;
+        let mut found = Matches {
+            paths: vec![String::new()],
+            unlisted: Vec::new(),
+        };
+        let mut hidden = false;
+        for segment in parsed.segments() {
+            let mut next = Vec::new();
+            for parent in found.paths {
+                let names = match segment {
+                    Segment::AnyDepth => {
+                        return Err(SourceError::Invalid(format!(
+                            "pattern {pattern:?}: `**` is for grants only"
+                        )));
+                    }
+                    Segment::Literal(name) => vec![name.clone()],
+                    Segment::Wild(_) => match self.names_in(&parent, segment) {
+                        Ok(names) => names,
+                        Err(SourceError::NotFound(_)) => continue,
+                        Err(error) => {
+                            found.unlisted.push((parent, error));
+                            continue;
+                        }
+                    },
+                };
+                for name in names {
+                    let path = format!("{parent}/{name}");
+                    if self.shows(&path) {
+                        next.push(path);
+                    } else {
+                        hidden = true;
+                    }
+                }
+                check_count(pattern, "candidates", next.len(), MAX_WALKED)?;
+            }
+            found.paths = next;
+        }
+        // Passing through is not enough at the end: only what is granted itself may be opened.
+        if let Some(roots) = self.roots {
+            let before = found.paths.len();
+            found.paths.retain(|path| roots.allows(path));
+            hidden |= found.paths.len() < before;
+        }
+        if hidden && found.paths.is_empty() && found.unlisted.is_empty() {
+            return Err(SourceError::Denied(format!(
+                "{pattern} (nothing that it matches is granted; to allow it, add {pattern:?} to the granted paths)"
+            )));
+        }
+        Ok(found)
+    }
+
+    /// The names in a directory that fit one segment of a pattern.
+    fn names_in(self, parent: &str, segment: &Segment) -> Result<Vec<String>, SourceError> {
+        let path = if parent.is_empty() { "/" } else { parent };
+        let dir = self.open(path, OFlags::RDONLY | OFlags::DIRECTORY, Want::Passage)?;
+        let mut names = Vec::new();
+        for_each_name(path, &dir, |name, _| {
+            if segment.matches(name) {
+                names.push(name.to_owned());
+            }
+            check_count(path, "matching names", names.len(), MAX_WALKED)
+        })?;
+        Ok(names)
+    }
+}
+
+/// Reads to the end, or to just beyond `max_bytes`. The file's own size is not asked: sysfs says 4096 and procfs 0.
+fn read_bounded(path: &str, file: &OwnedFd, max_bytes: u64) -> Result<Vec<u8>, SourceError> {
+    let mut content = Vec::new();
+    let mut chunk = FIRST_CHUNK;
+    loop {
+        content.reserve(chunk);
+        let spare = rustix::buffer::spare_capacity(&mut content);
+        match rustix::io::read(file, spare) {
+            Ok(0) => return Ok(content),
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(error) => return Err(failed(path, error)),
+        }
+        let len = content.len() as u64;
+        if len > max_bytes {
+            let size = rustix::fs::fstat(file).map_or(0, |stat| stat.st_size);
+            return Err(SourceError::TooLarge {
+                what: path.to_owned(),
+                size: len.max(u64::try_from(size).unwrap_or(0)),
+                limit: max_bytes,
+            });
+        }
+        chunk = (chunk * 2).min(LARGEST_CHUNK);
+    }
+}
+
+/// Number of open files of a process as the kernel counts it: since 6.2 it is the size of `/proc/‹pid›/fd`.
+fn open_files(path: &str, handle: &OwnedFd) -> Option<u32> {
+    if !path.ends_with("/fd") {
+        return None;
+    }
+    let size = rustix::fs::fstat(handle).ok()?.st_size;
+    (is_on(handle, PROCFS) && size > 0)
+        .then(|| u32::try_from(size).ok())
+        .flatten()
+}
+
+/// Calls `each` with the names in a directory, in the order that the kernel gives them.
+fn for_each_name(
+    path: &str,
+    dir: &OwnedFd,
+    mut each: impl FnMut(&str, FileType) -> Result<(), SourceError>,
+) -> Result<(), SourceError> {
+    for entry in Dir::read_from(dir).map_err(|e| failed(path, e))? {
+        let entry = entry.map_err(|e| failed(path, e))?;
+        let name = entry.file_name().to_string_lossy();
+        if name != "." && name != ".." {
+            each(&name, entry.file_type())?;
+        }
+    }
+    Ok(())
+}
+
+fn check_count(what: &str, unit: &str, count: usize, max: usize) -> Result<(), SourceError> {
+    if count <= max {
+        return Ok(());
+    }
+    Err(SourceError::TooLarge {
+        what: format!("{unit} of {what}"),
+        size: count as u64,
+        limit: max as u64,
+    })
+}
+
+fn join(directory: &str, name: &str) -> String {
+    format!("{}/{name}", directory.trim_end_matches('/'))
+}
+
+impl From<FileType> for FileKind {
+    fn from(kind: FileType) -> Self {
+        match kind {
+            FileType::RegularFile => Self::File,
+            FileType::Directory => Self::Directory,
+            FileType::Symlink => Self::Link,
+            _ => Self::Special,
+        }
+    }
+}

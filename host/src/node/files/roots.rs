@@ -1,0 +1,65 @@
+//! The files that an operator granted to a check.
+
+use std::sync::Arc;
+
+use super::pattern::{Pattern, segments_of};
+use crate::node::error::SourceError;
+
+/// A set of granted path patterns, such as `/proc/stat` or `/sys/class/**`. Cheap to clone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Roots {
+    patterns: Arc<[Pattern]>,
+}
+
+impl Roots {
+    /// Parses the lines of a grant. None at all grants nothing.
+    ///
+    /// # Errors
+    /// [`SourceError::Invalid`] naming the line that is not an absolute path pattern.
+    pub fn parse(lines: &[String]) -> Result<Self, SourceError> {
+        let patterns: Result<Vec<_>, _> = lines.iter().map(|line| Pattern::parse(line)).collect();
+        Ok(Self {
+            patterns: patterns?.into(),
+        })
+    }
+
+    /// Whether this very path is granted. Links are not looked at; paths that are not absolute and plain are not.
+    pub fn allows(&self, path: &str) -> bool {
+        segments_of(path).is_ok_and(|path| self.patterns.iter().any(|one| one.matches(&path)))
+    }
+
+    /// Whether the path is granted or lies above something that could be. Such a directory may be listed, but only
+    /// the names that lead on are shown.
+    pub fn leads_to(&self, path: &str) -> bool {
+        segments_of(path).is_ok_and(|path| self.patterns.iter().any(|one| one.leads_to(&path)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn grants_are_the_union_of_their_lines() {
+        let lines = ["/proc/stat", "/sys/class/**"].map(str::to_owned);
+        let roots = Roots::parse(&lines).unwrap();
+        for (path, allowed, leads) in [
+            ("/proc/stat", true, true),
+            ("/sys/class/net/eth0", true, true),
+            ("/proc", false, true),
+            ("/proc/meminfo", false, false),
+            ("/sys/class/../kernel", false, false),
+            ("sys/class", false, false),
+        ] {
+            assert_eq!(roots.allows(path), allowed, "{path}");
+            assert_eq!(roots.leads_to(path), leads, "{path}");
+        }
+        assert!(!Roots::parse(&[]).unwrap().leads_to("/"));
+    }
+
+    #[test]
+    fn a_bad_line_is_named() {
+        let error = Roots::parse(&["/a".to_owned(), "b/*".to_owned()]).unwrap_err();
+        assert!(error.to_string().contains("\"b/*\""), "{error}");
+    }
+}

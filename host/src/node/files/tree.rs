@@ -1,0 +1,247 @@
+//! Opening files below one root folder, and below a grant.
+//!
+//! **The rule for links.** A confined access names a path P that must be granted. Links on the way are followed, and
+//! the file that was actually opened, at its real path R, must pass as well. It does when R is P, when R is itself
+//! granted, or when P and R both lie in `/sys` on a sysfs, or both in `/proc` on a procfs: those links are made by the
+//! kernel, never by a user, so `/sys/class/net/eth0/mtu` may lead into `/sys/devices`. The links of `/proc` that jump
+//! to where a process is (`root`, `cwd`, `exe`, `fd/N`, `ns/…`) are never followed.
+//!
+//! There is no gap between check and use: the file is opened first as a bare handle (`O_PATH`, which has no side
+//! effects), R is the kernel's own name for that handle, and reading goes through the handle.
+
+use std::{io, os::fd::AsRawFd, path::Path};
+
+use rustix::{
+    fd::OwnedFd,
+    fs::{CWD, FileType, Mode, OFlags, ResolveFlags},
+    io::Errno,
+};
+
+use super::roots::Roots;
+use crate::node::error::SourceError;
+
+/// `SYSFS_MAGIC` of linux/magic.h: what statfs(2) calls a sysfs.
+pub const SYSFS: u64 = 0x6265_6572;
+/// `PROC_SUPER_MAGIC` of linux/magic.h.
+pub const PROCFS: u64 = 0x9fa0;
+/// `openat2` gives up with `EAGAIN` when something was renamed while it resolved a `..`; how often to ask again.
+const RESOLVE_ATTEMPTS: usize = 32;
+
+/// The folder that all paths are below, `/` on a live machine.
+pub struct Tree {
+    root: OwnedFd,
+    /// Real path of the root without a final slash; empty for `/`.
+    prefix: String,
+    /// False on kernels before 5.6 and under seccomp filters that do not know the call.
+    openat2: bool,
+}
+
+/// What a confined access wants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Want {
+    /// The thing itself: its path must be granted.
+    Itself,
+    /// To look through a directory for names that are granted.
+    Passage,
+}
+
+impl Tree {
+    /// Opens the root folder.
+    ///
+    /// # Errors
+    /// When it cannot be opened, and [`SourceError::NotSupported`] for a root other than `/` on a kernel without
+    /// `openat2`: links of such a tree could not be kept inside.
+    pub fn new(root: &Path) -> Result<Self, SourceError> {
+        let what = root.display().to_string();
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let fd = rustix::fs::open(root, flags, Mode::empty()).map_err(|e| failed(&what, e))?;
+        let prefix = real_path(&what, &fd)?;
+        let probe = rustix::fs::openat2(&fd, ".", flags, Mode::empty(), ResolveFlags::IN_ROOT);
+        let tree = Self {
+            root: fd,
+            prefix: prefix.trim_end_matches('/').to_owned(),
+            openat2: probe.is_ok(),
+        };
+        if !tree.openat2 && !tree.is_live() {
+            return Err(SourceError::NotSupported(format!(
+                "{what}: a folder as the machine's root (needs openat2, Linux 5.6)"
+            )));
+        }
+        Ok(tree)
+    }
+
+    /// Whether this is the machine itself and not a copy of some of its files.
+    pub fn is_live(&self) -> bool {
+        self.prefix.is_empty()
+    }
+
+    #[cfg(test)]
+    pub(super) fn without_openat2(mut self) -> Self {
+        self.openat2 = false;
+        self
+    }
+
+    /// Opens a normalised path with `flags`; with `roots`, only inside them. The handle is close-on-exec and never
+    /// becomes a controlling terminal.
+    ///
+    /// # Errors
+    /// [`SourceError::Denied`] names the path to grant. Otherwise what the kernel says.
+    pub fn open(
+        &self,
+        path: &str,
+        flags: OFlags,
+        within: Option<(&Roots, Want)>,
+    ) -> Result<OwnedFd, SourceError> {
+        let mut flags = flags | OFlags::CLOEXEC;
+        // openat2 refuses flags that mean nothing for a bare handle.
+        if !flags.contains(OFlags::PATH) {
+            flags |= OFlags::NOCTTY;
+        }
+        let Some((roots, want)) = within else {
+            return self.open_any(path, flags);
+        };
+        let granted = |path: &str| match want {
+            Want::Itself => roots.allows(path),
+            Want::Passage => roots.leads_to(path),
+        };
+        if !granted(path) {
+            return Err(not_granted(path, path));
+        }
+        if !self.openat2 && passes_magic_link(path) {
+            return Err(magic_link(path));
+        }
+        let keep = flags & OFlags::NOFOLLOW;
+        let handle = self.open_any(path, OFlags::PATH | OFlags::CLOEXEC | keep)?;
+        let real = real_path(path, &handle)?;
+        let real = match real.strip_prefix(&self.prefix) {
+            Some("") => "/",
+            Some(inside) => inside,
+            None => &real,
+        };
+        // Without openat2 a user's link might lead through a magic one, so only the kernel's links are followed then.
+        if real != path
+            && !(self.openat2 && granted(real))
+            && !self.is_kernel_link(path, real, &handle)
+        {
+            return Err(not_granted(path, real));
+        }
+        if flags.contains(OFlags::PATH) {
+            return Ok(handle);
+        }
+        self.reopen(path, &handle, flags)
+    }
+
+    /// Turns a checked handle into one that can be read.
+    fn reopen(&self, path: &str, handle: &OwnedFd, flags: OFlags) -> Result<OwnedFd, SourceError> {
+        let stat = rustix::fs::fstat(handle).map_err(|e| failed(path, e))?;
+        match FileType::from_raw_mode(stat.st_mode) {
+            FileType::Directory => {
+                rustix::fs::openat(handle, ".", flags | OFlags::DIRECTORY, Mode::empty())
+            }
+            FileType::RegularFile => {
+                let own = format!("/proc/self/fd/{}", handle.as_raw_fd());
+                rustix::fs::openat(CWD, own, flags, Mode::empty())
+            }
+            // Merely opening a pipe or a device can wait, take data away, or set hardware in motion.
+            _ => {
+                return Err(SourceError::Invalid(format!(
+                    "{path}: neither a regular file nor a directory"
+                )));
+            }
+        }
+        .map_err(|e| failed(path, e))
+    }
+
+    fn open_any(&self, path: &str, flags: OFlags) -> Result<OwnedFd, SourceError> {
+        let relative = match path.trim_start_matches('/') {
+            "" => ".",
+            relative => relative,
+        };
+        let mut resolve = ResolveFlags::NO_MAGICLINKS;
+        if !self.is_live() {
+            resolve |= ResolveFlags::IN_ROOT;
+        }
+        for _ in 0..RESOLVE_ATTEMPTS {
+            let opened = if self.openat2 {
+                rustix::fs::openat2(&self.root, relative, flags, Mode::empty(), resolve)
+            } else {
+                rustix::fs::openat(&self.root, relative, flags, Mode::empty())
+            };
+            match opened {
+                Err(Errno::AGAIN | Errno::INTR) => {}
+                Err(Errno::LOOP) => return Err(magic_link(path)),
+                opened => return opened.map_err(|e| failed(path, e)),
+            }
+        }
+        Err(SourceError::Other(format!(
+            "{path}: moved again and again while it was opened"
+        )))
+    }
+
+    /// Whether only links made by the kernel can have led from `path` to `real`.
+    fn is_kernel_link(&self, path: &str, real: &str, handle: &OwnedFd) -> bool {
+        [("/sys/", SYSFS), ("/proc/", PROCFS)]
+            .into_iter()
+            .any(|(top, magic)| {
+                path.starts_with(top)
+                    && real.starts_with(top)
+                    // A copied tree has no sysfs; there the folder says it.
+                    && (!self.is_live() || is_on(handle, magic))
+            })
+    }
+}
+
+/// Translates an error of a system call about a path.
+pub fn failed(path: &str, error: Errno) -> SourceError {
+    match error {
+        // What procfs says about a process, and sysfs about a device, that went away while its file was open.
+        Errno::SRCH | Errno::NODEV | Errno::NXIO | Errno::NOTDIR => {
+            SourceError::NotFound(path.to_owned())
+        }
+        Errno::ISDIR => SourceError::Invalid(format!("{path}: is a directory")),
+        error => SourceError::from_io(path, &io::Error::from(error)),
+    }
+}
+
+/// Whether a file lies on a filesystem of this kind.
+pub fn is_on(handle: &OwnedFd, magic: u64) -> bool {
+    rustix::fs::fstatfs(handle).is_ok_and(|fs| u64::try_from(fs.f_type) == Ok(magic))
+}
+
+/// The kernel's own name for an open file.
+fn real_path(what: &str, fd: &OwnedFd) -> Result<String, SourceError> {
+    let link = format!("/proc/self/fd/{}", fd.as_raw_fd());
+    let name = rustix::fs::readlinkat(CWD, link, Vec::new()).map_err(|e| failed(what, e))?;
+    Ok(name.to_string_lossy().into_owned())
+}
+
+fn not_granted(path: &str, real: &str) -> SourceError {
+    let leads = if path == real {
+        String::new()
+    } else {
+        format!("leads to {real}, which is ")
+    };
+    SourceError::Denied(format!(
+        "{path} ({leads}not granted; to allow it, add {real:?} to the granted paths)"
+    ))
+}
+
+fn magic_link(path: &str) -> SourceError {
+    SourceError::Denied(format!(
+        "{path} (goes through a link of /proc into a process, or through too many links; no grant allows that)"
+    ))
+}
+
+/// Whether a path names a link of `/proc` that jumps to where a process is, for kernels that cannot refuse those.
+fn passes_magic_link(path: &str) -> bool {
+    let mut segments = path.split('/').skip(1);
+    if segments.next() != Some("proc") || segments.next().is_none() {
+        return false;
+    }
+    let rest: Vec<&str> = segments.collect();
+    rest.iter().enumerate().any(|(at, name)| match *name {
+        "root" | "cwd" | "exe" => true,
+        "fd" | "map_files" | "ns" => at + 1 < rest.len(),
+        _ => false,
+    })
+}

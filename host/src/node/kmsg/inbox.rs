@@ -1,0 +1,304 @@
+//! A watcher's inbox: the matching messages that it has not taken yet, bounded, and how far the log was examined for it.
+
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use tokio::sync::Notify;
+
+use super::record::KernelMessage;
+
+/// How much an inbox holds. Beyond either limit new messages are dropped and counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct InboxLimits {
+    /// Messages.
+    pub messages: usize,
+    /// Bytes of text and dictionary, with a flat charge per message. Messages are shared between inboxes, so this is an
+    /// upper bound of the memory.
+    pub bytes: usize,
+}
+
+impl Default for InboxLimits {
+    /// 8192 messages, 8 MiB.
+    fn default() -> Self {
+        Self {
+            messages: 8192,
+            bytes: 8 << 20,
+        }
+    }
+}
+
+/// What was taken from an inbox at once.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Batch {
+    /// The messages, in the order of the log.
+    pub messages: Vec<Arc<KernelMessage>>,
+    /// Matching messages dropped since the last `drain` because the inbox was full.
+    pub dropped: u64,
+    /// Every record up to this sequence number was examined for this watcher, and what matched is in this or an earlier
+    /// batch (or was counted as dropped): the cursor to remember once the batch is stored. `None` before the first record.
+    pub high_sequence: Option<u64>,
+}
+
+/// A handle to an inbox; clones share it. Meant for one consumer.
+#[derive(Debug, Clone)]
+pub struct Inbox {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    state: Mutex<State>,
+    notify: Notify,
+    limits: InboxLimits,
+}
+
+#[derive(Debug)]
+struct State {
+    messages: VecDeque<Arc<KernelMessage>>,
+    bytes: usize,
+    dropped: u64,
+    /// Examined by the matcher up to here.
+    examined: Option<u64>,
+    /// Handed out up to here.
+    taken: Option<u64>,
+    closed: bool,
+}
+
+impl Inbox {
+    pub(super) fn new(limits: InboxLimits, cursor: Option<u64>) -> Self {
+        let state = State {
+            messages: VecDeque::new(),
+            bytes: 0,
+            dropped: 0,
+            examined: cursor,
+            taken: cursor,
+            closed: false,
+        };
+        Self {
+            shared: Arc::new(Shared {
+                state: Mutex::new(state),
+                notify: Notify::new(),
+                limits,
+            }),
+        }
+    }
+
+    /// Takes up to `max` messages. Never waits; with `max` 0 it only tells the position.
+    pub fn drain(&self, max: usize) -> Batch {
+        let mut state = self.lock();
+        let count = max.min(state.messages.len());
+        let messages: Vec<_> = state.messages.drain(..count).collect();
+        let freed: usize = messages.iter().map(|message| cost(message)).sum();
+        state.bytes = state.bytes.saturating_sub(freed);
+        if state.messages.is_empty() {
+            state.taken = state.examined;
+        } else if let Some(last) = messages.last() {
+            state.taken = Some(last.sequence);
+        }
+        Batch {
+            messages,
+            dropped: std::mem::take(&mut state.dropped),
+            high_sequence: state.taken,
+        }
+    }
+
+    /// How far the log was examined and handed out; see [`Batch::high_sequence`].
+    pub fn position(&self) -> Option<u64> {
+        let state = self.lock();
+        if state.messages.is_empty() { state.examined } else { state.taken }
+    }
+
+    /// Waits until there is something to drain (messages, or a count of dropped ones); `false` when there is nothing and
+    /// the watcher was removed or the kernel log shut down. Cancel-safe.
+    pub async fn readable(&self) -> bool {
+        loop {
+            // Registered before looking, so that a message that comes in between wakes us.
+            let notified = self.shared.notify.notified();
+            {
+                let state = self.lock();
+                if !state.messages.is_empty() || state.dropped > 0 {
+                    return true;
+                }
+                if state.closed {
+                    return false;
+                }
+            }
+            notified.await;
+        }
+    }
+
+    pub(super) fn push(&self, message: Arc<KernelMessage>) {
+        let mut state = self.lock();
+        let bytes = state.bytes + cost(&message);
+        state.examined = Some(message.sequence);
+        if state.messages.len() >= self.shared.limits.messages || bytes > self.shared.limits.bytes {
+            state.dropped += 1;
+        } else {
+            state.bytes = bytes;
+            state.messages.push_back(message);
+        }
+        drop(state);
+        self.shared.notify.notify_one();
+    }
+
+    /// Notes that the log was examined up to here.
+    pub(super) fn examined(&self, sequence: u64) {
+        self.lock().examined = Some(sequence);
+    }
+
+    pub(super) fn close(&self) {
+        self.lock().closed = true;
+        self.shared.notify.notify_one();
+    }
+
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.shared, &other.shared)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.shared
+            .state
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn cost(message: &KernelMessage) -> usize {
+    let dictionary: usize = message
+        .dictionary
+        .iter()
+        .map(|(key, value)| key.len() + value.len() + 48)
+        .sum();
+    128 + message.text.len() + dictionary
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::node::kmsg::{clock::BootClock, record::parse};
+
+    fn message(sequence: u64, text: &str) -> Arc<KernelMessage> {
+        Arc::new(
+            parse(
+                format!("6,{sequence},0,-;{text}\n").as_bytes(),
+                BootClock::booted_at(0),
+            )
+            .unwrap(),
+        )
+    }
+
+    fn sequences(batch: &Batch) -> Vec<u64> {
+        batch
+            .messages
+            .iter()
+            .map(|message| message.sequence)
+            .collect()
+    }
+
+    #[test]
+    fn the_cursor_never_passes_an_undelivered_message() {
+        let inbox = Inbox::new(InboxLimits::default(), Some(4));
+        assert_eq!(
+            inbox.drain(10),
+            Batch {
+                high_sequence: Some(4),
+                ..Batch::default()
+            }
+        );
+        inbox.push(message(7, "a"));
+        inbox.push(message(9, "b"));
+        inbox.examined(20);
+        assert_eq!(inbox.drain(0).high_sequence, Some(4));
+        let first = inbox.drain(1);
+        assert_eq!((sequences(&first), first.high_sequence), (vec![7], Some(7)));
+        let second = inbox.drain(1);
+        assert_eq!(
+            (sequences(&second), second.high_sequence),
+            (vec![9], Some(20))
+        );
+        inbox.examined(33);
+        assert_eq!(
+            inbox.drain(1),
+            Batch {
+                high_sequence: Some(33),
+                ..Batch::default()
+            }
+        );
+    }
+
+    #[test]
+    fn is_bounded_by_messages_and_by_bytes() {
+        for limits in [
+            InboxLimits {
+                messages: 2,
+                bytes: 1 << 20,
+            },
+            InboxLimits {
+                messages: 99,
+                bytes: 2 * (128 + 5),
+            },
+        ] {
+            let inbox = Inbox::new(limits, None);
+            for sequence in 0..5 {
+                inbox.push(message(sequence, "hello"));
+            }
+            let batch = inbox.drain(10);
+            assert_eq!(
+                (sequences(&batch), batch.dropped, batch.high_sequence),
+                (vec![0, 1], 3, Some(4))
+            );
+            inbox.push(message(5, "hello"));
+            let batch = inbox.drain(10);
+            assert_eq!((sequences(&batch), batch.dropped), (vec![5], 0));
+        }
+    }
+
+    #[tokio::test]
+    async fn wakes_its_reader_and_ends_when_closed() {
+        let inbox = Inbox::new(InboxLimits::default(), None);
+        let reader = tokio::spawn({
+            let inbox = inbox.clone();
+            async move {
+                let mut seen = Vec::new();
+                while inbox.readable().await {
+                    seen.extend(sequences(&inbox.drain(10)));
+                }
+                seen
+            }
+        });
+        tokio::task::yield_now().await;
+        inbox.push(message(1, "a"));
+        tokio::task::yield_now().await;
+        inbox.push(message(2, "b"));
+        inbox.close();
+        assert_eq!(reader.await.unwrap(), [1, 2]);
+    }
+
+    proptest! {
+        /// However it is drained, everything pushed comes out once and in order, and restarting at any reported cursor
+        /// would miss nothing that had not been handed out.
+        #[test]
+        fn cursors_are_safe(steps in proptest::collection::vec((any::<bool>(), 0usize..4), 0..100)) {
+            let inbox = Inbox::new(InboxLimits::default(), None);
+            let (mut next, mut pushed, mut out) = (0, Vec::new(), Vec::new());
+            for (matches, max) in steps {
+                if matches {
+                    inbox.push(message(next, "m"));
+                    pushed.push(next);
+                }
+                inbox.examined(next);
+                next += 1;
+                let batch = inbox.drain(max);
+                out.extend(sequences(&batch));
+                let done = pushed.iter().filter(|&&sequence| Some(sequence) <= batch.high_sequence).count();
+                prop_assert!(done <= out.len(), "cursor {:?} covers messages that are still inside", batch.high_sequence);
+            }
+            out.extend(sequences(&inbox.drain(usize::MAX)));
+            prop_assert_eq!(out, pushed);
+        }
+    }
+}

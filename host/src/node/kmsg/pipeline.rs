@@ -1,0 +1,300 @@
+//! Holds every record against the watchers' patterns and puts the matching ones into their inboxes.
+
+use std::{collections::BTreeMap, ops::ControlFlow, path::Path, sync::Arc, time::Duration};
+
+use super::{
+    clock::BootClock,
+    counters::{Counters, add},
+    inbox::{Inbox, InboxLimits},
+    prefilter::{PatternError, Prefilter, WatcherId},
+    queue::{Queue, Work},
+    read_back::scan,
+    record::{RawRecord, RecordError},
+};
+
+/// How long a look back through the log for a new watcher may take.
+const CATCH_UP_DEADLINE: Duration = Duration::from_secs(10);
+
+/// Somebody who wants kernel messages.
+#[derive(Debug, Clone)]
+pub struct Watcher {
+    /// The caller's name for it.
+    pub id: WatcherId,
+    /// A message is wanted when one of these is found in its text (see [`Prefilter`]). No pattern: nothing is wanted.
+    pub patterns: Vec<String>,
+    /// Records up to this sequence number, **of this boot**, were dealt with earlier and are not delivered again. `None`:
+    /// from the oldest record that there is.
+    pub cursor: Option<u64>,
+    /// How much its inbox holds.
+    pub limits: InboxLimits,
+}
+
+/// The watchers that were accepted and those that were not.
+#[derive(Debug)]
+pub struct Watching {
+    /// The inboxes by watcher.
+    pub inboxes: BTreeMap<WatcherId, Inbox>,
+    /// Watchers with a pattern that cannot be used; they get nothing, the others are not affected.
+    pub refused: Vec<PatternError>,
+}
+
+/// A compiled set of watchers, ready to be taken over by a [`Matcher`].
+#[derive(Debug)]
+pub(super) struct Routing {
+    prefilter: Prefilter,
+    routes: BTreeMap<WatcherId, Route>,
+}
+
+#[derive(Debug)]
+struct Route {
+    inbox: Inbox,
+    /// Nothing up to here is wanted.
+    skip_through: Option<u64>,
+}
+
+impl Route {
+    fn wants(&self, sequence: u64) -> bool {
+        self.skip_through.is_none_or(|skip| sequence > skip)
+    }
+}
+
+impl Routing {
+    /// Compiles the watchers. One that is in `existing` goes on with its inbox; its cursor is then of no importance.
+    pub(super) fn new(
+        watchers: Vec<Watcher>,
+        existing: &BTreeMap<WatcherId, Inbox>,
+    ) -> (Self, Watching) {
+        let patterns: Vec<_> = watchers
+            .iter()
+            .map(|watcher| (watcher.id, watcher.patterns.clone()))
+            .collect();
+        let (prefilter, refused) = Prefilter::new(&patterns);
+        let routes: BTreeMap<_, _> = watchers
+            .into_iter()
+            .filter(|watcher| !refused.iter().any(|error| error.watcher() == watcher.id))
+            .map(
+                |Watcher {
+                     id, cursor, limits, ..
+                 }| {
+                    let inbox = existing
+                        .get(&id)
+                        .cloned()
+                        .unwrap_or_else(|| Inbox::new(limits, cursor));
+                    (
+                        id,
+                        Route {
+                            inbox,
+                            skip_through: cursor,
+                        },
+                    )
+                },
+            )
+            .collect();
+        let inboxes = routes
+            .iter()
+            .map(|(id, route)| (*id, route.inbox.clone()))
+            .collect();
+        (Self { prefilter, routes }, Watching { inboxes, refused })
+    }
+}
+
+/// The core of the pipeline: records in, messages into inboxes. Without threads, so that a benchmark can drive it.
+#[derive(Debug)]
+pub struct Matcher {
+    clock: BootClock,
+    routing: Routing,
+    /// The last sequence number that was examined.
+    position: Option<u64>,
+    /// How often the numbers went backwards: only where a file holds the logs of several boots.
+    restarts: u32,
+    /// The last record that the log had when the reader had caught up with it.
+    log_end: Option<u64>,
+    hits: Vec<WatcherId>,
+}
+
+impl Matcher {
+    /// A matcher that serves these watchers.
+    pub fn new(clock: BootClock, watchers: Vec<Watcher>) -> (Self, Watching) {
+        let (routing, watching) = Routing::new(watchers, &BTreeMap::new());
+        (
+            Self {
+                clock,
+                routing,
+                position: None,
+                restarts: 0,
+                log_end: None,
+                hits: Vec::new(),
+            },
+            watching,
+        )
+    }
+
+    /// Examines one record; says whether anybody wanted it. A record that nobody wants costs no allocation.
+    ///
+    /// # Errors
+    /// The bytes are not a record; nothing happened.
+    pub fn feed(&mut self, raw: &[u8]) -> Result<bool, RecordError> {
+        let record = RawRecord::split(raw)?;
+        if self
+            .position
+            .is_some_and(|position| record.sequence <= position)
+        {
+            // Numbers only go backwards where another log begins; the cursors were of the one before.
+            self.restarts += 1;
+            self.routing
+                .routes
+                .values_mut()
+                .for_each(|route| route.skip_through = None);
+        }
+        self.position = Some(record.sequence);
+        Ok(self.deliver(&record, |_| true))
+    }
+
+    /// Tells the inboxes how far the log was examined. To be called after a run of [`feed`](Self::feed).
+    pub fn finish_batch(&mut self) {
+        let Some(position) = self.position else {
+            return;
+        };
+        for route in self.routing.routes.values_mut() {
+            if route.wants(position) {
+                route.skip_through = None;
+                route.inbox.examined(position);
+            }
+        }
+    }
+
+    fn deliver(&mut self, record: &RawRecord<'_>, to: impl Fn(WatcherId) -> bool) -> bool {
+        self.routing
+            .prefilter
+            .watchers_for_bytes(record.text(), &mut self.hits);
+        let mut message = None;
+        for id in self.hits.iter().filter(|&&id| to(id)) {
+            if let Some(route) = self
+                .routing
+                .routes
+                .get(id)
+                .filter(|route| route.wants(record.sequence))
+            {
+                let message =
+                    message.get_or_insert_with(|| Arc::new(record.to_message(self.clock)));
+                route.inbox.push(Arc::clone(message));
+            }
+        }
+        message.is_some()
+    }
+
+    /// Takes over another set of watchers. Those that are new get what they missed from a second look at the log.
+    fn change(&mut self, mut routing: Routing, log: &Path, stopped: &dyn Fn() -> bool) {
+        let mut fresh = Vec::new();
+        for (id, route) in &mut routing.routes {
+            match self.routing.routes.get(id) {
+                Some(old) if old.inbox.is_same(&route.inbox) => {
+                    route.skip_through = old.skip_through
+                }
+                _ => fresh.push(*id),
+            }
+        }
+        self.routing = routing;
+        self.forget_stale_cursors();
+        self.catch_up(&fresh, log, stopped);
+    }
+
+    /// The reader has read all that there was, up to this record.
+    fn caught_up(&mut self, last: Option<u64>, log: &Path, stopped: &dyn Fn() -> bool) {
+        self.log_end = last;
+        let stale = self.forget_stale_cursors();
+        self.catch_up(&stale, log, stopped);
+    }
+
+    /// Drops the cursors that lie beyond the end of the log, and says whose they were. They were remembered in another
+    /// boot: obeying them would hide everything until the new numbers have grown as far.
+    fn forget_stale_cursors(&mut self) -> Vec<WatcherId> {
+        let Some(end) = self
+            .log_end
+            .max(self.position)
+            .filter(|_| self.log_end.is_some())
+        else {
+            return Vec::new();
+        };
+        let stale = self
+            .routing
+            .routes
+            .iter_mut()
+            .filter(|(_, route)| !route.wants(end.saturating_add(1)));
+        stale
+            .map(|(id, route)| {
+                route.skip_through = None;
+                *id
+            })
+            .collect()
+    }
+
+    /// Delivers to some watchers what went by before they were there.
+    fn catch_up(&mut self, watchers: &[WatcherId], log: &Path, stopped: &dyn Fn() -> bool) {
+        let Some(position) = self.position else {
+            return;
+        };
+        let behind: Vec<_> = watchers
+            .iter()
+            .copied()
+            .filter(|id| {
+                self.routing
+                    .routes
+                    .get(id)
+                    .is_some_and(|route| route.wants(position))
+            })
+            .collect();
+        if behind.is_empty() {
+            return;
+        }
+        // Up to the same place in the log as the matcher is at, told by restarts and number.
+        let mut place: Option<(u32, u64)> = None;
+        let result = scan(log, CATCH_UP_DEADLINE, |raw| {
+            if let Ok(record) = RawRecord::split(raw) {
+                let sequence = record.sequence;
+                let here = match place {
+                    Some((restarts, last)) => (restarts + u32::from(sequence <= last), sequence),
+                    None => (0, sequence),
+                };
+                if here > (self.restarts, position) {
+                    return ControlFlow::Break(());
+                }
+                place = Some(here);
+                self.deliver(&record, |id| behind.contains(&id));
+            }
+            if stopped() {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            }
+        });
+        if let Err(error) = result {
+            tracing::warn!(%error, "new kernel log watchers do not get what was logged before them");
+        }
+        if !stopped() {
+            self.finish_batch();
+        }
+    }
+}
+
+/// The matcher thread: works until the queue is stopped.
+pub(super) fn run(mut matcher: Matcher, queue: &Queue<Routing>, counters: &Counters, log: &Path) {
+    let stopped = || queue.is_stopped();
+    loop {
+        match queue.next() {
+            Work::Records(batch) => {
+                for raw in batch.iter() {
+                    let counter = match matcher.feed(raw) {
+                        Ok(_) => &counters.records_examined,
+                        Err(_) => &counters.unparsable,
+                    };
+                    add(counter, 1);
+                }
+                matcher.finish_batch();
+            }
+            Work::CaughtUp(last) => matcher.caught_up(last, log, &stopped),
+            Work::Change(routing) => matcher.change(routing, log, &stopped),
+            Work::Stop => return,
+        }
+    }
+}

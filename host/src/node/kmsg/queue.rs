@@ -1,0 +1,243 @@
+//! The queue between the reader and the matcher: bounded by bytes, and putting something in never waits.
+
+use std::{
+    collections::VecDeque,
+    sync::{Condvar, Mutex, MutexGuard, PoisonError},
+};
+
+/// Records as they were read, in order, in one piece of memory.
+#[derive(Debug, Default)]
+pub(super) struct RecordBatch {
+    bytes: Vec<u8>,
+    /// Where each record ends.
+    ends: Vec<usize>,
+}
+
+impl RecordBatch {
+    /// Where the next record's bytes go; [`seal`](Self::seal) or [`discard`](Self::discard) must follow.
+    pub(super) fn tail(&mut self) -> &mut Vec<u8> {
+        &mut self.bytes
+    }
+
+    /// What was put into the tail.
+    pub(super) fn unsealed(&self) -> &[u8] {
+        self.bytes.get(self.sealed()..).unwrap_or_default()
+    }
+
+    /// Makes the tail a record.
+    pub(super) fn seal(&mut self) {
+        self.ends.push(self.bytes.len());
+    }
+
+    /// Throws the tail away.
+    pub(super) fn discard(&mut self) {
+        self.bytes.truncate(self.sealed());
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &[u8]> {
+        let starts = std::iter::once(0).chain(self.ends.iter().copied());
+        starts
+            .zip(&self.ends)
+            .map(|(start, &end)| self.bytes.get(start..end).unwrap_or_default())
+    }
+
+    fn sealed(&self) -> usize {
+        self.ends.last().copied().unwrap_or(0)
+    }
+
+    /// What the batch holds of memory, bytes.
+    fn cost(&self) -> usize {
+        self.bytes.capacity() + self.ends.capacity() * size_of::<usize>()
+    }
+}
+
+/// What the matcher does next.
+#[derive(Debug)]
+pub(super) enum Work<C> {
+    /// Examine these.
+    Records(RecordBatch),
+    /// The reader has read everything that there was, up to this sequence number.
+    CaughtUp(Option<u64>),
+    /// Something from the side, to be done before any more records.
+    Change(C),
+    /// Stop.
+    Stop,
+}
+
+/// The queue; `C` is what can be handed to the matcher past the waiting records.
+#[derive(Debug)]
+pub(super) struct Queue<C> {
+    state: Mutex<State<C>>,
+    ready: Condvar,
+    limit: usize,
+}
+
+#[derive(Debug)]
+struct State<C> {
+    batches: VecDeque<Entry>,
+    bytes: usize,
+    change: Option<C>,
+    stopped: bool,
+}
+
+#[derive(Debug)]
+enum Entry {
+    Records(RecordBatch),
+    CaughtUp(Option<u64>),
+}
+
+impl<C> Queue<C> {
+    /// A queue of at most this many bytes.
+    pub(super) fn new(limit: usize) -> Self {
+        let state = State {
+            batches: VecDeque::new(),
+            bytes: 0,
+            change: None,
+            stopped: false,
+        };
+        Self {
+            state: Mutex::new(state),
+            ready: Condvar::new(),
+            limit,
+        }
+    }
+
+    /// Puts a batch in, or gives it back when there is no room.
+    pub(super) fn push(&self, batch: RecordBatch) -> Result<(), RecordBatch> {
+        let mut state = self.lock();
+        let bytes = state.bytes + batch.cost();
+        if bytes > self.limit {
+            return Err(batch);
+        }
+        state.bytes = bytes;
+        state.batches.push_back(Entry::Records(batch));
+        drop(state);
+        self.ready.notify_one();
+        Ok(())
+    }
+
+    /// Says that the reader has caught up with the source, whose last record has this number. For one call per start.
+    pub(super) fn mark_caught_up(&self, last: Option<u64>) {
+        self.lock().batches.push_back(Entry::CaughtUp(last));
+        self.ready.notify_one();
+    }
+
+    /// Hands something to the matcher; it replaces a change that was not taken yet.
+    pub(super) fn change(&self, change: C) {
+        self.lock().change = Some(change);
+        self.ready.notify_one();
+    }
+
+    /// Makes [`next`](Self::next) return [`Work::Stop`] from now on. Waiting records are left alone: a later start reads
+    /// them again.
+    pub(super) fn stop(&self) {
+        self.lock().stopped = true;
+        self.ready.notify_all();
+    }
+
+    /// Whether [`stop`](Self::stop) was called.
+    pub(super) fn is_stopped(&self) -> bool {
+        self.lock().stopped
+    }
+
+    /// Whether nothing is waiting.
+    #[cfg(test)]
+    pub(super) fn is_empty(&self) -> bool {
+        self.lock().batches.is_empty()
+    }
+
+    /// Waits for something to do.
+    pub(super) fn next(&self) -> Work<C> {
+        let mut state = self.lock();
+        loop {
+            if state.stopped {
+                return Work::Stop;
+            }
+            if let Some(change) = state.change.take() {
+                return Work::Change(change);
+            }
+            match state.batches.pop_front() {
+                Some(Entry::Records(batch)) => {
+                    state.bytes = state.bytes.saturating_sub(batch.cost());
+                    return Work::Records(batch);
+                }
+                Some(Entry::CaughtUp(last)) => return Work::CaughtUp(last),
+                None => {
+                    state = self
+                        .ready
+                        .wait(state)
+                        .unwrap_or_else(PoisonError::into_inner)
+                }
+            }
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State<C>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    pub(in super::super) fn batch(records: &[&str]) -> RecordBatch {
+        let mut batch = RecordBatch::default();
+        for record in records {
+            batch.tail().extend_from_slice(record.as_bytes());
+            batch.seal();
+        }
+        batch
+    }
+
+    #[test]
+    fn a_batch_keeps_its_records_apart() {
+        let mut batch = batch(&["ab", "", "c"]);
+        batch.tail().extend_from_slice(b"bad");
+        assert_eq!(batch.unsealed(), b"bad");
+        batch.discard();
+        batch.tail().extend_from_slice(b"d");
+        batch.seal();
+        assert_eq!(
+            batch.iter().collect::<Vec<_>>(),
+            [b"ab".as_slice(), b"", b"c", b"d"]
+        );
+        assert_eq!(batch.len(), 4);
+    }
+
+    #[test]
+    fn is_bounded_by_bytes_and_the_room_comes_back() {
+        let cost = batch(&["0123456789"]).cost();
+        let queue: Queue<()> = Queue::new(2 * cost);
+        assert!(queue.push(batch(&["0123456789"])).is_ok());
+        assert!(queue.push(batch(&["0123456789"])).is_ok());
+        let refused = queue.push(batch(&["abcdefghij"])).unwrap_err();
+        assert_eq!(refused.iter().next(), Some(b"abcdefghij".as_slice()));
+        assert!(matches!(queue.next(), Work::Records(_)));
+        assert!(queue.push(refused).is_ok());
+    }
+
+    #[test]
+    fn a_change_overtakes_and_a_stop_ends() {
+        let queue = Queue::new(1 << 20);
+        queue.push(batch(&["x"])).unwrap();
+        queue.mark_caught_up(Some(3));
+        queue.change(1);
+        queue.change(2);
+        assert!(matches!(queue.next(), Work::Change(2)));
+        assert!(matches!(queue.next(), Work::Records(_)));
+        assert!(matches!(queue.next(), Work::CaughtUp(Some(3))));
+        queue.push(batch(&["x"])).unwrap();
+        queue.stop();
+        assert!(matches!(queue.next(), Work::Stop));
+        assert!(queue.is_stopped());
+    }
+}

@@ -1,0 +1,242 @@
+//! One record of the kernel log: how its bytes are laid out, and what they mean.
+//!
+//! `‹prefix›,‹sequence›,‹microseconds›[,‹flags›[,‹more›…]];‹text›\n` and then lines of ` KEY=value`. The prefix is
+//! facility × 8 + level. The kernel writes control bytes, non-ASCII bytes and the backslash as `\xNN`; such escapes are
+//! kept as written, because matchers are written against the raw text. Source: the kernel's ABI text `dev-kmsg`.
+
+use super::clock::BootClock;
+
+/// The largest record in bytes, header and dictionary included: what one read of `/dev/kmsg` can return.
+pub const MAX_RECORD: usize = 8192;
+
+/// One message of the kernel log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KernelMessage {
+    /// Sequence number; grows by one per record from 0 at boot.
+    pub sequence: u64,
+    /// Wall-clock time, Unix milliseconds (see [`BootClock`]).
+    pub time: u64,
+    /// The kernel's own timestamp, microseconds since boot.
+    pub monotonic_micros: u64,
+    /// Severity: 0 (emergency) to 7 (debug).
+    pub level: u8,
+    /// Who wrote it: 0 kernel, 1 user, 3 daemon, 5 syslog (what user space injects), …
+    pub facility: u32,
+    /// The text up to its first line end, `\xNN` escapes as written; invalid UTF-8 becomes U+FFFD.
+    pub text: String,
+    /// The record's `KEY=value` lines, in order (`SUBSYSTEM`, `DEVICE`, …), escapes as written.
+    pub dictionary: Vec<(String, String)>,
+    /// The record is a fragment of a line that was printed in pieces (flag `c`, or `+` for a later piece).
+    pub fragment: bool,
+}
+
+/// Why bytes are not a record.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RecordError {
+    /// There is nothing that ends the header.
+    #[error("no ';' in the record")]
+    NoSemicolon,
+    /// The header has less than prefix, sequence and timestamp.
+    #[error("fewer than three comma-separated fields before the ';'")]
+    FewFields,
+    /// A header field is not a decimal number or does not fit.
+    #[error("the {0} is not a decimal number in range")]
+    BadNumber(&'static str),
+    /// Longer than [`MAX_RECORD`].
+    #[error("{0} bytes, more than a record can have")]
+    TooLong(usize),
+}
+
+/// Reads one record.
+pub fn parse(raw: &[u8], boot: BootClock) -> Result<KernelMessage, RecordError> {
+    Ok(RawRecord::split(raw)?.to_message(boot))
+}
+
+/// A record taken apart without copying: enough to account for it and to match its text.
+#[derive(Debug, Clone, Copy)]
+pub struct RawRecord<'a> {
+    /// Sequence number.
+    pub sequence: u64,
+    /// Microseconds since boot.
+    pub monotonic_micros: u64,
+    prefix: u32,
+    fragment: bool,
+    body: &'a [u8],
+}
+
+impl<'a> RawRecord<'a> {
+    /// Checks the header. Fields after the third are not required, and unknown ones are ignored.
+    pub fn split(raw: &'a [u8]) -> Result<Self, RecordError> {
+        if raw.len() > MAX_RECORD {
+            return Err(RecordError::TooLong(raw.len()));
+        }
+        let (header, body) = split_once(raw, b';').ok_or(RecordError::NoSemicolon)?;
+        let mut fields = header.split(|&byte| byte == b',');
+        let (Some(prefix), Some(sequence), Some(micros)) =
+            (fields.next(), fields.next(), fields.next())
+        else {
+            return Err(RecordError::FewFields);
+        };
+        Ok(Self {
+            sequence: decimal(sequence).ok_or(RecordError::BadNumber("sequence number"))?,
+            monotonic_micros: decimal(micros).ok_or(RecordError::BadNumber("timestamp"))?,
+            prefix: decimal(prefix)
+                .and_then(|number| u32::try_from(number).ok())
+                .ok_or(RecordError::BadNumber("priority"))?,
+            fragment: matches!(fields.next(), Some(b"c" | b"+")),
+            body,
+        })
+    }
+
+    /// The text as bytes, without its line end.
+    pub fn text(&self) -> &'a [u8] {
+        split_once(self.body, b'\n').map_or(self.body, |(text, _)| text)
+    }
+
+    /// Copies the record into a message.
+    pub fn to_message(&self, boot: BootClock) -> KernelMessage {
+        let (text, rest) = split_once(self.body, b'\n').unwrap_or((self.body, &[]));
+        let dictionary = rest
+            .split(|&byte| byte == b'\n')
+            .filter_map(|line| split_once(line.strip_prefix(b" ")?, b'='))
+            .map(|(key, value)| (lossy(key), lossy(value)))
+            .collect();
+        KernelMessage {
+            sequence: self.sequence,
+            time: boot.unix_ms(self.monotonic_micros),
+            monotonic_micros: self.monotonic_micros,
+            level: (self.prefix & 7) as u8,
+            facility: self.prefix >> 3,
+            text: lossy(text),
+            dictionary,
+            fragment: self.fragment,
+        }
+    }
+}
+
+fn split_once(bytes: &[u8], separator: u8) -> Option<(&[u8], &[u8])> {
+    let at = bytes.iter().position(|&byte| byte == separator)?;
+    Some((bytes.get(..at)?, bytes.get(at + 1..)?))
+}
+
+/// A leading `+` is accepted, as GPUd does; blanks and a minus sign are not.
+fn decimal(digits: &[u8]) -> Option<u64> {
+    let digits = digits.strip_prefix(b"+").unwrap_or(digits);
+    if !digits.iter().all(u8::is_ascii_digit) {
+        return None;
+    }
+    std::str::from_utf8(digits).ok()?.parse().ok()
+}
+
+fn lossy(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const BOOT: BootClock = BootClock::booted_at(1_000);
+
+    #[test]
+    fn reads_a_full_record() {
+        let raw = b"30,2457,4812345678,c,caller=T42;NVRM: Xid (PCI:0000:04:00): 79\\x0a; lost\n SUBSYSTEM=pci\n DEVICE=+pci:0000:04:00.0\nnoise\n";
+        assert_eq!(
+            parse(raw, BOOT).unwrap(),
+            KernelMessage {
+                sequence: 2457,
+                time: 4_813_345,
+                monotonic_micros: 4_812_345_678,
+                level: 6,
+                facility: 3,
+                text: "NVRM: Xid (PCI:0000:04:00): 79\\x0a; lost".into(),
+                dictionary: vec![
+                    ("SUBSYSTEM".into(), "pci".into()),
+                    ("DEVICE".into(), "+pci:0000:04:00.0".into())
+                ],
+                fragment: true,
+            }
+        );
+    }
+
+    #[test]
+    fn is_lenient_where_gpud_is() {
+        let cases: [(&[u8], &str); 6] = [
+            (b"6,1,2;three fields", "three fields"),
+            (b"+6,+1,+2,-,new,fields;x\n", "x"),
+            (b"6,1,2,-;  leading blanks stay", "  leading blanks stay"),
+            (b"6,1,2,-;", ""),
+            (b"6,1,2,-;\n KEY=v\n", ""),
+            (b"6,1,2,-;bad \xff byte\n", "bad \u{fffd} byte"),
+        ];
+        for (raw, text) in cases {
+            let message = parse(raw, BOOT).unwrap();
+            assert_eq!(
+                (message.text.as_str(), message.sequence, message.fragment),
+                (text, 1, false),
+                "{raw:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn refuses_what_is_no_record() {
+        let long = [b"6,1,2,-;".as_slice(), &[b'x'; MAX_RECORD]].concat();
+        let cases: [(&[u8], RecordError); 9] = [
+            (b"", RecordError::NoSemicolon),
+            (b"6,1,2,- text", RecordError::NoSemicolon),
+            (b"6,1;text", RecordError::FewFields),
+            (b"x,1,2,-;t", RecordError::BadNumber("priority")),
+            (b"4294967296,1,2,-;t", RecordError::BadNumber("priority")),
+            (b"6,,2,-;t", RecordError::BadNumber("sequence number")),
+            (b"6,-1,2,-;t", RecordError::BadNumber("sequence number")),
+            (b"6,1, 2,-;t", RecordError::BadNumber("timestamp")),
+            (&long, RecordError::TooLong(MAX_RECORD + 8)),
+        ];
+        for (raw, error) in cases {
+            assert_eq!(parse(raw, BOOT), Err(error), "{raw:?}");
+        }
+    }
+
+    fn encode(message: &KernelMessage) -> Vec<u8> {
+        let flags = if message.fragment { "c" } else { "-" };
+        let prefix = message.facility * 8 + u32::from(message.level);
+        let mut raw = format!(
+            "{prefix},{},{},{flags};{}\n",
+            message.sequence, message.monotonic_micros, message.text
+        );
+        for (key, value) in &message.dictionary {
+            raw.push_str(&format!(" {key}={value}\n"));
+        }
+        raw.into_bytes()
+    }
+
+    proptest! {
+        #[test]
+        fn never_panics(raw in proptest::collection::vec(any::<u8>(), 0..300)) {
+            let _ = parse(&raw, BOOT);
+        }
+
+        #[test]
+        fn never_panics_on_near_records(raw in "[0-9+,;x \\n=-]{0,60}") {
+            let _ = parse(raw.as_bytes(), BOOT);
+        }
+
+        #[test]
+        fn round_trips(
+            sequence in any::<u64>(),
+            monotonic_micros in any::<u64>(),
+            level in 0u8..8,
+            facility in 0u32..200,
+            text in "[^\\n]{0,200}",
+            dictionary in proptest::collection::vec(("[A-Z_]{1,9}", "[^\\n]{0,30}"), 0..4),
+            fragment in any::<bool>(),
+        ) {
+            let time = BOOT.unix_ms(monotonic_micros);
+            let message = KernelMessage { sequence, time, monotonic_micros, level, facility, text, dictionary, fragment };
+            prop_assert_eq!(parse(&encode(&message), BOOT).unwrap(), message);
+        }
+    }
+}

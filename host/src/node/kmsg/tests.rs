@@ -1,0 +1,419 @@
+//! The kernel log as a whole: real threads, real files, and the real `/dev/kmsg` where it can be written.
+
+use std::{
+    io::Write as _,
+    path::Path,
+    sync::atomic::{AtomicU64, Ordering},
+};
+
+use super::*;
+
+/// Long enough for any machine; a test that works never waits so long.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+fn config(path: &Path) -> Config {
+    let quick = Duration::from_millis(10);
+    Config {
+        clock: BootClock::booted_at(0),
+        retry: quick,
+        file_poll: quick,
+        ..Config::new(path.into())
+    }
+}
+
+fn watcher(id: WatcherId, pattern: &str, cursor: Option<u64>) -> Watcher {
+    Watcher {
+        id,
+        patterns: vec![pattern.into()],
+        cursor,
+        limits: InboxLimits::default(),
+    }
+}
+
+fn record(sequence: u64, text: &str) -> String {
+    format!("6,{sequence},{sequence},-;{text}\n")
+}
+
+fn until<T>(mut probe: impl FnMut() -> Option<T>) -> T {
+    let start = Instant::now();
+    loop {
+        if let Some(found) = probe() {
+            return found;
+        }
+        assert!(start.elapsed() < PATIENCE, "waited in vain");
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Drains until the inbox says that everything up to `sequence` was examined.
+fn texts_up_to(inbox: &Inbox, sequence: u64) -> Vec<String> {
+    let mut texts = Vec::new();
+    until(|| {
+        let batch = inbox.drain(3);
+        texts.extend(batch.messages.iter().map(|message| message.text.clone()));
+        (batch.high_sequence >= Some(sequence)).then_some(())
+    });
+    texts
+}
+
+#[test]
+fn a_file_is_read_and_followed_past_a_bad_record() {
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    write!(
+        file,
+        "{}this is no record\n{}",
+        record(0, "Xid a"),
+        record(2, "Xid b")
+    )
+    .unwrap();
+    let log = KernelLog::start(config(file.path())).unwrap();
+    let inboxes = log
+        .set_watchers(vec![watcher(1, "Xid", None), watcher(2, "oom", None)])
+        .inboxes;
+    assert_eq!(texts_up_to(&inboxes[&1], 2), ["Xid a", "Xid b"]);
+    write!(
+        file,
+        "{}{}{}",
+        record(3, "oom"),
+        record(4, "nothing"),
+        record(8, "Xid oom")
+    )
+    .unwrap();
+    assert_eq!(texts_up_to(&inboxes[&1], 8), ["Xid oom"]);
+    assert_eq!(texts_up_to(&inboxes[&2], 8), ["oom", "Xid oom"]);
+    let counters = log.counters();
+    assert_eq!(
+        (
+            counters.records_read,
+            counters.records_examined,
+            counters.unparsable
+        ),
+        (6, 5, 1)
+    );
+    assert_eq!(
+        (counters.lost_overrun, counters.gaps, counters.lost_queue),
+        (3, 1, 0)
+    );
+    assert_eq!(log.gaps().take()[0].first_lost, 5);
+    assert_eq!(log.status().state, SourceState::Following);
+}
+
+#[test]
+fn a_whole_capture_fits_through_a_small_queue() {
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    for sequence in 0..20_000 {
+        file.write_all(
+            record(sequence, if sequence % 1000 == 0 { "hit" } else { "miss" }).as_bytes(),
+        )
+        .unwrap();
+    }
+    let log = KernelLog::start(Config {
+        queue_bytes: 64 << 10,
+        ..config(file.path())
+    })
+    .unwrap();
+    let inboxes = log.set_watchers(vec![watcher(1, "hit", None)]).inboxes;
+    assert_eq!(texts_up_to(&inboxes[&1], 19_999).len(), 20);
+    let counters = log.counters();
+    assert_eq!(
+        (counters.records_examined, counters.lost_queue),
+        (20_000, 0)
+    );
+}
+
+#[test]
+fn cursors_and_late_watchers() {
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    for sequence in 10..20 {
+        write!(file, "{}", record(sequence, &format!("m{sequence}"))).unwrap();
+    }
+    let log = KernelLog::start(Config {
+        resume_after: Some(7),
+        ..config(file.path())
+    })
+    .unwrap();
+    let first = log.set_watchers(vec![watcher(1, "^m", Some(16))]).inboxes;
+    assert_eq!(texts_up_to(&first[&1], 19), ["m17", "m18", "m19"]);
+    assert_eq!(
+        log.gaps().take(),
+        [Gap {
+            cause: GapCause::Overrun,
+            first_lost: 8,
+            last_lost: 9,
+            count: 2,
+            time: 0
+        }]
+    );
+
+    // By now everything has gone by; the new watcher gets it all the same, the old one nothing twice.
+    let second = log.set_watchers(vec![
+        watcher(1, "^m", None),
+        watcher(2, "m1[89]", Some(18)),
+        watcher(3, "m1[01]", None),
+    ]);
+    assert_eq!(texts_up_to(&second.inboxes[&2], 19), ["m19"]);
+    assert_eq!(texts_up_to(&second.inboxes[&3], 19), ["m10", "m11"]);
+    write!(file, "{}", record(20, "m1 m18 m10")).unwrap();
+    for inbox in second.inboxes.values() {
+        assert_eq!(texts_up_to(inbox, 20), ["m1 m18 m10"]);
+    }
+
+    // A cursor that the log has not reached was of another boot.
+    let third = log.set_watchers(vec![watcher(4, "m1[3]", Some(5000))]);
+    until(|| {
+        third.inboxes[&4]
+            .drain(1)
+            .messages
+            .pop()
+            .filter(|message| message.text == "m13")
+    });
+}
+
+#[test]
+fn a_stale_cursor_is_found_out_at_the_start_too() {
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    write!(file, "{}{}", record(0, "Xid a"), record(1, "Xid b")).unwrap();
+    let (queue, log) = (queue::Queue::new(1 << 20), file.path());
+    queue
+        .push(queue::tests::batch(&[
+            &record(0, "Xid a"),
+            &record(1, "Xid b"),
+        ]))
+        .unwrap();
+    queue.mark_caught_up(Some(1));
+    queue
+        .push(queue::tests::batch(&[&record(2, "Xid c")]))
+        .unwrap();
+    let (matcher, watching) =
+        Matcher::new(BootClock::booted_at(0), vec![watcher(1, "Xid", Some(900))]);
+    thread::scope(|scope| {
+        let counters = counters::Counters::default();
+        scope.spawn(|| {
+            until(|| queue.is_empty().then_some(()));
+            queue.stop();
+        });
+        pipeline::run(matcher, &queue, &counters, log);
+    });
+    let batch = watching.inboxes[&1].drain(9);
+    let texts: Vec<_> = batch
+        .messages
+        .iter()
+        .map(|message| message.text.as_str())
+        .collect();
+    assert_eq!(texts, ["Xid a", "Xid b", "Xid c"]);
+    assert_eq!(batch.high_sequence, Some(2));
+}
+
+#[test]
+fn another_boot_in_the_same_file_is_delivered() {
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    write!(
+        file,
+        "{}{}{}",
+        record(50, "Xid a"),
+        record(0, "Xid b"),
+        record(2, "Xid c")
+    )
+    .unwrap();
+    let log = KernelLog::start(config(file.path())).unwrap();
+    let inbox = log.set_watchers(vec![watcher(1, "Xid", None)]).inboxes[&1].clone();
+    let mut texts = Vec::new();
+    until(|| {
+        texts.extend(
+            inbox
+                .drain(9)
+                .messages
+                .iter()
+                .map(|message| message.text.clone()),
+        );
+        (texts.len() >= 3).then_some(())
+    });
+    assert_eq!(log.counters().lost_overrun, 1);
+    // A late watcher gets both boots too.
+    let late = log
+        .set_watchers(vec![watcher(1, "Xid", None), watcher(2, "Xid [ab]", None)])
+        .inboxes[&2]
+        .clone();
+    let mut count = 0;
+    until(|| {
+        count += late.drain(9).messages.len();
+        (count >= 2).then_some(())
+    });
+    // A shorter file is another log as well.
+    std::fs::write(file.path(), record(7, "Xid d")).unwrap();
+    until(|| {
+        inbox
+            .drain(9)
+            .messages
+            .pop()
+            .filter(|message| message.text == "Xid d")
+    });
+    assert_eq!(
+        (log.counters().reopened, log.counters().lost_overrun),
+        (1, 1)
+    );
+}
+
+#[test]
+fn a_missing_source_is_shown_and_found_when_it_comes() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("kmsg");
+    let log = KernelLog::start(config(&path)).unwrap();
+    let inboxes = log.set_watchers(vec![watcher(1, "Xid", None)]).inboxes;
+    let (error, since) = until(|| match log.status().state {
+        SourceState::Unavailable { error, since } => Some((error, since)),
+        _ => None,
+    });
+    assert_eq!(error, SourceError::NotFound(path.display().to_string()));
+    assert!(since > 1_600_000_000_000);
+    std::fs::write(&path, record(3, "Xid")).unwrap();
+    assert_eq!(texts_up_to(&inboxes[&1], 3), ["Xid"]);
+    assert_eq!(log.status().state, SourceState::Following);
+}
+
+#[test]
+fn dev_null_is_a_log_without_messages_and_ends_at_once() {
+    let log = KernelLog::start(Config {
+        file_poll: PATIENCE,
+        ..config(Path::new("/dev/null"))
+    })
+    .unwrap();
+    until(|| (log.status().state == SourceState::Following).then_some(()));
+    let inboxes = log.set_watchers(vec![watcher(1, ".", None)]).inboxes;
+    log.shutdown();
+    assert_eq!(log.status().state, SourceState::Stopped);
+    assert!(log.threads.lock().unwrap().is_empty());
+    assert_eq!(log.counters(), CounterValues::default());
+    assert_eq!(inboxes[&1].drain(9), Batch::default());
+}
+
+#[tokio::test]
+async fn removed_and_refused_watchers_have_closed_inboxes() {
+    let log = KernelLog::start(config(Path::new("/dev/null"))).unwrap();
+    let first = log
+        .set_watchers(vec![
+            watcher(1, "a", None),
+            watcher(2, "b", None),
+            watcher(3, "c", None),
+        ])
+        .inboxes;
+    let second = log.set_watchers(vec![watcher(2, "(", None), watcher(3, "d", None)]);
+    assert_eq!(
+        second
+            .refused
+            .iter()
+            .map(PatternError::watcher)
+            .collect::<Vec<_>>(),
+        [2]
+    );
+    assert_eq!(second.inboxes.keys().collect::<Vec<_>>(), [&3]);
+    assert!(!first[&1].readable().await);
+    assert!(!first[&2].readable().await);
+    drop(log);
+    assert!(!first[&3].readable().await);
+}
+
+#[test]
+fn the_path_comes_from_the_variable() {
+    for (variable, expected) in [
+        (None, "/dev/kmsg"),
+        (Some(" "), "/dev/kmsg"),
+        (Some(" /dev/null\n"), "/dev/null"),
+    ] {
+        assert_eq!(source_path(variable), Path::new(expected));
+    }
+}
+
+/// Writes a line that occurs once in this boot; `None` (with the reason) where the kernel log cannot be written.
+fn inject_unique() -> Option<String> {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    let unique = format!(
+        "gpud test {}/{count} {};",
+        std::process::id(),
+        clock::now_ms()
+    );
+    match inject(severity("KERN_WARNING"), &format!("{unique}\twith a tab")) {
+        Ok(()) => Some(unique),
+        Err(error) => {
+            eprintln!("skipped: {error}");
+            None
+        }
+    }
+}
+
+#[test]
+fn a_line_in_the_real_kernel_log_reaches_the_inbox() {
+    let log = KernelLog::start(Config::new("/dev/kmsg".into())).unwrap();
+    let inboxes = log
+        .set_watchers(vec![watcher(1, "^gpud test", None)])
+        .inboxes;
+    until(|| (log.status().state != SourceState::Starting).then_some(()));
+    let Some(unique) = inject_unique() else {
+        return;
+    };
+    let message = until(|| {
+        inboxes[&1]
+            .drain(99)
+            .messages
+            .into_iter()
+            .find(|message| message.text.starts_with(&unique))
+    });
+    assert_eq!(message.text, format!("{unique} with a tab"));
+    assert_eq!((message.level, message.facility), (4, 5));
+    assert!(
+        message.time.abs_diff(clock::now_ms()) < 60_000,
+        "dated {}",
+        message.time
+    );
+    let counters = log.counters();
+    assert_eq!(
+        (counters.unparsable, counters.lost_queue, counters.reopened),
+        (0, 0, 0)
+    );
+
+    let found = read_back(
+        Path::new("/dev/kmsg"),
+        &regex::RegexSet::new([regex::escape(&unique)]).unwrap(),
+        5,
+        PATIENCE,
+        BootClock::booted_at(0),
+    )
+    .unwrap();
+    assert_eq!(
+        found
+            .messages
+            .iter()
+            .map(|found| found.sequence)
+            .collect::<Vec<_>>(),
+        [message.sequence]
+    );
+}
+
+#[test]
+fn a_restart_with_the_cursor_delivers_only_what_is_new() {
+    let Some(old) = inject_unique() else { return };
+    let mut watched = watcher(1, &regex::escape(&old), None);
+    let taken_from = |log: &KernelLog, watched: &Watcher| {
+        let inbox = log.set_watchers(vec![watched.clone()]).inboxes[&1].clone();
+        until(|| Some(inbox.drain(99)).filter(|batch| !batch.messages.is_empty()))
+    };
+    let log = KernelLog::start(Config::new("/dev/kmsg".into())).unwrap();
+    let before = taken_from(&log, &watched);
+    drop(log);
+    assert!(before.messages[0].text.starts_with(&old));
+
+    let Some(new) = inject_unique() else { return };
+    watched.patterns.push(regex::escape(&new));
+    watched.cursor = before.high_sequence;
+    let config = Config {
+        resume_after: before.high_sequence,
+        ..Config::new("/dev/kmsg".into())
+    };
+    let log = KernelLog::start(config).unwrap();
+    // The old line stands before the new one, so it would be here as well.
+    let after = taken_from(&log, &watched);
+    assert_eq!(after.messages.len(), 1);
+    assert!(after.messages[0].text.starts_with(&new));
+    assert_eq!(log.counters().lost_overrun, 0);
+}

@@ -1,0 +1,113 @@
+//! The machine: files, programs, sockets, the kernel log, NVML, the clock. Nothing above this folder touches the
+//! operating system directly, and nothing in it knows what a plugin or a component is.
+
+pub mod clock;
+pub mod error;
+pub mod files;
+pub mod hang_pool;
+pub mod kmsg;
+pub mod net;
+pub mod nvml;
+pub mod process;
+pub mod system;
+
+use std::{path::PathBuf, time::Duration};
+
+use regex::RegexSet;
+
+use clock::Clock;
+use error::SourceError;
+use files::Files;
+use hang_pool::HangPool;
+use kmsg::{BootClock, ReadBack};
+use nvml::Nvml;
+
+/// Scans of the kernel log at once; each holds a thread.
+const READ_BACK_THREADS: usize = 2;
+
+/// Which boot the machine is in.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Boot {
+    /// `/proc/sys/kernel/random/boot_id`; empty if unknown.
+    pub id: String,
+    /// When it booted, Unix milliseconds; 0 if unknown.
+    pub time: u64,
+}
+
+/// One machine.
+#[derive(Clone)]
+pub struct Node {
+    /// Its files.
+    pub files: Files,
+    /// Its clock.
+    pub clock: Clock,
+    /// Its GPUs.
+    pub nvml: Nvml,
+    /// Which boot it is in.
+    pub boot: Boot,
+    kmsg_path: PathBuf,
+    kmsg_clock: BootClock,
+    kmsg_scans: HangPool,
+}
+
+impl Node {
+    /// The machine that we run on. `KMSG_FILE_PATH` and `GPUD_NVML_LIBRARY_PATH` of the environment are honoured.
+    ///
+    /// # Errors
+    /// When the root folder cannot be opened.
+    pub async fn live() -> Result<Self, SourceError> {
+        let files = Files::live()?;
+        let variable = std::env::var(kmsg::PATH_VARIABLE).ok();
+        let boot = boot(&files).await;
+        Ok(Self {
+            files,
+            clock: Clock::Live,
+            nvml: Nvml::new(std::env::var_os("GPUD_NVML_LIBRARY_PATH").map(PathBuf::from)),
+            boot,
+            kmsg_path: kmsg::source_path(variable.as_deref()),
+            kmsg_clock: BootClock::read(),
+            kmsg_scans: HangPool::new("kmsg-scan", READ_BACK_THREADS),
+        })
+    }
+
+    /// Its name; empty if unknown.
+    pub async fn hostname(&self) -> String {
+        text(&self.files, "/proc/sys/kernel/hostname").await
+    }
+
+    /// How the kernel log of this machine is read.
+    pub fn kmsg_config(&self) -> kmsg::Config {
+        kmsg::Config { clock: self.kmsg_clock, ..kmsg::Config::new(self.kmsg_path.clone()) }
+    }
+
+    /// Looks back at the whole kernel log; see [`kmsg::read_back`].
+    ///
+    /// # Errors
+    /// As there, and when the scan does not end in time.
+    pub async fn kmsg_read_back(
+        &self,
+        filter: RegexSet,
+        max_messages: usize,
+        deadline: Duration,
+    ) -> Result<ReadBack, SourceError> {
+        let (path, clock) = (self.kmsg_path.clone(), self.kmsg_clock);
+        let what = format!("scan of {}", path.display());
+        // The scan ends itself a little earlier than the wait for it, so that its own error is what is seen.
+        let scan = move || kmsg::read_back(&path, &filter, max_messages, deadline, clock);
+        self.kmsg_scans.run(&what, deadline + Duration::from_millis(200), scan).await
+    }
+}
+
+async fn boot(files: &Files) -> Boot {
+    let id = text(files, "/proc/sys/kernel/random/boot_id").await;
+    let stat = text(files, "/proc/stat").await;
+    let btime = stat.lines().find_map(|line| line.strip_prefix("btime "));
+    let seconds: u64 = btime.and_then(|seconds| seconds.trim().parse().ok()).unwrap_or(0);
+    Boot { id, time: seconds.saturating_mul(1000) }
+}
+
+/// A small text file, trimmed; empty if it cannot be read.
+async fn text(files: &Files, path: &str) -> String {
+    let content = files.read(path, 8 << 20).await.unwrap_or_default();
+    String::from_utf8_lossy(&content).trim().to_owned()
+}

@@ -1,0 +1,352 @@
+//! Local services over HTTP, and whether a TCP port can be reached.
+//!
+//! HTTP goes to unix sockets and to this machine's loopback addresses only, with GET only, and answers are bounded.
+
+use std::{
+    convert::Infallible,
+    future::{Future, pending},
+    net::{Ipv4Addr, Ipv6Addr},
+    path::Path,
+    time::{Duration, Instant},
+};
+
+use bytes::Bytes;
+use http::{HeaderMap, Request, header::HOST};
+use http_body_util::{BodyExt, Empty};
+use hyper::body::Incoming;
+use hyper_util::rt::TokioIo;
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    net::{TcpStream, UnixStream, lookup_host},
+};
+
+use super::error::SourceError;
+
+/// Bytes buffered for the status line and headers of an answer. One read may go a little beyond.
+const MAX_HEAD_BYTES: usize = 64 * 1024;
+
+/// A GET request.
+#[derive(Debug, Clone)]
+pub struct HttpGet {
+    /// Path and query, beginning with `/`.
+    pub path: String,
+    /// Further headers. `Host` is `localhost` unless given here.
+    pub headers: HeaderMap,
+    /// Largest body accepted, in bytes.
+    pub max_bytes: u64,
+    /// Time for the whole exchange, connecting included.
+    pub deadline: Duration,
+}
+
+/// The answer to a [`HttpGet`]. Any status is an answer; redirects are not followed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HttpResponse {
+    /// Status code.
+    pub status: u16,
+    /// Headers, names in lower case, values with replacement characters where they are not UTF-8.
+    pub headers: Vec<(String, String)>,
+    /// The body.
+    pub body: Vec<u8>,
+}
+
+/// Sends a GET request to a unix socket.
+///
+/// # Errors
+/// [`SourceError::NotFound`] when there is no socket, [`SourceError::Denied`], [`SourceError::TooLarge`] for the body,
+/// [`SourceError::TimedOut`], [`SourceError::Invalid`] for an unusable path, [`SourceError::Other`] when nobody
+/// listens or the answer is not HTTP/1.1 or its headers are much longer than 64 KiB.
+pub async fn http_over_unix(socket: &Path, get: &HttpGet) -> Result<HttpResponse, SourceError> {
+    let what = format!("unix:{}{}", socket.display(), get.path);
+    let request = request(&what, get)?;
+    let exchange = async {
+        let stream = UnixStream::connect(socket)
+            .await
+            .map_err(|error| SourceError::from_io(&what, &error))?;
+        exchange(&what, stream, request, get.max_bytes).await
+    };
+    within(&what, get.deadline, exchange).await
+}
+
+/// Sends a GET request to a port of 127.0.0.1, or of ::1 when nobody listens there.
+///
+/// # Errors
+/// As for [`http_over_unix`].
+pub async fn http_loopback(port: u16, get: &HttpGet) -> Result<HttpResponse, SourceError> {
+    let what = format!("http://localhost:{port}{}", get.path);
+    let request = request(&what, get)?;
+    let exchange = async {
+        let stream = match TcpStream::connect((Ipv4Addr::LOCALHOST, port)).await {
+            Ok(stream) => stream,
+            // The first error is the one that people can make sense of: most machines use IPv4 here.
+            Err(error) => TcpStream::connect((Ipv6Addr::LOCALHOST, port))
+                .await
+                .map_err(|_| SourceError::from_io(&what, &error))?,
+        };
+        exchange(&what, stream, request, get.max_bytes).await
+    };
+    within(&what, get.deadline, exchange).await
+}
+
+/// Opens and closes a TCP connection; gives the time that connecting took, without resolving the name. A host with
+/// several addresses is tried in the resolver's order; the first that answers counts.
+///
+/// # Errors
+/// [`SourceError::NotFound`] when the name has no address, [`SourceError::TimedOut`], [`SourceError::Other`] when the
+/// connection is refused or no way leads there.
+pub async fn tcp_connect(
+    host: &str,
+    port: u16,
+    deadline: Duration,
+) -> Result<Duration, SourceError> {
+    let what = format!("tcp://{host}:{port}");
+    let connect = async {
+        let addresses = lookup_host((host, port))
+            .await
+            .map_err(|error| SourceError::NotFound(format!("{what} ({error})")))?;
+        let mut failure = SourceError::NotFound(what.clone());
+        for address in addresses {
+            let started = Instant::now();
+            match TcpStream::connect(address).await {
+                Ok(_) => return Ok(started.elapsed()),
+                Err(error) => failure = SourceError::from_io(&what, &error),
+            }
+        }
+        Err(failure)
+    };
+    within(&what, deadline, connect).await
+}
+
+async fn within<T>(
+    what: &str,
+    deadline: Duration,
+    work: impl Future<Output = Result<T, SourceError>>,
+) -> Result<T, SourceError> {
+    tokio::time::timeout(deadline, work)
+        .await
+        .unwrap_or_else(|_| {
+            Err(SourceError::TimedOut {
+                what: what.to_owned(),
+                after: deadline,
+                last_good: None,
+            })
+        })
+}
+
+async fn exchange(
+    what: &str,
+    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    request: Request<Empty<Bytes>>,
+    max_bytes: u64,
+) -> Result<HttpResponse, SourceError> {
+    let failed = |error: hyper::Error| SourceError::Other(format!("{what}: {error}"));
+    let (mut sender, connection) = hyper::client::conn::http1::Builder::new()
+        .max_buf_size(MAX_HEAD_BYTES)
+        .handshake(TokioIo::new(stream))
+        .await
+        .map_err(failed)?;
+    // The connection must be driven for the answer to come; its own end says nothing, the answer may still be read.
+    let drive = async {
+        let _ = connection.await;
+        pending::<Infallible>().await
+    };
+    let answer = async {
+        let response = sender.send_request(request).await.map_err(failed)?;
+        let (head, body) = response.into_parts();
+        let body = collect(what, body, max_bytes).await?;
+        let text = |value: &http::HeaderValue| String::from_utf8_lossy(value.as_bytes()).into();
+        Ok(HttpResponse {
+            status: head.status.as_u16(),
+            headers: head
+                .headers
+                .iter()
+                .map(|(name, value)| (name.as_str().to_owned(), text(value)))
+                .collect(),
+            body,
+        })
+    };
+    tokio::select! {
+        answer = answer => answer,
+        never = drive => match never {},
+    }
+}
+
+fn request(what: &str, get: &HttpGet) -> Result<Request<Empty<Bytes>>, SourceError> {
+    if !get.path.starts_with('/') {
+        return Err(SourceError::Invalid(format!(
+            "{what}: the path does not begin with a slash"
+        )));
+    }
+    let mut request = Request::get(&get.path)
+        .body(Empty::new())
+        .map_err(|error| SourceError::Invalid(format!("{what}: {error}")))?;
+    *request.headers_mut() = get.headers.clone();
+    let host = http::HeaderValue::from_static("localhost");
+    request.headers_mut().entry(HOST).or_insert(host);
+    Ok(request)
+}
+
+async fn collect(what: &str, mut body: Incoming, max_bytes: u64) -> Result<Vec<u8>, SourceError> {
+    let mut content = Vec::new();
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|error| SourceError::Other(format!("{what}: {error}")))?;
+        let Ok(data) = frame.into_data() else {
+            continue;
+        };
+        let size = content.len() as u64 + data.len() as u64;
+        if size > max_bytes {
+            return Err(SourceError::TooLarge {
+                what: what.to_owned(),
+                size,
+                limit: max_bytes,
+            });
+        }
+        content.extend_from_slice(&data);
+    }
+    Ok(content)
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::{
+        io::{AsyncReadExt, AsyncWriteExt},
+        net::{TcpListener, UnixListener},
+        task::JoinHandle,
+    };
+
+    use super::*;
+
+    fn get(path: &str) -> HttpGet {
+        HttpGet {
+            path: path.to_owned(),
+            headers: HeaderMap::new(),
+            max_bytes: 100,
+            deadline: Duration::from_secs(60),
+        }
+    }
+
+    /// Answers one connection with `answer`, closes it, and gives what was asked.
+    async fn serve(mut stream: impl AsyncRead + AsyncWrite + Unpin, answer: &str) -> String {
+        let mut asked = Vec::new();
+        while !asked.ends_with(b"\r\n\r\n") {
+            if stream.read_buf(&mut asked).await.unwrap() == 0 {
+                break;
+            }
+        }
+        stream.write_all(answer.as_bytes()).await.unwrap();
+        String::from_utf8(asked).unwrap()
+    }
+
+    async fn tcp_server(answer: String) -> (u16, JoinHandle<String>) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let served =
+            tokio::spawn(async move { serve(listener.accept().await.unwrap().0, &answer).await });
+        (port, served)
+    }
+
+    #[tokio::test]
+    async fn a_unix_socket_answers() {
+        let folder = tempfile::tempdir().unwrap();
+        let socket = folder.path().join("app.sock");
+        let listener = UnixListener::bind(&socket).unwrap();
+        let served = tokio::spawn(async move {
+            let answer = "HTTP/1.1 404 Not Found\r\nContent-Length: 5\r\nX-A: b\r\n\r\nhello";
+            serve(listener.accept().await.unwrap().0, answer).await
+        });
+        let mut request = get("/info?x=1");
+        request.headers.insert("x-token", "abc".parse().unwrap());
+        let response = http_over_unix(&socket, &request).await.unwrap();
+        assert_eq!(
+            (response.status, response.body.as_slice()),
+            (404, &b"hello"[..])
+        );
+        assert!(
+            response
+                .headers
+                .contains(&("x-a".to_owned(), "b".to_owned()))
+        );
+        let asked = served.await.unwrap();
+        assert!(asked.starts_with("GET /info?x=1 HTTP/1.1\r\n"), "{asked}");
+        assert!(
+            asked.contains("host: localhost") && asked.contains("x-token: abc"),
+            "{asked}"
+        );
+
+        let missing = http_over_unix(&folder.path().join("none"), &get("/")).await;
+        assert!(matches!(missing, Err(SourceError::NotFound(_))));
+        let relative = http_over_unix(&socket, &get("info")).await;
+        assert!(matches!(relative, Err(SourceError::Invalid(_))));
+    }
+
+    #[tokio::test]
+    async fn bodies_are_bounded_however_they_are_framed() {
+        for size in [0, 99, 100, 101, 5000] {
+            let body = "x".repeat(size);
+            for answer in [
+                format!("HTTP/1.1 200 OK\r\nContent-Length: {size}\r\n\r\n{body}"),
+                format!("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n{body}"),
+                format!(
+                    "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n{}0\r\n\r\n",
+                    if size == 0 {
+                        String::new()
+                    } else {
+                        format!("{size:x}\r\n{body}\r\n")
+                    }
+                ),
+            ] {
+                let (port, _served) = tcp_server(answer).await;
+                let response = http_loopback(port, &get("/")).await;
+                if size > 100 {
+                    assert!(
+                        matches!(response, Err(SourceError::TooLarge { limit: 100, .. })),
+                        "{response:?}"
+                    );
+                } else {
+                    assert_eq!(response.unwrap().body, body.as_bytes());
+                }
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn silence_nonsense_and_closed_ports_are_errors() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let mut impatient = get("/");
+        impatient.deadline = Duration::from_millis(50);
+        let silent = http_loopback(port, &impatient).await;
+        assert!(matches!(silent, Err(SourceError::TimedOut { .. })));
+
+        let long_head = format!(
+            "HTTP/1.1 200 OK\r\nX: {}\r\n\r\n",
+            "a".repeat(8 * MAX_HEAD_BYTES)
+        );
+        for answer in ["220 mail ready\r\n\r\n", "", &long_head] {
+            let (port, _served) = tcp_server(answer.to_owned()).await;
+            let response = http_loopback(port, &get("/")).await;
+            assert!(
+                matches!(response, Err(SourceError::Other(_))),
+                "{answer:.20}"
+            );
+        }
+    }
+
+    #[tokio::test]
+    async fn tcp_ports_are_open_or_not() {
+        let long = Duration::from_secs(60);
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        assert!(tcp_connect("localhost", port, long).await.is_ok());
+        drop(listener);
+        let closed = tcp_connect("127.0.0.1", port, long).await;
+        assert!(
+            matches!(&closed, Err(SourceError::Other(text)) if text.contains("refused")),
+            "{closed:?}"
+        );
+        let nameless = tcp_connect("no-such-host.invalid", port, long).await;
+        assert!(
+            matches!(nameless, Err(SourceError::NotFound(_))),
+            "{nameless:?}"
+        );
+    }
+}

@@ -1,0 +1,199 @@
+//! One child process from start to reaping.
+
+use std::{
+    future::pending,
+    io::{self, Write},
+    os::unix::process::ExitStatusExt,
+    process::{ExitStatus, Stdio},
+    time::{Duration, Instant},
+};
+
+use rustix::process::{Pid, Signal};
+use tokio::{
+    io::AsyncWriteExt,
+    process::{Child, ChildStdin},
+};
+
+use super::{
+    Command, Env, Output, Program, Streams, io_error,
+    output::{Pipes, Stream},
+};
+use crate::node::error::SourceError;
+
+/// How long a killed process may take to go.
+const REAP_WITHIN: Duration = Duration::from_secs(2);
+
+/// A started process. Dropped, it takes its group with it.
+struct Running {
+    // Before `child`: fields are dropped in this order, and a child that was not waited for is not reaped before that.
+    group: Group,
+    child: Child,
+    pipes: Option<Pipes>,
+    _script: Option<tempfile::TempPath>,
+}
+
+/// Kills the process group when dropped, unless that was done before.
+struct Group(Option<Pid>);
+
+impl Group {
+    fn kill(&mut self) {
+        if let Some(group) = self.0.take() {
+            // It fails only when nobody is left.
+            let _ = rustix::process::kill_process_group(group, Signal::KILL);
+        }
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+pub async fn run(command: Command) -> Result<Output, SourceError> {
+    let started = Instant::now();
+    let (name, deadline) = (command.name(), command.deadline);
+    let timed_out = || SourceError::TimedOut {
+        what: name.clone(),
+        after: started.elapsed(),
+        last_good: None,
+    };
+    let left = || deadline.saturating_sub(started.elapsed());
+    if left().is_zero() {
+        return Err(timed_out());
+    }
+
+    let limit = command.max_output_bytes;
+    let script = match &command.program {
+        Program::BashStdin(script) => script.clone(),
+        Program::Argv(_) | Program::BashFile(_) => Vec::new(),
+    };
+    // Starting a program reads it from disk, which may hang. If the deadline passes meanwhile, the finished start is
+    // dropped there, and with it the group.
+    let start = tokio::task::spawn_blocking(move || start(&command));
+    let mut running = match tokio::time::timeout(left(), start).await {
+        Ok(Ok(running)) => running?,
+        Ok(Err(error)) => return Err(SourceError::Other(format!("{name}: {error}"))),
+        Err(_) => return Err(timed_out()),
+    };
+    let Some(pipes) = running.pipes.take() else {
+        return Err(SourceError::Other(format!("{name}: no pipes")));
+    };
+    let (mut stdout, mut stderr) = pipes.collect(&name, limit)?;
+
+    let stdin = running.child.stdin.take();
+    let talk = async {
+        tokio::join!(stdout.pump(), stderr.pump(), feed(stdin, &script));
+        pending::<()>().await;
+    };
+    let ended = tokio::select! {
+        biased;
+        status = running.child.wait() => Some(status),
+        () = talk => None,
+        () = tokio::time::sleep(left()) => None,
+    };
+    // At once: a reaped leader's number stays taken while its group has members, and without members it would need a
+    // whole round of process numbers within these microseconds to belong to strangers.
+    running.group.kill();
+    let Some(status) = ended else {
+        // One that is stuck in the kernel is left to the runtime, which reaps it later.
+        let _ = tokio::time::timeout(REAP_WITHIN, running.child.wait()).await;
+        return Err(timed_out());
+    };
+    let status = status.map_err(|error| io_error(&name, "waiting", &error))?;
+    Ok(output(status, stdout, stderr, started.elapsed()))
+}
+
+fn output(status: ExitStatus, stdout: Stream, stderr: Stream, duration: Duration) -> Output {
+    let (stdout, stdout_truncated) = stdout.finish();
+    let (stderr, stderr_truncated) = stderr.finish();
+    Output {
+        exit_code: status.code(),
+        signal: status.signal(),
+        core_dumped: status.core_dumped(),
+        stdout,
+        stderr,
+        stdout_truncated,
+        stderr_truncated,
+        duration,
+    }
+}
+
+/// Gives the script to the shell. One that ends early does not read it all, which is no error.
+async fn feed(stdin: Option<ChildStdin>, script: &[u8]) {
+    if let Some(mut stdin) = stdin {
+        let _ = stdin.write_all(script).await;
+    }
+}
+
+/// Starts the process. Blocks.
+fn start(command: &Command) -> Result<Running, SourceError> {
+    let name = command.name();
+    let (mut process, script) = match &command.program {
+        Program::Argv(argv) => {
+            let (program, arguments) = argv.split_first().unzip();
+            let mut process = tokio::process::Command::new(program.cloned().unwrap_or_default());
+            process.args(arguments.unwrap_or_default());
+            (process, None)
+        }
+        Program::BashStdin(_) => {
+            let mut process = tokio::process::Command::new("bash");
+            process.arg("-s");
+            (process, None)
+        }
+        Program::BashFile(script) => {
+            let file = script_file(script).map_err(|e| io_error(&name, "temporary file", &e))?;
+            let mut process = tokio::process::Command::new("bash");
+            process.arg(&file);
+            (process, Some(file))
+        }
+    };
+    if let Env::Replace(variables) = &command.env {
+        process.env_clear();
+        process.envs(variables.iter().map(|(name, value)| (name, value)));
+    }
+    if let Some(cwd) = &command.cwd {
+        process.current_dir(cwd);
+    }
+    process.stdin(match command.program {
+        Program::BashStdin(_) => Stdio::piped(),
+        Program::Argv(_) | Program::BashFile(_) => Stdio::null(),
+    });
+    let pipes =
+        connect(&mut process, command.streams).map_err(|e| io_error(&name, "a pipe", &e))?;
+    process.process_group(0);
+    let child = process
+        .spawn()
+        .map_err(|error| SourceError::from_io(&name, &error))?;
+    // The parent's copies of the writing ends would keep the pipes open.
+    drop(process);
+    let pid = child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
+    Ok(Running {
+        group: Group(pid),
+        child,
+        pipes: Some(pipes),
+        _script: script,
+    })
+}
+
+fn connect(process: &mut tokio::process::Command, streams: Streams) -> io::Result<Pipes> {
+    let (stdout, write_stdout) = io::pipe()?;
+    let (stderr, write_stderr) = match streams {
+        Streams::Separate => {
+            let (read, write) = io::pipe()?;
+            (Some(read), write)
+        }
+        Streams::Combined => (None, write_stdout.try_clone()?),
+    };
+    process.stdout(write_stdout).stderr(write_stderr);
+    Ok(Pipes { stdout, stderr })
+}
+
+fn script_file(script: &[u8]) -> io::Result<tempfile::TempPath> {
+    let mut file = tempfile::Builder::new()
+        .prefix("gpud-")
+        .suffix(".bash")
+        .tempfile()?;
+    file.write_all(script)?;
+    Ok(file.into_temp_path())
+}

@@ -1,0 +1,182 @@
+//! Runs a program or a bash script, and leaves nothing of it behind.
+//!
+//! Every run has a process group of its own. The group is killed at the deadline, when the main process ends (children
+//! left in the background, `nohup` ones too), and when the caller stops waiting. Only a child that started a session of
+//! its own (`setsid`) gets away. Output is read all the time and kept up to a bound; a child that holds the pipe open
+//! delays nothing.
+
+mod child;
+mod output;
+
+use std::{
+    env,
+    ffi::OsString,
+    io,
+    os::unix::fs::PermissionsExt,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use super::error::SourceError;
+
+/// What to run, and within which bounds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Command {
+    /// The program or script.
+    pub program: Program,
+    /// Its environment.
+    pub env: Env,
+    /// Working directory; the daemon's own when absent.
+    pub cwd: Option<PathBuf>,
+    /// Time from the call to the end; then the whole group gets SIGKILL.
+    pub deadline: Duration,
+    /// Bytes kept of stdout and as many of stderr, or of both together when they are combined. The rest is read and
+    /// thrown away.
+    pub max_output_bytes: usize,
+    /// Whether stderr goes where stdout goes.
+    pub streams: Streams,
+}
+
+/// What a [`Command`] runs. `bash` is looked up in the daemon's `PATH`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Program {
+    /// A program (looked up in `PATH` when its name has no slash) and its arguments. Stdin is empty.
+    Argv(Vec<OsString>),
+    /// `bash -s` with this script on stdin. What the script starts shares that stdin.
+    BashStdin(Vec<u8>),
+    /// `bash ‹file›` with this script, unchanged, in a temporary `gpud-*.bash` (mode 0600, removed afterwards). Stdin is
+    /// empty.
+    BashFile(Vec<u8>),
+}
+
+/// The environment of a [`Command`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Env {
+    /// The daemon's own.
+    Inherit,
+    /// These variables and no others.
+    Replace(Vec<(OsString, OsString)>),
+}
+
+/// Where stderr goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Streams {
+    /// Stdout and stderr apart.
+    Separate,
+    /// Both into one pipe, reported as stdout in the order they were written.
+    Combined,
+}
+
+/// How a run ended and what it wrote.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Output {
+    /// Exit code; absent when a signal ended it.
+    pub exit_code: Option<i32>,
+    /// The signal that ended it.
+    pub signal: Option<i32>,
+    /// Whether that signal left a core dump.
+    pub core_dumped: bool,
+    /// First bytes of standard output (of both streams when combined).
+    pub stdout: Vec<u8>,
+    /// First bytes of standard error; empty when combined.
+    pub stderr: Vec<u8>,
+    /// There was more output than was kept.
+    pub stdout_truncated: bool,
+    /// There was more on standard error than was kept.
+    pub stderr_truncated: bool,
+    /// Wall-clock time from the call to the end.
+    pub duration: Duration,
+}
+
+impl Command {
+    /// A command with an inherited environment and working directory, streams apart, 1 MiB of output kept.
+    pub fn new(program: Program, deadline: Duration) -> Self {
+        Self {
+            program,
+            env: Env::Inherit,
+            cwd: None,
+            deadline,
+            max_output_bytes: 1 << 20,
+            streams: Streams::Separate,
+        }
+    }
+
+    /// How errors name it: the program's name, without arguments, which may hold secrets.
+    fn name(&self) -> String {
+        match &self.program {
+            Program::Argv(argv) => argv
+                .first()
+                .map(|program| program.to_string_lossy().into_owned())
+                .unwrap_or_default(),
+            Program::BashStdin(_) | Program::BashFile(_) => "bash script".to_owned(),
+        }
+    }
+}
+
+/// Runs a command to its end. Ending with any exit code or signal is an answer, not an error.
+///
+/// Dropping the future kills the group.
+///
+/// # Errors
+/// [`SourceError::TimedOut`] when the deadline passed (output is lost then); [`SourceError::NotFound`] for a missing
+/// program or working directory, [`SourceError::Denied`] for one that may not be run, [`SourceError::Invalid`] for an
+/// empty argument list, [`SourceError::Other`] when no process, pipe or temporary file could be made.
+pub async fn run(command: Command) -> Result<Output, SourceError> {
+    if matches!(&command.program, Program::Argv(argv) if argv.first().is_none_or(|name| name.is_empty()))
+    {
+        return Err(SourceError::Invalid("no program to run".to_owned()));
+    }
+    child::run(command).await
+}
+
+/// A small environment that does not depend on how the daemon was started: `PATH` (the daemon's, or the usual one),
+/// `HOME` (the daemon's, or `/`), and `LANG=C`, `LC_ALL=C` so that programs print what parsers expect.
+pub fn minimal_env() -> Vec<(OsString, OsString)> {
+    let own = |name: &str, default: &str| env::var_os(name).unwrap_or_else(|| default.into());
+    vec![
+        ("PATH".into(), own("PATH", DEFAULT_PATH)),
+        ("HOME".into(), own("HOME", "/")),
+        ("LANG".into(), "C".into()),
+        ("LC_ALL".into(), "C".into()),
+    ]
+}
+
+const DEFAULT_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+/// The file that a program name stands for: itself when it has a slash, else the first regular executable file of that
+/// name in the folders of the daemon's `PATH`.
+///
+/// # Errors
+/// [`SourceError::NotFound`] when there is none; [`SourceError::Invalid`] for an empty name.
+pub async fn find_program(name: &str) -> Result<PathBuf, SourceError> {
+    if name.is_empty() {
+        return Err(SourceError::Invalid("no program named".to_owned()));
+    }
+    let owned = name.to_owned();
+    let found = tokio::task::spawn_blocking(move || {
+        if owned.contains('/') {
+            return is_executable(Path::new(&owned)).then(|| owned.into());
+        }
+        let path = env::var_os("PATH").unwrap_or_else(|| DEFAULT_PATH.into());
+        env::split_paths(&path)
+            .filter(|folder| folder.is_absolute())
+            .map(|folder| folder.join(&owned))
+            .find(|candidate| is_executable(candidate))
+    });
+    let found = found
+        .await
+        .map_err(|error| SourceError::Other(format!("{name}: {error}")))?;
+    found.ok_or_else(|| SourceError::NotFound(name.to_owned()))
+}
+
+fn is_executable(path: &Path) -> bool {
+    path.metadata()
+        .is_ok_and(|facts| facts.is_file() && facts.permissions().mode() & 0o111 != 0)
+}
+
+fn io_error(what: &str, step: &str, error: &io::Error) -> SourceError {
+    SourceError::Other(format!("{what}: {step}: {error}"))
+}
+
+#[cfg(test)]
+mod tests;
