@@ -1,0 +1,63 @@
+//! What one call of a checker leaves behind, stored as one.
+
+use std::collections::BTreeMap;
+
+use super::cursors::{self, KmsgCursor};
+use super::event_row::EventRow;
+use super::events::{self, Inserted};
+use super::{Kind, Store, StoreError, plugin_state};
+use crate::model::Event;
+
+/// The results of one call.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Commit {
+    /// Events.
+    pub events: Vec<Event>,
+    /// Values of the component's key-value store; `None` deletes.
+    pub state_writes: BTreeMap<String, Option<Vec<u8>>>,
+    /// How far the component is in the kernel log.
+    pub cursor: Option<KmsgCursor>,
+}
+
+impl Store {
+    /// Stores a component's events, values and place in the kernel log in one transaction: all of it or nothing.
+    /// Answers follow the order of `events`; see [`Store::insert_events`].
+    ///
+    /// # Errors
+    /// [`StoreError::TooLarge`] for an event over 1 MiB or a value beyond the quota; any failure to write.
+    pub async fn commit(
+        &self,
+        component: &str,
+        commit: Commit,
+    ) -> Result<Vec<Inserted>, StoreError> {
+        let component = component.to_owned();
+        let Commit {
+            events,
+            state_writes,
+            cursor,
+        } = commit;
+        let rows = events
+            .into_iter()
+            .map(EventRow::new)
+            .collect::<Result<Vec<_>, _>>()?;
+        self.write(Kind::InsertUpdate, move |conn| {
+            let inserted = rows
+                .iter()
+                .map(|row| events::insert(conn, &component, row))
+                .collect::<Result<_, _>>()?;
+            for (key, value) in &state_writes {
+                match value {
+                    Some(value) => plugin_state::set(conn, &component, key, value)?,
+                    None => {
+                        plugin_state::delete(conn, &component, key)?;
+                    }
+                }
+            }
+            if let Some(cursor) = &cursor {
+                cursors::save(conn, &component, cursor)?;
+            }
+            Ok(inserted)
+        })
+        .await
+    }
+}

@@ -1,0 +1,157 @@
+//! An event as a row: its identity, and the facts that are kept as JSON.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::StoreError;
+use crate::model::{Event, EventType, Evidence, Pairs, Subject};
+
+/// Most bytes of one row's texts. Guests' strings are held to far less before they come here.
+const ROW_LIMIT: usize = 1024 * 1024;
+
+/// The columns of an event that are not plain copies.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct EventRow {
+    pub(super) event: Event,
+    pub(super) detail: String,
+    pub(super) dedup: Vec<u8>,
+}
+
+impl EventRow {
+    /// Makes the row.
+    ///
+    /// # Errors
+    /// [`StoreError::TooLarge`].
+    pub(super) fn new(event: Event) -> Result<Self, StoreError> {
+        let detail = encode(&event)?;
+        let size = event.name.len() + event.message.len() + detail.len();
+        super::check_size("event in bytes", size, ROW_LIMIT)?;
+        let dedup = identity(&event)?;
+        Ok(Self {
+            event,
+            detail,
+            dedup,
+        })
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Subject", rename_all = "snake_case")]
+enum SubjectText {
+    Node,
+    Gpu {
+        uuid: Option<String>,
+        serial: Option<String>,
+        pci_id: Option<String>,
+    },
+    Port {
+        device: String,
+        port: u32,
+    },
+    Mount(String),
+    Unit(String),
+    Other {
+        kind: String,
+        id: String,
+    },
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Evidence", rename_all = "snake_case")]
+enum EvidenceText {
+    Kmsg(u64),
+    File(String),
+    Nvml(String),
+    Other(String),
+}
+
+#[derive(Serialize, Deserialize)]
+struct SubjectColumn(#[serde(with = "SubjectText")] Subject);
+
+#[derive(Serialize, Deserialize)]
+struct EvidenceColumn(#[serde(with = "EvidenceText")] Evidence);
+
+#[derive(Serialize, Deserialize, Default)]
+#[serde(default)]
+struct Detail {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    subject: Option<SubjectColumn>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    evidence: Vec<EvidenceColumn>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    extra: Pairs,
+}
+
+fn json<T: Serialize>(value: &T) -> Result<String, StoreError> {
+    serde_json::to_string(value).map_err(|error| StoreError::Sql(error.to_string()))
+}
+
+fn encode(event: &Event) -> Result<String, StoreError> {
+    json(&Detail {
+        subject: event.subject.clone().map(SubjectColumn),
+        evidence: event.evidence.iter().cloned().map(EvidenceColumn).collect(),
+        extra: event.extra_info.clone(),
+    })
+}
+
+/// Puts the facts of the `detail` column back into an event. A damaged column gives none: it must not hide the event.
+pub(super) fn decode_into(event: &mut Event, detail: &str) {
+    let detail: Detail = serde_json::from_str(detail).unwrap_or_default();
+    event.subject = detail.subject.map(|column| column.0);
+    event.evidence = detail.evidence.into_iter().map(|column| column.0).collect();
+    event.extra_info = detail.extra;
+}
+
+/// The word of the `type` column; unlike on the wire, a later version's word is kept.
+pub(super) fn type_word(event_type: &EventType) -> &str {
+    match event_type {
+        EventType::Other(word) => word,
+        known => known.as_str(),
+    }
+}
+
+/// The type of a stored word.
+pub(super) fn type_from_word(word: String) -> EventType {
+    match EventType::from(word.as_str()) {
+        EventType::Unknown if word != EventType::Unknown.as_str() => EventType::Other(word),
+        known => known,
+    }
+}
+
+/// What makes two events of one component the same: 16 bytes of SHA-256 over the name and the merge window and key, or
+/// over all that is shown and kept of it but the evidence, at the resolution of a second.
+fn identity(event: &Event) -> Result<Vec<u8>, StoreError> {
+    let seconds = event.time / 1000;
+    let mut hash = Sha256::new();
+    let mut part = |bytes: &[u8]| {
+        // With its length, so that the border between two parts counts.
+        hash.update((bytes.len() as u64).to_le_bytes());
+        hash.update(bytes);
+    };
+    part(event.name.as_bytes());
+    match &event.merge {
+        Some(merge) => {
+            let window = u64::from(merge.window_seconds.max(1));
+            part(b"merged");
+            part(merge.key.as_bytes());
+            part(&window.to_le_bytes());
+            part(&(seconds / window).to_le_bytes());
+        }
+        None => {
+            let extra: BTreeMap<&str, &str> = event
+                .extra_info
+                .iter()
+                .map(|(key, value)| (key.as_str(), value.as_str()))
+                .collect();
+            part(b"equal");
+            part(&seconds.to_le_bytes());
+            part(type_word(&event.event_type).as_bytes());
+            part(event.message.as_bytes());
+            part(json(&event.subject.clone().map(SubjectColumn))?.as_bytes());
+            part(json(&extra)?.as_bytes());
+        }
+    }
+    Ok(hash.finalize().iter().take(16).copied().collect())
+}

@@ -1,0 +1,254 @@
+//! Events: stored once, counted when they repeat, read newest first.
+
+use std::collections::BTreeMap;
+
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+use super::cursors::{self, KmsgCursor};
+use super::event_row::{self, EventRow};
+use super::{Kind, Store, StoreError, sql_time, unsigned};
+use crate::model::{Event, UnixMillis};
+
+/// Most bytes of texts that one read gives, so that no request can make the daemon grow without bound.
+const READ_LIMIT: usize = 64 * 1024 * 1024;
+
+const COLUMNS: &str = "component, time_ms, name, type, message, detail, count, last_time_ms";
+
+/// What became of an inserted event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Inserted {
+    /// A row of its own.
+    New,
+    /// A repeat of a stored event, whose count went up.
+    Counted,
+}
+
+/// An event as it is stored. Its `merge` is always `None`: that is an instruction for storing.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StoredEvent {
+    /// The event; of repeats, the first that was stored.
+    pub event: Event,
+    /// How often it was seen, at least 1.
+    pub count: u64,
+    /// The latest time of any repeat; `event.time` without repeats.
+    pub last_time: UnixMillis,
+}
+
+impl Store {
+    /// Stores events of one component and its place in the kernel log in one transaction: all of it or nothing.
+    ///
+    /// With `merge`, events of one name and key in one window are the same; without, events that are equal in second,
+    /// name, type, message, subject and extra info (as a map) are. Answers follow the order of `events`.
+    ///
+    /// # Errors
+    /// [`StoreError::TooLarge`] for an event over 1 MiB; any failure to write.
+    pub async fn insert_events(
+        &self,
+        component: &str,
+        events: Vec<Event>,
+        cursor: Option<KmsgCursor>,
+    ) -> Result<Vec<Inserted>, StoreError> {
+        let component = component.to_owned();
+        let rows = events
+            .into_iter()
+            .map(EventRow::new)
+            .collect::<Result<Vec<_>, _>>()?;
+        self.write(Kind::InsertUpdate, move |conn| {
+            let inserted = rows
+                .iter()
+                .map(|row| insert(conn, &component, row))
+                .collect::<Result<_, _>>()?;
+            if let Some(cursor) = &cursor {
+                cursors::save(conn, &component, cursor)?;
+            }
+            Ok(inserted)
+        })
+        .await
+    }
+
+    /// Events of a component whose second is later than the second of `since`, newest second first and within a second
+    /// the later insert first; at most `limit`, and at most 64 MiB of text.
+    ///
+    /// # Errors
+    /// Any failure to read.
+    pub async fn events(
+        &self,
+        component: &str,
+        since: UnixMillis,
+        limit: Option<u32>,
+    ) -> Result<Vec<StoredEvent>, StoreError> {
+        let component = component.to_owned();
+        self.read(move |conn| {
+            let mut query = conn.prepare_cached(&format!(
+                "SELECT {COLUMNS} FROM event WHERE component = ?1 AND time_ms / 1000 > ?2
+                 ORDER BY time_ms / 1000 DESC, id DESC LIMIT ?3"
+            ))?;
+            let limit = limit.map_or(-1, i64::from);
+            let mut found = Vec::new();
+            let rows = query.query(params![component, sql_time(since / 1000), limit])?;
+            collect(rows, |_, event| found.push(event))?;
+            Ok(found)
+        })
+        .await
+    }
+
+    /// [`Store::events`] of several components with one read. Every name has an entry; the limit of 64 MiB is shared.
+    ///
+    /// # Errors
+    /// Any failure to read.
+    pub async fn all_events(
+        &self,
+        components: &[String],
+        since: UnixMillis,
+    ) -> Result<BTreeMap<String, Vec<StoredEvent>>, StoreError> {
+        let components = components.to_vec();
+        self.read(move |conn| {
+            let names = serde_json::Value::from(components.clone()).to_string();
+            let mut found: BTreeMap<String, Vec<StoredEvent>> = components
+                .iter()
+                .map(|name| (name.clone(), Vec::new()))
+                .collect();
+            let mut query = conn.prepare_cached(&format!(
+                "SELECT {COLUMNS} FROM event
+                 WHERE component IN (SELECT value FROM json_each(?1)) AND time_ms / 1000 > ?2
+                 ORDER BY component, time_ms / 1000 DESC, id DESC"
+            ))?;
+            collect(
+                query.query(params![names, sql_time(since / 1000)])?,
+                |component, event| {
+                    found.entry(component).or_default().push(event);
+                },
+            )?;
+            Ok(found)
+        })
+        .await
+    }
+
+    /// The newest event of a component.
+    ///
+    /// # Errors
+    /// Any failure to read.
+    pub async fn latest_event(&self, component: &str) -> Result<Option<StoredEvent>, StoreError> {
+        let component = component.to_owned();
+        self.read(move |conn| {
+            let mut query = conn.prepare_cached(&format!(
+                "SELECT {COLUMNS} FROM event WHERE component = ?1
+                 ORDER BY time_ms / 1000 DESC, id DESC LIMIT 1"
+            ))?;
+            let latest = query.query_row([&component], stored_event).optional()?;
+            Ok(latest.map(|(_, event)| event))
+        })
+        .await
+    }
+
+    /// Deletes a component's events that were last seen at `up_to` or before, and says how many. The component's place
+    /// in the kernel log stays, so the same lines are not read again. (The component `os` holds the reboots, too.)
+    ///
+    /// # Errors
+    /// Any failure to write.
+    pub async fn delete_events(
+        &self,
+        component: &str,
+        up_to: UnixMillis,
+    ) -> Result<u64, StoreError> {
+        let component = component.to_owned();
+        self.write(Kind::Delete, move |conn| {
+            let deleted = conn.execute(
+                "DELETE FROM event WHERE component = ?1 AND last_time_ms <= ?2",
+                params![component, sql_time(up_to)],
+            )?;
+            Ok(deleted as u64)
+        })
+        .await
+    }
+}
+
+/// Inserts or counts one row.
+pub(super) fn insert(
+    conn: &Connection,
+    component: &str,
+    row: &EventRow,
+) -> Result<Inserted, StoreError> {
+    let mut statement = conn.prepare_cached(
+        "INSERT INTO event
+             (component, time_ms, last_time_ms, name, type, message, detail, count, dedup)
+         VALUES (?1, ?2, ?2, ?3, ?4, ?5, ?6, 1, ?7)
+         ON CONFLICT (component, dedup) DO UPDATE SET
+             count = count + 1, last_time_ms = max(last_time_ms, excluded.last_time_ms)
+         RETURNING count",
+    )?;
+    let event = &row.event;
+    let count = statement.query_row(
+        params![
+            component,
+            sql_time(event.time),
+            event.name,
+            event_row::type_word(&event.event_type),
+            event.message,
+            row.detail,
+            row.dedup,
+        ],
+        |row| unsigned(row, 0),
+    )?;
+    Ok(if count == 1 {
+        Inserted::New
+    } else {
+        Inserted::Counted
+    })
+}
+
+/// Reads the events of one component that have the given name, as [`Store::events`] does.
+pub(super) fn named(
+    conn: &Connection,
+    component: &str,
+    name: &str,
+    since: UnixMillis,
+) -> Result<Vec<StoredEvent>, StoreError> {
+    let mut query = conn.prepare_cached(&format!(
+        "SELECT {COLUMNS} FROM event
+         WHERE component = ?1 AND time_ms / 1000 > ?2 AND name = ?3
+         ORDER BY time_ms / 1000 DESC, id DESC"
+    ))?;
+    let mut found = Vec::new();
+    let rows = query.query(params![component, sql_time(since / 1000), name])?;
+    collect(rows, |_, event| found.push(event))?;
+    Ok(found)
+}
+
+fn collect(
+    mut rows: rusqlite::Rows<'_>,
+    mut keep: impl FnMut(String, StoredEvent),
+) -> Result<(), StoreError> {
+    let mut bytes = 0_usize;
+    while let Some(row) = rows.next()? {
+        let (component, event) = stored_event(row)?;
+        bytes += event.event.message.len() + event.event.name.len();
+        bytes += row.get_ref(5)?.as_str().map_or(0, str::len);
+        if bytes > READ_LIMIT {
+            tracing::warn!(
+                component,
+                "more than 64 MiB of events: older ones are left out"
+            );
+            break;
+        }
+        keep(component, event);
+    }
+    Ok(())
+}
+
+fn stored_event(row: &Row<'_>) -> rusqlite::Result<(String, StoredEvent)> {
+    let mut event = Event {
+        time: unsigned(row, 1)?,
+        name: row.get(2)?,
+        event_type: event_row::type_from_word(row.get(3)?),
+        message: row.get(4)?,
+        ..Event::default()
+    };
+    event_row::decode_into(&mut event, row.get_ref(5)?.as_str()?);
+    let stored = StoredEvent {
+        event,
+        count: unsigned(row, 6)?,
+        last_time: unsigned(row, 7)?,
+    };
+    Ok((row.get(0)?, stored))
+}

@@ -1,0 +1,47 @@
+//! Set-healthy marks: when an operator declared a component healthy.
+
+use rusqlite::params;
+
+use super::{Kind, Store, StoreError, sql_time, unsigned};
+use crate::model::UnixMillis;
+
+impl Store {
+    /// Records that a component was set healthy at `time`.
+    ///
+    /// # Errors
+    /// Any failure to write.
+    pub async fn add_mark(&self, component: &str, time: UnixMillis) -> Result<(), StoreError> {
+        let component = component.to_owned();
+        self.write(Kind::InsertUpdate, move |conn| {
+            conn.execute(
+                "INSERT OR IGNORE INTO healthy_mark (component, time_ms) VALUES (?1, ?2)",
+                params![component, sql_time(time)],
+            )?;
+            Ok(())
+        })
+        .await
+    }
+
+    /// The marks of a component later than `since` (to the millisecond), newest first. The newest mark of a component
+    /// outlives the retention of events: what it cleared may be older than any event.
+    ///
+    /// # Errors
+    /// Any failure to read.
+    pub async fn marks(
+        &self,
+        component: &str,
+        since: UnixMillis,
+    ) -> Result<Vec<UnixMillis>, StoreError> {
+        let component = component.to_owned();
+        self.read(move |conn| {
+            let mut query = conn.prepare_cached(
+                "SELECT time_ms FROM healthy_mark WHERE component = ?1 AND time_ms > ?2
+                 ORDER BY time_ms DESC",
+            )?;
+            let times =
+                query.query_map(params![component, sql_time(since)], |row| unsigned(row, 0))?;
+            Ok(times.collect::<Result<_, _>>()?)
+        })
+        .await
+    }
+}

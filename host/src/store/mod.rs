@@ -1,0 +1,247 @@
+//! The daemon's memory: one SQLite file with events, metric samples, state history and what plugins keep.
+//!
+//! One thread writes and commits whatever waits together; an answer means that the row is committed and survives
+//! `kill -9` (write-ahead log, `synchronous = NORMAL`; a power loss may take the last moments, never the file). Two
+//! read-only connections serve reads. Rows older than their retention go with [`Store::purge`].
+
+mod carry_over;
+mod commit;
+mod compact;
+mod counters;
+mod cursors;
+mod error;
+mod event_row;
+mod events;
+mod health;
+mod history;
+mod latches;
+mod lock;
+mod marks;
+mod meta;
+mod open;
+mod plugin_state;
+mod reader;
+mod reboots;
+mod retention;
+mod samples;
+mod schema;
+mod writer;
+
+#[cfg(test)]
+mod tests;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rusqlite::Connection;
+
+use counters::{Counters, Kind};
+use health::HealthCell;
+use reader::Readers;
+use writer::Writer;
+
+pub use commit::Commit;
+pub use compact::{Compacted, compact};
+pub use counters::{QueryCount, SqliteCounters};
+pub use cursors::KmsgCursor;
+pub use error::StoreError;
+pub use events::{Inserted, StoredEvent};
+pub use history::StateChange;
+pub use latches::Latch;
+pub use lock::{FolderLock, LOCK_FILE};
+pub use retention::Purged;
+pub use samples::{Sample, Series, StoredSample};
+
+/// Name of the database file inside the data folder.
+pub const STATE_FILE: &str = "gpud.state";
+
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// Where the rows are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Location {
+    /// A file, normally `<data dir>/gpud.state`. Its folder is created if missing.
+    File(PathBuf),
+    /// Nowhere: all is lost when the store is closed.
+    Memory,
+}
+
+/// How to open a store.
+#[derive(Debug, Clone)]
+pub struct StoreOptions {
+    /// Where the rows are.
+    pub location: Location,
+    /// How long events, reboots and set-healthy marks are kept.
+    pub events_retention: Duration,
+    /// How long metric samples are kept.
+    pub metrics_retention: Duration,
+    /// How long changes of state are kept.
+    pub state_history_retention: Duration,
+    /// Most bytes of the database, beyond which writes fail with [`StoreError::DiskFull`]. `None` is 4 GiB for a file and
+    /// 64 MiB for memory.
+    pub max_bytes: Option<u64>,
+}
+
+impl StoreOptions {
+    /// The defaults of the daemon: events and state history 14 days, metrics 3 hours.
+    pub fn new(location: Location) -> Self {
+        Self {
+            location,
+            events_retention: 14 * DAY,
+            metrics_retention: Duration::from_secs(3 * 60 * 60),
+            state_history_retention: 14 * DAY,
+            max_bytes: None,
+        }
+    }
+}
+
+/// An open store, and what the operator should hear about the opening.
+#[derive(Debug)]
+pub struct Opened {
+    /// The store.
+    pub store: Store,
+    /// The file was corrupt and is now here; the store began anew.
+    pub set_aside: Option<PathBuf>,
+    /// The file cannot be written, for this reason; the store is in memory.
+    pub degraded: Option<String>,
+}
+
+/// The store; clones share it.
+#[derive(Clone)]
+pub struct Store {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    writer: Writer,
+    /// `None` in memory, where the writer's connection is the only one.
+    readers: Option<Readers>,
+    counters: Arc<Counters>,
+    health: Arc<HealthCell>,
+    options: StoreOptions,
+}
+
+impl std::fmt::Debug for Store {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("Store")
+            .field("options", &self.inner.options)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Store {
+    /// Opens the store, creating, upgrading, setting aside or replacing the file as needed. Blocks, for a few seconds
+    /// with a large file after a crash.
+    ///
+    /// # Errors
+    /// [`StoreError::OtherDaemon`], [`StoreError::Newer`], and [`StoreError::Locked`] when another program holds the
+    /// file for more than 5 s. A corrupt, read-only or full file is no error, see [`Opened`].
+    pub fn open(options: StoreOptions) -> Result<Opened, StoreError> {
+        let database = open::open(&options)?;
+        let counters = Arc::new(Counters::default());
+        let health = Arc::new(HealthCell::default());
+        let readers = (!database.readers.is_empty())
+            .then(|| Readers::new(database.readers, Arc::clone(&counters), Arc::clone(&health)));
+        let writer = Writer::start(
+            database.writer,
+            database.lock,
+            Arc::clone(&counters),
+            Arc::clone(&health),
+        )?;
+        let inner = Inner {
+            writer,
+            readers,
+            counters,
+            health,
+            options,
+        };
+        Ok(Opened {
+            store: Self {
+                inner: Arc::new(inner),
+            },
+            set_aside: database.set_aside,
+            degraded: database.degraded,
+        })
+    }
+
+    /// The fault that stands in the way of the last writes, if any. Corruption stays until the next start, where the
+    /// file is set aside; anything else is gone once a write works.
+    pub fn health(&self) -> Option<StoreError> {
+        self.inner.health.get()
+    }
+
+    /// Query counts since the store was opened.
+    pub fn counters(&self) -> SqliteCounters {
+        self.inner.counters.read()
+    }
+
+    /// Size of the database in bytes, without its log.
+    ///
+    /// # Errors
+    /// Any failure to read.
+    pub async fn size_bytes(&self) -> Result<u64, StoreError> {
+        self.read(compact::size).await
+    }
+
+    /// Finishes waiting writes, writes the log back into the file and closes it; the folder is free afterwards. Later
+    /// calls on any clone fail with [`StoreError::Closed`].
+    ///
+    /// # Errors
+    /// `Closed` if it was closed before; otherwise whatever kept the file from being closed in good order (what was
+    /// acknowledged is safe all the same).
+    pub async fn checkpoint_and_close(&self) -> Result<(), StoreError> {
+        // The last connection to close writes the log back; a read-only one cannot, so the readers go first.
+        if let Some(readers) = &self.inner.readers {
+            readers.close().await;
+        }
+        self.inner.writer.close().await
+    }
+
+    async fn read<T, F>(&self, work: F) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: FnMut(&Connection) -> Result<T, StoreError> + Send + 'static,
+    {
+        match &self.inner.readers {
+            Some(readers) => readers.run(work).await,
+            None => self.inner.writer.run(Kind::Select, work).await,
+        }
+    }
+
+    async fn write<T, F>(&self, kind: Kind, work: F) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: FnMut(&Connection) -> Result<T, StoreError> + Send + 'static,
+    {
+        self.inner.writer.run(kind, work).await
+    }
+}
+
+/// A time as SQLite keeps it. Times beyond the year 292 million are cut.
+fn sql_time(time: u64) -> i64 {
+    i64::try_from(time).unwrap_or(i64::MAX)
+}
+
+/// A count or time from a column. The store writes none below zero; a damaged one reads as 0.
+fn unsigned(row: &rusqlite::Row<'_>, column: usize) -> rusqlite::Result<u64> {
+    Ok(u64::try_from(row.get::<_, i64>(column)?).unwrap_or(0))
+}
+
+/// [`unsigned`] for sizes in memory.
+fn size(row: &rusqlite::Row<'_>, column: usize) -> rusqlite::Result<usize> {
+    Ok(usize::try_from(row.get::<_, i64>(column)?).unwrap_or(usize::MAX))
+}
+
+/// Refuses what is over a limit.
+fn check_size(what: impl Into<String>, size: usize, limit: usize) -> Result<(), StoreError> {
+    if size > limit {
+        return Err(StoreError::TooLarge {
+            what: what.into(),
+            size,
+            limit,
+        });
+    }
+    Ok(())
+}

@@ -1,0 +1,250 @@
+//! Opening the state file: lock, version, damage, and what happens when the file cannot be used.
+//!
+//! A damaged file is set aside and a new one begun; a file that cannot be written is replaced by a store in memory that
+//! starts with what the file holds. Only another daemon, a file of a later gpud and a foreign lock stop the opening.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use rusqlite::{Connection, ErrorCode, OpenFlags};
+
+use super::lock::FolderLock;
+use super::{Location, StoreError, StoreOptions, carry_over, meta, reader, schema, unsigned};
+
+/// Files below this size are checked for damage at every start; it takes well under a second.
+const ALWAYS_CHECK_BELOW: u64 = 64 * 1024 * 1024;
+/// The check never delays a start by more than this; a file too large for it is used unchecked.
+const CHECK_LIMIT: Duration = Duration::from_secs(5);
+/// How long SQLite waits for a lock that another process holds.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+/// Most bytes of a store in memory.
+const MEMORY_LIMIT: u64 = 64 * 1024 * 1024;
+/// Most bytes of a file: a flood of events must not fill the root file system.
+const FILE_LIMIT: u64 = 4 * 1024 * 1024 * 1024;
+/// Bytes that the write-ahead log is cut back to after a checkpoint.
+const WAL_LIMIT: u32 = 8 * 1024 * 1024;
+
+/// Metadata key: `1` while the file is closed in good order.
+const CLEAN: &str = "clean_shutdown";
+
+/// What opening gave.
+pub(super) struct Database {
+    pub(super) writer: Connection,
+    /// Empty for a database in memory: its one connection does both.
+    pub(super) readers: Vec<Connection>,
+    pub(super) lock: Option<FolderLock>,
+    pub(super) set_aside: Option<PathBuf>,
+    pub(super) degraded: Option<String>,
+}
+
+/// Opens what `options` name, or the next best.
+pub(super) fn open(options: &StoreOptions) -> Result<Database, StoreError> {
+    let path = match &options.location {
+        Location::Memory => return memory(options, None),
+        Location::File(path) => path,
+    };
+    let lock = match lock_folder(path) {
+        Ok(lock) => lock,
+        Err(error @ StoreError::OtherDaemon(_)) => return Err(error),
+        Err(error) => return degrade(options, path, None, &error),
+    };
+    let mut set_aside = None;
+    let mut opened = open_file(options, path);
+    if let Err(StoreError::Corrupt(damage)) = &opened {
+        let moved = move_away(path);
+        opened = moved.and_then(|aside| {
+            tracing::error!(file = %path.display(), set_aside = %aside.display(), damage,
+                "the database is corrupt: it was set aside, and a new one begun");
+            set_aside = Some(aside);
+            open_file(options, path)
+        });
+    }
+    match opened {
+        Ok((writer, readers)) => Ok(Database {
+            writer,
+            readers,
+            lock: Some(lock),
+            set_aside,
+            degraded: None,
+        }),
+        Err(error @ (StoreError::Newer { .. } | StoreError::Locked(_))) => Err(error),
+        Err(error) => {
+            let database = degrade(options, path, Some(lock), &error)?;
+            Ok(Database {
+                set_aside,
+                ..database
+            })
+        }
+    }
+}
+
+fn lock_folder(path: &Path) -> Result<FolderLock, StoreError> {
+    let folder = match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    fs::create_dir_all(folder)?;
+    FolderLock::acquire(folder)
+}
+
+/// A store in memory instead of the file, with the file's rows where they can be read.
+fn degrade(
+    options: &StoreOptions,
+    path: &Path,
+    lock: Option<FolderLock>,
+    error: &StoreError,
+) -> Result<Database, StoreError> {
+    let text = format!(
+        "cannot write {}: {error}; events and states are kept in memory only and lost when gpud ends: \
+         make the file writable and restart gpud",
+        path.display()
+    );
+    tracing::error!("{text}");
+    let database = memory(options, Some(text))?;
+    if !matches!(error, StoreError::Corrupt(_)) {
+        carry_over::copy_rows(&database.writer, path);
+    }
+    Ok(Database { lock, ..database })
+}
+
+fn memory(options: &StoreOptions, degraded: Option<String>) -> Result<Database, StoreError> {
+    let writer = Connection::open_in_memory()?;
+    limit_size(&writer, options.max_bytes.unwrap_or(MEMORY_LIMIT))?;
+    schema::migrate(&writer)?;
+    Ok(Database {
+        writer,
+        readers: Vec::new(),
+        lock: None,
+        set_aside: None,
+        degraded,
+    })
+}
+
+fn open_file(
+    options: &StoreOptions,
+    path: &Path,
+) -> Result<(Connection, Vec<Connection>), StoreError> {
+    let writer = connect(path)?;
+    if writer.is_readonly("main")? {
+        return Err(StoreError::ReadOnly(path.display().to_string()));
+    }
+    limit_size(&writer, options.max_bytes.unwrap_or(FILE_LIMIT))?;
+    if needs_check(&writer, path)? {
+        quick_check(&writer)?;
+    }
+    schema::migrate(&writer)?;
+    // Also a first write: a full disk shows now, and not with the first event.
+    mark_clean(&writer, false)?;
+    let readers = (0..reader::READERS)
+        .map(|_| connect_read_only(path))
+        .collect::<Result<_, _>>()?;
+    Ok((writer, readers))
+}
+
+/// Opens `path` for reading and writing with the settings of a writer; a later gpud's file is refused untouched.
+pub(super) fn connect(path: &Path) -> Result<Connection, StoreError> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+        | OpenFlags::SQLITE_OPEN_CREATE
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let conn = Connection::open_with_flags(path, flags)?;
+    conn.busy_timeout(BUSY_TIMEOUT)?;
+    schema::refuse_newer(&conn, path)?;
+    // auto_vacuum only takes before the first table; later the pragma would write to a file not yet checked.
+    let pages: i64 = conn.query_row("PRAGMA page_count", [], |row| row.get(0))?;
+    if pages == 0 {
+        conn.execute_batch("PRAGMA auto_vacuum = INCREMENTAL")?;
+    }
+    conn.execute_batch(&format!(
+        "PRAGMA journal_mode = WAL;
+         PRAGMA synchronous = NORMAL;
+         PRAGMA cache_size = -2048;
+         PRAGMA mmap_size = 0;
+         PRAGMA wal_autocheckpoint = 1000;
+         PRAGMA journal_size_limit = {WAL_LIMIT};"
+    ))?;
+    conn.set_prepared_statement_cache_capacity(32);
+    Ok(conn)
+}
+
+fn connect_read_only(path: &Path) -> Result<Connection, StoreError> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let conn = Connection::open_with_flags(path, flags)?;
+    conn.busy_timeout(BUSY_TIMEOUT)?;
+    conn.execute_batch("PRAGMA query_only = ON; PRAGMA cache_size = -2048; PRAGMA mmap_size = 0;")?;
+    Ok(conn)
+}
+
+fn limit_size(conn: &Connection, bytes: u64) -> Result<(), StoreError> {
+    let page_size = conn.query_row("PRAGMA page_size", [], |row| unsigned(row, 0))?;
+    let pages = bytes.checked_div(page_size).unwrap_or(0).max(1);
+    // Answers with the limit in force, which is never below the present size.
+    conn.query_row(&format!("PRAGMA max_page_count = {pages}"), [], |_| Ok(()))?;
+    Ok(())
+}
+
+/// A small file is always checked; a large one only after a crash, because a clean end leaves nothing half-written.
+fn needs_check(conn: &Connection, path: &Path) -> Result<bool, StoreError> {
+    if fs::metadata(path)?.len() < ALWAYS_CHECK_BELOW || schema::version(conn)? == 0 {
+        return Ok(true);
+    }
+    Ok(meta::get(conn, CLEAN)?.as_deref() != Some("1"))
+}
+
+fn quick_check(conn: &Connection) -> Result<(), StoreError> {
+    let interrupt = conn.get_interrupt_handle();
+    let (done, ended) = mpsc::channel::<()>();
+    let alarm = std::thread::Builder::new()
+        .name("gpud-check".to_owned())
+        .spawn(move || {
+            if ended.recv_timeout(CHECK_LIMIT) == Err(mpsc::RecvTimeoutError::Timeout) {
+                interrupt.interrupt();
+            }
+        })?;
+    let verdict = conn.query_row("PRAGMA quick_check(1)", [], |row| row.get::<_, String>(0));
+    drop(done);
+    // Joined so that a late alarm cannot interrupt the next statement.
+    let _ = alarm.join();
+    match verdict {
+        Ok(text) if text == "ok" => Ok(()),
+        Ok(text) => Err(StoreError::Corrupt(text)),
+        Err(error) if error.sqlite_error_code() == Some(ErrorCode::OperationInterrupted) => {
+            tracing::warn!("the database is too large to be checked at start; used unchecked");
+            Ok(())
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Notes in the file whether it was closed in good order.
+pub(super) fn mark_clean(conn: &Connection, clean: bool) -> Result<(), StoreError> {
+    meta::set(conn, CLEAN, if clean { "1" } else { "0" })
+}
+
+/// Renames the file, its log and its shared memory to `<file>.corrupt-<unix seconds>`.
+fn move_away(path: &Path) -> Result<PathBuf, StoreError> {
+    let mut seconds = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, |age| age.as_secs());
+    let mut aside = with_suffix(path, &format!(".corrupt-{seconds}"));
+    // Two in one second: the earlier one is evidence too.
+    while aside.exists() {
+        seconds = seconds.saturating_add(1);
+        aside = with_suffix(path, &format!(".corrupt-{seconds}"));
+    }
+    fs::rename(path, &aside)?;
+    for suffix in ["-wal", "-shm"] {
+        let from = with_suffix(path, suffix);
+        if from.exists() {
+            fs::rename(from, with_suffix(&aside, suffix))?;
+        }
+    }
+    Ok(aside)
+}
+
+fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    PathBuf::from(name)
+}

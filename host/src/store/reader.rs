@@ -1,0 +1,76 @@
+//! Reads: two read-only connections beside the writer, used from blocking threads.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use rusqlite::Connection;
+use tokio::sync::Semaphore;
+
+use super::StoreError;
+use super::counters::{Counters, Kind};
+use super::health::HealthCell;
+
+/// Reads that run at a time: more would only make the disk seek, and each connection has a page cache of its own.
+pub(super) const READERS: u32 = 2;
+
+/// The read-only connections of one store.
+#[derive(Clone)]
+pub(super) struct Readers {
+    permits: Arc<Semaphore>,
+    idle: Arc<Mutex<Vec<Connection>>>,
+    counters: Arc<Counters>,
+    health: Arc<HealthCell>,
+}
+
+impl Readers {
+    /// Takes over `connections`.
+    pub(super) fn new(
+        connections: Vec<Connection>,
+        counters: Arc<Counters>,
+        health: Arc<HealthCell>,
+    ) -> Self {
+        Self {
+            permits: Arc::new(Semaphore::new(connections.len())),
+            idle: Arc::new(Mutex::new(connections)),
+            counters,
+            health,
+        }
+    }
+
+    /// Runs `work` on a free connection, waiting for one if need be.
+    pub(super) async fn run<T, F>(&self, work: F) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
+    {
+        let permit = Arc::clone(&self.permits).acquire_owned().await;
+        let permit = permit.map_err(|_| StoreError::Closed)?;
+        let this = self.clone();
+        // The permit goes into the thread: a caller that gives up does not free a connection that is still at work.
+        let read = tokio::task::spawn_blocking(move || {
+            let conn = this.pool(Vec::pop).ok_or(StoreError::Closed)?;
+            let begun = Instant::now();
+            let outcome = work(&conn);
+            this.counters.add(Kind::Select, begun.elapsed());
+            if let Err(error) = &outcome {
+                this.health.note_read(error);
+            }
+            this.pool(|idle| idle.push(conn));
+            drop(permit);
+            outcome
+        });
+        read.await.map_err(|_| StoreError::Closed)?
+    }
+
+    /// Waits for running reads, closes the connections and refuses later reads.
+    pub(super) async fn close(&self) {
+        let all = self.permits.acquire_many(READERS).await;
+        self.permits.close();
+        drop(all);
+        self.pool(Vec::clear);
+    }
+
+    fn pool<R>(&self, act: impl FnOnce(&mut Vec<Connection>) -> R) -> R {
+        act(&mut self.idle.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}

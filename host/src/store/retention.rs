@@ -1,0 +1,148 @@
+//! Retention: what is deleted when, for every table that keeps times.
+
+use std::time::Duration;
+
+use rusqlite::params;
+
+use super::{Kind, Store, StoreError, StoreOptions, sql_time};
+use crate::model::UnixMillis;
+
+/// Rows deleted by one job, so that a purge after a long stop neither holds up other writes nor swells the log.
+const STEP: u32 = 10_000;
+/// Rows of one component that a table of [`CAPPED`] keeps, whatever their age.
+const ROWS_PER_COMPONENT: u32 = 100_000;
+/// Free pages that one purge gives back to the file system.
+const VACUUM_PAGES: usize = 2_000;
+
+/// How old the rows of one table may become.
+pub(super) struct Rule {
+    pub(super) table: &'static str,
+    /// The columns that name a row.
+    key: &'static str,
+    /// Which rows are old, `?1` being the oldest time that is kept.
+    old: &'static str,
+    retention: fn(&StoreOptions) -> Duration,
+}
+
+/// One rule for each table with a time.
+pub(super) const RULES: &[Rule] = &[
+    Rule {
+        table: "event",
+        key: "id",
+        old: "last_time_ms < ?1",
+        retention: |options| options.events_retention,
+    },
+    Rule {
+        table: "healthy_mark",
+        key: "component, time_ms",
+        old: "time_ms < ?1 AND EXISTS (SELECT 1 FROM healthy_mark AS later
+              WHERE later.component = healthy_mark.component AND later.time_ms > healthy_mark.time_ms)",
+        retention: |options| options.events_retention,
+    },
+    Rule {
+        table: "state_change",
+        key: "id",
+        old: "time_ms < ?1",
+        retention: |options| options.state_history_retention,
+    },
+    Rule {
+        table: "metric_sample",
+        key: "time_ms, series_id",
+        old: "time_ms < ?1",
+        retention: |options| options.metrics_retention,
+    },
+];
+
+/// Tables that a component could fill faster than they age, with the order of age.
+const CAPPED: &[(&str, &str)] = &[("event", "time_ms / 1000"), ("state_change", "time_ms")];
+
+/// What a purge deleted, in rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Purged {
+    /// Rows past their retention, over all tables.
+    pub old: u64,
+    /// Rows beyond what one component may keep (100,000 events, 100,000 changes of state).
+    pub excess: u64,
+}
+
+impl Store {
+    /// Deletes what is past its retention at `now`, then gives free pages back; to be called about once a minute.
+    ///
+    /// # Errors
+    /// Any failure to write; what was deleted until then stays deleted.
+    pub async fn purge(&self, now: UnixMillis) -> Result<Purged, StoreError> {
+        let mut purged = Purged::default();
+        for rule in RULES {
+            purged.old += self.purge_table(rule, now).await?;
+        }
+        for (table, age) in CAPPED {
+            purged.excess += self.cap_table(table, age).await?;
+        }
+        self.write(Kind::Delete, |conn| {
+            Ok(conn.execute(
+                "DELETE FROM metric_series WHERE id NOT IN (SELECT series_id FROM metric_sample)",
+                [],
+            )?)
+        })
+        .await?;
+        self.write(Kind::Vacuum, |conn| {
+            let mut vacuum = conn.prepare(&format!("PRAGMA incremental_vacuum({VACUUM_PAGES})"))?;
+            // Each step frees one page.
+            let mut steps = vacuum.query([])?;
+            while steps.next()?.is_some() {}
+            Ok(())
+        })
+        .await?;
+        Ok(purged)
+    }
+
+    async fn purge_table(&self, rule: &'static Rule, now: UnixMillis) -> Result<u64, StoreError> {
+        let kept = u64::try_from((rule.retention)(&self.inner.options).as_millis());
+        let oldest = sql_time(now.saturating_sub(kept.unwrap_or(u64::MAX)));
+        let Rule {
+            table, key, old, ..
+        } = rule;
+        let sql = format!(
+            "DELETE FROM {table} WHERE ({key}) IN (SELECT {key} FROM {table} WHERE {old} LIMIT ?2)"
+        );
+        let mut total = 0;
+        loop {
+            let sql = sql.clone();
+            let deleted = self
+                .write(Kind::Delete, move |conn| {
+                    Ok(conn.execute(&sql, params![oldest, STEP])?)
+                })
+                .await?;
+            total += deleted as u64;
+            if deleted < STEP as usize {
+                return Ok(total);
+            }
+        }
+    }
+
+    /// Deletes the oldest rows of components that have too many, up to [`STEP`] each.
+    async fn cap_table(&self, table: &str, age: &str) -> Result<u64, StoreError> {
+        let crowded = format!(
+            "SELECT component, count(*) FROM {table} GROUP BY component HAVING count(*) > ?1"
+        );
+        let delete = format!(
+            "DELETE FROM {table} WHERE id IN
+                 (SELECT id FROM {table} WHERE component = ?1 ORDER BY {age}, id LIMIT ?2)"
+        );
+        self.write(Kind::Delete, move |conn| {
+            let mut query = conn.prepare(&crowded)?;
+            let crowded: Vec<(String, i64)> = query
+                .query_map([ROWS_PER_COMPONENT], |row| Ok((row.get(0)?, row.get(1)?)))?
+                .collect::<Result<_, _>>()?;
+            let mut deleted = 0;
+            for (component, rows) in crowded {
+                let excess = rows - i64::from(ROWS_PER_COMPONENT);
+                tracing::warn!(component, excess, "too many rows: the oldest are deleted");
+                deleted +=
+                    conn.execute(&delete, params![component, excess.min(i64::from(STEP))])?;
+            }
+            Ok(deleted as u64)
+        })
+        .await
+    }
+}

@@ -1,0 +1,274 @@
+use super::super::{Latch, Sample, StateChange, StoreError};
+use super::{event, in_memory, insert};
+use crate::model::Health;
+
+const DAY: u64 = 24 * 3600 * 1000;
+
+#[tokio::test]
+async fn a_cursor_never_goes_back_and_belongs_to_one_boot() {
+    let store = in_memory();
+    let save = |boot: &'static str, list: &[(&str, u64)]| {
+        let store = store.clone();
+        let list: Vec<_> = list.iter().map(|(c, s)| ((*c).to_owned(), *s)).collect();
+        async move { store.save_kmsg_cursors(boot, &list).await.unwrap() }
+    };
+    save("one", &[("a", 5), ("b", 7)]).await;
+    save("one", &[("a", 3)]).await;
+    assert_eq!(store.kmsg_cursor("a", "one").await.unwrap(), Some(5));
+    assert_eq!(store.kmsg_cursor("a", "two").await.unwrap(), None);
+    save("two", &[("a", 1)]).await;
+    assert_eq!(store.kmsg_cursor("a", "two").await.unwrap(), Some(1));
+    assert_eq!(store.kmsg_cursor("a", "one").await.unwrap(), None);
+    assert_eq!(store.kmsg_cursor("b", "one").await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn plugin_state_is_kept_per_component() {
+    let store = in_memory();
+    store.state_set("a", "k", b"one".to_vec()).await.unwrap();
+    store.state_set("a", "k", b"two".to_vec()).await.unwrap();
+    store.state_set("a", "j", Vec::new()).await.unwrap();
+    store.state_set("b", "k", b"b".to_vec()).await.unwrap();
+    assert_eq!(
+        store.state_get("a", "k").await.unwrap(),
+        Some(b"two".to_vec())
+    );
+    assert_eq!(store.state_get("a", "j").await.unwrap(), Some(Vec::new()));
+    assert_eq!(store.state_get("c", "k").await.unwrap(), None);
+    assert_eq!(store.state_keys("a").await.unwrap(), ["j", "k"]);
+    assert!(store.state_delete("a", "k").await.unwrap());
+    assert!(!store.state_delete("a", "k").await.unwrap());
+    assert_eq!(store.state_keys("a").await.unwrap(), ["j"]);
+    assert_eq!(
+        store.state_get("b", "k").await.unwrap(),
+        Some(b"b".to_vec())
+    );
+}
+
+#[tokio::test]
+async fn plugin_state_has_a_quota() {
+    let too_large = |result: Result<(), StoreError>| match result {
+        Err(StoreError::TooLarge { what, .. }) => what,
+        other => panic!("{other:?}"),
+    };
+    let store = in_memory();
+    let large = || vec![0_u8; 64 * 1024];
+    let set = |key: String, value: Vec<u8>| {
+        let store = store.clone();
+        async move { store.state_set("a", &key, value).await }
+    };
+    let mut over = large();
+    over.push(0);
+    assert_eq!(
+        too_large(set("k".to_owned(), over).await),
+        "plugin state value in bytes"
+    );
+    assert_eq!(
+        too_large(set("k".repeat(1025), large()).await),
+        "plugin state key in bytes"
+    );
+    for number in 0..15 {
+        set(format!("k{number}"), large()).await.unwrap();
+    }
+    assert_eq!(
+        too_large(set("last".to_owned(), large()).await),
+        "plugin state of a in bytes"
+    );
+    // Replacing is not adding, and others are not concerned.
+    set("k3".to_owned(), large()).await.unwrap();
+    store.state_set("b", "k", large()).await.unwrap();
+    for number in 15..256 {
+        set(format!("k{number}"), Vec::new()).await.unwrap();
+    }
+    assert_eq!(
+        too_large(set("one more".to_owned(), Vec::new()).await),
+        "plugin state of a in keys"
+    );
+    assert_eq!(store.state_keys("a").await.unwrap().len(), 256);
+}
+
+#[tokio::test]
+async fn marks_latches_history_and_metadata_read_back() {
+    let store = in_memory();
+    for time in [5, 9, 7, 9] {
+        store.add_mark("a", time).await.unwrap();
+    }
+    assert_eq!(store.marks("a", 5).await.unwrap(), [9, 7]);
+    assert_eq!(store.marks("b", 0).await.unwrap(), [0_u64; 0]);
+
+    let latch = |component: &str, key: &str, json: &str| Latch {
+        component: component.to_owned(),
+        key: key.to_owned(),
+        json: json.to_owned(),
+    };
+    for (component, key, json) in [
+        ("b", "k", "1"),
+        ("a", "k", "2"),
+        ("a", "k", "3"),
+        ("a", "j", "4"),
+    ] {
+        store.save_latch(component, key, json).await.unwrap();
+    }
+    assert!(store.delete_latch("a", "j").await.unwrap());
+    assert!(!store.delete_latch("a", "j").await.unwrap());
+    let expected = [latch("a", "k", "3"), latch("b", "k", "1")];
+    assert_eq!(store.latches().await.unwrap(), expected);
+    let over = store.save_latch("a", "k", &"x".repeat(64 * 1024)).await;
+    assert!(matches!(over, Err(StoreError::TooLarge { .. })));
+
+    let change = |time, health: Health| StateChange {
+        time,
+        name: "n".to_owned(),
+        health,
+        reason: "r".to_owned(),
+    };
+    let changes = [
+        change(3, Health::Unhealthy),
+        change(2, Health::Other("later".to_owned())),
+        change(1, Health::Healthy),
+    ];
+    for change in changes.iter().rev() {
+        store.record_state("a", change.clone()).await.unwrap();
+    }
+    assert_eq!(store.state_history("a", 0).await.unwrap(), changes);
+    assert_eq!(store.state_history("a", 2).await.unwrap(), changes[..1]);
+
+    assert_eq!(store.meta_get("m").await.unwrap(), None);
+    store.meta_set("m", "1").await.unwrap();
+    store.meta_set("m", "2").await.unwrap();
+    assert_eq!(store.meta_get("m").await.unwrap().as_deref(), Some("2"));
+}
+
+#[tokio::test]
+async fn a_component_has_at_most_a_thousand_latches() {
+    let store = in_memory();
+    for number in 0..1000 {
+        store
+            .save_latch("a", &number.to_string(), "")
+            .await
+            .unwrap();
+    }
+    store.save_latch("a", "999", "again").await.unwrap();
+    store.save_latch("b", "x", "").await.unwrap();
+    let over = store.save_latch("a", "1000", "").await;
+    assert!(matches!(
+        over,
+        Err(StoreError::TooLarge { limit: 1000, .. })
+    ));
+}
+
+#[tokio::test]
+async fn a_boot_is_recorded_once_whatever_stands_near_it() {
+    let store = in_memory();
+    let boot = 1_770_091_506_000;
+    let record = |now: u64, time: u64, id: &'static str| {
+        let store = store.clone();
+        async move { store.record_reboot(now, time, id).await.unwrap() }
+    };
+    insert(&store, "os", event(boot / 1000 - 5, "vfs", "limit")).await;
+    assert!(record(boot + 4 * DAY, boot, "one").await);
+    assert!(!record(boot + 4 * DAY, boot, "one").await);
+    // The kernel's idea of the boot time moved, the boot is the same.
+    assert!(!record(boot + 5 * DAY, boot + 70_000, "one").await);
+    assert!(record(boot + 5 * DAY, boot + 30_000, "two").await);
+    // Lost metadata does not make a second row.
+    store.meta_set("last_boot_id", "").await.unwrap();
+    assert!(!record(boot + 5 * DAY, boot + 99_000, "two").await);
+    // Too old, and unknown.
+    assert!(!record(boot + 14 * DAY, boot, "three").await);
+    assert!(!record(boot, 0, "four").await);
+    let reboots = store.reboots(0).await.unwrap();
+    let shown: Vec<(&str, &str, u64)> = reboots
+        .iter()
+        .map(|row| {
+            (
+                row.event.message.as_str(),
+                row.event.event_type.as_str(),
+                row.event.time,
+            )
+        })
+        .collect();
+    let expected = [
+        (
+            "system reboot detected 2026-02-03 04:05:36 +0000 UTC",
+            "Warning",
+            boot + 30_000,
+        ),
+        (
+            "system reboot detected 2026-02-03 04:05:06 +0000 UTC",
+            "Warning",
+            boot,
+        ),
+    ];
+    assert_eq!(shown, expected);
+    assert_eq!(store.reboots(boot).await.unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn without_a_boot_id_boots_are_told_apart_by_time() {
+    let store = in_memory();
+    let boot = 1_770_091_506_000;
+    for (time, expected) in [
+        (boot, true),
+        (boot, false),
+        (boot + 59_000, false),
+        (boot + 60_000, true),
+    ] {
+        assert_eq!(
+            store.record_reboot(boot + DAY, time, "").await.unwrap(),
+            expected,
+            "{time}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn samples_come_back_by_time_and_component() {
+    let sample = |component: &str, label: &str, value| Sample {
+        component: component.to_owned(),
+        name: "m".to_owned(),
+        labels: vec![("l".to_owned(), label.to_owned())],
+        value,
+    };
+    let store = in_memory();
+    let second = vec![
+        sample("a", "x", 3.0),
+        sample("b", "x", 4.0),
+        sample("a", "x", 5.0),
+    ];
+    store.insert_samples(2_000, second).await.unwrap();
+    let first = vec![
+        sample("a", "x", 1.0),
+        sample("a", "y", 2.0),
+        sample("a", "nan", f64::NAN),
+        sample("a", "inf", f64::INFINITY),
+    ];
+    store.insert_samples(1_000, first).await.unwrap();
+    let read = |since: u64, names: Option<Vec<String>>| {
+        let store = store.clone();
+        async move {
+            let found = store.samples(since, names.as_deref()).await.unwrap();
+            found
+                .into_iter()
+                .map(|row| {
+                    let label = row.series.labels[0].1.clone();
+                    (row.time, row.series.component.clone(), label, row.value)
+                })
+                .collect::<Vec<_>>()
+        }
+    };
+    let row = |time, component: &str, label: &str, value| {
+        (time, component.to_owned(), label.to_owned(), value)
+    };
+    let all = read(0, None).await;
+    assert_eq!(all.len(), 4);
+    assert!(all.is_sorted_by_key(|row| row.0));
+    let of_a = [
+        row(1_000, "a", "x", 1.0),
+        row(1_000, "a", "y", 2.0),
+        row(2_000, "a", "x", 5.0),
+    ];
+    assert_eq!(read(1_000, Some(vec!["a".to_owned()])).await, of_a);
+    assert_eq!(read(1_001, Some(vec!["a".to_owned()])).await, of_a[2..]);
+    assert_eq!(read(0, Some(vec![])).await, []);
+}

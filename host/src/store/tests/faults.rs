@@ -1,0 +1,181 @@
+use super::super::{Kind, Sample, Store, StoreError, StoreOptions};
+use super::{event, insert, messages, open, options, state_file};
+use rusqlite::Connection;
+use std::os::unix::fs::FileExt;
+use std::sync::mpsc;
+
+/// Holds the writer thread until the sender is dropped, so that later jobs wait and are committed together.
+fn hold(
+    store: &Store,
+) -> (
+    mpsc::Sender<()>,
+    tokio::task::JoinHandle<Result<(), StoreError>>,
+) {
+    let (release, held) = mpsc::channel::<()>();
+    let store = store.clone();
+    let job = tokio::spawn(async move {
+        let held = std::sync::Mutex::new(held);
+        store
+            .write(Kind::InsertUpdate, move |_| {
+                let _ = held.lock().unwrap().recv();
+                Ok(())
+            })
+            .await
+    });
+    (release, job)
+}
+
+#[tokio::test]
+async fn a_bad_job_does_not_fail_the_jobs_committed_with_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(folder.path());
+    let (release, held) = hold(&store);
+    let good = |second: u64| {
+        let store = store.clone();
+        async move {
+            store
+                .insert_events("c", vec![event(second, "e", "good")], None)
+                .await
+        }
+    };
+    let bad = store.write(Kind::InsertUpdate, |conn| {
+        conn.execute("INSERT INTO meta (key, value) VALUES ('half', 'done')", [])?;
+        Ok(conn.execute("INSERT INTO no_such_table VALUES (1)", [])?)
+    });
+    // The whole transaction goes, as SQLite does it on its own account for some faults.
+    let fatal = store.write(Kind::InsertUpdate, |conn| {
+        conn.execute_batch("ROLLBACK")?;
+        Ok(conn.execute("INSERT INTO no_such_table VALUES (1)", [])?)
+    });
+    let release = async move {
+        // All are in the queue once this runs: `join!` polls in order.
+        drop(release);
+    };
+    let (first, bad, fatal, second, ()) = tokio::join!(good(1), bad, fatal, good(2), release);
+    held.await.unwrap().unwrap();
+    assert!(first.is_ok() && second.is_ok(), "{first:?} {second:?}");
+    assert!(matches!(bad, Err(StoreError::Sql(_))), "{bad:?}");
+    assert!(matches!(fatal, Err(StoreError::Sql(_))), "{fatal:?}");
+    assert_eq!(messages(&store, "c").await, ["good", "good"]);
+    let counts: Vec<u64> = store
+        .events("c", 0, None)
+        .await
+        .unwrap()
+        .iter()
+        .map(|row| row.count)
+        .collect();
+    assert_eq!(counts, [1, 1]);
+    assert_eq!(store.meta_get("half").await.unwrap(), None);
+    assert_eq!(store.health(), None);
+}
+
+#[tokio::test]
+async fn a_full_disk_fails_writes_until_there_is_space() {
+    let folder = tempfile::tempdir().unwrap();
+    let small = StoreOptions {
+        max_bytes: Some(400_000),
+        ..options(folder.path())
+    };
+    let store = Store::open(small).unwrap().store;
+    let text = "x".repeat(20_000);
+    let mut stored = 0_u64;
+    let full = loop {
+        let rows = vec![event(stored + 1, "e", &text)];
+        match store.insert_events("c", rows, None).await {
+            Ok(_) => stored += 1,
+            Err(error) => break error,
+        }
+        assert!(stored < 100, "the limit is not kept");
+    };
+    assert!(matches!(full, StoreError::DiskFull(_)), "{full}");
+    assert_eq!(store.health(), Some(full));
+    assert!(stored > 5);
+    assert_eq!(messages(&store, "c").await.len() as u64, stored);
+    // What is too large to be stored must not fail what waits beside it.
+    let (release, held) = hold(&store);
+    let large = store.insert_events("c", vec![event(999, "e", &text)], None);
+    let small = store.meta_set("k", "v");
+    let (large, small, ()) = tokio::join!(large, small, async move { drop(release) });
+    held.await.unwrap().unwrap();
+    assert!(matches!(large, Err(StoreError::DiskFull(_))), "{large:?}");
+    assert_eq!(small, Ok(()));
+    store.delete_events("c", 2_000).await.unwrap();
+    insert(&store, "c", event(1_000, "e", &text)).await;
+    assert_eq!(store.health(), None);
+}
+
+#[tokio::test]
+async fn corruption_met_while_running_is_reported_and_set_aside_at_the_next_start() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(folder.path());
+    let rows = (1..=300)
+        .map(|row| event(row, "e", &format!("{row:0>900}")))
+        .collect();
+    store.insert_events("c", rows, None).await.unwrap();
+    store.checkpoint_and_close().await.unwrap();
+    let store = open(folder.path());
+    let file = std::fs::File::options()
+        .write(true)
+        .open(state_file(folder.path()))
+        .unwrap();
+    let pages = std::fs::metadata(state_file(folder.path())).unwrap().len() / 4096;
+    for page in 20..pages {
+        file.write_all_at(&[0xA5; 4096], page * 4096).unwrap();
+    }
+    let read = store.events("c", 0, None).await;
+    assert!(matches!(read, Err(StoreError::Corrupt(_))), "{read:?}");
+    assert!(matches!(store.health(), Some(StoreError::Corrupt(_))));
+    // A write that works does not make the file whole.
+    store.meta_set("k", "v").await.unwrap();
+    assert!(matches!(store.health(), Some(StoreError::Corrupt(_))));
+    store.checkpoint_and_close().await.unwrap();
+    let opened = Store::open(options(folder.path())).unwrap();
+    assert!(opened.set_aside.is_some());
+}
+
+#[tokio::test]
+async fn a_write_behind_a_foreign_lock_waits_for_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(folder.path());
+    let other = Connection::open(state_file(folder.path())).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let write = tokio::spawn({
+        let store = store.clone();
+        async move { store.meta_set("k", "v").await }
+    });
+    // Reads go on meanwhile.
+    assert_eq!(store.meta_get("k").await.unwrap(), None);
+    other.execute_batch("COMMIT").unwrap();
+    write.await.unwrap().unwrap();
+    assert_eq!(store.meta_get("k").await.unwrap().as_deref(), Some("v"));
+}
+
+#[tokio::test]
+async fn many_writers_and_readers_share_a_store() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(folder.path());
+    let tasks: Vec<_> = (0..50_u64)
+        .map(|task| {
+            let store = store.clone();
+            tokio::spawn(async move {
+                let component = format!("c{task}");
+                for second in 0..10 {
+                    insert(&store, &component, event(second + 1, "e", "m")).await;
+                    // What was acknowledged is seen at once.
+                    assert_eq!(messages(&store, &component).await.len() as u64, second + 1);
+                }
+                let sample = Sample {
+                    component,
+                    name: "m".to_owned(),
+                    labels: Vec::new(),
+                    value: 1.0,
+                };
+                store.insert_samples(task, vec![sample]).await.unwrap();
+            })
+        })
+        .collect();
+    for task in tasks {
+        task.await.unwrap();
+    }
+    assert_eq!(store.samples(0, None).await.unwrap().len(), 50);
+}

@@ -1,0 +1,221 @@
+use super::super::{FolderLock, Location, Store, StoreError, StoreOptions};
+use super::{event, insert, messages, open, options, state_file};
+use rusqlite::Connection;
+use std::fs;
+use std::os::unix::fs::{FileExt, PermissionsExt};
+use std::path::Path;
+
+async fn fill(folder: &Path) {
+    let store = open(folder);
+    let rows = (1..=300)
+        .map(|row| event(row, "e", &format!("{row:0>900}")))
+        .collect();
+    store.insert_events("c", rows, None).await.unwrap();
+    store.checkpoint_and_close().await.unwrap();
+}
+
+#[tokio::test]
+async fn rows_outlive_closing_and_a_closed_store_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let nested = folder.path().join("made/when missing");
+    let store = open(&nested);
+    insert(&store, "c", event(1, "e", "kept")).await;
+    let clone = store.clone();
+    store.checkpoint_and_close().await.unwrap();
+    assert_eq!(clone.events("c", 0, None).await, Err(StoreError::Closed));
+    assert_eq!(clone.meta_set("a", "b").await, Err(StoreError::Closed));
+    assert_eq!(clone.checkpoint_and_close().await, Err(StoreError::Closed));
+    // The log was written back, and nothing else is left.
+    let mut files: Vec<_> = fs::read_dir(&nested)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name())
+        .collect();
+    files.sort();
+    assert_eq!(files, ["gpud.lock", "gpud.state"]);
+    assert_eq!(messages(&open(&nested), "c").await, ["kept"]);
+}
+
+#[tokio::test]
+async fn a_second_daemon_is_refused_by_name_of_the_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(folder.path());
+    let refused = Store::open(options(folder.path())).unwrap_err();
+    assert_eq!(refused, StoreError::OtherDaemon(folder.path().to_owned()));
+    assert!(
+        refused
+            .to_string()
+            .contains(folder.path().to_str().unwrap())
+    );
+    assert!(FolderLock::acquire(folder.path()).is_err());
+    store.checkpoint_and_close().await.unwrap();
+    drop(FolderLock::acquire(folder.path()).unwrap());
+    open(folder.path());
+}
+
+#[tokio::test]
+async fn a_corrupt_file_is_set_aside_and_the_daemon_runs_on() {
+    type Damage = fn(&Path);
+    let damages: &[(&str, Damage)] = &[
+        ("not a database", |file| {
+            fs::write(file, "hello ".repeat(2000)).unwrap()
+        }),
+        ("truncated", |file| {
+            let length = fs::metadata(file).unwrap().len();
+            fs::File::options()
+                .write(true)
+                .open(file)
+                .unwrap()
+                .set_len(length / 2)
+                .unwrap();
+        }),
+        ("cut inside the first page", |file| {
+            fs::File::options()
+                .write(true)
+                .open(file)
+                .unwrap()
+                .set_len(700)
+                .unwrap();
+        }),
+        ("overwritten pages", |file| {
+            let pages = fs::File::options().write(true).open(file).unwrap();
+            pages.write_all_at(&[0xA5; 32 * 4096], 2 * 4096).unwrap();
+        }),
+    ];
+    for (what, damage) in damages {
+        let folder = tempfile::tempdir().unwrap();
+        fill(folder.path()).await;
+        let file = state_file(folder.path());
+        damage(&file);
+        let damaged = fs::read(&file).unwrap();
+        let opened = Store::open(options(folder.path())).unwrap();
+        let aside = opened.set_aside.expect(what);
+        assert_eq!(opened.degraded, None, "{what}");
+        let name = aside.file_name().unwrap().to_str().unwrap();
+        let seconds = name.strip_prefix("gpud.state.corrupt-").unwrap();
+        assert!(seconds.parse::<u64>().unwrap() > 1_700_000_000);
+        assert!(fs::read(&aside).unwrap() == damaged, "{what}");
+        let store = opened.store;
+        assert_eq!(messages(&store, "c").await, [""; 0], "{what}");
+        insert(&store, "c", event(1, "e", "new")).await;
+        store.checkpoint_and_close().await.unwrap();
+        assert_eq!(messages(&open(folder.path()), "c").await, ["new"], "{what}");
+    }
+}
+
+#[tokio::test]
+async fn a_file_of_a_later_gpud_is_refused_and_left_as_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    fill(folder.path()).await;
+    let file = state_file(folder.path());
+    let conn = Connection::open(&file).unwrap();
+    conn.pragma_update(None, "user_version", 99).unwrap();
+    conn.close().unwrap();
+    let before = fs::read(&file).unwrap();
+    let refused = Store::open(options(folder.path())).unwrap_err();
+    assert!(
+        matches!(refused, StoreError::Newer { found: 99, .. }),
+        "{refused}"
+    );
+    assert_eq!(fs::read(&file).unwrap(), before);
+}
+
+#[tokio::test]
+async fn the_tables_of_gpud_are_left_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let conn = Connection::open(state_file(folder.path())).unwrap();
+    conn.execute_batch(
+        "PRAGMA journal_mode = WAL;
+         CREATE TABLE components_os_events_v0_5_0 (timestamp INTEGER NOT NULL, name TEXT NOT NULL,
+             type TEXT NOT NULL, message TEXT, extra_info TEXT);
+         INSERT INTO components_os_events_v0_5_0 VALUES (1, 'reboot', 'Warning', 'm', NULL);
+         CREATE TABLE gpud_metadata (key TEXT PRIMARY KEY, value TEXT);
+         INSERT INTO gpud_metadata VALUES ('machine_id', 'x');
+         CREATE TABLE gpud_metrics_v0_5 (unix_milliseconds INTEGER NOT NULL, component_name TEXT NOT NULL,
+             metric_name TEXT NOT NULL, metric_labels TEXT, metric_value REAL NOT NULL,
+             PRIMARY KEY (unix_milliseconds, component_name, metric_name, metric_labels)) WITHOUT ROWID;
+         INSERT INTO gpud_metrics_v0_5 VALUES (1, 'c', 'm', '', 1.5);",
+    )
+    .unwrap();
+    conn.close().unwrap();
+    let store = open(folder.path());
+    insert(&store, "os", event(1, "reboot", "m")).await;
+    store.purge(u64::MAX).await.unwrap();
+    store.checkpoint_and_close().await.unwrap();
+    super::super::compact(&state_file(folder.path())).unwrap();
+    let conn = Connection::open(state_file(folder.path())).unwrap();
+    for table in [
+        "components_os_events_v0_5_0",
+        "gpud_metadata",
+        "gpud_metrics_v0_5",
+    ] {
+        let rows: i64 = conn
+            .query_row(&format!("SELECT count(*) FROM {table}"), [], |row| {
+                row.get(0)
+            })
+            .unwrap();
+        assert_eq!(rows, 1, "{table}");
+    }
+}
+
+/// Runs `work` in a thread that may not write what belongs to root.
+fn unprivileged<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+    std::thread::scope(|scope| {
+        let thread = scope.spawn(|| {
+            if rustix::process::geteuid().is_root() {
+                let nobody = rustix::thread::Uid::from_raw(65_534);
+                rustix::thread::set_thread_res_uid(nobody, nobody, nobody).unwrap();
+            }
+            work()
+        });
+        thread.join().unwrap()
+    })
+}
+
+#[tokio::test]
+async fn what_cannot_be_written_is_kept_in_memory_with_what_was_there() {
+    // (mode of the folder, mode of the file)
+    for (folder_mode, file_mode) in [(0o555, 0o444), (0o777, 0o444), (0o555, 0o666)] {
+        let folder = tempfile::tempdir().unwrap();
+        let data = folder.path().join("100% data?");
+        fill(&data).await;
+        let file = state_file(&data);
+        let before = fs::read(&file).unwrap();
+        fs::remove_file(data.join("gpud.lock")).unwrap();
+        for (path, mode) in [
+            (folder.path(), 0o755),
+            (&file, file_mode),
+            (&data, folder_mode),
+        ] {
+            fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+        }
+        let opened = unprivileged(|| Store::open(options(&data))).unwrap();
+        let degraded = opened.degraded.expect("must be degraded");
+        assert!(degraded.contains(file.to_str().unwrap()), "{degraded}");
+        assert!(degraded.contains("read-only"), "{degraded}");
+        assert_eq!(opened.set_aside, None);
+        let store = opened.store;
+        assert_eq!(messages(&store, "c").await.len(), 300);
+        insert(&store, "c", event(999, "e", "new")).await;
+        assert_eq!(messages(&store, "c").await[0], "new");
+        store.checkpoint_and_close().await.unwrap();
+        assert!(fs::read(&file).unwrap() == before);
+        fs::set_permissions(&data, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_folder_that_cannot_be_and_a_full_disk_degrade_too() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("file"), "").unwrap();
+    let below_file = Location::File(folder.path().join("file/gpud.state"));
+    let no_space = StoreOptions {
+        max_bytes: Some(1),
+        ..options(folder.path())
+    };
+    let opened = Store::open(StoreOptions::new(below_file)).unwrap();
+    assert!(opened.degraded.is_some());
+    insert(&opened.store, "c", event(1, "e", "m")).await;
+    // One page is too little for the tables, in memory as well: this is the one that says so.
+    let full = Store::open(no_space).unwrap_err();
+    assert!(matches!(full, StoreError::DiskFull(_)), "{full}");
+}

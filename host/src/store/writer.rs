@@ -1,0 +1,228 @@
+//! The one thread that writes: it commits all jobs that wait together and answers each only after the commit.
+//!
+//! A job runs in its own savepoint, so a job that fails takes nothing of the others with it. When the transaction as a
+//! whole is lost (SQLite rolls back by itself on a full disk, for example), every job is tried again alone.
+
+use std::slice;
+use std::sync::Arc;
+use std::time::Instant;
+
+use rusqlite::Connection;
+use tokio::sync::{mpsc, oneshot};
+
+use super::counters::{Counters, Kind};
+use super::health::HealthCell;
+use super::lock::FolderLock;
+use super::{StoreError, open};
+
+/// Jobs that may wait before callers do.
+const QUEUE: usize = 256;
+/// Most jobs of one transaction.
+const BATCH: usize = 128;
+
+/// A piece of work for the writer thread.
+trait Job: Send {
+    fn kind(&self) -> Kind;
+    /// Does the work (again) and keeps what came of it.
+    fn run(&mut self, conn: &Connection) -> Result<(), StoreError>;
+    /// Takes in the fate of the transaction, and shows the error that will be answered.
+    fn settle(&mut self, commit: Result<(), StoreError>) -> Option<&StoreError>;
+    /// Answers the caller.
+    fn answer(self: Box<Self>);
+}
+
+struct Work<T, F> {
+    kind: Kind,
+    work: F,
+    outcome: Result<T, StoreError>,
+    reply: oneshot::Sender<Result<T, StoreError>>,
+}
+
+impl<T, F> Job for Work<T, F>
+where
+    T: Send,
+    F: FnMut(&Connection) -> Result<T, StoreError> + Send,
+{
+    fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    fn run(&mut self, conn: &Connection) -> Result<(), StoreError> {
+        self.outcome = (self.work)(conn);
+        self.outcome.as_ref().map(|_| ()).map_err(Clone::clone)
+    }
+
+    fn settle(&mut self, commit: Result<(), StoreError>) -> Option<&StoreError> {
+        if let Err(error) = commit {
+            self.outcome = Err(error);
+        }
+        self.outcome.as_ref().err()
+    }
+
+    fn answer(self: Box<Self>) {
+        // A caller that went away no longer wants the answer; the work is done all the same.
+        let _ = self.reply.send(self.outcome);
+    }
+}
+
+enum Message {
+    Job(Box<dyn Job>),
+    Close(oneshot::Sender<Result<(), StoreError>>),
+}
+
+/// The way to the writer thread. The thread ends when all clones are gone or after [`Writer::close`].
+#[derive(Clone)]
+pub(super) struct Writer {
+    queue: mpsc::Sender<Message>,
+}
+
+impl Writer {
+    /// Starts the thread; it owns `conn` and the folder's lock until it ends.
+    pub(super) fn start(
+        conn: Connection,
+        lock: Option<FolderLock>,
+        counters: Arc<Counters>,
+        health: Arc<HealthCell>,
+    ) -> Result<Self, StoreError> {
+        let (queue, receiver) = mpsc::channel(QUEUE);
+        let thread = Thread {
+            conn,
+            lock,
+            counters,
+            health,
+        };
+        std::thread::Builder::new()
+            .name("gpud-store".to_owned())
+            .spawn(move || thread.serve(receiver))?;
+        Ok(Self { queue })
+    }
+
+    /// Runs `work` in a transaction and returns once it is committed. `work` may run twice; the first run is then
+    /// rolled back.
+    pub(super) async fn run<T, F>(&self, kind: Kind, work: F) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: FnMut(&Connection) -> Result<T, StoreError> + Send + 'static,
+    {
+        let (reply, answer) = oneshot::channel();
+        let job = Box::new(Work {
+            kind,
+            work,
+            outcome: Err(StoreError::Closed),
+            reply,
+        });
+        let sent = self.queue.send(Message::Job(job)).await;
+        sent.map_err(|_| StoreError::Closed)?;
+        answer.await.map_err(|_| StoreError::Closed)?
+    }
+
+    /// Finishes what waits, writes the log back into the file and ends the thread.
+    pub(super) async fn close(&self) -> Result<(), StoreError> {
+        let (reply, answer) = oneshot::channel();
+        let sent = self.queue.send(Message::Close(reply)).await;
+        sent.map_err(|_| StoreError::Closed)?;
+        answer.await.map_err(|_| StoreError::Closed)?
+    }
+}
+
+struct Thread {
+    conn: Connection,
+    lock: Option<FolderLock>,
+    counters: Arc<Counters>,
+    health: Arc<HealthCell>,
+}
+
+impl Thread {
+    fn serve(self, mut queue: mpsc::Receiver<Message>) {
+        let mut jobs = Vec::with_capacity(BATCH);
+        while let Some(first) = queue.blocking_recv() {
+            let mut next = Some(first);
+            let mut close = None;
+            while let Some(message) = next {
+                match message {
+                    Message::Job(job) => jobs.push(job),
+                    Message::Close(reply) => {
+                        close = Some(reply);
+                        break;
+                    }
+                }
+                next = if jobs.len() < BATCH {
+                    queue.try_recv().ok()
+                } else {
+                    None
+                };
+            }
+            self.commit(&mut jobs);
+            if let Some(reply) = close {
+                // The lock goes before the answer: who closed a store may open it again at once.
+                let closed = self.shut();
+                let _ = reply.send(closed);
+                return;
+            }
+        }
+    }
+
+    /// Commits the jobs together if that works, one by one otherwise, and answers them.
+    fn commit(&self, jobs: &mut Vec<Box<dyn Job>>) {
+        if jobs.is_empty() {
+            return;
+        }
+        let together = self.transaction(jobs);
+        // Waiting for a foreign lock once per job would take minutes, and end the same.
+        let retry = jobs.len() > 1
+            && together
+                .as_ref()
+                .is_err_and(|error| !matches!(error, StoreError::Locked(_)));
+        let mut fault = None;
+        for job in jobs.iter_mut() {
+            let committed = if retry {
+                self.transaction(slice::from_mut(job))
+            } else {
+                together.clone()
+            };
+            let error = job.settle(committed);
+            fault = error.filter(|error| error.is_fault()).cloned().or(fault);
+        }
+        // Before the answers, so that a caller finds the store's health as its own call left it.
+        self.health.set(fault);
+        for job in jobs.drain(..) {
+            job.answer();
+        }
+    }
+
+    fn transaction(&self, jobs: &mut [Box<dyn Job>]) -> Result<(), StoreError> {
+        self.conn.execute_batch("BEGIN IMMEDIATE")?;
+        let done = jobs
+            .iter_mut()
+            .try_for_each(|job| self.isolated(job.as_mut()))
+            .and_then(|()| Ok(self.conn.execute_batch("COMMIT")?));
+        if done.is_err() && !self.conn.is_autocommit() {
+            self.conn.execute_batch("ROLLBACK")?;
+        }
+        done
+    }
+
+    /// Runs one job in a savepoint. An error means that the whole transaction is lost, not that the job failed.
+    fn isolated(&self, job: &mut dyn Job) -> Result<(), StoreError> {
+        self.conn.execute_batch("SAVEPOINT job")?;
+        let begun = Instant::now();
+        let outcome = job.run(&self.conn);
+        self.counters.add(job.kind(), begun.elapsed());
+        match outcome {
+            Ok(()) => self.conn.execute_batch("RELEASE job")?,
+            Err(error) if self.conn.is_autocommit() => return Err(error),
+            Err(_) => self.conn.execute_batch("ROLLBACK TO job; RELEASE job")?,
+        }
+        Ok(())
+    }
+
+    fn shut(self) -> Result<(), StoreError> {
+        let marked = open::mark_clean(&self.conn, !self.health.is_corrupt());
+        let closed = self
+            .conn
+            .close()
+            .map_err(|(_, error)| StoreError::from(error));
+        drop(self.lock);
+        marked.and(closed)
+    }
+}
