@@ -1,0 +1,19 @@
+//! Metrics: what components measured and how the daemon itself is doing, for Prometheus and for the store.
+//!
+//! [`Registry`] holds the present value of every series. [`Registry::exposition`] is what `GET /metrics` serves, and
+//! [`scrape`] copies gauges and counters of components into the store, from where `/v1/metrics` reads.
+
+mod error;
+mod exposition;
+mod float;
+mod names;
+pub mod own;
+mod recorder;
+mod registry;
+
+#[cfg(test)]
+mod tests;
+
+pub use error::MetricError;
+pub use recorder::scrape;
+pub use registry::{Registry, SERIES_PER_COMPONENT};
