@@ -1,0 +1,122 @@
+//! One call of a guest, from the host's side: who calls, what it may reach, what it has used so far.
+
+use std::{
+    collections::BTreeMap,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use wasmtime::component::ResourceTable;
+use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
+
+use super::Grants;
+use super::wire::types::AccessError;
+use crate::{
+    node::Node,
+    runtime::{limits::MemoryLimiter, wasi},
+    store::Store,
+};
+
+/// Who calls.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Identity {
+    /// The plugin, as the operator named it.
+    pub plugin: String,
+    /// The component; empty while the plugin describes itself.
+    pub component: String,
+}
+
+/// What a call has used: shown per checker in `/metrics`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Bill {
+    /// Wall-clock time from taking an instance to having the answer.
+    pub time: Duration,
+    /// Largest sum of the instance's linear memories, bytes.
+    pub memory_high_water: u64,
+    /// Calls into the host.
+    pub host_calls: u64,
+    /// Bytes that the host handed to the guest and took from it.
+    pub bytes: u64,
+}
+
+/// What a call may still use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Budget {
+    /// Calls into the host.
+    pub host_calls: u64,
+    /// Bytes handed over by the host.
+    pub bytes: u64,
+    /// Lines written to the log.
+    pub log_lines: u32,
+}
+
+/// The state of one call. The capability files implement the contract's interfaces on it.
+pub struct Call {
+    /// Who calls.
+    pub identity: Arc<Identity>,
+    /// What it may reach; `None` while the plugin describes itself, when nothing can be reached.
+    pub grants: Option<Arc<Grants>>,
+    /// The machine.
+    pub node: Arc<Node>,
+    /// What the daemon remembers; `None` in a scan.
+    pub store: Option<Store>,
+    /// Configuration, one JSON object.
+    pub config: Arc<str>,
+    /// When the call ends at the latest.
+    pub deadline: Instant,
+    /// What may still be used.
+    pub budget: Budget,
+    /// What has been used.
+    pub bill: Bill,
+    /// Log lines beyond the budget.
+    pub dropped_log_lines: u64,
+    /// Values to be written to the key-value store if the call ends well; `None` deletes.
+    pub state_writes: BTreeMap<String, Option<Vec<u8>>>,
+    /// Handles.
+    pub table: ResourceTable,
+}
+
+impl Call {
+    /// Counts a call into the host; every capability begins with it.
+    pub(super) fn enter(&mut self, what: &str) -> Result<Arc<Grants>, AccessError> {
+        self.bill.host_calls = self.bill.host_calls.saturating_add(1);
+        self.budget.host_calls = self.budget.host_calls.checked_sub(1).ok_or_else(|| {
+            AccessError::OverBudget(format!("{what}: this call has used up its host calls"))
+        })?;
+        self.grants.clone().ok_or_else(|| {
+            AccessError::Denied(format!("{what}: a plugin that describes itself cannot reach anything"))
+        })
+    }
+
+    /// Counts bytes that go to the guest.
+    pub(super) fn charge(&mut self, what: &str, bytes: usize) -> Result<(), AccessError> {
+        let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
+        self.bill.bytes = self.bill.bytes.saturating_add(bytes);
+        self.budget.bytes = self.budget.bytes.checked_sub(bytes).ok_or_else(|| {
+            AccessError::OverBudget(format!("{what}: this call has used up its bytes"))
+        })?;
+        Ok(())
+    }
+
+    /// Time left until the deadline.
+    pub(super) fn remaining(&self) -> Duration {
+        self.deadline.saturating_duration_since(Instant::now())
+    }
+}
+
+/// The data of a Wasmtime store: a [`Call`], its memory limiter and an empty WASI world.
+pub struct Host {
+    /// The call.
+    pub call: Call,
+    /// Counts and bounds memory and tables.
+    pub limiter: MemoryLimiter,
+    /// No files, no environment, no network; output goes to the log. Made when a guest first asks for it.
+    pub wasi: Option<WasiCtx>,
+}
+
+impl WasiView for Host {
+    fn ctx(&mut self) -> WasiCtxView<'_> {
+        let ctx = self.wasi.get_or_insert_with(|| wasi::context(&self.call.identity));
+        WasiCtxView { ctx, table: &mut self.call.table }
+    }
+}

@@ -1,0 +1,86 @@
+//! `exec`: programs of the machine, each in a process group that ends with its run.
+
+use std::{ffi::OsString, path::Path, time::Duration};
+
+use super::{
+    Call, ExecGrant,
+    wire::{
+        exec::{Host, Options, Output},
+        types::AccessError,
+    },
+};
+use crate::node::process::{self, Command, Env, Program};
+
+/// Most bytes kept of each output stream.
+const MAX_OUTPUT: u32 = 4 * 1024 * 1024;
+/// Largest script or argument list, bytes.
+const MAX_SCRIPT: usize = 1024 * 1024;
+
+impl Host for Call {
+    async fn run_bash(&mut self, script: String, options: Options) -> Result<Output, AccessError> {
+        let grants = self.enter("exec.run-bash")?;
+        if grants.exec != Some(ExecGrant::Bash) {
+            return Err(AccessError::Denied(
+                "exec.run-bash: not granted; add to grants: `exec: bash`".to_owned(),
+            ));
+        }
+        bounded("exec.run-bash", script.len())?;
+        self.run(Program::BashStdin(script.into_bytes()), options).await
+    }
+
+    async fn run_program(
+        &mut self,
+        program: String,
+        arguments: Vec<String>,
+        options: Options,
+    ) -> Result<Output, AccessError> {
+        let grants = self.enter("exec.run-program")?;
+        bounded("exec.run-program", arguments.iter().map(String::len).sum())?;
+        let path = process::find_program(&program).await?;
+        let granted = match &grants.exec {
+            Some(ExecGrant::Bash) => true,
+            Some(ExecGrant::Programs(names)) => {
+                names.contains(&program) || names.iter().any(|name| Path::new(name) == path)
+            }
+            None => false,
+        };
+        if !granted {
+            return Err(AccessError::Denied(format!(
+                "exec.run-program: {0} is not granted; add to grants: `exec: [\"{0}\"]`",
+                path.display()
+            )));
+        }
+        let argv = std::iter::once(path.into()).chain(arguments.into_iter().map(OsString::from));
+        self.run(Program::Argv(argv.collect()), options).await
+    }
+}
+
+impl Call {
+    async fn run(&mut self, program: Program, options: Options) -> Result<Output, AccessError> {
+        let asked = Duration::from_millis(u64::from(options.timeout_ms));
+        let mut env = process::minimal_env();
+        env.extend(options.environment.into_iter().map(|(key, value)| (key.into(), value.into())));
+        let output = process::run(Command {
+            env: Env::Replace(env),
+            max_output_bytes: options.max_output_bytes.min(MAX_OUTPUT) as usize,
+            ..Command::new(program, asked.min(self.remaining()))
+        })
+        .await?;
+        self.charge("exec", output.stdout.len() + output.stderr.len())?;
+        Ok(Output {
+            exit_code: output.exit_code,
+            signal: output.signal,
+            truncated: output.stdout_truncated || output.stderr_truncated,
+            stdout: output.stdout,
+            stderr: output.stderr,
+            duration_ms: u64::try_from(output.duration.as_millis()).unwrap_or(u64::MAX),
+        })
+    }
+}
+
+fn bounded(what: &str, size: usize) -> Result<(), AccessError> {
+    if size <= MAX_SCRIPT {
+        return Ok(());
+    }
+    Err(AccessError::InvalidArgument(format!("{what}: {size} bytes, more than {MAX_SCRIPT}")))
+}

@@ -1,0 +1,202 @@
+//! What an operator allows a plugin to reach, and the words for it.
+//!
+//! The words outlive contract versions. Written in a spec as
+//!
+//! ```yaml
+//! grants:
+//!   sysfs: ["/sys/class/hwmon/**"]
+//!   exec: ["/usr/bin/lsblk"]       # or: exec: bash
+//!   net: { unix: ["/run/x.sock"], loopback: [9100], tcp: ["10.0.0.1:2049"] }
+//!   kmsg: true
+//!   history: true
+//!   state: true
+//!   nvml: true
+//!   config: true
+//! ```
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::Interface;
+use crate::node::files::Roots;
+
+/// Why grants could not be understood. Says the key and what is known.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum GrantError {
+    /// Not a mapping.
+    #[error("grants: expected a mapping such as {{ sysfs: [\"/sys/class/hwmon/**\"] }}")]
+    NotAMapping,
+    /// A word that is not an interface.
+    #[error("grants: unknown interface `{word}`; known: {}", Interface::words().join(", "))]
+    Unknown {
+        /// The word.
+        word: String,
+    },
+    /// A value that does not fit its interface.
+    #[error("grants.{word}: {problem}")]
+    BadValue {
+        /// The interface's word.
+        word: &'static str,
+        /// What is wrong and what is expected.
+        problem: String,
+    },
+}
+
+/// Programs that may be run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ExecGrant {
+    /// Bash scripts, and so any program.
+    Bash,
+    /// These programs only: absolute paths, or names that are looked up in the daemon's PATH.
+    Programs(Vec<String>),
+}
+
+/// Services that may be talked to.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct NetGrant {
+    /// Absolute paths of unix sockets.
+    pub unix: Vec<String>,
+    /// Ports of 127.0.0.1.
+    pub loopback: Vec<u16>,
+    /// `host:port` endpoints for TCP connects.
+    pub tcp: Vec<String>,
+}
+
+/// Everything that a plugin was granted.
+#[derive(Debug, Clone, Default)]
+pub struct Grants {
+    /// Read access to files.
+    pub sysfs: Option<Roots>,
+    /// Programs.
+    pub exec: Option<ExecGrant>,
+    /// Services.
+    pub net: Option<NetGrant>,
+    /// Looking back at the kernel log, and watching it.
+    pub kmsg: bool,
+    /// The component's own history.
+    pub history: bool,
+    /// The component's own key-value store.
+    pub state: bool,
+    /// NVIDIA GPUs.
+    pub nvml: bool,
+    /// The component's configuration.
+    pub config: bool,
+}
+
+impl Grants {
+    /// Understands grants as a spec writes them.
+    ///
+    /// # Errors
+    /// [`GrantError`], naming the key.
+    pub fn parse(value: &Value) -> Result<Self, GrantError> {
+        let Value::Object(entries) = value else {
+            return Err(GrantError::NotAMapping);
+        };
+        let mut grants = Self::default();
+        for (word, value) in entries {
+            let interface = Interface::from_word(word)
+                .filter(|interface| interface.needs_grant())
+                .ok_or_else(|| GrantError::Unknown { word: word.clone() })?;
+            grants.set(interface, value)?;
+        }
+        Ok(grants)
+    }
+
+    fn set(&mut self, interface: Interface, value: &Value) -> Result<(), GrantError> {
+        let word = interface.word();
+        let bad = |problem: String| GrantError::BadValue { word, problem };
+        let flag = || {
+            value.as_bool().ok_or_else(|| bad(format!("expected true or false, not {value}")))
+        };
+        match interface {
+            Interface::Sysfs => {
+                let patterns: Vec<String> = serde_json::from_value(value.clone())
+                    .map_err(|_| bad("expected a list of path patterns".to_owned()))?;
+                let roots = Roots::parse(&patterns).map_err(|error| bad(error.to_string()))?;
+                self.sysfs = Some(roots);
+            }
+            Interface::Exec => self.exec = Some(parse_exec(value).map_err(bad)?),
+            Interface::Net => {
+                self.net = Some(
+                    serde_json::from_value(value.clone()).map_err(|error| bad(error.to_string()))?,
+                );
+            }
+            Interface::Kmsg => self.kmsg = flag()?,
+            Interface::History => self.history = flag()?,
+            Interface::State => self.state = flag()?,
+            Interface::Nvml => self.nvml = flag()?,
+            Interface::Config => self.config = flag()?,
+            Interface::Log | Interface::Types => {}
+        }
+        Ok(())
+    }
+
+    /// May this interface be linked at all? Scopes are checked at each call.
+    pub fn allow(&self, interface: Interface) -> bool {
+        match interface {
+            Interface::Types | Interface::Log => true,
+            Interface::Sysfs => self.sysfs.is_some(),
+            Interface::Exec => self.exec.is_some(),
+            Interface::Net => self.net.is_some(),
+            Interface::Kmsg => self.kmsg,
+            Interface::History => self.history,
+            Interface::State => self.state,
+            Interface::Nvml => self.nvml,
+            Interface::Config => self.config,
+        }
+    }
+}
+
+fn parse_exec(value: &Value) -> Result<ExecGrant, String> {
+    if value.as_str() == Some("bash") {
+        return Ok(ExecGrant::Bash);
+    }
+    let programs: Vec<String> = serde_json::from_value(value.clone())
+        .map_err(|_| "expected `bash` or a list of programs".to_owned())?;
+    match programs.iter().find(|name| name.is_empty() || (name.contains('/') && !name.starts_with('/'))) {
+        Some(name) => Err(format!("`{name}` is neither a program's name nor an absolute path")),
+        None => Ok(ExecGrant::Programs(programs)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn all_words_parse() {
+        let grants = Grants::parse(&json!({
+            "sysfs": ["/proc/stat", "/sys/class/net/**"], "exec": ["lsblk", "/usr/bin/findmnt"],
+            "net": { "unix": ["/run/x.sock"], "loopback": [9100] },
+            "kmsg": true, "history": true, "state": true, "nvml": true, "config": false,
+        }))
+        .unwrap();
+        assert!(grants.sysfs.as_ref().unwrap().allows("/sys/class/net/eth0/mtu"));
+        assert!(!grants.sysfs.as_ref().unwrap().allows("/etc/shadow"));
+        assert_eq!(
+            grants.exec,
+            Some(ExecGrant::Programs(vec!["lsblk".into(), "/usr/bin/findmnt".into()]))
+        );
+        assert!(grants.allow(Interface::Kmsg) && !grants.allow(Interface::Config));
+    }
+
+    #[test]
+    fn bad_grants_name_the_key() {
+        let cases = [
+            (json!(["sysfs"]), "expected a mapping"),
+            (json!({"sysf": []}), "unknown interface `sysf`; known: config, exec, history, kmsg, net, nvml, state, sysfs"),
+            (json!({"types": true}), "unknown interface `types`"),
+            (json!({"kmsg": "yes"}), "grants.kmsg: expected true or false"),
+            (json!({"exec": "sh"}), "grants.exec: expected `bash` or a list of programs"),
+            (json!({"exec": ["bin/x"]}), "`bin/x` is neither a program's name nor an absolute path"),
+            (json!({"sysfs": "/proc"}), "grants.sysfs: expected a list of path patterns"),
+            (json!({"net": {"udp": []}}), "grants.net: unknown field `udp`"),
+        ];
+        for (value, expected) in cases {
+            let error = Grants::parse(&value).unwrap_err().to_string();
+            assert!(error.contains(expected), "{value}: {error}");
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! `net`: GET requests to services on this machine, and TCP reachability.
+
+use std::{path::Path, time::Duration};
+
+use http::{HeaderMap, HeaderName, HeaderValue};
+
+use super::{
+    Call,
+    wire::{
+        net::{Endpoint, Host, Request, Response},
+        types::{AccessError, Pairs},
+    },
+};
+use crate::node::net::{self, HttpGet};
+
+/// Largest body, bytes.
+const MAX_BODY: u32 = 4 * 1024 * 1024;
+
+impl Host for Call {
+    async fn http_get(&mut self, request: Request) -> Result<Response, AccessError> {
+        let grants = self.enter("net.http-get")?;
+        let granted = grants.net.clone().unwrap_or_default();
+        let asked = Duration::from_millis(u64::from(request.timeout_ms));
+        let get = HttpGet {
+            path: request.path,
+            headers: headers(&request.headers)?,
+            max_bytes: u64::from(request.max_body_bytes.min(MAX_BODY)),
+            deadline: asked.min(self.remaining()),
+        };
+        let response = match request.endpoint {
+            Endpoint::UnixSocket(path) => {
+                allowed(granted.unix.contains(&path), || format!("unix: [\"{path}\"]"))?;
+                net::http_over_unix(Path::new(&path), &get).await?
+            }
+            Endpoint::Loopback(port) => {
+                allowed(granted.loopback.contains(&port), || format!("loopback: [{port}]"))?;
+                net::http_loopback(port, &get).await?
+            }
+        };
+        self.charge("net.http-get", response.body.len())?;
+        Ok(Response { status: response.status, headers: response.headers, body: response.body })
+    }
+
+    async fn tcp_connect(
+        &mut self,
+        host: String,
+        port: u16,
+        timeout_ms: u32,
+    ) -> Result<u64, AccessError> {
+        let grants = self.enter("net.tcp-connect")?;
+        let endpoint = format!("{host}:{port}");
+        let granted = grants.net.as_ref().is_some_and(|net| net.tcp.contains(&endpoint));
+        allowed(granted, || format!("tcp: [\"{endpoint}\"]"))?;
+        let asked = Duration::from_millis(u64::from(timeout_ms));
+        let took = net::tcp_connect(&host, port, asked.min(self.remaining())).await?;
+        Ok(u64::try_from(took.as_micros()).unwrap_or(u64::MAX))
+    }
+}
+
+fn headers(pairs: &Pairs) -> Result<HeaderMap, AccessError> {
+    let mut headers = HeaderMap::new();
+    for (name, value) in pairs {
+        let parsed = name.parse::<HeaderName>().ok().zip(HeaderValue::from_str(value).ok());
+        let (name, value) = parsed.ok_or_else(|| {
+            AccessError::InvalidArgument(format!("net.http-get: header {name:?} is not usable"))
+        })?;
+        headers.append(name, value);
+    }
+    Ok(headers)
+}
+
+fn allowed(granted: bool, scope: impl FnOnce() -> String) -> Result<(), AccessError> {
+    if granted {
+        return Ok(());
+    }
+    Err(AccessError::Denied(format!(
+        "net: not granted; add to grants: `net: {{ {} }}`",
+        scope()
+    )))
+}

@@ -1,0 +1,74 @@
+//! `state`: small values that survive from call to call. Writes are kept back until the call has ended well.
+
+use super::{
+    Call,
+    wire::{
+        state::Host,
+        types::{AccessError, SizeInfo},
+    },
+};
+
+/// Longest key, bytes.
+const MAX_KEY: usize = 256;
+/// Largest value, bytes.
+const MAX_VALUE: usize = 64 * 1024;
+/// Most keys written by one call; the store bounds the total.
+const MAX_KEYS: usize = 256;
+
+impl Host for Call {
+    async fn get(&mut self, key: String) -> Result<Option<Vec<u8>>, AccessError> {
+        self.enter("state.get")?;
+        if let Some(pending) = self.state_writes.get(&key) {
+            return Ok(pending.clone());
+        }
+        let Some(store) = &self.store else { return Ok(None) };
+        let value = store.state_get(&self.identity.component, &key).await?;
+        self.charge("state.get", value.as_ref().map_or(0, Vec::len))?;
+        Ok(value)
+    }
+
+    async fn set(&mut self, key: String, value: Vec<u8>) -> Result<(), AccessError> {
+        self.enter("state.set")?;
+        within("state key", key.len(), MAX_KEY)?;
+        within("state value", value.len(), MAX_VALUE)?;
+        if !self.state_writes.contains_key(&key) {
+            within("state keys written", self.state_writes.len() + 1, MAX_KEYS)?;
+        }
+        self.charge("state.set", value.len())?;
+        self.state_writes.insert(key, Some(value));
+        Ok(())
+    }
+
+    async fn delete(&mut self, key: String) -> Result<(), AccessError> {
+        self.enter("state.delete")?;
+        within("state key", key.len(), MAX_KEY)?;
+        within("state keys written", self.state_writes.len(), MAX_KEYS)?;
+        self.state_writes.insert(key, None);
+        Ok(())
+    }
+
+    async fn keys(&mut self, prefix: String) -> Result<Vec<String>, AccessError> {
+        self.enter("state.keys")?;
+        let mut keys = match &self.store {
+            Some(store) => store.state_keys(&self.identity.component).await?,
+            None => Vec::new(),
+        };
+        keys.retain(|key| key.starts_with(&prefix) && !self.state_writes.contains_key(key));
+        let written = self.state_writes.iter().filter(|(_, value)| value.is_some());
+        keys.extend(written.map(|(key, _)| key.clone()).filter(|key| key.starts_with(&prefix)));
+        keys.sort_unstable();
+        self.charge("state.keys", keys.iter().map(String::len).sum())?;
+        Ok(keys)
+    }
+}
+
+fn within(what: &str, size: usize, limit: usize) -> Result<(), AccessError> {
+    if size <= limit {
+        return Ok(());
+    }
+    Err(AccessError::TooLarge(SizeInfo {
+        what: what.to_owned(),
+        size: size as u64,
+        limit: limit as u64,
+    }))
+}

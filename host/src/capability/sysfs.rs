@@ -1,0 +1,126 @@
+//! `sysfs`: small kernel files and filesystem space, under granted patterns.
+
+use super::{
+    Call,
+    wire::{
+        sysfs::{Entry, EntryCount, FileContent, FileKind, FileStat, FsUsage, Host},
+        types::AccessError,
+    },
+};
+use crate::node::files::{self, Files};
+
+/// Largest file, bytes.
+const MAX_FILE: u32 = 4 * 1024 * 1024;
+/// Most files or entries of one answer.
+const MAX_ENTRIES: u32 = 65_536;
+
+impl Call {
+    /// The machine's files, confined to what was granted.
+    fn files(&mut self, what: &str) -> Result<Files, AccessError> {
+        let grants = self.enter(what)?;
+        let roots = grants
+            .sysfs
+            .as_ref()
+            .ok_or_else(|| AccessError::Denied(format!("{what}: no path is granted")))?;
+        let deadline = files::DEFAULT_DEADLINE.min(self.remaining());
+        Ok(self.node.files.within(roots).with_deadline(deadline))
+    }
+}
+
+impl Host for Call {
+    async fn read(&mut self, path: String, max_bytes: u32) -> Result<Vec<u8>, AccessError> {
+        let files = self.files("sysfs.read")?;
+        let content = files.read(&path, u64::from(max_bytes.min(MAX_FILE))).await?;
+        self.charge("sysfs.read", content.len())?;
+        Ok(content)
+    }
+
+    async fn read_glob(
+        &mut self,
+        pattern: String,
+        max_bytes_each: u32,
+        max_files: u32,
+    ) -> Result<Vec<FileContent>, AccessError> {
+        let files = self.files("sysfs.read-glob")?;
+        let max_bytes = u64::from(max_bytes_each.min(MAX_FILE));
+        let found = files.read_glob(&pattern, max_bytes, max_files.min(MAX_ENTRIES) as usize).await?;
+        let size = |content: &Result<Vec<u8>, _>| content.as_ref().map_or(0, Vec::len);
+        let bytes = found.iter().map(|(path, content)| path.len() + size(content)).sum();
+        self.charge("sysfs.read-glob", bytes)?;
+        Ok(found
+            .into_iter()
+            .map(|(path, content)| FileContent { path, content: content.map_err(Into::into) })
+            .collect())
+    }
+
+    async fn list_directory(
+        &mut self,
+        path: String,
+        max_entries: u32,
+    ) -> Result<Vec<Entry>, AccessError> {
+        let files = self.files("sysfs.list-directory")?;
+        let entries = files.list(&path, max_entries.min(MAX_ENTRIES) as usize).await?;
+        self.charge("sysfs.list-directory", entries.iter().map(|entry| entry.name.len() + 8).sum())?;
+        Ok(entries
+            .into_iter()
+            .map(|entry| Entry { name: entry.name, kind: entry.kind.into() })
+            .collect())
+    }
+
+    async fn count_entries(
+        &mut self,
+        pattern: String,
+        max_directories: u32,
+    ) -> Result<Vec<EntryCount>, AccessError> {
+        let files = self.files("sysfs.count-entries")?;
+        let limit = max_directories.min(MAX_ENTRIES) as usize;
+        let counts = files.count_entries(&pattern, limit).await?;
+        self.charge("sysfs.count-entries", counts.iter().map(|(path, _)| path.len() + 8).sum())?;
+        Ok(counts
+            .into_iter()
+            .map(|(path, count)| EntryCount { path, count: count.map_err(Into::into) })
+            .collect())
+    }
+
+    async fn read_link(&mut self, path: String) -> Result<String, AccessError> {
+        let target = self.files("sysfs.read-link")?.read_link(&path).await?;
+        self.charge("sysfs.read-link", target.len())?;
+        Ok(target)
+    }
+
+    async fn stat(&mut self, path: String) -> Result<FileStat, AccessError> {
+        let stat = self.files("sysfs.stat")?.stat(&path).await?;
+        Ok(FileStat {
+            kind: stat.kind.into(),
+            size: stat.size,
+            mode: stat.mode,
+            modified: stat.modified_ms,
+            device_major: stat.device_major,
+            device_minor: stat.device_minor,
+            uid: stat.uid,
+        })
+    }
+
+    async fn statvfs(&mut self, path: String) -> Result<FsUsage, AccessError> {
+        let usage = self.files("sysfs.statvfs")?.statvfs(&path).await?;
+        Ok(FsUsage {
+            total_bytes: usage.total_bytes,
+            free_bytes: usage.free_bytes,
+            available_bytes: usage.available_bytes,
+            total_inodes: usage.total_inodes,
+            free_inodes: usage.free_inodes,
+            read_only: usage.read_only,
+        })
+    }
+}
+
+impl From<files::FileKind> for FileKind {
+    fn from(kind: files::FileKind) -> Self {
+        match kind {
+            files::FileKind::File => Self::File,
+            files::FileKind::Directory => Self::Directory,
+            files::FileKind::Link => Self::Link,
+            files::FileKind::Special => Self::Special,
+        }
+    }
+}

@@ -1,0 +1,309 @@
+//! Compiled code on disk, so that a restart does not compile anything.
+//!
+//! Loading compiled code runs it, so the folder must be ours alone: mode 0700, our user, not a link; otherwise a
+//! private temporary folder is used and the trouble is said. An entry's name is the SHA-256 of the component and the
+//! engine's compatibility hash; beside it stands the SHA-256 of the code, since Wasmtime does not notice flipped
+//! bits. Whatever does not fit is thrown away and compiled once more.
+
+use std::{
+    fs, io,
+    os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt},
+    path::{Path, PathBuf},
+    sync::atomic::{AtomicU64, Ordering},
+    time::{Duration, SystemTime},
+};
+
+use sha2::{Digest, Sha256};
+use wasmtime::{Engine, component::Component};
+
+use super::{compiler::Compiler, error::LoadError};
+
+/// Entries that were not used for this long are removed.
+const MAX_AGE: Duration = Duration::from_secs(30 * 24 * 3600);
+/// Total size beyond which the oldest entries are removed, bytes.
+const MAX_TOTAL: u64 = 1 << 30;
+/// Compilations at once.
+const PARALLEL: usize = 2;
+
+/// The cache.
+pub struct Cache {
+    folder: PathBuf,
+    compiler: Compiler,
+    turns: tokio::sync::Semaphore,
+    compiled: AtomicU64,
+    temporary: bool,
+}
+
+impl Cache {
+    /// Opens (makes) the folder. Where it cannot be trusted or written, a private temporary one takes its place.
+    ///
+    /// # Errors
+    /// When not even a temporary folder can be had.
+    pub fn open(folder: &Path, compiler: Compiler) -> io::Result<Self> {
+        let (folder, temporary) = match private_folder(folder) {
+            Ok(()) => (folder.to_owned(), false),
+            Err(problem) => {
+                let instead = std::env::temp_dir().join(format!("gpud-cache-{}", uuid::Uuid::new_v4()));
+                private_folder(&instead)?;
+                tracing::warn!(
+                    "compiled code cannot be kept in {}: {problem}; it is kept in {} until gpud stops",
+                    folder.display(),
+                    instead.display()
+                );
+                (instead, true)
+            }
+        };
+        let cache = Self {
+            folder,
+            compiler,
+            turns: tokio::sync::Semaphore::new(PARALLEL),
+            compiled: AtomicU64::new(0),
+            temporary,
+        };
+        cache.clean();
+        Ok(cache)
+    }
+
+    /// How many components were compiled, as opposed to loaded.
+    pub fn compiled(&self) -> u64 {
+        self.compiled.load(Ordering::Relaxed)
+    }
+
+    /// The component's machine code, from the cache if it is there.
+    ///
+    /// # Errors
+    /// [`LoadError`], naming the plugin.
+    pub async fn component(
+        &self,
+        engine: &Engine,
+        name: &str,
+        wasm: &[u8],
+    ) -> Result<Component, LoadError> {
+        let entry = self.folder.join(key(engine, wasm));
+        if let Some(component) = load(engine, &entry) {
+            return Ok(component);
+        }
+        let _turn = self.turns.acquire().await;
+        let file = |path: &Path| {
+            let path = path.to_owned();
+            move |source| LoadError::File { path, source }
+        };
+        let unique = uuid::Uuid::new_v4();
+        let input = self.folder.join(format!("{unique}.wasm.tmp"));
+        let output = self.folder.join(format!("{unique}.cwasm.tmp"));
+        let remove = RemoveOnDrop([&input, &output]);
+        fs::write(&input, wasm).map_err(file(&input))?;
+        self.compiler
+            .compile(engine, &input, &output)
+            .await
+            .map_err(|problem| LoadError::Compile { name: name.to_owned(), problem })?;
+        self.compiled.fetch_add(1, Ordering::Relaxed);
+        let code = fs::read(&output).map_err(file(&output))?;
+        publish(&output, &entry, &code).map_err(file(&entry))?;
+        drop(remove);
+        load(engine, &entry).ok_or_else(|| LoadError::Compile {
+            name: name.to_owned(),
+            problem: format!("freshly compiled code does not load from {}", entry.display()),
+        })
+    }
+
+    /// Removes leftovers, what nobody used for long, and the oldest beyond the total size.
+    fn clean(&self) {
+        let Ok(entries) = fs::read_dir(&self.folder) else { return };
+        let mut kept: Vec<(SystemTime, u64, PathBuf)> = Vec::new();
+        for entry in entries.flatten() {
+            let path = entry.path();
+            let Ok(facts) = entry.metadata() else { continue };
+            let used = facts.modified().unwrap_or(SystemTime::UNIX_EPOCH);
+            let age = used.elapsed().unwrap_or_default();
+            let leftover = path.extension().is_some_and(|extension| extension == "tmp");
+            if age > MAX_AGE || (leftover && age > Duration::from_secs(3600)) {
+                let _ = fs::remove_file(&path);
+            } else {
+                kept.push((used, facts.len(), path));
+            }
+        }
+        kept.sort();
+        let mut total: u64 = kept.iter().map(|(_, size, _)| size).sum();
+        for (_, size, path) in kept {
+            if total <= MAX_TOTAL {
+                break;
+            }
+            total = total.saturating_sub(size);
+            let _ = fs::remove_file(path);
+        }
+    }
+}
+
+impl Drop for Cache {
+    fn drop(&mut self) {
+        if self.temporary {
+            let _ = fs::remove_dir_all(&self.folder);
+        }
+    }
+}
+
+struct RemoveOnDrop<'a>([&'a PathBuf; 2]);
+
+impl Drop for RemoveOnDrop<'_> {
+    fn drop(&mut self) {
+        for path in self.0 {
+            let _ = fs::remove_file(path);
+        }
+    }
+}
+
+/// Makes the folder private to us, or says why it cannot be.
+fn private_folder(folder: &Path) -> io::Result<()> {
+    if let Some(parent) = folder.parent() {
+        fs::create_dir_all(parent)?;
+    }
+    match fs::DirBuilder::new().mode(0o700).create(folder) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+        _ => {}
+    }
+    let facts = fs::symlink_metadata(folder)?;
+    if !facts.is_dir() {
+        return Err(io::Error::other("it is not a folder"));
+    }
+    let us = rustix::process::geteuid().as_raw();
+    if facts.uid() != us {
+        return Err(io::Error::other(format!("it belongs to user {}, not to {us}", facts.uid())));
+    }
+    if facts.mode() & 0o077 != 0 {
+        fs::set_permissions(folder, fs::Permissions::from_mode(0o700))?;
+    }
+    let probe = folder.join(format!("{}.tmp", uuid::Uuid::new_v4()));
+    fs::write(&probe, b"")?;
+    fs::remove_file(&probe)
+}
+
+fn key(engine: &Engine, wasm: &[u8]) -> String {
+    use std::hash::{DefaultHasher, Hash, Hasher};
+    let mut compatibility = DefaultHasher::new();
+    engine.precompile_compatibility_hash().hash(&mut compatibility);
+    format!("{}-{:016x}.cwasm", hex(&Sha256::digest(wasm)), compatibility.finish())
+}
+
+fn hex(bytes: &[u8]) -> String {
+    use std::fmt::Write;
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+fn sum_file(entry: &Path) -> PathBuf {
+    entry.with_extension("sha256")
+}
+
+/// Puts an entry in place: the sum first, then the code by rename, so that neither is ever seen half written.
+fn publish(code_file: &Path, entry: &Path, code: &[u8]) -> io::Result<()> {
+    let sum = code_file.with_extension("sum.tmp");
+    fs::write(&sum, hex(&Sha256::digest(code)))?;
+    fs::rename(&sum, sum_file(entry))?;
+    fs::File::open(code_file)?.sync_all()?;
+    fs::rename(code_file, entry)
+}
+
+/// An intact entry, or nothing (and then there is no entry any more).
+#[expect(unsafe_code, reason = "loading compiled code")]
+fn load(engine: &Engine, entry: &Path) -> Option<Component> {
+    let code = fs::read(entry).ok()?;
+    let intact = fs::read_to_string(sum_file(entry)).is_ok_and(|sum| sum == hex(&Sha256::digest(&code)));
+    drop(code);
+    let loaded = if intact {
+        // SAFETY: `deserialize_file` runs what it is given. The file lies in a folder that only our user can enter
+        // (checked at start), was written by our own compiler under a name made from its source, and has the
+        // checksum that was noted then. It is replaced by rename only, so the mapping stays what it was.
+        unsafe { Component::deserialize_file(engine, entry) }.map_err(|error| format!("{error:#}"))
+    } else {
+        Err("its checksum is wrong".to_owned())
+    };
+    match loaded {
+        Ok(component) => {
+            if let Ok(file) = fs::File::options().append(true).open(entry) {
+                let _ = file.set_modified(SystemTime::now());
+            }
+            Some(component)
+        }
+        Err(problem) => {
+            tracing::warn!("{}: {problem}; compiling anew", entry.display());
+            let _ = fs::remove_file(entry);
+            let _ = fs::remove_file(sum_file(entry));
+            None
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::runtime::engine::engine;
+
+    const COMPONENT: &[u8] = b"(component (core module $m (func (export \"f\"))) (core instance (instantiate $m)))";
+
+    async fn component(cache: &Cache, engine: &Engine) -> Result<Component, LoadError> {
+        cache.component(engine, "test", COMPONENT).await
+    }
+
+    #[tokio::test]
+    async fn compiles_once_and_heals_itself() {
+        let engine = engine().unwrap();
+        let home = tempfile::tempdir().unwrap();
+        let folder = home.path().join("cache");
+        let cache = Cache::open(&folder, Compiler::InProcess).unwrap();
+        component(&cache, &engine).await.unwrap();
+        component(&cache, &engine).await.unwrap();
+        assert_eq!(cache.compiled(), 1);
+
+        let entry = folder.join(key(&engine, COMPONENT));
+        let mut code = fs::read(&entry).unwrap();
+        let middle = code.len() / 2;
+        code[middle] ^= 1;
+        fs::write(&entry, code).unwrap();
+        component(&cache, &engine).await.unwrap();
+        assert_eq!(cache.compiled(), 2, "a flipped bit is noticed");
+
+        fs::write(&entry, b"").unwrap();
+        component(&cache, &engine).await.unwrap();
+        fs::remove_file(sum_file(&entry)).unwrap();
+        component(&cache, &engine).await.unwrap();
+        assert_eq!(cache.compiled(), 4);
+        let names: Vec<_> = fs::read_dir(&folder).unwrap().flatten().map(|e| e.file_name()).collect();
+        assert_eq!(names.len(), 2, "no leftovers: {names:?}");
+    }
+
+    #[tokio::test]
+    async fn a_folder_that_is_not_ours_is_not_used() {
+        let engine = engine().unwrap();
+        let home = tempfile::tempdir().unwrap();
+        let target = home.path().join("elsewhere");
+        fs::create_dir(&target).unwrap();
+        let link = home.path().join("cache");
+        std::os::unix::fs::symlink(&target, &link).unwrap();
+        let cache = Cache::open(&link, Compiler::InProcess).unwrap();
+        component(&cache, &engine).await.unwrap();
+        assert_eq!(fs::read_dir(&target).unwrap().count(), 0);
+
+        let foreign = home.path().join("foreign");
+        fs::create_dir(&foreign).unwrap();
+        if std::os::unix::fs::chown(&foreign, Some(12345), None).is_err() {
+            eprintln!("skipped the foreign owner: only root can give folders away");
+            return;
+        }
+        let cache = Cache::open(&foreign, Compiler::InProcess).unwrap();
+        component(&cache, &engine).await.unwrap();
+        assert_eq!(fs::read_dir(&foreign).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn the_folder_is_made_private() {
+        let home = tempfile::tempdir().unwrap();
+        let folder = home.path().join("a/b");
+        private_folder(&folder).unwrap();
+        fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).unwrap();
+        private_folder(&folder).unwrap();
+        assert_eq!(fs::metadata(&folder).unwrap().mode() & 0o777, 0o700);
+    }
+}

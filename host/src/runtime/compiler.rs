@@ -1,0 +1,68 @@
+//! From a component's bytes to machine code: in a child process, so that the daemon never holds what Cranelift needs
+//! (an interpreter guest takes seconds and 400 to 500 MB).
+
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use wasmtime::Engine;
+
+use crate::node::process::{self, Command, Program};
+
+/// Name of the hidden command by which gpud compiles for itself.
+pub const CHILD_COMMAND: &str = "compile-component";
+/// Longest compilation.
+const DEADLINE: Duration = Duration::from_secs(120);
+/// Address space of the child, bytes. Cranelift on the largest interpreter guests stays well below.
+pub const CHILD_MEMORY: u64 = 8 << 30;
+
+/// Where compilation happens.
+#[derive(Debug, Clone)]
+pub enum Compiler {
+    /// In a child of this gpud binary.
+    Child(PathBuf),
+    /// In this process: tests, benchmarks, and the child itself.
+    InProcess,
+}
+
+impl Compiler {
+    /// Compiles the component in `wasm_file` into `output`. The error says what is wrong with the component, or with
+    /// the compilation.
+    pub(super) async fn compile(
+        &self,
+        engine: &Engine,
+        wasm_file: &Path,
+        output: &Path,
+    ) -> Result<(), String> {
+        match self {
+            Self::InProcess => compile_file(engine, wasm_file, output),
+            Self::Child(gpud) => {
+                let argv = [gpud.as_os_str(), CHILD_COMMAND.as_ref(), wasm_file.as_os_str(), output.as_os_str()];
+                let program = Program::Argv(argv.into_iter().map(Into::into).collect());
+                let result = process::run(Command::new(program, DEADLINE))
+                    .await
+                    .map_err(|error| error.to_string())?;
+                if result.exit_code == Some(0) {
+                    return Ok(());
+                }
+                let said = String::from_utf8_lossy(&result.stderr).trim().to_owned();
+                Err(match result.signal {
+                    Some(signal) => format!("the compiler was ended by signal {signal}: {said}"),
+                    None => said,
+                })
+            }
+        }
+    }
+}
+
+/// What the child does: reads a component, writes machine code.
+///
+/// # Errors
+/// In words for the operator.
+#[expect(clippy::disallowed_methods, reason = "gpud's own cache files, not the machine's")]
+pub fn compile_file(engine: &Engine, wasm_file: &Path, output: &Path) -> Result<(), String> {
+    let wasm = std::fs::read(wasm_file).map_err(|e| format!("{}: {e}", wasm_file.display()))?;
+    let code = engine.precompile_component(&wasm).map_err(|error| format!("{error:#}"))?;
+    std::fs::write(output, code).map_err(|error| format!("{}: {error}", output.display()))
+}

@@ -1,0 +1,150 @@
+//! The one place that configures Wasmtime: daemon, compiler child, tests and benchmarks share it, or their compiled
+//! code would not load in each other.
+
+use std::{
+    sync::{
+        Arc, Condvar, Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use wasmtime::{Config, Engine, InstanceAllocationStrategy, OptLevel, PoolingAllocationConfig};
+
+/// How often a spinning guest gives the thread back.
+const TICK: Duration = Duration::from_millis(10);
+
+/// Instances alive at once; a semaphore of the same size stands in front of the pool.
+pub const SLOTS: u32 = 32;
+/// Linear memories of one component; QuickJS guests need several.
+const MEMORIES_PER_COMPONENT: u32 = 8;
+/// Core instances of one component; Go and Python guests have about ten.
+const CORE_INSTANCES_PER_COMPONENT: u32 = 40;
+/// Tables of one component.
+const TABLES_PER_COMPONENT: u32 = 40;
+/// Address space of one linear memory slot. The limit that a plugin meets is [`super::limits::Limits::memory_bytes`].
+const MAX_MEMORY: usize = 1 << 30;
+/// Stack of one call, host functions included.
+const STACK: usize = 1 << 20;
+/// Part of it that the guest may use; deeper recursion traps.
+const WASM_STACK: usize = 512 << 10;
+/// Bytes of a used slot that are cleared by hand instead of being given back to the kernel: saves page faults on
+/// the small guests that run most.
+const KEEP_RESIDENT: usize = 64 << 10;
+
+fn config(pooling: bool) -> Config {
+    let mut config = Config::new();
+    config
+        .epoch_interruption(true)
+        .cranelift_opt_level(OptLevel::Speed)
+        .async_stack_size(STACK)
+        .max_wasm_stack(WASM_STACK)
+        .memory_reservation(MAX_MEMORY as u64)
+        .memory_guard_size(2 << 20);
+    if pooling {
+        let mut pool = PoolingAllocationConfig::new();
+        pool.total_component_instances(SLOTS)
+            .total_core_instances(SLOTS * CORE_INSTANCES_PER_COMPONENT)
+            .total_memories(SLOTS * MEMORIES_PER_COMPONENT)
+            .total_tables(SLOTS * TABLES_PER_COMPONENT)
+            .total_stacks(SLOTS)
+            .max_core_instances_per_component(CORE_INSTANCES_PER_COMPONENT)
+            .max_memories_per_component(MEMORIES_PER_COMPONENT)
+            .max_tables_per_component(TABLES_PER_COMPONENT)
+            .max_component_instance_size(4 << 20)
+            .max_core_instance_size(1 << 20)
+            .table_elements(100_000)
+            .max_memory_size(MAX_MEMORY)
+            .linear_memory_keep_resident(KEEP_RESIDENT)
+            .table_keep_resident(4 << 10)
+            .async_stack_keep_resident(16 << 10)
+            .max_unused_warm_slots(8);
+        config.allocation_strategy(InstanceAllocationStrategy::Pooling(pool));
+    }
+    config
+}
+
+/// Wasmtime as everything in this crate uses it.
+///
+/// # Errors
+/// When this machine cannot run Wasmtime at all. Where only address space for the pool is missing (`ulimit -v`,
+/// small containers), instances are allocated on demand instead.
+pub fn engine() -> wasmtime::Result<Engine> {
+    Engine::new(&config(true)).or_else(|error| {
+        tracing::warn!("no address space for the instance pool, allocating on demand: {error:#}");
+        Engine::new(&config(false))
+    })
+}
+
+/// Moves the engine's epoch on while calls run, and sleeps while none does: an idle daemon has no heartbeat.
+///
+/// A plain thread, because a stalled async runtime must not stop time.
+#[derive(Clone)]
+pub struct Ticker {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    running: AtomicUsize,
+    asleep: Mutex<bool>,
+    wake: Condvar,
+}
+
+/// While it lives, time passes.
+pub struct Ticking {
+    shared: Arc<Shared>,
+}
+
+impl Ticker {
+    /// Starts the thread; it ends with the engine, or sleeps for good.
+    ///
+    /// # Errors
+    /// When no thread can be started.
+    pub fn start(engine: &Engine) -> std::io::Result<Self> {
+        let shared = Arc::new(Shared {
+            running: AtomicUsize::new(0),
+            asleep: Mutex::new(false),
+            wake: Condvar::new(),
+        });
+        let (weak, ticker) = (engine.weak(), Arc::clone(&shared));
+        std::thread::Builder::new().name("epoch".to_owned()).spawn(move || {
+            while let Some(engine) = weak.upgrade() {
+                engine.increment_epoch();
+                drop(engine);
+                std::thread::sleep(TICK);
+                ticker.sleep_while_idle();
+            }
+        })?;
+        Ok(Self { shared })
+    }
+
+    /// Makes time pass for one call.
+    pub fn tick(&self) -> Ticking {
+        if self.shared.running.fetch_add(1, Ordering::SeqCst) == 0 {
+            let mut asleep = self.shared.asleep.lock().unwrap_or_else(PoisonError::into_inner);
+            if std::mem::take(&mut *asleep) {
+                self.shared.wake.notify_one();
+            }
+        }
+        Ticking { shared: Arc::clone(&self.shared) }
+    }
+}
+
+impl Shared {
+    fn sleep_while_idle(&self) {
+        let mut asleep = self.asleep.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.running.load(Ordering::SeqCst) > 0 {
+            return;
+        }
+        *asleep = true;
+        while *asleep {
+            asleep = self.wake.wait(asleep).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}
+
+impl Drop for Ticking {
+    fn drop(&mut self) {
+        self.shared.running.fetch_sub(1, Ordering::SeqCst);
+    }
+}

@@ -1,0 +1,160 @@
+//! Why a plugin could not be loaded, and why a call gave no answer. Who is to blame is part of the data.
+
+use std::{path::PathBuf, time::Duration};
+
+use super::limits::Refused;
+use crate::{capability::Interface, node::error::SourceError};
+
+/// Whose fault it is; states, logs and metrics use the same three words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Blame {
+    /// The plugin: a trap, a time-out, nonsense in a report.
+    Plugin,
+    /// The operator: a missing grant, a bad file.
+    Operator,
+    /// The machine: a source that does not answer.
+    Node,
+}
+
+impl Blame {
+    /// The word.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Plugin => "plugin",
+            Self::Operator => "operator",
+            Self::Node => "node",
+        }
+    }
+}
+
+/// Why a plugin could not be loaded.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// A file could not be read or written.
+    #[error("{path}: {source}")]
+    File {
+        /// Which file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// Not a WebAssembly component.
+    #[error("{name}: not a WebAssembly component: {problem}")]
+    NotAComponent {
+        /// The plugin.
+        name: String,
+        /// What it is instead, or what is broken.
+        problem: String,
+    },
+    /// Imports that were not granted.
+    #[error("{name}: imports {} without a grant; add {}", words(refused), grant_lines(refused))]
+    NotGranted {
+        /// The plugin.
+        name: String,
+        /// Every interface that is missing.
+        refused: Vec<Interface>,
+    },
+    /// Imports that this host does not have.
+    #[error("{name}: imports what this gpud does not offer: {} (it speaks {})", unknown.join(", "), crate::capability::CONTRACT)]
+    UnknownImports {
+        /// The plugin.
+        name: String,
+        /// Their names.
+        unknown: Vec<String>,
+    },
+    /// It does not export a checker of this contract version.
+    #[error("{name}: {problem} (this gpud speaks {})", crate::capability::CONTRACT)]
+    Contract {
+        /// The plugin.
+        name: String,
+        /// What is missing or different.
+        problem: String,
+    },
+    /// What it says of itself cannot be used.
+    #[error("{name}: its description: {problem}")]
+    Descriptor {
+        /// The plugin.
+        name: String,
+        /// What is wrong.
+        problem: String,
+    },
+    /// It failed while describing itself.
+    #[error("{name}: failed to describe itself: {source}")]
+    Describe {
+        /// The plugin.
+        name: String,
+        /// How.
+        source: CallError,
+    },
+    /// The compiler child failed.
+    #[error("{name}: could not be compiled: {problem}")]
+    Compile {
+        /// The plugin.
+        name: String,
+        /// How.
+        problem: String,
+    },
+    /// Wasmtime refused it.
+    #[error("{name}: {problem}")]
+    Engine {
+        /// The plugin.
+        name: String,
+        /// How.
+        problem: String,
+    },
+}
+
+fn words(refused: &[Interface]) -> String {
+    refused.iter().map(|i| format!("`{}`", i.word())).collect::<Vec<_>>().join(" and ")
+}
+
+fn grant_lines(refused: &[Interface]) -> String {
+    let lines: Vec<_> = refused.iter().map(|i| format!("`{}`", i.grant_line())).collect();
+    format!("under `grants:` {}", lines.join(", "))
+}
+
+/// Why a call gave no answer.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum CallError {
+    /// It did not end in time.
+    #[error("did not finish within {} ms", .0.as_millis())]
+    Deadline(Duration),
+    /// It trapped.
+    #[error("trapped: {0}")]
+    Trap(String),
+    /// It asked for more memory or table space than its limit.
+    #[error("{}", refused_text(.0))]
+    Memory(Refused),
+    /// It returned something that cannot be used.
+    #[error("returned an unusable answer: {0}")]
+    Invalid(String),
+    /// It said that it failed.
+    #[error("failed: {0}")]
+    Failed(String),
+    /// A source of the machine did not answer.
+    #[error("{0}")]
+    Source(SourceError),
+    /// It does not have this export.
+    #[error("does not export {0}")]
+    NoSuchExport(&'static str),
+}
+
+fn refused_text(refused: &Refused) -> String {
+    match refused {
+        Refused::Memory(bytes) => format!("wanted {bytes} bytes of memory, more than its limit"),
+        Refused::Table(elements) => {
+            format!("wanted {elements} table elements, more than its limit")
+        }
+    }
+}
+
+impl CallError {
+    /// Whose fault it is.
+    pub fn blame(&self) -> Blame {
+        match self {
+            Self::Source(SourceError::Denied(_)) => Blame::Operator,
+            Self::Source(_) => Blame::Node,
+            _ => Blame::Plugin,
+        }
+    }
+}

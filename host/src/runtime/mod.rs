@@ -1,0 +1,85 @@
+//! Wasmtime, and nothing but Wasmtime: loading plugins and calling them within limits.
+//!
+//! A [`Plugin`] is compiled (or found compiled), linked with exactly what it imports and was granted, and shared; every
+//! call makes a fresh instance of it and throws it away. What a guest returns is validated here before anything else
+//! sees it. This folder knows neither components' schedules nor the HTTP API.
+
+mod cache;
+pub mod compiler;
+mod convert;
+mod engine;
+pub mod error;
+pub mod limits;
+mod plugin;
+mod validate;
+pub mod wasi;
+
+use std::{path::Path, sync::Arc};
+
+use tokio::sync::Semaphore;
+use wasmtime::Engine;
+
+pub use cache::Cache;
+pub use compiler::Compiler;
+pub use engine::engine;
+pub use error::{Blame, CallError, LoadError};
+pub use limits::Limits;
+pub use plugin::{Asked, Finished, Plugin, PluginSource};
+
+use crate::node::Node;
+
+/// What all plugins of a process share.
+#[derive(Clone)]
+pub struct Runtime {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    engine: Engine,
+    ticker: engine::Ticker,
+    slots: Semaphore,
+    cache: Cache,
+    node: Arc<Node>,
+}
+
+/// Why the runtime could not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// Wasmtime cannot run on this machine.
+    #[error("WebAssembly cannot run on this machine: {0}")]
+    Engine(String),
+    /// Neither the cache folder nor a temporary one can be used.
+    #[error("no folder for compiled code: {0}")]
+    Cache(std::io::Error),
+    /// No thread could be started.
+    #[error("no thread for the epoch clock: {0}")]
+    Thread(std::io::Error),
+}
+
+impl Runtime {
+    /// Wasmtime with its pool, clock and cache of compiled code in `cache_folder`.
+    ///
+    /// # Errors
+    /// [`StartError`].
+    pub fn start(
+        cache_folder: &Path,
+        compiler: Compiler,
+        node: Arc<Node>,
+    ) -> Result<Self, StartError> {
+        let engine = engine().map_err(|error| StartError::Engine(format!("{error:#}")))?;
+        let ticker = engine::Ticker::start(&engine).map_err(StartError::Thread)?;
+        let cache = Cache::open(cache_folder, compiler).map_err(StartError::Cache)?;
+        let slots = Semaphore::new(engine::SLOTS as usize);
+        Ok(Self { shared: Arc::new(Shared { engine, ticker, slots, cache, node }) })
+    }
+
+    /// How many components were compiled since start, as opposed to loaded from the cache.
+    pub fn compiled(&self) -> u64 {
+        self.shared.cache.compiled()
+    }
+
+    /// The machine that plugins see.
+    pub fn node(&self) -> &Arc<Node> {
+        &self.shared.node
+    }
+}
