@@ -1,0 +1,159 @@
+//! One connection, from its first byte to its end.
+
+use std::{
+    convert::Infallible,
+    pin::pin,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
+
+use axum::{Router, body::Body, response::Response};
+use http::Request;
+use hyper::{body::Incoming, service::service_fn};
+use hyper_util::{
+    rt::{TokioExecutor, TokioIo, TokioTimer},
+    server::conn::auto::Builder,
+};
+use tokio::{
+    net::TcpStream,
+    time::{sleep, timeout},
+};
+use tokio_rustls::{TlsAcceptor, server::TlsStream};
+use tokio_util::sync::CancellationToken;
+use tower::ServiceExt as _;
+
+use super::{
+    limits::{HANDSHAKE_TIME, HEAD_TIME, IDLE_TIME, MAX_HEAD, MAX_STREAMS, STALL_TIME},
+    plain_http,
+    stall::StallGuard,
+};
+
+/// Serves the connection until it ends, is idle for too long, or `shutdown` asks it to finish what it has begun.
+pub(super) async fn serve(
+    stream: TcpStream,
+    acceptor: TlsAcceptor,
+    router: Router,
+    shutdown: CancellationToken,
+) {
+    let started = tokio::time::Instant::now();
+    // Answers are written whole; waiting for more to send only delays them.
+    let _ = stream.set_nodelay(true);
+    match timeout(HANDSHAKE_TIME, plain_http::speaks_tls(&stream)).await {
+        Ok(true) => {}
+        Ok(false) => return plain_http::refuse(stream).await,
+        Err(_) => return,
+    }
+    let handshake = acceptor.accept(StallGuard::new(stream, STALL_TIME));
+    match tokio::time::timeout_at(started + HANDSHAKE_TIME, handshake).await {
+        Ok(Ok(stream)) => requests(stream, router, shutdown).await,
+        Ok(Err(error)) => tracing::debug!(%error, "TLS handshake failed"),
+        Err(_) => tracing::debug!("TLS handshake took too long"),
+    }
+}
+
+async fn requests(
+    stream: TlsStream<StallGuard<TcpStream>>,
+    router: Router,
+    shutdown: CancellationToken,
+) {
+    let http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
+    let activity = Arc::new(Activity::default());
+    let service = service_fn(|request: Request<Incoming>| {
+        let busy = activity.begin();
+        let router = router.clone();
+        async move {
+            let response: Result<Response, Infallible> =
+                router.oneshot(request.map(Body::new)).await;
+            drop(busy);
+            response
+        }
+    });
+    let builder = builder(http2);
+    let mut connection = pin!(builder.serve_connection(TokioIo::new(stream), service));
+    let ended = tokio::select! {
+        ended = connection.as_mut() => Some(ended),
+        () = shutdown.cancelled() => None,
+        () = activity.idle() => None,
+    };
+    let ended = match ended {
+        Some(ended) => ended,
+        None => {
+            connection.as_mut().graceful_shutdown();
+            // A client that is gone without a word never takes its leave.
+            match timeout(IDLE_TIME, connection).await {
+                Ok(ended) => ended,
+                Err(_) => return,
+            }
+        }
+    };
+    if let Err(error) = ended {
+        tracing::debug!(error, "connection ended");
+    }
+}
+
+fn builder(http2: bool) -> Builder<TokioExecutor> {
+    let mut builder = Builder::new(TokioExecutor::new());
+    builder
+        .http1()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEAD_TIME)
+        .max_buf_size(MAX_HEAD as usize);
+    builder
+        .http2()
+        .timer(TokioTimer::new())
+        .max_concurrent_streams(MAX_STREAMS)
+        .max_header_list_size(MAX_HEAD);
+    if http2 {
+        builder.http2_only()
+    } else {
+        builder.http1_only()
+    }
+}
+
+/// Knows whether requests are under way on a connection, and since when none is.
+struct Activity(Mutex<(usize, Instant)>);
+
+impl Default for Activity {
+    fn default() -> Self {
+        Self(Mutex::new((0, Instant::now())))
+    }
+}
+
+impl Activity {
+    /// Counts one request until the guard is dropped.
+    fn begin(self: &Arc<Self>) -> Busy {
+        self.lock().0 += 1;
+        Busy(Arc::clone(self))
+    }
+
+    /// Returns once no request has been under way for [`IDLE_TIME`].
+    async fn idle(&self) {
+        loop {
+            let (busy, since) = *self.lock();
+            let quiet = if busy == 0 {
+                since.elapsed()
+            } else {
+                Duration::ZERO
+            };
+            if quiet >= IDLE_TIME {
+                return;
+            }
+            sleep(IDLE_TIME.saturating_sub(quiet)).await;
+        }
+    }
+
+    /// A count and a time are whole whatever panicked beside them.
+    fn lock(&self) -> MutexGuard<'_, (usize, Instant)> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A request under way.
+struct Busy(Arc<Activity>);
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        let mut state = self.0.lock();
+        *state = (state.0.saturating_sub(1), Instant::now());
+    }
+}

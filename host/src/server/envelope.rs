@@ -1,0 +1,46 @@
+//! What surrounds every request: its id, a line in the access log, and an answer even where a handler panics.
+
+use std::{panic::AssertUnwindSafe, time::Instant};
+
+use axum::{extract::Request, middleware::Next, response::Response};
+use futures_util::FutureExt as _;
+use http::{HeaderName, HeaderValue, StatusCode};
+
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// The layer. The log names the path, never the query.
+pub(super) async fn wrap(request: Request, next: Next) -> Response {
+    let started = Instant::now();
+    let id = request_id(&request);
+    let method = request.method().clone();
+    let path = request.uri().path().to_owned();
+    // A handler holds nothing that outlives the request but locks that tokio does not poison.
+    let mut response = match AssertUnwindSafe(next.run(request)).catch_unwind().await {
+        Ok(response) => response,
+        Err(_) => {
+            tracing::error!(%method, path, "a request handler panicked");
+            let mut response = Response::default();
+            *response.status_mut() = StatusCode::INTERNAL_SERVER_ERROR;
+            response
+        }
+    };
+    tracing::debug!(
+        %method,
+        path,
+        status = response.status().as_u16(),
+        micros = started.elapsed().as_micros(),
+        request_id = id.to_str().unwrap_or_default(),
+        "request"
+    );
+    response.headers_mut().insert(REQUEST_ID, id);
+    response
+}
+
+/// The client's own id, or a new one.
+fn request_id(request: &Request) -> HeaderValue {
+    match request.headers().get(REQUEST_ID) {
+        Some(id) if !id.is_empty() => id.clone(),
+        _ => HeaderValue::try_from(uuid::Uuid::new_v4().to_string())
+            .unwrap_or(HeaderValue::from_static("")),
+    }
+}

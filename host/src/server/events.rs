@@ -1,0 +1,45 @@
+//! `GET /v1/events`: stored events after a start time.
+
+use axum::{extract::State, response::Response};
+use http::{HeaderMap, Uri};
+
+use super::{
+    errors::ApiError,
+    negotiation::{document, strict_form},
+    query::Query,
+    router::App,
+    states::{asked, some},
+};
+use crate::{
+    model,
+    wire::{ComponentEvents, Event},
+};
+
+pub(super) async fn list(
+    State(app): State<App>,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    let query = Query::of(&uri);
+    let names = asked(&query, app.backend.as_ref())?;
+    let (start, end) = query.window((app.now)(), &app.zone)?;
+    let found = app
+        .backend
+        .events(names.clone(), start.unix_seconds())
+        .await;
+    let events: Vec<_> = names
+        .into_iter()
+        .map(|component| ComponentEvents {
+            events: to_wire(found.get(&component)),
+            component,
+            start_time: start.clone(),
+            end_time: end.clone(),
+        })
+        .collect();
+    Ok(document(strict_form(&headers)?, &some(events)))
+}
+
+/// The wire form of a component's events, if there are any.
+pub(super) fn to_wire(events: Option<&Vec<model::Event>>) -> Option<Vec<Event>> {
+    some(events?.iter().cloned().map(Event::from).collect())
+}

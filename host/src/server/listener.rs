@@ -1,0 +1,176 @@
+//! Binds the port and takes connections until the daemon stops.
+
+use std::{io, sync::Arc, time::Duration};
+
+use tokio::{
+    net::TcpListener,
+    sync::Semaphore,
+    time::{sleep, timeout},
+};
+use tokio_rustls::{TlsAcceptor, rustls::ServerConfig};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+use super::{
+    backend::Backend,
+    connection,
+    limits::{DRAIN_TIME, MAX_CONNECTIONS},
+    router::{App, router},
+};
+
+/// When the system refuses new connections (no file descriptors left), it is asked again after this.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+/// Why the daemon cannot listen.
+#[derive(Debug, thiserror::Error)]
+pub enum BindError {
+    /// Not `host:port`.
+    #[error("listen address {0:?} is not host:port, for example 127.0.0.1:15132")]
+    Format(String),
+    /// Another process has it.
+    #[error(
+        "cannot listen on {0}: the port is taken. Is another gpud running? Stop it, or use --listen-address with another port"
+    )]
+    Taken(String),
+    /// Not allowed.
+    #[error(
+        "cannot listen on {0}: permission denied. Ports below 1024 need root; use --listen-address with another port"
+    )]
+    Denied(String),
+    /// Anything else, such as an address that this machine does not have.
+    #[error(
+        "cannot listen on {address}: {source}. Use --listen-address with an address of this machine"
+    )]
+    Other {
+        /// As given.
+        address: String,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+/// Listens on `host:port`; an empty host means every address, IPv6 and IPv4, as in Go. Port 0 takes a free one.
+pub async fn bind(address: &str) -> Result<TcpListener, BindError> {
+    let parts = address
+        .rsplit_once(':')
+        .and_then(|(host, port)| Some((host, port.parse::<u16>().ok()?)));
+    let Some((host, port)) = parts else {
+        return Err(BindError::Format(address.to_owned()));
+    };
+    let bare = host
+        .strip_prefix('[')
+        .and_then(|host| host.strip_suffix(']'));
+    let bound = match (host, bare) {
+        // A kernel without IPv6 has no `::`.
+        ("", _) => match TcpListener::bind(("::", port)).await {
+            Err(error) if error.kind() != io::ErrorKind::AddrInUse => {
+                TcpListener::bind(("0.0.0.0", port)).await
+            }
+            bound => bound,
+        },
+        (_, Some(bare)) => TcpListener::bind((bare, port)).await,
+        (host, None) if host.contains(':') => return Err(BindError::Format(address.to_owned())),
+        (host, None) => TcpListener::bind((host, port)).await,
+    };
+    bound.map_err(|source| match source.kind() {
+        io::ErrorKind::AddrInUse => BindError::Taken(address.to_owned()),
+        io::ErrorKind::PermissionDenied => BindError::Denied(address.to_owned()),
+        _ => BindError::Other {
+            address: address.to_owned(),
+            source,
+        },
+    })
+}
+
+/// Serves the API until `shutdown`, then gives requests under way five seconds to finish.
+pub async fn serve(
+    listener: TcpListener,
+    tls: Arc<ServerConfig>,
+    backend: Arc<dyn Backend>,
+    shutdown: CancellationToken,
+) {
+    let router = router(App::new(backend));
+    let acceptor = TlsAcceptor::from(tls);
+    let slots = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+    let connections = TaskTracker::new();
+    let cut = CancellationToken::new();
+    loop {
+        let next = async {
+            let slot = Arc::clone(&slots).acquire_owned().await.ok()?;
+            Some((slot, listener.accept().await))
+        };
+        let (slot, accepted) = tokio::select! {
+            () = shutdown.cancelled() => break,
+            next = next => match next {
+                Some(next) => next,
+                None => break,
+            },
+        };
+        let stream = match accepted {
+            Ok((stream, _)) => stream,
+            Err(error) => {
+                tracing::warn!(%error, "cannot accept a connection");
+                sleep(ACCEPT_PAUSE).await;
+                continue;
+            }
+        };
+        let serving = connection::serve(stream, acceptor.clone(), router.clone(), shutdown.clone());
+        let cut = cut.clone();
+        connections.spawn(async move {
+            tokio::select! {
+                () = serving => {}
+                () = cut.cancelled() => {}
+            }
+            drop(slot);
+        });
+    }
+    // New clients are refused at once rather than left waiting.
+    drop(listener);
+    connections.close();
+    if timeout(DRAIN_TIME, connections.wait()).await.is_err() {
+        tracing::warn!("requests still under way at the end are cut off");
+        cut.cancel();
+        connections.wait().await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn errors_name_the_address_and_what_to_do() {
+        let taken = bind("127.0.0.1:0").await.unwrap();
+        let address = taken.local_addr().unwrap().to_string();
+        let error = bind(&address).await.unwrap_err().to_string();
+        assert!(
+            error.contains(&address)
+                && error.contains("another gpud")
+                && error.contains("--listen-address"),
+            "{error}"
+        );
+
+        for address in [
+            "",
+            "localhost",
+            "127.0.0.1:",
+            "127.0.0.1:99999",
+            "::1:80",
+            "127.0.0.1:http",
+        ] {
+            assert!(
+                matches!(bind(address).await, Err(BindError::Format(text)) if text == address),
+                "{address}"
+            );
+        }
+        // From the block kept for documentation: no machine has it.
+        let error = bind("192.0.2.1:0").await.unwrap_err();
+        assert!(matches!(error, BindError::Other { .. }), "{error}");
+    }
+
+    #[tokio::test]
+    async fn every_form_that_go_takes_is_bound() {
+        for address in [":0", "localhost:0", "0.0.0.0:0"] {
+            bind(address).await.unwrap();
+        }
+    }
+}

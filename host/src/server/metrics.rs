@@ -1,0 +1,55 @@
+//! `GET /v1/metrics`: stored metric samples of the last while.
+
+use std::collections::BTreeMap;
+
+use axum::{extract::State, response::Response};
+use http::{HeaderMap, Uri};
+use jiff::Timestamp;
+
+use super::{
+    backend::Sample,
+    errors::ApiError,
+    negotiation::{document, strict_form},
+    query::Query,
+    router::App,
+};
+use crate::wire::{ComponentMetrics, Metric};
+
+pub(super) async fn list(
+    State(app): State<App>,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    let query = Query::of(&uri);
+    let names = query.components(app.backend.as_ref())?;
+    let since = millis((app.now)()).saturating_sub(query.since()?.as_millis());
+    let samples = app.backend.samples(names, since).await;
+    let samples =
+        samples.map_err(|error| ApiError::Numeric(format!("failed to read metrics: {error}")))?;
+    let metrics: Vec<_> = by_component(samples)
+        .into_iter()
+        .map(|(component, metrics)| ComponentMetrics { component, metrics })
+        .collect();
+    Ok(document(strict_form(&headers)?, &metrics))
+}
+
+/// Samples of each component, oldest first, then by name.
+pub(super) fn by_component(mut samples: Vec<Sample>) -> BTreeMap<String, Vec<Metric>> {
+    samples.sort_by(|a, b| {
+        (a.unix_millis, &a.name, &a.labels).cmp(&(b.unix_millis, &b.name, &b.labels))
+    });
+    let mut groups: BTreeMap<String, Vec<Metric>> = BTreeMap::new();
+    for sample in samples {
+        groups.entry(sample.component).or_default().push(Metric {
+            unix_seconds: sample.unix_millis,
+            name: sample.name,
+            labels: sample.labels,
+            value: sample.value,
+        });
+    }
+    groups
+}
+
+fn millis(at: Timestamp) -> i64 {
+    at.as_millisecond()
+}

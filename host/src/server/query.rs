@@ -1,0 +1,201 @@
+//! Reads the query string as Go's `net/url` does, and the parameters that several routes share.
+
+use http::{StatusCode, Uri};
+use jiff::{Timestamp, tz::TimeZone};
+
+use super::{backend::Backend, errors::ApiError};
+use crate::wire::{GoDuration, GoTime, go_quote};
+
+/// What `since` means when it is not given.
+const DEFAULT_SINCE: GoDuration = GoDuration(30 * 60 * 1_000_000_000);
+
+/// The parameters of one request, in order.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Query(Vec<(String, String)>);
+
+impl Query {
+    /// Pairs that are not well formed (a bad percent escape, a semicolon) are left out, as Go leaves them out.
+    pub(super) fn of(uri: &Uri) -> Self {
+        let pairs = uri.query().unwrap_or_default().split('&');
+        Self(
+            pairs
+                .filter(|pair| !pair.is_empty() && !pair.contains(';'))
+                .filter_map(decode_pair)
+                .collect(),
+        )
+    }
+
+    /// The first value of a parameter; empty counts as absent.
+    pub(super) fn get(&self, name: &str) -> Option<&str> {
+        let (_, value) = self.0.iter().find(|(key, _)| key == name)?;
+        Some(value.as_str()).filter(|value| !value.is_empty())
+    }
+
+    /// The components asked for, in the order asked; `None` if none is named, which means all.
+    pub(super) fn components(
+        &self,
+        backend: &dyn Backend,
+    ) -> Result<Option<Vec<String>>, UnknownComponent> {
+        let Some(list) = self.get("components") else {
+            return Ok(None);
+        };
+        list.split(',')
+            .map(|name| match backend.is_known(name) {
+                true => Ok(name.to_owned()),
+                false => Err(UnknownComponent(name.to_owned())),
+            })
+            .collect::<Result<_, _>>()
+            .map(Some)
+    }
+
+    /// `startTime` and `endTime`, in Unix seconds, each `now` when absent.
+    pub(super) fn window(
+        &self,
+        now: Timestamp,
+        zone: &TimeZone,
+    ) -> Result<(GoTime, GoTime), ApiError> {
+        let moment = |name| match self.get(name) {
+            None => Ok(GoTime::new(now, zone.clone())),
+            Some(text) => parse_moment(text, zone.clone())
+                .map_err(|error| ApiError::bad_request(format!("failed to parse time: {error}"))),
+        };
+        Ok((moment("startTime")?, moment("endTime")?))
+    }
+
+    /// `since`, half an hour when absent.
+    pub(super) fn since(&self) -> Result<GoDuration, ApiError> {
+        self.get("since").map_or(Ok(DEFAULT_SINCE), |text| {
+            text.parse().map_err(|error| {
+                ApiError::bad_request(format!("failed to parse duration: {error}"))
+            })
+        })
+    }
+}
+
+/// A name in `components` that no component has.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("component {0} not found (not found)")]
+pub(super) struct UnknownComponent(String);
+
+impl From<UnknownComponent> for ApiError {
+    fn from(error: UnknownComponent) -> Self {
+        Self::Typed(
+            StatusCode::NOT_FOUND,
+            format!("component not found: {error}"),
+        )
+    }
+}
+
+fn parse_moment(text: &str, zone: TimeZone) -> Result<GoTime, String> {
+    let failed = |what| format!("strconv.ParseInt: parsing {}: {what}", go_quote(text));
+    let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
+    if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
+        return Err(failed("invalid syntax"));
+    }
+    let seconds = text.parse().map_err(|_| failed("value out of range"))?;
+    // GPUd accepts such a number and then fails to print it.
+    GoTime::from_unix_seconds(seconds, zone)
+        .ok_or_else(|| format!("{seconds} is not in the years 0 to 9999"))
+}
+
+fn decode_pair(pair: &str) -> Option<(String, String)> {
+    let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
+    Some((decode(key)?, decode(value)?))
+}
+
+/// `+` is a space, `%XX` a byte. Bytes that are not UTF-8 become replacement characters. `None` on a bad escape.
+fn decode(text: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((first, after)) = rest.split_first() {
+        rest = after;
+        bytes.push(match first {
+            b'+' => b' ',
+            b'%' => {
+                let (digits, after) = rest.split_first_chunk::<2>()?;
+                rest = after;
+                let [high, low] = digits.map(|digit| char::from(digit).to_digit(16));
+                u8::try_from(high? * 16 + low?).ok()?
+            }
+            other => *other,
+        });
+    }
+    Some(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn query(text: &str) -> Query {
+        Query::of(&format!("/x?{text}").parse().unwrap())
+    }
+
+    #[test]
+    fn pairs_are_read_as_go_reads_them() {
+        for (text, value) in [
+            ("a=1&a=2", Some("1")),
+            ("a=&a=2", None),
+            ("a", None),
+            ("b=1", None),
+            ("a=x%2Cy+z", Some("x,y z")),
+            ("a=%zz&a=2", Some("2")),
+            ("a=1%2", None),
+            ("a=1;b=2&a=3", Some("3")),
+            ("%61=1=2", Some("1=2")),
+            ("&&a=1", Some("1")),
+            ("a=%ff", Some("\u{fffd}")),
+        ] {
+            assert_eq!(query(text).get("a"), value, "{text}");
+        }
+    }
+
+    #[test]
+    fn moments_fail_with_gos_words() {
+        for (text, message) in [
+            ("x", r#"strconv.ParseInt: parsing "x": invalid syntax"#),
+            ("-", r#"strconv.ParseInt: parsing "-": invalid syntax"#),
+            ("1.5", r#"strconv.ParseInt: parsing "1.5": invalid syntax"#),
+            ("1_0", r#"strconv.ParseInt: parsing "1_0": invalid syntax"#),
+            (
+                "a\"b\n",
+                r#"strconv.ParseInt: parsing "a\"b\n": invalid syntax"#,
+            ),
+            (
+                "9223372036854775808",
+                r#"strconv.ParseInt: parsing "9223372036854775808": value out of range"#,
+            ),
+            (
+                "9223372036854775807",
+                "9223372036854775807 is not in the years 0 to 9999",
+            ),
+        ] {
+            assert_eq!(parse_moment(text, TimeZone::UTC).unwrap_err(), message);
+        }
+        for (text, seconds) in [("+7", 7), ("-5", -5), ("007", 7)] {
+            assert_eq!(
+                parse_moment(text, TimeZone::UTC).unwrap().unix_seconds(),
+                seconds
+            );
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn an_escaped_value_comes_back(value in "\\PC{1,20}") {
+            let escaped: String = value.bytes().map(|byte| format!("%{byte:02X}")).collect();
+            let query = query(&format!("x=1&a={escaped}"));
+            prop_assert_eq!(query.get("a"), Some(value.as_str()));
+        }
+
+        #[test]
+        fn any_number_is_taken_as_it_is_or_refused(seconds in any::<i64>()) {
+            match parse_moment(&seconds.to_string(), TimeZone::UTC) {
+                Ok(time) => prop_assert_eq!(time.unix_seconds(), seconds),
+                Err(error) => prop_assert!(error.contains("not in the years")),
+            }
+        }
+    }
+}

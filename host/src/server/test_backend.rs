@@ -1,0 +1,277 @@
+//! A backend with fixed answers, for the server's tests.
+
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+use futures_util::FutureExt as _;
+use jiff::{Timestamp, tz::TimeZone};
+use serde_json::json;
+
+use super::{App, Backend, ComponentStates, DeregisterError, Reply, Sample, SetHealthyError};
+use crate::{
+    model::{Event, EventType, Health, HealthState},
+    wire::{
+        GoDuration, GpuInfo, HealthStatePlugin, MachineInfo, MemoryInfo, MetaTime, Origin,
+        PluginSpec, Render, RunBashScript, Step,
+    },
+};
+
+/// 2025-03-04T05:06:07Z.
+pub(super) const NOW: i64 = 1_741_064_767;
+
+/// `cpu`, `disk`, the Xid check, a GPU check without GPUs, a script plugin, and one whose check panics.
+#[derive(Default)]
+pub(super) struct Fake {
+    /// True: no component at all.
+    pub(super) empty: bool,
+    /// True: whatever can fail does.
+    pub(super) broken: bool,
+    pub(super) injected: Mutex<Vec<(String, String)>>,
+    pub(super) inventories: AtomicUsize,
+    pub(super) asked_samples: Mutex<Vec<(Option<Vec<String>>, i64)>>,
+    pub(super) asked_events: Mutex<Vec<i64>>,
+}
+
+pub(super) const XID: &str = "accelerator-nvidia-error-xid";
+pub(super) const GPU: &str = "accelerator-nvidia-memory";
+
+/// An app over it whose clock stands still.
+pub(super) fn app(backend: Arc<Fake>) -> App {
+    let mut app = App::new(backend);
+    app.now = || Timestamp::from_second(NOW).unwrap();
+    app.zone = TimeZone::UTC;
+    app
+}
+
+fn state(component: &str) -> ComponentStates {
+    let time = Some(NOW as u64 * 1000);
+    let healthy = HealthState {
+        name: Some(component.into()),
+        time,
+        reason: "ok".into(),
+        ..Default::default()
+    };
+    let (origin, state) = match component {
+        XID => (
+            Origin::default(),
+            HealthState {
+                name: Some("error_xid".into()),
+                time: None,
+                reason: "XIDComponent is healthy".into(),
+                ..healthy
+            },
+        ),
+        "fan-tray" => (
+            Origin {
+                component_type: "custom-plugin".into(),
+                run_mode: "manual".into(),
+                raw_output: "fan tray probe\n{\"rpm\": 0}\n".into(),
+            },
+            HealthState {
+                name: Some("check".into()),
+                health: Health::Unhealthy,
+                reason: "unexpected plugin output".into(),
+                extra_info: vec![("rpm".into(), "0".into())],
+                ..healthy
+            },
+        ),
+        "cpu" => (
+            Origin::default(),
+            HealthState {
+                extra_info: vec![(
+                    "data".into(),
+                    r#"{"cores":{"logical":8},"note":"<&>"}"#.into(),
+                )],
+                ..healthy
+            },
+        ),
+        _ => (Origin::default(), healthy),
+    };
+    ComponentStates {
+        component: component.into(),
+        origin,
+        states: vec![state],
+    }
+}
+
+impl Backend for Fake {
+    fn component_names(&self) -> Vec<String> {
+        if self.empty {
+            return Vec::new();
+        }
+        [XID, GPU, "cpu", "disk", "fan-tray"]
+            .map(String::from)
+            .into()
+    }
+
+    fn is_known(&self, name: &str) -> bool {
+        self.component_names().iter().any(|known| known == name)
+    }
+
+    fn is_supported(&self, name: &str) -> bool {
+        name != GPU
+    }
+
+    fn states(&self, name: &str) -> Option<ComponentStates> {
+        Some(state(name))
+    }
+
+    fn events(&self, _names: Vec<String>, after: i64) -> Reply<'_, BTreeMap<String, Vec<Event>>> {
+        self.asked_events.lock().unwrap().push(after);
+        let event = |seconds: u64, message: &str| Event {
+            time: seconds * 1000 + 999,
+            name: "OOM".into(),
+            event_type: EventType::Warning,
+            message: message.into(),
+            ..Default::default()
+        };
+        let events = vec![
+            event(1_741_060_001, "second\nline"),
+            event(1_741_060_000, ""),
+        ];
+        async move { BTreeMap::from([("cpu".to_owned(), events), ("disk".to_owned(), Vec::new())]) }
+            .boxed()
+    }
+
+    fn samples(
+        &self,
+        names: Option<Vec<String>>,
+        since: i64,
+    ) -> Reply<'_, Result<Vec<Sample>, String>> {
+        self.asked_samples.lock().unwrap().push((names, since));
+        let sample = |component: &str, name: &str, unix_millis, value| Sample {
+            component: component.into(),
+            name: name.into(),
+            labels: BTreeMap::new(),
+            unix_millis,
+            value,
+        };
+        let mut samples = vec![
+            sample(
+                "disk",
+                "disk_used_bytes",
+                1_741_064_000_500,
+                85_899_345_920.0,
+            ),
+            sample("cpu", "cpu_used_percent", 1_741_064_060_500, 3.5),
+            sample("cpu", "cpu_used_percent", 1_741_064_000_500, 1e-7),
+        ];
+        samples[0].labels.insert("mount_point".into(), "/".into());
+        let answer = match (self.broken, self.empty) {
+            (true, _) => Err("disk I/O error".to_owned()),
+            (_, true) => Ok(Vec::new()),
+            _ => Ok(samples),
+        };
+        async move { answer }.boxed()
+    }
+
+    fn trigger(&self, name: String) -> Reply<'_, Option<ComponentStates>> {
+        async move {
+            assert_ne!(name, "disk", "the check of this one panics");
+            self.is_known(&name).then(|| state(&name))
+        }
+        .boxed()
+    }
+
+    fn trigger_tag(&self, tag: String) -> Reply<'_, Vec<ComponentStates>> {
+        async move {
+            match tag.as_str() {
+                "mixed" => vec![state("cpu"), state("fan-tray")],
+                "good" => vec![state("cpu")],
+                _ => Vec::new(),
+            }
+        }
+        .boxed()
+    }
+
+    fn set_healthy(&self, name: String) -> Reply<'_, Result<(), SetHealthyError>> {
+        async move {
+            match name.as_str() {
+                "disk" if self.broken => Err(SetHealthyError::Failed("database is locked".into())),
+                "disk" | XID => Ok(()),
+                _ => Err(SetHealthyError::Unsupported),
+            }
+        }
+        .boxed()
+    }
+
+    fn deregister(&self, name: String) -> Reply<'_, Result<(), DeregisterError>> {
+        async move {
+            match name.as_str() {
+                "fan-tray" if self.broken => Err(DeregisterError::Failed("still running".into())),
+                "fan-tray" => Ok(()),
+                _ if self.is_known(&name) => Err(DeregisterError::BuiltIn),
+                _ => Err(DeregisterError::Unknown),
+            }
+        }
+        .boxed()
+    }
+
+    fn plugin_specs(&self) -> Vec<PluginSpec> {
+        if self.empty {
+            return Vec::new();
+        }
+        let script = RunBashScript {
+            content_type: "plaintext".into(),
+            script: "echo a\necho b > /dev/null\n".into(),
+        };
+        vec![PluginSpec {
+            plugin_name: "Fan Tray".into(),
+            plugin_type: "component".into(),
+            run_mode: "manual".into(),
+            tags: vec!["cooling".into()],
+            health_state_plugin: Some(HealthStatePlugin {
+                steps: vec![Step {
+                    name: "read sensors".into(),
+                    run_bash_script: Some(script),
+                }],
+                parser: None,
+            }),
+            timeout: GoDuration(20_000_000_000),
+            interval: GoDuration(300_000_000_000),
+            ..Default::default()
+        }]
+    }
+
+    fn machine_info(&self) -> Reply<'_, Result<MachineInfo, String>> {
+        self.inventories.fetch_add(1, Ordering::Relaxed);
+        let info = MachineInfo {
+            gpud_version: "0.1.0".into(),
+            uptime: MetaTime(Some(0)),
+            memory_info: Some(MemoryInfo::default()),
+            gpu_info: Some(GpuInfo::default()),
+            ..Default::default()
+        };
+        let answer = if self.broken {
+            Err("lsblk: not found".to_owned())
+        } else {
+            Ok(info)
+        };
+        async move { answer }.boxed()
+    }
+
+    fn inject(&self, priority: String, message: String) -> Reply<'_, Result<(), String>> {
+        self.injected.lock().unwrap().push((priority, message));
+        let answer = if self.broken {
+            Err("/dev/kmsg: permission denied".to_owned())
+        } else {
+            Ok(())
+        };
+        async move { answer }.boxed()
+    }
+
+    fn prometheus(&self) -> Reply<'_, String> {
+        async { "cpu_used_percent{gpud_component=\"cpu\"} 3.5\n".to_owned() }.boxed()
+    }
+
+    fn config(&self) -> Box<dyn Render> {
+        Box::new(
+            json!({"api_version": "v1", "components": null, "events_retention_period": "336h0m0s"}),
+        )
+    }
+}

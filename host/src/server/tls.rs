@@ -1,0 +1,265 @@
+//! The server's certificate: made in memory at start, or the operator's own.
+
+use std::{
+    io::{self, Read as _},
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use jiff::{Timestamp, ToSpan as _, civil::Date, tz::TimeZone};
+use rcgen::{
+    CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa, KeyPair,
+    KeyUsagePurpose, date_time_ymd,
+};
+use tokio_rustls::rustls::{
+    self, ServerConfig,
+    crypto::ring,
+    pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer, pem::PemObject as _},
+};
+
+/// Larger files hold no certificate.
+const MAX_PEM_BYTES: u64 = 1024 * 1024;
+
+/// Why there is no certificate to serve with.
+#[derive(Debug, thiserror::Error)]
+pub enum TlsError {
+    /// A file cannot be read.
+    #[error("cannot read the TLS {kind} file {}: {source}", path.display())]
+    Read {
+        /// `certificate` or `key`.
+        kind: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// A file does not hold what it should.
+    #[error("the TLS {kind} file {} holds no usable PEM {kind}: {reason}", path.display())]
+    Content {
+        /// `certificate` or `key`.
+        kind: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        reason: String,
+    },
+    /// The two files do not fit together.
+    #[error("the TLS certificate in {} and the key in {} cannot be used together: {source}", certificate.display(), key.display())]
+    Pair {
+        /// Certificate file.
+        certificate: PathBuf,
+        /// Key file.
+        key: PathBuf,
+        /// Why.
+        source: rustls::Error,
+    },
+    /// A certificate of our own could not be made.
+    #[error("cannot make a self-signed TLS certificate: {0}")]
+    Generate(String),
+}
+
+/// A new self-signed ECDSA P-256 certificate, valid for 365 days for `localhost`, the loopback addresses and
+/// `hostname`. It is never written to disk, so clients cannot pin it; local tools skip its verification.
+pub fn self_signed(hostname: &str) -> Result<Arc<ServerConfig>, TlsError> {
+    let (certificate, key) =
+        generate(hostname).map_err(|error| TlsError::Generate(error.to_string()))?;
+    config(vec![certificate], key).map_err(|error| TlsError::Generate(error.to_string()))
+}
+
+/// The operator's certificate chain (leaf first) and private key, both PEM.
+pub fn from_files(certificate: &Path, key: &Path) -> Result<Arc<ServerConfig>, TlsError> {
+    let content = |kind, path: &Path, reason: String| TlsError::Content {
+        kind,
+        path: path.to_owned(),
+        reason,
+    };
+    let chain: Vec<CertificateDer<'static>> =
+        CertificateDer::pem_slice_iter(&read("certificate", certificate)?)
+            .collect::<Result<_, _>>()
+            .map_err(|error| content("certificate", certificate, error.to_string()))?;
+    if chain.is_empty() {
+        return Err(content(
+            "certificate",
+            certificate,
+            "no CERTIFICATE section".to_owned(),
+        ));
+    }
+    let private = PrivateKeyDer::from_pem_slice(&read("key", key)?)
+        .map_err(|error| content("key", key, error.to_string()))?;
+    config(chain, private).map_err(|source| TlsError::Pair {
+        certificate: certificate.to_owned(),
+        key: key.to_owned(),
+        source,
+    })
+}
+
+fn read(kind: &'static str, path: &Path) -> Result<Vec<u8>, TlsError> {
+    let failed = |source| TlsError::Read {
+        kind,
+        path: path.to_owned(),
+        source,
+    };
+    let mut bytes = Vec::new();
+    let file = std::fs::File::open(path).map_err(failed)?;
+    file.take(MAX_PEM_BYTES)
+        .read_to_end(&mut bytes)
+        .map_err(failed)?;
+    Ok(bytes)
+}
+
+fn config(
+    chain: Vec<CertificateDer<'static>>,
+    key: PrivateKeyDer<'static>,
+) -> Result<Arc<ServerConfig>, rustls::Error> {
+    let mut config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()?
+        .with_no_client_auth()
+        .with_single_cert(chain, key)?;
+    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    Ok(Arc::new(config))
+}
+
+fn generate(
+    hostname: &str,
+) -> Result<(CertificateDer<'static>, PrivateKeyDer<'static>), rcgen::Error> {
+    let mut names: Vec<String> = ["localhost", "127.0.0.1", "::1"].map(str::to_owned).into();
+    // A host name that no certificate can carry is no reason not to start.
+    if !hostname.is_empty() && hostname.is_ascii() {
+        names.push(hostname.to_owned());
+    }
+    let mut params = CertificateParams::new(names)?;
+    params.distinguished_name = DistinguishedName::new();
+    params
+        .distinguished_name
+        .push(DnType::OrganizationName, "gpud");
+    let today = Timestamp::now().to_zoned(TimeZone::UTC).date();
+    let (year, month, day) = ymd(today);
+    params.not_before = date_time_ymd(year, month, day);
+    let (year, month, day) = ymd(today.saturating_add(365.days()));
+    params.not_after = date_time_ymd(year, month, day);
+    params.is_ca = IsCa::ExplicitNoCa;
+    params.key_usages = vec![
+        KeyUsagePurpose::DigitalSignature,
+        KeyUsagePurpose::KeyEncipherment,
+    ];
+    params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
+    let key = KeyPair::generate()?;
+    let certificate = params.self_signed(&key)?;
+    Ok((
+        certificate.der().clone(),
+        PrivatePkcs8KeyDer::from(key.serialize_der()).into(),
+    ))
+}
+
+/// Year, month and day as rcgen takes them.
+fn ymd(date: Date) -> (i32, u8, u8) {
+    (
+        i32::from(date.year()),
+        date.month().unsigned_abs(),
+        date.day().unsigned_abs(),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use tokio_rustls::rustls::{
+        RootCertStore,
+        client::{WebPkiServerVerifier, danger::ServerCertVerifier as _},
+        pki_types::{ServerName, UnixTime},
+    };
+
+    use super::*;
+
+    fn pem_pair(dir: &Path) -> (PathBuf, PathBuf) {
+        let key = KeyPair::generate().unwrap();
+        let certificate = CertificateParams::new(vec!["localhost".into()])
+            .unwrap()
+            .self_signed(&key)
+            .unwrap();
+        let paths = (dir.join("cert.pem"), dir.join("key.pem"));
+        std::fs::write(&paths.0, certificate.pem()).unwrap();
+        std::fs::write(&paths.1, key.serialize_pem()).unwrap();
+        paths
+    }
+
+    #[test]
+    fn files_are_taken_and_errors_name_the_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let (certificate, key) = pem_pair(dir.path());
+        from_files(&certificate, &key).unwrap();
+
+        let missing = dir.path().join("missing.pem");
+        let error = from_files(&missing, &key).unwrap_err().to_string();
+        assert!(
+            error.starts_with(&format!(
+                "cannot read the TLS certificate file {}: ",
+                missing.display()
+            )),
+            "{error}"
+        );
+
+        let error = from_files(&key, &key).unwrap_err().to_string();
+        assert!(
+            error.starts_with(&format!(
+                "the TLS certificate file {} holds no usable",
+                key.display()
+            )),
+            "{error}"
+        );
+        let error = from_files(&certificate, &certificate)
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.starts_with(&format!(
+                "the TLS key file {} holds no usable",
+                certificate.display()
+            )),
+            "{error}"
+        );
+
+        let other = tempfile::tempdir().unwrap();
+        let (_, other_key) = pem_pair(other.path());
+        let error = from_files(&certificate, &other_key).unwrap_err();
+        assert!(matches!(error, TlsError::Pair { .. }), "{error}");
+        assert!(error.to_string().contains(&other_key.display().to_string()));
+    }
+
+    #[test]
+    fn a_strange_hostname_does_not_stop_the_start() {
+        for hostname in ["", "node-1", "under_score", "knoten-ü", "with space"] {
+            self_signed(hostname).unwrap();
+        }
+    }
+
+    #[test]
+    fn the_certificate_is_good_for_its_names_and_a_year() {
+        let (certificate, _) = generate("node-1").unwrap();
+        let mut roots = RootCertStore::empty();
+        roots.add(certificate.clone()).unwrap();
+        let verifier = WebPkiServerVerifier::builder_with_provider(
+            Arc::new(roots),
+            Arc::new(ring::default_provider()),
+        )
+        .build()
+        .unwrap();
+        let verify = |name: &str, days: u64| {
+            let at = UnixTime::since_unix_epoch(
+                UnixTime::now()
+                    .as_secs()
+                    .checked_add(days * 86_400)
+                    .map(Duration::from_secs)
+                    .unwrap(),
+            );
+            let name = ServerName::try_from(name.to_owned()).unwrap();
+            verifier.verify_server_cert(&certificate, &[], &name, &[], at)
+        };
+        for name in ["localhost", "127.0.0.1", "::1", "node-1"] {
+            verify(name, 0).unwrap();
+            verify(name, 363).unwrap();
+        }
+        assert!(verify("node-2", 0).is_err());
+        assert!(verify("localhost", 366).is_err());
+    }
+}
