@@ -1,0 +1,265 @@
+//! Kernel messages about processors: hung tasks (`kernel/hung_task.c`) and soft lockups (`kernel/watchdog.c`).
+
+use gpud_sdk::{Event, EventType, Evidence, Message};
+
+/// What the host delivers: cheap to look for, and no narrower than [`find`].
+pub const PATTERNS: [&str; 2] = [
+    "blocked (in I/O wait )?for more than [0-9]",
+    "soft lockup - CPU#[0-9]",
+];
+
+/// Repeats of the same event within this time are counted, not stored.
+const MERGE_SECONDS: u32 = 60;
+
+/// The event that a message stands for, if any.
+pub fn event(message: &Message) -> Option<Event> {
+    let (name, text) = find(&message.text)?;
+    let mut event = Event::new(message.time, name, EventType::Warning, text.as_str());
+    event.evidence.push(Evidence::Kmsg(message.sequence));
+    Some(event.merged_by(text, MERGE_SECONDS))
+}
+
+/// Name and message of the event in a kernel line. The hung-task message says 120 whatever the kernel says, as GPUd's
+/// does; the kernel's own figure is only its setting.
+pub fn find(line: &str) -> Option<(&'static str, String)> {
+    if let Some(task) = hung_task(line) {
+        let text = format!("CPU task blocked for more than 120 seconds ({task})");
+        return Some(("cpu_blocked_too_long", text));
+    }
+    let task = soft_lockup(line)?;
+    let text = format!("CPU soft lockup detected, not releasing for a period of time ({task})");
+    Some(("cpu_soft_lockup", text))
+}
+
+/// `task ‹name›:‹pid› blocked for more than ‹n› seconds`, or since Linux 6.17 `blocked in I/O wait for …`. A name may
+/// hold a colon (`kworker/u130:2:8841`); the task is then given up to the first number, as GPUd gives it.
+fn hung_task(line: &str) -> Option<&str> {
+    suffixes(line, "task ").find_map(|rest| {
+        let colon = rest.find(':').filter(|&colon| colon > 0)?;
+        let (name, after) = rest.split_at_checked(colon + 1)?;
+        let digits = count_digits(after);
+        let (_, tail) = after.split_at_checked(digits)?;
+        // At least one character stands between the number and the phrase, if need be the number's last digit.
+        let mut inner = tail.chars();
+        let taken = match (inner.next(), digits) {
+            (_, 0) => return None,
+            (Some(_), _) if says_blocked(inner.as_str()) => digits,
+            (_, 2..) if says_blocked(tail) => digits - 1,
+            _ => return None,
+        };
+        rest.get(..name.len() + taken)
+    })
+}
+
+fn says_blocked(text: &str) -> bool {
+    [
+        "blocked for more than ",
+        "blocked in I/O wait for more than ",
+    ]
+    .iter()
+    .any(|phrase| {
+        suffixes(text, phrase).any(|rest| {
+            let digits = count_digits(rest);
+            digits > 0
+                && rest
+                    .get(digits..)
+                    .is_some_and(|rest| rest.starts_with(" seconds"))
+        })
+    })
+}
+
+/// `soft lockup - CPU#‹n› stuck for ‹n›s! [‹name›:‹pid›]`, where the name may hold colons and brackets itself. A
+/// name without a colon, the only kind that GPUd sees, goes first should a line hold several.
+fn soft_lockup(line: &str) -> Option<&str> {
+    let mut tasks = suffixes(line, "soft lockup - CPU#").filter_map(locked_up_task);
+    let first = tasks.next()?;
+    let is_plain = |task: &&str| task.matches(':').count() == 1;
+    Some(if is_plain(&first) {
+        first
+    } else {
+        tasks.find(is_plain).unwrap_or(first)
+    })
+}
+
+fn locked_up_task(rest: &str) -> Option<&str> {
+    let rest = after_digits(rest)?.strip_prefix(" stuck for ")?;
+    let rest = after_digits(rest)?.strip_prefix("s! [")?;
+    rest.match_indices(']').find_map(|(end, _)| {
+        let task = rest.get(..end)?;
+        let (name, pid) = task.rsplit_once(':')?;
+        let pid_is_number = !pid.is_empty() && count_digits(pid) == pid.len();
+        (!name.is_empty() && pid_is_number).then_some(task)
+    })
+}
+
+/// What follows each occurrence of a text, from left to right.
+fn suffixes<'a>(text: &'a str, of: &'a str) -> impl Iterator<Item = &'a str> {
+    text.match_indices(of)
+        .filter_map(move |(at, _)| text.get(at + of.len()..))
+}
+
+fn after_digits(text: &str) -> Option<&str> {
+    match count_digits(text) {
+        0 => None,
+        digits => text.get(digits..),
+    }
+}
+
+fn count_digits(text: &str) -> usize {
+    text.bytes().take_while(u8::is_ascii_digit).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use regex::Regex;
+    use std::sync::LazyLock;
+
+    const HUNG: &str = "CPU task blocked for more than 120 seconds";
+    const LOCKUP: &str = "CPU soft lockup detected, not releasing for a period of time";
+
+    #[test]
+    fn lines_of_real_kernels() {
+        let cases = [
+            (
+                "INFO: task loader:70411 blocked for more than 245 seconds.",
+                Some((HUNG, "loader:70411")),
+            ),
+            (
+                "INFO: task kworker/u130:2:8841 blocked for more than 120 seconds.",
+                Some((HUNG, "kworker/u130:2")),
+            ),
+            (
+                "INFO: task jbd2/sda1-8:318 blocked in I/O wait for more than 122 seconds.",
+                Some((HUNG, "jbd2/sda1-8:318")),
+            ),
+            (
+                "task a:12blocked for more than 1 seconds",
+                Some((HUNG, "a:1")),
+            ),
+            ("task a:1blocked for more than 1 seconds", None),
+            (
+                "task :7 task b:8 blocked for more than 3 seconds",
+                Some((HUNG, "b:8")),
+            ),
+            (
+                "INFO: task loader:70411 blocked for more than x seconds.",
+                None,
+            ),
+            ("task:loader state:D stack:0 pid:70411", None),
+            (
+                "watchdog: BUG: soft lockup - CPU#63 stuck for 26s! [ingest:90210]",
+                Some((LOCKUP, "ingest:90210")),
+            ),
+            (
+                "watchdog: BUG: soft lockup - CPU#3 stuck for 22s! [kworker/7:1:334]",
+                Some((LOCKUP, "kworker/7:1:334")),
+            ),
+            (
+                "watchdog: BUG: soft lockup - CPU#3 stuck for 22s! [a]b:12]",
+                Some((LOCKUP, "a]b:12")),
+            ),
+            (
+                "watchdog: BUG: soft lockup - CPU#3 stuck for 22s! [:12]",
+                None,
+            ),
+            (
+                "watchdog: BUG: soft lockup - CPU#3 stuck for 22s! [name]",
+                None,
+            ),
+            ("Watchdog detected hard LOCKUP on cpu 3", None),
+        ];
+        for (line, expected) in cases {
+            let expected = expected.map(|(text, task)| {
+                let name = if text == HUNG {
+                    "cpu_blocked_too_long"
+                } else {
+                    "cpu_soft_lockup"
+                };
+                (name, format!("{text} ({task})"))
+            });
+            assert_eq!(find(line), expected, "{line}");
+            if expected.is_some() {
+                assert!(DELIVERED.is_match(line), "{line}");
+            }
+        }
+    }
+
+    static DELIVERED: LazyLock<Regex> = LazyLock::new(|| Regex::new(&PATTERNS.join("|")).unwrap());
+    /// The expressions that GPUd's behaviour implies (RE2's `\d` is ASCII).
+    static HUNG_TASK: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new("(?:INFO: )?task ([^:]+:[0-9]+).+blocked for more than [0-9]+ seconds").unwrap()
+    });
+    static SOFT_LOCKUP: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r"soft lockup - CPU#[0-9]+ stuck for [0-9]+s! \[([^:]+:[0-9]+)\]").unwrap()
+    });
+
+    #[test]
+    fn an_event_points_to_its_record_and_counts_repeats() {
+        let message = Message {
+            sequence: 77,
+            time: 1_800_000_000_123,
+            level: 3,
+            facility: 0,
+            text: "INFO: task loader:70411 blocked for more than 245 seconds.".into(),
+            dictionary: Vec::new(),
+        };
+        let event = event(&message).unwrap();
+        assert_eq!(
+            (event.time, event.event_type),
+            (message.time, EventType::Warning)
+        );
+        assert_eq!(event.evidence, [Evidence::Kmsg(77)]);
+        let merge = event.merge.unwrap();
+        assert_eq!((merge.key, merge.window_seconds), (event.message, 60));
+    }
+
+    /// Lines put together from the pieces that the rules look at, so that near misses are common.
+    fn line() -> impl Strategy<Value = String> {
+        let piece = prop::sample::select(vec![
+            "INFO: ",
+            "task ",
+            ":",
+            "1",
+            "23",
+            " ",
+            "x",
+            "]",
+            "[",
+            "blocked for more than ",
+            " seconds",
+            "blocked for more than 12 seconds",
+            "soft lockup - CPU#",
+            " stuck for ",
+            "s! [",
+            "kworker/u1",
+            "soft lockup - CPU#7 stuck for 9s! [",
+            ":42]",
+            "task a:17 ",
+            "é",
+        ]);
+        prop::collection::vec(piece, 0..14).prop_map(|pieces| pieces.concat())
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 20_000, failure_persistence: None, ..Default::default() })]
+
+        /// Where GPUd's expressions match, we say the same.
+        #[test]
+        fn agrees_with_the_reference(line in line()) {
+            let task = |captures: regex::Captures<'_>| captures[1].to_owned();
+            if let Some(captures) = HUNG_TASK.captures(&line) {
+                prop_assert_eq!(hung_task(&line).map(str::to_owned), Some(task(captures)));
+            } else {
+                prop_assert!(hung_task(&line).is_none() || line.contains("I/O wait"));
+            }
+            if let Some(captures) = SOFT_LOCKUP.captures(&line) {
+                prop_assert_eq!(soft_lockup(&line).map(str::to_owned), Some(task(captures)));
+            }
+            if find(&line).is_some() {
+                prop_assert!(DELIVERED.is_match(&line));
+            }
+        }
+    }
+}

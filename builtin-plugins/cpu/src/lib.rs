@@ -1,0 +1,53 @@
+//! The `cpu` check: how busy the processors are, and kernel messages about tasks that hang or hold a processor.
+//!
+//! No load makes it unhealthy: a GPU machine at 100 % is doing its work. Only a kernel that does not answer does.
+
+pub mod evaluate;
+pub mod kmsg;
+pub mod procfs;
+
+use gpud_sdk::{
+    CheckContext, Checker, Descriptor, Error, Event, KmsgWatcher, Message, Report, state, sysfs,
+};
+
+/// Far above any real `/proc/stat`, whose `intr` line grows with the number of interrupts (some 100 KiB at most).
+const MAX_STAT_BYTES: u32 = 1 << 20;
+/// One line of some 30 bytes.
+const MAX_LOADAVG_BYTES: u32 = 4096;
+/// Where the last sample is kept from one check to the next.
+const SAMPLE_KEY: &str = "sample";
+
+struct Cpu;
+
+impl Checker for Cpu {
+    fn check(context: &CheckContext) -> Result<Report, Error> {
+        let previous = state::get_string(SAMPLE_KEY)?;
+        let verdict = evaluate::judge(
+            context,
+            sysfs::read_to_string("/proc/stat", MAX_STAT_BYTES),
+            sysfs::read_to_string("/proc/loadavg", MAX_LOADAVG_BYTES),
+            previous.as_deref(),
+        );
+        if let Some(sample) = verdict.sample {
+            state::set(SAMPLE_KEY, sample.as_bytes())?;
+        }
+        Ok(verdict.report)
+    }
+}
+
+impl KmsgWatcher for Cpu {
+    fn patterns(_component: &str) -> Vec<String> {
+        kmsg::PATTERNS.map(str::to_owned).to_vec()
+    }
+
+    fn on_messages(_context: &CheckContext, messages: Vec<Message>) -> Result<Vec<Event>, Error> {
+        Ok(messages.iter().filter_map(kmsg::event).collect())
+    }
+}
+
+gpud_sdk::export!(Cpu + kmsg_watcher: Descriptor::new(
+    "cpu",
+    "Processor use and load averages; hung tasks and soft lockups in the kernel log",
+)
+.metric("cpu_used_percent", "Use of all processors together since the last check, in percent")
+.metric("cpu_load_average", "Load average over the time in the label load_duration"));

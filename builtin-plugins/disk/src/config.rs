@@ -1,0 +1,78 @@
+//! What an operator can set.
+
+use serde::Deserialize;
+
+/// JSON Schema of the configuration.
+pub const SCHEMA: &str = r#"{
+  "type": "object",
+  "additionalProperties": false,
+  "properties": {
+    "mount_points": {
+      "description": "Mount points whose space becomes metrics and which are looked up with findmnt.",
+      "type": "array", "maxItems": 32, "items": { "type": "string", "pattern": "^/" },
+      "default": ["/", "/var/lib/kubelet"]
+    },
+    "nfs_mounts": {
+      "description": "Watch network mounts (nfs, wekafs, virtiofs, lustre) as well.",
+      "type": "boolean", "default": false
+    }
+  }
+}"#;
+
+/// The configuration.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// Mount points with metrics and findmnt lookups.
+    pub mount_points: Vec<String>,
+    /// Whether network mounts are asked.
+    pub nfs_mounts: bool,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            mount_points: vec!["/".to_owned(), "/var/lib/kubelet".to_owned()],
+            nfs_mounts: false,
+        }
+    }
+}
+
+impl Config {
+    /// Reads the document.
+    ///
+    /// # Errors
+    /// In words, with the place.
+    pub fn parse(document: &str) -> Result<Self, String> {
+        serde_json::from_str(document).map_err(|error| format!("configuration: {error}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_and_defaults() {
+        assert_eq!(Config::parse("{}"), Ok(Config::default()));
+        let config = Config::parse(r#"{"mount_points":["/data"],"nfs_mounts":true}"#).unwrap();
+        assert_eq!(
+            config,
+            Config {
+                mount_points: vec!["/data".into()],
+                nfs_mounts: true
+            }
+        );
+        let error = Config::parse(r#"{"mount_point":[]}"#).unwrap_err();
+        assert!(error.contains("unknown field `mount_point`"), "{error}");
+    }
+
+    #[test]
+    fn the_schema_knows_the_same_keys() {
+        let schema: serde_json::Value = serde_json::from_str(SCHEMA).unwrap();
+        let keys: Vec<_> = schema["properties"].as_object().unwrap().keys().collect();
+        assert_eq!(keys, ["mount_points", "nfs_mounts"]);
+        let defaults = &schema["properties"]["mount_points"]["default"];
+        assert_eq!(*defaults, serde_json::json!(Config::default().mount_points));
+    }
+}

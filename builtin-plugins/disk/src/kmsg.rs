@@ -1,0 +1,281 @@
+//! Kernel messages about disks that fail. Sources: `drivers/md`, `drivers/nvme/host`, `fs/ext4`, `fs/buffer.c`, `block/`.
+
+use gpud_sdk::{Event, EventType, Evidence, Message};
+
+/// Repeats of the same failure within this time are counted, not stored.
+const MERGE_SECONDS: u32 = 300;
+
+/// One kind of failure.
+#[derive(Debug)]
+pub struct Failure {
+    /// Name of its event.
+    pub name: &'static str,
+    /// Message of its event, and part of the reason of the verdict.
+    pub message: &'static str,
+    matches: fn(&str) -> bool,
+}
+
+/// All kinds, in the order in which a line is tried; the first wins.
+pub static FAILURES: [Failure; 8] = [
+    Failure {
+        name: "raid_array_failure",
+        message: "RAID array has failed due to disk failure",
+        matches: |line| {
+            in_order(
+                line,
+                &["md/raid", ": Disk failure on ", " detected, failing array"],
+            )
+        },
+    },
+    Failure {
+        name: "filesystem_read_only",
+        message: "filesystem remounted as read-only due to errors",
+        matches: |line| line.contains("Remounting filesystem read-only"),
+    },
+    Failure {
+        name: "nvme_path_failure",
+        message: "NVMe device has no available path, I/O failing",
+        matches: |line| in_order(line, &["block nvme", ": no available path - failing I/O"]),
+    },
+    Failure {
+        name: "nvme_controller_timeout",
+        message: "NVME controller I/O timeout detected, attempting reset",
+        matches: |line| {
+            after_nvme(line)
+                .filter_map(|rest| rest.strip_prefix("I/O "))
+                .any(|rest| rest.contains(" timeout, reset controller"))
+        },
+    },
+    Failure {
+        name: "nvme_device_disabled",
+        message: "NVME device disabled after reset failure",
+        matches: |line| {
+            after_nvme(line).any(|rest| rest.starts_with("Disabling device after reset failure"))
+        },
+    },
+    Failure {
+        name: "beyond_end_of_device",
+        message: "I/O attempt beyond device boundaries detected",
+        matches: |line| line.contains("attempt to access beyond end of device"),
+    },
+    Failure {
+        name: "buffer_io_error",
+        message: "Buffer I/O error detected on device",
+        matches: buffer_io_error,
+    },
+    Failure {
+        name: "superblock_write_error",
+        message: "I/O error while writing superblock",
+        matches: |line| line.contains("I/O error while writing superblock"),
+    },
+];
+
+/// What the host delivers: no narrower than the table.
+pub const PATTERNS: [&str; 8] = [
+    " detected, failing array",
+    "Remounting filesystem read-only",
+    "no available path - failing I/O",
+    "timeout, reset controller",
+    "Disabling device after reset failure",
+    "attempt to access beyond end of device",
+    "Buffer I/O error on dev ",
+    "I/O error while writing superblock",
+];
+
+/// The event that a message stands for, if any.
+pub fn event(message: &Message) -> Option<Event> {
+    let failure = find(&message.text)?;
+    let mut event = Event::new(
+        message.time,
+        failure.name,
+        EventType::Warning,
+        failure.message,
+    );
+    event.evidence.push(Evidence::Kmsg(message.sequence));
+    Some(event.merged_by(failure.message, MERGE_SECONDS))
+}
+
+/// The failure that a kernel line tells of.
+pub fn find(line: &str) -> Option<&'static Failure> {
+    FAILURES.iter().find(|failure| (failure.matches)(line))
+}
+
+fn in_order(line: &str, pieces: &[&str]) -> bool {
+    pieces
+        .iter()
+        .try_fold(line, |rest, piece| {
+            rest.split_once(piece).map(|(_, rest)| rest)
+        })
+        .is_some()
+}
+
+/// What follows `nvme nvme‹n›: `, wherever it stands.
+fn after_nvme(line: &str) -> impl Iterator<Item = &str> {
+    const DEVICE: &str = " nvme";
+    line.match_indices(DEVICE).filter_map(|(at, _)| {
+        line.get(..at)?.strip_suffix("nvme")?;
+        let rest = line.get(at + DEVICE.len()..)?;
+        rest.get(digits(rest)?..)?.strip_prefix(": ")
+    })
+}
+
+/// `Buffer I/O error on dev ‹name›, logical block ‹n›`.
+fn buffer_io_error(line: &str) -> bool {
+    const PHRASE: &str = "Buffer I/O error on dev ";
+    line.match_indices(PHRASE).any(|(at, _)| {
+        let device_and_block = line
+            .get(at + PHRASE.len()..)
+            .and_then(|rest| rest.split_once(' '));
+        device_and_block.is_some_and(|(device, rest)| {
+            let block = rest.strip_prefix("logical block ").and_then(digits);
+            device.len() > 1 && device.ends_with(',') && block.is_some()
+        })
+    })
+}
+
+fn digits(text: &str) -> Option<usize> {
+    Some(text.bytes().take_while(u8::is_ascii_digit).count()).filter(|&count| count > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use regex::Regex;
+    use std::sync::LazyLock;
+
+    #[test]
+    fn lines_of_real_kernels() {
+        let cases = [
+            (
+                "md/raid0:md126: Disk failure on nvme5n1 detected, failing array.",
+                "raid_array_failure",
+            ),
+            (
+                "EXT4-fs (nvme1n1p2): Remounting filesystem read-only",
+                "filesystem_read_only",
+            ),
+            (
+                "block nvme3n1: no available path - failing I/O",
+                "nvme_path_failure",
+            ),
+            (
+                "nvme nvme6: I/O tag 12 (300c) opcode 0x2 (I/O Cmd) QID 9 timeout, reset controller",
+                "nvme_controller_timeout",
+            ),
+            (
+                "nvme nvme0: I/O 12 QID 9 timeout, reset controller",
+                "nvme_controller_timeout",
+            ),
+            (
+                "nvme nvme6: Disabling device after reset failure: -19",
+                "nvme_device_disabled",
+            ),
+            (
+                "fio: attempt to access beyond end of device",
+                "beyond_end_of_device",
+            ),
+            (
+                "Buffer I/O error on dev dm-4, logical block 771, async page read",
+                "buffer_io_error",
+            ),
+            (
+                "EXT4-fs (dm-4): I/O error while writing superblock",
+                "superblock_write_error",
+            ),
+            ("md/raid1:md0: Disk failure on sdb1, disabling device.", ""),
+            ("nvme nvme0: I/O 12 QID 9 timeout, aborting", ""),
+            ("nvme nvme0: I/O 12 QID 9 timeout, disable controller", ""),
+            ("block nvme3n1: no usable path - requeuing I/O", ""),
+            ("nvme nvme0: Removing after probe failure status: -19", ""),
+            ("blk_update_request: I/O error, dev sda, sector 1", ""),
+            ("Buffer I/O error on device sdb, logical block 1", ""),
+            ("EXT4-fs error (device sda1): ext4_find_entry:1455", ""),
+        ];
+        for (line, expected) in cases {
+            assert_eq!(
+                find(line).map_or("", |failure| failure.name),
+                expected,
+                "{line}"
+            );
+        }
+    }
+
+    #[test]
+    fn an_event_points_to_its_record_and_counts_repeats() {
+        let message = Message {
+            sequence: 9,
+            time: 1_800_000_000_000,
+            level: 2,
+            facility: 0,
+            text: "EXT4-fs (sda1): Remounting filesystem read-only".into(),
+            dictionary: Vec::new(),
+        };
+        let event = event(&message).unwrap();
+        assert_eq!(
+            event.message,
+            "filesystem remounted as read-only due to errors"
+        );
+        assert_eq!(
+            (event.event_type, event.evidence),
+            (EventType::Warning, vec![Evidence::Kmsg(9)])
+        );
+        assert_eq!(event.merge.unwrap().window_seconds, 300);
+    }
+
+    static EXPRESSIONS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
+        let all = [
+            "md/raid.*: Disk failure on .* detected, failing array",
+            "Remounting filesystem read-only",
+            "block nvme.*: no available path - failing I/O",
+            "nvme nvme[0-9]+: I/O .* timeout, reset controller",
+            "nvme nvme[0-9]+: Disabling device after reset failure",
+            "attempt to access beyond end of device",
+            "Buffer I/O error on dev [^ ]+, logical block [0-9]+",
+            "I/O error while writing superblock",
+        ];
+        all.iter().map(|one| Regex::new(one).unwrap()).collect()
+    });
+    static DELIVERED: LazyLock<Regex> = LazyLock::new(|| Regex::new(&PATTERNS.join("|")).unwrap());
+
+    /// Lines put together from the pieces that the rules look at, so that near misses are common.
+    fn line() -> impl Strategy<Value = String> {
+        let piece = prop::sample::select(vec![
+            "md/raid",
+            ": Disk failure on ",
+            "x",
+            " detected, failing array",
+            "block nvme",
+            "3",
+            ": no available path - failing I/O",
+            "nvme nvme",
+            ": ",
+            "I/O ",
+            " timeout, reset controller",
+            "Disabling device after reset failure",
+            "Buffer I/O error on dev ",
+            "dm-4",
+            ",",
+            ", ",
+            " ",
+            "logical block ",
+            "nvme nvme3: I/O ",
+            "Buffer I/O error on dev sda, logical block ",
+            "é",
+        ]);
+        prop::collection::vec(piece, 0..12).prop_map(|pieces| pieces.concat())
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 20_000, failure_persistence: None, ..Default::default() })]
+
+        #[test]
+        fn agrees_with_the_reference(line in line()) {
+            for (failure, expression) in FAILURES.iter().zip(EXPRESSIONS.iter()) {
+                let matches = (failure.matches)(&line);
+                prop_assert_eq!(matches, expression.is_match(&line), "{}: {}", failure.name, line);
+                prop_assert!(!matches || DELIVERED.is_match(&line));
+            }
+        }
+    }
+}

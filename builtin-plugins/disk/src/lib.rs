@@ -1,0 +1,220 @@
+//! The `disk` check: failures of disks and filesystems in the kernel log, space on the root filesystem, and network
+//! mounts that do not answer.
+//!
+//! A failure stays until the machine is rebooted after it or an operator sets the component healthy; little space and
+//! silent mounts clear with the next good reading.
+
+pub mod config;
+pub mod counters;
+pub mod evaluate;
+pub mod failures;
+pub mod findmnt;
+pub mod humanize;
+pub mod kmsg;
+pub mod lsblk;
+pub mod mounts;
+
+use std::collections::BTreeMap;
+
+use gpud_sdk::{
+    AccessError, CheckContext, Checker, Descriptor, Error, Event, KmsgWatcher, Message, Report,
+    exec, history, log, state, sysfs,
+};
+
+use config::Config;
+use counters::Counters;
+use evaluate::{Devices, Inputs};
+use failures::Log;
+use mounts::{Mount, Partition};
+
+/// A node with a thousand containers has some 5,000 mounts of 150 bytes.
+const MAX_MOUNTINFO_BYTES: u32 = 4 << 20;
+/// Mounts whose space is read in one check.
+const MAX_PARTITIONS: usize = 128;
+/// Mounts that may cost this check the host's 5 s each; those after them wait for the next check.
+const MAX_TIMEOUTS: usize = 3;
+const MAX_OUTPUT_BYTES: u32 = 1 << 20;
+const LSBLK_TIMEOUT_MS: u32 = 6_000;
+const FINDMNT_TIMEOUT_MS: u32 = 3_000;
+const COUNTERS_KEY: &str = "counters";
+
+struct Disk;
+
+impl Checker for Disk {
+    fn check(context: &CheckContext) -> Result<Report, Error> {
+        let config = Config::parse(&gpud_sdk::config::document()).map_err(Error::failed)?;
+        let before = Counters::restore(state::get_string(COUNTERS_KEY)?.as_deref());
+
+        let log = read_log(context.now);
+        let mounts = read_mounts()?;
+        let devices = list_devices(&mounts);
+        let mut timeouts = 0;
+        let local = measure(mounts::local(&mounts), &mut timeouts);
+        let network = if config.nfs_mounts {
+            measure(mounts::network(&mounts), &mut timeouts)
+        } else {
+            Vec::new()
+        };
+        let targets = find_targets(&config.mount_points);
+
+        let inputs = Inputs {
+            config: &config,
+            log,
+            devices,
+            local,
+            network,
+            targets,
+        };
+        let (report, after) = evaluate::judge(context, inputs, &before);
+        if after != before {
+            state::set(COUNTERS_KEY, after.save().as_bytes())?;
+        }
+        Ok(report)
+    }
+}
+
+/// Stored failures, and the reboots that matter once there are any.
+fn read_log(now: u64) -> Log {
+    if !history::available() {
+        return Log::default();
+    }
+    let since = now.saturating_sub(failures::LOOK_BACK_MS);
+    let events = history::own_events(since, failures::MAX_EVENTS);
+    let any = events.as_ref().is_ok_and(|events| failures::any(events));
+    let reboots = if any {
+        history::reboots(since)
+    } else {
+        Ok(Vec::new())
+    };
+    Log {
+        available: true,
+        events,
+        reboots,
+    }
+}
+
+/// The mounts of the machine, or where process 1 cannot be looked at, of the daemon.
+fn read_mounts() -> Result<Vec<Mount>, AccessError> {
+    let text = sysfs::read_to_string("/proc/1/mountinfo", MAX_MOUNTINFO_BYTES)
+        .or_else(|_| sysfs::read_to_string("/proc/self/mountinfo", MAX_MOUNTINFO_BYTES))?;
+    let mut mounts = mounts::parse(&text);
+    for mount in mounts.iter_mut().filter(|mount| mount.has_alias()) {
+        let link = format!("/sys/dev/block/{}:{}", mount.major, mount.minor);
+        if let Ok(target) = sysfs::read_link(&link) {
+            mount.resolve(&target);
+        }
+    }
+    Ok(mounts)
+}
+
+fn measure<'a>(mounts: impl Iterator<Item = &'a Mount>, timeouts: &mut usize) -> Vec<Partition> {
+    let mut partitions = Vec::new();
+    for mount in mounts.take(MAX_PARTITIONS) {
+        if *timeouts == MAX_TIMEOUTS {
+            log!(
+                warn,
+                "{}: not asked, too many mounts did not answer",
+                mount.point
+            );
+            continue;
+        }
+        let usage = sysfs::statvfs(&mount.point);
+        *timeouts += usize::from(matches!(usage, Err(AccessError::TimedOut(_))));
+        partitions.extend(Partition::new(mount, usage));
+    }
+    partitions
+}
+
+/// One attempt: a guest cannot wait for a second one, so failures are counted from check to check instead.
+fn list_devices(mounts: &[Mount]) -> Devices {
+    let run = |format| {
+        let arguments = lsblk::arguments(format);
+        output(exec::run_program(
+            "lsblk",
+            &arguments,
+            &options(LSBLK_TIMEOUT_MS),
+        ))
+    };
+    // Versions before 2.27 refuse the first form.
+    let parsed = match run("--json") {
+        Ok(text) => lsblk::parse_json(&text),
+        Err(Failure::NotFound) => return Devices::NoProgram,
+        Err(Failure::TimedOut(error)) => Err(error),
+        Err(Failure::Exit(error)) => match run("--pairs") {
+            Ok(text) => lsblk::parse_pairs(&text),
+            Err(_) => Err(error),
+        },
+    };
+    match parsed {
+        Ok(devices) => Devices::Listed(lsblk::select(devices, mounts)),
+        Err(error) => Devices::Failed(format!("lsblk: {error}")),
+    }
+}
+
+fn find_targets(points: &[String]) -> BTreeMap<String, findmnt::Answer> {
+    let mut targets = BTreeMap::new();
+    for point in points.iter().filter(|point| sysfs::stat(point).is_ok()) {
+        let arguments = findmnt::arguments(point);
+        let parsed = match output(exec::run_program(
+            "findmnt",
+            &arguments,
+            &options(FINDMNT_TIMEOUT_MS),
+        )) {
+            Ok(text) => findmnt::parse(point, &text),
+            Err(Failure::NotFound) => break,
+            Err(Failure::TimedOut(error) | Failure::Exit(error)) => Err(error),
+        };
+        match parsed {
+            Ok(answer) => drop(targets.insert(point.clone(), answer)),
+            Err(error) => log!(warn, "findmnt {point}: {error}"),
+        }
+    }
+    targets
+}
+
+/// Why a program gave no output.
+enum Failure {
+    NotFound,
+    TimedOut(String),
+    Exit(String),
+}
+
+fn output(run: Result<exec::Output, AccessError>) -> Result<String, Failure> {
+    match run {
+        Ok(output) if output.exit_code == Some(0) && !output.truncated => {
+            String::from_utf8(output.stdout).map_err(|error| Failure::Exit(error.to_string()))
+        }
+        Ok(output) => Err(Failure::Exit(evaluate::exit_text(&output))),
+        Err(AccessError::NotFound(_)) => Err(Failure::NotFound),
+        Err(error @ AccessError::TimedOut(_)) => Err(Failure::TimedOut(error.text())),
+        Err(error) => Err(Failure::Exit(error.text())),
+    }
+}
+
+fn options(timeout_ms: u32) -> exec::Options {
+    exec::Options {
+        timeout_ms,
+        max_output_bytes: MAX_OUTPUT_BYTES,
+        environment: Vec::new(),
+    }
+}
+
+impl KmsgWatcher for Disk {
+    fn patterns(_component: &str) -> Vec<String> {
+        kmsg::PATTERNS.map(str::to_owned).to_vec()
+    }
+
+    fn on_messages(_context: &CheckContext, messages: Vec<Message>) -> Result<Vec<Event>, Error> {
+        Ok(messages.iter().filter_map(kmsg::event).collect())
+    }
+}
+
+gpud_sdk::export!(Disk + kmsg_watcher: Descriptor::new(
+    "disk",
+    "Disk and filesystem failures in the kernel log, space on the root filesystem, silent network mounts",
+)
+.set_healthy_clears_events()
+.metric("disk_total_bytes", "Size of the filesystem at the label mount_point, in bytes")
+.metric("disk_free_bytes", "Space that ordinary users can still write, in bytes")
+.metric("disk_used_bytes", "Used space, in bytes")
+.config_schema(config::SCHEMA));

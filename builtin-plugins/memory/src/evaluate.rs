@@ -1,0 +1,204 @@
+//! The verdict: plain inputs in, report out.
+
+use gpud_sdk::{AccessError, CheckContext, HealthState, Report};
+
+use crate::procfs::{Memory, bpf_jit_bytes};
+
+/// Below this much available memory (100 MiB, where kubelet begins to evict by default) the daemon's log says so.
+const LOW_AVAILABLE_BYTES: u64 = 100 << 20;
+
+/// What one check comes to.
+#[derive(Debug, PartialEq)]
+pub struct Verdict {
+    /// For the host.
+    pub report: Report,
+    /// For the log.
+    pub warning: Option<String>,
+}
+
+/// Judges one reading of `/proc/meminfo` and, when that could be read, of `/proc/vmallocinfo`.
+///
+/// Only root may read the latter. Without the right to read it, its figure is 0 and nothing is said; an answer that
+/// is too large is said, but neither is the machine's fault.
+pub fn judge(
+    context: &CheckContext,
+    meminfo: Result<String, AccessError>,
+    vmallocinfo: impl FnOnce() -> Result<String, AccessError>,
+) -> Verdict {
+    let memory = match meminfo
+        .map_err(|e| e.text())
+        .and_then(|text| Memory::parse(&text))
+    {
+        Ok(memory) => memory,
+        Err(error) => {
+            let state = HealthState::unhealthy(context, "error getting virtual memory")
+                .error(error)
+                .info("data", data(&Memory::default(), "", 0));
+            return Verdict {
+                report: Report::of(state),
+                warning: None,
+            };
+        }
+    };
+    let percent = memory.used_percent();
+    let used_percent = format!("{percent:.2}");
+    let data = |bpf| data(&memory, &used_percent, bpf);
+    let healthy = |bpf| HealthState::healthy(context, "ok").info("data", data(bpf));
+    let broken = |error: String| {
+        HealthState::unhealthy(context, "error getting bpf jit buffer bytes")
+            .error(error)
+            .info("data", data(0))
+    };
+    let state = match vmallocinfo() {
+        Ok(text) => bpf_jit_bytes(&text).map_or_else(broken, healthy),
+        Err(AccessError::Denied(_)) => healthy(0),
+        Err(error @ AccessError::TooLarge(_)) => healthy(0).error(error.text()),
+        Err(error) => broken(error.text()),
+    };
+    let report = Report::of(state)
+        .gauge("memory_total_bytes", memory.total as f64)
+        .gauge("memory_available_bytes", memory.available as f64)
+        .gauge("memory_used_bytes", memory.used() as f64)
+        .gauge("memory_free_bytes", memory.free as f64)
+        .gauge("memory_used_percent", percent);
+    let warning = (memory.available < LOW_AVAILABLE_BYTES)
+        .then(|| format!("only {} bytes of memory are available", memory.available));
+    Verdict { report, warning }
+}
+
+/// The `data` document.
+fn data(memory: &Memory, used_percent: &str, bpf_jit_buffer_bytes: u64) -> String {
+    let Memory {
+        total,
+        free,
+        available,
+        vmalloc_total,
+        vmalloc_used,
+    } = memory;
+    format!(
+        r#"{{"total_bytes":{total},"available_bytes":{available},"used_bytes":{},"used_percent":"{used_percent}","free_bytes":{free},"vm_alloc_total_bytes":{vmalloc_total},"vm_alloc_used_bytes":{vmalloc_used},"bpf_jit_buffer_bytes":{bpf_jit_buffer_bytes}}}"#,
+        memory.used(),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gpud_sdk::types::SizeInfo;
+    use gpud_sdk::{Health, Trigger};
+
+    fn context() -> CheckContext {
+        CheckContext {
+            component: "memory".into(),
+            now: 1_800_000_000_000,
+            trigger: Trigger::Scheduled,
+            boot_id: "b-1".into(),
+            boot_time: 1_799_000_000_000,
+            previous_check: None,
+            extra: Vec::new(),
+        }
+    }
+
+    const MEMINFO: &str = "MemTotal: 3000000 kB\nMemFree: 500000 kB\nMemAvailable: 2000000 kB\n\
+                           VmallocTotal: 64 kB\nVmallocUsed: 2 kB\n";
+    const BPF: &str = "0x1-0x2 8192 bpf_jit_alloc_exec+0xe/0x20\n";
+
+    fn data_with(bpf: u64) -> String {
+        format!(
+            r#"{{"total_bytes":3072000000,"available_bytes":2048000000,"used_bytes":1024000000,"used_percent":"33.33","free_bytes":512000000,"vm_alloc_total_bytes":65536,"vm_alloc_used_bytes":2048,"bpf_jit_buffer_bytes":{bpf}}}"#
+        )
+    }
+
+    #[test]
+    fn readings_become_data_and_metrics() {
+        let verdict = judge(&context(), Ok(MEMINFO.into()), || Ok(BPF.into()));
+        let state = HealthState::healthy(&context(), "ok").info("data", data_with(8192));
+        assert_eq!(verdict.report.states, [state]);
+        let metrics: Vec<_> = verdict
+            .report
+            .metrics
+            .iter()
+            .map(|metric| (metric.name.as_str(), metric.value))
+            .collect();
+        assert_eq!(
+            metrics,
+            [
+                ("memory_total_bytes", 3_072_000_000.0),
+                ("memory_available_bytes", 2_048_000_000.0),
+                ("memory_used_bytes", 1_024_000_000.0),
+                ("memory_free_bytes", 512_000_000.0),
+                ("memory_used_percent", 1.0 / 3.0 * 100.0),
+            ]
+        );
+        assert_eq!(verdict.warning, None);
+    }
+
+    #[test]
+    fn little_memory_is_logged_and_healthy() {
+        let text = "MemTotal: 3000000 kB\nMemAvailable: 102399 kB\n";
+        let verdict = judge(&context(), Ok(text.into()), || Ok(String::new()));
+        assert_eq!(verdict.report.states[0].health, Health::Healthy);
+        assert_eq!(
+            verdict.warning.as_deref(),
+            Some("only 104856576 bytes of memory are available")
+        );
+    }
+
+    #[test]
+    fn only_a_fault_of_vmallocinfo_is_a_verdict() {
+        let too_large = || {
+            AccessError::TooLarge(SizeInfo {
+                what: "/proc/vmallocinfo".into(),
+                size: 5,
+                limit: 4,
+            })
+        };
+        let denied = || AccessError::Denied("/proc/vmallocinfo".into());
+        let not_found = || AccessError::NotFound("/proc/vmallocinfo".into());
+        let cases = [
+            (Err(denied()), Health::Healthy, "ok", None),
+            (
+                Err(too_large()),
+                Health::Healthy,
+                "ok",
+                Some(too_large().text()),
+            ),
+            (
+                Err(not_found()),
+                Health::Unhealthy,
+                "error getting bpf jit buffer bytes",
+                Some(not_found().text()),
+            ),
+            (
+                Ok("bpf_jit_alloc_exec".to_owned()),
+                Health::Unhealthy,
+                "error getting bpf jit buffer bytes",
+                Some("/proc/vmallocinfo: \"bpf_jit_alloc_exec\"".to_owned()),
+            ),
+        ];
+        for (vmallocinfo, health, reason, error) in cases {
+            let verdict = judge(&context(), Ok(MEMINFO.into()), || vmallocinfo);
+            let mut state = HealthState::new(&context(), health, reason).info("data", data_with(0));
+            state.error = error;
+            assert_eq!(verdict.report.states, [state]);
+            assert_eq!(verdict.report.metrics.len(), 5);
+        }
+    }
+
+    #[test]
+    fn no_meminfo_no_more_questions() {
+        let denied = Err(AccessError::Denied("/proc/meminfo".into()));
+        let verdict = judge(&context(), denied, || panic!("not asked"));
+        let [state] = verdict.report.states.as_slice() else {
+            panic!("one state")
+        };
+        assert_eq!(state.health, Health::Unhealthy);
+        assert_eq!(state.reason, "error getting virtual memory");
+        assert_eq!(
+            state.error.as_deref(),
+            Some("/proc/meminfo: permission denied")
+        );
+        assert!(state.extra_info[0].1.starts_with(r#"{"total_bytes":0,"#));
+        assert!(verdict.report.metrics.is_empty());
+    }
+}

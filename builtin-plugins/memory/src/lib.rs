@@ -1,0 +1,69 @@
+//! The `memory` check: host memory, the size of the kernel's BPF programs, and OOM kills in the kernel log.
+//!
+//! Neither little free memory nor an OOM kill makes it unhealthy: both are the workload's doing, and the events say so.
+
+pub mod evaluate;
+pub mod oom;
+pub mod procfs;
+
+use gpud_sdk::{
+    CheckContext, Checker, Descriptor, Error, Event, KmsgWatcher, Message, Report, log, state,
+    sysfs,
+};
+
+/// `/proc/meminfo` has some 60 lines of 28 bytes.
+const MAX_MEMINFO_BYTES: u32 = 64 * 1024;
+/// The most that one read gives: some 40,000 areas of 100 bytes.
+const MAX_VMALLOCINFO_BYTES: u32 = 4 << 20;
+/// Where an OOM kill of which only a part has been seen waits for the rest.
+const PENDING_KEY: &str = "oom";
+
+struct Memory;
+
+impl Checker for Memory {
+    fn check(context: &CheckContext) -> Result<Report, Error> {
+        let verdict = evaluate::judge(
+            context,
+            sysfs::read_to_string("/proc/meminfo", MAX_MEMINFO_BYTES),
+            || sysfs::read_to_string("/proc/vmallocinfo", MAX_VMALLOCINFO_BYTES),
+        );
+        if let Some(warning) = verdict.warning {
+            log!(warn, "{warning}");
+        }
+        Ok(verdict.report)
+    }
+}
+
+impl KmsgWatcher for Memory {
+    fn patterns(_component: &str) -> Vec<String> {
+        oom::PATTERNS.map(str::to_owned).to_vec()
+    }
+
+    fn on_messages(context: &CheckContext, messages: Vec<Message>) -> Result<Vec<Event>, Error> {
+        let before = state::get_string(PENDING_KEY)?;
+        let mut matcher = oom::Matcher::restore(before.as_deref(), &context.boot_id);
+        let events = messages
+            .iter()
+            .filter_map(|message| matcher.event(message))
+            .collect();
+        match matcher.save(&context.boot_id) {
+            Some(after) if before.as_ref() != Some(&after) => {
+                state::set(PENDING_KEY, after.as_bytes())?;
+            }
+            None if before.is_some() => state::delete(PENDING_KEY)?,
+            _ => {}
+        }
+        Ok(events)
+    }
+}
+
+gpud_sdk::export!(Memory + kmsg_watcher: Descriptor::new(
+    "memory",
+    "Host memory; OOM kills in the kernel log",
+)
+.set_healthy_clears_events()
+.metric("memory_total_bytes", "Memory of the machine, in bytes")
+.metric("memory_available_bytes", "Memory that programs can still get without swapping, in bytes")
+.metric("memory_used_bytes", "Total less available memory, in bytes")
+.metric("memory_free_bytes", "Memory that nothing uses, in bytes")
+.metric("memory_used_percent", "Used memory in percent of the total"));

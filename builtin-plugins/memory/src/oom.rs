@@ -1,0 +1,361 @@
+//! OOM kills, put together from the several lines that the kernel writes for one (`mm/oom_kill.c`).
+//!
+//! A kill begins with `‹name› invoked oom-killer: …`. Its victim stands in the summary `oom-kill:constraint=…` (Linux
+//! 5.0 and later, kills within a memory cgroup), in `Task in ‹cgroup› killed as a result of limit of ‹cgroup›`
+//! (before 4.19), or in `… Killed process ‹pid› (‹name›) …` (all, and the only one for the machine as a whole).
+//! Lines that belong to no beginning are ignored: the first line that names the victim makes the event, and the later
+//! one says the same again.
+
+use gpud_sdk::{Event, EventType, Evidence, Message};
+
+/// What the host delivers: cheap to look for, and no narrower than [`Matcher`].
+pub const PATTERNS: [&str; 4] = [
+    "invoked oom-killer:",
+    "oom-kill:constraint=",
+    "Task in ",
+    "Killed process [0-9]",
+];
+
+/// Repeats of the same event within this time are counted, not stored.
+const MERGE_SECONDS: u32 = 60;
+/// The cgroup of the machine as a whole.
+const ROOT: &str = "/";
+
+/// Where in a kill the log is.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Matcher {
+    /// The cgroup whose limit was hit, once a kill has begun.
+    limited: Option<String>,
+}
+
+impl Matcher {
+    /// Goes on where [`Matcher::save`] left off, unless the machine was booted since.
+    pub fn restore(saved: Option<&str>, boot_id: &str) -> Self {
+        let saved = saved.and_then(|saved| saved.strip_prefix(boot_id)?.strip_prefix('\n'));
+        Self {
+            limited: saved.map(str::to_owned),
+        }
+    }
+
+    /// What to keep until the next lines come; nothing between two kills.
+    pub fn save(&self, boot_id: &str) -> Option<String> {
+        self.limited
+            .as_ref()
+            .map(|limited| format!("{boot_id}\n{limited}"))
+    }
+
+    /// The event that a message completes, if any.
+    pub fn event(&mut self, message: &Message) -> Option<Event> {
+        let text = self.line(&message.text)?;
+        let mut event = Event::new(message.time, "OOM", EventType::Warning, text.as_str());
+        event.evidence.push(Evidence::Kmsg(message.sequence));
+        Some(event.merged_by(text, MERGE_SECONDS))
+    }
+
+    fn line(&mut self, line: &str) -> Option<String> {
+        if line.contains("invoked oom-killer:") {
+            self.limited = Some(ROOT.to_owned());
+            return None;
+        }
+        let limited = self.limited.as_mut()?;
+        if let Some(summary) = Summary::parse(line) {
+            *limited = summary.limited.to_owned();
+            let Ok(pid) = summary.pid.parse::<i64>() else {
+                self.limited = None;
+                return None;
+            };
+            return if pid == 0 {
+                None
+            } else {
+                self.finish(summary.task, pid)
+            };
+        }
+        if let Some(cgroup) = legacy_limit(line) {
+            *limited = clean(cgroup);
+        }
+        let (pid, name) = killed_process(line)?;
+        self.finish(name, pid)
+    }
+
+    fn finish(&mut self, victim: &str, pid: i64) -> Option<String> {
+        let limited = self.limited.take()?;
+        let what = if limited == ROOT {
+            "System OOM encountered"
+        } else {
+            "OOM encountered"
+        };
+        Some(if victim.is_empty() || pid == 0 {
+            what.to_owned()
+        } else {
+            format!("{what}, victim process: {victim}, pid: {pid}")
+        })
+    }
+}
+
+/// The summary of a kill within a cgroup.
+#[derive(Debug, PartialEq, Eq)]
+struct Summary<'a> {
+    limited: &'a str,
+    task: &'a str,
+    pid: &'a str,
+}
+
+impl<'a> Summary<'a> {
+    /// All fields, in this order. Names may hold commas and even what looks like a field, so the last place where
+    /// each separator can stand is taken, from the right.
+    fn parse(line: &'a str) -> Option<Self> {
+        let (_, fields) = line.split_once("oom-kill:constraint=")?;
+        let (rest, _uid) = fields.rsplit_once(",uid=")?;
+        let (rest, pid) = rest.rsplit_once(",pid=")?;
+        let (rest, task) = rest.rsplit_once(",task=")?;
+        let (rest, _cgroup) = rest.rsplit_once(",task_memcg=")?;
+        let (rest, limited) = rest.rsplit_once(",oom_memcg=")?;
+        let (rest, _mems) = rest.rsplit_once(",mems_allowed=")?;
+        let (rest, _cpuset) = rest.rsplit_once(",cpuset=")?;
+        rest.rsplit_once(",nodemask=")?;
+        Some(Self { limited, task, pid })
+    }
+}
+
+/// `Task in ‹cgroup of the victim› killed as a result of limit of ‹cgroup›`.
+fn legacy_limit(line: &str) -> Option<&str> {
+    let (_, rest) = line.split_once("Task in ")?;
+    Some(rest.rsplit_once(" killed as a result of limit of ")?.1)
+}
+
+/// `Killed process ‹pid› (‹name›)`; the name reaches to the line's last bracket.
+fn killed_process(line: &str) -> Option<(i64, &str)> {
+    const PHRASE: &str = "Killed process ";
+    line.match_indices(PHRASE).find_map(|(at, _)| {
+        let rest = line.get(at + PHRASE.len()..)?;
+        let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+        let pid = rest.get(..digits)?.parse().ok()?;
+        let (name, _) = rest.get(digits..)?.strip_prefix(" (")?.rsplit_once(')')?;
+        (!name.is_empty()).then_some((pid, name))
+    })
+}
+
+/// A cgroup's path, absolute and without empty, `.` and `..` parts.
+fn clean(path: &str) -> String {
+    let mut parts = Vec::new();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => drop(parts.pop()),
+            part => parts.push(part),
+        }
+    }
+    format!("/{}", parts.join("/"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use regex::Regex;
+    use std::sync::LazyLock;
+
+    const START: &str =
+        "etl-worker invoked oom-killer: gfp_mask=0xcc0(GFP_KERNEL), order=0, oom_score_adj=900";
+    const KILLED: &str =
+        "Killed process 5120 (etl-worker) total-vm:1kB, anon-rss:1kB, UID:1000 pgtables:1kB (x)";
+
+    fn summary(limited: &str, task: &str, pid: &str) -> String {
+        format!(
+            "oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=job7,mems_allowed=0-1,oom_memcg={limited},task_memcg=/kubepods/job7,task={task},pid={pid},uid=1000"
+        )
+    }
+
+    fn run(lines: &[&str]) -> Vec<String> {
+        let mut matcher = Matcher::default();
+        lines.iter().filter_map(|line| matcher.line(line)).collect()
+    }
+
+    #[test]
+    fn kills_of_all_kernels() {
+        let in_cgroup = "OOM encountered, victim process: etl-worker, pid: 5120";
+        let of_system = "System OOM encountered, victim process: etl-worker, pid: 5120";
+        let memcg = summary("/kubepods/job7", "etl-worker", "5120");
+        let root = summary("/", "etl-worker", "5120");
+        let (zero, odd) = (
+            summary("/kubepods/job7", "etl-worker", "0"),
+            summary("/", "a", "x"),
+        );
+        let tricky = summary("/a", "b,pid=1,uid=2", "7");
+        let global = "oom-kill:constraint=CONSTRAINT_NONE,nodemask=(null),cpuset=/,mems_allowed=0,global_oom,task_memcg=/user,task=etl-worker,pid=5120,uid=0";
+        let killed = "Out of memory: Killed process 5120 (etl-worker) total-vm:9kB";
+        let cases: &[(&[&str], &[&str])] = &[
+            (&[START, &memcg], &[in_cgroup]),
+            (
+                &[
+                    START,
+                    &memcg,
+                    "Memory cgroup out of memory: Killed process 5120 (etl-worker)",
+                ],
+                &[in_cgroup],
+            ),
+            (&[START, &root], &[of_system]),
+            (&[START, global, killed], &[of_system]),
+            (&[START, &zero, killed], &[in_cgroup]),
+            (&[START, &odd, killed], &[]),
+            (
+                &[START, &tricky],
+                &["OOM encountered, victim process: b,pid=1,uid=2, pid: 7"],
+            ),
+            (
+                &[
+                    START,
+                    "Task in /kube/pod9/c1 killed as a result of limit of /kube/pod9",
+                    killed,
+                ],
+                &[in_cgroup],
+            ),
+            (
+                &[
+                    START,
+                    "Task in /a killed as a result of limit of /../",
+                    killed,
+                ],
+                &[of_system],
+            ),
+            (
+                &[START, KILLED],
+                &[
+                    "System OOM encountered, victim process: etl-worker) total-vm:1kB, anon-rss:1kB, UID:1000 pgtables:1kB (x, pid: 5120",
+                ],
+            ),
+            (
+                &[
+                    START,
+                    "Kill process 12 (x) score 9 or sacrifice child",
+                    killed,
+                ],
+                &[of_system],
+            ),
+            (
+                &[START, START, &memcg, START, &memcg],
+                &[in_cgroup, in_cgroup],
+            ),
+            (
+                &[
+                    &memcg,
+                    killed,
+                    "oom_reaper: reaped process 5120 (etl-worker)",
+                ],
+                &[],
+            ),
+        ];
+        for (lines, expected) in cases {
+            assert_eq!(run(lines), *expected, "{lines:#?}");
+        }
+    }
+
+    #[test]
+    fn a_kill_may_be_cut_in_two_by_a_batch_but_not_by_a_boot() {
+        let mut first = Matcher::default();
+        assert_eq!(first.save("b-1"), None);
+        assert_eq!(first.line(START), None);
+        assert_eq!(
+            first.line("Task in /a killed as a result of limit of /a/"),
+            None
+        );
+        let saved = first.save("b-1").unwrap();
+        assert_eq!(Matcher::restore(Some(&saved), "b-1"), first);
+        assert_eq!(Matcher::restore(Some(&saved), "b-2"), Matcher::default());
+        assert_eq!(Matcher::restore(None, "b-1"), Matcher::default());
+        let text = Matcher::restore(Some(&saved), "b-1").line(KILLED).unwrap();
+        assert!(text.starts_with("OOM encountered, "), "{text}");
+    }
+
+    #[test]
+    fn two_kills_in_a_minute_are_two_events() {
+        let mut matcher = Matcher::default();
+        let mut event = |sequence, text: String| {
+            let (time, dictionary) = (1_800_000_000_000 + sequence, Vec::new());
+            matcher.event(&Message {
+                sequence,
+                time,
+                level: 4,
+                facility: 0,
+                text,
+                dictionary,
+            })
+        };
+        let mut kill = |sequence, pid: &str| {
+            assert_eq!(event(sequence, START.to_owned()), None);
+            event(sequence + 1, summary("/a", "etl", pid)).unwrap()
+        };
+        let (one, two) = (kill(10, "1"), kill(20, "2"));
+        assert_eq!(
+            (one.name.as_str(), one.event_type),
+            ("OOM", EventType::Warning)
+        );
+        assert_eq!(
+            (one.time, one.evidence),
+            (1_800_000_000_011, vec![Evidence::Kmsg(11)])
+        );
+        let (one, two) = (one.merge.unwrap(), two.merge.unwrap());
+        assert_eq!((one.window_seconds, two.window_seconds), (60, 60));
+        assert_ne!(one.key, two.key);
+    }
+
+    static SUMMARY: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new("oom-kill:constraint=(.*),nodemask=(.*),cpuset=(.*),mems_allowed=(.*),oom_memcg=(.*),task_memcg=(.*),task=(.*),pid=(.*),uid=(.*)").unwrap()
+    });
+    static LEGACY: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new("Task in (.*) killed as a result of limit of (.*)").unwrap());
+    static KILL: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(r"Killed process ([0-9]+) \((.+)\)").unwrap());
+
+    /// Lines put together from the pieces that the rules look at, so that near misses are common.
+    fn line() -> impl Strategy<Value = String> {
+        let piece = prop::sample::select(vec![
+            "oom-kill:constraint=",
+            "C,nodemask=",
+            ",cpuset=",
+            "c,mems_allowed=",
+            "0,oom_memcg=",
+            ",task_memcg=",
+            "/a,task=",
+            "x,pid=",
+            "12",
+            ",uid=",
+            "0",
+            "Killed process ",
+            " (",
+            ")",
+            "Task in ",
+            " killed as a result of limit of ",
+            "é",
+            "oom-kill:constraint=C,nodemask=n,cpuset=c,mems_allowed=0",
+            ",oom_memcg=/a,task_memcg=/b",
+            ",task=t,pid=7,uid=9",
+        ]);
+        prop::collection::vec(piece, 0..14).prop_map(|pieces| pieces.concat())
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 20_000, failure_persistence: None, ..Default::default() })]
+
+        #[test]
+        fn agrees_with_the_reference(line in line()) {
+            let found = Summary::parse(&line).map(|s| [s.limited, s.task, s.pid].map(str::to_owned));
+            let expected = SUMMARY.captures(&line).map(|c| [5, 7, 8].map(|group| c[group].to_owned()));
+            prop_assert_eq!(found, expected);
+            let expected = LEGACY.captures(&line).map(|c| c[2].to_owned());
+            prop_assert_eq!(legacy_limit(&line).map(str::to_owned), expected);
+            let expected = KILL.captures(&line).map(|c| (c[1].parse().unwrap(), c[2].to_owned()));
+            prop_assert_eq!(killed_process(&line).map(|(pid, name)| (pid, name.to_owned())), expected);
+        }
+
+        #[test]
+        fn every_line_that_matters_is_delivered(line in line()) {
+            static DELIVERED: LazyLock<Regex> = LazyLock::new(|| Regex::new(&PATTERNS.join("|")).unwrap());
+            let mut matcher = Matcher { limited: Some("/x".to_owned()) };
+            let before = matcher.clone();
+            if matcher.line(&line).is_some() || matcher != before {
+                prop_assert!(DELIVERED.is_match(&line));
+            }
+        }
+    }
+}

@@ -1,0 +1,359 @@
+//! The verdict: plain inputs in, report out. Everything is measured and shown; the first row that is not well gives
+//! the health and the reason.
+
+use gpud_sdk::history::{Reboot, StoredEvent};
+use gpud_sdk::sysfs::{EntryCount, FileContent};
+use gpud_sdk::{AccessError, CheckContext, Error, Health, HealthState, RepairAction, Report};
+use serde::Serialize;
+
+use crate::config::Config;
+use crate::dstate::{self, Counts, Stuck, Tracker};
+use crate::facts::{Facts, Host, Kernel, MachineMetadata, Platform, Virtualization};
+use crate::handles::{Handles, allocated_handles, open_files};
+use crate::processes::Processes;
+
+/// How far back reboots, recoveries and crash dumps count: 3 days.
+pub const LOOK_BACK_MS: u64 = 3 * 24 * 60 * 60 * 1000;
+/// Own events looked at.
+pub const MAX_EVENTS: u32 = 1000;
+
+/// Percent of a limit that degrades, and that is too much.
+const DEGRADED: f64 = 80.0;
+const UNHEALTHY: f64 = 95.0;
+/// Zombies that degrade and that are too many, in percent of what there can be, and without knowing that.
+const ZOMBIE_PERCENT: [u64; 2] = [20, 80];
+const ZOMBIES: [u64; 2] = [1000, 2000];
+/// Reboots after which one more is thought useless.
+const REBOOTS_BEFORE_INSPECTION: usize = 2;
+
+const LEAKS: &str = "check/restart user applications for leaky file descriptors";
+
+/// All that is judged.
+#[derive(Debug)]
+pub struct Inputs<'a> {
+    /// Who the machine is.
+    pub facts: &'a Facts,
+    /// Configuration.
+    pub config: &'a Config,
+    /// `/proc/uptime`.
+    pub uptime: Result<String, AccessError>,
+    /// `/proc/‹pid›/stat` of all processes.
+    pub processes: Result<Vec<FileContent>, AccessError>,
+    /// Entries of `/proc/‹pid›/fd` of all processes.
+    pub open_files: Result<Vec<EntryCount>, AccessError>,
+    /// `/proc/sys/fs/file-nr`.
+    pub file_nr: Result<String, AccessError>,
+    /// `/proc/sys/fs/file-max`.
+    pub file_max: Result<String, AccessError>,
+    /// `/proc/sys/kernel/pid_max`.
+    pub pid_max: Result<String, AccessError>,
+    /// A set-healthy that the tracker has not seen.
+    pub mark: Option<u64>,
+}
+
+/// What is remembered of the last three days.
+#[derive(Debug, Default)]
+pub struct Past {
+    /// Own events.
+    pub events: Vec<StoredEvent>,
+    /// Reboots.
+    pub reboots: Vec<Reboot>,
+}
+
+/// One row of the verdict that is not well.
+struct Finding {
+    health: Health,
+    reason: String,
+    error: Option<String>,
+    action: Option<(RepairAction, String)>,
+}
+
+impl Finding {
+    fn broken(reason: &str, error: String) -> Self {
+        Self {
+            health: Health::Unhealthy,
+            reason: reason.to_owned(),
+            error: Some(error),
+            action: None,
+        }
+    }
+
+    fn leak(health: Health, reason: String) -> Self {
+        Self {
+            health,
+            reason,
+            error: None,
+            action: Some((RepairAction::CheckUserAppAndGpu, LEAKS.to_owned())),
+        }
+    }
+}
+
+/// Judges one reading. `past` is asked for only when it matters.
+///
+/// # Errors
+/// That of `past`.
+pub fn judge(
+    context: &CheckContext,
+    inputs: Inputs<'_>,
+    tracker: &mut Tracker,
+    past: impl FnOnce() -> Result<Past, AccessError>,
+) -> Result<Report, Error> {
+    let now = context.now / 1000;
+    // In the order of the rows; the first one counts.
+    let mut findings = Vec::new();
+    let mut notes = None;
+
+    let uptime = parsed(inputs.uptime, "/proc/uptime", uptime_seconds);
+    let uptime = known(uptime, "error getting uptime", &mut findings);
+    let processes = inputs
+        .processes
+        .map(|files| Processes::parse(&files))
+        .map_err(|error| error.text());
+    let listed = processes.is_ok();
+    let processes = known(processes, "error getting process count", &mut findings);
+
+    let file_max = parsed(inputs.file_max, "/proc/sys/fs/file-max", whole);
+    let pid_max = parsed(inputs.pid_max, "/proc/sys/kernel/pid_max", whole).ok();
+    let zombies = u64::from(processes.zombies);
+    findings.extend(zombie_row(
+        zombies,
+        file_max.as_ref().ok().copied(),
+        pid_max,
+    ));
+
+    let mut events = Vec::new();
+    let mut counts = Counts::default();
+    if inputs.config.names.is_empty() {
+        events.extend(
+            tracker
+                .switch_off()
+                .map(|message| dstate::recovered(context.now, message)),
+        );
+    } else if listed {
+        let cleared = inputs.mark.and_then(|mark| tracker.mark(mark));
+        events.extend(cleared.map(|message| dstate::recovered(context.now, message)));
+        tracker.update(now, &processes.blocked);
+        let stuck = tracker.stuck(now, inputs.config.threshold);
+        counts = Counts {
+            current_count: processes.blocked.len(),
+            persistent_count: stuck.count,
+            persistent: stuck.list.clone(),
+        };
+        let finding = if stuck.count > 0 {
+            Some(stuck_row(&stuck, inputs.config, past)?)
+        } else {
+            None
+        };
+        let reason = finding.as_ref().map(|finding| finding.reason.as_str());
+        events.extend(tracker.turn(context.now, reason, &counts));
+        findings.extend(finding);
+    }
+
+    let allocated = parsed(inputs.file_nr, "/proc/sys/fs/file-nr", allocated_handles);
+    let allocated = known(allocated, "error getting file handles", &mut findings);
+    let usage = open_files(inputs.open_files, &mut notes);
+    let limit = known(
+        file_max,
+        "error getting file descriptor limit",
+        &mut findings,
+    );
+    let files = Handles::new(allocated, u64::from(processes.total), usage, limit);
+    findings.extend(pressure_row(
+        "too many running pids",
+        files.threshold_running_pids_percent,
+    ));
+    findings.extend(pressure_row(
+        "too many allocated file handles",
+        files.threshold_allocated_file_handles_percent,
+    ));
+
+    let boot_time = match context.boot_time / 1000 {
+        0 => now.saturating_sub(uptime),
+        boot_time => boot_time,
+    };
+    let data = Data {
+        virtualization_environment: &inputs.facts.virtualization_environment,
+        system_manufacturer: &inputs.facts.system_manufacturer,
+        machine_metadata: &inputs.facts.machine_metadata,
+        host: &inputs.facts.host,
+        kernel: &inputs.facts.kernel,
+        platform: &inputs.facts.platform,
+        uptimes: Uptimes {
+            seconds: uptime,
+            boot_time_unix_seconds: boot_time,
+        },
+        zombie_processes: zombies,
+        blocked_processes: &counts,
+        file_descriptors: &files,
+    };
+    let mut state = HealthState::healthy(context, "ok");
+    state.error = notes;
+    if let Some(finding) = findings.into_iter().next() {
+        state.health = finding.health;
+        state.reason = finding.reason;
+        state.error = finding.error.or(state.error);
+        if let Some((action, description)) = finding.action {
+            state = state.action(action, &description);
+        }
+    }
+    let mut report =
+        Report::of(state.info("data", serde_json::to_string(&data).unwrap_or_default()));
+    report.events = events;
+    if listed {
+        report = report
+            .gauge("os_zombie_processes", zombies as f64)
+            .gauge("os_blocked_processes", counts.current_count as f64)
+            .gauge(
+                "os_blocked_processes_persistent",
+                counts.persistent_count as f64,
+            );
+        report = files.metrics(report);
+    }
+    Ok(report)
+}
+
+fn parsed<T>(
+    text: Result<String, AccessError>,
+    path: &str,
+    parse: impl FnOnce(&str) -> Option<T>,
+) -> Result<T, String> {
+    let text = text.map_err(|error| error.text())?;
+    parse(&text).ok_or_else(|| format!("{path} reads {:?}", text.trim_end()))
+}
+
+/// The value, or a finding and nothing.
+fn known<T: Default>(value: Result<T, String>, reason: &str, findings: &mut Vec<Finding>) -> T {
+    value.unwrap_or_else(|error| {
+        findings.push(Finding::broken(reason, error));
+        T::default()
+    })
+}
+
+fn whole(text: &str) -> Option<u64> {
+    text.trim().parse().ok()
+}
+
+fn uptime_seconds(text: &str) -> Option<u64> {
+    text.split(['.', ' ']).next()?.parse().ok()
+}
+
+/// Zombies hold pids, so the most that there can be is also bounded by the number of pids.
+fn zombie_row(zombies: u64, file_max: Option<u64>, pid_max: Option<u64>) -> Option<Finding> {
+    let most = [file_max, pid_max]
+        .into_iter()
+        .flatten()
+        .filter(|&limit| limit > 0)
+        .min();
+    let [degraded, unhealthy] = match most {
+        Some(most) => {
+            ZOMBIE_PERCENT.map(|percent| (u128::from(most) * u128::from(percent) / 100) as u64)
+        }
+        None => ZOMBIES,
+    };
+    let row = |health, word, threshold| {
+        Finding::leak(
+            health,
+            format!("too many zombie processes ({word} state threshold: {threshold})"),
+        )
+    };
+    match zombies {
+        _ if zombies > unhealthy => Some(row(Health::Unhealthy, "unhealthy", unhealthy)),
+        _ if zombies > degraded => Some(row(Health::Degraded, "degraded", degraded)),
+        _ => None,
+    }
+}
+
+fn pressure_row(what: &str, percent: f64) -> Option<Finding> {
+    let row = |health, word, threshold: f64| {
+        Finding::leak(
+            health,
+            format!("{what} ({word} state percent threshold: {threshold:.2} %)"),
+        )
+    };
+    match percent {
+        _ if percent > UNHEALTHY => Some(row(Health::Unhealthy, "unhealthy", UNHEALTHY)),
+        _ if percent > DEGRADED => Some(row(Health::Degraded, "degraded", DEGRADED)),
+        _ => None,
+    }
+}
+
+/// Stuck processes: of a name that escalates, a reboot is due, or when that did not help, an inspection.
+fn stuck_row(
+    stuck: &Stuck,
+    config: &Config,
+    past: impl FnOnce() -> Result<Past, AccessError>,
+) -> Result<Finding, Error> {
+    let summary = stuck.summary();
+    if !stuck
+        .list
+        .iter()
+        .any(|process| config.names.matches(&process.name))
+    {
+        let reason = format!(
+            "persistent D-state (uninterruptible sleep) processes detected (persistent: {}): {summary}",
+            stuck.count
+        );
+        return Ok(Finding {
+            health: Health::Degraded,
+            reason,
+            error: None,
+            action: None,
+        });
+    }
+    let reboots = reboots_since_recovery(&past()?);
+    let action = if reboots < REBOOTS_BEFORE_INSPECTION {
+        let text = "reboot the system to clear persistent D-state processes stuck in uninterruptible kernel waits";
+        (RepairAction::RebootSystem, text.to_owned())
+    } else {
+        let text = format!(
+            "persistent D-state processes reappeared after {reboots} reboots; recommend hardware/driver inspection instead of another reboot"
+        );
+        (RepairAction::HardwareInspection, text)
+    };
+    let names = config.names.joined();
+    let reason =
+        format!("persistent D-state processes matching escalation rules {names:?}: {summary}");
+    Ok(Finding {
+        health: Health::Unhealthy,
+        reason,
+        error: None,
+        action: Some(action),
+    })
+}
+
+fn reboots_since_recovery(past: &Past) -> usize {
+    let recovered = past
+        .events
+        .iter()
+        .filter(|stored| stored.event.name == "blocked_processes_recovered")
+        .map(|stored| stored.last_time.max(stored.event.time))
+        .max()
+        .unwrap_or(0);
+    past.reboots
+        .iter()
+        .filter(|reboot| reboot.time > recovered)
+        .count()
+}
+
+#[derive(Serialize)]
+struct Data<'a> {
+    virtualization_environment: &'a Virtualization,
+    system_manufacturer: &'a str,
+    machine_metadata: &'a MachineMetadata,
+    host: &'a Host,
+    kernel: &'a Kernel,
+    platform: &'a Platform,
+    uptimes: Uptimes,
+    zombie_processes: u64,
+    blocked_processes: &'a Counts,
+    file_descriptors: &'a Handles,
+}
+
+#[derive(Serialize)]
+struct Uptimes {
+    seconds: u64,
+    boot_time_unix_seconds: u64,
+}
+
+#[cfg(test)]
+mod tests;

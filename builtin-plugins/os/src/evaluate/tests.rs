@@ -1,0 +1,487 @@
+use super::*;
+use gpud_sdk::{Event, EventType, Trigger};
+
+const STUCK: &str = "pid=7 name=nvidia-smi blocked=4m0s consecutive_checks=5";
+
+fn context(now: u64) -> CheckContext {
+    CheckContext {
+        component: "os".into(),
+        now: now * 1000,
+        trigger: Trigger::Scheduled,
+        boot_id: "b-1".into(),
+        boot_time: 500_000,
+        previous_check: None,
+        extra: Vec::new(),
+    }
+}
+
+fn config(names: &[&str]) -> Config {
+    let document = serde_json::json!({ "blocked_process_name_regexes": names });
+    Config::parse(&document.to_string(), false, true).unwrap()
+}
+
+fn stat(pid: u32, name: &str, state: char) -> FileContent {
+    let content = format!("{pid} ({name}) {state}{} 0", " 1".repeat(20));
+    FileContent {
+        path: format!("/proc/{pid}/stat"),
+        content: Ok(content.into_bytes()),
+    }
+}
+
+fn fds(count: Result<u32, AccessError>) -> EntryCount {
+    EntryCount {
+        path: "/proc/1/fd".into(),
+        count,
+    }
+}
+
+/// A quiet machine: two processes with three open files.
+struct Machine {
+    facts: Facts,
+    config: Config,
+    tracker: Tracker,
+}
+
+impl Machine {
+    fn new(names: &[&str]) -> Self {
+        Self {
+            facts: Facts::default(),
+            config: config(names),
+            tracker: Tracker::default(),
+        }
+    }
+
+    fn inputs(&self) -> Inputs<'_> {
+        Inputs {
+            facts: &self.facts,
+            config: &self.config,
+            uptime: Ok("500.25 900.00\n".into()),
+            processes: Ok(vec![stat(1, "systemd", 'S'), stat(2, "kthreadd", 'Z')]),
+            open_files: Ok(vec![fds(Ok(1)), fds(Ok(2))]),
+            file_nr: Ok("1184\t0\t1000\n".into()),
+            file_max: Ok("1000\n".into()),
+            pid_max: Ok("32768\n".into()),
+            mark: None,
+        }
+    }
+
+    fn judge(&mut self, change: impl FnOnce(&mut Inputs<'_>)) -> Report {
+        let mut tracker = std::mem::take(&mut self.tracker);
+        let mut inputs = self.inputs();
+        change(&mut inputs);
+        let report = judge(&context(1000), inputs, &mut tracker, || panic!("not asked")).unwrap();
+        self.tracker = tracker;
+        report
+    }
+}
+
+fn short(report: &Report) -> (Health, &str) {
+    let [state] = report.states.as_slice() else {
+        panic!("one state")
+    };
+    (state.health.clone(), &state.reason)
+}
+
+#[test]
+fn all_well() {
+    let report = Machine::new(&[]).judge(|_| {});
+    let data = r#"{"virtualization_environment":{"type":"","vm":"","container":"","is_kvm":false},"system_manufacturer":"","machine_metadata":{"boot_id":"","dmidecode_uuid":"","os_machine_id":""},"host":{"id":""},"kernel":{"arch":"","version":""},"platform":{"name":"","family":"","version":""},"uptimes":{"seconds":500,"boot_time_unix_seconds":500},"zombie_processes":1,"blocked_processes":{"current_count":0,"persistent_count":0},"file_descriptors":{"allocated_file_handles":1184,"running_pids":2,"usage":3,"limit":1000,"allocated_file_handles_percent":"118.40","used_percent":"0.30","threshold_allocated_file_handles":1000,"threshold_allocated_file_handles_percent":"0.30","threshold_running_pids":900000,"threshold_running_pids_percent":"0.00","file_handles_supported":true,"fd_limit_supported":true}}"#;
+    assert_eq!(
+        report.states,
+        [HealthState::healthy(&context(1000), "ok").info("data", data)]
+    );
+    let metrics: Vec<_> = report
+        .metrics
+        .iter()
+        .map(|metric| (metric.name.as_str(), metric.value))
+        .collect();
+    assert_eq!(
+        metrics,
+        [
+            ("os_zombie_processes", 1.0),
+            ("os_blocked_processes", 0.0),
+            ("os_blocked_processes_persistent", 0.0),
+            ("os_running_pids", 2.0),
+            ("os_threshold_running_pids", 900_000.0),
+            ("os_threshold_running_pids_percent", 2.0 / 900_000.0 * 100.0),
+            ("os_allocated_file_handles", 1184.0),
+            ("os_limit", 1000.0),
+            ("os_allocated_file_handles_percent", 1184.0 / 1000.0 * 100.0),
+            ("os_used_percent", 3.0 / 1000.0 * 100.0),
+            ("os_threshold_allocated_file_handles", 1000.0),
+            (
+                "os_threshold_allocated_file_handles_percent",
+                3.0 / 1000.0 * 100.0
+            ),
+        ]
+    );
+}
+
+#[test]
+fn the_first_broken_source_gives_the_reason() {
+    let gone = || AccessError::NotFound("/proc/x".into());
+    type Break = fn(&mut Inputs<'_>, AccessError);
+    let cases: [(Break, &str); 4] = [
+        (
+            |inputs, error| inputs.uptime = Err(error),
+            "error getting uptime",
+        ),
+        (
+            |inputs, error| inputs.processes = Err(error),
+            "error getting process count",
+        ),
+        (
+            |inputs, error| inputs.file_nr = Err(error),
+            "error getting file handles",
+        ),
+        (
+            |inputs, error| inputs.file_max = Err(error),
+            "error getting file descriptor limit",
+        ),
+    ];
+    for (change, reason) in cases {
+        let report = Machine::new(&[]).judge(|inputs| change(inputs, gone()));
+        assert_eq!(short(&report), (Health::Unhealthy, reason));
+        assert_eq!(
+            report.states[0].error.as_deref(),
+            Some("/proc/x: not found")
+        );
+        assert_eq!(report.states[0].suggested_actions, None);
+        assert!(
+            report.states[0].extra_info[0]
+                .1
+                .starts_with(r#"{"virtualization_environment":"#)
+        );
+    }
+    let report = Machine::new(&[]).judge(|inputs| {
+        inputs.file_nr = Ok("1 2".into());
+        inputs.file_max = Err(gone());
+    });
+    assert_eq!(
+        short(&report),
+        (Health::Unhealthy, "error getting file handles")
+    );
+    assert_eq!(
+        report.states[0].error.as_deref(),
+        Some("/proc/sys/fs/file-nr reads \"1 2\"")
+    );
+}
+
+#[test]
+fn zombies_by_what_there_can_be() {
+    let zombies = |count: u32| (0..count).map(|pid| stat(pid, "z", 'Z')).collect();
+    let unknown = || Err(AccessError::Denied("x".into()));
+    let cases = [
+        (20, Ok("100"), Ok("32768"), Health::Healthy, "ok"),
+        (
+            21,
+            Ok("100"),
+            Ok("32768"),
+            Health::Degraded,
+            "too many zombie processes (degraded state threshold: 20)",
+        ),
+        (
+            81,
+            Ok("100"),
+            Ok("32768"),
+            Health::Unhealthy,
+            "too many zombie processes (unhealthy state threshold: 80)",
+        ),
+        (
+            21,
+            Ok("9223372036854775807"),
+            Ok("100"),
+            Health::Degraded,
+            "too many zombie processes (degraded state threshold: 20)",
+        ),
+        (
+            1001,
+            Ok("0"),
+            unknown(),
+            Health::Degraded,
+            "too many zombie processes (degraded state threshold: 1000)",
+        ),
+        (
+            2001,
+            Ok("0"),
+            unknown(),
+            Health::Unhealthy,
+            "too many zombie processes (unhealthy state threshold: 2000)",
+        ),
+    ];
+    for (count, file_max, pid_max, health, reason) in cases {
+        let report = Machine::new(&[]).judge(|inputs| {
+            inputs.processes = Ok(zombies(count));
+            inputs.file_max = file_max.map(str::to_owned);
+            inputs.pid_max = pid_max.map(str::to_owned);
+        });
+        assert_eq!(short(&report), (health.clone(), reason));
+        let actions = report.states[0].suggested_actions.as_ref();
+        let expected = (health != Health::Healthy)
+            .then_some((LEAKS, [RepairAction::CheckUserAppAndGpu].as_slice()));
+        assert_eq!(
+            actions.map(|a| (a.description.as_str(), a.repair_actions.as_slice())),
+            expected
+        );
+    }
+}
+
+#[test]
+fn pressure() {
+    let cases = [
+        (80.0, None),
+        (
+            80.1,
+            Some((
+                Health::Degraded,
+                "too many x (degraded state percent threshold: 80.00 %)",
+            )),
+        ),
+        (
+            95.0,
+            Some((
+                Health::Degraded,
+                "too many x (degraded state percent threshold: 80.00 %)",
+            )),
+        ),
+        (
+            95.1,
+            Some((
+                Health::Unhealthy,
+                "too many x (unhealthy state percent threshold: 95.00 %)",
+            )),
+        ),
+    ];
+    for (percent, expected) in cases {
+        let row = pressure_row("too many x", percent);
+        assert_eq!(
+            row.as_ref()
+                .map(|row| (row.health.clone(), row.reason.as_str())),
+            expected
+        );
+    }
+    let report = Machine::new(&[]).judge(|inputs| inputs.open_files = Ok(vec![fds(Ok(951))]));
+    assert_eq!(
+        short(&report),
+        (
+            Health::Unhealthy,
+            "too many allocated file handles (unhealthy state percent threshold: 95.00 %)"
+        )
+    );
+}
+
+#[test]
+fn files_that_may_not_be_counted_are_not_the_nodes_fault() {
+    let denied = || AccessError::Denied("/proc/1/fd".into());
+    let gone = || AccessError::NotFound("/proc/9/fd".into());
+    let report = Machine::new(&[]).judge(|inputs| {
+        inputs.open_files = Ok(vec![
+            fds(Ok(5)),
+            fds(Err(denied())),
+            fds(Err(gone())),
+            fds(Err(denied())),
+        ]);
+    });
+    assert_eq!(short(&report), (Health::Healthy, "ok"));
+    let error =
+        "open files of 2 of 4 processes could not be counted: /proc/1/fd: permission denied";
+    assert_eq!(report.states[0].error.as_deref(), Some(error));
+    assert!(report.states[0].extra_info[0].1.contains(r#""usage":5,"#));
+
+    let report = Machine::new(&[])
+        .judge(|inputs| inputs.open_files = Ok(vec![fds(Ok(951)), fds(Err(denied()))]));
+    assert_eq!(short(&report).0, Health::Unhealthy);
+
+    let report = Machine::new(&[]).judge(|inputs| inputs.open_files = Err(denied()));
+    assert_eq!(short(&report), (Health::Healthy, "ok"));
+    let error = "open files could not be counted: /proc/1/fd: permission denied";
+    assert_eq!(report.states[0].error.as_deref(), Some(error));
+    // Without any, the number of processes stands in.
+    assert!(
+        report.states[0].extra_info[0]
+            .1
+            .contains(r#""used_percent":"0.20""#)
+    );
+}
+
+/// One check a minute with a process stuck.
+fn stuck_for(checks: u64, machine: &mut Machine, past: fn() -> Past) -> Vec<Report> {
+    let run = |check: u64| {
+        let mut tracker = std::mem::take(&mut machine.tracker);
+        let mut inputs = machine.inputs();
+        inputs.processes = Ok(vec![stat(7, "nvidia-smi", 'D')]);
+        let report = judge(&context(1000 + 60 * check), inputs, &mut tracker, || {
+            Ok(past())
+        })
+        .unwrap();
+        machine.tracker = tracker;
+        report
+    };
+    (0..checks).map(run).collect()
+}
+
+fn past(recovered: u64, reboots: &[u64]) -> Past {
+    let event = Event::new(
+        recovered,
+        "blocked_processes_recovered",
+        EventType::Info,
+        "",
+    );
+    Past {
+        events: vec![StoredEvent {
+            last_time: event.time,
+            count: 1,
+            event,
+        }],
+        reboots: reboots.iter().map(|&time| Reboot { time }).collect(),
+    }
+}
+
+#[test]
+fn a_stuck_process_degrades_or_asks_for_a_reboot_or_an_inspection() {
+    let reboot = "reboot the system to clear persistent D-state processes stuck in uninterruptible kernel waits";
+    let inspection = "persistent D-state processes reappeared after 2 reboots; recommend hardware/driver inspection instead of another reboot";
+    let escalated =
+        format!("persistent D-state processes matching escalation rules \"x,^nvidia\": {STUCK}");
+    let detected = format!(
+        "persistent D-state (uninterruptible sleep) processes detected (persistent: 1): {STUCK}"
+    );
+    type Outcome<'a> = (Health, &'a str, Option<(&'a str, RepairAction)>);
+    type Case<'a> = (&'a [&'a str], fn() -> Past, Outcome<'a>);
+    let cases: [Case<'_>; 4] = [
+        (
+            &["^other"],
+            || panic!("not asked"),
+            (Health::Degraded, &detected, None),
+        ),
+        (
+            &["x", "^nvidia"],
+            Past::default,
+            (
+                Health::Unhealthy,
+                &escalated,
+                Some((reboot, RepairAction::RebootSystem)),
+            ),
+        ),
+        (
+            &["x", "^nvidia"],
+            || past(15, &[20, 10]),
+            (
+                Health::Unhealthy,
+                &escalated,
+                Some((reboot, RepairAction::RebootSystem)),
+            ),
+        ),
+        (
+            &["x", "^nvidia"],
+            || past(5, &[20, 10]),
+            (
+                Health::Unhealthy,
+                &escalated,
+                Some((inspection, RepairAction::HardwareInspection)),
+            ),
+        ),
+    ];
+    for (names, past, (health, reason, action)) in cases {
+        let reports = stuck_for(6, &mut Machine::new(names), past);
+        assert!(
+            reports[..4]
+                .iter()
+                .all(|report| short(report).0 == Health::Healthy)
+        );
+        assert_eq!(short(&reports[4]), (health, reason));
+        let actions = reports[4].states[0].suggested_actions.as_ref();
+        assert_eq!(
+            actions.map(|a| (a.description.as_str(), a.repair_actions[0].clone())),
+            action
+        );
+        let events: Vec<usize> = reports.iter().map(|report| report.events.len()).collect();
+        assert_eq!(events, [0, 0, 0, 0, 1, 0]);
+        assert_eq!(reports[4].events[0].message, reason);
+        let listed = r#""blocked_processes":{"current_count":1,"persistent_count":1,"persistent":[{"pid":7,"name":"nvidia-smi","first_seen_unix_seconds":1000,"last_seen_unix_seconds":1240,"blocked_seconds":240,"consecutive_checks":5}]}"#;
+        assert!(reports[4].states[0].extra_info[0].1.contains(listed));
+        let gauges: Vec<_> = reports[4]
+            .metrics
+            .iter()
+            .filter(|m| m.name.contains("blocked"))
+            .map(|m| m.value)
+            .collect();
+        assert_eq!(gauges, [1.0, 1.0]);
+    }
+}
+
+#[test]
+fn an_episode_ends_by_itself_by_a_mark_or_by_the_configuration() {
+    let stuck = || {
+        let mut machine = Machine::new(&["^nvidia"]);
+        stuck_for(5, &mut machine, Past::default);
+        machine
+    };
+    let ended = |report: &Report| {
+        report
+            .events
+            .iter()
+            .map(|event| event.message.clone())
+            .collect::<Vec<_>>()
+    };
+
+    let mut machine = stuck();
+    machine.tracker.update(2000, &[]);
+    let report = machine.judge(|_| {});
+    assert_eq!(ended(&report), ["persistent blocked processes cleared"]);
+    assert_eq!(short(&report), (Health::Healthy, "ok"));
+
+    let mut machine = stuck();
+    let report = machine.judge(|inputs| {
+        inputs.processes = Ok(vec![stat(7, "nvidia-smi", 'D')]);
+        inputs.mark = Some(999_000);
+    });
+    assert_eq!(
+        ended(&report),
+        ["persistent blocked processes cleared (set-healthy)"]
+    );
+    assert_eq!(short(&report), (Health::Healthy, "ok"));
+
+    let mut machine = stuck();
+    machine.config = config(&[]);
+    let report = machine.judge(|inputs| inputs.processes = Ok(vec![stat(7, "nvidia-smi", 'D')]));
+    assert_eq!(
+        ended(&report),
+        ["D-state process checking disabled (empty name regexes)"]
+    );
+    assert_eq!(machine.tracker, Tracker::default());
+}
+
+#[test]
+fn zombies_come_before_stuck_processes_but_the_episode_is_told() {
+    let mut machine = Machine::new(&["^nvidia"]);
+    stuck_for(4, &mut machine, Past::default);
+    let mut tracker = std::mem::take(&mut machine.tracker);
+    let mut inputs = machine.inputs();
+    let zombies = (100..2000).map(|pid| stat(pid, "z", 'Z'));
+    inputs.processes = Ok(zombies.chain([stat(7, "nvidia-smi", 'D')]).collect());
+    let report = judge(&context(1240), inputs, &mut tracker, || Ok(Past::default())).unwrap();
+    assert_eq!(
+        short(&report).1,
+        "too many zombie processes (unhealthy state threshold: 800)"
+    );
+    assert_eq!(report.events[0].name, "blocked_processes_persistent");
+}
+
+#[test]
+fn boot_time_from_uptime_when_the_host_does_not_know_it() {
+    let machine = Machine::new(&[]);
+    let context = CheckContext {
+        boot_time: 0,
+        ..context(1200)
+    };
+    let report = judge(&context, machine.inputs(), &mut Tracker::default(), || {
+        Ok(Past::default())
+    })
+    .unwrap();
+    assert!(
+        report.states[0].extra_info[0]
+            .1
+            .contains(r#""uptimes":{"seconds":500,"boot_time_unix_seconds":700}"#)
+    );
+}

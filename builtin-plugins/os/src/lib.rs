@@ -1,0 +1,237 @@
+//! The `os` check: who the machine is, processes that are dead or stuck in the kernel, pressure on pids and file
+//! handles, and kernel panics in the kernel log and in what a crash left behind.
+//!
+//! The host writes `reboot` events into this component's history; nothing here touches them.
+
+pub mod config;
+pub mod dstate;
+pub mod evaluate;
+pub mod facts;
+pub mod handles;
+pub mod names;
+pub mod panic;
+pub mod processes;
+
+use gpud_sdk::sysfs::FileKind;
+use gpud_sdk::{
+    AccessError, CheckContext, Checker, Descriptor, Error, Event, KmsgWatcher, Message, Report,
+    Trigger, exec, history, log, state, sysfs,
+};
+
+use config::Config;
+use dstate::Tracker;
+use evaluate::{Inputs, Past};
+use facts::{Facts, Sources};
+
+const FACTS_KEY: &str = "facts";
+const TRACKER_KEY: &str = "dstate";
+const PANIC_KEY: &str = "panic";
+
+/// Most single-value files; one page.
+const MAX_SMALL_BYTES: u32 = 4096;
+/// Processes looked at; beyond it there is no answer at all.
+const MAX_PROCESSES: u32 = 65_536;
+/// systemd-detect-virt asks the firmware and takes some milliseconds.
+const DETECT_VIRT_TIMEOUT_MS: u32 = 3_000;
+
+/// Where systemd-pstore puts the kernel's last words after a crash.
+const PSTORE: &str = "/var/lib/systemd/pstore";
+/// Folders below it are followed this deep.
+const PSTORE_DEPTH: u32 = 3;
+const PSTORE_MAX_FILES: usize = 64;
+/// A crash dump of the log is at most as long as the ring buffer, some 256 KiB.
+const PSTORE_MAX_BYTES: u32 = 1 << 20;
+
+struct Os;
+
+impl Checker for Os {
+    fn check(context: &CheckContext) -> Result<Report, Error> {
+        let stored = history::available();
+        let facts = current_facts(context)?;
+        let document = gpud_sdk::config::document();
+        let config = Config::parse(&document, facts.nvidia_gpus, stored).map_err(Error::failed)?;
+
+        let saved = state::get_string(TRACKER_KEY)?;
+        let mut tracker = Tracker::restore(saved.as_deref(), &context.boot_id);
+        let mark = match tracker.wants_marks_since() {
+            Some(since) if stored => history::set_healthy_marks(since)?.first().copied(),
+            _ => None,
+        };
+        let inputs = Inputs {
+            facts: &facts,
+            config: &config,
+            uptime: small("/proc/uptime"),
+            processes: sysfs::read_glob("/proc/[0-9]*/stat", MAX_SMALL_BYTES, MAX_PROCESSES),
+            open_files: sysfs::count_entries("/proc/[0-9]*/fd", MAX_PROCESSES),
+            file_nr: small("/proc/sys/fs/file-nr"),
+            file_max: small("/proc/sys/fs/file-max"),
+            pid_max: small("/proc/sys/kernel/pid_max"),
+            mark,
+        };
+        let mut report = evaluate::judge(context, inputs, &mut tracker, || read_past(context.now))?;
+        let after = tracker.save(&context.boot_id);
+        if saved.as_ref() != Some(&after) {
+            state::set(TRACKER_KEY, after.as_bytes())?;
+        }
+
+        report.events.extend(overdue_panic(context)?);
+        if stored && context.trigger == Trigger::Startup {
+            report.events.extend(panics_of_last_boots(context.now));
+        }
+        Ok(report)
+    }
+}
+
+/// The identity of the machine, gathered once per boot and start of the daemon.
+fn current_facts(context: &CheckContext) -> Result<Facts, AccessError> {
+    let known = if context.trigger == Trigger::Startup {
+        None
+    } else {
+        state::get_string(FACTS_KEY)?
+    };
+    if let Some(facts) = known.and_then(|known| Facts::restore(&known, &context.boot_id)) {
+        return Ok(facts);
+    }
+    let facts = Facts::gather(&Node, &context.boot_id);
+    state::set(FACTS_KEY, facts.save().as_bytes())?;
+    Ok(facts)
+}
+
+/// The machine as a source of facts.
+struct Node;
+
+impl Sources for Node {
+    fn file(&self, path: &str) -> Option<String> {
+        small(path).ok()
+    }
+
+    fn files(&self, pattern: &str) -> Vec<String> {
+        let files = sysfs::read_glob(pattern, MAX_SMALL_BYTES, MAX_PROCESSES).unwrap_or_default();
+        files
+            .into_iter()
+            .filter_map(|file| String::from_utf8(file.content.ok()?).ok())
+            .collect()
+    }
+
+    fn program(&self, program: &str, arguments: &[&str]) -> Option<String> {
+        let arguments: Vec<String> = arguments
+            .iter()
+            .map(|&argument| argument.to_owned())
+            .collect();
+        let options = exec::Options {
+            timeout_ms: DETECT_VIRT_TIMEOUT_MS,
+            max_output_bytes: MAX_SMALL_BYTES,
+            environment: Vec::new(),
+        };
+        let output = exec::run_program(program, &arguments, &options).ok()?;
+        String::from_utf8(output.stdout).ok()
+    }
+}
+
+fn small(path: &str) -> Result<String, AccessError> {
+    sysfs::read_to_string(path, MAX_SMALL_BYTES)
+}
+
+fn read_past(now: u64) -> Result<Past, AccessError> {
+    let since = now.saturating_sub(evaluate::LOOK_BACK_MS);
+    Ok(Past {
+        events: history::own_events(since, evaluate::MAX_EVENTS)?,
+        reboots: history::reboots(since)?,
+    })
+}
+
+/// A panic whose further lines never came.
+fn overdue_panic(context: &CheckContext) -> Result<Option<Event>, AccessError> {
+    let Some(saved) = state::get_string(PANIC_KEY)? else {
+        return Ok(None);
+    };
+    let mut matcher = panic::Matcher::restore(Some(&saved));
+    let event = matcher.overdue(&context.boot_id, context.now);
+    if event.is_some() {
+        state::delete(PANIC_KEY)?;
+    }
+    Ok(event)
+}
+
+/// Panics in files that are not older than the look-back. An event carries its file's time, so finding it again at
+/// the next start adds nothing.
+fn panics_of_last_boots(now: u64) -> Vec<Event> {
+    let mut paths = Vec::new();
+    if let Err(error) = list_pstore(PSTORE, PSTORE_DEPTH, &mut paths)
+        && !matches!(error, AccessError::NotFound(_))
+    {
+        log!(warn, "{PSTORE}: {}", error.text());
+    }
+    let since = now.saturating_sub(evaluate::LOOK_BACK_MS);
+    let mut events = Vec::new();
+    for path in paths.iter().take(PSTORE_MAX_FILES) {
+        let read = sysfs::stat(path).and_then(|stat| {
+            let recent = stat.modified >= since;
+            let text = if recent {
+                sysfs::read_to_string(path, PSTORE_MAX_BYTES)?
+            } else {
+                String::new()
+            };
+            Ok((stat.modified.min(now), text))
+        });
+        match read {
+            Ok((modified, text)) => events.extend(panic::in_dump(&text, path, modified)),
+            Err(error) => log!(warn, "{path}: {}", error.text()),
+        }
+    }
+    events
+}
+
+fn list_pstore(folder: &str, depth: u32, paths: &mut Vec<String>) -> Result<(), AccessError> {
+    for entry in sysfs::list_directory(folder, 1024)? {
+        let path = format!("{folder}/{}", entry.name);
+        if entry.kind != FileKind::Directory {
+            paths.push(path);
+        } else if depth > 0 {
+            list_pstore(&path, depth - 1, paths)?;
+        }
+    }
+    Ok(())
+}
+
+impl KmsgWatcher for Os {
+    fn patterns(_component: &str) -> Vec<String> {
+        panic::PATTERNS.map(str::to_owned).to_vec()
+    }
+
+    fn on_messages(context: &CheckContext, messages: Vec<Message>) -> Result<Vec<Event>, Error> {
+        let before = state::get_string(PANIC_KEY)?;
+        let mut matcher = panic::Matcher::restore(before.as_deref());
+        let mut events = Vec::new();
+        for message in &messages {
+            matcher.message(&context.boot_id, message, &mut events);
+        }
+        match matcher.save() {
+            Some(after) if before.as_ref() != Some(&after) => {
+                state::set(PANIC_KEY, after.as_bytes())?
+            }
+            None if before.is_some() => state::delete(PANIC_KEY)?,
+            _ => {}
+        }
+        Ok(events)
+    }
+}
+
+gpud_sdk::export!(Os + kmsg_watcher: Descriptor::new(
+    "os",
+    "Identity, uptime, zombie and stuck processes, pids and file handles, kernel panics, reboots",
+)
+.set_healthy_marks()
+.metric("os_zombie_processes", "Processes that ended and were not waited for")
+.metric("os_blocked_processes", "Processes in uninterruptible sleep; 0 while that is not watched")
+.metric("os_blocked_processes_persistent", "Processes that stay in uninterruptible sleep")
+.metric("os_allocated_file_handles", "File handles that the kernel has allocated")
+.metric("os_running_pids", "Processes")
+.metric("os_limit", "Most file handles that the kernel allocates (fs.file-max)")
+.metric("os_allocated_file_handles_percent", "Allocated file handles in percent of os_limit")
+.metric("os_used_percent", "Open files of all processes in percent of os_limit")
+.metric("os_threshold_running_pids", "Number of processes that counts as 100 %")
+.metric("os_threshold_running_pids_percent", "Processes in percent of their threshold")
+.metric("os_threshold_allocated_file_handles", "Number of open files that counts as 100 %")
+.metric("os_threshold_allocated_file_handles_percent", "Open files in percent of their threshold")
+.config_schema(config::SCHEMA));

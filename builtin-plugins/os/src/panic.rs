@@ -1,0 +1,342 @@
+//! Kernel panics (`kernel/panic.c`) and the limit of open files (`fs/file_table.c`) in the kernel log.
+//!
+//! A panic line is followed by one that says on which processor and in which process:
+//! `CPU: 3 PID: 77 Comm: bash …`, since Linux 6.11 `CPU: 3 UID: 0 PID: 77 Comm: bash …`. Only lines that match
+//! [`PATTERNS`] arrive here, so how far apart two lines are is read from their sequence numbers.
+
+use gpud_sdk::{Event, EventType, Evidence, Message};
+
+/// What the host delivers: no narrower than [`Matcher`].
+pub const PATTERNS: [&str; 3] = [
+    "Kernel [Pp]anic",
+    "CPU: [0-9]+ (UID: [0-9]+ )?PID: [0-9]+ Comm: ",
+    "VFS: file-max limit [0-9]",
+];
+
+/// Repeats of the same event within this time are counted, not stored.
+const MERGE_SECONDS: u32 = 60;
+/// Lines after the panic's among which the processor's is looked for.
+const LINES: u64 = 10;
+/// How long the lines of one panic can take to arrive, in milliseconds.
+const PATIENCE_MS: u64 = 10_000;
+const NO_INFO: &str = "Kernel panic detected (no CPU/PID info found)";
+
+/// A panic line that waits for the one about the processor.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Pending {
+    boot_id: String,
+    sequence: u64,
+    time: u64,
+}
+
+/// Where in a panic the log is.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Matcher {
+    pending: Option<Pending>,
+}
+
+impl Matcher {
+    /// Goes on where [`Matcher::save`] left off.
+    pub fn restore(saved: Option<&str>) -> Self {
+        let pending = saved.and_then(|saved| {
+            let (boot_id, rest) = saved.split_once(' ')?;
+            let (sequence, time) = rest.split_once(' ')?;
+            Some(Pending {
+                boot_id: boot_id.to_owned(),
+                sequence: sequence.parse().ok()?,
+                time: time.parse().ok()?,
+            })
+        });
+        Self { pending }
+    }
+
+    /// What to keep until the next lines come; nothing outside a panic.
+    pub fn save(&self) -> Option<String> {
+        self.pending
+            .as_ref()
+            .map(|pending| format!("{} {} {}", pending.boot_id, pending.sequence, pending.time))
+    }
+
+    /// A panic whose further lines will not come any more.
+    pub fn overdue(&mut self, boot_id: &str, now: u64) -> Option<Event> {
+        let pending = self.pending.as_ref()?;
+        let over = pending.boot_id != boot_id || now.saturating_sub(pending.time) >= PATIENCE_MS;
+        if over { self.give_up() } else { None }
+    }
+
+    /// Takes in the next message of a boot and adds the events that it completes.
+    pub fn message(&mut self, boot_id: &str, message: &Message, events: &mut Vec<Event>) {
+        let Message {
+            sequence,
+            time,
+            text,
+            ..
+        } = message;
+        events.extend(self.expire(boot_id, *sequence));
+        if text.contains("Kernel panic") || text.contains("Kernel Panic") {
+            events.extend(self.give_up());
+            // The closing banner (`---[ end Kernel panic …`) repeats the panic's words; it begins nothing.
+            if !text.contains("[ end Kernel ") {
+                let boot_id = boot_id.to_owned();
+                self.pending = Some(Pending {
+                    boot_id,
+                    sequence: *sequence,
+                    time: *time,
+                });
+            }
+        } else if let Some(place) = self.pending.as_ref().and_then(|_| processor(text)) {
+            self.pending = None;
+            events.push(kernel_panic(*time, &place, *sequence));
+        } else if exceeds_file_max(text) {
+            events.push(event(
+                "vfs_file_max_limit_reached",
+                *time,
+                "VFS file-max limit reached",
+                *sequence,
+            ));
+        }
+    }
+
+    /// Gives up a panic of another boot, or one that is too many lines ago.
+    fn expire(&mut self, boot_id: &str, sequence: u64) -> Option<Event> {
+        let pending = self.pending.as_ref()?;
+        let lines = sequence.saturating_sub(pending.sequence);
+        if pending.boot_id != boot_id || lines > LINES {
+            self.give_up()
+        } else {
+            None
+        }
+    }
+
+    fn give_up(&mut self) -> Option<Event> {
+        let pending = self.pending.take()?;
+        Some(kernel_panic(pending.time, NO_INFO, pending.sequence))
+    }
+}
+
+/// Panics in a log that a crash left in a file. The events carry the file's time, the nearest that is known.
+pub fn in_dump(text: &str, path: &str, modified: u64) -> Vec<Event> {
+    let mut matcher = Matcher::default();
+    let mut events = Vec::new();
+    for (line, text) in (0u64..).zip(text.lines()) {
+        if !text.contains("anic") && matcher.pending.is_none() {
+            continue;
+        }
+        let (text, dictionary) = (text.to_owned(), Vec::new());
+        let message = Message {
+            sequence: line,
+            time: modified,
+            level: 0,
+            facility: 0,
+            text,
+            dictionary,
+        };
+        matcher.message("", &message, &mut events);
+    }
+    events.extend(matcher.give_up());
+    events.retain(|event| event.name == KERNEL_PANIC);
+    for event in &mut events {
+        event.evidence = vec![Evidence::File(path.to_owned())];
+        // The same time at every start: the same event, not one more.
+        event.merge = None;
+    }
+    events
+}
+
+const KERNEL_PANIC: &str = "kernel_panic";
+
+fn kernel_panic(time: u64, message: &str, sequence: u64) -> Event {
+    event(KERNEL_PANIC, time, message, sequence)
+}
+
+fn event(name: &str, time: u64, message: &str, sequence: u64) -> Event {
+    let mut event = Event::new(time, name, EventType::Warning, message);
+    event.evidence.push(Evidence::Kmsg(sequence));
+    event.merged_by(message, MERGE_SECONDS)
+}
+
+/// The message about a line that says on which processor and in which process.
+fn processor(line: &str) -> Option<String> {
+    const CPU: &str = "CPU: ";
+    line.match_indices(CPU).find_map(|(at, _)| {
+        let (cpu, rest) = number(line.get(at + CPU.len()..)?)?;
+        let rest = rest
+            .strip_prefix(" UID: ")
+            .and_then(number)
+            .map_or(rest, |(_, rest)| rest);
+        let (pid, rest) = number(rest.strip_prefix(" PID: ")?)?;
+        let comm = rest
+            .strip_prefix(" Comm: ")?
+            .split(char::is_whitespace)
+            .next()?;
+        let known = !comm.is_empty();
+        known.then(|| format!("Kernel panic detected - CPU: {cpu}, PID: {pid}, Process: {comm}"))
+    })
+}
+
+/// `VFS: file-max limit ‹n› reached`.
+fn exceeds_file_max(line: &str) -> bool {
+    const PHRASE: &str = "VFS: file-max limit ";
+    line.match_indices(PHRASE).any(|(at, _)| {
+        let after = line.get(at + PHRASE.len()..).and_then(number);
+        after.is_some_and(|(_, rest)| rest.starts_with(" reached"))
+    })
+}
+
+/// Leading digits, and what follows.
+fn number(text: &str) -> Option<(&str, &str)> {
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    text.split_at_checked(digits).filter(|_| digits > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use regex::Regex;
+    use std::sync::LazyLock;
+
+    const PANIC: &str = "Kernel panic - not syncing: Fatal exception";
+    const CPU: &str = "CPU: 3 PID: 77 Comm: bash Not tainted 6.8.0";
+    const CPU_6_11: &str = "CPU: 3 UID: 0 PID: 77 Comm: bash Not tainted 6.12.0";
+    const END: &str = "---[ end Kernel panic - not syncing: Fatal exception ]---";
+    const VFS: &str = "VFS: file-max limit 1048576 reached";
+    const INFO: &str = "Kernel panic detected - CPU: 3, PID: 77, Process: bash";
+
+    fn message(sequence: u64, text: &str) -> Message {
+        let (text, dictionary) = (text.to_owned(), Vec::new());
+        Message {
+            sequence,
+            time: sequence * 1000,
+            level: 0,
+            facility: 0,
+            text,
+            dictionary,
+        }
+    }
+
+    fn run(lines: &[(u64, &str)]) -> Vec<(u64, String)> {
+        let (mut matcher, mut events) = (Matcher::default(), Vec::new());
+        for (sequence, text) in lines {
+            // Batches may end anywhere.
+            matcher = Matcher::restore(matcher.save().as_deref());
+            matcher.message("b-1", &message(*sequence, text), &mut events);
+        }
+        events
+            .into_iter()
+            .map(|event| (event.time / 1000, event.message))
+            .collect()
+    }
+
+    #[test]
+    fn panics_in_the_log() {
+        let vfs = "VFS file-max limit reached";
+        type Lines<'a> = &'a [(u64, &'a str)];
+        let cases: &[(Lines<'_>, Lines<'_>)] = &[
+            (&[(1, PANIC), (2, CPU)], &[(2, INFO)]),
+            (&[(1, "Kernel Panic"), (11, CPU_6_11)], &[(11, INFO)]),
+            (&[(1, PANIC), (12, CPU)], &[(1, NO_INFO)]),
+            (
+                &[(1, PANIC), (3, PANIC), (4, CPU)],
+                &[(1, NO_INFO), (4, INFO)],
+            ),
+            (&[(1, PANIC), (2, CPU), (9, END), (10, CPU)], &[(2, INFO)]),
+            (&[(1, PANIC), (9, END), (10, CPU)], &[(1, NO_INFO)]),
+            (&[(1, PANIC), (2, VFS), (3, CPU)], &[(2, vfs), (3, INFO)]),
+            (&[(1, PANIC), (20, VFS)], &[(1, NO_INFO), (20, vfs)]),
+            (&[(1, CPU), (2, "kernel panic"), (3, CPU)], &[]),
+            (&[(1, PANIC)], &[]),
+        ];
+        for (lines, expected) in cases {
+            let expected: Vec<_> = expected
+                .iter()
+                .map(|&(time, text)| (time, text.to_owned()))
+                .collect();
+            assert_eq!(run(lines), expected, "{lines:?}");
+        }
+    }
+
+    #[test]
+    fn a_panic_alone_is_told_by_the_next_check() {
+        let mut matcher = Matcher::default();
+        matcher.message("b-1", &message(100, PANIC), &mut Vec::new());
+        assert_eq!(matcher.overdue("b-1", 100_000 + PATIENCE_MS - 1), None);
+        let saved = matcher.save();
+        let event = matcher.overdue("b-1", 100_000 + PATIENCE_MS).unwrap();
+        assert_eq!(
+            (event.time, event.name.as_str(), event.message.as_str()),
+            (100_000, "kernel_panic", NO_INFO)
+        );
+        assert_eq!(event.evidence, [Evidence::Kmsg(100)]);
+        assert_eq!(event.merge.unwrap().window_seconds, 60);
+        assert_eq!(
+            (matcher.save(), matcher.overdue("b-1", u64::MAX)),
+            (None, None)
+        );
+
+        let mut after_boot = Matcher::restore(saved.as_deref());
+        assert!(after_boot.clone().overdue("b-2", 100_001).is_some());
+        let mut events = Vec::new();
+        after_boot.message("b-2", &message(3, VFS), &mut events);
+        assert_eq!(events.len(), 2);
+        for saved in [None, Some(""), Some("x y"), Some("b 1 z")] {
+            assert_eq!(Matcher::restore(saved), Matcher::default());
+        }
+    }
+
+    #[test]
+    fn panics_in_a_dump() {
+        let lines = |count: usize| "<6>[ 1.0] other\n".repeat(count);
+        let cases = [
+            (
+                format!(
+                    "<0>[ 9.1] {PANIC}\n<4>[ 9.2] {CPU}\n{}<0>[ 9.9] {END}",
+                    lines(3)
+                ),
+                vec![INFO],
+            ),
+            (
+                format!("{}<0>[ 9.1] {PANIC}\n{VFS}\n{}", lines(3), lines(20)),
+                vec![NO_INFO],
+            ),
+            (format!("{PANIC}\n"), vec![NO_INFO]),
+            (lines(3) + VFS, vec![]),
+        ];
+        for (text, expected) in cases {
+            let events = in_dump(&text, "/p/dmesg.txt", 42);
+            let messages: Vec<_> = events.iter().map(|event| event.message.as_str()).collect();
+            assert_eq!(messages, expected, "{text}");
+            for event in &events {
+                assert_eq!((event.time, &event.merge), (42, &None));
+                assert_eq!(event.evidence, [Evidence::File("/p/dmesg.txt".into())]);
+            }
+        }
+    }
+
+    static PROCESSOR: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r"CPU: ([0-9]+) (?:UID: [0-9]+ )?PID: ([0-9]+) Comm: ([^\s]+)").unwrap()
+    });
+    static FILE_MAX: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new("VFS: file-max limit [0-9]+ reached").unwrap());
+    static DELIVERED: LazyLock<Regex> = LazyLock::new(|| Regex::new(&PATTERNS.join("|")).unwrap());
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 20_000, failure_persistence: None, ..Default::default() })]
+
+        #[test]
+        fn agrees_with_the_reference(pieces in prop::collection::vec(prop::sample::select(vec![
+            "CPU: ", "1", "42", " ", "UID: ", "PID: ", " PID: 7", " Comm: ", "sh", "é", "VFS: file-max limit ", " reached",
+            "CPU: 1 UID: 0 PID: 2 Comm: ",
+        ]), 0..10)) {
+            let line = pieces.concat();
+            let expected = PROCESSOR.captures(&line).map(|c| {
+                format!("Kernel panic detected - CPU: {}, PID: {}, Process: {}", &c[1], &c[2], &c[3])
+            });
+            prop_assert_eq!(processor(&line), expected);
+            prop_assert_eq!(exceeds_file_max(&line), FILE_MAX.is_match(&line));
+            if processor(&line).is_some() || exceeds_file_max(&line) {
+                prop_assert!(DELIVERED.is_match(&line));
+            }
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! Processes from `/proc/‹pid›/stat` (proc_pid_stat(5)). That file is answered without taking the process's memory
+//! lock, which a stuck process may hold; `cmdline` is not, so it is never read.
+
+use gpud_sdk::sysfs::FileContent;
+
+/// All processes at one moment.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Processes {
+    /// How many.
+    pub total: u32,
+    /// How many ended and were not waited for.
+    pub zombies: u32,
+    /// Those in uninterruptible sleep.
+    pub blocked: Vec<Blocked>,
+}
+
+/// A process in uninterruptible sleep.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Blocked {
+    /// Process id.
+    pub pid: u32,
+    /// Clock ticks between boot and its start: with the pid, who it is.
+    pub start: u64,
+    /// Its name.
+    pub name: String,
+}
+
+impl Processes {
+    /// Reads the files; one that could not be read or understood still counts as a process.
+    pub fn parse(files: &[FileContent]) -> Self {
+        let mut all = Self {
+            total: u32::try_from(files.len()).unwrap_or(u32::MAX),
+            ..Self::default()
+        };
+        for file in files {
+            let Ok(content) = &file.content else { continue };
+            let Some((head, tail)) = split(content) else {
+                continue;
+            };
+            match tail.first() {
+                Some(b'Z') => all.zombies += 1,
+                Some(b'D') => all.blocked.extend(blocked(&file.path, head, tail)),
+                _ => {}
+            }
+        }
+        all
+    }
+}
+
+/// `‹pid› (‹name›) ‹state› …`: before and after the last bracket, since a name may hold anything, brackets too.
+fn split(stat: &[u8]) -> Option<(&[u8], &[u8])> {
+    let end = stat.iter().rposition(|&byte| byte == b')')?;
+    Some((stat.get(..end)?, stat.get(end + 2..)?))
+}
+
+fn blocked(path: &str, head: &[u8], tail: &[u8]) -> Option<Blocked> {
+    let pid = path
+        .strip_prefix("/proc/")?
+        .split_once('/')?
+        .0
+        .parse()
+        .ok()?;
+    let name = head
+        .iter()
+        .position(|&byte| byte == b'(')
+        .and_then(|open| head.get(open + 1..))?;
+    // The state is field 3, the start field 22.
+    let start = tail.split(|&byte| byte == b' ').nth(22 - 3)?;
+    Some(Blocked {
+        pid,
+        start: std::str::from_utf8(start).ok()?.trim().parse().ok()?,
+        name: String::from_utf8_lossy(name).trim().to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gpud_sdk::AccessError;
+    use proptest::prelude::*;
+
+    fn file(pid: u32, content: &str) -> FileContent {
+        FileContent {
+            path: format!("/proc/{pid}/stat"),
+            content: Ok(content.as_bytes().to_vec()),
+        }
+    }
+
+    fn stat(pid: u32, name: &str, state: char, start: u64) -> FileContent {
+        file(
+            pid,
+            &format!(
+                "{pid} ({name}) {state} 1 2 3 4 5 6 7 8 9 10 11 12 13 14 20 0 1 0 {start} 99 0\n"
+            ),
+        )
+    }
+
+    #[test]
+    fn states_are_counted() {
+        let denied = FileContent {
+            path: "/proc/9/stat".into(),
+            content: Err(AccessError::Denied("x".into())),
+        };
+        let files = [
+            stat(1, "systemd", 'S', 3),
+            stat(2, "nvidia-smi) Z (x", 'D', 77),
+            stat(3, "defunct", 'Z', 5),
+            stat(4, "D (odd) Z", 'R', 5),
+            file(5, ""),
+            file(6, "6 (cut) D 1 2"),
+            denied,
+        ];
+        let blocked = vec![Blocked {
+            pid: 2,
+            start: 77,
+            name: "nvidia-smi) Z (x".into(),
+        }];
+        assert_eq!(
+            Processes::parse(&files),
+            Processes {
+                total: 7,
+                zombies: 1,
+                blocked
+            }
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_survived(content: Vec<u8>, tail in r"[0-9() DZ]{0,90}") {
+            let content = Ok([content.as_slice(), tail.as_bytes()].concat());
+            Processes::parse(&[FileContent { path: "/proc/1/stat".into(), content }]);
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! Which GPU a line is about, and what its product can do.
+
+use gpud_sdk::{GpuId, Subject};
+
+/// A GPU as NVML names it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Gpu {
+    /// `GPU-…`.
+    pub uuid: String,
+    /// PCI id, in any spelling that [`pci_id`] reads.
+    pub bus_id: String,
+}
+
+/// A PCI id in one spelling, `0000:3b:00.0`: lower case, a domain of four digits (more where it needs them), with
+/// function. Understands `PCI:` before it, a missing domain, domains of up to eight digits, and a missing function.
+pub fn pci_id(text: &str) -> Option<String> {
+    let id = text.strip_prefix("PCI:").unwrap_or(text);
+    let (id, function) = id.split_once('.').unwrap_or((id, "0"));
+    let mut parts = id.rsplit(':');
+    let device = hexadecimal(parts.next()?, 2)?;
+    let bus = hexadecimal(parts.next()?, 2)?;
+    let domain = parts
+        .next()
+        .map_or(Some(0), |domain| hexadecimal(domain, 8))?;
+    let function = hexadecimal(function, 1)?;
+    if parts.next().is_some() {
+        return None;
+    }
+    Some(format!("{domain:04x}:{bus:02x}:{device:02x}.{function:x}"))
+}
+
+fn hexadecimal(text: &str, most: usize) -> Option<u32> {
+    let fits =
+        (1..=most).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if fits {
+        u32::from_str_radix(text, 16).ok()
+    } else {
+        None
+    }
+}
+
+/// The UUID of the GPU with this PCI id.
+pub fn uuid_of<'a>(gpus: &'a [Gpu], device: &str) -> Option<&'a str> {
+    let wanted = pci_id(device)?;
+    let gpu = gpus
+        .iter()
+        .find(|gpu| pci_id(&gpu.bus_id).as_ref() == Some(&wanted))?;
+    Some(&gpu.uuid)
+}
+
+/// The GPU as the subject of an event or state, unless nothing is known of it.
+pub fn subject(device: &str, uuid: Option<&str>) -> Option<Subject> {
+    let (pci_id, uuid) = (pci_id(device), uuid.map(str::to_owned));
+    if pci_id.is_none() && uuid.is_none() {
+        return None;
+    }
+    Some(Subject::Gpu(GpuId {
+        uuid,
+        serial: None,
+        pci_id,
+    }))
+}
+
+/// Products whose rows of memory can be remapped (NVIDIA, "GPU Memory Error Management"). On them Xid 63 and 64 say
+/// that a row was or could not be remapped, which the component for remapped rows reports.
+const REMAPPING_MODELS: [&str; 8] = [
+    "a10", "a100", "b100", "b200", "gb200", "gh200", "h100", "h200",
+];
+
+/// True if a product, by NVML's name of it, has row remapping. A word of the name must be one of the models, or go on
+/// with letters (`A10G`, `A100X`): `A1000` is not an A100.
+pub fn remaps_rows(product: &str) -> bool {
+    product
+        .to_ascii_lowercase()
+        .split(|c: char| !c.is_ascii_alphanumeric())
+        .any(|word| {
+            REMAPPING_MODELS.iter().any(|model| {
+                word.strip_prefix(model)
+                    .is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_digit()))
+            })
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_pci_ids_in_every_spelling() {
+        for (text, id) in [
+            ("PCI:0000:3b:00", Some("0000:3b:00.0")),
+            ("0000:3B:00", Some("0000:3b:00.0")),
+            ("00000000:3B:00.0", Some("0000:3b:00.0")),
+            ("00000018:01:00.0", Some("0018:01:00.0")),
+            ("PCI:0018:01:00", Some("0018:01:00.0")),
+            ("PCI:10000:01:00", Some("10000:01:00.0")),
+            ("3b:00", Some("0000:3b:00.0")),
+            ("PCI:3b:00.4", Some("0000:3b:00.4")),
+            ("PCI:0000:03b:00", None),
+            ("0000:0000:3b:00", None),
+            ("000000000:3b:00", None),
+            ("3b", None),
+            ("", None),
+            (":", None),
+            ("0000:3b:00.", None),
+            ("0000:3b:+0", None),
+        ] {
+            assert_eq!(pci_id(text).as_deref(), id, "{text}");
+        }
+    }
+
+    #[test]
+    fn finds_uuids() {
+        let gpus = [
+            Gpu {
+                uuid: "GPU-a".into(),
+                bus_id: "0000:0f:00.0".into(),
+            },
+            Gpu {
+                uuid: "GPU-b".into(),
+                bus_id: "0018:01:00.0".into(),
+            },
+        ];
+        for (device, uuid) in [
+            ("PCI:0000:0f:00", Some("GPU-a")),
+            ("0000:0F:00", Some("GPU-a")),
+            ("PCI:00000018:01:00", Some("GPU-b")),
+            ("PCI:0000:01:00", None),
+            ("PCI:0000:0f:00.1", None),
+            ("garbage", None),
+        ] {
+            assert_eq!(uuid_of(&gpus, device), uuid, "{device}");
+        }
+    }
+
+    #[test]
+    fn names_what_is_known_of_the_subject() {
+        let gpu = |uuid: Option<&str>, pci_id: Option<&str>| {
+            Some(Subject::Gpu(GpuId {
+                uuid: uuid.map(Into::into),
+                serial: None,
+                pci_id: pci_id.map(Into::into),
+            }))
+        };
+        assert_eq!(
+            subject("PCI:0000:3B:00", None),
+            gpu(None, Some("0000:3b:00.0"))
+        );
+        assert_eq!(subject("x", Some("GPU-a")), gpu(Some("GPU-a"), None));
+        assert_eq!(subject("x", None), None);
+    }
+
+    #[test]
+    fn knows_which_products_remap_rows() {
+        for product in [
+            "NVIDIA A100-SXM4-80GB",
+            "NVIDIA H100 80GB HBM3",
+            "NVIDIA-H100-80GB-HBM3",
+            "NVIDIA H200",
+            "NVIDIA GH200 480GB",
+            "NVIDIA GB200",
+            "NVIDIA B200",
+            "NVIDIA A10",
+            "NVIDIA A10G",
+            "NVIDIA A100X",
+            "nvidia h100 pcie",
+        ] {
+            assert!(remaps_rows(product), "{product}");
+        }
+        for product in [
+            "",
+            "NVIDIA RTX A1000",
+            "NVIDIA A30",
+            "NVIDIA L40S",
+            "Tesla V100-SXM2-16GB",
+            "NVIDIA H20",
+            "NVIDIA H800",
+            "NVIDIA GB300",
+            "NVIDIA RTX A10000",
+        ] {
+            assert!(!remaps_rows(product), "{product}");
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! `accelerator-nvidia-error-xid`: errors that the NVIDIA driver reports in the kernel log as `Xid`s.
+//!
+//! A line becomes an event as it comes ([`line`], [`xid`], [`row`]); the state is what the history of events and reboots
+//! comes to ([`timeline`]), so it survives restarts without any latch and clears with a reboot, a set-healthy, or by
+//! growing older than the window ([`config`]). `scan` looks at the kernel log alone.
+//!
+//! The catalogue ([`catalog`]) is made from `catalog/xid.json`.
+
+pub mod catalog;
+#[rustfmt::skip]
+pub mod catalog_data;
+pub mod config;
+pub mod counting;
+pub mod evaluate;
+pub mod gpu;
+pub mod line;
+pub mod row;
+pub mod time;
+pub mod timeline;
+pub mod xid;
+
+use gpud_sdk::nvml::Library;
+use gpud_sdk::{
+    AccessError, CheckContext, Checker, Descriptor, Error, Event, KmsgWatcher, Message, Report,
+    Scanner, history, kmsg, log, nvml, state,
+};
+
+use crate::config::Config;
+use crate::evaluate::Driver;
+use crate::gpu::Gpu;
+
+/// Name of the component.
+pub const COMPONENT: &str = "accelerator-nvidia-error-xid";
+/// Name of its events, and of its state.
+pub const EVENT_NAME: &str = "error_xid";
+/// Most events that `history` gives, and most messages that `kmsg` does.
+const MAX_EVENTS: u32 = 10_000;
+const MAX_MESSAGES: u32 = 4_096;
+/// Key of the mark up to which errors are counted.
+const COUNTED: &str = "counted";
+
+/// How many of these lines are Xids: all the work of decoding, and none of storing. What the host's benchmark compares
+/// with the same work done in the sandbox.
+pub fn match_lines(lines: &[&str]) -> usize {
+    lines
+        .iter()
+        .filter(|line| xid::decode(line).is_some())
+        .count()
+}
+
+struct XidErrors;
+
+impl Checker for XidErrors {
+    fn check(context: &CheckContext) -> Result<Report, Error> {
+        let config = Config::read(&gpud_sdk::config::document()).map_err(Error::failed)?;
+        let since = config.since(context.now);
+        let events = history::own_events(since, MAX_EVENTS)?;
+        if events.is_empty() {
+            return Ok(evaluate::check(
+                &config,
+                &events,
+                Ok(Vec::new()),
+                driver,
+                gpus,
+            ));
+        }
+        let reboots = history::reboots(since)
+            .map(|reboots| reboots.into_iter().map(|reboot| reboot.time).collect());
+        let mut report = evaluate::check(&config, &events, reboots, driver, gpus);
+        match count(&events) {
+            Ok(metrics) => report.metrics = metrics,
+            Err(error) => log!(warn, "errors are not counted: {}", error.text()),
+        }
+        Ok(report)
+    }
+}
+
+/// Counts what is new. Without the mark kept there are no samples, or they would be counted again.
+fn count(events: &[history::StoredEvent]) -> Result<Vec<gpud_sdk::Metric>, AccessError> {
+    let mark = state::get_string(COUNTED)?;
+    let (metrics, mark) = counting::count(events, mark.as_deref());
+    if let Some(mark) = mark {
+        state::set(COUNTED, mark.as_bytes())?;
+    }
+    Ok(metrics)
+}
+
+impl KmsgWatcher for XidErrors {
+    fn patterns(_component: &str) -> Vec<String> {
+        line::PATTERNS.map(str::to_owned).into()
+    }
+
+    fn on_messages(context: &CheckContext, messages: Vec<Message>) -> Result<Vec<Event>, Error> {
+        evaluate::events(context, &messages, || nvml::product_name().ok(), gpus)
+    }
+}
+
+impl Scanner for XidErrors {
+    fn scan(context: &CheckContext) -> Result<Report, Error> {
+        let read_back = || kmsg::read_back(&line::PATTERNS.map(str::to_owned), MAX_MESSAGES);
+        evaluate::scan(context, &driver(), read_back, gpus)
+    }
+}
+
+fn driver() -> Driver {
+    let library = nvml::library_status();
+    let product = match library {
+        Library::Loaded => nvml::product_name(),
+        _ => Ok(String::new()),
+    };
+    Driver { library, product }
+}
+
+/// The GPUs that NVML names; none when it does not answer.
+fn gpus() -> Vec<Gpu> {
+    let devices = nvml::devices().unwrap_or_default();
+    let identities = devices.iter().map(nvml::Device::identity);
+    identities
+        .map(|identity| Gpu {
+            uuid: identity.uuid,
+            bus_id: identity.bus_id,
+        })
+        .collect()
+}
+
+fn descriptor() -> Descriptor {
+    Descriptor::new(
+        COMPONENT,
+        "Errors that the NVIDIA driver reports in the kernel log (Xid)",
+    )
+    .tags(&["accelerator", "gpu", "nvidia", COMPONENT])
+    .interval_seconds(30)
+    .set_healthy_clears_events()
+    .metric(
+        counting::METRIC,
+        "Xid errors stored, by GPU and code (number)",
+    )
+    .config_schema(config::SCHEMA)
+}
+
+gpud_sdk::export!(XidErrors + kmsg_watcher + scanner: descriptor());

@@ -1,0 +1,42 @@
+//! Lines that say that a GPU has fallen off the bus without naming Xid 79.
+//!
+//! One line (`NVRM: GPU 0000:3b:00.0: GPU has fallen off the bus.`), or a message over several lines that begins `NVRM:
+//! The NVIDIA GPU 0000:3b:00.0`. Within one record of the kernel log the line ends of the latter appear as `\x0a`.
+
+/// Finds the GPU: `PCI:` and its id without the function, the domain filled in.
+pub(super) fn find(text: &str) -> Option<String> {
+    let after_mark = || {
+        text.match_indices("NVRM:")
+            .filter_map(|(at, mark)| text.get(at + mark.len()..))
+    };
+    let single = after_mark().find_map(|rest| {
+        let (id, rest) = device(rest.trim_ascii_start().strip_prefix("GPU ")?)?;
+        let rest = rest.strip_prefix(':')?.trim_ascii_start();
+        rest.starts_with("GPU has fallen off the bus").then_some(id)
+    });
+    single.or_else(|| {
+        after_mark().find_map(|rest| {
+            let (id, rest) = device(rest.trim_ascii_start().strip_prefix("The NVIDIA GPU ")?)?;
+            rest.contains("fallen off the bus and is not responding to commands.")
+                .then_some(id)
+        })
+    })
+}
+
+/// Reads `[‹domain›:]‹bus›:‹device›.0`. A domain has four digits; lenient: up to eight.
+fn device(text: &str) -> Option<(String, &str)> {
+    let end = text
+        .bytes()
+        .take_while(|byte| byte.is_ascii_hexdigit() || *byte == b':')
+        .count();
+    let (id, rest) = text.split_at_checked(end)?;
+    let rest = rest.strip_prefix(".0")?;
+    let mut parts = id.rsplitn(3, ':').map(str::len);
+    let shape = (parts.next(), parts.next(), parts.next());
+    let id = match shape {
+        (Some(2), Some(2), None) => format!("PCI:0000:{id}"),
+        (Some(2), Some(2), Some(4..=8)) if id.matches(':').count() == 2 => format!("PCI:{id}"),
+        _ => return None,
+    };
+    Some((id, rest))
+}

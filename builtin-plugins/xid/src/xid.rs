@@ -1,0 +1,138 @@
+//! What a line means: the line's facts and the catalogue's knowledge put together.
+
+use std::borrow::Cow;
+
+use crate::catalog::{self, Action, Entry, Severity};
+use crate::line::{self, Extended, Line};
+
+/// Highest code that is taken for an Xid. NVIDIA has used up to 173 so far; what is far beyond is not one.
+const MAX_CODE: u64 = 999;
+
+/// For codes that the catalogue does not have: a driver newer than this program. Not judged, but not hidden.
+const UNLISTED: Entry = Entry {
+    label: "",
+    severity: Severity::Warning,
+    actions: &[],
+};
+
+/// One error of a GPU.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Xid<'a> {
+    /// Which GPU, as [`Line::device`].
+    pub device: Cow<'a, str>,
+    /// Which MIG instance, as [`Line::instance`]; usually empty.
+    pub instance: &'a str,
+    /// The Xid.
+    pub code: u32,
+    /// Sub-code of an NVLink error; else 0.
+    pub sub_code: u32,
+    /// The unit that reported an NVLink error; else empty.
+    pub unit: &'a str,
+    /// Error status of an NVLink error; else 0.
+    pub status: u32,
+    /// NVIDIA's word for where to look; usually empty.
+    pub hint: &'static str,
+    /// Short text; may be empty.
+    pub label: &'static str,
+    /// How serious.
+    pub severity: Severity,
+    /// What to do, most important first; may be empty.
+    pub actions: &'static [Action],
+}
+
+/// Reads a line of the kernel log. `None` when it is no Xid line.
+pub fn decode(text: &str) -> Option<Xid<'_>> {
+    let listed = |code: u64| u32::try_from(code).is_ok_and(|code| catalog::code(code).is_some());
+    let line = line::parse(text, listed)?;
+    let code = u32::try_from(line.code)
+        .ok()
+        .filter(|code| u64::from(*code) <= MAX_CODE)?;
+    let base = catalog::code(code).map_or(UNLISTED, |known| known.entry);
+    let Line {
+        device,
+        instance,
+        code: _,
+        extended,
+    } = line;
+    let plain = Xid {
+        device,
+        instance,
+        code,
+        sub_code: 0,
+        unit: "",
+        status: 0,
+        hint: "",
+        label: base.label,
+        severity: base.severity,
+        actions: base.actions,
+    };
+    Some(match extended {
+        None => plain,
+        Some(extended) => with_extended(plain, extended, base),
+    })
+}
+
+/// Adds what the extended form says. The log's own severity can only make it worse.
+fn with_extended<'a>(plain: Xid<'a>, extended: Extended<'a>, base: Entry) -> Xid<'a> {
+    let Extended {
+        unit,
+        fatal,
+        intrinfo,
+        status,
+    } = extended;
+    let sub_code = (intrinfo >> 20) & 0x3f;
+    let start = catalog::known(plain.code, sub_code, status).unwrap_or(base);
+    let rule = catalog::rule(plain.code, unit, intrinfo, status);
+    let severity = rule.map_or(start.severity, |rule| rule.severity);
+    let logged = if fatal {
+        Severity::Fatal
+    } else {
+        Severity::Warning
+    };
+    Xid {
+        sub_code,
+        unit,
+        status,
+        hint: rule.map_or("", |rule| rule.hint),
+        label: start.label,
+        severity: severity.max(logged),
+        actions: rule.map_or(start.actions, |rule| rule.action),
+        ..plain
+    }
+}
+
+/// The text of events and reasons. `label` may be empty; `uuid` is added where it is known.
+pub fn message(
+    code: u32,
+    sub_code: u32,
+    status: u32,
+    label: &str,
+    device: &str,
+    uuid: Option<&str>,
+) -> String {
+    let mut text = format!("XID {code}");
+    if catalog::is_nvlink(code) {
+        text.push_str(&format!(".{sub_code} (err status 0x{status:08x})"));
+    }
+    let mnemonic = catalog::mnemonic(code).unwrap_or_default();
+    // Some labels say nothing that the mnemonic does not.
+    let label = if !mnemonic.is_empty() && (label == "Unused" || label == mnemonic) {
+        ""
+    } else {
+        label
+    };
+    for part in [mnemonic, label].iter().filter(|part| !part.is_empty()) {
+        text.push(' ');
+        text.push_str(part);
+    }
+    text.push_str(" detected on GPU ");
+    text.push_str(device);
+    if let Some(uuid) = uuid.filter(|uuid| !uuid.is_empty()) {
+        text.push_str(" UUID:");
+        text.push_str(uuid);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests;
