@@ -1,0 +1,269 @@
+//! What the HTTP server asks of the components.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use futures_util::FutureExt;
+use serde::Serialize;
+
+use super::{Component, Registry, Services, SetHealthyProblem};
+use crate::{
+    machine_info::Collector,
+    metrics,
+    model::{Event, UnixMillis},
+    node::{kmsg, system},
+    server::{
+        Backend, ComponentStates, DeregisterError, Reply, Sample, SetHealthyError,
+    },
+    wire::{MachineInfo, Origin, PluginSpec, Render},
+};
+
+/// The effective configuration, as `/admin/config` shows it; keys of the reference.
+#[derive(Debug, Clone, Serialize)]
+pub struct EffectiveConfig {
+    /// Always `v1`.
+    pub api_version: &'static str,
+    /// Where the API listens.
+    pub address: String,
+    /// Where the daemon keeps its files.
+    pub data_dir: String,
+    /// The database.
+    pub state: String,
+    /// How long metric samples are kept, as a Go duration.
+    pub metrics_retention_period: String,
+    /// How long events are kept, as a Go duration.
+    pub events_retention_period: String,
+    /// Time between compactions; `0s` is never.
+    pub compact_period: String,
+    /// Profiling routes.
+    pub pprof: bool,
+    /// Self-update, which this build does not have.
+    pub enable_auto_update: bool,
+    /// File of script plugins.
+    pub plugin_specs_file: String,
+    /// The selection of components; `null` when unset.
+    pub components: Option<Vec<String>>,
+    /// Nothing is kept on disk.
+    pub db_in_memory: bool,
+}
+
+/// The daemon, as the server sees it.
+pub struct DaemonBackend {
+    /// All components.
+    pub registry: Arc<Registry>,
+    /// What they share.
+    pub services: Arc<Services>,
+    /// Takes the machine's inventory.
+    pub inventory: Collector,
+    /// The effective configuration.
+    pub config: EffectiveConfig,
+}
+
+impl DaemonBackend {
+    fn now(&self) -> UnixMillis {
+        self.services.node.clock.now_ms()
+    }
+
+    /// Runs to its end whether or not the client stays: a check that stores half of its findings helps nobody.
+    async fn detached<T: Send + 'static>(
+        &self,
+        component: Arc<Component>,
+        work: impl AsyncWork<T>,
+    ) -> Option<T> {
+        let services = Arc::clone(&self.services);
+        tokio::spawn(async move { work.run(component, services).await }).await.ok()
+    }
+
+    async fn trigger_one(&self, component: Arc<Component>) -> ComponentStates {
+        let name = component.name().to_owned();
+        let states = self.detached(component, Trigger).await.unwrap_or_default();
+        ComponentStates { component: name, origin: Origin::default(), states }
+    }
+}
+
+trait AsyncWork<T>: Send + 'static {
+    fn run(
+        self,
+        component: Arc<Component>,
+        services: Arc<Services>,
+    ) -> impl Future<Output = T> + Send;
+}
+
+struct Trigger;
+
+impl AsyncWork<Vec<crate::model::HealthState>> for Trigger {
+    async fn run(
+        self,
+        component: Arc<Component>,
+        services: Arc<Services>,
+    ) -> Vec<crate::model::HealthState> {
+        component.trigger(&services).await
+    }
+}
+
+struct MakeHealthy;
+
+impl AsyncWork<Result<(), SetHealthyProblem>> for MakeHealthy {
+    async fn run(
+        self,
+        component: Arc<Component>,
+        services: Arc<Services>,
+    ) -> Result<(), SetHealthyProblem> {
+        component.set_healthy(&services).await
+    }
+}
+
+impl Backend for DaemonBackend {
+    fn component_names(&self) -> Vec<String> {
+        self.registry.names()
+    }
+
+    fn is_known(&self, name: &str) -> bool {
+        self.registry.get(name).is_some()
+    }
+
+    fn is_supported(&self, name: &str) -> bool {
+        self.registry.get(name).is_some_and(|component| component.is_supported())
+    }
+
+    fn states(&self, name: &str) -> Option<ComponentStates> {
+        let component = self.registry.get(name)?;
+        Some(ComponentStates {
+            component: name.to_owned(),
+            origin: Origin::default(),
+            states: component.states(self.now()),
+        })
+    }
+
+    fn events(
+        &self,
+        names: Vec<String>,
+        after: i64,
+    ) -> Reply<'_, BTreeMap<String, Vec<Event>>> {
+        async move {
+            let Some(store) = &self.services.store else { return BTreeMap::new() };
+            let since = u64::try_from(after).unwrap_or(0).saturating_mul(1000);
+            match store.all_events(&names, since).await {
+                Ok(found) => found
+                    .into_iter()
+                    .map(|(name, events)| (name, events.into_iter().map(|e| e.event).collect()))
+                    .collect(),
+                Err(error) => {
+                    tracing::error!("events could not be read: {error}");
+                    BTreeMap::new()
+                }
+            }
+        }
+        .boxed()
+    }
+
+    fn samples(
+        &self,
+        names: Option<Vec<String>>,
+        since: i64,
+    ) -> Reply<'_, Result<Vec<Sample>, String>> {
+        async move {
+            let Some(store) = &self.services.store else { return Ok(Vec::new()) };
+            let since = u64::try_from(since).unwrap_or(0);
+            let found = store.samples(since, names.as_deref()).await.map_err(|e| e.to_string())?;
+            Ok(found
+                .into_iter()
+                .map(|stored| Sample {
+                    component: stored.series.component.clone(),
+                    name: stored.series.name.clone(),
+                    labels: stored.series.labels.iter().cloned().collect(),
+                    unix_millis: i64::try_from(stored.time).unwrap_or(i64::MAX),
+                    value: stored.value,
+                })
+                .collect())
+        }
+        .boxed()
+    }
+
+    fn trigger(&self, name: String) -> Reply<'_, Option<ComponentStates>> {
+        async move {
+            let component = self.registry.get(&name)?;
+            Some(self.trigger_one(component).await)
+        }
+        .boxed()
+    }
+
+    fn trigger_tag(&self, tag: String) -> Reply<'_, Vec<ComponentStates>> {
+        async move {
+            let mut states = Vec::new();
+            for component in self.registry.tagged(&tag) {
+                states.push(self.trigger_one(component).await);
+            }
+            states
+        }
+        .boxed()
+    }
+
+    fn set_healthy(&self, name: String) -> Reply<'_, Result<(), SetHealthyError>> {
+        async move {
+            let component = self.registry.get(&name).ok_or_else(|| {
+                SetHealthyError::Failed("the component has gone".to_owned())
+            })?;
+            let done = self.detached(component, MakeHealthy).await;
+            match done.unwrap_or_else(|| Err(SetHealthyProblem::Failed("it panicked".to_owned()))) {
+                Ok(()) => Ok(()),
+                Err(SetHealthyProblem::Unsupported) => Err(SetHealthyError::Unsupported),
+                Err(SetHealthyProblem::Failed(problem)) => Err(SetHealthyError::Failed(problem)),
+            }
+        }
+        .boxed()
+    }
+
+    fn deregister(&self, name: String) -> Reply<'_, Result<(), DeregisterError>> {
+        let known = self.is_known(&name);
+        async move { Err(if known { DeregisterError::BuiltIn } else { DeregisterError::Unknown }) }
+            .boxed()
+    }
+
+    fn plugin_specs(&self) -> Vec<PluginSpec> {
+        Vec::new()
+    }
+
+    fn machine_info(&self) -> Reply<'_, Result<MachineInfo, String>> {
+        async move { Ok(self.inventory.collect().await) }.boxed()
+    }
+
+    fn inject(&self, priority: String, message: String) -> Reply<'_, Result<(), String>> {
+        async move {
+            let severity = kmsg::severity(&priority);
+            // A write to the kernel log does not wait for anything but the kernel's own lock.
+            kmsg::inject(severity, &message).map_err(|error| error.to_string())
+        }
+        .boxed()
+    }
+
+    fn prometheus(&self) -> Reply<'_, String> {
+        async move {
+            self.record_own().await;
+            self.services.metrics.exposition()
+        }
+        .boxed()
+    }
+
+    fn config(&self) -> Box<dyn Render> {
+        Box::new(self.config.clone())
+    }
+}
+
+impl DaemonBackend {
+    /// Brings the daemon's own series up to date.
+    async fn record_own(&self) {
+        let store = self.services.store.as_ref();
+        let db_size_bytes = match store {
+            Some(store) => store.size_bytes().await.ok(),
+            None => None,
+        };
+        let readings = metrics::own::OwnReadings {
+            open_files: system::own_open_fds().ok(),
+            db_size_bytes,
+            sqlite: store.map(|store| store.counters()).unwrap_or_default(),
+        };
+        if let Err(error) = metrics::own::record(&self.services.metrics, &readings) {
+            tracing::warn!("{error}");
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! From the kernel log's inboxes to events: each watching component takes its messages in batches, and what it makes
+//! of them is stored together with how far it got, so that nothing is seen twice or lost across a restart.
+
+use std::{sync::Arc, time::Duration};
+
+use tokio_util::sync::CancellationToken;
+
+use super::{Component, Registry, Services, WasmChecker, commit, failure};
+use crate::{
+    model::{Event, EventType, Trigger},
+    node::kmsg::{Batch, Gap, GapLog, Inbox, InboxLimits, KernelLog, Watcher},
+    runtime::CallError,
+    store::{Inserted, KmsgCursor},
+};
+
+/// The component that says what of the kernel log was lost.
+const LOSS_COMPONENT: &str = "os";
+/// Messages handed over at once, as the contract promises.
+const BATCH: usize = 512;
+/// How often a batch is tried before it is given up.
+const TRIES: u32 = 3;
+/// How often the position of a component that got nothing is written down.
+const POSITION_EVERY: Duration = Duration::from_secs(30);
+/// Counter: name and help.
+const DROPPED: (&str, &str) =
+    ("gpud_kmsg_dropped_total", "kernel messages that a checker was too slow to take");
+/// Counter: name and help.
+const UNDELIVERED: (&str, &str) =
+    ("gpud_kmsg_undelivered_total", "kernel messages given up after a checker failed on them");
+
+/// Starts the tasks that feed the components; they end with `shutdown`. To be called once all plugins are loaded.
+pub async fn watch(
+    registry: &Registry,
+    services: &Arc<Services>,
+    log: Arc<KernelLog>,
+    tasks: &mut tokio::task::JoinSet<()>,
+    shutdown: &CancellationToken,
+) {
+    let mut watching = Vec::new();
+    let mut watchers = Vec::new();
+    for component in registry.all() {
+        let Some(checker) = component.checker().filter(|checker| checker.watches_kmsg()) else {
+            continue;
+        };
+        let finished = checker.patterns(services).await;
+        commit::bill(services, component.name(), &finished);
+        match finished.answer {
+            Ok(patterns) => {
+                let cursor = cursor(services, component.name()).await;
+                let id = watching.len();
+                watchers.push(Watcher { id, patterns, cursor, limits: InboxLimits::default() });
+                watching.push((component, checker));
+            }
+            Err(error) => {
+                tracing::error!(component = component.name(), "no kernel log patterns: it {error}");
+            }
+        }
+    }
+    let started = log.set_watchers(watchers);
+    for refused in &started.refused {
+        let name = watching.get(refused.watcher()).map(|(component, _)| component.name());
+        tracing::error!(component = name, "it gets no kernel messages: {refused}");
+    }
+    for (id, inbox) in started.inboxes {
+        let Some((component, checker)) = watching.get(id).cloned() else { continue };
+        let feed = Feed { component, checker, services: Arc::clone(services), inbox };
+        tasks.spawn(feed.run(shutdown.clone()));
+    }
+    tasks.spawn(report_gaps(Arc::clone(services), log.gaps(), shutdown.clone()));
+}
+
+/// The last record of this boot that some watching component has dealt with: what is missing after it was lost while
+/// no daemon ran.
+pub async fn resume_after(registry: &Registry, services: &Services) -> Option<u64> {
+    let mut last = None;
+    for component in registry.all() {
+        last = last.max(cursor(services, component.name()).await);
+    }
+    last
+}
+
+async fn cursor(services: &Services, component: &str) -> Option<u64> {
+    let store = services.store.as_ref()?;
+    let boot = &services.node.boot.id;
+    store.kmsg_cursor(component, boot).await.unwrap_or_else(|error| {
+        tracing::error!(component, "its place in the kernel log could not be read: {error}");
+        None
+    })
+}
+
+/// One component's messages.
+struct Feed {
+    component: Arc<Component>,
+    checker: Arc<WasmChecker>,
+    services: Arc<Services>,
+    inbox: Inbox,
+}
+
+impl Feed {
+    async fn run(self, shutdown: CancellationToken) {
+        let mut saved = None;
+        loop {
+            let more = tokio::select! {
+                () = shutdown.cancelled() => false,
+                readable = self.inbox.readable() => readable,
+                () = tokio::time::sleep(POSITION_EVERY) => true,
+            };
+            if !more {
+                self.save_position(&mut saved).await;
+                return;
+            }
+            let batch = self.inbox.drain(BATCH);
+            if batch.dropped > 0 {
+                self.count(DROPPED, batch.dropped);
+            }
+            if batch.messages.is_empty() {
+                self.save_position(&mut saved).await;
+            } else {
+                self.handle(&batch).await;
+            }
+        }
+    }
+
+    /// Tries a batch some times before it is given up.
+    async fn handle(&self, batch: &Batch) {
+        let name = self.component.name();
+        for tries in 1..=TRIES {
+            let Err(problem) = self.deliver(batch).await else { return };
+            tracing::error!(component = name, tries, "kernel messages not handled: {problem}");
+            tokio::time::sleep(Duration::from_millis(100 << tries)).await;
+        }
+        self.count(UNDELIVERED, batch.messages.len() as u64);
+    }
+
+    /// Writes down how far the log was examined when nothing came of it, so that a restart does not look at all of it
+    /// again. Called only when no batch is under way.
+    async fn save_position(&self, saved: &mut Option<u64>) {
+        let Some(store) = &self.services.store else { return };
+        let position = self.inbox.position();
+        let Some(sequence) = position.filter(|_| position != *saved) else { return };
+        let cursor = [(self.component.name().to_owned(), sequence)];
+        match store.save_kmsg_cursors(&self.services.node.boot.id, &cursor).await {
+            Ok(()) => *saved = position,
+            Err(error) => tracing::error!("place in the kernel log not stored: {error}"),
+        }
+    }
+
+    /// Hands a batch over and stores what comes of it.
+    async fn deliver(&self, batch: &Batch) -> Result<(), String> {
+        let services = &self.services;
+        let name = self.component.name();
+        let context = self.component.context(services, Trigger::Event, None);
+        let finished = self.checker.on_messages(services, &context, &batch.messages).await;
+        commit::bill(services, name, &finished);
+        let events = match finished.answer {
+            Ok(events) => events,
+            Err(error) => {
+                self.show_failure(&error).await;
+                return Err(error.to_string());
+            }
+        };
+        let cursor = batch.high_sequence.map(|sequence| KmsgCursor {
+            boot_id: services.node.boot.id.clone(),
+            sequence,
+        });
+        let inserted =
+            commit::events_and_state(services, name, events, finished.state_writes, cursor)
+                .await
+                .map_err(|error| error.to_string())?;
+        if inserted.contains(&Inserted::New) {
+            self.component.check(services, Trigger::Event).await;
+        }
+        Ok(())
+    }
+
+    /// A plugin that fails on kernel messages shows it, until its next check.
+    async fn show_failure(&self, error: &CallError) {
+        let now = self.services.node.clock.now_ms();
+        let state = failure::state(self.component.name(), now, error, None);
+        self.component.keep(&self.services, true, &[state], now).await;
+    }
+
+    fn count(&self, (name, help): (&str, &str), amount: u64) {
+        tracing::error!(component = self.component.name(), amount, "{help}");
+        let labels = [("checker".to_owned(), self.component.name().to_owned())];
+        if let Err(error) = self.services.metrics.add_counter(name, help, &labels, amount as f64) {
+            tracing::warn!("{error}");
+        }
+    }
+}
+
+/// Makes an event of every run of lost records.
+async fn report_gaps(services: Arc<Services>, gaps: Arc<GapLog>, shutdown: CancellationToken) {
+    loop {
+        tokio::select! {
+            () = shutdown.cancelled() => return,
+            () = gaps.changed() => {}
+        }
+        let events: Vec<Event> = gaps.take().iter().map(gap_event).collect();
+        let stored =
+            commit::events_and_state(&services, LOSS_COMPONENT, events, Default::default(), None);
+        if let Err(error) = stored.await {
+            tracing::error!("a loss of kernel messages could not be stored: {error}");
+        }
+    }
+}
+
+fn gap_event(gap: &Gap) -> Event {
+    let Gap { cause, first_lost, last_lost, count, time } = gap;
+    Event {
+        time: *time,
+        name: "kernel_log_gap".to_owned(),
+        event_type: EventType::Warning,
+        message: format!(
+            "{count} kernel messages were lost (sequence {first_lost} to {last_lost}, {cause:?})"
+        ),
+        ..Event::default()
+    }
+}

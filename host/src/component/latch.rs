@@ -1,0 +1,239 @@
+//! Verdicts that stay until something clears them, also across restarts.
+//!
+//! A checker asks for it by `latch` in a state; from then on the host shows the state whatever later checks say, until
+//! one of its ways of recovery comes true or an operator sets the component healthy.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Mutex, PoisonError},
+};
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    model::{Health, HealthState, Recovery, UnixMillis},
+    store::Store,
+};
+
+/// A latched verdict.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Held {
+    state: HealthState,
+    boot_id: String,
+}
+
+type Key = String;
+type ByComponent = BTreeMap<String, BTreeMap<Key, Held>>;
+
+/// All latched verdicts.
+#[derive(Debug, Default)]
+pub(super) struct Latches {
+    held: Mutex<ByComponent>,
+}
+
+/// What [`merge`] wants written down.
+#[derive(Debug, Default, PartialEq)]
+struct Changes {
+    save: Vec<(Key, Held)>,
+    delete: Vec<Key>,
+}
+
+impl Latches {
+    /// Those that the store kept. One that cannot be understood is dropped with a log line.
+    pub(super) async fn load(store: Option<&Store>) -> Self {
+        let latches = Self::default();
+        let Some(store) = store else { return latches };
+        let rows = store.latches().await.unwrap_or_else(|error| {
+            tracing::error!("latched states could not be read: {error}");
+            Vec::new()
+        });
+        let mut held = latches.held.lock().unwrap_or_else(PoisonError::into_inner);
+        for row in rows {
+            match serde_json::from_str::<Held>(&row.json) {
+                Ok(value) => {
+                    held.entry(row.component).or_default().insert(row.key, value);
+                }
+                Err(error) => {
+                    tracing::error!(component = row.component, key = row.key, "latched state: {error}");
+                }
+            }
+        }
+        drop(held);
+        latches
+    }
+
+    /// Is anything latched for this component?
+    pub(super) fn holds(&self, component: &str) -> bool {
+        let held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        held.get(component).is_some_and(|states| !states.is_empty())
+    }
+
+    /// What a check said, with what is latched.
+    pub(super) async fn apply(
+        &self,
+        component: &str,
+        reported: Vec<HealthState>,
+        now: UnixMillis,
+        boot_id: &str,
+        store: Option<&Store>,
+    ) -> Vec<HealthState> {
+        let (states, changes) = {
+            let mut all = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+            let empty = !all.get(component).is_some_and(|held| !held.is_empty());
+            if empty && !reported.iter().any(|state| state.latch) {
+                return reported;
+            }
+            merge(all.entry(component.to_owned()).or_default(), reported, now, boot_id)
+        };
+        if let Some(store) = store {
+            for (key, held) in changes.save {
+                let json = serde_json::to_string(&held).unwrap_or_default();
+                if let Err(error) = store.save_latch(component, &key, &json).await {
+                    tracing::error!(component, "a latched state could not be stored: {error}");
+                }
+            }
+            for key in changes.delete {
+                if let Err(error) = store.delete_latch(component, &key).await {
+                    tracing::error!(component, "a latched state could not be removed: {error}");
+                }
+            }
+        }
+        states
+    }
+
+    /// An operator set the component healthy.
+    pub(super) async fn clear(&self, component: &str, store: Option<&Store>) {
+        let held = self.held.lock().unwrap_or_else(PoisonError::into_inner).remove(component);
+        let Some(store) = store else { return };
+        for key in held.unwrap_or_default().into_keys() {
+            if let Err(error) = store.delete_latch(component, &key).await {
+                tracing::error!(component, "a latched state could not be removed: {error}");
+            }
+        }
+    }
+}
+
+/// States of one component are the same when name and subject are.
+fn key(state: &HealthState) -> Key {
+    let subject = serde_json::to_string(&state.subject).unwrap_or_default();
+    format!("{} {subject}", state.name.as_deref().unwrap_or_default())
+}
+
+fn merge(
+    held: &mut BTreeMap<Key, Held>,
+    reported: Vec<HealthState>,
+    now: UnixMillis,
+    boot_id: &str,
+) -> (Vec<HealthState>, Changes) {
+    let mut changes = Changes::default();
+    let good: Vec<Key> =
+        reported.iter().filter(|state| state.health == Health::Healthy).map(key).collect();
+    held.retain(|key, entry| {
+        let stays = !cleared(entry, good.contains(key), now, boot_id);
+        if !stays {
+            changes.delete.push(key.clone());
+        }
+        stays
+    });
+    let mut states = Vec::with_capacity(reported.len());
+    let mut shown = Vec::new();
+    for state in reported {
+        let key = key(&state);
+        if state.latch && state.health != Health::Healthy {
+            let entry = Held { state: state.clone(), boot_id: boot_id.to_owned() };
+            // The same verdict at a later time is not worth a write.
+            let known = held.get(&key).is_some_and(|old| {
+                old.boot_id == entry.boot_id
+                    && HealthState { time: None, ..old.state.clone() }
+                        == HealthState { time: None, ..entry.state.clone() }
+            });
+            if !known {
+                held.insert(key.clone(), entry.clone());
+                changes.save.push((key.clone(), entry));
+            }
+            shown.push(key);
+            states.push(state);
+        } else {
+            match held.get(&key) {
+                Some(entry) if entry.state.health.rank() >= state.health.rank() => {
+                    states.push(entry.state.clone());
+                }
+                _ => states.push(state),
+            }
+            shown.push(key);
+        }
+    }
+    let missing = held.iter().filter(|(key, _)| !shown.contains(key));
+    states.extend(missing.map(|(_, entry)| entry.state.clone()));
+    (states, changes)
+}
+
+fn cleared(entry: &Held, good: bool, now: UnixMillis, boot_id: &str) -> bool {
+    entry.state.recovery.iter().any(|way| match way {
+        Recovery::NextGoodReading => good,
+        Recovery::Reboot => entry.boot_id != boot_id && !boot_id.is_empty(),
+        Recovery::At(time) => *time <= now,
+        Recovery::SetHealthy | Recovery::Other(_) => false,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bad(recovery: &[Recovery]) -> HealthState {
+        HealthState {
+            name: Some("fan".into()),
+            health: Health::Unhealthy,
+            reason: "stopped".into(),
+            recovery: recovery.to_vec(),
+            latch: true,
+            ..HealthState::default()
+        }
+    }
+
+    fn good() -> HealthState {
+        HealthState { name: Some("fan".into()), reason: "ok".into(), ..HealthState::default() }
+    }
+
+    /// Health shown after a latched bad state, then a good one at `now` in `boot`.
+    fn after(recovery: &[Recovery], now: UnixMillis, boot: &str) -> Health {
+        let mut held = BTreeMap::new();
+        let (shown, changes) = merge(&mut held, vec![bad(recovery)], 10, "boot-1");
+        assert_eq!(shown[0].health, Health::Unhealthy);
+        assert_eq!(changes.save.len(), 1);
+        let (shown, changes) = merge(&mut held, vec![good()], now, boot);
+        assert_eq!(shown.len(), 1);
+        assert_eq!(changes.delete.len(), usize::from(shown[0].health == Health::Healthy));
+        shown[0].health.clone()
+    }
+
+    #[test]
+    fn each_way_of_recovery_clears_and_others_do_not() {
+        assert_eq!(after(&[], 20, "boot-2"), Health::Unhealthy);
+        assert_eq!(after(&[Recovery::SetHealthy], 20, "boot-2"), Health::Unhealthy);
+        assert_eq!(after(&[Recovery::NextGoodReading], 20, "boot-1"), Health::Healthy);
+        assert_eq!(after(&[Recovery::Reboot], 20, "boot-1"), Health::Unhealthy);
+        assert_eq!(after(&[Recovery::Reboot], 20, "boot-2"), Health::Healthy);
+        assert_eq!(after(&[Recovery::At(30)], 20, "boot-1"), Health::Unhealthy);
+        assert_eq!(after(&[Recovery::At(30)], 30, "boot-1"), Health::Healthy);
+    }
+
+    #[test]
+    fn a_latched_state_that_is_not_reported_any_more_is_still_shown() {
+        let mut held = BTreeMap::new();
+        merge(&mut held, vec![bad(&[])], 10, "b");
+        let other = HealthState { name: Some("psu".into()), ..HealthState::default() };
+        let (shown, changes) = merge(&mut held, vec![other], 20, "b");
+        assert_eq!(shown.iter().map(|s| s.health.rank()).collect::<Vec<_>>(), [0, 3]);
+        assert_eq!(changes, Changes::default());
+    }
+
+    #[test]
+    fn the_same_verdict_is_written_once() {
+        let mut held = BTreeMap::new();
+        let later = HealthState { time: Some(99), ..bad(&[]) };
+        assert_eq!(merge(&mut held, vec![bad(&[])], 10, "b").1.save.len(), 1);
+        assert_eq!(merge(&mut held, vec![later], 20, "b").1.save.len(), 0);
+    }
+}

@@ -1,0 +1,314 @@
+//! What a check is to the daemon: a component with a name, a schedule, latest states and a history.
+//!
+//! [`Registry`] knows them all, [`scheduler`] makes them run, [`kernel_log`] feeds them kernel messages, and
+//! [`backend`] answers the HTTP server. How a component judges is its [`Checker`]'s business: [`wasm`] components here,
+//! script plugins beside them. A component never waits for another one.
+
+mod backend;
+pub mod builtin;
+mod commit;
+mod failure;
+pub mod kernel_log;
+mod latch;
+mod registry;
+pub mod scheduler;
+mod wasm;
+
+use std::{
+    sync::{Arc, PoisonError, RwLock},
+    time::Instant,
+};
+
+use tokio::sync::Mutex;
+
+pub use backend::{DaemonBackend, EffectiveConfig};
+pub use registry::Registry;
+pub use wasm::WasmChecker;
+
+use crate::{
+    metrics,
+    model::{
+        CheckContext, ComponentDescriptor, Health, HealthState, Report, SetHealthy, Trigger,
+        UnixMillis,
+    },
+    node::Node,
+    runtime::CallError,
+    store::Store,
+};
+use latch::Latches;
+
+/// What all components share.
+pub struct Services {
+    /// The machine.
+    pub node: Arc<Node>,
+    /// What the daemon remembers; `None` in a scan.
+    pub store: Option<Store>,
+    /// Present values of all metrics.
+    pub metrics: Arc<metrics::Registry>,
+    /// Verdicts that stay until something clears them.
+    latches: Latches,
+}
+
+impl Services {
+    /// With the latched verdicts that the store kept.
+    pub async fn new(
+        node: Arc<Node>,
+        store: Option<Store>,
+        metrics: Arc<metrics::Registry>,
+    ) -> Self {
+        let latches = Latches::load(store.as_ref()).await;
+        Self { node, store, metrics, latches }
+    }
+}
+
+/// One component.
+pub struct Component {
+    name: String,
+    stage: RwLock<Stage>,
+    latest: RwLock<Latest>,
+    turn: Mutex<Turn>,
+}
+
+/// How far a component is.
+enum Stage {
+    /// Its plugin is being compiled or loaded.
+    Loading,
+    /// Its plugin could not be loaded, for this reason.
+    Failed(String),
+    /// It can be checked.
+    Ready(Arc<WasmChecker>),
+}
+
+/// The last verdicts.
+#[derive(Clone)]
+struct Latest {
+    supported: bool,
+    states: Vec<HealthState>,
+}
+
+/// What is only touched by whoever checks: one at a time.
+#[derive(Default)]
+struct Turn {
+    failures: u32,
+    previous_check: Option<UnixMillis>,
+    not_before: Option<Instant>,
+}
+
+impl Component {
+    /// A component whose plugin is yet to be loaded.
+    pub fn loading(name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            stage: RwLock::new(Stage::Loading),
+            latest: RwLock::new(Latest { supported: true, states: Vec::new() }),
+            turn: Mutex::default(),
+        }
+    }
+
+    /// Its unique name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The plugin has been loaded.
+    pub fn ready(&self, checker: WasmChecker) {
+        *self.stage.write().unwrap_or_else(PoisonError::into_inner) =
+            Stage::Ready(Arc::new(checker));
+    }
+
+    /// The plugin could not be loaded; the state says why.
+    pub fn failed(&self, problem: String) {
+        tracing::error!(component = self.name, "{problem}");
+        *self.stage.write().unwrap_or_else(PoisonError::into_inner) = Stage::Failed(problem);
+    }
+
+    /// What checks it, once there is something.
+    pub fn checker(&self) -> Option<Arc<WasmChecker>> {
+        match &*self.stage.read().unwrap_or_else(PoisonError::into_inner) {
+            Stage::Ready(checker) => Some(Arc::clone(checker)),
+            Stage::Loading | Stage::Failed(_) => None,
+        }
+    }
+
+    /// What it said of itself, once it could.
+    pub fn descriptor(&self) -> Option<ComponentDescriptor> {
+        self.checker().map(|checker| checker.descriptor().clone())
+    }
+
+    /// Has it something to watch on this machine, as far as is known?
+    pub fn is_supported(&self) -> bool {
+        self.latest.read().unwrap_or_else(PoisonError::into_inner).supported
+    }
+
+    /// The last verdicts; before the first check one that says so.
+    pub fn states(&self, now: UnixMillis) -> Vec<HealthState> {
+        let states = self.latest.read().unwrap_or_else(PoisonError::into_inner).states.clone();
+        if !states.is_empty() {
+            return states;
+        }
+        let (health, reason) = match &*self.stage.read().unwrap_or_else(PoisonError::into_inner) {
+            Stage::Loading => (Health::Initializing, "its plugin is being loaded".to_owned()),
+            Stage::Failed(problem) => {
+                (Health::Unhealthy, format!("the plugin could not be loaded: {problem}"))
+            }
+            Stage::Ready(_) => (Health::Healthy, "no data yet".to_owned()),
+        };
+        let name = Some(self.name.clone());
+        vec![HealthState { name, time: Some(now), health, reason, ..HealthState::default() }]
+    }
+
+    /// Checks now, waiting for a check that is under way. Keeps the verdicts, stores events and metrics. Gives the
+    /// verdicts; those of [`Self::states`] when there is nothing to check with.
+    pub async fn check(&self, services: &Services, trigger: Trigger) -> Vec<HealthState> {
+        let turn = self.turn.lock().await;
+        self.check_in_turn(services, trigger, turn).await
+    }
+
+    /// As [`Self::check`], unless a check is under way or the component is backing off after failures.
+    pub async fn check_if_idle(&self, services: &Services, trigger: Trigger) -> bool {
+        let Ok(turn) = self.turn.try_lock() else { return false };
+        if turn.not_before.is_some_and(|instant| Instant::now() < instant) {
+            return false;
+        }
+        self.check_in_turn(services, trigger, turn).await;
+        true
+    }
+
+    /// Judges the moment for whoever asks: as a check, but a component that has a scan of its own for this gives that,
+    /// and nothing is kept of it.
+    pub async fn trigger(&self, services: &Services) -> Vec<HealthState> {
+        match self.checker().filter(|checker| checker.scans()) {
+            Some(checker) => self.scan(services, &checker).await.states,
+            None => self.check(services, Trigger::Manual).await,
+        }
+    }
+
+    async fn scan(&self, services: &Services, checker: &WasmChecker) -> Report {
+        let context = self.context(services, Trigger::Manual, None);
+        let finished = checker.scan(services, &context).await;
+        finished.answer.unwrap_or_else(|error| Report {
+            supported: true,
+            states: vec![failure::state(&self.name, context.now, &error, None)],
+            ..Report::default()
+        })
+    }
+
+    /// One look at the machine without a daemon: the report of a scan or a check, for `gpud scan`.
+    pub async fn look(&self, services: &Services) -> Report {
+        let Some(checker) = self.checker() else {
+            let states = self.states(services.node.clock.now_ms());
+            return Report { supported: true, states, ..Report::default() };
+        };
+        if checker.scans() {
+            return self.scan(services, &checker).await;
+        }
+        let states = self.check(services, Trigger::Manual).await;
+        Report { supported: self.is_supported(), states, ..Report::default() }
+    }
+
+    /// Clears what is recorded against the component and judges anew.
+    ///
+    /// # Errors
+    /// In words: it is not offered, or the store failed.
+    pub async fn set_healthy(&self, services: &Services) -> Result<(), SetHealthyProblem> {
+        let mode = self.descriptor().map_or(SetHealthy::Unsupported, |d| d.set_healthy);
+        let latched = services.latches.holds(&self.name);
+        if mode == SetHealthy::Unsupported && !latched {
+            return Err(SetHealthyProblem::Unsupported);
+        }
+        let now = services.node.clock.now_ms();
+        if let Some(store) = &services.store {
+            let failed = |error: crate::store::StoreError| SetHealthyProblem::Failed(error.to_string());
+            store.add_mark(&self.name, now).await.map_err(failed)?;
+            if mode == SetHealthy::ClearsEvents {
+                store.delete_events(&self.name, now).await.map_err(failed)?;
+            }
+        }
+        services.latches.clear(&self.name, services.store.as_ref()).await;
+        self.check(services, Trigger::SetHealthy).await;
+        Ok(())
+    }
+
+    async fn check_in_turn(
+        &self,
+        services: &Services,
+        trigger: Trigger,
+        mut turn: tokio::sync::MutexGuard<'_, Turn>,
+    ) -> Vec<HealthState> {
+        let Some(checker) = self.checker() else {
+            return self.states(services.node.clock.now_ms());
+        };
+        let context = self.context(services, trigger, turn.previous_check);
+        let finished = checker.check(services, &context).await;
+        commit::bill(services, &self.name, &finished);
+        let (supported, states) = match finished.answer {
+            Ok(report) => {
+                turn.failures = 0;
+                turn.not_before = None;
+                let Report { supported, states, events, metrics } = report;
+                let written =
+                    commit::events_and_state(services, &self.name, events, finished.state_writes, None);
+                if let Err(error) = written.await {
+                    tracing::error!(component = self.name, "events could not be stored: {error}");
+                }
+                commit::metrics(services, &self.name, &metrics, &checker.descriptor().metrics);
+                (supported, states)
+            }
+            Err(error) => {
+                let retry = failure::back_off(&error, &mut turn.failures, checker.interval());
+                turn.not_before = retry.map(|retry| Instant::now() + retry.wait);
+                if !matches!(error, CallError::Source(_)) {
+                    let blame = error.blame().as_str();
+                    tracing::warn!(component = self.name, blame, "check failed: {error}");
+                }
+                (true, vec![failure::state(&self.name, context.now, &error, retry.as_ref())])
+            }
+        };
+        turn.previous_check = Some(context.now);
+        let boot = &services.node.boot.id;
+        let store = services.store.as_ref();
+        let states = services.latches.apply(&self.name, states, context.now, boot, store).await;
+        self.keep(services, supported, &states, context.now).await;
+        states
+    }
+
+    /// Makes these the latest verdicts, and records what changed.
+    async fn keep(
+        &self,
+        services: &Services,
+        supported: bool,
+        states: &[HealthState],
+        now: UnixMillis,
+    ) {
+        let before = std::mem::replace(
+            &mut *self.latest.write().unwrap_or_else(PoisonError::into_inner),
+            Latest { supported, states: states.to_vec() },
+        );
+        commit::changes(services, &self.name, &before.states, states, now).await;
+    }
+
+    fn context(
+        &self,
+        services: &Services,
+        trigger: Trigger,
+        previous_check: Option<UnixMillis>,
+    ) -> CheckContext {
+        CheckContext {
+            component: self.name.clone(),
+            now: services.node.clock.now_ms(),
+            trigger,
+            boot_id: services.node.boot.id.clone(),
+            boot_time: services.node.boot.time,
+            previous_check,
+        }
+    }
+}
+
+/// Why a component was not set healthy.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SetHealthyProblem {
+    /// It is not offered.
+    Unsupported,
+    /// It was tried.
+    Failed(String),
+}

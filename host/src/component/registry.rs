@@ -1,0 +1,61 @@
+//! All components, by name.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, PoisonError, RwLock},
+};
+
+use super::Component;
+
+/// A name that is taken.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("component `{0}` is already registered")]
+pub struct Duplicate(pub String);
+
+/// All components, ascending by name.
+#[derive(Default)]
+pub struct Registry {
+    components: RwLock<BTreeMap<String, Arc<Component>>>,
+}
+
+impl Registry {
+    /// Adds a component.
+    ///
+    /// # Errors
+    /// [`Duplicate`] when its name is taken; the one that is there stays.
+    pub fn add(&self, component: Component) -> Result<Arc<Component>, Duplicate> {
+        let mut components = self.components.write().unwrap_or_else(PoisonError::into_inner);
+        if components.contains_key(component.name()) {
+            return Err(Duplicate(component.name().to_owned()));
+        }
+        let component = Arc::new(component);
+        components.insert(component.name().to_owned(), Arc::clone(&component));
+        Ok(component)
+    }
+
+    /// One component.
+    pub fn get(&self, name: &str) -> Option<Arc<Component>> {
+        self.components.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
+    }
+
+    /// All of them, ascending by name.
+    pub fn all(&self) -> Vec<Arc<Component>> {
+        let components = self.components.read().unwrap_or_else(PoisonError::into_inner);
+        components.values().cloned().collect()
+    }
+
+    /// All names, ascending.
+    pub fn names(&self) -> Vec<String> {
+        let components = self.components.read().unwrap_or_else(PoisonError::into_inner);
+        components.keys().cloned().collect()
+    }
+
+    /// Those with a tag, ascending by name.
+    pub fn tagged(&self, tag: &str) -> Vec<Arc<Component>> {
+        let mut all = self.all();
+        all.retain(|component| {
+            component.descriptor().is_some_and(|d| d.tags.iter().any(|own| own == tag))
+        });
+        all
+    }
+}

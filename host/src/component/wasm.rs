@@ -1,0 +1,85 @@
+//! A component that a WebAssembly plugin judges.
+
+use std::{sync::Arc, time::Duration};
+
+use super::Services;
+use crate::{
+    model::{CheckContext, ComponentDescriptor, Event, Report},
+    node::kmsg::KernelMessage,
+    runtime::{Asked, Finished, Plugin},
+};
+
+/// Between two checks when neither descriptor nor operator says otherwise.
+const DEFAULT_INTERVAL: Duration = Duration::from_secs(60);
+
+/// One component of a loaded plugin.
+pub struct WasmChecker {
+    plugin: Arc<Plugin>,
+    descriptor: ComponentDescriptor,
+    config: Arc<str>,
+}
+
+impl WasmChecker {
+    /// A component of a plugin with its configuration, a JSON object.
+    pub fn new(plugin: Arc<Plugin>, descriptor: ComponentDescriptor, config: Arc<str>) -> Self {
+        Self { plugin, descriptor, config }
+    }
+
+    /// What the plugin says of it.
+    pub fn descriptor(&self) -> &ComponentDescriptor {
+        &self.descriptor
+    }
+
+    /// Between two scheduled checks.
+    pub fn interval(&self) -> Duration {
+        self.descriptor.interval.unwrap_or(DEFAULT_INTERVAL)
+    }
+
+    /// Has it a scan of its own?
+    pub fn scans(&self) -> bool {
+        self.plugin.scans()
+    }
+
+    /// Does it watch the kernel log?
+    pub fn watches_kmsg(&self) -> bool {
+        self.plugin.watches_kmsg()
+    }
+
+    pub(super) async fn check(
+        &self,
+        services: &Services,
+        context: &CheckContext,
+    ) -> Finished<Report> {
+        self.plugin.check(&self.asked(services), context).await
+    }
+
+    pub(super) async fn scan(
+        &self,
+        services: &Services,
+        context: &CheckContext,
+    ) -> Finished<Report> {
+        self.plugin.scan(&self.asked(services), context).await
+    }
+
+    pub(super) async fn patterns(&self, services: &Services) -> Finished<Vec<String>> {
+        self.plugin.patterns(&self.asked(services)).await
+    }
+
+    pub(super) async fn on_messages(
+        &self,
+        services: &Services,
+        context: &CheckContext,
+        messages: &[Arc<KernelMessage>],
+    ) -> Finished<Vec<Event>> {
+        let messages = messages.iter().map(Arc::as_ref);
+        self.plugin.on_messages(&self.asked(services), context, messages).await
+    }
+
+    fn asked(&self, services: &Services) -> Asked<'_> {
+        Asked {
+            component: &self.descriptor.name,
+            store: services.store.clone(),
+            config: Arc::clone(&self.config),
+        }
+    }
+}

@@ -1,0 +1,20 @@
+//! gpud watches one GPU machine: is it healthy, what went wrong, what should be done about it.
+//!
+//! A small native host gives sandboxed WebAssembly checkers narrow, typed access to the machine. Data flows downwards
+//! through the rooms of this crate: [`cli`] and [`server`] ask [`component`], which calls guests through [`runtime`];
+//! guests reach [`node`] (the machine) and [`store`] (what is remembered) only through [`capability`].
+//! `docs/ARCHITECTURE.md` has the map.
+
+pub mod capability;
+pub mod cli;
+pub mod component;
+pub mod daemon;
+pub mod logging;
+pub mod machine_info;
+pub mod metrics;
+pub mod model;
+pub mod node;
+pub mod runtime;
+pub mod server;
+pub mod store;
+pub mod wire;
