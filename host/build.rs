@@ -1,0 +1,36 @@
+//! Builds the built-in checkers and lays them where `component::builtin` embeds them from.
+
+use std::{env, fs, path::PathBuf};
+
+use anyhow::{Context, Result};
+use xtask::guests::{self, BUILTINS, What};
+
+fn main() -> Result<()> {
+    let workspace = PathBuf::from(env::var("CARGO_MANIFEST_DIR")?).join("..").canonicalize()?;
+    for watched in ["builtin-plugins", "sdk/rust/src", "sdk/rust/Cargo.toml", "wit", "xtask/src/guests.rs", "Cargo.lock"] {
+        println!("cargo::rerun-if-changed={}", workspace.join(watched).display());
+    }
+    let out = PathBuf::from(env::var("OUT_DIR")?);
+    // Shared by all profiles and feature sets of the host, since guests do not depend on them.
+    let target_dir = out
+        .ancestors()
+        .find(|folder| folder.ends_with("build"))
+        .and_then(|build| build.parent()?.parent())
+        .map_or_else(|| out.join("guests"), |target| target.join("guests"));
+    let packages = BUILTINS.map(guests::builtin_package);
+    let components = guests::build(&workspace, &target_dir, &What::Packages(packages.to_vec()))?;
+    let mut index = String::from("&[\n");
+    for (folder, package) in BUILTINS.iter().zip(&packages) {
+        let crate_name = package.replace('-', "_");
+        let component = components
+            .iter()
+            .find(|component| component.name == crate_name)
+            .with_context(|| format!("{package} gave no component"))?;
+        let file = out.join(format!("{folder}.wasm"));
+        fs::write(&file, &component.bytes)?;
+        index.push_str(&format!("    ({folder:?}, include_bytes!({:?})),\n", file.display().to_string()));
+    }
+    index.push_str("]\n");
+    fs::write(out.join("builtins.rs"), index)?;
+    Ok(())
+}

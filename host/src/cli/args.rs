@@ -1,0 +1,181 @@
+//! The commands and their flags, as clap reads them.
+
+use std::{convert::Infallible, path::PathBuf};
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use super::{
+    check_args::{CheckArgs, RunCheckArgs},
+    options::FailOn,
+    run_args::RunArgs,
+    terminal::ColorChoice,
+};
+
+/// Watches one GPU machine: is it healthy, what went wrong, what should be done about it.
+#[derive(Debug, Parser)]
+#[command(
+    name = "gpud",
+    disable_help_subcommand = true,
+    after_help = "`gpud help <command>` shows the flags of a command; `gpud --version` the version."
+)]
+pub struct Cli {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run the daemon in the foreground
+    Run(Box<RunCommand>),
+    /// Check this machine once and print what was found
+    #[command(visible_aliases = ["check", "s"])]
+    Scan(Box<ScanArgs>),
+    /// Print what this machine is made of
+    MachineInfo(MachineInfoArgs),
+    /// Write a message into the kernel log, to see what the checks make of it
+    InjectFault(InjectFaultArgs),
+    /// Tell the running daemon that components were repaired
+    #[command(visible_alias = "set-health")]
+    SetHealthy(SetHealthyArgs),
+    /// Shrink the state file while no daemon uses it
+    Compact(CompactArgs),
+    /// Compile a Wasm component; gpud runs this for itself
+    #[command(hide = true)]
+    CompileComponent(CompileComponentArgs),
+}
+
+/// Flags that every command has.
+#[derive(Debug, Args)]
+pub struct CommonArgs {
+    /// debug, info, warn, error, dpanic, panic or fatal [default: info for run, else warn]
+    #[arg(
+        long,
+        short = 'l',
+        value_name = "LEVEL",
+        default_value = "",
+        hide_default_value = true
+    )]
+    pub log_level: String,
+    /// When to colour: auto, always or never
+    #[arg(
+        long,
+        value_name = "WHEN",
+        default_value = "auto",
+        hide_possible_values = true
+    )]
+    pub color: ColorChoice,
+}
+
+#[derive(Debug, Args)]
+pub struct RunCommand {
+    #[command(flatten)]
+    pub common: CommonArgs,
+    #[command(flatten)]
+    pub run: RunArgs,
+    #[command(flatten)]
+    pub run_checks: RunCheckArgs,
+    #[command(flatten)]
+    pub checks: CheckArgs,
+}
+
+#[derive(Debug, Args)]
+pub struct ScanArgs {
+    #[command(flatten)]
+    pub common: CommonArgs,
+    /// Exit with status 1 when a component is this bad, or worse: degraded or unhealthy
+    #[arg(long, value_name = "HEALTH", hide_possible_values = true)]
+    pub fail_on: Option<FailOn>,
+    /// Print one JSON document instead of text
+    #[arg(long)]
+    pub json: bool,
+    /// Components to check, comma-separated; `-name` leaves one out
+    #[arg(
+        long,
+        value_name = "LIST",
+        default_value = "",
+        hide_default_value = true
+    )]
+    pub components: String,
+    #[command(flatten)]
+    pub checks: CheckArgs,
+}
+
+/// Form of the output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum OutputFormat {
+    /// Tables.
+    Plain,
+    /// One line of JSON, errors included.
+    Json,
+}
+
+#[derive(Debug, Args)]
+pub struct MachineInfoArgs {
+    #[command(flatten)]
+    pub common: CommonArgs,
+    /// Folder of the state file
+    #[arg(long, value_name = "FOLDER", value_parser = path)]
+    pub data_dir: Option<PathBuf>,
+    /// plain or json
+    #[arg(long, value_name = "FORMAT", default_value = "plain")]
+    pub output_format: String,
+}
+
+#[derive(Debug, Args)]
+pub struct InjectFaultArgs {
+    #[command(flatten)]
+    pub common: CommonArgs,
+    /// Priority, such as KERN_ERR or kern.warn; an unknown word counts as info
+    #[arg(long, value_name = "PRIORITY", default_value = "KERN_INFO")]
+    pub kernel_log_level: String,
+    /// What to write
+    #[arg(
+        long,
+        value_name = "TEXT",
+        default_value = "",
+        hide_default_value = true
+    )]
+    pub kernel_message: String,
+}
+
+#[derive(Debug, Args)]
+pub struct SetHealthyArgs {
+    #[command(flatten)]
+    pub common: CommonArgs,
+    /// Base URL of the daemon [default: https://localhost:15132]
+    #[arg(
+        long,
+        value_name = "URL",
+        default_value = "",
+        hide_default_value = true
+    )]
+    pub server: String,
+    /// Components, comma-separated; all without any
+    #[arg(value_name = "COMPONENTS")]
+    pub components: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct CompactArgs {
+    #[command(flatten)]
+    pub common: CommonArgs,
+    /// Folder of the state file
+    #[arg(long, value_name = "FOLDER", value_parser = path)]
+    pub data_dir: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct CompileComponentArgs {
+    #[command(flatten)]
+    pub common: CommonArgs,
+    /// The component
+    pub input: PathBuf,
+    /// Where the compiled code goes
+    pub output: PathBuf,
+}
+
+/// A path as it is; clap's own reader refuses the empty one, which here means "none" or "the default".
+#[expect(clippy::unnecessary_wraps, reason = "clap wants a result")]
+pub fn path(text: &str) -> Result<PathBuf, Infallible> {
+    Ok(text.into())
+}

@@ -1,0 +1,332 @@
+//! Respells a command line written for Go's flag parser in the way clap reads it.
+//!
+//! There `-name` is `--name`, booleans take a value only with `=`, flags may follow positional arguments, the last of
+//! several values wins, and surplus arguments do not matter.
+
+use std::any::TypeId;
+
+use clap::{Arg, ArgAction, Command};
+
+/// What the words of a command line ask for.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Request {
+    /// A command, respelled.
+    Command {
+        /// For clap, the program's name first.
+        argv: Vec<String>,
+        /// Arguments that nothing reads.
+        ignored: Vec<String>,
+    },
+    /// Help, on one command or on all.
+    Help(Option<String>),
+    /// The version.
+    Version,
+}
+
+/// Why the words make no sense.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Misuse {
+    /// There is no such command.
+    #[error("No help topic for '{0}'")]
+    UnknownCommand(String),
+    /// Something is wrong with a flag. `command` is absent for one before the command.
+    #[error("{message}")]
+    Flag {
+        /// The command whose flag it is.
+        command: Option<String>,
+        /// What is wrong.
+        message: String,
+    },
+}
+
+/// Reads the words after the program's name. `root` must be built.
+pub fn respell(root: &Command, words: Vec<String>) -> Result<Request, Misuse> {
+    let mut words = words.into_iter();
+    let Some(first) = words.next() else {
+        return Ok(Request::Help(None));
+    };
+    match first.as_str() {
+        "-h" | "-help" | "--h" | "--help" => return Ok(Request::Help(None)),
+        "-v" | "-version" | "--v" | "--version" => return Ok(Request::Version),
+        "help" | "h" => {
+            return match words.next() {
+                None => Ok(Request::Help(None)),
+                Some(topic) => Ok(Request::Help(Some(known(root, &topic)?.get_name().into()))),
+            };
+        }
+        _ => {}
+    }
+    if let Some(flag) = flag_name(&first) {
+        return Err(Misuse::Flag {
+            command: None,
+            message: format!("flag provided but not defined: -{flag}"),
+        });
+    }
+    let command = known(root, &first)?;
+    let name = command.get_name().to_owned();
+    let misuse = |message: String| Misuse::Flag {
+        command: Some(name.clone()),
+        message,
+    };
+
+    let mut flags = Flags::default();
+    let mut positional = Vec::new();
+    while let Some(word) = words.next() {
+        if word == "--" {
+            positional.extend(words.by_ref());
+            break;
+        }
+        let Some(flag) = flag_name(&word) else {
+            positional.push(word);
+            continue;
+        };
+        let (flag, value) = match flag.split_once('=') {
+            Some((flag, value)) => (flag, Some(value.to_owned())),
+            None => (flag, None),
+        };
+        if matches!(flag, "h" | "help") {
+            return Ok(Request::Help(Some(name)));
+        }
+        let arg = command
+            .get_arguments()
+            .find(|arg| is_named(arg, flag))
+            .ok_or_else(|| misuse(format!("flag provided but not defined: -{flag}")))?;
+        let value = if is_boolean(arg) {
+            let text = value.as_deref().unwrap_or("true");
+            let yes = go_bool(text).ok_or_else(|| {
+                misuse(format!(
+                    "invalid boolean value {text:?} for -{flag}: parse error"
+                ))
+            })?;
+            yes.to_string()
+        } else {
+            value
+                .or_else(|| words.next())
+                .ok_or_else(|| misuse(format!("flag needs an argument: -{flag}")))?
+        };
+        flags.set(arg, flag, value).map_err(misuse)?;
+    }
+
+    let mut argv = vec![root.get_name().to_owned(), name];
+    argv.extend(flags.spelled());
+    let takes_positional = command.get_positionals().next().is_some();
+    let ignored = if takes_positional {
+        argv.push("--".to_owned());
+        argv.append(&mut positional);
+        Vec::new()
+    } else {
+        positional
+    };
+    Ok(Request::Command { argv, ignored })
+}
+
+fn known<'a>(root: &'a Command, name: &str) -> Result<&'a Command, Misuse> {
+    root.find_subcommand(name)
+        .ok_or_else(|| Misuse::UnknownCommand(name.to_owned()))
+}
+
+/// What follows the one or two dashes; `None` for anything that is no flag (`-` alone is none).
+fn flag_name(word: &str) -> Option<&str> {
+    let name = word.strip_prefix('-')?;
+    let name = name.strip_prefix('-').unwrap_or(name);
+    (!name.is_empty()).then_some(name)
+}
+
+fn is_named(arg: &Arg, name: &str) -> bool {
+    let mut letters = name.chars();
+    let letter = letters.next().filter(|_| letters.next().is_none());
+    arg.get_long() == Some(name)
+        || arg
+            .get_all_aliases()
+            .is_some_and(|aliases| aliases.contains(&name))
+        || (letter.is_some() && arg.get_short() == letter)
+}
+
+fn is_boolean(arg: &Arg) -> bool {
+    matches!(arg.get_action(), ArgAction::SetTrue)
+        || arg.get_value_parser().type_id() == TypeId::of::<bool>()
+}
+
+/// The words that Go's `strconv.ParseBool` knows.
+fn go_bool(text: &str) -> Option<bool> {
+    match text {
+        "1" | "t" | "T" | "true" | "TRUE" | "True" => Some(true),
+        "0" | "f" | "F" | "false" | "FALSE" | "False" => Some(false),
+        _ => None,
+    }
+}
+
+/// The flags so far, in order of first appearance.
+#[derive(Default)]
+struct Flags<'a> {
+    set: Vec<Flag<'a>>,
+}
+
+struct Flag<'a> {
+    arg: &'a Arg,
+    spelling: String,
+    value: String,
+}
+
+impl<'a> Flags<'a> {
+    /// The last value wins, but the flag must be called by the same name each time.
+    fn set(&mut self, arg: &'a Arg, spelling: &str, value: String) -> Result<(), String> {
+        let spelling = spelling.to_owned();
+        match self
+            .set
+            .iter_mut()
+            .find(|flag| flag.arg.get_id() == arg.get_id())
+        {
+            Some(flag) if flag.spelling != spelling => {
+                return Err(format!(
+                    "Cannot use two forms of the same flag: {spelling} {}",
+                    flag.spelling
+                ));
+            }
+            Some(flag) => flag.value = value,
+            None => self.set.push(Flag {
+                arg,
+                spelling,
+                value,
+            }),
+        }
+        Ok(())
+    }
+
+    /// `--name=value` each, switches as `--name` or not at all.
+    fn spelled(self) -> impl Iterator<Item = String> {
+        self.set.into_iter().filter_map(|flag| {
+            let name = flag.arg.get_long()?;
+            match (flag.arg.get_action(), flag.value.as_str()) {
+                (ArgAction::SetTrue, "true") => Some(format!("--{name}")),
+                (ArgAction::SetTrue, _) => None,
+                (_, value) => Some(format!("--{name}={value}")),
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+    use crate::cli::args::Cli;
+
+    fn read(line: &str) -> Result<Request, Misuse> {
+        let mut root = Cli::command();
+        root.build();
+        let words = line.split('|').filter(|word| !word.is_empty());
+        respell(&root, words.map(str::to_owned).collect())
+    }
+
+    fn command(line: &str) -> (String, Vec<String>) {
+        match read(line) {
+            Ok(Request::Command { argv, ignored }) => (argv.join("|"), ignored),
+            other => panic!("{line}: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn respells_gos_syntax() {
+        for (line, expected) in [
+            ("run|-log-level=x", "gpud|run|--log-level=x"),
+            ("run|--log-level|x", "gpud|run|--log-level=x"),
+            ("run|-l|debug", "gpud|run|--log-level=debug"),
+            ("run|--l=debug", "gpud|run|--log-level=debug"),
+            // The value of a flag may begin with a dash.
+            ("run|--components|-disk", "gpud|run|--components=-disk"),
+            (
+                "run|--auto-update-exit-code|-1",
+                "gpud|run|--auto-update-exit-code=-1",
+            ),
+            // The last value wins.
+            ("run|--gpu-count=1|-gpu-count|2", "gpud|run|--gpu-count=2"),
+            ("run|--pprof|--pprof=false", "gpud|run"),
+            ("run|--pprof=1", "gpud|run|--pprof"),
+            (
+                "run|--enable-auto-update=F",
+                "gpud|run|--enable-auto-update=false",
+            ),
+            (
+                "run|--enable-auto-update",
+                "gpud|run|--enable-auto-update=true",
+            ),
+            (
+                "run|--retention-period=1h",
+                "gpud|run|--metrics-retention-period=1h",
+            ),
+            ("run|--log-file=\"\"", "gpud|run|--log-file=\"\""),
+            // Aliases of commands, flags behind positionals, and the end of flags.
+            ("s|--json", "gpud|scan|--json"),
+            ("check", "gpud|scan"),
+            (
+                "set-health|cpu,disk|--server|x",
+                "gpud|set-healthy|--server=x|--|cpu,disk",
+            ),
+            ("set-healthy|--|-odd", "gpud|set-healthy|--|-odd"),
+        ] {
+            assert_eq!(command(line), (expected.to_owned(), Vec::new()), "{line}");
+        }
+    }
+
+    #[test]
+    fn surplus_arguments_are_told_and_not_passed_on() {
+        assert_eq!(
+            command("run|--enable-auto-update|false|-|--pprof"),
+            (
+                "gpud|run|--enable-auto-update=true|--pprof".to_owned(),
+                vec!["false".to_owned(), "-".to_owned()]
+            )
+        );
+    }
+
+    #[test]
+    fn help_and_version() {
+        for (line, topic) in [
+            ("", None),
+            ("help", None),
+            ("h", None),
+            ("-h", None),
+            ("--help", None),
+            ("help|check", Some("scan")),
+            ("run|--help", Some("run")),
+            ("run|--pprof|-h", Some("run")),
+        ] {
+            assert_eq!(
+                read(line),
+                Ok(Request::Help(topic.map(str::to_owned))),
+                "{line}"
+            );
+        }
+        for line in ["-v", "--version"] {
+            assert_eq!(read(line), Ok(Request::Version));
+        }
+    }
+
+    #[test]
+    fn says_what_is_wrong() {
+        for (line, message) in [
+            ("x", "No help topic for 'x'"),
+            ("help|x", "No help topic for 'x'"),
+            ("--x|run", "flag provided but not defined: -x"),
+            ("run|--x=1", "flag provided but not defined: -x"),
+            // A prefix is not the flag.
+            (
+                "run|--log-lev=info",
+                "flag provided but not defined: -log-lev",
+            ),
+            ("run|--log-level", "flag needs an argument: -log-level"),
+            (
+                "run|--pprof=maybe",
+                "invalid boolean value \"maybe\" for -pprof: parse error",
+            ),
+            (
+                "run|-l|x|--log-level|y",
+                "Cannot use two forms of the same flag: log-level l",
+            ),
+        ] {
+            assert_eq!(read(line).unwrap_err().to_string(), message, "{line}");
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! Asks the running daemon over HTTPS.
+//!
+//! The daemon's certificate is usually one that it made for itself, so it is not verified: this client is for the
+//! machine's own daemon, as GPUd's is.
+
+use std::{io, sync::Arc, time::Duration};
+
+use bytes::Bytes;
+use http::{Method, Request, StatusCode, Uri, header::HOST};
+use http_body_util::{BodyExt as _, Empty, LengthLimitError, Limited};
+use hyper::client::conn::http1;
+use hyper_util::rt::TokioIo;
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    net::TcpStream,
+};
+use tokio_rustls::{TlsConnector, rustls::pki_types::ServerName};
+
+pub mod trust;
+
+/// The daemon on this machine.
+pub const DEFAULT_SERVER: &str = "https://localhost:15132";
+/// For the whole exchange.
+const TIME_LIMIT: Duration = Duration::from_secs(30);
+/// Largest answer that is read, bytes.
+const MAX_ANSWER: usize = 64 << 20;
+
+/// Why there is no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum ClientError {
+    /// Not a base URL.
+    #[error("server address {0:?} is not a URL such as {DEFAULT_SERVER}")]
+    Address(String),
+    /// Nobody listens there.
+    #[error("cannot reach {server}: {source}; is gpud running?")]
+    Connect {
+        /// As given.
+        server: String,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// Somebody listens, but does not speak HTTPS.
+    #[error("{server} does not speak TLS: {source}; is it gpud that listens there?")]
+    Tls {
+        /// As given.
+        server: String,
+        /// What went wrong.
+        source: io::Error,
+    },
+    /// The exchange broke off.
+    #[error("no usable answer from {server}: {reason}")]
+    Http {
+        /// As given.
+        server: String,
+        /// What went wrong.
+        reason: String,
+    },
+    /// It takes too long.
+    #[error("no answer from {0} within 30 seconds")]
+    TimedOut(String),
+}
+
+/// What the daemon said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer {
+    /// The status.
+    pub status: StatusCode,
+    /// The body.
+    pub body: Bytes,
+}
+
+/// Where the daemon is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Client {
+    server: String,
+    tls: bool,
+    host: String,
+    port: u16,
+    authority: String,
+    base: String,
+}
+
+impl Client {
+    /// For a base URL with `http` or `https`; [`DEFAULT_SERVER`] for an empty one.
+    ///
+    /// # Errors
+    /// [`ClientError::Address`].
+    pub fn new(server: &str) -> Result<Self, ClientError> {
+        let server = match server.trim() {
+            "" => DEFAULT_SERVER,
+            server => server,
+        };
+        let wrong = || ClientError::Address(server.to_owned());
+        let uri: Uri = server.parse().map_err(|_| wrong())?;
+        let tls = match uri.scheme_str() {
+            Some("https") => true,
+            Some("http") => false,
+            _ => return Err(wrong()),
+        };
+        let authority = uri.authority().ok_or_else(wrong)?;
+        if authority.as_str().contains('@') || uri.query().is_some() || uri.host() == Some("") {
+            return Err(wrong());
+        }
+        let host = authority.host();
+        Ok(Self {
+            server: server.to_owned(),
+            tls,
+            host: host
+                .strip_prefix('[')
+                .and_then(|host| host.strip_suffix(']'))
+                .unwrap_or(host)
+                .to_owned(),
+            port: authority.port_u16().unwrap_or(if tls { 443 } else { 80 }),
+            authority: authority.as_str().to_owned(),
+            base: uri.path().trim_end_matches('/').to_owned(),
+        })
+    }
+
+    /// Sends a request without a body and reads the answer, whatever its status. `target` is path and query.
+    ///
+    /// # Errors
+    /// As [`ClientError`] lists them.
+    pub async fn send(&self, method: Method, target: &str) -> Result<Answer, ClientError> {
+        tokio::time::timeout(TIME_LIMIT, self.exchange(method, target))
+            .await
+            .map_err(|_| ClientError::TimedOut(self.server.clone()))?
+    }
+
+    async fn exchange(&self, method: Method, target: &str) -> Result<Answer, ClientError> {
+        let request = Request::builder()
+            .method(method)
+            .uri(format!("{}{target}", self.base))
+            .header(HOST, &self.authority)
+            .body(Empty::new())
+            .map_err(|error| self.broken(&error))?;
+        let connect = |source| ClientError::Connect {
+            server: self.server.clone(),
+            source,
+        };
+        let tcp = TcpStream::connect((self.host.as_str(), self.port))
+            .await
+            .map_err(connect)?;
+        if !self.tls {
+            return self.talk(tcp, request).await;
+        }
+        let tls = |source| ClientError::Tls {
+            server: self.server.clone(),
+            source,
+        };
+        let config = trust::anyone().map_err(|error| tls(io::Error::other(error)))?;
+        let name = ServerName::try_from(self.host.clone())
+            .map_err(|_| ClientError::Address(self.server.clone()))?;
+        let stream = TlsConnector::from(Arc::new(config))
+            .connect(name, tcp)
+            .await
+            .map_err(tls)?;
+        self.talk(stream, request).await
+    }
+
+    async fn talk(
+        &self,
+        stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
+        request: Request<Empty<Bytes>>,
+    ) -> Result<Answer, ClientError> {
+        let (mut sender, connection) = http1::handshake(TokioIo::new(stream))
+            .await
+            .map_err(|error| self.broken(&error))?;
+        // It ends with the sender; its errors reach the request too.
+        let connection = tokio::spawn(connection);
+        let answer = async {
+            let response = sender
+                .send_request(request)
+                .await
+                .map_err(|error| self.broken(&error))?;
+            let status = response.status();
+            let body = Limited::new(response.into_body(), MAX_ANSWER)
+                .collect()
+                .await
+                .map_err(|error| {
+                    if error.is::<LengthLimitError>() {
+                        self.broken(&"it is larger than 64 MiB")
+                    } else {
+                        self.broken(&error)
+                    }
+                })?;
+            Ok(Answer {
+                status,
+                body: body.to_bytes(),
+            })
+        }
+        .await;
+        connection.abort();
+        answer
+    }
+
+    fn broken(&self, reason: &dyn std::fmt::Display) -> ClientError {
+        ClientError::Http {
+            server: self.server.clone(),
+            reason: reason.to_string(),
+        }
+    }
+}
+
+/// The text as it may stand in a query's value.
+pub fn escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte) {
+            escaped.push(char::from(byte));
+        } else {
+            escaped.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    escaped
+}
+
+#[cfg(test)]
+mod tests;

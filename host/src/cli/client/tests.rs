@@ -1,0 +1,133 @@
+use std::sync::Mutex;
+
+use http::Response;
+use http_body_util::Full;
+use hyper::{body::Incoming, service::service_fn};
+use rcgen::{CertificateParams, KeyPair};
+use tokio::net::TcpListener;
+use tokio_rustls::{
+    TlsAcceptor,
+    rustls::{
+        ServerConfig,
+        pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer},
+    },
+};
+
+use super::*;
+
+type Seen = Arc<Mutex<Vec<String>>>;
+
+/// Answers 418 with the request's method, target and host.
+async fn serve(stream: impl AsyncRead + AsyncWrite + Unpin + 'static, seen: Seen) {
+    let service = service_fn(move |request: Request<Incoming>| {
+        let host = request.headers()[HOST].to_str().unwrap();
+        let line = format!("{} {} {host}", request.method(), request.uri());
+        seen.lock().unwrap().push(line);
+        let mut response = Response::new(Full::new(Bytes::from_static(b"short and stout")));
+        *response.status_mut() = StatusCode::IM_A_TEAPOT;
+        async { Ok::<_, std::convert::Infallible>(response) }
+    });
+    let _ = hyper::server::conn::http1::Builder::new()
+        .serve_connection(TokioIo::new(stream), service)
+        .await;
+}
+
+fn self_signed() -> TlsAcceptor {
+    let key = KeyPair::generate().unwrap();
+    let names = vec!["elsewhere".to_owned()];
+    let certificate = CertificateParams::new(names)
+        .unwrap()
+        .self_signed(&key)
+        .unwrap();
+    let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(key.serialize_der()));
+    let provider = tokio_rustls::rustls::crypto::ring::default_provider();
+    let config = ServerConfig::builder_with_provider(Arc::new(provider))
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(vec![certificate.der().clone()], key)
+        .unwrap();
+    TlsAcceptor::from(Arc::new(config))
+}
+
+#[tokio::test]
+async fn asks_over_tls_and_without_whatever_the_certificate_says() {
+    for tls in [true, false] {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let seen = Seen::default();
+        let server = async {
+            let (stream, _) = listener.accept().await.unwrap();
+            let seen = Arc::clone(&seen);
+            if tls {
+                serve(self_signed().accept(stream).await.unwrap(), seen).await;
+            } else {
+                serve(stream, seen).await;
+            }
+        };
+        let scheme = if tls { "https" } else { "http" };
+        let client = Client::new(&format!("{scheme}://127.0.0.1:{port}/base/")).unwrap();
+        let (answer, ()) = tokio::join!(client.send(Method::POST, "/v1/x?a=b"), server);
+        let answer = answer.unwrap();
+        assert_eq!(answer.status, StatusCode::IM_A_TEAPOT);
+        assert_eq!(answer.body, "short and stout");
+        assert_eq!(
+            *seen.lock().unwrap(),
+            [format!("POST /base/v1/x?a=b 127.0.0.1:{port}")]
+        );
+    }
+}
+
+#[tokio::test]
+async fn says_what_may_be_wrong() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let server = format!("https://{}", listener.local_addr().unwrap());
+    // Closes the connection at once.
+    let hang_up = async { drop(listener.accept().await.unwrap()) };
+    let client = Client::new(&server).unwrap();
+    let (answer, ()) = tokio::join!(client.send(Method::GET, "/"), hang_up);
+    let error = answer.unwrap_err();
+    assert!(matches!(error, ClientError::Tls { .. }), "{error}");
+    drop(listener);
+    let error = client.send(Method::GET, "/").await.unwrap_err().to_string();
+    assert!(
+        error.starts_with(&format!("cannot reach {server}: ")),
+        "{error}"
+    );
+    assert!(error.ends_with("; is gpud running?"), "{error}");
+}
+
+#[test]
+fn addresses() {
+    for (server, expected) in [
+        ("", Some((true, "localhost", 15132, ""))),
+        ("https://node7", Some((true, "node7", 443, ""))),
+        ("http://[::1]:8080/a/b/", Some((false, "::1", 8080, "/a/b"))),
+        ("localhost:15132", None),
+        ("node7", None),
+        ("ftp://node7", None),
+        ("https://", None),
+        ("https://user@node7", None),
+        ("https://node7?x=1", None),
+    ] {
+        let found = Client::new(server).ok();
+        let found = found.as_ref().map(|client| {
+            (
+                client.tls,
+                client.host.as_str(),
+                client.port,
+                client.base.as_str(),
+            )
+        });
+        assert_eq!(found, expected, "{server}");
+    }
+}
+
+#[test]
+fn names_in_queries() {
+    assert_eq!(
+        escape("accelerator-nvidia_a.b~1"),
+        "accelerator-nvidia_a.b~1"
+    );
+    assert_eq!(escape("a b&c,é"), "a%20b%26c%2C%C3%A9");
+}

@@ -1,0 +1,150 @@
+//! `gpud compact`: rewrites the state file without what was deleted, while no daemon uses it.
+
+use std::{
+    ffi::OsString,
+    net::{Ipv4Addr, Ipv6Addr, SocketAddr},
+    path::Path,
+    time::Duration,
+};
+
+use tokio::{net::TcpStream, time::timeout};
+
+use super::{exit::Exit, sizes::iec, terminal::Terminal};
+use crate::{
+    node::process::{self, Command, Program},
+    store,
+};
+
+/// Where a daemon listens, GPUd's included, which has no lock file.
+const PORT: u16 = 15132;
+/// Its unit.
+const UNIT: &str = "gpud.service";
+/// For asking systemd.
+const SYSTEMD_LIMIT: Duration = Duration::from_secs(15);
+
+/// Compacts the state file in `folder` and returns what to print.
+///
+/// # Errors
+/// A daemon is running, there is no state file, or it cannot be rewritten.
+pub async fn compact(folder: &Path, terminal: Terminal) -> Result<String, Exit> {
+    if unit_is_active().await {
+        return Err(Exit::failure(
+            "gpud is running (must be stopped before running compact)",
+        ));
+    }
+    if somebody_listens(PORT).await {
+        return Err(Exit::failure(format!(
+            "gpud is running on port {PORT} (must be stopped before running compact)"
+        )));
+    }
+    compact_file(folder, terminal).await
+}
+
+async fn compact_file(folder: &Path, terminal: Terminal) -> Result<String, Exit> {
+    let path = folder.join(store::STATE_FILE);
+    if !path.exists() {
+        return Err(Exit::failure(format!(
+            "there is no state file {}",
+            path.display()
+        )));
+    }
+    let file = path.clone();
+    let sizes = tokio::task::spawn_blocking(move || store::compact(&file))
+        .await
+        .map_err(Exit::failure)?
+        .map_err(|error| Exit::failure(format!("failed to compact {}: {error}", path.display())))?;
+    Ok(format!(
+        "{} successfully compacted state file\n{}: {} before, {} after\n",
+        terminal.good(),
+        path.display(),
+        iec(sizes.before),
+        iec(sizes.after)
+    ))
+}
+
+/// False also where there is no systemd: the port and the lock tell then.
+async fn unit_is_active() -> bool {
+    let Ok(systemctl) = process::find_program("systemctl").await else {
+        return false;
+    };
+    let arguments: [OsString; 4] = [
+        systemctl.into(),
+        "is-active".into(),
+        "--quiet".into(),
+        UNIT.into(),
+    ];
+    let command = Command::new(Program::Argv(arguments.into()), SYSTEMD_LIMIT);
+    process::run(command)
+        .await
+        .is_ok_and(|output| output.exit_code == Some(0))
+}
+
+async fn somebody_listens(port: u16) -> bool {
+    let addresses: [SocketAddr; 2] = [
+        (Ipv4Addr::LOCALHOST, port).into(),
+        (Ipv6Addr::LOCALHOST, port).into(),
+    ];
+    for address in addresses {
+        let connected = timeout(Duration::from_secs(3), TcpStream::connect(address)).await;
+        if matches!(connected, Ok(Ok(_))) {
+            return true;
+        }
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::net::TcpListener;
+
+    use super::*;
+    use crate::{cli::exit::Stderr, store::FolderLock};
+
+    fn failure(result: Result<String, Exit>) -> String {
+        match result.unwrap_err().stderr {
+            Stderr::Failure(message) => message,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[tokio::test]
+    async fn shrinks_the_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(store::STATE_FILE);
+        let database = rusqlite::Connection::open(&path).unwrap();
+        database
+            .execute_batch(
+                "CREATE TABLE t (x); INSERT INTO t SELECT randomblob(1000000); DELETE FROM t;",
+            )
+            .unwrap();
+        drop(database);
+        let before = path.metadata().unwrap().len();
+        let text = compact_file(folder.path(), Terminal::PLAIN).await.unwrap();
+        assert!(
+            text.starts_with("✔ successfully compacted state file\n"),
+            "{text}"
+        );
+        assert!(path.metadata().unwrap().len() < before / 2);
+    }
+
+    #[tokio::test]
+    async fn refuses_without_a_file_and_beside_a_daemon() {
+        let folder = tempfile::tempdir().unwrap();
+        let message = failure(compact_file(folder.path(), Terminal::PLAIN).await);
+        assert!(message.starts_with("there is no state file "), "{message}");
+        drop(rusqlite::Connection::open(folder.path().join(store::STATE_FILE)).unwrap());
+        let _lock = FolderLock::acquire(folder.path()).unwrap();
+        std::fs::write(folder.path().join(store::STATE_FILE), "").unwrap();
+        let message = failure(compact_file(folder.path(), Terminal::PLAIN).await);
+        assert!(message.contains("another gpud"), "{message}");
+    }
+
+    #[tokio::test]
+    async fn notices_a_listener() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        assert!(somebody_listens(port).await);
+        drop(listener);
+        assert!(!somebody_listens(port).await);
+    }
+}

@@ -1,0 +1,109 @@
+//! How a command ends when it does not simply succeed: a status, and what is said on which stream.
+
+use std::{
+    io::{self, Write as _},
+    process::ExitCode,
+};
+
+use serde_json::json;
+
+use super::terminal::Terminal;
+
+/// The end of a command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Exit {
+    /// Exit status: 0 success, 1 any error, 3 unknown command.
+    pub code: u8,
+    /// Printed as it is.
+    pub stdout: String,
+    /// What standard error gets.
+    pub stderr: Stderr,
+}
+
+/// What standard error gets.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Stderr {
+    /// Nothing.
+    Nothing,
+    /// A line as it is.
+    Line(String),
+    /// A line behind a `✘`.
+    Failure(String),
+}
+
+impl Exit {
+    /// Success, with this on standard output.
+    pub fn success(stdout: impl Into<String>) -> Self {
+        Self {
+            code: 0,
+            stdout: stdout.into(),
+            stderr: Stderr::Nothing,
+        }
+    }
+
+    /// Status 1 and `✘ message` on standard error.
+    pub fn failure(message: impl ToString) -> Self {
+        Self {
+            code: 1,
+            stdout: String::new(),
+            stderr: Stderr::Failure(message.to_string()),
+        }
+    }
+
+    /// Status 1 and `{"error":{"code":…,"message":…}}` as one line on standard output: the form of failure for commands
+    /// that were asked for JSON.
+    pub fn json_failure(code: &str, message: impl ToString) -> Self {
+        let document = json!({"error": {"code": code, "message": message.to_string()}});
+        Self {
+            code: 1,
+            stdout: format!("{document}\n"),
+            stderr: Stderr::Nothing,
+        }
+    }
+
+    /// Prints what there is to print. A reader that has gone away is no error.
+    pub fn report(&self, stderr: Terminal) -> ExitCode {
+        let mut stdout = io::stdout();
+        let _ = stdout
+            .write_all(self.stdout.as_bytes())
+            .and_then(|()| stdout.flush());
+        let _ = match &self.stderr {
+            Stderr::Nothing => Ok(()),
+            Stderr::Line(line) => writeln!(io::stderr(), "{line}"),
+            Stderr::Failure(message) => writeln!(io::stderr(), "{} {message}", stderr.bad()),
+        };
+        ExitCode::from(self.code)
+    }
+}
+
+impl From<io::Error> for Exit {
+    /// Output could not be written. When the reader has had enough (`gpud scan | head`), that is a quiet end.
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::BrokenPipe => Self::success(""),
+            _ => Self::failure(format!("cannot write the output: {error}")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_failures_are_one_line_with_code_and_message() {
+        let exit = Exit::json_failure("failed_to_open_state_file", "a \"quoted\" name");
+        assert_eq!(
+            exit.stdout,
+            "{\"error\":{\"code\":\"failed_to_open_state_file\",\"message\":\"a \\\"quoted\\\" name\"}}\n"
+        );
+        assert_eq!((exit.code, exit.stderr), (1, Stderr::Nothing));
+    }
+
+    #[test]
+    fn a_closed_pipe_is_a_quiet_success_and_a_full_disk_is_not() {
+        let exit = |kind: io::ErrorKind| Exit::from(io::Error::from(kind)).code;
+        assert_eq!(exit(io::ErrorKind::BrokenPipe), 0);
+        assert_eq!(exit(io::ErrorKind::StorageFull), 1);
+    }
+}

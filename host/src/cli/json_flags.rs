@@ -1,0 +1,214 @@
+//! Flags whose values are JSON documents.
+
+use std::{collections::BTreeMap, path::Path};
+
+use serde::{Deserialize, de::DeserializeOwned};
+
+/// What the InfiniBand ports must reach. Negative numbers count as 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ExpectedPorts {
+    /// Ports that must be up at the rate; 0 is not checked.
+    pub at_least_ports: u32,
+    /// Gbit/s; 0 is not checked.
+    pub at_least_rate: u32,
+}
+
+/// One NFS volume to try.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[serde(default)]
+pub struct NfsGroup {
+    /// Absolute path of the volume.
+    pub volume_path: String,
+    /// Folder in it, made if missing.
+    pub dir_name: String,
+    /// What is written to the probe file and read back.
+    pub file_contents: String,
+}
+
+/// The value of `--infiniband-expected-port-states`.
+pub fn expected_ports(flag: &str, text: &str) -> Result<ExpectedPorts, String> {
+    #[derive(Deserialize, Default)]
+    #[serde(default)]
+    struct Document {
+        at_least_ports: i64,
+        at_least_rate: i64,
+    }
+    let document: Document = parse('{', text).map_err(|why| invalid(flag, &why))?;
+    Ok(ExpectedPorts {
+        at_least_ports: not_negative(document.at_least_ports),
+        at_least_rate: not_negative(document.at_least_rate),
+    })
+}
+
+/// The value of `--nvlink-expected-link-states`: GPUs whose links must all be up, 0 when not checked.
+pub fn expected_links(flag: &str, text: &str) -> Result<u32, String> {
+    #[derive(Deserialize, Default)]
+    #[serde(default)]
+    struct Document {
+        at_least_gpus_with_all_links_feature_enabled: i64,
+    }
+    let document: Document = parse('{', text).map_err(|why| invalid(flag, &why))?;
+    Ok(not_negative(
+        document.at_least_gpus_with_all_links_feature_enabled,
+    ))
+}
+
+/// The value of `--nfs-checker-configs`.
+pub fn nfs_groups(flag: &str, text: &str) -> Result<Vec<NfsGroup>, String> {
+    let groups: Vec<NfsGroup> = parse('[', text).map_err(|why| invalid(flag, &why))?;
+    for group in &groups {
+        if !Path::new(&group.volume_path).is_absolute() {
+            let why = format!(
+                "volume_path {:?} is not an absolute path",
+                group.volume_path
+            );
+            return Err(invalid(flag, &why));
+        }
+        if group.file_contents.is_empty() {
+            let why = format!("file_contents of {:?} is empty", group.volume_path);
+            return Err(invalid(flag, &why));
+        }
+    }
+    Ok(groups)
+}
+
+/// The value of `--xid-thresholds` or `--sxid-thresholds`: reboots before an inspection, by code. `kind` is `xid` or
+/// `sxid`.
+pub fn thresholds(kind: &str, text: &str) -> Result<BTreeMap<u32, u32>, String> {
+    #[derive(Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Document {
+        #[serde(default)]
+        overrides: BTreeMap<String, Override>,
+    }
+    #[derive(Deserialize, Default)]
+    #[serde(default)]
+    struct Override {
+        #[serde(rename = "rebootThreshold")]
+        reboot_threshold: i64,
+    }
+    let invalid = |why: String| format!("invalid {kind} thresholds: {why}");
+    let document: Document = parse('{', text).map_err(invalid)?;
+    let mut by_code = BTreeMap::new();
+    for (code, given) in document.overrides {
+        let code = code.parse::<u32>().map_err(|_| {
+            invalid(format!(
+                "{code:?} is not a code, which is a number from 0 on"
+            ))
+        })?;
+        let threshold = u32::try_from(given.reboot_threshold).ok();
+        let threshold = threshold
+            .filter(|threshold| *threshold > 0)
+            .ok_or_else(|| {
+                invalid(format!(
+                    "rebootThreshold of {code} is {}, it must be at least 1",
+                    given.reboot_threshold
+                ))
+            })?;
+        by_code.insert(code, threshold);
+    }
+    Ok(by_code)
+}
+
+/// A document that begins with `begin`: serde would also read a struct from a list of its fields, or `null`.
+fn parse<T: DeserializeOwned>(begin: char, text: &str) -> Result<T, String> {
+    if !text.trim_start().starts_with(begin) {
+        return Err(format!(
+            "a JSON document that begins with {begin} is wanted, not {text:?}"
+        ));
+    }
+    serde_json::from_str(text).map_err(|error| error.to_string())
+}
+
+fn invalid(flag: &str, why: &str) -> String {
+    format!("invalid value for --{flag}: {why}")
+}
+
+fn not_negative(number: i64) -> u32 {
+    u32::try_from(number.max(0)).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ports_and_links() {
+        let ports = |at_least_ports, at_least_rate| ExpectedPorts {
+            at_least_ports,
+            at_least_rate,
+        };
+        for (text, expected) in [
+            (
+                r#"{"at_least_ports":8,"at_least_rate":400}"#,
+                Some(ports(8, 400)),
+            ),
+            (r#" {"at_least_ports":8, "more": 1}"#, Some(ports(8, 0))),
+            (
+                r#"{"at_least_ports":-8,"at_least_rate":99999999999}"#,
+                Some(ports(0, u32::MAX)),
+            ),
+            ("{}", Some(ports(0, 0))),
+            ("", None),
+            ("[8,400]", None),
+            (r#"{"at_least_ports":"8"}"#, None),
+            (r#"{"at_least_ports":8} x"#, None),
+        ] {
+            assert_eq!(expected_ports("flag", text).ok(), expected, "{text}");
+        }
+        let links = expected_links(
+            "flag",
+            r#"{"at_least_gpus_with_all_links_feature_enabled":8}"#,
+        );
+        assert_eq!(links, Ok(8));
+        let error = expected_links("nvlink-x", "8").unwrap_err();
+        assert!(
+            error.starts_with("invalid value for --nvlink-x: "),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn nfs() {
+        let good = r#"[{"volume_path":"/a","dir_name":"d","file_contents":"x"}]"#;
+        let group = NfsGroup {
+            volume_path: "/a".into(),
+            dir_name: "d".into(),
+            file_contents: "x".into(),
+        };
+        assert_eq!(nfs_groups("flag", good), Ok(vec![group]));
+        assert_eq!(nfs_groups("flag", "[]"), Ok(Vec::new()));
+        for bad in [
+            "{}",
+            "null",
+            r#"[{"volume_path":"a","file_contents":"x"}]"#,
+            r#"[{"volume_path":"/a"}]"#,
+        ] {
+            assert!(nfs_groups("flag", bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn thresholds_are_strict() {
+        let good = r#"{"overrides":{"79":{"rebootThreshold":3},"0":{"rebootThreshold":1}}}"#;
+        assert_eq!(thresholds("xid", good), Ok([(79, 3), (0, 1)].into()));
+        assert_eq!(
+            thresholds("xid", r#"{"overrides":{}}"#),
+            Ok(BTreeMap::new())
+        );
+        for bad in [
+            "",
+            "null",
+            "[]",
+            r#"{"overrides":[]}"#,
+            r#"{"overrides":{},"more":1}"#,
+            r#"{"overrides":{"-1":{"rebootThreshold":3}}}"#,
+            r#"{"overrides":{"x":{"rebootThreshold":3}}}"#,
+            r#"{"overrides":{"79":{"rebootThreshold":0}}}"#,
+            r#"{"overrides":{"79":{}}}"#,
+        ] {
+            let error = thresholds("sxid", bad).unwrap_err();
+            assert!(error.starts_with("invalid sxid thresholds: "), "{error}");
+        }
+    }
+}

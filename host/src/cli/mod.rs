@@ -1,0 +1,42 @@
+//! The command line: what an operator may type, and what each command prints.
+//!
+//! [`parse`] turns arguments into validated plain values or into an [`Exit`]; every command that does not run the
+//! daemon has a file here with its body. Flags, output and exit codes are GPUd's, so that its scripts and unit files
+//! work; `docs/gpud-compatibility.md` lists what is better.
+
+mod args;
+mod argv;
+mod check_args;
+mod checks;
+pub mod client;
+pub mod compact;
+mod components;
+mod data_dir;
+mod details;
+mod exit;
+pub mod inject_fault;
+mod json_flags;
+pub mod machine_info;
+mod options;
+pub mod output;
+mod parse;
+pub mod run;
+mod run_args;
+pub mod scan;
+pub mod set_healthy;
+mod settings;
+mod sizes;
+pub mod table;
+pub mod terminal;
+
+pub use checks::{
+    BlockedProcesses, CheckOptions, CommandOverrides, GpuFaults, InfinibandOptions, XidOptions,
+};
+pub use components::ComponentSelection;
+pub use exit::Exit;
+pub use json_flags::{ExpectedPorts, NfsGroup};
+pub use options::{Action, FailOn, Invocation, RunOptions, ScanOptions, TlsFiles};
+pub use parse::parse;
+
+/// The version of this build, as `--version` and the API give it.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");

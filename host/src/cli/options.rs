@@ -1,0 +1,162 @@
+//! What a command line asks for, as plain values that need no further checking.
+
+use std::{path::PathBuf, time::Duration};
+
+use clap::ValueEnum;
+
+use super::{
+    args::OutputFormat, checks::CheckOptions, components::ComponentSelection, terminal::ColorChoice,
+};
+use crate::{logging::LogOptions, wire::GoDuration};
+
+/// Where the daemon listens unless told otherwise: this machine only.
+pub const DEFAULT_LISTEN: &str = "127.0.0.1:15132";
+/// Where the specs of script plugins are.
+pub const DEFAULT_PLUGIN_SPECS: &str = "/etc/default/gpud.plugins.yaml";
+/// How long metrics are kept.
+pub const METRICS_RETENTION: Duration = Duration::from_secs(3 * 3600);
+/// How long events are kept.
+pub const EVENTS_RETENTION: Duration = Duration::from_secs(14 * 24 * 3600);
+
+/// A command, ready to be carried out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Invocation {
+    /// What to do.
+    pub action: Action,
+    /// How to log.
+    pub log: LogOptions,
+    /// When to colour.
+    pub color: ColorChoice,
+    /// Lines for the log about flags that have no effect, or another than they say.
+    pub notes: Vec<String>,
+}
+
+/// A command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Action {
+    /// Run the daemon.
+    Run(Box<RunOptions>),
+    /// Check everything once.
+    Scan(Box<ScanOptions>),
+    /// Print the inventory.
+    MachineInfo {
+        /// Folder of the state file.
+        data_dir: PathBuf,
+        /// As one line of JSON.
+        json: bool,
+    },
+    /// Write into the kernel log.
+    InjectFault {
+        /// Priority's name.
+        priority: String,
+        /// Text.
+        message: String,
+    },
+    /// Clear verdicts in the running daemon.
+    SetHealthy {
+        /// Base URL; empty is the default.
+        server: String,
+        /// Which; empty is all.
+        components: Vec<String>,
+    },
+    /// Shrink the state file.
+    Compact {
+        /// Folder of the state file.
+        data_dir: PathBuf,
+    },
+    /// Compile a Wasm component.
+    CompileComponent {
+        /// The component.
+        input: PathBuf,
+        /// Where the code goes.
+        output: PathBuf,
+    },
+}
+
+/// How to run the daemon.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunOptions {
+    /// Folder of the state file; may not exist yet.
+    pub data_dir: PathBuf,
+    /// Keep nothing on disk.
+    pub db_in_memory: bool,
+    /// `host:port`, for [`crate::server::bind`].
+    pub listen_address: String,
+    /// The operator's own certificate.
+    pub tls: Option<TlsFiles>,
+    /// Serve profiles.
+    pub pprof: bool,
+    /// Specs of script plugins; `None` is none. The default file may be missing.
+    pub plugin_specs_file: Option<PathBuf>,
+    /// Built-in checks to run.
+    pub components: ComponentSelection,
+    /// How long metrics are kept, at least a minute.
+    pub metrics_retention: Duration,
+    /// How long events are kept, at least a minute.
+    pub events_retention: Duration,
+    /// Settings of the checks.
+    pub checks: CheckOptions,
+}
+
+/// PEM files.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TlsFiles {
+    /// Certificate chain.
+    pub certificate: PathBuf,
+    /// Its key.
+    pub key: PathBuf,
+}
+
+/// How to scan.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ScanOptions {
+    /// What makes the scan fail; `None` is nothing.
+    pub fail_on: Option<FailOn>,
+    /// Print one JSON document.
+    pub json: bool,
+    /// Checks to run.
+    pub components: ComponentSelection,
+    /// How far back events count.
+    pub events_retention: Duration,
+    /// Settings of the checks.
+    pub checks: CheckOptions,
+}
+
+/// The health from which on a scan fails.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum FailOn {
+    /// Degraded or worse.
+    Degraded,
+    /// Unhealthy.
+    Unhealthy,
+}
+
+/// `None` for 0 and below.
+pub fn at_least_a_nanosecond(duration: GoDuration) -> Option<Duration> {
+    let nanoseconds = u64::try_from(duration.0).ok().filter(|n| *n > 0);
+    nanoseconds.map(Duration::from_nanos)
+}
+
+/// How long something is kept: the default for 0 and below.
+///
+/// # Errors
+/// Less than a minute.
+pub fn retention(flag: &str, duration: GoDuration, default: Duration) -> Result<Duration, String> {
+    match at_least_a_nanosecond(duration) {
+        None => Ok(default),
+        Some(kept) if kept < Duration::from_secs(60) => Err(format!(
+            "invalid value for --{flag}: {duration} is less than a minute"
+        )),
+        Some(kept) => Ok(kept),
+    }
+}
+
+/// Reads `--output-format`, blanks and case aside.
+///
+/// # Errors
+/// Neither `plain` nor `json`.
+pub fn is_json(format: &str) -> Result<bool, String> {
+    OutputFormat::from_str(format.trim(), true)
+        .map(|format| format == OutputFormat::Json)
+        .map_err(|_| format!("invalid output format {format:?}: it is plain or json"))
+}

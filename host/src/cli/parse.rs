@@ -1,0 +1,251 @@
+//! From the words of a command line to an [`Invocation`], or to what is printed instead.
+
+use std::{ffi::OsString, path::PathBuf};
+
+use clap::{CommandFactory as _, FromArgMatches as _, error::ContextKind};
+
+use super::{
+    VERSION,
+    args::{Cli, Command, CommonArgs, RunCommand, ScanArgs},
+    argv::{Misuse, Request, respell},
+    check_args::RunCheckArgs,
+    checks::check_options,
+    components::ComponentSelection,
+    data_dir::data_dir,
+    exit::{Exit, Stderr},
+    options::{
+        Action, EVENTS_RETENTION, Invocation, METRICS_RETENTION, RunOptions, ScanOptions, TlsFiles,
+        at_least_a_nanosecond, is_json, retention,
+    },
+};
+use crate::logging::{LogLevel, LogOptions};
+
+/// Reads a command line, the program's name first.
+///
+/// # Errors
+/// Everything that ends here: help and version (status 0), an unknown command (3), anything wrong with a flag (1).
+pub fn parse(argv: impl IntoIterator<Item = OsString>) -> Result<Invocation, Exit> {
+    let mut root = Cli::command();
+    root.build();
+    let words: Vec<String> = argv
+        .into_iter()
+        .skip(1)
+        .map(OsString::into_string)
+        .collect::<Result<_, _>>()
+        .map_err(|word| Exit::failure(format!("argument {word:?} is not valid UTF-8")))?;
+    let (argv, ignored) = match respell(&root, words).map_err(|misuse| refuse(&mut root, misuse))? {
+        Request::Command { argv, ignored } => (argv, ignored),
+        Request::Help(topic) => return Err(Exit::success(help(&mut root, topic.as_deref()))),
+        Request::Version => return Err(Exit::success(format!("gpud version {VERSION}\n"))),
+    };
+    let command = argv.get(1).cloned();
+    let cli = root
+        .try_get_matches_from_mut(argv)
+        .and_then(|matches| Cli::from_arg_matches(&matches))
+        .map_err(|error| {
+            let message = describe(&error);
+            refuse(&mut root, Misuse::Flag { command, message })
+        })?;
+    let mut notes: Vec<_> = ignored
+        .iter()
+        .map(|word| {
+            format!("argument {word:?} ignored (a switch takes a value only as --name=value)")
+        })
+        .collect();
+    let (common, action, file) = action(cli.command, &mut notes)?;
+    let CommonArgs { log_level, color } = common;
+    let level = LogLevel::parse(&log_level).map_err(|error| match &action {
+        Action::MachineInfo { json: true, .. } => Exit::json_failure("invalid_log_level", error),
+        _ => Exit::failure(error),
+    })?;
+    let default = match action {
+        Action::Run(_) => LogLevel::Info,
+        _ => LogLevel::Warn,
+    };
+    Ok(Invocation {
+        log: LogOptions {
+            level: level.unwrap_or(default),
+            json: matches!(action, Action::Run(_)),
+            file,
+        },
+        action,
+        color,
+        notes,
+    })
+}
+
+/// The command's common flags, itself, and its log file.
+fn action(
+    command: Command,
+    notes: &mut Vec<String>,
+) -> Result<(CommonArgs, Action, Option<PathBuf>), Exit> {
+    let (common, action) = match command {
+        Command::Run(command) => {
+            let file = command.run.log_file.clone();
+            let file = file.filter(|file| !file.as_os_str().is_empty());
+            let (common, options) = run(*command, notes).map_err(Exit::failure)?;
+            return Ok((common, Action::Run(Box::new(options)), file));
+        }
+        Command::Scan(args) => {
+            let (common, options) = scan(*args, notes).map_err(Exit::failure)?;
+            (common, Action::Scan(Box::new(options)))
+        }
+        Command::MachineInfo(args) => {
+            let json = is_json(&args.output_format).map_err(Exit::failure)?;
+            let data_dir = data_dir(args.data_dir).map_err(|error| match json {
+                true => Exit::json_failure("failed_to_get_state_file", error),
+                false => Exit::failure(error),
+            })?;
+            (args.common, Action::MachineInfo { data_dir, json })
+        }
+        Command::InjectFault(args) => (
+            args.common,
+            Action::InjectFault {
+                priority: args.kernel_log_level,
+                message: args.kernel_message,
+            },
+        ),
+        Command::SetHealthy(args) => {
+            let items = args.components.iter().flat_map(|list| list.split(','));
+            let names = items.map(str::trim).filter(|name| !name.is_empty());
+            (
+                args.common,
+                Action::SetHealthy {
+                    server: args.server,
+                    components: names.map(str::to_owned).collect(),
+                },
+            )
+        }
+        Command::Compact(args) => {
+            let data_dir = data_dir(args.data_dir).map_err(Exit::failure)?;
+            (args.common, Action::Compact { data_dir })
+        }
+        Command::CompileComponent(args) => (
+            args.common,
+            Action::CompileComponent {
+                input: args.input,
+                output: args.output,
+            },
+        ),
+    };
+    Ok((common, action, None))
+}
+
+fn run(command: RunCommand, notes: &mut Vec<String>) -> Result<(CommonArgs, RunOptions), String> {
+    let RunCommand {
+        common,
+        run,
+        run_checks,
+        checks,
+    } = command;
+    notes.extend(run.control_plane.note()?);
+    let events_retention = retention(
+        "events-retention-period",
+        checks.events_retention_period,
+        EVENTS_RETENTION,
+    )?;
+    let metrics_retention = retention(
+        "metrics-retention-period",
+        run.metrics_retention_period,
+        METRICS_RETENTION,
+    )?;
+    // GPUd listens everywhere when the address is empty; whoever wants that can say `:15132`.
+    let listen_address = match run.listen_address.trim() {
+        "" => super::options::DEFAULT_LISTEN.to_owned(),
+        address => address.to_owned(),
+    };
+    let given = |file: Option<PathBuf>| file.filter(|file| !file.as_os_str().is_empty());
+    let options = RunOptions {
+        data_dir: data_dir(run.data_dir)?,
+        db_in_memory: run.db_in_memory,
+        listen_address,
+        tls: given(run.tls_cert)
+            .zip(given(run.tls_key))
+            .map(|(certificate, key)| TlsFiles { certificate, key }),
+        pprof: run.pprof,
+        plugin_specs_file: given(Some(run.plugin_specs_file)),
+        components: ComponentSelection::parse(&run.components),
+        metrics_retention,
+        events_retention,
+        checks: check_options(checks, run_checks, notes)?,
+    };
+    Ok((common, options))
+}
+
+fn scan(args: ScanArgs, notes: &mut Vec<String>) -> Result<(CommonArgs, ScanOptions), String> {
+    let events_retention = args.checks.events_retention_period;
+    let options = ScanOptions {
+        fail_on: args.fail_on,
+        json: args.json,
+        components: ComponentSelection::parse(&args.components),
+        events_retention: at_least_a_nanosecond(events_retention).unwrap_or(EVENTS_RETENTION),
+        checks: check_options(args.checks, RunCheckArgs::default(), notes)?,
+    };
+    Ok((args.common, options))
+}
+
+/// The help of all commands or of one.
+fn help(root: &mut clap::Command, topic: Option<&str>) -> String {
+    let command = match topic {
+        Some(topic) => root.find_subcommand_mut(topic),
+        None => None,
+    };
+    match command {
+        Some(command) => command.render_help().to_string(),
+        None => root.render_help().to_string(),
+    }
+}
+
+fn refuse(root: &mut clap::Command, misuse: Misuse) -> Exit {
+    match misuse {
+        Misuse::UnknownCommand(_) => Exit {
+            code: 3,
+            stdout: String::new(),
+            stderr: Stderr::Line(misuse.to_string()),
+        },
+        Misuse::Flag { command, message } => {
+            let usage = match &command {
+                Some(_) => "Incorrect Usage:",
+                None => "Incorrect Usage.",
+            };
+            let help = help(root, command.as_deref());
+            Exit {
+                stdout: format!("{usage} {message}\n\n{help}"),
+                ..Exit::failure(message)
+            }
+        }
+    }
+}
+
+/// A refusal of clap in one line: `invalid value "x" for flag -gpu-count: why`.
+fn describe(error: &clap::Error) -> String {
+    let context = |kind| error.get(kind).map(ToString::to_string);
+    let arg = context(ContextKind::InvalidArg).unwrap_or_default();
+    let flag = arg
+        .split([' ', '='])
+        .next()
+        .unwrap_or_default()
+        .trim_start_matches('-');
+    let Some(value) = context(ContextKind::InvalidValue) else {
+        let text = error.render().to_string();
+        let first = text.split("\n\n").next().unwrap_or_default();
+        let words: Vec<_> = first
+            .trim_start_matches("error: ")
+            .split_whitespace()
+            .collect();
+        return words.join(" ");
+    };
+    let why = match (
+        std::error::Error::source(error),
+        context(ContextKind::ValidValue),
+    ) {
+        (Some(source), _) => source.to_string(),
+        (None, Some(valid)) => format!("it is one of {valid}"),
+        (None, None) => "parse error".to_owned(),
+    };
+    format!("invalid value {value:?} for flag -{flag}: {why}")
+}
+
+#[cfg(test)]
+#[path = "parse_tests.rs"]
+mod tests;

@@ -1,0 +1,341 @@
+use std::{path::PathBuf, time::Duration};
+
+use super::*;
+use crate::cli::{
+    checks::{BlockedProcesses, CheckOptions, XidOptions},
+    options::FailOn,
+    terminal::ColorChoice,
+};
+
+fn read(line: &str) -> Result<Invocation, Exit> {
+    let words = ["gpud"].into_iter().chain(line.split('|'));
+    parse(words.filter(|word| !word.is_empty()).map(OsString::from))
+}
+
+fn run(line: &str) -> RunOptions {
+    match read(&format!("run|--data-dir=/d|{line}")).unwrap().action {
+        Action::Run(options) => *options,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn scan(line: &str) -> ScanOptions {
+    match read(&format!("scan|{line}")).unwrap().action {
+        Action::Scan(options) => *options,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn failure(line: &str) -> String {
+    match read(line).unwrap_err() {
+        Exit {
+            code: 1,
+            stderr: Stderr::Failure(message),
+            ..
+        } => message,
+        other => panic!("{line}: {other:?}"),
+    }
+}
+
+const DAYS_14: Duration = Duration::from_secs(14 * 24 * 3600);
+
+#[test]
+fn run_without_flags() {
+    let invocation = read("run|--data-dir=/d").unwrap();
+    assert_eq!(
+        invocation.log,
+        LogOptions {
+            level: LogLevel::Info,
+            json: true,
+            file: None
+        }
+    );
+    assert_eq!(
+        (invocation.color, invocation.notes),
+        (ColorChoice::Auto, Vec::new())
+    );
+    let xid = XidOptions {
+        reboot_threshold: 2,
+        lookback: DAYS_14,
+        ..XidOptions::default()
+    };
+    assert_eq!(
+        run(""),
+        RunOptions {
+            data_dir: "/d".into(),
+            db_in_memory: false,
+            listen_address: "127.0.0.1:15132".into(),
+            tls: None,
+            pprof: false,
+            plugin_specs_file: Some("/etc/default/gpud.plugins.yaml".into()),
+            components: ComponentSelection::default(),
+            metrics_retention: Duration::from_secs(3 * 3600),
+            events_retention: DAYS_14,
+            checks: CheckOptions {
+                xid: xid.clone(),
+                sxid: xid,
+                ..CheckOptions::default()
+            },
+        }
+    );
+}
+
+#[test]
+fn the_unit_files_flags() {
+    let line = "run|--log-level=warn|--log-file=\"\"|--endpoint=e|--data-dir=/d|--db-in-memory|--session-protocol=auto|x";
+    let invocation = read(line).unwrap();
+    assert_eq!(
+        invocation.log,
+        LogOptions {
+            level: LogLevel::Warn,
+            json: true,
+            file: Some(PathBuf::from("\"\""))
+        }
+    );
+    assert_eq!(
+        invocation.notes,
+        [
+            "argument \"x\" ignored (a switch takes a value only as --name=value)",
+            "this build has no control plane and no self-update: --endpoint ignored",
+        ]
+    );
+}
+
+#[test]
+fn flags_of_run() {
+    let options = run(concat!(
+        "--listen-address=:15132|--tls-cert=/c|--tls-key=/k|--pprof|--plugin-specs-file=|--components=-disk|",
+        "--retention-period=1h|--events-retention-period=48h|--gpu-count=8|",
+        "--infiniband-expected-port-states={\"at_least_ports\":8,\"at_least_rate\":400}|",
+        "--nvlink-expected-link-states={\"at_least_gpus_with_all_links_feature_enabled\":4}|",
+        "--infiniband-exclude-devices=mlx5_0, mlx5_1,|--infiniband-flap-auto-clear-window=10m|",
+        "--infiniband-class-root-dir=/ib|--xid-thresholds={\"overrides\":{\"79\":{\"rebootThreshold\":3}}}|",
+        "--xid-lookback-period=24h|--os-blocked-process-name-regexes=^nv,|",
+        "--os-blocked-process-persistence-threshold=0|--threshold-celsius-slowdown-margin=-4|",
+        "--nfs-host-root=/proc/1/root|--lsblk-commands=nsenter -t 1 -- lsblk|",
+        "--gpu-uuids-with-gpu-lost=GPU-1,GPU-2|--gpu-product-name=H100|--nvml-device-get-devices-error"
+    ));
+    let checks = &options.checks;
+    assert_eq!(options.listen_address, ":15132");
+    let tls = options.tls.as_ref().unwrap();
+    assert_eq!(
+        (tls.certificate.to_str(), tls.key.to_str()),
+        (Some("/c"), Some("/k"))
+    );
+    assert!(options.pprof && options.plugin_specs_file.is_none());
+    assert!(options.components.includes("cpu") && !options.components.includes("disk"));
+    assert_eq!(options.metrics_retention, Duration::from_secs(3600));
+    assert_eq!(options.events_retention, Duration::from_secs(48 * 3600));
+    assert_eq!(checks.gpu_count, Some(8));
+    let ports = checks.infiniband.expected_ports.unwrap();
+    assert_eq!((ports.at_least_ports, ports.at_least_rate), (8, 400));
+    assert_eq!(checks.nvlink_gpus_with_all_links, Some(4));
+    assert_eq!(checks.infiniband.exclude_devices, ["mlx5_0", "mlx5_1"]);
+    assert_eq!(
+        checks.infiniband.flap_auto_clear,
+        Some(Duration::from_secs(600))
+    );
+    assert_eq!(checks.infiniband.class_root, Some("/ib".into()));
+    assert_eq!(checks.xid.thresholds, [(79, 3)].into());
+    assert_eq!(checks.xid.lookback, Duration::from_secs(24 * 3600));
+    // Unset, it is the events retention.
+    assert_eq!(checks.sxid.lookback, Duration::from_secs(48 * 3600));
+    assert_eq!(
+        checks.blocked_processes,
+        BlockedProcesses {
+            name_regexes: Some(vec!["^nv".into()]),
+            persistence: Some(5)
+        }
+    );
+    assert_eq!(checks.slowdown_margin_celsius, 0);
+    assert_eq!(checks.nfs_host_root, Some("/proc/1/root".into()));
+    assert_eq!(
+        checks.commands.lsblk.as_deref(),
+        Some("nsenter -t 1 -- lsblk")
+    );
+    assert_eq!(checks.faults.gpu_lost, ["GPU-1", "GPU-2"]);
+    assert_eq!(checks.faults.product_name.as_deref(), Some("H100"));
+    assert!(checks.faults.enumeration_fails);
+}
+
+#[test]
+fn odd_values_are_put_right() {
+    let options =
+        run("--listen-address=|--events-retention-period=0|--retention-period=-1h|--gpu-count=-3");
+    assert_eq!(options.listen_address, "127.0.0.1:15132");
+    assert_eq!(options.events_retention, DAYS_14);
+    assert_eq!(options.metrics_retention, Duration::from_secs(3 * 3600));
+    assert_eq!(options.checks.gpu_count, None);
+    let invocation = read("scan|--xid-reboot-threshold=0").unwrap();
+    assert_eq!(
+        invocation.notes,
+        ["--xid-reboot-threshold 0 ignored: it must be at least 1"]
+    );
+}
+
+#[test]
+fn scans() {
+    let options =
+        scan("--fail-on=degraded|-json|--components|cpu,disk|--os-blocked-process-name-regexes=");
+    assert_eq!(
+        (options.fail_on, options.json),
+        (Some(FailOn::Degraded), true)
+    );
+    assert!(options.components.includes("cpu") && !options.components.includes("os"));
+    assert_eq!(
+        options.checks.blocked_processes.name_regexes,
+        Some(Vec::new())
+    );
+    assert_eq!(scan("").fail_on, None);
+    assert_eq!(read("s").unwrap().log.level, LogLevel::Warn);
+    assert_eq!(read("check|-l|DEBUG").unwrap().log.level, LogLevel::Debug);
+}
+
+#[test]
+fn small_commands() {
+    for (line, expected) in [
+        (
+            "machine-info|--data-dir=/d|--output-format= JSON ",
+            Action::MachineInfo {
+                data_dir: "/d".into(),
+                json: true,
+            },
+        ),
+        (
+            "inject-fault|--kernel-message=x",
+            Action::InjectFault {
+                priority: "KERN_INFO".into(),
+                message: "x".into(),
+            },
+        ),
+        (
+            "set-health|cpu, disk|--server=https://h|os,",
+            Action::SetHealthy {
+                server: "https://h".into(),
+                components: vec!["cpu".into(), "disk".into(), "os".into()],
+            },
+        ),
+        (
+            "compact|--data-dir=/d",
+            Action::Compact {
+                data_dir: "/d".into(),
+            },
+        ),
+        (
+            "compile-component|in|out",
+            Action::CompileComponent {
+                input: "in".into(),
+                output: "out".into(),
+            },
+        ),
+    ] {
+        let invocation = read(line).unwrap();
+        assert_eq!(invocation.action, expected, "{line}");
+        assert!(!invocation.log.json);
+    }
+}
+
+#[test]
+fn what_is_wrong_is_said_in_one_line() {
+    for (line, message) in [
+        ("run|--log-level=loud", "unrecognized level: \"loud\""),
+        (
+            "run|--gpu-count=x",
+            "invalid value \"x\" for flag -gpu-count: invalid digit found in string",
+        ),
+        (
+            "run|--events-retention-period=3",
+            "invalid value \"3\" for flag -events-retention-period: time: missing unit in duration \"3\"",
+        ),
+        (
+            "run|--data-dir=/d|--events-retention-period=59s",
+            "invalid value for --events-retention-period: 59s is less than a minute",
+        ),
+        (
+            "run|--session-protocol=v3",
+            "invalid session protocol \"v3\": it is v1, v2 or auto",
+        ),
+        (
+            "run|--data-dir=/d|--nfs-host-root=x",
+            "invalid value for --nfs-host-root: x is not an absolute path",
+        ),
+        (
+            "scan|--fail-on=healthy",
+            "invalid value \"healthy\" for flag -fail-on: it is one of degraded, unhealthy",
+        ),
+        (
+            "machine-info|--output-format=xml",
+            "invalid output format \"xml\": it is plain or json",
+        ),
+        ("run|--nope", "flag provided but not defined: -nope"),
+    ] {
+        assert_eq!(failure(line), message, "{line}");
+    }
+    for line in [
+        "scan|--infiniband-expected-port-states=8",
+        "scan|--nfs-checker-configs={}",
+        "scan|--os-blocked-process-name-regexes=(",
+        "run|--data-dir=/d|--sxid-thresholds={}x",
+        "run|--tls-cert=/c",
+        "compile-component|in",
+    ] {
+        let message = failure(line);
+        assert!(
+            !message.contains('\n') || line.starts_with("scan|--os"),
+            "{message}"
+        );
+    }
+}
+
+#[test]
+fn usage_goes_to_standard_output_with_the_help() {
+    let exit = read("compact|--nope").unwrap_err();
+    assert!(
+        exit.stdout.starts_with(
+            "Incorrect Usage: flag provided but not defined: -nope\n\nShrink the state file"
+        ),
+        "{}",
+        exit.stdout
+    );
+    let exit = read("--nope").unwrap_err();
+    assert!(
+        exit.stdout.starts_with("Incorrect Usage. flag provided"),
+        "{}",
+        exit.stdout
+    );
+    assert_eq!(exit.code, 1);
+}
+
+#[test]
+fn help_version_and_unknown_commands() {
+    let exit = read("--version").unwrap_err();
+    assert_eq!(
+        (exit.code, exit.stdout),
+        (0, format!("gpud version {VERSION}\n"))
+    );
+    let exit = read("").unwrap_err();
+    assert_eq!(exit.code, 0);
+    assert!(exit.stdout.contains("machine-info") && !exit.stdout.contains("compile-component"));
+    let exit = read("scan|--help").unwrap_err();
+    assert!(
+        exit.stdout.contains("--fail-on") && !exit.stdout.contains("gpu-lost"),
+        "{}",
+        exit.stdout
+    );
+    let exit = read("frobnicate").unwrap_err();
+    assert_eq!(
+        (exit.code, exit.stderr),
+        (3, Stderr::Line("No help topic for 'frobnicate'".into()))
+    );
+}
+
+#[test]
+fn json_output_has_json_errors() {
+    let exit = read("machine-info|--output-format=json|-l|loud").unwrap_err();
+    assert_eq!(exit.code, 1);
+    assert_eq!(
+        exit.stdout,
+        "{\"error\":{\"code\":\"invalid_log_level\",\"message\":\"unrecognized level: \\\"loud\\\"\"}}\n"
+    );
+    assert_eq!(exit.stderr, Stderr::Nothing);
+}

@@ -1,0 +1,103 @@
+//! `gpud run`: the daemon in the foreground until SIGTERM or SIGINT.
+
+use std::{env, sync::Arc};
+
+use tokio::signal::unix::{SignalKind, signal};
+use tokio_util::sync::CancellationToken;
+
+use super::{RunOptions, VERSION, exit::Exit, settings::component_config};
+use crate::{
+    component::{EffectiveConfig, builtin},
+    daemon::{self, Options, Selection},
+    runtime::Compiler,
+    store::{Location, STATE_FILE, StoreOptions},
+    wire::GoDuration,
+};
+
+/// Runs until a signal; then stops in good order.
+///
+/// # Errors
+/// When it could not start.
+pub async fn run(options: RunOptions) -> Result<(), Exit> {
+    let shutdown = CancellationToken::new();
+    stop_on_signals(shutdown.clone()).map_err(Exit::failure)?;
+    let known: Vec<String> =
+        builtin::all().iter().map(|builtin| builtin.component.to_owned()).collect();
+    if let Some(warning) = options.components.warning(&known) {
+        tracing::warn!("{warning}");
+    }
+    tracing::info!(version = VERSION, data_dir = %options.data_dir.display(), "starting gpud");
+    daemon::run(daemon_options(options)?, shutdown).await.map_err(Exit::failure)
+}
+
+fn daemon_options(options: RunOptions) -> Result<Options, Exit> {
+    let gpud = env::current_exe()
+        .map_err(|error| Exit::failure(format!("gpud does not find its own binary: {error}")))?;
+    let shown = effective_config(&options);
+    let state_file = options.data_dir.join(STATE_FILE);
+    let location = match options.db_in_memory {
+        true => Location::Memory,
+        false => Location::File(state_file),
+    };
+    let commands = &options.checks.commands;
+    let disk_commands = (commands.lsblk.clone(), commands.findmnt.clone());
+    let checks = Arc::new(options.checks);
+    let selection = options.components;
+    Ok(Options {
+        store: StoreOptions {
+            events_retention: options.events_retention,
+            metrics_retention: options.metrics_retention,
+            ..StoreOptions::new(location)
+        },
+        compiler: Compiler::Child(gpud),
+        components: Selection {
+            enabled: Box::new(move |name| selection.includes(name)),
+            config: Box::new(move |name| component_config(name, &checks)),
+        },
+        listen_address: options.listen_address,
+        tls_files: options.tls.map(|files| (files.certificate, files.key)),
+        data_dir: options.data_dir,
+        disk_commands,
+        shown,
+    })
+}
+
+fn effective_config(options: &RunOptions) -> EffectiveConfig {
+    let go = |duration: std::time::Duration| {
+        GoDuration(i64::try_from(duration.as_nanos()).unwrap_or(i64::MAX)).to_string()
+    };
+    EffectiveConfig {
+        api_version: "v1",
+        address: options.listen_address.clone(),
+        data_dir: options.data_dir.display().to_string(),
+        state: options.data_dir.join(STATE_FILE).display().to_string(),
+        metrics_retention_period: go(options.metrics_retention),
+        events_retention_period: go(options.events_retention),
+        compact_period: go(std::time::Duration::ZERO),
+        pprof: options.pprof,
+        enable_auto_update: false,
+        plugin_specs_file: options
+            .plugin_specs_file
+            .as_ref()
+            .map(|file| file.display().to_string())
+            .unwrap_or_default(),
+        components: None,
+        db_in_memory: options.db_in_memory,
+    }
+}
+
+/// SIGTERM and SIGINT stop the daemon; SIGPIPE and a second signal change nothing.
+fn stop_on_signals(shutdown: CancellationToken) -> std::io::Result<()> {
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    tokio::spawn(async move {
+        loop {
+            tokio::select! {
+                _ = terminate.recv() => {}
+                _ = interrupt.recv() => {}
+            }
+            shutdown.cancel();
+        }
+    });
+    Ok(())
+}

@@ -1,0 +1,126 @@
+//! The flags of `gpud run` that are not about checks.
+
+use std::path::PathBuf;
+
+use clap::{ArgAction, Args};
+
+use super::args::path;
+use crate::wire::GoDuration;
+
+/// Where the daemon keeps things, where it listens, what it runs.
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    /// Folder of the state file [default: /var/lib/gpud for root, else ~/.gpud]
+    #[arg(long, value_name = "FOLDER", value_parser = path)]
+    pub data_dir: Option<PathBuf>,
+    /// Keep everything in memory; it is lost when gpud ends
+    #[arg(long)]
+    pub db_in_memory: bool,
+    /// Write the log to this file instead of standard error; rotated at 128 MB, 5 old files
+    #[arg(long, value_name = "FILE", value_parser = path)]
+    pub log_file: Option<PathBuf>,
+    /// Where to listen, as host:port; `:15132` is every address of this machine
+    #[arg(long, value_name = "ADDRESS", default_value = super::options::DEFAULT_LISTEN)]
+    pub listen_address: String,
+    /// PEM file with the certificate to serve with, instead of one made at each start
+    #[arg(long, value_name = "FILE", value_parser = path, requires = "tls_key")]
+    pub tls_cert: Option<PathBuf>,
+    /// PEM file with the certificate's private key
+    #[arg(long, value_name = "FILE", value_parser = path, requires = "tls_cert")]
+    pub tls_key: Option<PathBuf>,
+    /// Serve profiles under /admin/pprof
+    #[arg(long)]
+    pub pprof: bool,
+    /// YAML file with script plugins; an empty name means none
+    #[arg(long, value_name = "FILE", value_parser = path, default_value = super::options::DEFAULT_PLUGIN_SPECS)]
+    pub plugin_specs_file: PathBuf,
+    /// Built-in checks to run, comma-separated: names, `all`, `none`; `-name` leaves one out
+    #[arg(
+        long,
+        value_name = "LIST",
+        default_value = "",
+        hide_default_value = true
+    )]
+    pub components: String,
+    /// How long metrics are kept
+    #[arg(
+        long,
+        alias = "retention-period",
+        value_name = "DURATION",
+        default_value = "3h0m0s"
+    )]
+    pub metrics_retention_period: GoDuration,
+    #[command(flatten)]
+    pub control_plane: ControlPlaneArgs,
+}
+
+/// Flags for a hosted platform and for self-update. They are taken, checked and not used: unit files of GPUd carry them.
+#[derive(Debug, Args)]
+pub struct ControlPlaneArgs {
+    #[arg(long, hide = true)]
+    pub token: Option<String>,
+    #[arg(long, hide = true)]
+    pub endpoint: Option<String>,
+    #[arg(long, hide = true)]
+    pub machine_id: Option<String>,
+    #[arg(long, hide = true)]
+    pub machine_id_overwrite: bool,
+    #[arg(long, hide = true)]
+    pub refresh_session_token: bool,
+    #[arg(long, hide = true)]
+    pub skip_session_update_config: bool,
+    #[arg(long, hide = true)]
+    pub session_protocol: Option<String>,
+    #[arg(long, hide = true)]
+    pub reboot_commands: Option<String>,
+    #[arg(long, hide = true, action = ArgAction::Set, num_args = 1)]
+    pub enable_auto_update: Option<bool>,
+    #[arg(long, hide = true, allow_negative_numbers = true)]
+    pub auto_update_exit_code: Option<i64>,
+    #[arg(long, hide = true)]
+    pub version_file: Option<String>,
+}
+
+impl ControlPlaneArgs {
+    /// One line about the flags that were given, if any. The session protocol that unit files always carry says nothing.
+    ///
+    /// # Errors
+    /// A session protocol that does not exist.
+    pub fn note(&self) -> Result<Option<String>, String> {
+        let protocol = self.session_protocol.as_deref().unwrap_or_default();
+        if !matches!(protocol, "" | "auto" | "v1" | "v2") {
+            return Err(format!(
+                "invalid session protocol {protocol:?}: it is v1, v2 or auto"
+            ));
+        }
+        let given: Vec<_> = [
+            ("token", self.token.is_some()),
+            ("endpoint", self.endpoint.is_some()),
+            ("machine-id", self.machine_id.is_some()),
+            ("machine-id-overwrite", self.machine_id_overwrite),
+            ("refresh-session-token", self.refresh_session_token),
+            (
+                "skip-session-update-config",
+                self.skip_session_update_config,
+            ),
+            ("session-protocol", matches!(protocol, "v1" | "v2")),
+            ("reboot-commands", self.reboot_commands.is_some()),
+            ("enable-auto-update", self.enable_auto_update == Some(true)),
+            (
+                "auto-update-exit-code",
+                self.auto_update_exit_code.is_some(),
+            ),
+            ("version-file", self.version_file.is_some()),
+        ]
+        .into_iter()
+        .filter(|(_, given)| *given)
+        .map(|(name, _)| format!("--{name}"))
+        .collect();
+        Ok((!given.is_empty()).then(|| {
+            format!(
+                "this build has no control plane and no self-update: {} ignored",
+                given.join(", ")
+            )
+        }))
+    }
+}

@@ -1,0 +1,86 @@
+//! `gpud scan`: every component looks at this machine once, without a daemon.
+
+use std::{
+    env,
+    io::{self, Write},
+    path::PathBuf,
+    sync::Arc,
+};
+
+use super::{
+    exit::Exit,
+    machine_info as inventory,
+    options::ScanOptions,
+    output::{self, ScanReport},
+    settings::component_config,
+    terminal::Terminal,
+};
+use crate::{
+    component::{Component, Services, builtin},
+    daemon,
+    machine_info::Collector,
+    metrics,
+    node::Node,
+    runtime::{Compiler, Runtime},
+    wire::{ComponentHealthStates, HealthState, Origin},
+};
+
+/// Folder of compiled code under the user's cache folder, so that the second scan is quick without any rights.
+const CACHE_FOLDER: &str = "gpud/compiled";
+
+/// Looks and prints. The exit says whether the machine is as healthy as `--fail-on` asks.
+///
+/// # Errors
+/// When the scan itself could not be made.
+pub async fn scan(options: &ScanOptions, terminal: Terminal) -> Result<Exit, Exit> {
+    let node = Arc::new(Node::live().await.map_err(Exit::failure)?);
+    let compiler = env::current_exe().map_or(Compiler::InProcess, Compiler::Child);
+    let runtime =
+        Runtime::start(&cache_folder(), compiler, Arc::clone(&node)).map_err(Exit::failure)?;
+    let services = Services::new(Arc::clone(&node), None, Arc::new(metrics::Registry::new())).await;
+    let text = |text: String| match options.json {
+        true => Ok(()),
+        false => io::stdout().write_all(text.as_bytes()),
+    };
+    text(output::begin(terminal))?;
+    let commands = &options.checks.commands;
+    let collector =
+        Collector::new(node.files.clone(), commands.lsblk.clone(), commands.findmnt.clone());
+    let info = collector.collect().await;
+    text(format!("\n{} machine info\n{}", terminal.good(), inventory::tables(&info)))?;
+    let mut scanned = Vec::new();
+    for builtin in builtin::all() {
+        if !options.components.includes(builtin.component) {
+            continue;
+        }
+        let component = Component::loading(builtin.component);
+        let config = component_config(builtin.component, &options.checks);
+        daemon::load(&runtime, &builtin, &component, &config).await;
+        let report = component.look(&services).await;
+        if !report.supported {
+            continue;
+        }
+        let name = builtin.component;
+        let wire = |state| HealthState::from_model(name, &Origin::default(), state);
+        let states: Vec<HealthState> = report.states.into_iter().map(wire).collect();
+        text(output::component(terminal, name, &states))?;
+        scanned.push(ComponentHealthStates { component: name.to_owned(), states: Some(states) });
+    }
+    text(output::end(terminal))?;
+    let code = u8::from(output::fails(options.fail_on, &output::worst(&scanned)));
+    let stdout = match options.json {
+        true => ScanReport::new(info, scanned).to_json().map_err(Exit::failure)?,
+        false => String::new(),
+    };
+    Ok(Exit { code, ..Exit::success(stdout) })
+}
+
+fn cache_folder() -> PathBuf {
+    let home = || env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache"));
+    env::var_os("XDG_CACHE_HOME")
+        .map(PathBuf::from)
+        .filter(|folder| folder.is_absolute())
+        .or_else(home)
+        .unwrap_or_else(env::temp_dir)
+        .join(CACHE_FOLDER)
+}

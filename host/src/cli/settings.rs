@@ -1,0 +1,70 @@
+//! From the operator's flags to each checker's configuration document.
+
+use serde_json::{Value, json};
+
+use super::checks::{CheckOptions, XidOptions};
+
+/// The configuration of a built-in component; `{}` for those without any.
+pub fn component_config(component: &str, checks: &CheckOptions) -> Value {
+    match component {
+        "accelerator-nvidia-error-xid" => xid(&checks.xid),
+        "disk" => json!({ "nfs_mounts": !checks.nfs_groups.is_empty() }),
+        "os" => {
+            let mut config = json!({});
+            let blocked = &checks.blocked_processes;
+            if let Some(regexes) = &blocked.name_regexes {
+                config["blocked_process_name_regexes"] = json!(regexes);
+            }
+            if let Some(threshold) = blocked.persistence {
+                config["persistence_threshold"] = json!(threshold);
+            }
+            config
+        }
+        _ => json!({}),
+    }
+}
+
+fn xid(options: &XidOptions) -> Value {
+    let overrides: serde_json::Map<String, Value> = options
+        .thresholds
+        .iter()
+        .map(|(code, reboots)| (code.to_string(), json!(reboots)))
+        .collect();
+    json!({
+        "lookback_seconds": options.lookback.as_secs(),
+        "reboot_threshold": options.reboot_threshold,
+        "overrides": overrides,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::BlockedProcesses;
+    use std::{collections::BTreeMap, time::Duration};
+
+    #[test]
+    fn flags_reach_the_checkers() {
+        let checks = CheckOptions {
+            xid: XidOptions {
+                reboot_threshold: 3,
+                thresholds: BTreeMap::from([(79, 5)]),
+                lookback: Duration::from_secs(60),
+            },
+            blocked_processes: BlockedProcesses {
+                name_regexes: Some(vec!["^nvidia".into()]),
+                persistence: None,
+            },
+            ..CheckOptions::default()
+        };
+        assert_eq!(
+            component_config("accelerator-nvidia-error-xid", &checks),
+            json!({"lookback_seconds": 60, "reboot_threshold": 3, "overrides": {"79": 5}})
+        );
+        assert_eq!(
+            component_config("os", &checks),
+            json!({"blocked_process_name_regexes": ["^nvidia"]})
+        );
+        assert_eq!(component_config("cpu", &checks), json!({}));
+    }
+}

@@ -1,0 +1,243 @@
+//! What gpud says about itself: JSON lines for the daemon, short plain lines for the other commands.
+//!
+//! A JSON line has `level`, `ts` (ISO 8601, UTC), `caller` (file and line), `msg` and the event's fields. The daemon's
+//! lines are written by a thread of their own, so that a full disk or a reader that hangs holds up no check; lines that
+//! do not fit the queue are counted and told. Lines of plugins have the target `plugin`.
+
+mod line;
+mod rotating_file;
+mod writer;
+
+use std::{io, path::PathBuf};
+
+use tracing::{Event, Level, Subscriber};
+use tracing_subscriber::{
+    Layer,
+    filter::{LevelFilter, Targets},
+    layer::{Context, SubscriberExt as _},
+    util::SubscriberInitExt as _,
+};
+
+use self::{
+    rotating_file::RotatingFile,
+    writer::{Sink, Writer},
+};
+
+/// The target of lines that plugins write.
+pub const PLUGIN_TARGET: &str = "plugin";
+
+/// The least level that is logged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LogLevel {
+    /// Everything.
+    Debug,
+    /// What a person may want to know.
+    Info,
+    /// What may be wrong.
+    Warn,
+    /// What is wrong.
+    Error,
+    /// Nothing: gpud has no messages of the levels `dpanic`, `panic` and `fatal`.
+    Off,
+}
+
+/// A level that does not exist. The words are GPUd's.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("unrecognized level: {0:?}")]
+pub struct UnknownLevel(String);
+
+impl LogLevel {
+    /// Reads a level's name, in lower or upper case; `None` for an empty one.
+    ///
+    /// # Errors
+    /// Another word.
+    pub fn parse(name: &str) -> Result<Option<Self>, UnknownLevel> {
+        Ok(Some(match name.to_ascii_lowercase().as_str() {
+            "" => return Ok(None),
+            "debug" => Self::Debug,
+            "info" => Self::Info,
+            "warn" => Self::Warn,
+            "error" => Self::Error,
+            "dpanic" | "panic" | "fatal" => Self::Off,
+            _ => return Err(UnknownLevel(name.to_owned())),
+        }))
+    }
+
+    /// The same for tracing. Libraries are heard from `warn` on only.
+    fn filter(self) -> Targets {
+        let own = match self {
+            Self::Debug => LevelFilter::DEBUG,
+            Self::Info => LevelFilter::INFO,
+            Self::Warn => LevelFilter::WARN,
+            Self::Error => LevelFilter::ERROR,
+            Self::Off => LevelFilter::OFF,
+        };
+        Targets::new()
+            .with_target(env!("CARGO_CRATE_NAME"), own)
+            .with_target(PLUGIN_TARGET, own)
+            .with_default(own.min(LevelFilter::WARN))
+    }
+}
+
+/// How to log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LogOptions {
+    /// The least level.
+    pub level: LogLevel,
+    /// JSON lines rather than plain ones.
+    pub json: bool,
+    /// This file rather than standard error: 128 MB at most, and five older ones beside it (`‹file›.1` the newest).
+    pub file: Option<PathBuf>,
+}
+
+/// Logging cannot begin.
+#[derive(Debug, thiserror::Error)]
+pub enum LogError {
+    /// The log file cannot be opened.
+    #[error("cannot open the log file {}: {source}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// No thread for it.
+    #[error("cannot start the log's thread: {0}")]
+    Thread(io::Error),
+    /// Something logs already.
+    #[error("logging was set up before")]
+    Twice,
+}
+
+/// Keeps the log going; dropped, it waits a moment until what was logged is written.
+#[derive(Debug)]
+#[must_use = "dropping it ends the log"]
+pub struct LogGuard {
+    _writer: Option<Writer>,
+}
+
+/// Sets up logging for the whole process.
+///
+/// # Errors
+/// The file cannot be opened, or this is the second call.
+pub fn init(options: &LogOptions) -> Result<LogGuard, LogError> {
+    let writer = match &options.file {
+        Some(path) => {
+            let file = RotatingFile::open(path).map_err(|source| LogError::File {
+                path: path.clone(),
+                source,
+            })?;
+            Some(Writer::start(Box::new(file)).map_err(LogError::Thread)?)
+        }
+        None if options.json => {
+            Some(Writer::start(Box::new(io::stderr())).map_err(LogError::Thread)?)
+        }
+        None => None,
+    };
+    let lines = Lines {
+        json: options.json,
+        sink: writer.as_ref().map(Writer::sink),
+    };
+    tracing_subscriber::registry()
+        .with(lines.with_filter(options.level.filter()))
+        .try_init()
+        .map_err(|_| LogError::Twice)?;
+    Ok(LogGuard { _writer: writer })
+}
+
+/// Turns events into lines and hands them on.
+struct Lines {
+    json: bool,
+    /// `None` writes to standard error at once.
+    sink: Option<Sink>,
+}
+
+impl<S: Subscriber> Layer<S> for Lines {
+    fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
+        let line = if self.json {
+            line::json(event, jiff::Timestamp::now())
+        } else {
+            line::plain(event)
+        };
+        match &self.sink {
+            Some(sink) => sink.send(line),
+            // Nobody is left to be told.
+            None => drop(io::Write::write_all(&mut io::stderr(), line.as_bytes())),
+        }
+    }
+}
+
+/// The level as the log spells it.
+fn word(level: Level) -> &'static str {
+    match level {
+        Level::ERROR => "error",
+        Level::WARN => "warn",
+        Level::INFO => "info",
+        Level::DEBUG | Level::TRACE => "debug",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn levels_by_name() {
+        for (name, level) in [
+            ("", None),
+            ("debug", Some(LogLevel::Debug)),
+            ("INFO", Some(LogLevel::Info)),
+            ("Warn", Some(LogLevel::Warn)),
+            ("error", Some(LogLevel::Error)),
+            ("dpanic", Some(LogLevel::Off)),
+            ("PANIC", Some(LogLevel::Off)),
+            ("fatal", Some(LogLevel::Off)),
+        ] {
+            assert_eq!(LogLevel::parse(name), Ok(level), "{name}");
+        }
+        let error = LogLevel::parse("verbose").unwrap_err();
+        assert_eq!(error.to_string(), r#"unrecognized level: "verbose""#);
+        assert!(LogLevel::parse(" info").is_err());
+    }
+
+    #[test]
+    fn a_level_lets_through_what_it_says_and_little_of_libraries() {
+        let folder = tempfile::tempdir().unwrap();
+        for (level, expected) in [
+            (LogLevel::Debug, "d i w e plugin library-w"),
+            (LogLevel::Info, "i w e plugin library-w"),
+            (LogLevel::Warn, "w e library-w"),
+            (LogLevel::Error, "e"),
+            (LogLevel::Off, ""),
+        ] {
+            let path = folder.path().join(format!("{level:?}"));
+            let writer = Writer::start(Box::new(RotatingFile::open(&path).unwrap())).unwrap();
+            let lines = Lines {
+                json: true,
+                sink: Some(writer.sink()),
+            };
+            let subscriber = tracing_subscriber::registry().with(lines.with_filter(level.filter()));
+            tracing::subscriber::with_default(subscriber, || {
+                tracing::debug!("d");
+                tracing::info!("i");
+                tracing::warn!("w");
+                tracing::error!("e");
+                tracing::info!(target: "plugin", "plugin");
+                tracing::info!(target: "hyper", "library-i");
+                tracing::warn!(target: "hyper", "library-w");
+            });
+            drop(writer);
+            let text = fs::read_to_string(&path).unwrap();
+            let messages: Vec<_> = text
+                .lines()
+                .map(|line| {
+                    let line: serde_json::Value = serde_json::from_str(line).unwrap();
+                    line["msg"].as_str().unwrap().to_owned()
+                })
+                .collect();
+            assert_eq!(messages.join(" "), expected, "{level:?}");
+        }
+    }
+}

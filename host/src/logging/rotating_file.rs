@@ -1,0 +1,158 @@
+//! A log file that cannot grow without bound.
+
+use std::{
+    ffi::OsString,
+    fs::{self, File, OpenOptions},
+    io::{self, Write},
+    os::unix::fs::OpenOptionsExt as _,
+    path::{Path, PathBuf},
+};
+
+/// Largest size of one file, bytes: GPUd's 128 MB.
+const LIMIT: u64 = 128 << 20;
+/// Older files that are kept, as `‹file›.1` (the newest) to `‹file›.5`.
+const KEPT: u32 = 5;
+
+/// The file. Each write is kept whole.
+pub struct RotatingFile {
+    path: PathBuf,
+    file: File,
+    size: u64,
+    limit: u64,
+}
+
+impl RotatingFile {
+    /// Opens or creates the file (mode 0600) to append to it; missing folders are created.
+    pub fn open(path: &Path) -> io::Result<Self> {
+        Self::with_limit(path, LIMIT)
+    }
+
+    fn with_limit(path: &Path, limit: u64) -> io::Result<Self> {
+        if let Some(folder) = path
+            .parent()
+            .filter(|folder| !folder.as_os_str().is_empty())
+        {
+            fs::create_dir_all(folder)?;
+        }
+        let file = append(path)?;
+        Ok(Self {
+            path: path.to_owned(),
+            size: file.metadata()?.len(),
+            file,
+            limit,
+        })
+    }
+
+    fn older(&self, number: u32) -> PathBuf {
+        let mut name: OsString = self.path.clone().into();
+        name.push(format!(".{number}"));
+        name.into()
+    }
+
+    /// Begins a new file. Where the old one cannot be moved away it is emptied: a bound that gives way is none.
+    fn rotate(&mut self) -> io::Result<()> {
+        for number in (1..KEPT).rev() {
+            // Most are not there at first.
+            let _ = fs::rename(self.older(number), self.older(number + 1));
+        }
+        let moved = fs::rename(&self.path, self.older(1)).and_then(|()| append(&self.path));
+        match moved {
+            Ok(file) => self.file = file,
+            Err(_) => self.file.set_len(0)?,
+        }
+        self.size = 0;
+        Ok(())
+    }
+}
+
+fn append(path: &Path) -> io::Result<File> {
+    OpenOptions::new()
+        .append(true)
+        .create(true)
+        .mode(0o600)
+        .open(path)
+}
+
+impl Write for RotatingFile {
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        let length = line.len() as u64;
+        if self.size > 0 && self.size.saturating_add(length) > self.limit {
+            self.rotate()?;
+        }
+        self.file.write_all(line)?;
+        self.size = self.size.saturating_add(length);
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(path: &Path) -> String {
+        fs::read_to_string(path).unwrap_or_else(|error| error.kind().to_string())
+    }
+
+    #[test]
+    fn full_files_move_on_and_the_sixth_goes() {
+        let folder = tempfile::tempdir().unwrap();
+        // As a unit file with empty quotes gives it.
+        let path = folder.path().join("new").join("\"\"");
+        let mut file = RotatingFile::with_limit(&path, 8).unwrap();
+        for number in 0..16 {
+            file.write_all(format!("{number:02}.\n").as_bytes())
+                .unwrap();
+        }
+        assert_eq!(read(&path), "14.\n15.\n");
+        let mut name = path.clone().into_os_string();
+        name.push(".1");
+        assert_eq!(read(Path::new(&name)), "12.\n13.\n");
+        assert_eq!(read(&file.older(5)), "04.\n05.\n");
+        assert_eq!(read(&file.older(6)), "entity not found");
+    }
+
+    #[test]
+    fn an_old_file_is_continued_and_counts() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("log");
+        fs::write(&path, "old\n").unwrap();
+        let mut file = RotatingFile::with_limit(&path, 9).unwrap();
+        file.write_all(b"one\n").unwrap();
+        assert_eq!(read(&path), "old\none\n");
+        file.write_all(b"two\n").unwrap();
+        assert_eq!(read(&path), "two\n");
+        assert_eq!(read(&file.older(1)), "old\none\n");
+    }
+
+    #[test]
+    fn a_line_beyond_the_limit_is_written_all_the_same() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("log");
+        let mut file = RotatingFile::with_limit(&path, 4).unwrap();
+        file.write_all(b"far too long\n").unwrap();
+        assert_eq!(read(&path), "far too long\n");
+    }
+
+    #[test]
+    fn what_cannot_be_moved_is_emptied() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("log");
+        let mut file = RotatingFile::with_limit(&path, 4).unwrap();
+        file.write_all(b"one\n").unwrap();
+        // A folder that is not empty cannot be replaced by a file.
+        fs::create_dir(file.older(1)).unwrap();
+        fs::write(file.older(1).join("x"), "").unwrap();
+        fs::create_dir(file.older(2)).unwrap();
+        fs::write(file.older(2).join("x"), "").unwrap();
+        for number in 3..=5 {
+            fs::create_dir(file.older(number)).unwrap();
+            fs::write(file.older(number).join("x"), "").unwrap();
+        }
+        file.write_all(b"two\n").unwrap();
+        assert_eq!(read(&path), "two\n");
+    }
+}

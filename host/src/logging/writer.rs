@@ -1,0 +1,212 @@
+//! The thread that writes log lines, and the queue in front of it.
+
+use std::{
+    fmt,
+    io::{self, Write},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+        mpsc::{Receiver, SyncSender, TrySendError, sync_channel},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+use serde_json::json;
+
+/// Lines that may wait. A burst beyond is counted, not kept.
+const QUEUE: usize = 4096;
+/// How long the end of the process may wait for the last lines.
+const FLUSH_WITHIN: Duration = Duration::from_secs(2);
+
+enum Message {
+    Line(String),
+    /// Answered when everything before is written.
+    Flush(SyncSender<()>),
+}
+
+/// The thread. Dropped, it waits a moment until the queue is empty.
+pub struct Writer {
+    queue: SyncSender<Message>,
+    lost: Arc<AtomicU64>,
+}
+
+/// The way into the queue.
+#[derive(Clone)]
+pub struct Sink {
+    queue: SyncSender<Message>,
+    lost: Arc<AtomicU64>,
+}
+
+impl Writer {
+    /// Starts a thread that writes whole lines to `out`. A line that cannot be written is lost and counted.
+    pub fn start(out: Box<dyn Write + Send>) -> io::Result<Self> {
+        let (queue, lines) = sync_channel(QUEUE);
+        let lost = Arc::default();
+        let counter = Arc::clone(&lost);
+        thread::Builder::new()
+            .name("gpud-log".to_owned())
+            .spawn(move || write_all(out, &lines, &counter))?;
+        Ok(Self { queue, lost })
+    }
+
+    /// Where lines go.
+    pub fn sink(&self) -> Sink {
+        Sink {
+            queue: self.queue.clone(),
+            lost: Arc::clone(&self.lost),
+        }
+    }
+}
+
+impl Sink {
+    /// Queues a line, newline included. Never waits.
+    pub fn send(&self, line: String) {
+        if self.queue.try_send(Message::Line(line)).is_err() {
+            self.lost.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        let (done, finished) = sync_channel(1);
+        let deadline = Instant::now() + FLUSH_WITHIN;
+        let mut message = Message::Flush(done);
+        while let Err(TrySendError::Full(back)) = self.queue.try_send(message) {
+            if Instant::now() >= deadline {
+                return;
+            }
+            message = back;
+            thread::sleep(Duration::from_millis(5));
+        }
+        let _ = finished.recv_timeout(deadline.saturating_duration_since(Instant::now()));
+    }
+}
+
+impl fmt::Debug for Writer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Writer").finish_non_exhaustive()
+    }
+}
+
+fn write_all(mut out: Box<dyn Write + Send>, lines: &Receiver<Message>, lost: &AtomicU64) {
+    for message in lines {
+        match message {
+            Message::Line(line) => {
+                tell_loss(&mut out, lost);
+                if out.write_all(line.as_bytes()).is_err() {
+                    lost.fetch_add(1, Ordering::Relaxed);
+                }
+            }
+            Message::Flush(done) => {
+                tell_loss(&mut out, lost);
+                let _ = out.flush();
+                let _ = done.try_send(());
+            }
+        }
+    }
+}
+
+fn tell_loss(out: &mut impl Write, lost: &AtomicU64) {
+    let lines = lost.swap(0, Ordering::Relaxed);
+    if lines > 0 && out.write_all(loss(lines).as_bytes()).is_err() {
+        lost.fetch_add(lines, Ordering::Relaxed);
+    }
+}
+
+fn loss(lines: u64) -> String {
+    let ts = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%S.%3fZ");
+    let line = json!({
+        "level": "warn",
+        "ts": ts.to_string(),
+        "msg": "log lines were lost: they came too fast, or could not be written",
+        "lines": lines,
+    });
+    format!("{line}\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Mutex, mpsc};
+
+    use super::*;
+
+    /// Refuses while it is told to, and holds each write until it is let go.
+    #[derive(Clone)]
+    struct Slow {
+        refuse: Arc<Mutex<bool>>,
+        gate: Arc<Mutex<mpsc::Receiver<()>>>,
+        text: Arc<Mutex<String>>,
+    }
+
+    impl Write for Slow {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            let _ = self.gate.lock().unwrap().recv();
+            if *self.refuse.lock().unwrap() {
+                return Err(io::ErrorKind::StorageFull.into());
+            }
+            let text = String::from_utf8_lossy(bytes);
+            self.text.lock().unwrap().push_str(&text);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    fn slow() -> (Slow, mpsc::Sender<()>) {
+        let (open, gate) = mpsc::channel();
+        let slow = Slow {
+            refuse: Arc::default(),
+            gate: Arc::new(Mutex::new(gate)),
+            text: Arc::default(),
+        };
+        (slow, open)
+    }
+
+    #[test]
+    fn a_writer_that_hangs_costs_lines_and_no_time() {
+        let (out, open) = slow();
+        let writer = Writer::start(Box::new(out.clone())).unwrap();
+        let sink = writer.sink();
+        // One is being written, and the queue holds the rest.
+        for number in 0..QUEUE + 100 {
+            sink.send(format!("{number}\n"));
+        }
+        // With the gate gone, every write goes through.
+        drop(open);
+        drop(writer);
+        let text = out.text.lock().unwrap().clone();
+        let (told, lines): (Vec<_>, Vec<_>) = text.lines().partition(|line| line.starts_with('{'));
+        let lost = told.iter().map(|line| {
+            let line: serde_json::Value = serde_json::from_str(line).unwrap();
+            line["lines"].as_u64().unwrap()
+        });
+        let lost = usize::try_from(lost.sum::<u64>()).unwrap();
+        assert!(lost >= 99, "{lost}");
+        assert_eq!((lines.len() + lost, lines[0]), (QUEUE + 100, "0"));
+    }
+
+    #[test]
+    fn what_could_not_be_written_is_told_later() {
+        let (out, open) = slow();
+        drop(open);
+        *out.refuse.lock().unwrap() = true;
+        let writer = Writer::start(Box::new(out.clone())).unwrap();
+        let sink = writer.sink();
+        sink.send("a\n".to_owned());
+        sink.send("b\n".to_owned());
+        let (done, finished) = sync_channel(1);
+        sink.queue.send(Message::Flush(done)).unwrap();
+        finished.recv().unwrap();
+        *out.refuse.lock().unwrap() = false;
+        sink.send("c\n".to_owned());
+        drop(writer);
+        let text = out.text.lock().unwrap().clone();
+        let (loss, rest) = text.split_once('\n').unwrap();
+        assert!(loss.contains("\"lines\":2"), "{loss}");
+        assert_eq!(rest, "c\n");
+    }
+}

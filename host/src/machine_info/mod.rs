@@ -1,0 +1,239 @@
+//! Takes the machine's inventory: what it runs, its processor, memory, disks and network interfaces.
+//!
+//! Nothing leaves the machine, and nothing is required: what a missing tool or an unreadable file would have told is
+//! left out, and said once in the log.
+
+mod disks;
+mod lsblk;
+mod mounts;
+mod versions;
+
+use std::{
+    collections::BTreeSet,
+    sync::{Mutex, PoisonError},
+};
+
+use crate::{
+    node::{
+        Node,
+        error::SourceError,
+        files::Files,
+        system::{self, SystemFacts},
+    },
+    wire::{
+        CpuInfo, DiskInfo, GpuInfo, MachineInfo, MemoryInfo, MetaTime, NicInfo, PrivateIpInterface,
+    },
+};
+
+/// Larger than any `/proc/meminfo`.
+const MAX_MEMINFO: u64 = 1 << 20;
+
+/// Takes one inventory; whoever takes several keeps a [`Collector`].
+pub async fn collect(node: &Node) -> MachineInfo {
+    Collector::new(node.files.clone(), None, None)
+        .collect()
+        .await
+}
+
+/// Takes inventories. Programs run only on the live machine, never for a copy of one.
+pub struct Collector {
+    files: Files,
+    lsblk: Option<String>,
+    findmnt: Option<String>,
+    complaints: Complaints,
+}
+
+impl Collector {
+    /// For the machine behind `files`. `lsblk` and `findmnt` are command lines for bash that replace these programs.
+    pub fn new(files: Files, lsblk: Option<String>, findmnt: Option<String>) -> Self {
+        Self {
+            files,
+            lsblk,
+            findmnt,
+            complaints: Complaints::default(),
+        }
+    }
+
+    /// Takes one; a few seconds at most, even when programs or mounts hang. Without NVML the GPU part is empty.
+    pub async fn collect(&self) -> MachineInfo {
+        let (facts, memory, disks, nics, containerd, tailscale) = tokio::join!(
+            SystemFacts::read(&self.files),
+            self.memory(),
+            self.disks(),
+            self.nics(),
+            self.version("containerd"),
+            self.version("tailscale"),
+        );
+        let booted = facts
+            .boot_time_unix_s
+            .map(|seconds| seconds.saturating_mul(1000));
+        let text = |fact: Option<String>| fact.unwrap_or_default();
+        MachineInfo {
+            gpud_version: env!("CARGO_PKG_VERSION").to_owned(),
+            container_runtime_version: containerd
+                .map(|version| format!("containerd://{version}"))
+                .unwrap_or_default(),
+            tailscale_version: text(tailscale),
+            kernel_version: text(facts.kernel_release),
+            os_image: text(facts.os.pretty_name),
+            operating_system: "linux".to_owned(),
+            system_uuid: text(facts.system_uuid),
+            machine_id: text(facts.os_machine_id),
+            boot_id: text(facts.boot_id),
+            hostname: text(facts.hostname),
+            uptime: MetaTime(booted),
+            cpu_info: Some(CpuInfo {
+                cpu_type: text(facts.cpu.model_name),
+                manufacturer: text(facts.cpu.vendor),
+                architecture: facts.go_arch,
+                logical_cores: facts.cpu.logical_cores.into(),
+            }),
+            memory_info: Some(MemoryInfo {
+                total_bytes: memory,
+            }),
+            gpu_info: Some(GpuInfo::default()),
+            disk_info: disks,
+            nic_info: nics,
+            ..MachineInfo::default()
+        }
+    }
+
+    /// Bytes; 0 when not known, as the wire has it.
+    async fn memory(&self) -> u64 {
+        let read = self.files.read("/proc/meminfo", MAX_MEMINFO).await;
+        let content = self.complaints.ok("the size of memory", read);
+        let text = content.map(|content| String::from_utf8_lossy(&content).into_owned());
+        total_memory(&text.unwrap_or_default()).unwrap_or(0)
+    }
+
+    async fn nics(&self) -> Option<NicInfo> {
+        let found = system::private_interfaces(&self.files).await;
+        let found = self.complaints.ok("network interfaces", found)?;
+        let interfaces = found.into_iter().map(|nic| PrivateIpInterface {
+            interface: nic.interface,
+            mac: nic.mac.unwrap_or_default(),
+            ip: nic.ip.to_string(),
+        });
+        Some(NicInfo {
+            private_ip_interfaces: interfaces.collect(),
+        })
+    }
+
+    async fn disks(&self) -> Option<DiskInfo> {
+        if !self.files.is_live() {
+            return None;
+        }
+        Some(
+            disks::read(
+                &self.files,
+                self.lsblk.as_deref(),
+                self.findmnt.as_deref(),
+                &self.complaints,
+            )
+            .await,
+        )
+    }
+
+    /// What a program says of its version. That it is not installed is no complaint.
+    async fn version(&self, program: &str) -> Option<String> {
+        if !self.files.is_live() {
+            return None;
+        }
+        match versions::of(program).await {
+            Err(SourceError::NotFound(_)) => None,
+            found => self
+                .complaints
+                .ok(&format!("the version of {program}"), found)
+                .flatten(),
+        }
+    }
+}
+
+/// `MemTotal` in bytes.
+fn total_memory(meminfo: &str) -> Option<u64> {
+    let line = meminfo
+        .lines()
+        .find_map(|line| line.strip_prefix("MemTotal:"))?;
+    let kibibytes: u64 = line.trim().trim_end_matches("kB").trim().parse().ok()?;
+    kibibytes.checked_mul(1024)
+}
+
+/// Tells in the log what could not be found out, each thing once: inventories are taken again and again.
+#[derive(Default)]
+struct Complaints(Mutex<BTreeSet<String>>);
+
+impl Complaints {
+    fn ok<T>(&self, what: &str, result: Result<T, SourceError>) -> Option<T> {
+        match result {
+            Ok(value) => Some(value),
+            Err(error) => {
+                let mut told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+                if told.insert(what.to_owned()) {
+                    tracing::warn!(%error, "machine info goes without {what}");
+                }
+                None
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn this_machine() {
+        let info = Collector::new(Files::live().unwrap(), None, None)
+            .collect()
+            .await;
+        let hostname = fs::read_to_string("/proc/sys/kernel/hostname").unwrap();
+        assert_eq!(info.hostname, hostname.trim());
+        assert_eq!(info.operating_system, "linux");
+        assert!(info.cpu_info.unwrap().logical_cores > 0);
+        assert!(info.memory_info.unwrap().total_bytes > 1 << 20);
+        assert!(info.uptime.0.is_some());
+        assert_eq!(info.gpu_info, Some(GpuInfo::default()));
+    }
+
+    #[tokio::test]
+    async fn a_copied_machine_without_most_of_it() {
+        let root = tempfile::tempdir().unwrap();
+        fs::create_dir_all(root.path().join("proc")).unwrap();
+        fs::write(
+            root.path().join("proc/meminfo"),
+            "MemFree: 1 kB\nMemTotal:       2048 kB\n",
+        )
+        .unwrap();
+        let info = Collector::new(Files::rooted(root.path()).unwrap(), None, None)
+            .collect()
+            .await;
+        assert_eq!(info.memory_info.unwrap().total_bytes, 2 << 20);
+        assert_eq!(info.disk_info, None);
+        assert_eq!((info.hostname.as_str(), info.uptime.0), ("", None));
+    }
+
+    #[test]
+    fn memory_lines() {
+        for (text, bytes) in [
+            ("MemTotal:  16 kB\n", Some(16384)),
+            ("MemTotal: x kB", None),
+            ("MemFree: 16 kB", None),
+            ("MemTotal: 18446744073709551615 kB", None),
+        ] {
+            assert_eq!(total_memory(text), bytes, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_complaint_is_made_once_and_passes_on_what_is_there() {
+        let complaints = Complaints::default();
+        assert_eq!(complaints.ok("x", Ok(1)), Some(1));
+        for _ in 0..2 {
+            let lost: Result<u8, _> = Err(SourceError::NotFound("lsblk".into()));
+            assert_eq!(complaints.ok("x", lost), None);
+        }
+        assert_eq!(complaints.0.lock().unwrap().len(), 1);
+    }
+}
