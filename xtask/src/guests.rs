@@ -15,7 +15,7 @@ use anyhow::{Context, Result, bail, ensure};
 pub const TARGET: &str = "wasm32-unknown-unknown";
 
 /// The checkers that are part of the gpud binary, by folder under `builtin-plugins/`.
-pub const BUILTINS: [&str; 1] = ["cpu"];
+pub const BUILTINS: [&str; 5] = ["cpu", "disk", "memory", "os", "xid"];
 
 /// What to build in a workspace.
 pub enum What {

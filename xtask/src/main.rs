@@ -1,1 +1,60 @@
-fn main(){}
+//! `cargo xtask …`: everything a developer or CI does to this repository, set-up included.
+
+mod bench;
+mod setup;
+mod steps;
+mod test;
+
+use std::{env, path::PathBuf, process::ExitCode};
+
+use anyhow::{Context, Result, bail};
+
+use steps::Cargo;
+
+const USAGE: &str = "\
+cargo xtask COMMAND
+
+  scan [ARGS…]   set up, build gpud, and scan this machine (ARGS go to `gpud scan`)
+  test           set up, then everything that CI runs: format, lints, unit, end-to-end, docs
+  bench          build for release and print the table of figures with their targets
+  setup          add what the toolchain lacks
+";
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("xtask: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run() -> Result<()> {
+    let mut arguments = env::args().skip(1);
+    let command = arguments.next();
+    let rest: Vec<String> = arguments.collect();
+    let cargo = Cargo::at(workspace()?);
+    match command.as_deref() {
+        Some("setup") => setup::run(&cargo),
+        Some("scan") => {
+            setup::run(&cargo)?;
+            cargo.run("build gpud", &["build", "--release", "--package", "gpud"])?;
+            let mut scan = vec!["scan".to_owned()];
+            scan.extend(rest);
+            cargo.release_binary("gpud", &scan)
+        }
+        Some("test") => test::run(&cargo),
+        Some("bench") => bench::run(&cargo, &rest),
+        Some("help" | "--help" | "-h") | None => {
+            print!("{USAGE}");
+            Ok(())
+        }
+        Some(other) => bail!("no command `{other}`\n\n{USAGE}"),
+    }
+}
+
+fn workspace() -> Result<PathBuf> {
+    let here = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    here.parent().map(PathBuf::from).context("xtask lies in the workspace")
+}

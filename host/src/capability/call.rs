@@ -31,6 +31,8 @@ pub struct Identity {
 pub struct Bill {
     /// Wall-clock time from taking an instance to having the answer.
     pub time: Duration,
+    /// Part of it that the machine or the database took to answer.
+    pub waiting: Duration,
     /// Largest sum of the instance's linear memories, bytes.
     pub memory_high_water: u64,
     /// Calls into the host.
@@ -96,6 +98,14 @@ impl Call {
             AccessError::OverBudget(format!("{what}: this call has used up its bytes"))
         })?;
         Ok(())
+    }
+
+    /// Waits for the machine or the database, and counts how long.
+    pub(super) async fn wait<T>(&mut self, answer: impl Future<Output = T>) -> T {
+        let asked = Instant::now();
+        let answer = answer.await;
+        self.bill.waiting += asked.elapsed();
+        answer
     }
 
     /// Time left until the deadline.

@@ -60,12 +60,12 @@ impl Call {
         let asked = Duration::from_millis(u64::from(options.timeout_ms));
         let mut env = process::minimal_env();
         env.extend(options.environment.into_iter().map(|(key, value)| (key.into(), value.into())));
-        let output = process::run(Command {
+        let command = Command {
             env: Env::Replace(env),
             max_output_bytes: options.max_output_bytes.min(MAX_OUTPUT) as usize,
             ..Command::new(program, asked.min(self.remaining()))
-        })
-        .await?;
+        };
+        let output = self.wait(process::run(command)).await?;
         self.charge("exec", output.stdout.len() + output.stderr.len())?;
         Ok(Output {
             exit_code: output.exit_code,

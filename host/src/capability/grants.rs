@@ -5,6 +5,7 @@
 //! ```yaml
 //! grants:
 //!   sysfs: ["/sys/class/hwmon/**"]
+//!   statvfs: ["/**"]               # facts and free space only, no content
 //!   exec: ["/usr/bin/lsblk"]       # or: exec: bash
 //!   net: { unix: ["/run/x.sock"], loopback: [9100], tcp: ["10.0.0.1:2049"] }
 //!   kmsg: true
@@ -19,6 +20,9 @@ use serde_json::Value;
 
 use super::Interface;
 use crate::node::files::Roots;
+
+/// The word for the half of `sysfs` that shows no content.
+const STATVFS: &str = "statvfs";
 
 /// Why grants could not be understood. Says the key and what is known.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -68,6 +72,8 @@ pub struct NetGrant {
 pub struct Grants {
     /// Read access to files.
     pub sysfs: Option<Roots>,
+    /// Access to facts of files and the space of their filesystems, without their content.
+    pub statvfs: Option<Roots>,
     /// Programs.
     pub exec: Option<ExecGrant>,
     /// Services.
@@ -95,6 +101,10 @@ impl Grants {
         };
         let mut grants = Self::default();
         for (word, value) in entries {
+            if word == STATVFS {
+                grants.statvfs = Some(roots(STATVFS, value)?);
+                continue;
+            }
             let interface = Interface::from_word(word)
                 .filter(|interface| interface.needs_grant())
                 .ok_or_else(|| GrantError::Unknown { word: word.clone() })?;
@@ -110,12 +120,7 @@ impl Grants {
             value.as_bool().ok_or_else(|| bad(format!("expected true or false, not {value}")))
         };
         match interface {
-            Interface::Sysfs => {
-                let patterns: Vec<String> = serde_json::from_value(value.clone())
-                    .map_err(|_| bad("expected a list of path patterns".to_owned()))?;
-                let roots = Roots::parse(&patterns).map_err(|error| bad(error.to_string()))?;
-                self.sysfs = Some(roots);
-            }
+            Interface::Sysfs => self.sysfs = Some(roots(word, value)?),
             Interface::Exec => self.exec = Some(parse_exec(value).map_err(bad)?),
             Interface::Net => {
                 self.net = Some(
@@ -136,7 +141,7 @@ impl Grants {
     pub fn allow(&self, interface: Interface) -> bool {
         match interface {
             Interface::Types | Interface::Log => true,
-            Interface::Sysfs => self.sysfs.is_some(),
+            Interface::Sysfs => self.sysfs.is_some() || self.statvfs.is_some(),
             Interface::Exec => self.exec.is_some(),
             Interface::Net => self.net.is_some(),
             Interface::Kmsg => self.kmsg,
@@ -146,6 +151,13 @@ impl Grants {
             Interface::Config => self.config,
         }
     }
+}
+
+fn roots(word: &'static str, value: &Value) -> Result<Roots, GrantError> {
+    let bad = |problem: String| GrantError::BadValue { word, problem };
+    let patterns: Vec<String> = serde_json::from_value(value.clone())
+        .map_err(|_| bad("expected a list of path patterns".to_owned()))?;
+    Roots::parse(&patterns).map_err(|error| bad(error.to_string()))
 }
 
 fn parse_exec(value: &Value) -> Result<ExecGrant, String> {

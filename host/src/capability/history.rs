@@ -1,5 +1,7 @@
 //! `history`: what the daemon remembers for the calling component.
 
+use std::sync::Arc;
+
 use super::{
     Call,
     wire::{
@@ -19,9 +21,10 @@ impl Host for Call {
         limit: u32,
     ) -> Result<Vec<StoredEvent>, AccessError> {
         self.enter("history.own-events")?;
-        let Some(store) = &self.store else { return Ok(Vec::new()) };
+        let Some(store) = self.store.clone() else { return Ok(Vec::new()) };
         let limit = limit.min(MAX_EVENTS);
-        let events = store.events(&self.identity.component, since, Some(limit)).await?;
+        let identity = Arc::clone(&self.identity);
+        let events = self.wait(store.events(&identity.component, since, Some(limit))).await?;
         let events: Vec<StoredEvent> = events.into_iter().map(stored_event).collect();
         let bytes = events.iter().map(size).sum();
         self.charge("history.own-events", bytes)?;
@@ -30,8 +33,8 @@ impl Host for Call {
 
     async fn reboots(&mut self, since: UnixMillis) -> Result<Vec<Reboot>, AccessError> {
         self.enter("history.reboots")?;
-        let Some(store) = &self.store else { return Ok(Vec::new()) };
-        let reboots = store.reboots(since).await?;
+        let Some(store) = self.store.clone() else { return Ok(Vec::new()) };
+        let reboots = self.wait(store.reboots(since)).await?;
         self.charge("history.reboots", reboots.len().saturating_mul(8))?;
         Ok(reboots.into_iter().map(|stored| Reboot { time: stored.event.time }).collect())
     }
@@ -41,8 +44,9 @@ impl Host for Call {
         since: UnixMillis,
     ) -> Result<Vec<UnixMillis>, AccessError> {
         self.enter("history.set-healthy-marks")?;
-        let Some(store) = &self.store else { return Ok(Vec::new()) };
-        let marks = store.marks(&self.identity.component, since).await?;
+        let Some(store) = self.store.clone() else { return Ok(Vec::new()) };
+        let identity = Arc::clone(&self.identity);
+        let marks = self.wait(store.marks(&identity.component, since)).await?;
         self.charge("history.set-healthy-marks", marks.len().saturating_mul(8))?;
         Ok(marks)
     }

@@ -42,7 +42,8 @@ impl Host for Call {
             .map_err(|error| AccessError::InvalidArgument(format!("kmsg.read-back: {error}")))?;
         let deadline = DEADLINE.min(self.remaining());
         let limit = max_messages.min(MAX_MESSAGES) as usize;
-        let found = self.node.kmsg_read_back(filter, limit, deadline).await?;
+        let node = std::sync::Arc::clone(&self.node);
+        let found = self.wait(node.kmsg_read_back(filter, limit, deadline)).await?;
         let bytes = found.messages.iter().map(|message| message.text.len() + 32).sum();
         self.charge("kmsg.read-back", bytes)?;
         Ok(LookBack {

@@ -30,11 +30,11 @@ impl Host for Call {
         let response = match request.endpoint {
             Endpoint::UnixSocket(path) => {
                 allowed(granted.unix.contains(&path), || format!("unix: [\"{path}\"]"))?;
-                net::http_over_unix(Path::new(&path), &get).await?
+                self.wait(net::http_over_unix(Path::new(&path), &get)).await?
             }
             Endpoint::Loopback(port) => {
                 allowed(granted.loopback.contains(&port), || format!("loopback: [{port}]"))?;
-                net::http_loopback(port, &get).await?
+                self.wait(net::http_loopback(port, &get)).await?
             }
         };
         self.charge("net.http-get", response.body.len())?;
@@ -52,7 +52,8 @@ impl Host for Call {
         let granted = grants.net.as_ref().is_some_and(|net| net.tcp.contains(&endpoint));
         allowed(granted, || format!("tcp: [\"{endpoint}\"]"))?;
         let asked = Duration::from_millis(u64::from(timeout_ms));
-        let took = net::tcp_connect(&host, port, asked.min(self.remaining())).await?;
+        let deadline = asked.min(self.remaining());
+        let took = self.wait(net::tcp_connect(&host, port, deadline)).await?;
         Ok(u64::try_from(took.as_micros()).unwrap_or(u64::MAX))
     }
 }

@@ -1,5 +1,7 @@
 //! `state`: small values that survive from call to call. Writes are kept back until the call has ended well.
 
+use std::sync::Arc;
+
 use super::{
     Call,
     wire::{
@@ -21,8 +23,9 @@ impl Host for Call {
         if let Some(pending) = self.state_writes.get(&key) {
             return Ok(pending.clone());
         }
-        let Some(store) = &self.store else { return Ok(None) };
-        let value = store.state_get(&self.identity.component, &key).await?;
+        let Some(store) = self.store.clone() else { return Ok(None) };
+        let identity = Arc::clone(&self.identity);
+        let value = self.wait(store.state_get(&identity.component, &key)).await?;
         self.charge("state.get", value.as_ref().map_or(0, Vec::len))?;
         Ok(value)
     }
@@ -49,8 +52,9 @@ impl Host for Call {
 
     async fn keys(&mut self, prefix: String) -> Result<Vec<String>, AccessError> {
         self.enter("state.keys")?;
-        let mut keys = match &self.store {
-            Some(store) => store.state_keys(&self.identity.component).await?,
+        let identity = Arc::clone(&self.identity);
+        let mut keys = match self.store.clone() {
+            Some(store) => self.wait(store.state_keys(&identity.component)).await?,
             None => Vec::new(),
         };
         keys.retain(|key| key.starts_with(&prefix) && !self.state_writes.contains_key(key));

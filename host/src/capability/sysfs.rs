@@ -7,7 +7,7 @@ use super::{
         types::AccessError,
     },
 };
-use crate::node::files::{self, Files};
+use crate::node::files::{self, Files, Roots};
 
 /// Largest file, bytes.
 const MAX_FILE: u32 = 4 * 1024 * 1024;
@@ -18,10 +18,19 @@ impl Call {
     /// The machine's files, confined to what was granted.
     fn files(&mut self, what: &str) -> Result<Files, AccessError> {
         let grants = self.enter(what)?;
-        let roots = grants
-            .sysfs
-            .as_ref()
-            .ok_or_else(|| AccessError::Denied(format!("{what}: no path is granted")))?;
+        self.confined(what, grants.sysfs.as_ref())
+    }
+
+    /// The same for facts and space of a path, which the narrower grant allows as well.
+    fn facts(&mut self, what: &str, path: &str) -> Result<Files, AccessError> {
+        let grants = self.enter(what)?;
+        let narrow = grants.statvfs.as_ref().filter(|roots| roots.allows(path));
+        self.confined(what, narrow.or(grants.sysfs.as_ref()))
+    }
+
+    fn confined(&self, what: &str, roots: Option<&Roots>) -> Result<Files, AccessError> {
+        let roots =
+            roots.ok_or_else(|| AccessError::Denied(format!("{what}: no path is granted")))?;
         let deadline = files::DEFAULT_DEADLINE.min(self.remaining());
         Ok(self.node.files.within(roots).with_deadline(deadline))
     }
@@ -30,7 +39,7 @@ impl Call {
 impl Host for Call {
     async fn read(&mut self, path: String, max_bytes: u32) -> Result<Vec<u8>, AccessError> {
         let files = self.files("sysfs.read")?;
-        let content = files.read(&path, u64::from(max_bytes.min(MAX_FILE))).await?;
+        let content = self.wait(files.read(&path, u64::from(max_bytes.min(MAX_FILE)))).await?;
         self.charge("sysfs.read", content.len())?;
         Ok(content)
     }
@@ -43,7 +52,7 @@ impl Host for Call {
     ) -> Result<Vec<FileContent>, AccessError> {
         let files = self.files("sysfs.read-glob")?;
         let max_bytes = u64::from(max_bytes_each.min(MAX_FILE));
-        let found = files.read_glob(&pattern, max_bytes, max_files.min(MAX_ENTRIES) as usize).await?;
+        let found = self.wait(files.read_glob(&pattern, max_bytes, max_files.min(MAX_ENTRIES) as usize)).await?;
         let size = |content: &Result<Vec<u8>, _>| content.as_ref().map_or(0, Vec::len);
         let bytes = found.iter().map(|(path, content)| path.len() + size(content)).sum();
         self.charge("sysfs.read-glob", bytes)?;
@@ -59,7 +68,7 @@ impl Host for Call {
         max_entries: u32,
     ) -> Result<Vec<Entry>, AccessError> {
         let files = self.files("sysfs.list-directory")?;
-        let entries = files.list(&path, max_entries.min(MAX_ENTRIES) as usize).await?;
+        let entries = self.wait(files.list(&path, max_entries.min(MAX_ENTRIES) as usize)).await?;
         self.charge("sysfs.list-directory", entries.iter().map(|entry| entry.name.len() + 8).sum())?;
         Ok(entries
             .into_iter()
@@ -74,7 +83,7 @@ impl Host for Call {
     ) -> Result<Vec<EntryCount>, AccessError> {
         let files = self.files("sysfs.count-entries")?;
         let limit = max_directories.min(MAX_ENTRIES) as usize;
-        let counts = files.count_entries(&pattern, limit).await?;
+        let counts = self.wait(files.count_entries(&pattern, limit)).await?;
         self.charge("sysfs.count-entries", counts.iter().map(|(path, _)| path.len() + 8).sum())?;
         Ok(counts
             .into_iter()
@@ -83,13 +92,15 @@ impl Host for Call {
     }
 
     async fn read_link(&mut self, path: String) -> Result<String, AccessError> {
-        let target = self.files("sysfs.read-link")?.read_link(&path).await?;
+        let files = self.files("sysfs.read-link")?;
+        let target = self.wait(files.read_link(&path)).await?;
         self.charge("sysfs.read-link", target.len())?;
         Ok(target)
     }
 
     async fn stat(&mut self, path: String) -> Result<FileStat, AccessError> {
-        let stat = self.files("sysfs.stat")?.stat(&path).await?;
+        let files = self.facts("sysfs.stat", &path)?;
+        let stat = self.wait(files.stat(&path)).await?;
         Ok(FileStat {
             kind: stat.kind.into(),
             size: stat.size,
@@ -102,7 +113,8 @@ impl Host for Call {
     }
 
     async fn statvfs(&mut self, path: String) -> Result<FsUsage, AccessError> {
-        let usage = self.files("sysfs.statvfs")?.statvfs(&path).await?;
+        let files = self.facts("sysfs.statvfs", &path)?;
+        let usage = self.wait(files.statvfs(&path)).await?;
         Ok(FsUsage {
             total_bytes: usage.total_bytes,
             free_bytes: usage.free_bytes,

@@ -6,6 +6,7 @@ use std::{
     time::Duration,
 };
 
+use rustix::process::{Resource, Rlimit, setrlimit};
 use wasmtime::Engine;
 
 use crate::node::process::{self, Command, Program};
@@ -15,7 +16,7 @@ pub const CHILD_COMMAND: &str = "compile-component";
 /// Longest compilation.
 const DEADLINE: Duration = Duration::from_secs(120);
 /// Address space of the child, bytes. Cranelift on the largest interpreter guests stays well below.
-pub const CHILD_MEMORY: u64 = 8 << 30;
+const CHILD_MEMORY: u64 = 4 << 30;
 
 /// Where compilation happens.
 #[derive(Debug, Clone)]
@@ -56,12 +57,19 @@ impl Compiler {
     }
 }
 
-/// What the child does: reads a component, writes machine code.
+/// The child: bounds its own memory, then compiles.
 ///
 /// # Errors
 /// In words for the operator.
-#[expect(clippy::disallowed_methods, reason = "gpud's own cache files, not the machine's")]
-pub fn compile_file(engine: &Engine, wasm_file: &Path, output: &Path) -> Result<(), String> {
+pub fn child_main(wasm_file: &Path, output: &Path) -> Result<(), String> {
+    let limit = Rlimit { current: Some(CHILD_MEMORY), maximum: Some(CHILD_MEMORY) };
+    setrlimit(Resource::As, limit).map_err(|error| format!("bounding memory: {error}"))?;
+    let engine = super::engine::engine_on_demand().map_err(|error| format!("{error:#}"))?;
+    compile_file(&engine, wasm_file, output)
+}
+
+/// Reads a component, writes machine code.
+fn compile_file(engine: &Engine, wasm_file: &Path, output: &Path) -> Result<(), String> {
     let wasm = std::fs::read(wasm_file).map_err(|e| format!("{}: {e}", wasm_file.display()))?;
     let code = engine.precompile_component(&wasm).map_err(|error| format!("{error:#}"))?;
     std::fs::write(output, code).map_err(|error| format!("{}: {error}", output.display()))

@@ -76,6 +76,14 @@ pub fn engine() -> wasmtime::Result<Engine> {
     })
 }
 
+/// The same engine without the pool's address space, for a process that only compiles.
+///
+/// # Errors
+/// As [`engine`].
+pub fn engine_on_demand() -> wasmtime::Result<Engine> {
+    Engine::new(&config(false))
+}
+
 /// Moves the engine's epoch on while calls run, and sleeps while none does: an idle daemon has no heartbeat.
 ///
 /// A plain thread, because a stalled async runtime must not stop time.

@@ -23,10 +23,12 @@ use crate::{
     node::{error::SourceError, kmsg::KernelMessage},
     store::Store,
 };
-use wire::types::{CheckContext as WitContext, CheckError};
+use wire::types::{AccessError, CheckContext as WitContext, CheckError};
 
-/// Longest that a plugin may take to describe itself.
+/// Longest that a plugin may take to describe itself, unless its own deadline is shorter.
 const DESCRIBE_DEADLINE: Duration = Duration::from_secs(10);
+/// Most handles (GPUs, WASI's pollables and streams) that a call may hold: they live in the host's memory.
+const MAX_HANDLES: usize = 4096;
 
 /// A plugin to be loaded.
 pub struct PluginSource<'a> {
@@ -226,8 +228,8 @@ impl Plugin {
         let _slot = shared.slots.acquire().await;
         let started = Instant::now();
         let describes = matches!(request, Request::Describe);
-        let limit = if describes { DESCRIBE_DEADLINE } else { self.limits.deadline };
         let limits = &self.limits;
+        let limit = if describes { limits.deadline.min(DESCRIBE_DEADLINE) } else { limits.deadline };
         let call = Call {
             identity: Arc::new(Identity {
                 plugin: self.name.clone(),
@@ -246,7 +248,7 @@ impl Plugin {
             bill: Bill::default(),
             dropped_log_lines: 0,
             state_writes: BTreeMap::new(),
-            table: ResourceTable::new(),
+            table: handles(),
         };
         let host = Host { call, limiter: MemoryLimiter::new(*limits), wasi: None };
         let mut store = WasmStore::new(&shared.engine, host);
@@ -408,6 +410,12 @@ fn contract(name: &str, problem: &str) -> LoadError {
     LoadError::Contract { name: name.to_owned(), problem: problem.to_owned() }
 }
 
+fn handles() -> ResourceTable {
+    let mut table = ResourceTable::new();
+    table.set_max_capacity(MAX_HANDLES);
+    table
+}
+
 fn missing(export: &'static str) -> wasmtime::Error {
     wasmtime::Error::msg(format!("does not export {export}"))
 }
@@ -419,6 +427,8 @@ fn mixed_up() -> CallError {
 /// What a guest says when it gives no report.
 fn said(error: CheckError) -> CallError {
     match error {
+        // It asked for too much; no source of the machine is to blame.
+        CheckError::Source(AccessError::OverBudget(text)) => CallError::Failed(text),
         CheckError::Source(source) => CallError::Source(SourceError::from(source)),
         CheckError::Failed(text) | CheckError::Other(text) => {
             CallError::Failed(text.chars().take(2048).collect())

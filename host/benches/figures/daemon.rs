@@ -1,0 +1,187 @@
+//! The real daemon: how fast it is there, what it costs when idle, how fast it answers and notices.
+
+use std::{
+    fs,
+    net::TcpListener,
+    path::Path,
+    process::{Child, Command, Stdio},
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use gpud::{cli::client::trust, node::kmsg};
+use tokio_rustls::rustls::ClientConfig;
+
+use crate::{
+    client::Client,
+    table::{Table, Target, quantile},
+};
+
+const STARTS: usize = 5;
+const REQUESTS: usize = 3000;
+const KERNEL_LINES: usize = 200;
+
+struct Daemon {
+    child: Child,
+    port: u16,
+    started: Instant,
+    tls: Arc<ClientConfig>,
+}
+
+impl Daemon {
+    fn start(data_dir: &Path) -> Self {
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let started = Instant::now();
+        let child = Command::new(env!("CARGO_BIN_EXE_gpud"))
+            .args(["run", "--log-level", "warn", "--data-dir"])
+            .arg(data_dir)
+            .arg("--listen-address")
+            .arg(format!("127.0.0.1:{port}"))
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
+        Self { child, port, started, tls: Arc::new(trust::anyone().unwrap()) }
+    }
+
+    async fn client(&self) -> Client {
+        loop {
+            if let Ok(client) = Client::connect(self.port, Arc::clone(&self.tls)).await {
+                return client;
+            }
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    }
+
+    /// Milliseconds from the start of the process to the first answer, and to all components having been checked.
+    async fn times(&self) -> (f64, f64) {
+        let mut client = self.client().await;
+        assert_eq!(client.get("/healthz").await.0, 200);
+        let answering = self.started.elapsed();
+        loop {
+            let (_, body) = client.get("/v1/states").await;
+            let text = String::from_utf8_lossy(&body);
+            if !text.contains("Initializing") && !text.contains("no data yet") {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+        (answering.as_secs_f64() * 1e3, self.started.elapsed().as_secs_f64() * 1e3)
+    }
+
+    fn pid(&self) -> u32 {
+        self.child.id()
+    }
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        let _ = Command::new("kill").arg(self.pid().to_string()).status();
+        let _ = self.child.wait();
+    }
+}
+
+pub async fn measure(table: &mut Table, idle: Duration) {
+    starts(table).await;
+    let folder = tempfile::tempdir().unwrap();
+    let daemon = Daemon::start(folder.path());
+    daemon.times().await;
+    watch_idle(table, &daemon, idle).await;
+    requests(table, &daemon).await;
+    kernel_line_to_event(table, &daemon).await;
+}
+
+async fn starts(table: &mut Table) {
+    eprintln!("starts …");
+    let (mut cold, mut cold_ready, mut warm, mut warm_ready) = (vec![], vec![], vec![], vec![]);
+    for _ in 0..STARTS {
+        let folder = tempfile::tempdir().unwrap();
+        let (answering, ready) = Daemon::start(folder.path()).times().await;
+        cold.push(answering);
+        cold_ready.push(ready);
+        let (answering, ready) = Daemon::start(folder.path()).times().await;
+        warm.push(answering);
+        warm_ready.push(ready);
+    }
+    let mut row = |what: &str, mut samples: Vec<f64>, limit: f64| {
+        table.add(what, quantile(&mut samples, 0.5), "ms", Target::AtMost(limit));
+    };
+    row("API answering after start, compiled code cached", warm, 150.0);
+    row("API answering after start, nothing cached", cold, 300.0);
+    row("all components checked after start, compiled code cached", warm_ready, 300.0);
+    row("all components checked after start, nothing cached", cold_ready, 5000.0);
+}
+
+async fn watch_idle(table: &mut Table, daemon: &Daemon, idle: Duration) {
+    eprintln!("an idle daemon for {:.1} minutes …", idle.as_secs_f64() / 60.0);
+    let before = cpu_seconds(daemon.pid());
+    tokio::time::sleep(idle).await;
+    let used = cpu_seconds(daemon.pid()) - before;
+    let minutes = idle.as_secs_f64() / 60.0;
+    table.add(
+        &format!("resident memory after {minutes:.1} minutes"),
+        status(daemon.pid(), "VmRSS:") / 1024.0,
+        "MiB",
+        Target::AtMost(40.0),
+    );
+    table.note("  of it anonymous", status(daemon.pid(), "RssAnon:") / 1024.0, "MiB");
+    table.add("idle CPU", used / idle.as_secs_f64() * 100.0, "% of a core", Target::AtMost(0.3));
+}
+
+async fn requests(table: &mut Table, daemon: &Daemon) {
+    eprintln!("requests …");
+    let mut client = daemon.client().await;
+    let mut samples = Vec::new();
+    for _ in 0..REQUESTS {
+        let asked = Instant::now();
+        assert_eq!(client.get("/v1/states").await.0, 200);
+        samples.push(asked.elapsed().as_secs_f64() * 1e3);
+    }
+    table.add("/v1/states over HTTPS keep-alive (p99)", quantile(&mut samples, 0.99), "ms", Target::AtMost(2.0));
+    table.note("  median", quantile(&mut samples, 0.5), "ms");
+}
+
+async fn kernel_line_to_event(table: &mut Table, daemon: &Daemon) {
+    eprintln!("kernel lines to events …");
+    if let Err(error) = kmsg::inject(6, "gpud benchmark begins") {
+        eprintln!("  left out: {error}");
+        return;
+    }
+    let mut client = daemon.client().await;
+    let path = "/v1/events?components=accelerator-nvidia-error-xid&startTime=0";
+    let count = |body: &[u8]| String::from_utf8_lossy(body).matches("\"error_xid\"").count();
+    let mut samples = Vec::new();
+    let mut seen = count(&client.get(path).await.1);
+    for n in 0..KERNEL_LINES {
+        let bus = n % 256;
+        let line = format!("NVRM: Xid (PCI:{:04x}:{bus:02x}:00): 79, pid={n}, name=bench, GPU has fallen off the bus.", 0xb000 + n);
+        let written = Instant::now();
+        kmsg::inject(3, &line).unwrap();
+        loop {
+            let now = count(&client.get(path).await.1);
+            if now > seen {
+                seen = now;
+                break;
+            }
+            assert!(written.elapsed() < Duration::from_secs(5), "the event never came");
+        }
+        samples.push(written.elapsed().as_secs_f64() * 1e3);
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    table.add("line in /dev/kmsg to /v1/events (p99)", quantile(&mut samples, 0.99), "ms", Target::AtMost(5.0));
+    table.note("  median", quantile(&mut samples, 0.5), "ms");
+}
+
+/// User and system time of a process, from /proc/‹pid›/stat; 100 ticks a second on Linux.
+fn cpu_seconds(pid: u32) -> f64 {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+    let fields: Vec<&str> = stat.rsplit_once(')').unwrap().1.split_whitespace().collect();
+    let ticks = |n: usize| fields[n].parse::<f64>().unwrap();
+    (ticks(11) + ticks(12)) / 100.0
+}
+
+/// A line of /proc/‹pid›/status in KiB.
+fn status(pid: u32, key: &str) -> f64 {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    let line = status.lines().find(|line| line.starts_with(key)).unwrap();
+    line.split_whitespace().nth(1).unwrap().parse().unwrap()
+}

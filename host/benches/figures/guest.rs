@@ -1,0 +1,177 @@
+//! What a sandboxed check costs: a fresh instance with the `cpu` check against starting bash, and Xid matching in the
+//! sandbox against the same code compiled natively.
+
+use std::{
+    process::Command,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use gpud::{
+    capability::Grants,
+    component::builtin,
+    model::{CheckContext, Trigger},
+    node::{Node, kmsg::KernelMessage},
+    runtime::{Asked, Compiler, Limits, Plugin, PluginSource, Runtime},
+};
+
+use crate::table::{Table, Target, quantile};
+
+const CHECKS: usize = 3000;
+const BASHES: usize = 200;
+const LINES: usize = 1000;
+const ROUNDS: usize = 50;
+
+pub async fn measure(table: &mut Table) {
+    eprintln!("guest calls …");
+    let folder = tempfile::tempdir().unwrap();
+    let node = Arc::new(Node::live().await.unwrap());
+    let runtime = Runtime::start(folder.path(), Compiler::InProcess, node).unwrap();
+    cpu_against_bash(table, &runtime).await;
+    xid_against_native(table, &runtime).await;
+}
+
+async fn load(runtime: &Runtime, folder: &str) -> Plugin {
+    let builtin = builtin::all().into_iter().find(|builtin| builtin.folder == folder).unwrap();
+    let grants = Grants::parse(&builtin.grants).unwrap();
+    let source =
+        PluginSource { name: folder, wasm: builtin.wasm, grants, limits: Limits::default() };
+    runtime.load(source).await.unwrap()
+}
+
+fn context(component: &str, now: u64) -> CheckContext {
+    CheckContext {
+        component: component.into(),
+        now,
+        trigger: Trigger::Scheduled,
+        boot_id: "boot".into(),
+        boot_time: 0,
+        previous_check: None,
+    }
+}
+
+fn asked(component: &str) -> Asked<'_> {
+    Asked { component, store: None, config: Arc::from("{}") }
+}
+
+async fn cpu_against_bash(table: &mut Table, runtime: &Runtime) {
+    let cpu = load(runtime, "cpu").await;
+    let now = runtime.node().clock.now_ms();
+    let (mut own, mut whole, mut bash) = (Vec::new(), Vec::new(), Vec::new());
+    // Interleaved, so that both see the same machine.
+    for round in 0..CHECKS {
+        let finished = cpu.check(&asked("cpu"), &context("cpu", now)).await;
+        finished.answer.unwrap();
+        own.push(micros(finished.bill.time - finished.bill.waiting));
+        whole.push(micros(finished.bill.time));
+        if round % (CHECKS / BASHES) == 0 {
+            let started = Instant::now();
+            assert!(Command::new("bash").args(["-c", ":"]).status().unwrap().success());
+            bash.push(micros(started.elapsed()));
+        }
+    }
+    let own = quantile(&mut own, 0.5);
+    let bash = quantile(&mut bash, 0.5);
+    table.add("fresh instance + cpu check, guest and boundary (median)", own, "µs", Target::AtMost(50.0));
+    table.add("  `bash -c :` against it", bash / own, "times", Target::AtLeast(20.0));
+    table.note("  the same with its file reads", quantile(&mut whole, 0.5), "µs");
+    table.note("  `bash -c :`", bash, "µs");
+}
+
+async fn xid_against_native(table: &mut Table, runtime: &Runtime) {
+    let lines = log();
+    let component = "accelerator-nvidia-error-xid";
+    let xid = load(runtime, "xid").await;
+    let messages: Vec<KernelMessage> =
+        lines.iter().enumerate().map(|(sequence, text)| message(sequence as u64, text)).collect();
+    let (mut sandboxed, mut native) = (Vec::new(), Vec::new());
+    let mut found = 0;
+    for _ in 0..ROUNDS {
+        let (mut took, mut events) = (Duration::ZERO, 0);
+        for batch in messages.chunks(500) {
+            let context = context(component, 1_700_000_000_000);
+            let finished = xid.on_messages(&asked(component), &context, batch.iter()).await;
+            took += finished.bill.time - finished.bill.waiting;
+            events += finished.answer.unwrap().len();
+        }
+        sandboxed.push(micros(took));
+        let started = Instant::now();
+        let natively = natively(&messages);
+        native.push(micros(started.elapsed()));
+        assert_eq!(natively, events, "both find the same");
+        found = events;
+    }
+    let (sandboxed, native) = (quantile(&mut sandboxed, 0.5), quantile(&mut native, 0.5));
+    table.add(
+        "xid matching of a 1,000-line log, sandboxed against native",
+        sandboxed / native,
+        "times",
+        Target::AtMost(2.0),
+    );
+    table.note("  sandboxed, two batches, instances included", sandboxed, "µs");
+    table.note("  native", native, "µs");
+    table.note("  Xids in the log", found as f64, "");
+}
+
+/// A log as the prefilter would let it through to a checker, with some lines that only look like Xids.
+fn log() -> Vec<String> {
+    (0..LINES)
+        .map(|n| match n % 4 {
+            0 => format!(
+                "NVRM: Xid (PCI:0000:{:02x}:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus.",
+                n % 256
+            ),
+            1 => format!(
+                "NVRM: Xid (PCI:0000:{:02x}:00): 31, pid={n}, name=python3, Ch 00000010, intr 10000000. MMU Fault",
+                n % 256
+            ),
+            2 => format!(
+                "NVRM: Xid (PCI:0008:01:00): 149, NETIR_LINK_EVT  Fatal   XC0 i0 Link {:02} (0x020465c6 0x00000000 0x00000000 0x00000000 0x00000000 0x00000000)",
+                n % 18
+            ),
+            _ => format!("NVRM: loading NVIDIA UNIX Open Kernel Module for x86_64  570.133.{n}"),
+        })
+        .collect()
+}
+
+fn message(sequence: u64, text: &str) -> KernelMessage {
+    KernelMessage {
+        sequence,
+        time: 1_700_000_000_000 + sequence,
+        monotonic_micros: sequence,
+        level: 3,
+        facility: 0,
+        text: text.into(),
+        dictionary: Vec::new(),
+        fragment: false,
+    }
+}
+
+/// The same work compiled natively: copies of the messages as a guest gets them, and events of them.
+fn natively(messages: &[KernelMessage]) -> usize {
+    let context = gpud_sdk::CheckContext {
+        component: "accelerator-nvidia-error-xid".into(),
+        now: 1_700_000_000_000,
+        trigger: gpud_sdk::Trigger::Event,
+        boot_id: "boot".into(),
+        boot_time: 0,
+        previous_check: None,
+        extra: Vec::new(),
+    };
+    let messages: Vec<gpud_sdk::Message> = messages
+        .iter()
+        .map(|message| gpud_sdk::Message {
+            sequence: message.sequence,
+            time: message.time,
+            level: message.level,
+            facility: message.facility,
+            text: message.text.clone(),
+            dictionary: Vec::new(),
+        })
+        .collect();
+    gpud_builtin_xid::evaluate::events(&context, &messages, || None, Vec::new).unwrap().len()
+}
+
+pub fn micros(duration: Duration) -> f64 {
+    duration.as_secs_f64() * 1e6
+}

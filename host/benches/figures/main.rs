@@ -1,0 +1,48 @@
+//! The figures that gpud is held to, measured on this machine and printed beside their targets; run by
+//! `cargo xtask bench`. Where a baseline exists it is measured in the same run and the figure is a ratio.
+//!
+//! `--minutes N` is how long the idle daemon is watched (default 10); `--json FILE` is where the figures go as well
+//! (default `target/bench.json`).
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    missing_docs,
+    reason = "a benchmark that cannot go on stops"
+)]
+
+mod client;
+mod daemon;
+mod guest;
+mod kernel_log;
+mod table;
+
+use std::{path::PathBuf, time::Duration};
+
+use table::Table;
+
+fn main() {
+    let mut arguments = std::env::args().skip(1);
+    let mut minutes = 10.0;
+    let mut json = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../target/bench.json"));
+    while let Some(argument) = arguments.next() {
+        match argument.as_str() {
+            "--minutes" => minutes = arguments.next().and_then(|n| n.parse().ok()).expect("--minutes N"),
+            "--json" => json = arguments.next().map(PathBuf::from).expect("--json FILE"),
+            // Cargo adds it.
+            "--bench" => {}
+            other => panic!("unknown argument {other}"),
+        }
+    }
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+    let runtime = runtime.expect("a runtime");
+    let mut table = Table::default();
+    runtime.block_on(async {
+        guest::measure(&mut table).await;
+        kernel_log::measure(&mut table);
+        daemon::measure(&mut table, Duration::from_secs_f64(minutes * 60.0)).await;
+    });
+    println!("{table}");
+    std::fs::write(&json, table.json()).expect("writing the JSON file");
+    println!("written to {}", json.display());
+}

@@ -1,0 +1,214 @@
+//! What every test here needs: one Wasmtime, the built guests, and a neighbour that watches.
+
+use std::{
+    cell::Cell,
+    collections::BTreeMap,
+    io,
+    path::{Path, PathBuf},
+    sync::{Arc, LazyLock, Mutex},
+    time::Duration,
+};
+
+use gpud::{
+    capability::Grants,
+    model::{CheckContext, HealthState, Metric, Report, Trigger},
+    node::Node,
+    runtime::{Asked, CallError, Compiler, Finished, Limits, LoadError, Plugin, PluginSource, Runtime},
+};
+use serde_json::{Value, json};
+use tokio::sync::{OnceCell, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use xtask::guests::{self, What};
+
+/// The time of every check here.
+pub const NOW: u64 = 1_700_000_000_000;
+/// Deadline of guests that never come back by themselves.
+pub const SHORT: Duration = Duration::from_millis(300);
+/// What is still running after this was not contained.
+const HANG: Duration = Duration::from_secs(120);
+/// How often a neighbour checks beside a call, at least.
+const NEIGHBOUR_CHECKS: u32 = 5;
+
+static RUNTIME: OnceCell<Runtime> = OnceCell::const_new();
+/// Tests that measure this process hold it alone.
+static TURN: RwLock<()> = RwLock::const_new(());
+static GUESTS: LazyLock<BTreeMap<String, Vec<u8>>> = LazyLock::new(|| {
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap().join("guests");
+    let what = What::ExamplesOf("gpud-hostile".to_owned());
+    let built = guests::build(&workspace(), &target, &what).unwrap();
+    built.into_iter().map(|component| (component.name, component.bytes)).collect()
+});
+
+/// The repository.
+pub fn workspace() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize().unwrap()
+}
+
+/// Where plugins are tried.
+pub struct Lab<Turn> {
+    pub runtime: Runtime,
+    _turn: Turn,
+}
+
+/// A lab beside other tests.
+pub async fn shared() -> Lab<RwLockReadGuard<'static, ()>> {
+    Lab { runtime: runtime().await, _turn: TURN.read().await }
+}
+
+/// A lab while no other test runs.
+pub async fn alone() -> Lab<RwLockWriteGuard<'static, ()>> {
+    Lab { runtime: runtime().await, _turn: TURN.write().await }
+}
+
+async fn runtime() -> Runtime {
+    let start = || async {
+        let node = Arc::new(Node::live().await.unwrap());
+        let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("hostile-cache");
+        Runtime::start(&cache, Compiler::InProcess, node).unwrap()
+    };
+    RUNTIME.get_or_init(start).await.clone()
+}
+
+/// Tight limits for a guest that ends by itself.
+pub fn limits() -> Limits {
+    Limits { deadline: Duration::from_secs(30), memory_bytes: 8 << 20, ..Limits::default() }
+}
+
+/// The same with a deadline for guests that do not.
+pub fn short() -> Limits {
+    Limits { deadline: SHORT, ..limits() }
+}
+
+/// What most guests here are granted.
+pub fn grants() -> Value {
+    json!({ "sysfs": ["/proc/uptime"], "exec": "bash", "state": true, "config": true })
+}
+
+/// A built guest.
+pub fn guest(name: &str) -> &'static [u8] {
+    GUESTS.get(name).unwrap_or_else(|| panic!("no guest {name} in tests/hostile/examples"))
+}
+
+pub fn context(component: &str, trigger: Trigger) -> CheckContext {
+    CheckContext {
+        component: component.to_owned(),
+        now: NOW,
+        trigger,
+        boot_id: "boot".to_owned(),
+        boot_time: NOW - 1000,
+        previous_check: None,
+    }
+}
+
+/// A call for a component, without a store.
+pub fn asked(component: &str) -> Asked<'_> {
+    Asked { component, store: None, config: Arc::from("{}") }
+}
+
+/// One check as a person asks for it.
+pub async fn check(plugin: &Plugin, component: &str) -> Finished<Report> {
+    plugin.check(&asked(component), &context(component, Trigger::Manual)).await
+}
+
+impl<Turn> Lab<Turn> {
+    pub async fn load(
+        &self,
+        name: &str,
+        wasm: &[u8],
+        grants: &Value,
+        limits: Limits,
+    ) -> Result<Plugin, LoadError> {
+        let grants = Grants::parse(grants).unwrap();
+        self.runtime.load(PluginSource { name, wasm, grants, limits }).await
+    }
+
+    /// A guest that must load.
+    pub async fn guest(&self, name: &str, limits: Limits) -> Plugin {
+        self.load(name, guest(name), &grants(), limits).await.unwrap()
+    }
+
+    /// Why something does not load, in full, tried beside a neighbour.
+    pub async fn refusal(&self, name: &str, wasm: &[u8], grants: &Value, limits: Limits) -> String {
+        match self.beside_neighbour(self.load(name, wasm, grants, limits)).await {
+            Ok(_) => panic!("{name} was loaded"),
+            Err(error) => error.to_string(),
+        }
+    }
+
+    /// Does something hostile while a well-behaved plugin checks on the same thread: a guest that kept the thread
+    /// would stop this test for good.
+    pub async fn beside_neighbour<T>(&self, hostile: impl Future<Output = T>) -> T {
+        let neighbour = self.guest("well_behaved", limits()).await;
+        let done = Cell::new(false);
+        let hostile = async {
+            let answer = tokio::time::timeout(HANG, hostile).await;
+            done.set(true);
+            answer.expect("not contained: still running")
+        };
+        let checks = async {
+            let mut checks = 0;
+            while checks < NEIGHBOUR_CHECKS || !done.get() {
+                let finished = check(&neighbour, "well-behaved").await;
+                assert_eq!(finished.answer, Ok(all_well()), "the neighbour was harmed");
+                checks += 1;
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::join!(hostile, checks).0
+    }
+}
+
+fn all_well() -> Report {
+    Report {
+        supported: true,
+        states: vec![HealthState {
+            name: Some("well-behaved".to_owned()),
+            time: Some(NOW),
+            reason: "all well".to_owned(),
+            ..HealthState::default()
+        }],
+        events: Vec::new(),
+        metrics: vec![Metric { name: "well_behaved".to_owned(), value: 1.0, ..Metric::default() }],
+    }
+}
+
+/// The only state's reason, or the error.
+pub fn reason(finished: &Finished<Report>) -> Result<&str, &CallError> {
+    finished.answer.as_ref().map(|report| report.states[0].reason.as_str())
+}
+
+/// What the daemon's log says on this thread while it lives.
+pub struct Logged {
+    text: Arc<Mutex<Vec<u8>>>,
+    _default: tracing::subscriber::DefaultGuard,
+}
+
+pub fn log() -> Logged {
+    let text = Arc::new(Mutex::new(Vec::new()));
+    let writer = Arc::clone(&text);
+    let subscriber = tracing_subscriber::fmt()
+        .with_ansi(false)
+        .with_writer(move || Writer(Arc::clone(&writer)))
+        .finish();
+    Logged { text, _default: tracing::subscriber::set_default(subscriber) }
+}
+
+impl Logged {
+    /// All lines so far.
+    pub fn lines(&self) -> Vec<String> {
+        let text = self.text.lock().unwrap();
+        String::from_utf8_lossy(&text).lines().map(str::to_owned).collect()
+    }
+}
+
+struct Writer(Arc<Mutex<Vec<u8>>>);
+
+impl io::Write for Writer {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,112 @@
+//! What a plugin leaves behind: only whole calls, only within its quota, and no verdict that it takes back at will.
+
+use std::sync::Arc;
+
+use gpud::{
+    model::{Health, Trigger},
+    runtime::Asked,
+    store::Store,
+};
+
+use crate::{
+    as_component::{guest, services, store},
+    lab,
+};
+
+#[tokio::test]
+async fn what_was_written_before_a_trap_is_not_kept() {
+    let lab = lab::shared().await;
+    let store = store();
+    let services = services(&lab, store.clone()).await;
+    let component = guest(&lab, "state_then_trap", "state-then-trap", lab::limits()).await;
+    let states = component.check(&services, Trigger::Manual).await;
+    assert_eq!(states[0].health, Health::Unhealthy, "{states:?}");
+    assert_eq!(store.state_keys("state-then-trap").await, Ok(vec![]));
+    let states = component.check(&services, Trigger::Scheduled).await;
+    assert_eq!(states[0].reason, "found None");
+
+    // The guest can read what is there, so the line above is no accident.
+    store.state_set("state-then-trap", "half", b"x".to_vec()).await.unwrap();
+    let states = component.check(&services, Trigger::Scheduled).await;
+    assert_eq!(states[0].reason, "found Some(\"x\")");
+}
+
+async fn stored_bytes(store: &Store, component: &str) -> usize {
+    let mut bytes = 0;
+    for key in store.state_keys(component).await.unwrap() {
+        bytes += key.len() + store.state_get(component, &key).await.unwrap().unwrap().len();
+    }
+    bytes
+}
+
+#[tokio::test]
+async fn a_full_key_value_store_is_said_to_the_guest_and_harms_nobody() {
+    let lab = lab::shared().await;
+    let store = store();
+    let services = services(&lab, store.clone()).await;
+    let hog = guest(&lab, "state_hog", "state-hog", lab::limits()).await;
+    let states = hog.check(&services, Trigger::Scheduled).await;
+    assert_eq!(states[0].reason, "no more room");
+    assert_eq!(states[0].error.as_deref(), Some("TODO"));
+    let bytes = stored_bytes(&store, "state-hog").await;
+    assert!((900_000..=1 << 20).contains(&bytes), "{bytes}");
+    assert_eq!(store.events("state-hog", 0, None).await.unwrap().len(), 1, "its event is stored");
+    let neighbour = store.state_set("well-behaved", "key", vec![0; 60_000]).await;
+    assert_eq!(neighbour, Ok(()), "a neighbour has a quota of its own");
+}
+
+#[tokio::test]
+async fn a_key_value_store_filled_over_many_checks_stays_within_its_quota() {
+    let lab = lab::shared().await;
+    let store = store();
+    let plugin = lab.guest("state_hog", lab::limits()).await;
+    let asked = Asked {
+        component: "state-hog/slow",
+        store: Some(store.clone()),
+        config: Arc::from("{}"),
+    };
+    let mut refused = 0;
+    for now in 0..5 {
+        let mut context = lab::context("state-hog/slow", Trigger::Scheduled);
+        context.now += now;
+        let finished = plugin.check(&asked, &context).await;
+        if let Err(error) = &finished.answer {
+            assert_eq!(error.to_string(), "TODO");
+            assert!(finished.state_writes.is_empty());
+            refused += 1;
+        }
+        for (key, value) in finished.state_writes {
+            store.state_set("state-hog/slow", &key, value.unwrap()).await.unwrap();
+        }
+    }
+    assert!(refused > 0);
+    assert!(stored_bytes(&store, "state-hog/slow").await <= 1 << 20);
+}
+
+#[tokio::test]
+async fn a_latched_verdict_outlives_its_author_and_the_daemon() {
+    let lab = lab::shared().await;
+    let store = store();
+    let latched = |reason: &str, health: &Health| {
+        assert_eq!((reason, health), ("the fan fell off", &Health::Unhealthy));
+    };
+    let component = guest(&lab, "latches", "latches", lab::limits()).await;
+    let daemon = services(&lab, store.clone()).await;
+    for trigger in [Trigger::Startup, Trigger::Scheduled, Trigger::Manual] {
+        let states = component.check(&daemon, trigger).await;
+        assert_eq!(states.len(), 1);
+        latched(&states[0].reason, &states[0].health);
+    }
+
+    // Another daemon over the same store, whose plugin never saw the fan fall.
+    let daemon = services(&lab, store.clone()).await;
+    let component = guest(&lab, "latches", "latches", lab::limits()).await;
+    let states = component.check(&daemon, Trigger::Scheduled).await;
+    latched(&states[0].reason, &states[0].health);
+
+    component.set_healthy(&daemon).await.unwrap();
+    assert_eq!(component.states(0)[0].reason, "never mind");
+    let daemon = services(&lab, store).await;
+    let states = component.check(&daemon, Trigger::Scheduled).await;
+    assert_eq!(states[0].reason, "never mind", "it stays cleared");
+}

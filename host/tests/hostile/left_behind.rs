@@ -1,0 +1,112 @@
+//! Nothing of a call is left in the daemon or on the machine, however it ended.
+
+use std::{fs, path::Path, sync::Arc, time::Duration};
+
+use gpud::{
+    model::Trigger,
+    node::system::own_rss_bytes,
+    runtime::{Asked, Limits},
+};
+use serde_json::json;
+
+use crate::{
+    forge::{self, Checker},
+    lab,
+};
+
+/// Growth that no leak of one call's memory, taken fifty times, could stay below.
+const MAX_GROWTH: u64 = 64 << 20;
+
+#[tokio::test]
+async fn greedy_calls_leave_no_memory_behind() {
+    let lab = lab::alone().await;
+    let roomy = Limits { memory_bytes: 64 << 20, ..lab::limits() };
+    for (guest, component) in [("allocate_forever", "allocate-forever"), ("huge_report", "huge-report")] {
+        let plugin = lab.guest(guest, roomy).await;
+        let warm = lab::check(&plugin, component).await;
+        assert!(warm.bill.memory_high_water > 8 << 20, "{component} is not greedy: {:?}", warm.bill);
+        let before = own_rss_bytes().unwrap();
+        for _ in 0..50 {
+            assert!(lab::check(&plugin, component).await.answer.is_err());
+        }
+        let growth = own_rss_bytes().unwrap().saturating_sub(before);
+        assert!(growth < MAX_GROWTH, "{component}: {growth} bytes more");
+    }
+}
+
+#[tokio::test]
+async fn handles_in_the_host_are_bounded() {
+    let lab = lab::shared().await;
+    // Every call leaves a timer in the host's memory. The guest's contract is its own, down to WASI's.
+    let wit = "package gpud:plugin@0.1.0;
+        package wasi:io@0.2.0 { interface poll { resource pollable; } }
+        package wasi:clocks@0.2.0 {
+            interface monotonic-clock {
+                use wasi:io/poll@0.2.0.{pollable};
+                subscribe-duration: func(when: u64) -> pollable;
+            }
+        }
+        TYPES
+        world w { import wasi:clocks/monotonic-clock@0.2.0; export checker; }";
+    let contract = ["types.wit", "checker.wit"].map(|file| {
+        let path = lab::workspace().join("wit").join(file);
+        fs::read_to_string(path).unwrap()
+    });
+    // Kernel messages are no part of this guest's contract.
+    let checker = contract[1].split("/// Exported as well").next().unwrap();
+    let wit = wit.replace("TYPES", &format!("{}\n{checker}", contract[0]));
+    let module = forge::checker_module(&Checker {
+        items: r#"(import "wasi:clocks/monotonic-clock@0.2.0" "subscribe-duration"
+            (func $subscribe (param i64) (result i32)))"#,
+        check: "(loop (drop (call $subscribe (i64.const 3600000000000))) (br 0))".to_owned(),
+        ..Checker::default()
+    });
+    let wasm = forge::component(&wit, &module);
+    let plugin = lab.load("subscriber", &wasm, &json!({}), lab::limits()).await.unwrap();
+    let finished = lab.beside_neighbour(lab::check(&plugin, "liar")).await;
+    assert_eq!(finished.answer.unwrap_err().to_string(), "TODO");
+}
+
+#[tokio::test]
+async fn a_call_that_nobody_waits_for_takes_its_processes_with_it() {
+    let lab = lab::shared().await;
+    let plugin = lab.guest("sleep_in_host_call", lab::limits()).await;
+    let folder = tempfile::tempdir().unwrap();
+    let marker = folder.path().join("pid");
+    let asked = Asked {
+        component: "sleep-in-host-call/marked",
+        store: None,
+        config: Arc::from(marker.to_str().unwrap()),
+    };
+    let context = lab::context("sleep-in-host-call/marked", Trigger::Manual);
+    let pid = tokio::select! {
+        finished = plugin.check(&asked, &context) => panic!("it came back: {finished:?}"),
+        pid = written(&marker) => pid,
+    };
+    // The call was dropped above.
+    let gone = async {
+        while runs(&pid) {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(20), gone).await.expect("bash is still there");
+    // The slot is free and usable.
+    lab.beside_neighbour(async {}).await;
+}
+
+async fn written(marker: &Path) -> String {
+    loop {
+        let text = fs::read_to_string(marker).unwrap_or_default();
+        if let Some(pid) = text.strip_suffix('\n') {
+            assert!(runs(pid), "{pid}");
+            return pid.to_owned();
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+/// Is there such a process, and not only its entry that waits to be collected?
+fn runs(pid: &str) -> bool {
+    fs::read_to_string(format!("/proc/{pid}/stat"))
+        .is_ok_and(|stat| !stat.rsplit(')').next().unwrap_or_default().trim_start().starts_with('Z'))
+}

@@ -1,0 +1,82 @@
+//! Running cargo and programs, each step announced and timed.
+
+use std::{
+    env,
+    ffi::OsString,
+    path::{Path, PathBuf},
+    process::Command,
+    time::Instant,
+};
+
+use anyhow::{Context, Result, bail};
+
+/// Cargo in this workspace.
+pub struct Cargo {
+    workspace: PathBuf,
+}
+
+impl Cargo {
+    /// In this folder.
+    pub fn at(workspace: PathBuf) -> Self {
+        Self { workspace }
+    }
+
+    /// The workspace's folder.
+    pub fn workspace(&self) -> &Path {
+        &self.workspace
+    }
+
+    /// Runs cargo with these arguments.
+    pub fn run(&self, step: &str, arguments: &[&str]) -> Result<()> {
+        self.run_with(step, arguments, &[])
+    }
+
+    /// Runs cargo with these arguments and environment variables.
+    pub fn run_with(&self, step: &str, arguments: &[&str], env: &[(&str, &str)]) -> Result<()> {
+        let program = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+        let mut command = Command::new(program);
+        command.args(arguments).envs(env.iter().copied());
+        self.timed(step, command)
+    }
+
+    /// Runs a program of the machine.
+    pub fn program(&self, step: &str, program: &str, arguments: &[&str]) -> Result<()> {
+        let mut command = Command::new(program);
+        command.args(arguments);
+        self.timed(step, command)
+    }
+
+    /// Runs a binary of the release build, without any announcement.
+    pub fn release_binary(&self, name: &str, arguments: &[String]) -> Result<()> {
+        let path = self.target_dir().join("release").join(name);
+        let status = Command::new(&path)
+            .args(arguments)
+            .status()
+            .with_context(|| path.display().to_string())?;
+        match status.code() {
+            Some(0) => Ok(()),
+            code => std::process::exit(code.unwrap_or(1)),
+        }
+    }
+
+    /// Cargo's target folder.
+    pub fn target_dir(&self) -> PathBuf {
+        let own: Option<OsString> = env::var_os("CARGO_TARGET_DIR");
+        own.map_or_else(|| self.workspace.join("target"), PathBuf::from)
+    }
+
+    fn timed(&self, step: &str, mut command: Command) -> Result<()> {
+        eprintln!("xtask: {step} …");
+        let started = Instant::now();
+        let program = command.get_program().to_string_lossy().into_owned();
+        let status = command
+            .current_dir(&self.workspace)
+            .status()
+            .with_context(|| format!("running {program}"))?;
+        if !status.success() {
+            bail!("{step} failed ({program}: {status})");
+        }
+        eprintln!("xtask: {step}: {} s", started.elapsed().as_secs());
+        Ok(())
+    }
+}
