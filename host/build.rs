@@ -1,14 +1,28 @@
 //! Builds the built-in checkers and lays them where `component::builtin` embeds them from.
 
+#![allow(clippy::disallowed_methods, reason = "a build script writes files")]
+
 use std::{env, fs, path::PathBuf};
 
 use anyhow::{Context, Result};
 use xtask::guests::{self, BUILTINS, What};
 
 fn main() -> Result<()> {
-    let workspace = PathBuf::from(env::var("CARGO_MANIFEST_DIR")?).join("..").canonicalize()?;
-    for watched in ["builtin-plugins", "sdk/rust/src", "sdk/rust/Cargo.toml", "wit", "xtask/src/guests.rs", "Cargo.lock"] {
-        println!("cargo::rerun-if-changed={}", workspace.join(watched).display());
+    let workspace = PathBuf::from(env::var("CARGO_MANIFEST_DIR")?)
+        .join("..")
+        .canonicalize()?;
+    for watched in [
+        "builtin-plugins",
+        "sdk/rust/src",
+        "sdk/rust/Cargo.toml",
+        "wit",
+        "xtask/src/guests.rs",
+        "Cargo.lock",
+    ] {
+        println!(
+            "cargo::rerun-if-changed={}",
+            workspace.join(watched).display()
+        );
     }
     let out = PathBuf::from(env::var("OUT_DIR")?);
     // Shared by all profiles and feature sets of the host, since guests do not depend on them.
@@ -28,7 +42,10 @@ fn main() -> Result<()> {
             .with_context(|| format!("{package} gave no component"))?;
         let file = out.join(format!("{folder}.wasm"));
         fs::write(&file, &component.bytes)?;
-        index.push_str(&format!("    ({folder:?}, include_bytes!({:?})),\n", file.display().to_string()));
+        index.push_str(&format!(
+            "    ({folder:?}, include_bytes!({:?})),\n",
+            file.display().to_string()
+        ));
     }
     index.push_str("]\n");
     fs::write(out.join("builtins.rs"), index)?;

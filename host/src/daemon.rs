@@ -134,7 +134,11 @@ pub async fn run(options: Options, shutdown: CancellationToken) -> Result<(), St
         () = load_all(&runtime, &builtins, &components, &scheduler, &mut tasks) => {}
     }
     let kernel_log = start_kernel_log(&registry, &services, &mut tasks, &shutdown).await;
-    tracing::info!(components = registry.names().len(), compiled = runtime.compiled(), "all components are loaded");
+    tracing::info!(
+        components = registry.names().len(),
+        compiled = runtime.compiled(),
+        "all components are loaded"
+    );
 
     shutdown.cancelled().await;
     tracing::info!("stopping");
@@ -158,7 +162,10 @@ async fn open_store(options: StoreOptions) -> Result<Store, StartError> {
     let opened = tokio::task::spawn_blocking(move || Store::open(options)).await;
     let opened = opened.map_err(|_| crate::store::StoreError::Closed)??;
     if let Some(path) = opened.set_aside {
-        tracing::error!("the database was corrupt; it is set aside as {} and a new one begun", path.display());
+        tracing::error!(
+            "the database was corrupt; it is set aside as {} and a new one begun",
+            path.display()
+        );
     }
     if let Some(problem) = opened.degraded {
         tracing::error!("nothing is kept across restarts, the database is in memory: {problem}");
@@ -167,7 +174,9 @@ async fn open_store(options: StoreOptions) -> Result<Store, StartError> {
 }
 
 async fn record_reboot(store: &Store, node: &Node) {
-    let recorded = store.record_reboot(node.clock.now_ms(), node.boot.time, &node.boot.id).await;
+    let recorded = store
+        .record_reboot(node.clock.now_ms(), node.boot.time, &node.boot.id)
+        .await;
     if let Err(error) = recorded {
         tracing::error!("the boot could not be recorded: {error}");
     }
@@ -183,7 +192,8 @@ async fn load_all(
 ) {
     let mut loading = JoinSet::new();
     for (builtin, component) in builtins {
-        let (runtime, builtin, component) = (runtime.clone(), builtin.clone(), Arc::clone(component));
+        let (runtime, builtin, component) =
+            (runtime.clone(), builtin.clone(), Arc::clone(component));
         let config = (components.config)(builtin.component);
         loading.spawn(async move {
             load(&runtime, &builtin, &component, &config).await;
@@ -213,7 +223,10 @@ pub async fn load(runtime: &Runtime, builtin: &Builtin, component: &Component, c
     match runtime.load(source).await {
         Ok(plugin) => {
             let plugin = Arc::new(plugin);
-            let described = plugin.components().iter().find(|d| d.name == component.name());
+            let described = plugin
+                .components()
+                .iter()
+                .find(|d| d.name == component.name());
             match described.cloned() {
                 Some(descriptor) => {
                     let config = config.to_string().into();
@@ -241,6 +254,7 @@ async fn start_kernel_log(
     match KernelLog::start(config) {
         Ok(log) => {
             let log = Arc::new(log);
+            let _ = services.kernel_log.set(Arc::clone(&log));
             kernel_log::watch(registry, services, Arc::clone(&log), tasks, shutdown).await;
             Some(log)
         }
@@ -253,7 +267,9 @@ async fn start_kernel_log(
 
 /// Stores metrics and removes old rows, once a minute.
 async fn housekeeping(services: Arc<Services>, shutdown: CancellationToken) {
-    let Some(store) = services.store.clone() else { return };
+    let Some(store) = services.store.clone() else {
+        return;
+    };
     loop {
         tokio::select! {
             () = shutdown.cancelled() => return,

@@ -5,6 +5,11 @@
 //! guests reach [`node`] (the machine) and [`store`] (what is remembered) only through [`capability`].
 //! `docs/ARCHITECTURE.md` has the map.
 
+#![cfg_attr(
+    test,
+    allow(clippy::disallowed_methods, reason = "tests make their own machines")
+)]
+
 pub mod capability;
 pub mod cli;
 pub mod component;

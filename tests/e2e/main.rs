@@ -1,1 +1,19 @@
-fn main(){}
+//! The real binary on a real machine: real sockets, the real kernel log, a real database.
+//!
+//! Each test has a daemon of its own on a free port with a data folder of its own. What needs root (the kernel log)
+//! says so and is left out elsewhere.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::disallowed_methods,
+    reason = "a test that cannot go on stops"
+)]
+
+mod api;
+mod daemon;
+mod database;
+mod kernel_log;
+mod scan;
+mod starting;
+mod stopping;

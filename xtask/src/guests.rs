@@ -46,7 +46,14 @@ pub fn build(workspace: &Path, target_dir: &Path, what: &What) -> Result<Vec<Com
     let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     cargo
         .current_dir(workspace)
-        .args(["build", "--locked", "--profile", "guest", "--target", TARGET])
+        .args([
+            "build",
+            "--locked",
+            "--profile",
+            "guest",
+            "--target",
+            TARGET,
+        ])
         .arg("--target-dir")
         .arg(target_dir);
     match what {
@@ -60,7 +67,13 @@ pub fn build(workspace: &Path, target_dir: &Path, what: &What) -> Result<Vec<Com
         }
     }
     // A build script runs with flags meant for the host; guests must not inherit them.
-    for variable in ["CARGO_ENCODED_RUSTFLAGS", "RUSTFLAGS", "CARGO_BUILD_TARGET", "RUSTC_WRAPPER", "RUSTC_WORKSPACE_WRAPPER"] {
+    for variable in [
+        "CARGO_ENCODED_RUSTFLAGS",
+        "RUSTFLAGS",
+        "CARGO_BUILD_TARGET",
+        "RUSTC_WRAPPER",
+        "RUSTC_WORKSPACE_WRAPPER",
+    ] {
         cargo.env_remove(variable);
     }
     let status = cargo.status().context("running cargo")?;
@@ -84,7 +97,11 @@ pub fn build(workspace: &Path, target_dir: &Path, what: &What) -> Result<Vec<Com
             .module(&module)
             .and_then(|encoder| encoder.encode())
             .with_context(|| format!("making a component of {}", path.display()))?;
-        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let name = path
+            .file_stem()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
         components.push(Component { name, bytes });
     }
     components.sort_by(|a, b| a.name.cmp(&b.name));
@@ -93,12 +110,19 @@ pub fn build(workspace: &Path, target_dir: &Path, what: &What) -> Result<Vec<Com
 
 /// The examples' modules, by their sources: what an earlier build left in the folder does not count.
 fn examples(workspace: &Path, folder: &Path, package: &str) -> Result<Vec<PathBuf>> {
-    let sources = workspace.join("tests").join(package.trim_start_matches("gpud-")).join("examples");
+    let sources = workspace
+        .join("tests")
+        .join(package.trim_start_matches("gpud-"))
+        .join("examples");
     let mut modules = Vec::new();
     for entry in fs::read_dir(&sources).with_context(|| sources.display().to_string())? {
         let path = entry?.path();
         if path.extension().is_some_and(|extension| extension == "rs") {
-            let name = path.file_stem().unwrap_or_default().to_string_lossy().replace('-', "_");
+            let name = path
+                .file_stem()
+                .unwrap_or_default()
+                .to_string_lossy()
+                .replace('-', "_");
             modules.push(folder.join("examples").join(format!("{name}.wasm")));
         }
     }

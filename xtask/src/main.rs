@@ -56,5 +56,7 @@ fn run() -> Result<()> {
 
 fn workspace() -> Result<PathBuf> {
     let here = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
-    here.parent().map(PathBuf::from).context("xtask lies in the workspace")
+    here.parent()
+        .map(PathBuf::from)
+        .context("xtask lies in the workspace")
 }

@@ -17,9 +17,14 @@ pub fn run(cargo: &Cargo) -> Result<()> {
     }
     let mut arguments = vec!["target", "add"];
     arguments.extend(&missing);
-    cargo.program("adding WebAssembly targets", "rustup", &arguments).with_context(|| {
-        format!("Rust's standard library for {} is needed; with rustup: rustup target add {0}", missing.join(" "))
-    })
+    cargo
+        .program("adding WebAssembly targets", "rustup", &arguments)
+        .with_context(|| {
+            format!(
+                "Rust's standard library for {} is needed; with rustup: rustup target add {0}",
+                missing.join(" ")
+            )
+        })
 }
 
 /// A target is there when rustc's own folder has its libraries, however they came there.
@@ -34,5 +39,8 @@ fn missing(cargo: &Cargo) -> Result<Vec<&'static str>> {
     }
     let sysroot = String::from_utf8_lossy(&output.stdout).trim().to_owned();
     let libraries = std::path::Path::new(&sysroot).join("lib/rustlib");
-    Ok(TARGETS.into_iter().filter(|target| !libraries.join(target).join("lib").is_dir()).collect())
+    Ok(TARGETS
+        .into_iter()
+        .filter(|target| !libraries.join(target).join("lib").is_dir())
+        .collect())
 }

@@ -10,11 +10,28 @@ pub fn run(cargo: &Cargo) -> Result<()> {
     cargo.run("format", &["fmt", "--all", "--check"])?;
     cargo.run(
         "lints",
-        &["clippy", "--locked", "--workspace", "--all-targets", "--", "--deny", "warnings"],
+        &[
+            "clippy",
+            "--locked",
+            "--workspace",
+            "--all-targets",
+            "--",
+            "--deny",
+            "warnings",
+        ],
     )?;
-    cargo.run("guests as components", &["build", "--locked", "--package", "gpud"])?;
-    cargo.run("tests", &["test", "--locked", "--workspace", "--all-targets"])?;
-    cargo.run("documentation's examples", &["test", "--locked", "--workspace", "--doc"])?;
+    cargo.run(
+        "guests as components",
+        &["build", "--locked", "--package", "gpud"],
+    )?;
+    cargo.run(
+        "tests",
+        &["test", "--locked", "--workspace", "--all-targets"],
+    )?;
+    cargo.run(
+        "documentation's examples",
+        &["test", "--locked", "--workspace", "--doc"],
+    )?;
     cargo.run_with(
         "documentation",
         &["doc", "--locked", "--workspace", "--no-deps"],

@@ -98,11 +98,13 @@ fn decode<'a>(
     found
 }
 
-/// The state that the history comes to. `events` are newest first, as `history` gives them; `reboots` too.
+/// The state that the history comes to. `events` are newest first, as `history` gives them; `reboots` too. `seen_before`
+/// tells whether this machine ever had an Xid; asked only where nothing else tells that there is a GPU.
 pub fn check(
     config: &Config,
     events: &[StoredEvent],
     reboots: Result<Vec<u64>, AccessError>,
+    seen_before: impl FnOnce() -> bool,
     driver: impl FnOnce() -> Driver,
     gpus: impl FnOnce() -> Vec<Gpu>,
 ) -> Report {
@@ -156,8 +158,8 @@ pub fn check(
         }
         state.recovery.push(Recovery::SetHealthy);
     }
-    // An Xid in the log proves an NVIDIA driver, even where its library is gone.
-    let supported = !errors.is_empty() || driver().is_there();
+    // An Xid proves an NVIDIA driver, even where its library is gone; once cleared, it is to be seen that it is.
+    let supported = !errors.is_empty() || driver().is_there() || seen_before();
     Report {
         supported,
         ..Report::of(state)

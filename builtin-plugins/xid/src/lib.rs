@@ -60,19 +60,25 @@ impl Checker for XidErrors {
                 &config,
                 &events,
                 Ok(Vec::new()),
+                seen_before,
                 driver,
                 gpus,
             ));
         }
         let reboots = history::reboots(since)
             .map(|reboots| reboots.into_iter().map(|reboot| reboot.time).collect());
-        let mut report = evaluate::check(&config, &events, reboots, driver, gpus);
+        let mut report = evaluate::check(&config, &events, reboots, seen_before, driver, gpus);
         match count(&events) {
             Ok(metrics) => report.metrics = metrics,
             Err(error) => log!(warn, "errors are not counted: {}", error.text()),
         }
         Ok(report)
     }
+}
+
+/// The mark of counting is there as soon as there was an Xid to count, and stays.
+fn seen_before() -> bool {
+    matches!(state::get(COUNTED), Ok(Some(_)))
 }
 
 /// Counts what is new. Without the mark kept there are no samples, or they would be counted again.

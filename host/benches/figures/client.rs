@@ -23,16 +23,23 @@ impl Client {
         stream.set_nodelay(true)?;
         let name = ServerName::try_from("localhost").unwrap();
         let stream = TlsConnector::from(config).connect(name, stream).await?;
-        let (sender, connection) =
-            hyper::client::conn::http1::handshake(TokioIo::new(stream)).await.map_err(std::io::Error::other)?;
+        let (sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream))
+            .await
+            .map_err(std::io::Error::other)?;
         tokio::spawn(connection);
         Ok(Self { sender })
     }
 
     pub async fn get(&mut self, path: &str) -> (u16, Bytes) {
-        let request = Request::get(path).header("host", "localhost").body(Empty::new()).unwrap();
+        let request = Request::get(path)
+            .header("host", "localhost")
+            .body(Empty::new())
+            .unwrap();
         let response = self.sender.send_request(request).await.unwrap();
         let status = response.status().as_u16();
-        (status, response.into_body().collect().await.unwrap().to_bytes())
+        (
+            status,
+            response.into_body().collect().await.unwrap().to_bytes(),
+        )
     }
 }

@@ -30,7 +30,11 @@ struct Daemon {
 
 impl Daemon {
     fn start(data_dir: &Path) -> Self {
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let port = TcpListener::bind("127.0.0.1:0")
+            .unwrap()
+            .local_addr()
+            .unwrap()
+            .port();
         let started = Instant::now();
         let child = Command::new(env!("CARGO_BIN_EXE_gpud"))
             .args(["run", "--log-level", "warn", "--data-dir"])
@@ -40,7 +44,12 @@ impl Daemon {
             .stdout(Stdio::null())
             .spawn()
             .unwrap();
-        Self { child, port, started, tls: Arc::new(trust::anyone().unwrap()) }
+        Self {
+            child,
+            port,
+            started,
+            tls: Arc::new(trust::anyone().unwrap()),
+        }
     }
 
     async fn client(&self) -> Client {
@@ -65,7 +74,10 @@ impl Daemon {
             }
             tokio::time::sleep(Duration::from_millis(2)).await;
         }
-        (answering.as_secs_f64() * 1e3, self.started.elapsed().as_secs_f64() * 1e3)
+        (
+            answering.as_secs_f64() * 1e3,
+            self.started.elapsed().as_secs_f64() * 1e3,
+        )
     }
 
     fn pid(&self) -> u32 {
@@ -103,16 +115,36 @@ async fn starts(table: &mut Table) {
         warm_ready.push(ready);
     }
     let mut row = |what: &str, mut samples: Vec<f64>, limit: f64| {
-        table.add(what, quantile(&mut samples, 0.5), "ms", Target::AtMost(limit));
+        table.add(
+            what,
+            quantile(&mut samples, 0.5),
+            "ms",
+            Target::AtMost(limit),
+        );
     };
-    row("API answering after start, compiled code cached", warm, 150.0);
+    row(
+        "API answering after start, compiled code cached",
+        warm,
+        150.0,
+    );
     row("API answering after start, nothing cached", cold, 300.0);
-    row("all components checked after start, compiled code cached", warm_ready, 300.0);
-    row("all components checked after start, nothing cached", cold_ready, 5000.0);
+    row(
+        "all components checked after start, compiled code cached",
+        warm_ready,
+        300.0,
+    );
+    row(
+        "all components checked after start, nothing cached",
+        cold_ready,
+        5000.0,
+    );
 }
 
 async fn watch_idle(table: &mut Table, daemon: &Daemon, idle: Duration) {
-    eprintln!("an idle daemon for {:.1} minutes …", idle.as_secs_f64() / 60.0);
+    eprintln!(
+        "an idle daemon for {:.1} minutes …",
+        idle.as_secs_f64() / 60.0
+    );
     let before = cpu_seconds(daemon.pid());
     tokio::time::sleep(idle).await;
     let used = cpu_seconds(daemon.pid()) - before;
@@ -123,8 +155,17 @@ async fn watch_idle(table: &mut Table, daemon: &Daemon, idle: Duration) {
         "MiB",
         Target::AtMost(40.0),
     );
-    table.note("  of it anonymous", status(daemon.pid(), "RssAnon:") / 1024.0, "MiB");
-    table.add("idle CPU", used / idle.as_secs_f64() * 100.0, "% of a core", Target::AtMost(0.3));
+    table.note(
+        "  of it anonymous",
+        status(daemon.pid(), "RssAnon:") / 1024.0,
+        "MiB",
+    );
+    table.add(
+        "idle CPU",
+        used / idle.as_secs_f64() * 100.0,
+        "% of a core",
+        Target::AtMost(0.3),
+    );
 }
 
 async fn requests(table: &mut Table, daemon: &Daemon) {
@@ -136,7 +177,12 @@ async fn requests(table: &mut Table, daemon: &Daemon) {
         assert_eq!(client.get("/v1/states").await.0, 200);
         samples.push(asked.elapsed().as_secs_f64() * 1e3);
     }
-    table.add("/v1/states over HTTPS keep-alive (p99)", quantile(&mut samples, 0.99), "ms", Target::AtMost(2.0));
+    table.add(
+        "/v1/states over HTTPS keep-alive (p99)",
+        quantile(&mut samples, 0.99),
+        "ms",
+        Target::AtMost(2.0),
+    );
     table.note("  median", quantile(&mut samples, 0.5), "ms");
 }
 
@@ -148,12 +194,19 @@ async fn kernel_line_to_event(table: &mut Table, daemon: &Daemon) {
     }
     let mut client = daemon.client().await;
     let path = "/v1/events?components=accelerator-nvidia-error-xid&startTime=0";
-    let count = |body: &[u8]| String::from_utf8_lossy(body).matches("\"error_xid\"").count();
+    let count = |body: &[u8]| {
+        String::from_utf8_lossy(body)
+            .matches("\"error_xid\"")
+            .count()
+    };
     let mut samples = Vec::new();
     let mut seen = count(&client.get(path).await.1);
     for n in 0..KERNEL_LINES {
         let bus = n % 256;
-        let line = format!("NVRM: Xid (PCI:{:04x}:{bus:02x}:00): 79, pid={n}, name=bench, GPU has fallen off the bus.", 0xb000 + n);
+        let line = format!(
+            "NVRM: Xid (PCI:{:04x}:{bus:02x}:00): 79, pid={n}, name=bench, GPU has fallen off the bus.",
+            0xb000 + n
+        );
         let written = Instant::now();
         kmsg::inject(3, &line).unwrap();
         loop {
@@ -162,19 +215,32 @@ async fn kernel_line_to_event(table: &mut Table, daemon: &Daemon) {
                 seen = now;
                 break;
             }
-            assert!(written.elapsed() < Duration::from_secs(5), "the event never came");
+            assert!(
+                written.elapsed() < Duration::from_secs(5),
+                "the event never came"
+            );
         }
         samples.push(written.elapsed().as_secs_f64() * 1e3);
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
-    table.add("line in /dev/kmsg to /v1/events (p99)", quantile(&mut samples, 0.99), "ms", Target::AtMost(5.0));
+    table.add(
+        "line in /dev/kmsg to /v1/events (p99)",
+        quantile(&mut samples, 0.99),
+        "ms",
+        Target::AtMost(5.0),
+    );
     table.note("  median", quantile(&mut samples, 0.5), "ms");
 }
 
 /// User and system time of a process, from /proc/‹pid›/stat; 100 ticks a second on Linux.
 fn cpu_seconds(pid: u32) -> f64 {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
-    let fields: Vec<&str> = stat.rsplit_once(')').unwrap().1.split_whitespace().collect();
+    let fields: Vec<&str> = stat
+        .rsplit_once(')')
+        .unwrap()
+        .1
+        .split_whitespace()
+        .collect();
     let ticks = |n: usize| fields[n].parse::<f64>().unwrap();
     (ticks(11) + ticks(12)) / 100.0
 }

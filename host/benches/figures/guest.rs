@@ -32,10 +32,17 @@ pub async fn measure(table: &mut Table) {
 }
 
 async fn load(runtime: &Runtime, folder: &str) -> Plugin {
-    let builtin = builtin::all().into_iter().find(|builtin| builtin.folder == folder).unwrap();
+    let builtin = builtin::all()
+        .into_iter()
+        .find(|builtin| builtin.folder == folder)
+        .unwrap();
     let grants = Grants::parse(&builtin.grants).unwrap();
-    let source =
-        PluginSource { name: folder, wasm: builtin.wasm, grants, limits: Limits::default() };
+    let source = PluginSource {
+        name: folder,
+        wasm: builtin.wasm,
+        grants,
+        limits: Limits::default(),
+    };
     runtime.load(source).await.unwrap()
 }
 
@@ -51,7 +58,11 @@ fn context(component: &str, now: u64) -> CheckContext {
 }
 
 fn asked(component: &str) -> Asked<'_> {
-    Asked { component, store: None, config: Arc::from("{}") }
+    Asked {
+        component,
+        store: None,
+        config: Arc::from("{}"),
+    }
 }
 
 async fn cpu_against_bash(table: &mut Table, runtime: &Runtime) {
@@ -66,15 +77,35 @@ async fn cpu_against_bash(table: &mut Table, runtime: &Runtime) {
         whole.push(micros(finished.bill.time));
         if round % (CHECKS / BASHES) == 0 {
             let started = Instant::now();
-            assert!(Command::new("bash").args(["-c", ":"]).status().unwrap().success());
+            assert!(
+                Command::new("bash")
+                    .args(["-c", ":"])
+                    .status()
+                    .unwrap()
+                    .success()
+            );
             bash.push(micros(started.elapsed()));
         }
     }
     let own = quantile(&mut own, 0.5);
     let bash = quantile(&mut bash, 0.5);
-    table.add("fresh instance + cpu check, guest and boundary (median)", own, "µs", Target::AtMost(50.0));
-    table.add("  `bash -c :` against it", bash / own, "times", Target::AtLeast(20.0));
-    table.note("  the same with its file reads", quantile(&mut whole, 0.5), "µs");
+    table.add(
+        "fresh instance + cpu check, guest and boundary (median)",
+        own,
+        "µs",
+        Target::AtMost(50.0),
+    );
+    table.add(
+        "  `bash -c :` against it",
+        bash / own,
+        "times",
+        Target::AtLeast(20.0),
+    );
+    table.note(
+        "  the same with its file reads",
+        quantile(&mut whole, 0.5),
+        "µs",
+    );
     table.note("  `bash -c :`", bash, "µs");
 }
 
@@ -82,15 +113,20 @@ async fn xid_against_native(table: &mut Table, runtime: &Runtime) {
     let lines = log();
     let component = "accelerator-nvidia-error-xid";
     let xid = load(runtime, "xid").await;
-    let messages: Vec<KernelMessage> =
-        lines.iter().enumerate().map(|(sequence, text)| message(sequence as u64, text)).collect();
+    let messages: Vec<KernelMessage> = lines
+        .iter()
+        .enumerate()
+        .map(|(sequence, text)| message(sequence as u64, text))
+        .collect();
     let (mut sandboxed, mut native) = (Vec::new(), Vec::new());
     let mut found = 0;
     for _ in 0..ROUNDS {
         let (mut took, mut events) = (Duration::ZERO, 0);
         for batch in messages.chunks(500) {
             let context = context(component, 1_700_000_000_000);
-            let finished = xid.on_messages(&asked(component), &context, batch.iter()).await;
+            let finished = xid
+                .on_messages(&asked(component), &context, batch.iter())
+                .await;
             took += finished.bill.time - finished.bill.waiting;
             events += finished.answer.unwrap().len();
         }
@@ -108,7 +144,11 @@ async fn xid_against_native(table: &mut Table, runtime: &Runtime) {
         "times",
         Target::AtMost(2.0),
     );
-    table.note("  sandboxed, two batches, instances included", sandboxed, "µs");
+    table.note(
+        "  sandboxed, two batches, instances included",
+        sandboxed,
+        "µs",
+    );
     table.note("  native", native, "µs");
     table.note("  Xids in the log", found as f64, "");
 }
@@ -169,7 +209,9 @@ fn natively(messages: &[KernelMessage]) -> usize {
             dictionary: Vec::new(),
         })
         .collect();
-    gpud_builtin_xid::evaluate::events(&context, &messages, || None, Vec::new).unwrap().len()
+    gpud_builtin_xid::evaluate::events(&context, &messages, || None, Vec::new)
+        .unwrap()
+        .len()
 }
 
 pub fn micros(duration: Duration) -> f64 {

@@ -16,7 +16,12 @@ pub fn measure(table: &mut Table) {
     let watchers = patterns()
         .into_iter()
         .enumerate()
-        .map(|(id, patterns)| Watcher { id, patterns, cursor: None, limits: InboxLimits::default() })
+        .map(|(id, patterns)| Watcher {
+            id,
+            patterns,
+            cursor: None,
+            limits: InboxLimits::default(),
+        })
         .collect();
     let (mut matcher, watching) = Matcher::new(BootClock::read(), watchers);
     assert!(watching.refused.is_empty(), "{:?}", watching.refused);
@@ -35,15 +40,29 @@ pub fn measure(table: &mut Table) {
         }
     }
     let rate = LINES as f64 / started.elapsed().as_secs_f64();
-    assert_eq!(delivered as u64, LINES / MATCHING, "every matching line is delivered");
-    table.add("kernel lines through prefilter and matching", rate, "/s", Target::AtLeast(300_000.0));
+    assert_eq!(
+        delivered as u64,
+        LINES / MATCHING,
+        "every matching line is delivered"
+    );
+    table.add(
+        "kernel lines through prefilter and matching",
+        rate,
+        "/s",
+        Target::AtLeast(300_000.0),
+    );
 }
 
 fn record(n: u64) -> Vec<u8> {
     let text = if n % MATCHING == MATCHING / 2 {
-        format!("NVRM: Xid (PCI:0000:{:02x}:00): 79, pid='<unknown>', GPU has fallen off the bus.", n % 256)
+        format!(
+            "NVRM: Xid (PCI:0000:{:02x}:00): 79, pid='<unknown>', GPU has fallen off the bus.",
+            n % 256
+        )
     } else {
-        format!("systemd[1]: run-docker-runtime\\x2drunc-moby-{n:08x}.mount: Deactivated successfully.")
+        format!(
+            "systemd[1]: run-docker-runtime\\x2drunc-moby-{n:08x}.mount: Deactivated successfully."
+        )
     };
     format!("{text}\n SUBSYSTEM=none\n").into_bytes()
 }
@@ -53,8 +72,16 @@ fn patterns() -> Vec<Vec<String>> {
     let words = |list: &[&str]| list.iter().map(|&word| word.to_owned()).collect();
     vec![
         words(&[r"NVRM: Xid \(", r"NVRM:.*fallen off the bus"]),
-        words(&[r"task .+:\d+.* blocked for more than \d+ seconds", r"soft lockup - CPU#\d+ stuck"]),
-        words(&["invoked oom-killer:", "oom-kill:constraint=", r"Killed process \d+", "Task in .* killed"]),
+        words(&[
+            r"task .+:\d+.* blocked for more than \d+ seconds",
+            r"soft lockup - CPU#\d+ stuck",
+        ]),
+        words(&[
+            "invoked oom-killer:",
+            "oom-kill:constraint=",
+            r"Killed process \d+",
+            "Task in .* killed",
+        ]),
         words(&[
             "md/raid.*: Disk failure on",
             "Remounting filesystem read-only",
@@ -65,7 +92,16 @@ fn patterns() -> Vec<Vec<String>> {
             r"Buffer I/O error on dev \S+, logical block \d+",
             "I/O error while writing superblock",
         ]),
-        words(&["Kernel [pP]anic", r"CPU: \d+ (UID: \d+ )?PID: \d+ Comm:", r"VFS: file-max limit \d+ reached"]),
-        words(&[r"nvidia-nvswitch\d+: SXid", r"segfault at .* in libnccl", "nvidia_peermem", "mlx5_core"]),
+        words(&[
+            "Kernel [pP]anic",
+            r"CPU: \d+ (UID: \d+ )?PID: \d+ Comm:",
+            r"VFS: file-max limit \d+ reached",
+        ]),
+        words(&[
+            r"nvidia-nvswitch\d+: SXid",
+            r"segfault at .* in libnccl",
+            "nvidia_peermem",
+            "mlx5_core",
+        ]),
     ]
 }

@@ -5,6 +5,7 @@
 //! (default `target/bench.json`).
 #![allow(
     clippy::unwrap_used,
+    clippy::disallowed_methods,
     clippy::panic,
     clippy::indexing_slicing,
     missing_docs,
@@ -27,14 +28,22 @@ fn main() {
     let mut json = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../target/bench.json"));
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
-            "--minutes" => minutes = arguments.next().and_then(|n| n.parse().ok()).expect("--minutes N"),
+            "--minutes" => {
+                minutes = arguments
+                    .next()
+                    .and_then(|n| n.parse().ok())
+                    .expect("--minutes N")
+            }
             "--json" => json = arguments.next().map(PathBuf::from).expect("--json FILE"),
             // Cargo adds it.
             "--bench" => {}
             other => panic!("unknown argument {other}"),
         }
     }
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build();
     let runtime = runtime.expect("a runtime");
     let mut table = Table::default();
     runtime.block_on(async {

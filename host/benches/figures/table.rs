@@ -32,12 +32,24 @@ impl Table {
             Target::AtLeast(limit) => value >= limit,
         };
         eprintln!("  {what}: {value:.3} {unit}");
-        self.rows.push(Row { what: what.into(), value, unit, target: Some(target), met: Some(met) });
+        self.rows.push(Row {
+            what: what.into(),
+            value,
+            unit,
+            target: Some(target),
+            met: Some(met),
+        });
     }
 
     pub fn note(&mut self, what: &str, value: f64, unit: &'static str) {
         eprintln!("  {what}: {value:.3} {unit}");
-        self.rows.push(Row { what: what.into(), value, unit, target: None, met: None });
+        self.rows.push(Row {
+            what: what.into(),
+            value,
+            unit,
+            target: None,
+            met: None,
+        });
     }
 
     pub fn json(&self) -> String {
@@ -47,7 +59,11 @@ impl Table {
 
 impl fmt::Display for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "| {:<66} | {:>20} | {:>12} |     |", "what", "result", "target")?;
+        writeln!(
+            f,
+            "| {:<66} | {:>20} | {:>12} |     |",
+            "what", "result", "target"
+        )?;
         writeln!(f, "|{:-<68}|{:->22}|{:->14}|-----|", "", "", "")?;
         for row in &self.rows {
             let result = format!("{} {}", short(row.value), row.unit);
@@ -61,7 +77,11 @@ impl fmt::Display for Table {
                 Some(false) => "NO",
                 None => "",
             };
-            writeln!(f, "| {:<66} | {result:>20} | {target:>12} | {met:<3} |", row.what)?;
+            writeln!(
+                f,
+                "| {:<66} | {result:>20} | {target:>12} | {met:<3} |",
+                row.what
+            )?;
         }
         Ok(())
     }

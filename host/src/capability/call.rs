@@ -86,7 +86,9 @@ impl Call {
             AccessError::OverBudget(format!("{what}: this call has used up its host calls"))
         })?;
         self.grants.clone().ok_or_else(|| {
-            AccessError::Denied(format!("{what}: a plugin that describes itself cannot reach anything"))
+            AccessError::Denied(format!(
+                "{what}: a plugin that describes itself cannot reach anything"
+            ))
         })
     }
 
@@ -126,7 +128,12 @@ pub struct Host {
 
 impl WasiView for Host {
     fn ctx(&mut self) -> WasiCtxView<'_> {
-        let ctx = self.wasi.get_or_insert_with(|| wasi::context(&self.call.identity));
-        WasiCtxView { ctx, table: &mut self.call.table }
+        let ctx = self
+            .wasi
+            .get_or_insert_with(|| wasi::context(&self.call.identity));
+        WasiCtxView {
+            ctx,
+            table: &mut self.call.table,
+        }
     }
 }

@@ -25,7 +25,8 @@ impl Host for Call {
             ));
         }
         bounded("exec.run-bash", script.len())?;
-        self.run(Program::BashStdin(script.into_bytes()), options).await
+        self.run(Program::BashStdin(script.into_bytes()), options)
+            .await
     }
 
     async fn run_program(
@@ -59,7 +60,12 @@ impl Call {
     async fn run(&mut self, program: Program, options: Options) -> Result<Output, AccessError> {
         let asked = Duration::from_millis(u64::from(options.timeout_ms));
         let mut env = process::minimal_env();
-        env.extend(options.environment.into_iter().map(|(key, value)| (key.into(), value.into())));
+        env.extend(
+            options
+                .environment
+                .into_iter()
+                .map(|(key, value)| (key.into(), value.into())),
+        );
         let command = Command {
             env: Env::Replace(env),
             max_output_bytes: options.max_output_bytes.min(MAX_OUTPUT) as usize,
@@ -82,5 +88,7 @@ fn bounded(what: &str, size: usize) -> Result<(), AccessError> {
     if size <= MAX_SCRIPT {
         return Ok(());
     }
-    Err(AccessError::InvalidArgument(format!("{what}: {size} bytes, more than {MAX_SCRIPT}")))
+    Err(AccessError::InvalidArgument(format!(
+        "{what}: {size} bytes, more than {MAX_SCRIPT}"
+    )))
 }

@@ -117,14 +117,17 @@ impl Grants {
         let word = interface.word();
         let bad = |problem: String| GrantError::BadValue { word, problem };
         let flag = || {
-            value.as_bool().ok_or_else(|| bad(format!("expected true or false, not {value}")))
+            value
+                .as_bool()
+                .ok_or_else(|| bad(format!("expected true or false, not {value}")))
         };
         match interface {
             Interface::Sysfs => self.sysfs = Some(roots(word, value)?),
             Interface::Exec => self.exec = Some(parse_exec(value).map_err(bad)?),
             Interface::Net => {
                 self.net = Some(
-                    serde_json::from_value(value.clone()).map_err(|error| bad(error.to_string()))?,
+                    serde_json::from_value(value.clone())
+                        .map_err(|error| bad(error.to_string()))?,
                 );
             }
             Interface::Kmsg => self.kmsg = flag()?,
@@ -166,8 +169,13 @@ fn parse_exec(value: &Value) -> Result<ExecGrant, String> {
     }
     let programs: Vec<String> = serde_json::from_value(value.clone())
         .map_err(|_| "expected `bash` or a list of programs".to_owned())?;
-    match programs.iter().find(|name| name.is_empty() || (name.contains('/') && !name.starts_with('/'))) {
-        Some(name) => Err(format!("`{name}` is neither a program's name nor an absolute path")),
+    match programs
+        .iter()
+        .find(|name| name.is_empty() || (name.contains('/') && !name.starts_with('/')))
+    {
+        Some(name) => Err(format!(
+            "`{name}` is neither a program's name nor an absolute path"
+        )),
         None => Ok(ExecGrant::Programs(programs)),
     }
 }
@@ -185,11 +193,20 @@ mod tests {
             "kmsg": true, "history": true, "state": true, "nvml": true, "config": false,
         }))
         .unwrap();
-        assert!(grants.sysfs.as_ref().unwrap().allows("/sys/class/net/eth0/mtu"));
+        assert!(
+            grants
+                .sysfs
+                .as_ref()
+                .unwrap()
+                .allows("/sys/class/net/eth0/mtu")
+        );
         assert!(!grants.sysfs.as_ref().unwrap().allows("/etc/shadow"));
         assert_eq!(
             grants.exec,
-            Some(ExecGrant::Programs(vec!["lsblk".into(), "/usr/bin/findmnt".into()]))
+            Some(ExecGrant::Programs(vec![
+                "lsblk".into(),
+                "/usr/bin/findmnt".into()
+            ]))
         );
         assert!(grants.allow(Interface::Kmsg) && !grants.allow(Interface::Config));
     }
@@ -198,13 +215,31 @@ mod tests {
     fn bad_grants_name_the_key() {
         let cases = [
             (json!(["sysfs"]), "expected a mapping"),
-            (json!({"sysf": []}), "unknown interface `sysf`; known: config, exec, history, kmsg, net, nvml, state, sysfs"),
+            (
+                json!({"sysf": []}),
+                "unknown interface `sysf`; known: config, exec, history, kmsg, net, nvml, state, sysfs",
+            ),
             (json!({"types": true}), "unknown interface `types`"),
-            (json!({"kmsg": "yes"}), "grants.kmsg: expected true or false"),
-            (json!({"exec": "sh"}), "grants.exec: expected `bash` or a list of programs"),
-            (json!({"exec": ["bin/x"]}), "`bin/x` is neither a program's name nor an absolute path"),
-            (json!({"sysfs": "/proc"}), "grants.sysfs: expected a list of path patterns"),
-            (json!({"net": {"udp": []}}), "grants.net: unknown field `udp`"),
+            (
+                json!({"kmsg": "yes"}),
+                "grants.kmsg: expected true or false",
+            ),
+            (
+                json!({"exec": "sh"}),
+                "grants.exec: expected `bash` or a list of programs",
+            ),
+            (
+                json!({"exec": ["bin/x"]}),
+                "`bin/x` is neither a program's name nor an absolute path",
+            ),
+            (
+                json!({"sysfs": "/proc"}),
+                "grants.sysfs: expected a list of path patterns",
+            ),
+            (
+                json!({"net": {"udp": []}}),
+                "grants.net: unknown field `udp`",
+            ),
         ];
         for (value, expected) in cases {
             let error = Grants::parse(&value).unwrap_err().to_string();

@@ -21,10 +21,14 @@ impl Host for Call {
         limit: u32,
     ) -> Result<Vec<StoredEvent>, AccessError> {
         self.enter("history.own-events")?;
-        let Some(store) = self.store.clone() else { return Ok(Vec::new()) };
+        let Some(store) = self.store.clone() else {
+            return Ok(Vec::new());
+        };
         let limit = limit.min(MAX_EVENTS);
         let identity = Arc::clone(&self.identity);
-        let events = self.wait(store.events(&identity.component, since, Some(limit))).await?;
+        let events = self
+            .wait(store.events(&identity.component, since, Some(limit)))
+            .await?;
         let events: Vec<StoredEvent> = events.into_iter().map(stored_event).collect();
         let bytes = events.iter().map(size).sum();
         self.charge("history.own-events", bytes)?;
@@ -33,10 +37,17 @@ impl Host for Call {
 
     async fn reboots(&mut self, since: UnixMillis) -> Result<Vec<Reboot>, AccessError> {
         self.enter("history.reboots")?;
-        let Some(store) = self.store.clone() else { return Ok(Vec::new()) };
+        let Some(store) = self.store.clone() else {
+            return Ok(Vec::new());
+        };
         let reboots = self.wait(store.reboots(since)).await?;
         self.charge("history.reboots", reboots.len().saturating_mul(8))?;
-        Ok(reboots.into_iter().map(|stored| Reboot { time: stored.event.time }).collect())
+        Ok(reboots
+            .into_iter()
+            .map(|stored| Reboot {
+                time: stored.event.time,
+            })
+            .collect())
     }
 
     async fn set_healthy_marks(
@@ -44,7 +55,9 @@ impl Host for Call {
         since: UnixMillis,
     ) -> Result<Vec<UnixMillis>, AccessError> {
         self.enter("history.set-healthy-marks")?;
-        let Some(store) = self.store.clone() else { return Ok(Vec::new()) };
+        let Some(store) = self.store.clone() else {
+            return Ok(Vec::new());
+        };
         let identity = Arc::clone(&self.identity);
         let marks = self.wait(store.marks(&identity.component, since)).await?;
         self.charge("history.set-healthy-marks", marks.len().saturating_mul(8))?;
@@ -63,9 +76,21 @@ impl From<store::StoreError> for AccessError {
 }
 
 fn stored_event(stored: store::StoredEvent) -> StoredEvent {
-    let store::StoredEvent { event, count, last_time } = stored;
-    let model::Event { time, name, event_type, message, subject, evidence, extra_info, merge: _ } =
-        event;
+    let store::StoredEvent {
+        event,
+        count,
+        last_time,
+    } = stored;
+    let model::Event {
+        time,
+        name,
+        event_type,
+        message,
+        subject,
+        evidence,
+        extra_info,
+        merge: _,
+    } = event;
     StoredEvent {
         event: Event {
             time,
@@ -92,6 +117,10 @@ fn stored_event(stored: store::StoredEvent) -> StoredEvent {
 
 fn size(stored: &StoredEvent) -> usize {
     let event = &stored.event;
-    let info: usize = event.extra_info.iter().map(|(key, value)| key.len() + value.len()).sum();
+    let info: usize = event
+        .extra_info
+        .iter()
+        .map(|(key, value)| key.len() + value.len())
+        .sum();
     64 + event.name.len() + event.message.len() + info
 }

@@ -43,8 +43,14 @@ impl Host for Call {
         let deadline = DEADLINE.min(self.remaining());
         let limit = max_messages.min(MAX_MESSAGES) as usize;
         let node = std::sync::Arc::clone(&self.node);
-        let found = self.wait(node.kmsg_read_back(filter, limit, deadline)).await?;
-        let bytes = found.messages.iter().map(|message| message.text.len() + 32).sum();
+        let found = self
+            .wait(node.kmsg_read_back(filter, limit, deadline))
+            .await?;
+        let bytes = found
+            .messages
+            .iter()
+            .map(|message| message.text.len() + 32)
+            .sum();
         self.charge("kmsg.read-back", bytes)?;
         Ok(LookBack {
             messages: found.messages.iter().map(Message::from).collect(),

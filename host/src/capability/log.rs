@@ -51,7 +51,10 @@ mod tests {
 
     #[test]
     fn lines_are_bounded_and_cannot_forge_others() {
-        assert_eq!(printable("a\nERROR forged\u{1b}[31m\n"), "a\\nERROR forged\\u{1b}[31m");
+        assert_eq!(
+            printable("a\nERROR forged\u{1b}[31m\n"),
+            "a\\nERROR forged\\u{1b}[31m"
+        );
         let long = printable(&"x".repeat(10_000));
         assert!(long.len() <= MAX_LINE + 4 && long.ends_with('…'));
     }

@@ -86,7 +86,9 @@ impl Interface {
 
     /// The interface of a word.
     pub fn from_word(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|interface| interface.word() == word)
+        Self::ALL
+            .into_iter()
+            .find(|interface| interface.word() == word)
     }
 
     /// The interface of an import's name such as `gpud:plugin/sysfs@0.1.0`. Any 0.1.x matches, as it does for the
@@ -107,7 +109,11 @@ impl Interface {
 
     /// All words that can be granted, sorted.
     pub fn words() -> Vec<&'static str> {
-        Self::ALL.into_iter().filter(|interface| interface.needs_grant()).map(Self::word).collect()
+        Self::ALL
+            .into_iter()
+            .filter(|interface| interface.needs_grant())
+            .map(Self::word)
+            .collect()
     }
 
     /// The line that grants it, to be put under `grants:`.
@@ -157,7 +163,11 @@ impl From<SourceError> for AccessError {
             SourceError::TooLarge { what, size, limit } => {
                 Self::TooLarge(SizeInfo { what, size, limit })
             }
-            SourceError::TimedOut { what, after, last_good } => Self::TimedOut(TimeoutInfo {
+            SourceError::TimedOut {
+                what,
+                after,
+                last_good,
+            } => Self::TimedOut(TimeoutInfo {
                 what,
                 after_ms: u64::try_from(after.as_millis()).unwrap_or(u64::MAX),
                 last_good,
@@ -176,8 +186,14 @@ mod tests {
 
     #[test]
     fn imports_of_any_patch_version_are_known_and_others_are_not() {
-        assert_eq!(Interface::from_import("gpud:plugin/sysfs@0.1.0"), Some(Interface::Sysfs));
-        assert_eq!(Interface::from_import("gpud:plugin/nvml@0.1.12"), Some(Interface::Nvml));
+        assert_eq!(
+            Interface::from_import("gpud:plugin/sysfs@0.1.0"),
+            Some(Interface::Sysfs)
+        );
+        assert_eq!(
+            Interface::from_import("gpud:plugin/nvml@0.1.12"),
+            Some(Interface::Nvml)
+        );
         for name in [
             "gpud:plugin/sysfs@0.2.0",
             "gpud:plugin/sysfs",

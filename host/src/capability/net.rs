@@ -29,16 +29,25 @@ impl Host for Call {
         };
         let response = match request.endpoint {
             Endpoint::UnixSocket(path) => {
-                allowed(granted.unix.contains(&path), || format!("unix: [\"{path}\"]"))?;
-                self.wait(net::http_over_unix(Path::new(&path), &get)).await?
+                allowed(granted.unix.contains(&path), || {
+                    format!("unix: [\"{path}\"]")
+                })?;
+                self.wait(net::http_over_unix(Path::new(&path), &get))
+                    .await?
             }
             Endpoint::Loopback(port) => {
-                allowed(granted.loopback.contains(&port), || format!("loopback: [{port}]"))?;
+                allowed(granted.loopback.contains(&port), || {
+                    format!("loopback: [{port}]")
+                })?;
                 self.wait(net::http_loopback(port, &get)).await?
             }
         };
         self.charge("net.http-get", response.body.len())?;
-        Ok(Response { status: response.status, headers: response.headers, body: response.body })
+        Ok(Response {
+            status: response.status,
+            headers: response.headers,
+            body: response.body,
+        })
     }
 
     async fn tcp_connect(
@@ -49,7 +58,10 @@ impl Host for Call {
     ) -> Result<u64, AccessError> {
         let grants = self.enter("net.tcp-connect")?;
         let endpoint = format!("{host}:{port}");
-        let granted = grants.net.as_ref().is_some_and(|net| net.tcp.contains(&endpoint));
+        let granted = grants
+            .net
+            .as_ref()
+            .is_some_and(|net| net.tcp.contains(&endpoint));
         allowed(granted, || format!("tcp: [\"{endpoint}\"]"))?;
         let asked = Duration::from_millis(u64::from(timeout_ms));
         let deadline = asked.min(self.remaining());
@@ -61,7 +73,10 @@ impl Host for Call {
 fn headers(pairs: &Pairs) -> Result<HeaderMap, AccessError> {
     let mut headers = HeaderMap::new();
     for (name, value) in pairs {
-        let parsed = name.parse::<HeaderName>().ok().zip(HeaderValue::from_str(value).ok());
+        let parsed = name
+            .parse::<HeaderName>()
+            .ok()
+            .zip(HeaderValue::from_str(value).ok());
         let (name, value) = parsed.ok_or_else(|| {
             AccessError::InvalidArgument(format!("net.http-get: header {name:?} is not usable"))
         })?;

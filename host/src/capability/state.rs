@@ -16,6 +16,8 @@ const MAX_KEY: usize = 256;
 const MAX_VALUE: usize = 64 * 1024;
 /// Most keys written by one call; the store bounds the total.
 const MAX_KEYS: usize = 256;
+/// Most bytes of keys and values written by one call: the store would refuse more, and what the call found with it.
+const MAX_WRITTEN: usize = 1024 * 1024;
 
 impl Host for Call {
     async fn get(&mut self, key: String) -> Result<Option<Vec<u8>>, AccessError> {
@@ -23,9 +25,13 @@ impl Host for Call {
         if let Some(pending) = self.state_writes.get(&key) {
             return Ok(pending.clone());
         }
-        let Some(store) = self.store.clone() else { return Ok(None) };
+        let Some(store) = self.store.clone() else {
+            return Ok(None);
+        };
         let identity = Arc::clone(&self.identity);
-        let value = self.wait(store.state_get(&identity.component, &key)).await?;
+        let value = self
+            .wait(store.state_get(&identity.component, &key))
+            .await?;
         self.charge("state.get", value.as_ref().map_or(0, Vec::len))?;
         Ok(value)
     }
@@ -37,6 +43,15 @@ impl Host for Call {
         if !self.state_writes.contains_key(&key) {
             within("state keys written", self.state_writes.len() + 1, MAX_KEYS)?;
         }
+        let others = self.state_writes.iter().filter(|(other, _)| **other != key);
+        let written: usize = others
+            .filter_map(|(key, value)| Some(key.len() + value.as_ref()?.len()))
+            .sum();
+        within(
+            "state values written",
+            written + key.len() + value.len(),
+            MAX_WRITTEN,
+        )?;
         self.charge("state.set", value.len())?;
         self.state_writes.insert(key, Some(value));
         Ok(())
@@ -58,8 +73,15 @@ impl Host for Call {
             None => Vec::new(),
         };
         keys.retain(|key| key.starts_with(&prefix) && !self.state_writes.contains_key(key));
-        let written = self.state_writes.iter().filter(|(_, value)| value.is_some());
-        keys.extend(written.map(|(key, _)| key.clone()).filter(|key| key.starts_with(&prefix)));
+        let written = self
+            .state_writes
+            .iter()
+            .filter(|(_, value)| value.is_some());
+        keys.extend(
+            written
+                .map(|(key, _)| key.clone())
+                .filter(|key| key.starts_with(&prefix)),
+        );
         keys.sort_unstable();
         self.charge("state.keys", keys.iter().map(String::len).sum())?;
         Ok(keys)

@@ -39,7 +39,9 @@ impl Call {
 impl Host for Call {
     async fn read(&mut self, path: String, max_bytes: u32) -> Result<Vec<u8>, AccessError> {
         let files = self.files("sysfs.read")?;
-        let content = self.wait(files.read(&path, u64::from(max_bytes.min(MAX_FILE)))).await?;
+        let content = self
+            .wait(files.read(&path, u64::from(max_bytes.min(MAX_FILE))))
+            .await?;
         self.charge("sysfs.read", content.len())?;
         Ok(content)
     }
@@ -52,13 +54,21 @@ impl Host for Call {
     ) -> Result<Vec<FileContent>, AccessError> {
         let files = self.files("sysfs.read-glob")?;
         let max_bytes = u64::from(max_bytes_each.min(MAX_FILE));
-        let found = self.wait(files.read_glob(&pattern, max_bytes, max_files.min(MAX_ENTRIES) as usize)).await?;
+        let found = self
+            .wait(files.read_glob(&pattern, max_bytes, max_files.min(MAX_ENTRIES) as usize))
+            .await?;
         let size = |content: &Result<Vec<u8>, _>| content.as_ref().map_or(0, Vec::len);
-        let bytes = found.iter().map(|(path, content)| path.len() + size(content)).sum();
+        let bytes = found
+            .iter()
+            .map(|(path, content)| path.len() + size(content))
+            .sum();
         self.charge("sysfs.read-glob", bytes)?;
         Ok(found
             .into_iter()
-            .map(|(path, content)| FileContent { path, content: content.map_err(Into::into) })
+            .map(|(path, content)| FileContent {
+                path,
+                content: content.map_err(Into::into),
+            })
             .collect())
     }
 
@@ -68,11 +78,19 @@ impl Host for Call {
         max_entries: u32,
     ) -> Result<Vec<Entry>, AccessError> {
         let files = self.files("sysfs.list-directory")?;
-        let entries = self.wait(files.list(&path, max_entries.min(MAX_ENTRIES) as usize)).await?;
-        self.charge("sysfs.list-directory", entries.iter().map(|entry| entry.name.len() + 8).sum())?;
+        let entries = self
+            .wait(files.list(&path, max_entries.min(MAX_ENTRIES) as usize))
+            .await?;
+        self.charge(
+            "sysfs.list-directory",
+            entries.iter().map(|entry| entry.name.len() + 8).sum(),
+        )?;
         Ok(entries
             .into_iter()
-            .map(|entry| Entry { name: entry.name, kind: entry.kind.into() })
+            .map(|entry| Entry {
+                name: entry.name,
+                kind: entry.kind.into(),
+            })
             .collect())
     }
 
@@ -84,10 +102,16 @@ impl Host for Call {
         let files = self.files("sysfs.count-entries")?;
         let limit = max_directories.min(MAX_ENTRIES) as usize;
         let counts = self.wait(files.count_entries(&pattern, limit)).await?;
-        self.charge("sysfs.count-entries", counts.iter().map(|(path, _)| path.len() + 8).sum())?;
+        self.charge(
+            "sysfs.count-entries",
+            counts.iter().map(|(path, _)| path.len() + 8).sum(),
+        )?;
         Ok(counts
             .into_iter()
-            .map(|(path, count)| EntryCount { path, count: count.map_err(Into::into) })
+            .map(|(path, count)| EntryCount {
+                path,
+                count: count.map_err(Into::into),
+            })
             .collect())
     }
 

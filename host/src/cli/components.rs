@@ -33,6 +33,15 @@ impl ComponentSelection {
         }
     }
 
+    /// The choice in words, as `/admin/config` shows it; `None` for all.
+    pub fn words(&self) -> Option<Vec<String>> {
+        let chosen = self.only.iter().flatten().cloned();
+        let words: Vec<String> = chosen
+            .chain(self.except.iter().map(|name| format!("-{name}")))
+            .collect();
+        (!words.is_empty()).then_some(words)
+    }
+
     /// Whether this component was chosen.
     pub fn includes(&self, name: &str) -> bool {
         let chosen = self.only.as_ref().is_none_or(|only| only.contains(name));

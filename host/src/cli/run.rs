@@ -21,13 +21,42 @@ use crate::{
 pub async fn run(options: RunOptions) -> Result<(), Exit> {
     let shutdown = CancellationToken::new();
     stop_on_signals(shutdown.clone()).map_err(Exit::failure)?;
-    let known: Vec<String> =
-        builtin::all().iter().map(|builtin| builtin.component.to_owned()).collect();
+    let known: Vec<String> = builtin::all()
+        .iter()
+        .map(|builtin| builtin.component.to_owned())
+        .collect();
     if let Some(warning) = options.components.warning(&known) {
         tracing::warn!("{warning}");
     }
+    for note in without_effect(&options) {
+        tracing::warn!("{note}");
+    }
     tracing::info!(version = VERSION, data_dir = %options.data_dir.display(), "starting gpud");
-    daemon::run(daemon_options(options)?, shutdown).await.map_err(Exit::failure)
+    daemon::run(daemon_options(options)?, shutdown)
+        .await
+        .map_err(Exit::failure)
+}
+
+/// What was asked for and is not in this build.
+fn without_effect(options: &RunOptions) -> Vec<String> {
+    let mut notes = Vec::new();
+    if options.pprof {
+        notes.push("--pprof has no effect: this build serves no profiles".to_owned());
+    }
+    if let Some(file) = options
+        .plugin_specs_file
+        .as_ref()
+        .filter(|file| file.exists())
+    {
+        notes.push(format!(
+            "{} is not read: script plugins are not in this build yet",
+            file.display()
+        ));
+    }
+    if options.checks.commands.blockdev_usage.is_some() {
+        notes.push("--blockdev-usage-commands has no effect in this build".to_owned());
+    }
+    notes
 }
 
 fn daemon_options(options: RunOptions) -> Result<Options, Exit> {
@@ -81,7 +110,7 @@ fn effective_config(options: &RunOptions) -> EffectiveConfig {
             .as_ref()
             .map(|file| file.display().to_string())
             .unwrap_or_default(),
-        components: None,
+        components: options.components.words(),
         db_in_memory: options.db_in_memory,
     }
 }

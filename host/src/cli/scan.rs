@@ -44,10 +44,17 @@ pub async fn scan(options: &ScanOptions, terminal: Terminal) -> Result<Exit, Exi
     };
     text(output::begin(terminal))?;
     let commands = &options.checks.commands;
-    let collector =
-        Collector::new(node.files.clone(), commands.lsblk.clone(), commands.findmnt.clone());
+    let collector = Collector::new(
+        node.files.clone(),
+        commands.lsblk.clone(),
+        commands.findmnt.clone(),
+    );
     let info = collector.collect().await;
-    text(format!("\n{} machine info\n{}", terminal.good(), inventory::tables(&info)))?;
+    text(format!(
+        "\n{} machine info\n{}",
+        terminal.good(),
+        inventory::tables(&info)
+    ))?;
     let mut scanned = Vec::new();
     for builtin in builtin::all() {
         if !options.components.includes(builtin.component) {
@@ -64,15 +71,23 @@ pub async fn scan(options: &ScanOptions, terminal: Terminal) -> Result<Exit, Exi
         let wire = |state| HealthState::from_model(name, &Origin::default(), state);
         let states: Vec<HealthState> = report.states.into_iter().map(wire).collect();
         text(output::component(terminal, name, &states))?;
-        scanned.push(ComponentHealthStates { component: name.to_owned(), states: Some(states) });
+        scanned.push(ComponentHealthStates {
+            component: name.to_owned(),
+            states: Some(states),
+        });
     }
     text(output::end(terminal))?;
     let code = u8::from(output::fails(options.fail_on, &output::worst(&scanned)));
     let stdout = match options.json {
-        true => ScanReport::new(info, scanned).to_json().map_err(Exit::failure)?,
+        true => ScanReport::new(info, scanned)
+            .to_json()
+            .map_err(Exit::failure)?,
         false => String::new(),
     };
-    Ok(Exit { code, ..Exit::success(stdout) })
+    Ok(Exit {
+        code,
+        ..Exit::success(stdout)
+    })
 }
 
 fn cache_folder() -> PathBuf {

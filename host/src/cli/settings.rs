@@ -2,26 +2,28 @@
 
 use serde_json::{Value, json};
 
-use super::checks::{CheckOptions, XidOptions};
+use super::checks::{BlockedProcesses, CheckOptions, XidOptions};
 
 /// The configuration of a built-in component; `{}` for those without any.
 pub fn component_config(component: &str, checks: &CheckOptions) -> Value {
     match component {
         "accelerator-nvidia-error-xid" => xid(&checks.xid),
         "disk" => json!({ "nfs_mounts": !checks.nfs_groups.is_empty() }),
-        "os" => {
-            let mut config = json!({});
-            let blocked = &checks.blocked_processes;
-            if let Some(regexes) = &blocked.name_regexes {
-                config["blocked_process_name_regexes"] = json!(regexes);
-            }
-            if let Some(threshold) = blocked.persistence {
-                config["persistence_threshold"] = json!(threshold);
-            }
-            config
-        }
+        "os" => os(&checks.blocked_processes),
         _ => json!({}),
     }
+}
+
+/// What was not given is left out, for the checker's own defaults.
+fn os(options: &BlockedProcesses) -> Value {
+    let mut config = serde_json::Map::new();
+    if let Some(regexes) = &options.name_regexes {
+        config.insert("blocked_process_name_regexes".to_owned(), json!(regexes));
+    }
+    if let Some(threshold) = options.persistence {
+        config.insert("persistence_threshold".to_owned(), json!(threshold));
+    }
+    Value::Object(config)
 }
 
 fn xid(options: &XidOptions) -> Value {
@@ -40,7 +42,6 @@ fn xid(options: &XidOptions) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::BlockedProcesses;
     use std::{collections::BTreeMap, time::Duration};
 
     #[test]

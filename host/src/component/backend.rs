@@ -11,9 +11,7 @@ use crate::{
     metrics,
     model::{Event, UnixMillis},
     node::{kmsg, system},
-    server::{
-        Backend, ComponentStates, DeregisterError, Reply, Sample, SetHealthyError,
-    },
+    server::{Backend, ComponentStates, DeregisterError, Reply, Sample, SetHealthyError},
     wire::{MachineInfo, Origin, PluginSpec, Render},
 };
 
@@ -70,13 +68,19 @@ impl DaemonBackend {
         work: impl AsyncWork<T>,
     ) -> Option<T> {
         let services = Arc::clone(&self.services);
-        tokio::spawn(async move { work.run(component, services).await }).await.ok()
+        tokio::spawn(async move { work.run(component, services).await })
+            .await
+            .ok()
     }
 
     async fn trigger_one(&self, component: Arc<Component>) -> ComponentStates {
         let name = component.name().to_owned();
         let states = self.detached(component, Trigger).await.unwrap_or_default();
-        ComponentStates { component: name, origin: Origin::default(), states }
+        ComponentStates {
+            component: name,
+            origin: Origin::default(),
+            states,
+        }
     }
 }
 
@@ -122,7 +126,9 @@ impl Backend for DaemonBackend {
     }
 
     fn is_supported(&self, name: &str) -> bool {
-        self.registry.get(name).is_some_and(|component| component.is_supported())
+        self.registry
+            .get(name)
+            .is_some_and(|component| component.is_supported())
     }
 
     fn states(&self, name: &str) -> Option<ComponentStates> {
@@ -134,13 +140,11 @@ impl Backend for DaemonBackend {
         })
     }
 
-    fn events(
-        &self,
-        names: Vec<String>,
-        after: i64,
-    ) -> Reply<'_, BTreeMap<String, Vec<Event>>> {
+    fn events(&self, names: Vec<String>, after: i64) -> Reply<'_, BTreeMap<String, Vec<Event>>> {
         async move {
-            let Some(store) = &self.services.store else { return BTreeMap::new() };
+            let Some(store) = &self.services.store else {
+                return BTreeMap::new();
+            };
             let since = u64::try_from(after).unwrap_or(0).saturating_mul(1000);
             match store.all_events(&names, since).await {
                 Ok(found) => found
@@ -162,9 +166,14 @@ impl Backend for DaemonBackend {
         since: i64,
     ) -> Reply<'_, Result<Vec<Sample>, String>> {
         async move {
-            let Some(store) = &self.services.store else { return Ok(Vec::new()) };
+            let Some(store) = &self.services.store else {
+                return Ok(Vec::new());
+            };
             let since = u64::try_from(since).unwrap_or(0);
-            let found = store.samples(since, names.as_deref()).await.map_err(|e| e.to_string())?;
+            let found = store
+                .samples(since, names.as_deref())
+                .await
+                .map_err(|e| e.to_string())?;
             Ok(found
                 .into_iter()
                 .map(|stored| Sample {
@@ -200,9 +209,10 @@ impl Backend for DaemonBackend {
 
     fn set_healthy(&self, name: String) -> Reply<'_, Result<(), SetHealthyError>> {
         async move {
-            let component = self.registry.get(&name).ok_or_else(|| {
-                SetHealthyError::Failed("the component has gone".to_owned())
-            })?;
+            let component = self
+                .registry
+                .get(&name)
+                .ok_or_else(|| SetHealthyError::Failed("the component has gone".to_owned()))?;
             let done = self.detached(component, MakeHealthy).await;
             match done.unwrap_or_else(|| Err(SetHealthyProblem::Failed("it panicked".to_owned()))) {
                 Ok(()) => Ok(()),
@@ -215,8 +225,14 @@ impl Backend for DaemonBackend {
 
     fn deregister(&self, name: String) -> Reply<'_, Result<(), DeregisterError>> {
         let known = self.is_known(&name);
-        async move { Err(if known { DeregisterError::BuiltIn } else { DeregisterError::Unknown }) }
-            .boxed()
+        async move {
+            Err(if known {
+                DeregisterError::BuiltIn
+            } else {
+                DeregisterError::Unknown
+            })
+        }
+        .boxed()
     }
 
     fn plugin_specs(&self) -> Vec<PluginSpec> {
@@ -262,7 +278,12 @@ impl DaemonBackend {
             db_size_bytes,
             sqlite: store.map(|store| store.counters()).unwrap_or_default(),
         };
-        if let Err(error) = metrics::own::record(&self.services.metrics, &readings) {
+        let recorded = metrics::own::record(&self.services.metrics, &readings);
+        let kernel_log = self.services.kernel_log.get();
+        let counted = kernel_log.map_or(Ok(()), |log| {
+            metrics::own::record_kernel_log(&self.services.metrics, log)
+        });
+        for error in [recorded, counted].into_iter().filter_map(Result::err) {
             tracing::warn!("{error}");
         }
     }

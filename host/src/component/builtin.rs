@@ -25,7 +25,12 @@ pub fn all() -> Vec<Builtin> {
         .iter()
         .filter_map(|&(folder, wasm)| {
             let (component, grants) = manifest(folder)?;
-            Some(Builtin { folder, component, wasm, grants })
+            Some(Builtin {
+                folder,
+                component,
+                wasm,
+                grants,
+            })
         })
         .collect();
     builtins.sort_by_key(|builtin| builtin.component);
@@ -112,7 +117,8 @@ mod tests {
     fn every_embedded_checker_has_a_manifest_with_grants_that_parse() {
         assert_eq!(all().len(), EMBEDDED.len());
         for builtin in all() {
-            Grants::parse(&builtin.grants).unwrap_or_else(|error| panic!("{}: {error}", builtin.folder));
+            Grants::parse(&builtin.grants)
+                .unwrap_or_else(|error| panic!("{}: {error}", builtin.folder));
         }
     }
 }

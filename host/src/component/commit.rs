@@ -18,11 +18,22 @@ pub(super) async fn events_and_state(
     state_writes: BTreeMap<String, Option<Vec<u8>>>,
     cursor: Option<KmsgCursor>,
 ) -> Result<Vec<Inserted>, StoreError> {
-    let Some(store) = &services.store else { return Ok(Vec::new()) };
+    let Some(store) = &services.store else {
+        return Ok(Vec::new());
+    };
     if events.is_empty() && state_writes.is_empty() && cursor.is_none() {
         return Ok(Vec::new());
     }
-    store.commit(component, Commit { events, state_writes, cursor }).await
+    store
+        .commit(
+            component,
+            Commit {
+                events,
+                state_writes,
+                cursor,
+            },
+        )
+        .await
 }
 
 /// Takes readings into the metrics; what is refused is logged.
@@ -42,9 +53,14 @@ pub(super) fn bill<T>(services: &Services, component: &str, finished: &Finished<
     let labels = [(own::CHECKER_LABEL.to_owned(), component.to_owned())];
     let bill = &finished.bill;
     let count = |metric: own::OwnMetric, amount: f64| {
-        services.metrics.add_counter(metric.name, metric.help, &labels, amount)
+        services
+            .metrics
+            .add_counter(metric.name, metric.help, &labels, amount)
     };
-    let trapped = matches!(&finished.answer, Err(CallError::Trap(_) | CallError::Memory(_)));
+    let trapped = matches!(
+        &finished.answer,
+        Err(CallError::Trap(_) | CallError::Memory(_))
+    );
     let late = matches!(&finished.answer, Err(CallError::Deadline(_)));
     let recorded = [
         count(own::CHECKER_SECONDS, bill.time.as_secs_f64()),
@@ -74,7 +90,9 @@ pub(super) async fn changes(
 ) {
     let Some(store) = &services.store else { return };
     for state in after {
-        let earlier = before.iter().find(|old| old.name == state.name && old.subject == state.subject);
+        let earlier = before
+            .iter()
+            .find(|old| old.name == state.name && old.subject == state.subject);
         // Readings move within a reason; a change is one of health.
         if earlier.is_some_and(|old| old.health == state.health) {
             continue;

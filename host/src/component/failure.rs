@@ -29,8 +29,13 @@ pub(super) fn back_off(error: &CallError, failures: &mut u32, interval: Duration
     }
     *failures = failures.saturating_add(1);
     let doublings = failures.saturating_sub(1).min(16);
-    let wait = interval.saturating_mul(1 << doublings).min(MAX_WAIT.max(interval));
-    Some(Retry { failures: *failures, wait })
+    let wait = interval
+        .saturating_mul(1 << doublings)
+        .min(MAX_WAIT.max(interval));
+    Some(Retry {
+        failures: *failures,
+        wait,
+    })
 }
 
 /// The state of a component whose check gave no report. No action is suggested: nothing is known of the machine.
@@ -42,7 +47,10 @@ pub(super) fn state(
 ) -> HealthState {
     let (health, mut reason) = match error {
         CallError::Source(source) => (source_health(source), format!("cannot be judged: {source}")),
-        other => (Health::Unhealthy, format!("the checker itself failed: it {other}")),
+        other => (
+            Health::Unhealthy,
+            format!("the checker itself failed: it {other}"),
+        ),
     };
     if let Some(Retry { failures, wait }) = retry.filter(|retry| retry.failures > 1) {
         reason.push_str(&format!(
@@ -58,6 +66,14 @@ pub(super) fn state(
         error: Some(error.to_string()),
         ..HealthState::default()
     }
+}
+
+/// The states, each with this error unless it has one of its own.
+pub(super) fn with_error(mut states: Vec<HealthState>, problem: &str) -> Vec<HealthState> {
+    for state in &mut states {
+        state.error.get_or_insert_with(|| problem.to_owned());
+    }
+    states
 }
 
 /// A source that hangs, or whose device is gone, says something about the node; one that may not be read, or is not
@@ -91,7 +107,10 @@ mod tests {
         assert_eq!(failures, 0);
         let mut failures = u32::MAX;
         let day = Duration::from_secs(86_400);
-        assert_eq!(back_off(&trap, &mut failures, day).map(|r| r.wait), Some(day));
+        assert_eq!(
+            back_off(&trap, &mut failures, day).map(|r| r.wait),
+            Some(day)
+        );
     }
 
     #[test]
@@ -99,15 +118,26 @@ mod tests {
         let denied = CallError::Source(SourceError::Denied("/proc/x".into()));
         let judged = state("a", 5, &denied, None);
         assert_eq!(judged.health, Health::Degraded);
-        assert_eq!(judged.reason, "cannot be judged: /proc/x: permission denied");
+        assert_eq!(
+            judged.reason,
+            "cannot be judged: /proc/x: permission denied"
+        );
         let hung = CallError::Source(SourceError::TimedOut {
             what: "/mnt".into(),
             after: MINUTE,
             last_good: None,
         });
         assert_eq!(state("a", 5, &hung, None).health, Health::Unhealthy);
-        let retry = Retry { failures: 3, wait: Duration::from_secs(240) };
-        let trapped = state("a", 5, &CallError::Trap("out of bounds".into()), Some(&retry));
+        let retry = Retry {
+            failures: 3,
+            wait: Duration::from_secs(240),
+        };
+        let trapped = state(
+            "a",
+            5,
+            &CallError::Trap("out of bounds".into()),
+            Some(&retry),
+        );
         assert_eq!(
             trapped.reason,
             "the checker itself failed: it trapped: out of bounds (3 failures in a row, next try in 240 s)"

@@ -22,11 +22,15 @@ const TRIES: u32 = 3;
 /// How often the position of a component that got nothing is written down.
 const POSITION_EVERY: Duration = Duration::from_secs(30);
 /// Counter: name and help.
-const DROPPED: (&str, &str) =
-    ("gpud_kmsg_dropped_total", "kernel messages that a checker was too slow to take");
+const DROPPED: (&str, &str) = (
+    "gpud_kmsg_dropped_total",
+    "kernel messages that a checker was too slow to take",
+);
 /// Counter: name and help.
-const UNDELIVERED: (&str, &str) =
-    ("gpud_kmsg_undelivered_total", "kernel messages given up after a checker failed on them");
+const UNDELIVERED: (&str, &str) = (
+    "gpud_kmsg_undelivered_total",
+    "kernel messages given up after a checker failed on them",
+);
 
 /// Starts the tasks that feed the components; they end with `shutdown`. To be called once all plugins are loaded.
 pub async fn watch(
@@ -48,25 +52,46 @@ pub async fn watch(
             Ok(patterns) => {
                 let cursor = cursor(services, component.name()).await;
                 let id = watching.len();
-                watchers.push(Watcher { id, patterns, cursor, limits: InboxLimits::default() });
+                watchers.push(Watcher {
+                    id,
+                    patterns,
+                    cursor,
+                    limits: InboxLimits::default(),
+                });
                 watching.push((component, checker));
             }
             Err(error) => {
-                tracing::error!(component = component.name(), "no kernel log patterns: it {error}");
+                tracing::error!(
+                    component = component.name(),
+                    "no kernel log patterns: it {error}"
+                );
             }
         }
     }
     let started = log.set_watchers(watchers);
     for refused in &started.refused {
-        let name = watching.get(refused.watcher()).map(|(component, _)| component.name());
+        let name = watching
+            .get(refused.watcher())
+            .map(|(component, _)| component.name());
         tracing::error!(component = name, "it gets no kernel messages: {refused}");
     }
     for (id, inbox) in started.inboxes {
-        let Some((component, checker)) = watching.get(id).cloned() else { continue };
-        let feed = Feed { component, checker, services: Arc::clone(services), inbox };
+        let Some((component, checker)) = watching.get(id).cloned() else {
+            continue;
+        };
+        let feed = Feed {
+            component,
+            checker,
+            services: Arc::clone(services),
+            inbox,
+        };
         tasks.spawn(feed.run(shutdown.clone()));
     }
-    tasks.spawn(report_gaps(Arc::clone(services), log.gaps(), shutdown.clone()));
+    tasks.spawn(report_gaps(
+        Arc::clone(services),
+        log.gaps(),
+        shutdown.clone(),
+    ));
 }
 
 /// The last record of this boot that some watching component has dealt with: what is missing after it was lost while
@@ -82,10 +107,16 @@ pub async fn resume_after(registry: &Registry, services: &Services) -> Option<u6
 async fn cursor(services: &Services, component: &str) -> Option<u64> {
     let store = services.store.as_ref()?;
     let boot = &services.node.boot.id;
-    store.kmsg_cursor(component, boot).await.unwrap_or_else(|error| {
-        tracing::error!(component, "its place in the kernel log could not be read: {error}");
-        None
-    })
+    store
+        .kmsg_cursor(component, boot)
+        .await
+        .unwrap_or_else(|error| {
+            tracing::error!(
+                component,
+                "its place in the kernel log could not be read: {error}"
+            );
+            None
+        })
 }
 
 /// One component's messages.
@@ -125,8 +156,14 @@ impl Feed {
     async fn handle(&self, batch: &Batch) {
         let name = self.component.name();
         for tries in 1..=TRIES {
-            let Err(problem) = self.deliver(batch).await else { return };
-            tracing::error!(component = name, tries, "kernel messages not handled: {problem}");
+            let Err(problem) = self.deliver(batch).await else {
+                return;
+            };
+            tracing::error!(
+                component = name,
+                tries,
+                "kernel messages not handled: {problem}"
+            );
             tokio::time::sleep(Duration::from_millis(100 << tries)).await;
         }
         self.count(UNDELIVERED, batch.messages.len() as u64);
@@ -135,11 +172,18 @@ impl Feed {
     /// Writes down how far the log was examined when nothing came of it, so that a restart does not look at all of it
     /// again. Called only when no batch is under way.
     async fn save_position(&self, saved: &mut Option<u64>) {
-        let Some(store) = &self.services.store else { return };
+        let Some(store) = &self.services.store else {
+            return;
+        };
         let position = self.inbox.position();
-        let Some(sequence) = position.filter(|_| position != *saved) else { return };
+        let Some(sequence) = position.filter(|_| position != *saved) else {
+            return;
+        };
         let cursor = [(self.component.name().to_owned(), sequence)];
-        match store.save_kmsg_cursors(&self.services.node.boot.id, &cursor).await {
+        match store
+            .save_kmsg_cursors(&self.services.node.boot.id, &cursor)
+            .await
+        {
             Ok(()) => *saved = position,
             Err(error) => tracing::error!("place in the kernel log not stored: {error}"),
         }
@@ -150,7 +194,10 @@ impl Feed {
         let services = &self.services;
         let name = self.component.name();
         let context = self.component.context(services, Trigger::Event, None);
-        let finished = self.checker.on_messages(services, &context, &batch.messages).await;
+        let finished = self
+            .checker
+            .on_messages(services, &context, &batch.messages)
+            .await;
         commit::bill(services, name, &finished);
         let events = match finished.answer {
             Ok(events) => events,
@@ -177,13 +224,19 @@ impl Feed {
     async fn show_failure(&self, error: &CallError) {
         let now = self.services.node.clock.now_ms();
         let state = failure::state(self.component.name(), now, error, None);
-        self.component.keep(&self.services, true, &[state], now).await;
+        self.component
+            .keep(&self.services, true, vec![state], now)
+            .await;
     }
 
     fn count(&self, (name, help): (&str, &str), amount: u64) {
         tracing::error!(component = self.component.name(), amount, "{help}");
         let labels = [("checker".to_owned(), self.component.name().to_owned())];
-        if let Err(error) = self.services.metrics.add_counter(name, help, &labels, amount as f64) {
+        if let Err(error) = self
+            .services
+            .metrics
+            .add_counter(name, help, &labels, amount as f64)
+        {
             tracing::warn!("{error}");
         }
     }
@@ -206,7 +259,13 @@ async fn report_gaps(services: Arc<Services>, gaps: Arc<GapLog>, shutdown: Cance
 }
 
 fn gap_event(gap: &Gap) -> Event {
-    let Gap { cause, first_lost, last_lost, count, time } = gap;
+    let Gap {
+        cause,
+        first_lost,
+        last_lost,
+        count,
+        time,
+    } = gap;
     Event {
         time: *time,
         name: "kernel_log_gap".to_owned(),

@@ -51,10 +51,16 @@ impl Latches {
         for row in rows {
             match serde_json::from_str::<Held>(&row.json) {
                 Ok(value) => {
-                    held.entry(row.component).or_default().insert(row.key, value);
+                    held.entry(row.component)
+                        .or_default()
+                        .insert(row.key, value);
                 }
                 Err(error) => {
-                    tracing::error!(component = row.component, key = row.key, "latched state: {error}");
+                    tracing::error!(
+                        component = row.component,
+                        key = row.key,
+                        "latched state: {error}"
+                    );
                 }
             }
         }
@@ -79,11 +85,16 @@ impl Latches {
     ) -> Vec<HealthState> {
         let (states, changes) = {
             let mut all = self.held.lock().unwrap_or_else(PoisonError::into_inner);
-            let empty = !all.get(component).is_some_and(|held| !held.is_empty());
+            let empty = all.get(component).is_none_or(BTreeMap::is_empty);
             if empty && !reported.iter().any(|state| state.latch) {
                 return reported;
             }
-            merge(all.entry(component.to_owned()).or_default(), reported, now, boot_id)
+            merge(
+                all.entry(component.to_owned()).or_default(),
+                reported,
+                now,
+                boot_id,
+            )
         };
         if let Some(store) = store {
             for (key, held) in changes.save {
@@ -103,7 +114,11 @@ impl Latches {
 
     /// An operator set the component healthy.
     pub(super) async fn clear(&self, component: &str, store: Option<&Store>) {
-        let held = self.held.lock().unwrap_or_else(PoisonError::into_inner).remove(component);
+        let held = self
+            .held
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .remove(component);
         let Some(store) = store else { return };
         for key in held.unwrap_or_default().into_keys() {
             if let Err(error) = store.delete_latch(component, &key).await {
@@ -126,8 +141,11 @@ fn merge(
     boot_id: &str,
 ) -> (Vec<HealthState>, Changes) {
     let mut changes = Changes::default();
-    let good: Vec<Key> =
-        reported.iter().filter(|state| state.health == Health::Healthy).map(key).collect();
+    let good: Vec<Key> = reported
+        .iter()
+        .filter(|state| state.health == Health::Healthy)
+        .map(key)
+        .collect();
     held.retain(|key, entry| {
         let stays = !cleared(entry, good.contains(key), now, boot_id);
         if !stays {
@@ -140,12 +158,20 @@ fn merge(
     for state in reported {
         let key = key(&state);
         if state.latch && state.health != Health::Healthy {
-            let entry = Held { state: state.clone(), boot_id: boot_id.to_owned() };
+            let entry = Held {
+                state: state.clone(),
+                boot_id: boot_id.to_owned(),
+            };
             // The same verdict at a later time is not worth a write.
             let known = held.get(&key).is_some_and(|old| {
                 old.boot_id == entry.boot_id
-                    && HealthState { time: None, ..old.state.clone() }
-                        == HealthState { time: None, ..entry.state.clone() }
+                    && HealthState {
+                        time: None,
+                        ..old.state.clone()
+                    } == HealthState {
+                        time: None,
+                        ..entry.state.clone()
+                    }
             });
             if !known {
                 held.insert(key.clone(), entry.clone());
@@ -169,7 +195,11 @@ fn merge(
 }
 
 fn cleared(entry: &Held, good: bool, now: UnixMillis, boot_id: &str) -> bool {
-    entry.state.recovery.iter().any(|way| match way {
+    let ways = &entry.state.recovery;
+    if ways.is_empty() {
+        return good;
+    }
+    ways.iter().any(|way| match way {
         Recovery::NextGoodReading => good,
         Recovery::Reboot => entry.boot_id != boot_id && !boot_id.is_empty(),
         Recovery::At(time) => *time <= now,
@@ -193,7 +223,11 @@ mod tests {
     }
 
     fn good() -> HealthState {
-        HealthState { name: Some("fan".into()), reason: "ok".into(), ..HealthState::default() }
+        HealthState {
+            name: Some("fan".into()),
+            reason: "ok".into(),
+            ..HealthState::default()
+        }
     }
 
     /// Health shown after a latched bad state, then a good one at `now` in `boot`.
@@ -204,15 +238,24 @@ mod tests {
         assert_eq!(changes.save.len(), 1);
         let (shown, changes) = merge(&mut held, vec![good()], now, boot);
         assert_eq!(shown.len(), 1);
-        assert_eq!(changes.delete.len(), usize::from(shown[0].health == Health::Healthy));
+        assert_eq!(
+            changes.delete.len(),
+            usize::from(shown[0].health == Health::Healthy)
+        );
         shown[0].health.clone()
     }
 
     #[test]
     fn each_way_of_recovery_clears_and_others_do_not() {
-        assert_eq!(after(&[], 20, "boot-2"), Health::Unhealthy);
-        assert_eq!(after(&[Recovery::SetHealthy], 20, "boot-2"), Health::Unhealthy);
-        assert_eq!(after(&[Recovery::NextGoodReading], 20, "boot-1"), Health::Healthy);
+        assert_eq!(after(&[], 20, "boot-1"), Health::Healthy);
+        assert_eq!(
+            after(&[Recovery::SetHealthy], 20, "boot-2"),
+            Health::Unhealthy
+        );
+        assert_eq!(
+            after(&[Recovery::NextGoodReading], 20, "boot-1"),
+            Health::Healthy
+        );
         assert_eq!(after(&[Recovery::Reboot], 20, "boot-1"), Health::Unhealthy);
         assert_eq!(after(&[Recovery::Reboot], 20, "boot-2"), Health::Healthy);
         assert_eq!(after(&[Recovery::At(30)], 20, "boot-1"), Health::Unhealthy);
@@ -222,17 +265,26 @@ mod tests {
     #[test]
     fn a_latched_state_that_is_not_reported_any_more_is_still_shown() {
         let mut held = BTreeMap::new();
-        merge(&mut held, vec![bad(&[])], 10, "b");
-        let other = HealthState { name: Some("psu".into()), ..HealthState::default() };
+        merge(&mut held, vec![bad(&[Recovery::SetHealthy])], 10, "b");
+        let other = HealthState {
+            name: Some("psu".into()),
+            ..HealthState::default()
+        };
         let (shown, changes) = merge(&mut held, vec![other], 20, "b");
-        assert_eq!(shown.iter().map(|s| s.health.rank()).collect::<Vec<_>>(), [0, 3]);
+        assert_eq!(
+            shown.iter().map(|s| s.health.rank()).collect::<Vec<_>>(),
+            [0, 3]
+        );
         assert_eq!(changes, Changes::default());
     }
 
     #[test]
     fn the_same_verdict_is_written_once() {
         let mut held = BTreeMap::new();
-        let later = HealthState { time: Some(99), ..bad(&[]) };
+        let later = HealthState {
+            time: Some(99),
+            ..bad(&[])
+        };
         assert_eq!(merge(&mut held, vec![bad(&[])], 10, "b").1.save.len(), 1);
         assert_eq!(merge(&mut held, vec![later], 20, "b").1.save.len(), 0);
     }

@@ -1,8 +1,8 @@
 //! What a check is to the daemon: a component with a name, a schedule, latest states and a history.
 //!
 //! [`Registry`] knows them all, [`scheduler`] makes them run, [`kernel_log`] feeds them kernel messages, and
-//! [`backend`] answers the HTTP server. How a component judges is its [`Checker`]'s business: [`wasm`] components here,
-//! script plugins beside them. A component never waits for another one.
+//! [`DaemonBackend`] answers the HTTP server. How a component judges is the business of its [`WasmChecker`]. A component
+//! never waits for another one.
 
 mod backend;
 pub mod builtin;
@@ -12,6 +12,7 @@ pub mod kernel_log;
 mod latch;
 mod registry;
 pub mod scheduler;
+mod services;
 mod wasm;
 
 use std::{
@@ -23,43 +24,16 @@ use tokio::sync::Mutex;
 
 pub use backend::{DaemonBackend, EffectiveConfig};
 pub use registry::Registry;
+pub use services::Services;
 pub use wasm::WasmChecker;
 
 use crate::{
-    metrics,
     model::{
         CheckContext, ComponentDescriptor, Health, HealthState, Report, SetHealthy, Trigger,
         UnixMillis,
     },
-    node::Node,
     runtime::CallError,
-    store::Store,
 };
-use latch::Latches;
-
-/// What all components share.
-pub struct Services {
-    /// The machine.
-    pub node: Arc<Node>,
-    /// What the daemon remembers; `None` in a scan.
-    pub store: Option<Store>,
-    /// Present values of all metrics.
-    pub metrics: Arc<metrics::Registry>,
-    /// Verdicts that stay until something clears them.
-    latches: Latches,
-}
-
-impl Services {
-    /// With the latched verdicts that the store kept.
-    pub async fn new(
-        node: Arc<Node>,
-        store: Option<Store>,
-        metrics: Arc<metrics::Registry>,
-    ) -> Self {
-        let latches = Latches::load(store.as_ref()).await;
-        Self { node, store, metrics, latches }
-    }
-}
 
 /// One component.
 pub struct Component {
@@ -100,7 +74,10 @@ impl Component {
         Self {
             name: name.to_owned(),
             stage: RwLock::new(Stage::Loading),
-            latest: RwLock::new(Latest { supported: true, states: Vec::new() }),
+            latest: RwLock::new(Latest {
+                supported: true,
+                states: Vec::new(),
+            }),
             turn: Mutex::default(),
         }
     }
@@ -137,24 +114,42 @@ impl Component {
 
     /// Has it something to watch on this machine, as far as is known?
     pub fn is_supported(&self) -> bool {
-        self.latest.read().unwrap_or_else(PoisonError::into_inner).supported
+        self.latest
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .supported
     }
 
     /// The last verdicts; before the first check one that says so.
     pub fn states(&self, now: UnixMillis) -> Vec<HealthState> {
-        let states = self.latest.read().unwrap_or_else(PoisonError::into_inner).states.clone();
+        let states = self
+            .latest
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .states
+            .clone();
         if !states.is_empty() {
             return states;
         }
         let (health, reason) = match &*self.stage.read().unwrap_or_else(PoisonError::into_inner) {
-            Stage::Loading => (Health::Initializing, "its plugin is being loaded".to_owned()),
-            Stage::Failed(problem) => {
-                (Health::Unhealthy, format!("the plugin could not be loaded: {problem}"))
-            }
+            Stage::Loading => (
+                Health::Initializing,
+                "its plugin is being loaded".to_owned(),
+            ),
+            Stage::Failed(problem) => (
+                Health::Unhealthy,
+                format!("the plugin could not be loaded: {problem}"),
+            ),
             Stage::Ready(_) => (Health::Healthy, "no data yet".to_owned()),
         };
         let name = Some(self.name.clone());
-        vec![HealthState { name, time: Some(now), health, reason, ..HealthState::default() }]
+        vec![HealthState {
+            name,
+            time: Some(now),
+            health,
+            reason,
+            ..HealthState::default()
+        }]
     }
 
     /// Checks now, waiting for a check that is under way. Keeps the verdicts, stores events and metrics. Gives the
@@ -166,8 +161,13 @@ impl Component {
 
     /// As [`Self::check`], unless a check is under way or the component is backing off after failures.
     pub async fn check_if_idle(&self, services: &Services, trigger: Trigger) -> bool {
-        let Ok(turn) = self.turn.try_lock() else { return false };
-        if turn.not_before.is_some_and(|instant| Instant::now() < instant) {
+        let Ok(turn) = self.turn.try_lock() else {
+            return false;
+        };
+        if turn
+            .not_before
+            .is_some_and(|instant| Instant::now() < instant)
+        {
             return false;
         }
         self.check_in_turn(services, trigger, turn).await;
@@ -184,8 +184,10 @@ impl Component {
     }
 
     async fn scan(&self, services: &Services, checker: &WasmChecker) -> Report {
+        let _turn = self.turn.lock().await;
         let context = self.context(services, Trigger::Manual, None);
         let finished = checker.scan(services, &context).await;
+        commit::bill(services, &self.name, &finished);
         finished.answer.unwrap_or_else(|error| Report {
             supported: true,
             states: vec![failure::state(&self.name, context.now, &error, None)],
@@ -197,13 +199,21 @@ impl Component {
     pub async fn look(&self, services: &Services) -> Report {
         let Some(checker) = self.checker() else {
             let states = self.states(services.node.clock.now_ms());
-            return Report { supported: true, states, ..Report::default() };
+            return Report {
+                supported: true,
+                states,
+                ..Report::default()
+            };
         };
         if checker.scans() {
             return self.scan(services, &checker).await;
         }
         let states = self.check(services, Trigger::Manual).await;
-        Report { supported: self.is_supported(), states, ..Report::default() }
+        Report {
+            supported: self.is_supported(),
+            states,
+            ..Report::default()
+        }
     }
 
     /// Clears what is recorded against the component and judges anew.
@@ -211,20 +221,26 @@ impl Component {
     /// # Errors
     /// In words: it is not offered, or the store failed.
     pub async fn set_healthy(&self, services: &Services) -> Result<(), SetHealthyProblem> {
-        let mode = self.descriptor().map_or(SetHealthy::Unsupported, |d| d.set_healthy);
+        let mode = self
+            .descriptor()
+            .map_or(SetHealthy::Unsupported, |d| d.set_healthy);
         let latched = services.latches.holds(&self.name);
         if mode == SetHealthy::Unsupported && !latched {
             return Err(SetHealthyProblem::Unsupported);
         }
         let now = services.node.clock.now_ms();
         if let Some(store) = &services.store {
-            let failed = |error: crate::store::StoreError| SetHealthyProblem::Failed(error.to_string());
+            let failed =
+                |error: crate::store::StoreError| SetHealthyProblem::Failed(error.to_string());
             store.add_mark(&self.name, now).await.map_err(failed)?;
             if mode == SetHealthy::ClearsEvents {
                 store.delete_events(&self.name, now).await.map_err(failed)?;
             }
         }
-        services.latches.clear(&self.name, services.store.as_ref()).await;
+        services
+            .latches
+            .clear(&self.name, services.store.as_ref())
+            .await;
         self.check(services, Trigger::SetHealthy).await;
         Ok(())
     }
@@ -245,13 +261,33 @@ impl Component {
             Ok(report) => {
                 turn.failures = 0;
                 turn.not_before = None;
-                let Report { supported, states, events, metrics } = report;
-                let written =
-                    commit::events_and_state(services, &self.name, events, finished.state_writes, None);
-                if let Err(error) = written.await {
-                    tracing::error!(component = self.name, "events could not be stored: {error}");
-                }
-                commit::metrics(services, &self.name, &metrics, &checker.descriptor().metrics);
+                let Report {
+                    supported,
+                    states,
+                    events,
+                    metrics,
+                } = report;
+                let written = commit::events_and_state(
+                    services,
+                    &self.name,
+                    events,
+                    finished.state_writes,
+                    None,
+                );
+                let states = match written.await {
+                    Ok(_) => states,
+                    Err(error) => {
+                        let problem = format!("events and values could not be stored: {error}");
+                        tracing::error!(component = self.name, "{problem}");
+                        failure::with_error(states, &problem)
+                    }
+                };
+                commit::metrics(
+                    services,
+                    &self.name,
+                    &metrics,
+                    &checker.descriptor().metrics,
+                );
                 (supported, states)
             }
             Err(error) => {
@@ -261,30 +297,48 @@ impl Component {
                     let blame = error.blame().as_str();
                     tracing::warn!(component = self.name, blame, "check failed: {error}");
                 }
-                (true, vec![failure::state(&self.name, context.now, &error, retry.as_ref())])
+                (
+                    true,
+                    vec![failure::state(
+                        &self.name,
+                        context.now,
+                        &error,
+                        retry.as_ref(),
+                    )],
+                )
             }
         };
         turn.previous_check = Some(context.now);
-        let boot = &services.node.boot.id;
-        let store = services.store.as_ref();
-        let states = services.latches.apply(&self.name, states, context.now, boot, store).await;
-        self.keep(services, supported, &states, context.now).await;
-        states
+        let states = match services.kernel_log_problem() {
+            Some(problem) if checker.watches_kmsg() => failure::with_error(states, &problem),
+            _ => states,
+        };
+        self.keep(services, supported, states, context.now).await
     }
 
-    /// Makes these the latest verdicts, and records what changed.
+    /// Makes these, with what is latched, the latest verdicts, and records what changed.
     async fn keep(
         &self,
         services: &Services,
         supported: bool,
-        states: &[HealthState],
+        states: Vec<HealthState>,
         now: UnixMillis,
-    ) {
+    ) -> Vec<HealthState> {
+        let boot = &services.node.boot.id;
+        let store = services.store.as_ref();
+        let states = services
+            .latches
+            .apply(&self.name, states, now, boot, store)
+            .await;
         let before = std::mem::replace(
             &mut *self.latest.write().unwrap_or_else(PoisonError::into_inner),
-            Latest { supported, states: states.to_vec() },
+            Latest {
+                supported,
+                states: states.clone(),
+            },
         );
-        commit::changes(services, &self.name, &before.states, states, now).await;
+        commit::changes(services, &self.name, &before.states, &states, now).await;
+        states
     }
 
     fn context(

@@ -24,7 +24,10 @@ impl Registry {
     /// # Errors
     /// [`Duplicate`] when its name is taken; the one that is there stays.
     pub fn add(&self, component: Component) -> Result<Arc<Component>, Duplicate> {
-        let mut components = self.components.write().unwrap_or_else(PoisonError::into_inner);
+        let mut components = self
+            .components
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
         if components.contains_key(component.name()) {
             return Err(Duplicate(component.name().to_owned()));
         }
@@ -35,18 +38,28 @@ impl Registry {
 
     /// One component.
     pub fn get(&self, name: &str) -> Option<Arc<Component>> {
-        self.components.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
+        self.components
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get(name)
+            .cloned()
     }
 
     /// All of them, ascending by name.
     pub fn all(&self) -> Vec<Arc<Component>> {
-        let components = self.components.read().unwrap_or_else(PoisonError::into_inner);
+        let components = self
+            .components
+            .read()
+            .unwrap_or_else(PoisonError::into_inner);
         components.values().cloned().collect()
     }
 
     /// All names, ascending.
     pub fn names(&self) -> Vec<String> {
-        let components = self.components.read().unwrap_or_else(PoisonError::into_inner);
+        let components = self
+            .components
+            .read()
+            .unwrap_or_else(PoisonError::into_inner);
         components.keys().cloned().collect()
     }
 
@@ -54,7 +67,9 @@ impl Registry {
     pub fn tagged(&self, tag: &str) -> Vec<Arc<Component>> {
         let mut all = self.all();
         all.retain(|component| {
-            component.descriptor().is_some_and(|d| d.tags.iter().any(|own| own == tag))
+            component
+                .descriptor()
+                .is_some_and(|d| d.tags.iter().any(|own| own == tag))
         });
         all
     }

@@ -25,12 +25,18 @@ pub struct Scheduler {
 impl Scheduler {
     /// Nothing runs yet.
     pub fn new(services: Arc<Services>, shutdown: CancellationToken) -> Self {
-        Self { services, shutdown, first: Arc::new(Semaphore::new(FIRST_AT_ONCE)) }
+        Self {
+            services,
+            shutdown,
+            first: Arc::new(Semaphore::new(FIRST_AT_ONCE)),
+        }
     }
 
     /// Schedules a component that is ready; one in manual mode is left to its triggers.
     pub fn schedule(&self, component: Arc<Component>, tasks: &mut JoinSet<()>) {
-        let Some(checker) = component.checker() else { return };
+        let Some(checker) = component.checker() else {
+            return;
+        };
         if checker.descriptor().run_mode == RunMode::Manual {
             return;
         }
@@ -46,12 +52,7 @@ impl Scheduler {
     }
 }
 
-async fn run(
-    component: &Component,
-    services: &Services,
-    interval: Duration,
-    first: &Semaphore,
-) {
+async fn run(component: &Component, services: &Services, interval: Duration, first: &Semaphore) {
     {
         let _turn = first.acquire().await;
         component.check_if_idle(services, Trigger::Startup).await;
@@ -90,6 +91,10 @@ mod tests {
         assert_eq!(phase("cpu", minute), phase("cpu", minute));
         slots.sort_unstable();
         slots.dedup();
-        assert!(slots.len() > 15, "60 components share {} seconds", slots.len());
+        assert!(
+            slots.len() > 15,
+            "60 components share {} seconds",
+            slots.len()
+        );
     }
 }

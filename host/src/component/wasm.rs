@@ -22,7 +22,11 @@ pub struct WasmChecker {
 impl WasmChecker {
     /// A component of a plugin with its configuration, a JSON object.
     pub fn new(plugin: Arc<Plugin>, descriptor: ComponentDescriptor, config: Arc<str>) -> Self {
-        Self { plugin, descriptor, config }
+        Self {
+            plugin,
+            descriptor,
+            config,
+        }
     }
 
     /// What the plugin says of it.
@@ -72,7 +76,9 @@ impl WasmChecker {
         messages: &[Arc<KernelMessage>],
     ) -> Finished<Vec<Event>> {
         let messages = messages.iter().map(Arc::as_ref);
-        self.plugin.on_messages(&self.asked(services), context, messages).await
+        self.plugin
+            .on_messages(&self.asked(services), context, messages)
+            .await
     }
 
     fn asked(&self, services: &Services) -> Asked<'_> {

@@ -1,6 +1,7 @@
 //! The daemon's series about itself: none has a component label, and none is stored.
 
 use super::{MetricError, Registry};
+use crate::node::kmsg::{KernelLog, SourceState};
 use crate::store::{QueryCount, SqliteCounters};
 
 /// A metric's name and help text.
@@ -101,6 +102,46 @@ pub fn record(registry: &Registry, readings: &OwnReadings) -> Result<(), MetricE
         let name = format!("gpud_sqlite_{query}_seconds_total");
         let help = format!("time spent in {query} queries in seconds");
         registry.set_counter(&name, &help, &[], read.time.as_secs_f64())?;
+    }
+    Ok(())
+}
+
+/// Puts the kernel log's account into the registry: read = examined + unparsable + lost.
+///
+/// # Errors
+/// As [`record`].
+pub fn record_kernel_log(registry: &Registry, log: &KernelLog) -> Result<(), MetricError> {
+    let counters = log.counters();
+    let following = f64::from(u8::from(log.status().state == SourceState::Following));
+    registry.set_gauge(
+        "gpud_kmsg_following",
+        "1 while the kernel log is being read",
+        &[],
+        following,
+    )?;
+    for (name, help, total) in [
+        (
+            "gpud_kmsg_records_total",
+            "kernel log records read",
+            counters.records_read,
+        ),
+        (
+            "gpud_kmsg_unparsable_total",
+            "kernel log records that could not be understood",
+            counters.unparsable,
+        ),
+        (
+            "gpud_kmsg_lost_overrun_total",
+            "kernel log records overwritten before they were read",
+            counters.lost_overrun,
+        ),
+        (
+            "gpud_kmsg_lost_queue_total",
+            "kernel log records dropped because the matcher was behind",
+            counters.lost_queue,
+        ),
+    ] {
+        registry.set_counter(name, help, &[], total as f64)?;
     }
     Ok(())
 }

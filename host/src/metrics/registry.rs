@@ -106,10 +106,9 @@ impl Change {
 
     fn value(self) -> f64 {
         match self {
-            Self::Set(_, value)
-            | Self::Raise(value)
-            | Self::Add(value)
-            | Self::Observe(value) => value,
+            Self::Set(_, value) | Self::Raise(value) | Self::Add(value) | Self::Observe(value) => {
+                value
+            }
         }
     }
 

@@ -1,5 +1,9 @@
 //! The machine: files, programs, sockets, the kernel log, NVML, the clock. Nothing above this folder touches the
 //! operating system directly, and nothing in it knows what a plugin or a component is.
+#![allow(
+    clippy::disallowed_methods,
+    reason = "this is where the machine is touched"
+)]
 
 pub mod clock;
 pub mod error;
@@ -77,7 +81,10 @@ impl Node {
 
     /// How the kernel log of this machine is read.
     pub fn kmsg_config(&self) -> kmsg::Config {
-        kmsg::Config { clock: self.kmsg_clock, ..kmsg::Config::new(self.kmsg_path.clone()) }
+        kmsg::Config {
+            clock: self.kmsg_clock,
+            ..kmsg::Config::new(self.kmsg_path.clone())
+        }
     }
 
     /// Looks back at the whole kernel log; see [`kmsg::read_back`].
@@ -94,7 +101,9 @@ impl Node {
         let what = format!("scan of {}", path.display());
         // The scan ends itself a little earlier than the wait for it, so that its own error is what is seen.
         let scan = move || kmsg::read_back(&path, &filter, max_messages, deadline, clock);
-        self.kmsg_scans.run(&what, deadline + Duration::from_millis(200), scan).await
+        self.kmsg_scans
+            .run(&what, deadline + Duration::from_millis(200), scan)
+            .await
     }
 }
 
@@ -102,8 +111,13 @@ async fn boot(files: &Files) -> Boot {
     let id = text(files, "/proc/sys/kernel/random/boot_id").await;
     let stat = text(files, "/proc/stat").await;
     let btime = stat.lines().find_map(|line| line.strip_prefix("btime "));
-    let seconds: u64 = btime.and_then(|seconds| seconds.trim().parse().ok()).unwrap_or(0);
-    Boot { id, time: seconds.saturating_mul(1000) }
+    let seconds: u64 = btime
+        .and_then(|seconds| seconds.trim().parse().ok())
+        .unwrap_or(0);
+    Boot {
+        id,
+        time: seconds.saturating_mul(1000),
+    }
 }
 
 /// A small text file, trimmed; empty if it cannot be read.

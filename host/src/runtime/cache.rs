@@ -4,6 +4,10 @@
 //! private temporary folder is used and the trouble is said. An entry's name is the SHA-256 of the component and the
 //! engine's compatibility hash; beside it stands the SHA-256 of the code, since Wasmtime does not notice flipped
 //! bits. Whatever does not fit is thrown away and compiled once more.
+#![allow(
+    clippy::disallowed_methods,
+    reason = "gpud's own files, not the machine's"
+)]
 
 use std::{
     fs, io,
@@ -43,7 +47,8 @@ impl Cache {
         let (folder, temporary) = match private_folder(folder) {
             Ok(()) => (folder.to_owned(), false),
             Err(problem) => {
-                let instead = std::env::temp_dir().join(format!("gpud-cache-{}", uuid::Uuid::new_v4()));
+                let instead =
+                    std::env::temp_dir().join(format!("gpud-cache-{}", uuid::Uuid::new_v4()));
                 private_folder(&instead)?;
                 tracing::warn!(
                     "compiled code cannot be kept in {}: {problem}; it is kept in {} until gpud stops",
@@ -80,8 +85,13 @@ impl Cache {
         wasm: &[u8],
     ) -> Result<Component, LoadError> {
         let entry = self.folder.join(key(engine, wasm));
-        if let Some(component) = load(engine, &entry) {
-            return Ok(component);
+        if entry.exists() {
+            match load(engine, &entry) {
+                Ok(component) => return Ok(component),
+                Err(problem) => {
+                    tracing::warn!("{}: {problem}; compiling anew", entry.display());
+                }
+            }
         }
         let _turn = self.turns.acquire().await;
         let file = |path: &Path| {
@@ -96,24 +106,32 @@ impl Cache {
         self.compiler
             .compile(engine, &input, &output)
             .await
-            .map_err(|problem| LoadError::Compile { name: name.to_owned(), problem })?;
+            .map_err(|problem| LoadError::Compile {
+                name: name.to_owned(),
+                problem,
+            })?;
         self.compiled.fetch_add(1, Ordering::Relaxed);
         let code = fs::read(&output).map_err(file(&output))?;
         publish(&output, &entry, &code).map_err(file(&entry))?;
         drop(remove);
-        load(engine, &entry).ok_or_else(|| LoadError::Compile {
+        // Freshly compiled, so the reason is the component: larger than any instance may be, for example.
+        load(engine, &entry).map_err(|problem| LoadError::Engine {
             name: name.to_owned(),
-            problem: format!("freshly compiled code does not load from {}", entry.display()),
+            problem,
         })
     }
 
     /// Removes leftovers, what nobody used for long, and the oldest beyond the total size.
     fn clean(&self) {
-        let Ok(entries) = fs::read_dir(&self.folder) else { return };
+        let Ok(entries) = fs::read_dir(&self.folder) else {
+            return;
+        };
         let mut kept: Vec<(SystemTime, u64, PathBuf)> = Vec::new();
         for entry in entries.flatten() {
             let path = entry.path();
-            let Ok(facts) = entry.metadata() else { continue };
+            let Ok(facts) = entry.metadata() else {
+                continue;
+            };
             let used = facts.modified().unwrap_or(SystemTime::UNIX_EPOCH);
             let age = used.elapsed().unwrap_or_default();
             let leftover = path.extension().is_some_and(|extension| extension == "tmp");
@@ -168,7 +186,10 @@ fn private_folder(folder: &Path) -> io::Result<()> {
     }
     let us = rustix::process::geteuid().as_raw();
     if facts.uid() != us {
-        return Err(io::Error::other(format!("it belongs to user {}, not to {us}", facts.uid())));
+        return Err(io::Error::other(format!(
+            "it belongs to user {}, not to {us}",
+            facts.uid()
+        )));
     }
     if facts.mode() & 0o077 != 0 {
         fs::set_permissions(folder, fs::Permissions::from_mode(0o700))?;
@@ -181,8 +202,14 @@ fn private_folder(folder: &Path) -> io::Result<()> {
 fn key(engine: &Engine, wasm: &[u8]) -> String {
     use std::hash::{DefaultHasher, Hash, Hasher};
     let mut compatibility = DefaultHasher::new();
-    engine.precompile_compatibility_hash().hash(&mut compatibility);
-    format!("{}-{:016x}.cwasm", hex(&Sha256::digest(wasm)), compatibility.finish())
+    engine
+        .precompile_compatibility_hash()
+        .hash(&mut compatibility);
+    format!(
+        "{}-{:016x}.cwasm",
+        hex(&Sha256::digest(wasm)),
+        compatibility.finish()
+    )
 }
 
 fn hex(bytes: &[u8]) -> String {
@@ -206,11 +233,12 @@ fn publish(code_file: &Path, entry: &Path, code: &[u8]) -> io::Result<()> {
     fs::rename(code_file, entry)
 }
 
-/// An intact entry, or nothing (and then there is no entry any more).
+/// An intact entry that this engine takes, or why not (and then there is no entry any more).
 #[expect(unsafe_code, reason = "loading compiled code")]
-fn load(engine: &Engine, entry: &Path) -> Option<Component> {
-    let code = fs::read(entry).ok()?;
-    let intact = fs::read_to_string(sum_file(entry)).is_ok_and(|sum| sum == hex(&Sha256::digest(&code)));
+fn load(engine: &Engine, entry: &Path) -> Result<Component, String> {
+    let code = fs::read(entry).map_err(|error| error.to_string())?;
+    let intact =
+        fs::read_to_string(sum_file(entry)).is_ok_and(|sum| sum == hex(&Sha256::digest(&code)));
     drop(code);
     let loaded = if intact {
         // SAFETY: `deserialize_file` runs what it is given. The file lies in a folder that only our user can enter
@@ -225,13 +253,12 @@ fn load(engine: &Engine, entry: &Path) -> Option<Component> {
             if let Ok(file) = fs::File::options().append(true).open(entry) {
                 let _ = file.set_modified(SystemTime::now());
             }
-            Some(component)
+            Ok(component)
         }
         Err(problem) => {
-            tracing::warn!("{}: {problem}; compiling anew", entry.display());
             let _ = fs::remove_file(entry);
             let _ = fs::remove_file(sum_file(entry));
-            None
+            Err(problem)
         }
     }
 }
@@ -241,10 +268,15 @@ mod tests {
     use super::*;
     use crate::runtime::engine::engine;
 
-    const COMPONENT: &[u8] = b"(component (core module $m (func (export \"f\"))) (core instance (instantiate $m)))";
+    const COMPONENT: &str =
+        "(component (core module $m (func (export \"f\"))) (core instance (instantiate $m)))";
+
+    fn wasm() -> Vec<u8> {
+        wat::parse_str(COMPONENT).unwrap()
+    }
 
     async fn component(cache: &Cache, engine: &Engine) -> Result<Component, LoadError> {
-        cache.component(engine, "test", COMPONENT).await
+        cache.component(engine, "test", &wasm()).await
     }
 
     #[tokio::test]
@@ -257,7 +289,7 @@ mod tests {
         component(&cache, &engine).await.unwrap();
         assert_eq!(cache.compiled(), 1);
 
-        let entry = folder.join(key(&engine, COMPONENT));
+        let entry = folder.join(key(&engine, &wasm()));
         let mut code = fs::read(&entry).unwrap();
         let middle = code.len() / 2;
         code[middle] ^= 1;
@@ -270,7 +302,11 @@ mod tests {
         fs::remove_file(sum_file(&entry)).unwrap();
         component(&cache, &engine).await.unwrap();
         assert_eq!(cache.compiled(), 4);
-        let names: Vec<_> = fs::read_dir(&folder).unwrap().flatten().map(|e| e.file_name()).collect();
+        let names: Vec<_> = fs::read_dir(&folder)
+            .unwrap()
+            .flatten()
+            .map(|e| e.file_name())
+            .collect();
         assert_eq!(names.len(), 2, "no leftovers: {names:?}");
     }
 

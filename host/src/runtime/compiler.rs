@@ -1,5 +1,9 @@
 //! From a component's bytes to machine code: in a child process, so that the daemon never holds what Cranelift needs
 //! (an interpreter guest takes seconds and 400 to 500 MB).
+#![allow(
+    clippy::disallowed_methods,
+    reason = "gpud's own files, not the machine's"
+)]
 
 use std::{
     path::{Path, PathBuf},
@@ -39,7 +43,12 @@ impl Compiler {
         match self {
             Self::InProcess => compile_file(engine, wasm_file, output),
             Self::Child(gpud) => {
-                let argv = [gpud.as_os_str(), CHILD_COMMAND.as_ref(), wasm_file.as_os_str(), output.as_os_str()];
+                let argv = [
+                    gpud.as_os_str(),
+                    CHILD_COMMAND.as_ref(),
+                    wasm_file.as_os_str(),
+                    output.as_os_str(),
+                ];
                 let program = Program::Argv(argv.into_iter().map(Into::into).collect());
                 let result = process::run(Command::new(program, DEADLINE))
                     .await
@@ -62,7 +71,10 @@ impl Compiler {
 /// # Errors
 /// In words for the operator.
 pub fn child_main(wasm_file: &Path, output: &Path) -> Result<(), String> {
-    let limit = Rlimit { current: Some(CHILD_MEMORY), maximum: Some(CHILD_MEMORY) };
+    let limit = Rlimit {
+        current: Some(CHILD_MEMORY),
+        maximum: Some(CHILD_MEMORY),
+    };
     setrlimit(Resource::As, limit).map_err(|error| format!("bounding memory: {error}"))?;
     let engine = super::engine::engine_on_demand().map_err(|error| format!("{error:#}"))?;
     compile_file(&engine, wasm_file, output)
@@ -71,6 +83,8 @@ pub fn child_main(wasm_file: &Path, output: &Path) -> Result<(), String> {
 /// Reads a component, writes machine code.
 fn compile_file(engine: &Engine, wasm_file: &Path, output: &Path) -> Result<(), String> {
     let wasm = std::fs::read(wasm_file).map_err(|e| format!("{}: {e}", wasm_file.display()))?;
-    let code = engine.precompile_component(&wasm).map_err(|error| format!("{error:#}"))?;
+    let code = engine
+        .precompile_component(&wasm)
+        .map_err(|error| format!("{error:#}"))?;
     std::fs::write(output, code).map_err(|error| format!("{}: {error}", output.display()))
 }

@@ -1,7 +1,10 @@
 //! Between the contract's generated types and the plain ones of `model/`.
 
 use crate::{
-    capability::wire::{checker, types as wit},
+    capability::{
+        printable,
+        wire::{checker, types as wit},
+    },
     model,
     node::error::SourceError,
 };
@@ -44,10 +47,15 @@ impl From<wit::Subject> for model::Subject {
     fn from(subject: wit::Subject) -> Self {
         match subject {
             wit::Subject::Node => Self::Node,
-            wit::Subject::Gpu(gpu) => {
-                Self::Gpu { uuid: gpu.uuid, serial: gpu.serial, pci_id: gpu.pci_id }
-            }
-            wit::Subject::Port(port) => Self::Port { device: port.device, port: port.port },
+            wit::Subject::Gpu(gpu) => Self::Gpu {
+                uuid: gpu.uuid,
+                serial: gpu.serial,
+                pci_id: gpu.pci_id,
+            },
+            wit::Subject::Port(port) => Self::Port {
+                device: port.device,
+                port: port.port,
+            },
             wit::Subject::Mount(path) => Self::Mount(path),
             wit::Subject::Unit(name) => Self::Unit(name),
             wit::Subject::Other((kind, id)) => Self::Other { kind, id },
@@ -59,9 +67,15 @@ impl From<model::Subject> for wit::Subject {
     fn from(subject: model::Subject) -> Self {
         match subject {
             model::Subject::Node => Self::Node,
-            model::Subject::Gpu { uuid, serial, pci_id } => {
-                Self::Gpu(wit::GpuId { uuid, serial, pci_id })
-            }
+            model::Subject::Gpu {
+                uuid,
+                serial,
+                pci_id,
+            } => Self::Gpu(wit::GpuId {
+                uuid,
+                serial,
+                pci_id,
+            }),
             model::Subject::Port { device, port } => Self::Port(wit::PortId { device, port }),
             model::Subject::Mount(path) => Self::Mount(path),
             model::Subject::Unit(name) => Self::Unit(name),
@@ -206,24 +220,29 @@ impl From<checker::ComponentDescriptor> for model::ComponentDescriptor {
     }
 }
 
+/// A guest may make these errors up, so their texts are bounded and cannot forge log lines.
 impl From<wit::AccessError> for SourceError {
     fn from(error: wit::AccessError) -> Self {
         match error {
-            wit::AccessError::Denied(what) => Self::Denied(what),
-            wit::AccessError::NotSupported(what) => Self::NotSupported(what),
-            wit::AccessError::NotFound(what) => Self::NotFound(what),
-            wit::AccessError::TooLarge(info) => {
-                Self::TooLarge { what: info.what, size: info.size, limit: info.limit }
-            }
+            wit::AccessError::Denied(what) => Self::Denied(printable(&what)),
+            wit::AccessError::NotSupported(what) => Self::NotSupported(printable(&what)),
+            wit::AccessError::NotFound(what) => Self::NotFound(printable(&what)),
+            wit::AccessError::TooLarge(info) => Self::TooLarge {
+                what: printable(&info.what),
+                size: info.size,
+                limit: info.limit,
+            },
             wit::AccessError::TimedOut(info) => Self::TimedOut {
-                what: info.what,
+                what: printable(&info.what),
                 after: Duration::from_millis(info.after_ms),
                 last_good: info.last_good,
             },
-            wit::AccessError::SourceLost(what) => Self::SourceLost(what),
-            wit::AccessError::NeedsReset(what) => Self::NeedsReset(what),
-            wit::AccessError::InvalidArgument(text) => Self::Invalid(text),
-            wit::AccessError::OverBudget(text) | wit::AccessError::Other(text) => Self::Other(text),
+            wit::AccessError::SourceLost(what) => Self::SourceLost(printable(&what)),
+            wit::AccessError::NeedsReset(what) => Self::NeedsReset(printable(&what)),
+            wit::AccessError::InvalidArgument(text) => Self::Invalid(printable(&text)),
+            wit::AccessError::OverBudget(text) | wit::AccessError::Other(text) => {
+                Self::Other(printable(&text))
+            }
         }
     }
 }

@@ -115,26 +115,34 @@ impl Ticker {
             wake: Condvar::new(),
         });
         let (weak, ticker) = (engine.weak(), Arc::clone(&shared));
-        std::thread::Builder::new().name("epoch".to_owned()).spawn(move || {
-            while let Some(engine) = weak.upgrade() {
-                engine.increment_epoch();
-                drop(engine);
-                std::thread::sleep(TICK);
-                ticker.sleep_while_idle();
-            }
-        })?;
+        std::thread::Builder::new()
+            .name("epoch".to_owned())
+            .spawn(move || {
+                while let Some(engine) = weak.upgrade() {
+                    engine.increment_epoch();
+                    drop(engine);
+                    std::thread::sleep(TICK);
+                    ticker.sleep_while_idle();
+                }
+            })?;
         Ok(Self { shared })
     }
 
     /// Makes time pass for one call.
     pub fn tick(&self) -> Ticking {
         if self.shared.running.fetch_add(1, Ordering::SeqCst) == 0 {
-            let mut asleep = self.shared.asleep.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut asleep = self
+                .shared
+                .asleep
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
             if std::mem::take(&mut *asleep) {
                 self.shared.wake.notify_one();
             }
         }
-        Ticking { shared: Arc::clone(&self.shared) }
+        Ticking {
+            shared: Arc::clone(&self.shared),
+        }
     }
 }
 
@@ -146,7 +154,10 @@ impl Shared {
         }
         *asleep = true;
         while *asleep {
-            asleep = self.wake.wait(asleep).unwrap_or_else(PoisonError::into_inner);
+            asleep = self
+                .wake
+                .wait(asleep)
+                .unwrap_or_else(PoisonError::into_inner);
         }
     }
 }

@@ -47,7 +47,11 @@ pub enum LoadError {
         problem: String,
     },
     /// Imports that were not granted.
-    #[error("{name}: imports {} without a grant; add {}", words(refused), grant_lines(refused))]
+    #[error(
+        "{name}: imports {} without a grant; add {}",
+        words(refused),
+        grant_lines(refused)
+    )]
     NotGranted {
         /// The plugin.
         name: String,
@@ -105,11 +109,18 @@ pub enum LoadError {
 }
 
 fn words(refused: &[Interface]) -> String {
-    refused.iter().map(|i| format!("`{}`", i.word())).collect::<Vec<_>>().join(" and ")
+    refused
+        .iter()
+        .map(|i| format!("`{}`", i.word()))
+        .collect::<Vec<_>>()
+        .join(" and ")
 }
 
 fn grant_lines(refused: &[Interface]) -> String {
-    let lines: Vec<_> = refused.iter().map(|i| format!("`{}`", i.grant_line())).collect();
+    let lines: Vec<_> = refused
+        .iter()
+        .map(|i| format!("`{}`", i.grant_line()))
+        .collect();
     format!("under `grants:` {}", lines.join(", "))
 }
 
@@ -134,9 +145,9 @@ pub enum CallError {
     /// A source of the machine did not answer.
     #[error("{0}")]
     Source(SourceError),
-    /// It does not have this export.
-    #[error("does not export {0}")]
-    NoSuchExport(&'static str),
+    /// It has an export whose types are not the contract's.
+    #[error("was built against another form of the contract: {0}")]
+    Contract(String),
 }
 
 fn refused_text(refused: &Refused) -> String {

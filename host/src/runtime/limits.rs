@@ -70,7 +70,13 @@ pub enum Refused {
 impl MemoryLimiter {
     /// Nothing used yet.
     pub fn new(limits: Limits) -> Self {
-        Self { limits, memory: 0, tables: 0, high_water: 0, refused: None }
+        Self {
+            limits,
+            memory: 0,
+            tables: 0,
+            high_water: 0,
+            refused: None,
+        }
     }
 
     /// The largest sum of memories so far, bytes.
@@ -91,7 +97,9 @@ impl ResourceLimiter for MemoryLimiter {
         desired: usize,
         _maximum: Option<usize>,
     ) -> wasmtime::Result<bool> {
-        let total = self.memory.saturating_add(desired.saturating_sub(current) as u64);
+        let total = self
+            .memory
+            .saturating_add(desired.saturating_sub(current) as u64);
         if total > self.limits.memory_bytes {
             self.refused = Some(Refused::Memory(total));
             return Ok(false);
@@ -107,7 +115,9 @@ impl ResourceLimiter for MemoryLimiter {
         desired: usize,
         _maximum: Option<usize>,
     ) -> wasmtime::Result<bool> {
-        let total = self.tables.saturating_add(desired.saturating_sub(current) as u64);
+        let total = self
+            .tables
+            .saturating_add(desired.saturating_sub(current) as u64);
         if total > self.limits.table_elements {
             self.refused = Some(Refused::Table(total));
             return Ok(false);
@@ -123,7 +133,11 @@ mod tests {
 
     #[test]
     fn several_memories_share_one_bound() {
-        let limits = Limits { memory_bytes: 100, table_elements: 10, ..Limits::default() };
+        let limits = Limits {
+            memory_bytes: 100,
+            table_elements: 10,
+            ..Limits::default()
+        };
         let mut limiter = MemoryLimiter::new(limits);
         assert!(limiter.memory_growing(0, 60, None).unwrap());
         assert!(limiter.memory_growing(0, 40, None).unwrap());

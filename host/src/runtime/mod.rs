@@ -70,7 +70,15 @@ impl Runtime {
         let ticker = engine::Ticker::start(&engine).map_err(StartError::Thread)?;
         let cache = Cache::open(cache_folder, compiler).map_err(StartError::Cache)?;
         let slots = Semaphore::new(engine::SLOTS as usize);
-        Ok(Self { shared: Arc::new(Shared { engine, ticker, slots, cache, node }) })
+        Ok(Self {
+            shared: Arc::new(Shared {
+                engine,
+                ticker,
+                slots,
+                cache,
+                node,
+            }),
+        })
     }
 
     /// How many components were compiled since start, as opposed to loaded from the cache.

@@ -18,7 +18,7 @@ use super::{
     validate,
 };
 use crate::{
-    capability::{Bill, Budget, Call, Grants, Host, Identity, Interface, wire},
+    capability::{Bill, Budget, Call, Grants, Host, Identity, Interface, printable, wire},
     model::{CheckContext, ComponentDescriptor, Event, Report, UnixMillis},
     node::{error::SourceError, kmsg::KernelMessage},
     store::Store,
@@ -103,7 +103,12 @@ impl Runtime {
     /// # Errors
     /// [`LoadError`], naming the plugin and what to do.
     pub async fn load(&self, source: PluginSource<'_>) -> Result<Plugin, LoadError> {
-        let PluginSource { name, wasm, grants, limits } = source;
+        let PluginSource {
+            name,
+            wasm,
+            grants,
+            limits,
+        } = source;
         is_component(name, wasm)?;
         let engine = &self.shared.engine;
         let component = self.shared.cache.component(engine, name, wasm).await?;
@@ -117,7 +122,11 @@ impl Runtime {
             guest,
             runtime: self.clone(),
         };
-        let nobody = Asked { component: "", store: None, config: Arc::from("{}") };
+        let nobody = Asked {
+            component: "",
+            store: None,
+            config: Arc::from("{}"),
+        };
         let described = plugin.call(Request::Describe, &nobody).await;
         let name = || name.to_owned();
         match described.answer {
@@ -126,10 +135,18 @@ impl Runtime {
                 plugin.components = description.components.into_iter().map(Into::into).collect();
             }
             Ok(_) => return Err(contract(&plugin.name, "an answer to another question")),
-            Err(source) => return Err(LoadError::Describe { name: name(), source }),
+            Err(CallError::Contract(problem)) => return Err(other_form(&plugin.name, &problem)),
+            Err(source) => {
+                return Err(LoadError::Describe {
+                    name: name(),
+                    source,
+                });
+            }
         }
-        validate::descriptor(&plugin.components)
-            .map_err(|problem| LoadError::Descriptor { name: name(), problem })?;
+        validate::descriptor(&plugin.components).map_err(|problem| LoadError::Descriptor {
+            name: name(),
+            problem,
+        })?;
         Ok(plugin)
     }
 }
@@ -162,12 +179,14 @@ impl Plugin {
 
     /// One check.
     pub async fn check(&self, asked: &Asked<'_>, context: &CheckContext) -> Finished<Report> {
-        self.report(Request::Check(&context.into()), asked, context.now).await
+        self.report(Request::Check(&context.into()), asked, context.now)
+            .await
     }
 
     /// One look, for plugins that [`Self::scans`].
     pub async fn scan(&self, asked: &Asked<'_>, context: &CheckContext) -> Finished<Report> {
-        self.report(Request::Scan(&context.into()), asked, context.now).await
+        self.report(Request::Scan(&context.into()), asked, context.now)
+            .await
     }
 
     /// The kernel log patterns of a component, for plugins that [`Self::watches_kmsg`].
@@ -229,7 +248,11 @@ impl Plugin {
         let started = Instant::now();
         let describes = matches!(request, Request::Describe);
         let limits = &self.limits;
-        let limit = if describes { limits.deadline.min(DESCRIBE_DEADLINE) } else { limits.deadline };
+        let limit = if describes {
+            limits.deadline.min(DESCRIBE_DEADLINE)
+        } else {
+            limits.deadline
+        };
         let call = Call {
             identity: Arc::new(Identity {
                 plugin: self.name.clone(),
@@ -250,7 +273,11 @@ impl Plugin {
             state_writes: BTreeMap::new(),
             table: handles(),
         };
-        let host = Host { call, limiter: MemoryLimiter::new(*limits), wasi: None };
+        let host = Host {
+            call,
+            limiter: MemoryLimiter::new(*limits),
+            wasi: None,
+        };
         let mut store = WasmStore::new(&shared.engine, host);
         store.limiter(|host| &mut host.limiter);
         store.set_hostcall_fuel(limits.transfer_bytes);
@@ -268,26 +295,55 @@ impl Plugin {
         let answer = match ran {
             Err(_) => Err(CallError::Deadline(limit)),
             Ok(Ok(answer)) => Ok(answer),
-            Ok(Err(error)) => Err(match limiter.refused() {
-                Some(refused) => CallError::Memory(refused),
-                None => CallError::Trap(trap_text(&error)),
+            Ok(Err(error)) => Err(match (limiter.refused(), error.downcast_ref()) {
+                (_, Some(OtherForm(problem))) => CallError::Contract(printable(problem)),
+                (Some(refused), None) => CallError::Memory(refused),
+                (None, None) => CallError::Trap(trap_text(&error)),
             }),
         };
-        let state_writes = if answer.is_ok() { call.state_writes } else { BTreeMap::new() };
+        let state_writes = if answer.is_ok() {
+            call.state_writes
+        } else {
+            BTreeMap::new()
+        };
         let bill = Bill {
             time: started.elapsed(),
             memory_high_water: limiter.high_water(),
             ..call.bill
         };
-        Finished { answer, bill, state_writes }
+        Finished {
+            answer,
+            bill,
+            state_writes,
+        }
     }
 }
 
 impl<T> Finished<T> {
     fn and_then<U>(self, next: impl FnOnce(T) -> Result<U, CallError>) -> Finished<U> {
         let answer = self.answer.and_then(next);
-        let state_writes = if answer.is_ok() { self.state_writes } else { BTreeMap::new() };
-        Finished { answer, bill: self.bill, state_writes }
+        let state_writes = if answer.is_ok() {
+            self.state_writes
+        } else {
+            BTreeMap::new()
+        };
+        Finished {
+            answer,
+            bill: self.bill,
+            state_writes,
+        }
+    }
+}
+
+/// An export does not have the types of the contract; Wasmtime notices when it is first looked up.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+struct OtherForm(String);
+
+impl OtherForm {
+    #[expect(clippy::needless_pass_by_value, reason = "for map_err")]
+    fn of(error: wasmtime::Error) -> wasmtime::Error {
+        wasmtime::Error::new(Self(format!("{error:#}")))
     }
 }
 
@@ -300,27 +356,49 @@ impl Guest {
         let instance = self.pre.instantiate_async(&mut *store).await?;
         Ok(match request {
             Request::Describe => {
-                let guest = self.checker.load(&mut *store, &instance)?;
+                let guest = self
+                    .checker
+                    .load(&mut *store, &instance)
+                    .map_err(OtherForm::of)?;
                 Answer::Description(guest.call_describe(&mut *store).await?)
             }
             Request::Check(context) => {
-                let guest = self.checker.load(&mut *store, &instance)?;
+                let guest = self
+                    .checker
+                    .load(&mut *store, &instance)
+                    .map_err(OtherForm::of)?;
                 Answer::Report(guest.call_check(&mut *store, context).await?)
             }
             Request::Scan(context) => {
                 let indices = self.scanner.as_ref().ok_or_else(|| missing("scanner"))?;
-                let guest = indices.load(&mut *store, &instance)?;
+                let guest = indices
+                    .load(&mut *store, &instance)
+                    .map_err(OtherForm::of)?;
                 Answer::Report(guest.call_scan(&mut *store, context).await?)
             }
             Request::Patterns(component) => {
-                let indices = self.kmsg_watcher.as_ref().ok_or_else(|| missing("kmsg-watcher"))?;
-                let guest = indices.load(&mut *store, &instance)?;
+                let indices = self
+                    .kmsg_watcher
+                    .as_ref()
+                    .ok_or_else(|| missing("kmsg-watcher"))?;
+                let guest = indices
+                    .load(&mut *store, &instance)
+                    .map_err(OtherForm::of)?;
                 Answer::Patterns(guest.call_patterns(&mut *store, component).await?)
             }
             Request::OnMessages(context, messages) => {
-                let indices = self.kmsg_watcher.as_ref().ok_or_else(|| missing("kmsg-watcher"))?;
-                let guest = indices.load(&mut *store, &instance)?;
-                Answer::Events(guest.call_on_messages(&mut *store, context, messages).await?)
+                let indices = self
+                    .kmsg_watcher
+                    .as_ref()
+                    .ok_or_else(|| missing("kmsg-watcher"))?;
+                let guest = indices
+                    .load(&mut *store, &instance)
+                    .map_err(OtherForm::of)?;
+                Answer::Events(
+                    guest
+                        .call_on_messages(&mut *store, context, messages)
+                        .await?,
+                )
             }
         })
     }
@@ -334,10 +412,12 @@ fn is_component(name: &str, wasm: &[u8]) -> Result<(), LoadError> {
             "it is a core module; make a component of it with `wasm-tools component new`"
         }
         [b'\0', b'a', b's', b'm', ..] => "its WebAssembly version is not known",
-        [b'(', ..] => return Ok(()),
         _ => "it does not begin like WebAssembly",
     };
-    Err(LoadError::NotAComponent { name: name.to_owned(), problem: problem.to_owned() })
+    Err(LoadError::NotAComponent {
+        name: name.to_owned(),
+        problem: problem.to_owned(),
+    })
 }
 
 /// Links a component with exactly what it imports and was granted.
@@ -365,28 +445,40 @@ fn link(
         }
     }
     if !unknown.is_empty() {
-        return Err(LoadError::UnknownImports { name: name.to_owned(), unknown });
+        return Err(LoadError::UnknownImports {
+            name: name.to_owned(),
+            unknown,
+        });
     }
     if !refused.is_empty() {
         refused.sort_unstable();
-        return Err(LoadError::NotGranted { name: name.to_owned(), refused });
+        return Err(LoadError::NotGranted {
+            name: name.to_owned(),
+            refused,
+        });
     }
     if wasi {
         wasmtime_wasi::p2::add_to_linker_async(&mut linker).map_err(engine_error)?;
     }
-    let exports: Vec<String> = ty.exports(engine).map(|(export, _)| export.to_owned()).collect();
+    let exports: Vec<String> = ty
+        .exports(engine)
+        .map(|(export, _)| export.to_owned())
+        .collect();
     let has = |interface: &str| exports.iter().any(|export| exported(export, interface));
     if !has("checker") {
-        let problem = match exports.iter().find(|e| e.starts_with("gpud:plugin/checker@")) {
+        let problem = match exports
+            .iter()
+            .find(|e| e.starts_with("gpud:plugin/checker@"))
+        {
             Some(other) => format!("it exports {other}, another version of the contract"),
             None => "it does not export `gpud:plugin/checker`".to_owned(),
         };
         return Err(contract(name, &problem));
     }
-    let mismatch = |error: wasmtime::Error| {
-        contract(name, &format!("built against another form of the contract? {error:#}"))
-    };
-    let pre = linker.instantiate_pre(component).map_err(mismatch)?;
+    let mismatch = |error: wasmtime::Error| other_form(name, &format!("{error:#}"));
+    let pre = linker
+        .instantiate_pre(component)
+        .map_err(|error| contract(name, &format!("its imports do not fit: {error:#}")))?;
     let checker = wire::checker::GuestIndices::new(&pre).map_err(mismatch)?;
     let scanner = match has("scanner") {
         true => Some(wire::scanner::GuestIndices::new(&pre).map_err(mismatch)?),
@@ -396,7 +488,12 @@ fn link(
         true => Some(wire::kmsg_watcher::GuestIndices::new(&pre).map_err(mismatch)?),
         false => None,
     };
-    Ok(Guest { pre, checker, scanner, kmsg_watcher })
+    Ok(Guest {
+        pre,
+        checker,
+        scanner,
+        kmsg_watcher,
+    })
 }
 
 fn exported(export: &str, interface: &str) -> bool {
@@ -407,7 +504,17 @@ fn exported(export: &str, interface: &str) -> bool {
 }
 
 fn contract(name: &str, problem: &str) -> LoadError {
-    LoadError::Contract { name: name.to_owned(), problem: problem.to_owned() }
+    LoadError::Contract {
+        name: name.to_owned(),
+        problem: problem.to_owned(),
+    }
+}
+
+fn other_form(name: &str, problem: &str) -> LoadError {
+    contract(
+        name,
+        &format!("it was built against another form of the contract: {problem}"),
+    )
 }
 
 fn handles() -> ResourceTable {
@@ -428,27 +535,34 @@ fn mixed_up() -> CallError {
 fn said(error: CheckError) -> CallError {
     match error {
         // It asked for too much; no source of the machine is to blame.
-        CheckError::Source(AccessError::OverBudget(text)) => CallError::Failed(text),
+        CheckError::Source(AccessError::OverBudget(text)) => CallError::Failed(printable(&text)),
         CheckError::Source(source) => CallError::Source(SourceError::from(source)),
-        CheckError::Failed(text) | CheckError::Other(text) => {
-            CallError::Failed(text.chars().take(2048).collect())
-        }
+        CheckError::Failed(text) | CheckError::Other(text) => CallError::Failed(printable(&text)),
     }
 }
 
-/// A trap in one line: what happened, and where in the guest if it has names.
+/// A trap in one line: what happened, and where in the guest if it has names. After a panic that is only the inside of
+/// the standard library; the log has its message and place.
 fn trap_text(error: &wasmtime::Error) -> String {
+    if let Some(Trap::UnreachableCodeReached) = error.downcast_ref() {
+        return "unreachable code reached (a panic; its message is in the log)".to_owned();
+    }
     let cause = match error.downcast_ref::<Trap>() {
-        Some(Trap::UnreachableCodeReached) => {
-            "unreachable code reached (a panic; its message is in the log)".to_owned()
-        }
         Some(trap) => trap.to_string(),
         None => error.root_cause().to_string(),
     };
-    let frames: Vec<&str> = error
-        .downcast_ref::<wasmtime::WasmBacktrace>()
-        .map(|trace| trace.frames().iter().filter_map(|frame| frame.func_name()).take(4).collect())
-        .unwrap_or_default();
-    let text = if frames.is_empty() { cause } else { format!("{cause}, in {}", frames.join(" < ")) };
-    text.chars().take(1024).collect()
+    let trace = error.downcast_ref::<wasmtime::WasmBacktrace>();
+    let frames: Vec<&str> = trace
+        .iter()
+        .flat_map(|trace| trace.frames())
+        .filter_map(|frame| frame.func_name())
+        .take(4)
+        .collect();
+    let text = if frames.is_empty() {
+        cause
+    } else {
+        format!("{cause}, in {}", frames.join(" < "))
+    };
+    // The names are the guest's own.
+    printable(&text).chars().take(1024).collect()
 }

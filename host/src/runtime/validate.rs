@@ -2,7 +2,8 @@
 
 use super::limits::Limits;
 use crate::model::{
-    ComponentDescriptor, Event, HealthState, Metric, Report, SuggestedActions, UnixMillis,
+    ComponentDescriptor, Event, Evidence, HealthState, Metric, Recovery, Report, Subject,
+    SuggestedActions, UnixMillis,
 };
 
 /// Longest reason, error or message, bytes.
@@ -66,11 +67,27 @@ pub fn descriptor(components: &[ComponentDescriptor]) -> Result<(), Problem> {
         }
         text("description", &component.description, MAX_TEXT)?;
         count("tags", component.tags.len(), 32)?;
-        count("metric descriptions", component.metrics.len(), 1024)?;
-        if component.interval.is_some_and(|interval| interval.as_millis() < MIN_INTERVAL_MS) {
-            return Err(format!("component `{name}`: interval below {MIN_INTERVAL_MS} ms"));
+        for tag in &component.tags {
+            text("tag", tag, MAX_NAME)?;
         }
-        text("config schema", component.config_schema.as_deref().unwrap_or(""), MAX_INFO)?;
+        count("metric descriptions", component.metrics.len(), 1024)?;
+        for metric in &component.metrics {
+            text("name of a metric", &metric.name, 2 * MAX_NAME)?;
+            text("help of a metric", &metric.help, MAX_TEXT)?;
+        }
+        if component
+            .interval
+            .is_some_and(|interval| interval.as_millis() < MIN_INTERVAL_MS)
+        {
+            return Err(format!(
+                "component `{name}`: interval below {MIN_INTERVAL_MS} ms"
+            ));
+        }
+        text(
+            "config schema",
+            component.config_schema.as_deref().unwrap_or(""),
+            MAX_INFO,
+        )?;
     }
     Ok(())
 }
@@ -78,7 +95,9 @@ pub fn descriptor(components: &[ComponentDescriptor]) -> Result<(), Problem> {
 /// A plugin's kernel log patterns.
 pub fn patterns(patterns: &[String]) -> Result<(), Problem> {
     count("patterns", patterns.len(), 64)?;
-    patterns.iter().try_for_each(|pattern| text("pattern", pattern, 1024))
+    patterns
+        .iter()
+        .try_for_each(|pattern| text("pattern", pattern, 1024))
 }
 
 fn check_state(state: &HealthState, now: UnixMillis) -> Result<(), Problem> {
@@ -86,13 +105,25 @@ fn check_state(state: &HealthState, now: UnixMillis) -> Result<(), Problem> {
     text("health", state.health.as_str(), MAX_NAME)?;
     text("reason", &state.reason, MAX_TEXT)?;
     text("error", state.error.as_deref().unwrap_or(""), MAX_TEXT)?;
-    if let Some(SuggestedActions { description, repair_actions }) = &state.suggested_actions {
+    if let Some(SuggestedActions {
+        description,
+        repair_actions,
+    }) = &state.suggested_actions
+    {
         text("description", description, MAX_TEXT)?;
         count("repair actions", repair_actions.len(), 16)?;
-        repair_actions.iter().try_for_each(|action| text("action", action.as_str(), MAX_NAME))?;
+        repair_actions
+            .iter()
+            .try_for_each(|action| text("action", action.as_str(), MAX_NAME))?;
     }
     count("recovery ways", state.recovery.len(), 16)?;
-    count("evidence", state.evidence.len(), MAX_PAIRS)?;
+    for way in &state.recovery {
+        if let Recovery::Other(word) = way {
+            text("recovery way", word, MAX_NAME)?;
+        }
+    }
+    check_subject(state.subject.as_ref())?;
+    check_evidence(&state.evidence)?;
     not_ahead(state.time.unwrap_or(0), now)?;
     pairs("extra-info", &state.extra_info, MAX_INFO)
 }
@@ -103,7 +134,8 @@ fn check_event(event: &Event, now: UnixMillis) -> Result<(), Problem> {
     }
     text("name", &event.name, MAX_NAME)?;
     text("message", &event.message, MAX_TEXT)?;
-    count("evidence", event.evidence.len(), MAX_PAIRS)?;
+    check_subject(event.subject.as_ref())?;
+    check_evidence(&event.evidence)?;
     pairs("extra-info", &event.extra_info, MAX_INFO)?;
     if let Some(merge) = &event.merge {
         text("merge key", &merge.key, MAX_INFO / 4)?;
@@ -114,17 +146,55 @@ fn check_event(event: &Event, now: UnixMillis) -> Result<(), Problem> {
     not_ahead(event.time, now)
 }
 
+fn check_subject(subject: Option<&Subject>) -> Result<(), Problem> {
+    let parts = match subject {
+        None | Some(Subject::Node) => return Ok(()),
+        Some(Subject::Gpu {
+            uuid,
+            serial,
+            pci_id,
+        }) => [uuid, serial, pci_id].map(|part| part.as_deref()),
+        Some(Subject::Port { device: name, .. } | Subject::Unit(name)) => {
+            [Some(name.as_str()), None, None]
+        }
+        Some(Subject::Mount(path)) => return text("subject", path, MAX_TEXT),
+        Some(Subject::Other { kind, id }) => [Some(kind.as_str()), Some(id.as_str()), None],
+    };
+    parts
+        .into_iter()
+        .flatten()
+        .try_for_each(|part| text("subject", part, MAX_NAME))
+}
+
+fn check_evidence(evidence: &[Evidence]) -> Result<(), Problem> {
+    count("evidence", evidence.len(), MAX_PAIRS)?;
+    evidence.iter().try_for_each(|one| match one {
+        Evidence::Kmsg(_) => Ok(()),
+        Evidence::File(what) | Evidence::Nvml(what) | Evidence::Other(what) => {
+            text("evidence", what, MAX_TEXT)
+        }
+    })
+}
+
 fn check_metric(metric: &Metric) -> Result<(), Problem> {
     let mut bytes = metric.name.bytes();
-    let starts = bytes.next().is_some_and(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b':');
+    let starts = bytes
+        .next()
+        .is_some_and(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b':');
     if !starts || !bytes.all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b':') {
-        return Err(format!("name {:?} is not a Prometheus name", truncated(&metric.name)));
+        return Err(format!(
+            "name {:?} is not a Prometheus name",
+            truncated(&metric.name)
+        ));
     }
     text("name", &metric.name, 2 * MAX_NAME)?;
     count("labels", metric.labels.len(), 16)?;
     pairs("labels", &metric.labels, 1024)?;
     if !metric.value.is_finite() {
-        return Err(format!("{}: value {} is not finite", metric.name, metric.value));
+        return Err(format!(
+            "{}: value {} is not finite",
+            metric.name, metric.value
+        ));
     }
     Ok(())
 }
@@ -169,23 +239,37 @@ fn truncated(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Health, Merge};
+    use crate::model::{Health, Merge, MetricDescription};
 
     const NOW: UnixMillis = 1_700_000_000_000;
 
     fn fine() -> Report {
         Report {
             supported: true,
-            states: vec![HealthState { reason: "ok".into(), ..HealthState::default() }],
-            events: vec![Event { time: NOW, name: "e".into(), ..Event::default() }],
-            metrics: vec![Metric { name: "m".into(), value: 1.0, ..Metric::default() }],
+            states: vec![HealthState {
+                reason: "ok".into(),
+                ..HealthState::default()
+            }],
+            events: vec![Event {
+                time: NOW,
+                name: "e".into(),
+                ..Event::default()
+            }],
+            metrics: vec![Metric {
+                name: "m".into(),
+                value: 1.0,
+                ..Metric::default()
+            }],
         }
     }
 
     #[test]
     fn a_plain_report_passes() {
         assert_eq!(report(&fine(), &Limits::default(), NOW), Ok(()));
-        let hidden = Report { supported: false, ..Report::default() };
+        let hidden = Report {
+            supported: false,
+            ..Report::default()
+        };
         assert_eq!(report(&hidden, &Limits::default(), NOW), Ok(()));
     }
 
@@ -194,21 +278,62 @@ mod tests {
         type Spoil = fn(&mut Report);
         let cases: &[(Spoil, &str)] = &[
             (|r| r.states.clear(), "without a state"),
-            (|r| r.states = vec![HealthState::default(); 257], "257 states, more than 256"),
-            (|r| r.states[0].reason = "x".repeat(5000), "state 0: reason: 5000 bytes"),
-            (|r| r.states[0].health = Health::Other("x".repeat(200)), "state 0: health: 200 bytes"),
-            (|r| r.states[0].time = Some(NOW + 600_000), "lies in the future"),
-            (|r| r.states[0].extra_info = vec![("a".into(), "1".into()); 2], "appears twice"),
+            (
+                |r| r.states = vec![HealthState::default(); 257],
+                "257 states, more than 256",
+            ),
+            (
+                |r| r.states[0].reason = "x".repeat(5000),
+                "state 0: reason: 5000 bytes",
+            ),
+            (
+                |r| r.states[0].health = Health::Other("x".repeat(200)),
+                "state 0: health: 200 bytes",
+            ),
+            (
+                |r| r.states[0].time = Some(NOW + 600_000),
+                "lies in the future",
+            ),
+            (
+                |r| r.states[0].extra_info = vec![("a".into(), "1".into()); 2],
+                "appears twice",
+            ),
+            (
+                |r| r.states[0].subject = Some(Subject::Unit("x".repeat(200))),
+                "state 0: subject: 200 bytes",
+            ),
+            (
+                |r| r.states[0].recovery = vec![Recovery::Other("x".repeat(200))],
+                "state 0: recovery way: 200 bytes",
+            ),
+            (
+                |r| r.events[0].evidence = vec![Evidence::File("x".repeat(5000))],
+                "event 0: evidence: 5000 bytes",
+            ),
             (|r| r.events[0].name.clear(), "event 0: no name"),
             (|r| r.events[0].time = NOW + 600_000, "lies in the future"),
             (
-                |r| r.events[0].merge = Some(Merge { key: "k".into(), window_seconds: 0 }),
+                |r| {
+                    r.events[0].merge = Some(Merge {
+                        key: "k".into(),
+                        window_seconds: 0,
+                    })
+                },
                 "merge window of 0 s",
             ),
             (|r| r.events = vec![Event::default(); 2000], "2000 events"),
-            (|r| r.metrics[0].value = f64::NAN, "metric 0: m: value NaN is not finite"),
-            (|r| r.metrics[0].name = "a b".into(), "is not a Prometheus name"),
-            (|r| r.metrics[0].labels = vec![("l".into(), "v".repeat(2000))], "labels: 2000 bytes"),
+            (
+                |r| r.metrics[0].value = f64::NAN,
+                "metric 0: m: value NaN is not finite",
+            ),
+            (
+                |r| r.metrics[0].name = "a b".into(),
+                "is not a Prometheus name",
+            ),
+            (
+                |r| r.metrics[0].labels = vec![("l".into(), "v".repeat(2000))],
+                "labels: 2000 bytes",
+            ),
         ];
         for (spoil, expected) in cases {
             let mut spoiled = fine();
@@ -220,13 +345,33 @@ mod tests {
 
     #[test]
     fn descriptors_need_usable_unique_names() {
-        let named = |name: &str| ComponentDescriptor { name: name.into(), ..Default::default() };
+        let named = |name: &str| ComponentDescriptor {
+            name: name.into(),
+            ..Default::default()
+        };
         assert_eq!(descriptor(&[named("a-b.c/d_1")]), Ok(()));
         for (components, expected) in [
             (vec![], "no components"),
             (vec![named("Cpu")], "is not 1 to 128"),
             (vec![named("")], "is not 1 to 128"),
             (vec![named("a"), named("a")], "appears twice"),
+            (
+                vec![ComponentDescriptor {
+                    tags: vec!["t".repeat(200)],
+                    ..named("a")
+                }],
+                "tag: 200 bytes",
+            ),
+            (
+                vec![ComponentDescriptor {
+                    metrics: vec![MetricDescription {
+                        help: "h".repeat(5000),
+                        ..Default::default()
+                    }],
+                    ..named("a")
+                }],
+                "help of a metric: 5000 bytes",
+            ),
         ] {
             assert!(descriptor(&components).unwrap_err().contains(expected));
         }

@@ -36,6 +36,7 @@ pub fn context(identity: &Arc<Identity>) -> WasiCtx {
         .stderr(output)
         .allow_tcp(false)
         .allow_udp(false)
+        .max_random_size(1 << 20)
         .build()
 }
 
@@ -87,7 +88,10 @@ impl AsyncWrite for LogStream {
         _context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<std::io::Result<usize>> {
-        self.shared.lock().unwrap_or_else(PoisonError::into_inner).push(bytes);
+        self.shared
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(bytes);
         Poll::Ready(Ok(bytes.len()))
     }
 
@@ -95,7 +99,10 @@ impl AsyncWrite for LogStream {
         Poll::Ready(Ok(()))
     }
 
-    fn poll_shutdown(self: Pin<&mut Self>, _context: &mut Context<'_>) -> Poll<std::io::Result<()>> {
+    fn poll_shutdown(
+        self: Pin<&mut Self>,
+        _context: &mut Context<'_>,
+    ) -> Poll<std::io::Result<()>> {
         Poll::Ready(Ok(()))
     }
 }

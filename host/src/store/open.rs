@@ -6,12 +6,13 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use super::lock::FolderLock;
 use super::{Location, StoreError, StoreOptions, carry_over, meta, reader, schema, unsigned};
+use crate::node::clock::Clock;
 
 /// Files below this size are checked for damage at every start; it takes well under a second.
 const ALWAYS_CHECK_BELOW: u64 = 64 * 1024 * 1024;
@@ -224,9 +225,7 @@ pub(super) fn mark_clean(conn: &Connection, clean: bool) -> Result<(), StoreErro
 
 /// Renames the file, its log and its shared memory to `<file>.corrupt-<unix seconds>`.
 fn move_away(path: &Path) -> Result<PathBuf, StoreError> {
-    let mut seconds = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .map_or(0, |age| age.as_secs());
+    let mut seconds = Clock::Live.now_ms() / 1000;
     let mut aside = with_suffix(path, &format!(".corrupt-{seconds}"));
     // Two in one second: the earlier one is evidence too.
     while aside.exists() {

@@ -47,8 +47,10 @@ impl Store {
         value: Vec<u8>,
     ) -> Result<(), StoreError> {
         let at = (component.to_owned(), key.to_owned());
-        self.write(Kind::InsertUpdate, move |conn| set(conn, &at.0, &at.1, &value))
-            .await
+        self.write(Kind::InsertUpdate, move |conn| {
+            set(conn, &at.0, &at.1, &value)
+        })
+        .await
     }
 
     /// Deletes a key; false if there was none.

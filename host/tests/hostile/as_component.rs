@@ -14,7 +14,9 @@ use crate::lab::{self, Lab};
 
 /// A store that goes with the test.
 pub fn store() -> Store {
-    Store::open(StoreOptions::new(Location::Memory)).unwrap().store
+    Store::open(StoreOptions::new(Location::Memory))
+        .unwrap()
+        .store
 }
 
 pub async fn services<Turn>(lab: &Lab<Turn>, store: Store) -> Arc<Services> {
@@ -25,8 +27,17 @@ pub async fn services<Turn>(lab: &Lab<Turn>, store: Store) -> Arc<Services> {
 /// One of the plugin's components, ready to be checked.
 pub fn component(plugin: &Arc<Plugin>, name: &str) -> Component {
     let component = Component::loading(name);
-    let descriptor = plugin.components().iter().find(|one| one.name == name).unwrap().clone();
-    component.ready(WasmChecker::new(Arc::clone(plugin), descriptor, Arc::from("{}")));
+    let descriptor = plugin
+        .components()
+        .iter()
+        .find(|one| one.name == name)
+        .unwrap()
+        .clone();
+    component.ready(WasmChecker::new(
+        Arc::clone(plugin),
+        descriptor,
+        Arc::from("{}"),
+    ));
     component
 }
 
@@ -41,15 +52,24 @@ async fn a_trap_is_a_state_with_back_off_and_a_good_check_clears_it() {
     let trap = guest(&lab, "trap", "trap", lab::limits()).await;
     let neighbour = guest(&lab, "well_behaved", "well-behaved", lab::limits()).await;
     let failed = "the checker itself failed: it trapped: unreachable code reached (a panic; its message is in the log)";
-    for suffix in ["", " (2 failures in a row, next try in 120 s)", " (3 failures in a row, next try in 240 s)"] {
-        let states = lab.beside_neighbour(trap.check(&services, Trigger::Manual)).await;
+    for suffix in [
+        "",
+        " (2 failures in a row, next try in 120 s)",
+        " (3 failures in a row, next try in 240 s)",
+    ] {
+        let states = lab
+            .beside_neighbour(trap.check(&services, Trigger::Manual))
+            .await;
         assert_eq!(states, trap.states(0));
         assert_eq!(states.len(), 1);
         assert_eq!(states[0].name.as_deref(), Some("trap"));
         assert_eq!(states[0].health, Health::Unhealthy);
         assert_eq!(states[0].reason, format!("{failed}{suffix}"));
         assert!(states[0].error.is_some() && states[0].suggested_actions.is_none());
-        assert!(!trap.check_if_idle(&services, Trigger::Scheduled).await, "it is left alone");
+        assert!(
+            !trap.check_if_idle(&services, Trigger::Scheduled).await,
+            "it is left alone"
+        );
         assert!(neighbour.check_if_idle(&services, Trigger::Scheduled).await);
         assert_eq!(neighbour.states(0)[0].reason, "all well");
     }
@@ -64,9 +84,15 @@ async fn a_trap_is_a_state_with_back_off_and_a_good_check_clears_it() {
     }
 
     let states = trap.check(&services, Trigger::Startup).await;
-    assert_eq!((states[0].health.clone(), states[0].reason.as_str()), (Health::Healthy, "all well"));
+    assert_eq!(
+        (states[0].health.clone(), states[0].reason.as_str()),
+        (Health::Healthy, "all well")
+    );
     assert_eq!(states[0].error, None);
-    assert!(trap.check_if_idle(&services, Trigger::Scheduled).await, "the back-off is over");
+    assert!(
+        trap.check_if_idle(&services, Trigger::Scheduled).await,
+        "the back-off is over"
+    );
     let states = trap.check(&services, Trigger::Manual).await;
     assert_eq!(states[0].reason, failed, "failures are counted anew");
 }
@@ -85,8 +111,16 @@ async fn a_check_that_never_ends_is_a_state_while_others_keep_their_schedule() {
             )
         })
         .await;
-    assert_eq!(late[0].reason, "the checker itself failed: it did not finish within 300 ms");
-    assert!(full[0].reason.starts_with("the checker itself failed: it wanted "), "{full:?}");
+    assert_eq!(
+        late[0].reason,
+        "the checker itself failed: it did not finish within 300 ms"
+    );
+    assert!(
+        full[0]
+            .reason
+            .starts_with("the checker itself failed: it wanted "),
+        "{full:?}"
+    );
     let shown = services.metrics.exposition();
     for line in [
         "gpud_checker_timeouts_total{checker=\"loop-forever\"} 1\n",
@@ -108,7 +142,12 @@ async fn a_check_under_way_is_not_started_twice() {
         endless.check_if_idle(&services, Trigger::Scheduled)
     );
     assert!(!started);
-    assert!(services.metrics.exposition().contains("gpud_checker_timeouts_total{checker=\"loop-forever\"} 1\n"));
+    assert!(
+        services
+            .metrics
+            .exposition()
+            .contains("gpud_checker_timeouts_total{checker=\"loop-forever\"} 1\n")
+    );
 }
 
 #[tokio::test]
@@ -117,7 +156,12 @@ async fn a_plugin_that_does_not_load_is_a_state_of_its_component() {
     let registry = Registry::default();
     let component = registry.add(Component::loading("imports-exec")).unwrap();
     let refusal = lab
-        .refusal("imports_exec", lab::guest("imports_exec"), &serde_json::json!({}), lab::limits())
+        .refusal(
+            "imports_exec",
+            lab::guest("imports_exec"),
+            &serde_json::json!({}),
+            lab::limits(),
+        )
         .await;
     component.failed(refusal);
     let services = services(&lab, store()).await;

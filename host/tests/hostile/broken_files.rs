@@ -8,7 +8,9 @@ use crate::lab;
 /// A small generator of numbers, so that the same damage is done every time.
 fn numbers(mut seed: u64) -> impl Iterator<Item = usize> {
     std::iter::repeat_with(move || {
-        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        seed = seed
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         usize::try_from(seed >> 33).unwrap()
     })
 }
@@ -22,6 +24,7 @@ async fn what_is_no_component_is_refused_with_what_it_is() {
     for (wasm, problem) in [
         (&b""[..], not_wasm),
         (b"\0", not_wasm),
+        (b"(component)", not_wasm),
         (b"#!/bin/sh\nrm -rf /\n", not_wasm),
         (&random, not_wasm),
         (
@@ -43,7 +46,10 @@ async fn a_component_cut_short_is_refused_wherever_it_is_cut() {
     let lab = lab::shared().await;
     let whole = lab::guest("well_behaved");
     let cuts = [8, 9, 64, whole.len() / 2, whole.len() - 1];
-    for cut in cuts.into_iter().chain(numbers(2).map(|n| 8 + n % (whole.len() - 8)).take(20)) {
+    for cut in cuts
+        .into_iter()
+        .chain(numbers(2).map(|n| 8 + n % (whole.len() - 8)).take(20))
+    {
         let short = &whole[..cut];
         let error = match lab.load("cut", short, &lab::grants(), lab::limits()).await {
             Ok(_) => panic!("loaded with {cut} of {} bytes", whole.len()),
@@ -51,7 +57,13 @@ async fn a_component_cut_short_is_refused_wherever_it_is_cut() {
         };
         assert!(error.to_string().starts_with("cut: "), "{error}");
         // A cut between two sections leaves a component that lacks its end.
-        assert!(matches!(error, LoadError::Compile { .. } | LoadError::Contract { .. }), "{error}");
+        assert!(
+            matches!(
+                error,
+                LoadError::Compile { .. } | LoadError::Contract { .. }
+            ),
+            "{error}"
+        );
     }
 }
 
@@ -68,7 +80,9 @@ async fn flipped_bits_are_refused_or_contained() {
         match lab.beside_neighbour(loading).await {
             Ok(plugin) => {
                 // Whatever it says, it says it in time and within bounds.
-                let _ = lab.beside_neighbour(lab::check(&plugin, "well-behaved")).await;
+                let _ = lab
+                    .beside_neighbour(lab::check(&plugin, "well-behaved"))
+                    .await;
             }
             Err(error) => {
                 assert!(error.to_string().starts_with("damaged: "), "{error}");
@@ -99,13 +113,17 @@ fn other_version(wasm: &[u8], interface: &str) -> Vec<u8> {
 async fn another_contract_version_is_refused_by_name() {
     let lab = lab::shared().await;
     let exports = other_version(lab::guest("well_behaved"), "gpud:plugin/checker");
-    let refusal = lab.refusal("newer", &exports, &json!({}), lab::limits()).await;
+    let refusal = lab
+        .refusal("newer", &exports, &json!({}), lab::limits())
+        .await;
     assert_eq!(
         refusal,
         "newer: it exports gpud:plugin/checker@0.2.0, another version of the contract (this gpud speaks gpud:plugin@0.1.0)"
     );
     let imports = other_version(lab::guest("imports_exec"), "gpud:plugin/sysfs");
-    let refusal = lab.refusal("newer", &imports, &lab::grants(), lab::limits()).await;
+    let refusal = lab
+        .refusal("newer", &imports, &lab::grants(), lab::limits())
+        .await;
     assert_eq!(
         refusal,
         "newer: imports what this gpud does not offer: gpud:plugin/sysfs@0.2.0 (it speaks gpud:plugin@0.1.0)"

@@ -1,5 +1,7 @@
 //! Components that no compiler would make: a core module in text, wrapped for a world.
 
+use std::fs;
+
 use wit_component::{ComponentEncoder, StringEncoding, embed_component_metadata};
 use wit_parser::Resolve;
 
@@ -7,6 +9,18 @@ use crate::lab;
 
 /// Where the guest of [`checker`] has room for a report; all zero.
 pub const REPORT: u32 = 4096;
+
+/// The contract's `types` and `checker` as a package that a forged one may add to.
+pub fn contract_with(more: &str) -> String {
+    let read = |file: &str| fs::read_to_string(lab::workspace().join("wit").join(file)).unwrap();
+    let checker = read("checker.wit");
+    // What follows draws in kernel messages.
+    let checker = checker.split("/// Exported as well").next().unwrap();
+    format!(
+        "package gpud:plugin@0.1.0;\n{}\n{checker}\n{more}",
+        read("types.wit")
+    )
+}
 
 /// A component for the world `w` of a WIT package of its own.
 pub fn component(wit: &str, module: &str) -> Vec<u8> {
@@ -19,24 +33,29 @@ pub fn component(wit: &str, module: &str) -> Vec<u8> {
 fn wrap(resolve: &Resolve, world: wit_parser::WorldId, module: &str) -> Vec<u8> {
     let mut module = wat::parse_str(module).unwrap();
     embed_component_metadata(&mut module, resolve, world, StringEncoding::UTF8, false).unwrap();
-    ComponentEncoder::default().validate(true).module(&module).unwrap().encode().unwrap()
+    ComponentEncoder::default()
+        .validate(true)
+        .module(&module)
+        .unwrap()
+        .encode()
+        .unwrap()
 }
 
 /// The parts of a forged checker that differ; the rest is honest.
-pub struct Checker {
+pub struct Checker<'a> {
     /// Further imports, memories, tables and functions.
-    pub items: &'static str,
+    pub items: &'a str,
     /// What `check` does before it returns the address [`REPORT`], or its own.
     pub check: String,
     /// What `cabi_realloc` does; it is called for what the host hands over.
-    pub realloc: &'static str,
+    pub realloc: &'a str,
     /// What `describe` does before it describes one component `liar`.
-    pub describe: &'static str,
+    pub describe: &'a str,
     /// Pages of memory at the start.
     pub pages: u32,
 }
 
-impl Default for Checker {
+impl Default for Checker<'_> {
     fn default() -> Self {
         Self {
             items: "",
@@ -69,7 +88,7 @@ pub fn report_with_reason(pointer: u32, length: u32) -> String {
 }
 
 /// A checker of today's contract around these parts.
-pub fn checker(parts: &Checker) -> Vec<u8> {
+pub fn checker(parts: &Checker<'_>) -> Vec<u8> {
     let mut resolve = Resolve::default();
     let (package, _) = resolve.push_dir(lab::workspace().join("wit")).unwrap();
     let world = resolve.select_world(&[package], Some("plugin")).unwrap();
@@ -77,8 +96,14 @@ pub fn checker(parts: &Checker) -> Vec<u8> {
 }
 
 /// The core module of [`checker`].
-pub fn checker_module(parts: &Checker) -> String {
-    let Checker { items, check, realloc, describe, pages } = parts;
+pub fn checker_module(parts: &Checker<'_>) -> String {
+    let Checker {
+        items,
+        check,
+        realloc,
+        describe,
+        pages,
+    } = parts;
     format!(
         r#"(module
             {items}

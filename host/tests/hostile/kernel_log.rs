@@ -21,15 +21,30 @@ async fn messages_that_a_plugin_fails_on_are_given_up_and_counted() {
     let services = services(&lab, store()).await;
     let plugin = Arc::new(lab.guest("panics_on_messages", lab::limits()).await);
     let registry = Registry::default();
-    let watcher = registry.add(component(&plugin, "panics-on-messages")).unwrap();
+    let watcher = registry
+        .add(component(&plugin, "panics-on-messages"))
+        .unwrap();
     // This one has no usable patterns, and must not keep the other from its messages.
-    registry.add(component(&plugin, "panics-on-messages/patterns")).unwrap();
+    registry
+        .add(component(&plugin, "panics-on-messages/patterns"))
+        .unwrap();
 
     let log = Arc::new(KernelLog::start(services.node.kmsg_config()).unwrap());
     let shutdown = CancellationToken::new();
     let mut tasks = tokio::task::JoinSet::new();
-    kernel_log::watch(&registry, &services, Arc::clone(&log), &mut tasks, &shutdown).await;
-    kmsg::inject(kmsg::severity("kern.err"), "gpud-hostile: something happened").unwrap();
+    kernel_log::watch(
+        &registry,
+        &services,
+        Arc::clone(&log),
+        &mut tasks,
+        &shutdown,
+    )
+    .await;
+    kmsg::inject(
+        kmsg::severity("kern.err"),
+        "gpud-hostile: something happened",
+    )
+    .unwrap();
 
     let given_up = "gpud_kmsg_undelivered_total{checker=\"panics-on-messages\"} ";
     let waited = async {
@@ -37,7 +52,9 @@ async fn messages_that_a_plugin_fails_on_are_given_up_and_counted() {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     };
-    tokio::time::timeout(Duration::from_secs(60), waited).await.expect("never given up");
+    tokio::time::timeout(Duration::from_secs(60), waited)
+        .await
+        .expect("never given up");
     let state = &watcher.states(0)[0];
     assert_eq!(state.health, Health::Unhealthy);
     assert_eq!(
@@ -48,5 +65,7 @@ async fn messages_that_a_plugin_fails_on_are_given_up_and_counted() {
     assert_eq!(states[0].reason, "all well", "a good check clears it");
     shutdown.cancel();
     while tasks.join_next().await.is_some() {}
-    tokio::task::spawn_blocking(move || log.shutdown()).await.unwrap();
+    tokio::task::spawn_blocking(move || log.shutdown())
+        .await
+        .unwrap();
 }

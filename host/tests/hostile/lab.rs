@@ -3,7 +3,7 @@
 use std::{
     cell::Cell,
     collections::BTreeMap,
-    io,
+    fmt,
     path::{Path, PathBuf},
     sync::{Arc, LazyLock, Mutex},
     time::Duration,
@@ -13,10 +13,17 @@ use gpud::{
     capability::Grants,
     model::{CheckContext, HealthState, Metric, Report, Trigger},
     node::Node,
-    runtime::{Asked, CallError, Compiler, Finished, Limits, LoadError, Plugin, PluginSource, Runtime},
+    runtime::{
+        Asked, CallError, Compiler, Finished, Limits, LoadError, Plugin, PluginSource, Runtime,
+    },
 };
 use serde_json::{Value, json};
 use tokio::sync::{OnceCell, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use tracing::field::{Field, Visit};
+use tracing_subscriber::{
+    Layer,
+    layer::{self, SubscriberExt},
+};
 use xtask::guests::{self, What};
 
 /// The time of every check here.
@@ -32,15 +39,24 @@ static RUNTIME: OnceCell<Runtime> = OnceCell::const_new();
 /// Tests that measure this process hold it alone.
 static TURN: RwLock<()> = RwLock::const_new(());
 static GUESTS: LazyLock<BTreeMap<String, Vec<u8>>> = LazyLock::new(|| {
-    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap().join("guests");
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR"))
+        .parent()
+        .unwrap()
+        .join("guests");
     let what = What::ExamplesOf("gpud-hostile".to_owned());
     let built = guests::build(&workspace(), &target, &what).unwrap();
-    built.into_iter().map(|component| (component.name, component.bytes)).collect()
+    built
+        .into_iter()
+        .map(|component| (component.name, component.bytes))
+        .collect()
 });
 
 /// The repository.
 pub fn workspace() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize().unwrap()
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("..")
+        .canonicalize()
+        .unwrap()
 }
 
 /// Where plugins are tried.
@@ -51,12 +67,18 @@ pub struct Lab<Turn> {
 
 /// A lab beside other tests.
 pub async fn shared() -> Lab<RwLockReadGuard<'static, ()>> {
-    Lab { runtime: runtime().await, _turn: TURN.read().await }
+    Lab {
+        runtime: runtime().await,
+        _turn: TURN.read().await,
+    }
 }
 
 /// A lab while no other test runs.
 pub async fn alone() -> Lab<RwLockWriteGuard<'static, ()>> {
-    Lab { runtime: runtime().await, _turn: TURN.write().await }
+    Lab {
+        runtime: runtime().await,
+        _turn: TURN.write().await,
+    }
 }
 
 async fn runtime() -> Runtime {
@@ -70,22 +92,31 @@ async fn runtime() -> Runtime {
 
 /// Tight limits for a guest that ends by itself.
 pub fn limits() -> Limits {
-    Limits { deadline: Duration::from_secs(30), memory_bytes: 8 << 20, ..Limits::default() }
+    Limits {
+        deadline: Duration::from_secs(30),
+        memory_bytes: 8 << 20,
+        ..Limits::default()
+    }
 }
 
 /// The same with a deadline for guests that do not.
 pub fn short() -> Limits {
-    Limits { deadline: SHORT, ..limits() }
+    Limits {
+        deadline: SHORT,
+        ..limits()
+    }
 }
 
 /// What most guests here are granted.
 pub fn grants() -> Value {
-    json!({ "sysfs": ["/proc/uptime"], "exec": "bash", "state": true, "config": true })
+    json!({ "sysfs": ["/proc/uptime"], "exec": "bash", "state": true, "config": true, "kmsg": true })
 }
 
 /// A built guest.
 pub fn guest(name: &str) -> &'static [u8] {
-    GUESTS.get(name).unwrap_or_else(|| panic!("no guest {name} in tests/hostile/examples"))
+    GUESTS
+        .get(name)
+        .unwrap_or_else(|| panic!("no guest {name} in tests/hostile/examples"))
 }
 
 pub fn context(component: &str, trigger: Trigger) -> CheckContext {
@@ -101,12 +132,18 @@ pub fn context(component: &str, trigger: Trigger) -> CheckContext {
 
 /// A call for a component, without a store.
 pub fn asked(component: &str) -> Asked<'_> {
-    Asked { component, store: None, config: Arc::from("{}") }
+    Asked {
+        component,
+        store: None,
+        config: Arc::from("{}"),
+    }
 }
 
 /// One check as a person asks for it.
 pub async fn check(plugin: &Plugin, component: &str) -> Finished<Report> {
-    plugin.check(&asked(component), &context(component, Trigger::Manual)).await
+    plugin
+        .check(&asked(component), &context(component, Trigger::Manual))
+        .await
 }
 
 impl<Turn> Lab<Turn> {
@@ -118,17 +155,29 @@ impl<Turn> Lab<Turn> {
         limits: Limits,
     ) -> Result<Plugin, LoadError> {
         let grants = Grants::parse(grants).unwrap();
-        self.runtime.load(PluginSource { name, wasm, grants, limits }).await
+        self.runtime
+            .load(PluginSource {
+                name,
+                wasm,
+                grants,
+                limits,
+            })
+            .await
     }
 
     /// A guest that must load.
     pub async fn guest(&self, name: &str, limits: Limits) -> Plugin {
-        self.load(name, guest(name), &grants(), limits).await.unwrap()
+        self.load(name, guest(name), &grants(), limits)
+            .await
+            .unwrap()
     }
 
     /// Why something does not load, in full, tried beside a neighbour.
     pub async fn refusal(&self, name: &str, wasm: &[u8], grants: &Value, limits: Limits) -> String {
-        match self.beside_neighbour(self.load(name, wasm, grants, limits)).await {
+        match self
+            .beside_neighbour(self.load(name, wasm, grants, limits))
+            .await
+        {
             Ok(_) => panic!("{name} was loaded"),
             Err(error) => error.to_string(),
         }
@@ -167,48 +216,85 @@ fn all_well() -> Report {
             ..HealthState::default()
         }],
         events: Vec::new(),
-        metrics: vec![Metric { name: "well_behaved".to_owned(), value: 1.0, ..Metric::default() }],
+        metrics: vec![Metric {
+            name: "well_behaved".to_owned(),
+            value: 1.0,
+            ..Metric::default()
+        }],
     }
 }
 
 /// The only state's reason, or the error.
 pub fn reason(finished: &Finished<Report>) -> Result<&str, &CallError> {
-    finished.answer.as_ref().map(|report| report.states[0].reason.as_str())
+    finished
+        .answer
+        .as_ref()
+        .map(|report| report.states[0].reason.as_str())
 }
 
-/// What the daemon's log says on this thread while it lives.
+/// Texts that are not the expected ones: a table is gone through to its end before it fails.
+#[derive(Default)]
+pub struct Wrong(Vec<String>);
+
+impl Wrong {
+    /// An expectation that ends in `…` leaves the rest open.
+    pub fn note(&mut self, what: &str, got: &str, expected: &str) {
+        let as_expected = match expected.strip_suffix('…') {
+            Some(beginning) => got.starts_with(beginning),
+            None => got == expected,
+        };
+        if !as_expected {
+            self.0.push(format!(
+                "{what}:\n    got      {got}\n    expected {expected}"
+            ));
+        }
+    }
+
+    pub fn assert_none(&self) {
+        assert!(self.0.is_empty(), "\n{}", self.0.join("\n"));
+    }
+}
+
+/// What is logged on this thread while it lives.
 pub struct Logged {
-    text: Arc<Mutex<Vec<u8>>>,
+    lines: Arc<Mutex<Vec<String>>>,
     _default: tracing::subscriber::DefaultGuard,
 }
 
 pub fn log() -> Logged {
-    let text = Arc::new(Mutex::new(Vec::new()));
-    let writer = Arc::clone(&text);
-    let subscriber = tracing_subscriber::fmt()
-        .with_ansi(false)
-        .with_writer(move || Writer(Arc::clone(&writer)))
-        .finish();
-    Logged { text, _default: tracing::subscriber::set_default(subscriber) }
+    let lines = Arc::default();
+    let subscriber = tracing_subscriber::registry().with(Capture(Arc::clone(&lines)));
+    Logged {
+        lines,
+        _default: tracing::subscriber::set_default(subscriber),
+    }
 }
 
 impl Logged {
-    /// All lines so far.
+    /// All lines so far: level, target, message, and the fields as `name=value`.
     pub fn lines(&self) -> Vec<String> {
-        let text = self.text.lock().unwrap();
-        String::from_utf8_lossy(&text).lines().map(str::to_owned).collect()
+        self.lines.lock().unwrap().clone()
     }
 }
 
-struct Writer(Arc<Mutex<Vec<u8>>>);
+struct Capture(Arc<Mutex<Vec<String>>>);
 
-impl io::Write for Writer {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap().extend_from_slice(bytes);
-        Ok(bytes.len())
+impl<S: tracing::Subscriber> Layer<S> for Capture {
+    fn on_event(&self, event: &tracing::Event<'_>, _context: layer::Context<'_, S>) {
+        let meta = event.metadata();
+        let mut line = Line(format!("{} {}", meta.level(), meta.target()));
+        event.record(&mut line);
+        self.0.lock().unwrap().push(line.0);
     }
+}
 
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
+struct Line(String);
+
+impl Visit for Line {
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        match field.name() {
+            "message" => self.0.push_str(&format!(" {value:?}")),
+            name => self.0.push_str(&format!(" {name}={value:?}")),
+        }
     }
 }

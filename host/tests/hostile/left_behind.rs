@@ -20,11 +20,21 @@ const MAX_GROWTH: u64 = 64 << 20;
 #[tokio::test]
 async fn greedy_calls_leave_no_memory_behind() {
     let lab = lab::alone().await;
-    let roomy = Limits { memory_bytes: 64 << 20, ..lab::limits() };
-    for (guest, component) in [("allocate_forever", "allocate-forever"), ("huge_report", "huge-report")] {
+    let roomy = Limits {
+        memory_bytes: 64 << 20,
+        ..lab::limits()
+    };
+    for (guest, component) in [
+        ("allocate_forever", "allocate-forever"),
+        ("huge_report", "huge-report"),
+    ] {
         let plugin = lab.guest(guest, roomy).await;
         let warm = lab::check(&plugin, component).await;
-        assert!(warm.bill.memory_high_water > 8 << 20, "{component} is not greedy: {:?}", warm.bill);
+        assert!(
+            warm.bill.memory_high_water > 8 << 20,
+            "{component} is not greedy: {:?}",
+            warm.bill
+        );
         let before = own_rss_bytes().unwrap();
         for _ in 0..50 {
             assert!(lab::check(&plugin, component).await.answer.is_err());
@@ -37,34 +47,41 @@ async fn greedy_calls_leave_no_memory_behind() {
 #[tokio::test]
 async fn handles_in_the_host_are_bounded() {
     let lab = lab::shared().await;
-    // Every call leaves a timer in the host's memory. The guest's contract is its own, down to WASI's.
-    let wit = "package gpud:plugin@0.1.0;
-        package wasi:io@0.2.0 { interface poll { resource pollable; } }
+    // Every call leaves a timer in the host's memory.
+    let wit = forge::contract_with(
+        "package wasi:io@0.2.0 { interface poll { resource pollable; } }
         package wasi:clocks@0.2.0 {
             interface monotonic-clock {
                 use wasi:io/poll@0.2.0.{pollable};
                 subscribe-duration: func(when: u64) -> pollable;
             }
         }
-        TYPES
-        world w { import wasi:clocks/monotonic-clock@0.2.0; export checker; }";
-    let contract = ["types.wit", "checker.wit"].map(|file| {
-        let path = lab::workspace().join("wit").join(file);
-        fs::read_to_string(path).unwrap()
-    });
-    // Kernel messages are no part of this guest's contract.
-    let checker = contract[1].split("/// Exported as well").next().unwrap();
-    let wit = wit.replace("TYPES", &format!("{}\n{checker}", contract[0]));
+        world w { import wasi:clocks/monotonic-clock@0.2.0; export checker; }",
+    );
     let module = forge::checker_module(&Checker {
         items: r#"(import "wasi:clocks/monotonic-clock@0.2.0" "subscribe-duration"
             (func $subscribe (param i64) (result i32)))"#,
-        check: "(loop (drop (call $subscribe (i64.const 3600000000000))) (br 0))".to_owned(),
+        check: [
+            "(local $n i32)
+            (loop
+                (drop (call $subscribe (i64.const 3600000000000)))
+                (local.set $n (i32.add (local.get $n) (i32.const 1)))
+                (br_if 0 (i32.lt_u (local.get $n) (i32.const 10000))))",
+            &forge::report_with_reason(2048, 4),
+        ]
+        .concat(),
         ..Checker::default()
     });
     let wasm = forge::component(&wit, &module);
-    let plugin = lab.load("subscriber", &wasm, &json!({}), lab::limits()).await.unwrap();
+    let plugin = lab
+        .load("subscriber", &wasm, &json!({}), lab::limits())
+        .await
+        .unwrap();
     let finished = lab.beside_neighbour(lab::check(&plugin, "liar")).await;
-    assert_eq!(finished.answer.unwrap_err().to_string(), "TODO");
+    assert_eq!(
+        finished.answer.unwrap_err().to_string(),
+        "trapped: resource table has no free keys"
+    );
 }
 
 #[tokio::test]
@@ -89,7 +106,9 @@ async fn a_call_that_nobody_waits_for_takes_its_processes_with_it() {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     };
-    tokio::time::timeout(Duration::from_secs(20), gone).await.expect("bash is still there");
+    tokio::time::timeout(Duration::from_secs(20), gone)
+        .await
+        .expect("bash is still there");
     // The slot is free and usable.
     lab.beside_neighbour(async {}).await;
 }
@@ -107,6 +126,12 @@ async fn written(marker: &Path) -> String {
 
 /// Is there such a process, and not only its entry that waits to be collected?
 fn runs(pid: &str) -> bool {
-    fs::read_to_string(format!("/proc/{pid}/stat"))
-        .is_ok_and(|stat| !stat.rsplit(')').next().unwrap_or_default().trim_start().starts_with('Z'))
+    fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| {
+        !stat
+            .rsplit(')')
+            .next()
+            .unwrap_or_default()
+            .trim_start()
+            .starts_with('Z')
+    })
 }

@@ -19,7 +19,10 @@ async fn more_calls_than_slots_all_finish() {
         let (endless, good) = (Arc::clone(&endless), Arc::clone(&good));
         calls.spawn(async move {
             let finished = lab::check(&endless, "loop-forever").await;
-            assert_eq!(finished.answer.map(drop), Err(CallError::Deadline(lab::SHORT)));
+            assert_eq!(
+                finished.answer.map(drop),
+                Err(CallError::Deadline(lab::SHORT))
+            );
         });
         calls.spawn(async move {
             let finished = lab::check(&good, "well-behaved").await;

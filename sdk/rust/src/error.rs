@@ -55,12 +55,17 @@ impl AccessError {
             Self::NotSupported(what) => format!("{what}: not supported"),
             Self::NotFound(what) => format!("{what}: not found"),
             Self::TooLarge(info) => {
-                format!("{}: {} is more than the limit of {}", info.what, info.size, info.limit)
+                format!(
+                    "{}: {} is more than the limit of {}",
+                    info.what, info.size, info.limit
+                )
             }
             Self::TimedOut(info) => format!("{}: no answer for {} ms", info.what, info.after_ms),
             Self::SourceLost(what) => format!("{what}: lost"),
             Self::NeedsReset(what) => format!("{what}: needs a reset"),
-            Self::InvalidArgument(text) | Self::OverBudget(text) | Self::Other(text) => text.clone(),
+            Self::InvalidArgument(text) | Self::OverBudget(text) | Self::Other(text) => {
+                text.clone()
+            }
         }
     }
 }

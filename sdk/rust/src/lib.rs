@@ -33,12 +33,12 @@ pub mod export;
 mod report;
 pub mod sources;
 
-pub use bindings::gpud::plugin::{config, exec, history, kmsg, log, net, nvml, types};
 pub use bindings::gpud::plugin::kmsg::Message;
 pub use bindings::gpud::plugin::types::{
     AccessError, CheckContext, Event, EventType, Evidence, GpuId, Health, HealthState, MergeRule,
     Metric, MetricKind, PortId, Recovery, RepairAction, Report, Subject, SuggestedActions, Trigger,
 };
+pub use bindings::gpud::plugin::{config, exec, history, kmsg, log, net, nvml, types};
 pub use checker::{Checker, Descriptor, KmsgWatcher, Scanner};
 pub use error::Error;
 pub use sources::{state, sysfs};

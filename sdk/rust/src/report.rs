@@ -20,7 +20,10 @@ impl Report {
 
     /// Nothing on this machine for this checker to watch: hidden from states, events and info.
     pub fn unsupported(state: HealthState) -> Self {
-        Self { supported: false, ..Self::of(state) }
+        Self {
+            supported: false,
+            ..Self::of(state)
+        }
     }
 
     /// Adds an event.
@@ -99,10 +102,12 @@ impl HealthState {
 
     /// With an action to take and why.
     pub fn action(mut self, action: RepairAction, description: &str) -> Self {
-        let actions = self.suggested_actions.get_or_insert_with(|| SuggestedActions {
-            description: description.to_owned(),
-            repair_actions: Vec::new(),
-        });
+        let actions = self
+            .suggested_actions
+            .get_or_insert_with(|| SuggestedActions {
+                description: description.to_owned(),
+                repair_actions: Vec::new(),
+            });
         actions.repair_actions.push(action);
         self
     }
@@ -143,11 +148,16 @@ impl Event {
 
     /// Counts repeats with the same key within a window instead of storing them.
     pub fn merged_by(mut self, key: impl Into<String>, window_seconds: u32) -> Self {
-        self.merge = Some(MergeRule { key: key.into(), window_seconds });
+        self.merge = Some(MergeRule {
+            key: key.into(),
+            window_seconds,
+        });
         self
     }
 }
 
 fn pairs(of: &[(&str, &str)]) -> Pairs {
-    of.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect()
+    of.iter()
+        .map(|&(key, value)| (key.to_owned(), value.to_owned()))
+        .collect()
 }

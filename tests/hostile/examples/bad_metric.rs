@@ -9,7 +9,9 @@ impl Checker for BadMetric {
         let report = Report::of(HealthState::healthy(context, "measured"));
         Ok(match context.component.as_str() {
             "bad-metric/name" => report.gauge("up{} 1\nforged", 1.0),
-            _ => report.gauge("fine", 1.0).gauge("temperature_celsius", f64::NAN),
+            _ => report
+                .gauge("fine", 1.0)
+                .gauge("temperature_celsius", f64::NAN),
         })
     }
 }

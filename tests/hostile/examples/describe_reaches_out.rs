@@ -11,8 +11,11 @@ impl Checker for DescribeReachesOut {
 }
 
 fn describe() -> Descriptor {
-    let options =
-        exec::Options { timeout_ms: 1000, max_output_bytes: 1024, environment: Vec::new() };
+    let options = exec::Options {
+        timeout_ms: 1000,
+        max_output_bytes: 1024,
+        environment: Vec::new(),
+    };
     let got = [
         sysfs::read("/proc/uptime", 4096).map(drop),
         exec::run_bash("true", &options).map(drop),

@@ -6,7 +6,8 @@ struct HugeReport;
 
 impl Checker for HugeReport {
     fn check(context: &CheckContext) -> Result<Report, Error> {
-        let state = HealthState::healthy(context, "x".repeat(4000)).info("data", "y".repeat(60_000));
+        let state =
+            HealthState::healthy(context, "x".repeat(4000)).info("data", "y".repeat(60_000));
         let mut report = Report::of(state.clone());
         report.states = vec![state; 160];
         Ok(report)

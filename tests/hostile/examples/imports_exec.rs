@@ -7,10 +7,16 @@ struct ImportsExec;
 impl Checker for ImportsExec {
     fn check(context: &CheckContext) -> Result<Report, Error> {
         let shadow = sysfs::read("/etc/shadow", 1 << 20)?;
-        let options =
-            exec::Options { timeout_ms: 1000, max_output_bytes: 1024, environment: Vec::new() };
+        let options = exec::Options {
+            timeout_ms: 1000,
+            max_output_bytes: 1024,
+            environment: Vec::new(),
+        };
         exec::run_bash("id", &options)?;
-        Ok(Report::of(HealthState::healthy(context, format!("read {} bytes", shadow.len()))))
+        Ok(Report::of(HealthState::healthy(
+            context,
+            format!("read {} bytes", shadow.len()),
+        )))
     }
 }
 

@@ -15,7 +15,10 @@ impl Checker for MillionHostCalls {
         for _ in 0..1_000_000 {
             sysfs::read("/proc/uptime", 4096)?;
         }
-        Ok(Report::of(HealthState::healthy(context, "called a million times")))
+        Ok(Report::of(HealthState::healthy(
+            context,
+            "called a million times",
+        )))
     }
 }
 

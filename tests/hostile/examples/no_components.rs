@@ -7,7 +7,11 @@ struct NoComponents;
 
 impl Guest for NoComponents {
     fn describe() -> Descriptor {
-        Descriptor { version: "1".to_owned(), components: Vec::new(), extra: Vec::new() }
+        Descriptor {
+            version: "1".to_owned(),
+            components: Vec::new(),
+            extra: Vec::new(),
+        }
     }
 
     fn check(_context: CheckContext) -> Result<Report, CheckError> {

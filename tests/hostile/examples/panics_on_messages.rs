@@ -16,14 +16,21 @@ impl Checker for PanicsOnMessages {
 
 impl KmsgWatcher for PanicsOnMessages {
     fn patterns(component: &str) -> Vec<String> {
-        let count = if component == "panics-on-messages/patterns" { 10_000 } else { 1 };
+        let count = if component == "panics-on-messages/patterns" {
+            10_000
+        } else {
+            1
+        };
         vec!["gpud-hostile".to_owned(); count]
     }
 
     #[expect(clippy::panic, reason = "that is the point")]
     fn on_messages(context: &CheckContext, messages: Vec<Message>) -> Result<Vec<Event>, Error> {
         if context.component == "panics-on-messages/flood" {
-            return Ok(vec![Event::new(context.now, "flood", EventType::Info, ""); 2000]);
+            return Ok(vec![
+                Event::new(context.now, "flood", EventType::Info, "");
+                2000
+            ]);
         }
         panic!("{} messages are too many", messages.len());
     }

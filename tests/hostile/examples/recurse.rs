@@ -7,7 +7,10 @@ struct Recurse;
 impl Checker for Recurse {
     fn check(context: &CheckContext) -> Result<Report, Error> {
         let depth = deeper(context.now);
-        Ok(Report::of(HealthState::healthy(context, format!("came back from {depth}"))))
+        Ok(Report::of(HealthState::healthy(
+            context,
+            format!("came back from {depth}"),
+        )))
     }
 }
 

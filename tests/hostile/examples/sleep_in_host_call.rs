@@ -12,8 +12,11 @@ impl Checker for SleepInHostCall {
             "sleep-in-host-call/marked" => format!("echo $$ > {}; sleep 60", config::document()),
             _ => "sleep 60".to_owned(),
         };
-        let options =
-            exec::Options { timeout_ms: 60_000, max_output_bytes: 1024, environment: Vec::new() };
+        let options = exec::Options {
+            timeout_ms: 60_000,
+            max_output_bytes: 1024,
+            environment: Vec::new(),
+        };
         exec::run_bash(&script, &options)?;
         Ok(Report::of(HealthState::healthy(context, "slept well")))
     }

@@ -12,7 +12,10 @@ impl Checker for StateThenTrap {
             panic!("after half of the work");
         }
         let found = state::get_string("half")?;
-        Ok(Report::of(HealthState::healthy(context, format!("found {found:?}"))))
+        Ok(Report::of(HealthState::healthy(
+            context,
+            format!("found {found:?}"),
+        )))
     }
 }
 

@@ -36,6 +36,10 @@ fn driver(library: Library, product: &str) -> Driver {
     }
 }
 
+fn not_seen() -> bool {
+    false
+}
+
 fn h100() -> Driver {
     driver(Library::Loaded, "NVIDIA H100 80GB HBM3")
 }
@@ -80,7 +84,14 @@ fn state(report: &Report) -> &HealthState {
 
 #[test]
 fn without_errors_all_is_well() {
-    let report = check(&config(), &[], Ok(vec![5_000]), h100, || unreachable!());
+    let report = check(
+        &config(),
+        &[],
+        Ok(vec![5_000]),
+        not_seen,
+        h100,
+        || unreachable!(),
+    );
     assert!(report.supported && report.events.is_empty() && report.metrics.is_empty());
     let expected = HealthState {
         name: Some("error_xid".into()),
@@ -94,7 +105,14 @@ fn without_errors_all_is_well() {
 fn a_fatal_error_is_reported_in_full() {
     let history = history(&[OFF], gpus);
     // By now the GPU is gone, and so is NVML.
-    let report = check(&config(), &history, Ok(vec![]), no_driver, Vec::new);
+    let report = check(
+        &config(),
+        &history,
+        Ok(vec![]),
+        not_seen,
+        no_driver,
+        Vec::new,
+    );
     assert!(report.supported, "an Xid proves a driver");
     let gpu = GpuId {
         uuid: Some("GPU-a".into()),
@@ -121,9 +139,16 @@ fn a_fatal_error_is_reported_in_full() {
     assert_eq!(*state(&report), expected);
     // A UUID that was not known then is looked up now.
     let history = self::history(&[OFF], Vec::new);
-    let report = check(&config(), &history, Ok(vec![]), no_driver, gpus);
+    let report = check(&config(), &history, Ok(vec![]), not_seen, no_driver, gpus);
     assert_eq!(*state(&report), expected);
-    let report = check(&config(), &history, Ok(vec![]), no_driver, Vec::new);
+    let report = check(
+        &config(),
+        &history,
+        Ok(vec![]),
+        not_seen,
+        no_driver,
+        Vec::new,
+    );
     assert_eq!(state(&report).reason, OFF_TEXT);
 }
 
@@ -131,7 +156,7 @@ fn a_fatal_error_is_reported_in_full() {
 fn reboots_and_orders() {
     let reason = |report: Report| state(&report).reason.clone();
     let both = history(&[OFF, "NVRM: Xid (PCI:0000:3b:00): 119, x"], Vec::new);
-    let judge = |reboots: Vec<u64>| check(&config(), &both, Ok(reboots), h100, Vec::new);
+    let judge = |reboots: Vec<u64>| check(&config(), &both, Ok(reboots), not_seen, h100, Vec::new);
     assert_eq!(
         reason(judge(vec![])),
         "XID 119 GSP_RPC_TIMEOUT GSP RPC Timeout detected on GPU PCI:0000:3b:00"
@@ -142,7 +167,14 @@ fn reboots_and_orders() {
     assert!(reason(judge(vec![1_999, 500])).starts_with("XID 119 "));
     // The same code again after two reboots.
     let again = history(&[OFF, "x", "x", OFF], Vec::new);
-    let report = check(&config(), &again, Ok(vec![3_000, 2_000]), h100, Vec::new);
+    let report = check(
+        &config(),
+        &again,
+        Ok(vec![3_000, 2_000]),
+        not_seen,
+        h100,
+        Vec::new,
+    );
     let actions = &state(&report)
         .suggested_actions
         .as_ref()
@@ -158,6 +190,7 @@ fn harmless_errors_leave_a_healthy_state_with_a_reason() {
         &config(),
         &history(&["NVRM: Xid (PCI:0000:3b:00): 31, x"], gpus),
         Ok(vec![]),
+        not_seen,
         h100,
         Vec::new,
     );
@@ -177,7 +210,14 @@ fn harmless_errors_leave_a_healthy_state_with_a_reason() {
 #[test]
 fn an_unreadable_reboot_history_is_said() {
     let failed = || Err(AccessError::Other("disk full".into()));
-    let report = check(&config(), &history(&[OFF], gpus), failed(), h100, Vec::new);
+    let report = check(
+        &config(),
+        &history(&[OFF], gpus),
+        failed(),
+        not_seen,
+        h100,
+        Vec::new,
+    );
     assert_eq!(state(&report).health, Health::Unhealthy);
     assert_eq!(
         state(&report).error.as_deref(),
@@ -195,14 +235,14 @@ fn old_marks_of_set_healthy_and_foreign_rows() {
     let mut rows = history(&[OFF], gpus);
     rows.insert(0, row("other"));
     assert_eq!(
-        state(&check(&config(), &rows, Ok(vec![]), h100, gpus)).health,
+        state(&check(&config(), &rows, Ok(vec![]), not_seen, h100, gpus)).health,
         Health::Unhealthy
     );
     rows.insert(0, row("SetHealthy"));
-    let cleared = check(&config(), &rows, Ok(vec![]), h100, gpus);
+    let cleared = check(&config(), &rows, Ok(vec![]), not_seen, h100, gpus);
     assert_eq!(state(&cleared).reason, "XIDComponent is healthy");
     rows.splice(0..0, history(&["NVRM: Xid (PCI:0000:3b:00): 119, x"], gpus));
-    let since = check(&config(), &rows, Ok(vec![]), h100, gpus);
+    let since = check(&config(), &rows, Ok(vec![]), not_seen, h100, gpus);
     assert!(state(&since).reason.starts_with("XID 119 "));
 }
 
@@ -223,7 +263,14 @@ fn who_is_watched() {
         (no_driver(), false),
         (driver(Library::Other("?".into()), ""), false),
     ] {
-        let report = check(&config(), &[], Ok(vec![]), || driver.clone(), Vec::new);
+        let report = check(
+            &config(),
+            &[],
+            Ok(vec![]),
+            not_seen,
+            || driver.clone(),
+            Vec::new,
+        );
         assert_eq!(
             (report.supported, report.states.len()),
             (supported, 1),
@@ -233,10 +280,20 @@ fn who_is_watched() {
             &config(),
             &history(&[OFF], gpus),
             Ok(vec![]),
+            not_seen,
             || driver.clone(),
             Vec::new,
         );
         assert!(report.supported);
+        let cleared = check(
+            &config(),
+            &[],
+            Ok(vec![]),
+            || true,
+            || driver.clone(),
+            Vec::new,
+        );
+        assert!(cleared.supported, "what was cleared is shown to be healthy");
     }
 }
 

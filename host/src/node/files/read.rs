@@ -17,6 +17,8 @@ use crate::node::error::SourceError;
 /// Paths kept while a pattern is resolved: far above a machine's process count, far below
 /// what would hurt.
 const MAX_WALKED: usize = 1 << 18;
+/// Bytes of all files of one pattern together; what comes after is too large, each for itself.
+const MAX_GLOB_BYTES: u64 = 64 << 20;
 /// Bytes asked for at first; one page holds most files of sysfs and procfs.
 const FIRST_CHUNK: usize = 4096;
 /// Bytes asked for at a time in large files.
@@ -48,9 +50,12 @@ impl<'a> View<'a> {
         max_bytes_each: u64,
         max_files: usize,
     ) -> Result<Answers<Vec<u8>>, SourceError> {
+        let mut left = MAX_GLOB_BYTES;
         self.for_each_match(pattern, max_files, "files", |path| {
             let file = self.open(path, OFlags::RDONLY, Want::Itself)?;
-            read_bounded(path, &file, max_bytes_each)
+            let content = read_bounded(path, &file, max_bytes_each.min(left))?;
+            left = left.saturating_sub(content.len() as u64);
+            Ok(content)
         })
     }
 

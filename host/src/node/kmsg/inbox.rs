@@ -107,7 +107,11 @@ impl Inbox {
     /// How far the log was examined and handed out; see [`Batch::high_sequence`].
     pub fn position(&self) -> Option<u64> {
         let state = self.lock();
-        if state.messages.is_empty() { state.examined } else { state.taken }
+        if state.messages.is_empty() {
+            state.examined
+        } else {
+            state.taken
+        }
     }
 
     /// Waits until there is something to drain (messages, or a count of dropped ones); `false` when there is nothing and

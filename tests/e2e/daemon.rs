@@ -1,0 +1,271 @@
+//! A daemon under test.
+
+use std::{
+    fs::File,
+    io::Read,
+    net::TcpListener,
+    path::{Path, PathBuf},
+    process::{Child, Command, ExitStatus, Stdio},
+    thread::sleep,
+    time::{Duration, Instant},
+};
+
+use gpud::cli::client::Client;
+use http::Method;
+use serde_json::Value;
+use tempfile::TempDir;
+use tokio::runtime::Runtime;
+
+/// Longest that anything may take; far more than it does.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The binary, with an environment that does not depend on the developer's.
+pub fn gpud() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_gpud"));
+    command
+        .env_remove("KMSG_FILE_PATH")
+        .env_remove("GPUD_NVML_LIBRARY_PATH");
+    command
+}
+
+/// Waits until something is there.
+pub fn eventually<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+    let started = Instant::now();
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
+        assert!(
+            started.elapsed() < PATIENCE,
+            "{what}: not within {PATIENCE:?}"
+        );
+        sleep(Duration::from_millis(20));
+    }
+}
+
+/// A port that was free a moment ago.
+pub fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap()
+        .port()
+}
+
+/// A running daemon and its folder. It is killed when dropped.
+pub struct Daemon {
+    child: Child,
+    port: u16,
+    folder: PathBuf,
+    runtime: Runtime,
+    _own_folder: Option<TempDir>,
+}
+
+/// How to start one.
+pub struct Start {
+    folder: Option<PathBuf>,
+    arguments: Vec<String>,
+    environment: Vec<(String, String)>,
+}
+
+impl Start {
+    /// With a fresh data folder and the kernel log left alone.
+    pub fn new() -> Self {
+        Self {
+            folder: None,
+            arguments: Vec::new(),
+            environment: vec![("KMSG_FILE_PATH".into(), "/dev/null".into())],
+        }
+    }
+
+    /// Reads the machine's own kernel log.
+    pub fn real_kernel_log(self) -> Self {
+        self.kernel_log("/dev/kmsg")
+    }
+
+    /// Reads this as the kernel log.
+    pub fn kernel_log(mut self, path: &str) -> Self {
+        self.environment = vec![("KMSG_FILE_PATH".into(), path.into())];
+        self
+    }
+
+    /// With a variable of the environment.
+    pub fn environment(mut self, name: &str, value: &str) -> Self {
+        self.environment.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// In this data folder.
+    pub fn folder(mut self, folder: &Path) -> Self {
+        self.folder = Some(folder.to_owned());
+        self
+    }
+
+    /// With further arguments.
+    pub fn arguments(mut self, arguments: &[&str]) -> Self {
+        self.arguments
+            .extend(arguments.iter().map(|&word| word.to_owned()));
+        self
+    }
+
+    /// Starts it without waiting for anything.
+    pub fn spawn(self) -> Daemon {
+        let own_folder = self.folder.is_none().then(|| tempfile::tempdir().unwrap());
+        let folder = self
+            .folder
+            .unwrap_or_else(|| own_folder.as_ref().unwrap().path().to_owned());
+        std::fs::create_dir_all(&folder).unwrap();
+        let port = free_port();
+        let log = File::options()
+            .create(true)
+            .append(true)
+            .open(folder.join("log"))
+            .unwrap();
+        let child = gpud()
+            .arg("run")
+            .arg("--data-dir")
+            .arg(&folder)
+            .arg(format!("--listen-address=127.0.0.1:{port}"))
+            .args(&self.arguments)
+            .envs(self.environment)
+            .stdout(Stdio::null())
+            .stderr(log)
+            .spawn()
+            .unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .unwrap();
+        Daemon {
+            child,
+            port,
+            folder,
+            runtime,
+            _own_folder: own_folder,
+        }
+    }
+
+    /// Starts it and waits until every component has been checked.
+    pub fn ready(self) -> Daemon {
+        let daemon = self.spawn();
+        daemon.wait_until_ready();
+        daemon
+    }
+}
+
+impl Daemon {
+    /// Waits until every component has been checked and the kernel log is read.
+    pub fn wait_until_ready(&self) {
+        eventually("all components are checked", || {
+            let (status, body) = self.try_get("/v1/states")?;
+            let text = String::from_utf8_lossy(&body).into_owned();
+            let waiting = text.contains("Initializing") || text.contains("no data yet");
+            let loaded = self.log().contains("all components are loaded");
+            (status == 200 && !waiting && loaded).then_some(())
+        });
+    }
+
+    /// Base URL.
+    pub fn url(&self) -> String {
+        format!("https://127.0.0.1:{}", self.port)
+    }
+
+    /// Process id.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Data folder.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// What it has logged so far, in all starts in this folder.
+    pub fn log(&self) -> String {
+        let mut text = String::new();
+        File::open(self.folder.join("log"))
+            .unwrap()
+            .read_to_string(&mut text)
+            .unwrap();
+        text
+    }
+
+    /// Asks and gives status and body.
+    pub fn send(&self, method: Method, target: &str) -> (u16, Vec<u8>) {
+        self.try_send(method, target)
+            .unwrap_or_else(|| panic!("no answer to {target}\n{}", self.log()))
+    }
+
+    /// A GET request; the body as JSON.
+    pub fn get(&self, target: &str) -> Value {
+        let (status, body) = self.send(Method::GET, target);
+        assert_eq!(status, 200, "{target}: {}", String::from_utf8_lossy(&body));
+        serde_json::from_slice(&body).unwrap()
+    }
+
+    fn try_get(&self, target: &str) -> Option<(u16, Vec<u8>)> {
+        self.try_send(Method::GET, target)
+    }
+
+    fn try_send(&self, method: Method, target: &str) -> Option<(u16, Vec<u8>)> {
+        let client = Client::new(&self.url()).unwrap();
+        let answer = self.runtime.block_on(client.send(method, target)).ok()?;
+        Some((answer.status.as_u16(), answer.body.to_vec()))
+    }
+
+    /// The only state of a component.
+    pub fn state(&self, component: &str) -> Value {
+        let states = self.get(&format!("/v1/states?components={component}"));
+        states[0]["states"][0].clone()
+    }
+
+    /// All events of a component, newest first.
+    pub fn events(&self, component: &str) -> Vec<Value> {
+        let events = self.get(&format!("/v1/events?startTime=0&components={component}"));
+        events[0]["events"].as_array().cloned().unwrap_or_default()
+    }
+
+    /// Sends a signal.
+    pub fn signal(&self, name: &str) {
+        let status = Command::new("kill")
+            .arg(name)
+            .arg(self.pid().to_string())
+            .status()
+            .unwrap();
+        assert!(status.success());
+    }
+
+    /// Waits for the end.
+    pub fn wait(mut self) -> (ExitStatus, String) {
+        let status = eventually("the daemon ends", || self.child.try_wait().unwrap());
+        (status, self.log())
+    }
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Writes a line into the real kernel log; false, with the reason, where that cannot be done.
+pub fn inject(line: &str) -> bool {
+    let output = gpud()
+        .args([
+            "inject-fault",
+            "--kernel-log-level",
+            "kern.err",
+            "--kernel-message",
+            line,
+        ])
+        .output()
+        .unwrap();
+    if !output.status.success() {
+        eprintln!(
+            "left out: {}",
+            String::from_utf8_lossy(&output.stderr).trim()
+        );
+    }
+    output.status.success()
+}
