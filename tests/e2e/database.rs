@@ -135,7 +135,7 @@ fn a_full_disk_stops_no_check_and_is_forgotten_once_there_is_room() {
     );
     fs::remove_file(&ballast).unwrap();
     let line = "NVRM: Xid (PCI:0000:d1:00): 79, pid='<unknown>', GPU has fallen off the bus.";
-    fs::write(&kmsg, format!("3,1,1000,-;{line}\n")).unwrap();
+    fs::write(&kmsg, format!("3,1,60000000,-;{line}\n")).unwrap();
     crate::daemon::eventually("writes work again", || {
         daemon
             .events("accelerator-nvidia-error-xid")

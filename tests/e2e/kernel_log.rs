@@ -88,7 +88,11 @@ fn an_xid_in_the_real_kernel_log_is_unhealthy_until_it_is_cleared() {
 fn an_event_that_was_shown_survives_kill_9() {
     let folder = tempfile::tempdir().unwrap();
     let log = folder.path().join("kmsg");
-    std::fs::write(&log, format!("3,1,1000,-;{}\n", fallen_off("0000:b1:00"))).unwrap();
+    std::fs::write(
+        &log,
+        format!("3,1,60000000,-;{}\n", fallen_off("0000:b1:00")),
+    )
+    .unwrap();
     let data = folder.path().join("data");
     let start = || Start::new().kernel_log(log.to_str().unwrap()).folder(&data);
     let daemon = start().ready();
@@ -116,7 +120,7 @@ fn a_log_with_nonsense_in_it_is_read_to_its_end() {
         b"no semicolon at all\n\xff\xfe;;;\n3,x,y,-;half\n4,18446744073709551615,1,-;far\n",
     )
     .unwrap();
-    file.write_all(format!("3,7,2000,-;{}\n", fallen_off("0000:c1:00")).as_bytes())
+    file.write_all(format!("3,7,60000000,-;{}\n", fallen_off("0000:c1:00")).as_bytes())
         .unwrap();
     event_on(&daemon, "0000:c1:00");
 }
@@ -134,7 +138,7 @@ fn an_out_of_memory_kill_and_a_soft_lockup_become_events() {
     let records: String = lines
         .iter()
         .enumerate()
-        .map(|(n, line)| format!("4,{n},{n}000,-;{line}\n"))
+        .map(|(n, line)| format!("4,{n},6000{n}000,-;{line}\n"))
         .collect();
     std::fs::write(&log, records).unwrap();
     let daemon = Start::new().kernel_log(log.to_str().unwrap()).ready();

@@ -35,6 +35,7 @@ impl Client {
             .header("host", "localhost")
             .body(Empty::new())
             .unwrap();
+        self.sender.ready().await.unwrap();
         let response = self.sender.send_request(request).await.unwrap();
         let status = response.status().as_u16();
         (

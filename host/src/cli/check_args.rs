@@ -141,7 +141,7 @@ pub struct RunCheckArgs {
     /// After this time without a drop an InfiniBand port that flapped counts as good again; 0 is never
     #[arg(long, value_name = "DURATION", default_value = "0")]
     pub infiniband_flap_auto_clear_window: GoDuration,
-    /// JSON {"overrides":{"<xid>":{"rebootThreshold":N}}}
+    /// JSON `{"overrides":{"<xid>":{"rebootThreshold":N}}}`
     #[arg(
         long,
         value_name = "JSON",
@@ -149,7 +149,7 @@ pub struct RunCheckArgs {
         hide_default_value = true
     )]
     pub xid_thresholds: String,
-    /// JSON {"overrides":{"<sxid>":{"rebootThreshold":N}}}
+    /// JSON `{"overrides":{"<sxid>":{"rebootThreshold":N}}}`
     #[arg(
         long,
         value_name = "JSON",

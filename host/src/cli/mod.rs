@@ -1,6 +1,6 @@
 //! The command line: what an operator may type, and what each command prints.
 //!
-//! [`parse`] turns arguments into validated plain values or into an [`Exit`]; every command that does not run the
+//! [`parse()`] turns arguments into validated plain values or into an [`Exit`]; every command that does not run the
 //! daemon has a file here with its body. Flags, output and exit codes are GPUd's, so that its scripts and unit files
 //! work; `docs/gpud-compatibility.md` lists what is better.
 
