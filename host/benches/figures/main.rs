@@ -1,7 +1,7 @@
 //! The figures that gpud is held to, measured on this machine and printed beside their targets; run by
 //! `cargo xtask bench`. Where a baseline exists it is measured in the same run and the figure is a ratio.
 //!
-//! `--minutes N` is how long the idle daemon is watched (default 10); `--json FILE` is where the figures go as well
+//! `--only guest|kernel-log|daemon` measures one part. `--minutes N` is how long the idle daemon is watched (default 10); `--json FILE` is where the figures go as well
 //! (default `target/bench.json`).
 #![allow(
     clippy::unwrap_used,
@@ -25,6 +25,7 @@ use table::Table;
 fn main() {
     let mut arguments = std::env::args().skip(1);
     let mut minutes = 10.0;
+    let mut only = None;
     let mut json = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../target/bench.json"));
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
@@ -35,6 +36,7 @@ fn main() {
                     .expect("--minutes N")
             }
             "--json" => json = arguments.next().map(PathBuf::from).expect("--json FILE"),
+            "--only" => only = arguments.next(),
             // Cargo adds it.
             "--bench" => {}
             other => panic!("unknown argument {other}"),
@@ -47,9 +49,16 @@ fn main() {
     let runtime = runtime.expect("a runtime");
     let mut table = Table::default();
     runtime.block_on(async {
-        guest::measure(&mut table).await;
-        kernel_log::measure(&mut table);
-        daemon::measure(&mut table, Duration::from_secs_f64(minutes * 60.0)).await;
+        let wanted = |part: &str| only.as_deref().is_none_or(|only| only == part);
+        if wanted("guest") {
+            guest::measure(&mut table).await;
+        }
+        if wanted("kernel-log") {
+            kernel_log::measure(&mut table);
+        }
+        if wanted("daemon") {
+            daemon::measure(&mut table, Duration::from_secs_f64(minutes * 60.0)).await;
+        }
     });
     println!("{table}");
     std::fs::write(&json, table.json()).expect("writing the JSON file");

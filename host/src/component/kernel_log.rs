@@ -3,6 +3,7 @@
 
 use std::{sync::Arc, time::Duration};
 
+use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use super::{Component, Registry, Services, WasmChecker, commit, failure};
@@ -79,11 +80,19 @@ pub async fn watch(
         let Some((component, checker)) = watching.get(id).cloned() else {
             continue;
         };
+        let judge = Arc::new(Notify::new());
+        tasks.spawn(judge_anew(
+            Arc::clone(&component),
+            Arc::clone(services),
+            Arc::clone(&judge),
+            shutdown.clone(),
+        ));
         let feed = Feed {
             component,
             checker,
             services: Arc::clone(services),
             inbox,
+            judge,
         };
         tasks.spawn(feed.run(shutdown.clone()));
     }
@@ -119,12 +128,33 @@ async fn cursor(services: &Services, component: &str) -> Option<u64> {
         })
 }
 
+/// Checks a component whenever events of it were stored. Beside the feed, so that judging a long history does not hold
+/// up the next messages; what comes while a check runs is covered by one more check.
+async fn judge_anew(
+    component: Arc<Component>,
+    services: Arc<Services>,
+    judge: Arc<Notify>,
+    shutdown: CancellationToken,
+) {
+    let judging = async {
+        loop {
+            judge.notified().await;
+            component.check(&services, Trigger::Event).await;
+        }
+    };
+    tokio::select! {
+        () = shutdown.cancelled() => {}
+        () = judging => {}
+    }
+}
+
 /// One component's messages.
 struct Feed {
     component: Arc<Component>,
     checker: Arc<WasmChecker>,
     services: Arc<Services>,
     inbox: Inbox,
+    judge: Arc<Notify>,
 }
 
 impl Feed {
@@ -215,7 +245,7 @@ impl Feed {
                 .await
                 .map_err(|error| error.to_string())?;
         if inserted.contains(&Inserted::New) {
-            self.component.check(services, Trigger::Event).await;
+            self.judge.notify_one();
         }
         Ok(())
     }

@@ -30,7 +30,7 @@ const STACK: usize = 1 << 20;
 const WASM_STACK: usize = 512 << 10;
 /// Bytes of a used slot that are cleared by hand instead of being given back to the kernel: saves page faults on
 /// the small guests that run most.
-const KEEP_RESIDENT: usize = 64 << 10;
+const KEEP_RESIDENT: usize = 256 << 10;
 
 fn config(pooling: bool) -> Config {
     let mut config = Config::new();
@@ -55,9 +55,19 @@ fn config(pooling: bool) -> Config {
             .max_core_instance_size(1 << 20)
             .table_elements(100_000)
             .max_memory_size(MAX_MEMORY)
-            .linear_memory_keep_resident(KEEP_RESIDENT)
+            .linear_memory_keep_resident(
+                std::env::var("GPUD_KR")
+                    .ok()
+                    .and_then(|v| v.parse().ok())
+                    .unwrap_or(KEEP_RESIDENT),
+            )
             .table_keep_resident(4 << 10)
-            .async_stack_keep_resident(16 << 10)
+            .async_stack_keep_resident(
+                std::env::var("GPUD_SK")
+                    .ok()
+                    .and_then(|v| v.parse().ok())
+                    .unwrap_or(16 << 10),
+            )
             .max_unused_warm_slots(8);
         config.allocation_strategy(InstanceAllocationStrategy::Pooling(pool));
     }

@@ -25,6 +25,12 @@
 //!
 //! Every call runs in a fresh instance: keep what must survive in [`state`], look back with [`history`].
 
+#[cfg(all(
+    feature = "arena",
+    target_arch = "wasm32",
+    not(target_feature = "atomics")
+))]
+mod arena;
 pub mod bindings;
 mod checker;
 mod error;
