@@ -44,9 +44,12 @@ pub const PATTERNS: [&str; 3] = [
 /// Reads a line. `accept` says of an extended line's code whether it is one that has such lines; else the line is read
 /// in the general form.
 pub fn parse(text: &str, accept: impl Fn(u64) -> bool) -> Option<Line<'_>> {
+    let Some(first) = positions(text, MARK).next() else {
+        return off_the_bus(text);
+    };
     let headers = || {
-        text.match_indices(MARK)
-            .filter_map(|(at, mark)| header(text.get(at + mark.len()..)?))
+        let from = text.get(first..).unwrap_or_default();
+        positions(from, MARK).filter_map(move |at| header(from.get(at + MARK.len()..)?))
     };
     let extended = headers().find_map(|header| {
         let (code, rest) = direct_code(header.rest)?;
@@ -61,6 +64,11 @@ pub fn parse(text: &str, accept: impl Fn(u64) -> bool) -> Option<Line<'_>> {
     if let Some(line) = general.filter(|line| line.code != 0) {
         return Some(line);
     }
+    off_the_bus(text)
+}
+
+/// The form without a number.
+fn off_the_bus(text: &str) -> Option<Line<'_>> {
     let device = off_the_bus::find(text)?;
     Some(Line {
         device: device.into(),
@@ -68,6 +76,23 @@ pub fn parse(text: &str, accept: impl Fn(u64) -> bool) -> Option<Line<'_>> {
         code: 79,
         extended: None,
     })
+}
+
+/// Where a mark stands in a text, found by its first letter: in the sandbox, where the standard library has no SIMD, that
+/// is several times quicker than a search for the whole, and most lines have it at their beginning or not at all.
+fn positions<'t>(text: &'t str, mark: &'static str) -> impl Iterator<Item = usize> + 't {
+    let bytes = text.as_bytes();
+    let begins = mark.as_bytes().first().copied();
+    let matches = move |at: &usize| {
+        bytes
+            .get(*at..)
+            .is_some_and(|rest| rest.starts_with(mark.as_bytes()))
+    };
+    let letters = bytes
+        .iter()
+        .enumerate()
+        .filter(move |(_, byte)| Some(**byte) == begins);
+    letters.map(|(at, _)| at).filter(matches)
 }
 
 /// The part of a line up to the closing parenthesis.

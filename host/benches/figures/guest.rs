@@ -119,19 +119,19 @@ async fn xid_against_native(table: &mut Table, runtime: &Runtime) {
         Target::AtMost(2.0),
     );
     table.note(
-        "  sandboxed, two batches, instances included",
+        "  sandboxed: lines handed over, events handed back",
         sandboxed,
         "µs",
     );
-    table.note("  native", native, "µs");
+    table.note("  native, on copies of the lines", native, "µs");
     table.note("  Xids in the log", found as f64, "");
     let (sandboxed, native, found) = both(&xid, &log(1)).await;
     table.note(
-        "  the same where every line is an Xid, and an event",
+        "  the same where every line is an Xid",
         sandboxed / native,
         "times",
     );
-    table.note("  events handed over", found as f64, "");
+    table.note("  events handed back then", found as f64, "");
 }
 
 /// Median microseconds in the sandbox and natively, and how many events came of it.

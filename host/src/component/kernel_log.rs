@@ -1,7 +1,10 @@
 //! From the kernel log's inboxes to events: each watching component takes its messages in batches, and what it makes
 //! of them is stored together with how far it got, so that nothing is seen twice or lost across a restart.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
@@ -18,6 +21,9 @@ use crate::{
 const LOSS_COMPONENT: &str = "os";
 /// Messages handed over at once, as the contract promises.
 const BATCH: usize = 512;
+/// After a check that events caused, the next one waits this many times as long as it took: in a flood, judging takes a
+/// fifth of a core at most.
+const REST: u32 = 4;
 /// How often a batch is tried before it is given up.
 const TRIES: u32 = 3;
 /// How often the position of a component that got nothing is written down.
@@ -139,7 +145,9 @@ async fn judge_anew(
     let judging = async {
         loop {
             judge.notified().await;
+            let started = Instant::now();
             component.check(&services, Trigger::Event).await;
+            tokio::time::sleep(started.elapsed() * REST).await;
         }
     };
     tokio::select! {

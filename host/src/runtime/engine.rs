@@ -28,8 +28,8 @@ const MAX_MEMORY: usize = 1 << 30;
 const STACK: usize = 1 << 20;
 /// Part of it that the guest may use; deeper recursion traps.
 const WASM_STACK: usize = 512 << 10;
-/// Bytes of a used slot that are cleared by hand instead of being given back to the kernel: saves page faults on
-/// the small guests that run most.
+/// Bytes of a used slot that are cleared by hand instead of being given back to the kernel, which would have to flush the
+/// TLBs of all cores. All of a small guest's memory fits: 64 KiB of stack, its data, 64 KiB of heap.
 const KEEP_RESIDENT: usize = 256 << 10;
 
 fn config(pooling: bool) -> Config {
@@ -55,19 +55,9 @@ fn config(pooling: bool) -> Config {
             .max_core_instance_size(1 << 20)
             .table_elements(100_000)
             .max_memory_size(MAX_MEMORY)
-            .linear_memory_keep_resident(
-                std::env::var("GPUD_KR")
-                    .ok()
-                    .and_then(|v| v.parse().ok())
-                    .unwrap_or(KEEP_RESIDENT),
-            )
+            .linear_memory_keep_resident(KEEP_RESIDENT)
             .table_keep_resident(4 << 10)
-            .async_stack_keep_resident(
-                std::env::var("GPUD_SK")
-                    .ok()
-                    .and_then(|v| v.parse().ok())
-                    .unwrap_or(16 << 10),
-            )
+            .async_stack_keep_resident(16 << 10)
             .max_unused_warm_slots(8);
         config.allocation_strategy(InstanceAllocationStrategy::Pooling(pool));
     }

@@ -3,12 +3,11 @@
 //! One line (`NVRM: GPU 0000:3b:00.0: GPU has fallen off the bus.`), or a message over several lines that begins `NVRM:
 //! The NVIDIA GPU 0000:3b:00.0`. Within one record of the kernel log the line ends of the latter appear as `\x0a`.
 
+const MARK: &str = "NVRM:";
+
 /// Finds the GPU: `PCI:` and its id without the function, the domain filled in.
 pub(super) fn find(text: &str) -> Option<String> {
-    let after_mark = || {
-        text.match_indices("NVRM:")
-            .filter_map(|(at, mark)| text.get(at + mark.len()..))
-    };
+    let after_mark = || super::positions(text, MARK).filter_map(|at| text.get(at + MARK.len()..));
     let single = after_mark().find_map(|rest| {
         let (id, rest) = device(rest.trim_ascii_start().strip_prefix("GPU ")?)?;
         let rest = rest.strip_prefix(':')?.trim_ascii_start();

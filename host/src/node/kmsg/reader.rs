@@ -7,7 +7,7 @@ use std::{
     os::fd::{AsFd, OwnedFd},
     path::PathBuf,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use rustix::{
@@ -34,6 +34,12 @@ const FIRST_BACKOFF: Duration = Duration::from_secs(1);
 const MAX_REFUSALS: u32 = 8;
 /// A file does not run away, so its reader waits this long when the queue is full.
 const FILE_QUEUE_WAIT: Duration = Duration::from_millis(10);
+/// How long after the last record the log is looked at without waiting for the kernel to say that there is more: it wakes
+/// readers only with the next timer tick (`wake_up_klogd` is lazy), up to 4 ms late with 250 Hz, and trouble comes in
+/// bursts.
+const ALERT: Duration = Duration::from_secs(1);
+/// How often then. An idle log costs nothing.
+const ALERT_WAIT: Duration = Duration::from_millis(1);
 /// The wait when a device says that there is something to read, and there is not.
 const FALSE_ALARM_WAIT: Duration = Duration::from_millis(50);
 
@@ -181,6 +187,7 @@ impl Reader {
         let mut refusals = 0;
         // The device was waited for and nothing was read since.
         let mut false_alarm = false;
+        let mut last_record: Option<Instant> = None;
         loop {
             if self.intake.batch.len() >= BATCH_RECORDS {
                 self.hand_on(&source);
@@ -197,6 +204,7 @@ impl Reader {
             match step {
                 Ok(Step::Record) => {
                     false_alarm = false;
+                    last_record = None;
                     self.intake.take(&self.shared);
                 }
                 // What was lost shows in the next record's number.
@@ -213,6 +221,8 @@ impl Reader {
                         self.wait(None, None);
                     } else if !source.overwrites() {
                         self.wait(None, Some(self.timing.file_poll));
+                    } else if last_record.get_or_insert_with(Instant::now).elapsed() < ALERT {
+                        self.wait(None, Some(ALERT_WAIT));
                     } else if false_alarm {
                         self.wait(None, Some(FALSE_ALARM_WAIT));
                         false_alarm = false;
