@@ -160,7 +160,10 @@ impl Daemon {
             let (status, body) = self.try_get("/v1/states")?;
             let text = String::from_utf8_lossy(&body).into_owned();
             let waiting = text.contains("Initializing") || text.contains("no data yet");
-            let loaded = self.log().contains("all components are loaded");
+            // The log goes on from start to start in one folder.
+            let log = self.log();
+            let count = |line: &str| log.matches(line).count();
+            let loaded = count("all components are loaded") == count("starting gpud");
             (status == 200 && !waiting && loaded).then_some(())
         });
     }

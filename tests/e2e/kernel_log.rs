@@ -27,7 +27,9 @@ fn event_on(daemon: &Daemon, bus: &str) -> Value {
 #[test]
 fn an_xid_in_the_real_kernel_log_is_unhealthy_until_it_is_cleared() {
     let bus = "0000:a4:00";
-    let daemon = Start::new().real_kernel_log().ready();
+    let home = tempfile::tempdir().unwrap();
+    let data = home.path().join("data");
+    let daemon = Start::new().real_kernel_log().folder(&data).ready();
     if !inject(&fallen_off(bus)) {
         return;
     }
@@ -55,27 +57,10 @@ fn an_xid_in_the_real_kernel_log_is_unhealthy_until_it_is_cleared() {
     assert_eq!(daemon.state(XID)["health"], "Healthy");
     assert_eq!(daemon.events(XID), Vec::<Value>::new());
 
-    let folder = tempfile::tempdir().unwrap();
-    let kept = folder.path().join("kept");
     daemon.signal("-TERM");
-    let from = daemon.folder().to_owned();
-    // The folder goes with the daemon, so it is copied while its files are closed.
-    eventually("it stops", || {
-        daemon.log().contains("stopping").then_some(())
-    });
-    std::thread::sleep(std::time::Duration::from_millis(500));
-    assert!(
-        std::process::Command::new("cp")
-            .arg("-a")
-            .arg(&from)
-            .arg(&kept)
-            .status()
-            .unwrap()
-            .success()
-    );
-    drop(daemon);
-
-    let daemon = Start::new().real_kernel_log().folder(&kept).ready();
+    let (status, log) = daemon.wait();
+    assert_eq!(status.code(), Some(0), "{log}");
+    let daemon = Start::new().real_kernel_log().folder(&data).ready();
     assert_eq!(
         daemon.state(XID)["health"],
         "Healthy",

@@ -2,7 +2,7 @@
 //!
 //! Three forms, tried in this order on the whole text: the extended form of NVLink errors ([`extended`]), the general
 //! form, and a GPU that fell off the bus, which is Xid 79 even where the driver does not say the number
-//! ([`off_the_bus`]). The driver prints the first two from `kernel_rc.c` (open-gpu-kernel-modules); on a GPU in MIG mode
+//! ([`mod@off_the_bus`]). The driver prints the first two from `kernel_rc.c` (open-gpu-kernel-modules); on a GPU in MIG mode
 //! ` GPU-I:‹nn›` and ` GPU-CI:‹nn›` follow the PCI id within the parentheses.
 //!
 //! All lines of GPUd's grammar give what they give there. Beyond it, marked `lenient` below, lines of real drivers are

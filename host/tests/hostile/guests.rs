@@ -78,7 +78,7 @@ const CASES: &[Case] = &[
     case(
         "recurse",
         "recurse",
-        CheckFails("trapped: wasm trap: call stack exhausted, in …"),
+        CheckFails("trapped: wasm trap: out of bounds memory access, in …"),
     ),
     case(
         "trap",
