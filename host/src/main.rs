@@ -16,6 +16,7 @@ use gpud::{
 const WORKERS: usize = 2;
 
 fn main() -> ExitCode {
+    share_heaps();
     let invocation = match cli::parse(env::args_os()) {
         Ok(invocation) => invocation,
         Err(exit) => return exit.report(Terminal::PLAIN),
@@ -84,3 +85,15 @@ async fn inventory(json: bool) -> Result<String, Exit> {
         Ok(machine_info::plain(&info))
     }
 }
+
+/// glibc gives every thread a heap of its own, up to eight times the number of cores; most of gpud's threads wait, and
+/// the heaps would cost it several MiB.
+#[cfg(target_env = "gnu")]
+#[expect(unsafe_code, reason = "a setting of the C library")]
+fn share_heaps() {
+    // SAFETY: called before any other thread is started; `mallopt` only sets a number.
+    unsafe { libc::mallopt(libc::M_ARENA_MAX, 2) };
+}
+
+#[cfg(not(target_env = "gnu"))]
+fn share_heaps() {}

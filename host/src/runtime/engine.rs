@@ -58,7 +58,7 @@ fn config(pooling: bool) -> Config {
             .linear_memory_keep_resident(KEEP_RESIDENT)
             .table_keep_resident(4 << 10)
             .async_stack_keep_resident(16 << 10)
-            .max_unused_warm_slots(8);
+            .max_unused_warm_slots(4);
         config.allocation_strategy(InstanceAllocationStrategy::Pooling(pool));
     }
     config
