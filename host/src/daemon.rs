@@ -7,19 +7,25 @@ use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use serde_json::Value;
 use tokio::task::JoinSet;
-use tokio_util::sync::CancellationToken;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
     capability::Grants,
     component::{
         Component, DaemonBackend, EffectiveConfig, Registry, Services, WasmChecker,
         builtin::{self, Builtin},
-        kernel_log,
+        kernel_log::{self, Watchers},
         scheduler::Scheduler,
     },
     machine_info::Collector,
     metrics,
     node::{Node, kmsg::KernelLog},
+    plugins::{
+        Plugins,
+        file::Stamps,
+        init,
+        watch::{self, Read},
+    },
     runtime::{Compiler, Limits, PluginSource, Runtime},
     server,
     store::{Store, StoreOptions},
@@ -48,6 +54,8 @@ pub struct Options {
     pub tls_files: Option<(PathBuf, PathBuf)>,
     /// Command lines for bash that replace lsblk and findmnt in the inventory.
     pub disk_commands: (Option<String>, Option<String>),
+    /// Specs of plugins; `None` is none. The file may be missing.
+    pub plugin_specs: Option<PathBuf>,
     /// What `/admin/config` shows.
     pub shown: EffectiveConfig,
 }
@@ -78,6 +86,9 @@ pub enum StartError {
     /// WebAssembly.
     #[error("{0}")]
     Runtime(#[from] crate::runtime::StartError),
+    /// An init plugin failed.
+    #[error("{0}")]
+    Init(#[from] init::InitFailed),
 }
 
 /// Runs a daemon until `shutdown`.
@@ -93,6 +104,7 @@ pub async fn run(options: Options, shutdown: CancellationToken) -> Result<(), St
         listen_address,
         tls_files,
         disk_commands: (lsblk, findmnt),
+        plugin_specs,
         shown,
     } = options;
     let node = Arc::new(Node::live().await?);
@@ -107,6 +119,13 @@ pub async fn run(options: Options, shutdown: CancellationToken) -> Result<(), St
     let metrics = Arc::new(metrics::Registry::new());
     let services = Services::new(node, Some(store.clone()), metrics).await;
     let services = Arc::new(services);
+    let specs = read_specs(plugin_specs).await;
+    if let Some((_, Ok(read))) = &specs {
+        tokio::select! {
+            () = shutdown.cancelled() => return Ok(()),
+            done = init::run(&read.file.plugins, &services) => done?,
+        }
+    }
     let registry = Arc::new(Registry::default());
     let builtins: Vec<(Builtin, Arc<Component>)> = builtin::all()
         .into_iter()
@@ -116,24 +135,34 @@ pub async fn run(options: Options, shutdown: CancellationToken) -> Result<(), St
             Some((builtin, component))
         })
         .collect();
+    let tasks = TaskTracker::new();
+    let scheduler = || Scheduler::new(Arc::clone(&services), tasks.clone(), shutdown.clone());
+    let plugins = Arc::new(Plugins::new(
+        Arc::clone(&registry),
+        scheduler(),
+        runtime.clone(),
+    ));
+    if let Some((path, read)) = specs {
+        start_plugins(&plugins, path, read, &tasks, &shutdown).await;
+    }
     let backend = DaemonBackend {
         registry: Arc::clone(&registry),
         services: Arc::clone(&services),
+        plugins: Arc::clone(&plugins),
         inventory: Collector::new(services.node.files.clone(), lsblk, findmnt),
         config: shown,
     };
-    let mut tasks = JoinSet::new();
     let serving = server::serve(listener, tls, Arc::new(backend), shutdown.clone());
     tasks.spawn(serving);
     tasks.spawn(housekeeping(Arc::clone(&services), shutdown.clone()));
     tracing::info!(address = listen_address, "gpud is ready");
 
-    let scheduler = Scheduler::new(Arc::clone(&services), shutdown.clone());
+    let scheduler = scheduler();
     tokio::select! {
         () = shutdown.cancelled() => {}
-        () = load_all(&runtime, &builtins, &components, &scheduler, &mut tasks) => {}
+        () = load_all(&runtime, &builtins, &components, &scheduler) => {}
     }
-    let kernel_log = start_kernel_log(&registry, &services, &mut tasks, &shutdown).await;
+    let kernel_log = start_kernel_log(&registry, &services, &plugins, &tasks, &shutdown).await;
     tracing::info!(
         components = registry.names().len(),
         compiled = runtime.compiled(),
@@ -146,11 +175,13 @@ pub async fn run(options: Options, shutdown: CancellationToken) -> Result<(), St
         // Joins threads, for a second at most.
         let _ = tokio::task::spawn_blocking(move || log.shutdown()).await;
     }
-    let stopped = async { while tasks.join_next().await.is_some() {} };
-    if tokio::time::timeout(STOP_WAIT, stopped).await.is_err() {
+    for component in registry.all() {
+        component.close();
+    }
+    tasks.close();
+    if tokio::time::timeout(STOP_WAIT, tasks.wait()).await.is_err() {
         tracing::warn!("checks that did not stop in time are ended");
     }
-    tasks.shutdown().await;
     if let Err(error) = store.checkpoint_and_close().await {
         tracing::warn!("the database was not closed in good order: {error}");
     }
@@ -188,7 +219,6 @@ async fn load_all(
     builtins: &[(Builtin, Arc<Component>)],
     components: &Selection,
     scheduler: &Scheduler,
-    tasks: &mut JoinSet<()>,
 ) {
     let mut loading = JoinSet::new();
     for (builtin, component) in builtins {
@@ -202,7 +232,7 @@ async fn load_all(
     }
     while let Some(loaded) = loading.join_next().await {
         match loaded {
-            Ok(component) => scheduler.schedule(component, tasks),
+            Ok(component) => scheduler.schedule(component),
             Err(error) => tracing::error!("loading a component failed: {error}"),
         }
     }
@@ -244,9 +274,10 @@ pub async fn load(runtime: &Runtime, builtin: &Builtin, component: &Component, c
 }
 
 async fn start_kernel_log(
-    registry: &Registry,
+    registry: &Arc<Registry>,
     services: &Arc<Services>,
-    tasks: &mut JoinSet<()>,
+    plugins: &Plugins,
+    tasks: &TaskTracker,
     shutdown: &CancellationToken,
 ) -> Option<Arc<KernelLog>> {
     let mut config = services.node.kmsg_config();
@@ -255,7 +286,15 @@ async fn start_kernel_log(
         Ok(log) => {
             let log = Arc::new(log);
             let _ = services.kernel_log.set(Arc::clone(&log));
-            kernel_log::watch(registry, services, Arc::clone(&log), tasks, shutdown).await;
+            let watchers = Arc::new(Watchers::new(
+                Arc::clone(registry),
+                Arc::clone(services),
+                Arc::clone(&log),
+                tasks.clone(),
+                shutdown.clone(),
+            ));
+            plugins.feed_from(Arc::clone(&watchers));
+            watchers.sync().await;
             Some(log)
         }
         Err(error) => {
@@ -263,6 +302,40 @@ async fn start_kernel_log(
             None
         }
     }
+}
+
+/// The spec file, if there is one; GPUd's daemon does without one that is not there, too.
+async fn read_specs(path: Option<PathBuf>) -> Option<(PathBuf, Result<Read, String>)> {
+    let path = path?;
+    let read = watch::read(path.clone()).await;
+    if let Err(problem) = &read {
+        tracing::warn!("no plugins: {problem}");
+    }
+    Some((path, read))
+}
+
+/// Starts the plugins of the spec file, and follows its edits. A file that is not there may come.
+async fn start_plugins(
+    plugins: &Arc<Plugins>,
+    path: PathBuf,
+    read: Result<Read, String>,
+    tasks: &TaskTracker,
+    shutdown: &CancellationToken,
+) {
+    let stamps = match read {
+        Ok(Read { file, stamps }) => {
+            plugins.start(file, &path, &stamps).await;
+            stamps
+        }
+        Err(_) => Stamps::missing(path.clone()),
+    };
+    let (plugins, shutdown) = (Arc::clone(plugins), shutdown.clone());
+    tasks.spawn(async move {
+        tokio::select! {
+            () = shutdown.cancelled() => {}
+            () = watch::run(plugins, path, stamps) => {}
+        }
+    });
 }
 
 /// Stores metrics and removes old rows, once a minute.

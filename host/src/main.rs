@@ -4,8 +4,8 @@ use std::{env, process::ExitCode};
 
 use gpud::{
     cli::{
-        self, Action, Exit, Invocation, compact, inject_fault, machine_info, run, scan,
-        set_healthy, terminal::Terminal,
+        self, Action, Exit, Invocation, compact, custom_plugins, inject_fault, list_plugins,
+        machine_info, run, run_plugin_group, scan, set_healthy, terminal::Terminal,
     },
     logging,
     node::Node,
@@ -44,7 +44,7 @@ fn main() -> ExitCode {
         .build();
     let exit = match runtime {
         Ok(runtime) => {
-            let exit = runtime.block_on(carry_out(action, stdout));
+            let exit = runtime.block_on(carry_out(action, stdout, stderr));
             runtime.shutdown_background();
             exit
         }
@@ -54,11 +54,20 @@ fn main() -> ExitCode {
     exit.report(stderr)
 }
 
-async fn carry_out(action: Action, stdout: Terminal) -> Exit {
+async fn carry_out(action: Action, stdout: Terminal, stderr: Terminal) -> Exit {
     let nothing_to_say = |()| Exit::success("");
     let done = match action {
         Action::Run(options) => run::run(*options).await.map(nothing_to_say),
         Action::Scan(options) => scan::scan(&options, stdout).await,
+        Action::CustomPlugins(options) => {
+            custom_plugins::custom_plugins(&options, stdout, stderr).await
+        }
+        Action::ListPlugins { server, json } => list_plugins::list_plugins(&server, json)
+            .await
+            .map(Exit::success),
+        Action::RunPluginGroup { server, tag } => {
+            run_plugin_group::run_plugin_group(&server, &tag).await
+        }
         Action::MachineInfo { data_dir: _, json } => inventory(json).await.map(Exit::success),
         Action::InjectFault { priority, message } => {
             inject_fault::inject_fault(&priority, &message).map(nothing_to_say)

@@ -10,6 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use bytes::Bytes;
 use gpud::cli::client::Client;
 use http::Method;
 use serde_json::Value;
@@ -206,7 +207,20 @@ impl Daemon {
         serde_json::from_slice(&body).unwrap()
     }
 
-    fn try_get(&self, target: &str) -> Option<(u16, Vec<u8>)> {
+    /// Sends a text and gives status and body.
+    pub fn send_body(&self, method: Method, target: &str, body: &str) -> (u16, String) {
+        let client = Client::new(&self.url()).unwrap();
+        let body = Bytes::from(body.to_owned());
+        let answer = self
+            .runtime
+            .block_on(client.send_body(method, target, body))
+            .unwrap();
+        let text = String::from_utf8(answer.body.to_vec()).unwrap();
+        (answer.status.as_u16(), text)
+    }
+
+    /// A GET request that may go unanswered.
+    pub fn try_get(&self, target: &str) -> Option<(u16, Vec<u8>)> {
         self.try_send(Method::GET, target)
     }
 

@@ -11,9 +11,12 @@
 )]
 
 mod api;
+mod custom_plugins;
 mod daemon;
 mod database;
 mod kernel_log;
+mod plugins;
 mod scan;
+mod specs;
 mod starting;
 mod stopping;

@@ -203,7 +203,7 @@ mod tests {
             level: 3,
             facility: 0,
             text: "INFO: task loader:70411 blocked for more than 245 seconds.".into(),
-            dictionary: Vec::new(),
+            dictionary: None,
         };
         let event = event(&message).unwrap();
         assert_eq!(

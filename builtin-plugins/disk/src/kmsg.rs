@@ -209,7 +209,7 @@ mod tests {
             level: 2,
             facility: 0,
             text: "EXT4-fs (sda1): Remounting filesystem read-only".into(),
-            dictionary: Vec::new(),
+            dictionary: None,
         };
         let event = event(&message).unwrap();
         assert_eq!(

@@ -271,7 +271,7 @@ mod tests {
     fn two_kills_in_a_minute_are_two_events() {
         let mut matcher = Matcher::default();
         let mut event = |sequence, text: String| {
-            let (time, dictionary) = (1_800_000_000_000 + sequence, Vec::new());
+            let (time, dictionary) = (1_800_000_000_000 + sequence, None);
             matcher.event(&Message {
                 sequence,
                 time,

@@ -122,7 +122,7 @@ pub fn in_dump(text: &str, path: &str, modified: u64) -> Vec<Event> {
         if !text.contains("anic") && matcher.pending.is_none() {
             continue;
         }
-        let (text, dictionary) = (text.to_owned(), Vec::new());
+        let (text, dictionary) = (text.to_owned(), None);
         let message = Message {
             sequence: line,
             time: modified,
@@ -204,7 +204,7 @@ mod tests {
     const INFO: &str = "Kernel panic detected - CPU: 3, PID: 77, Process: bash";
 
     fn message(sequence: u64, text: &str) -> Message {
-        let (text, dictionary) = (text.to_owned(), Vec::new());
+        let (text, dictionary) = (text.to_owned(), None);
         Message {
             sequence,
             time: sequence * 1000,

@@ -222,7 +222,7 @@ fn natively(messages: &[KernelMessage]) -> usize {
             level: message.level,
             facility: message.facility,
             text: message.text.clone(),
-            dictionary: Vec::new(),
+            dictionary: None,
         })
         .collect();
     gpud_builtin_xid::evaluate::events(&context, &messages, || None, Vec::new)

@@ -68,7 +68,7 @@ impl From<&KernelMessage> for Message {
             level: message.level,
             facility: message.facility,
             text: message.text.clone(),
-            dictionary: message.dictionary.clone(),
+            dictionary: (!message.dictionary.is_empty()).then(|| message.dictionary.clone()),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{convert::Infallible, path::PathBuf};
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 
 use super::{
     check_args::{CheckArgs, RunCheckArgs},
@@ -30,6 +30,14 @@ pub enum Command {
     /// Check this machine once and print what was found
     #[command(visible_aliases = ["check", "s"])]
     Scan(Box<ScanArgs>),
+    /// Check a file of plugins, and run them once
+    #[command(visible_aliases = ["cs", "plugin", "plugins"])]
+    CustomPlugins(CustomPluginsArgs),
+    /// List the plugins of the running daemon
+    #[command(visible_alias = "lp")]
+    ListPlugins(ListPluginsArgs),
+    /// Make the running daemon check all components with a tag
+    RunPluginGroup(RunPluginGroupArgs),
     /// Print what this machine is made of
     MachineInfo(MachineInfoArgs),
     /// Write a message into the kernel log, to see what the checks make of it
@@ -153,6 +161,69 @@ pub struct SetHealthyArgs {
     /// Components, comma-separated; all without any
     #[arg(value_name = "COMPONENTS")]
     pub components: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct CustomPluginsArgs {
+    #[command(flatten)]
+    pub common: CommonArgs,
+    /// Run every plugin once, also the manual ones, for at most 2 minutes in all
+    #[arg(long, short = 'r')]
+    pub run: bool,
+    /// End at the first plugin that is not healthy, with status 1
+    #[arg(
+        long,
+        short = 'f',
+        value_name = "BOOL",
+        action = ArgAction::Set,
+        default_value_t = true,
+        hide_possible_values = true
+    )]
+    pub fail_fast: bool,
+    /// Print one JSON document instead of text
+    #[arg(long)]
+    pub json: bool,
+    #[arg(long, hide = true)]
+    pub infiniband_class_root_dir: Option<String>,
+    #[arg(long, hide = true)]
+    pub infiniband_exclude_devices: Option<String>,
+    /// YAML file with plugins; a built-in example without one
+    #[arg(value_name = "FILE", value_parser = path)]
+    pub files: Vec<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct ListPluginsArgs {
+    #[command(flatten)]
+    pub common: CommonArgs,
+    /// Base URL of the daemon [default: https://localhost:15132]
+    #[arg(
+        long,
+        value_name = "URL",
+        default_value = "",
+        hide_default_value = true
+    )]
+    pub server: String,
+    /// Print the specs as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct RunPluginGroupArgs {
+    #[command(flatten)]
+    pub common: CommonArgs,
+    /// Base URL of the daemon [default: https://localhost:15132]
+    #[arg(
+        long,
+        value_name = "URL",
+        default_value = "",
+        hide_default_value = true
+    )]
+    pub server: String,
+    /// The tag
+    #[arg(value_name = "TAG")]
+    pub tags: Vec<String>,
 }
 
 #[derive(Debug, Args)]

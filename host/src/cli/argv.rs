@@ -265,6 +265,14 @@ mod tests {
                 "gpud|set-healthy|--server=x|--|cpu,disk",
             ),
             ("set-healthy|--|-odd", "gpud|set-healthy|--|-odd"),
+            (
+                "cs|f.yaml|-r|-f=false",
+                "gpud|custom-plugins|--run|--fail-fast=false|--|f.yaml",
+            ),
+            (
+                "plugin|-f|f.yaml",
+                "gpud|custom-plugins|--fail-fast=true|--|f.yaml",
+            ),
         ] {
             assert_eq!(command(line), (expected.to_owned(), Vec::new()), "{line}");
         }

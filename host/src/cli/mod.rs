@@ -11,17 +11,20 @@ mod checks;
 pub mod client;
 pub mod compact;
 mod components;
+pub mod custom_plugins;
 mod data_dir;
 mod details;
 mod exit;
 pub mod inject_fault;
 mod json_flags;
+pub mod list_plugins;
 pub mod machine_info;
 mod options;
 pub mod output;
 mod parse;
 pub mod run;
 mod run_args;
+pub mod run_plugin_group;
 pub mod scan;
 pub mod set_healthy;
 mod settings;
@@ -35,7 +38,9 @@ pub use checks::{
 pub use components::ComponentSelection;
 pub use exit::Exit;
 pub use json_flags::{ExpectedPorts, NfsGroup};
-pub use options::{Action, FailOn, Invocation, RunOptions, ScanOptions, TlsFiles};
+pub use options::{
+    Action, CustomPluginsOptions, FailOn, Invocation, RunOptions, ScanOptions, TlsFiles,
+};
 pub use parse::parse;
 
 /// The version of this build, as `--version` and the API give it.

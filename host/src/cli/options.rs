@@ -38,6 +38,22 @@ pub enum Action {
     Run(Box<RunOptions>),
     /// Check everything once.
     Scan(Box<ScanOptions>),
+    /// Check a file of plugins.
+    CustomPlugins(CustomPluginsOptions),
+    /// List the running daemon's plugins.
+    ListPlugins {
+        /// Base URL; empty is the default.
+        server: String,
+        /// The specs as JSON.
+        json: bool,
+    },
+    /// Check the running daemon's components with a tag.
+    RunPluginGroup {
+        /// Base URL; empty is the default.
+        server: String,
+        /// The tag.
+        tag: String,
+    },
     /// Print the inventory.
     MachineInfo {
         /// Folder of the state file.
@@ -120,6 +136,19 @@ pub struct ScanOptions {
     pub events_retention: Duration,
     /// Settings of the checks.
     pub checks: CheckOptions,
+}
+
+/// How to check a file of plugins.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CustomPluginsOptions {
+    /// The file; `None` is the built-in example.
+    pub file: Option<PathBuf>,
+    /// Run every plugin once.
+    pub run: bool,
+    /// End at the first that is not healthy, and fail.
+    pub fail_fast: bool,
+    /// Print one JSON document.
+    pub json: bool,
 }
 
 /// The health from which on a scan fails.

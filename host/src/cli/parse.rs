@@ -6,7 +6,7 @@ use clap::{CommandFactory as _, FromArgMatches as _, error::ContextKind};
 
 use super::{
     VERSION,
-    args::{Cli, Command, CommonArgs, RunCommand, ScanArgs},
+    args::{Cli, Command, CommonArgs, CustomPluginsArgs, RunCommand, ScanArgs},
     argv::{Misuse, Request, respell},
     check_args::RunCheckArgs,
     checks::check_options,
@@ -14,8 +14,8 @@ use super::{
     data_dir::data_dir,
     exit::{Exit, Stderr},
     options::{
-        Action, EVENTS_RETENTION, Invocation, METRICS_RETENTION, RunOptions, ScanOptions, TlsFiles,
-        at_least_a_nanosecond, is_json, retention,
+        Action, CustomPluginsOptions, EVENTS_RETENTION, Invocation, METRICS_RETENTION, RunOptions,
+        ScanOptions, TlsFiles, at_least_a_nanosecond, is_json, retention,
     },
 };
 use crate::logging::{LogLevel, LogOptions};
@@ -89,6 +89,23 @@ fn action(
         Command::Scan(args) => {
             let (common, options) = scan(*args, notes).map_err(Exit::failure)?;
             (common, Action::Scan(Box::new(options)))
+        }
+        Command::CustomPlugins(args) => {
+            let (common, options) = custom_plugins(args, notes);
+            (common, Action::CustomPlugins(options))
+        }
+        Command::ListPlugins(args) => (
+            args.common,
+            Action::ListPlugins {
+                server: args.server,
+                json: args.json,
+            },
+        ),
+        Command::RunPluginGroup(args) => {
+            let [tag] = <[String; 1]>::try_from(args.tags)
+                .map_err(|_| Exit::failure("exactly one argument (tag_name) is required"))?;
+            let server = args.server;
+            (args.common, Action::RunPluginGroup { server, tag })
         }
         Command::MachineInfo(args) => {
             let json = is_json(&args.output_format).map_err(Exit::failure)?;
@@ -182,6 +199,33 @@ fn scan(args: ScanArgs, notes: &mut Vec<String>) -> Result<(CommonArgs, ScanOpti
         checks: check_options(args.checks, RunCheckArgs::default(), notes)?,
     };
     Ok((args.common, options))
+}
+
+fn custom_plugins(
+    args: CustomPluginsArgs,
+    notes: &mut Vec<String>,
+) -> (CommonArgs, CustomPluginsOptions) {
+    for (flag, value) in [
+        ("infiniband-class-root-dir", args.infiniband_class_root_dir),
+        (
+            "infiniband-exclude-devices",
+            args.infiniband_exclude_devices,
+        ),
+    ] {
+        if value.is_some() {
+            notes.push(format!("--{flag} has no effect on plugins"));
+        }
+    }
+    let mut files = args.files.into_iter();
+    let file = files.next();
+    notes.extend(files.map(|word| format!("argument {word:?} ignored: one file is checked")));
+    let options = CustomPluginsOptions {
+        file,
+        run: args.run,
+        fail_fast: args.fail_fast,
+        json: args.json,
+    };
+    (args.common, options)
 }
 
 /// The help of all commands or of one.

@@ -216,6 +216,20 @@ fn small_commands() {
             },
         ),
         (
+            "lp|--json",
+            Action::ListPlugins {
+                server: String::new(),
+                json: true,
+            },
+        ),
+        (
+            "run-plugin-group|a tag|--server=https://h",
+            Action::RunPluginGroup {
+                server: "https://h".into(),
+                tag: "a tag".into(),
+            },
+        ),
+        (
             "compact|--data-dir=/d",
             Action::Compact {
                 data_dir: "/d".into(),
@@ -233,6 +247,60 @@ fn small_commands() {
         assert_eq!(invocation.action, expected, "{line}");
         assert!(!invocation.log.json);
     }
+}
+
+#[test]
+fn custom_plugins_with_go_flags() {
+    let options = |line: &str| match read(line).unwrap().action {
+        Action::CustomPlugins(options) => options,
+        other => panic!("{other:?}"),
+    };
+    let bare = CustomPluginsOptions {
+        file: None,
+        run: false,
+        fail_fast: true,
+        json: false,
+    };
+    let of = |file: &str| Some(PathBuf::from(file));
+    for (line, expected) in [
+        ("custom-plugins", bare.clone()),
+        (
+            "cs|f.yaml",
+            CustomPluginsOptions {
+                file: of("f.yaml"),
+                ..bare.clone()
+            },
+        ),
+        // In GPUd the last flag here would be an argument.
+        (
+            "cs|-r|f.yaml|-f=false",
+            CustomPluginsOptions {
+                file: of("f.yaml"),
+                run: true,
+                fail_fast: false,
+                ..bare.clone()
+            },
+        ),
+        (
+            "plugins|f.yaml|--run|--fail-fast|--json",
+            CustomPluginsOptions {
+                file: of("f.yaml"),
+                run: true,
+                json: true,
+                ..bare
+            },
+        ),
+    ] {
+        assert_eq!(options(line), expected, "{line}");
+    }
+    let invocation = read("plugin|f|g|--infiniband-class-root-dir=/x").unwrap();
+    assert_eq!(
+        invocation.notes,
+        [
+            "--infiniband-class-root-dir has no effect on plugins",
+            "argument \"g\" ignored: one file is checked",
+        ]
+    );
 }
 
 #[test]
@@ -268,6 +336,18 @@ fn what_is_wrong_is_said_in_one_line() {
             "invalid output format \"xml\": it is plain or json",
         ),
         ("run|--nope", "flag provided but not defined: -nope"),
+        (
+            "run-plugin-group",
+            "exactly one argument (tag_name) is required",
+        ),
+        (
+            "run-plugin-group|a|b",
+            "exactly one argument (tag_name) is required",
+        ),
+        (
+            "cs|-f=maybe",
+            "invalid boolean value \"maybe\" for -f: parse error",
+        ),
     ] {
         assert_eq!(failure(line), message, "{line}");
     }

@@ -43,16 +43,6 @@ fn without_effect(options: &RunOptions) -> Vec<String> {
     if options.pprof {
         notes.push("--pprof has no effect: this build serves no profiles".to_owned());
     }
-    if let Some(file) = options
-        .plugin_specs_file
-        .as_ref()
-        .filter(|file| file.exists())
-    {
-        notes.push(format!(
-            "{} is not read: script plugins are not in this build yet",
-            file.display()
-        ));
-    }
     if options.checks.commands.blockdev_usage.is_some() {
         notes.push("--blockdev-usage-commands has no effect in this build".to_owned());
     }
@@ -87,6 +77,7 @@ fn daemon_options(options: RunOptions) -> Result<Options, Exit> {
         tls_files: options.tls.map(|files| (files.certificate, files.key)),
         data_dir: options.data_dir,
         disk_commands,
+        plugin_specs: options.plugin_specs_file,
         shown,
     })
 }
@@ -115,8 +106,8 @@ fn effective_config(options: &RunOptions) -> EffectiveConfig {
     }
 }
 
-/// SIGTERM and SIGINT stop the daemon; SIGPIPE and a second signal change nothing.
-fn stop_on_signals(shutdown: CancellationToken) -> std::io::Result<()> {
+/// SIGTERM and SIGINT cancel the token; SIGPIPE and a second signal change nothing.
+pub(super) fn stop_on_signals(shutdown: CancellationToken) -> std::io::Result<()> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
     tokio::spawn(async move {

@@ -90,7 +90,8 @@ pub async fn scan(options: &ScanOptions, terminal: Terminal) -> Result<Exit, Exi
     })
 }
 
-fn cache_folder() -> PathBuf {
+/// Where commands other than `run` keep compiled code.
+pub(super) fn cache_folder() -> PathBuf {
     let home = || env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache"));
     env::var_os("XDG_CACHE_HOME")
         .map(PathBuf::from)

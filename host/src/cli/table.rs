@@ -2,7 +2,7 @@
 
 use unicode_width::UnicodeWidthStr as _;
 
-use super::terminal::printable;
+use super::terminal::{Terminal, printable};
 
 /// Widest cell in columns; only a single word may be wider.
 const WRAP_AT: usize = 30;
@@ -13,6 +13,7 @@ pub struct Table {
     header: Vec<String>,
     rows: Vec<Vec<String>>,
     wide: bool,
+    ruled: bool,
 }
 
 impl Table {
@@ -38,6 +39,15 @@ impl Table {
         Self { wide: true, ..self }
     }
 
+    /// The same table with a rule below every row.
+    #[must_use]
+    pub fn ruled(self) -> Self {
+        Self {
+            ruled: true,
+            ..self
+        }
+    }
+
     /// Adds a row. Missing cells stay empty. Line breaks and control characters are made harmless.
     pub fn row<S: AsRef<str>>(&mut self, cells: impl IntoIterator<Item = S>) {
         let cells = cells.into_iter().map(|cell| printable(cell.as_ref()));
@@ -51,6 +61,11 @@ impl Table {
 
     /// The whole table, a newline at its end; empty without columns.
     pub fn render(&self) -> String {
+        self.render_on(Terminal::PLAIN)
+    }
+
+    /// The same, the sign ✔ or ✘ at the beginning of a cell in colour where the terminal has it.
+    pub fn render_on(&self, terminal: Terminal) -> String {
         let wrapped = |row: &Vec<String>| -> Vec<Vec<String>> {
             let limit = if self.wide { usize::MAX } else { WRAP_AT };
             row.iter().map(|cell| wrap(cell, limit)).collect()
@@ -74,21 +89,21 @@ impl Table {
         let rule = format!("+{}+\n", dashes.join("+"));
         let mut text = rule.clone();
         if !header.is_empty() {
-            push_row(&mut text, &header, &widths);
+            push_row(&mut text, &header, &widths, terminal);
             text.push_str(&rule);
         }
-        for row in &rows {
-            push_row(&mut text, row, &widths);
-        }
-        if !rows.is_empty() {
-            text.push_str(&rule);
+        for (at, row) in rows.iter().enumerate() {
+            push_row(&mut text, row, &widths, terminal);
+            if self.ruled || at + 1 == rows.len() {
+                text.push_str(&rule);
+            }
         }
         text
     }
 }
 
 /// Adds one row, as many lines as its tallest cell has.
-fn push_row(text: &mut String, cells: &[Vec<String>], widths: &[usize]) {
+fn push_row(text: &mut String, cells: &[Vec<String>], widths: &[usize], terminal: Terminal) {
     let height = cells.iter().map(Vec::len).max().unwrap_or(0).max(1);
     for line in 0..height {
         for (column, width) in widths.iter().enumerate() {
@@ -98,11 +113,22 @@ fn push_row(text: &mut String, cells: &[Vec<String>], widths: &[usize]) {
             let left = gap / 2;
             text.push_str("| ");
             text.extend(std::iter::repeat_n(' ', left));
-            text.push_str(cell);
+            let (sign, rest) = signed(cell, terminal);
+            text.push_str(sign);
+            text.push_str(rest);
             text.extend(std::iter::repeat_n(' ', gap - left + 1));
         }
         text.push_str("|\n");
     }
+}
+
+/// The sign at the beginning of a cell as the terminal shows it, and what follows.
+fn signed(cell: &str, terminal: Terminal) -> (&'static str, &str) {
+    [terminal.good(), terminal.bad()]
+        .into_iter()
+        .zip([Terminal::PLAIN.good(), Terminal::PLAIN.bad()])
+        .find_map(|(shown, plain)| Some((shown, cell.strip_prefix(plain)?)))
+        .unwrap_or(("", cell))
 }
 
 /// Words filled into lines of at most `limit` columns; a longer word gets a line of its own.
@@ -146,6 +172,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::cli::terminal::ColorChoice;
 
     #[test]
     fn with_and_without_header() {
@@ -176,6 +203,26 @@ mod tests {
         |   CPU    |   東京    |
         +----------+-----------+
         ");
+    }
+
+    #[test]
+    fn ruled_with_signs_in_colour() {
+        let mut table = Table::with_header(["Valid", "n"]).ruled();
+        table.row(["✔ valid", "1"]);
+        table.row(["✘ invalid", "\u{1b}[31m"]);
+        insta::assert_snapshot!(table.render(), @r"
+        +-----------+------------+
+        |   VALID   |     N      |
+        +-----------+------------+
+        |  ✔ valid  |     1      |
+        +-----------+------------+
+        | ✘ invalid | \u{1b}[31m |
+        +-----------+------------+
+        ");
+        let coloured = table.render_on(Terminal::stdout(ColorChoice::Always));
+        assert!(coloured.contains("|  \u{1b}[32m✔\u{1b}[0m valid  |"));
+        assert!(coloured.contains("| \u{1b}[31m✘\u{1b}[0m invalid |"));
+        assert_eq!(coloured.matches('\u{1b}').count(), 4);
     }
 
     #[test]

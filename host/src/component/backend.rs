@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
+use bytes::Bytes;
 use futures_util::FutureExt;
 use serde::Serialize;
 
@@ -11,8 +12,11 @@ use crate::{
     metrics,
     model::{Event, UnixMillis},
     node::{kmsg, system},
-    server::{Backend, ComponentStates, DeregisterError, Reply, Sample, SetHealthyError},
-    wire::{MachineInfo, Origin, PluginSpec, Render},
+    plugins::{self, Plugins},
+    server::{
+        Backend, ComponentStates, DeregisterError, RegisterError, Reply, Sample, SetHealthyError,
+    },
+    wire::{MachineInfo, PluginSpec, Render},
 };
 
 /// The effective configuration, as `/admin/config` shows it; keys of the reference.
@@ -50,6 +54,8 @@ pub struct DaemonBackend {
     pub registry: Arc<Registry>,
     /// What they share.
     pub services: Arc<Services>,
+    /// The operator's plugins.
+    pub plugins: Arc<Plugins>,
     /// Takes the machine's inventory.
     pub inventory: Collector,
     /// The effective configuration.
@@ -75,10 +81,12 @@ impl DaemonBackend {
 
     async fn trigger_one(&self, component: Arc<Component>) -> ComponentStates {
         let name = component.name().to_owned();
-        let states = self.detached(component, Trigger).await.unwrap_or_default();
+        let running = Arc::clone(&component);
+        let states = self.detached(running, Trigger).await.unwrap_or_default();
+        let origin = component.origin();
         ComponentStates {
             component: name,
-            origin: Origin::default(),
+            origin,
             states,
         }
     }
@@ -135,7 +143,7 @@ impl Backend for DaemonBackend {
         let component = self.registry.get(name)?;
         Some(ComponentStates {
             component: name.to_owned(),
-            origin: Origin::default(),
+            origin: component.origin(),
             states: component.states(self.now()),
         })
     }
@@ -224,19 +232,40 @@ impl Backend for DaemonBackend {
     }
 
     fn deregister(&self, name: String) -> Reply<'_, Result<(), DeregisterError>> {
-        let known = self.is_known(&name);
         async move {
-            Err(if known {
-                DeregisterError::BuiltIn
-            } else {
-                DeregisterError::Unknown
+            if self.plugins.deregister(&name).await {
+                return Ok(());
+            }
+            Err(match self.is_known(&name) {
+                true => DeregisterError::BuiltIn,
+                false => DeregisterError::Unknown,
             })
         }
         .boxed()
     }
 
+    fn register(
+        &self,
+        specs: Bytes,
+        replace: bool,
+    ) -> Reply<'_, Result<Vec<String>, RegisterError>> {
+        let plugins = Arc::clone(&self.plugins);
+        async move {
+            // Finished whether or not the client stays.
+            let work = async move { plugins.register(specs.to_vec(), replace).await };
+            match tokio::spawn(work).await {
+                Ok(done) => done.map_err(|error| match error {
+                    plugins::RegisterError::Invalid(problems) => RegisterError::Invalid(problems),
+                    plugins::RegisterError::Taken(problem) => RegisterError::Taken(problem),
+                }),
+                Err(error) => Err(RegisterError::Invalid(vec![error.to_string()])),
+            }
+        }
+        .boxed()
+    }
+
     fn plugin_specs(&self) -> Vec<PluginSpec> {
-        Vec::new()
+        self.plugins.specs()
     }
 
     fn machine_info(&self) -> Reply<'_, Result<MachineInfo, String>> {

@@ -2,14 +2,15 @@
 //! of them is stored together with how far it got, so that nothing is seen twice or lost across a restart.
 
 use std::{
+    collections::BTreeMap,
     sync::Arc,
     time::{Duration, Instant},
 };
 
-use tokio::sync::Notify;
-use tokio_util::sync::CancellationToken;
+use tokio::sync::{Mutex, Notify};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use super::{Component, Registry, Services, WasmChecker, commit, failure};
+use super::{Component, Latest, Registry, Services, WasmChecker, commit, failure};
 use crate::{
     model::{Event, EventType, Trigger},
     node::kmsg::{Batch, Gap, GapLog, Inbox, InboxLimits, KernelLog, Watcher},
@@ -39,74 +40,145 @@ const UNDELIVERED: (&str, &str) = (
     "kernel messages given up after a checker failed on them",
 );
 
-/// Starts the tasks that feed the components; they end with `shutdown`. To be called once all plugins are loaded.
-pub async fn watch(
-    registry: &Registry,
-    services: &Arc<Services>,
+/// Feeds the components that watch the kernel log; follows them as they come and go.
+pub struct Watchers {
+    registry: Arc<Registry>,
+    services: Arc<Services>,
     log: Arc<KernelLog>,
-    tasks: &mut tokio::task::JoinSet<()>,
-    shutdown: &CancellationToken,
-) {
-    let mut watching = Vec::new();
-    let mut watchers = Vec::new();
-    for component in registry.all() {
-        let Some(checker) = component.checker().filter(|checker| checker.watches_kmsg()) else {
-            continue;
-        };
-        let finished = checker.patterns(services).await;
-        commit::bill(services, component.name(), &finished);
-        match finished.answer {
-            Ok(patterns) => {
-                let cursor = cursor(services, component.name()).await;
-                let id = watching.len();
-                watchers.push(Watcher {
-                    id,
-                    patterns,
-                    cursor,
-                    limits: InboxLimits::default(),
-                });
-                watching.push((component, checker));
+    tasks: TaskTracker,
+    shutdown: CancellationToken,
+    watching: Mutex<Watching>,
+}
+
+#[derive(Default)]
+struct Watching {
+    next_id: usize,
+    by_id: BTreeMap<usize, Watch>,
+}
+
+#[derive(Clone)]
+struct Watch {
+    component: Arc<Component>,
+    checker: Arc<WasmChecker>,
+    patterns: Vec<String>,
+    cursor: Option<u64>,
+}
+
+impl Watchers {
+    /// Nobody is fed before the first [`sync`](Self::sync). Tasks end with `shutdown`.
+    pub fn new(
+        registry: Arc<Registry>,
+        services: Arc<Services>,
+        log: Arc<KernelLog>,
+        tasks: TaskTracker,
+        shutdown: CancellationToken,
+    ) -> Self {
+        tasks.spawn(report_gaps(
+            Arc::clone(&services),
+            log.gaps(),
+            shutdown.clone(),
+        ));
+        Self {
+            registry,
+            services,
+            log,
+            tasks,
+            shutdown,
+            watching: Mutex::default(),
+        }
+    }
+
+    /// Makes the watchers those components of the registry that watch, without losing a message for those that stay.
+    pub async fn sync(&self) {
+        let mut watching = self.watching.lock().await;
+        let Watching { next_id, by_id } = &mut *watching;
+        let mut components = self.registry.all();
+        components.retain(|component| component.kmsg_watcher().is_some());
+        let gone = by_id.len();
+        by_id.retain(|_, watch| {
+            components
+                .iter()
+                .any(|component| Arc::ptr_eq(component, &watch.component))
+        });
+        let mut changed = by_id.len() != gone;
+        let mut fresh = Vec::new();
+        for component in components {
+            let known = |watch: &Watch| Arc::ptr_eq(&watch.component, &component);
+            if by_id.values().any(known) {
+                continue;
             }
+            if let Some(watch) = self.watch(component).await {
+                fresh.push(*next_id);
+                by_id.insert(*next_id, watch);
+                *next_id += 1;
+                changed = true;
+            }
+        }
+        if changed {
+            self.set(by_id, &fresh);
+        }
+    }
+
+    /// Asks a component what it wants to see.
+    async fn watch(&self, component: Arc<Component>) -> Option<Watch> {
+        let checker = component.kmsg_watcher()?;
+        let name = component.name();
+        let finished = checker.patterns(&self.services).await;
+        commit::bill(&self.services, name, &finished);
+        match finished.answer {
+            Ok(patterns) => Some(Watch {
+                cursor: cursor(&self.services, name).await,
+                component,
+                checker,
+                patterns,
+            }),
             Err(error) => {
-                tracing::error!(
-                    component = component.name(),
-                    "no kernel log patterns: it {error}"
-                );
+                tracing::error!(component = name, "no kernel log patterns: it {error}");
+                None
             }
         }
     }
-    let started = log.set_watchers(watchers);
-    for refused in &started.refused {
-        let name = watching
-            .get(refused.watcher())
-            .map(|(component, _)| component.name());
-        tracing::error!(component = name, "it gets no kernel messages: {refused}");
+
+    fn set(&self, by_id: &BTreeMap<usize, Watch>, fresh: &[usize]) {
+        let watchers = by_id.iter().map(|(&id, watch)| Watcher {
+            id,
+            patterns: watch.patterns.clone(),
+            cursor: watch.cursor,
+            limits: InboxLimits::default(),
+        });
+        let started = self.log.set_watchers(watchers.collect());
+        for refused in &started.refused {
+            let watch = by_id.get(&refused.watcher());
+            let name = watch.map(|watch| watch.component.name());
+            tracing::error!(component = name, "it gets no kernel messages: {refused}");
+        }
+        for (id, inbox) in started.inboxes {
+            if let Some(watch) = by_id.get(&id).filter(|_| fresh.contains(&id)) {
+                self.feed(watch.clone(), inbox);
+            }
+        }
     }
-    for (id, inbox) in started.inboxes {
-        let Some((component, checker)) = watching.get(id).cloned() else {
-            continue;
-        };
+
+    fn feed(&self, watch: Watch, inbox: Inbox) {
+        let Watch {
+            component, checker, ..
+        } = watch;
         let judge = Arc::new(Notify::new());
-        tasks.spawn(judge_anew(
+        self.tasks.spawn(judge_anew(
             Arc::clone(&component),
-            Arc::clone(services),
+            Arc::clone(&self.services),
             Arc::clone(&judge),
-            shutdown.clone(),
+            self.shutdown.clone(),
         ));
         let feed = Feed {
             component,
             checker,
-            services: Arc::clone(services),
+            services: Arc::clone(&self.services),
             inbox,
             judge,
         };
-        tasks.spawn(feed.run(shutdown.clone()));
+        self.tasks.spawn(feed.run(self.shutdown.clone()));
     }
-    tasks.spawn(report_gaps(
-        Arc::clone(services),
-        log.gaps(),
-        shutdown.clone(),
-    ));
 }
 
 /// The last record of this boot that some watching component has dealt with: what is missing after it was lost while
@@ -152,6 +224,7 @@ async fn judge_anew(
     };
     tokio::select! {
         () = shutdown.cancelled() => {}
+        () = component.closed() => {}
         () = judging => {}
     }
 }
@@ -262,9 +335,12 @@ impl Feed {
     async fn show_failure(&self, error: &CallError) {
         let now = self.services.node.clock.now_ms();
         let state = failure::state(self.component.name(), now, error, None);
-        self.component
-            .keep(&self.services, true, vec![state], now)
-            .await;
+        let judged = Latest {
+            supported: true,
+            states: vec![state],
+            raw_output: String::new(),
+        };
+        self.component.keep(&self.services, judged, now).await;
     }
 
     fn count(&self, (name, help): (&str, &str), amount: u64) {

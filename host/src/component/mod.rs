@@ -1,17 +1,19 @@
 //! What a check is to the daemon: a component with a name, a schedule, latest states and a history.
 //!
 //! [`Registry`] knows them all, [`scheduler`] makes them run, [`kernel_log`] feeds them kernel messages, and
-//! [`DaemonBackend`] answers the HTTP server. How a component judges is the business of its [`WasmChecker`]. A component
+//! [`DaemonBackend`] answers the HTTP server. How a component judges is the business of its [`Checker`]. A component
 //! never waits for another one.
 
 mod backend;
 pub mod builtin;
+mod checker;
 mod commit;
 mod failure;
 pub mod kernel_log;
 mod latch;
 mod registry;
 pub mod scheduler;
+mod script;
 mod services;
 mod wasm;
 
@@ -21,23 +23,34 @@ use std::{
 };
 
 use tokio::sync::Mutex;
+use tokio_util::sync::CancellationToken;
 
 pub use backend::{DaemonBackend, EffectiveConfig};
+pub use checker::{Checker, Schedule};
 pub use registry::Registry;
+pub use script::ScriptChecker;
 pub use services::Services;
 pub use wasm::WasmChecker;
 
+use self::checker::Judged;
 use crate::{
     model::{
         CheckContext, ComponentDescriptor, Health, HealthState, Report, SetHealthy, Trigger,
         UnixMillis,
     },
     runtime::CallError,
+    spec::Plugin,
+    wire::Origin,
 };
 
 /// One component.
 pub struct Component {
     name: String,
+    /// What the wire says of it; empty for a built-in check.
+    origin: Origin,
+    /// Its state's name until there is a verdict.
+    state_name: &'static str,
+    closed: CancellationToken,
     stage: RwLock<Stage>,
     latest: RwLock<Latest>,
     turn: Mutex<Turn>,
@@ -50,7 +63,7 @@ enum Stage {
     /// Its plugin could not be loaded, for this reason.
     Failed(String),
     /// It can be checked.
-    Ready(Arc<WasmChecker>),
+    Ready(Checker),
 }
 
 /// The last verdicts.
@@ -58,6 +71,7 @@ enum Stage {
 struct Latest {
     supported: bool,
     states: Vec<HealthState>,
+    raw_output: String,
 }
 
 /// What is only touched by whoever checks: one at a time.
@@ -69,14 +83,48 @@ struct Turn {
 }
 
 impl Component {
-    /// A component whose plugin is yet to be loaded.
+    /// A built-in component whose plugin is yet to be loaded.
     pub fn loading(name: &str) -> Self {
+        Self::new(name, Origin::default(), Stage::Loading)
+    }
+
+    /// The component of a script plugin.
+    pub fn of_script(plugin: &Plugin) -> Self {
+        let checker = Checker::Script(Arc::new(ScriptChecker::new(plugin)));
+        Self {
+            state_name: script::STATE_NAME,
+            ..Self::new(&plugin.component, script::origin(plugin), Stage::Ready(checker))
+        }
+    }
+
+    /// Stands for a Wasm entry of a spec while its plugin is loaded.
+    pub fn of_wasm(plugin: &Plugin) -> Self {
+        Self::new(&plugin.component, script::origin(plugin), Stage::Loading)
+    }
+
+    /// One of the components of a Wasm entry.
+    pub fn of_loaded_wasm(plugin: &Plugin, checker: WasmChecker) -> Self {
+        let name = checker.descriptor().name.clone();
+        let checker = Checker::Wasm(Arc::new(checker));
+        Self::new(&name, script::origin(plugin), Stage::Ready(checker))
+    }
+
+    /// A component that only says what is wrong.
+    pub fn of_problem(name: &str, problem: String) -> Self {
+        Self::new(name, Origin::default(), Stage::Failed(problem))
+    }
+
+    fn new(name: &str, origin: Origin, stage: Stage) -> Self {
         Self {
             name: name.to_owned(),
-            stage: RwLock::new(Stage::Loading),
+            origin,
+            state_name: "",
+            closed: CancellationToken::new(),
+            stage: RwLock::new(stage),
             latest: RwLock::new(Latest {
                 supported: true,
                 states: Vec::new(),
+                raw_output: String::new(),
             }),
             turn: Mutex::default(),
         }
@@ -90,26 +138,57 @@ impl Component {
     /// The plugin has been loaded.
     pub fn ready(&self, checker: WasmChecker) {
         *self.stage.write().unwrap_or_else(PoisonError::into_inner) =
-            Stage::Ready(Arc::new(checker));
+            Stage::Ready(Checker::Wasm(Arc::new(checker)));
     }
 
     /// The plugin could not be loaded; the state says why.
     pub fn failed(&self, problem: String) {
         tracing::error!(component = self.name, "{problem}");
-        *self.stage.write().unwrap_or_else(PoisonError::into_inner) = Stage::Failed(problem);
+        *self.stage.write().unwrap_or_else(PoisonError::into_inner) =
+            Stage::Failed(format!("the plugin could not be loaded: {problem}"));
     }
 
     /// What checks it, once there is something.
-    pub fn checker(&self) -> Option<Arc<WasmChecker>> {
+    pub fn checker(&self) -> Option<Checker> {
         match &*self.stage.read().unwrap_or_else(PoisonError::into_inner) {
-            Stage::Ready(checker) => Some(Arc::clone(checker)),
+            Stage::Ready(checker) => Some(checker.clone()),
             Stage::Loading | Stage::Failed(_) => None,
+        }
+    }
+
+    /// What checks it, if that watches the kernel log.
+    pub(super) fn kmsg_watcher(&self) -> Option<Arc<WasmChecker>> {
+        self.checker()?.kmsg_watcher().cloned()
+    }
+
+    /// Does it come from a spec, and may go again?
+    pub fn is_plugin(&self) -> bool {
+        !self.origin.component_type.is_empty()
+    }
+
+    /// Ends its schedule and whatever it runs. What it found last can still be read.
+    pub fn close(&self) {
+        self.closed.cancel();
+    }
+
+    /// Done once it is closed.
+    pub async fn closed(&self) {
+        self.closed.cancelled().await;
+    }
+
+    /// What the wire says of it, with what its script printed last.
+    pub fn origin(&self) -> Origin {
+        let latest = self.latest.read().unwrap_or_else(PoisonError::into_inner);
+        Origin {
+            raw_output: latest.raw_output.clone(),
+            ..self.origin.clone()
         }
     }
 
     /// What it said of itself, once it could.
     pub fn descriptor(&self) -> Option<ComponentDescriptor> {
-        self.checker().map(|checker| checker.descriptor().clone())
+        self.checker()
+            .map(|checker| checker.descriptor().clone())
     }
 
     /// Has it something to watch on this machine, as far as is known?
@@ -136,13 +215,13 @@ impl Component {
                 Health::Initializing,
                 "its plugin is being loaded".to_owned(),
             ),
-            Stage::Failed(problem) => (
-                Health::Unhealthy,
-                format!("the plugin could not be loaded: {problem}"),
-            ),
+            Stage::Failed(problem) => (Health::Unhealthy, problem.clone()),
             Stage::Ready(_) => (Health::Healthy, "no data yet".to_owned()),
         };
-        let name = Some(self.name.clone());
+        let name = Some(match self.state_name {
+            "" => self.name.clone(),
+            name => name.to_owned(),
+        });
         vec![HealthState {
             name,
             time: Some(now),
@@ -155,6 +234,15 @@ impl Component {
     /// Checks now, waiting for a check that is under way. Keeps the verdicts, stores events and metrics. Gives the
     /// verdicts; those of [`Self::states`] when there is nothing to check with.
     pub async fn check(&self, services: &Services, trigger: Trigger) -> Vec<HealthState> {
+        self.check_with_output(services, trigger).await.0
+    }
+
+    /// As [`Self::check`], and what its script printed.
+    pub async fn check_with_output(
+        &self,
+        services: &Services,
+        trigger: Trigger,
+    ) -> (Vec<HealthState>, Vec<u8>) {
         let turn = self.turn.lock().await;
         self.check_in_turn(services, trigger, turn).await
     }
@@ -177,8 +265,8 @@ impl Component {
     /// Judges the moment for whoever asks: as a check, but a component that has a scan of its own for this gives that,
     /// and nothing is kept of it.
     pub async fn trigger(&self, services: &Services) -> Vec<HealthState> {
-        match self.checker().filter(|checker| checker.scans()) {
-            Some(checker) => self.scan(services, &checker).await.states,
+        match self.checker().as_ref().and_then(Checker::scanner) {
+            Some(checker) => self.scan(services, checker).await.states,
             None => self.check(services, Trigger::Manual).await,
         }
     }
@@ -205,8 +293,8 @@ impl Component {
                 ..Report::default()
             };
         };
-        if checker.scans() {
-            return self.scan(services, &checker).await;
+        if let Some(scanner) = checker.scanner() {
+            return self.scan(services, scanner).await;
         }
         let states = self.check(services, Trigger::Manual).await;
         Report {
@@ -250,12 +338,12 @@ impl Component {
         services: &Services,
         trigger: Trigger,
         mut turn: tokio::sync::MutexGuard<'_, Turn>,
-    ) -> Vec<HealthState> {
+    ) -> (Vec<HealthState>, Vec<u8>) {
         let Some(checker) = self.checker() else {
-            return self.states(services.node.clock.now_ms());
+            return (self.states(services.node.clock.now_ms()), Vec::new());
         };
         let context = self.context(services, trigger, turn.previous_check);
-        let finished = checker.check(services, &context).await;
+        let Judged { finished, output } = checker.check(services, &context, &self.closed).await;
         commit::bill(services, &self.name, &finished);
         let (supported, states) = match finished.answer {
             Ok(report) => {
@@ -291,7 +379,7 @@ impl Component {
                 (supported, states)
             }
             Err(error) => {
-                let retry = failure::back_off(&error, &mut turn.failures, checker.interval());
+                let retry = failure::back_off(&error, &mut turn.failures, checker.retry_interval());
                 turn.not_before = retry.map(|retry| Instant::now() + retry.wait);
                 if !matches!(error, CallError::Source(_)) {
                     let blame = error.blame().as_str();
@@ -310,32 +398,34 @@ impl Component {
         };
         turn.previous_check = Some(context.now);
         let states = match services.kernel_log_problem() {
-            Some(problem) if checker.watches_kmsg() => failure::with_error(states, &problem),
+            Some(problem) if checker.kmsg_watcher().is_some() => failure::with_error(states, &problem),
             _ => states,
         };
-        self.keep(services, supported, states, context.now).await
+        let judged = Latest {
+            supported,
+            states,
+            raw_output: script::shown(&output),
+        };
+        (self.keep(services, judged, context.now).await, output)
     }
 
     /// Makes these, with what is latched, the latest verdicts, and records what changed.
     async fn keep(
         &self,
         services: &Services,
-        supported: bool,
-        states: Vec<HealthState>,
+        mut judged: Latest,
         now: UnixMillis,
     ) -> Vec<HealthState> {
         let boot = &services.node.boot.id;
         let store = services.store.as_ref();
-        let states = services
+        judged.states = services
             .latches
-            .apply(&self.name, states, now, boot, store)
+            .apply(&self.name, judged.states, now, boot, store)
             .await;
+        let states = judged.states.clone();
         let before = std::mem::replace(
             &mut *self.latest.write().unwrap_or_else(PoisonError::into_inner),
-            Latest {
-                supported,
-                states: states.clone(),
-            },
+            judged,
         );
         commit::changes(services, &self.name, &before.states, &states, now).await;
         states

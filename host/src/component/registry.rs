@@ -36,6 +36,19 @@ impl Registry {
         Ok(component)
     }
 
+    /// Takes out a component; it is not closed by this. `None` if another one has its name by now.
+    pub fn remove(&self, component: &Arc<Component>) -> Option<Arc<Component>> {
+        let mut components = self
+            .components
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
+        let present = components.get(component.name())?;
+        if !Arc::ptr_eq(present, component) {
+            return None;
+        }
+        components.remove(component.name())
+    }
+
     /// One component.
     pub fn get(&self, name: &str) -> Option<Arc<Component>> {
         self.components

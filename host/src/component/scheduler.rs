@@ -6,57 +6,76 @@ use std::{
     time::Duration,
 };
 
-use tokio::{sync::Semaphore, task::JoinSet};
-use tokio_util::sync::CancellationToken;
+use tokio::sync::Semaphore;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use super::{Component, Services};
-use crate::model::{RunMode, Trigger};
+use super::{Component, Schedule, Services};
+use crate::model::Trigger;
 
 /// First checks at once after the start.
 const FIRST_AT_ONCE: usize = 2;
 
-/// Makes components run until `shutdown`.
+/// Makes components run until `shutdown`, or until they are closed.
 pub struct Scheduler {
     services: Arc<Services>,
+    tasks: TaskTracker,
     shutdown: CancellationToken,
     first: Arc<Semaphore>,
 }
 
 impl Scheduler {
-    /// Nothing runs yet.
-    pub fn new(services: Arc<Services>, shutdown: CancellationToken) -> Self {
+    /// Nothing runs yet. What will is spawned into `tasks`.
+    pub fn new(services: Arc<Services>, tasks: TaskTracker, shutdown: CancellationToken) -> Self {
         Self {
             services,
+            tasks,
             shutdown,
             first: Arc::new(Semaphore::new(FIRST_AT_ONCE)),
         }
     }
 
     /// Schedules a component that is ready; one in manual mode is left to its triggers.
-    pub fn schedule(&self, component: Arc<Component>, tasks: &mut JoinSet<()>) {
+    pub fn schedule(&self, component: Arc<Component>) {
         let Some(checker) = component.checker() else {
             return;
         };
-        if checker.descriptor().run_mode == RunMode::Manual {
+        let schedule = checker.schedule();
+        if schedule == Schedule::Manual {
             return;
         }
-        let interval = checker.interval();
         let (services, shutdown) = (Arc::clone(&self.services), self.shutdown.clone());
         let first = Arc::clone(&self.first);
-        tasks.spawn(async move {
+        self.tasks.spawn(async move {
             tokio::select! {
                 () = shutdown.cancelled() => {}
-                () = run(&component, &services, interval, &first) => {}
+                () = component.closed() => {}
+                () = run(&component, &services, schedule, &first) => {}
             }
         });
     }
 }
 
-async fn run(component: &Component, services: &Services, interval: Duration, first: &Semaphore) {
+impl Scheduler {
+    /// Runs something else that belongs to the daemon, until `shutdown`.
+    pub fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
+        let shutdown = self.shutdown.clone();
+        self.tasks.spawn(async move {
+            tokio::select! {
+                () = shutdown.cancelled() => {}
+                () = work => {}
+            }
+        });
+    }
+}
+
+async fn run(component: &Component, services: &Services, schedule: Schedule, first: &Semaphore) {
     {
         let _turn = first.acquire().await;
         component.check_if_idle(services, Trigger::Startup).await;
     }
+    let Schedule::Every(interval) = schedule else {
+        return;
+    };
     // Components of one interval keep apart from here on, and at the same place from start to start.
     tokio::time::sleep(phase(component.name(), interval)).await;
     let mut ticks = tokio::time::interval(interval);
@@ -67,13 +86,12 @@ async fn run(component: &Component, services: &Services, interval: Duration, fir
     }
 }
 
-/// Where in its interval a component runs: between half of it and all of it after the first check.
+/// Where in its interval a component runs: up to all of it after the first check.
 fn phase(name: &str, interval: Duration) -> Duration {
     let mut hasher = DefaultHasher::new();
     name.hash(&mut hasher);
-    let half = interval / 2;
     let part = (hasher.finish() % 1000) as u32;
-    half + half * part / 1000
+    interval * part / 1000
 }
 
 #[cfg(test)]
@@ -83,17 +101,17 @@ mod tests {
     #[test]
     fn phases_are_stable_and_spread() {
         let minute = Duration::from_secs(60);
-        let mut slots: Vec<u64> = (0..60)
+        let mut slots: Vec<u64> = (0..200)
             .map(|n| phase(&format!("component-{n}"), minute))
-            .inspect(|phase| assert!((minute / 2..=minute).contains(phase)))
+            .inspect(|phase| assert!(*phase <= minute))
             .map(|phase| phase.as_secs())
             .collect();
         assert_eq!(phase("cpu", minute), phase("cpu", minute));
         slots.sort_unstable();
         slots.dedup();
         assert!(
-            slots.len() > 15,
-            "60 components share {} seconds",
+            slots.len() > 50,
+            "200 components share {} of 60 seconds",
             slots.len()
         );
     }

@@ -5,14 +5,17 @@
     reason = "this is where the machine is touched"
 )]
 
+pub mod append;
 pub mod clock;
 pub mod error;
 pub mod files;
 pub mod hang_pool;
 pub mod kmsg;
+pub mod local_file;
 pub mod net;
 pub mod nvml;
 pub mod process;
+pub mod socket_owner;
 pub mod system;
 
 use std::{path::PathBuf, time::Duration};

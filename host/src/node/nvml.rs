@@ -4,7 +4,11 @@
 //! looked for and what was found, and answers "not there" to everything. [`Device`] has no values for the same
 //! reason; whatever would need one cannot be reached.
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError},
+    time::{Duration, Instant},
+};
 
 use super::error::SourceError;
 
@@ -16,6 +20,9 @@ const USUAL_PLACES: [&str; 5] = [
     "/usr/lib/libnvidia-ml.so.1",
     "/usr/local/nvidia/lib64/libnvidia-ml.so.1",
 ];
+
+/// How long a look for the library counts: a burst of Xids asks many times.
+const LOOK_COUNTS: Duration = Duration::from_secs(1);
 
 /// A GPU. It has no values in a build that cannot load NVML.
 #[derive(Debug, Clone)]
@@ -32,6 +39,7 @@ pub enum Library {
 #[derive(Debug, Clone)]
 pub struct Nvml {
     candidates: Vec<PathBuf>,
+    last_look: Arc<Mutex<Option<(Instant, Library)>>>,
 }
 
 impl Nvml {
@@ -41,11 +49,29 @@ impl Nvml {
             Some(path) => vec![path],
             None => USUAL_PLACES.iter().map(PathBuf::from).collect(),
         };
-        Self { candidates }
+        Self {
+            candidates,
+            last_look: Arc::default(),
+        }
     }
 
-    /// Is NVML there? Looked up anew each time, since drivers come and go.
+    /// Is NVML there? Looked up anew every second, since drivers come and go.
     pub fn library_status(&self) -> Library {
+        let mut last = self
+            .last_look
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        match &*last {
+            Some((at, library)) if at.elapsed() < LOOK_COUNTS => library.clone(),
+            _ => {
+                let library = self.look();
+                *last = Some((Instant::now(), library.clone()));
+                library
+            }
+        }
+    }
+
+    fn look(&self) -> Library {
         let found = self.candidates.iter().find(|path| Path::exists(path));
         Library::NotFound(match found {
             Some(path) => format!(

@@ -59,6 +59,7 @@ struct Guest {
     checker: wire::checker::GuestIndices,
     scanner: Option<wire::scanner::GuestIndices>,
     kmsg_watcher: Option<wire::kmsg_watcher::GuestIndices>,
+    imports: Vec<Interface>,
 }
 
 /// On whose behalf a call is made.
@@ -165,6 +166,17 @@ impl Plugin {
     /// Its components.
     pub fn components(&self) -> &[ComponentDescriptor] {
         &self.components
+    }
+
+    /// The grants that it asks for, as words of a spec, sorted.
+    pub fn asks_for(&self) -> Vec<String> {
+        let imports = self.guest.imports.iter();
+        let mut words: Vec<String> = imports
+            .filter(|interface| interface.needs_grant())
+            .map(|interface| interface.word().to_owned())
+            .collect();
+        words.sort_unstable();
+        words
     }
 
     /// Can it judge the moment?
@@ -434,10 +446,12 @@ fn link(
     let ty = component.component_type();
     let mut linker = Linker::new(engine);
     let (mut refused, mut unknown, mut wasi) = (Vec::new(), Vec::new(), false);
+    let mut imports = Vec::new();
     for (import, _) in ty.imports(engine) {
         match Interface::from_import(import) {
             Some(interface) if grants.allow(interface) => {
                 interface.add_to(&mut linker).map_err(engine_error)?;
+                imports.push(interface);
             }
             Some(interface) => refused.push(interface),
             None if import.starts_with("wasi:") => wasi = true,
@@ -493,6 +507,7 @@ fn link(
         checker,
         scanner,
         kmsg_watcher,
+        imports,
     })
 }
 

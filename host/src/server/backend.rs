@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use bytes::Bytes;
 use futures_util::future::BoxFuture;
 
 use crate::{
@@ -88,6 +89,17 @@ pub enum DeregisterError {
     Failed(String),
 }
 
+/// Why plugins were not registered; nothing has changed then.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RegisterError {
+    /// The specs are wrong: every problem, with its place.
+    #[error("{}", .0.join("; "))]
+    Invalid(Vec<String>),
+    /// A name is taken.
+    #[error("{0}")]
+    Taken(String),
+}
+
 /// The registry, the stores and the machine, as the server sees them.
 ///
 /// Methods without a [`Reply`] answer from memory at once.
@@ -131,7 +143,15 @@ pub trait Backend: Send + Sync + 'static {
     /// Closes and removes a plugin until the next start.
     fn deregister(&self, name: String) -> Reply<'_, Result<(), DeregisterError>>;
 
-    /// Specs of the registered script plugins, by component name, without init plugins.
+    /// Registers plugins from specs in YAML or JSON, all or none, until the daemon stops; with `replace` also in place of
+    /// plugins that run. Gives their component names.
+    fn register(
+        &self,
+        specs: Bytes,
+        replace: bool,
+    ) -> Reply<'_, Result<Vec<String>, RegisterError>>;
+
+    /// Specs of the registered plugins, by component name, without init plugins.
     fn plugin_specs(&self) -> Vec<PluginSpec>;
 
     /// Takes the machine's inventory. The server asks once at a time and keeps the answer for some seconds.

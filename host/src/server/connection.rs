@@ -25,6 +25,7 @@ use tower::ServiceExt as _;
 use super::{
     limits::{HANDSHAKE_TIME, HEAD_TIME, IDLE_TIME, MAX_HEAD, MAX_STREAMS, STALL_TIME},
     plain_http,
+    plugins::Ends,
     stall::StallGuard,
 };
 
@@ -38,6 +39,8 @@ pub(super) async fn serve(
     let started = tokio::time::Instant::now();
     // Answers are written whole; waiting for more to send only delays them.
     let _ = stream.set_nodelay(true);
+    let ends = stream.local_addr().ok().zip(stream.peer_addr().ok());
+    let ends = ends.map(|(local, remote)| Ends { local, remote });
     match timeout(HANDSHAKE_TIME, plain_http::speaks_tls(&stream)).await {
         Ok(true) => {}
         Ok(false) => return plain_http::refuse(stream).await,
@@ -45,7 +48,7 @@ pub(super) async fn serve(
     }
     let handshake = acceptor.accept(StallGuard::new(stream, STALL_TIME));
     match tokio::time::timeout_at(started + HANDSHAKE_TIME, handshake).await {
-        Ok(Ok(stream)) => requests(stream, router, shutdown).await,
+        Ok(Ok(stream)) => requests(stream, ends, router, shutdown).await,
         Ok(Err(error)) => tracing::debug!(%error, "TLS handshake failed"),
         Err(_) => tracing::debug!("TLS handshake took too long"),
     }
@@ -53,13 +56,17 @@ pub(super) async fn serve(
 
 async fn requests(
     stream: TlsStream<StallGuard<TcpStream>>,
+    ends: Option<Ends>,
     router: Router,
     shutdown: CancellationToken,
 ) {
     let http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
     let activity = Arc::new(Activity::default());
-    let service = service_fn(|request: Request<Incoming>| {
+    let service = service_fn(|mut request: Request<Incoming>| {
         let busy = activity.begin();
+        if let Some(ends) = ends {
+            request.extensions_mut().insert(ends);
+        }
         let router = router.clone();
         async move {
             let response: Result<Response, Infallible> =

@@ -40,7 +40,9 @@ mod tests;
 #[cfg(test)]
 mod tests_socket;
 
-pub use backend::{Backend, ComponentStates, DeregisterError, Reply, Sample, SetHealthyError};
+pub use backend::{
+    Backend, ComponentStates, DeregisterError, RegisterError, Reply, Sample, SetHealthyError,
+};
 pub use canned_xid::canned_xid;
 pub use inject_fault::MAX_MESSAGE_BYTES;
 pub use listener::{BindError, bind, serve};

@@ -1,16 +1,90 @@
-//! `GET /v1/plugins`: specs of the script plugins.
+//! `/v1/plugins`: specs of the plugins, and registering more while the daemon runs.
 
-use axum::{extract::State, response::Response};
-use http::HeaderMap;
+use std::net::SocketAddr;
+
+use axum::{
+    Extension,
+    body::Body,
+    extract::State,
+    response::{IntoResponse as _, Response},
+};
+use http::{HeaderMap, StatusCode};
 
 use super::{
+    backend::RegisterError,
     errors::ApiError,
-    negotiation::{document, strict_form},
+    limits::read_body,
+    negotiation::{document, json, strict_form},
     router::App,
     states::some,
 };
+use crate::{node::socket_owner, wire::Registered};
+
+/// The two ends of a request's connection.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Ends {
+    /// Ours.
+    pub local: SocketAddr,
+    /// The client's.
+    pub remote: SocketAddr,
+}
 
 pub(super) async fn list(State(app): State<App>, headers: HeaderMap) -> Result<Response, ApiError> {
     let specs = app.backend.plugin_specs();
     Ok(document(strict_form(&headers)?, &some(specs)))
+}
+
+/// `POST`: adds plugins.
+pub(super) async fn add(
+    State(app): State<App>,
+    ends: Option<Extension<Ends>>,
+    body: Body,
+) -> Result<Response, ApiError> {
+    register(app, ends, body, false).await
+}
+
+/// `PUT`: adds plugins or puts them in place of those of the same name.
+pub(super) async fn put(
+    State(app): State<App>,
+    ends: Option<Extension<Ends>>,
+    body: Body,
+) -> Result<Response, ApiError> {
+    register(app, ends, body, true).await
+}
+
+async fn register(
+    app: App,
+    ends: Option<Extension<Ends>>,
+    body: Body,
+    replace: bool,
+) -> Result<Response, ApiError> {
+    if !may_register(ends.map(|Extension(ends)| ends)).await {
+        let message = "plugins run with gpud's rights: only root and gpud's own user may register them, from this machine";
+        return Err(ApiError::Typed(StatusCode::FORBIDDEN, message.to_owned()));
+    }
+    let body = read_body(body).await?;
+    match app.backend.register(body, replace).await {
+        Ok(components) => Ok(json(
+            StatusCode::OK,
+            &Registered {
+                code: 200,
+                components,
+                message: "plugins registered",
+            },
+        )
+        .into_response()),
+        Err(error @ RegisterError::Invalid(_)) => Err(ApiError::bad_request(error.to_string())),
+        Err(error @ RegisterError::Taken(_)) => {
+            Err(ApiError::Typed(StatusCode::CONFLICT, error.to_string()))
+        }
+    }
+}
+
+/// Whoever registers a script can do whatever the daemon can.
+async fn may_register(ends: Option<Ends>) -> bool {
+    let Some(Ends { local, remote }) = ends else {
+        return false;
+    };
+    let owner = tokio::task::spawn_blocking(move || socket_owner::uid(local, remote)).await;
+    matches!(owner, Ok(Some(uid)) if uid == 0 || uid == socket_owner::own_uid())
 }

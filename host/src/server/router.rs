@@ -79,6 +79,7 @@ fn writing() -> Router<App> {
     Router::new()
         .route("/inject-fault", post(inject_fault::inject))
         .route("/v1/components", delete(components::deregister))
+        .route("/v1/plugins", post(plugins::add).put(plugins::put))
         .route("/v1/components/trigger-check", no_head(get(trigger::check)))
         .route("/v1/components/trigger-tag", no_head(get(trigger::tag)))
         .route("/v1/health-states/set-healthy", post(set_healthy::set))
@@ -105,7 +106,7 @@ pub(super) const PATHS: &[(&str, &[Method])] = &[
     ("/v1/info", &[Method::GET]),
     ("/v1/metrics", &[Method::GET]),
     ("/v1/health-states/set-healthy", &[Method::POST]),
-    ("/v1/plugins", &[Method::GET]),
+    ("/v1/plugins", &[Method::GET, Method::POST, Method::PUT]),
 ];
 
 /// A path with one slash too many leads to the right one; any other is not found.

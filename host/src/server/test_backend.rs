@@ -8,11 +8,14 @@ use std::{
     },
 };
 
+use bytes::Bytes;
 use futures_util::FutureExt as _;
 use jiff::{Timestamp, tz::TimeZone};
 use serde_json::json;
 
-use super::{App, Backend, ComponentStates, DeregisterError, Reply, Sample, SetHealthyError};
+use super::{
+    App, Backend, ComponentStates, DeregisterError, RegisterError, Reply, Sample, SetHealthyError,
+};
 use crate::{
     model::{Event, EventType, Health, HealthState},
     wire::{
@@ -207,6 +210,21 @@ impl Backend for Fake {
                 "fan-tray" => Ok(()),
                 _ if self.is_known(&name) => Err(DeregisterError::BuiltIn),
                 _ => Err(DeregisterError::Unknown),
+            }
+        }
+        .boxed()
+    }
+
+    fn register(
+        &self,
+        specs: Bytes,
+        replace: bool,
+    ) -> Reply<'_, Result<Vec<String>, RegisterError>> {
+        async move {
+            match (specs.as_ref(), replace) {
+                (b"bad", _) => Err(RegisterError::Invalid(vec!["a".into(), "b".into()])),
+                (b"taken", false) => Err(RegisterError::Taken("taken".into())),
+                _ => Ok(vec!["fan-tray".into()]),
             }
         }
         .boxed()

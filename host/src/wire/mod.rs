@@ -29,12 +29,13 @@ pub use machine::{
 };
 pub use metric::{ComponentInfo, ComponentMetrics, Info, Metric};
 pub use plugin::{
-    HealthStatePlugin, JsonPath, MatchRule, OutputParser, PluginSpec, RunBashScript, Step,
+    ActionRules, HealthStatePlugin, JsonPath, LimitOverrides, MatchRule, OutputParser, PluginSpec,
+    RunBashScript, Step, WasmSpec,
 };
 pub use quote::go_quote;
 pub use reply::{
-    Deregistered, Healthz, Message, NumericError, SetHealthyReply, TagTriggered, TextError,
-    TypedError,
+    Deregistered, Healthz, Message, NumericError, Registered, SetHealthyReply, TagTriggered,
+    TextError, TypedError,
 };
 pub use time::{GoTime, MetaTime};
 

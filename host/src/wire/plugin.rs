@@ -1,8 +1,9 @@
-//! Script-plugin specs as `/v1/plugins` serves them. Reading and checking spec files is the `script` room's business.
+//! Plugin specs as they are decoded and as `/v1/plugins` serves them. Reading and checking is the `spec` room's business.
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
+use serde_json::Value;
 
 use super::{GoDuration, is_zero};
 
@@ -11,7 +12,7 @@ use super::{GoDuration, is_zero};
 pub struct PluginSpec {
     /// As given, at most 128 bytes.
     pub plugin_name: String,
-    /// `component` or `init`; a list is served as its members.
+    /// `component`, `init` or `wasm`; a list is served as its members.
     pub plugin_type: String,
     /// Entries of a list spec.
     #[serde(skip_serializing_if = "is_zero")]
@@ -29,8 +30,54 @@ pub struct PluginSpec {
     pub health_state_plugin: Option<HealthStatePlugin>,
     /// Effective limit of one run.
     pub timeout: GoDuration,
-    /// Between two runs; zero runs once at start.
+    /// Between two runs; zero runs once at start (a Wasm component: as often as it says itself).
     pub interval: GoDuration,
+    /// What only a Wasm entry has; GPUd knows no such entries.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub wasm: Option<WasmSpec>,
+}
+
+/// The keys of an entry of type `wasm` that no other has.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct WasmSpec {
+    /// The component's file as written: absolute, or relative to the folder of the spec file.
+    pub path: String,
+    /// Handed to the component: a mapping, at most 256 KiB as JSON.
+    pub config: Value,
+    /// What it may reach, as the grants of a capability are written: a mapping.
+    pub grants: Value,
+    /// What it may use instead of the defaults.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub limits: LimitOverrides,
+}
+
+/// Limits of one call that an entry sets; absent ones keep the host's default.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct LimitOverrides {
+    /// Linear memory, bytes.
+    #[serde(rename = "memory", skip_serializing_if = "Option::is_none")]
+    pub memory_bytes: Option<u64>,
+    /// Calls into the host.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub host_calls: Option<u64>,
+    /// Bytes that the host hands over.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub host_bytes: Option<u64>,
+    /// Log lines.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub log_lines: Option<u32>,
+    /// States of a report.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub states: Option<usize>,
+    /// Events of a report.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub events: Option<usize>,
+    /// Metrics of a report.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub metrics: Option<usize>,
+    /// Table elements.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub table_elements: Option<u64>,
 }
 
 /// Steps and how to read their output.
@@ -87,7 +134,50 @@ pub struct JsonPath {
     pub expect: Option<MatchRule>,
     /// Actions to suggest where the value looks like this.
     #[serde(skip_serializing_if = "is_zero")]
-    pub suggested_actions: BTreeMap<String, MatchRule>,
+    pub suggested_actions: ActionRules,
+}
+
+/// Rules by action name, in the order of the spec. Written as JSON, the names are sorted, as Go sorts them.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ActionRules(Vec<(String, MatchRule)>);
+
+impl ActionRules {
+    /// Name and rule of each, in the order of the spec.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = (&str, &MatchRule)> {
+        self.0.iter().map(|(name, rule)| (name.as_str(), rule))
+    }
+
+    /// How many.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl FromIterator<(String, MatchRule)> for ActionRules {
+    /// A name that comes again replaces the rule and keeps its first place.
+    fn from_iter<I: IntoIterator<Item = (String, MatchRule)>>(rules: I) -> Self {
+        let mut places = BTreeMap::new();
+        let mut list: Vec<(String, MatchRule)> = Vec::new();
+        for (name, rule) in rules {
+            let at = *places.entry(name.clone()).or_insert(list.len());
+            match list.get_mut(at) {
+                Some((_, earlier)) => *earlier = rule,
+                None => list.push((name, rule)),
+            }
+        }
+        Self(list)
+    }
+}
+
+impl Serialize for ActionRules {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.iter().collect::<BTreeMap<_, _>>())
+    }
 }
 
 /// A pattern.
@@ -96,4 +186,57 @@ pub struct MatchRule {
     /// Regular expression; absent matches everything.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub regex: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn rule(regex: &str) -> MatchRule {
+        MatchRule {
+            regex: Some(regex.to_owned()),
+        }
+    }
+
+    #[test]
+    fn actions_keep_their_order_and_are_written_sorted() {
+        let rules: ActionRules = [("b", "1"), ("a", "2"), ("b", "3")]
+            .map(|(name, regex)| (name.to_owned(), rule(regex)))
+            .into_iter()
+            .collect();
+        let names: Vec<_> = rules.iter().map(|(name, _)| name).collect();
+        assert_eq!(names, ["b", "a"]);
+        assert_eq!(
+            serde_json::to_string(&rules).unwrap(),
+            r#"{"a":{"regex":"2"},"b":{"regex":"3"}}"#
+        );
+        assert_eq!((rules.len(), rules.is_empty()), (2, false));
+    }
+
+    #[test]
+    fn a_script_entry_shows_nothing_of_wasm_and_a_wasm_entry_shows_its_keys() {
+        let script = PluginSpec::default();
+        assert_eq!(
+            serde_json::to_string(&script).unwrap(),
+            r#"{"plugin_name":"","plugin_type":"","run_mode":"","timeout":"0s","interval":"0s"}"#
+        );
+        let wasm = PluginSpec {
+            wasm: Some(WasmSpec {
+                path: "x.wasm".into(),
+                config: json!({"a": 1}),
+                grants: json!({}),
+                limits: LimitOverrides {
+                    memory_bytes: Some(1 << 20),
+                    ..LimitOverrides::default()
+                },
+            }),
+            ..script
+        };
+        assert_eq!(
+            serde_json::to_string(&wasm).unwrap(),
+            r#"{"plugin_name":"","plugin_type":"","run_mode":"","timeout":"0s","interval":"0s","path":"x.wasm","config":{"a":1},"grants":{},"limits":{"memory":1048576}}"#
+        );
+    }
 }

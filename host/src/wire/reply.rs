@@ -90,6 +90,17 @@ pub struct TagTriggered {
     pub success: bool,
 }
 
+/// Answer to registering plugins.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Registered {
+    /// 200.
+    pub code: u16,
+    /// Component names of the plugins.
+    pub components: Vec<String>,
+    /// What happened.
+    pub message: &'static str,
+}
+
 /// Answer to a deregistration.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Deregistered {

@@ -25,7 +25,7 @@ fn kernel(text: &str) -> Message {
         level: 3,
         facility: 0,
         text: text.into(),
-        dictionary: Vec::new(),
+        dictionary: None,
     }
 }
 

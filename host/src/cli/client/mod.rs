@@ -7,9 +7,10 @@ use std::{io, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use http::{Method, Request, StatusCode, Uri, header::HOST};
-use http_body_util::{BodyExt as _, Empty, LengthLimitError, Limited};
+use http_body_util::{BodyExt as _, Full, LengthLimitError, Limited};
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
+use serde::Deserialize;
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     net::TcpStream,
@@ -20,7 +21,7 @@ pub mod trust;
 
 /// The daemon on this machine.
 pub const DEFAULT_SERVER: &str = "https://localhost:15132";
-/// For the whole exchange.
+/// For the whole exchange, unless [`Client::with_limit`] says otherwise.
 const TIME_LIMIT: Duration = Duration::from_secs(30);
 /// Largest answer that is read, bytes.
 const MAX_ANSWER: usize = 64 << 20;
@@ -56,8 +57,13 @@ pub enum ClientError {
         reason: String,
     },
     /// It takes too long.
-    #[error("no answer from {0} within 30 seconds")]
-    TimedOut(String),
+    #[error("no answer from {server} within {} seconds", limit.as_secs())]
+    TimedOut {
+        /// As given.
+        server: String,
+        /// The limit.
+        limit: Duration,
+    },
 }
 
 /// What the daemon said.
@@ -78,6 +84,7 @@ pub struct Client {
     port: u16,
     authority: String,
     base: String,
+    limit: Duration,
 }
 
 impl Client {
@@ -113,7 +120,14 @@ impl Client {
             port: authority.port_u16().unwrap_or(if tls { 443 } else { 80 }),
             authority: authority.as_str().to_owned(),
             base: uri.path().trim_end_matches('/').to_owned(),
+            limit: TIME_LIMIT,
         })
+    }
+
+    /// The same with another limit for the whole exchange, for requests that the daemon works on before it answers.
+    #[must_use]
+    pub fn with_limit(self, limit: Duration) -> Self {
+        Self { limit, ..self }
     }
 
     /// Sends a request without a body and reads the answer, whatever its status. `target` is path and query.
@@ -121,17 +135,38 @@ impl Client {
     /// # Errors
     /// As [`ClientError`] lists them.
     pub async fn send(&self, method: Method, target: &str) -> Result<Answer, ClientError> {
-        tokio::time::timeout(TIME_LIMIT, self.exchange(method, target))
-            .await
-            .map_err(|_| ClientError::TimedOut(self.server.clone()))?
+        self.send_body(method, target, Bytes::new()).await
     }
 
-    async fn exchange(&self, method: Method, target: &str) -> Result<Answer, ClientError> {
+    /// As [`Self::send`], with a body.
+    ///
+    /// # Errors
+    /// As [`ClientError`] lists them.
+    pub async fn send_body(
+        &self,
+        method: Method,
+        target: &str,
+        body: Bytes,
+    ) -> Result<Answer, ClientError> {
+        tokio::time::timeout(self.limit, self.exchange(method, target, body))
+            .await
+            .map_err(|_| ClientError::TimedOut {
+                server: self.server.clone(),
+                limit: self.limit,
+            })?
+    }
+
+    async fn exchange(
+        &self,
+        method: Method,
+        target: &str,
+        body: Bytes,
+    ) -> Result<Answer, ClientError> {
         let request = Request::builder()
             .method(method)
             .uri(format!("{}{target}", self.base))
             .header(HOST, &self.authority)
-            .body(Empty::new())
+            .body(Full::new(body))
             .map_err(|error| self.broken(&error))?;
         let connect = |source| ClientError::Connect {
             server: self.server.clone(),
@@ -160,7 +195,7 @@ impl Client {
     async fn talk(
         &self,
         stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
-        request: Request<Empty<Bytes>>,
+        request: Request<Full<Bytes>>,
     ) -> Result<Answer, ClientError> {
         let (mut sender, connection) = http1::handshake(TokioIo::new(stream))
             .await
@@ -199,6 +234,26 @@ impl Client {
             reason: reason.to_string(),
         }
     }
+}
+
+/// Status and words of an answer that is not a success: those of its document, or its first 500 characters.
+pub fn reason_of(answer: &Answer) -> String {
+    #[derive(Deserialize, Default)]
+    #[serde(default)]
+    struct Refusal {
+        message: String,
+        error: String,
+    }
+    let refusal = serde_json::from_slice::<Refusal>(&answer.body).unwrap_or_default();
+    let text = match (refusal.message.as_str(), refusal.error.as_str()) {
+        ("", "") => {
+            let body = String::from_utf8_lossy(&answer.body);
+            body.chars().take(500).collect()
+        }
+        ("", error) => error.to_owned(),
+        (message, _) => message.to_owned(),
+    };
+    format!("{}: {text}", answer.status)
 }
 
 /// The text as it may stand in a query's value.

@@ -97,6 +97,16 @@ async fn says_what_may_be_wrong() {
     assert!(error.ends_with("; is gpud running?"), "{error}");
 }
 
+#[tokio::test]
+async fn the_limit_can_be_set() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let server = format!("http://{}", listener.local_addr().unwrap());
+    // Nobody accepts.
+    let client = Client::new(&server).unwrap().with_limit(Duration::ZERO);
+    let error = client.send(Method::GET, "/").await.unwrap_err().to_string();
+    assert_eq!(error, format!("no answer from {server} within 0 seconds"));
+}
+
 #[test]
 fn addresses() {
     for (server, expected) in [

@@ -1,0 +1,207 @@
+//! What came of one check.
+
+use crate::{
+    metrics::own::{CHECKER_BYTES, CHECKER_HOST_CALLS, CHECKER_MEMORY, CHECKER_SECONDS, OwnMetric},
+    model::Health,
+    script::{Checked, judge::Mismatch},
+    spec::Plugin,
+    wire::HealthState,
+};
+
+/// What came of one check.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Outcome {
+    /// Component name.
+    pub component: String,
+    /// As written in the spec.
+    pub run_mode: String,
+    /// The verdicts; a script has one.
+    pub states: Vec<HealthState>,
+    /// Expectations that were not met.
+    pub mismatches: Vec<Mismatch>,
+    /// What a script printed.
+    pub output: Vec<u8>,
+    /// Of a script.
+    pub exit_code: i32,
+    /// Only of a Wasm component.
+    pub wasm: Option<WasmCheck>,
+}
+
+/// What is known of a Wasm component besides its verdicts.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct WasmCheck {
+    /// Whether there is something for it to watch on this machine.
+    pub supported: bool,
+    /// What the check cost.
+    pub bill: Option<Bill>,
+}
+
+/// What a check cost.
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
+pub struct Bill {
+    /// Time, seconds.
+    pub seconds: f64,
+    /// Most memory that it had, bytes.
+    pub memory_high_water_bytes: f64,
+    /// Calls to the host.
+    pub host_calls: f64,
+    /// That passed between it and the host.
+    pub bytes: f64,
+}
+
+impl Outcome {
+    /// Of a script.
+    pub fn of_script(plugin: &Plugin, checked: Checked) -> Self {
+        let verdict = checked.verdict;
+        let health = match verdict.healthy {
+            true => Health::Healthy,
+            false => Health::Unhealthy,
+        };
+        Self {
+            component: plugin.component.clone(),
+            run_mode: plugin.spec.run_mode.clone(),
+            states: vec![HealthState {
+                health: health.as_str().to_owned(),
+                reason: verdict.reason,
+                error: verdict.error.unwrap_or_default(),
+                suggested_actions: verdict.suggested_actions,
+                extra_info: verdict.extra_info,
+                ..HealthState::default()
+            }],
+            mismatches: verdict.mismatches,
+            output: checked.output,
+            exit_code: checked.exit_code,
+            wasm: None,
+        }
+    }
+
+    /// The worst verdict, the first of several; `None` if there is none.
+    pub fn worst(&self) -> Option<&HealthState> {
+        // Of equals `max_by_key` gives the last.
+        let backwards = self.states.iter().rev();
+        backwards.max_by_key(|state| Health::from(state.health.as_str()).rank())
+    }
+
+    /// The health of the worst; without any, all is well.
+    pub fn health(&self) -> &str {
+        self.worst()
+            .map_or(Health::Healthy.as_str(), |state| &state.health)
+    }
+
+    /// Whether all is well, or there is nothing on this machine that could be otherwise.
+    pub fn is_healthy(&self) -> bool {
+        self.health() == Health::Healthy.as_str() || self.wasm.is_some_and(|wasm| !wasm.supported)
+    }
+
+    /// What ends a run at the first plugin that is not healthy, in GPUd's words.
+    pub fn failure(&self) -> String {
+        let reason = self.worst().map_or("", |state| &state.reason);
+        format!(
+            "plugin {} returned unhealthy state (summary {reason})",
+            self.component
+        )
+    }
+}
+
+impl Bill {
+    /// From the metrics of a registry that knows one checker only, in Prometheus' text format.
+    pub fn of(exposition: &str) -> Option<Self> {
+        let value = |metric: OwnMetric| -> Option<f64> {
+            let series = format!("{}{{", metric.name);
+            let line = exposition.lines().find(|line| line.starts_with(&series))?;
+            line.rsplit(' ').next()?.parse().ok()
+        };
+        Some(Self {
+            seconds: value(CHECKER_SECONDS)?,
+            memory_high_water_bytes: value(CHECKER_MEMORY)?,
+            host_calls: value(CHECKER_HOST_CALLS)?,
+            bytes: value(CHECKER_BYTES)?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::metrics::{Registry, own::CHECKER_LABEL};
+
+    fn with(healths: &[&str]) -> Outcome {
+        let states = healths.iter().enumerate().map(|(at, health)| HealthState {
+            health: (*health).to_owned(),
+            reason: format!("reason {at}"),
+            ..HealthState::default()
+        });
+        Outcome {
+            component: "c".into(),
+            states: states.collect(),
+            ..Outcome::default()
+        }
+    }
+
+    #[test]
+    fn the_first_of_the_worst_counts() {
+        for (healths, health, healthy, reason) in [
+            (&[][..], "Healthy", true, ""),
+            (&["Healthy", "Healthy"], "Healthy", true, "reason 0"),
+            (&["Healthy", "Degraded"], "Degraded", false, "reason 1"),
+            (
+                &["Degraded", "Unhealthy", "Unhealthy"],
+                "Unhealthy",
+                false,
+                "reason 1",
+            ),
+            (&["Initializing"], "Initializing", false, "reason 0"),
+        ] {
+            let outcome = with(healths);
+            assert_eq!(outcome.health(), health);
+            assert_eq!(outcome.is_healthy(), healthy, "{healths:?}");
+            assert_eq!(
+                outcome.failure(),
+                format!("plugin c returned unhealthy state (summary {reason})")
+            );
+        }
+    }
+
+    #[test]
+    fn where_there_is_nothing_to_watch_nothing_is_wrong() {
+        for (supported, healthy) in [(true, false), (false, true)] {
+            let outcome = Outcome {
+                wasm: Some(WasmCheck {
+                    supported,
+                    bill: None,
+                }),
+                ..with(&["Unhealthy"])
+            };
+            assert_eq!(outcome.is_healthy(), healthy);
+        }
+    }
+
+    #[test]
+    fn a_bill_is_found_among_the_metrics() {
+        let registry = Registry::new();
+        assert_eq!(Bill::of(&registry.exposition()), None);
+        let labels = [(CHECKER_LABEL.to_owned(), "a } b".to_owned())];
+        for (metric, value) in [
+            (CHECKER_SECONDS, 0.25),
+            (CHECKER_HOST_CALLS, 3.0),
+            (CHECKER_BYTES, 4096.0),
+        ] {
+            registry
+                .add_counter(metric.name, metric.help, &labels, value)
+                .unwrap();
+        }
+        let memory = CHECKER_MEMORY;
+        registry
+            .raise_gauge(memory.name, memory.help, &labels, 1_114_112.0)
+            .unwrap();
+        assert_eq!(
+            Bill::of(&registry.exposition()),
+            Some(Bill {
+                seconds: 0.25,
+                memory_high_water_bytes: 1_114_112.0,
+                host_calls: 3.0,
+                bytes: 4096.0,
+            })
+        );
+    }
+}

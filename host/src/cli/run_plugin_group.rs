@@ -1,0 +1,108 @@
+//! `gpud run-plugin-group`: makes the running daemon check every component with a tag.
+
+use std::time::Duration;
+
+use http::Method;
+use serde::Deserialize;
+
+use super::{
+    client::{Answer, Client, escape, reason_of},
+    exit::{Exit, Stderr},
+    terminal::printable,
+};
+
+/// The daemon checks one component after another before it answers.
+const LIMIT: Duration = Duration::from_secs(120);
+
+#[derive(Deserialize)]
+struct Reply {
+    components: Option<Vec<String>>,
+    success: bool,
+}
+
+/// Checks the components with this tag. That there is none is no failure, but is said on standard error.
+///
+/// # Errors
+/// The daemon cannot be asked or refuses, or a component is not healthy.
+pub async fn run_plugin_group(server: &str, tag: &str) -> Result<Exit, Exit> {
+    let checked = async {
+        let client = Client::new(server).map_err(|error| error.to_string())?;
+        let target = format!("/v1/components/trigger-tag?tagName={}", escape(tag));
+        let answer = client.with_limit(LIMIT).send(Method::GET, &target).await;
+        read(&answer.map_err(|error| error.to_string())?, tag)
+    };
+    checked.await.map_err(|why| {
+        let message = format!("failed to trigger component check for tag {tag}: {why}");
+        Exit::failure(printable(&message))
+    })
+}
+
+fn read(answer: &Answer, tag: &str) -> Result<Exit, String> {
+    if !answer.status.is_success() {
+        return Err(reason_of(answer));
+    }
+    let reply: Reply = serde_json::from_slice(&answer.body)
+        .map_err(|error| format!("this is not an answer of gpud: {error}"))?;
+    let components = reply.components.unwrap_or_default();
+    if !reply.success {
+        let names = components.join(" ");
+        return Err(format!(
+            "health check failed for tag {tag}, components: [{names}]"
+        ));
+    }
+    let tag = printable(tag);
+    Ok(Exit {
+        stderr: match components.is_empty() {
+            true => Stderr::Line(format!("! no component has the tag {tag}")),
+            false => Stderr::Nothing,
+        },
+        ..Exit::success(format!(
+            "Successfully triggered component check for tag: {tag}\n"
+        ))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use http::StatusCode;
+
+    use super::*;
+
+    #[test]
+    fn answers() {
+        let success = || Exit::success("Successfully triggered component check for tag: t\n");
+        for (status, body, expected) in [
+            (
+                200,
+                r#"{"components":["a","b"],"exit":0,"success":true}"#,
+                Ok(success()),
+            ),
+            (
+                200,
+                r#"{"components":[],"exit":0,"success":true}"#,
+                Ok(Exit {
+                    stderr: Stderr::Line("! no component has the tag t".into()),
+                    ..success()
+                }),
+            ),
+            (
+                200,
+                r#"{"components":["a","b"],"exit":1,"success":false}"#,
+                Err("health check failed for tag t, components: [a b]"),
+            ),
+            (
+                400,
+                r#"{"error":"tagName parameter is required"}"#,
+                Err("400 Bad Request: tagName parameter is required"),
+            ),
+            (502, "no", Err("502 Bad Gateway: no")),
+        ] {
+            let answer = Answer {
+                status: StatusCode::from_u16(status).unwrap(),
+                body: body.into(),
+            };
+            let expected = expected.map_err(str::to_owned);
+            assert_eq!(read(&answer, "t"), expected, "{body}");
+        }
+    }
+}

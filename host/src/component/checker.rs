@@ -1,0 +1,102 @@
+//! What judges a component: a WebAssembly plugin or a script.
+
+use std::{sync::Arc, time::Duration};
+
+use tokio_util::sync::CancellationToken;
+
+use super::{ScriptChecker, Services, WasmChecker};
+use crate::{
+    model::{CheckContext, ComponentDescriptor, Report, RunMode},
+    runtime::Finished,
+};
+
+/// What judges a component.
+#[derive(Clone)]
+pub enum Checker {
+    /// A WebAssembly plugin.
+    Wasm(Arc<WasmChecker>),
+    /// A script.
+    Script(Arc<ScriptChecker>),
+}
+
+/// When a component is checked without being asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Schedule {
+    /// Never.
+    Manual,
+    /// Once, at the start.
+    Once,
+    /// At the start and then this often.
+    Every(Duration),
+}
+
+/// What a check found.
+pub(super) struct Judged {
+    /// The report, and what it cost.
+    pub finished: Finished<Report>,
+    /// What a script printed.
+    pub output: Vec<u8>,
+}
+
+impl Checker {
+    /// What is known of the component.
+    pub fn descriptor(&self) -> &ComponentDescriptor {
+        match self {
+            Self::Wasm(checker) => checker.descriptor(),
+            Self::Script(checker) => checker.descriptor(),
+        }
+    }
+
+    /// When it is checked.
+    pub fn schedule(&self) -> Schedule {
+        if self.descriptor().run_mode == RunMode::Manual {
+            return Schedule::Manual;
+        }
+        match self {
+            Self::Wasm(checker) => Schedule::Every(checker.interval()),
+            Self::Script(checker) => checker
+                .interval()
+                .map_or(Schedule::Once, Schedule::Every),
+        }
+    }
+
+    /// Between two tries of a checker that fails.
+    pub(super) fn retry_interval(&self) -> Duration {
+        match self {
+            Self::Wasm(checker) => checker.interval(),
+            Self::Script(checker) => checker.interval().unwrap_or_default(),
+        }
+    }
+
+    /// The WebAssembly plugin, if it is one that has a scan of its own.
+    pub(super) fn scanner(&self) -> Option<&Arc<WasmChecker>> {
+        match self {
+            Self::Wasm(checker) if checker.scans() => Some(checker),
+            Self::Wasm(_) | Self::Script(_) => None,
+        }
+    }
+
+    /// The WebAssembly plugin, if it is one that watches the kernel log.
+    pub(super) fn kmsg_watcher(&self) -> Option<&Arc<WasmChecker>> {
+        match self {
+            Self::Wasm(checker) if checker.watches_kmsg() => Some(checker),
+            Self::Wasm(_) | Self::Script(_) => None,
+        }
+    }
+
+    /// Judges. `stop` ends a script at once; a plugin's call ends when this future is dropped.
+    pub(super) async fn check(
+        &self,
+        services: &Services,
+        context: &CheckContext,
+        stop: &CancellationToken,
+    ) -> Judged {
+        match self {
+            Self::Wasm(checker) => Judged {
+                finished: checker.check(services, context).await,
+                output: Vec::new(),
+            },
+            Self::Script(checker) => checker.check(context, stop).await,
+        }
+    }
+}

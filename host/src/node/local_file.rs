@@ -1,0 +1,119 @@
+//! Files that an operator names on the command line or in a spec: read whole, within a bound. They may lie on a dead
+//! mount: call these where a thread may block.
+
+use std::{
+    fs::File,
+    io::{self, Read},
+    os::unix::fs::MetadataExt,
+    path::Path,
+};
+
+/// What changes when a file is edited, replaced, or comes and goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Stamp {
+    device: u64,
+    inode: u64,
+    size: u64,
+    /// Content and metadata: an editor may put the time of the former back.
+    modified: (i64, i64),
+    changed: (i64, i64),
+}
+
+/// Reads a whole regular file.
+///
+/// # Errors
+/// The system's; [`io::ErrorKind::FileTooLarge`] beyond `max` bytes, and [`io::ErrorKind::InvalidInput`] for what is not
+/// a regular file: a pipe would never end.
+pub fn read(path: &Path, max: usize) -> io::Result<Vec<u8>> {
+    // Asked first, since opening a pipe waits for somebody who writes.
+    let facts = std::fs::metadata(path)?;
+    if facts.is_dir() {
+        return Err(io::ErrorKind::IsADirectory.into());
+    }
+    if !facts.is_file() {
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "not a regular file",
+        ));
+    }
+    let mut content = Vec::new();
+    File::open(path)?
+        .take(max as u64 + 1)
+        .read_to_end(&mut content)?;
+    if content.len() > max {
+        return Err(io::Error::new(
+            io::ErrorKind::FileTooLarge,
+            format!("larger than {max} bytes"),
+        ));
+    }
+    Ok(content)
+}
+
+/// The stamp of a file; `None` where there is none that could be looked at.
+pub fn stamp(path: &Path) -> Option<Stamp> {
+    let facts = std::fs::metadata(path).ok()?;
+    Some(Stamp {
+        device: facts.dev(),
+        inode: facts.ino(),
+        size: facts.size(),
+        modified: (facts.mtime(), facts.mtime_nsec()),
+        changed: (facts.ctime(), facts.ctime_nsec()),
+    })
+}
+
+/// An error as GPUd's users know it from Go: `open /x: no such file or directory`.
+pub fn open_error(path: &Path, error: &io::Error) -> String {
+    let words = match error.raw_os_error().and_then(|code| {
+        let code = rustix::io::Errno::from_raw_os_error(code);
+        Some(match code {
+            rustix::io::Errno::NOENT => "no such file or directory",
+            rustix::io::Errno::ACCESS => "permission denied",
+            rustix::io::Errno::NOTDIR => "not a directory",
+            rustix::io::Errno::ISDIR => "is a directory",
+            rustix::io::Errno::LOOP => "too many levels of symbolic links",
+            _ => return None,
+        })
+    }) {
+        Some(words) => words.to_owned(),
+        None => error.to_string(),
+    };
+    format!("open {}: {words}", path.display())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_what_fits_and_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("f");
+        std::fs::write(&file, "12345").unwrap();
+        assert_eq!(read(&file, 5).unwrap(), b"12345");
+        assert_eq!(
+            read(&file, 4).unwrap_err().kind(),
+            io::ErrorKind::FileTooLarge
+        );
+        assert!(read(folder.path(), 5).is_err());
+        assert!(read(Path::new("/dev/zero"), 5).is_err());
+        let missing = folder.path().join("missing");
+        let error = read(&missing, 5).unwrap_err();
+        assert_eq!(
+            open_error(&missing, &error),
+            format!("open {}: no such file or directory", missing.display())
+        );
+    }
+
+    #[test]
+    fn a_stamp_changes_with_the_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let (file, other) = (folder.path().join("f"), folder.path().join("g"));
+        assert_eq!(stamp(&file), None);
+        std::fs::write(&file, "1").unwrap();
+        let first = stamp(&file);
+        assert_eq!(stamp(&file), first);
+        std::fs::write(&other, "2").unwrap();
+        std::fs::rename(&other, &file).unwrap();
+        assert_ne!(stamp(&file), first, "replaced by one of the same size");
+    }
+}

@@ -1,0 +1,17 @@
+//! The operator's plugins while the daemon runs: from a spec file, or registered through the API, scripts and WebAssembly
+//! alike.
+//!
+//! [`file`] reads specs, [`wasm`] loads the component of a Wasm entry, [`Plugins`] is the set that runs, [`watch`] applies
+//! edits of the spec file, [`init`] runs what has to be done before anything else.
+//!
+//! At start whatever is good runs, and what is wrong is said. Later changes are taken as a whole or not at all.
+
+pub mod file;
+pub mod init;
+mod set;
+mod trouble;
+pub mod wasm;
+pub mod watch;
+
+pub use set::{Plugins, RegisterError};
+pub use trouble::COMPONENT as TROUBLE_COMPONENT;

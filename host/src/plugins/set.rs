@@ -1,0 +1,455 @@
+//! The set of plugins that runs.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::{Path, PathBuf},
+    sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard},
+};
+
+use tokio::sync::Mutex;
+
+use super::{
+    file::{self, Stamps},
+    trouble, wasm,
+};
+use crate::{
+    component::{Component, Registry, kernel_log::Watchers, scheduler::Scheduler},
+    node::local_file::Stamp,
+    runtime::Runtime,
+    spec::{Plugin, PluginFile, Problem},
+    wire::PluginSpec,
+};
+
+/// What the specs in a request are called in messages.
+const REQUEST: &str = "request body";
+
+/// Why specs in a request were not registered. Nothing was changed then.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RegisterError {
+    /// They are wrong; every problem, with its place.
+    #[error("{}", .0.join("; "))]
+    Invalid(Vec<String>),
+    /// A name is taken.
+    #[error("{0}")]
+    Taken(String),
+}
+
+/// Who brought a plugin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Source {
+    File,
+    Api,
+}
+
+/// A plugin that runs.
+struct Entry {
+    plugin: Plugin,
+    source: Source,
+    components: Vec<Arc<Component>>,
+}
+
+/// A plugin ready to run.
+struct Prepared {
+    plugin: Plugin,
+    components: Vec<Component>,
+}
+
+/// What tells whether a plugin of the file has changed.
+type Seen = BTreeMap<String, (PluginSpec, Option<Stamp>)>;
+
+/// The plugins of the operator.
+pub struct Plugins {
+    registry: Arc<Registry>,
+    scheduler: Scheduler,
+    runtime: Runtime,
+    watchers: OnceLock<Arc<Watchers>>,
+    /// By component name of the spec.
+    entries: RwLock<BTreeMap<String, Entry>>,
+    /// What was last taken from the file. Held while anything is changed.
+    editing: Mutex<Seen>,
+}
+
+impl Plugins {
+    /// None yet.
+    pub fn new(registry: Arc<Registry>, scheduler: Scheduler, runtime: Runtime) -> Self {
+        Self {
+            registry,
+            scheduler,
+            runtime,
+            watchers: OnceLock::new(),
+            entries: RwLock::default(),
+            editing: Mutex::default(),
+        }
+    }
+
+    /// From here on plugins that watch the kernel log are fed.
+    pub fn feed_from(&self, watchers: Arc<Watchers>) {
+        let _ = self.watchers.set(watchers);
+    }
+
+    /// The specs of those that run, by component name.
+    pub fn specs(&self) -> Vec<PluginSpec> {
+        let entries = self.entries();
+        entries
+            .values()
+            .map(|entry| entry.plugin.spec.clone())
+            .collect()
+    }
+
+    /// Runs what is good in the file, and shows what is not. Wasm components are loaded in the background.
+    pub async fn start(self: &Arc<Self>, read: PluginFile, path: &Path, stamps: &Stamps) {
+        let folder = file::folder(path);
+        let mut seen = self.editing.lock().await;
+        let duplicates = read.duplicates();
+        let mut problems: Vec<String> = read.problems.iter().map(Problem::to_string).collect();
+        problems.extend(duplicates.iter().map(Problem::to_string));
+        read.warnings
+            .iter()
+            .for_each(|warning| tracing::warn!("plugin specs: {warning}"));
+        let mut names = BTreeSet::new();
+        for plugin in read.plugins {
+            // Of two plugins with one name the first runs; init plugins have had their turn.
+            if !names.insert(plugin.component.clone()) || plugin.is_init() {
+                continue;
+            }
+            seen.insert(plugin.component.clone(), seen_as(&plugin, &folder, stamps));
+            if let Err(problem) = self.begin(plugin, &folder) {
+                problems.push(problem);
+            }
+        }
+        for problem in &problems {
+            tracing::error!("plugin specs: {problem}");
+        }
+        trouble::show(&self.registry, "not all plugins run", &problems);
+    }
+
+    /// Registers a plugin's component. A Wasm plugin follows when it is loaded.
+    fn begin(self: &Arc<Self>, plugin: Plugin, folder: &Path) -> Result<(), String> {
+        let is_wasm = plugin.spec.wasm.is_some();
+        let component = match is_wasm {
+            true => Component::of_wasm(&plugin),
+            false => Component::of_script(&plugin),
+        };
+        let component = self
+            .registry
+            .add(component)
+            .map_err(|taken| format!("{taken} ({})", place(&plugin)))?;
+        self.entries_mut().insert(
+            plugin.component.clone(),
+            Entry {
+                plugin: plugin.clone(),
+                source: Source::File,
+                components: vec![Arc::clone(&component)],
+            },
+        );
+        if !is_wasm {
+            self.scheduler.schedule(component);
+            return Ok(());
+        }
+        let (set, folder) = (Arc::clone(self), folder.to_owned());
+        self.scheduler
+            .spawn(async move { set.load_behind(plugin, component, folder).await });
+        Ok(())
+    }
+
+    /// Loads a Wasm plugin and puts its components where a placeholder stands.
+    async fn load_behind(&self, plugin: Plugin, placeholder: Arc<Component>, folder: PathBuf) {
+        match self.prepare(plugin, &folder).await {
+            Ok(prepared) => {
+                let _editing = self.editing.lock().await;
+                let waits = self.registry.get(placeholder.name());
+                if !waits.is_some_and(|waiting| Arc::ptr_eq(&waiting, &placeholder)) {
+                    // Replaced or removed meanwhile.
+                    return;
+                }
+                let installed = self
+                    .install(vec![prepared], Source::File, &BTreeSet::new())
+                    .await;
+                if let Err(taken) = installed {
+                    placeholder.failed(taken);
+                }
+            }
+            Err(problem) => placeholder.failed(problem),
+        }
+    }
+
+    /// Takes over an edited file: what is new or different is put in place, what is gone ends, the rest goes on.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it; then nothing has changed.
+    pub async fn apply(
+        &self,
+        read: PluginFile,
+        path: &Path,
+        stamps: &Stamps,
+    ) -> Result<(), Vec<String>> {
+        let folder = file::folder(path);
+        let mut seen = self.editing.lock().await;
+        let wrong = read.problems.iter().chain(&read.duplicates()).map(Problem::to_string).collect::<Vec<_>>();
+        if !wrong.is_empty() {
+            return Err(wrong);
+        }
+        read.warnings
+            .iter()
+            .for_each(|warning| tracing::warn!("plugin specs: {warning}"));
+        let mut now = Seen::new();
+        let mut changed = Vec::new();
+        for plugin in read.plugins.into_iter().filter(|plugin| !plugin.is_init()) {
+            let this = seen_as(&plugin, &folder, stamps);
+            if seen.get(&plugin.component) != Some(&this) {
+                changed.push(plugin.clone());
+            }
+            now.insert(plugin.component, this);
+        }
+        let gone: BTreeSet<String> = {
+            let entries = self.entries();
+            let ours = |name: &String| {
+                entries
+                    .get(name)
+                    .is_some_and(|entry| entry.source == Source::File)
+            };
+            seen.keys()
+                .filter(|name| !now.contains_key(*name) && ours(name))
+                .cloned()
+                .collect()
+        };
+        let prepared = self.prepare_all(changed, &folder).await?;
+        let replaced: Vec<_> = prepared.iter().map(|p| p.plugin.component.clone()).collect();
+        self.install(prepared, Source::File, &gone)
+            .await
+            .map_err(|taken| vec![taken])?;
+        tracing::info!(?replaced, ?gone, "plugin specs applied");
+        *seen = now;
+        Ok(())
+    }
+
+    /// Registers the specs of a request, all of them or none; with `replace` also such as run already. They last until
+    /// the daemon stops.
+    ///
+    /// # Errors
+    /// [`RegisterError`].
+    pub async fn register(
+        &self,
+        body: Vec<u8>,
+        replace: bool,
+    ) -> Result<Vec<String>, RegisterError> {
+        let parsing = tokio::task::spawn_blocking(move || file::parse(&body, REQUEST));
+        let read = parsing
+            .await
+            .map_err(|error| RegisterError::Invalid(vec![error.to_string()]))?;
+        let mut wrong: Vec<String> = read
+            .problems
+            .iter()
+            .chain(&read.duplicates())
+            .map(Problem::to_string)
+            .collect();
+        if wrong.is_empty() && read.plugins.is_empty() {
+            wrong.push("there is no plugin in the request".to_owned());
+        }
+        for plugin in &read.plugins {
+            if plugin.is_init() {
+                wrong.push(format!(
+                    "init plugins run when the daemon starts and cannot be registered ({})",
+                    place(plugin)
+                ));
+            }
+            if let Some(wasm) = &plugin.spec.wasm
+                && !wasm.path.starts_with('/')
+            {
+                wrong.push(format!(
+                    "path {:?} is not absolute, and a request has no folder that it could start from",
+                    wasm.path
+                ));
+            }
+        }
+        if !wrong.is_empty() {
+            return Err(RegisterError::Invalid(wrong));
+        }
+        let names: Vec<_> = read.plugins.iter().map(|p| p.component.clone()).collect();
+        let prepared = self
+            .prepare_all(read.plugins, Path::new("/"))
+            .await
+            .map_err(RegisterError::Invalid)?;
+        let _editing = self.editing.lock().await;
+        if !replace {
+            let entries = self.entries();
+            if let Some(name) = names.iter().find(|name| entries.contains_key(*name)) {
+                return Err(RegisterError::Taken(format!(
+                    "plugin `{name}` is registered already; PUT replaces it"
+                )));
+            }
+        }
+        self.install(prepared, Source::Api, &BTreeSet::new())
+            .await
+            .map_err(RegisterError::Taken)?;
+        tracing::info!(?names, replace, "plugins registered");
+        Ok(names)
+    }
+
+    /// Ends and removes one component of a plugin. A plugin of the file comes back when its entry is edited, or with the
+    /// next start. `false` when no plugin has such a component.
+    pub async fn deregister(&self, name: &str) -> bool {
+        let _editing = self.editing.lock().await;
+        let removed = {
+            let mut entries = self.entries_mut();
+            let mut removed = None;
+            entries.retain(|_, entry| {
+                if let Some(at) = entry.components.iter().position(|c| c.name() == name) {
+                    removed = Some(entry.components.swap_remove(at));
+                }
+                !entry.components.is_empty()
+            });
+            removed
+        };
+        let Some(component) = removed else {
+            return false;
+        };
+        self.end(&component);
+        self.watch().await;
+        tracing::info!(component = name, "plugin deregistered");
+        true
+    }
+
+    async fn prepare_all(
+        &self,
+        plugins: Vec<Plugin>,
+        folder: &Path,
+    ) -> Result<Vec<Prepared>, Vec<String>> {
+        let (mut prepared, mut problems) = (Vec::new(), Vec::new());
+        for plugin in plugins {
+            match self.prepare(plugin, folder).await {
+                Ok(one) => prepared.push(one),
+                Err(problem) => problems.push(problem),
+            }
+        }
+        match problems.is_empty() {
+            true => Ok(prepared),
+            false => Err(problems),
+        }
+    }
+
+    async fn prepare(&self, plugin: Plugin, folder: &Path) -> Result<Prepared, String> {
+        if plugin.spec.wasm.is_none() {
+            let components = vec![Component::of_script(&plugin)];
+            return Ok(Prepared { plugin, components });
+        }
+        let loaded = wasm::load(&self.runtime, &plugin, folder)
+            .await
+            .map_err(|wasm::Problem { message, place, note }| {
+                let place = place.unwrap_or(plugin.place);
+                let note = note.map_or(String::new(), |note| format!("; {note}"));
+                format!("{message} (line {}, column {}{note})", place.line, place.column)
+            })?;
+        let components = loaded.components.into_iter();
+        let components = components
+            .map(|checker| Component::of_loaded_wasm(&plugin, checker))
+            .collect();
+        Ok(Prepared { plugin, components })
+    }
+
+    /// Puts plugins in place of those of the same name, and ends those that are gone. To be called while editing.
+    ///
+    /// # Errors
+    /// A name belongs to something else; then nothing has changed.
+    async fn install(
+        &self,
+        prepared: Vec<Prepared>,
+        source: Source,
+        gone: &BTreeSet<String>,
+    ) -> Result<(), String> {
+        {
+            let mut entries = self.entries_mut();
+            self.check_names(&entries, &prepared, gone)?;
+            let leaving = prepared.iter().map(|p| &p.plugin.component).chain(gone);
+            for name in leaving {
+                if let Some(old) = entries.remove(name) {
+                    old.components.iter().for_each(|old| self.end(old));
+                }
+            }
+            for Prepared { plugin, components } in prepared {
+                let components = components.into_iter();
+                let added = components.filter_map(|component| self.registry.add(component).ok());
+                let components: Vec<_> = added.collect();
+                for component in &components {
+                    self.scheduler.schedule(Arc::clone(component));
+                }
+                let entry = Entry {
+                    plugin,
+                    source,
+                    components,
+                };
+                entries.insert(entry.plugin.component.clone(), entry);
+            }
+        }
+        self.watch().await;
+        Ok(())
+    }
+
+    /// Every name of a new component is free, or is freed by this change.
+    fn check_names(
+        &self,
+        entries: &BTreeMap<String, Entry>,
+        prepared: &[Prepared],
+        gone: &BTreeSet<String>,
+    ) -> Result<(), String> {
+        let leaving = |name: &String| {
+            gone.contains(name) || prepared.iter().any(|new| new.plugin.component == *name)
+        };
+        let freed: BTreeSet<&str> = entries
+            .iter()
+            .filter(|(name, _)| leaving(name))
+            .flat_map(|(_, entry)| entry.components.iter().map(|c| c.name()))
+            .collect();
+        let mut new = BTreeSet::new();
+        for Prepared { plugin, components } in prepared {
+            for name in components.iter().map(Component::name) {
+                let taken = self.registry.get(name).is_some() && !freed.contains(name);
+                if taken || !new.insert(name) {
+                    return Err(format!(
+                        "component `{name}` is already registered ({})",
+                        place(plugin)
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn end(&self, component: &Arc<Component>) {
+        component.close();
+        self.registry.remove(component);
+    }
+
+    async fn watch(&self) {
+        if let Some(watchers) = self.watchers.get() {
+            watchers.sync().await;
+        }
+    }
+
+    fn entries(&self) -> RwLockReadGuard<'_, BTreeMap<String, Entry>> {
+        self.entries.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn entries_mut(&self) -> RwLockWriteGuard<'_, BTreeMap<String, Entry>> {
+        self.entries.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The registry that the plugins' components are in.
+    pub(super) fn registry(&self) -> &Registry {
+        &self.registry
+    }
+}
+
+fn place(plugin: &Plugin) -> String {
+    let place = plugin.place;
+    format!(
+        "plugin {:?} at line {}, column {}",
+        plugin.spec.plugin_name, place.line, place.column
+    )
+}
+
+fn seen_as(plugin: &Plugin, folder: &Path, stamps: &Stamps) -> (PluginSpec, Option<Stamp>) {
+    let file = plugin.spec.wasm.as_ref();
+    let stamp = file.and_then(|wasm| stamps.of(&wasm::path(wasm, folder)));
+    (plugin.spec.clone(), stamp)
+}

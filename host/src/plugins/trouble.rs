@@ -1,0 +1,35 @@
+//! The component that says what is wrong with the spec file. It is only there while something is.
+
+use std::sync::Arc;
+
+use crate::component::{Component, Registry};
+
+/// Its name.
+pub const COMPONENT: &str = "plugin-specs";
+/// Most problems that are told; the log has all.
+const TOLD: usize = 10;
+
+/// Shows these problems, or that there are none.
+pub fn show(registry: &Registry, what: &str, problems: &[String]) {
+    let present = registry.get(COMPONENT).filter(|c| !c.is_plugin());
+    if let Some(component) = present {
+        registry.remove(&component);
+    }
+    if problems.is_empty() {
+        return;
+    }
+    let mut told: Vec<String> = problems.iter().take(TOLD).cloned().collect();
+    if problems.len() > TOLD {
+        told.push(format!("and {} more, see the log", problems.len() - TOLD));
+    }
+    let component = Component::of_problem(COMPONENT, format!("{what}: {}", told.join("; ")));
+    if registry.add(component).is_err() {
+        tracing::error!("a plugin has the name {COMPONENT}, so no component shows the problem");
+    }
+}
+
+/// Whether the component is shown.
+pub fn is_shown(registry: &Registry) -> bool {
+    let component: Option<Arc<Component>> = registry.get(COMPONENT);
+    component.is_some_and(|component| !component.is_plugin())
+}

@@ -1,0 +1,105 @@
+//! Looks after the spec file while the daemon runs, and applies what an operator changes.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+use super::{
+    Plugins,
+    file::{self, Stamps},
+    trouble, wasm,
+};
+use crate::spec::PluginFile;
+
+/// Between two looks. An edit is applied when two looks in a row see the same, so that a file that is being written is
+/// not read half.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// A spec file that was read, with stamps from before it was read.
+pub struct Read {
+    /// What it holds.
+    pub file: PluginFile,
+    /// Of it and the files that it names.
+    pub stamps: Stamps,
+}
+
+/// Reads the file.
+///
+/// # Errors
+/// It cannot be read.
+pub async fn read(path: PathBuf) -> Result<Read, String> {
+    let work = move || {
+        let stamp = Stamps::take([path.clone()]);
+        let file = file::read(&path)?;
+        // Whatever changes while it is read is seen as a change by the next look.
+        let stamps = match Stamps::take([path.clone()]) == stamp {
+            true => Stamps::take(files(&path, &file)),
+            false => stamp,
+        };
+        Ok(Read { file, stamps })
+    };
+    let read = tokio::task::spawn_blocking(work).await;
+    read.map_err(|error| error.to_string())?
+}
+
+/// The spec file and everything that it names.
+fn files(path: &Path, file: &PluginFile) -> Vec<PathBuf> {
+    let folder = file::folder(path);
+    let wasm = file.plugins.iter().filter_map(|p| p.spec.wasm.as_ref());
+    let wasm = wasm.map(|wasm| wasm::path(wasm, &folder));
+    let mut files = vec![path.to_owned()];
+    files.extend(file.list_files.iter().cloned());
+    files.extend(wasm);
+    files
+}
+
+/// Applies edits for ever. `stamps` are of what runs.
+pub async fn run(plugins: Arc<Plugins>, path: PathBuf, stamps: Stamps) {
+    let (mut applied, mut before) = (stamps.clone(), stamps);
+    loop {
+        tokio::time::sleep(LOOK).await;
+        let last = before.clone();
+        let Ok(now) = tokio::task::spawn_blocking(move || last.again()).await else {
+            return;
+        };
+        let settled = now == before;
+        before.clone_from(&now);
+        if now == applied || !settled {
+            continue;
+        }
+        applied = now;
+        if let Some(stamps) = edit(&plugins, &path).await {
+            applied.clone_from(&stamps);
+            before = stamps;
+        }
+    }
+}
+
+/// Takes an edit over, or says why not. The stamps to go on with are those of the files that it names now.
+async fn edit(plugins: &Plugins, path: &Path) -> Option<Stamps> {
+    let refused = |problems: &[String]| {
+        for problem in problems {
+            tracing::error!("plugin specs not applied: {problem}");
+        }
+        let what = "an edit of the plugin specs was refused, the plugins of before still run";
+        trouble::show(plugins.registry(), what, problems);
+    };
+    let read = match read(path.to_owned()).await {
+        Ok(read) => read,
+        Err(problem) => {
+            refused(&[problem]);
+            return None;
+        }
+    };
+    match plugins.apply(read.file, path, &read.stamps).await {
+        Ok(()) => {
+            if trouble::is_shown(plugins.registry()) {
+                trouble::show(plugins.registry(), "", &[]);
+            }
+        }
+        Err(problems) => refused(&problems),
+    }
+    Some(read.stamps)
+}

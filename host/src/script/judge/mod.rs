@@ -1,0 +1,351 @@
+//! From what the steps printed to a verdict: values, expectations, actions.
+
+use std::{collections::BTreeMap, fmt, sync::OnceLock};
+
+use serde_json::Value;
+
+use super::{
+    json,
+    pattern::{LazyPattern, PatternError},
+    query::Query,
+    text,
+};
+use crate::wire::{self, SuggestedActions, go_quote};
+
+#[cfg(test)]
+mod tests;
+
+/// Most text that the values of one check may hold together, bytes. Each value counts once for its field and once for
+/// each action that it proposes. GPUd has no bound; a thousand paths over one mebibyte of output would be a gibibyte.
+const MAX_VALUE_BYTES: usize = 16 << 20;
+/// Longest error of a parse failure, bytes. Queries and patterns are quoted in them.
+const MAX_ERROR_BYTES: usize = 4096;
+
+/// How the steps ended.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Execution {
+    /// What all steps printed, one after another.
+    pub output: Vec<u8>,
+    /// The last step's.
+    pub exit_code: i32,
+    /// Why a step failed; `None` if none did.
+    pub error: Option<String>,
+    /// Whether more was printed than is kept in `output`.
+    pub truncated: bool,
+}
+
+/// The outcome of a check.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Verdict {
+    /// Whether all is well.
+    pub healthy: bool,
+    /// One of four fixed texts, the second with an exit code: `failed to parse plugin output`,
+    /// `error executing state plugin (exit code: 1)`, `unexpected plugin output`, `ok`.
+    pub reason: String,
+    /// Why it could not be parsed, at most 4,096 bytes, or how the step failed.
+    pub error: Option<String>,
+    /// Values by field.
+    pub extra_info: BTreeMap<String, String>,
+    /// Actions in the order of the spec, and a line of values for each.
+    pub suggested_actions: Option<SuggestedActions>,
+    /// Expectations that were not met, in the order of the spec. For people; GPUd tells none of it.
+    pub mismatches: Vec<Mismatch>,
+}
+
+/// An expectation that was not met.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mismatch {
+    /// Key in `extra_info`.
+    pub field: String,
+    /// Where the value was looked for.
+    pub query: String,
+    /// What it should have matched; `None` if anything would have done.
+    pub pattern: Option<String>,
+    /// The value; `None` if there was none.
+    pub value: Option<String>,
+}
+
+impl fmt::Display for Mismatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (field, query) = (go_quote(&self.field), go_quote(&self.query));
+        match &self.value {
+            Some(value) => write!(f, "field {field} ({query}) is {}", go_quote(value))?,
+            None => write!(f, "field {field} ({query}) is missing")?,
+        }
+        match &self.pattern {
+            Some(pattern) => write!(f, ", expected to match {}", go_quote(pattern)),
+            None => Ok(()),
+        }
+    }
+}
+
+/// A plugin's parser, made ready once. Queries and patterns are compiled when first used, as one that never is used may
+/// be wrong. It keeps nothing of a check, so plugins with the same parser can share it.
+#[derive(Debug)]
+pub struct Judge {
+    parser: Option<Vec<Path>>,
+}
+
+#[derive(Debug)]
+struct Path {
+    query: String,
+    compiled: OnceLock<Result<Query, String>>,
+    field: String,
+    expect: Option<Rule>,
+    actions: Vec<(String, Rule)>,
+}
+
+/// `None` matches every value.
+#[derive(Debug)]
+struct Rule(Option<LazyPattern>);
+
+impl Judge {
+    /// Takes a plugin's parser. Nothing in it can be wrong yet.
+    pub fn new(parser: Option<&wire::OutputParser>) -> Self {
+        let paths = |parser: &wire::OutputParser| parser.json_paths.iter().map(Path::new).collect();
+        Self {
+            parser: parser.map(paths),
+        }
+    }
+
+    /// The verdict on an execution. `log_failure` is the error of writing the output to its log file, if that failed;
+    /// it counts only where the output is parsed at all.
+    pub fn judge(&self, execution: &Execution, log_failure: Option<String>) -> Verdict {
+        let found = match self.parse(execution, log_failure) {
+            Ok(found) => found,
+            Err(error) => {
+                return Verdict {
+                    reason: "failed to parse plugin output".to_owned(),
+                    error: Some(shortened(error)),
+                    ..Verdict::default()
+                };
+            }
+        };
+        let reason = if execution.error.is_some() {
+            let code = execution.exit_code;
+            format!("error executing state plugin (exit code: {code})")
+        } else if found.iter().any(|found| found.mismatch.is_some()) {
+            "unexpected plugin output".to_owned()
+        } else {
+            "ok".to_owned()
+        };
+        Verdict {
+            healthy: reason == "ok",
+            reason,
+            error: execution.error.clone(),
+            suggested_actions: suggested(&found),
+            extra_info: found
+                .iter()
+                .map(|found| (found.field.to_owned(), found.value.clone()))
+                .collect(),
+            mismatches: found
+                .into_iter()
+                .filter_map(|found| found.mismatch)
+                .collect(),
+        }
+    }
+
+    /// What the fields hold, or the text of a parse failure.
+    fn parse(
+        &self,
+        execution: &Execution,
+        log_failure: Option<String>,
+    ) -> Result<Vec<Found<'_>>, String> {
+        let Some(paths) = self
+            .parser
+            .as_ref()
+            .filter(|_| !execution.output.is_empty())
+        else {
+            return Ok(Vec::new());
+        };
+        if let Some(error) = log_failure {
+            return Err(error);
+        }
+        if paths.is_empty() {
+            return Ok(Vec::new());
+        }
+        let document = match json::find_object(&execution.output) {
+            Ok(Some(document)) => document,
+            Ok(None) if !execution.truncated => return Ok(Vec::new()),
+            // Expectations must not be passed over because the document was cut off.
+            Ok(None) => return Err(format!("no JSON object found{}", cut(execution))),
+            Err(error) => return Err(format!("{error}{}", cut(execution))),
+        };
+        let mut fields = Vec::new();
+        let mut room = MAX_VALUE_BYTES;
+        for path in paths {
+            let Some(found) = path.find(&document)? else {
+                continue;
+            };
+            room = room
+                .checked_sub(found.value.len().saturating_mul(1 + found.actions.len()))
+                .ok_or_else(|| {
+                    format!("the values taken from the output are longer than {MAX_VALUE_BYTES} bytes together")
+                })?;
+            fields.push(found);
+        }
+        Ok(last_of_each_field(fields))
+    }
+}
+
+impl Path {
+    fn new(path: &wire::JsonPath) -> Self {
+        Self {
+            query: path.query.clone(),
+            compiled: OnceLock::new(),
+            field: path.field.clone(),
+            expect: path.expect.as_ref().map(Rule::new),
+            actions: path
+                .suggested_actions
+                .iter()
+                .map(|(name, rule)| (name.to_owned(), Rule::new(rule)))
+                .collect(),
+        }
+    }
+
+    /// What it finds in the document. `None` if that is nothing and nothing was expected.
+    fn find(&self, document: &Value) -> Result<Option<Found<'_>>, String> {
+        let read = |error: &dyn fmt::Display| {
+            format!(
+                "failed to read json path {}: {error}",
+                go_quote(&self.query)
+            )
+        };
+        let compiled = self
+            .compiled
+            .get_or_init(|| Query::parse(&self.query).map_err(|error| error.to_string()));
+        let value = compiled
+            .as_ref()
+            .map_err(|error| read(error))?
+            .select(document)
+            .map_err(|error| read(&error))?;
+        let Some(value) = value.as_ref().map(text::of) else {
+            return Ok(self.expect.as_ref().map(|rule| Found {
+                field: &self.field,
+                value: String::new(),
+                mismatch: Some(self.mismatch(rule, None)),
+                actions: Vec::new(),
+            }));
+        };
+        let mut found = Found {
+            field: &self.field,
+            value,
+            mismatch: None,
+            actions: Vec::new(),
+        };
+        if let Some(rule) = &self.expect
+            && !rule
+                .matches(&found.value)
+                .map_err(|why| self.rule_failure("", &why))?
+        {
+            found.mismatch = Some(self.mismatch(rule, Some(&found.value)));
+        }
+        for (name, rule) in &self.actions {
+            let matches = rule.matches(&found.value).map_err(|why| {
+                self.rule_failure(&format!(" for suggested action {}", go_quote(name)), &why)
+            })?;
+            if matches {
+                found.actions.push(name);
+            }
+        }
+        Ok(Some(found))
+    }
+
+    fn mismatch(&self, rule: &Rule, value: Option<&str>) -> Mismatch {
+        Mismatch {
+            field: self.field.clone(),
+            query: self.query.clone(),
+            pattern: rule.0.as_ref().map(|pattern| pattern.text().to_owned()),
+            value: value.map(str::to_owned),
+        }
+    }
+
+    fn rule_failure(&self, whose: &str, why: &str) -> String {
+        let query = go_quote(&self.query);
+        format!("failed to check match rule for path {query}{whose}: {why}")
+    }
+}
+
+impl Rule {
+    fn new(rule: &wire::MatchRule) -> Self {
+        Self(rule.regex.as_deref().map(LazyPattern::new))
+    }
+
+    fn matches(&self, text: &str) -> Result<bool, String> {
+        let Some(pattern) = &self.0 else {
+            return Ok(true);
+        };
+        pattern.is_match(text).map_err(|error: PatternError| {
+            format!(
+                "failed to compile regex {}: {error}",
+                go_quote(pattern.text())
+            )
+        })
+    }
+}
+
+/// What one path found.
+struct Found<'a> {
+    field: &'a str,
+    value: String,
+    mismatch: Option<Mismatch>,
+    /// Actions proposed.
+    actions: Vec<&'a str>,
+}
+
+/// A field that comes again replaces all that was there before: value, mismatch and actions.
+fn last_of_each_field(found: Vec<Found<'_>>) -> Vec<Found<'_>> {
+    let mut last = BTreeMap::new();
+    for (at, found) in found.iter().enumerate() {
+        last.insert(found.field, at);
+    }
+    let mut at = 0..;
+    found
+        .into_iter()
+        .filter(|found| last.get(found.field).copied() == at.next())
+        .collect()
+}
+
+/// Every action proposed, and for each a line of the values that proposed it.
+fn suggested(found: &[Found<'_>]) -> Option<SuggestedActions> {
+    let mut places = BTreeMap::new();
+    let mut lines: Vec<(&str, String)> = Vec::new();
+    for found in found {
+        for action in &found.actions {
+            let at = *places.entry(*action).or_insert(lines.len());
+            match lines.get_mut(at) {
+                // An empty value leaves no comma behind.
+                Some((_, line)) if line.is_empty() => line.push_str(&found.value),
+                Some((_, line)) => line.extend([", ", &found.value]),
+                None => lines.push((action, found.value.clone())),
+            }
+        }
+    }
+    let (repair_actions, lines): (Vec<_>, Vec<_>) = lines
+        .into_iter()
+        .map(|(action, line)| (action.to_owned(), line))
+        .unzip();
+    (!lines.is_empty()).then(|| SuggestedActions {
+        description: lines.join("\n"),
+        repair_actions,
+    })
+}
+
+/// What to add to an error that may come from missing output.
+fn cut(execution: &Execution) -> String {
+    let kept = execution.output.len();
+    match execution.truncated {
+        true => format!(" (the output was cut at its limit of {kept} bytes)"),
+        false => String::new(),
+    }
+}
+
+/// Cut to the limit at a character's end.
+fn shortened(mut error: String) -> String {
+    const MARK: &str = "…";
+    if error.len() > MAX_ERROR_BYTES {
+        error.truncate(error.floor_char_boundary(MAX_ERROR_BYTES - MARK.len()));
+        error.push_str(MARK);
+    }
+    error
+}

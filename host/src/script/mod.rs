@@ -1,0 +1,18 @@
+//! Script plugins at run time: the steps of a check are run, what they printed is read, and a verdict is made of it.
+//!
+//! [`run`] runs the steps. [`judge`] makes the verdict: [`json`] finds the JSON object in the output, [`query`] takes
+//! values out of it, [`text`] writes them as text, [`pattern`] matches them. [`log_file`] says what is logged where.
+//! All but [`run`] are pure. Reading and checking spec files is the business of [`spec`](crate::spec).
+
+mod check;
+pub mod json;
+pub mod judge;
+pub mod log_file;
+pub mod pattern;
+pub mod query;
+pub mod run;
+pub mod text;
+
+pub use check::{Checked, Script};
+pub use judge::{Execution, Mismatch, Verdict};
+pub use run::MAX_OUTPUT;

@@ -1,0 +1,287 @@
+//! Runs the steps of a script plugin: one bash after another, one deadline over all of them.
+
+use std::time::{Duration, Instant};
+
+use tokio_util::sync::CancellationToken;
+
+use super::judge::Execution;
+use crate::{
+    node::{
+        error::SourceError,
+        process::{self, Command, Env, Output, Program, Streams},
+    },
+    spec::decode_base64,
+    wire::{GoDuration, RunBashScript, Step},
+};
+
+/// Bytes of output that all steps of one check may leave; the rest is read and thrown away.
+pub const MAX_OUTPUT: usize = 1 << 20;
+
+const TIME_UP: &str = "context deadline exceeded";
+
+/// The decoded script of a step, or why there is none.
+pub(super) type Prepared = Result<Vec<u8>, String>;
+
+/// Decodes the steps once, so that a check only runs them.
+pub(super) fn prepare(steps: &[Step]) -> Vec<Prepared> {
+    let empty = RunBashScript::default();
+    let script = |step: &Step| decoded(step.run_bash_script.as_ref().unwrap_or(&empty));
+    steps.iter().map(script).collect()
+}
+
+fn decoded(script: &RunBashScript) -> Prepared {
+    let bytes = match script.content_type.as_str() {
+        "base64" => decode_base64(&script.script).map_err(|error| error.to_string())?,
+        _ => script.script.clone().into_bytes(),
+    };
+    if bytes.is_empty() {
+        return Err("no command(s) or bash script contents provided".to_owned());
+    }
+    Ok(bytes)
+}
+
+/// Runs the steps up to the first that does not end well. What a step printed counts unless it ran out of time or was
+/// cancelled; `stop` ends a step at once.
+pub(super) async fn steps(
+    steps: &[Prepared],
+    timeout: GoDuration,
+    stop: &CancellationToken,
+) -> Execution {
+    let started = Instant::now();
+    let timeout = Duration::from_nanos(u64::try_from(timeout.0).unwrap_or(0));
+    let mut done = Execution::default();
+    for step in steps {
+        let left = timeout.saturating_sub(started.elapsed());
+        if left.is_zero() {
+            done.error = Some(format!("failed to start command: {TIME_UP}"));
+            return done;
+        }
+        let script = match step {
+            Ok(script) => script.clone(),
+            Err(problem) => {
+                done.error = Some(problem.clone());
+                return done;
+            }
+        };
+        let run = process::run(Command {
+            program: Program::BashFile(script),
+            env: Env::Inherit,
+            cwd: None,
+            deadline: left,
+            max_output_bytes: MAX_OUTPUT.saturating_sub(done.output.len()),
+            streams: Streams::Combined,
+        });
+        let ended = tokio::select! {
+            ended = run => ended,
+            () = stop.cancelled() => {
+                done.error = Some("context canceled".to_owned());
+                return done;
+            }
+        };
+        match ended {
+            Ok(output) => {
+                (done.exit_code, done.error) = verdict(&output);
+                done.truncated |= output.stdout_truncated;
+                done.output.extend(output.stdout);
+            }
+            Err(SourceError::TimedOut { .. }) => done.error = Some(TIME_UP.to_owned()),
+            Err(error) => done.error = Some(error.to_string()),
+        }
+        if done.error.is_some() {
+            return done;
+        }
+    }
+    done
+}
+
+/// Exit code and error text as Go's `os/exec` gives them.
+fn verdict(output: &Output) -> (i32, Option<String>) {
+    match (output.exit_code, output.signal) {
+        (Some(0), _) => (0, None),
+        (Some(code), _) => (code, Some(format!("exit status {code}"))),
+        (None, signal) => {
+            let core = if output.core_dumped {
+                " (core dumped)"
+            } else {
+                ""
+            };
+            let name = signal_name(signal.unwrap_or(0));
+            (-1, Some(format!("signal: {name}{core}")))
+        }
+    }
+}
+
+/// Go's words for the signals of Linux.
+fn signal_name(signal: i32) -> String {
+    const NAMES: [&str; 31] = [
+        "hangup",
+        "interrupt",
+        "quit",
+        "illegal instruction",
+        "trace/breakpoint trap",
+        "aborted",
+        "bus error",
+        "floating point exception",
+        "killed",
+        "user defined signal 1",
+        "segmentation fault",
+        "user defined signal 2",
+        "broken pipe",
+        "alarm clock",
+        "terminated",
+        "stack fault",
+        "child exited",
+        "continued",
+        "stopped (signal)",
+        "stopped",
+        "stopped (tty input)",
+        "stopped (tty output)",
+        "urgent I/O condition",
+        "CPU time limit exceeded",
+        "file size limit exceeded",
+        "virtual timer expired",
+        "profiling timer expired",
+        "window changed",
+        "I/O possible",
+        "power failure",
+        "bad system call",
+    ];
+    let index = usize::try_from(signal).ok().and_then(|n| n.checked_sub(1));
+    match index.and_then(|index| NAMES.get(index)) {
+        Some(name) => (*name).to_owned(),
+        None => format!("signal {signal}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn step(script: &str) -> Step {
+        Step {
+            name: "s".into(),
+            run_bash_script: Some(RunBashScript {
+                content_type: "plaintext".into(),
+                script: script.into(),
+            }),
+        }
+    }
+
+    async fn run(scripts: &[&str], timeout_ms: i64) -> Execution {
+        let prepared = prepare(&scripts.iter().map(|s| step(s)).collect::<Vec<_>>());
+        let timeout = GoDuration(timeout_ms * 1_000_000);
+        steps(&prepared, timeout, &CancellationToken::new()).await
+    }
+
+    fn shown(done: &Execution) -> (i32, Option<&str>, String) {
+        (
+            done.exit_code,
+            done.error.as_deref(),
+            String::from_utf8_lossy(&done.output).into_owned(),
+        )
+    }
+
+    #[tokio::test]
+    async fn how_steps_end() {
+        for (scripts, code, error, output) in [
+            (&[][..], 0, None, ""),
+            (&["echo a; echo b >&2", "echo -n c"], 0, None, "a\nb\nc"),
+            (
+                &["echo a; exit 7", "echo never"],
+                7,
+                Some("exit status 7"),
+                "a\n",
+            ),
+            (&["exit -1"], 255, Some("exit status 255"), ""),
+            (&["exit 256"], 0, None, ""),
+            (
+                &["echo a; kill -KILL $$"],
+                -1,
+                Some("signal: killed"),
+                "a\n",
+            ),
+            (&["kill -HUP $$"], -1, Some("signal: hangup"), ""),
+            (&[" \n "], 0, None, ""),
+            (&["x=1", "echo [$x]"], 0, None, "[]\n"),
+            (&["cat; echo end"], 0, None, "end\n"),
+            (&["echo a; sleep 100 & exit 0"], 0, None, "a\n"),
+        ] {
+            let done = run(scripts, 20_000).await;
+            assert_eq!(
+                shown(&done),
+                (code, error, output.to_owned()),
+                "{scripts:?}"
+            );
+            assert!(!done.truncated);
+        }
+    }
+
+    #[tokio::test]
+    async fn one_deadline_for_all_steps() {
+        let done = run(&["echo kept", "echo lost; sleep 100", "echo never"], 1_500).await;
+        assert_eq!(
+            shown(&done),
+            (0, Some("context deadline exceeded"), "kept\n".to_owned())
+        );
+        for none in [0, -5] {
+            let done = run(&["echo never"], none).await;
+            let error = Some("failed to start command: context deadline exceeded");
+            assert_eq!(shown(&done), (0, error, String::new()));
+        }
+    }
+
+    #[tokio::test]
+    async fn a_stop_ends_the_step() {
+        let stop = CancellationToken::new();
+        let prepared = prepare(&[step("sleep 100")]);
+        let (done, ()) = tokio::join!(steps(&prepared, GoDuration(60_000_000_000), &stop), async {
+            tokio::task::yield_now().await;
+            stop.cancel();
+        });
+        assert_eq!(
+            shown(&done),
+            (0, Some("context canceled"), String::new())
+        );
+    }
+
+    #[tokio::test]
+    async fn output_is_bounded_over_all_steps() {
+        let done = run(&["yes | head -c 1000000", "yes | head -c 1000000", "echo x"], 60_000).await;
+        assert_eq!(done.output.len(), MAX_OUTPUT);
+        assert!(done.truncated);
+        assert_eq!(done.error, None);
+    }
+
+    #[tokio::test]
+    async fn base64_and_scripts_that_cannot_run() {
+        let encoded = |script: &str| Step {
+            run_bash_script: Some(RunBashScript {
+                content_type: "base64".into(),
+                script: script.into(),
+            }),
+            ..step("")
+        };
+        for (script, code, error, output) in [
+            ("ZWNo\nbyBoaQ==", 0, None, "hi\n"),
+            (
+                "\r\n",
+                0,
+                Some("no command(s) or bash script contents provided"),
+                "",
+            ),
+            ("!", 0, Some("illegal base64 data at input byte 0"), ""),
+        ] {
+            let prepared = prepare(&[encoded(script)]);
+            let done = steps(&prepared, GoDuration(20_000_000_000), &CancellationToken::new()).await;
+            assert_eq!(shown(&done), (code, error, output.to_owned()), "{script:?}");
+        }
+    }
+
+    #[test]
+    fn signals_have_names() {
+        assert_eq!(signal_name(11), "segmentation fault");
+        assert_eq!(signal_name(31), "bad system call");
+        assert_eq!(signal_name(34), "signal 34");
+        assert_eq!(signal_name(0), "signal 0");
+    }
+}

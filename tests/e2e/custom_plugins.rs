@@ -1,0 +1,730 @@
+//! `gpud custom-plugins` on files, and `list-plugins` and `run-plugin-group` on a daemon.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::daemon::{Start, eventually, free_port, gpud};
+
+/// What a command said.
+struct Said {
+    code: Option<i32>,
+    out: String,
+    err: String,
+}
+
+fn said(command: &mut Command) -> Said {
+    let output = command.output().unwrap();
+    Said {
+        code: output.status.code(),
+        out: String::from_utf8(output.stdout).unwrap(),
+        err: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+/// A folder with one spec file.
+struct Spec {
+    folder: TempDir,
+}
+
+impl Spec {
+    fn new(text: &str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let spec = Self { folder };
+        fs::write(spec.path(), text).unwrap();
+        spec
+    }
+
+    fn path(&self) -> PathBuf {
+        self.folder.path().join("spec.yaml")
+    }
+
+    fn command(&self, flags: &[&str]) -> Command {
+        let mut command = gpud();
+        command.arg("cs").arg(self.path()).args(flags);
+        command.current_dir(self.folder.path());
+        command
+    }
+
+    fn cs(&self, flags: &[&str]) -> Said {
+        said(&mut self.command(flags))
+    }
+
+    /// The document, whatever the exit status.
+    fn json(&self, flags: &[&str]) -> Value {
+        let said = self.cs(&[flags, &["--json"]].concat());
+        assert_eq!(said.out.lines().count(), 1, "{}", said.out);
+        serde_json::from_str(&said.out).unwrap_or_else(|error| panic!("{error}: {}", said.out))
+    }
+}
+
+/// A plugin that runs one script.
+fn plugin(name: &str, kind: &str, script: &str) -> String {
+    let script = script.replace('\n', "\n            ");
+    format!(
+        "- plugin_name: {name}\n  plugin_type: {kind}\n  health_state_plugin:\n    steps:\n      - name: s\n        \
+         run_bash_script:\n          content_type: plaintext\n          script: |\n            {script}\n"
+    )
+}
+
+/// One whose expectation is not met: the example of the reference.
+const FAN_TRAY: &str = r#"- plugin_name: Fan Tray
+  plugin_type: component
+  run_mode: auto
+  tags: [cooling]
+  timeout: 20s
+  interval: 5m
+  health_state_plugin:
+    steps:
+      - name: read sensors
+        run_bash_script:
+          content_type: plaintext
+          script: |
+            echo "fan tray probe"
+            echo '{"tray": {"rpm": 0}, "advice": "replace tray 2"}'
+    parser:
+      json_paths:
+        - query: $.tray.rpm
+          field: rpm
+          expect:
+            regex: "^[1-9]"
+        - query: $.advice
+          field: advice
+          suggested_actions:
+            HARDWARE_INSPECTION:
+              regex: "(?i)replace"
+"#;
+
+fn strings(values: &Value, key: &str) -> Vec<String> {
+    let values = values.as_array().unwrap().iter();
+    values
+        .map(|value| value[key].as_str().unwrap().to_owned())
+        .collect()
+}
+
+#[test]
+fn the_file_of_the_tutorial_is_valid() {
+    let tutorial = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/script-plugins.md");
+    let tutorial = fs::read_to_string(tutorial).unwrap();
+    let (_, rest) = tutorial.split_once("```yaml\n").unwrap();
+    let (text, _) = rest.split_once("```").unwrap();
+    let spec = Spec::new(text);
+    let said = spec.cs(&[]);
+    assert_eq!((said.code, said.err.as_str()), (Some(0), ""));
+    let lines: Vec<_> = said.out.lines().collect();
+    assert_eq!(
+        lines,
+        [
+            "",
+            "+-------------+-----------+----------+---------+----------+---------+",
+            "|  COMPONENT  |   TYPE    | RUN MODE | TIMEOUT | INTERVAL |  VALID  |",
+            "+-------------+-----------+----------+---------+----------+---------+",
+            "| free-inodes | component |   auto   |   10s   |   5m0s   | ✔ valid |",
+            "+-------------+-----------+----------+---------+----------+---------+",
+            "",
+        ]
+    );
+}
+
+#[test]
+fn what_is_wrong_is_said_with_its_place() {
+    let good = "plugin_type: component, health_state_plugin: {}";
+    let list = |list: &str| {
+        format!(
+            "- {{plugin_name: a, plugin_type: component_list, {list}, health_state_plugin: {{}}}}"
+        )
+    };
+    let step = |step: &str| {
+        format!(
+            "- {{plugin_name: a, plugin_type: component, health_state_plugin: {{steps: [{step}]}}}}"
+        )
+    };
+    let script = |inner: &str| step(&format!("{{name: s, run_bash_script: {{{inner}}}}}"));
+    let long = "n".repeat(129);
+    let folder = tempfile::tempdir().unwrap();
+    let empty = folder.path().join("empty");
+    fs::write(&empty, "# nobody\n").unwrap();
+    let empty = empty.to_str().unwrap();
+    let missing = folder.path().join("missing");
+    let missing = missing.to_str().unwrap();
+    let decoding = "error unmarshaling JSON: while decoding JSON: ";
+    for (kind, text, column, message) in [
+        (
+            "yaml_syntax",
+            "- a: [\n".to_owned(),
+            6,
+            "error converting YAML to JSON: yaml: line 1: ".to_owned(),
+        ),
+        (
+            "schema_mismatch",
+            "plugin_name: a".to_owned(),
+            1,
+            format!(
+                "{decoding}json: cannot unmarshal object into Go value of type customplugins.Specs"
+            ),
+        ),
+        (
+            "schema_mismatch",
+            format!("- {{plugin_name: a, timeout: 1d, {good}}}"),
+            29,
+            format!("{decoding}time: unknown unit \"d\" in duration \"1d\""),
+        ),
+        (
+            "component_list_conflict",
+            list("component_list: [x], component_list_file: f"),
+            91,
+            "component list must be empty when using component_list_file".to_owned(),
+        ),
+        (
+            "component_list_file_unreadable",
+            list(&format!("component_list_file: {missing}")),
+            70,
+            format!(
+                "failed to read component list file {missing}: open {missing}: no such file or directory"
+            ),
+        ),
+        (
+            "component_list_file_empty",
+            list(&format!("component_list_file: {empty}")),
+            70,
+            format!("component list file {empty} is empty"),
+        ),
+        (
+            "component_list_empty",
+            list("component_list: []"),
+            65,
+            "component list is empty".to_owned(),
+        ),
+        (
+            "component_list_entry_empty_name",
+            list("component_list: [':p']"),
+            66,
+            "component name cannot be empty in component list".to_owned(),
+        ),
+        (
+            "component_list_entry_invalid_tags",
+            list("component_list: ['a#x][']"),
+            66,
+            "invalid tag format in component list entry: a#x][".to_owned(),
+        ),
+        (
+            "invalid_plugin_type",
+            "- {plugin_name: a, plugin_type: Component}".to_owned(),
+            33,
+            "invalid plugin type".to_owned(),
+        ),
+        (
+            "plugin_name_too_long",
+            format!("- {{plugin_name: {long}, {good}}}"),
+            17,
+            format!("plugin name is too long: {long}"),
+        ),
+        (
+            "component_name_required",
+            format!("- {{plugin_name: ' ', {good}}}"),
+            17,
+            "component name is required".to_owned(),
+        ),
+        (
+            "missing_state_plugin",
+            "- {plugin_name: a, plugin_type: init}".to_owned(),
+            3,
+            "state plugin is required".to_owned(),
+        ),
+        (
+            "step_name_required",
+            step("{run_bash_script: {content_type: plaintext, script: x}}"),
+            74,
+            "step name is required".to_owned(),
+        ),
+        (
+            "missing_plugin_step",
+            step("{name: s}"),
+            74,
+            "plugin step cannot be empty".to_owned(),
+        ),
+        (
+            "script_required",
+            script("content_type: plaintext"),
+            101,
+            "script is required".to_owned(),
+        ),
+        (
+            "unsupported_content_type",
+            script("content_type: text, script: x"),
+            116,
+            "unsupported content type: text".to_owned(),
+        ),
+        (
+            "invalid_base64",
+            script("content_type: base64, script: 'YQ='"),
+            132,
+            "illegal base64 data at input byte 3".to_owned(),
+        ),
+        (
+            "interval_too_short",
+            format!("- {{plugin_name: a, interval: 59s, {good}}}"),
+            30,
+            "interval is too short".to_owned(),
+        ),
+    ] {
+        let spec = Spec::new(&text);
+        let said = spec.cs(&[]);
+        assert_eq!((said.code, said.out.as_str()), (Some(1), ""), "{text}");
+        let mut lines = said.err.lines();
+        let (first, second) = (lines.next().unwrap(), lines.next().unwrap());
+        match kind {
+            "yaml_syntax" => assert!(first.starts_with(&format!("✘ {message}")), "{first}"),
+            _ => assert_eq!(first, format!("✘ {message}")),
+        }
+        let place = format!(" --> {}:1:{column}", spec.path().display());
+        let rest = second.strip_prefix(&place);
+        assert!(
+            rest.is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_digit())),
+            "{place}: {second}"
+        );
+        let document = spec.json(&[]);
+        assert_eq!(strings(&document["problems"], "kind"), [kind], "{text}");
+        let problem = &document["problems"][0];
+        assert_eq!(
+            (&problem["line"], &problem["column"]),
+            (&json!(1), &json!(column))
+        );
+        assert!(first.ends_with(problem["message"].as_str().unwrap()));
+    }
+}
+
+#[test]
+fn every_problem_is_told_and_warnings_are_none() {
+    let spec = Spec::new(concat!(
+        "- {plugin_name: a, plugin_type: component, health_state_plugin: {}, interval: 5s}\n",
+        "- {plugin_name: b, plugin_type: component, health_state_plugin: {}}\n",
+        "- {plugin_name: c, plugin_type: nonsense}\n",
+    ));
+    let said = spec.cs(&["-r"]);
+    assert_eq!((said.code, said.out.as_str()), (Some(1), ""));
+    let marked = said.err.lines().filter(|line| line.starts_with("✘ "));
+    assert_eq!(
+        marked.collect::<Vec<_>>(),
+        ["✘ interval is too short", "✘ invalid plugin type"]
+    );
+    let document = spec.json(&["-r"]);
+    assert_eq!(strings(&document["plugins"], "component"), ["b"]);
+    assert_eq!(document.get("results"), None, "nothing is run");
+
+    let spec = Spec::new(
+        "- {plugin_name: a, plugin_type: component, health_state_plugin: {}, intervall: 5m}",
+    );
+    let said = spec.cs(&[]);
+    assert_eq!(said.code, Some(0), "{}", said.err);
+    assert!(said.out.contains("✔ valid"), "{}", said.out);
+    assert!(
+        said.err.starts_with("! ") && said.err.contains("intervall"),
+        "{}",
+        said.err
+    );
+    let document = spec.json(&[]);
+    assert_eq!(document["problems"], json!([]));
+    assert_eq!(document["warnings"][0]["kind"], "unknown_key");
+}
+
+#[test]
+fn names_that_occur_twice_are_told_after_the_table() {
+    let spec = Spec::new(&[plugin("A b", "init", ":"), plugin("a B", "component", ":")].concat());
+    for flags in [&[][..], &["-r"], &["-r", "-f=false"]] {
+        let said = spec.cs(flags);
+        assert_eq!(said.code, Some(1), "{flags:?}");
+        assert_eq!(said.out.matches("  a-b  ").count(), 2, "{}", said.out);
+        assert!(!said.out.contains("### "), "nothing is run\n{}", said.out);
+        let first = said.err.lines().next();
+        assert_eq!(first, Some("✘ duplicate component name: a-b"));
+        // Both places.
+        for line in [1, 10] {
+            let place = format!("spec.yaml:{line}:3");
+            assert!(said.err.contains(&place), "{place} in {}", said.err);
+        }
+    }
+}
+
+#[test]
+fn exit_statuses() {
+    let healthy = Spec::new(&plugin("a", "component", "echo fine"));
+    let unhealthy = Spec::new(
+        &[
+            plugin("a", "component", "exit 3"),
+            plugin("b", "component", ":"),
+        ]
+        .concat(),
+    );
+    let invalid = Spec::new("- {plugin_name: a, plugin_type: x}");
+    let missing = Spec::new("");
+    fs::remove_file(missing.path()).unwrap();
+    for (what, spec, expected) in [
+        ("healthy", &healthy, [0, 0, 0]),
+        ("unhealthy", &unhealthy, [0, 1, 0]),
+        ("invalid", &invalid, [1, 1, 1]),
+        ("missing", &missing, [1, 1, 1]),
+    ] {
+        for json in [&[][..], &["--json"]] {
+            let flags = [&[][..], &["-r"], &["-r", "-f=false"]];
+            let codes = flags.map(|flags| spec.cs(&[flags, json].concat()).code);
+            assert_eq!(codes, expected.map(Some), "{what} {json:?}");
+        }
+    }
+    let said = missing.cs(&[]);
+    let path = missing.path();
+    assert_eq!(
+        said.err,
+        format!("✘ open {}: no such file or directory\n", path.display())
+    );
+}
+
+#[test]
+fn init_plugins_run_first_and_else_the_file_decides() {
+    let mut text = String::new();
+    for n in 0..14 {
+        let kind = ["component", "init"][usize::from(n % 4 == 3)];
+        text += &plugin(&format!("p{n}"), kind, &format!("echo p{n} >>order"));
+    }
+    text += &plugin("l", "component_list", "echo ${NAME}${PAR} >>order").replace(
+        "  health_state_plugin",
+        "  component_list: ['m1#manual:x', m0]\n  health_state_plugin",
+    );
+    let spec = Spec::new(&text);
+    let init = ["p3", "p7", "p11"];
+    let others = [
+        "p0", "p1", "p2", "p4", "p5", "p6", "p8", "p9", "p10", "p12", "p13", "m1", "m0",
+    ];
+    let expected = [&init[..], &others].concat();
+    let document = spec.json(&["-r"]);
+    assert_eq!(strings(&document["plugins"], "component"), expected);
+    assert_eq!(strings(&document["results"], "component"), expected);
+    let ran = fs::read_to_string(spec.folder.path().join("order")).unwrap();
+    let ran: Vec<_> = ran.lines().map(|line| line.replace('x', "")).collect();
+    assert_eq!(ran, expected);
+    assert!(
+        fs::read_to_string(spec.folder.path().join("order"))
+            .unwrap()
+            .contains("m1x\n")
+    );
+}
+
+#[test]
+fn the_first_that_is_not_healthy_ends_the_run_and_is_explained() {
+    let never = "echo ran >>after";
+    let spec = Spec::new(
+        &[
+            plugin("before", "component", "echo one"),
+            FAN_TRAY.to_owned(),
+            plugin("after", "component", never),
+        ]
+        .concat(),
+    );
+    let said = spec.cs(&["-r"]);
+    assert_eq!(said.code, Some(1));
+    assert_eq!(
+        said.err,
+        "✘ plugin fan-tray returned unhealthy state (summary unexpected plugin output)\n"
+    );
+    for text in [
+        "### Component \"before\" output\n\none\n",
+        "### Component \"fan-tray\" output\n\nfan tray probe\n",
+        "✘ fan-tray: unexpected plugin output\n",
+        "suggested: HARDWARE_INSPECTION (replace tray 2)\n",
+        "field \"rpm\" (\"$.tray.rpm\") is \"0\", expected to match \"^[1-9]\"\n",
+    ] {
+        assert!(said.out.contains(text), "no {text:?} in\n{}", said.out);
+    }
+    assert!(!said.out.contains("### Results"), "{}", said.out);
+    assert!(!fs::exists(spec.folder.path().join("after")).unwrap());
+
+    let said = spec.cs(&["-r", "--fail-fast=false"]);
+    assert_eq!((said.code, said.err.as_str()), (Some(0), ""));
+    let (_, results) = said.out.split_once("### Results\n\n").unwrap();
+    let cells = |line: &str| -> Vec<String> {
+        let cells = line.trim_matches('|').split('|');
+        cells.map(|cell| cell.trim().to_owned()).collect()
+    };
+    let rows: Vec<_> = results
+        .lines()
+        .filter(|line| line.starts_with('|'))
+        .map(cells)
+        .collect();
+    assert_eq!(
+        rows,
+        [
+            [
+                "COMPONENT",
+                "HEALTH STATE",
+                "SUMMARY",
+                "ERROR",
+                "RUN MODE",
+                "EXTRA INFO"
+            ],
+            ["before", "✔ Healthy", "ok", "", "", "null"],
+            [
+                "fan-tray",
+                "✘ Unhealthy",
+                "unexpected plugin output",
+                "",
+                "auto",
+                "{\"advice\":\"replace tray 2\",\"rpm\":\"0\"}"
+            ],
+            ["after", "✔ Healthy", "ok", "", "", "null"],
+        ]
+    );
+    assert!(fs::exists(spec.folder.path().join("after")).unwrap());
+}
+
+#[test]
+fn a_run_as_one_document() {
+    let spec = Spec::new(FAN_TRAY);
+    let document = spec.json(&["-r"]);
+    let path = spec.path();
+    assert_eq!(
+        document,
+        json!({
+            "plugins": [{
+                "component": "fan-tray", "plugin_name": "Fan Tray", "plugin_type": "component", "run_mode": "auto",
+                "timeout": "20s", "interval": "5m0s", "tags": ["cooling"], "valid": true
+            }],
+            "problems": [],
+            "warnings": [],
+            "results": [{
+                "component": "fan-tray", "health": "Unhealthy", "reason": "unexpected plugin output", "error": null,
+                "run_mode": "auto", "extra_info": {"advice": "replace tray 2", "rpm": "0"}, "exit_code": 0,
+                "suggested_actions": {
+                    "description": "replace tray 2", "repair_actions": ["HARDWARE_INSPECTION"]
+                },
+                "mismatches": [{"field": "rpm", "query": "$.tray.rpm", "pattern": "^[1-9]", "value": "0"}],
+                "raw_output": "fan tray probe\n{\"tray\": {\"rpm\": 0}, \"advice\": \"replace tray 2\"}\n"
+            }]
+        }),
+        "{}",
+        path.display()
+    );
+    let said = spec.cs(&["-r", "--json"]);
+    assert_eq!(said.err, "", "all is in the document");
+}
+
+#[test]
+fn without_a_file_an_example_is_checked() {
+    let names = [
+        "test-healthy",
+        "test-unhealthy",
+        "test-unhealthy-with-missing-field",
+        "exit-0",
+        "exit-1",
+    ];
+    let said_by = |flags: &[&str]| said(gpud().arg("custom-plugins").args(flags));
+    let plain = said_by(&[]);
+    assert_eq!(plain.code, Some(0));
+    assert!(names.iter().all(|name| plain.out.contains(name)));
+    assert_eq!(said_by(&["-r"]).code, Some(1));
+    let all = said_by(&["-r", "-f=false", "--json"]);
+    assert_eq!(all.code, Some(0));
+    let document: Value = serde_json::from_str(&all.out).unwrap();
+    let results = &document["results"];
+    assert_eq!(strings(results, "component"), names);
+    assert_eq!(
+        strings(results, "health"),
+        ["Healthy", "Unhealthy", "Unhealthy", "Healthy", "Unhealthy"]
+    );
+    assert_eq!(results[2]["mismatches"][0]["value"], Value::Null);
+    assert_eq!(results[4]["exit_code"], 1);
+}
+
+#[test]
+fn output_without_end_is_bounded_and_ended_by_the_timeout() {
+    let text = plugin("loud", "component", "yes | head -c 3000000")
+        + "      - name: t\n        run_bash_script:\n          content_type: plaintext\n          script: \"yes\"\n";
+    let spec = Spec::new(&text.replace("  health", "  timeout: 3s\n  health"));
+    let document = spec.json(&["-r"]);
+    let result = &document["results"][0];
+    assert_eq!(result["health"], "Unhealthy");
+    assert_eq!(result["error"], "context deadline exceeded");
+    // What the finished step left of the first mebibyte; the output of the other is lost.
+    assert_eq!(result["raw_output"].as_str().unwrap().len(), 1 << 20);
+}
+
+/// A process that is there and has not ended; whoever adopts an orphan may not ask for its end.
+fn is_alive(pid: u32) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let state = stat
+        .rsplit_once(") ")
+        .and_then(|(_, rest)| rest.chars().next());
+    !matches!(state, None | Some('Z' | 'X'))
+}
+
+#[test]
+fn nothing_of_a_step_is_left_running() {
+    let spec = Spec::new(&plugin(
+        "leaves",
+        "component",
+        "nohup sleep 1000 >/dev/null 2>&1 &\necho $!",
+    ));
+    let document = spec.json(&["-r"]);
+    let result = &document["results"][0];
+    assert_eq!(result["health"], "Healthy");
+    let pid: u32 = result["raw_output"]
+        .as_str()
+        .unwrap()
+        .trim()
+        .parse()
+        .unwrap();
+    eventually("the child is gone", || (!is_alive(pid)).then_some(()));
+}
+
+#[test]
+fn an_interrupted_run_takes_its_script_along() {
+    let spec = Spec::new(
+        &[
+            plugin("slow", "component", "echo $$ >pid\nexec sleep 1000"),
+            plugin("never", "component", "echo ran >after"),
+        ]
+        .concat(),
+    );
+    for flags in [&["-r"][..], &["-r", "-f=false", "--json"]] {
+        let _ = fs::remove_file(spec.folder.path().join("pid"));
+        let mut command = spec.command(flags);
+        let child = command
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let pid: u32 = eventually("the script runs", || {
+            let text = fs::read_to_string(spec.folder.path().join("pid")).ok()?;
+            text.trim().parse().ok()
+        });
+        let interrupted = Command::new("kill")
+            .args(["-INT", &child.id().to_string()])
+            .status();
+        assert!(interrupted.unwrap().success());
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{flags:?}");
+        eventually("the script is gone", || (!is_alive(pid)).then_some(()));
+        if flags.contains(&"--json") {
+            let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+            assert_eq!(document["results"][0]["error"], "context canceled");
+        } else {
+            let err = String::from_utf8(output.stderr).unwrap();
+            assert!(err.ends_with("✘ interrupted while slow ran\n"), "{err}");
+        }
+        assert!(!fs::exists(spec.folder.path().join("after")).unwrap());
+    }
+}
+
+#[test]
+fn output_into_a_pipe_is_passed_on_as_it_is() {
+    let spec = Spec::new(&plugin("raw", "component", r"printf 'a\033[31m\377b'"));
+    let output = spec.command(&["-r"]).output().unwrap();
+    let printed = b"output\n\na\x1b[31m\xffb\n";
+    assert!(
+        output.stdout.windows(printed.len()).any(|w| w == printed),
+        "{}",
+        String::from_utf8_lossy(&output.stdout)
+    );
+}
+
+#[test]
+fn a_daemon_lists_its_plugins_and_checks_those_with_a_tag() {
+    let mut text = FAN_TRAY.replace("run_mode: auto", "run_mode: manual");
+    text += &plugin("Calm One", "component", ":").replace(
+        "  health_state_plugin",
+        "  tags: [calm, both]\n  health_state_plugin",
+    );
+    let text = text.replace("[cooling]", "[cooling, both]");
+    let spec = Spec::new(&text);
+    let path = spec.path();
+    let daemon = Start::new()
+        .arguments(&[
+            "--components=none",
+            "--plugin-specs-file",
+            path.to_str().unwrap(),
+        ])
+        .spawn();
+    let ask = |words: &[&str]| said(gpud().args(words).args(["--server", &daemon.url()]));
+    let listed = eventually("its plugins are registered", || {
+        let listed = ask(&["list-plugins"]);
+        (listed.code == Some(0) && listed.out.contains("calm-one")).then_some(listed)
+    });
+    assert_eq!(
+        listed.out,
+        "Registered custom plugins:\n\
+         - calm-one (Type: component, Run Mode: )\n\
+         - fan-tray (Type: component, Run Mode: manual)\n"
+    );
+    let specs: Value = serde_json::from_str(&ask(&["lp", "--json"]).out).unwrap();
+    assert_eq!(strings(&specs, "plugin_name"), ["Calm One", "Fan Tray"]);
+
+    for (tag, expected) in [
+        (
+            "calm",
+            Ok("Successfully triggered component check for tag: calm\n"),
+        ),
+        (
+            "no body",
+            Ok("Successfully triggered component check for tag: no body\n"),
+        ),
+        (
+            "both",
+            Err(
+                "✘ failed to trigger component check for tag both: health check failed for tag both, components: \
+                 [calm-one fan-tray]\n",
+            ),
+        ),
+    ] {
+        let said = ask(&["run-plugin-group", tag]);
+        match expected {
+            Ok(out) => assert_eq!((said.code, said.out.as_str()), (Some(0), out), "{tag}"),
+            Err(err) => assert_eq!((said.code, said.err.as_str()), (Some(1), err), "{tag}"),
+        }
+    }
+    let state = daemon.state("fan-tray");
+    assert_eq!(
+        state["reason"], "unexpected plugin output",
+        "it was checked"
+    );
+
+    let none = Start::new()
+        .arguments(&["--components=none", "--plugin-specs-file="])
+        .spawn();
+    let said = eventually("it answers", || {
+        let said = said(gpud().args(["lp", "--server", &none.url()]));
+        (said.code == Some(0)).then_some(said)
+    });
+    assert_eq!(said.out, "No custom plugins registered\n");
+}
+
+#[test]
+fn without_a_daemon_both_say_so() {
+    let server = format!("https://127.0.0.1:{}", free_port());
+    for (words, message) in [
+        (&["list-plugins"][..], "✘ failed to get custom plugins: "),
+        (
+            &["run-plugin-group", "t"],
+            "✘ failed to trigger component check for tag t: ",
+        ),
+    ] {
+        let said = said(gpud().args(words).args(["--server", &server]));
+        assert_eq!((said.code, said.out.as_str()), (Some(1), ""));
+        assert!(said.err.starts_with(message), "{}", said.err);
+        assert!(said.err.contains("is gpud running?"), "{}", said.err);
+    }
+    let said = said(gpud().args(["lp", "--json", "--server", &server]));
+    let document: Value = serde_json::from_str(&said.out).unwrap();
+    assert_eq!(
+        (said.code, &document["error"]["code"]),
+        (Some(1), &json!("failed_to_get_custom_plugins"))
+    );
+    let said = self::said(gpud().arg("run-plugin-group"));
+    assert_eq!(
+        (said.code, said.err.as_str()),
+        (Some(1), "✘ exactly one argument (tag_name) is required\n")
+    );
+}
