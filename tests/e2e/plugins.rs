@@ -82,7 +82,9 @@ fn start(folder: &Path, specs: &str, components: &str) -> Daemon {
         ])
         .spawn();
     eventually("it answers", || {
-        daemon.try_get("/healthz").filter(|(status, _)| *status == 200)
+        daemon
+            .try_get("/healthz")
+            .filter(|(status, _)| *status == 200)
     });
     daemon
 }
@@ -90,11 +92,16 @@ fn start(folder: &Path, specs: &str, components: &str) -> Daemon {
 fn names(daemon: &Daemon) -> Vec<String> {
     let names = daemon.get("/v1/components");
     let names = names.as_array().unwrap().iter();
-    names.map(|name| name.as_str().unwrap().to_owned()).collect()
+    names
+        .map(|name| name.as_str().unwrap().to_owned())
+        .collect()
 }
 
 fn reason(daemon: &Daemon, component: &str) -> String {
-    daemon.state(component)["reason"].as_str().unwrap().to_owned()
+    daemon.state(component)["reason"]
+        .as_str()
+        .unwrap()
+        .to_owned()
 }
 
 fn checked(daemon: &Daemon, component: &str) -> Value {
@@ -141,7 +148,10 @@ fn specs_run_as_in_gpud() {
     );
     let asked = daemon.get("/v1/components/trigger-check?componentName=manual-exit-1");
     let state = &asked[0]["states"][0];
-    assert_eq!(state["reason"], "error executing state plugin (exit code: 1)");
+    assert_eq!(
+        state["reason"],
+        "error executing state plugin (exit code: 1)"
+    );
     assert_eq!(state["error"], "exit status 1");
     assert_eq!(
         state["suggested_actions"],
@@ -154,9 +164,21 @@ fn specs_run_as_in_gpud() {
         .as_array()
         .unwrap()
         .iter()
-        .map(|of| (of["component"].as_str().unwrap(), of["states"][0]["raw_output"].as_str().unwrap()))
+        .map(|of| {
+            (
+                of["component"].as_str().unwrap(),
+                of["states"][0]["raw_output"].as_str().unwrap(),
+            )
+        })
         .collect();
-    assert_eq!(outputs, [("one", "one 1\n"), ("three", "three 3\n"), ("two", "two 2\n")]);
+    assert_eq!(
+        outputs,
+        [
+            ("one", "one 1\n"),
+            ("three", "three 3\n"),
+            ("two", "two 2\n")
+        ]
+    );
     assert_eq!(
         daemon.get("/v1/components/trigger-tag?tagName=custom-plugin"),
         json!({"components": ["fan-tray", "manual-exit-1", "one", "three", "two"], "exit": 1, "success": false})
@@ -165,7 +187,10 @@ fn specs_run_as_in_gpud() {
     let plugins = daemon.get("/v1/plugins");
     assert_eq!(plugins.as_array().unwrap().len(), 5);
     assert_eq!(plugins[0]["plugin_name"], "Fan Tray");
-    assert_eq!((&plugins[0]["timeout"], &plugins[0]["interval"]), (&json!("20s"), &json!("5m0s")));
+    assert_eq!(
+        (&plugins[0]["timeout"], &plugins[0]["interval"]),
+        (&json!("20s"), &json!("5m0s"))
+    );
     assert_eq!(plugins[2]["plugin_type"], "component");
     assert_eq!(
         plugins[2]["health_state_plugin"]["steps"][0]["run_bash_script"]["script"],
@@ -180,9 +205,17 @@ fn specs_run_as_in_gpud() {
     let gone = daemon.send(Method::DELETE, "/v1/components?componentName=two");
     assert_eq!(
         (gone.0, String::from_utf8(gone.1).unwrap().as_str()),
-        (200, r#"{"code":200,"component":"two","message":"component deregistered"}"#)
+        (
+            200,
+            r#"{"code":200,"component":"two","message":"component deregistered"}"#
+        )
     );
-    assert_eq!(daemon.send(Method::DELETE, "/v1/components?componentName=two").0, 404);
+    assert_eq!(
+        daemon
+            .send(Method::DELETE, "/v1/components?componentName=two")
+            .0,
+        404
+    );
     assert_eq!(daemon.send(Method::GET, "/v1/states?components=two").0, 404);
     assert!(!names(&daemon).contains(&"two".to_owned()));
 }
@@ -203,12 +236,24 @@ fn edits_are_applied_and_broken_ones_refused() {
     let before = checked(&daemon, "kept");
 
     std::fs::write(&list, "sda\nsdb\n").unwrap();
-    eventually("the list is read again", || (names(&daemon) == ["kept", "sda", "sdb"]).then_some(()));
-    assert_eq!(checked(&daemon, "kept"), before, "what is unchanged goes on");
+    eventually("the list is read again", || {
+        (names(&daemon) == ["kept", "sda", "sdb"]).then_some(())
+    });
+    assert_eq!(
+        checked(&daemon, "kept"),
+        before,
+        "what is unchanged goes on"
+    );
 
-    std::fs::write(&file, format!("{with_list}- plugin_name: bad\n  plugin_type: compoment\n")).unwrap();
+    std::fs::write(
+        &file,
+        format!("{with_list}- plugin_name: bad\n  plugin_type: compoment\n"),
+    )
+    .unwrap();
     let shown = eventually("the edit is refused", || {
-        names(&daemon).contains(&"plugin-specs".to_owned()).then(|| reason(&daemon, "plugin-specs"))
+        names(&daemon)
+            .contains(&"plugin-specs".to_owned())
+            .then(|| reason(&daemon, "plugin-specs"))
     });
     for part in ["was refused", "invalid plugin type", "specs.yaml:16:16"] {
         assert!(shown.contains(part), "{shown}");
@@ -217,7 +262,9 @@ fn edits_are_applied_and_broken_ones_refused() {
 
     std::fs::remove_file(&file).unwrap();
     eventually("a missing file is said", || {
-        reason(&daemon, "plugin-specs").contains("no such file").then_some(())
+        reason(&daemon, "plugin-specs")
+            .contains("no such file")
+            .then_some(())
     });
     assert!(names(&daemon).contains(&"kept".to_owned()));
 
@@ -225,7 +272,9 @@ fn edits_are_applied_and_broken_ones_refused() {
     let new = folder.path().join("specs.new");
     std::fs::write(&new, echo("kept", "echo edited")).unwrap();
     std::fs::rename(&new, &file).unwrap();
-    eventually("the new file is applied", || (names(&daemon) == ["kept"]).then_some(()));
+    eventually("the new file is applied", || {
+        (names(&daemon) == ["kept"]).then_some(())
+    });
     assert_eq!(checked(&daemon, "kept")["raw_output"], "edited\n");
 }
 
@@ -260,7 +309,9 @@ fn at_start_what_is_good_runs() {
 fn init_plugins_come_first() {
     let folder = tempfile::tempdir().unwrap();
     let mark = folder.path().join("mark");
-    let init = |name: &str, script: &str| echo(name, script).replace("plugin_type: component", "plugin_type: init");
+    let init = |name: &str, script: &str| {
+        echo(name, script).replace("plugin_type: component", "plugin_type: init")
+    };
     let specs = format!(
         "{}{}{}",
         echo("after", &format!("cat {}", mark.display())),
@@ -282,7 +333,9 @@ fn init_plugins_come_first() {
     let (status, log) = daemon.wait();
     assert_eq!(status.code(), Some(1));
     assert!(
-        log.contains("failed to start init plugin broken-init: error executing state plugin (exit code: 3)"),
+        log.contains(
+            "failed to start init plugin broken-init: error executing state plugin (exit code: 3)"
+        ),
         "{log}"
     );
 }
@@ -291,13 +344,18 @@ fn init_plugins_come_first() {
 fn plugins_are_registered_and_replaced_while_it_runs() {
     let folder = tempfile::tempdir().unwrap();
     let daemon = with_specs(folder.path(), &echo("of-file", "echo file"));
-    let (status, answer) = daemon.send_body(Method::POST, "/v1/plugins", &echo("New One", "echo new"));
+    let (status, answer) =
+        daemon.send_body(Method::POST, "/v1/plugins", &echo("New One", "echo new"));
     assert_eq!(
         (status, answer.as_str()),
-        (200, r#"{"code":200,"components":["new-one"],"message":"plugins registered"}"#)
+        (
+            200,
+            r#"{"code":200,"components":["new-one"],"message":"plugins registered"}"#
+        )
     );
     assert_eq!(checked(&daemon, "new-one")["raw_output"], "new\n");
-    let (status, answer) = daemon.send_body(Method::POST, "/v1/plugins", &echo("of-file", "echo other"));
+    let (status, answer) =
+        daemon.send_body(Method::POST, "/v1/plugins", &echo("of-file", "echo other"));
     assert_eq!(status, 409, "{answer}");
     assert!(answer.contains("of-file"), "{answer}");
     let json = r#"[{"plugin_name":"of-file","plugin_type":"component","health_state_plugin":{"steps":[{"name":"s","run_bash_script":{"content_type":"plaintext","script":"echo other"}}]}}]"#;
@@ -306,20 +364,37 @@ fn plugins_are_registered_and_replaced_while_it_runs() {
     assert_eq!(checked(&daemon, "of-file")["raw_output"], "other\n");
 
     for (body, part) in [
-        ("- plugin_name: x\n  plugin_type: y\n", "invalid plugin type"),
+        (
+            "- plugin_name: x\n  plugin_type: y\n",
+            "invalid plugin type",
+        ),
         ("{", "error converting YAML to JSON"),
         ("", "no plugin"),
         ("[]", "no plugin"),
-        ("- plugin_name: i\n  plugin_type: init\n  health_state_plugin: {}\n", "init plugins"),
-        ("- plugin_name: w\n  plugin_type: wasm\n  path: x.wasm\n", "not absolute"),
-        ("- plugin_name: w\n  plugin_type: wasm\n  path: /nowhere.wasm\n", "no such file"),
+        (
+            "- plugin_name: i\n  plugin_type: init\n  health_state_plugin: {}\n",
+            "init plugins",
+        ),
+        (
+            "- plugin_name: w\n  plugin_type: wasm\n  path: x.wasm\n",
+            "not absolute",
+        ),
+        (
+            "- plugin_name: w\n  plugin_type: wasm\n  path: /nowhere.wasm\n",
+            "no such file",
+        ),
     ] {
         let (status, answer) = daemon.send_body(Method::PUT, "/v1/plugins", body);
         assert_eq!(status, 400, "{body}: {answer}");
         assert!(answer.contains(part), "{body}: {answer}");
     }
     assert_eq!(names(&daemon), ["new-one", "of-file"], "all or nothing");
-    assert_eq!(daemon.send(Method::DELETE, "/v1/components?componentName=new-one").0, 200);
+    assert_eq!(
+        daemon
+            .send(Method::DELETE, "/v1/components?componentName=new-one")
+            .0,
+        200
+    );
     assert_eq!(names(&daemon), ["of-file"]);
 }
 
@@ -331,7 +406,9 @@ fn a_wasm_entry_runs_beside_scripts() {
     std::fs::write(folder.path().join("memory.wasm"), memory.wasm).unwrap();
     std::fs::write(folder.path().join("broken.wasm"), "\0asm").unwrap();
     let entry = |name: &str, path: &str, grants: &str| {
-        format!("- plugin_name: {name}\n  plugin_type: wasm\n  path: {path}\n  tags: [board]\n  interval: 1h\n  grants: {grants}\n")
+        format!(
+            "- plugin_name: {name}\n  plugin_type: wasm\n  path: {path}\n  tags: [board]\n  interval: 1h\n  grants: {grants}\n"
+        )
     };
     let all = "{ sysfs: [/proc/meminfo, /proc/vmallocinfo], kmsg: yes, state: on }";
     let specs = format!(
@@ -346,9 +423,17 @@ fn a_wasm_entry_runs_beside_scripts() {
         let state = daemon.state("my-memory");
         (state["reason"] == "ok").then_some(state)
     });
-    assert_eq!((&state["component"], &state["health"]), (&json!("my-memory"), &json!("Healthy")));
-    for (component, part) in [("greedy", "imports sysfs without a grant"), ("broken", "WebAssembly")] {
-        eventually("it says why not", || reason(&daemon, component).contains(part).then_some(()));
+    assert_eq!(
+        (&state["component"], &state["health"]),
+        (&json!("my-memory"), &json!("Healthy"))
+    );
+    for (component, part) in [
+        ("greedy", "imports `sysfs` without a grant"),
+        ("broken", "WebAssembly"),
+    ] {
+        eventually("it says why not", || {
+            reason(&daemon, component).contains(part).then_some(())
+        });
     }
     for tag in ["board", "my-memory"] {
         assert_eq!(
@@ -363,7 +448,9 @@ fn a_wasm_entry_runs_beside_scripts() {
     // A repaired file is taken up without touching the spec.
     std::fs::write(folder.path().join("broken.wasm"), memory.wasm).unwrap();
     eventually("the edit is refused for what it asks", || {
-        names(&daemon).contains(&"plugin-specs".to_owned()).then_some(())
+        names(&daemon)
+            .contains(&"plugin-specs".to_owned())
+            .then_some(())
     });
     assert!(reason(&daemon, "plugin-specs").contains("without a grant"));
 }
@@ -374,10 +461,16 @@ fn nothing_is_left_when_the_daemon_stops() {
     let mark = format!("gpud-test-{}", std::process::id());
     let daemon = with_specs(
         folder.path(),
-        &echo("sleeper", &format!("'bash -c \"sleep 3000; : {mark}\" & sleep 3000; : {mark}'")),
+        &echo(
+            "sleeper",
+            &format!("'bash -c \"sleep 3000; : {mark}\" & sleep 3000; : {mark}'"),
+        ),
     );
     let running = || {
-        let found = Command::new("pgrep").args(["-f", &format!("sleep 3000; : {mark}")]).output().unwrap();
+        let found = Command::new("pgrep")
+            .args(["-f", &format!("sleep 3000; : {mark}")])
+            .output()
+            .unwrap();
         !found.stdout.is_empty()
     };
     eventually("the script runs", || running().then_some(()));
@@ -400,8 +493,24 @@ fn only_root_and_the_daemon_itself_register_plugins() {
     let as_user = |user: &str| {
         let specs = echo("mine", "id");
         let asked = Command::new("setpriv")
-            .args(["--reuid", user, "--clear-groups", "curl", "-sk", "-X", "POST", "-o", "/dev/null", "-w", "%{http_code}"])
-            .args(["--data-binary", &specs, &format!("{}/v1/plugins", daemon.url())])
+            .args([
+                "--reuid",
+                user,
+                "--clear-groups",
+                "curl",
+                "-sk",
+                "-X",
+                "POST",
+                "-o",
+                "/dev/null",
+                "-w",
+                "%{http_code}",
+            ])
+            .args([
+                "--data-binary",
+                &specs,
+                &format!("{}/v1/plugins", daemon.url()),
+            ])
             .output()
             .unwrap();
         String::from_utf8(asked.stdout).unwrap()

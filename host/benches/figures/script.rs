@@ -114,7 +114,10 @@ fn large_file(table: &mut Table) {
 
 /// CPU time of the daemon alone: that of its bash processes is theirs.
 async fn many_components(table: &mut Table) {
-    eprintln!("{COMPONENTS} script components for {} s …", WATCHED.as_secs());
+    eprintln!(
+        "{COMPONENTS} script components for {} s …",
+        WATCHED.as_secs()
+    );
     let folder = tempfile::tempdir().unwrap();
     let specs = folder.path().join("specs.yaml");
     let text: String = (0..COMPONENTS)

@@ -54,9 +54,7 @@ impl Checker {
         }
         match self {
             Self::Wasm(checker) => Schedule::Every(checker.interval()),
-            Self::Script(checker) => checker
-                .interval()
-                .map_or(Schedule::Once, Schedule::Every),
+            Self::Script(checker) => checker.interval().map_or(Schedule::Once, Schedule::Every),
         }
     }
 

@@ -93,7 +93,11 @@ impl Component {
         let checker = Checker::Script(Arc::new(ScriptChecker::new(plugin)));
         Self {
             state_name: script::STATE_NAME,
-            ..Self::new(&plugin.component, script::origin(plugin), Stage::Ready(checker))
+            ..Self::new(
+                &plugin.component,
+                script::origin(plugin),
+                Stage::Ready(checker),
+            )
         }
     }
 
@@ -187,8 +191,7 @@ impl Component {
 
     /// What it said of itself, once it could.
     pub fn descriptor(&self) -> Option<ComponentDescriptor> {
-        self.checker()
-            .map(|checker| checker.descriptor().clone())
+        self.checker().map(|checker| checker.descriptor().clone())
     }
 
     /// Has it something to watch on this machine, as far as is known?
@@ -398,7 +401,9 @@ impl Component {
         };
         turn.previous_check = Some(context.now);
         let states = match services.kernel_log_problem() {
-            Some(problem) if checker.kmsg_watcher().is_some() => failure::with_error(states, &problem),
+            Some(problem) if checker.kmsg_watcher().is_some() => {
+                failure::with_error(states, &problem)
+            }
             _ => states,
         };
         let judged = Latest {

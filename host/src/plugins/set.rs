@@ -16,7 +16,7 @@ use crate::{
     component::{Component, Registry, kernel_log::Watchers, scheduler::Scheduler},
     node::local_file::Stamp,
     runtime::Runtime,
-    spec::{Plugin, PluginFile, Problem},
+    spec::{Place, Plugin, PluginFile, Problem},
     wire::PluginSpec,
 };
 
@@ -32,6 +32,34 @@ pub enum RegisterError {
     /// A name is taken.
     #[error("{0}")]
     Taken(String),
+}
+
+/// Where specs stand.
+struct Sheet {
+    /// In messages.
+    name: String,
+    /// Relative paths start from here.
+    folder: PathBuf,
+}
+
+impl Sheet {
+    fn of_file(path: &Path) -> Self {
+        Self {
+            name: path.display().to_string(),
+            folder: file::folder(path),
+        }
+    }
+
+    fn of_request() -> Self {
+        Self {
+            name: REQUEST.to_owned(),
+            folder: PathBuf::from("/"),
+        }
+    }
+
+    fn at(&self, place: Place) -> String {
+        format!("{}:{}:{}", self.name, place.line, place.column)
+    }
 }
 
 /// Who brought a plugin.
@@ -98,7 +126,7 @@ impl Plugins {
 
     /// Runs what is good in the file, and shows what is not. Wasm components are loaded in the background.
     pub async fn start(self: &Arc<Self>, read: PluginFile, path: &Path, stamps: &Stamps) {
-        let folder = file::folder(path);
+        let sheet = Arc::new(Sheet::of_file(path));
         let mut seen = self.editing.lock().await;
         let duplicates = read.duplicates();
         let mut problems: Vec<String> = read.problems.iter().map(Problem::to_string).collect();
@@ -112,8 +140,8 @@ impl Plugins {
             if !names.insert(plugin.component.clone()) || plugin.is_init() {
                 continue;
             }
-            seen.insert(plugin.component.clone(), seen_as(&plugin, &folder, stamps));
-            if let Err(problem) = self.begin(plugin, &folder) {
+            seen.insert(plugin.component.clone(), seen_as(&plugin, &sheet, stamps));
+            if let Err(problem) = self.begin(plugin, &sheet) {
                 problems.push(problem);
             }
         }
@@ -124,7 +152,7 @@ impl Plugins {
     }
 
     /// Registers a plugin's component. A Wasm plugin follows when it is loaded.
-    fn begin(self: &Arc<Self>, plugin: Plugin, folder: &Path) -> Result<(), String> {
+    fn begin(self: &Arc<Self>, plugin: Plugin, sheet: &Arc<Sheet>) -> Result<(), String> {
         let is_wasm = plugin.spec.wasm.is_some();
         let component = match is_wasm {
             true => Component::of_wasm(&plugin),
@@ -133,7 +161,7 @@ impl Plugins {
         let component = self
             .registry
             .add(component)
-            .map_err(|taken| format!("{taken} ({})", place(&plugin)))?;
+            .map_err(|taken| format!("{taken} ({})", sheet.at(plugin.place)))?;
         self.entries_mut().insert(
             plugin.component.clone(),
             Entry {
@@ -146,15 +174,15 @@ impl Plugins {
             self.scheduler.schedule(component);
             return Ok(());
         }
-        let (set, folder) = (Arc::clone(self), folder.to_owned());
+        let (set, sheet) = (Arc::clone(self), Arc::clone(sheet));
         self.scheduler
-            .spawn(async move { set.load_behind(plugin, component, folder).await });
+            .spawn(async move { set.load_behind(plugin, component, &sheet).await });
         Ok(())
     }
 
     /// Loads a Wasm plugin and puts its components where a placeholder stands.
-    async fn load_behind(&self, plugin: Plugin, placeholder: Arc<Component>, folder: PathBuf) {
-        match self.prepare(plugin, &folder).await {
+    async fn load_behind(&self, plugin: Plugin, placeholder: Arc<Component>, sheet: &Sheet) {
+        match self.prepare(plugin, sheet).await {
             Ok(prepared) => {
                 let _editing = self.editing.lock().await;
                 let waits = self.registry.get(placeholder.name());
@@ -163,7 +191,7 @@ impl Plugins {
                     return;
                 }
                 let installed = self
-                    .install(vec![prepared], Source::File, &BTreeSet::new())
+                    .install(vec![prepared], sheet, Source::File, &BTreeSet::new())
                     .await;
                 if let Err(taken) = installed {
                     placeholder.failed(taken);
@@ -183,9 +211,14 @@ impl Plugins {
         path: &Path,
         stamps: &Stamps,
     ) -> Result<(), Vec<String>> {
-        let folder = file::folder(path);
+        let sheet = Sheet::of_file(path);
         let mut seen = self.editing.lock().await;
-        let wrong = read.problems.iter().chain(&read.duplicates()).map(Problem::to_string).collect::<Vec<_>>();
+        let wrong = read
+            .problems
+            .iter()
+            .chain(&read.duplicates())
+            .map(Problem::to_string)
+            .collect::<Vec<_>>();
         if !wrong.is_empty() {
             return Err(wrong);
         }
@@ -195,7 +228,7 @@ impl Plugins {
         let mut now = Seen::new();
         let mut changed = Vec::new();
         for plugin in read.plugins.into_iter().filter(|plugin| !plugin.is_init()) {
-            let this = seen_as(&plugin, &folder, stamps);
+            let this = seen_as(&plugin, &sheet, stamps);
             if seen.get(&plugin.component) != Some(&this) {
                 changed.push(plugin.clone());
             }
@@ -213,9 +246,12 @@ impl Plugins {
                 .cloned()
                 .collect()
         };
-        let prepared = self.prepare_all(changed, &folder).await?;
-        let replaced: Vec<_> = prepared.iter().map(|p| p.plugin.component.clone()).collect();
-        self.install(prepared, Source::File, &gone)
+        let prepared = self.prepare_all(changed, &sheet).await?;
+        let replaced: Vec<_> = prepared
+            .iter()
+            .map(|p| p.plugin.component.clone())
+            .collect();
+        self.install(prepared, &sheet, Source::File, &gone)
             .await
             .map_err(|taken| vec![taken])?;
         tracing::info!(?replaced, ?gone, "plugin specs applied");
@@ -237,6 +273,7 @@ impl Plugins {
         let read = parsing
             .await
             .map_err(|error| RegisterError::Invalid(vec![error.to_string()]))?;
+        let sheet = Sheet::of_request();
         let mut wrong: Vec<String> = read
             .problems
             .iter()
@@ -250,15 +287,16 @@ impl Plugins {
             if plugin.is_init() {
                 wrong.push(format!(
                     "init plugins run when the daemon starts and cannot be registered ({})",
-                    place(plugin)
+                    sheet.at(plugin.place)
                 ));
             }
             if let Some(wasm) = &plugin.spec.wasm
                 && !wasm.path.starts_with('/')
             {
                 wrong.push(format!(
-                    "path {:?} is not absolute, and a request has no folder that it could start from",
-                    wasm.path
+                    "path {:?} is not absolute, and a request has no folder that it could start from ({})",
+                    wasm.path,
+                    sheet.at(plugin.place)
                 ));
             }
         }
@@ -267,7 +305,7 @@ impl Plugins {
         }
         let names: Vec<_> = read.plugins.iter().map(|p| p.component.clone()).collect();
         let prepared = self
-            .prepare_all(read.plugins, Path::new("/"))
+            .prepare_all(read.plugins, &sheet)
             .await
             .map_err(RegisterError::Invalid)?;
         let _editing = self.editing.lock().await;
@@ -279,7 +317,7 @@ impl Plugins {
                 )));
             }
         }
-        self.install(prepared, Source::Api, &BTreeSet::new())
+        self.install(prepared, &sheet, Source::Api, &BTreeSet::new())
             .await
             .map_err(RegisterError::Taken)?;
         tracing::info!(?names, replace, "plugins registered");
@@ -313,11 +351,11 @@ impl Plugins {
     async fn prepare_all(
         &self,
         plugins: Vec<Plugin>,
-        folder: &Path,
+        sheet: &Sheet,
     ) -> Result<Vec<Prepared>, Vec<String>> {
         let (mut prepared, mut problems) = (Vec::new(), Vec::new());
         for plugin in plugins {
-            match self.prepare(plugin, folder).await {
+            match self.prepare(plugin, sheet).await {
                 Ok(one) => prepared.push(one),
                 Err(problem) => problems.push(problem),
             }
@@ -328,17 +366,19 @@ impl Plugins {
         }
     }
 
-    async fn prepare(&self, plugin: Plugin, folder: &Path) -> Result<Prepared, String> {
+    async fn prepare(&self, plugin: Plugin, sheet: &Sheet) -> Result<Prepared, String> {
         if plugin.spec.wasm.is_none() {
             let components = vec![Component::of_script(&plugin)];
             return Ok(Prepared { plugin, components });
         }
-        let loaded = wasm::load(&self.runtime, &plugin, folder)
+        let loaded = wasm::load(&self.runtime, &plugin, &sheet.folder)
             .await
-            .map_err(|wasm::Problem { message, place, note }| {
-                let place = place.unwrap_or(plugin.place);
-                let note = note.map_or(String::new(), |note| format!("; {note}"));
-                format!("{message} (line {}, column {}{note})", place.line, place.column)
+            .map_err(|problem| {
+                let place = problem.place.unwrap_or(plugin.place);
+                let note = problem
+                    .note
+                    .map_or(String::new(), |note| format!("; {note}"));
+                format!("{} ({}{note})", problem.message, sheet.at(place))
             })?;
         let components = loaded.components.into_iter();
         let components = components
@@ -354,12 +394,13 @@ impl Plugins {
     async fn install(
         &self,
         prepared: Vec<Prepared>,
+        sheet: &Sheet,
         source: Source,
         gone: &BTreeSet<String>,
     ) -> Result<(), String> {
         {
             let mut entries = self.entries_mut();
-            self.check_names(&entries, &prepared, gone)?;
+            self.check_names(&entries, &prepared, sheet, gone)?;
             let leaving = prepared.iter().map(|p| &p.plugin.component).chain(gone);
             for name in leaving {
                 if let Some(old) = entries.remove(name) {
@@ -390,6 +431,7 @@ impl Plugins {
         &self,
         entries: &BTreeMap<String, Entry>,
         prepared: &[Prepared],
+        sheet: &Sheet,
         gone: &BTreeSet<String>,
     ) -> Result<(), String> {
         let leaving = |name: &String| {
@@ -407,7 +449,7 @@ impl Plugins {
                 if taken || !new.insert(name) {
                     return Err(format!(
                         "component `{name}` is already registered ({})",
-                        place(plugin)
+                        sheet.at(plugin.place)
                     ));
                 }
             }
@@ -440,16 +482,8 @@ impl Plugins {
     }
 }
 
-fn place(plugin: &Plugin) -> String {
-    let place = plugin.place;
-    format!(
-        "plugin {:?} at line {}, column {}",
-        plugin.spec.plugin_name, place.line, place.column
-    )
-}
-
-fn seen_as(plugin: &Plugin, folder: &Path, stamps: &Stamps) -> (PluginSpec, Option<Stamp>) {
+fn seen_as(plugin: &Plugin, sheet: &Sheet, stamps: &Stamps) -> (PluginSpec, Option<Stamp>) {
     let file = plugin.spec.wasm.as_ref();
-    let stamp = file.and_then(|wasm| stamps.of(&wasm::path(wasm, folder)));
+    let stamp = file.and_then(|wasm| stamps.of(&wasm::path(wasm, &sheet.folder)));
     (plugin.spec.clone(), stamp)
 }

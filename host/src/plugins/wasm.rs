@@ -137,7 +137,11 @@ fn components(plugin: &Plugin, wasm: &WasmSpec, loaded: Loadable) -> Loaded {
 
 /// What a component is registered as. The operator's name wins where there is one component for it; several keep the
 /// names that their plugin gives them, and all can be triggered by the name of the entry.
-fn registered(plugin: &Plugin, described: &ComponentDescriptor, alone: bool) -> ComponentDescriptor {
+fn registered(
+    plugin: &Plugin,
+    described: &ComponentDescriptor,
+    alone: bool,
+) -> ComponentDescriptor {
     let mut descriptor = described.clone();
     if alone {
         descriptor.name.clone_from(&plugin.component);
@@ -153,7 +157,10 @@ fn registered(plugin: &Plugin, described: &ComponentDescriptor, alone: bool) -> 
     } else if !plugin.spec.run_mode.is_empty() {
         descriptor.run_mode = RunMode::Auto;
     }
-    if let Some(interval) = u64::try_from(plugin.spec.interval.0).ok().filter(|n| *n > 0) {
+    if let Some(interval) = u64::try_from(plugin.spec.interval.0)
+        .ok()
+        .filter(|n| *n > 0)
+    {
         descriptor.interval = Some(Duration::from_nanos(interval));
     }
     descriptor
@@ -170,7 +177,9 @@ fn check_config(described: &ComponentDescriptor, config: &Value) -> Result<(), (
         .map_err(|error| whole(format!("the plugin's config schema is not JSON: {error}")))?;
     // References to other documents are not followed: nothing is fetched.
     let validator = jsonschema::validator_for(&schema).map_err(|error| {
-        whole(format!("the plugin's config schema is not a JSON schema: {error}"))
+        whole(format!(
+            "the plugin's config schema is not a JSON schema: {error}"
+        ))
     })?;
     let faults: Vec<_> = validator.iter_errors(config).take(MAX_FAULTS).collect();
     let Some(first) = faults.first() else {
@@ -183,7 +192,10 @@ fn check_config(described: &ComponentDescriptor, config: &Value) -> Result<(), (
     });
     Err((
         first.instance_path().to_string(),
-        format!("config does not fit: {}", told.collect::<Vec<_>>().join("; ")),
+        format!(
+            "config does not fit: {}",
+            told.collect::<Vec<_>>().join("; ")
+        ),
     ))
 }
 
@@ -208,7 +220,10 @@ mod tests {
         assert_eq!(fault(schema, &json!({"warn": 3.5})), None);
         let (pointer, message) = fault(schema, &json!({"t": {"a": "x"}})).unwrap();
         assert_eq!(pointer, "/t/a");
-        assert!(message.contains("/t/a") && message.contains("integer"), "{message}");
+        assert!(
+            message.contains("/t/a") && message.contains("integer"),
+            "{message}"
+        );
         let (pointer, message) = fault(schema, &json!({"warm": 3})).unwrap();
         assert_eq!(pointer, "");
         assert!(message.contains("warm"), "{message}");

@@ -238,15 +238,16 @@ mod tests {
             tokio::task::yield_now().await;
             stop.cancel();
         });
-        assert_eq!(
-            shown(&done),
-            (0, Some("context canceled"), String::new())
-        );
+        assert_eq!(shown(&done), (0, Some("context canceled"), String::new()));
     }
 
     #[tokio::test]
     async fn output_is_bounded_over_all_steps() {
-        let done = run(&["yes | head -c 1000000", "yes | head -c 1000000", "echo x"], 60_000).await;
+        let done = run(
+            &["yes | head -c 1000000", "yes | head -c 1000000", "echo x"],
+            60_000,
+        )
+        .await;
         assert_eq!(done.output.len(), MAX_OUTPUT);
         assert!(done.truncated);
         assert_eq!(done.error, None);
@@ -272,7 +273,12 @@ mod tests {
             ("!", 0, Some("illegal base64 data at input byte 0"), ""),
         ] {
             let prepared = prepare(&[encoded(script)]);
-            let done = steps(&prepared, GoDuration(20_000_000_000), &CancellationToken::new()).await;
+            let done = steps(
+                &prepared,
+                GoDuration(20_000_000_000),
+                &CancellationToken::new(),
+            )
+            .await;
             assert_eq!(shown(&done), (code, error, output.to_owned()), "{script:?}");
         }
     }

@@ -4,11 +4,11 @@
 use std::{sync::Arc, time::Duration};
 
 use gpud::{
-    component::{Registry, kernel_log},
+    component::{Registry, kernel_log::Watchers},
     model::{Health, Trigger},
     node::kmsg::{self, KernelLog},
 };
-use tokio_util::sync::CancellationToken;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
     as_component::{component, services, store},
@@ -20,7 +20,7 @@ async fn messages_that_a_plugin_fails_on_are_given_up_and_counted() {
     let lab = lab::shared().await;
     let services = services(&lab, store()).await;
     let plugin = Arc::new(lab.guest("panics_on_messages", lab::limits()).await);
-    let registry = Registry::default();
+    let registry = Arc::new(Registry::default());
     let watcher = registry
         .add(component(&plugin, "panics-on-messages"))
         .unwrap();
@@ -31,15 +31,15 @@ async fn messages_that_a_plugin_fails_on_are_given_up_and_counted() {
 
     let log = Arc::new(KernelLog::start(services.node.kmsg_config()).unwrap());
     let shutdown = CancellationToken::new();
-    let mut tasks = tokio::task::JoinSet::new();
-    kernel_log::watch(
-        &registry,
-        &services,
+    let tasks = TaskTracker::new();
+    let watchers = Watchers::new(
+        Arc::clone(&registry),
+        Arc::clone(&services),
         Arc::clone(&log),
-        &mut tasks,
-        &shutdown,
-    )
-    .await;
+        tasks.clone(),
+        shutdown.clone(),
+    );
+    watchers.sync().await;
     kmsg::inject(
         kmsg::severity("kern.err"),
         "gpud-hostile: something happened",
@@ -64,7 +64,8 @@ async fn messages_that_a_plugin_fails_on_are_given_up_and_counted() {
     let states = watcher.check(&services, Trigger::Scheduled).await;
     assert_eq!(states[0].reason, "all well", "a good check clears it");
     shutdown.cancel();
-    while tasks.join_next().await.is_some() {}
+    tasks.close();
+    tasks.wait().await;
     tokio::task::spawn_blocking(move || log.shutdown())
         .await
         .unwrap();
