@@ -60,6 +60,7 @@ fn roomy() -> Limits {
 
 const CASES: &[Case] = &[
     case("well_behaved", "well-behaved", Fine("all well")),
+    case("takes_config", "takes-config", Fine("{}")),
     endless(
         "loop_forever",
         "loop-forever",

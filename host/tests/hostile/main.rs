@@ -18,4 +18,5 @@ mod kernel_log;
 mod lab;
 mod latch_and_state;
 mod left_behind;
+mod spec_entries;
 mod together;
