@@ -2,6 +2,7 @@
 
 use std::{
     hash::{DefaultHasher, Hash, Hasher},
+    pin::pin,
     sync::Arc,
     time::Duration,
 };
@@ -14,6 +15,8 @@ use crate::model::Trigger;
 
 /// First checks at once after the start.
 const FIRST_AT_ONCE: usize = 2;
+/// A first check that takes longer, such as a script that waits, does not hold up the others any more.
+const FIRST_TURN: Duration = Duration::from_millis(250);
 
 /// Makes components run until `shutdown`, or until they are closed.
 pub struct Scheduler {
@@ -70,8 +73,12 @@ impl Scheduler {
 
 async fn run(component: &Component, services: &Services, schedule: Schedule, first: &Semaphore) {
     {
-        let _turn = first.acquire().await;
-        component.check_if_idle(services, Trigger::Startup).await;
+        let turn = first.acquire().await;
+        let mut check = pin!(component.check_if_idle(services, Trigger::Startup));
+        if tokio::time::timeout(FIRST_TURN, &mut check).await.is_err() {
+            drop(turn);
+            check.await;
+        }
     }
     let Schedule::Every(interval) = schedule else {
         return;

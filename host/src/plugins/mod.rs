@@ -8,7 +8,9 @@
 
 pub mod file;
 pub mod init;
+mod running;
 mod set;
+mod sheet;
 mod trouble;
 pub mod wasm;
 pub mod watch;

@@ -2,26 +2,25 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    path::{Path, PathBuf},
-    sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard},
+    path::Path,
+    sync::Arc,
 };
 
 use tokio::sync::Mutex;
 
 use super::{
     file::{self, Stamps},
+    running::{Entry, Running, Source},
+    sheet::{REQUEST, Sheet},
     trouble, wasm,
 };
 use crate::{
     component::{Component, Registry, kernel_log::Watchers, scheduler::Scheduler},
     node::local_file::Stamp,
     runtime::Runtime,
-    spec::{Place, Plugin, PluginFile, Problem},
+    spec::{Plugin, PluginFile, Problem},
     wire::PluginSpec,
 };
-
-/// What the specs in a request are called in messages.
-const REQUEST: &str = "request body";
 
 /// Why specs in a request were not registered. Nothing was changed then.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -34,65 +33,12 @@ pub enum RegisterError {
     Taken(String),
 }
 
-/// Where specs stand.
-struct Sheet {
-    /// In messages.
-    name: String,
-    /// Relative paths start from here.
-    folder: PathBuf,
-}
-
-impl Sheet {
-    fn of_file(path: &Path) -> Self {
-        Self {
-            name: path.display().to_string(),
-            folder: file::folder(path),
-        }
-    }
-
-    fn of_request() -> Self {
-        Self {
-            name: REQUEST.to_owned(),
-            folder: PathBuf::from("/"),
-        }
-    }
-
-    fn at(&self, place: Place) -> String {
-        format!("{}:{}:{}", self.name, place.line, place.column)
-    }
-}
-
-/// Who brought a plugin.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Source {
-    File,
-    Api,
-}
-
-/// A plugin that runs.
-struct Entry {
-    plugin: Plugin,
-    source: Source,
-    components: Vec<Arc<Component>>,
-}
-
-/// A plugin ready to run.
-struct Prepared {
-    plugin: Plugin,
-    components: Vec<Component>,
-}
-
 /// What tells whether a plugin of the file has changed.
 type Seen = BTreeMap<String, (PluginSpec, Option<Stamp>)>;
 
 /// The plugins of the operator.
 pub struct Plugins {
-    registry: Arc<Registry>,
-    scheduler: Scheduler,
-    runtime: Runtime,
-    watchers: OnceLock<Arc<Watchers>>,
-    /// By component name of the spec.
-    entries: RwLock<BTreeMap<String, Entry>>,
+    running: Running,
     /// What was last taken from the file. Held while anything is changed.
     editing: Mutex<Seen>,
 }
@@ -101,23 +47,19 @@ impl Plugins {
     /// None yet.
     pub fn new(registry: Arc<Registry>, scheduler: Scheduler, runtime: Runtime) -> Self {
         Self {
-            registry,
-            scheduler,
-            runtime,
-            watchers: OnceLock::new(),
-            entries: RwLock::default(),
+            running: Running::new(registry, scheduler, runtime),
             editing: Mutex::default(),
         }
     }
 
     /// From here on plugins that watch the kernel log are fed.
     pub fn feed_from(&self, watchers: Arc<Watchers>) {
-        let _ = self.watchers.set(watchers);
+        self.running.feed_from(watchers);
     }
 
     /// The specs of those that run, by component name.
     pub fn specs(&self) -> Vec<PluginSpec> {
-        let entries = self.entries();
+        let entries = self.running.entries();
         entries
             .values()
             .map(|entry| entry.plugin.spec.clone())
@@ -148,7 +90,7 @@ impl Plugins {
         for problem in &problems {
             tracing::error!("plugin specs: {problem}");
         }
-        trouble::show(&self.registry, "not all plugins run", &problems);
+        trouble::show(&self.running.registry, "not all plugins run", &problems);
     }
 
     /// Registers a plugin's component. A Wasm plugin follows when it is loaded.
@@ -159,10 +101,11 @@ impl Plugins {
             false => Component::of_script(&plugin),
         };
         let component = self
+            .running
             .registry
             .add(component)
             .map_err(|taken| format!("{taken} ({})", sheet.at(plugin.place)))?;
-        self.entries_mut().insert(
+        self.running.entries_mut().insert(
             plugin.component.clone(),
             Entry {
                 plugin: plugin.clone(),
@@ -171,26 +114,28 @@ impl Plugins {
             },
         );
         if !is_wasm {
-            self.scheduler.schedule(component);
+            self.running.scheduler.schedule(component);
             return Ok(());
         }
         let (set, sheet) = (Arc::clone(self), Arc::clone(sheet));
-        self.scheduler
+        self.running
+            .scheduler
             .spawn(async move { set.load_behind(plugin, component, &sheet).await });
         Ok(())
     }
 
     /// Loads a Wasm plugin and puts its components where a placeholder stands.
     async fn load_behind(&self, plugin: Plugin, placeholder: Arc<Component>, sheet: &Sheet) {
-        match self.prepare(plugin, sheet).await {
+        match self.running.prepare(plugin, sheet).await {
             Ok(prepared) => {
                 let _editing = self.editing.lock().await;
-                let waits = self.registry.get(placeholder.name());
+                let waits = self.running.registry.get(placeholder.name());
                 if !waits.is_some_and(|waiting| Arc::ptr_eq(&waiting, &placeholder)) {
                     // Replaced or removed meanwhile.
                     return;
                 }
                 let installed = self
+                    .running
                     .install(vec![prepared], sheet, Source::File, &BTreeSet::new())
                     .await;
                 if let Err(taken) = installed {
@@ -235,7 +180,7 @@ impl Plugins {
             now.insert(plugin.component, this);
         }
         let gone: BTreeSet<String> = {
-            let entries = self.entries();
+            let entries = self.running.entries();
             let ours = |name: &String| {
                 entries
                     .get(name)
@@ -246,12 +191,13 @@ impl Plugins {
                 .cloned()
                 .collect()
         };
-        let prepared = self.prepare_all(changed, &sheet).await?;
+        let prepared = self.running.prepare_all(changed, &sheet).await?;
         let replaced: Vec<_> = prepared
             .iter()
             .map(|p| p.plugin.component.clone())
             .collect();
-        self.install(prepared, &sheet, Source::File, &gone)
+        self.running
+            .install(prepared, &sheet, Source::File, &gone)
             .await
             .map_err(|taken| vec![taken])?;
         tracing::info!(?replaced, ?gone, "plugin specs applied");
@@ -305,19 +251,21 @@ impl Plugins {
         }
         let names: Vec<_> = read.plugins.iter().map(|p| p.component.clone()).collect();
         let prepared = self
+            .running
             .prepare_all(read.plugins, &sheet)
             .await
             .map_err(RegisterError::Invalid)?;
         let _editing = self.editing.lock().await;
         if !replace {
-            let entries = self.entries();
+            let entries = self.running.entries();
             if let Some(name) = names.iter().find(|name| entries.contains_key(*name)) {
                 return Err(RegisterError::Taken(format!(
                     "plugin `{name}` is registered already; PUT replaces it"
                 )));
             }
         }
-        self.install(prepared, &sheet, Source::Api, &BTreeSet::new())
+        self.running
+            .install(prepared, &sheet, Source::Api, &BTreeSet::new())
             .await
             .map_err(RegisterError::Taken)?;
         tracing::info!(?names, replace, "plugins registered");
@@ -328,157 +276,16 @@ impl Plugins {
     /// next start. `false` when no plugin has such a component.
     pub async fn deregister(&self, name: &str) -> bool {
         let _editing = self.editing.lock().await;
-        let removed = {
-            let mut entries = self.entries_mut();
-            let mut removed = None;
-            entries.retain(|_, entry| {
-                if let Some(at) = entry.components.iter().position(|c| c.name() == name) {
-                    removed = Some(entry.components.swap_remove(at));
-                }
-                !entry.components.is_empty()
-            });
-            removed
-        };
-        let Some(component) = removed else {
-            return false;
-        };
-        self.end(&component);
-        self.watch().await;
-        tracing::info!(component = name, "plugin deregistered");
-        true
-    }
-
-    async fn prepare_all(
-        &self,
-        plugins: Vec<Plugin>,
-        sheet: &Sheet,
-    ) -> Result<Vec<Prepared>, Vec<String>> {
-        let (mut prepared, mut problems) = (Vec::new(), Vec::new());
-        for plugin in plugins {
-            match self.prepare(plugin, sheet).await {
-                Ok(one) => prepared.push(one),
-                Err(problem) => problems.push(problem),
-            }
+        let removed = self.running.remove(name).await;
+        if removed {
+            tracing::info!(component = name, "plugin deregistered");
         }
-        match problems.is_empty() {
-            true => Ok(prepared),
-            false => Err(problems),
-        }
-    }
-
-    async fn prepare(&self, plugin: Plugin, sheet: &Sheet) -> Result<Prepared, String> {
-        if plugin.spec.wasm.is_none() {
-            let components = vec![Component::of_script(&plugin)];
-            return Ok(Prepared { plugin, components });
-        }
-        let loaded = wasm::load(&self.runtime, &plugin, &sheet.folder)
-            .await
-            .map_err(|problem| {
-                let place = problem.place.unwrap_or(plugin.place);
-                let note = problem
-                    .note
-                    .map_or(String::new(), |note| format!("; {note}"));
-                format!("{} ({}{note})", problem.message, sheet.at(place))
-            })?;
-        let components = loaded.components.into_iter();
-        let components = components
-            .map(|checker| Component::of_loaded_wasm(&plugin, checker))
-            .collect();
-        Ok(Prepared { plugin, components })
-    }
-
-    /// Puts plugins in place of those of the same name, and ends those that are gone. To be called while editing.
-    ///
-    /// # Errors
-    /// A name belongs to something else; then nothing has changed.
-    async fn install(
-        &self,
-        prepared: Vec<Prepared>,
-        sheet: &Sheet,
-        source: Source,
-        gone: &BTreeSet<String>,
-    ) -> Result<(), String> {
-        {
-            let mut entries = self.entries_mut();
-            self.check_names(&entries, &prepared, sheet, gone)?;
-            let leaving = prepared.iter().map(|p| &p.plugin.component).chain(gone);
-            for name in leaving {
-                if let Some(old) = entries.remove(name) {
-                    old.components.iter().for_each(|old| self.end(old));
-                }
-            }
-            for Prepared { plugin, components } in prepared {
-                let components = components.into_iter();
-                let added = components.filter_map(|component| self.registry.add(component).ok());
-                let components: Vec<_> = added.collect();
-                for component in &components {
-                    self.scheduler.schedule(Arc::clone(component));
-                }
-                let entry = Entry {
-                    plugin,
-                    source,
-                    components,
-                };
-                entries.insert(entry.plugin.component.clone(), entry);
-            }
-        }
-        self.watch().await;
-        Ok(())
-    }
-
-    /// Every name of a new component is free, or is freed by this change.
-    fn check_names(
-        &self,
-        entries: &BTreeMap<String, Entry>,
-        prepared: &[Prepared],
-        sheet: &Sheet,
-        gone: &BTreeSet<String>,
-    ) -> Result<(), String> {
-        let leaving = |name: &String| {
-            gone.contains(name) || prepared.iter().any(|new| new.plugin.component == *name)
-        };
-        let freed: BTreeSet<&str> = entries
-            .iter()
-            .filter(|(name, _)| leaving(name))
-            .flat_map(|(_, entry)| entry.components.iter().map(|c| c.name()))
-            .collect();
-        let mut new = BTreeSet::new();
-        for Prepared { plugin, components } in prepared {
-            for name in components.iter().map(Component::name) {
-                let taken = self.registry.get(name).is_some() && !freed.contains(name);
-                if taken || !new.insert(name) {
-                    return Err(format!(
-                        "component `{name}` is already registered ({})",
-                        sheet.at(plugin.place)
-                    ));
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn end(&self, component: &Arc<Component>) {
-        component.close();
-        self.registry.remove(component);
-    }
-
-    async fn watch(&self) {
-        if let Some(watchers) = self.watchers.get() {
-            watchers.sync().await;
-        }
-    }
-
-    fn entries(&self) -> RwLockReadGuard<'_, BTreeMap<String, Entry>> {
-        self.entries.read().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn entries_mut(&self) -> RwLockWriteGuard<'_, BTreeMap<String, Entry>> {
-        self.entries.write().unwrap_or_else(PoisonError::into_inner)
+        removed
     }
 
     /// The registry that the plugins' components are in.
     pub(super) fn registry(&self) -> &Registry {
-        &self.registry
+        &self.running.registry
     }
 }
 
