@@ -106,6 +106,7 @@ pub struct SuggestedActions {
 
 /// What a state or an event is about.
 #[derive(Debug, Clone, Serialize, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
 pub enum Subject {
     /// The machine as a whole.
     Node,
@@ -155,6 +156,7 @@ pub enum Recovery {
 
 /// What a verdict was drawn from.
 #[derive(Debug, Clone, Serialize, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
 pub enum Evidence {
     /// A kernel log record of this boot, by sequence number.
     Kmsg(u64),

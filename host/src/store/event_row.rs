@@ -37,49 +37,13 @@ impl EventRow {
     }
 }
 
-#[derive(Serialize, Deserialize)]
-#[serde(remote = "Subject", rename_all = "snake_case")]
-enum SubjectText {
-    Node,
-    Gpu {
-        uuid: Option<String>,
-        serial: Option<String>,
-        pci_id: Option<String>,
-    },
-    Port {
-        device: String,
-        port: u32,
-    },
-    Mount(String),
-    Unit(String),
-    Other {
-        kind: String,
-        id: String,
-    },
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(remote = "Evidence", rename_all = "snake_case")]
-enum EvidenceText {
-    Kmsg(u64),
-    File(String),
-    Nvml(String),
-    Other(String),
-}
-
-#[derive(Serialize, Deserialize)]
-struct SubjectColumn(#[serde(with = "SubjectText")] Subject);
-
-#[derive(Serialize, Deserialize)]
-struct EvidenceColumn(#[serde(with = "EvidenceText")] Evidence);
-
 #[derive(Serialize, Deserialize, Default)]
 #[serde(default)]
 struct Detail {
     #[serde(skip_serializing_if = "Option::is_none")]
-    subject: Option<SubjectColumn>,
+    subject: Option<Subject>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    evidence: Vec<EvidenceColumn>,
+    evidence: Vec<Evidence>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     extra: Pairs,
 }
@@ -90,8 +54,8 @@ fn json<T: Serialize>(value: &T) -> Result<String, StoreError> {
 
 fn encode(event: &Event) -> Result<String, StoreError> {
     json(&Detail {
-        subject: event.subject.clone().map(SubjectColumn),
-        evidence: event.evidence.iter().cloned().map(EvidenceColumn).collect(),
+        subject: event.subject.clone(),
+        evidence: event.evidence.clone(),
         extra: event.extra_info.clone(),
     })
 }
@@ -99,8 +63,8 @@ fn encode(event: &Event) -> Result<String, StoreError> {
 /// Puts the facts of the `detail` column back into an event. A damaged column gives none: it must not hide the event.
 pub(super) fn decode_into(event: &mut Event, detail: &str) {
     let detail: Detail = serde_json::from_str(detail).unwrap_or_default();
-    event.subject = detail.subject.map(|column| column.0);
-    event.evidence = detail.evidence.into_iter().map(|column| column.0).collect();
+    event.subject = detail.subject;
+    event.evidence = detail.evidence;
     event.extra_info = detail.extra;
 }
 
@@ -149,7 +113,7 @@ fn identity(event: &Event) -> Result<Vec<u8>, StoreError> {
             part(&seconds.to_le_bytes());
             part(type_word(&event.event_type).as_bytes());
             part(event.message.as_bytes());
-            part(json(&event.subject.clone().map(SubjectColumn))?.as_bytes());
+            part(json(&event.subject)?.as_bytes());
             part(json(&extra)?.as_bytes());
         }
     }

@@ -1,0 +1,75 @@
+//! The API through its real router, over a fake backend. Bodies are compared with the files in `golden/`; run with
+//! `GPUD_WRITE_GOLDEN=1` to write them anew, and read the difference.
+
+use std::sync::Arc;
+
+use axum::{
+    body::{Body, to_bytes},
+    response::Response,
+};
+use bytes::Bytes;
+use http::{Method, Request, StatusCode, header};
+use tower::ServiceExt as _;
+
+mod documents;
+mod errors;
+mod negotiation;
+mod requests;
+
+use super::{
+    router::router,
+    test_backend::{Fake, app},
+};
+
+struct Asked {
+    status: StatusCode,
+    headers: http::HeaderMap,
+    body: Bytes,
+}
+
+impl Asked {
+    fn text(&self) -> &str {
+        std::str::from_utf8(&self.body).unwrap()
+    }
+
+    fn header(&self, name: impl header::AsHeaderName) -> &str {
+        self.headers
+            .get(name)
+            .map_or("", |value| value.to_str().unwrap())
+    }
+}
+
+async fn ask_with(
+    backend: &Arc<Fake>,
+    method: Method,
+    uri: &str,
+    headers: &[(&str, &str)],
+    body: Body,
+) -> Asked {
+    let mut request = Request::builder().method(method).uri(uri);
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    let request = request.body(body).unwrap();
+    let response: Response = router(app(Arc::clone(backend)))
+        .oneshot(request)
+        .await
+        .unwrap();
+    let (parts, body) = response.into_parts();
+    Asked {
+        status: parts.status,
+        headers: parts.headers,
+        body: to_bytes(body, usize::MAX).await.unwrap(),
+    }
+}
+
+async fn get(uri: &str, headers: &[(&str, &str)]) -> Asked {
+    ask_with(&Arc::default(), Method::GET, uri, headers, Body::empty()).await
+}
+
+async fn post(backend: &Arc<Fake>, uri: &str, body: &str) -> Asked {
+    ask_with(backend, Method::POST, uri, &[], Body::from(body.to_owned())).await
+}
+
+const YAML: (&str, &str) = ("content-type", "application/yaml");
+const INDENT: (&str, &str) = ("json-indent", "true");

@@ -1,0 +1,204 @@
+//! What requests ask for and change.
+
+use super::{ask_with, post};
+use crate::server::{
+    router::router,
+    test_backend::{Fake, NOW, XID, app},
+};
+use axum::body::Body;
+use bytes::Bytes;
+use http::{Method, Request, StatusCode};
+use std::sync::{Arc, atomic::Ordering};
+use tower::ServiceExt as _;
+
+#[tokio::test]
+async fn windows_are_counted_from_where_clients_expect() {
+    let backend = Arc::<Fake>::default();
+    for uri in [
+        "/v1/metrics?startTime=5",
+        "/v1/metrics?components=disk&since=-1h",
+        "/v1/info?components=disk&startTime=1000&since=90s",
+        "/v1/events",
+        "/v1/events?startTime=-7",
+    ] {
+        assert_eq!(
+            ask_with(&backend, Method::GET, uri, &[], Body::empty())
+                .await
+                .status,
+            StatusCode::OK
+        );
+    }
+    let disk = || Some(vec!["disk".to_owned()]);
+    assert_eq!(
+        *backend.asked_samples.lock().unwrap(),
+        [
+            (None, (NOW - 1800) * 1000),
+            (disk(), (NOW + 3600) * 1000),
+            (disk(), 910_000)
+        ]
+    );
+    assert_eq!(*backend.asked_events.lock().unwrap(), [1000, NOW, -7]);
+}
+
+#[tokio::test]
+async fn set_healthy_says_what_was_set_and_what_not() {
+    let done = r#""message":"set healthy states completed","successful""#;
+    let unsupported = "component does not support setting healthy state";
+    for (query, status, body) in [
+        (
+            "",
+            200,
+            format!(r#"{{"code":200,{done}:["{XID}","disk"]}}"#),
+        ),
+        (
+            "?components=",
+            200,
+            format!(r#"{{"code":200,{done}:["{XID}","disk"]}}"#),
+        ),
+        (
+            "?components=disk,cpu",
+            200,
+            format!(r#"{{"code":200,{done}:["disk"],"failed":{{"cpu":"{unsupported}"}}}}"#),
+        ),
+        (
+            "?components=cpu",
+            400,
+            format!(
+                r#"{{"code":400,"message":"failed to set any component to healthy","failed":{{"cpu":"{unsupported}"}}}}"#
+            ),
+        ),
+    ] {
+        let got = post(
+            &Arc::default(),
+            &format!("/v1/health-states/set-healthy{query}"),
+            "ignored",
+        )
+        .await;
+        assert_eq!(
+            (got.status.as_u16(), got.text()),
+            (status, body.as_str()),
+            "{query}"
+        );
+    }
+    let empty = Arc::new(Fake {
+        empty: true,
+        ..Fake::default()
+    });
+    let got = post(&empty, "/v1/health-states/set-healthy", "").await;
+    assert_eq!(
+        got.text(),
+        r#"{"code":200,"message":"set healthy states completed"}"#
+    );
+}
+
+#[tokio::test]
+async fn a_plugin_is_deregistered() {
+    let uri = "/v1/components?componentName=fan-tray";
+    let got = ask_with(&Arc::default(), Method::DELETE, uri, &[], Body::empty()).await;
+    assert_eq!(
+        got.text(),
+        r#"{"code":200,"component":"fan-tray","message":"component deregistered"}"#
+    );
+}
+
+#[tokio::test]
+async fn plugins_are_registered_only_by_who_is_known() {
+    // A request that came over no connection is nobody's.
+    for method in [Method::POST, Method::PUT] {
+        let got = ask_with(
+            &Arc::default(),
+            method,
+            "/v1/plugins",
+            &[],
+            Body::from("[]"),
+        )
+        .await;
+        assert_eq!(got.status, 403);
+        assert!(
+            got.text().contains("only root and gpud's own user"),
+            "{}",
+            got.text()
+        );
+    }
+}
+
+#[tokio::test]
+async fn faults_are_injected_as_asked() {
+    let backend = Arc::<Fake>::default();
+    let longest = "x".repeat(976);
+    for body in [
+        r#"{"xid":{"id":79},"kernel_message":{"message":"not this"}}"#.to_owned(),
+        format!(r#"{{"kernel_message":{{"priority":"kern.warn","message":"{longest}"}}}}"#),
+    ] {
+        let got = post(&backend, "/inject-fault", &body).await;
+        assert_eq!(
+            (got.status.as_u16(), got.text()),
+            (200, r#"{"message":"fault injected"}"#)
+        );
+    }
+    for (body, status, message) in [
+        (String::new(), 400, "failed to decode request body: EOF"),
+        (
+            "{}".into(),
+            400,
+            "invalid request: no fault injection entry found",
+        ),
+        (
+            r#"{"xid":{"id":0},"kernel_message":{}}"#.into(),
+            400,
+            "invalid request: no fault injection entry found",
+        ),
+        (
+            format!(r#"{{"kernel_message":{{"message":"{longest}x"}}}}"#),
+            400,
+            "invalid request: message length exceeds the maximum length of 976",
+        ),
+        (
+            " ".repeat(1024 * 1024 + 1),
+            413,
+            "request body is larger than 1048576 bytes",
+        ),
+    ] {
+        let got = post(&backend, "/inject-fault", &body).await;
+        let wanted = format!(r#"{{"code":{{}},"message":"{message}"}}"#);
+        assert_eq!((got.status.as_u16(), got.text()), (status, wanted.as_str()));
+    }
+    let injected = backend.injected.lock().unwrap();
+    let (xid, literal) = (&injected[0], &injected[1]);
+    assert_eq!(xid.0, "KERN_ERR");
+    assert!(xid.1.contains(": 79, "));
+    assert_eq!(
+        (literal.0.as_str(), &literal.1, injected.len()),
+        ("kern.warn", &longest, 2)
+    );
+}
+
+#[tokio::test]
+async fn a_body_of_unknown_length_is_bounded_too() {
+    let chunks = futures_util::stream::repeat_with(|| {
+        Ok::<_, std::io::Error>(Bytes::from_static(&[b' '; 4096]))
+    });
+    let got = ask_with(
+        &Arc::default(),
+        Method::POST,
+        "/inject-fault",
+        &[],
+        Body::from_stream(chunks),
+    )
+    .await;
+    assert_eq!(got.status, StatusCode::PAYLOAD_TOO_LARGE);
+}
+
+#[tokio::test]
+async fn a_burst_of_machine_info_requests_takes_one_inventory() {
+    let backend = Arc::<Fake>::default();
+    let router = router(app(Arc::clone(&backend)));
+    for _ in 0..3 {
+        let request = Request::get("/machine-info").body(Body::empty()).unwrap();
+        assert_eq!(
+            router.clone().oneshot(request).await.unwrap().status(),
+            StatusCode::OK
+        );
+    }
+    assert_eq!(backend.inventories.load(Ordering::Relaxed), 1);
+}
