@@ -2,6 +2,8 @@
 
 use gpud_sdk::{GpuId, Subject};
 
+use crate::time::push_padded;
+
 /// A GPU as NVML names it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Gpu {
@@ -26,7 +28,17 @@ pub fn pci_id(text: &str) -> Option<String> {
     if parts.next().is_some() {
         return None;
     }
-    Some(format!("{domain:04x}:{bus:02x}:{device:02x}.{function:x}"))
+    let mut id = String::with_capacity(12);
+    for (number, width, after) in [
+        (domain, 4, ":"),
+        (bus, 2, ":"),
+        (device, 2, "."),
+        (function, 1, ""),
+    ] {
+        push_padded(&mut id, number.into(), 16, width);
+        id.push_str(after);
+    }
+    Some(id)
 }
 
 fn hexadecimal(text: &str, most: usize) -> Option<u32> {
@@ -41,6 +53,9 @@ fn hexadecimal(text: &str, most: usize) -> Option<u32> {
 
 /// The UUID of the GPU with this PCI id.
 pub fn uuid_of<'a>(gpus: &'a [Gpu], device: &str) -> Option<&'a str> {
+    if gpus.is_empty() {
+        return None;
+    }
     let wanted = pci_id(device)?;
     let gpu = gpus
         .iter()

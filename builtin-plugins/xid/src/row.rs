@@ -111,10 +111,15 @@ pub fn event(
     let text = xid::message(*code, *sub_code, *status, label, device, uuid);
     // All that tells two errors apart but pid, process and address. Boots are never counted together: an error on both
     // sides of a reboot is what asks for an inspection.
-    let key = format!(
-        "{} {device} {instance} {code}.{sub_code} {status:x} {} {severity:?}",
-        context.boot_id, xid.unit
-    );
+    let mut key = String::with_capacity(96);
+    for part in [context.boot_id.as_str(), device, instance, xid.unit] {
+        key.push_str(part);
+        key.push(' ');
+    }
+    for number in [*code, *sub_code, *status, *severity as u32] {
+        time::push_padded(&mut key, number.into(), 16, 1);
+        key.push(' ');
+    }
     let mut event =
         Event::new(at, EVENT_NAME, severity.event_type(), text).merged_by(key, MERGE_WINDOW);
     event.subject = gpu::subject(device, uuid);

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use crate::catalog::{self, Action, Entry, Severity};
 use crate::line::{self, Extended, Line};
+use crate::time::push_padded;
 
 /// Highest code that is taken for an Xid. NVIDIA has used up to 173 so far; what is far beyond is not one.
 const MAX_CODE: u64 = 999;
@@ -110,9 +111,15 @@ pub fn message(
     device: &str,
     uuid: Option<&str>,
 ) -> String {
-    let mut text = format!("XID {code}");
+    let mut text = String::with_capacity(128);
+    text.push_str("XID ");
+    push_padded(&mut text, code.into(), 10, 1);
     if catalog::is_nvlink(code) {
-        text.push_str(&format!(".{sub_code} (err status 0x{status:08x})"));
+        text.push('.');
+        push_padded(&mut text, sub_code.into(), 10, 1);
+        text.push_str(" (err status 0x");
+        push_padded(&mut text, status.into(), 16, 8);
+        text.push(')');
     }
     let mnemonic = catalog::mnemonic(code).unwrap_or_default();
     // Some labels say nothing that the mnemonic does not.

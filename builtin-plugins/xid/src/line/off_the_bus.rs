@@ -3,23 +3,30 @@
 //! One line (`NVRM: GPU 0000:3b:00.0: GPU has fallen off the bus.`), or a message over several lines that begins `NVRM:
 //! The NVIDIA GPU 0000:3b:00.0`. Within one record of the kernel log the line ends of the latter appear as `\x0a`.
 
-const MARK: &str = "NVRM:";
-
 /// Finds the GPU: `PCI:` and its id without the function, the domain filled in.
 pub(super) fn find(text: &str) -> Option<String> {
-    let after_mark = || super::positions(text, MARK).filter_map(|at| text.get(at + MARK.len()..));
-    let single = after_mark().find_map(|rest| {
-        let (id, rest) = device(rest.trim_ascii_start().strip_prefix("GPU ")?)?;
-        let rest = rest.strip_prefix(':')?.trim_ascii_start();
-        rest.starts_with("GPU has fallen off the bus").then_some(id)
-    });
-    single.or_else(|| {
-        after_mark().find_map(|rest| {
-            let (id, rest) = device(rest.trim_ascii_start().strip_prefix("The NVIDIA GPU ")?)?;
-            rest.contains("fallen off the bus and is not responding to commands.")
-                .then_some(id)
-        })
-    })
+    // The first line of the one form, wherever it stands, wins over one of the other.
+    let mut several = None;
+    for line in super::lines_of_driver(text) {
+        let line = line.trim_ascii_start();
+        if let Some(line) = line.strip_prefix("GPU ") {
+            let found = device(line).and_then(|(id, rest)| {
+                let rest = rest.strip_prefix(':')?.trim_ascii_start();
+                rest.starts_with("GPU has fallen off the bus").then_some(id)
+            });
+            if found.is_some() {
+                return found;
+            }
+        } else if let Some(line) = line.strip_prefix("The NVIDIA GPU ")
+            && several.is_none()
+        {
+            several = device(line).and_then(|(id, rest)| {
+                rest.contains("fallen off the bus and is not responding to commands.")
+                    .then_some(id)
+            });
+        }
+    }
+    several
 }
 
 /// Reads `[‹domain›:]‹bus›:‹device›.0`. A domain has four digits; lenient: up to eight.

@@ -520,7 +520,7 @@ fn compare(grammar: &Grammar, text: &str) -> Result<(), TestCaseError> {
         }
         (Found::Extended { .. }, Found::Extended { .. }) => {
             prop_assert!(
-                text.matches(MARK).count() > 1,
+                text.matches(DRIVER).count() > 1,
                 "{text:?}: {theirs:?}, but {ours:?}"
             );
             Ok(())
