@@ -299,6 +299,22 @@ fn at_start_what_is_good_runs() {
         assert!(shown.contains(part), "{part}: {shown}");
     }
 
+    // What did not run is not forgotten over another edit.
+    let specs = format!(
+        "{}{}",
+        echo("good", "echo better"),
+        echo("cpu", "echo mine")
+    );
+    std::fs::write(folder.path().join("specs.yaml"), specs).unwrap();
+    let shown = eventually("the edit is refused", || {
+        let shown = reason(&daemon, "plugin-specs");
+        shown.contains("was refused").then_some(shown)
+    });
+    assert!(
+        shown.contains("component `cpu` is already registered"),
+        "{shown}"
+    );
+
     let folder = tempfile::tempdir().unwrap();
     let daemon = start(folder.path(), "- plugin_name: [", "none");
     assert_eq!(names(&daemon), ["plugin-specs"]);

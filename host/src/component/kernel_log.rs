@@ -133,7 +133,7 @@ impl Watchers {
                 patterns,
             }),
             Err(error) => {
-                tracing::error!(component = name, "no kernel log patterns: it {error}");
+                component.gets_no_messages(format!("its patterns: it {error}"));
                 None
             }
         }
@@ -148,9 +148,9 @@ impl Watchers {
         });
         let started = self.log.set_watchers(watchers.collect());
         for refused in &started.refused {
-            let watch = by_id.get(&refused.watcher());
-            let name = watch.map(|watch| watch.component.name());
-            tracing::error!(component = name, "it gets no kernel messages: {refused}");
+            if let Some(watch) = by_id.get(&refused.watcher()) {
+                watch.component.gets_no_messages(refused.to_string());
+            }
         }
         for (id, inbox) in started.inboxes {
             if let Some(watch) = by_id.get(&id).filter(|_| fresh.contains(&id)) {

@@ -34,12 +34,16 @@ fn read(table: &str) -> Option<String> {
     Some(text)
 }
 
+/// State of a socket whose owner still holds it: the kernel shows one that was closed as root's.
+const ESTABLISHED: &str = "01";
+
 /// The owner of the socket with these ends.
 fn find(table: &str, own: SocketAddr, peer: SocketAddr) -> Option<u32> {
     table.lines().skip(1).find_map(|line| {
         let mut words = line.split_ascii_whitespace().skip(1);
         let ends = (address(words.next()?)?, address(words.next()?)?);
-        (ends == (own, peer)).then(|| words.nth(4)?.parse().ok())?
+        let held = words.next()? == ESTABLISHED;
+        (held && ends == (own, peer)).then(|| words.nth(3)?.parse().ok())?
     })
 }
 
@@ -92,6 +96,14 @@ mod tests {
             let nobody = SocketAddr::new(local.ip(), 1);
             assert_eq!(uid(local, nobody), None, "{host}");
         }
+        // Closed while what it sent waits to be read: still in the table, and no longer anybody's.
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let local = listener.local_addr().unwrap();
+        let client = TcpStream::connect(local).unwrap();
+        let (accepted, remote) = listener.accept().unwrap();
+        drop(client);
+        assert_eq!(uid(local, remote), None);
+        drop(accepted);
         let elsewhere: SocketAddr = "192.0.2.1:80".parse().unwrap();
         assert_eq!(uid("127.0.0.1:1".parse().unwrap(), elsewhere), None);
     }
@@ -105,6 +117,8 @@ mod tests {
         let at = |port| SocketAddr::from(([127, 0, 0, 1], port));
         assert_eq!(find(table, at(0xd431), at(0x3b1c)), Some(1000));
         assert_eq!(find(table, at(0x3b1c), at(0xd431)), None);
+        let closed = table.replace(" 01 ", " 05 ");
+        assert_eq!(find(&closed, at(0xd431), at(0x3b1c)), None);
         assert_eq!(
             address("00000000000000000000000001000000:0050"),
             Some("[::1]:80".parse().unwrap())

@@ -82,9 +82,11 @@ impl Plugins {
             if !names.insert(plugin.component.clone()) || plugin.is_init() {
                 continue;
             }
-            seen.insert(plugin.component.clone(), seen_as(&plugin, &sheet, stamps));
-            if let Err(problem) = self.begin(plugin, &sheet) {
-                problems.push(problem);
+            let (name, this) = (plugin.component.clone(), seen_as(&plugin, &sheet, stamps));
+            match self.begin(plugin, &sheet) {
+                // One that does not run is tried again with the next edit.
+                Ok(()) => drop(seen.insert(name, this)),
+                Err(problem) => problems.push(problem),
             }
         }
         for problem in &problems {

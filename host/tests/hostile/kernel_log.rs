@@ -25,7 +25,7 @@ async fn messages_that_a_plugin_fails_on_are_given_up_and_counted() {
         .add(component(&plugin, "panics-on-messages"))
         .unwrap();
     // This one has no usable patterns, and must not keep the other from its messages.
-    registry
+    let refused = registry
         .add(component(&plugin, "panics-on-messages/patterns"))
         .unwrap();
 
@@ -63,6 +63,12 @@ async fn messages_that_a_plugin_fails_on_are_given_up_and_counted() {
     );
     let states = watcher.check(&services, Trigger::Scheduled).await;
     assert_eq!(states[0].reason, "all well", "a good check clears it");
+    let states = refused.check(&services, Trigger::Scheduled).await;
+    let error = states[0].error.as_deref().unwrap_or_default();
+    assert!(
+        error.contains("it gets no kernel messages") && error.contains("10000 patterns"),
+        "{error}"
+    );
     shutdown.cancel();
     tasks.close();
     tasks.wait().await;
