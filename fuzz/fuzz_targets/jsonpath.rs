@@ -5,15 +5,14 @@
 use std::str;
 
 use gpud_fuzz::{
-    first_line,
     script::{json::find_object, query::Query, text},
-    small_stack,
+    small_stack, split,
 };
 use libfuzzer_sys::fuzz_target;
 use serde_json::Value;
 
 fuzz_target!(init: small_stack(), |input: &[u8]| {
-    let (query, document) = first_line(input);
+    let (query, document) = split(input, b"\n");
     let Ok(query) = str::from_utf8(query) else {
         return;
     };

@@ -5,14 +5,13 @@
 use std::str;
 
 use gpud_fuzz::{
-    first_line,
     script::pattern::{LazyPattern, Pattern},
-    small_stack,
+    small_stack, split,
 };
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(init: small_stack(), |input: &[u8]| {
-    let (pattern, text) = first_line(input);
+    let (pattern, text) = split(input, b"\n");
     let (Ok(pattern), Ok(text)) = (str::from_utf8(pattern), str::from_utf8(text)) else {
         return;
     };

@@ -12,7 +12,7 @@
 
 use gpud_fuzz::{
     script::judge::{Execution, Judge, Verdict},
-    small_stack,
+    small_stack, split,
     wire::{JsonPath, MatchRule, OutputParser},
 };
 use libfuzzer_sys::fuzz_target;
@@ -21,8 +21,7 @@ use libfuzzer_sys::fuzz_target;
 const MAX_PATHS: usize = 16;
 
 fuzz_target!(init: small_stack(), |input: &[u8]| {
-    let at = input.windows(2).position(|bytes| bytes == b"\n\n");
-    let (head, output) = at.map_or((input, &[][..]), |at| (&input[..at], &input[at + 2..]));
+    let (head, output) = split(input, b"\n\n");
     let Ok(head) = str::from_utf8(head) else {
         return;
     };

@@ -12,9 +12,11 @@ pub mod wire;
 
 pub use stack::small_stack;
 
-/// The first line and what follows it.
-pub fn first_line(input: &[u8]) -> (&[u8], &[u8]) {
-    let mut parts = input.splitn(2, |byte| *byte == b'\n');
-    let first = parts.next().unwrap_or_default();
-    (first, parts.next().unwrap_or_default())
+/// What stands before the first separator, and what behind it; everything and nothing if there is none.
+pub fn split<'a>(input: &'a [u8], separator: &[u8]) -> (&'a [u8], &'a [u8]) {
+    let at = input
+        .windows(separator.len())
+        .position(|bytes| bytes == separator);
+    let parts = at.and_then(|at| Some((input.get(..at)?, input.get(at + separator.len()..)?)));
+    parts.unwrap_or((input, &[]))
 }

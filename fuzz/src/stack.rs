@@ -1,5 +1,7 @@
 //! A stack as small as that of the daemon's threads, and a way to tell which input overflowed it.
 
+#![allow(unsafe_code, reason = "signal handling has no safe interface")]
+
 use std::{io, ptr};
 
 /// What a Rust thread has by default, and so the threads of the daemon.

@@ -22,7 +22,9 @@ const LINKER_FLAGS: (&str, &str) = (
 );
 
 /// The checkers that are part of the gpud binary, by folder under `builtin-plugins/`.
-pub const BUILTINS: [&str; 5] = ["cpu", "disk", "memory", "os", "xid"];
+pub const BUILTINS: [&str; 8] = [
+    "cpu", "disk", "memory", "nccl", "os", "peermem", "sxid", "xid",
+];
 
 /// What to build in a workspace.
 pub enum What {

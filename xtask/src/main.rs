@@ -1,6 +1,7 @@
 //! `cargo xtask …`: everything a developer or CI does to this repository, set-up included.
 
 mod bench;
+mod fuzz;
 mod setup;
 mod steps;
 mod test;
@@ -15,7 +16,9 @@ const USAGE: &str = "\
 cargo xtask COMMAND
 
   scan [ARGS…]   set up, build gpud, and scan this machine (ARGS go to `gpud scan`)
-  test           set up, then everything that CI runs: format, lints, unit, end-to-end, docs
+  test           set up, then everything that CI runs: format, lints, unit, end-to-end, some fuzzing, docs
+  fuzz [--seconds N] [TARGET…]
+                 run these fuzz targets, or all, for N (20) seconds each
   bench          build for release and print the table of figures with their targets
   setup          add what the toolchain lacks
 ";
@@ -45,6 +48,7 @@ fn run() -> Result<()> {
             cargo.release_binary("gpud", &scan)
         }
         Some("test") => test::run(&cargo),
+        Some("fuzz") => fuzz::command(&cargo, &rest),
         Some("bench") => bench::run(&cargo, &rest),
         Some("help" | "--help" | "-h") | None => {
             print!("{USAGE}");

@@ -33,16 +33,22 @@ impl Cargo {
 
     /// Runs cargo with these arguments and environment variables.
     pub fn run_with(&self, step: &str, arguments: &[&str], env: &[(&str, &str)]) -> Result<()> {
-        let program = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-        let mut command = Command::new(program);
+        let mut command = self.command();
         command.args(arguments).envs(env.iter().copied());
         self.timed(step, command)
+    }
+
+    /// Cargo without arguments yet, in the workspace.
+    pub fn command(&self) -> Command {
+        let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+        command.current_dir(&self.workspace);
+        command
     }
 
     /// Runs a program of the machine.
     pub fn program(&self, step: &str, program: &str, arguments: &[&str]) -> Result<()> {
         let mut command = Command::new(program);
-        command.args(arguments);
+        command.args(arguments).current_dir(&self.workspace);
         self.timed(step, command)
     }
 
@@ -65,12 +71,12 @@ impl Cargo {
         own.map_or_else(|| self.workspace.join("target"), PathBuf::from)
     }
 
-    fn timed(&self, step: &str, mut command: Command) -> Result<()> {
+    /// Runs a command to a good end.
+    pub fn timed(&self, step: &str, mut command: Command) -> Result<()> {
         eprintln!("xtask: {step} …");
         let started = Instant::now();
         let program = command.get_program().to_string_lossy().into_owned();
         let status = command
-            .current_dir(&self.workspace)
             .status()
             .with_context(|| format!("running {program}"))?;
         if !status.success() {

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use crate::{setup, steps::Cargo};
+use crate::{fuzz, setup, steps::Cargo};
 
 /// Everything.
 pub fn run(cargo: &Cargo) -> Result<()> {
@@ -32,6 +32,8 @@ pub fn run(cargo: &Cargo) -> Result<()> {
             "--tests",
         ],
     )?;
+    fuzz::lint(cargo)?;
+    fuzz::run(cargo, fuzz::SECONDS, Vec::new())?;
     cargo.run(
         "examples in the documentation",
         &["test", "--locked", "--package", "gpud-sdk", "--doc"],

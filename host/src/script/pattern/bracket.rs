@@ -1,55 +1,71 @@
 //! `[…]`.
 
-use std::fmt::Write as _;
-
 use super::{
     Fault, PatternError,
-    escape::{self, NOTHING, Read, next, taken},
+    escape::{self, ALL, NOTHING, Read, next, taken},
 };
+
+/// A class as it is written for the crate.
+pub(super) struct Class {
+    pub(super) text: String,
+    /// Code points that the crate goes through to fold its letter case, roughly.
+    pub(super) span: u32,
+}
+
+impl Class {
+    fn push(&mut self, text: &str, span: u32) {
+        self.text.push_str(text);
+        self.span = self.span.saturating_add(span);
+    }
+}
 
 /// Code points that no text holds.
 const SURROGATES: std::ops::RangeInclusive<u32> = 0xd800..=0xdfff;
 
 /// Reads a class and writes it for the crate. `text` starts with `[`.
-pub(super) fn class(text: &str) -> Read<'_, String> {
+pub(super) fn class(text: &str) -> Read<'_, Class> {
     let inside = text.strip_prefix('[').unwrap_or(text);
-    let (mut out, inside) = match inside.strip_prefix('^') {
-        Some(inside) => (String::from("[^"), inside),
-        None => (String::from("["), inside),
+    let (start, inside) = match inside.strip_prefix('^') {
+        Some(inside) => ("[^", inside),
+        None => ("[", inside),
     };
-    let before = out.len();
+    let mut out = Class {
+        text: start.to_owned(),
+        span: 0,
+    };
     let mut rest = inside;
     // A `]` right at the start stands for itself.
     while rest.len() == inside.len() || !rest.starts_with(']') {
         rest = item(text, rest, &mut out)?;
     }
-    if out.len() == before {
+    if out.text == start {
         // Surrogates only.
-        out.push_str(NOTHING);
+        out.push(NOTHING, ALL);
     }
-    out.push(']');
+    out.push("]", 0);
     Ok((out, rest.strip_prefix(']').unwrap_or(rest)))
 }
 
 /// One character, range or named class.
-fn item<'a>(whole: &str, text: &'a str, out: &mut String) -> Result<&'a str, PatternError> {
+fn item<'a>(whole: &str, text: &'a str, out: &mut Class) -> Result<&'a str, PatternError> {
     if let Some((name, rest)) = text
         .strip_prefix("[:")
         .and_then(|inside| inside.split_once(":]"))
     {
-        if !POSIX.contains(&name.strip_prefix('^').unwrap_or(name)) {
+        let negated = name.strip_prefix('^');
+        if !POSIX.contains(&negated.unwrap_or(name)) {
             return Err(PatternError::new(Fault::ClassRange, taken(text, rest)));
         }
-        out.push_str(taken(text, rest));
+        out.push(taken(text, rest), negated.map_or(0, |_| ALL));
         return Ok(rest);
     }
     if let Some(read) = escape::unicode_class(text) {
-        let (item, rest) = read?;
-        out.push_str(&item);
+        let ((item, span), rest) = read?;
+        out.push(&item, span);
         return Ok(rest);
     }
     if let Some((item, rest)) = escape::perl_class(text) {
-        out.push_str(item);
+        out.push(item, if item.contains('^') { ALL } else { 0 });
         return Ok(rest);
     }
     let (first, after) = character(whole, text)?;
@@ -71,8 +87,8 @@ fn item<'a>(whole: &str, text: &'a str, out: &mut String) -> Result<&'a str, Pat
         last
     };
     if first <= last {
-        // Writing to a String cannot fail.
-        let _ = write!(out, "\\x{{{first:x}}}-\\x{{{last:x}}}");
+        let range = format!("\\x{{{first:x}}}-\\x{{{last:x}}}");
+        out.push(&range, last - first + 1);
     }
     Ok(rest)
 }

@@ -5,6 +5,11 @@ use super::{Fault, PatternError, names};
 /// Nothing fits.
 pub(super) const NOTHING: &str = r"[^\x{0}-\x{10FFFF}]";
 
+/// How many code points there are.
+pub(super) const ALL: u32 = 0x11_0000;
+/// What folding any class with a name costs at most, in code points, but for the one that has all of them.
+const NAMED: u32 = 1 << 16;
+
 /// What was read, and the rest of the pattern.
 pub(super) type Read<'a, T> = Result<(T, &'a str), PatternError>;
 
@@ -107,9 +112,9 @@ pub(super) fn perl_class(text: &str) -> Option<(&'static str, &str)> {
     Some((item, rest))
 }
 
-/// Reads `\pL`, `\p{Greek}`, `\p{^Greek}` and the like with `\P`, as what goes between the crate's brackets; `None` if
-/// that is not what the text starts with.
-pub(super) fn unicode_class(text: &str) -> Option<Read<'_, String>> {
+/// Reads `\pL`, `\p{Greek}`, `\p{^Greek}` and the like with `\P`, as what goes between the crate's brackets, and how
+/// many code points the crate goes through to fold its letter case; `None` if that is not what the text starts with.
+pub(super) fn unicode_class(text: &str) -> Option<Read<'_, (String, u32)>> {
     let (negated, after) = match text.strip_prefix("\\p") {
         Some(after) => (false, after),
         None => (true, text.strip_prefix("\\P")?),
@@ -136,5 +141,9 @@ pub(super) fn unicode_class(text: &str) -> Option<Read<'_, String>> {
         (name, false) => format!("\\p{{{name}}}"),
         (name, true) => format!("\\P{{{name}}}"),
     };
-    Some(Ok((item, rest)))
+    let span = match name.as_str() {
+        "gc=any" | "gc=cs" | "gc=surrogate" => ALL,
+        _ => NAMED,
+    };
+    Some(Ok(((item, span), rest)))
 }

@@ -32,6 +32,7 @@ fn answers_as_go_does() {
 fn what_is_too_deep_or_too_large_is_refused() {
     let nested = |depth: usize| format!("{}a{}", "(".repeat(depth), ")".repeat(depth));
     let starred = |depth: usize| format!("{}a{}", "(?:b|".repeat(depth), "c)*d".repeat(depth));
+    let folded = |class: &str, times: usize| format!("(?i){}", class.repeat(times));
     let max = translate::MAX_DEPTH as usize;
     for (pattern, fault) in [
         (nested(max), None),
@@ -46,6 +47,14 @@ fn what_is_too_deep_or_too_large_is_refused() {
         ),
         (".{1000}".to_owned(), None),
         (r"(?i)\pL{1000}".to_owned(), Some(Fault::TooLarge)),
+        (folded(r"\P{Any}", 60), None),
+        (folded(r"\P{Any}", 61), Some(Fault::TooLarge)),
+        (folded(r"[k\D]", 61), Some(Fault::TooLarge)),
+        (folded("[k[:^digit:]]", 61), Some(Fault::TooLarge)),
+        (folded(r"[!-\x{10FFFF}]", 61), Some(Fault::TooLarge)),
+        (folded(r"[\x{D800}]", 61), Some(Fault::TooLarge)),
+        (folded(r"[^\s\w.-]", 61), None),
+        (format!("{}(?i)a", r"\P{Any}".repeat(61)), None),
         ("a".repeat(MAX_PATTERN_BYTES), None),
         ("a".repeat(MAX_PATTERN_BYTES + 1), Some(Fault::TooLarge)),
     ] {

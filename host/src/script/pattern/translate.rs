@@ -16,6 +16,10 @@ pub(super) const MAX_DEPTH: u32 = 100;
 /// Largest count, alone or multiplied with those of the repetitions inside.
 const MAX_REPEAT: u32 = 1000;
 
+/// Most code points in the classes of a pattern whose letter case is folded. The crate goes through them one by one: 10 ms
+/// for a class of all, and 64 KiB have room for thousands.
+const MAX_FOLDED: u32 = 64 << 20;
+
 /// Translates a pattern.
 pub(super) fn translate(pattern: &str) -> Result<String, PatternError> {
     let mut translator = Translator {
@@ -23,6 +27,7 @@ pub(super) fn translate(pattern: &str) -> Result<String, PatternError> {
         flags: Flags::default(),
         group: Group::default(),
         outer: Vec::new(),
+        folded: 0,
     };
     let mut rest = pattern;
     // Where the repetition began that was read last, if nothing followed it yet.
@@ -52,7 +57,7 @@ pub(super) fn translate(pattern: &str) -> Result<String, PatternError> {
             '.' => translator.atom(r"[^\n]", after),
             '[' => {
                 let (class, rest) = bracket::class(rest)?;
-                translator.class(&class, rest)
+                translator.wide_class(&class.text, class.span, rest)?
             }
             '\\' => translator.escape(rest)?,
             c => translator.literal(c, after),
@@ -69,6 +74,8 @@ struct Translator<'a> {
     flags: Flags,
     group: Group,
     outer: Vec<Group>,
+    /// Code points in classes whose letter case is folded.
+    folded: u32,
 }
 
 impl<'a> Translator<'a> {
@@ -83,6 +90,22 @@ impl<'a> Translator<'a> {
         } else {
             self.atom(class, rest)
         }
+    }
+
+    /// A class for which it matters how many code points it names.
+    fn wide_class(
+        &mut self,
+        class: &str,
+        span: u32,
+        rest: &'a str,
+    ) -> Result<&'a str, PatternError> {
+        if self.flags.fold {
+            self.folded = self.folded.saturating_add(span);
+        }
+        if self.folded > MAX_FOLDED {
+            return Err(PatternError::new(Fault::TooLarge, self.pattern));
+        }
+        Ok(self.class(class, rest))
     }
 
     fn literal(&mut self, c: char, rest: &'a str) -> &'a str {
@@ -112,8 +135,8 @@ impl<'a> Translator<'a> {
             _ => {}
         }
         if let Some(read) = escape::unicode_class(text) {
-            let (item, rest) = read?;
-            return Ok(self.class(&format!("[{item}]"), rest));
+            let ((item, span), rest) = read?;
+            return self.wide_class(&format!("[{item}]"), span, rest);
         }
         if let Some((item, rest)) = escape::perl_class(text) {
             return Ok(self.class(&format!("[{item}]"), rest));
