@@ -16,7 +16,10 @@ fn answers_as_gpud_does() {
     assert_eq!(
         daemon.get("/v1/components"),
         json!([
+            "accelerator-nvidia-error-sxid",
             "accelerator-nvidia-error-xid",
+            "accelerator-nvidia-nccl",
+            "accelerator-nvidia-peermem",
             "cpu",
             "disk",
             "memory",

@@ -8,6 +8,7 @@ use super::checks::{BlockedProcesses, CheckOptions, XidOptions};
 pub fn component_config(component: &str, checks: &CheckOptions) -> Value {
     match component {
         "accelerator-nvidia-error-xid" => xid(&checks.xid),
+        "accelerator-nvidia-error-sxid" => sxid(&checks.sxid),
         "disk" => json!({ "nfs_mounts": !checks.nfs_groups.is_empty() }),
         "os" => os(&checks.blocked_processes),
         _ => json!({}),
@@ -27,16 +28,26 @@ fn os(options: &BlockedProcesses) -> Value {
 }
 
 fn xid(options: &XidOptions) -> Value {
-    let overrides: serde_json::Map<String, Value> = options
-        .thresholds
-        .iter()
-        .map(|(code, reboots)| (code.to_string(), json!(reboots)))
-        .collect();
     json!({
         "lookback_seconds": options.lookback.as_secs(),
         "reboot_threshold": options.reboot_threshold,
-        "overrides": overrides,
+        "overrides": overrides(options),
     })
+}
+
+/// The threshold of SXids without one of their own is fixed, as in GPUd.
+fn sxid(options: &XidOptions) -> Value {
+    json!({
+        "lookback_seconds": options.lookback.as_secs(),
+        "overrides": overrides(options),
+    })
+}
+
+fn overrides(options: &XidOptions) -> serde_json::Map<String, Value> {
+    let thresholds = options.thresholds.iter();
+    thresholds
+        .map(|(code, reboots)| (code.to_string(), json!(reboots)))
+        .collect()
 }
 
 #[cfg(test)]
@@ -65,6 +76,10 @@ mod tests {
         assert_eq!(
             component_config("os", &checks),
             json!({"blocked_process_name_regexes": ["^nvidia"]})
+        );
+        assert_eq!(
+            component_config("accelerator-nvidia-error-sxid", &CheckOptions::default()),
+            json!({"lookback_seconds": CheckOptions::default().sxid.lookback.as_secs(), "overrides": {}})
         );
         assert_eq!(component_config("cpu", &checks), json!({}));
     }

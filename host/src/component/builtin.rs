@@ -94,6 +94,24 @@ fn manifest(folder: &str) -> Option<(&'static str, Value)> {
                 "config": true,
             }),
         ),
+        "nccl" => (
+            "accelerator-nvidia-nccl",
+            json!({ "kmsg": true, "nvml": true, "history": true }),
+        ),
+        "peermem" => (
+            "accelerator-nvidia-peermem",
+            json!({ "sysfs": ["/proc/modules"], "kmsg": true, "nvml": true, "history": true }),
+        ),
+        "sxid" => (
+            "accelerator-nvidia-error-sxid",
+            json!({
+                "kmsg": true,
+                "nvml": true,
+                "history": true,
+                "config": true,
+                "state": true,
+            }),
+        ),
         "xid" => (
             "accelerator-nvidia-error-xid",
             json!({

@@ -36,6 +36,7 @@ mod checker;
 mod error;
 #[doc(hidden)]
 pub mod export;
+pub mod incidents;
 mod report;
 pub mod sources;
 

@@ -1,0 +1,57 @@
+//! `accelerator-nvidia-nccl`: processes that crash inside the NCCL library, seen in the kernel log.
+//!
+//! A crash is an event; the state is always healthy, since it tells of a program, not of the machine.
+
+/// Is there an NVIDIA driver? The file of the SXids' crate.
+#[path = "../../sxid/src/driver.rs"]
+pub mod driver;
+pub mod evaluate;
+pub mod line;
+
+use gpud_sdk::{
+    CheckContext, Checker, Descriptor, Error, Event, KmsgWatcher, Message, Report, Scanner,
+    history, kmsg,
+};
+
+use crate::driver::Driver;
+
+/// Name of the component.
+pub const COMPONENT: &str = "accelerator-nvidia-nccl";
+/// Most messages that `kmsg` gives.
+const MAX_MESSAGES: u32 = 4_096;
+
+struct Nccl;
+
+impl Checker for Nccl {
+    fn check(_context: &CheckContext) -> Result<Report, Error> {
+        evaluate::check(&Driver::ask(), || {
+            history::own_events(0, 1).map(|events| !events.is_empty())
+        })
+    }
+}
+
+impl KmsgWatcher for Nccl {
+    fn patterns(_component: &str) -> Vec<String> {
+        line::PATTERNS.map(str::to_owned).into()
+    }
+
+    fn on_messages(context: &CheckContext, messages: Vec<Message>) -> Result<Vec<Event>, Error> {
+        Ok(messages
+            .iter()
+            .filter_map(|message| evaluate::event(context, message))
+            .collect())
+    }
+}
+
+impl Scanner for Nccl {
+    fn scan(context: &CheckContext) -> Result<Report, Error> {
+        let read_back = || kmsg::read_back(&line::PATTERNS.map(str::to_owned), MAX_MESSAGES);
+        Ok(evaluate::scan(context, &Driver::ask(), read_back))
+    }
+}
+
+gpud_sdk::export!(Nccl + kmsg_watcher + scanner: Descriptor::new(
+    COMPONENT,
+    "Crashes inside the NCCL library, in the kernel log",
+)
+.tags(&["accelerator", "gpu", "nvidia", COMPONENT]));

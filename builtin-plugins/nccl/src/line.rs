@@ -1,0 +1,148 @@
+//! Kernel lines about a process that crashed inside `libnccl.so`.
+//!
+//! - x86, page fault (`arch/x86/mm/fault.c`, `show_signal_msg`): `‹name›[‹pid›]: segfault at ‹address› ip … sp … error ‹n›
+//!   in libnccl.so.2[…]`, since Linux 6.1 followed by ` likely on CPU ‹n› …`;
+//! - x86, address that is none (`arch/x86/kernel/traps.c`, `show_signal`): `traps: ‹name›[‹pid›] general protection fault
+//!   ip:… sp:… error:‹n› in libnccl.so.2[…]`, without `fault` in old kernels;
+//! - arm64 (`arch/arm64/kernel/traps.c`, `arm64_show_signal`; reasons in `arch/arm64/mm/fault.c`): `‹name›[‹pid›]: unhandled
+//!   exception: DABT (lower EL), ESR 0x…, level 3 translation fault in libnccl.so.2[…]`.
+//!
+//! GPUd knows the first. All three end the process with SIGSEGV.
+
+/// Regular expressions that match all lines that [`is_crash`] accepts, and few others.
+pub const PATTERNS: [&str; 3] = [
+    r"segfault at.*in libnccl\.so",
+    r"\] general protection.* in libnccl\.so",
+    r"unhandled exception: .* fault in libnccl\.so",
+];
+
+/// Why arm64 ends a process with SIGSEGV; other faults are SIGBUS or worse.
+const ARM64_FAULTS: [&str; 3] = [
+    "translation fault in libnccl.so",
+    "permission fault in libnccl.so",
+    "access flag fault in libnccl.so",
+];
+
+/// True for a line that tells of a crash.
+pub fn is_crash(text: &str) -> bool {
+    text.split('\n').any(|line| {
+        let after = |mark: &str| line.split_once(mark).map(|(_, rest)| rest);
+        after("segfault at").is_some_and(|rest| rest.contains("in libnccl.so"))
+            || after("] general protection").is_some_and(|rest| {
+                let rest = rest.strip_prefix(" fault").unwrap_or(rest);
+                rest.starts_with(" ip:") && rest.contains(" in libnccl.so")
+            })
+            || after("]: unhandled exception: ")
+                .is_some_and(|rest| ARM64_FAULTS.iter().any(|fault| rest.contains(fault)))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use regex::Regex;
+    use std::sync::LazyLock;
+
+    static DELIVERED: LazyLock<Regex> = LazyLock::new(|| Regex::new(&PATTERNS.join("|")).unwrap());
+    /// The expression that GPUd's behaviour implies.
+    static SEGFAULT: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(r"segfault at.*in libnccl\.so").unwrap());
+    /// The other two forms.
+    static OTHERS: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(
+            r"\] general protection(?: fault)? ip:.* in libnccl\.so|\]: unhandled exception: .*(?:translation|permission|access flag) fault in libnccl\.so",
+        )
+        .unwrap()
+    });
+
+    #[test]
+    fn crashes() {
+        for line in [
+            "python3[88121]: segfault at 7f00a1c00000 ip 00007f03b2a41c10 sp 00007efe5cdf7b90 error 6 in libnccl.so.2.21.5[7f03b1a00000+e1a4000]",
+            "pt_main_thread[2536443]: segfault at 7f797fe00000 ip 00007f7c7ac69996 sp 00007f7c12fd7c30 error 4 in libnccl.so.2[7f7c7ac00000+d3d3000]",
+            "python3[88121]: segfault at 0 ip 00007f03b2a41c10 sp 00007efe5cdf7b90 error 6 in libnccl.so.2.26.2[41c10,7f03b1a00000+e1a4000] likely on CPU 17 (core 17, socket 0)",
+            "test[1234]: segfault at 0x12345678 ip 0x87654321 sp 0x7fff12345678 error 4 in libnccl.so.2.19.3",
+            "segfault at 123 in libnccl.so.2",
+            "traps: python3[88121] general protection fault ip:7f03b2a41c10 sp:7efe5cdf7b90 error:0 in libnccl.so.2.21.5[7f03b1a00000+e1a4000]",
+            "traps: python3[88121] general protection ip:7f03b2a41c10 sp:7efe5cdf7b90 error:0 in libnccl.so.2.8.4[7f03b1a00000+e1a4000]",
+            "python3[4411]: unhandled exception: DABT (lower EL), ESR 0x0000000092000006, level 2 translation fault in libnccl.so.2.25.1[ffff9c000000+f1e0000]",
+            "python3[4411]: unhandled exception: DABT (lower EL), ESR 0x000000009200004f, level 3 permission fault in libnccl.so.2.25.1[ffff9c000000+f1e0000]",
+        ] {
+            assert!(is_crash(line), "{line}");
+            assert!(DELIVERED.is_match(line), "{line}");
+        }
+    }
+
+    #[test]
+    fn lookalikes() {
+        for line in [
+            "",
+            "python3[88121]: segfault at 0 ip 00007f03b2a41c10 sp 00007efe5cdf7b90 error 6 in libc.so.6[7f03b1a00000+195000]",
+            "python3[88121]: segfault at 0 ip 0 sp 00007efe5cdf7b90 error 14 in python3.11[400000+1000]",
+            "python3[88121]: segfault at 0 ip 0 sp 00007efe5cdf7b90 error 4 in libnccl-net.so[7f03b1a00000+1000]",
+            "python3[88121]: segfault at 0\nx in libnccl.so.2",
+            "x in libnccl.so.2: segfault at 0 ip 0",
+            "python3[88121]: Segfault at 0 ip 0 in libnccl.so.2",
+            "traps: python3[88121] trap invalid opcode ip:7f03b2a41c10 sp:7efe5cdf7b90 error:0 in libnccl.so.2[7f03b1a00000+e1a4000]",
+            "traps: python3[88121] general protection fault ip:7f03b2a41c10 sp:7efe5cdf7b90 error:0 in libc.so.6[7f03b1a00000+e1a4000]",
+            "general protection fault, probably for non-canonical address 0xdead: 0000 [#1] SMP in libnccl.so",
+            "python3[4411]: unhandled exception: SP/PC alignment in libnccl.so.2[ffff9c000000+f1e0000]",
+            "python3[4411]: unhandled exception: DABT (lower EL), ESR 0x92000006, level 2 translation fault in libc.so.6[ffff9c000000+f1e0000]",
+            "NCCL WARN Failed to open libnccl.so",
+        ] {
+            assert!(!is_crash(line), "{line}");
+        }
+    }
+
+    fn pieces() -> impl Strategy<Value = String> {
+        let piece = prop::sample::select(vec![
+            "python3[1]: ",
+            "traps: x[2]",
+            "]",
+            ": ",
+            " ",
+            "segfault at",
+            " 0 ip 1",
+            "in libnccl",
+            " in libnccl.so",
+            "in libnccl.so.2[7f+1]",
+            "] general protection",
+            " fault",
+            " ip:7f",
+            "]: unhandled exception: ",
+            "level 1 translation fault",
+            "permission fault in libnccl.so",
+            "access flag",
+            "\n",
+            "é",
+        ]);
+        proptest::collection::vec(piece, 0..12).prop_map(|pieces| pieces.concat())
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 20_000, failure_persistence: None, ..Default::default() })]
+
+        #[test]
+        fn agrees_with_the_reference(text in pieces()) {
+            if SEGFAULT.is_match(&text) {
+                prop_assert!(is_crash(&text));
+            } else if is_crash(&text) {
+                prop_assert!(OTHERS.is_match(&text));
+            }
+        }
+
+        #[test]
+        fn every_line_that_matters_is_delivered(text in pieces()) {
+            let first = text.split('\n').next().unwrap();
+            if is_crash(first) {
+                prop_assert!(DELIVERED.is_match(first), "{first:?}");
+            }
+        }
+
+        #[test]
+        fn any_text_is_survived(text in "\\PC{0,200}") {
+            is_crash(&text);
+        }
+    }
+}

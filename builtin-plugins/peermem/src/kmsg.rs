@@ -1,0 +1,126 @@
+//! The kernel message of a peer memory mapping that is gone: `nvidia-peermem ‹function›:‹line› ERROR detected invalid
+//! context, skipping further processing` (`peer_err` in `kernel-open/nvidia-peermem/nvidia-peermem.c` of
+//! open-gpu-kernel-modules, called from `nv_get_p2p_free_callback`).
+
+use gpud_sdk::incidents::is_kernel_line;
+use gpud_sdk::{CheckContext, Event, EventType, Evidence, Message};
+
+/// What the host delivers; the whole of what makes the line.
+pub const PATTERNS: [&str; 1] = [INVALID_CONTEXT];
+
+const INVALID_CONTEXT: &str = "ERROR detected invalid context, skipping further processing";
+/// Name of the events.
+const EVENT_NAME: &str = "nvidia_peermem_invalid_context";
+/// Their message.
+const MESSAGE: &str = "peermem error detected (possible GPU communication issue)";
+/// Repeats within this time are counted, not stored: one lost mapping makes a burst of lines.
+const MERGE_SECONDS: u32 = 300;
+
+/// The event that a message stands for, if any.
+pub fn event(context: &CheckContext, message: &Message) -> Option<Event> {
+    if !is_kernel_line(message) || !message.text.contains(INVALID_CONTEXT) {
+        return None;
+    }
+    // The kernel's clock can run ahead of the wall clock by a little; the future is refused.
+    let at = message.time.min(context.now);
+    let mut event = Event::new(at, EVENT_NAME, EventType::Warning, MESSAGE);
+    event.evidence.push(Evidence::Kmsg(message.sequence));
+    Some(event.merged_by(MESSAGE, MERGE_SECONDS))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gpud_sdk::Trigger;
+    use proptest::prelude::*;
+    use regex::Regex;
+
+    const NOW: u64 = 1_740_824_500_000;
+
+    fn of(time: u64, text: &str) -> Option<Event> {
+        from(0, time, text)
+    }
+
+    fn from(facility: u32, time: u64, text: &str) -> Option<Event> {
+        let context = CheckContext {
+            component: crate::COMPONENT.into(),
+            now: NOW,
+            trigger: Trigger::Scheduled,
+            boot_id: "b0".into(),
+            boot_time: 0,
+            previous_check: None,
+            extra: Vec::new(),
+        };
+        let message = Message {
+            sequence: 7,
+            time,
+            level: 3,
+            facility,
+            text: text.into(),
+            dictionary: None,
+        };
+        event(&context, &message)
+    }
+
+    #[test]
+    fn an_invalid_context_is_an_event() {
+        let event = of(
+            1_000_500,
+            "nvidia-peermem nv_get_p2p_free_callback:127 ERROR detected invalid context, skipping further processing",
+        )
+        .unwrap();
+        assert_eq!(
+            (event.time, event.name.as_str(), &event.event_type),
+            (
+                1_000_500,
+                "nvidia_peermem_invalid_context",
+                &EventType::Warning
+            )
+        );
+        assert_eq!(
+            event.message,
+            "peermem error detected (possible GPU communication issue)"
+        );
+        assert_eq!(event.evidence, [Evidence::Kmsg(7)]);
+        // What precedes does not matter, nor for counting.
+        let other = of(
+            NOW + 5_000,
+            "x ERROR detected invalid context, skipping further processing y",
+        );
+        let other = other.unwrap();
+        assert_eq!(other.time, NOW, "a time in the future would be refused");
+        assert_eq!(other.merge, event.merge);
+        assert_eq!(event.merge.map(|rule| rule.window_seconds), Some(300));
+    }
+
+    #[test]
+    fn whose_lines_are_believed() {
+        for (facility, believed) in [(0, true), (1, true), (5, true), (3, false), (9, false)] {
+            let found = from(facility, 1, INVALID_CONTEXT);
+            assert_eq!(found.is_some(), believed, "{facility}");
+        }
+    }
+
+    #[test]
+    fn lookalikes() {
+        for line in [
+            "",
+            "nvidia-peermem nv_get_p2p_free_callback:127 nv_get_p2p_free_callback -- invalid page_table",
+            "nvidia-peermem nv_get_p2p_free_callback:127 ERROR detected invalid context",
+            "nvidia-peermem nv_get_p2p_free_callback:127 error detected invalid context, skipping further processing",
+            "nvidia-peermem nv_mem_client_init:589 ERROR error while registering traditional client",
+            "NVRM: ERROR detected invalid  context, skipping further processing",
+        ] {
+            assert_eq!(of(1, line), None, "{line}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn the_pattern_is_the_rule(before in "\\PC{0,40}", cut in 0..=INVALID_CONTEXT.len(), after in "\\PC{0,40}") {
+            let line = format!("{before}{}{after}", &INVALID_CONTEXT[..cut]);
+            let pattern = Regex::new(PATTERNS[0]).unwrap();
+            prop_assert_eq!(of(1, &line).is_some(), pattern.is_match(&line));
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! `accelerator-nvidia-error-sxid`: errors that the NVSwitch driver reports in the kernel log as `SXid`s.
+//!
+//! A line becomes an event as it comes ([`mod@line`], [`sxid`], [`row`]); the state is what the history of events and
+//! reboots comes to ([`timeline`]), so it survives restarts without any latch and clears with a reboot, a set-healthy, or
+//! by growing older than the window ([`config`]). `scan` looks at the kernel log alone.
+//!
+//! The catalogue ([`catalog`]) is made from `catalog/sxid.json`.
+
+pub mod catalog;
+#[rustfmt::skip]
+pub mod catalog_data;
+pub mod config;
+pub mod driver;
+pub mod evaluate;
+pub mod line;
+pub mod row;
+pub mod sxid;
+/// Moments as text; the file of the Xids' crate.
+#[path = "../../xid/src/time.rs"]
+pub mod time;
+pub mod timeline;
+
+use gpud_sdk::{
+    AccessError, CheckContext, Checker, Descriptor, Error, Event, KmsgWatcher, Message, Report,
+    Scanner, history, kmsg, log, state,
+};
+
+use crate::config::Config;
+use crate::driver::Driver;
+
+/// Name of the component.
+pub const COMPONENT: &str = "accelerator-nvidia-error-sxid";
+/// Name of its events, and of its state.
+pub const EVENT_NAME: &str = "error_sxid";
+/// Most events that `history` gives, and most messages that `kmsg` does.
+const MAX_EVENTS: u32 = 10_000;
+const MAX_MESSAGES: u32 = 4_096;
+/// Key of the mark that this machine had an SXid once.
+const SEEN: &str = "seen";
+
+struct SxidErrors;
+
+impl Checker for SxidErrors {
+    fn check(context: &CheckContext) -> Result<Report, Error> {
+        let config = Config::read(&gpud_sdk::config::document()).map_err(Error::failed)?;
+        let since = config.since(context.now);
+        let events = history::own_events(since, MAX_EVENTS)?;
+        let mut reboots = Ok(Vec::new());
+        if !events.is_empty() {
+            reboots = history::reboots(since)
+                .map(|reboots| reboots.into_iter().map(|reboot| reboot.time).collect());
+            if let Err(error) = mark_seen() {
+                log!(warn, "not marked as seen: {}", error.text());
+            }
+        }
+        Ok(evaluate::check(
+            &config,
+            &events,
+            reboots,
+            seen_before,
+            Driver::ask,
+        ))
+    }
+}
+
+fn seen_before() -> bool {
+    matches!(state::get(SEEN), Ok(Some(_)))
+}
+
+fn mark_seen() -> Result<(), AccessError> {
+    match state::get(SEEN)? {
+        Some(_) => Ok(()),
+        None => state::set(SEEN, b"1"),
+    }
+}
+
+impl KmsgWatcher for SxidErrors {
+    fn patterns(_component: &str) -> Vec<String> {
+        line::PATTERNS.map(str::to_owned).into()
+    }
+
+    fn on_messages(context: &CheckContext, messages: Vec<Message>) -> Result<Vec<Event>, Error> {
+        evaluate::events(context, &messages)
+    }
+}
+
+impl Scanner for SxidErrors {
+    fn scan(context: &CheckContext) -> Result<Report, Error> {
+        let read_back = || kmsg::read_back(&line::PATTERNS.map(str::to_owned), MAX_MESSAGES);
+        evaluate::scan(context, &Driver::ask(), read_back)
+    }
+}
+
+fn descriptor() -> Descriptor {
+    Descriptor::new(
+        COMPONENT,
+        "Errors that the NVSwitch driver reports in the kernel log (SXid)",
+    )
+    .tags(&["accelerator", "gpu", "nvidia", COMPONENT])
+    .interval_seconds(30)
+    .set_healthy_clears_events()
+    .config_schema(config::SCHEMA)
+}
+
+gpud_sdk::export!(SxidErrors + kmsg_watcher + scanner: descriptor());

@@ -1,0 +1,197 @@
+//! Lines of drivers, lines of tests, and what only looks like either.
+
+use proptest::prelude::*;
+use regex::Regex;
+use std::sync::LazyLock;
+
+use super::*;
+
+const SWITCH: &str = "PCI:0000:c4:00.0";
+
+fn line(device: &str, code: u64, by_driver: bool) -> Option<Line<'_>> {
+    Some(Line {
+        device,
+        code,
+        by_driver,
+    })
+}
+
+#[test]
+fn lines_of_the_driver() {
+    for (text, device, code) in [
+        (
+            "nvidia-nvswitch5: SXid (PCI:0000:c4:00.0): 20034, Fatal, Link 11 LTSSM Fault Up",
+            SWITCH,
+            20_034,
+        ),
+        (
+            "nvidia-nvswitch5: SXid (PCI:0000:c4:00.0): 20034, Severity 1 Engine instance 11 Sub-engine instance 00",
+            SWITCH,
+            20_034,
+        ),
+        (
+            "nvidia-nvswitch5: SXid (PCI:0000:c4:00.0): 20034, Data {0x20000000, 0x20000000, 0x00000000, 0x20000000}",
+            SWITCH,
+            20_034,
+        ),
+        (
+            "nvidia-nvswitch1: SXid (PCI:0000:86:00.0): 12028, Non-fatal, Link 14 egress non-posted PRIV error (First)",
+            "PCI:0000:86:00.0",
+            12_028,
+        ),
+        (
+            "nvidia-nvswitch0: SXid (PCI:0018:0A:00.0): 22013, Correctable, Link 63 Minion Link DLREQ interrupt",
+            "PCI:0018:0A:00.0",
+            22_013,
+        ),
+        (
+            "nvidia-nvswitch0: SXid (PCI:0000:c4:00.0): 28006, Non-fatal, Link 29 MC TS crumbstore MCTO",
+            SWITCH,
+            28_006,
+        ),
+        // A line that ends early.
+        (
+            "nvidia-nvswitch0: SXid (PCI:0000:c4:00.0): 20034",
+            SWITCH,
+            20_034,
+        ),
+        ("SXid (PCI:0000:c4:00.0): 20034 Fatal", SWITCH, 20_034),
+        // Only the second is whole.
+        (
+            "SXid (PCI:0000:c4:00.0) SXid (PCI:0000:86:00.0): 20034, x",
+            "PCI:0000:86:00.0",
+            20_034,
+        ),
+    ] {
+        assert_eq!(parse(text, true), line(device, code, true), "{text}");
+    }
+}
+
+#[test]
+fn lookalikes_in_the_kernel_s_own_lines() {
+    let long = format!("SXid (PCI:{}): 20034, x", "0".repeat(65));
+    for text in [
+        // What processes call themselves.
+        "SXid: 20034,[311]: segfault at 0 ip 00005581 sp 00007ffc error 4 in a.out[5581+1000]",
+        "INFO: task SXid: 20034,:311 blocked for more than 122 seconds.",
+        "oom-kill:constraint=CONSTRAINT_NONE,nodemask=(null),task=SXid: 20034,pid=311,uid=1000",
+        "traps: SXid (PCI:0)[12028] general protection fault ip:7f sp:7f error: 20034, x",
+        "SXid (PCI:0)x: 20034, y",
+        // No id, no code, another letter case.
+        "nvidia-nvswitch5: SXid: 20034, Fatal",
+        "nvidia-nvswitch5: SXid (0000:c4:00.0): 20034, Fatal",
+        "nvidia-nvswitch5: SXid (PCI:): 20034, Fatal",
+        "nvidia-nvswitch5: SXid (PCI:0000:g4:00.0): 20034, Fatal",
+        "nvidia-nvswitch5: SXid (PCI:0000:c4:00.0: 20034, Fatal",
+        "nvidia-nvswitch5: SXid (PCI:0000:c4:00.0): garbled, Fatal",
+        "nvidia-nvswitch5: SXid (PCI:0000:c4:00.0): 20034x, Fatal",
+        "nvidia-nvswitch5: SXid (PCI:0000:c4:00.0): 20034.5, Fatal",
+        "nvidia-nvswitch5: SXid (PCI:0000:c4:00.0): 99999999999999999999, Fatal",
+        "nvidia-nvswitch5: SXid (PCI:0000:c4:00.0):20034, Fatal",
+        "nvidia-nvswitch5: sxid (PCI:0000:c4:00.0): 20034, Fatal",
+        "nvidia-nvswitch5: SXid (PCI:0000:c4:00.0)\n: 20034, Fatal",
+        "nvidia-nvswitch5: open (major=511)",
+        "NVRM: Xid (PCI:0000:3b:00): 79, pid=1, name=x, GPU has fallen off the bus.",
+        long.as_str(),
+        "",
+    ] {
+        assert_eq!(parse(text, true), None, "{text}");
+    }
+}
+
+#[test]
+fn what_root_writes_is_read_in_the_wide_form() {
+    for (text, expected) in [
+        (
+            "nvidia-nvswitch5: SXid (PCI:0000:c4:00.0): 20034, Fatal, Link 11 LTSSM Fault Up",
+            line(SWITCH, 20_034, true),
+        ),
+        ("SXid: 20034, Fatal", line("", 20_034, false)),
+        ("SXid 1 of 2: 3; here: 20034,", line("", 20_034, false)),
+        ("SXid (0000:c4:00.0): 20034, Fatal", line("", 20_034, false)),
+        (
+            "SXid: 20034, then SXid (PCI:0000:c4:00.0): 12028, x",
+            line(SWITCH, 20_034, false),
+        ),
+        (
+            "SXid\nSXid (PCI:0000:c4:00.0) on: 12028, x",
+            line(SWITCH, 12_028, false),
+        ),
+        // No comma: the driver's form alone.
+        ("SXid (PCI:0000:c4:00.0): 20034", line(SWITCH, 20_034, true)),
+        ("SXid: 20034", None),
+        ("SXid\n: 20034, x", None),
+        ("SXid: 99999999999999999999, SXid: 20034,", None),
+        ("Xid (PCI:0000:3b:00): 79, x", None),
+    ] {
+        assert_eq!(parse(text, false), expected, "{text}");
+    }
+}
+
+static CODE: LazyLock<Regex> = LazyLock::new(|| Regex::new("SXid.*?: ([0-9]+),").unwrap());
+static DEVICE: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"SXid \((PCI:[0-9a-fA-F:.]{1,64})\)").unwrap());
+static DRIVER: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"SXid \((PCI:[0-9a-fA-F:.]{1,64})\): ([0-9]+)(?:[, \n]|$)").unwrap()
+});
+static DELIVERED: LazyLock<Regex> = LazyLock::new(|| Regex::new(PATTERNS[0]).unwrap());
+
+/// Lines put together from the pieces that the rules look at, so that near misses are common.
+fn pieces() -> impl Strategy<Value = String> {
+    let piece = prop_oneof![
+        6 => Just("SXid (PCI:0000:c4:00.0)".to_owned()),
+        2 => Just("SXid".to_owned()),
+        2 => Just("SXid (PCI:".to_owned()),
+        2 => "[0-9a-fA-F:.]{0,12}",
+        2 => Just(")".to_owned()),
+        8 => Just(": ".to_owned()),
+        6 => "[0-9]{1,5}",
+        1 => "[0-9]{18,22}",
+        6 => Just(",".to_owned()),
+        2 => Just(" ".to_owned()),
+        1 => Just("\n".to_owned()),
+        1 => "[ -~]{0,6}",
+        1 => "\\PC{0,4}",
+    ];
+    proptest::collection::vec(piece, 0..14).prop_map(|pieces| pieces.concat())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 20_000, failure_persistence: None, ..Default::default() })]
+
+    /// What user space writes is read as GPUd reads it; only a missing comma is forgiven beyond that.
+    #[test]
+    fn agrees_with_the_reference(text in pieces()) {
+        let ours = parse(&text, false);
+        match CODE.captures(&text) {
+            Some(found) => {
+                let device = DEVICE.captures(&text).map(|found| found[1].to_owned());
+                let expected = found[1].parse::<u64>().ok().map(|code| (device.unwrap_or_default(), code));
+                prop_assert_eq!(ours.map(|line| (line.device.to_owned(), line.code)), expected);
+            }
+            None => prop_assert_eq!(ours, parse(&text, true)),
+        }
+    }
+
+    /// The kernel's lines are read in the driver's form and no other.
+    #[test]
+    fn agrees_with_the_driver_s_form(text in pieces()) {
+        let ours = parse(&text, true).map(|line| (line.device.to_owned(), line.code));
+        let expected = DRIVER.captures_iter(&text).find_map(|found| Some((found[1].to_owned(), found[2].parse().ok()?)));
+        prop_assert_eq!(ours, expected);
+    }
+
+    #[test]
+    fn every_line_that_matters_is_delivered(text in pieces(), from_kernel: bool) {
+        // A record is delivered by its first line.
+        let first = text.split('\n').next().unwrap();
+        if parse(first, from_kernel).is_some() {
+            prop_assert!(DELIVERED.is_match(first), "{first:?}");
+        }
+    }
+
+    #[test]
+    fn any_text_is_survived(text in "\\PC{0,200}", from_kernel: bool) {
+        parse(&text, from_kernel);
+    }
+}
