@@ -11,6 +11,7 @@
 )]
 
 pub mod capability;
+pub mod capture;
 pub mod cli;
 pub mod component;
 pub mod daemon;

@@ -4,8 +4,8 @@ use std::{env, process::ExitCode};
 
 use gpud::{
     cli::{
-        self, Action, Exit, Invocation, compact, custom_plugins, inject_fault, list_plugins,
-        machine_info, run, run_plugin_group, scan, set_healthy, terminal::Terminal,
+        self, Action, Exit, Invocation, compact, custom_plugins, explain, inject_fault,
+        list_plugins, machine_info, run, run_plugin_group, scan, set_healthy, terminal::Terminal,
     },
     logging,
     node::Node,
@@ -62,6 +62,7 @@ async fn carry_out(action: Action, stdout: Terminal, stderr: Terminal) -> Exit {
         Action::CustomPlugins(options) => {
             custom_plugins::custom_plugins(&options, stdout, stderr).await
         }
+        Action::Explain { subject, json } => explain::explain(&subject, json, stdout).await,
         Action::ListPlugins { server, json } => list_plugins::list_plugins(&server, json)
             .await
             .map(Exit::success),

@@ -14,6 +14,7 @@ mod api;
 mod custom_plugins;
 mod daemon;
 mod database;
+mod explain;
 mod kernel_log;
 mod plugins;
 mod scan;

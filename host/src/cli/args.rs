@@ -40,6 +40,8 @@ pub enum Command {
     RunPluginGroup(RunPluginGroupArgs),
     /// Print what this machine is made of
     MachineInfo(MachineInfoArgs),
+    /// Say what a kernel line, an error code or a saved kernel log means
+    Explain(ExplainArgs),
     /// Write a message into the kernel log, to see what the checks make of it
     InjectFault(InjectFaultArgs),
     /// Tell the running daemon that components were repaired
@@ -96,6 +98,9 @@ pub struct ScanArgs {
     /// Print one JSON document instead of text
     #[arg(long)]
     pub json: bool,
+    /// Judge this saved kernel log instead of the machine: of dmesg, journalctl -k, /dev/kmsg or syslog
+    #[arg(long, value_name = "FILE", value_parser = path)]
+    pub kmsg_file: Option<PathBuf>,
     /// Components to check, comma-separated; `-name` leaves one out
     #[arg(
         long,
@@ -115,6 +120,21 @@ pub enum OutputFormat {
     Plain,
     /// One line of JSON, errors included.
     Json,
+}
+
+#[derive(Debug, Args)]
+pub struct ExplainArgs {
+    #[command(flatten)]
+    pub common: CommonArgs,
+    /// A saved kernel log: of dmesg, journalctl -k, /dev/kmsg or syslog
+    #[arg(long, value_name = "FILE", value_parser = path)]
+    pub file: Option<PathBuf>,
+    /// Print one JSON document instead of text
+    #[arg(long)]
+    pub json: bool,
+    /// `xid 79`, `sxid 12028`, or a pasted kernel line
+    #[arg(value_name = "WORDS")]
+    pub words: Vec<String>,
 }
 
 #[derive(Debug, Args)]

@@ -15,6 +15,7 @@ pub mod custom_plugins;
 mod data_dir;
 mod details;
 mod exit;
+pub mod explain;
 pub mod inject_fault;
 mod json_flags;
 pub mod list_plugins;

@@ -5,7 +5,8 @@ use std::{path::PathBuf, time::Duration};
 use clap::ValueEnum;
 
 use super::{
-    args::OutputFormat, checks::CheckOptions, components::ComponentSelection, terminal::ColorChoice,
+    args::OutputFormat, checks::CheckOptions, components::ComponentSelection, explain::Subject,
+    terminal::ColorChoice,
 };
 use crate::{logging::LogOptions, wire::GoDuration};
 
@@ -40,6 +41,13 @@ pub enum Action {
     Scan(Box<ScanOptions>),
     /// Check a file of plugins.
     CustomPlugins(CustomPluginsOptions),
+    /// Say what kernel messages mean.
+    Explain {
+        /// Of what.
+        subject: Subject,
+        /// As one JSON document.
+        json: bool,
+    },
     /// List the running daemon's plugins.
     ListPlugins {
         /// Base URL; empty is the default.
@@ -130,6 +138,8 @@ pub struct ScanOptions {
     pub fail_on: Option<FailOn>,
     /// Print one JSON document.
     pub json: bool,
+    /// A saved kernel log to be judged instead of the machine.
+    pub kmsg_file: Option<PathBuf>,
     /// Checks to run.
     pub components: ComponentSelection,
     /// How far back events count.

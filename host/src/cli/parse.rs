@@ -13,6 +13,7 @@ use super::{
     components::ComponentSelection,
     data_dir::data_dir,
     exit::{Exit, Stderr},
+    explain::Subject,
     options::{
         Action, CustomPluginsOptions, EVENTS_RETENTION, Invocation, METRICS_RETENTION, RunOptions,
         ScanOptions, TlsFiles, at_least_a_nanosecond, is_json, retention,
@@ -93,6 +94,14 @@ fn action(
         Command::CustomPlugins(args) => {
             let (common, options) = custom_plugins(args, notes);
             (common, Action::CustomPlugins(options))
+        }
+        Command::Explain(args) => {
+            let subject = match args.file {
+                Some(file) => Subject::File(file),
+                None => Subject::Words(args.words),
+            };
+            let json = args.json;
+            (args.common, Action::Explain { subject, json })
         }
         Command::ListPlugins(args) => (
             args.common,
@@ -194,6 +203,7 @@ fn scan(args: ScanArgs, notes: &mut Vec<String>) -> Result<(CommonArgs, ScanOpti
     let options = ScanOptions {
         fail_on: args.fail_on,
         json: args.json,
+        kmsg_file: args.kmsg_file,
         components: ComponentSelection::parse(&args.components),
         events_retention: at_least_a_nanosecond(events_retention).unwrap_or(EVENTS_RETENTION),
         checks: check_options(args.checks, RunCheckArgs::default(), notes)?,

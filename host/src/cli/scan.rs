@@ -9,7 +9,7 @@ use std::{
 
 use super::{
     exit::Exit,
-    machine_info as inventory,
+    explain, machine_info as inventory,
     options::ScanOptions,
     output::{self, ScanReport},
     settings::component_config,
@@ -33,6 +33,9 @@ const CACHE_FOLDER: &str = "gpud/compiled";
 /// # Errors
 /// When the scan itself could not be made.
 pub async fn scan(options: &ScanOptions, terminal: Terminal) -> Result<Exit, Exit> {
+    if let Some(log) = &options.kmsg_file {
+        return explain::scan(log, options, terminal).await;
+    }
     let node = Arc::new(Node::live().await.map_err(Exit::failure)?);
     let compiler = env::current_exe().map_or(Compiler::InProcess, Compiler::Child);
     let runtime =

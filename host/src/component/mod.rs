@@ -11,6 +11,7 @@ mod commit;
 mod failure;
 pub mod kernel_log;
 mod latch;
+pub mod offline;
 mod registry;
 pub mod scheduler;
 mod script;
@@ -18,7 +19,7 @@ mod services;
 mod wasm;
 
 use std::{
-    sync::{Arc, PoisonError, RwLock},
+    sync::{Arc, OnceLock, PoisonError, RwLock},
     time::Instant,
 };
 
@@ -54,6 +55,8 @@ pub struct Component {
     stage: RwLock<Stage>,
     latest: RwLock<Latest>,
     turn: Mutex<Turn>,
+    /// Why it gets no kernel messages although it watches the log.
+    unfed: OnceLock<String>,
 }
 
 /// How far a component is.
@@ -131,6 +134,7 @@ impl Component {
                 raw_output: String::new(),
             }),
             turn: Mutex::default(),
+            unfed: OnceLock::new(),
         }
     }
 
@@ -163,6 +167,17 @@ impl Component {
     /// What checks it, if that watches the kernel log.
     pub(super) fn kmsg_watcher(&self) -> Option<Arc<WasmChecker>> {
         self.checker()?.kmsg_watcher().cloned()
+    }
+
+    /// It gets no kernel messages; its states say so from now on.
+    pub(super) fn gets_no_messages(&self, problem: String) {
+        tracing::error!(
+            component = self.name,
+            "it gets no kernel messages: {problem}"
+        );
+        let _ = self
+            .unfed
+            .set(format!("it gets no kernel messages: {problem}"));
     }
 
     /// Does it come from a spec, and may go again?
@@ -400,7 +415,8 @@ impl Component {
             }
         };
         turn.previous_check = Some(context.now);
-        let states = match services.kernel_log_problem() {
+        let unfed = || self.unfed.get().cloned();
+        let states = match services.kernel_log_problem().or_else(unfed) {
             Some(problem) if checker.kmsg_watcher().is_some() => {
                 failure::with_error(states, &problem)
             }

@@ -49,6 +49,15 @@ impl WasmChecker {
         self.plugin.watches_kmsg()
     }
 
+    /// Does it draw its verdicts from the kernel log (and what became of it) and nothing else?
+    pub(super) fn judges_by_log_alone(&self) -> bool {
+        let of_this_machine = ["sysfs", "exec", "net"];
+        let asks_for = self.plugin.asks_for();
+        !asks_for
+            .iter()
+            .any(|word| of_this_machine.contains(&word.as_str()))
+    }
+
     pub(super) async fn check(
         &self,
         services: &Services,

@@ -77,6 +77,22 @@ impl Node {
         })
     }
 
+    /// A machine of which nothing is known but a saved kernel log that ends at `now`, Unix milliseconds.
+    ///
+    /// # Errors
+    /// When the root folder cannot be opened.
+    pub fn of_log(now: u64) -> Result<Self, SourceError> {
+        Ok(Self {
+            files: Files::live()?,
+            clock: Clock::manual(now),
+            nvml: Nvml::absent(),
+            boot: Boot::default(),
+            kmsg_path: PathBuf::from("/dev/null"),
+            kmsg_clock: BootClock::read(),
+            kmsg_scans: HangPool::new("kmsg-scan", READ_BACK_THREADS),
+        })
+    }
+
     /// Its name; empty if unknown.
     pub async fn hostname(&self) -> String {
         text(&self.files, "/proc/sys/kernel/hostname").await

@@ -55,6 +55,14 @@ impl Nvml {
         }
     }
 
+    /// Of a machine that is not here.
+    pub fn absent() -> Self {
+        Self {
+            candidates: Vec::new(),
+            last_look: Arc::default(),
+        }
+    }
+
     /// Is NVML there? Looked up anew every second, since drivers come and go.
     pub fn library_status(&self) -> Library {
         let mut last = self

@@ -1,0 +1,315 @@
+//! The lines of a capture in order: which belong together, and what is counted.
+
+use jiff::tz::TimeZone;
+
+use super::{
+    Capture, MAX_LINE, MAX_MESSAGES, Unparsable,
+    boots::{Boots, boot_id},
+    calendar::Calendar,
+    dating,
+    dmesg_json::{DmesgJson, Step},
+    driver_lines,
+    error::CaptureError,
+    escape::{self, Backslash},
+    format::Format,
+    line::{self, Line, Message},
+    stamp::Stamp,
+};
+use crate::{model::UnixMillis, node::kmsg::KernelMessage};
+
+/// Lines that are looked at to tell what the file is as a whole.
+const SAMPLE: usize = 300;
+/// The line's beginning that [`Unparsable`] keeps.
+const MAX_SHOWN: usize = 200;
+/// Within so many bytes a kernel message names its subsystem.
+const SUBSYSTEM: usize = 80;
+/// If there are so many times more lines of no form than others, the others are taken to be chance.
+const CHANCE: u64 = 20;
+
+/// Reads a file.
+pub(super) fn read(
+    bytes: &[u8],
+    now: UnixMillis,
+    zone: &TimeZone,
+) -> Result<Capture, CaptureError> {
+    let programs = has_programs(bytes, &mut Calendar::new(now, zone));
+    let mut reader = Reader::new(now, zone, programs, false);
+    reader.lines(bytes)?;
+    if reader.unparsable >= CHANCE * reader.recognised() && is_plain(bytes) {
+        reader = Reader::new(now, zone, programs, true);
+        reader.lines(bytes)?;
+    }
+    Ok(reader.finish(now))
+}
+
+fn lines(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+    bytes.split(|&byte| byte == b'\n').map(|line| {
+        let mut line = line;
+        while let Some(shorter) = line.strip_suffix(b"\r") {
+            line = shorter;
+        }
+        line
+    })
+}
+
+/// Whether a host and a program follow seconds since boot: a program follows every such stamp, and one is the kernel.
+fn has_programs(bytes: &[u8], calendar: &mut Calendar) -> bool {
+    let mut kernel = false;
+    for line in lines(bytes).take(SAMPLE) {
+        match line::names_a_program(&escape::strip_terminal(line), calendar) {
+            None => {}
+            Some(None) => return false,
+            Some(Some(is_kernel)) => kernel |= is_kernel,
+        }
+    }
+    kernel
+}
+
+/// Whether this is kernel messages without any stamp: at least half of the lines begin with `subsystem: `.
+fn is_plain(bytes: &[u8]) -> bool {
+    let mut count = 0_usize;
+    let mut named = 0_usize;
+    for line in lines(bytes).filter(|line| !line.is_empty()).take(SAMPLE) {
+        if line.contains(&0) {
+            return false;
+        }
+        count += 1;
+        let start = line.get(..SUBSYSTEM).unwrap_or(line);
+        let tagged = start.windows(2).any(|two| two == b": ");
+        named += usize::from(tagged && start.first().is_some_and(u8::is_ascii_alphanumeric));
+    }
+    count > 0 && named * 2 >= count
+}
+
+/// What the last line was, for a line that may belong to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Last {
+    /// Nothing that has further lines.
+    Nothing,
+    /// A record of `/dev/kmsg`.
+    Record,
+    /// A message whose text began after so many bytes.
+    Text(usize),
+    /// Another program's.
+    Other,
+}
+
+struct Reader<'z> {
+    calendar: Calendar<'z>,
+    programs: bool,
+    /// A line of no form is a message without a stamp.
+    plain: bool,
+    last: Last,
+    document: DmesgJson,
+    boots: Boots,
+    messages: Vec<KernelMessage>,
+    stamps: Vec<Stamp>,
+    counts: [u64; Format::ALL.len()],
+    skipped: u64,
+    unparsable: u64,
+    first_unparsable: Option<Unparsable>,
+}
+
+impl<'z> Reader<'z> {
+    fn new(now: UnixMillis, zone: &'z TimeZone, programs: bool, plain: bool) -> Self {
+        Self {
+            calendar: Calendar::new(now, zone),
+            programs,
+            plain,
+            last: Last::Nothing,
+            document: DmesgJson::default(),
+            boots: Boots::default(),
+            messages: Vec::new(),
+            stamps: Vec::new(),
+            counts: [0; Format::ALL.len()],
+            skipped: 0,
+            unparsable: 0,
+            first_unparsable: None,
+        }
+    }
+
+    fn lines(&mut self, bytes: &[u8]) -> Result<(), CaptureError> {
+        for (number, line) in (1..).zip(lines(bytes)) {
+            if line.len() > MAX_LINE {
+                self.last = Last::Nothing;
+                self.count_unparsable(number, line);
+                continue;
+            }
+            let line = escape::strip_terminal(line);
+            if !self.take(&line)? {
+                self.count_unparsable(number, &line);
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes a line; false if it fits no form.
+    fn take(&mut self, line: &[u8]) -> Result<bool, CaptureError> {
+        if line.trim_ascii().is_empty() || self.is_note(line) {
+            return Ok(true);
+        }
+        let trimmed = line.trim_ascii_start();
+        let indent = line.len() - trimmed.len();
+        if indent > 0 && self.belongs(line, trimmed, indent) {
+            return Ok(true);
+        }
+        match self.document.take(trimmed) {
+            Step::Outside => {}
+            Step::Taken => {
+                self.last = Last::Nothing;
+                return Ok(true);
+            }
+            Step::Message(message) => return self.push(message),
+        }
+        match line::read(trimmed, &mut self.calendar, self.programs) {
+            Line::Message(message) => self.push(message),
+            Line::Other(format) => {
+                self.count(format);
+                self.skipped += 1;
+                self.last = Last::Other;
+                Ok(true)
+            }
+            Line::Unknown if indent > 0 && self.continues_text(trimmed) => Ok(true),
+            Line::Unknown if self.continues_driver(trimmed, None) => Ok(true),
+            Line::Unknown if self.plain => {
+                let text = escape::text(line, Backslash::Tool);
+                self.push(Message::new(Format::Plain, Stamp::None, text))
+            }
+            Line::Unknown => Ok(false),
+        }
+    }
+
+    /// A line of journalctl about the log: `-- Boot 0123… --`, `-- Reboot --`, `-- Logs begin at … --`.
+    fn is_note(&mut self, line: &[u8]) -> bool {
+        let Some(note) = line.strip_prefix(b"-- ") else {
+            return false;
+        };
+        let Some(note) = note.strip_suffix(b" --") else {
+            return note.starts_with(b"cursor: ");
+        };
+        let mut words = note.split(|&byte| byte == b' ');
+        if matches!(words.next(), Some(b"Boot" | b"Reboot")) {
+            self.boots.announce(words.next().and_then(boot_id));
+        }
+        self.last = Last::Nothing;
+        true
+    }
+
+    /// Takes an indented line that can only belong to the one before.
+    fn belongs(&mut self, line: &[u8], trimmed: &[u8], indent: usize) -> bool {
+        match self.last {
+            // One space is the mark of such a line.
+            Last::Record if indent == 1 => {
+                let Some(equals) = line.iter().position(|&byte| byte == b'=') else {
+                    return false;
+                };
+                let (Some(key), Some(value)) = (line.get(1..equals), line.get(equals + 1..)) else {
+                    return false;
+                };
+                let entry = [key, value].map(|part| escape::text(part, Backslash::Kernel));
+                if let Some(message) = self.messages.last_mut() {
+                    message.dictionary.push(entry.into());
+                }
+                true
+            }
+            // Indented exactly as the tools do: whatever it looks like, it is the message's.
+            Last::Text(width) if indent >= width && width > 0 => {
+                self.join(line.get(width..).unwrap_or(trimmed))
+            }
+            _ => false,
+        }
+    }
+
+    /// Takes an indented line that fits no form.
+    fn continues_text(&mut self, trimmed: &[u8]) -> bool {
+        match self.last {
+            Last::Text(width) if width > 0 => self.join(trimmed),
+            Last::Other => true,
+            _ => false,
+        }
+    }
+
+    /// Takes a line that the NVIDIA driver printed together with the one before. `stamp`: the one that it has.
+    fn continues_driver(&mut self, text: &[u8], stamp: Option<Stamp>) -> bool {
+        let (Last::Text(_), Some(last)) = (self.last, self.messages.last()) else {
+            return false;
+        };
+        let together = stamp.is_none() || stamp == self.stamps.last().copied();
+        together && driver_lines::continues(&last.text, text) && self.join(text)
+    }
+
+    /// Makes this a further line of the last message.
+    fn join(&mut self, further: &[u8]) -> bool {
+        let Some(message) = self.messages.last_mut() else {
+            return false;
+        };
+        if message.text.len() + further.len() > MAX_LINE {
+            return false;
+        }
+        message.text.push_str("\\x0a");
+        escape::push(&mut message.text, further, Backslash::Tool);
+        true
+    }
+
+    /// Adds a message. True, as the line fits a form.
+    fn push(&mut self, message: Message) -> Result<bool, CaptureError> {
+        self.count(message.format);
+        if self.continues_driver(message.message.text.as_bytes(), Some(message.stamp)) {
+            return Ok(true);
+        }
+        if self.messages.len() >= MAX_MESSAGES {
+            return Err(CaptureError::TooManyMessages);
+        }
+        self.boots.take(self.messages.len(), &message);
+        self.stamps.push(message.stamp);
+        let mut entry = message.message;
+        self.last = if message.format == Format::Kmsg {
+            Last::Record
+        } else {
+            entry.sequence = u64::try_from(self.messages.len()).unwrap_or(u64::MAX);
+            Last::Text(message.indent)
+        };
+        self.messages.push(entry);
+        Ok(true)
+    }
+
+    fn count(&mut self, format: Format) {
+        if let Some(count) = self.counts.get_mut(format as usize) {
+            *count += 1;
+        }
+    }
+
+    fn recognised(&self) -> u64 {
+        self.counts.iter().sum()
+    }
+
+    fn count_unparsable(&mut self, line: u64, text: &[u8]) {
+        self.unparsable += 1;
+        self.first_unparsable.get_or_insert_with(|| Unparsable {
+            line,
+            text: escape::text(text.get(..MAX_SHOWN).unwrap_or(text), Backslash::Tool),
+        });
+    }
+
+    fn finish(mut self, now: UnixMillis) -> Capture {
+        let clock = dating::date(&mut self.messages, &self.stamps, &self.boots.starts, now);
+        // The first of those that are equal.
+        let most = self.counts.iter().copied().max().unwrap_or(0);
+        let format = Format::ALL
+            .into_iter()
+            .zip(self.counts)
+            .find(|(_, count)| *count == most && most > 0)
+            .map(|(format, _)| format);
+        Capture {
+            format,
+            messages: self.messages,
+            clock,
+            boots: self.boots.starts,
+            skipped: self.skipped,
+            unparsable: self.unparsable,
+            first_unparsable: self.first_unparsable,
+            years_guessed: self.calendar.years_guessed,
+            zone_assumed: self.calendar.zone_assumed,
+        }
+    }
+}

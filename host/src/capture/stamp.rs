@@ -1,0 +1,259 @@
+//! The time stamps that lines begin with.
+
+use super::{
+    calendar::{Calendar, Moment},
+    format::Format,
+    scan::Scan,
+};
+use crate::model::UnixMillis;
+
+const MONTHS: [&[u8]; 12] = [
+    b"Jan", b"Feb", b"Mar", b"Apr", b"May", b"Jun", b"Jul", b"Aug", b"Sep", b"Oct", b"Nov", b"Dec",
+];
+const WEEKDAYS: [&[u8]; 7] = [b"Mon", b"Tue", b"Wed", b"Thu", b"Fri", b"Sat", b"Sun"];
+
+/// When a message was logged, as its line says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stamp {
+    /// Unix milliseconds.
+    Wall(UnixMillis),
+    /// Within the minute that begins then, Unix milliseconds.
+    Minute(UnixMillis),
+    /// Microseconds since boot.
+    Boot(u64),
+    /// Microseconds since the message before.
+    Delta(i64),
+    /// Not said.
+    None,
+}
+
+/// A stamp within brackets, with the space after it and the caller that a kernel with `CONFIG_PRINTK_CALLER` prints.
+pub(super) fn bracket(scan: &mut Scan, calendar: &mut Calendar) -> Option<(Format, Stamp)> {
+    scan.literal(b"[")?;
+    let found = match scan.peek()? {
+        b'<' => (Format::DmesgDelta, Stamp::Delta(delta(scan)?)),
+        b'A'..=b'Z' => named(scan, calendar)?,
+        _ => since(scan)?,
+    };
+    scan.literal(b"]")?;
+    let mut caller = *scan;
+    caller.maybe(b" ");
+    if take_caller(&mut caller).is_some() {
+        *scan = caller;
+    }
+    scan.maybe(b" ");
+    Some(found)
+}
+
+/// `[    T12]`, `[C3]`: the thread or processor that printed.
+fn take_caller(scan: &mut Scan) -> Option<()> {
+    scan.literal(b"[")?;
+    scan.spaces();
+    scan.one_of(&[b"T", b"C"])?;
+    scan.number()?;
+    scan.literal(b"]")
+}
+
+/// Seconds since boot, or a sign and seconds since the message before.
+fn since(scan: &mut Scan) -> Option<(Format, Stamp)> {
+    scan.spaces();
+    if matches!(scan.peek()?, b'+' | b'-') {
+        return Some((Format::DmesgReltime, Stamp::Delta(signed(scan)?)));
+    }
+    let before = scan.0.len();
+    let whole = scan.number()?;
+    // The kernel and all tools write six decimals, which tells a stamp from a bracket of the message's own.
+    scan.literal(b".")?;
+    let micros = whole
+        .checked_mul(1_000_000)?
+        .checked_add(scan.digits(6)?.into())?;
+    if before - scan.0.len() > 24 {
+        return None;
+    }
+    if scan.maybe(b" ") {
+        delta(scan)?;
+    }
+    Some((Format::Dmesg, Stamp::Boot(micros)))
+}
+
+/// `<    0.036001>` of dmesg, `<    0.036001 >` and `<    0.036001*>` of journalctl.
+fn delta(scan: &mut Scan) -> Option<i64> {
+    scan.literal(b"<")?;
+    scan.spaces();
+    let micros = signed(scan)?;
+    let _ = scan.maybe(b" ") || scan.maybe(b"*");
+    scan.literal(b">")?;
+    Some(micros)
+}
+
+fn signed(scan: &mut Scan) -> Option<i64> {
+    let negative = scan.maybe(b"-");
+    let _ = !negative && scan.maybe(b"+");
+    let micros = i64::try_from(scan.seconds()?).ok()?;
+    Some(if negative { -micros } else { micros })
+}
+
+/// `Sat Nov 21 04:14:13 2026`, with a difference or not; `Nov21 04:14`.
+fn named(scan: &mut Scan, calendar: &mut Calendar) -> Option<(Format, Stamp)> {
+    if let Some(month) = month(scan) {
+        let day = day(scan)?;
+        let moment = clock(scan, Moment { day, ..month }, false)?;
+        let minute = calendar.unix_ms(moment)?;
+        return Some((Format::DmesgReltime, Stamp::Minute(minute)));
+    }
+    scan.one_of(&WEEKDAYS)?;
+    scan.literal(b" ")?;
+    let mut moment = syslog_moment(scan)?;
+    scan.literal(b" ")?;
+    moment.year = Some(scan.digits(4)?);
+    if scan.maybe(b" ") {
+        delta(scan)?;
+    }
+    let at = calendar.unix_ms(moment)?;
+    Some((Format::DmesgCtime, Stamp::Wall(at)))
+}
+
+/// `Nov 21 04:14:13`, with decimals or not, and a space.
+pub(super) fn syslog(scan: &mut Scan, calendar: &mut Calendar) -> Option<Stamp> {
+    let moment = syslog_moment(scan)?;
+    scan.literal(b" ")?;
+    Some(Stamp::Wall(calendar.unix_ms(moment)?))
+}
+
+fn syslog_moment(scan: &mut Scan) -> Option<Moment> {
+    let month = month(scan)?;
+    scan.literal(b" ")?;
+    let day = day(scan)?;
+    clock(scan, Moment { day, ..month }, true)
+}
+
+/// `2026-11-21T04:14:13`, decimals after a point or a comma, a zone or none, and a space. dmesg is who writes a comma.
+pub(super) fn iso(scan: &mut Scan, calendar: &mut Calendar) -> Option<(Format, Stamp)> {
+    let mut moment = date(scan)?;
+    if !scan.maybe(b"T") {
+        scan.literal(b" ")?;
+    }
+    moment = time(scan, moment, true)?;
+    let format = match scan.peek() {
+        Some(b',') => Format::DmesgIso,
+        _ => Format::SyslogIso,
+    };
+    moment.millis += decimals(scan)?;
+    if scan.peek()? != b' ' {
+        moment.offset = Some(offset(scan)?);
+    }
+    scan.literal(b" ")?;
+    Some((format, Stamp::Wall(calendar.unix_ms(moment)?)))
+}
+
+/// `Sat 2026-11-21 04:14:13 CET` and a space. Letters other than UTC and GMT do not tell which zone it is.
+pub(super) fn journal_full(scan: &mut Scan, calendar: &mut Calendar) -> Option<Stamp> {
+    scan.one_of(&WEEKDAYS)?;
+    scan.literal(b" ")?;
+    let date = date(scan)?;
+    let mut moment = clock(scan, date, true)?;
+    scan.literal(b" ")?;
+    let mut zone = Scan(scan.word());
+    if matches!(zone.0, b"UTC" | b"GMT") {
+        moment.offset = Some(0);
+    } else if matches!(zone.peek()?, b'+' | b'-') {
+        moment.offset = Some(offset(&mut zone)?);
+    } else if !zone.0.iter().all(u8::is_ascii_alphabetic) {
+        return None;
+    }
+    Some(Stamp::Wall(calendar.unix_ms(moment)?))
+}
+
+/// `1795234453.692956` and a space. Nine digits: since 1973; fewer are some other number.
+pub(super) fn unix(scan: &mut Scan) -> Option<Stamp> {
+    let digits = scan.0.iter().take_while(|byte| byte.is_ascii_digit());
+    if !(9..=11).contains(&digits.count()) {
+        return None;
+    }
+    let micros = scan.seconds()?;
+    scan.literal(b" ")?;
+    Some(Stamp::Wall(micros / 1000))
+}
+
+fn month(scan: &mut Scan) -> Option<Moment> {
+    let month = scan.one_of(&MONTHS)?;
+    Some(Moment {
+        month: u32::from(month) + 1,
+        ..Moment::default()
+    })
+}
+
+/// Two digits, or a space and one.
+fn day(scan: &mut Scan) -> Option<u32> {
+    if scan.maybe(b" ") {
+        return scan.digits(1);
+    }
+    scan.digits(2)
+}
+
+fn date(scan: &mut Scan) -> Option<Moment> {
+    let year = Some(scan.digits(4)?);
+    scan.literal(b"-")?;
+    let month = scan.digits(2)?;
+    scan.literal(b"-")?;
+    Some(Moment {
+        year,
+        month,
+        day: scan.digits(2)?,
+        ..Moment::default()
+    })
+}
+
+/// A space and the time, with seconds and decimals or without.
+fn clock(scan: &mut Scan, date: Moment, seconds: bool) -> Option<Moment> {
+    scan.literal(b" ")?;
+    let mut moment = time(scan, date, seconds)?;
+    if seconds {
+        moment.millis += decimals(scan)?;
+    }
+    Some(moment)
+}
+
+fn time(scan: &mut Scan, date: Moment, seconds: bool) -> Option<Moment> {
+    let hour = scan.digits(2)?;
+    scan.literal(b":")?;
+    let minute = scan.digits(2)?;
+    let mut millis = 0;
+    if seconds {
+        scan.literal(b":")?;
+        millis = u64::from(scan.digits(2)?) * 1000;
+    }
+    Some(Moment {
+        hour,
+        minute,
+        millis,
+        ..date
+    })
+}
+
+/// Milliseconds; none if there is neither point nor comma.
+fn decimals(scan: &mut Scan) -> Option<u64> {
+    if scan.maybe(b".") || scan.maybe(b",") {
+        return scan.fraction(100);
+    }
+    Some(0)
+}
+
+/// `Z`, `+01`, `+0100`, `+01:00`, in seconds.
+fn offset(scan: &mut Scan) -> Option<i32> {
+    if scan.maybe(b"Z") {
+        return Some(0);
+    }
+    let negative = scan.maybe(b"-");
+    if !negative {
+        scan.literal(b"+")?;
+    }
+    let hours = scan.digits(2)?;
+    scan.maybe(b":");
+    let minutes = match scan.peek() {
+        Some(b'0'..=b'9') => scan.digits(2)?,
+        _ => 0,
+    };
+    let seconds = i32::try_from(hours * 3600 + minutes * 60).ok()?;
+    Some(if negative { -seconds } else { seconds })
+}

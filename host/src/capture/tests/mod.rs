@@ -1,0 +1,34 @@
+mod forms;
+mod lines;
+mod properties;
+mod refusals;
+mod times;
+
+use jiff::tz::TimeZone;
+
+use super::*;
+
+/// 2026-11-21T04:25:00Z.
+const NOW: UnixMillis = 1_795_235_100_000;
+
+fn capture(text: impl AsRef<[u8]>) -> Capture {
+    read(text.as_ref(), NOW, &TimeZone::UTC).unwrap()
+}
+
+fn texts(capture: &Capture) -> Vec<&str> {
+    let messages = capture.messages.iter();
+    messages.map(|message| message.text.as_str()).collect()
+}
+
+fn times(capture: &Capture) -> Vec<UnixMillis> {
+    capture
+        .messages
+        .iter()
+        .map(|message| message.time)
+        .collect()
+}
+
+fn at(text: &str) -> UnixMillis {
+    let at: jiff::Timestamp = text.parse().unwrap();
+    u64::try_from(at.as_millisecond()).unwrap()
+}

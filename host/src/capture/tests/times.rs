@@ -1,0 +1,229 @@
+//! When messages were logged: years and zones that are not said, clocks that start at zero, boots.
+
+use super::*;
+
+/// Central European time, with daylight saving.
+fn berlin() -> TimeZone {
+    TimeZone::posix("CET-1CEST,M3.5.0,M10.5.0/3").unwrap()
+}
+
+#[test]
+fn a_year_that_is_not_said_is_the_latest_without_a_future() {
+    for (stamp, now, time) in [
+        (
+            "Nov 21 02:47:05",
+            "2026-11-21T04:25:00Z",
+            "2026-11-21T02:47:05Z",
+        ),
+        // Clocks and zones may differ by up to a day.
+        (
+            "Nov 22 04:24:59",
+            "2026-11-21T04:25:00Z",
+            "2026-11-22T04:24:59Z",
+        ),
+        (
+            "Nov 22 04:26:00",
+            "2026-11-21T04:25:00Z",
+            "2025-11-22T04:26:00Z",
+        ),
+        (
+            "Dec 31 23:59:59",
+            "2026-01-01T00:10:00Z",
+            "2025-12-31T23:59:59Z",
+        ),
+        (
+            "Jan  1 00:10:00",
+            "2025-12-31T23:59:59Z",
+            "2026-01-01T00:10:00Z",
+        ),
+        (
+            "Feb 29 12:00:00",
+            "2026-11-21T04:25:00Z",
+            "2024-02-29T12:00:00Z",
+        ),
+        (
+            "Feb 29 12:00:00",
+            "2103-11-21T04:25:00Z",
+            "2096-02-29T12:00:00Z",
+        ),
+    ] {
+        let text = format!("{stamp} host kernel: text");
+        let capture = read(text.as_bytes(), at(now), &TimeZone::UTC).unwrap();
+        assert_eq!(times(&capture), [at(time)], "{stamp} {now}");
+        assert!(capture.years_guessed && capture.zone_assumed);
+    }
+}
+
+#[test]
+fn a_zone_that_is_not_said_is_the_one_given() {
+    for (line, time, assumed) in [
+        ("Jul  1 12:00:00 h kernel: x", "2026-07-01T10:00:00Z", true),
+        ("Jan  1 12:00:00 h kernel: x", "2026-01-01T11:00:00Z", true),
+        ("[Wed Jul  1 12:00:00 2026] x", "2026-07-01T10:00:00Z", true),
+        (
+            "2026-07-01 12:00:00 h kernel: x",
+            "2026-07-01T10:00:00Z",
+            true,
+        ),
+        (
+            "Wed 2026-07-01 12:00:00 CEST h kernel: x",
+            "2026-07-01T10:00:00Z",
+            true,
+        ),
+        (
+            "Wed 2026-07-01 12:00:00 UTC h kernel: x",
+            "2026-07-01T12:00:00Z",
+            false,
+        ),
+        (
+            "2026-07-01T12:00:00Z h kernel: x",
+            "2026-07-01T12:00:00Z",
+            false,
+        ),
+        (
+            "1782907200.000000 h kernel: x",
+            "2026-07-01T12:00:00Z",
+            false,
+        ),
+    ] {
+        let capture = read(line.as_bytes(), NOW, &berlin()).unwrap();
+        assert_eq!(times(&capture), [at(time)], "{line}");
+        assert_eq!(capture.zone_assumed, assumed, "{line}");
+    }
+}
+
+#[test]
+fn what_is_no_date_is_no_stamp() {
+    for stamp in [
+        "Feb 30 12:00:00 h",
+        "Nov 21 24:00:00 h",
+        "Nov 21 12:60:00 h",
+        "Nov 21 12:00:61 h",
+        "Nov 211 12:00:00 h",
+        "2026-13-01T12:00:00Z h",
+        "2026-01-01T12:00:00+99 h",
+        "1795234453. h",
+        "17952344.692956 h",
+        "Sat 2026-11-21 04:14:13 C3T h",
+    ] {
+        let capture = capture(format!("{stamp} kernel: text"));
+        assert_ne!(capture.clock, Clock::Wall, "{stamp}");
+    }
+    // A leap second, and what was before 1970.
+    let capture = capture("2016-12-31T23:59:60Z h kernel: x\n[Thu Jan  1 00:00:05 1960] x\n");
+    assert_eq!(times(&capture), [at("2017-01-01T00:00:00Z"), 0]);
+}
+
+#[test]
+fn seconds_since_boot_end_now() {
+    let capture = capture("[  100.000000] a\n[  160.500000] b\n[  160.000000] c\n");
+    assert_eq!(capture.clock, Clock::SinceBoot);
+    assert_eq!(times(&capture), [NOW - 60_500, NOW, NOW - 500]);
+    assert_eq!(capture.boots, [0]);
+    assert!(!capture.years_guessed && !capture.zone_assumed);
+}
+
+#[test]
+fn the_kernels_clock_going_back_is_a_boot() {
+    let capture =
+        capture("[  100.000000] a\n[  160.000000] b\n[    0.000000] c\n[   20.000000] d\n");
+    assert_eq!(capture.boots, [0, 2]);
+    // The first boot ended when the second one began.
+    let boot = NOW - 20_000;
+    assert_eq!(times(&capture), [boot - 60_000, boot, boot, NOW]);
+}
+
+#[test]
+fn boots_are_told_apart() {
+    for (text, boots) in [
+        // Processors out of order.
+        ("[   20.000000] a\n[   15.000000] b\n", &[0][..]),
+        ("[   20.000000] a\n[    9.000000] b\n", &[0, 1]),
+        // A short boot, and the banners of the next.
+        (
+            "[    2.000000] a\n[    0.000000] Linux version 6\n",
+            &[0, 1],
+        ),
+        (
+            "[    2.000000] a\n[    0.000000] Booting Linux on physical CPU 0x0\n[    0.000000] Linux version 6\n",
+            &[0, 1],
+        ),
+        ("6,500,2000000,-;a\n6,0,0,-;b\n", &[0, 1]),
+        ("6,500,2000000,-;a\n6,501,1000000,-;b\n", &[0]),
+        (
+            "Nov 21 02:00:00 h kernel: a\n-- Reboot --\nNov 21 02:00:01 h kernel: b\n",
+            &[0, 1],
+        ),
+        (
+            "Nov 21 02:00:00 h kernel: a\n-- Boot 0123456789abcdef0123456789abcdef --\nNov 21 02:00:01 h kernel: Linux version 6\nNov 21 02:00:01 h kernel: b\n",
+            &[0, 1],
+        ),
+        (
+            "Nov 21 02:00:00 h kernel: a\nNov 21 02:00:00 h kernel: b\nNov 21 02:00:01 h kernel: Linux version 6\n",
+            &[0, 2],
+        ),
+        (
+            "Nov 21 02:00:00 h kernel: Booting Linux on physical CPU 0x0\nNov 21 02:00:01 h kernel: Linux version 6\n",
+            &[0],
+        ),
+        (
+            "Nov 21 02:00:00 h kernel: [  999.000000] a\nNov 21 02:00:01 h kernel: [    0.000000] b\n",
+            &[0, 1],
+        ),
+        (
+            "{\"MESSAGE\":\"a\",\"_TRANSPORT\":\"kernel\",\"_BOOT_ID\":\"0123456789abcdef0123456789abcdef\"}\n{\"MESSAGE\":\"b\",\"_TRANSPORT\":\"kernel\",\"_BOOT_ID\":\"1123456789abcdef0123456789abcdef\"}\n",
+            &[0, 1],
+        ),
+        ("-- Reboot --\n[    1.000000] a\n", &[0]),
+    ] {
+        assert_eq!(capture(text).boots, boots, "{text}");
+    }
+}
+
+#[test]
+fn differences_add_up() {
+    let relative = capture("[<    5.000000>] a\n[<    0.250000>] b\n[<   10.000000>] c\n");
+    assert_eq!(relative.clock, Clock::SinceBoot);
+    assert_eq!(times(&relative), [NOW - 10_250, NOW - 10_000, NOW]);
+
+    let minutes = capture(
+        "[  +0.100000] cut off\n[Nov21 04:14] a\n[  +0.000600] b\n[  +0.000600] c\n[ +12.000000] d\n[Nov21 04:16] e\n",
+    );
+    assert_eq!(
+        (minutes.clock, minutes.format),
+        (Clock::Wall, Some(Format::DmesgReltime))
+    );
+    let start = at("2026-11-21T04:14:00Z");
+    let expected = [
+        start,
+        start,
+        start,
+        start + 1,
+        start + 12_001,
+        start + 120_000,
+    ];
+    assert_eq!(times(&minutes), expected);
+    assert!(minutes.years_guessed);
+}
+
+#[test]
+fn a_line_without_a_date_among_others_has_its_neighbours() {
+    let capture = capture("<6>a\n<6>Nov 21 02:47:05 h kernel: b\n[    1.000000] c\n");
+    assert_eq!(times(&capture), [at("2026-11-21T02:47:05Z"); 3]);
+    assert_eq!(capture.clock, Clock::Wall);
+}
+
+#[test]
+fn any_now_will_do() {
+    for now in [0, 1, u64::MAX] {
+        for text in [
+            "Nov 21 02:47:05 h kernel: a",
+            "[    9.000000] a",
+            "6,1,18446744073709551615,-;a",
+            "a: b",
+        ] {
+            let capture = read(text.as_bytes(), now, &TimeZone::UTC).unwrap();
+            assert!(capture.messages.iter().all(|message| message.time <= now));
+        }
+    }
+}

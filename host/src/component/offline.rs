@@ -1,0 +1,131 @@
+//! Judges kernel messages that do not come from this machine's log: pasted lines and saved logs. The same sandboxed
+//! checkers, fed with what their patterns match, with a history in memory and the log's own time.
+
+use std::sync::Arc;
+
+use super::{Component, Services, WasmChecker, commit};
+use crate::{
+    model::{Event, HealthState, Trigger, UnixMillis},
+    node::kmsg::{KernelMessage, Prefilter},
+};
+
+/// Messages handed over at once, as the contract promises.
+const BATCH: usize = 512;
+/// Most events of one component that are told, the newest.
+const MAX_EVENTS: u32 = 1000;
+
+/// What one component makes of a log.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Judgement {
+    /// The component.
+    pub component: String,
+    /// Its events, newest first.
+    pub events: Vec<Seen>,
+    /// Its verdicts, if it draws them from the log and nothing else: what it says of this machine is not asked.
+    pub states: Vec<HealthState>,
+    /// What went wrong while it looked.
+    pub problems: Vec<String>,
+}
+
+/// An event and its repeats.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Seen {
+    /// The first.
+    pub event: Event,
+    /// How often it was seen, at least 1.
+    pub count: u64,
+    /// When it was seen last.
+    pub last: UnixMillis,
+}
+
+/// Lets every component that watches the kernel log judge these messages, which are in the order of their log.
+/// `services` has a store of its own, and a clock that stands at the end of the log. Components that make nothing of it
+/// are left out.
+pub async fn judge(
+    services: &Services,
+    components: &[Component],
+    messages: &[Arc<KernelMessage>],
+) -> Vec<Judgement> {
+    let mut judgements = Vec::new();
+    for component in components {
+        let Some(checker) = component.kmsg_watcher() else {
+            continue;
+        };
+        let judgement = of_one(services, component, &checker, messages).await;
+        if !judgement.events.is_empty() || !judgement.problems.is_empty() {
+            judgements.push(judgement);
+        }
+    }
+    judgements
+}
+
+async fn of_one(
+    services: &Services,
+    component: &Component,
+    checker: &WasmChecker,
+    messages: &[Arc<KernelMessage>],
+) -> Judgement {
+    let name = component.name();
+    let mut judgement = Judgement {
+        component: name.to_owned(),
+        ..Judgement::default()
+    };
+    let wanted = match wanted(services, checker, messages).await {
+        Ok(wanted) => wanted,
+        Err(problem) => {
+            judgement.problems.push(problem);
+            return judgement;
+        }
+    };
+    let context = component.context(services, Trigger::Event, None);
+    for batch in wanted.chunks(BATCH) {
+        let finished = checker.on_messages(services, &context, batch).await;
+        let stored = match finished.answer {
+            Ok(events) => {
+                commit::events_and_state(services, name, events, finished.state_writes, None)
+                    .await
+                    .map(drop)
+                    .map_err(|error| error.to_string())
+            }
+            Err(error) => Err(format!("the checker itself failed: it {error}")),
+        };
+        judgement.problems.extend(stored.err());
+    }
+    if let Some(store) = &services.store {
+        match store.events(name, 0, Some(MAX_EVENTS)).await {
+            Ok(events) => {
+                let seen = events.into_iter().map(|stored| Seen {
+                    event: stored.event,
+                    count: stored.count,
+                    last: stored.last_time,
+                });
+                judgement.events = seen.collect();
+            }
+            Err(error) => judgement.problems.push(error.to_string()),
+        }
+    }
+    if !judgement.events.is_empty() && checker.judges_by_log_alone() {
+        judgement.states = component.check(services, Trigger::Manual).await;
+    }
+    judgement
+}
+
+/// The messages that a checker asks for.
+async fn wanted(
+    services: &Services,
+    checker: &WasmChecker,
+    messages: &[Arc<KernelMessage>],
+) -> Result<Vec<Arc<KernelMessage>>, String> {
+    let patterns = checker.patterns(services).await.answer;
+    let patterns = patterns.map_err(|error| format!("no kernel log patterns: it {error}"))?;
+    let (prefilter, refused) = Prefilter::new(&[(0, patterns)]);
+    if let Some(refused) = refused.first() {
+        return Err(refused.to_string());
+    }
+    let mut hits = Vec::new();
+    let matching = messages.iter().filter(|message| {
+        prefilter.watchers_for_bytes(message.text.as_bytes(), &mut hits);
+        !hits.is_empty()
+    });
+    Ok(matching.cloned().collect())
+}

@@ -1,0 +1,98 @@
+//! What a kernel line or a saved log means, without the machine it came from.
+
+use std::process::Output;
+
+use serde_json::Value;
+
+use crate::daemon::gpud;
+
+const LOG: &str = "\
+[    0.000000] Linux version 6.8.0-45-generic (buildd@lcy02) (gcc 13.2.0) #45-Ubuntu SMP
+[   12.345678] NVRM: loading NVIDIA UNIX x86_64 Kernel Module  570.133.20
+[ 3600.000001] NVRM: Xid (PCI:0000:3b:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus.
+[ 3600.000002] NVRM: Xid (PCI:0000:3b:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus.
+[ 3700.500000] INFO: task nvidia-smi:1234 blocked for more than 120 seconds.
+this is no line of a log
+";
+
+fn run(arguments: &[&str]) -> Output {
+    gpud().args(arguments).output().unwrap()
+}
+
+fn text(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+#[test]
+fn a_code_and_a_pasted_line_are_explained() {
+    let line = "[ 3600.000001] NVRM: Xid (PCI:0000:3b:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus.";
+    for (arguments, device) in [
+        (vec!["explain", "xid", "79"], "PCI:0000:04:00"),
+        (vec!["explain", line], "PCI:0000:3b:00"),
+        (vec!["explain", &line[15..]], "PCI:0000:3b:00"),
+    ] {
+        let output = run(&arguments);
+        let text = text(&output);
+        assert!(output.status.success(), "{text}");
+        for part in [
+            "accelerator-nvidia-error-xid",
+            "XID 79",
+            device,
+            "REBOOT_SYSTEM",
+        ] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+    }
+    for nothing in [
+        &["explain", "xid", "many"][..],
+        &["explain"],
+        &["explain", "usb 1-1: new high-speed USB device"],
+        &["explain", "--file", "/nowhere"],
+    ] {
+        assert_eq!(run(nothing).status.code(), Some(1), "{nothing:?}");
+    }
+}
+
+#[test]
+fn a_saved_log_is_judged() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("dmesg.txt");
+    std::fs::write(&file, LOG).unwrap();
+    let file = file.to_str().unwrap();
+    let shown = text(&run(&["explain", "--file", file]));
+    for part in [
+        "5 messages",
+        "1 lines not understood",
+        "XID 79",
+        "2 times",
+        "cpu",
+        "REBOOT_SYSTEM",
+    ] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    let output = run(&[
+        "scan",
+        "--kmsg-file",
+        file,
+        "--json",
+        "--fail-on",
+        "unhealthy",
+    ]);
+    assert_eq!(output.status.code(), Some(1));
+    let found: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(found["messages"], 5);
+    assert_eq!(found["unparsable"], 1);
+    let xid = &found["components"][0];
+    assert_eq!(xid["component"], "accelerator-nvidia-error-xid");
+    assert_eq!(xid["states"][0]["health"], "Unhealthy");
+    assert_eq!(xid["events"][0]["count"], 2);
+    let only = run(&["scan", "--kmsg-file", file, "--components", "cpu", "--json"]);
+    let found: Value = serde_json::from_slice(&only.stdout).unwrap();
+    let names: Vec<_> = found["components"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|c| &c["component"])
+        .collect();
+    assert_eq!(names, ["cpu"]);
+}
