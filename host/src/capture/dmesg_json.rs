@@ -10,13 +10,14 @@
 //!       },{
 //! ```
 //!
-//! With `-x` there is `"fac": "kern"` and `"pri": "info"`. dmesg passes invalid UTF-8 on, so this is no JSON to a strict
-//! reader. Source: util-linux, `sys-utils/dmesg.c` and its output.
+//! With `-x` there is `"fac": "kern"` and `"pri": "info"`. dmesg passes invalid UTF-8 on, so a strict reader finds no
+//! JSON. Source: util-linux, `sys-utils/dmesg.c` and its output.
 
 use super::{
     escape::{self, Backslash},
     format::Format,
-    line::{self, Message},
+    line::Message,
+    priority,
     scan::Scan,
     stamp::Stamp,
 };
@@ -89,7 +90,7 @@ fn finished(object: Option<Object>) -> Step {
     let stamp = micros.map_or(Stamp::None, Stamp::Boot);
     let mut message = Message::new(Format::DmesgJson, stamp, text);
     message.set_micros(micros);
-    message.message.level = level.unwrap_or(line::DEFAULT_LEVEL);
+    message.message.level = level.unwrap_or(priority::DEFAULT_LEVEL);
     message.message.facility = facility;
     Step::Message(message)
 }
@@ -103,13 +104,14 @@ impl Object {
         scan.literal(b"\":")?;
         scan.spaces();
         match key {
-            b"pri" if scan.peek()? == b'"' => self.level = line::level(&string(scan)?),
+            b"pri" if scan.peek()? == b'"' => self.level = priority::level(&string(scan)?),
             b"pri" => {
                 let prefix = u32::try_from(scan.number()?).ok()?;
-                self.level = Some((prefix & 7) as u8);
-                self.facility = prefix >> 3;
+                let (level, facility) = priority::split(prefix);
+                self.level = Some(level);
+                self.facility = facility;
             }
-            b"fac" => self.facility = line::facility(&string(scan)?)?,
+            b"fac" => self.facility = priority::facility(&string(scan)?)?,
             b"time" => self.micros = scan.seconds(),
             b"msg" => self.text = Some(string(scan)?),
             _ => {}

@@ -7,51 +7,14 @@ use super::{
     calendar::Calendar,
     escape::{self, Backslash},
     format::Format,
-    journal_json,
+    journal_json, priority,
     scan::Scan,
     stamp::{self, Stamp},
 };
 use crate::node::kmsg::{self, BootClock, KernelMessage};
 
-/// The level of a message that does not say it: 6, information, which is what journald and the kernel take as well.
-pub(super) const DEFAULT_LEVEL: u8 = 6;
-
-const LEVELS: [&[u8]; 8] = [
-    b"emerg", b"alert", b"crit", b"err", b"warn", b"notice", b"info", b"debug",
-];
-const FACILITIES: [&[u8]; 24] = [
-    b"kern",
-    b"user",
-    b"mail",
-    b"daemon",
-    b"auth",
-    b"syslog",
-    b"lpr",
-    b"news",
-    b"uucp",
-    b"cron",
-    b"authpriv",
-    b"ftp",
-    b"res0",
-    b"res1",
-    b"res2",
-    b"res3",
-    b"local0",
-    b"local1",
-    b"local2",
-    b"local3",
-    b"local4",
-    b"local5",
-    b"local6",
-    b"local7",
-];
-
 /// What a line is.
 #[derive(Debug)]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "almost every line is a message, and none is kept as this"
-)]
 pub(super) enum Line {
     /// A message of the kernel log.
     Message(Message),
@@ -87,7 +50,7 @@ impl Message {
                 sequence: 0,
                 time: 0,
                 monotonic_micros: 0,
-                level: DEFAULT_LEVEL,
+                level: priority::DEFAULT_LEVEL,
                 facility: 0,
                 text,
                 dictionary: Vec::new(),
@@ -156,7 +119,7 @@ impl<'a> Parts<'a> {
             format,
             stamp,
             micros,
-            level: DEFAULT_LEVEL,
+            level: priority::DEFAULT_LEVEL,
             facility: 0,
             author: Author::Kernel(text),
         }
@@ -170,17 +133,17 @@ impl<'a> Parts<'a> {
     }
 
     /// `HOST kernel: text` after a stamp; rsyslog leaves the kernel's own stamp at the text's beginning.
-    fn syslog(format: Format, stamp: Stamp, rest: Scan<'a>, calendar: &mut Calendar) -> Self {
+    fn syslog(format: Format, stamp: Stamp, rest: Scan<'a>) -> Self {
         let Some(Author::Kernel(text)) = program(rest) else {
             return Self::other(format);
         };
         let mut scan = Scan(text);
-        match stamp::bracket(&mut scan, calendar) {
-            Some((Format::Dmesg, Stamp::Boot(micros))) => Self {
-                micros: Some(micros),
+        match stamp::kernel(&mut scan) {
+            None => Self::kernel((format, stamp), text),
+            micros => Self {
+                micros,
                 ..Self::kernel((format, stamp), scan.0)
             },
-            _ => Self::kernel((format, stamp), text),
         }
     }
 
@@ -198,12 +161,12 @@ impl<'a> Parts<'a> {
 fn absolute<'a>(mut scan: Scan<'a>, calendar: &mut Calendar) -> Option<Parts<'a>> {
     if scan.0.get(4) != Some(&b'-') {
         let stamp = stamp::unix(&mut scan)?;
-        return Some(Parts::syslog(Format::JournalUnix, stamp, scan, calendar));
+        return Some(Parts::syslog(Format::JournalUnix, stamp, scan));
     }
     let (format, stamp) = stamp::iso(&mut scan, calendar)?;
     Some(match format {
         Format::DmesgIso => Parts::kernel((format, stamp), scan.0),
-        _ => Parts::syslog(format, stamp, scan, calendar),
+        _ => Parts::syslog(format, stamp, scan),
     })
 }
 
@@ -211,11 +174,11 @@ fn absolute<'a>(mut scan: Scan<'a>, calendar: &mut Calendar) -> Option<Parts<'a>
 fn dated<'a>(mut scan: Scan<'a>, calendar: &mut Calendar) -> Option<Parts<'a>> {
     let start = scan;
     if let Some(stamp) = stamp::syslog(&mut scan, calendar) {
-        return Some(Parts::syslog(Format::Syslog, stamp, scan, calendar));
+        return Some(Parts::syslog(Format::Syslog, stamp, scan));
     }
     scan = start;
     let stamp = stamp::journal_full(&mut scan, calendar)?;
-    Some(Parts::syslog(Format::JournalFull, stamp, scan, calendar))
+    Some(Parts::syslog(Format::JournalFull, stamp, scan))
 }
 
 /// A stamp within brackets.
@@ -247,50 +210,25 @@ fn raw<'a>(mut scan: Scan<'a>, calendar: &mut Calendar, programs: bool) -> Optio
         })
         .or_else(|| dated(scan, calendar))
         .unwrap_or(Parts::kernel((Format::DmesgRaw, Stamp::None), scan.0));
+    let (level, facility) = priority::split(prefix);
     Some(Parts {
-        level: (prefix & 7) as u8,
-        facility: prefix >> 3,
+        level,
+        facility,
         ..parts
     })
 }
 
 /// `kern  :info  : ` of `dmesg -x`, and a stamp or none.
 fn decoded<'a>(mut scan: Scan<'a>, calendar: &mut Calendar) -> Option<Parts<'a>> {
-    let facility = named(&mut scan, &FACILITIES)?;
-    let level = named(&mut scan, &LEVELS)?;
-    scan.literal(b" ")?;
+    let (level, facility) = priority::decoded(&mut scan)?;
     let parts = bracketed(scan, calendar, false)
         .or_else(|| absolute(scan, calendar).filter(|parts| parts.format == Format::DmesgIso))
         .unwrap_or(Parts::kernel((Format::Plain, Stamp::None), scan.0));
     Some(Parts {
         level,
-        facility: facility.into(),
+        facility,
         ..parts
     })
-}
-
-/// A name, filled up with spaces, and a colon.
-fn named(scan: &mut Scan, names: &[&[u8]]) -> Option<u8> {
-    let name = scan.while_(|byte| byte.is_ascii_alphanumeric());
-    scan.spaces();
-    scan.literal(b":")?;
-    number_of(name, names)
-}
-
-/// Which of these names it is.
-fn number_of(name: &[u8], names: &[&[u8]]) -> Option<u8> {
-    let at = names.iter().position(|known| *known == name)?;
-    u8::try_from(at).ok()
-}
-
-/// The level of this name.
-pub(super) fn level(name: &[u8]) -> Option<u8> {
-    number_of(name, &LEVELS)
-}
-
-/// The facility of this name.
-pub(super) fn facility(name: &[u8]) -> Option<u32> {
-    number_of(name, &FACILITIES).map(u32::from)
 }
 
 /// Who logged: `[HOST ]PROGRAM: text`. Anything that is not the kernel is someone else; `None` where no program stands
@@ -308,12 +246,10 @@ fn program(mut scan: Scan) -> Option<Author> {
     None
 }
 
-/// Whether the line has seconds since boot and a program after them, and whether that is the kernel.
-pub(super) fn names_a_program(line: &[u8], calendar: &mut Calendar) -> Option<Option<bool>> {
+/// Whether the line has seconds since boot, whether a program follows them, and whether that is the kernel.
+pub(super) fn names_a_program(line: &[u8]) -> Option<Option<bool>> {
     let mut scan = Scan(line);
-    let (Format::Dmesg, _) = stamp::bracket(&mut scan, calendar)? else {
-        return None;
-    };
+    stamp::kernel(&mut scan)?;
     Some(program(scan).map(|author| matches!(author, Author::Kernel(_))))
 }
 

@@ -1,8 +1,9 @@
 //! A saved kernel log, from text to messages: what a colleague sent is judged without the colleague's machine.
 //!
-//! [`read()`] takes what `dmesg`, `journalctl -k`, a syslog daemon or `cat /dev/kmsg` wrote and gives the messages as the
-//! kernel log itself would have, in the order of the file: `\xNN` escapes as in a record, lines of one message joined
-//! with `\x0a`. Every line tells its own form, so forms may be mixed and what is no log is passed over and counted.
+//! [`read()`] takes what `dmesg`, `journalctl -k`, a syslog daemon or `cat /dev/kmsg` wrote and gives the messages as
+//! the kernel log itself would have, in the order of the file: `\xNN` escapes as in a record, lines of one message
+//! joined with `\x0a`. Every line tells its own form, so forms may be mixed, and what is no log is passed over and
+//! counted.
 //!
 //! Nothing is read here but the bytes given: no clock, no file, no time zone of this machine.
 
@@ -16,7 +17,9 @@ mod escape;
 mod format;
 mod journal_json;
 mod line;
+mod priority;
 mod reader;
+mod sample;
 mod scan;
 mod stamp;
 
@@ -60,8 +63,8 @@ pub struct Capture {
     pub format: Option<Format>,
     /// The messages in the order of the file.
     ///
-    /// `sequence` is the record's own in [`Format::Kmsg`] and counted from 0 in all others; `monotonic_micros` is 0 where
-    /// it is not known, `level` then 6 (information) and `facility` 0 (kernel).
+    /// `sequence` is the record's own in [`Format::Kmsg`] and counted from 0 in all others. Where they are not known,
+    /// `monotonic_micros` is 0, `level` 6 (information) and `facility` 0 (kernel).
     pub messages: Vec<KernelMessage>,
     /// What the messages' `time` is.
     pub clock: Clock,
@@ -83,8 +86,8 @@ pub struct Capture {
 
 /// Reads a capture. No message at all is no error: [`Capture::format`] and the counts tell what the file was.
 ///
-/// `now`: for stamps without a year or without a date, Unix milliseconds; the time at which the file was written, if that
-/// is known. `zone`: for stamps without a zone; that of the machine that logged, if it is known.
+/// `now`: for stamps without a year or without a date, Unix milliseconds; the time at which the file was written, if
+/// that is known. `zone`: for stamps without a zone; that of the machine that logged, if it is known.
 ///
 /// # Errors
 /// The file is compressed or binary, or larger than the limits.

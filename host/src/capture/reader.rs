@@ -13,16 +13,13 @@ use super::{
     escape::{self, Backslash},
     format::Format,
     line::{self, Line, Message},
+    sample,
     stamp::Stamp,
 };
 use crate::{model::UnixMillis, node::kmsg::KernelMessage};
 
-/// Lines that are looked at to tell what the file is as a whole.
-const SAMPLE: usize = 300;
 /// The line's beginning that [`Unparsable`] keeps.
 const MAX_SHOWN: usize = 200;
-/// Within so many bytes a kernel message names its subsystem.
-const SUBSYSTEM: usize = 80;
 /// If there are so many times more lines of no form than others, the others are taken to be chance.
 const CHANCE: u64 = 20;
 
@@ -32,53 +29,14 @@ pub(super) fn read(
     now: UnixMillis,
     zone: &TimeZone,
 ) -> Result<Capture, CaptureError> {
-    let programs = has_programs(bytes, &mut Calendar::new(now, zone));
+    let programs = sample::has_programs(bytes);
     let mut reader = Reader::new(now, zone, programs, false);
     reader.lines(bytes)?;
-    if reader.unparsable >= CHANCE * reader.recognised() && is_plain(bytes) {
+    if reader.unparsable >= CHANCE * reader.recognised() && sample::is_plain(bytes) {
         reader = Reader::new(now, zone, programs, true);
         reader.lines(bytes)?;
     }
     Ok(reader.finish(now))
-}
-
-fn lines(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
-    bytes.split(|&byte| byte == b'\n').map(|line| {
-        let mut line = line;
-        while let Some(shorter) = line.strip_suffix(b"\r") {
-            line = shorter;
-        }
-        line
-    })
-}
-
-/// Whether a host and a program follow seconds since boot: a program follows every such stamp, and one is the kernel.
-fn has_programs(bytes: &[u8], calendar: &mut Calendar) -> bool {
-    let mut kernel = false;
-    for line in lines(bytes).take(SAMPLE) {
-        match line::names_a_program(&escape::strip_terminal(line), calendar) {
-            None => {}
-            Some(None) => return false,
-            Some(Some(is_kernel)) => kernel |= is_kernel,
-        }
-    }
-    kernel
-}
-
-/// Whether this is kernel messages without any stamp: at least half of the lines begin with `subsystem: `.
-fn is_plain(bytes: &[u8]) -> bool {
-    let mut count = 0_usize;
-    let mut named = 0_usize;
-    for line in lines(bytes).filter(|line| !line.is_empty()).take(SAMPLE) {
-        if line.contains(&0) {
-            return false;
-        }
-        count += 1;
-        let start = line.get(..SUBSYSTEM).unwrap_or(line);
-        let tagged = start.windows(2).any(|two| two == b": ");
-        named += usize::from(tagged && start.first().is_some_and(u8::is_ascii_alphanumeric));
-    }
-    count > 0 && named * 2 >= count
 }
 
 /// What the last line was, for a line that may belong to it.
@@ -129,7 +87,7 @@ impl<'z> Reader<'z> {
     }
 
     fn lines(&mut self, bytes: &[u8]) -> Result<(), CaptureError> {
-        for (number, line) in (1..).zip(lines(bytes)) {
+        for (number, line) in (1..).zip(sample::lines(bytes)) {
             if line.len() > MAX_LINE {
                 self.last = Last::Nothing;
                 self.count_unparsable(number, line);

@@ -35,6 +35,22 @@ pub(super) fn bracket(scan: &mut Scan, calendar: &mut Calendar) -> Option<(Forma
         b'A'..=b'Z' => named(scan, calendar)?,
         _ => since(scan)?,
     };
+    close(scan)?;
+    Some(found)
+}
+
+/// The kernel's own stamp, microseconds since boot.
+pub(super) fn kernel(scan: &mut Scan) -> Option<u64> {
+    scan.literal(b"[")?;
+    let (_, Stamp::Boot(micros)) = since(scan)? else {
+        return None;
+    };
+    close(scan)?;
+    Some(micros)
+}
+
+/// The end of a stamp within brackets.
+fn close(scan: &mut Scan) -> Option<()> {
     scan.literal(b"]")?;
     let mut caller = *scan;
     caller.maybe(b" ");
@@ -42,7 +58,7 @@ pub(super) fn bracket(scan: &mut Scan, calendar: &mut Calendar) -> Option<(Forma
         *scan = caller;
     }
     scan.maybe(b" ");
-    Some(found)
+    Some(())
 }
 
 /// `[    T12]`, `[C3]`: the thread or processor that printed.

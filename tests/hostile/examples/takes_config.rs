@@ -8,7 +8,7 @@ impl Checker for TakesConfig {
     fn check(context: &CheckContext) -> Result<Report, Error> {
         Ok(Report::of(HealthState::healthy(
             context,
-            &config::document(),
+            config::document(),
         )))
     }
 }
