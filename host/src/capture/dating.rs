@@ -74,20 +74,17 @@ fn since_boot(
     }
 }
 
-/// Microseconds since the boot, or since the first message where only differences are known.
+/// Microseconds since the boot, or since the message before the first where only differences are known.
 fn micros_of(stamps: &[Stamp]) -> Vec<u64> {
     let mut last: u64 = 0;
-    let mut first = true;
     stamps
         .iter()
         .map(|stamp| {
             match stamp {
                 Stamp::Boot(micros) => last = *micros,
-                // The first difference is to a message that is not here.
-                Stamp::Delta(micros) if !first => last = last.saturating_add_signed(*micros),
+                Stamp::Delta(micros) => last = last.saturating_add_signed(*micros),
                 _ => {}
             }
-            first = false;
             last
         })
         .collect()

@@ -8,8 +8,8 @@
 //! NVRM: fallen off the bus and is not responding to commands.
 //! ```
 //!
-//! journalctl and dmesg indent the later lines; `/proc/kmsg` and with it syslog daemons, and `dmesg` with `-S`, `-P`, `-r`
-//! or `-t`, do not, or give each the stamp again. Only the three together say what is wrong.
+//! journalctl and dmesg indent the later lines; `/proc/kmsg` and with it syslog daemons, and `dmesg` with `-S`, `-P`,
+//! `-r` or `-t`, do not, or give each the stamp again. Only the three together say what is wrong.
 
 /// How the message begins.
 const FIRST: &str = "NVRM: The NVIDIA GPU ";

@@ -85,6 +85,8 @@ fn only_the_kernels_lines_of_a_journal_count() {
          \x20                                 with a further line\n\
          Sep 20 16:02:51 kernel systemd[1]: a host of this name\n\
          Sep 20 16:02:52 learner last message repeated 3 times\n\
+         Sep 20 16:02:52 learner of kernel: NVRM: Xid\n\
+         Sep 20 16:02:52 learner notkernel: NVRM: Xid\n\
          Sep 20 16:02:53 learner kernel: NVRM: kernel: [ 12.3] [T1] text\n\
          -- No entries --\n-- cursor: s=9c1d\n",
     );
@@ -93,7 +95,7 @@ fn only_the_kernels_lines_of_a_journal_count() {
         texts(&capture),
         ["Linux version 4.7.0", "NVRM: kernel: [ 12.3] [T1] text"]
     );
-    assert_eq!((capture.skipped, capture.unparsable), (4, 0));
+    assert_eq!((capture.skipped, capture.unparsable), (6, 0));
     assert_eq!(capture.boots, [0]);
 }
 
@@ -140,8 +142,10 @@ fn text_that_looks_like_a_beginning_stays_text() {
         }
     }
     // Indented as dmesg does, it belongs to the message, whatever it looks like.
-    let capture = capture("[   99.000001] a\n               [  100.000001] b\n");
-    assert_eq!(texts(&capture), ["a\\x0a[  100.000001] b"]);
+    for further in ["[  100.000001] b", "{", "}", "\"dmesg\": [", "  b"] {
+        let capture = capture(format!("[   99.000001] a\n               {further}\n"));
+        assert_eq!(texts(&capture), [format!("a\\x0a{further}")]);
+    }
 }
 
 #[test]
@@ -235,7 +239,13 @@ fn text_without_any_form_is_plain_only_if_it_looks_like_the_kernels() {
         (Some(Format::Plain), 41)
     );
 
-    for text in ["a b c\nd e f\n", "\0: \0: \n", ": x\n: y\n", "\u{feff}\n"] {
+    for text in [
+        "a b c\nd e f\n",
+        "a: b\nc d\ne f\n",
+        "\0: \0: \n",
+        ": x\n: y\n",
+        "\u{feff}\n",
+    ] {
         let capture = capture(text);
         assert_eq!(
             (capture.format, capture.messages.len()),

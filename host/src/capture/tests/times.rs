@@ -109,6 +109,15 @@ fn what_is_no_date_is_no_stamp() {
         let capture = capture(format!("{stamp} kernel: text"));
         assert_ne!(capture.clock, Clock::Wall, "{stamp}");
     }
+    let hours = capture(
+        "Nov 20 03:10:00 h kernel: a\nNov 20 04:10:00 h kernel: b\nNov 21 04:10:00 h kernel: c\n",
+    );
+    let expected = [
+        "2026-11-20T03:10:00Z",
+        "2026-11-20T04:10:00Z",
+        "2026-11-21T04:10:00Z",
+    ];
+    assert_eq!(times(&hours), expected.map(at));
     // A leap second, and what was before 1970.
     let capture = capture("2016-12-31T23:59:60Z h kernel: x\n[Thu Jan  1 00:00:05 1960] x\n");
     assert_eq!(times(&capture), [at("2017-01-01T00:00:00Z"), 0]);
