@@ -5,7 +5,7 @@
 //! besides the events themselves, so a verdict survives restarts, and set-healthy (which deletes events) clears it.
 
 use crate::history::StoredEvent;
-use crate::{CheckContext, Event, EventType, Evidence, Message, Subject};
+use crate::{AccessError, CheckContext, Event, EventType, Evidence, Message, Subject, kmsg};
 
 mod judge;
 mod wording;
@@ -15,6 +15,8 @@ pub use wording::{document, state};
 
 /// Key of the fact that tells devices apart: events of one name and different devices are different incidents.
 pub const DEVICE: &str = "device";
+/// Most messages that a look back gives.
+const MAX_MESSAGES: u32 = 4_096;
 /// Longest text that is taken from a kernel line into an event, bytes.
 const MAX_TEXT: usize = 512;
 
@@ -25,6 +27,26 @@ const MAX_TEXT: usize = 512;
 /// log with names that anyone chose, are not the kernel's word.
 pub fn is_kernel_line(message: &Message) -> bool {
     matches!(message.facility, 0 | 1 | 5)
+}
+
+/// May what sysfs and procfs say be said of these messages, or may they be of another machine? A saved log is judged
+/// without a boot id.
+pub fn are_of_this_machine(context: &CheckContext) -> bool {
+    !context.boot_id.is_empty()
+}
+
+/// The messages in the kernel log that match any of the patterns, oldest first, for a look at the moment; nothing when
+/// the log cannot be read, which is no trouble of the machine (not root, or a container without it).
+///
+/// # Errors
+/// As [`kmsg::read_back`], but for `denied` and `not-found`.
+pub fn read_log(patterns: &[&str]) -> Result<Option<Vec<Message>>, AccessError> {
+    let patterns: Vec<String> = patterns.iter().map(|&pattern| pattern.to_owned()).collect();
+    match kmsg::read_back(&patterns, MAX_MESSAGES) {
+        Ok(log) => Ok(Some(log.messages)),
+        Err(AccessError::Denied(_) | AccessError::NotFound(_)) => Ok(None),
+        Err(error) => Err(error),
+    }
 }
 
 /// What a kernel line tells: the makings of an event.

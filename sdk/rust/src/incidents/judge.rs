@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{DEVICE, device};
+use super::device;
 use crate::history::StoredEvent;
 use crate::{CheckContext, Health, RepairAction};
 
@@ -98,6 +98,7 @@ pub fn open<'a>(
     };
     let mut found = Vec::new();
     for rule in rules {
+        let ends = ends(rule, events);
         let mut devices: BTreeMap<&str, (Option<Incident<'a>>, BTreeSet<usize>)> = BTreeMap::new();
         for stored in events
             .iter()
@@ -110,7 +111,8 @@ pub fn open<'a>(
             let (incident, seen_in) = devices.entry(device).or_default();
             let boot = boots_since(stored.last_time);
             seen_in.insert(boot);
-            if rule.reboot_clears && boot > 0 || is_ended(rule, stored, events) {
+            let ended = ends.get(device).is_some_and(|end| *end >= stored.last_time);
+            if rule.reboot_clears && boot > 0 || ended {
                 continue;
             }
             match incident {
@@ -144,12 +146,17 @@ pub fn open<'a>(
     found
 }
 
-/// Has something ended it since? Of events that name no device, only such as name none.
-fn is_ended(rule: &Rule, trouble: &StoredEvent, events: &[StoredEvent]) -> bool {
-    !rule.ended_by.is_empty()
-        && events.iter().any(|stored| {
-            rule.ended_by.contains(&stored.event.name.as_str())
-                && stored.last_time >= trouble.last_time
-                && super::fact(&stored.event, DEVICE) == super::fact(&trouble.event, DEVICE)
-        })
+/// When each device's trouble last ended. An end that names no device is that of trouble that names none.
+fn ends<'a>(rule: &Rule, events: &'a [StoredEvent]) -> BTreeMap<&'a str, u64> {
+    let mut ends = BTreeMap::new();
+    if rule.ended_by.is_empty() {
+        return ends;
+    }
+    for stored in events {
+        if rule.ended_by.contains(&stored.event.name.as_str()) {
+            let last: &mut u64 = ends.entry(device(&stored.event)).or_default();
+            *last = stored.last_time.max(*last);
+        }
+    }
+    ends
 }

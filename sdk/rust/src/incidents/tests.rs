@@ -281,6 +281,14 @@ fn sightings_become_events_that_are_counted() {
 }
 
 #[test]
+fn a_saved_log_may_be_of_any_machine() {
+    let mut context = context(0);
+    assert!(are_of_this_machine(&context));
+    context.boot_id.clear();
+    assert!(!are_of_this_machine(&context));
+}
+
+#[test]
 fn text_is_cut_between_characters() {
     assert_eq!(clip(&"é".repeat(300)).len(), 512);
     assert_eq!(clip(&format!("a{}", "é".repeat(300))).len(), 511);

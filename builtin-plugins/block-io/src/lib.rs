@@ -1,0 +1,110 @@
+//! `block-io`: requests that disks did not fulfil, and disks that the kernel gave up, with the filesystem they hit.
+//!
+//! What the `disk` check knows by its own lines (buffer I/O errors, failed arrays, read-only remounts, NVMe resets) is
+//! left to it. Every line becomes an event as it comes ([`lines`]), with the mount points that stand on the device
+//! ([`topology`]); the state is what the recent events come to ([`evaluate`]).
+
+pub mod config;
+pub mod evaluate;
+pub mod lines;
+pub mod topology;
+
+use gpud_sdk::{
+    CheckContext, Checker, Descriptor, Error, Event, HealthState, KmsgWatcher, Message, Report,
+    Scanner, history, incidents, sysfs,
+};
+
+use config::Config;
+use topology::Topology;
+
+/// Name of the component.
+pub const COMPONENT: &str = "block-io";
+/// A node with a thousand containers has some 5,000 mounts of 150 bytes.
+const MAX_MOUNTINFO_BYTES: u32 = 4 << 20;
+/// Devices below one mapped device.
+const MAX_SLAVES: u32 = 64;
+const MAX_EVENTS: u32 = 2_000;
+
+struct BlockIo;
+
+impl Checker for BlockIo {
+    fn check(context: &CheckContext) -> Result<Report, Error> {
+        let config = read_config()?;
+        let since = context.now.saturating_sub(evaluate::LOOK_BACK_MS);
+        let events = history::own_events(since, MAX_EVENTS)?;
+        let reboots = if events.is_empty() {
+            Vec::new()
+        } else {
+            history::reboots(since)?
+        };
+        let boots = incidents::boots(context, reboots.iter().map(|reboot| reboot.time));
+        Ok(evaluate::judge(context, &config, &events, &boots))
+    }
+}
+
+impl KmsgWatcher for BlockIo {
+    fn patterns(_component: &str) -> Vec<String> {
+        lines::PATTERNS.map(str::to_owned).to_vec()
+    }
+
+    fn on_messages(context: &CheckContext, messages: Vec<Message>) -> Result<Vec<Event>, Error> {
+        Ok(evaluate::events(context, &messages, || {
+            read_topology(context)
+        }))
+    }
+}
+
+impl Scanner for BlockIo {
+    fn scan(context: &CheckContext) -> Result<Report, Error> {
+        if history::available() {
+            return Self::check(context);
+        }
+        let config = read_config()?;
+        let Some(messages) = incidents::read_log(&lines::PATTERNS)? else {
+            let reason = "the kernel log cannot be read";
+            return Ok(Report::of(HealthState::healthy(context, reason)));
+        };
+        let events = evaluate::events(context, &messages, || read_topology(context));
+        let boots = incidents::boots(context, []);
+        Ok(evaluate::judge(
+            context,
+            &config,
+            &incidents::as_stored(events),
+            &boots,
+        ))
+    }
+}
+
+/// What stands on which device; nothing where it cannot be read, since an error without its mount is still news.
+fn read_topology(context: &CheckContext) -> Topology {
+    if !incidents::are_of_this_machine(context) {
+        return Topology::default();
+    }
+    let mounts = sysfs::read_to_string("/proc/1/mountinfo", MAX_MOUNTINFO_BYTES)
+        .or_else(|_| sysfs::read_to_string("/proc/self/mountinfo", MAX_MOUNTINFO_BYTES))
+        .unwrap_or_default();
+    Topology::new(
+        &mounts,
+        |link| sysfs::read_link(link).ok(),
+        |device| {
+            let folder = format!("/sys/class/block/{device}/slaves");
+            let entries = sysfs::list_directory(&folder, MAX_SLAVES).unwrap_or_default();
+            entries.into_iter().map(|entry| entry.name).collect()
+        },
+    )
+}
+
+fn read_config() -> Result<Config, Error> {
+    Config::parse(&gpud_sdk::config::document()).map_err(Error::failed)
+}
+
+gpud_sdk::export!(BlockIo + kmsg_watcher + scanner: Descriptor::new(
+    COMPONENT,
+    "Failed requests to disks and lost disks in the kernel log, with device and mount point",
+)
+.set_healthy_clears_events()
+.metric(
+    evaluate::METRIC,
+    "Failures of disks within io_error_window_seconds, by kind (number)",
+)
+.config_schema(config::SCHEMA));

@@ -1,0 +1,178 @@
+//! From lines to events, and from events to the state. Functions of their arguments.
+
+use gpud_sdk::history::StoredEvent;
+use gpud_sdk::incidents::{self, Incident, Sighting};
+use gpud_sdk::{CheckContext, Event, GpuId, Message, Report, Subject};
+
+use crate::config::Config;
+use crate::lines::{self, Found};
+
+mod kinds;
+mod rules;
+
+use kinds::{DeviceClass, NEWS};
+
+/// How far back lost devices count: 14 days.
+pub const LOOK_BACK_MS: u64 = 14 * 24 * 60 * 60 * 1000;
+/// The gauge of what happened lately.
+pub const METRIC: &str = "device_loss_events_recent";
+
+/// Repeats of one kind and device within this time are counted.
+const MERGE_SECONDS: u32 = 300;
+/// Network cards whose names are looked up for one batch of messages.
+const MAX_LOOKUPS: usize = 16;
+/// Names of one card in a message.
+const MAX_NAMES: usize = 4;
+
+/// The events of messages, oldest first. `names` gives the names that a network card has in the system.
+pub fn events(
+    context: &CheckContext,
+    messages: &[Message],
+    mut names: impl FnMut(&str) -> Vec<String>,
+) -> Vec<Event> {
+    let mut known: Vec<(String, Vec<String>)> = Vec::new();
+    let genuine = messages
+        .iter()
+        .filter(|message| incidents::is_kernel_line(message));
+    genuine
+        .filter_map(|message| {
+            let found = lines::find(&message.text)?;
+            let news = NEWS.iter().find(|news| news.kind == found.kind)?;
+            let looked_up = known.iter().any(|(device, _)| *device == found.device);
+            if news.class == DeviceClass::Network && !looked_up && known.len() < MAX_LOOKUPS {
+                known.push((found.device.clone(), names(&found.device)));
+            }
+            let names = known.iter().find(|(device, _)| *device == found.device);
+            let names = names.map_or(&[][..], |(_, names)| names);
+            Some(sighting(found, news, names).event(context, message, MERGE_SECONDS))
+        })
+        .collect()
+}
+
+fn sighting(found: Found<'_>, news: &kinds::News, names: &[String]) -> Sighting {
+    let mut text = news.text.to_owned();
+    if !found.device.is_empty() {
+        text.push_str(&format!(" ({})", found.device));
+    }
+    let names: Vec<&str> = names.iter().take(MAX_NAMES).map(String::as_str).collect();
+    if !names.is_empty() {
+        text.push_str(&format!(", {}", names.join(", ")));
+    }
+    let mut sighting = Sighting::new(news.event, news.event_type.clone(), text)
+        .of(found.device.clone())
+        .fact("names", names.join(","));
+    for (key, value) in found.facts {
+        sighting = sighting.fact(key, value);
+    }
+    sighting.subject = subject(&found.device, news.class);
+    sighting
+}
+
+fn subject(device: &str, class: DeviceClass) -> Option<Subject> {
+    let id = lines::pci_id(device)?;
+    Some(match class {
+        DeviceClass::Gpu => Subject::Gpu(GpuId {
+            uuid: None,
+            serial: None,
+            pci_id: Some(id),
+        }),
+        DeviceClass::Network => Subject::Other(("nic".to_owned(), id)),
+        DeviceClass::Pci => Subject::Other(("pci".to_owned(), id)),
+    })
+}
+
+/// How many devices each driver has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Drivers {
+    /// `nvidia`.
+    pub nvidia: usize,
+    /// `mlx5_core`.
+    pub mlx5: usize,
+    /// `amdgpu`.
+    pub amdgpu: usize,
+}
+
+impl Drivers {
+    fn words(self) -> Option<String> {
+        let all = [
+            ("nvidia", self.nvidia),
+            ("mlx5_core", self.mlx5),
+            ("amdgpu", self.amdgpu),
+        ];
+        let some: Vec<String> = all
+            .iter()
+            .filter(|(_, count)| *count > 0)
+            .map(|(name, count)| format!("{name} {count}"))
+            .collect();
+        (!some.is_empty()).then(|| some.join(", "))
+    }
+}
+
+/// The state. `of_nouveau` gives the devices that `nouveau` has; asked only after the NVIDIA driver missed some.
+pub fn judge(
+    context: &CheckContext,
+    config: &Config,
+    events: &[StoredEvent],
+    boots: &[u64],
+    drivers: &Drivers,
+    of_nouveau: impl FnOnce() -> Vec<String>,
+) -> Report {
+    let missed = events
+        .iter()
+        .any(|stored| stored.event.name == kinds::CONFLICT);
+    let taken = if missed { of_nouveau() } else { Vec::new() };
+    let rules = rules::rules(config, !taken.is_empty());
+    let open = incidents::open(&rules, events, boots, context.now);
+    let describe = |incident: &Incident<'_>| {
+        let event = &incident.newest.event;
+        if incident.rule.event == kinds::CONFLICT {
+            return format!(
+                "nouveau has GPUs that are meant for the NVIDIA driver: {}",
+                taken.join(", ")
+            );
+        }
+        let mut words = event.message.clone();
+        if incident.count > 1 {
+            words.push_str(&format!(", {} times", incident.count));
+        }
+        let cause = ["cause", "code", "error"]
+            .iter()
+            .find_map(|key| incidents::fact(event, key));
+        if let Some(cause) = cause {
+            words.push_str(&format!(": {cause}"));
+        }
+        if let (Some(client), Some(module)) = (
+            incidents::fact(event, "client_version"),
+            incidents::fact(event, "module_version"),
+        ) {
+            words.push_str(&format!(": user space {client}, kernel module {module}"));
+        }
+        words
+    };
+    let words = drivers.words();
+    let healthy = words.as_ref().map_or_else(
+        || "no GPU or network card of the drivers that are watched".to_owned(),
+        |words| format!("no device is lost ({words})"),
+    );
+    let mut report = Report {
+        supported: words.is_some() || !events.is_empty(),
+        ..Report::of(incidents::state(context, &healthy, &open, describe))
+    };
+    let since = context.now.saturating_sub(config.window_ms());
+    if !report.supported {
+        return report;
+    }
+    for news in &NEWS {
+        let of_kind = events
+            .iter()
+            .filter(|row| row.event.name == news.event && row.last_time >= since);
+        let count: u64 = of_kind.map(|row| row.count).sum();
+        #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
+        let value = count as f64;
+        report = report.gauge_with(METRIC, &[("kind", news.event)], value);
+    }
+    report
+}
+
+#[cfg(test)]
+mod tests;

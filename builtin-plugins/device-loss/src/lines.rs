@@ -1,0 +1,182 @@
+//! Kernel lines about devices that are lost, or never came.
+//!
+//! Per driver: [`mlx5`], [`nvidia`], [`amd`]; here what the driver core says of all:
+//!
+//! | line | source |
+//! |---|---|
+//! | `‹driver›: probe of ‹id› failed with error ‹n›` | `drivers/base/dd.c`, `really_probe`, later `call_driver_probe`; up to 6.9 |
+//! | `‹driver› ‹id›: probe with driver ‹driver› failed with error ‹n›` | same, `call_driver_probe`, from 6.10 |
+//!
+//! All are matched from the beginning of the line.
+
+mod amd;
+mod mlx5;
+mod nvidia;
+
+/// What the host delivers: no narrower than [`find`].
+pub const PATTERNS: [&str; 14] = [
+    r"^(nvidia|amdgpu|mlx5_core): probe of [0-9a-fA-F:.]+ failed with error ",
+    r"^(nvidia|amdgpu|mlx5_core) [0-9a-fA-F:.]+: probe with driver [^ ]+ failed with error ",
+    r"^mlx5_core [0-9a-fA-F:.]+: .*(device's health compromised|Fatal error [0-9]+ detected|Health issue observed, )",
+    r"^mlx5_core [0-9a-fA-F:.]+: .*(health recovery (flow aborted|failed|succeeded)|Driver is in error state)",
+    r"^mlx5_core [0-9a-fA-F:.]+: .*(synd 0x[0-9a-f]+: |PCI slot is unavailable|timeout\. Will cause a leak)",
+    r"^mlx5_core [0-9a-fA-F:.]+: mlx5_(enter_error_state|error_sw_reset):[0-9]+:\(pid [0-9]+\): start",
+    r"^NVRM: .*(RmInitAdapter failed!|rm_init_adapter(\(\))? failed)",
+    r"^NVRM: .*GPU (at [^ ]+ )?has fallen off the bus",
+    r"^NVRM: .*(rpcRecvPoll (timedout|failed)|Rate limiting GSP RPC error prints)",
+    r"^NVRM: .*RC watchdog: GPU is probably locked!",
+    r"^NVRM: API mismatch: ",
+    r"^NVRM: The NVIDIA probe routine (was not called|failed) for ",
+    r"^amdgpu [0-9a-fA-F:.]+: .*(GPU reset|GPU Recovery Failed|device lost from bus|device wedged, |ring [^ ]+ timeout, signaled|uncorrectable hardware errors detected in )",
+    r"^\[drm:.* \[amdgpu\]\] \*ERROR\* (ring [^ ]+ timeout, signaled|GPU |device )",
+];
+
+/// What a line tells.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found<'a> {
+    /// What happened.
+    pub kind: Kind,
+    /// To which device: its PCI id in one spelling, or what else the driver calls it; may be empty.
+    pub device: String,
+    /// Facts by name.
+    pub facts: Vec<(&'static str, &'a str)>,
+}
+
+impl<'a> Found<'a> {
+    fn new(kind: Kind, device: impl Into<String>) -> Self {
+        Self {
+            kind,
+            device: device.into(),
+            facts: Vec::new(),
+        }
+    }
+
+    fn fact(mut self, key: &'static str, value: &'a str) -> Self {
+        self.facts.push((key, value));
+        self
+    }
+}
+
+/// Kinds of news.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// A driver could not start a device.
+    ProbeFailed,
+    /// The firmware of a card does not answer.
+    MlxCompromised,
+    /// A card stopped for good, or until it is recovered.
+    MlxFatal,
+    /// The firmware reports trouble.
+    MlxIssue,
+    /// The firmware reports something of lesser weight.
+    MlxNotice,
+    /// Recovery did not work.
+    MlxRecoveryFailed,
+    /// Recovery worked.
+    MlxRecovered,
+    /// A command to the firmware was not answered.
+    MlxCommandTimeout,
+    /// The NVIDIA driver could not bring a GPU up.
+    NvidiaInitFailed,
+    /// A GPU is not on the bus any more.
+    NvidiaOffBus,
+    /// The GPU's system processor (GSP) does not answer.
+    NvidiaGspTimeout,
+    /// A GPU seems to be stuck.
+    NvidiaLocked,
+    /// User space speaks another version than the kernel module.
+    NvidiaMismatch,
+    /// Another driver has the GPU.
+    NvidiaConflict,
+    /// A GPU is being reset.
+    AmdReset,
+    /// The reset did not work, or the GPU is gone.
+    AmdResetFailed,
+    /// The reset worked.
+    AmdRecovered,
+    /// Work on a GPU did not end.
+    AmdRingTimeout,
+    /// Data of a GPU is damaged.
+    AmdUncorrectable,
+}
+
+/// Reads a line.
+pub fn find(line: &str) -> Option<Found<'_>> {
+    if let Some(body) = line.strip_prefix("NVRM: ") {
+        return nvidia::find(body);
+    }
+    probe(line)
+        .or_else(|| mlx5::find(line))
+        .or_else(|| amd::find(line))
+}
+
+const DRIVERS: [&str; 3] = ["nvidia", "amdgpu", "mlx5_core"];
+
+fn probe(line: &str) -> Option<Found<'_>> {
+    let (driver, rest) = DRIVERS
+        .iter()
+        .find_map(|driver| Some((*driver, line.strip_prefix(driver)?)))?;
+    let (device, error) = if let Some(rest) = rest.strip_prefix(": probe of ") {
+        rest.split_once(" failed with error ")?
+    } else {
+        let (device, rest) = rest.strip_prefix(' ')?.split_once(": probe with driver ")?;
+        let (_, error) = rest.split_once(" failed with error ")?;
+        (device, error)
+    };
+    let device = pci_id(device)?;
+    let found = Found::new(Kind::ProbeFailed, device);
+    Some(
+        found
+            .fact("driver", driver)
+            .fact("error", first_word(error)),
+    )
+}
+
+/// The device and the rest of a line that begins `‹driver› ‹id›: `.
+fn of_driver<'a>(line: &'a str, driver: &str) -> Option<(String, &'a str)> {
+    let (device, rest) = line
+        .strip_prefix(driver)?
+        .strip_prefix(' ')?
+        .split_once(": ")?;
+    Some((pci_id(device)?, rest))
+}
+
+/// A PCI id in one spelling, `0000:3b:00.0`: lower case, a domain of four digits (more where it needs them), with
+/// function. Understands `PCI:` before it, a missing domain, domains of up to eight digits, and a missing function.
+pub fn pci_id(text: &str) -> Option<String> {
+    let id = text.strip_prefix("PCI:").unwrap_or(text);
+    let (id, function) = id.split_once('.').unwrap_or((id, "0"));
+    let mut parts = id.rsplit(':');
+    let device = hexadecimal(parts.next()?, 2)?;
+    let bus = hexadecimal(parts.next()?, 2)?;
+    let domain = parts
+        .next()
+        .map_or(Some(0), |domain| hexadecimal(domain, 8))?;
+    let function = hexadecimal(function, 1)?;
+    if parts.next().is_some() {
+        return None;
+    }
+    Some(format!("{domain:04x}:{bus:02x}:{device:02x}.{function:x}"))
+}
+
+fn hexadecimal(text: &str, most: usize) -> Option<u32> {
+    let fits =
+        (1..=most).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if fits {
+        u32::from_str_radix(text, 16).ok()
+    } else {
+        None
+    }
+}
+
+fn first_word(text: &str) -> &str {
+    text.split([' ', '\\']).next().unwrap_or("")
+}
+
+fn split_digits(text: &str) -> (&str, &str) {
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    text.split_at_checked(digits).unwrap_or((text, ""))
+}
+
+#[cfg(test)]
+mod tests;

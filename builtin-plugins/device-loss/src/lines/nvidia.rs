@@ -1,0 +1,132 @@
+//! The NVIDIA driver (`NVRM`), outside its Xids; from NVIDIA/open-gpu-kernel-modules.
+//!
+//! | text after `NVRM: ` | source |
+//! |---|---|
+//! | `GPU ‹id›: RmInitAdapter failed! (0x‹n›:0x‹n›:‹n›)` | `src/nvidia/arch/nvalloc/unix/src/osinit.c`, `RmInitAdapter` |
+//! | `GPU ‹id›: rm_init_adapter failed, device minor number ‹n›` | `kernel-open/nvidia/nv.c`, `nv_start_device` |
+//! | `GPU at ‹id› has fallen off the bus.`, `GPU has fallen off the bus.` | older drivers; the forms of later ones are Xid 79 |
+//! | `[GPU‹n› ]_issueRpcAndWait: rpcRecvPoll timedout for fn ‹n›!`, `… failed with status 0x‹n› for fn ‹n›!` | `src/nvidia/src/kernel/vgpu/rpc.c`, `_issueRpcAndWait` |
+//! | `Rate limiting GSP RPC error prints for GPU at PCI:‹id› (printing 1 of every ‹n›).  The GPU likely needs to be reset.` | `src/nvidia/src/kernel/gpu/gsp/kernel_gsp.c`, `_kgspRpcRecvPoll` |
+//! | `krcWatchdog_IMPL: RC watchdog: GPU is probably locked!  Notify Timeout Seconds: ‹n›` | `src/nvidia/src/kernel/gpu/rc/kernel_rc_watchdog.c`, `krcWatchdog_IMPL` |
+//! | `API mismatch: the client has the version ‹v›, but` … `this kernel module has the version ‹v›.`, over several lines; newer `the client '‹name›' (pid ‹n›)` … | `src/nvidia/arch/nvalloc/unix/src/osapi.c`, `rm_perform_version_check` |
+//! | `The NVIDIA probe routine was not called for ‹n› device(s).` | `kernel-open/nvidia/nv.c`, `nvidia_init_module`, where `nouveau` or another driver has the GPU |
+//! | `The NVIDIA probe routine failed for ‹n› device(s).` | same |
+//!
+//! Lines of one message stand in one record, line ends as `\x0a`.
+
+use super::{Found, Kind, first_word, pci_id, split_digits};
+
+pub(super) fn find(body: &str) -> Option<Found<'_>> {
+    // A client says its version itself: first, so that nothing in it is taken for another line.
+    if body.starts_with("API mismatch: ") {
+        return Some(mismatch(body));
+    }
+    // The Xid check's, with a process's own name in them.
+    if body.starts_with("Xid ") {
+        return None;
+    }
+    if let Some(rest) = body.strip_prefix("The NVIDIA probe routine ") {
+        return probe_routine(rest);
+    }
+    if let Some(rest) = body.strip_prefix("Rate limiting GSP RPC error prints for GPU at ") {
+        let device = pci_id(first_word(rest)).unwrap_or_default();
+        return Some(Found::new(Kind::NvidiaGspTimeout, device));
+    }
+    let body = body.trim_start();
+    if let Some(rest) = body.strip_prefix("GPU at ") {
+        let (device, rest) = rest.split_once(' ')?;
+        return rest
+            .starts_with("has fallen off the bus")
+            .then(|| Found::new(Kind::NvidiaOffBus, pci_id(device).unwrap_or_default()));
+    }
+    if body.starts_with("GPU has fallen off the bus") {
+        return Some(Found::new(Kind::NvidiaOffBus, ""));
+    }
+    let (device, text) = device(body);
+    let found = |kind| Found::new(kind, device.clone());
+    if let Some(rest) = text.strip_prefix("RmInitAdapter failed!") {
+        let code = rest.trim_start().strip_prefix('(');
+        let code = code
+            .and_then(|rest| rest.split_once(')'))
+            .map_or("", |(code, _)| code);
+        return Some(found(Kind::NvidiaInitFailed).fact("code", code));
+    }
+    if ["rm_init_adapter failed", "rm_init_adapter() failed"]
+        .iter()
+        .any(|form| text.starts_with(form))
+    {
+        return Some(found(Kind::NvidiaInitFailed));
+    }
+    // What follows names the function that prints, if the driver is built to.
+    let text = text
+        .split_once(": ")
+        .filter(|(name, _)| is_function(name))
+        .map_or(text, |(_, text)| text);
+    if let Some(rest) = text.strip_prefix("rpcRecvPoll ") {
+        if !rest.starts_with("timedout") && !rest.starts_with("failed") {
+            return None;
+        }
+        let (function, _) = split_digits(rest.split_once(" for fn ").map_or("", |(_, rest)| rest));
+        return Some(found(Kind::NvidiaGspTimeout).fact("function", function));
+    }
+    if text.starts_with("RC watchdog: GPU is probably locked!") {
+        return Some(found(Kind::NvidiaLocked));
+    }
+    None
+}
+
+/// `GPU 0000:3b:00.0: `, `GPU3 ` or nothing before the text.
+fn device(body: &str) -> (String, &str) {
+    if let Some((id, rest)) = body
+        .strip_prefix("GPU ")
+        .and_then(|rest| rest.split_once(": "))
+    {
+        return (pci_id(id).unwrap_or_default(), rest);
+    }
+    if let Some((number, rest)) = body.strip_prefix("GPU").map(split_digits)
+        && !number.is_empty()
+        && let Some(rest) = rest.strip_prefix(' ')
+    {
+        return (format!("GPU{number}"), rest);
+    }
+    (String::new(), body)
+}
+
+fn is_function(text: &str) -> bool {
+    !text.is_empty()
+        && text
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+}
+
+fn probe_routine(rest: &str) -> Option<Found<'_>> {
+    let (kind, rest) = if let Some(rest) = rest.strip_prefix("was not called for ") {
+        (Kind::NvidiaConflict, rest)
+    } else {
+        (Kind::ProbeFailed, rest.strip_prefix("failed for ")?)
+    };
+    let (devices, _) = split_digits(rest);
+    let found = Found::new(kind, "").fact("devices", devices);
+    Some(if kind == Kind::ProbeFailed {
+        found.fact("driver", "nvidia")
+    } else {
+        found
+    })
+}
+
+/// The versions, where the line says them: first the client's, then the module's; digits and dots only, since the first is
+/// what the client says of itself.
+fn mismatch(body: &str) -> Found<'_> {
+    let mut versions = body.split("the version ").skip(1).map(|rest| {
+        let length = rest
+            .bytes()
+            .take_while(|byte| byte.is_ascii_digit() || *byte == b'.')
+            .count()
+            .min(32);
+        rest.get(..length).unwrap_or("").trim_end_matches('.')
+    });
+    let client = versions.next().unwrap_or("");
+    Found::new(Kind::NvidiaMismatch, "")
+        .fact("client_version", client)
+        .fact("module_version", versions.next().unwrap_or(""))
+}

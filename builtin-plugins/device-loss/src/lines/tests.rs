@@ -1,0 +1,530 @@
+use std::sync::LazyLock;
+
+use proptest::prelude::*;
+use regex::{Regex, RegexSet};
+
+use super::*;
+
+static DELIVERED: LazyLock<RegexSet> = LazyLock::new(|| RegexSet::new(PATTERNS).unwrap());
+
+type Case = (
+    &'static str,
+    Kind,
+    &'static str,
+    &'static [(&'static str, &'static str)],
+);
+
+fn hold(cases: &[Case]) {
+    for (line, kind, device, facts) in cases {
+        let found = find(line).unwrap_or_else(|| panic!("{line}"));
+        assert_eq!(
+            (found.kind, found.device.as_str()),
+            (*kind, *device),
+            "{line}"
+        );
+        assert_eq!(found.facts, *facts, "{line}");
+        assert!(DELIVERED.is_match(line), "{line}");
+    }
+}
+
+#[test]
+fn probes() {
+    hold(&[
+        (
+            "nvidia: probe of 0000:82:00.0 failed with error -1",
+            Kind::ProbeFailed,
+            "0000:82:00.0",
+            &[("driver", "nvidia"), ("error", "-1")],
+        ),
+        (
+            "nvidia 0000:3B:00.0: probe with driver nvidia failed with error -1",
+            Kind::ProbeFailed,
+            "0000:3b:00.0",
+            &[("driver", "nvidia"), ("error", "-1")],
+        ),
+        (
+            "mlx5_core: probe of 0000:17:00.1 failed with error -110",
+            Kind::ProbeFailed,
+            "0000:17:00.1",
+            &[("driver", "mlx5_core"), ("error", "-110")],
+        ),
+        (
+            "amdgpu 0000:c1:00.0: probe with driver amdgpu failed with error -22",
+            Kind::ProbeFailed,
+            "0000:c1:00.0",
+            &[("driver", "amdgpu"), ("error", "-22")],
+        ),
+    ]);
+}
+
+#[test]
+fn mlx5_lines() {
+    hold(&[
+        (
+            "mlx5_core 0000:17:00.0: poll_health:819:(pid 0): device's health compromised - reached miss count",
+            Kind::MlxCompromised,
+            "0000:17:00.0",
+            &[],
+        ),
+        (
+            "mlx5_core 0000:17:00.0: device's health compromised",
+            Kind::MlxCompromised,
+            "0000:17:00.0",
+            &[],
+        ),
+        (
+            "mlx5_core 0000:17:00.1: poll_health:801:(pid 0): Fatal error 1 detected",
+            Kind::MlxFatal,
+            "0000:17:00.1",
+            &[("sensor", "1")],
+        ),
+        (
+            "mlx5_core 0001:00:00.0: mlx5_error_sw_reset:209:(pid 3174): start",
+            Kind::MlxFatal,
+            "0001:00:00.0",
+            &[("cause", "internal error state")],
+        ),
+        (
+            "mlx5_core 0001:00:00.0: mlx5_enter_error_state:121:(pid 3174): start",
+            Kind::MlxFatal,
+            "0001:00:00.0",
+            &[("cause", "internal error state")],
+        ),
+        (
+            "mlx5_core 0000:61:00.1: print_health_info:431:(pid 0): PCI slot is unavailable",
+            Kind::MlxFatal,
+            "0000:61:00.1",
+            &[("cause", "PCI slot is unavailable")],
+        ),
+        (
+            "mlx5_core 0000:61:00.1: print_health_info:496:(pid 0): Health issue observed, firmware internal error, severity(3) ERROR:",
+            Kind::MlxIssue,
+            "0000:61:00.1",
+            &[("cause", "firmware internal error"), ("severity", "3")],
+        ),
+        (
+            "mlx5_core 0000:61:00.1: print_health_info:496:(pid 0): Health issue observed, High temperature, severity(4) WARNING:",
+            Kind::MlxNotice,
+            "0000:61:00.1",
+            &[("cause", "High temperature"), ("severity", "4")],
+        ),
+        (
+            "mlx5_core 0000:61:00.1: print_health_info:520:(pid 0): synd 0x10: High temperature",
+            Kind::MlxNotice,
+            "0000:61:00.1",
+            &[("cause", "High temperature"), ("syndrome", "10")],
+        ),
+        (
+            "mlx5_core 0000:61:00.1: mlx5_health_try_recover:381:(pid 1): health recovery flow aborted, PCI reads still not working",
+            Kind::MlxRecoveryFailed,
+            "0000:61:00.1",
+            &[(
+                "cause",
+                "health recovery flow aborted, PCI reads still not working",
+            )],
+        ),
+        (
+            "mlx5_core 0000:61:00.1: mlx5_fw_fatal_reporter_err_work:663:(pid 7): Driver is in error state. Unloading",
+            Kind::MlxRecoveryFailed,
+            "0000:61:00.1",
+            &[("cause", "Driver is in error state. Unloading")],
+        ),
+        (
+            "mlx5_core 0000:61:00.1: mlx5_health_try_recover:348:(pid 1): health recovery succeeded",
+            Kind::MlxRecovered,
+            "0000:61:00.1",
+            &[],
+        ),
+        (
+            "mlx5_core 0000:61:00.1: health recovery succeeded",
+            Kind::MlxRecovered,
+            "0000:61:00.1",
+            &[],
+        ),
+        (
+            "mlx5_core 0000:01:00.0: wait_func_handle_exec_timeout:1104:(pid 9): cmd[7]: DESTROY_EQ(0x302) timeout. Will cause a leak of a command resource",
+            Kind::MlxCommandTimeout,
+            "0000:01:00.0",
+            &[("command", "DESTROY_EQ")],
+        ),
+        (
+            "mlx5_core 0000:01:00.0: cb_timeout_handler:855:(pid 9): cmd[3]: CREATE_MKEY(0x200) Async, timeout. Will cause a leak of a command resource",
+            Kind::MlxCommandTimeout,
+            "0000:01:00.0",
+            &[("command", "CREATE_MKEY")],
+        ),
+        (
+            "mlx5_core 0000:01:00.0: wait_func:1004:(pid 9): ACCESS_REG(0x805) timeout. Will cause a leak of a command resource",
+            Kind::MlxCommandTimeout,
+            "0000:01:00.0",
+            &[("command", "ACCESS_REG")],
+        ),
+    ]);
+}
+
+#[test]
+fn nvidia_lines() {
+    let none: &[(&str, &str)] = &[];
+    hold(&[
+        (
+            "NVRM: GPU 0000:3b:00.0: RmInitAdapter failed! (0x26:0xffff:1474)",
+            Kind::NvidiaInitFailed,
+            "0000:3b:00.0",
+            &[("code", "0x26:0xffff:1474")],
+        ),
+        (
+            "NVRM: GPU 000F:01:00.0: RmInitAdapter failed! (0x62:0x65:2028)",
+            Kind::NvidiaInitFailed,
+            "000f:01:00.0",
+            &[("code", "0x62:0x65:2028")],
+        ),
+        (
+            "NVRM: RmInitAdapter failed! (0x62:0x65:2028)",
+            Kind::NvidiaInitFailed,
+            "",
+            &[("code", "0x62:0x65:2028")],
+        ),
+        (
+            "NVRM: GPU 0000:3b:00.0: rm_init_adapter failed, device minor number 0",
+            Kind::NvidiaInitFailed,
+            "0000:3b:00.0",
+            none,
+        ),
+        (
+            "NVRM: GPU at 0000:02:00.0 has fallen off the bus.",
+            Kind::NvidiaOffBus,
+            "0000:02:00.0",
+            none,
+        ),
+        (
+            "NVRM: GPU has fallen off the bus.",
+            Kind::NvidiaOffBus,
+            "",
+            none,
+        ),
+        (
+            "NVRM: _issueRpcAndWait: rpcRecvPoll timedout for fn 76!",
+            Kind::NvidiaGspTimeout,
+            "",
+            &[("function", "76")],
+        ),
+        (
+            "NVRM: GPU3 _issueRpcAndWait: rpcRecvPoll timedout for fn 10!",
+            Kind::NvidiaGspTimeout,
+            "GPU3",
+            &[("function", "10")],
+        ),
+        (
+            "NVRM: _issueRpcAndWait: rpcRecvPoll failed with status 0x0000000f for fn 103!",
+            Kind::NvidiaGspTimeout,
+            "",
+            &[("function", "103")],
+        ),
+        (
+            "NVRM: Rate limiting GSP RPC error prints for GPU at PCI:0000:A3:00 (printing 1 of every 30).  The GPU likely needs to be reset.",
+            Kind::NvidiaGspTimeout,
+            "0000:a3:00.0",
+            none,
+        ),
+        (
+            "NVRM: krcWatchdog_IMPL: RC watchdog: GPU is probably locked!  Notify Timeout Seconds: 7",
+            Kind::NvidiaLocked,
+            "",
+            none,
+        ),
+        (
+            "NVRM: GPU0 krcWatchdog_IMPL: RC watchdog: GPU is probably locked!  Notify Timeout Seconds: 7",
+            Kind::NvidiaLocked,
+            "GPU0",
+            none,
+        ),
+        (
+            r"NVRM: API mismatch: the client has the version 470.161.03, but\x0aNVRM: this kernel module has the version 470.103.01.  Please\x0aNVRM: make sure that this kernel module and all NVIDIA driver\x0aNVRM: components have the same version.",
+            Kind::NvidiaMismatch,
+            "",
+            &[
+                ("client_version", "470.161.03"),
+                ("module_version", "470.103.01"),
+            ],
+        ),
+        (
+            "NVRM: API mismatch: the client has the version 570.86.15, but",
+            Kind::NvidiaMismatch,
+            "",
+            &[("client_version", "570.86.15"), ("module_version", "")],
+        ),
+        (
+            r"NVRM: API mismatch: the client 'nvidia-smi' (pid 7)\x0aNVRM: has the version 580.173.02, but this kernel module has\x0aNVRM: the version 580.159.03.  Please make sure",
+            Kind::NvidiaMismatch,
+            "",
+            &[
+                ("client_version", "580.173.02"),
+                ("module_version", "580.159.03"),
+            ],
+        ),
+        (
+            "NVRM: API mismatch: the client has the version NVRM: GPU 0000:3b:00.0: RmInitAdapter failed! (1), but",
+            Kind::NvidiaMismatch,
+            "",
+            &[("client_version", ""), ("module_version", "")],
+        ),
+        (
+            "NVRM: The NVIDIA probe routine was not called for 8 device(s).",
+            Kind::NvidiaConflict,
+            "",
+            &[("devices", "8")],
+        ),
+        (
+            "NVRM: The NVIDIA probe routine failed for 1 device(s).",
+            Kind::ProbeFailed,
+            "",
+            &[("devices", "1"), ("driver", "nvidia")],
+        ),
+    ]);
+}
+
+#[test]
+fn amd_lines() {
+    hold(&[
+        (
+            "amdgpu 0000:c1:00.0: amdgpu: GPU reset begin!",
+            Kind::AmdReset,
+            "0000:c1:00.0",
+            &[],
+        ),
+        (
+            "amdgpu 0000:c1:00.0: GPU reset begin!. Source:  4",
+            Kind::AmdReset,
+            "0000:c1:00.0",
+            &[],
+        ),
+        (
+            "amdgpu 0000:c1:00.0: amdgpu: GPU reset(1) succeeded!",
+            Kind::AmdRecovered,
+            "0000:c1:00.0",
+            &[],
+        ),
+        (
+            "amdgpu 0000:c5:00.0: [drm] device wedged, but recovered through reset",
+            Kind::AmdRecovered,
+            "0000:c5:00.0",
+            &[],
+        ),
+        (
+            "amdgpu 0000:c5:00.0: [drm] device wedged, but no recovery needed",
+            Kind::AmdRecovered,
+            "0000:c5:00.0",
+            &[],
+        ),
+        (
+            "amdgpu 0000:05:00.0: amdgpu: GPU reset(2) failed",
+            Kind::AmdResetFailed,
+            "0000:05:00.0",
+            &[("cause", "GPU reset(2) failed")],
+        ),
+        (
+            "amdgpu 0000:05:00.0: amdgpu: GPU reset end with ret = -110",
+            Kind::AmdResetFailed,
+            "0000:05:00.0",
+            &[("cause", "GPU reset end with ret = -110")],
+        ),
+        (
+            "amdgpu 0000:05:00.0: amdgpu: device lost from bus!",
+            Kind::AmdResetFailed,
+            "0000:05:00.0",
+            &[("cause", "device lost from bus!")],
+        ),
+        (
+            "amdgpu 0000:05:00.0: [drm] device wedged, needs recovery",
+            Kind::AmdResetFailed,
+            "0000:05:00.0",
+            &[("cause", "device wedged, needs recovery")],
+        ),
+        (
+            "[drm:amdgpu_job_timedout [amdgpu]] *ERROR* GPU Recovery Failed: -110",
+            Kind::AmdResetFailed,
+            "amdgpu",
+            &[("cause", "GPU Recovery Failed: -110")],
+        ),
+        (
+            "[drm:amdgpu_job_timedout [amdgpu]] *ERROR* ring gfx timeout, signaled seq=1, emitted seq=3",
+            Kind::AmdRingTimeout,
+            "amdgpu",
+            &[("ring", "gfx")],
+        ),
+        (
+            "amdgpu 0000:03:00.0: amdgpu: ring gfx_0.0.0 timeout, signaled seq=7073226, emitted seq=7073228",
+            Kind::AmdRingTimeout,
+            "0000:03:00.0",
+            &[("ring", "gfx_0.0.0")],
+        ),
+        (
+            "amdgpu 0000:0b:00.0: amdgpu: 2 uncorrectable hardware errors detected in umc block",
+            Kind::AmdUncorrectable,
+            "0000:0b:00.0",
+            &[("errors", "2"), ("block", "umc")],
+        ),
+        (
+            "amdgpu 0000:0b:00.0: amdgpu: {77} socket: 0, die: 1, 3 new uncorrectable hardware errors detected in gfx block",
+            Kind::AmdUncorrectable,
+            "0000:0b:00.0",
+            &[("errors", "3"), ("block", "gfx")],
+        ),
+    ]);
+}
+
+#[test]
+fn lookalikes() {
+    for line in [
+        "",
+        "nvidia: probe of somewhere failed with error -1",
+        "nouveau: probe of 0000:82:00.0 failed with error -1",
+        "nvidia-gpu 0000:82:00.3: probe with driver nvidia-gpu failed with error -1",
+        "nvidia 0000:3b:00.0: enabling device (0000 -> 0002)",
+        "mlx5_core 0000:17:00.0: firmware version: 28.39.1002",
+        "mlx5_core 0000:17:00.0: poll_health:819:(pid 0): Fatal error x detected",
+        "mlx5_core 0000:17:00.0: mlx5_error_sw_reset:209:(pid 3174): end",
+        "mlx5_core 0000:17:00.0: other_function:209:(pid 3174): start",
+        "mlx5_core 0000:17:00.0: print_health_info:520:(pid 0): synd 0x0: unrecognized error",
+        "mlx5_core 0000:17:00.0: print_health_info:520:(pid 0): ext_synd 0x0000",
+        "mlx5_core 0000:17:00.0: mlx5_health_try_recover:338:(pid 1): starting health recovery flow",
+        // The InfiniBand check's.
+        "mlx5_core 0000:c3:00.0: mlx5_cmd_out_err:835:(pid 77): ACCESS_REG(0x805) op_mod(0x1) failed, status bad operation(0x2), syndrome (0x1c4d2e), err(-22)",
+        "mlx5_core 0000:18:00.1: mlx5_port_module_event:1120:(pid 0): Port module event[error]: module 1, Cable error, High Temperature",
+        // The Xid check's.
+        "NVRM: Xid (PCI:0000:3b:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus.",
+        "NVRM: GPU 0000:3b:00.0: GPU has fallen off the bus.",
+        "NVRM: Xid (PCI:0000:00:00): 119, pid=1, name=RmInitAdapter failed!, Timeout after 6s of waiting for RPC response from GPU0 GSP!",
+        r"NVRM: The NVIDIA GPU 0000:04:00.0\x0aNVRM: (PCI ID: 10de:20b0) installed in this system has\x0aNVRM: fallen off the bus and is not responding to commands.",
+        "NVRM: GPU at PCI:0000:3b:00: GPU-b850f46d-d5ea-c752-ddf3-c4453e44d3f7",
+        "NVRM: GPU at 0000:01:00.0 has software scheduler DISABLED with policy BEST_EFFORT.",
+        "NVRM: loading NVIDIA UNIX Open Kernel Module for x86_64  570.86.15",
+        "NVRM: GPU0 RmInitAdapter: Cannot initialize GSP firmware RM",
+        "NVRM: nvAssertOkFailedNoLog: Assertion failed: Call timed out",
+        "app: NVRM: GPU 0000:3b:00.0: RmInitAdapter failed! (0x26:0xffff:1474)",
+        "amdgpu 0000:c1:00.0: amdgpu: GPU reset succeeded, trying to resume",
+        "amdgpu 0000:c1:00.0: amdgpu: MODE2 reset",
+        "amdgpu 0000:0b:00.0: amdgpu: 0 uncorrectable hardware errors detected in umc block",
+        "amdgpu 0000:0b:00.0: amdgpu: no uncorrectable hardware errors detected in umc block",
+        "amdgpu 0000:0b:00.0: amdgpu: socket: 0, die: 1, 3 uncorrectable hardware errors detected in total in gfx block",
+        "amdgpu 0000:0b:00.0: amdgpu: 5 correctable hardware errors detected in umc block",
+        "[drm:amdgpu_job_timedout [amdgpu]] *ERROR* ring gfx timeout, but soft recovered",
+        "amdgpu 0000:03:00.0: amdgpu: Process information: process GPU reset begin! pid 4711",
+        "amdgpu: GPU reset begin!",
+    ] {
+        assert_eq!(find(line), None, "{line}");
+    }
+}
+
+#[test]
+fn pci_ids_in_one_spelling() {
+    for (text, id) in [
+        ("0000:3b:00.0", Some("0000:3b:00.0")),
+        ("PCI:0000:3B:00", Some("0000:3b:00.0")),
+        ("3b:00.1", Some("0000:3b:00.1")),
+        ("00000018:01:00", Some("0018:01:00.0")),
+        ("10000:01:00.0", Some("10000:01:00.0")),
+        ("", None),
+        ("nvidia", None),
+        ("0000:0000:3b:00", None),
+        ("3b:+0", None),
+        ("bind", None),
+    ] {
+        assert_eq!(pci_id(text).as_deref(), id, "{text}");
+    }
+}
+
+/// Lines put together from the pieces that the rules look at, so that near misses are common.
+fn line() -> impl Strategy<Value = String> {
+    let piece = prop::sample::select(vec![
+        "nvidia",
+        "amdgpu",
+        "mlx5_core",
+        " ",
+        ": ",
+        "0000:3b:00.0",
+        "0000:3b:00.0: ",
+        "probe of ",
+        "probe with driver ",
+        " failed with error ",
+        "-1",
+        "poll_health:819:(pid 0): ",
+        "device's health compromised",
+        "Fatal error ",
+        "3",
+        " detected",
+        "mlx5_error_sw_reset:9:(pid 1): ",
+        "start",
+        "Health issue observed, ",
+        ", severity(",
+        "synd 0x",
+        "PCI slot is unavailable",
+        "health recovery failed",
+        "health recovery succeeded",
+        "Driver is in error state",
+        "timeout. Will cause a leak of a command resource",
+        "NVRM: ",
+        "GPU ",
+        "GPU0 ",
+        "RmInitAdapter failed!",
+        "rm_init_adapter failed",
+        "GPU at ",
+        "has fallen off the bus",
+        "GPU has fallen off the bus",
+        "f_1: ",
+        "rpcRecvPoll ",
+        "timedout",
+        "RC watchdog: GPU is probably locked!",
+        "API mismatch: ",
+        "has the version ",
+        "kernel module ",
+        "The NVIDIA probe routine ",
+        "was not called for ",
+        "failed for ",
+        "Rate limiting GSP RPC error prints for GPU at ",
+        "amdgpu: ",
+        "GPU reset begin!",
+        "GPU reset(1)",
+        " succeeded!",
+        " failed",
+        "ring x",
+        " timeout, signaled seq=",
+        "[drm:",
+        "f [amdgpu]] *ERROR* ",
+        "[drm] ",
+        "device wedged, needs recovery",
+        "7 ",
+        "uncorrectable hardware errors detected in ",
+        "umc block",
+        "é",
+    ]);
+    prop::collection::vec(piece, 0..8).prop_map(|pieces| pieces.concat())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 40_000, failure_persistence: None, ..Default::default() })]
+
+    /// What is understood is delivered.
+    #[test]
+    fn the_prefilter_is_no_narrower(line in line()) {
+        if find(&line).is_some() {
+            prop_assert!(DELIVERED.is_match(&line), "{}", line);
+        }
+    }
+
+    #[test]
+    fn probes_as_by_regular_expression(driver in "nvidia|amdgpu|mlx5_core|nouveau", line in line(), old in any::<bool>(), id in "[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}.[0-7]|x|") {
+        static FORM: LazyLock<Regex> = LazyLock::new(|| {
+            Regex::new("^(nvidia|amdgpu|mlx5_core)(?:: probe of ([0-9a-f:]+[.][0-7])| ([0-9a-f:]+[.][0-7]): probe with driver .*?) failed with error (-?[0-9]+)$").unwrap()
+        });
+        let form = if old { format!("{driver}: probe of {id}") } else { format!("{driver} {id}: probe with driver {driver}") };
+        let text = format!("{form} failed with error -{}", line.len());
+        let expected = FORM.captures(&text).map(|c| c.get(2).or(c.get(3)).unwrap().as_str().to_owned());
+        prop_assert_eq!(find(&text).map(|found| found.device), expected);
+    }
+
+    #[test]
+    fn anything_goes(line in any::<String>(), start in "NVRM: |mlx5_core 0000:17:00.0: |amdgpu 0000:17:00.0: |\\[drm:x|") {
+        let _ = (find(&line), find(&format!("{start}{line}")), pci_id(&line));
+    }
+}

@@ -1,0 +1,279 @@
+//! The verdict: stored events and counters in, report out.
+//!
+//! An uncorrected error makes the machine Unhealthy until it is rebooted; one that comes back on the same DIMM after
+//! enough reboots asks for an inspection. Corrected errors are Degraded when one DIMM has too many of them within the
+//! window, whichever of log and counter knows of more.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use gpud_sdk::history::StoredEvent;
+use gpud_sdk::incidents::fact;
+use gpud_sdk::{
+    CheckContext, Event, EventType, Health, HealthState, Recovery, RepairAction, Report,
+};
+
+use crate::config::Config;
+use crate::counters::Dimm;
+use crate::line::{CONTROLLER, CORRECTED, DIMM, ERRORS, LOCATION, UNCORRECTED, facts, subject};
+use crate::memory::Memory;
+use crate::stored::{boot, is_of_this_boot};
+
+/// Metric of corrected errors.
+pub const CORRECTED_METRIC: &str = "memory_edac_corrected_errors";
+/// Metric of uncorrected errors.
+pub const UNCORRECTED_METRIC: &str = "memory_edac_uncorrected_errors";
+
+/// Kernel log records that a verdict points to.
+const MAX_EVIDENCE: usize = 8;
+/// DIMMs that a reason names.
+const MAX_NAMED: usize = 4;
+/// DIMMs with metrics: the host takes 4,096 samples, and no machine has as many DIMMs as this.
+const MAX_METRICS: usize = 1_024;
+
+/// A DIMM for people: name and controller.
+type Place = (String, String);
+
+/// Judges. `events` are those of the look-back, newest first; `before` is what the last check kept; `seen_before` tells
+/// whether this machine ever had such an error, and is asked only where nothing else tells that it could. Gives the
+/// report and what to keep.
+pub fn judge(
+    context: &CheckContext,
+    config: &Config,
+    events: &[StoredEvent],
+    dimms: &[Dimm],
+    before: Option<&Memory>,
+    seen_before: impl FnOnce() -> bool,
+) -> (Report, Memory) {
+    let window = config.corrected_window_seconds;
+    let logged = |dimm: &Dimm| {
+        let events = events.iter().filter(|stored| {
+            stored.event.name == UNCORRECTED
+                && !stored.event.evidence.is_empty()
+                && is_of_this_boot(context, &stored.event)
+                && belongs(&stored.event, dimm, dimms)
+        });
+        events.map(errors).fold(0, u64::saturating_add)
+    };
+    let (readings, after) = Memory::take(before, context, window, dimms, logged);
+
+    let mut lost: BTreeMap<Place, u64> = BTreeMap::new();
+    let mut mended: BTreeMap<Place, u64> = BTreeMap::new();
+    let since = context.now.saturating_sub(window.saturating_mul(1000));
+    for stored in events {
+        let count = match stored.event.name.as_str() {
+            UNCORRECTED if is_of_this_boot(context, &stored.event) => &mut lost,
+            CORRECTED if stored.last_time >= since => &mut mended,
+            _ => continue,
+        }
+        .entry(place_of_event(&stored.event, dimms))
+        .or_default();
+        *count = count.saturating_add(errors(stored));
+    }
+    let mut new_events = Vec::new();
+    for (dimm, reading) in dimms.iter().zip(&readings) {
+        for (counts, counted) in [
+            (&mut mended, reading.corrected),
+            (&mut lost, reading.uncorrected),
+        ] {
+            if counted > 0 {
+                let count = counts.entry(place(dimm)).or_default();
+                *count = counted.max(*count);
+            }
+        }
+        if reading.untold > 0 {
+            new_events.push(untold(context, dimm, reading.untold));
+        }
+    }
+    mended.retain(|_, count| *count >= config.corrected_threshold);
+
+    let mut state = HealthState::healthy(context, "ok");
+    let mut reasons = Vec::new();
+    if !lost.is_empty() {
+        state.health = Health::Unhealthy;
+        let mut reason = format!(
+            "uncorrected memory errors since the machine started: {}",
+            list(&lost)
+        );
+        let returned = returned(context, config, events, &lost, dimms);
+        let action = if returned.is_empty() {
+            RepairAction::RebootSystem
+        } else {
+            reason.push_str(&format!(", again after a reboot: {}", returned.join(", ")));
+            RepairAction::HardwareInspection
+        };
+        reasons.push(reason);
+        state = state.action(action, "");
+        state.recovery = vec![Recovery::Reboot, Recovery::SetHealthy];
+        let current = events.iter().filter(|stored| {
+            stored.event.name == UNCORRECTED && is_of_this_boot(context, &stored.event)
+        });
+        let evidence = current.flat_map(|stored| &stored.event.evidence);
+        state.evidence = evidence.take(MAX_EVIDENCE).cloned().collect();
+    }
+    if !mended.is_empty() {
+        reasons.push(format!(
+            "too many corrected memory errors within {} h: {}",
+            window / 3_600,
+            list(&mended)
+        ));
+        let known = state.suggested_actions.as_ref();
+        if known.is_none_or(|known| {
+            !known
+                .repair_actions
+                .contains(&RepairAction::HardwareInspection)
+        }) {
+            state = state.action(RepairAction::HardwareInspection, "");
+        }
+        if state.health == Health::Healthy {
+            state.health = Health::Degraded;
+            state.recovery = vec![Recovery::NextGoodReading, Recovery::SetHealthy];
+        } else {
+            // A reboot clears the one but not the other.
+            state.recovery = vec![Recovery::SetHealthy];
+        }
+    }
+    let concerned: BTreeSet<&Place> = lost.keys().chain(mended.keys()).collect();
+    if let (Some((_, name)), 1) = (concerned.first(), concerned.len()) {
+        state.subject = Some(subject(name));
+    }
+    if !reasons.is_empty() {
+        state.reason = reasons.join("; ");
+    }
+    let supported = !dimms.is_empty() || !events.is_empty() || seen_before();
+    let mut report = Report {
+        supported,
+        events: new_events,
+        ..Report::of(state.info("data", data(dimms)))
+    };
+    for dimm in dimms.iter().take(MAX_METRICS) {
+        let labels = [
+            ("controller", dimm.controller.as_str()),
+            ("slot", dimm.slot.as_str()),
+            ("dimm", dimm.name()),
+        ];
+        report = report
+            .gauge_with(CORRECTED_METRIC, &labels, dimm.corrected as f64)
+            .gauge_with(UNCORRECTED_METRIC, &labels, dimm.uncorrected as f64);
+    }
+    (report, after)
+}
+
+/// How many errors a row stands for.
+fn errors(stored: &StoredEvent) -> u64 {
+    let each = fact(&stored.event, ERRORS).and_then(|errors| errors.parse::<u64>().ok());
+    stored.count.saturating_mul(each.unwrap_or(1))
+}
+
+fn place(dimm: &Dimm) -> Place {
+    (dimm.controller.clone(), dimm.name().to_owned())
+}
+
+fn place_of_event(event: &Event, dimms: &[Dimm]) -> Place {
+    let owner = dimms
+        .iter()
+        .find(|dimm| !dimm.slot.is_empty() && is_at(event, dimm));
+    owner.map_or_else(
+        || {
+            let of = |key| fact(event, key).unwrap_or_default().to_owned();
+            (of(CONTROLLER), of(DIMM))
+        },
+        place,
+    )
+}
+
+/// Whether an event is about this DIMM, or about none of its controller's for the counter of those.
+fn belongs(event: &Event, dimm: &Dimm, dimms: &[Dimm]) -> bool {
+    if dimm.slot.is_empty() {
+        let of_one = dimms
+            .iter()
+            .any(|other| !other.slot.is_empty() && is_at(event, other));
+        fact(event, CONTROLLER) == Some(dimm.controller.as_str()) && !of_one
+    } else {
+        is_at(event, dimm)
+    }
+}
+
+/// The log says `channel:1 slot:0` where sysfs says `channel 1 slot 0`. Names are compared only where there is no place:
+/// they need not be unique.
+fn is_at(event: &Event, dimm: &Dimm) -> bool {
+    let place = fact(event, LOCATION).unwrap_or_default().replace(':', " ");
+    let known = !place.is_empty() && !dimm.location.is_empty();
+    let name = fact(event, DIMM).unwrap_or_default();
+    fact(event, CONTROLLER) == Some(dimm.controller.as_str())
+        && ((known && place == dimm.location)
+            || (!name.is_empty() && (name == dimm.label || name == dimm.slot)))
+}
+
+/// DIMMs with uncorrected errors now that had some in enough earlier boots, too.
+fn returned<'a>(
+    context: &CheckContext,
+    config: &Config,
+    events: &[StoredEvent],
+    lost: &'a BTreeMap<Place, u64>,
+    dimms: &[Dimm],
+) -> Vec<&'a str> {
+    let mut boots: BTreeMap<Place, BTreeSet<&str>> = BTreeMap::new();
+    for stored in events {
+        let event = &stored.event;
+        if event.name == UNCORRECTED && !is_of_this_boot(context, event) {
+            let place = place_of_event(event, dimms);
+            boots.entry(place).or_default().insert(boot(event));
+        }
+    }
+    let often = |place: &Place| {
+        let boots = boots.get(place).map_or(0, BTreeSet::len);
+        boots as u64 >= config.reboot_threshold
+    };
+    let returned = lost.keys().filter(|place| often(place));
+    returned
+        .take(MAX_NAMED)
+        .map(|(_, name)| name.as_str())
+        .collect()
+}
+
+/// The event of errors that only the counter knows of.
+fn untold(context: &CheckContext, dimm: &Dimm, count: u64) -> Event {
+    let text = format!(
+        "{count} uncorrected memory error(s) on {} ({}), told by the kernel's counter alone",
+        dimm.name(),
+        dimm.controller
+    );
+    let mut event = Event::new(context.now, UNCORRECTED, EventType::Critical, text);
+    event.subject = Some(subject(dimm.name()));
+    event.extra_info = facts(
+        context,
+        &dimm.controller,
+        dimm.name(),
+        &dimm.location,
+        count,
+    );
+    event
+}
+
+fn list(counts: &BTreeMap<Place, u64>) -> String {
+    let named = counts.iter().take(MAX_NAMED);
+    let named: Vec<String> = named
+        .map(|((controller, name), count)| format!("{count} on {name} ({controller})"))
+        .collect();
+    let mut text = named.join(", ");
+    if counts.len() > MAX_NAMED {
+        text.push_str(&format!(" and {} more", counts.len() - MAX_NAMED));
+    }
+    text
+}
+
+/// Totals of the counters.
+fn data(dimms: &[Dimm]) -> String {
+    let sum = |count: fn(&Dimm) -> u64| dimms.iter().map(count).fold(0, u64::saturating_add);
+    let controllers: BTreeSet<&str> = dimms.iter().map(|dimm| dimm.controller.as_str()).collect();
+    format!(
+        r#"{{"controllers":{},"dimms":{},"corrected_errors":{},"uncorrected_errors":{}}}"#,
+        controllers.len(),
+        dimms.iter().filter(|dimm| !dimm.slot.is_empty()).count(),
+        sum(|dimm| dimm.corrected),
+        sum(|dimm| dimm.uncorrected),
+    )
+}
+
+#[cfg(test)]
+mod tests;

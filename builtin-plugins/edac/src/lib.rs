@@ -1,0 +1,146 @@
+//! `memory-edac`: errors of the machine's memory that the kernel's EDAC drivers report, by DIMM: lines of the kernel log
+//! as they come ([`mod@line`]), and the counters of sysfs at each check ([`counters`]).
+//!
+//! `scan` looks at the log and the counters as they are now.
+
+pub mod config;
+pub mod counters;
+pub mod evaluate;
+pub mod line;
+pub mod memory;
+pub mod samples;
+pub mod stored;
+
+use gpud_sdk::incidents::as_stored;
+use gpud_sdk::{
+    AccessError, CheckContext, Checker, Descriptor, Error, Event, KmsgWatcher, Message, Report,
+    Scanner, history, kmsg, log, state, sysfs,
+};
+
+use crate::config::Config;
+use crate::counters::Dimm;
+use crate::memory::Memory;
+
+/// Most events that `history` gives, and most messages that `kmsg` does.
+const MAX_EVENTS: u32 = 10_000;
+const MAX_MESSAGES: u32 = 4_096;
+/// A label is at most 32 bytes, a location some 40.
+const MAX_FILE_BYTES: u32 = 4_096;
+/// Four files of each DIMM; the largest machines have 128 DIMMs.
+const MAX_FILES: u32 = 4_096;
+/// Where the counters of the last check are kept.
+const COUNTERS: &str = "counters";
+/// Whether there ever was an event: then the component stays visible, and it is to be seen that it was cleared.
+const SEEN: &str = "seen";
+
+struct MemoryEdac;
+
+fn config() -> Result<Config, Error> {
+    Config::read(&gpud_sdk::config::document()).map_err(Error::failed)
+}
+
+fn seen_before() -> bool {
+    matches!(state::get(SEEN), Ok(Some(_)))
+}
+
+/// Remembers that there was an event.
+fn remember(events: &[history::StoredEvent]) -> Result<(), AccessError> {
+    if events.is_empty() || seen_before() {
+        return Ok(());
+    }
+    state::set(SEEN, b"1")
+}
+
+/// The counters; none on a machine without EDAC.
+fn read_counters() -> Result<Vec<Dimm>, AccessError> {
+    let mut files = Vec::new();
+    for pattern in [counters::CONTROLLER_FILES, counters::DIMM_FILES] {
+        match sysfs::read_glob(pattern, MAX_FILE_BYTES, MAX_FILES) {
+            Ok(found) => files.extend(found),
+            Err(AccessError::NotFound(_)) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    let readable = files.iter().filter_map(|file| {
+        let content = file.content.as_ref().ok()?;
+        Some((file.path.as_str(), content.as_slice()))
+    });
+    Ok(counters::read(readable))
+}
+
+impl Checker for MemoryEdac {
+    fn check(context: &CheckContext) -> Result<Report, Error> {
+        let config = config()?;
+        let events = history::own_events(config.since(context.now), MAX_EVENTS)?;
+        remember(&events)?;
+        let dimms = read_counters()?;
+        let saved = if dimms.is_empty() {
+            None
+        } else {
+            state::get_string(COUNTERS)?
+        };
+        let before = Memory::restore(saved.as_deref(), &context.boot_id);
+        let (report, after) = evaluate::judge(
+            context,
+            &config,
+            &events,
+            &dimms,
+            before.as_ref(),
+            seen_before,
+        );
+        if !dimms.is_empty() && before.as_ref() != Some(&after) {
+            let text = after.save().map_err(Error::failed)?;
+            // More DIMMs than fit: their rates are not known then, their totals are.
+            if let Err(error) = state::set(COUNTERS, text.as_bytes()) {
+                log!(warn, "counters are not kept: {}", error.text());
+            }
+        }
+        Ok(report)
+    }
+}
+
+impl KmsgWatcher for MemoryEdac {
+    fn patterns(_component: &str) -> Vec<String> {
+        line::PATTERNS.map(str::to_owned).into()
+    }
+
+    fn on_messages(context: &CheckContext, messages: Vec<Message>) -> Result<Vec<Event>, Error> {
+        Ok(line::events(context, &messages))
+    }
+}
+
+impl Scanner for MemoryEdac {
+    fn scan(context: &CheckContext) -> Result<Report, Error> {
+        let config = config()?;
+        let messages = match kmsg::read_back(&line::PATTERNS.map(str::to_owned), MAX_MESSAGES) {
+            Ok(log) => log.messages,
+            // The counters say the most of it.
+            Err(AccessError::Denied(_) | AccessError::NotFound(_)) => Vec::new(),
+            Err(error) => return Err(error.into()),
+        };
+        let events = as_stored(line::events(context, &messages));
+        let dimms = read_counters()?;
+        let (report, _) = evaluate::judge(context, &config, &events, &dimms, None, || false);
+        Ok(report)
+    }
+}
+
+fn descriptor() -> Descriptor {
+    Descriptor::new(
+        "memory-edac",
+        "Corrected and uncorrected memory errors by DIMM (EDAC), from the kernel log and its counters",
+    )
+    .tags(&["memory", "hardware", "memory-edac"])
+    .set_healthy_clears_events()
+    .metric(
+        evaluate::CORRECTED_METRIC,
+        "Corrected memory errors of a DIMM since its driver was loaded (number)",
+    )
+    .metric(
+        evaluate::UNCORRECTED_METRIC,
+        "Uncorrected memory errors of a DIMM since its driver was loaded (number)",
+    )
+    .config_schema(config::SCHEMA)
+}
+
+gpud_sdk::export!(MemoryEdac + kmsg_watcher + scanner: descriptor());

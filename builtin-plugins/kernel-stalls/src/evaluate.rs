@@ -1,0 +1,266 @@
+//! From lines to events, and from events to the state. Functions of their arguments.
+
+use std::collections::BTreeSet;
+
+use gpud_sdk::history::StoredEvent;
+use gpud_sdk::incidents::{self, Incident, Rule, Sighting};
+use gpud_sdk::{CheckContext, Event, EventType, Health, Message, RepairAction, Report};
+
+use crate::blocked::Blocked;
+use crate::config::Config;
+use crate::lines::{self, Found, RcuKind};
+
+/// How far back lockups and lost clocks count: 14 days.
+pub const LOOK_BACK_MS: u64 = 14 * 24 * 60 * 60 * 1000;
+/// The gauge of what is stuck lately.
+pub const METRIC: &str = "kernel_stalls_recent";
+
+/// Repeats within this time are counted. The kernel repeats an RCU stall about every minute, a lockup of a work queue
+/// every 30 s.
+const MERGE_SECONDS: u32 = 300;
+/// Time after a stall in which lines may still name its processors, milliseconds. They follow at once.
+const DETAIL_MS: u64 = 1_000;
+/// Processors that a fact lists.
+const MAX_CPUS: usize = 64;
+/// A stall that is younger is none: kernels that ask for expedited grace periods in milliseconds print them, too. Ten
+/// seconds at 100 jiffies a second, one at 1,000.
+const SHORT_JIFFIES: u64 = 1_000;
+
+const RCU: &str = "rcu_stall";
+const RCU_SHORT: &str = "rcu_stall_short";
+const HARD_LOCKUP: &str = "hard_lockup";
+const WORKQUEUE: &str = "workqueue_lockup";
+const BLOCKED: &str = "task_blocked_repeatedly";
+const CLOCK: &str = "clocksource_unstable";
+/// What the gauge tells apart.
+const KINDS: [&str; 4] = [RCU, HARD_LOCKUP, WORKQUEUE, BLOCKED];
+
+/// Clocks that take about a microsecond to read, or only count ticks: what x86 falls back to.
+const SLOW_CLOCKS: [&str; 5] = ["hpet", "acpi_pm", "pit", "jiffies", "refined-jiffies"];
+
+/// The events of messages, oldest first. Lines that name a stall's processors add them to its event.
+pub fn events(
+    context: &CheckContext,
+    config: &Config,
+    messages: &[Message],
+    blocked: &mut Blocked,
+) -> Vec<Event> {
+    let mut events = Vec::new();
+    let mut stall: Option<(Sighting, &Message, BTreeSet<u32>)> = None;
+    let finish = |stall: Option<(Sighting, &Message, BTreeSet<u32>)>, events: &mut Vec<Event>| {
+        if let Some((sighting, message, cpus)) = stall {
+            let cpus: Vec<String> = cpus.iter().take(MAX_CPUS).map(u32::to_string).collect();
+            let sighting = sighting.fact("cpus", cpus.join(","));
+            events.push(sighting.event(context, message, MERGE_SECONDS));
+        }
+    };
+    for message in messages
+        .iter()
+        .filter(|message| incidents::is_kernel_line(message))
+    {
+        if let Some(cpu) = lines::stalled_cpu(&message.text) {
+            if let Some((_, first, cpus)) = &mut stall
+                && message.time.saturating_sub(first.time) <= DETAIL_MS
+            {
+                cpus.insert(cpu);
+            }
+            continue;
+        }
+        match lines::find(&message.text) {
+            None => {}
+            Some(Found::Rcu {
+                flavour,
+                kind,
+                cpus,
+                jiffies,
+            }) => {
+                finish(stall.take(), &mut events);
+                let sighting = rcu(flavour, kind, jiffies);
+                stall = Some((sighting, message, cpus.into_iter().collect()));
+            }
+            Some(found) => {
+                let sighting = sighting(found, message, config, blocked);
+                events.extend(sighting.map(|s| s.event(context, message, MERGE_SECONDS)));
+            }
+        }
+    }
+    finish(stall, &mut events);
+    events
+}
+
+fn rcu(flavour: &str, kind: RcuKind, jiffies: Option<u64>) -> Sighting {
+    let short = jiffies.is_some_and(|jiffies| jiffies < SHORT_JIFFIES);
+    let (name, event_type) = if short {
+        (RCU_SHORT, EventType::Info)
+    } else {
+        (RCU, EventType::Warning)
+    };
+    let text =
+        format!("RCU stall ({flavour}): processors or tasks hold up the kernel's grace period");
+    Sighting::new(name, event_type, text)
+        .of(flavour)
+        .fact("kind", kind.word())
+        .fact(
+            "jiffies",
+            jiffies.map_or_else(String::new, |jiffies| jiffies.to_string()),
+        )
+}
+
+fn sighting(
+    found: Found<'_>,
+    message: &Message,
+    config: &Config,
+    blocked: &mut Blocked,
+) -> Option<Sighting> {
+    Some(match found {
+        Found::Rcu {
+            flavour,
+            kind,
+            jiffies,
+            ..
+        } => rcu(flavour, kind, jiffies),
+        Found::HardLockup { cpus } => {
+            let text = format!("Hard lockup: CPU {cpus} takes no interrupts");
+            Sighting::new(HARD_LOCKUP, EventType::Fatal, text).of(format!("CPU {cpus}"))
+        }
+        Found::Workqueue { cpus, seconds } => {
+            let pool = cpus.map_or_else(|| "unbound".to_owned(), |cpus| format!("CPU {cpus}"));
+            let text = format!(
+                "Work queue lockup: the kernel's workers of the pool ({pool}) make no progress"
+            );
+            let seconds = seconds.map_or_else(String::new, |seconds| seconds.to_string());
+            Sighting::new(WORKQUEUE, EventType::Warning, text)
+                .of(pool)
+                .fact("seconds", seconds)
+        }
+        Found::HungTask { name, pid, seconds } => {
+            // Workers are named for where they run; which of them waits says nothing.
+            let name = if name.starts_with("kworker/") {
+                "kworker"
+            } else {
+                name
+            };
+            let count = blocked.report(name, message.time, config.window_ms());
+            if count < config.blocked_threshold {
+                return None;
+            }
+            let text = format!(
+                "Task {name} blocked again and again ({count} reports within {} s)",
+                config.stall_window_seconds
+            );
+            Sighting::new(BLOCKED, EventType::Warning, text)
+                .of(name)
+                .fact("pid", pid)
+                .fact("seconds", seconds.to_string())
+        }
+        Found::Clock { name, why } => {
+            let named = if name.is_empty() { "in use" } else { name };
+            let text = format!(
+                "Clocksource {named} is unstable; the kernel no longer tells the time by it"
+            );
+            Sighting::new(CLOCK, EventType::Warning, text)
+                .of(name)
+                .fact("why", why)
+        }
+    })
+}
+
+fn rules(config: &Config, slow_clock: bool) -> Vec<Rule> {
+    let stall = |event: &'static str, advice: &'static str| Rule {
+        event,
+        at_least: config.stall_threshold,
+        remember_ms: config.window_ms(),
+        reboot_clears: true,
+        ended_by: &[],
+        health: Health::Degraded,
+        action: Some(RepairAction::RebootSystem),
+        advice,
+    };
+    let mut rules = vec![
+        Rule {
+            at_least: 1,
+            remember_ms: LOOK_BACK_MS,
+            health: Health::Unhealthy,
+            ..stall(
+                HARD_LOCKUP,
+                "A processor that takes no interrupts does not come back by itself: reboot.",
+            )
+        },
+        stall(
+            RCU,
+            "If stalls go on, reboot; the kernel log shows which code holds the processor.",
+        ),
+        stall(
+            WORKQUEUE,
+            "If lockups go on, reboot; the kernel log shows what the workers wait for.",
+        ),
+        Rule {
+            at_least: 1,
+            action: None,
+            ..stall(BLOCKED, "")
+        },
+    ];
+    if slow_clock {
+        rules.push(Rule {
+            at_least: 1,
+            remember_ms: LOOK_BACK_MS,
+            ..stall(
+                CLOCK,
+                "Asking for the time is many times slower than usual until a reboot; if it comes back, look at the firmware.",
+            )
+        });
+    }
+    rules
+}
+
+/// The state. `current_clock` reads what the kernel tells the time by; it is asked only after a clock was given up.
+pub fn judge(
+    context: &CheckContext,
+    config: &Config,
+    events: &[StoredEvent],
+    boots: &[u64],
+    current_clock: impl FnOnce() -> Option<String>,
+) -> Report {
+    let lost_clock = events.iter().any(|stored| stored.event.name == CLOCK);
+    let clock = if lost_clock { current_clock() } else { None };
+    let clock = clock.as_deref().map(str::trim).unwrap_or_default();
+    let rules = rules(config, SLOW_CLOCKS.contains(&clock));
+    let open = incidents::open(&rules, events, boots, context.now);
+    let window = config.stall_window_seconds;
+    let describe = |incident: &Incident<'_>| {
+        let device = incident.device;
+        match incident.rule.event {
+            HARD_LOCKUP => format!("hard lockup on {device}"),
+            RCU => format!("{} RCU stalls ({device}) within {window} s", incident.count),
+            WORKQUEUE => format!(
+                "{} work queue lockups ({device}) within {window} s",
+                incident.count
+            ),
+            BLOCKED => format!("task {device} is blocked again and again"),
+            _ => format!("clocksource {device} was given up, now {clock}"),
+        }
+    };
+    let recent = |kind: &str| -> u64 {
+        let since = context.now.saturating_sub(config.window_ms());
+        let of_kind = events
+            .iter()
+            .filter(|row| row.event.name == kind && row.last_time >= since);
+        of_kind.map(|row| row.count).sum()
+    };
+    let few: u64 = [RCU, WORKQUEUE].iter().map(|kind| recent(kind)).sum();
+    let healthy = match few {
+        0 => "nothing is stuck".to_owned(),
+        1 => format!("1 stall within {window} s, below the threshold"),
+        few => format!("{few} stalls within {window} s, below the threshold"),
+    };
+    let mut report = Report::of(incidents::state(context, &healthy, &open, describe));
+    for kind in KINDS {
+        #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
+        let value = recent(kind) as f64;
+        report = report.gauge_with(METRIC, &[("kind", kind)], value);
+    }
+    report
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,250 @@
+use gpud_sdk::{Evidence, Recovery, Trigger};
+
+use super::*;
+
+const MINUTE: u64 = 60_000;
+const NOW: u64 = 1_800_000_000_000;
+
+fn context(now: u64) -> CheckContext {
+    CheckContext {
+        component: crate::COMPONENT.into(),
+        now,
+        trigger: Trigger::Event,
+        boot_id: "boot".into(),
+        boot_time: 0,
+        previous_check: None,
+        extra: vec![],
+    }
+}
+
+fn message(sequence: u64, time: u64, text: &str) -> Message {
+    Message {
+        sequence,
+        time,
+        level: 3,
+        facility: 0,
+        text: text.into(),
+        dictionary: None,
+    }
+}
+
+fn all(texts: &[(u64, &str)]) -> Vec<Event> {
+    let messages: Vec<Message> = texts
+        .iter()
+        .enumerate()
+        .map(|(n, (minute, text))| message(n as u64, NOW - 60 * MINUTE + minute * MINUTE, text))
+        .collect();
+    let mut blocked = Blocked::restore(None, "boot");
+    events(&context(NOW), &Config::default(), &messages, &mut blocked)
+}
+
+fn report(texts: &[(u64, &str)], clock: Option<&str>) -> Report {
+    let stored = incidents::as_stored(all(texts));
+    let clock = || clock.map(str::to_owned);
+    judge(&context(NOW), &Config::default(), &stored, &[], clock)
+}
+
+#[test]
+fn a_stall_gathers_its_processors() {
+    let events = all(&[
+        (1, "rcu: INFO: rcu_sched detected stalls on CPUs/tasks:"),
+        (1, r"rcu: \x097-....: (20999 ticks this GP) idle=64a/1/0x2"),
+        (1, r"rcu: \x093-....: (1 GPs behind) idle=64a/1/0x2"),
+        (
+            1,
+            r"rcu: \x09(detected by 2, t=21016 jiffies, g=7753, q=296 ncpus=4)",
+        ),
+        (2, "rcu: INFO: rcu_sched self-detected stall on CPU"),
+        (
+            3,
+            r"rcu: \x095-....: (1 GPs behind) too late to be of that stall",
+        ),
+    ]);
+    assert_eq!(events.len(), 2);
+    let first = &events[0];
+    assert_eq!(
+        (first.name.as_str(), &first.event_type),
+        (RCU, &EventType::Warning)
+    );
+    assert_eq!(incidents::fact(first, "cpus"), Some("3,7"));
+    assert_eq!(incidents::fact(first, "kind"), Some("detected"));
+    assert_eq!(first.evidence, [Evidence::Kmsg(0)]);
+    assert_eq!(incidents::fact(&events[1], "cpus"), None);
+}
+
+#[test]
+fn short_expedited_stalls_are_for_the_record() {
+    let line = "rcu: INFO: rcu_preempt detected expedited stalls on CPUs/tasks: {12-... } 22 jiffies s: 277 root: 0x1/.";
+    let texts: Vec<_> = (0..9).map(|minute| (minute, line)).collect();
+    assert_eq!(all(&texts)[0].event_type, EventType::Info);
+    assert_eq!(report(&texts, None).states[0].health, Health::Healthy);
+}
+
+#[test]
+fn a_single_stall_is_no_verdict_several_are() {
+    let stall = "rcu: INFO: rcu_preempt self-detected stall on CPU";
+    let one = report(&[(59, stall)], None);
+    assert_eq!(one.states[0].health, Health::Healthy);
+    assert_eq!(
+        one.states[0].reason,
+        "1 stall within 3600 s, below the threshold"
+    );
+    let state = &report(&[(56, stall), (57, stall), (58, stall)], None).states[0];
+    assert_eq!(state.health, Health::Degraded);
+    assert_eq!(state.reason, "3 RCU stalls (rcu_preempt) within 3600 s");
+    assert_eq!(
+        state.recovery,
+        [
+            Recovery::Reboot,
+            Recovery::At(NOW + 58 * MINUTE),
+            Recovery::SetHealthy
+        ]
+    );
+    // An hour after the last one it is over.
+    let stored = incidents::as_stored(all(&[(1, stall), (2, stall), (3, stall)]));
+    let later = judge(
+        &context(NOW + 4 * MINUTE),
+        &Config::default(),
+        &stored,
+        &[],
+        || None,
+    );
+    assert_eq!(later.states[0].health, Health::Healthy);
+    assert_eq!(later.states[0].reason, "nothing is stuck");
+}
+
+#[test]
+fn lockups() {
+    let pool = "BUG: workqueue lockup - pool cpus=2 node=0 flags=0x0 nice=0 stuck for 72s!";
+    let state = &report(&[(51, pool), (52, pool), (58, pool)], None).states[0];
+    assert_eq!(state.reason, "3 work queue lockups (CPU 2) within 3600 s");
+    let report = report(
+        &[
+            (50, "watchdog: Watchdog detected hard LOCKUP on cpu 3"),
+            (51, pool),
+        ],
+        None,
+    );
+    let state = &report.states[0];
+    assert_eq!(
+        (&state.health, state.reason.as_str()),
+        (&Health::Unhealthy, "hard lockup on CPU 3")
+    );
+    let actions = state.suggested_actions.as_ref().unwrap();
+    assert_eq!(actions.repair_actions, [RepairAction::RebootSystem]);
+    let gauges: Vec<_> = report
+        .metrics
+        .iter()
+        .map(|m| (m.labels[0].1.as_str(), m.value))
+        .collect();
+    assert_eq!(
+        gauges,
+        [
+            (RCU, 0.0),
+            (HARD_LOCKUP, 1.0),
+            (WORKQUEUE, 1.0),
+            (BLOCKED, 0.0)
+        ]
+    );
+}
+
+#[test]
+fn a_hard_lockup_in_three_boots_is_for_the_workshop() {
+    let line = "NMI watchdog: Watchdog detected hard LOCKUP on cpu 3";
+    let stored = incidents::as_stored(all(&[(10, line), (20, line), (30, line)]));
+    let boots = [25, 15].map(|minute| NOW - 60 * MINUTE + minute * MINUTE);
+    let state = judge(&context(NOW), &Config::default(), &stored, &boots, || None)
+        .states
+        .remove(0);
+    let actions = state.suggested_actions.unwrap();
+    assert_eq!(actions.repair_actions, [RepairAction::HardwareInspection]);
+    // A reboot after the last one clears it.
+    let state = judge(
+        &context(NOW),
+        &Config::default(),
+        &stored,
+        &[NOW - MINUTE],
+        || None,
+    );
+    assert_eq!(state.states[0].health, Health::Healthy);
+}
+
+#[test]
+fn blocked_tasks_are_named_when_they_come_back() {
+    let smi = "INFO: task nvidia-smi:1234 blocked for more than 122 seconds.";
+    let again = "INFO: task nvidia-smi:1234 blocked for more than 245 seconds.";
+    let other = "INFO: task dd:9 blocked for more than 122 seconds.";
+    assert_eq!(all(&[(1, smi), (2, other), (3, again)]), []);
+    let events = all(&[
+        (50, smi),
+        (51, other),
+        (52, again),
+        (53, other),
+        (54, again),
+    ]);
+    assert_eq!(events.len(), 1);
+    assert_eq!(
+        events[0].message,
+        "Task nvidia-smi blocked again and again (3 reports within 3600 s)"
+    );
+    assert_eq!(incidents::fact(&events[0], "pid"), Some("1234"));
+    let state = &report(&[(50, smi), (52, again), (54, again)], None).states[0];
+    assert_eq!(state.health, Health::Degraded);
+    assert_eq!(state.reason, "task nvidia-smi is blocked again and again");
+    assert_eq!(state.suggested_actions, None);
+    // Workers count together.
+    let worker =
+        |n: u32| format!("INFO: task kworker/{n}:1:{n} blocked for more than 122 seconds.");
+    let (a, b, c) = (worker(1), worker(2), worker(3));
+    assert_eq!(
+        incidents::device(&all(&[(1, &a), (2, &b), (3, &c)])[0]),
+        "kworker"
+    );
+}
+
+#[test]
+fn a_lost_clock_matters_where_a_slow_one_takes_its_place() {
+    let lines = [
+        (
+            1,
+            "clocksource: timekeeping watchdog on CPU7: Marking clocksource 'tsc' as unstable because the skew is too large:",
+        ),
+        (1, "tsc: Marking TSC unstable due to clocksource watchdog"),
+    ];
+    for (clock, health, reason) in [
+        (
+            Some("hpet\n"),
+            Health::Degraded,
+            "clocksource tsc was given up, now hpet",
+        ),
+        (Some("kvm-clock\n"), Health::Healthy, "nothing is stuck"),
+        (None, Health::Healthy, "nothing is stuck"),
+    ] {
+        let report = report(&lines, clock);
+        assert_eq!(
+            (&report.states[0].health, report.states[0].reason.as_str()),
+            (&health, reason)
+        );
+    }
+    let asked = std::cell::Cell::new(false);
+    let clock = || {
+        asked.set(true);
+        None
+    };
+    judge(&context(NOW), &Config::default(), &[], &[], clock);
+    assert!(!asked.get());
+}
+
+#[test]
+fn services_are_not_believed() {
+    let mut line = message(1, NOW, "watchdog: Watchdog detected hard LOCKUP on cpu 3");
+    for (facility, found) in [(0, 1), (5, 1), (3, 0)] {
+        line.facility = facility;
+        let mut blocked = Blocked::restore(None, "");
+        let lines = [line.clone()];
+        assert_eq!(
+            events(&context(NOW), &Config::default(), &lines, &mut blocked).len(),
+            found
+        );
+    }
+}

@@ -1,0 +1,122 @@
+//! `machine-check`: hardware errors that processors, their memory controllers and the firmware report: machine checks
+//! (MCE), storms of corrected ones (CMCI), records of the firmware (APEI: GHES and BERT), and what the kernel did with
+//! pages that lost data. Thermal events are not among them (component `cpu-thermal`), nor are memory errors that an EDAC
+//! driver decodes (component `memory-edac`).
+//!
+//! Lines become events as they come ([`mod@line`], [`firmware`], [`row`]); the state is what the stored events come to
+//! ([`evaluate`]). `scan` looks at the kernel log alone.
+
+pub mod config;
+pub mod evaluate;
+pub mod firmware;
+pub mod line;
+pub mod row;
+pub mod stored;
+
+use gpud_sdk::incidents::as_stored;
+use gpud_sdk::{
+    AccessError, CheckContext, Checker, Descriptor, Error, Event, KmsgWatcher, Message, Report,
+    Scanner, history, kmsg, state, sysfs,
+};
+
+use crate::config::Config;
+
+/// Most events that `history` gives, and most messages that `kmsg` does.
+const MAX_EVENTS: u32 = 10_000;
+const MAX_MESSAGES: u32 = 4_096;
+/// Where a firmware record of which more may come is kept.
+const RECORD: &str = "record";
+/// Whether there ever was an event: then the component stays visible, and it is to be seen that it was cleared.
+const SEEN: &str = "seen";
+/// A machine with machine-check registers, or with firmware that reports errors, has one of these.
+const SOURCES: [&str; 2] = [
+    "/sys/devices/system/machinecheck",
+    "/sys/firmware/acpi/tables/HEST",
+];
+
+struct MachineCheck;
+
+fn config() -> Result<Config, Error> {
+    Config::read(&gpud_sdk::config::document()).map_err(Error::failed)
+}
+
+fn seen_before() -> bool {
+    matches!(state::get(SEEN), Ok(Some(_)))
+}
+
+/// Remembers that there was an event.
+fn remember(events: &[history::StoredEvent]) -> Result<(), AccessError> {
+    if events.is_empty() || seen_before() {
+        return Ok(());
+    }
+    state::set(SEEN, b"1")
+}
+
+fn hardware() -> bool {
+    SOURCES.iter().any(|path| sysfs::stat(path).is_ok()) || seen_before()
+}
+
+impl Checker for MachineCheck {
+    fn check(context: &CheckContext) -> Result<Report, Error> {
+        let config = config()?;
+        let events = history::own_events(config.since(context.now), MAX_EVENTS)?;
+        remember(&events)?;
+        Ok(evaluate::check(context, &config, &events, hardware))
+    }
+}
+
+impl KmsgWatcher for MachineCheck {
+    fn patterns(_component: &str) -> Vec<String> {
+        line::PATTERNS.map(str::to_owned).into()
+    }
+
+    fn on_messages(context: &CheckContext, messages: Vec<Message>) -> Result<Vec<Event>, Error> {
+        let mut trouble = None;
+        let mut before = None;
+        let (events, after) = row::events(context, &messages, || {
+            match state::get_string(RECORD) {
+                Ok(saved) => before.clone_from(&saved),
+                Err(error) => trouble = Some(error),
+            }
+            before.clone()
+        });
+        if let Some(error) = trouble {
+            return Err(error.into());
+        }
+        if let Some(after) = after.filter(|after| before.as_ref() != Some(after)) {
+            state::set(RECORD, after.as_bytes())?;
+        }
+        Ok(events)
+    }
+}
+
+impl Scanner for MachineCheck {
+    fn scan(context: &CheckContext) -> Result<Report, Error> {
+        let config = config()?;
+        let messages = match kmsg::read_back(&line::PATTERNS.map(str::to_owned), MAX_MESSAGES) {
+            Ok(log) => log.messages,
+            // Without the log there is nothing that speaks against the machine.
+            Err(AccessError::Denied(_) | AccessError::NotFound(_)) => Vec::new(),
+            Err(error) => return Err(error.into()),
+        };
+        let (events, _) = row::events(context, &messages, || None);
+        let events = as_stored(events);
+        Ok(evaluate::check(context, &config, &events, hardware))
+    }
+}
+
+fn descriptor() -> Descriptor {
+    Descriptor::new(
+        "machine-check",
+        "Hardware errors of processors and firmware in the kernel log (MCE, CMCI storms, APEI)",
+    )
+    .tags(&["cpu", "hardware", "machine-check"])
+    .set_healthy_clears_events()
+    .metric(
+        evaluate::METRIC,
+        "Hardware errors stored within the look-back, by severity (number)",
+    )
+    .config_schema(config::SCHEMA)
+}
+
+gpud_sdk::export!(MachineCheck + kmsg_watcher + scanner: descriptor());

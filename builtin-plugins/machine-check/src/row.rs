@@ -1,0 +1,271 @@
+//! What was found, as events.
+//!
+//! | event | type | when |
+//! |---|---|---|
+//! | `machine_check_corrected` | Info | corrected machine check |
+//! | `machine_check_deferred` | Warning | AMD: bad data marked, not yet used |
+//! | `machine_check_uncorrected`, `machine_check_fatal`, `machine_check_panic` | Critical, Fatal, Fatal | lost data, corrupt processor, why the kernel stops |
+//! | `firmware_error_info`, `…_corrected`, `…_recoverable`, `…_fatal` | Info, Info, Critical (PCIe: Warning), Fatal | a section of a firmware record |
+//! | `cmci_storm`, `cmci_storm_subsided` | Warning, Info | corrected errors come faster than one by one can be told |
+//! | `memory_failure`, `memory_failure_unhandled` | Warning | a page with lost data was taken out of use, or could not be |
+//! | `page_soft_offlined` | Info | a page with many corrected errors is taken out of use |
+//!
+//! Extra info: `boot_id`, `place` (what repeats are counted by), and `previous_boot` for what was found after a reset.
+
+use gpud_sdk::incidents::is_kernel_line;
+use gpud_sdk::{CheckContext, Event, EventType, Evidence, Message, Subject};
+
+use crate::firmware::{self, Assembler, Piece, Section};
+use crate::line::{self, Check, Finding};
+use crate::stored::BOOT;
+
+/// Where an error happened, for counting.
+pub const PLACE: &str = "place";
+/// Marks an error of the boot before the one that told of it.
+pub const PREVIOUS_BOOT: &str = "previous_boot";
+/// Event of a storm.
+pub const STORM: &str = "cmci_storm";
+/// Event of its end.
+pub const STORM_OVER: &str = "cmci_storm_subsided";
+/// Event of a page that could not be taken out of use.
+pub const UNHANDLED: &str = "memory_failure_unhandled";
+/// Event of bad data that was not used yet.
+pub const DEFERRED: &str = "machine_check_deferred";
+/// Events of errors that the hardware mended.
+pub const CORRECTED: [&str; 2] = ["machine_check_corrected", "firmware_error_corrected"];
+
+/// Corrected errors of one place are one event an hour, with a count.
+const CORRECTED_WINDOW: u32 = 3_600;
+/// All others.
+const WINDOW: u32 = 60;
+/// The kernel looks through all banks while it starts (`__mcheck_cpu_init_generic`) and finds what led to the reset.
+const STARTING_MS: u64 = 120_000;
+/// Longest part of a line in messages and keys; the firmware's texts are short.
+const MAX_TEXT: usize = 400;
+
+/// The events of messages, oldest first, and what to keep of an unfinished firmware record. `saved` is asked for only if
+/// there is any line of such a record.
+pub fn events(
+    context: &CheckContext,
+    messages: &[Message],
+    saved: impl FnOnce() -> Option<String>,
+) -> (Vec<Event>, Option<String>) {
+    let mut events = Vec::new();
+    let mut saved = Some(saved);
+    let mut records: Option<Assembler> = None;
+    for message in messages.iter().filter(|message| is_kernel_line(message)) {
+        if let Some(finding) = line::find(&message.text) {
+            events.push(of_finding(context, message, finding));
+        } else if let Some((mark, piece)) = Piece::parse(&message.text) {
+            let records = records.get_or_insert_with(|| {
+                let saved = saved.take().and_then(|saved| saved());
+                Assembler::restore(saved.as_deref(), &context.boot_id)
+            });
+            let done = records.take(mark, piece, message.time, message.sequence);
+            events.extend(done.map(|section| of_section(context, &section)));
+        }
+    }
+    let last = records.as_mut().and_then(Assembler::end);
+    events.extend(last.map(|section| of_section(context, &section)));
+    let keep = records.and_then(|records| records.save(&context.boot_id));
+    (events, keep)
+}
+
+/// What an event is made of.
+struct Draft<'a> {
+    name: &'a str,
+    event_type: EventType,
+    message: String,
+    place: String,
+    /// What else tells it from others.
+    key: String,
+    window: u32,
+    previous_boot: bool,
+}
+
+impl Draft<'_> {
+    fn event(self, context: &CheckContext, time: u64, sequence: u64) -> Event {
+        // The kernel's clock can run ahead of the wall clock by a little; the future is refused.
+        let time = time.min(context.now);
+        let key = format!("{} {} {}", context.boot_id, self.place, self.key);
+        let mut event =
+            Event::new(time, self.name, self.event_type, self.message).merged_by(key, self.window);
+        event.evidence.push(Evidence::Kmsg(sequence));
+        let mut fact = |key: &str, value: String| event.extra_info.push((key.to_owned(), value));
+        if !context.boot_id.is_empty() {
+            fact(BOOT, context.boot_id.clone());
+        }
+        fact(PLACE, self.place);
+        if self.previous_boot {
+            fact(PREVIOUS_BOOT, "true".to_owned());
+        }
+        event
+    }
+}
+
+fn of_finding(context: &CheckContext, message: &Message, finding: Finding<'_>) -> Event {
+    let draft = match finding {
+        Finding::Check(check) => return of_check(context, message, check),
+        Finding::Panic(why) => Draft {
+            name: "machine_check_panic",
+            event_type: EventType::Fatal,
+            message: format!("the kernel stops after a machine check: {}", cut(why)),
+            place: "machine".to_owned(),
+            key: cut(why).to_owned(),
+            window: WINDOW,
+            previous_boot: false,
+        },
+        Finding::Storm { place, over } => {
+            let place = place.map_or_else(
+                || "all banks".to_owned(),
+                |(cpu, bank)| format!("CPU {cpu}, bank {bank}"),
+            );
+            let (name, event_type, what) = if over {
+                (STORM_OVER, EventType::Info, "subsided")
+            } else {
+                (STORM, EventType::Warning, "detected")
+            };
+            Draft {
+                name,
+                event_type,
+                message: format!("storm of corrected machine checks {what} ({place})"),
+                place,
+                key: String::new(),
+                window: WINDOW,
+                previous_boot: false,
+            }
+        }
+        Finding::PoisonedPage {
+            frame,
+            page,
+            outcome,
+        } => {
+            // A page that was dealt with before needs nothing more.
+            let handled =
+                matches!(outcome, "Recovered" | "Delayed") || page.starts_with("already ");
+            Draft {
+                name: if handled { "memory_failure" } else { UNHANDLED },
+                event_type: EventType::Warning,
+                message: format!(
+                    "memory page {} has lost data ({}): {outcome}",
+                    cut(frame),
+                    cut(page)
+                ),
+                place: format!("page {}", cut(frame)),
+                key: outcome.to_owned(),
+                window: WINDOW,
+                previous_boot: false,
+            }
+        }
+        Finding::SoftOfflined { frame } => Draft {
+            name: "page_soft_offlined",
+            event_type: EventType::Info,
+            message: format!(
+                "memory page {} is taken out of use after many corrected errors",
+                cut(frame)
+            ),
+            place: format!("page {}", cut(frame)),
+            key: String::new(),
+            window: WINDOW,
+            previous_boot: false,
+        },
+    };
+    draft.event(context, message.time, message.sequence)
+}
+
+fn of_check(context: &CheckContext, message: &Message, check: Check) -> Event {
+    let severity = check.severity();
+    let (name, event_type) = match severity {
+        line::Severity::Corrected => (CORRECTED[0], EventType::Info),
+        line::Severity::Deferred => (DEFERRED, EventType::Warning),
+        line::Severity::Uncorrected => ("machine_check_uncorrected", EventType::Critical),
+        line::Severity::Fatal => ("machine_check_fatal", EventType::Fatal),
+    };
+    let corrected = severity == line::Severity::Corrected;
+    let since_boot = message.time.saturating_sub(context.boot_time);
+    let previous_boot = severity >= line::Severity::Uncorrected
+        && !check.exception
+        && context.boot_time != 0
+        && since_boot < STARTING_MS;
+    let Check {
+        cpu, bank, status, ..
+    } = check;
+    let mut text = format!(
+        "{} machine check on CPU {cpu}, bank {bank}: {}, status 0x{status:016x}",
+        severity.word(),
+        check.kind()
+    );
+    if previous_boot {
+        text.push_str(", found while the machine started");
+    }
+    let draft = Draft {
+        name,
+        event_type,
+        message: text,
+        place: format!("CPU {cpu}, bank {bank}"),
+        key: format!("{:x}", status & 0xffff),
+        window: if corrected { CORRECTED_WINDOW } else { WINDOW },
+        previous_boot,
+    };
+    let mut event = draft.event(context, message.time, message.sequence);
+    event.subject = Some(Subject::Other(("cpu".to_owned(), cpu.to_string())));
+    event
+        .extra_info
+        .push(("status".to_owned(), format!("0x{status:016x}")));
+    event
+}
+
+fn of_section(context: &CheckContext, section: &Section) -> Event {
+    let place = section.place();
+    let place = cut(&place).to_owned();
+    let (name, event_type) = match section.severity {
+        firmware::Severity::Info => ("firmware_error_info", EventType::Info),
+        firmware::Severity::Corrected => (CORRECTED[1], EventType::Info),
+        firmware::Severity::Recoverable if section.is_pcie() => {
+            ("firmware_error_recoverable", EventType::Warning)
+        }
+        firmware::Severity::Recoverable => ("firmware_error_recoverable", EventType::Critical),
+        firmware::Severity::Fatal => ("firmware_error_fatal", EventType::Fatal),
+    };
+    let before = if section.of_previous_boot {
+        " of the previous boot"
+    } else {
+        ""
+    };
+    let mut message = format!(
+        "{} hardware error{before} told by the firmware: {place}",
+        section.severity.word()
+    );
+    if let Some(what) = section
+        .details
+        .iter()
+        .find(|detail| detail.starts_with("error_type: "))
+    {
+        message.push_str(&format!(", {}", cut(what)));
+    }
+    let corrected = section.severity == firmware::Severity::Corrected;
+    let draft = Draft {
+        name,
+        event_type,
+        message,
+        place,
+        key: section.severity.word().to_owned(),
+        window: if corrected { CORRECTED_WINDOW } else { WINDOW },
+        previous_boot: section.of_previous_boot,
+    };
+    let mut event = draft.event(context, section.time, section.sequence);
+    event.subject = Some(Subject::Node);
+    event
+}
+
+/// A text of the log, not longer than is useful.
+fn cut(text: &str) -> &str {
+    let mut end = text.len().min(MAX_TEXT);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    text.get(..end).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,209 @@
+//! `pcie-aer`: errors of PCIe links and devices (Advanced Error Reporting, Downstream Port Containment), and which GPU,
+//! NIC or disk they concern: lines of the kernel log as they come ([`mod@line`], [`row`]), and the counters of sysfs at
+//! each check ([`counters`]).
+//!
+//! `scan` looks at the log and the counters as they are now.
+
+pub mod config;
+pub mod counters;
+pub mod device;
+pub mod evaluate;
+pub mod line;
+pub mod memory;
+pub mod row;
+pub mod samples;
+pub mod stored;
+
+use gpud_sdk::incidents::as_stored;
+use gpud_sdk::{
+    AccessError, CheckContext, Checker, Descriptor, Error, Event, KmsgWatcher, Message, Report,
+    Scanner, history, kmsg, log, state, sysfs,
+};
+
+use crate::config::Config;
+use crate::counters::Counters;
+use crate::device::{Device, Facts, Role};
+use crate::memory::Memory;
+
+/// Most events that `history` gives, and most messages that `kmsg` does.
+const MAX_EVENTS: u32 = 10_000;
+const MAX_MESSAGES: u32 = 4_096;
+/// A counter file has at most some 30 lines of 30 bytes.
+const MAX_FILE_BYTES: u32 = 4_096;
+/// Three files of each device.
+const MAX_FILES: u32 = 16_384;
+/// Names in a folder of a device: virtual functions have folders of their own.
+const MAX_NAMES: u32 = 16;
+/// Devices below a port.
+const MAX_BELOW: u32 = 256;
+/// Folders in which drivers name a device.
+const NAME_FOLDERS: [&str; 3] = ["infiniband", "net", "nvme"];
+/// How far below a port devices are looked for: a GPU hangs below a switch's upstream and downstream port.
+const LEVELS: usize = 3;
+/// Where the counters of the last check are kept.
+const COUNTERS: &str = "counters";
+/// Whether there ever was an event: then the component stays visible, and it is to be seen that it was cleared.
+const SEEN: &str = "seen";
+const DEVICES: &str = "/sys/bus/pci/devices";
+
+struct PcieAer;
+
+fn config() -> Result<Config, Error> {
+    Config::read(&gpud_sdk::config::document()).map_err(Error::failed)
+}
+
+fn seen_before() -> bool {
+    matches!(state::get(SEEN), Ok(Some(_)))
+}
+
+/// Remembers that there was an event.
+fn remember(events: &[history::StoredEvent]) -> Result<(), AccessError> {
+    if events.is_empty() || seen_before() {
+        return Ok(());
+    }
+    state::set(SEEN, b"1")
+}
+
+/// The counters; none on a machine without AER.
+fn read_counters() -> Result<Counters, AccessError> {
+    let files = match sysfs::read_glob(counters::FILES, MAX_FILE_BYTES, MAX_FILES) {
+        Ok(files) => files,
+        Err(AccessError::NotFound(_)) => Vec::new(),
+        Err(error) => return Err(error),
+    };
+    let readable = files.iter().filter_map(|file| {
+        let content = file.content.as_ref().ok()?;
+        Some((file.path.as_str(), content.as_slice()))
+    });
+    Ok(counters::read(readable))
+}
+
+/// What can be read of a device. One that is gone has nothing to read.
+fn look_at(id: &str) -> Device {
+    let text = |path: &str| sysfs::read_to_string(path, MAX_FILE_BYTES).unwrap_or_default();
+    let file = |name: &str| text(&format!("{DEVICES}/{id}/{name}"));
+    let class = file("class");
+    if class.is_empty() {
+        return Device::unknown(id);
+    }
+    let mut facts = Facts {
+        class,
+        vendor: file("vendor"),
+        device: file("device"),
+        link: sysfs::read_link(&format!("{DEVICES}/{id}")).unwrap_or_default(),
+        ..Facts::default()
+    };
+    match Device::new(id, &facts).role {
+        Role::Gpu => facts.nvidia = text(&format!("/proc/driver/nvidia/gpus/{id}/information")),
+        Role::Nic | Role::Nvme => {
+            for folder in NAME_FOLDERS {
+                let folder = format!("{DEVICES}/{id}/{folder}");
+                let names = sysfs::list_directory(&folder, MAX_NAMES).unwrap_or_default();
+                facts
+                    .names
+                    .extend(names.into_iter().map(|entry| entry.name));
+            }
+        }
+        Role::Switch | Role::Port | Role::Other => {}
+    }
+    Device::new(id, &facts)
+}
+
+/// A device, and for a port what is below it, as near as there is anything to name.
+fn describe(id: &str) -> Device {
+    let device = look_at(id);
+    if device.role != Role::Port {
+        return device;
+    }
+    let mut pattern = format!("{DEVICES}/{id}");
+    for _ in 0..LEVELS {
+        pattern.push_str("/????:??:??.?");
+        let found = sysfs::read_glob(&format!("{pattern}/class"), MAX_FILE_BYTES, MAX_BELOW);
+        let found = found.unwrap_or_default();
+        let ids = found.iter().filter_map(|file| file.path.rsplit('/').nth(1));
+        let below: Vec<Device> = ids.take(8).map(look_at).filter(Device::is_end).collect();
+        if !below.is_empty() {
+            return device.with_below(&below);
+        }
+    }
+    device
+}
+
+impl Checker for PcieAer {
+    fn check(context: &CheckContext) -> Result<Report, Error> {
+        let config = config()?;
+        let events = history::own_events(config.since(context.now), MAX_EVENTS)?;
+        remember(&events)?;
+        let counters = read_counters()?;
+        let saved = if counters.exist {
+            state::get_string(COUNTERS)?
+        } else {
+            None
+        };
+        let before = Memory::restore(saved.as_deref(), &context.boot_id);
+        let (report, after) = evaluate::judge(
+            context,
+            &config,
+            &events,
+            &counters,
+            before.as_ref(),
+            describe,
+            seen_before,
+        );
+        if counters.exist && before.as_ref() != Some(&after) {
+            let text = after.save().map_err(Error::failed)?;
+            // Rates are not known then, totals are.
+            if let Err(error) = state::set(COUNTERS, text.as_bytes()) {
+                log!(warn, "counters are not kept: {}", error.text());
+            }
+        }
+        Ok(report)
+    }
+}
+
+impl KmsgWatcher for PcieAer {
+    fn patterns(_component: &str) -> Vec<String> {
+        line::PATTERNS.map(str::to_owned).into()
+    }
+
+    fn on_messages(context: &CheckContext, messages: Vec<Message>) -> Result<Vec<Event>, Error> {
+        Ok(row::events(context, &messages, describe))
+    }
+}
+
+impl Scanner for PcieAer {
+    fn scan(context: &CheckContext) -> Result<Report, Error> {
+        let config = config()?;
+        let messages = match kmsg::read_back(&line::PATTERNS.map(str::to_owned), MAX_MESSAGES) {
+            Ok(log) => log.messages,
+            // The counters say the most of it.
+            Err(AccessError::Denied(_) | AccessError::NotFound(_)) => Vec::new(),
+            Err(error) => return Err(error.into()),
+        };
+        let events = as_stored(row::events(context, &messages, describe));
+        let counters = read_counters()?;
+        let (report, _) =
+            evaluate::judge(context, &config, &events, &counters, None, describe, || {
+                false
+            });
+        Ok(report)
+    }
+}
+
+fn descriptor() -> Descriptor {
+    Descriptor::new(
+        "pcie-aer",
+        "PCIe errors by device (AER, DPC), from the kernel log and its counters",
+    )
+    .tags(&["pcie", "hardware", "pcie-aer"])
+    // Hundreds of devices have three files each; lines of the log are judged at once anyhow.
+    .interval_seconds(300)
+    .set_healthy_clears_events()
+    .metric(
+        evaluate::METRIC,
+        "PCIe errors of a device since it was found, by severity; only devices with errors (number)",
+    )
+    .config_schema(config::SCHEMA)
+}
+
+gpud_sdk::export!(PcieAer + kmsg_watcher + scanner: descriptor());

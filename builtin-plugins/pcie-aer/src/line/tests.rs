@@ -1,0 +1,375 @@
+use std::sync::LazyLock;
+
+use proptest::prelude::*;
+use regex::Regex;
+
+use super::*;
+
+static DELIVERED: LazyLock<Regex> = LazyLock::new(|| Regex::new(&PATTERNS.join("|")).unwrap());
+
+fn kind(name: &str) -> &'static Kind {
+    KINDS.iter().find(|kind| kind.name == name).unwrap()
+}
+
+#[test]
+fn lines_of_real_kernels() {
+    let error = |severity, layer, agent| Said::Error {
+        severity,
+        layer,
+        agent,
+    };
+    for (line, expected) in [
+        (
+            // 5.4
+            "pcieport 0000:00:1c.0: AER: PCIe Bus Error: severity=Corrected, type=Physical Layer, (Receiver ID)",
+            Some((
+                "0000:00:1c.0",
+                error(Severity::Corrected, "Physical Layer", "Receiver ID"),
+            )),
+        ),
+        (
+            // 5.15
+            "nvidia 0000:3b:00.0: PCIe Bus Error: severity=Uncorrected (Non-Fatal), type=Transaction Layer, (Requester ID)",
+            Some((
+                "0000:3b:00.0",
+                error(Severity::NonFatal, "Transaction Layer", "Requester ID"),
+            )),
+        ),
+        (
+            // 6.8
+            "pcieport 10000:e0:06.0: PCIe Bus Error: severity=Uncorrectable (Fatal), type=Transaction Layer, (Receiver ID)",
+            Some((
+                "10000:e0:06.0",
+                error(Severity::Fatal, "Transaction Layer", "Receiver ID"),
+            )),
+        ),
+        (
+            "mlx5_core 0000:17:00.0: AER: PCIe Bus Error: severity=Uncorrected (Fatal), type=Inaccessible, (Unregistered Agent ID)",
+            Some((
+                "0000:17:00.0",
+                error(Severity::Fatal, "Inaccessible", "Unregistered Agent ID"),
+            )),
+        ),
+        (
+            "pcieport 0000:0c:00.0: CXL Bus Error: severity=Correctable, type=Data Link Layer, (Transmitter ID)",
+            Some((
+                "0000:0c:00.0",
+                error(Severity::Corrected, "Data Link Layer", "Transmitter ID"),
+            )),
+        ),
+        (
+            "nvme 0000:01:00.0:    [ 0] RxErr                  (First)",
+            Some(("0000:01:00.0", Said::Bit(kind("RxErr")))),
+        ),
+        (
+            "nvidia 0000:3b:00.0:    [14] CmpltTO                (First)",
+            Some(("0000:3b:00.0", Said::Bit(kind("CmpltTO")))),
+        ),
+        (
+            "pcieport 0000:00:1c.0: AER:    [ 6] BadTLP                ",
+            Some(("0000:00:1c.0", Said::Bit(kind("BadTLP")))),
+        ),
+        (
+            "pcieport 0000:00:1c.0:    [20] UnsupReq",
+            Some(("0000:00:1c.0", Said::Bit(kind("UnsupReq")))),
+        ),
+        (
+            "pcieport 0000:3a:00.0: AER: aer_status: 0x00000001, aer_mask: 0x00002000",
+            Some(("0000:3a:00.0", Said::Status(1))),
+        ),
+        (
+            "pcieport 0000:3a:00.0: aer_status: 0x00100000, aer_mask: 0x00000000",
+            Some(("0000:3a:00.0", Said::Status(0x0010_0000))),
+        ),
+        (
+            "pcieport 0000:3a:00.0: AER: aer_layer=Physical Layer, aer_agent=Receiver ID",
+            Some((
+                "0000:3a:00.0",
+                Said::Layer {
+                    layer: "Physical Layer",
+                    agent: "Receiver ID",
+                },
+            )),
+        ),
+        (
+            "pcieport 0000:3a:00.0: AER: aer_uncor_severity: 0x00463010",
+            Some(("0000:3a:00.0", Said::FatalBits(0x0046_3010))),
+        ),
+        (
+            "pcieport 0000:3a:00.0: AER: Correctable error message received from 0000:3b:00.0 (no details found",
+            Some((
+                "0000:3a:00.0",
+                Said::NoDetails {
+                    severity: Some(Severity::Corrected),
+                    source: Some("0000:3b:00.0"),
+                },
+            )),
+        ),
+        (
+            "pcieport 0000:3a:00.0: AER: Multiple Uncorrectable (Fatal) error message received from 0000:3b:00.0 (no details found)",
+            Some((
+                "0000:3a:00.0",
+                Said::NoDetails {
+                    severity: Some(Severity::Fatal),
+                    source: Some("0000:3b:00.0"),
+                },
+            )),
+        ),
+        (
+            "pcieport 0000:3a:00.0: AER: found no error details for 0000:3b:00.0",
+            Some((
+                "0000:3a:00.0",
+                Said::NoDetails {
+                    severity: None,
+                    source: Some("0000:3b:00.0"),
+                },
+            )),
+        ),
+        (
+            "pcieport 0000:3a:00.0: AER: can't find device of ID3b00",
+            Some((
+                "0000:3a:00.0",
+                Said::NoDetails {
+                    severity: None,
+                    source: None,
+                },
+            )),
+        ),
+        (
+            "pcieport 0000:3a:00.0: AER: device recovery successful",
+            Some(("0000:3a:00.0", Said::Recovered)),
+        ),
+        (
+            "pcieport 0000:3a:00.0: AER: Device recovery failed",
+            Some(("0000:3a:00.0", Said::RecoveryFailed)),
+        ),
+        (
+            "pcieport 0000:3a:00.0: DPC: containment event, status:0x1f01 source:0x0000",
+            Some(("0000:3a:00.0", Said::Contained)),
+        ),
+        (
+            "pcieport 0000:3a:00.0: DPC: containment event, status:0x1f05: ERR_FATAL received from 0000:3b:00.0",
+            Some(("0000:3a:00.0", Said::Contained)),
+        ),
+        // What only announces, and lookalikes.
+        (
+            "pcieport 0000:00:1c.0: AER: Corrected error received: 0000:00:1c.0",
+            None,
+        ),
+        (
+            "pcieport 0000:00:1c.0: AER: Multiple Uncorrected (Non-Fatal) error received: 0000:04:00.0",
+            None,
+        ),
+        (
+            "pcieport 0000:3a:00.0: AER: Correctable error message received from 0000:3b:00.0",
+            None,
+        ),
+        (
+            "pcieport 0000:00:1c.0:   device [8086:a340] error status/mask=00000001/00002000",
+            None,
+        ),
+        (
+            "pcieport 0000:00:1c.0:   Error of this Agent is reported first",
+            None,
+        ),
+        (
+            "pcieport 0000:00:1c.0:   TLP Header: 40000001 0000000f fee00000 00000000",
+            None,
+        ),
+        ("pcieport 0000:00:1c.0: AER: enabled with IRQ 122", None),
+        (
+            "pcieport 0000:00:1c.0: AER: broadcast error_detected message",
+            None,
+        ),
+        (
+            "nvidia 0000:3b:00.0: AER: can't recover (no error_detected callback)",
+            None,
+        ),
+        (
+            "pcieport 0000:3a:00.0: AER: Root Port link has been reset (0)",
+            None,
+        ),
+        (
+            "pcieport 0000:3a:00.0: DPC: error containment capabilities: Int Msg #0, RPExt+ PoisonedTLP+ SwTrigger+ RP PIO Log 4, DL_ActiveErr+",
+            None,
+        ),
+        ("pcieport 0000:3a:00.0: DPC: enabled with IRQ 40", None),
+        (
+            "pcieport 0000:3a:00.0: DPC: [ 0] Configuration Request received UR Completion (First)",
+            None,
+        ),
+        (
+            "acpi PNP0A08:00: _OSC: OS now controls [PCIeHotplug PME AER PCIeCapability LTR DPC]",
+            None,
+        ),
+        ("mlx5_core 0000:17:00.0:    [14] something else", None),
+        ("nvidia 0000:3b:00.0:    [14] CmpltTOx", None),
+        (
+            "0000:3b:00.0: PCIe Bus Error: severity=Corrected, type=Physical Layer, (Receiver ID)",
+            None,
+        ),
+        (
+            "app 0000:3b:00.0 PCIe Bus Error: severity=Corrected, type=Physical Layer, (Receiver ID)",
+            None,
+        ),
+        (
+            "nvidia 0000:3b:00.8: PCIe Bus Error: severity=Corrected, type=Physical Layer, (Receiver ID)",
+            None,
+        ),
+        (
+            "nvidia 0000:3b:00.0: PCIe Bus Error: severity=Terrible, type=Physical Layer, (Receiver ID)",
+            None,
+        ),
+        (
+            "nvidia 0000:3b:00.0: note: PCIe Bus Error: severity=Corrected, type=Physical Layer, (Receiver ID)",
+            None,
+        ),
+        ("{1}[Hardware Error]:   device_id: 0000:3a:00.0", None),
+        ("", None),
+    ] {
+        let found = Line::parse(line).map(|line| (line.device, line.said));
+        assert_eq!(found, expected, "{line}");
+        assert!(expected.is_none() || DELIVERED.is_match(line), "{line}");
+    }
+}
+
+#[test]
+fn every_kind_has_its_own_name_and_meaning() {
+    for (index, kind) in KINDS.iter().enumerate() {
+        assert!(
+            !kind.meaning.is_empty() && kind.meaning.len() < 40,
+            "{}",
+            kind.name
+        );
+        let others = KINDS
+            .iter()
+            .enumerate()
+            .filter(|(other, _)| *other != index);
+        assert!(
+            others
+                .clone()
+                .all(|(_, other)| other.name != kind.name && other.meaning != kind.meaning),
+            "{}",
+            kind.name
+        );
+    }
+    let corrected = KINDS.iter().filter(|kind| kind.correctable).count();
+    assert_eq!(corrected, 8);
+}
+
+const ID: &str = r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]";
+static FORMS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
+    let names = KINDS
+        .iter()
+        .map(|kind| kind.name)
+        .collect::<Vec<_>>()
+        .join("|");
+    let severity = r"(?:Correct(?:ed|able)|Uncorrect(?:ed|able) \((?:Non-)?Fatal\))";
+    [
+        format!(r"(?:AER: )?(?:PCIe|CXL) Bus Error: severity={severity}, type=.+?, \([^()]+\)"),
+        format!(r"(?:AER: )? +\[ ?[0-9]{{1,2}}\] (?:{names}) *(?: \(First\))?"),
+        "(?:AER: )?aer_status: 0x[0-9a-f]{8}, aer_mask: 0x[0-9a-f]{8}".to_owned(),
+        "(?:AER: )?aer_uncor_severity: 0x[0-9a-f]{8}".to_owned(),
+        "(?:AER: )?aer_layer=.+?, aer_agent=.+".to_owned(),
+        format!(
+            r"AER: (?:Multiple )?{severity} error message received from {ID} \(no details found.*"
+        ),
+        format!("AER: found no error details for {ID}"),
+        "AER: can't find device of ID[0-9a-f]{4}".to_owned(),
+        "AER: [Dd]evice recovery (?:successful|failed)".to_owned(),
+        "DPC: containment event, status:0x[0-9a-f].*".to_owned(),
+    ]
+    .iter()
+    .map(|form| Regex::new(&format!("^(?s)([^ ]+) ({ID}): (?:{form})$")).unwrap())
+    .collect()
+});
+
+/// Lines put together from the pieces that the rules look at, so that near misses are common.
+fn made_up() -> impl Strategy<Value = String> {
+    let piece = prop::sample::select(vec![
+        "PCIe",
+        "CXL",
+        " Bus Error: severity=",
+        "Corrected",
+        "Uncorrectable (Fatal)",
+        ", type=",
+        "Physical Layer",
+        ", (",
+        "Receiver ID",
+        ")",
+        "(",
+        "   ",
+        " ",
+        "[14] ",
+        "[ 0] ",
+        "CmpltTO",
+        "RxErr",
+        " (First)",
+        "aer_status: 0x",
+        "00000001",
+        ", aer_mask: 0x",
+        "aer_layer=",
+        ", aer_agent=",
+        "aer_uncor_severity: 0x",
+        "AER: ",
+        "Multiple ",
+        " error message received from ",
+        "0000:3b:00.0",
+        " (no details found",
+        "found no error details for ",
+        "can't find device of ID",
+        "3b00",
+        "device recovery ",
+        "Device recovery ",
+        "successful",
+        "failed",
+        "DPC: containment event, status:0x",
+        "1f01",
+        "é",
+        ": ",
+        "PCIe Bus Error: severity=Corrected, type=",
+    ]);
+    let head = prop::sample::select(vec![
+        "nvidia 0000:3b:00.0: ",
+        "pcieport 10000:3a:00.7: ",
+        "pcieport 0000:3a:00.0: AER: ",
+        "x 0000:3a:00.8: ",
+        "0000:3a:00.0: ",
+        "a b 0000:3a:00.0: ",
+        " 0000:3a:00.0: ",
+    ]);
+    (head, prop::collection::vec(piece, 0..8))
+        .prop_map(|(head, pieces)| format!("{head}{}", pieces.concat()))
+}
+
+fn agree(line: &str) -> Result<(), TestCaseError> {
+    let found = Line::parse(line);
+    let device = FORMS
+        .iter()
+        .find_map(|form| Some(form.captures(line)?.get(2)?.as_str()));
+    prop_assert_eq!(found.map(|found| found.device), device);
+    if found.is_some() {
+        prop_assert!(DELIVERED.is_match(line));
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 20_000, failure_persistence: None, ..Default::default() })]
+
+    #[test]
+    fn agrees_with_the_expressions(line in made_up()) {
+        agree(&line)?;
+    }
+
+    #[test]
+    fn agrees_on_any_text(line in "\\PC{0,80}") {
+        agree(&line)?;
+    }
+
+    #[test]
+    fn pci_ids(text in "[0-9a-g]{3,9}:[0-9a-g]{1,3}:[0-9a-f]{2}[.:][0-9]{1,2}") {
+        static WHOLE: LazyLock<Regex> = LazyLock::new(|| Regex::new(&format!("^{ID}$")).unwrap());
+        prop_assert_eq!(is_pci_id(&text), WHOLE.is_match(&text));
+    }
+}

@@ -1,0 +1,198 @@
+//! From lines to events, and from events and counters to the state. Functions of their arguments.
+
+use gpud_sdk::history::StoredEvent;
+use gpud_sdk::incidents::{self, Incident, Rule, Sighting};
+use gpud_sdk::{
+    CheckContext, Event, EventType, Health, HealthState, Message, Recovery, RepairAction, Report,
+};
+
+use crate::config::Config;
+use crate::counters::{Level, Sample, Throttled};
+use crate::lines::{self, Found};
+
+/// How far back shutdowns for heat are looked for: 14 days.
+pub const LOOK_BACK_MS: u64 = 14 * 24 * 60 * 60 * 1000;
+/// The gauge of the share of throttled time.
+pub const PERCENT: &str = "cpu_thermal_throttled_percent";
+/// The gauge of throttled time since boot.
+pub const TOTAL: &str = "cpu_thermal_throttled_milliseconds";
+
+/// Repeats within this time are counted: what the kernel waits before it repeats itself (`CHECK_INTERVAL`). Every processor
+/// of a package prints lines of its own.
+const MERGE_SECONDS: u32 = 300;
+/// How long a line about throttling counts: twice that.
+const LINE_MS: u64 = 600_000;
+const LEVELS: [Level; 2] = [Level::Core, Level::Package];
+
+const THROTTLED: &str = "cpu_thermal_throttled";
+const NORMAL: &str = "cpu_thermal_normal";
+const CRITICAL: &str = "critical_temperature";
+
+const COOLING: &str = "Check fans, heat sinks, air flow and the temperature of the room.";
+
+/// The events of messages, oldest first.
+pub fn events(context: &CheckContext, messages: &[Message]) -> Vec<Event> {
+    let genuine = messages
+        .iter()
+        .filter(|message| incidents::is_kernel_line(message));
+    genuine
+        .filter_map(|message| {
+            let sighting = sighting(lines::find(&message.text)?);
+            Some(sighting.event(context, message, MERGE_SECONDS))
+        })
+        .collect()
+}
+
+fn sighting(found: Found<'_>) -> Sighting {
+    match found {
+        Found::Throttled { cpu, level, total } => {
+            let text = format!(
+                "CPU {} temperature above threshold, clock throttled",
+                level.word()
+            );
+            Sighting::new(THROTTLED, EventType::Warning, text)
+                .of(level.word())
+                .fact("cpu", cpu)
+                .fact("total_events", total)
+        }
+        Found::Normal { cpu, level } => {
+            let text = format!("CPU {} temperature and speed normal again", level.word());
+            Sighting::new(NORMAL, EventType::Info, text)
+                .of(level.word())
+                .fact("cpu", cpu)
+        }
+        Found::Critical { zone, degrees } => {
+            let text = "Critical temperature reached: the kernel shuts the machine down";
+            Sighting::new(CRITICAL, EventType::Fatal, text)
+                .fact("zone", zone)
+                .fact("celsius", degrees)
+        }
+    }
+}
+
+fn rules(config: &Config) -> [Rule; 2] {
+    [
+        // A reboot is what follows it, not what mends it.
+        Rule {
+            event: CRITICAL,
+            at_least: 1,
+            remember_ms: config.shutdown_window_seconds * 1000,
+            reboot_clears: false,
+            ended_by: &[],
+            health: Health::Unhealthy,
+            action: Some(RepairAction::HardwareInspection),
+            advice: COOLING,
+        },
+        Rule {
+            event: THROTTLED,
+            at_least: config.line_threshold,
+            remember_ms: LINE_MS,
+            reboot_clears: true,
+            ended_by: &[NORMAL],
+            health: Health::Degraded,
+            action: Some(RepairAction::HardwareInspection),
+            advice: COOLING,
+        },
+    ]
+}
+
+/// What the counters say.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Readings {
+    /// Now; nothing where the machine has no such counters.
+    pub sample: Option<Sample>,
+    /// At the last check.
+    pub before: Option<Sample>,
+}
+
+impl Readings {
+    fn since(&self, level: Level) -> Option<Throttled> {
+        self.sample.as_ref()?.since(self.before.as_ref()?, level)
+    }
+}
+
+/// The state.
+pub fn judge(
+    context: &CheckContext,
+    config: &Config,
+    events: &[StoredEvent],
+    boots: &[u64],
+    readings: &Readings,
+) -> Report {
+    let rules = rules(config);
+    let open = incidents::open(&rules, events, boots, context.now);
+    let describe = |incident: &Incident<'_>| match incident.rule.event {
+        CRITICAL => {
+            let fact = |key| incidents::fact(&incident.newest.event, key);
+            let mut text = "the machine shut down at critical temperature".to_owned();
+            if let Some(zone) = fact("zone") {
+                text.push_str(&format!(" ({zone})"));
+            }
+            text
+        }
+        _ => format!(
+            "CPU {} throttled for heat ({} lines)",
+            incident.device, incident.count
+        ),
+    };
+    let healthy = match (&readings.sample, events.is_empty()) {
+        (None, true) => "no counters of thermal throttling on this machine",
+        _ => "processors are not throttled for heat",
+    };
+    let mut state = incidents::state(context, healthy, &open, describe);
+    for level in LEVELS {
+        let limit = config.max_throttled_percent;
+        if let Some(throttled) = readings.since(level).filter(|found| found.percent >= limit) {
+            state = with_throttled(state, level, throttled);
+        }
+    }
+    let mut report = Report {
+        supported: readings.sample.is_some() || !events.is_empty(),
+        ..Report::of(state)
+    };
+    for level in LEVELS {
+        let labels = [("level", level.word())];
+        #[expect(
+            clippy::cast_precision_loss,
+            reason = "years of milliseconds stay below 2^53"
+        )]
+        let gauge = |value: u64| value as f64;
+        if let Some(throttled) = readings.since(level) {
+            report = report.gauge_with(PERCENT, &labels, gauge(throttled.percent));
+        }
+        if let Some(total) = readings
+            .sample
+            .as_ref()
+            .and_then(|sample| sample.most(level))
+        {
+            report = report.gauge_with(TOTAL, &labels, gauge(total));
+        }
+    }
+    report
+}
+
+fn with_throttled(mut state: HealthState, level: Level, found: Throttled) -> HealthState {
+    let Throttled {
+        cpu,
+        percent,
+        seconds,
+    } = found;
+    let words = format!(
+        "CPU {cpu}: {} throttled for heat for {percent} % of the last {seconds} s",
+        level.word()
+    );
+    if state.health == Health::Healthy {
+        state.health = Health::Degraded;
+        state.reason = words;
+        // Other ways belong to what has been found before.
+        return state
+            .action(RepairAction::HardwareInspection, COOLING)
+            .clears_by(Recovery::NextGoodReading);
+    }
+    state.reason.push_str("; ");
+    state.reason.push_str(&words);
+    state
+}
+
+#[cfg(test)]
+mod tests;
