@@ -120,15 +120,14 @@ async fn this_machine_agrees_with_its_kernel() {
 #[test]
 fn the_own_footprint_follows_what_is_done() {
     assert_eq!(euid(), rustix::process::geteuid().as_raw());
-    let before = own_rss_bytes().unwrap();
-    let mut block = vec![0u8; 64 << 20];
-    block.iter_mut().step_by(1024).for_each(|byte| *byte = 1);
-    let after = own_rss_bytes().unwrap();
-    assert!(
-        after > before + (32 << 20),
-        "{before} {after} {}",
-        block.len()
-    );
+    // Other tests take and free tens of MiB meanwhile, but not in step with this one.
+    let grows = || {
+        let before = own_rss_bytes().unwrap();
+        let mut block = vec![0u8; 64 << 20];
+        block.iter_mut().step_by(1024).for_each(|byte| *byte = 1);
+        own_rss_bytes().unwrap() > before + (32 << 20) && block.len() == 64 << 20
+    };
+    assert!((0..50).any(|_| grows()), "64 MiB never showed");
 
     let before = own_open_fds().unwrap();
     let open: Vec<_> = (0..200)
