@@ -1,7 +1,7 @@
 //! The operator's plugins while the daemon runs: from a spec file, or registered through the API, scripts and WebAssembly
 //! alike.
 //!
-//! [`file`] reads specs, [`wasm`] loads the component of a Wasm entry, [`Plugins`] is the set that runs, [`watch`] applies
+//! [`mod@file`] reads specs, [`wasm`] loads the component of a Wasm entry, [`Plugins`] is the set that runs, [`watch`] applies
 //! edits of the spec file, [`init`] runs what has to be done before anything else.
 //!
 //! At start whatever is good runs, and what is wrong is said. Later changes are taken as a whole or not at all.
