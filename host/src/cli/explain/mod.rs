@@ -11,7 +11,7 @@ use std::{
     sync::Arc,
 };
 
-use jiff::{Timestamp, tz::TimeZone};
+use jiff::tz::TimeZone;
 
 use super::{
     checks::CheckOptions, components::ComponentSelection, exit::Exit, options::ScanOptions, output,
@@ -25,7 +25,7 @@ use crate::{
     },
     daemon, metrics,
     model::UnixMillis,
-    node::{Node, local_file},
+    node::{Node, clock::Clock, local_file},
     runtime::{Compiler, Runtime},
     store::{Location, Store, StoreError, StoreOptions},
 };
@@ -86,7 +86,7 @@ fn shown(log: &Capture, judgements: &[Judgement], json: bool, terminal: Terminal
 }
 
 fn now() -> UnixMillis {
-    u64::try_from(Timestamp::now().as_millisecond()).unwrap_or(0)
+    Clock::Live.now_ms()
 }
 
 /// Reads a saved log.
