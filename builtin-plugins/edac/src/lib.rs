@@ -130,7 +130,7 @@ fn descriptor() -> Descriptor {
         "memory-edac",
         "Corrected and uncorrected memory errors by DIMM (EDAC), from the kernel log and its counters",
     )
-    .tags(&["memory", "hardware", "memory-edac"])
+    .tags(&["hardware", "memory-edac"])
     .set_healthy_clears_events()
     .metric(
         evaluate::CORRECTED_METRIC,

@@ -110,7 +110,7 @@ fn descriptor() -> Descriptor {
         "machine-check",
         "Hardware errors of processors and firmware in the kernel log (MCE, CMCI storms, APEI)",
     )
-    .tags(&["cpu", "hardware", "machine-check"])
+    .tags(&["hardware", "machine-check"])
     .set_healthy_clears_events()
     .metric(
         evaluate::METRIC,
