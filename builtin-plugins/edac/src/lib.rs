@@ -8,8 +8,6 @@ pub mod counters;
 pub mod evaluate;
 pub mod line;
 pub mod memory;
-pub mod samples;
-pub mod stored;
 
 use gpud_sdk::incidents::as_stored;
 use gpud_sdk::{

@@ -11,7 +11,6 @@ pub mod evaluate;
 pub mod firmware;
 pub mod line;
 pub mod row;
-pub mod stored;
 
 use gpud_sdk::incidents::as_stored;
 use gpud_sdk::{
