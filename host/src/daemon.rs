@@ -255,7 +255,7 @@ pub async fn load(
     component: &Component,
     config: &ComponentConfig,
 ) {
-    let grants = match Grants::parse(&builtin.grants) {
+    let grants = match Grants::parse(&builtin.grants(&config.whole())) {
         Ok(grants) => grants,
         Err(error) => return component.failed(error.to_string()),
     };

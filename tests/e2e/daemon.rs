@@ -62,6 +62,32 @@ pub struct Daemon {
     _own_folder: Option<TempDir>,
 }
 
+/// Compiled code to begin with: compiling all checkers for every test would take most of the tests' time.
+mod warm {
+    use std::{fs, os::unix::fs::PermissionsExt, path::Path, sync::OnceLock};
+
+    use tempfile::TempDir;
+
+    use super::Start;
+
+    static FOLDER: OnceLock<TempDir> = OnceLock::new();
+
+    pub fn copy_to(folder: &Path) {
+        let warm = FOLDER.get_or_init(|| {
+            let folder = tempfile::tempdir().unwrap();
+            drop(Start::new().folder(folder.path()).ready());
+            folder
+        });
+        let cache = folder.join("cache");
+        fs::create_dir_all(&cache).unwrap();
+        fs::set_permissions(&cache, fs::Permissions::from_mode(0o700)).unwrap();
+        for entry in fs::read_dir(warm.path().join("cache")).unwrap() {
+            let entry = entry.unwrap();
+            fs::copy(entry.path(), cache.join(entry.file_name())).unwrap();
+        }
+    }
+}
+
 /// How to start one.
 pub struct Start {
     folder: Option<PathBuf>,
@@ -70,7 +96,7 @@ pub struct Start {
 }
 
 impl Start {
-    /// With a fresh data folder and the kernel log left alone.
+    /// With a fresh data folder, in which the checkers' compiled code is already, and the kernel log left alone.
     pub fn new() -> Self {
         Self {
             folder: None,
@@ -96,7 +122,7 @@ impl Start {
         self
     }
 
-    /// In this data folder.
+    /// In this data folder, as it is.
     pub fn folder(mut self, folder: &Path) -> Self {
         self.folder = Some(folder.to_owned());
         self
@@ -116,6 +142,9 @@ impl Start {
             .folder
             .unwrap_or_else(|| own_folder.as_ref().unwrap().path().to_owned());
         std::fs::create_dir_all(&folder).unwrap();
+        if own_folder.is_some() {
+            warm::copy_to(&folder);
+        }
         let port = free_port();
         let log = File::options()
             .create(true)

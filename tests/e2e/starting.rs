@@ -2,7 +2,10 @@
 
 use std::{net::TcpListener, os::unix::fs::symlink, process::Command};
 
-use crate::daemon::{Start, gpud};
+use http::Method;
+use serde_json::json;
+
+use crate::daemon::{Start, eventually, gpud};
 
 /// Runs a daemon that is expected to end by itself; its exit and what it said.
 fn refused(arguments: &[&str]) -> (Option<i32>, String) {
@@ -106,6 +109,26 @@ fn compiled_code_is_kept_and_a_broken_cache_is_made_anew() {
     assert_eq!(compiled(&second), 2, "{}", second.log());
     drop(second);
     assert_eq!(compiled(&Start::new().folder(&data).ready()), 0);
+}
+
+#[test]
+fn requests_wait_for_checkers_that_are_being_compiled() {
+    let cold = tempfile::tempdir().unwrap();
+    let daemon = Start::new()
+        .folder(cold.path())
+        .arguments(&["--components=cpu,disk,memory"])
+        .spawn();
+    eventually("it answers", || daemon.try_get("/healthz"));
+    let (status, body) = daemon.send(Method::POST, "/v1/health-states/set-healthy?components=disk");
+    let body = String::from_utf8(body).unwrap();
+    assert_eq!(status, 200, "{body}");
+    assert!(body.contains(r#""successful":["disk"]"#), "{body}");
+    assert_eq!(
+        daemon.get("/v1/components/trigger-tag?tagName=memory"),
+        json!({"components": ["memory"], "exit": 0, "success": true})
+    );
+    let checked = daemon.get("/v1/components/trigger-check?componentName=cpu");
+    assert_eq!(checked[0]["states"][0]["reason"], "ok", "{checked}");
 }
 
 #[test]

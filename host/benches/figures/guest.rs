@@ -41,7 +41,7 @@ pub async fn load(runtime: &Runtime, folder: &str) -> Plugin {
         .into_iter()
         .find(|builtin| builtin.folder == folder)
         .unwrap();
-    let grants = Grants::parse(&builtin.grants).unwrap();
+    let grants = Grants::parse(&builtin.grants(&serde_json::Value::Null)).unwrap();
     let source = PluginSource {
         name: folder,
         wasm: builtin.wasm,

@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 
 use super::{
-    checks::{BlockedProcesses, CheckOptions, XidOptions},
+    checks::{BlockedProcesses, CheckOptions, InfinibandOptions, XidOptions},
+    json_flags::{ExpectedPorts, NfsGroup},
     site_configs::SiteConfigs,
 };
 use crate::component::ComponentConfig;
@@ -25,6 +26,8 @@ fn flags(component: &str, checks: &CheckOptions) -> Value {
     match component {
         "accelerator-nvidia-error-xid" => xid(&checks.xid),
         "accelerator-nvidia-error-sxid" => sxid(&checks.sxid),
+        "accelerator-nvidia-infiniband" => infiniband(&checks.infiniband),
+        "nfs" => nfs(checks),
         "disk" => json!({ "nfs_mounts": !checks.nfs_groups.is_empty() }),
         "os" => os(&checks.blocked_processes),
         _ => json!({}),
@@ -41,6 +44,46 @@ fn os(options: &BlockedProcesses) -> Value {
         config.insert("persistence_threshold".to_owned(), json!(threshold));
     }
     Value::Object(config)
+}
+
+/// What was not given is left out, for the product's default.
+fn infiniband(options: &InfinibandOptions) -> Value {
+    let mut config = serde_json::Map::new();
+    let mut put = |key: &str, value: Value| config.insert(key.to_owned(), value);
+    if let Some(expected) = options.expected_ports {
+        let ExpectedPorts {
+            at_least_ports,
+            at_least_rate,
+        } = expected;
+        let states = json!({"at_least_ports": at_least_ports, "at_least_rate": at_least_rate});
+        put("expected_port_states", states);
+    }
+    if !options.exclude_devices.is_empty() {
+        put("exclude_devices", json!(options.exclude_devices));
+    }
+    if let Some(root) = &options.class_root {
+        put("class_root", json!(root.to_string_lossy()));
+    }
+    if let Some(window) = options.flap_auto_clear {
+        put("flap_auto_clear_seconds", json!(window.as_secs().max(1)));
+    }
+    Value::Object(config)
+}
+
+fn nfs(checks: &CheckOptions) -> Value {
+    let group = |group: &NfsGroup| {
+        let NfsGroup {
+            volume_path,
+            dir_name,
+            file_contents,
+        } = group;
+        json!({"volume_path": volume_path, "dir_name": dir_name, "file_contents": file_contents})
+    };
+    let root = checks.nfs_host_root.as_ref();
+    json!({
+        "groups": checks.nfs_groups.iter().map(group).collect::<Vec<_>>(),
+        "host_root": root.map(|root| root.to_string_lossy()).unwrap_or_default(),
+    })
 }
 
 fn xid(options: &XidOptions) -> Value {
@@ -98,5 +141,35 @@ mod tests {
             json!({"lookback_seconds": CheckOptions::default().sxid.lookback.as_secs(), "overrides": {}})
         );
         assert_eq!(flags("cpu", &checks), json!({}));
+        let checks = CheckOptions {
+            infiniband: InfinibandOptions {
+                expected_ports: Some(ExpectedPorts {
+                    at_least_ports: 8,
+                    at_least_rate: 400,
+                }),
+                class_root: Some("/mnt/infiniband".into()),
+                ..InfinibandOptions::default()
+            },
+            nfs_groups: vec![NfsGroup {
+                volume_path: "/data".into(),
+                dir_name: ".gpud".into(),
+                file_contents: "x".into(),
+            }],
+            ..CheckOptions::default()
+        };
+        assert_eq!(
+            flags("accelerator-nvidia-infiniband", &checks),
+            json!({
+                "expected_port_states": {"at_least_ports": 8, "at_least_rate": 400},
+                "class_root": "/mnt/infiniband",
+            })
+        );
+        assert_eq!(
+            flags("nfs", &checks),
+            json!({
+                "groups": [{"volume_path": "/data", "dir_name": ".gpud", "file_contents": "x"}],
+                "host_root": "",
+            })
+        );
     }
 }

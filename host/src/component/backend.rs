@@ -207,7 +207,7 @@ impl Backend for DaemonBackend {
     fn trigger_tag(&self, tag: String) -> Reply<'_, Vec<ComponentStates>> {
         async move {
             let mut states = Vec::new();
-            for component in self.registry.tagged(&tag) {
+            for component in self.registry.tagged(&tag).await {
                 states.push(self.trigger_one(component).await);
             }
             states

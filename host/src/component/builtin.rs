@@ -12,8 +12,36 @@ pub struct Builtin {
     pub component: &'static str,
     /// The WebAssembly component.
     pub wasm: &'static [u8],
-    /// What it may reach.
+    /// What it may reach; see [`Self::grants`].
     pub grants: Value,
+}
+
+impl Builtin {
+    /// What it may reach with this configuration. A text that begins with `${key}` begins with the value of that key, and
+    /// is left out where the configuration has none: an operator who moves a folder lets it be read.
+    pub fn grants(&self, config: &Value) -> Value {
+        let mut grants = self.grants.clone();
+        let lists = grants.as_object_mut().into_iter().flatten();
+        for list in lists.filter_map(|(_, grant)| grant.as_array_mut()) {
+            let filled = list.drain(..).filter_map(|item| match item.as_str() {
+                Some(text) => fill(text, config).map(Value::from),
+                None => Some(item),
+            });
+            *list = filled.collect::<Vec<_>>();
+        }
+        grants
+    }
+}
+
+fn fill(text: &str, config: &Value) -> Option<String> {
+    let Some((key, rest)) = text
+        .strip_prefix("${")
+        .and_then(|text| text.split_once('}'))
+    else {
+        return Some(text.to_owned());
+    };
+    let value = config.get(key)?.as_str()?.trim_end_matches('/');
+    Some(format!("{value}{rest}"))
 }
 
 /// Laid down by the build script from each folder's `manifest.json`: folder, component, grants as JSON, code.
@@ -39,6 +67,8 @@ pub fn all() -> Vec<Builtin> {
 mod tests {
     use std::collections::BTreeSet;
 
+    use serde_json::json;
+
     use super::*;
     use crate::capability::Grants;
 
@@ -47,8 +77,28 @@ mod tests {
         let names: BTreeSet<&str> = all().iter().map(|builtin| builtin.component).collect();
         assert_eq!(names.len(), EMBEDDED.len());
         for builtin in all() {
-            Grants::parse(&builtin.grants)
+            Grants::parse(&builtin.grants(&json!({"class_root": "/x"})))
                 .unwrap_or_else(|error| panic!("{}: {error}", builtin.folder));
         }
+    }
+
+    #[test]
+    fn folders_of_the_configuration_are_granted() {
+        let builtin = Builtin {
+            folder: "a",
+            component: "a",
+            wasm: &[],
+            grants: json!({"sysfs": ["/sys/class/a/**", "${class_root}/**"], "kmsg": true}),
+        };
+        let granted = |config| builtin.grants(&config)["sysfs"].clone();
+        assert_eq!(granted(json!({})), json!(["/sys/class/a/**"]));
+        assert_eq!(
+            granted(json!({"class_root": "/mnt/a/"})),
+            json!(["/sys/class/a/**", "/mnt/a/**"])
+        );
+        assert_eq!(
+            granted(json!({"class_root": 5})),
+            json!(["/sys/class/a/**"])
+        );
     }
 }

@@ -36,17 +36,24 @@ pub struct Misfit {
 }
 
 impl ComponentConfig {
+    /// All of it, whether it fits or not.
+    pub fn whole(&self) -> Value {
+        let mut whole = self.flags.clone();
+        let site = self.site.iter().flat_map(|site| site.keys.clone());
+        match whole.as_object_mut() {
+            Some(keys) => keys.extend(site),
+            None => whole = Value::Object(site.collect()),
+        }
+        whole
+    }
+
     /// The document that the component gets. When the site's part does not fit, the component runs without it, and what
     /// is wrong is told as well.
     pub fn resolve(&self, described: &ComponentDescriptor) -> (Value, Option<String>) {
         let Some(site) = &self.site else {
             return (self.flags.clone(), None);
         };
-        let mut whole = self.flags.clone();
-        match whole.as_object_mut() {
-            Some(keys) => keys.extend(site.keys.clone()),
-            None => whole = Value::Object(site.keys.clone()),
-        }
+        let whole = self.whole();
         let misfit = match &described.config_schema {
             Some(_) => check(described, &whole).err().map(|misfit| misfit.message),
             None => (!site.keys.is_empty()).then(|| "it takes no configuration".to_owned()),

@@ -21,7 +21,7 @@ mod wasm;
 
 use std::{
     sync::{Arc, OnceLock, PoisonError, RwLock},
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use tokio::sync::Mutex;
@@ -46,6 +46,10 @@ use crate::{
     wire::Origin,
 };
 
+/// Longest that a request waits for a plugin to be compiled and loaded. GPUd's client waits for half a minute at the start,
+/// and a daemon that has nothing in its cache needs some seconds.
+const LOADING: Duration = Duration::from_secs(25);
+
 /// One component.
 pub struct Component {
     name: String,
@@ -54,6 +58,8 @@ pub struct Component {
     /// Its state's name until there is a verdict.
     state_name: &'static str,
     closed: CancellationToken,
+    /// It is loaded, or never will be.
+    settled: CancellationToken,
     stage: RwLock<Stage>,
     latest: RwLock<Latest>,
     turn: Mutex<Turn>,
@@ -126,7 +132,12 @@ impl Component {
     }
 
     fn new(name: &str, origin: Origin, stage: Stage) -> Self {
+        let settled = CancellationToken::new();
+        if !matches!(stage, Stage::Loading) {
+            settled.cancel();
+        }
         Self {
+            settled,
             name: name.to_owned(),
             origin,
             state_name: "",
@@ -152,6 +163,7 @@ impl Component {
     pub fn ready(&self, checker: WasmChecker) {
         *self.stage.write().unwrap_or_else(PoisonError::into_inner) =
             Stage::Ready(Checker::Wasm(Arc::new(checker)));
+        self.settled.cancel();
     }
 
     /// The plugin could not be loaded; the state says why.
@@ -159,6 +171,12 @@ impl Component {
         tracing::error!(component = self.name, "{problem}");
         *self.stage.write().unwrap_or_else(PoisonError::into_inner) =
             Stage::Failed(format!("the plugin could not be loaded: {problem}"));
+        self.settled.cancel();
+    }
+
+    /// Waits until it is loaded or never will be; not for ever, since what asks for it has a deadline of its own.
+    pub async fn settled(&self) {
+        let _ = tokio::time::timeout(LOADING, self.settled.cancelled()).await;
     }
 
     /// What checks it, once there is something.
@@ -294,6 +312,7 @@ impl Component {
     /// Judges the moment for whoever asks: as a check, but a component that has a scan of its own for this gives that,
     /// and nothing is kept of it.
     pub async fn trigger(&self, services: &Services) -> Vec<HealthState> {
+        self.settled().await;
         match self.checker().as_ref().and_then(Checker::scanner) {
             Some(checker) => self.scan(services, checker).await.states,
             None => self.check(services, Trigger::Manual).await,
@@ -348,6 +367,7 @@ impl Component {
     /// # Errors
     /// In words: it is not offered, or the store failed.
     pub async fn set_healthy(&self, services: &Services) -> Result<(), SetHealthyProblem> {
+        self.settled().await;
         let mode = self
             .descriptor()
             .map_or(SetHealthy::Unsupported, |d| d.set_healthy);

@@ -76,9 +76,11 @@ impl Registry {
         components.keys().cloned().collect()
     }
 
-    /// Those with a tag, ascending by name.
-    pub fn tagged(&self, tag: &str) -> Vec<Arc<Component>> {
+    /// Those with a tag, ascending by name. Tags are known once a plugin is loaded, so this waits until all are: a group
+    /// of which half is missing would be found healthy.
+    pub async fn tagged(&self, tag: &str) -> Vec<Arc<Component>> {
         let mut all = self.all();
+        futures_util::future::join_all(all.iter().map(|component| component.settled())).await;
         all.retain(|component| {
             component
                 .descriptor()

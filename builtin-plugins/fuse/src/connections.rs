@@ -1,0 +1,232 @@
+//! FUSE connections, one folder each (kernel: `fs/fuse/control.c`, `Documentation/filesystems/fuse/fuse.rst`).
+//!
+//! The folder belongs to the user who mounted, with mode 0500, so that an ordinary user sees the numbers of others'
+//! connections and cannot look into them.
+
+use gpud_sdk::AccessError;
+
+/// Where the control filesystem is mounted. Not there without the `fuse` module, and empty where it is not mounted.
+pub const ROOT: &str = "/sys/fs/fuse/connections";
+
+/// One folder and what was found in it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Connection {
+    /// Its name: the device number as one decimal number.
+    pub name: String,
+    /// Its numbers, or why there are none.
+    pub values: Result<Values, Unread>,
+}
+
+/// The numbers of a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Values {
+    /// Device number, as the kernel keeps it: major × 2^20 + minor.
+    pub device: u32,
+    /// Background requests from which the kernel calls the filesystem congested; 0 is none.
+    pub congestion_threshold: i64,
+    /// Background requests that the kernel lets through at once; 0 is none.
+    pub max_background: i64,
+    /// Requests waiting for the program or being worked on by it.
+    pub waiting: i64,
+}
+
+/// Why a connection has no numbers.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Unread {
+    /// Unmounted meanwhile.
+    Gone,
+    /// Another user's.
+    Denied,
+    /// The text says what and where.
+    Failed(String),
+}
+
+impl Connection {
+    /// Reads one connection by its folder's name.
+    pub fn read(name: &str, read: impl Fn(&str) -> Result<String, AccessError>) -> Self {
+        let number = |file: &str| {
+            let path = format!("{ROOT}/{name}/{file}");
+            let text = read(&path)?;
+            // What the kernel gives once the filesystem is unmounted (`fuse_conn_waiting_read`).
+            if text.is_empty() {
+                return Err(Unread::Gone);
+            }
+            let number = text.trim().parse::<i64>();
+            number.map_err(|_| Unread::Failed(format!("{path}: {} is no number", shown(&text))))
+        };
+        let values = || {
+            let device = name
+                .parse::<u32>()
+                .ok()
+                .filter(|_| name.bytes().all(|b| b.is_ascii_digit()));
+            Ok(Values {
+                device: device.ok_or_else(|| {
+                    Unread::Failed(format!("{ROOT}: {} is no device number", shown(name)))
+                })?,
+                congestion_threshold: number("congestion_threshold")?,
+                max_background: number("max_background")?,
+                waiting: number("waiting")?,
+            })
+        };
+        Self {
+            name: name.to_owned(),
+            values: values(),
+        }
+    }
+}
+
+impl From<AccessError> for Unread {
+    fn from(error: AccessError) -> Self {
+        match error {
+            AccessError::NotFound(_) => Self::Gone,
+            AccessError::Denied(_) => Self::Denied,
+            other => Self::Failed(other.text()),
+        }
+    }
+}
+
+impl Values {
+    /// Waiting requests in percent of the congestion threshold.
+    pub fn congested_percent(&self) -> f64 {
+        percent(self.waiting, self.congestion_threshold)
+    }
+
+    /// Waiting requests in percent of the background limit.
+    pub fn max_background_percent(&self) -> f64 {
+        percent(self.waiting, self.max_background)
+    }
+}
+
+/// 0 where there is no limit.
+fn percent(part: i64, whole: i64) -> f64 {
+    if whole <= 0 {
+        return 0.0;
+    }
+    part as f64 / whole as f64 * 100.0
+}
+
+/// The beginning of a text that was not understood, quoted.
+fn shown(text: &str) -> String {
+    let beginning: String = text.trim().chars().take(40).collect();
+    format!("{beginning:?}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gpud_sdk::types::SizeInfo;
+    use proptest::prelude::*;
+
+    fn read(name: &str, [threshold, background, waiting]: [&str; 3]) -> Result<Values, Unread> {
+        let file = |path: &str| match path.rsplit_once('/') {
+            Some((_, "congestion_threshold")) => Ok(threshold.to_owned()),
+            Some((_, "max_background")) => Ok(background.to_owned()),
+            Some((folder, "waiting")) => {
+                assert_eq!(folder, format!("{ROOT}/{name}"));
+                Ok(waiting.to_owned())
+            }
+            _ => Err(AccessError::NotFound(path.to_owned())),
+        };
+        Connection::read(name, file).values
+    }
+
+    #[test]
+    fn numbers_are_read() {
+        let values = read("42", ["9\n", "12\n", "3\n"]).unwrap();
+        assert_eq!(
+            values,
+            Values {
+                device: 42,
+                congestion_threshold: 9,
+                max_background: 12,
+                waiting: 3
+            }
+        );
+        assert_eq!(values.max_background_percent(), 25.0);
+        assert_eq!(values.congested_percent(), 3.0 / 9.0 * 100.0);
+        let unlimited = read("42", ["0", "0", "3"]).unwrap();
+        assert_eq!(
+            (
+                unlimited.congested_percent(),
+                unlimited.max_background_percent()
+            ),
+            (0.0, 0.0)
+        );
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        let long = "x".repeat(5_000);
+        for (name, files, expected) in [
+            (
+                "abc",
+                ["9", "12", "0"],
+                "connections: \"abc\" is no device number",
+            ),
+            ("+1", ["9", "12", "0"], "\"+1\" is no device number"),
+            ("-1", ["9", "12", "0"], "\"-1\" is no device number"),
+            ("99999999999", ["9", "12", "0"], "is no device number"),
+            (
+                "42",
+                ["\n", "12", "0"],
+                "42/congestion_threshold: \"\" is no number",
+            ),
+            (
+                "42",
+                ["9", "1.5", "0"],
+                "42/max_background: \"1.5\" is no number",
+            ),
+            (
+                "42",
+                ["9", "12", "\u{fffd}\0\u{1}"],
+                "42/waiting: \"\u{fffd}\\0\\u{1}\" is no number",
+            ),
+            (
+                "42",
+                ["9", "12", &long],
+                "42/waiting: \"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx\" is no number",
+            ),
+            ("42", ["9", "12", "99999999999999999999"], "is no number"),
+        ] {
+            let Err(Unread::Failed(told)) = read(name, files) else {
+                panic!("{name} {files:?}");
+            };
+            assert!(told.contains(expected), "{told}");
+        }
+    }
+
+    #[test]
+    fn an_empty_file_is_one_of_a_filesystem_that_was_unmounted() {
+        assert_eq!(read("42", ["9\n", "12\n", ""]), Err(Unread::Gone));
+    }
+
+    #[test]
+    fn sources_that_do_not_answer() {
+        let too_large = AccessError::TooLarge(SizeInfo {
+            what: "waiting".into(),
+            size: 4096,
+            limit: 64,
+        });
+        for (error, expected) in [
+            (AccessError::NotFound("x".into()), Unread::Gone),
+            (AccessError::Denied("x".into()), Unread::Denied),
+            (
+                too_large,
+                Unread::Failed("waiting: 4096 is more than the limit of 64".into()),
+            ),
+        ] {
+            let connection = Connection::read("42", |_| Err(error.clone()));
+            assert_eq!(connection.values, Err(expected));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_survived(name in "[0-9]{1,12}|\\PC{0,9}", text in "-?[0-9]{0,25}\n?|\\PC{0,99}") {
+            if let Ok(values) = read(&name, [&text, &text, &text]) {
+                prop_assert!(values.congested_percent().is_finite());
+                prop_assert!(values.max_background_percent().is_finite());
+            }
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! Complaints of ConnectX cards (`mlx5_core`) in the kernel log. They become events and do not change the verdict.
+//!
+//! | line | kernel source | event |
+//! |---|---|---|
+//! | `Detected insufficient power on the PCIe slot (‹n›W).` | `drivers/net/ethernet/mellanox/mlx5/core/events.c`, `mlx5_pcie_event` | `pci_power_insufficient` |
+//! | `Port module event[error]: module ‹n›, Cable error, High Temperature` | the same, `port_module` | `port_module_high_temperature` |
+//! | `ACCESS_REG(0x805) op_mod(0x1) failed, status …` | `…/core/cmd.c`, `mlx5_cmd_out_err` | `access_reg_failed` |
+//!
+//! Names and messages are GPUd's.
+
+use std::collections::BTreeMap;
+
+use gpud_sdk::incidents::{Sighting, is_kernel_line};
+use gpud_sdk::{CheckContext, Event, EventType, Message, PortId, Subject};
+
+/// What the host delivers: all lines that [`find`] takes, and few others.
+pub const PATTERNS: [&str; 3] = [
+    r"Detected insufficient power on the PCIe slot \([0-9]+W\)",
+    r"Port module event.*High Temperature",
+    r"mlx5_cmd_out_err.*ACCESS_REG.*failed",
+];
+
+/// Repeats within this time are counted, seconds.
+const MERGE_SECONDS: u32 = 300;
+/// A card that may not be asked complains at every question, for ever.
+const MERGE_REFUSALS_SECONDS: u32 = 86_400;
+/// Cards that are looked up for one batch.
+const MAX_LOOKUPS: usize = 32;
+/// Key of the RDMA device's name.
+const RDMA_DEVICE: &str = "rdma_device";
+
+/// A complaint.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Complaint {
+    /// The slot gives too little power.
+    Power,
+    /// The cable's module is too hot.
+    Temperature,
+    /// The card refuses to be asked.
+    Refusal,
+}
+
+/// What a line complains of; the first that fits, in this order.
+pub fn find(text: &str) -> Option<Complaint> {
+    text.split('\n').find_map(power).or_else(|| {
+        let follows = |words: &[&str]| text.split('\n').any(|line| has_in_order(line, words));
+        if follows(&["Port module event", "High Temperature"]) {
+            Some(Complaint::Temperature)
+        } else if follows(&["mlx5_cmd_out_err", "ACCESS_REG", "failed"]) {
+            Some(Complaint::Refusal)
+        } else {
+            None
+        }
+    })
+}
+
+fn power(line: &str) -> Option<Complaint> {
+    let parts = line.split("Detected insufficient power on the PCIe slot (");
+    let mut rests = parts.skip(1);
+    let is_watts = |rest: &str| {
+        let after = rest.trim_start_matches(|c: char| c.is_ascii_digit());
+        after.len() < rest.len() && after.starts_with("W)")
+    };
+    rests.any(is_watts).then_some(Complaint::Power)
+}
+
+fn has_in_order(line: &str, words: &[&str]) -> bool {
+    let found = words.iter().try_fold(line, |rest, word| {
+        rest.split_once(word).map(|(_, after)| after)
+    });
+    found.is_some()
+}
+
+/// The first PCI id in a text, `dddd:bb:dd.f`, in lower case.
+pub fn pci_id(text: &str) -> Option<String> {
+    const SHAPE: &[u8; 12] = b"xxxx:xx:xx.7";
+    let fits = |window: &&[u8]| {
+        SHAPE.iter().zip(*window).all(|(shape, byte)| match shape {
+            b'x' => byte.is_ascii_hexdigit(),
+            b'7' => (b'0'..=b'7').contains(byte),
+            other => byte == other,
+        })
+    };
+    let found = text.as_bytes().windows(SHAPE.len()).find(fits)?;
+    Some(String::from_utf8_lossy(found).to_ascii_lowercase())
+}
+
+/// The card of a message: named in its line, or in the record's dictionary (`DEVICE=+pci:0000:9a:00.0`).
+fn card(message: &Message) -> Option<String> {
+    pci_id(&message.text).or_else(|| {
+        let pairs = message.dictionary.iter().flatten();
+        pairs.into_iter().find_map(|(_, value)| pci_id(value))
+    })
+}
+
+/// The events of messages. `name_of` tells the RDMA device of a PCI id.
+pub fn events(
+    context: &CheckContext,
+    messages: &[Message],
+    mut name_of: impl FnMut(&str) -> Option<String>,
+) -> Vec<Event> {
+    let mut names: BTreeMap<String, Option<String>> = BTreeMap::new();
+    let mut look_up = |id: &str| match names.get(id) {
+        Some(name) => name.clone(),
+        None if names.len() < MAX_LOOKUPS => {
+            let name = name_of(id);
+            names.insert(id.to_owned(), name.clone());
+            name
+        }
+        None => None,
+    };
+    let lines = messages.iter().filter(|message| is_kernel_line(message));
+    lines
+        .filter_map(|message| {
+            let complaint = find(&message.text)?;
+            let card = card(message);
+            let name = card.as_deref().and_then(&mut look_up);
+            Some(event(context, message, complaint, card, name))
+        })
+        .collect()
+}
+
+fn event(
+    context: &CheckContext,
+    message: &Message,
+    complaint: Complaint,
+    card: Option<String>,
+    name: Option<String>,
+) -> Event {
+    let (event, text) = match complaint {
+        Complaint::Power => (
+            "pci_power_insufficient",
+            "Insufficient power on MLX5 PCIe slot",
+        ),
+        Complaint::Temperature => ("port_module_high_temperature", "Overheated MLX5 adapter"),
+        Complaint::Refusal => (
+            "access_reg_failed",
+            "MLX5 ACCESS_REG command failed - device may have restricted PF access",
+        ),
+    };
+    let (text, window) = match (complaint, &card) {
+        (Complaint::Refusal, Some(card)) => (
+            format!("{text} (PCI device {card})"),
+            MERGE_REFUSALS_SECONDS,
+        ),
+        _ => (text.to_owned(), MERGE_SECONDS),
+    };
+    let mut sighting = Sighting::new(event, EventType::Warning, text).of(card.unwrap_or_default());
+    // A function of these cards has one port.
+    sighting.subject = name.as_ref().map(|device| {
+        Subject::Port(PortId {
+            device: device.clone(),
+            port: 1,
+        })
+    });
+    sighting
+        .fact(RDMA_DEVICE, name.unwrap_or_default())
+        .event(context, message, window)
+}
+
+#[cfg(test)]
+mod tests;

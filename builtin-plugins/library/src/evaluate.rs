@@ -1,0 +1,133 @@
+//! The verdict.
+
+use gpud_sdk::{CheckContext, Error, HealthState, Report};
+use serde::Serialize;
+
+use crate::search::Found;
+
+/// The document under `data`.
+#[derive(Serialize)]
+struct Data<'a> {
+    resolved_libraries: &'a [String],
+}
+
+/// Judges what was found. Nothing was looked for on a machine without a driver.
+///
+/// # Errors
+/// When a library is nowhere, but a place could not be looked at.
+pub fn judge(context: &CheckContext, found: Vec<Found>) -> Result<Report, Error> {
+    let mut paths = Vec::new();
+    let mut missing = Vec::new();
+    let mut unknown = None;
+    for library in found {
+        match library.path {
+            Ok(Some(path)) => paths.push(path),
+            Ok(None) => missing.push(format!("library {:?} does not exist", library.name)),
+            Err(error) => unknown = Some(error),
+        }
+    }
+    // What is missing for sure is worth more than what is not known.
+    let mut state = match (missing.is_empty(), unknown) {
+        (true, Some(error)) => return Err(error.into()),
+        (true, None) => HealthState::healthy(context, "all libraries exist"),
+        (false, unknown) => {
+            missing.sort_unstable();
+            let mut state = HealthState::unhealthy(context, missing.join("; "));
+            state.error = unknown.map(|error| error.text());
+            state
+        }
+    };
+    paths.sort_unstable();
+    paths.dedup();
+    if !paths.is_empty() {
+        let data = Data {
+            resolved_libraries: &paths,
+        };
+        state = state.info("data", serde_json::to_string(&data).map_err(Error::failed)?);
+    }
+    Ok(Report::of(state))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gpud_sdk::{AccessError, Health, Trigger};
+
+    fn context() -> CheckContext {
+        CheckContext {
+            component: "library".into(),
+            now: 1_800_000_000_000,
+            trigger: Trigger::Scheduled,
+            boot_id: "b-1".into(),
+            boot_time: 0,
+            previous_check: None,
+            extra: Vec::new(),
+        }
+    }
+
+    fn found(name: &'static str, path: Option<&str>) -> Found {
+        Found {
+            name,
+            path: Ok(path.map(str::to_owned)),
+        }
+    }
+
+    #[test]
+    fn all_there_or_not() {
+        for (libraries, health, reason, data) in [
+            (vec![], Health::Healthy, "all libraries exist", None),
+            (
+                vec![
+                    found("libnvidia-ml.so", Some("/b/libnvidia-ml.so.570")),
+                    found("libcuda.so", Some("/a/libcuda.so.570")),
+                ],
+                Health::Healthy,
+                "all libraries exist",
+                Some(r#"{"resolved_libraries":["/a/libcuda.so.570","/b/libnvidia-ml.so.570"]}"#),
+            ),
+            (
+                vec![
+                    found("libnvidia-ml.so", Some("/b/libnvidia-ml.so.570")),
+                    found("libcuda.so", None),
+                ],
+                Health::Unhealthy,
+                "library \"libcuda.so\" does not exist",
+                Some(r#"{"resolved_libraries":["/b/libnvidia-ml.so.570"]}"#),
+            ),
+            (
+                vec![found("libnvidia-ml.so", None), found("libcuda.so", None)],
+                Health::Unhealthy,
+                "library \"libcuda.so\" does not exist; library \"libnvidia-ml.so\" does not exist",
+                None,
+            ),
+        ] {
+            let report = judge(&context(), libraries).unwrap();
+            let mut expected = HealthState::new(&context(), health, reason);
+            if let Some(data) = data {
+                expected = expected.info("data", data);
+            }
+            assert_eq!(report, Report::of(expected));
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_told_is_not_called_missing() {
+        let denied = AccessError::Denied("/usr/lib64/libcuda.so".into());
+        let unknown = || Found {
+            name: "libcuda.so",
+            path: Err(denied.clone()),
+        };
+        let there = found("libnvidia-ml.so", Some("/b/libnvidia-ml.so.570"));
+        assert_eq!(
+            judge(&context(), vec![unknown(), there]),
+            Err(Error::Source(denied.clone()))
+        );
+        let report = judge(&context(), vec![unknown(), found("libnvidia-ml.so", None)]).unwrap();
+        let state = &report.states[0];
+        assert_eq!(state.reason, "library \"libnvidia-ml.so\" does not exist");
+        assert_eq!(
+            state.error.as_deref(),
+            Some("/usr/lib64/libcuda.so: permission denied")
+        );
+    }
+}

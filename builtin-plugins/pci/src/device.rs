@@ -1,0 +1,306 @@
+//! One device of the PCI bus, as sysfs has it (kernel: `Documentation/ABI/testing/sysfs-bus-pci`).
+
+use crate::acs::{self, Acs};
+use crate::ids::{Ids, Numbers};
+
+/// All devices, by address.
+pub const ROOT: &str = "/sys/bus/pci/devices";
+/// Of a configuration space, what everybody may read.
+const PUBLIC_BYTES: usize = 64;
+
+/// A device.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Device {
+    /// Domain, bus and function as sysfs has them, for example `0000:3b:00.0`.
+    pub address: String,
+    /// Class, vendor and device.
+    pub numbers: Numbers,
+    /// Revision, if known.
+    pub revision: Option<u8>,
+    /// The driver that has it, if any.
+    pub driver: Option<String>,
+    /// In words, as `lspci` has it.
+    pub name: String,
+    /// Its configuration space, or why there is none.
+    pub config: Result<Vec<u8>, Asleep>,
+}
+
+/// Why there is no configuration space.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Asleep {
+    /// The kernel put the device to sleep; nothing goes through it.
+    Suspended,
+    /// It cannot be read; the text says why.
+    Unread(String),
+}
+
+/// What is known of a device's ACS.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Control {
+    /// It has it.
+    Has(Acs),
+    /// It has none, or sleeps.
+    HasNot,
+    /// Who asks may not know.
+    NotShown,
+}
+
+impl Device {
+    /// A device by its address and its `uevent` file; nothing if the address is none.
+    pub fn new(address: &str, uevent: &str) -> Option<Self> {
+        if !is_address(address) {
+            return None;
+        }
+        let value = |key: &str| uevent.lines().find_map(|line| line.strip_prefix(key));
+        let (vendor, device) = value("PCI_ID=").and_then(|id| id.split_once(':')).unzip();
+        let number = |text: Option<&str>| {
+            text.and_then(|text| u16::from_str_radix(text.trim(), 16).ok())
+                .unwrap_or(0)
+        };
+        // Class, subclass and programming interface, without leading zeros.
+        let class = value("PCI_CLASS=").and_then(|text| u32::from_str_radix(text.trim(), 16).ok());
+        let driver = value("DRIVER=")
+            .map(str::trim)
+            .filter(|name| !name.is_empty());
+        Some(Self {
+            address: address.to_owned(),
+            numbers: Numbers {
+                class: class
+                    .and_then(|class| u16::try_from(class >> 8).ok())
+                    .unwrap_or(0),
+                vendor: number(vendor),
+                device: number(device),
+            },
+            revision: None,
+            driver: driver.map(str::to_owned),
+            name: String::new(),
+            config: Err(Asleep::Unread("not read".to_owned())),
+        })
+    }
+
+    /// Its ACS.
+    pub fn control(&self) -> Control {
+        match &self.config {
+            Err(Asleep::Suspended) => Control::HasNot,
+            Err(Asleep::Unread(_)) => Control::NotShown,
+            Ok(config) if config.len() <= PUBLIC_BYTES => Control::NotShown,
+            Ok(config) => acs::find(config).map_or(Control::HasNot, Control::Has),
+        }
+    }
+
+    /// An NVIDIA GPU, of a data centre (3D controller) or a workstation (VGA).
+    pub fn is_gpu(&self) -> bool {
+        self.numbers.vendor == 0x10de && self.numbers.class >> 8 == 0x03
+    }
+
+    /// A network card that can reach into a GPU's memory: InfiniBand, or any of Mellanox.
+    pub fn is_rdma(&self) -> bool {
+        self.numbers.class == 0x0207
+            || (self.numbers.vendor == 0x15b3 && self.numbers.class >> 8 == 0x02)
+    }
+}
+
+/// `‹domain›:‹bus›:‹device›.‹function›`; a domain can have more than four digits.
+fn is_address(text: &str) -> bool {
+    let mut parts = text.split([':', '.']);
+    let mut part = |sizes: std::ops::RangeInclusive<usize>| {
+        parts.next().is_some_and(|part| {
+            sizes.contains(&part.len()) && part.bytes().all(|b| b.is_ascii_hexdigit())
+        })
+    };
+    part(4..=8) && part(2..=2) && part(2..=2) && part(1..=1) && parts.next().is_none()
+}
+
+/// The number in a file such as `revision`: `0xa1`.
+pub fn hex(text: &str) -> Option<u8> {
+    u8::from_str_radix(text.trim().strip_prefix("0x")?, 16).ok()
+}
+
+/// Names all devices: `‹class›: ‹vendor› ‹device› (rev ‹revision›)`.
+pub fn name(devices: &mut [Device], ids: impl FnOnce() -> Option<Ids>) {
+    if devices.is_empty() {
+        return;
+    }
+    let ids = ids().unwrap_or_default();
+    let wanted: Vec<Numbers> = devices.iter().map(|device| device.numbers).collect();
+    for (device, [class, vendor, model]) in devices.iter_mut().zip(ids.names(&wanted)) {
+        let numbers = device.numbers;
+        let class = class.map_or_else(|| format!("Class {:04x}", numbers.class), str::to_owned);
+        let model = match (vendor, model) {
+            (Some(vendor), Some(model)) => format!("{vendor} {model}"),
+            (Some(vendor), None) => format!("{vendor} Device {:04x}", numbers.device),
+            (None, _) => format!("Device {:04x}:{:04x}", numbers.vendor, numbers.device),
+        };
+        device.name = format!("{class}: {model}");
+        if let Some(revision) = device.revision.filter(|&revision| revision != 0) {
+            device.name.push_str(&format!(" (rev {revision:02x})"));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const H100: &str = "DRIVER=nvidia\nPCI_CLASS=30200\nPCI_ID=10DE:2330\nPCI_SUBSYS_ID=10DE:16C1\nPCI_SLOT_NAME=0000:0f:00.0\n";
+
+    #[test]
+    fn uevents() {
+        let numbers = |class, vendor, device| Numbers {
+            class,
+            vendor,
+            device,
+        };
+        for (uevent, expected, driver, gpu, rdma) in [
+            (
+                H100,
+                numbers(0x0302, 0x10de, 0x2330),
+                Some("nvidia"),
+                true,
+                false,
+            ),
+            (
+                "PCI_CLASS=30000\nPCI_ID=10DE:26B1\n",
+                numbers(0x0300, 0x10de, 0x26b1),
+                None,
+                true,
+                false,
+            ),
+            (
+                "PCI_CLASS=68000\nPCI_ID=10DE:22A3\n",
+                numbers(0x0680, 0x10de, 0x22a3),
+                None,
+                false,
+                false,
+            ),
+            (
+                "PCI_CLASS=20700\nPCI_ID=15B3:1021\n",
+                numbers(0x0207, 0x15b3, 0x1021),
+                None,
+                false,
+                true,
+            ),
+            (
+                "PCI_CLASS=20000\nPCI_ID=15B3:1021\n",
+                numbers(0x0200, 0x15b3, 0x1021),
+                None,
+                false,
+                true,
+            ),
+            (
+                "PCI_CLASS=20000\nPCI_ID=8086:1533\n",
+                numbers(0x0200, 0x8086, 0x1533),
+                None,
+                false,
+                false,
+            ),
+            (
+                "DRIVER=\nPCI_CLASS=x\nPCI_ID=10DE:\n",
+                numbers(0, 0x10de, 0),
+                None,
+                false,
+                false,
+            ),
+            ("\u{fffd}\0", numbers(0, 0, 0), None, false, false),
+        ] {
+            let device = Device::new("0000:0f:00.0", uevent).unwrap();
+            assert_eq!(
+                (device.numbers, device.driver.as_deref()),
+                (expected, driver),
+                "{uevent}"
+            );
+            assert_eq!((device.is_gpu(), device.is_rdma()), (gpu, rdma), "{uevent}");
+        }
+    }
+
+    #[test]
+    fn addresses() {
+        for (address, good) in [
+            ("0000:3b:00.0", true),
+            ("10000:e1:1f.7", true),
+            ("3b:00.0", false),
+            ("0000:3b:00", false),
+            ("0000:3b:00.0.1", false),
+            ("0000:3g:00.0", false),
+            ("", false),
+        ] {
+            assert_eq!(Device::new(address, H100).is_some(), good, "{address}");
+        }
+    }
+
+    #[test]
+    fn what_is_known_of_acs() {
+        let mut with = vec![0; 4096];
+        with[0x100..0x108].copy_from_slice(&[0x0d, 0, 1, 0, 0x1f, 0, 0x1d, 0]);
+        let mut device = Device::new("0000:0f:00.0", H100).unwrap();
+        assert_eq!(device.control(), Control::NotShown);
+        for (config, has, shown) in [
+            (Ok(with), true, true),
+            (Ok(vec![0; 4096]), false, true),
+            (Ok(vec![0; 256]), false, true),
+            (Ok(vec![0; 64]), false, false),
+            (Ok(vec![]), false, false),
+            (Err(Asleep::Suspended), false, true),
+            (Err(Asleep::Unread("x".into())), false, false),
+        ] {
+            device.config = config;
+            let control = device.control();
+            assert_eq!(matches!(control, Control::Has(_)), has);
+            assert_eq!(control != Control::NotShown, shown);
+        }
+    }
+
+    #[test]
+    fn names() {
+        let text = "10de  NVIDIA Corporation\n\t2330  GH100 [H100 SXM5 80GB]\nC 03  Display controller\n\t02  3D controller\n";
+        for (uevent, revision, known, expected) in [
+            (
+                H100,
+                Some(0xa1),
+                true,
+                "3D controller: NVIDIA Corporation GH100 [H100 SXM5 80GB] (rev a1)",
+            ),
+            (
+                H100,
+                Some(0),
+                true,
+                "3D controller: NVIDIA Corporation GH100 [H100 SXM5 80GB]",
+            ),
+            (
+                "PCI_CLASS=30300\nPCI_ID=10DE:9999",
+                None,
+                true,
+                "Display controller: NVIDIA Corporation Device 9999",
+            ),
+            (H100, None, false, "Class 0302: Device 10de:2330"),
+        ] {
+            let mut devices = [Device::new("0000:0f:00.0", uevent).unwrap()];
+            devices[0].revision = revision;
+            name(&mut devices, || known.then(|| Ids::new(text.to_owned())));
+            assert_eq!(devices[0].name, expected);
+        }
+        name(&mut [], || unreachable!("nobody asks"));
+    }
+
+    #[test]
+    fn revisions() {
+        for (text, number) in [
+            ("0xa1\n", Some(0xa1)),
+            ("a1", None),
+            ("0x1a1", None),
+            ("", None),
+        ] {
+            assert_eq!(hex(text), number);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_survived(address in "[0-9a-f:.]{0,14}|\\PC{0,9}", uevent in "((DRIVER|PCI_CLASS|PCI_ID)=[0-9A-F:]{0,9}\n|\\PC{0,9}\n){0,5}") {
+            if let Some(device) = Device::new(&address, &uevent) {
+                name(&mut [device], || None);
+            }
+        }
+    }
+}
