@@ -1,6 +1,7 @@
 //! Kernel messages about processors: hung tasks (`kernel/hung_task.c`) and soft lockups (`kernel/watchdog.c`).
 
-use gpud_sdk::{Event, EventType, Evidence, Message};
+use gpud_sdk::incidents::clip;
+use gpud_sdk::{CheckContext, Event, EventType, Evidence, Message};
 
 /// What the host delivers: cheap to look for, and no narrower than [`find`].
 pub const PATTERNS: [&str; 2] = [
@@ -12,9 +13,11 @@ pub const PATTERNS: [&str; 2] = [
 const MERGE_SECONDS: u32 = 60;
 
 /// The event that a message stands for, if any.
-pub fn event(message: &Message) -> Option<Event> {
+pub fn event(context: &CheckContext, message: &Message) -> Option<Event> {
     let (name, text) = find(&message.text)?;
-    let mut event = Event::new(message.time, name, EventType::Warning, text.as_str());
+    // The kernel's clock can run ahead of the wall clock by a little; the future is refused.
+    let at = message.time.min(context.now);
+    let mut event = Event::new(at, name, EventType::Warning, text.as_str());
     event.evidence.push(Evidence::Kmsg(message.sequence));
     Some(event.merged_by(text, MERGE_SECONDS))
 }
@@ -23,11 +26,17 @@ pub fn event(message: &Message) -> Option<Event> {
 /// does; the kernel's own figure is only its setting.
 pub fn find(line: &str) -> Option<(&'static str, String)> {
     if let Some(task) = hung_task(line) {
-        let text = format!("CPU task blocked for more than 120 seconds ({task})");
+        let text = format!(
+            "CPU task blocked for more than 120 seconds ({})",
+            clip(task)
+        );
         return Some(("cpu_blocked_too_long", text));
     }
     let task = soft_lockup(line)?;
-    let text = format!("CPU soft lockup detected, not releasing for a period of time ({task})");
+    let text = format!(
+        "CPU soft lockup detected, not releasing for a period of time ({})",
+        clip(task)
+    );
     Some(("cpu_soft_lockup", text))
 }
 
@@ -112,6 +121,7 @@ fn count_digits(text: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use gpud_sdk::Trigger;
     use proptest::prelude::*;
     use regex::Regex;
     use std::sync::LazyLock;
@@ -186,6 +196,22 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_long_name_is_clipped() {
+        let line = format!(
+            "INFO: task {}:7 blocked for more than 120 seconds.",
+            "x".repeat(8000)
+        );
+        let (_, text) = find(&line).unwrap();
+        assert!(text.starts_with(HUNG) && text.len() < 1000, "{text}");
+        let line = format!(
+            "soft lockup - CPU#0 stuck for 22s! [{}:7]",
+            "é".repeat(8000)
+        );
+        let (_, text) = find(&line).unwrap();
+        assert!(text.starts_with(LOCKUP) && text.len() < 1000, "{text}");
+    }
+
     static DELIVERED: LazyLock<Regex> = LazyLock::new(|| Regex::new(&PATTERNS.join("|")).unwrap());
     /// The expressions that GPUd's behaviour implies (RE2's `\d` is ASCII).
     static HUNG_TASK: LazyLock<Regex> = LazyLock::new(|| {
@@ -205,7 +231,18 @@ mod tests {
             text: "INFO: task loader:70411 blocked for more than 245 seconds.".into(),
             dictionary: None,
         };
-        let event = event(&message).unwrap();
+        let context = |now| CheckContext {
+            component: "cpu".to_owned(),
+            now,
+            trigger: Trigger::Event,
+            boot_id: "b-1".to_owned(),
+            boot_time: 0,
+            previous_check: None,
+            extra: Vec::new(),
+        };
+        let early = event(&context(1_800_000_000_100), &message).unwrap();
+        assert_eq!(early.time, 1_800_000_000_100, "the future would be refused");
+        let event = event(&context(1_800_000_000_200), &message).unwrap();
         assert_eq!(
             (event.time, event.event_type),
             (message.time, EventType::Warning)

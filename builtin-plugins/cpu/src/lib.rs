@@ -40,8 +40,9 @@ impl KmsgWatcher for Cpu {
         kmsg::PATTERNS.map(str::to_owned).to_vec()
     }
 
-    fn on_messages(_context: &CheckContext, messages: Vec<Message>) -> Result<Vec<Event>, Error> {
-        Ok(messages.iter().filter_map(kmsg::event).collect())
+    fn on_messages(context: &CheckContext, messages: Vec<Message>) -> Result<Vec<Event>, Error> {
+        let event = |message| kmsg::event(context, message);
+        Ok(messages.iter().filter_map(event).collect())
     }
 }
 

@@ -1,6 +1,6 @@
 //! Kernel messages about disks that fail. Sources: `drivers/md`, `drivers/nvme/host`, `fs/ext4`, `fs/buffer.c`, `block/`.
 
-use gpud_sdk::{Event, EventType, Evidence, Message};
+use gpud_sdk::{CheckContext, Event, EventType, Evidence, Message};
 
 /// Repeats of the same failure within this time are counted, not stored.
 const MERGE_SECONDS: u32 = 300;
@@ -83,14 +83,11 @@ pub const PATTERNS: [&str; 8] = [
 ];
 
 /// The event that a message stands for, if any.
-pub fn event(message: &Message) -> Option<Event> {
+pub fn event(context: &CheckContext, message: &Message) -> Option<Event> {
     let failure = find(&message.text)?;
-    let mut event = Event::new(
-        message.time,
-        failure.name,
-        EventType::Warning,
-        failure.message,
-    );
+    // The kernel's clock can run ahead of the wall clock by a little; the future is refused.
+    let at = message.time.min(context.now);
+    let mut event = Event::new(at, failure.name, EventType::Warning, failure.message);
     event.evidence.push(Evidence::Kmsg(message.sequence));
     Some(event.merged_by(failure.message, MERGE_SECONDS))
 }
@@ -140,6 +137,7 @@ fn digits(text: &str) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use gpud_sdk::Trigger;
     use proptest::prelude::*;
     use regex::Regex;
     use std::sync::LazyLock;
@@ -211,7 +209,18 @@ mod tests {
             text: "EXT4-fs (sda1): Remounting filesystem read-only".into(),
             dictionary: None,
         };
-        let event = event(&message).unwrap();
+        let context = |now| CheckContext {
+            component: "disk".to_owned(),
+            now,
+            trigger: Trigger::Event,
+            boot_id: "b-1".to_owned(),
+            boot_time: 0,
+            previous_check: None,
+            extra: Vec::new(),
+        };
+        let early = event(&context(message.time - 1), &message).unwrap();
+        assert_eq!(early.time, message.time - 1, "the future would be refused");
+        let event = event(&context(message.time), &message).unwrap();
         assert_eq!(
             event.message,
             "filesystem remounted as read-only due to errors"

@@ -44,7 +44,7 @@ impl KmsgWatcher for Memory {
         let mut matcher = oom::Matcher::restore(before.as_deref(), &context.boot_id);
         let events = messages
             .iter()
-            .filter_map(|message| matcher.event(message))
+            .filter_map(|message| matcher.event(context, message))
             .collect();
         match matcher.save(&context.boot_id) {
             Some(after) if before.as_ref() != Some(&after) => {

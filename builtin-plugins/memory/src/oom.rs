@@ -6,7 +6,8 @@
 //! Lines that belong to no beginning are ignored: the first line that names the victim makes the event, and the later
 //! one says the same again.
 
-use gpud_sdk::{Event, EventType, Evidence, Message};
+use gpud_sdk::incidents::clip;
+use gpud_sdk::{CheckContext, Event, EventType, Evidence, Message};
 
 /// What the host delivers: cheap to look for, and no narrower than [`Matcher`].
 pub const PATTERNS: [&str; 4] = [
@@ -45,9 +46,11 @@ impl Matcher {
     }
 
     /// The event that a message completes, if any.
-    pub fn event(&mut self, message: &Message) -> Option<Event> {
+    pub fn event(&mut self, context: &CheckContext, message: &Message) -> Option<Event> {
         let text = self.line(&message.text)?;
-        let mut event = Event::new(message.time, "OOM", EventType::Warning, text.as_str());
+        // The kernel's clock can run ahead of the wall clock by a little; the future is refused.
+        let at = message.time.min(context.now);
+        let mut event = Event::new(at, "OOM", EventType::Warning, text.as_str());
         event.evidence.push(Evidence::Kmsg(message.sequence));
         Some(event.merged_by(text, MERGE_SECONDS))
     }
@@ -59,7 +62,7 @@ impl Matcher {
         }
         let limited = self.limited.as_mut()?;
         if let Some(summary) = Summary::parse(line) {
-            *limited = summary.limited.to_owned();
+            *limited = clip(summary.limited).to_owned();
             let Ok(pid) = summary.pid.parse::<i64>() else {
                 self.limited = None;
                 return None;
@@ -71,7 +74,7 @@ impl Matcher {
             };
         }
         if let Some(cgroup) = legacy_limit(line) {
-            *limited = clean(cgroup);
+            *limited = clip(&clean(cgroup)).to_owned();
         }
         let (pid, name) = killed_process(line)?;
         self.finish(name, pid)
@@ -87,7 +90,7 @@ impl Matcher {
         Some(if victim.is_empty() || pid == 0 {
             what.to_owned()
         } else {
-            format!("{what}, victim process: {victim}, pid: {pid}")
+            format!("{what}, victim process: {}, pid: {pid}", clip(victim))
         })
     }
 }
@@ -151,6 +154,7 @@ fn clean(path: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use gpud_sdk::Trigger;
     use proptest::prelude::*;
     use regex::Regex;
     use std::sync::LazyLock;
@@ -184,7 +188,13 @@ mod tests {
         let tricky = summary("/a", "b,pid=1,uid=2", "7");
         let global = "oom-kill:constraint=CONSTRAINT_NONE,nodemask=(null),cpuset=/,mems_allowed=0,global_oom,task_memcg=/user,task=etl-worker,pid=5120,uid=0";
         let killed = "Out of memory: Killed process 5120 (etl-worker) total-vm:9kB";
+        let long = format!("Killed process 5120 ({})", "x".repeat(8000));
+        let clipped = format!(
+            "System OOM encountered, victim process: {}, pid: 5120",
+            "x".repeat(512)
+        );
         let cases: &[(&[&str], &[&str])] = &[
+            (&[START, &long], &[&clipped]),
             (&[START, &memcg], &[in_cgroup]),
             (
                 &[
@@ -272,20 +282,32 @@ mod tests {
         let mut matcher = Matcher::default();
         let mut event = |sequence, text: String| {
             let (time, dictionary) = (1_800_000_000_000 + sequence, None);
-            matcher.event(&Message {
+            let context = CheckContext {
+                component: "memory".to_owned(),
+                now: 1_800_000_000_030,
+                trigger: Trigger::Event,
+                boot_id: "b-1".to_owned(),
+                boot_time: 0,
+                previous_check: None,
+                extra: Vec::new(),
+            };
+            let message = Message {
                 sequence,
                 time,
                 level: 4,
                 facility: 0,
                 text,
                 dictionary,
-            })
+            };
+            matcher.event(&context, &message)
         };
         let mut kill = |sequence, pid: &str| {
             assert_eq!(event(sequence, START.to_owned()), None);
             event(sequence + 1, summary("/a", "etl", pid)).unwrap()
         };
         let (one, two) = (kill(10, "1"), kill(20, "2"));
+        let ahead = kill(40, "3");
+        assert_eq!(ahead.time, 1_800_000_000_030, "the future would be refused");
         assert_eq!(
             (one.name.as_str(), one.event_type),
             ("OOM", EventType::Warning)

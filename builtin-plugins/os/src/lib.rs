@@ -201,12 +201,8 @@ impl KmsgWatcher for Os {
 
     fn on_messages(context: &CheckContext, messages: Vec<Message>) -> Result<Vec<Event>, Error> {
         let before = state::get_string(PANIC_KEY)?;
-        let mut matcher = panic::Matcher::restore(before.as_deref());
-        let mut events = Vec::new();
-        for message in &messages {
-            matcher.message(&context.boot_id, message, &mut events);
-        }
-        match matcher.save() {
+        let (events, after) = panic::events(context, messages, before.as_deref());
+        match after {
             Some(after) if before.as_ref() != Some(&after) => {
                 state::set(PANIC_KEY, after.as_bytes())?
             }

@@ -4,7 +4,8 @@
 //! `CPU: 3 PID: 77 Comm: bash …`, since Linux 6.11 `CPU: 3 UID: 0 PID: 77 Comm: bash …`. Only lines that match
 //! [`PATTERNS`] arrive here, so how far apart two lines are is read from their sequence numbers.
 
-use gpud_sdk::{Event, EventType, Evidence, Message};
+use gpud_sdk::incidents::clip;
+use gpud_sdk::{CheckContext, Event, EventType, Evidence, Message};
 
 /// What the host delivers: no narrower than [`Matcher`].
 pub const PATTERNS: [&str; 3] = [
@@ -114,6 +115,22 @@ impl Matcher {
     }
 }
 
+/// The events of messages, oldest first, and what to keep until the next ones come. `saved` is what was kept last.
+pub fn events(
+    context: &CheckContext,
+    messages: Vec<Message>,
+    saved: Option<&str>,
+) -> (Vec<Event>, Option<String>) {
+    let mut matcher = Matcher::restore(saved);
+    let mut events = Vec::new();
+    for mut message in messages {
+        // The kernel's clock can run ahead of the wall clock by a little; the future is refused.
+        message.time = message.time.min(context.now);
+        matcher.message(&context.boot_id, &message, &mut events);
+    }
+    (events, matcher.save())
+}
+
 /// Panics in a log that a crash left in a file. The events carry the file's time, the nearest that is known.
 pub fn in_dump(text: &str, path: &str, modified: u64) -> Vec<Event> {
     let mut matcher = Matcher::default();
@@ -170,6 +187,7 @@ fn processor(line: &str) -> Option<String> {
             .split(char::is_whitespace)
             .next()?;
         let known = !comm.is_empty();
+        let [cpu, pid, comm] = [cpu, pid, comm].map(clip);
         known.then(|| format!("Kernel panic detected - CPU: {cpu}, PID: {pid}, Process: {comm}"))
     })
 }
@@ -254,6 +272,32 @@ mod tests {
                 .collect();
             assert_eq!(run(lines), expected, "{lines:?}");
         }
+    }
+
+    #[test]
+    fn batches_may_end_anywhere_and_no_event_is_in_the_future() {
+        let context = CheckContext {
+            component: "os".to_owned(),
+            now: 5_000,
+            trigger: gpud_sdk::Trigger::Event,
+            boot_id: "b-1".to_owned(),
+            boot_time: 0,
+            previous_check: None,
+            extra: Vec::new(),
+        };
+        let (found, kept) = events(&context, vec![message(4, VFS), message(9, PANIC)], None);
+        assert_eq!(
+            found.iter().map(|event| event.time).collect::<Vec<_>>(),
+            [4_000]
+        );
+        assert_eq!(kept.as_deref(), Some("b-1 9 5000"));
+        let long = format!("CPU: 3 PID: 77 Comm: {}", "x".repeat(8000));
+        let (found, kept) = events(&context, vec![message(10, &long)], kept.as_deref());
+        let [event] = &found[..] else {
+            panic!("{found:?}");
+        };
+        assert_eq!((event.time, kept), (5_000, None));
+        assert!(event.message.len() < 1000, "{}", event.message);
     }
 
     #[test]

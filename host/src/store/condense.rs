@@ -1,7 +1,7 @@
 //! Repeats of kernel messages, counted by the hour once they are some hours old: a device that complains once a minute for
 //! days must not push the events of others out of what checkers read back (10,000) or what is kept (100,000).
 //!
-//! Repeats are first counted in the checker's own window, often a minute. Of an hour that is past, the first of each
+//! Repeats are first counted in the checker's own window; those counted by the minute or faster are meant here. Of an hour that is past, the first of each
 //! kind stays, with the count of all and the time of the last. Nothing is counted together across boots, because an
 //! error on both sides of a reboot weighs more than one.
 

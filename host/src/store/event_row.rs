@@ -17,7 +17,7 @@ pub(super) struct EventRow {
     pub(super) event: Event,
     pub(super) detail: String,
     pub(super) dedup: Vec<u8>,
-    /// What repeats of it share, in whatever window; `None` without a merge rule or boot.
+    /// What repeats of it share, in whatever window; `None` for those that are not condensed.
     pub(super) kin: Option<Vec<u8>>,
 }
 
@@ -120,9 +120,13 @@ fn identity(event: &Event) -> Result<Vec<u8>, StoreError> {
     Ok(hash.finish())
 }
 
-/// What events of one boot share that repeat one another: name and merge key.
+/// What events of one boot share that repeat one another: name and merge key. Only of those that are counted by the
+/// minute or faster: where a checker chose a longer window, the number of rows may mean something to it.
 fn kin(event: &Event, boot_id: &str) -> Option<Vec<u8>> {
     let merge = event.merge.as_ref()?;
+    if merge.window_seconds > 60 {
+        return None;
+    }
     let mut hash = Identity::default();
     for text in [boot_id, &event.name, &merge.key] {
         hash.part(text.as_bytes());

@@ -89,6 +89,12 @@ async fn what_is_not_a_repeat_stays() {
         vec![event(START + 240, "e", "x"), event(START + 300, "e", "x")],
     )
     .await;
+    // Counted by five minutes: the rows may mean something.
+    let mut slow = [repeat(START + 480, "s"), repeat(START + 900, "s")];
+    for event in &mut slow {
+        event.merge.as_mut().unwrap().window_seconds = 300;
+    }
+    log(&store, "b", slow.into()).await;
     let checked = vec![repeat(START + 360, "c"), repeat(START + 420, "c")];
     store.insert_events("xid", checked, None).await.unwrap();
     let purged = store.purge((START + 9 * HOUR) * 1000).await.unwrap();
@@ -107,7 +113,9 @@ async fn what_is_not_a_repeat_stays() {
             row("x", 1),
             row("x", 1),
             row("c", 1),
-            row("c", 1)
+            row("c", 1),
+            row("s", 1),
+            row("s", 1)
         ]
     );
 }

@@ -1,0 +1,110 @@
+//! The lines through every built-in checker that watches the kernel log, in its sandbox.
+
+use std::{
+    path::Path,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use gpud::{
+    capability::Grants,
+    component::builtin,
+    model::{CheckContext, Trigger},
+    node::{
+        Node,
+        kmsg::{self, BootClock, KernelMessage},
+    },
+    runtime::{Asked, Compiler, Limits, PluginSource, Runtime},
+    store::{Commit, Location, Store, StoreOptions},
+};
+
+use crate::lines;
+
+const NOW: u64 = 1_800_000_000_000;
+const BOOT: u64 = NOW - 3_600_000;
+const MESSAGES: usize = 4096;
+/// The most that the host hands over at once.
+const BATCH: usize = 512;
+/// A batch that takes a sandbox longer than this on a busy machine is a hang in the making: the daemon's own limit is
+/// 30 s, and a batch of plain lines takes milliseconds.
+const BATCH_TIME: Duration = Duration::from_secs(5);
+
+#[tokio::test]
+async fn no_line_harms_a_built_in_checker() {
+    let node = Arc::new(Node::live().await.unwrap());
+    let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("kernel-lines-cache");
+    let runtime = Runtime::start(&cache, Compiler::InProcess, node).unwrap();
+    let messages = messages();
+    let mut watching = 0;
+    for builtin in builtin::all() {
+        let source = PluginSource {
+            name: builtin.folder,
+            wasm: builtin.wasm,
+            grants: Grants::parse(&builtin.grants).unwrap(),
+            limits: Limits::default(),
+        };
+        let plugin = runtime.load(source).await.unwrap();
+        if !plugin.watches_kmsg() {
+            continue;
+        }
+        watching += 1;
+        let store = Store::open(StoreOptions::new(Location::Memory))
+            .unwrap()
+            .store;
+        let name = builtin.component;
+        let asked = Asked {
+            component: name,
+            store: Some(store.clone()),
+            config: Arc::from("{}"),
+        };
+        let mut found = 0;
+        for (number, batch) in messages.chunks(BATCH).enumerate() {
+            let started = Instant::now();
+            let finished = plugin
+                .on_messages(&asked, &context(name), batch.iter())
+                .await;
+            let took = started.elapsed();
+            assert!(took < BATCH_TIME, "{name}: batch {number} took {took:?}");
+            // An event that the host refuses would be an error as well.
+            let events = finished
+                .answer
+                .unwrap_or_else(|error| panic!("{name}: batch {number}: {error}"));
+            found += events.len();
+            for event in &events {
+                assert!(event.time <= NOW, "{name}: in the future: {event:?}");
+            }
+            let commit = Commit {
+                events,
+                state_writes: finished.state_writes,
+                cursor: None,
+            };
+            store.commit(name, commit).await.unwrap();
+        }
+        assert!(
+            found > 0,
+            "{name} found nothing, though its lines are there"
+        );
+    }
+    assert!(watching >= 15, "only {watching} checkers watch");
+}
+
+/// As the reader hands them on.
+fn messages() -> Vec<KernelMessage> {
+    let log = lines::log(0x6c69_6e65, MESSAGES);
+    let clock = BootClock::booted_at(BOOT);
+    let messages = log.records.iter();
+    messages
+        .filter_map(|record| kmsg::parse(record, clock).ok())
+        .collect()
+}
+
+fn context(component: &str) -> CheckContext {
+    CheckContext {
+        component: component.to_owned(),
+        now: NOW,
+        trigger: Trigger::Event,
+        boot_id: "9f3c1d5e-0000-4000-8000-000000000000".to_owned(),
+        boot_time: BOOT,
+        previous_check: None,
+    }
+}
