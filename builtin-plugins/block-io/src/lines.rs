@@ -18,6 +18,10 @@
 //! Not here because the `disk` check has them: `Buffer I/O error on dev …`, `… timeout, reset controller`, `Disabling
 //! device after reset failure`. All are matched from the beginning of the line.
 
+/// Longest name of a device, bytes; the kernel's own are at most 31 (`DISK_NAME_LEN`). The host refuses subjects of more
+/// than 128, and with one of them all events of its batch.
+const MAX_NAME: usize = 64;
+
 /// What the host delivers: no narrower than [`find`].
 pub const PATTERNS: [&str; 7] = [
     r" error, dev [^ ]+, sector [0-9]",
@@ -81,6 +85,7 @@ pub fn find(line: &str) -> Option<Found<'_>> {
         .or_else(|| ata(line))
         .or_else(|| nvme(line))
         .or_else(|| request(line))
+        .filter(|found| found.device.len() <= MAX_NAME && found.address.len() <= MAX_NAME)
 }
 
 /// Drives with media that come and go: an empty one fails every request, and nothing is lost.

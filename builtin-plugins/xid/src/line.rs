@@ -14,6 +14,7 @@ mod off_the_bus;
 use std::borrow::Cow;
 
 pub use extended::Extended;
+use off_the_bus::OffTheBus;
 
 /// What every line of the driver begins with, anywhere in the text.
 const DRIVER: &str = "NVRM:";
@@ -46,12 +47,16 @@ pub const PATTERNS: [&str; 3] = [
 /// Reads a line. `accept` says of an extended line's code whether it is one that has such lines; else the line is read
 /// in the general form.
 pub fn parse(text: &str, accept: impl Fn(u64) -> bool) -> Option<Line<'_>> {
-    let headers = || lines_of_driver(text).filter_map(|line| line.strip_prefix(XID));
-    if headers().next().is_none() {
-        return off_the_bus(text);
+    // One pass over the text, since most texts that come here only look like an Xid.
+    let mut headers = Vec::new();
+    let mut off_the_bus = OffTheBus::default();
+    for line in lines_of_driver(text) {
+        match line.strip_prefix(XID) {
+            Some(rest) => headers.extend(header(rest)),
+            None => off_the_bus.look(line),
+        }
     }
-    let headers = || headers().filter_map(header);
-    let extended = headers().find_map(|header| {
+    let extended = headers.iter().find_map(|header| {
         let (code, rest) = direct_code(header.rest)?;
         let extended = extended::find(rest)?;
         Some(header.line(code, Some(extended)))
@@ -59,19 +64,15 @@ pub fn parse(text: &str, accept: impl Fn(u64) -> bool) -> Option<Line<'_>> {
     if let Some(line) = extended.filter(|line| accept(line.code)) {
         return Some(line);
     }
-    let general = headers().find_map(|header| Some(header.line(general_code(header.rest)?, None)));
+    let general = headers
+        .iter()
+        .find_map(|header| Some(header.line(general_code(header.rest)?, None)));
     // Code 0 is no code.
     if let Some(line) = general.filter(|line| line.code != 0) {
         return Some(line);
     }
-    off_the_bus(text)
-}
-
-/// The form without a number.
-fn off_the_bus(text: &str) -> Option<Line<'_>> {
-    let device = off_the_bus::find(text)?;
     Some(Line {
-        device: device.into(),
+        device: off_the_bus.device()?.into(),
         instance: "",
         code: 79,
         extended: None,

@@ -37,15 +37,9 @@ impl Store {
             cursor,
         } = commit;
         let boot = cursor.as_ref().map(|cursor| cursor.boot_id.clone());
-        let rows = events
-            .into_iter()
-            .map(|event| EventRow::new(event, boot.as_deref()))
-            .collect::<Result<Vec<_>, _>>()?;
+        let (rows, places) = EventRow::all(events, boot.as_deref())?;
         self.write(Kind::InsertUpdate, move |conn| {
-            let inserted = rows
-                .iter()
-                .map(|row| events::insert(conn, &component, row))
-                .collect::<Result<_, _>>()?;
+            let inserted = events::insert_all(conn, &component, &rows, &places)?;
             for (key, value) in &state_writes {
                 match value {
                     Some(value) => plugin_state::set(conn, &component, key, value)?,

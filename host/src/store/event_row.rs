@@ -1,12 +1,12 @@
 //! An event as a row: its identity, and the facts that are kept as JSON.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::StoreError;
-use crate::model::{Event, EventType, Evidence, Pairs, Subject};
+use crate::model::{Event, EventType, Evidence, Pairs, Subject, UnixMillis};
 
 /// Most bytes of one row's texts. Guests' strings are held to far less before they come here.
 const ROW_LIMIT: usize = 1024 * 1024;
@@ -17,6 +17,9 @@ pub(super) struct EventRow {
     pub(super) event: Event,
     pub(super) detail: String,
     pub(super) dedup: Vec<u8>,
+    /// How many equal events it stands for, and the time of the last.
+    pub(super) count: u64,
+    pub(super) last_time: UnixMillis,
     /// What repeats of it share, in whatever window; `None` for those that are not condensed.
     pub(super) kin: Option<Vec<u8>>,
 }
@@ -33,11 +36,40 @@ impl EventRow {
         let dedup = identity(&event)?;
         let kin = boot_id.and_then(|boot| kin(&event, boot));
         Ok(Self {
+            last_time: event.time,
+            count: 1,
             event,
             detail,
             dedup,
             kin,
         })
+    }
+
+    /// Makes the rows of events that are stored together: equal ones, of which a flood brings hundreds, share a row. Also
+    /// says which row each event went into.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub(super) fn all(
+        events: Vec<Event>,
+        boot_id: Option<&str>,
+    ) -> Result<(Vec<Self>, Vec<usize>), StoreError> {
+        let mut rows: Vec<Self> = Vec::new();
+        let mut known: HashMap<Vec<u8>, usize> = HashMap::new();
+        let mut places = Vec::with_capacity(events.len());
+        for event in events {
+            let row = Self::new(event, boot_id)?;
+            let place = *known.entry(row.dedup.clone()).or_insert(rows.len());
+            places.push(place);
+            match rows.get_mut(place) {
+                Some(first) => {
+                    first.count += 1;
+                    first.last_time = first.last_time.max(row.last_time);
+                }
+                None => rows.push(row),
+            }
+        }
+        Ok((rows, places))
     }
 }
 

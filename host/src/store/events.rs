@@ -52,15 +52,9 @@ impl Store {
     ) -> Result<Vec<Inserted>, StoreError> {
         let component = component.to_owned();
         let boot = cursor.as_ref().map(|cursor| cursor.boot_id.clone());
-        let rows = events
-            .into_iter()
-            .map(|event| EventRow::new(event, boot.as_deref()))
-            .collect::<Result<Vec<_>, _>>()?;
+        let (rows, places) = EventRow::all(events, boot.as_deref())?;
         self.write(Kind::InsertUpdate, move |conn| {
-            let inserted = rows
-                .iter()
-                .map(|row| insert(conn, &component, row))
-                .collect::<Result<_, _>>()?;
+            let inserted = insert_all(conn, &component, &rows, &places)?;
             if let Some(cursor) = &cursor {
                 cursors::save(conn, &component, cursor)?;
             }
@@ -167,6 +161,27 @@ impl Store {
     }
 }
 
+/// Inserts or counts rows, and says what became of each event that went into one.
+pub(super) fn insert_all(
+    conn: &Connection,
+    component: &str,
+    rows: &[EventRow],
+    places: &[usize],
+) -> Result<Vec<Inserted>, StoreError> {
+    let mut fates = rows
+        .iter()
+        .map(|row| insert(conn, component, row))
+        .collect::<Result<Vec<_>, _>>()?;
+    // The first event of a row is what was inserted or counted; the others repeat it.
+    let fate = |place: &usize| {
+        let fate = fates.get_mut(*place);
+        fate.map_or(Inserted::Counted, |fate| {
+            std::mem::replace(fate, Inserted::Counted)
+        })
+    };
+    Ok(places.iter().map(fate).collect())
+}
+
 /// Inserts or counts one row.
 pub(super) fn insert(
     conn: &Connection,
@@ -176,9 +191,9 @@ pub(super) fn insert(
     let mut statement = conn.prepare_cached(
         "INSERT INTO event
              (component, time_ms, last_time_ms, name, type, message, detail, count, dedup, kin)
-         VALUES (?1, ?2, ?2, ?3, ?4, ?5, ?6, 1, ?7, ?8)
+         VALUES (?1, ?2, ?9, ?3, ?4, ?5, ?6, ?10, ?7, ?8)
          ON CONFLICT (component, dedup) DO UPDATE SET
-             count = count + 1, last_time_ms = max(last_time_ms, excluded.last_time_ms)
+             count = count + excluded.count, last_time_ms = max(last_time_ms, excluded.last_time_ms)
          RETURNING count",
     )?;
     let event = &row.event;
@@ -192,10 +207,12 @@ pub(super) fn insert(
             row.detail,
             row.dedup,
             row.kin,
+            sql_time(row.last_time),
+            i64::try_from(row.count).unwrap_or(i64::MAX),
         ],
         |row| unsigned(row, 0),
     )?;
-    Ok(if count == 1 {
+    Ok(if count == row.count {
         Inserted::New
     } else {
         Inserted::Counted

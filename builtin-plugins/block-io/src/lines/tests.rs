@@ -368,3 +368,21 @@ proptest! {
         let _ = find(&line);
     }
 }
+
+#[test]
+fn names_that_no_device_has() {
+    for length in [31, 64, 65, 8000] {
+        let name = "1".repeat(length);
+        for line in [
+            format!("sd {name}: Device offlined - not ready"),
+            format!("sd {name}: [sda] Device offlined - not ready"),
+            format!("ata1.{}: disabled", "1".repeat(length - 5)),
+            format!(
+                "nvme nvme{}: Device not ready; aborting reset, CSTS=0x1",
+                "1".repeat(length - 4)
+            ),
+        ] {
+            assert_eq!(find(&line).is_some(), length <= MAX_NAME, "{line}");
+        }
+    }
+}

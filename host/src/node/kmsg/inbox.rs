@@ -133,6 +133,16 @@ impl Inbox {
         }
     }
 
+    /// Is it surely wide enough for so many messages? An empty one and one that nobody reads any more are.
+    pub(super) fn has_room(&self, messages: usize) -> bool {
+        let state = self.lock();
+        let limits = &self.shared.limits;
+        state.closed
+            || state.messages.is_empty()
+            || (state.messages.len() + messages <= limits.messages
+                && state.bytes < limits.bytes / 2)
+    }
+
     pub(super) fn push(&self, message: Arc<KernelMessage>) {
         let mut state = self.lock();
         let bytes = state.bytes + cost(&message);

@@ -15,6 +15,9 @@ use super::{
 /// How long a look back through the log for a new watcher may take.
 const CATCH_UP_DEADLINE: Duration = Duration::from_secs(10);
 
+/// How often the matcher looks for room in the inboxes when the source waits for it.
+const INBOX_WAIT: Duration = Duration::from_millis(1);
+
 /// Somebody who wants kernel messages.
 #[derive(Debug, Clone)]
 pub struct Watcher {
@@ -150,6 +153,12 @@ impl Matcher {
         Ok(self.deliver(&record, |_| true))
     }
 
+    /// Would so many messages fit into every inbox?
+    fn has_room(&self, messages: usize) -> bool {
+        let mut routes = self.routing.routes.values();
+        routes.all(|route| route.inbox.has_room(messages))
+    }
+
     /// Tells the inboxes how far the log was examined. To be called after a run of [`feed`](Self::feed).
     pub fn finish_batch(&mut self) {
         let Some(position) = self.position else {
@@ -283,6 +292,9 @@ pub(super) fn run(mut matcher: Matcher, queue: &Queue<Routing>, counters: &Count
     loop {
         match queue.next() {
             Work::Records(batch) => {
+                while queue.is_patient() && !matcher.has_room(batch.len()) && !stopped() {
+                    std::thread::sleep(INBOX_WAIT);
+                }
                 for raw in batch.iter() {
                     let counter = match matcher.feed(raw) {
                         Ok(_) => &counters.records_examined,

@@ -2,8 +2,14 @@
 
 use std::{
     collections::VecDeque,
-    sync::{Condvar, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Condvar, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
 };
+
+/// Most bytes that wait when the source does: more would only be memory.
+const PATIENT_LIMIT: usize = 1 << 20;
 
 /// Records as they were read, in order, in one piece of memory.
 #[derive(Debug, Default)]
@@ -78,6 +84,7 @@ pub(super) struct Queue<C> {
     state: Mutex<State<C>>,
     ready: Condvar,
     limit: usize,
+    patient: AtomicBool,
 }
 
 #[derive(Debug)]
@@ -107,14 +114,30 @@ impl<C> Queue<C> {
             state: Mutex::new(state),
             ready: Condvar::new(),
             limit,
+            patient: AtomicBool::new(false),
         }
+    }
+
+    /// Says whether the source keeps what is not read yet, as a file does. Then nobody drops anything: the reader waits
+    /// for the matcher, and the matcher for the inboxes.
+    pub(super) fn set_patient(&self, patient: bool) {
+        self.patient.store(patient, Ordering::Relaxed);
+    }
+
+    /// See [`set_patient`](Self::set_patient).
+    pub(super) fn is_patient(&self) -> bool {
+        self.patient.load(Ordering::Relaxed)
     }
 
     /// Puts a batch in, or gives it back when there is no room.
     pub(super) fn push(&self, batch: RecordBatch) -> Result<(), RecordBatch> {
         let mut state = self.lock();
         let bytes = state.bytes + batch.cost();
-        if bytes > self.limit {
+        let limit = match self.is_patient() {
+            true => self.limit.min(PATIENT_LIMIT),
+            false => self.limit,
+        };
+        if bytes > limit && !(self.is_patient() && state.batches.is_empty()) {
             return Err(batch);
         }
         state.bytes = bytes;

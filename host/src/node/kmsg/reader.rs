@@ -188,6 +188,7 @@ impl Reader {
         // The device was waited for and nothing was read since.
         let mut false_alarm = false;
         let mut last_record: Option<Instant> = None;
+        self.shared.queue.set_patient(!source.overwrites());
         loop {
             if self.intake.batch.len() >= BATCH_RECORDS {
                 self.hand_on(&source);
