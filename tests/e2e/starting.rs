@@ -119,7 +119,10 @@ fn requests_wait_for_checkers_that_are_being_compiled() {
         .arguments(&["--components=cpu,disk,memory"])
         .spawn();
     eventually("it answers", || daemon.try_get("/healthz"));
-    let (status, body) = daemon.send(Method::POST, "/v1/health-states/set-healthy?components=disk");
+    let (status, body) = daemon.send(
+        Method::POST,
+        "/v1/health-states/set-healthy?components=disk",
+    );
     let body = String::from_utf8(body).unwrap();
     assert_eq!(status, 200, "{body}");
     assert!(body.contains(r#""successful":["disk"]"#), "{body}");
