@@ -6,7 +6,7 @@ use clap::{CommandFactory as _, FromArgMatches as _, error::ContextKind};
 
 use super::{
     VERSION,
-    args::{Cli, Command, CommonArgs, CustomPluginsArgs, RunCommand, ScanArgs},
+    args::{Cli, Command, CommonArgs, CustomPluginsArgs, MachineInfoArgs, RunCommand, ScanArgs},
     argv::{Misuse, Request, respell},
     check_args::RunCheckArgs,
     checks::check_options,
@@ -14,12 +14,26 @@ use super::{
     data_dir::data_dir,
     exit::{Exit, Stderr},
     explain::Subject,
+    hosted_args::{NotifyEvent, UpdateArgs, UpdateCommand},
+    metadata::MetadataOptions,
     options::{
         Action, CustomPluginsOptions, EVENTS_RETENTION, Invocation, METRICS_RETENTION, RunOptions,
         ScanOptions, TlsFiles, at_least_a_nanosecond, is_json, retention,
     },
+    service::UpOptions,
+    service_args::{MetadataArgs, UpArgs},
+    shells,
+    status::StatusOptions,
 };
 use crate::logging::{LogLevel, LogOptions};
+
+/// What `gpud notify` says.
+const NO_CONTROL_PLANE: &str = "nobody to notify: this build has no control plane";
+/// What `gpud update` says.
+const NO_UPDATE: &str =
+    "this build does not update itself: install a later gpud the way this one was installed";
+/// What `gpud release` says.
+const NO_SIGNING: &str = "this build has no tools to sign releases";
 
 /// Reads a command line, the program's name first.
 ///
@@ -36,10 +50,15 @@ pub fn parse(argv: impl IntoIterator<Item = OsString>) -> Result<Invocation, Exi
         .map_err(|word| Exit::failure(format!("argument {word:?} is not valid UTF-8")))?;
     let (argv, ignored) = match respell(&root, words).map_err(|misuse| refuse(&mut root, misuse))? {
         Request::Command { argv, ignored } => (argv, ignored),
-        Request::Help(topic) => return Err(Exit::success(help(&mut root, topic.as_deref()))),
+        Request::Help(topic) => return Err(Exit::success(help(&mut root, &topic))),
         Request::Version => return Err(Exit::success(format!("gpud version {VERSION}\n"))),
     };
-    let command = argv.get(1).cloned();
+    let command: Vec<String> = argv
+        .iter()
+        .skip(1)
+        .take_while(|word| !word.starts_with('-'))
+        .cloned()
+        .collect();
     let cli = root
         .try_get_matches_from_mut(argv)
         .and_then(|matches| Cli::from_arg_matches(&matches))
@@ -56,7 +75,10 @@ pub fn parse(argv: impl IntoIterator<Item = OsString>) -> Result<Invocation, Exi
     let (common, action, file) = action(cli.command, &mut notes)?;
     let CommonArgs { log_level, color } = common;
     let level = LogLevel::parse(&log_level).map_err(|error| match &action {
-        Action::MachineInfo { json: true, .. } => Exit::json_failure("invalid_log_level", error),
+        Action::MachineInfo { json: true, .. }
+        | Action::Metadata(MetadataOptions { json: true, .. }) => {
+            Exit::json_failure("invalid_log_level", error)
+        }
         _ => Exit::failure(error),
     })?;
     let default = match action {
@@ -81,6 +103,45 @@ fn action(
     notes: &mut Vec<String>,
 ) -> Result<(CommonArgs, Action, Option<PathBuf>), Exit> {
     let (common, action) = match command {
+        Command::Up(args) => up(args, notes).map_err(Exit::failure)?,
+        Command::Down(args) => {
+            let data_dir = data_dir(args.data_dir).map_err(Exit::failure)?;
+            let reset_state = args.reset_state;
+            (
+                args.common,
+                Action::Down {
+                    data_dir,
+                    reset_state,
+                },
+            )
+        }
+        Command::Status(args) => {
+            let options = StatusOptions {
+                data_dir: data_dir(args.data_dir).map_err(Exit::failure)?,
+                server: args.server,
+                watch: args.watch,
+                json: args.json,
+            };
+            (args.common, Action::Status(options))
+        }
+        Command::Metadata(args) => metadata(args)?,
+        Command::Completion(args) => {
+            let shell = shells::shell(&args.shells).map_err(Exit::failure)?;
+            (args.common, Action::Completion(shell))
+        }
+        Command::Man(args) => {
+            let (topic, dir) = (args.topic, args.dir);
+            (args.common, Action::Man { topic, dir })
+        }
+        Command::Notify(args) => {
+            let (NotifyEvent::Startup(args) | NotifyEvent::Shutdown(args)) = args.event;
+            (args.common, Action::Nothing(NO_CONTROL_PLANE))
+        }
+        Command::Update(UpdateArgs { check, common, .. }) => match check {
+            Some(UpdateCommand::Check(args)) => (args.common, Action::NotHere(NO_UPDATE)),
+            None => (common, Action::NotHere(NO_UPDATE)),
+        },
+        Command::Release(args) => (args.tool.common(), Action::NotHere(NO_SIGNING)),
         Command::Run(command) => {
             let file = command.run.log_file.clone();
             let file = file.filter(|file| !file.as_os_str().is_empty());
@@ -113,22 +174,16 @@ fn action(
         Command::RunPluginGroup(args) => {
             let [tag] = <[String; 1]>::try_from(args.tags)
                 .map_err(|_| Exit::failure("exactly one argument (tag_name) is required"))?;
-            let server = args.server;
-            (args.common, Action::RunPluginGroup { server, tag })
+            let (server, json) = (args.server, args.json);
+            (args.common, Action::RunPluginGroup { server, tag, json })
         }
-        Command::MachineInfo(args) => {
-            let json = is_json(&args.output_format).map_err(Exit::failure)?;
-            let data_dir = data_dir(args.data_dir).map_err(|error| match json {
-                true => Exit::json_failure("failed_to_get_state_file", error),
-                false => Exit::failure(error),
-            })?;
-            (args.common, Action::MachineInfo { data_dir, json })
-        }
+        Command::MachineInfo(args) => machine_info(args)?,
         Command::InjectFault(args) => (
             args.common,
             Action::InjectFault {
                 priority: args.kernel_log_level,
                 message: args.kernel_message,
+                json: args.json,
             },
         ),
         Command::SetHealthy(args) => {
@@ -139,12 +194,14 @@ fn action(
                 Action::SetHealthy {
                     server: args.server,
                     components: names.map(str::to_owned).collect(),
+                    json: args.json,
                 },
             )
         }
         Command::Compact(args) => {
             let data_dir = data_dir(args.data_dir).map_err(Exit::failure)?;
-            (args.common, Action::Compact { data_dir })
+            let json = args.json;
+            (args.common, Action::Compact { data_dir, json })
         }
         Command::CompileComponent(args) => (
             args.common,
@@ -155,6 +212,43 @@ fn action(
         ),
     };
     Ok((common, action, None))
+}
+
+fn up(args: UpArgs, notes: &mut Vec<String>) -> Result<(CommonArgs, Action), String> {
+    notes.extend(args.hosted.note()?);
+    let data_dir = data_dir(args.data_dir)?;
+    let listen_address = args.listen_address.map(|address| address.trim().to_owned());
+    let options = UpOptions {
+        // The service is started in another folder.
+        data_dir: std::path::absolute(&data_dir)
+            .map_err(|error| format!("data folder {}: {error}", data_dir.display()))?,
+        db_in_memory: args.db_in_memory,
+        listen_address: listen_address.filter(|address| !address.is_empty()),
+        install_root: args.install_root,
+    };
+    Ok((args.common, Action::Up(options)))
+}
+
+fn metadata(args: MetadataArgs) -> Result<(CommonArgs, Action), Exit> {
+    let json = args.json || is_json(&args.output_format).map_err(Exit::failure)?;
+    let data_dir = data_dir(args.data_dir)
+        .map_err(|error| Exit::failure(error).in_json(json, "failed_to_get_state_file"))?;
+    // One without the other changes nothing, as in GPUd.
+    let set = !args.set_key.is_empty() && !args.set_value.is_empty();
+    let options = MetadataOptions {
+        data_dir,
+        json,
+        reboot_history: args.reboot_history,
+        set: set.then_some((args.set_key, args.set_value)),
+    };
+    Ok((args.common, Action::Metadata(options)))
+}
+
+fn machine_info(args: MachineInfoArgs) -> Result<(CommonArgs, Action), Exit> {
+    let json = args.json || is_json(&args.output_format).map_err(Exit::failure)?;
+    let data_dir = data_dir(args.data_dir)
+        .map_err(|error| Exit::failure(error).in_json(json, "failed_to_get_state_file"))?;
+    Ok((args.common, Action::MachineInfo { data_dir, json }))
 }
 
 fn run(command: RunCommand, notes: &mut Vec<String>) -> Result<(CommonArgs, RunOptions), String> {
@@ -238,14 +332,14 @@ fn custom_plugins(
     (args.common, options)
 }
 
-/// The help of all commands or of one.
-fn help(root: &mut clap::Command, topic: Option<&str>) -> String {
-    let command = match topic {
-        Some(topic) => root.find_subcommand_mut(topic),
-        None => None,
-    };
-    match command {
-        Some(command) => command.render_help().to_string(),
+/// The help of all commands or of the one with this path.
+fn help(root: &mut clap::Command, path: &[String]) -> String {
+    // Paths come from `respell`, so that every name is there.
+    let command = path
+        .iter()
+        .try_fold(&*root, |command, name| command.find_subcommand(name));
+    match command.cloned() {
+        Some(mut command) => command.render_help().to_string(),
         None => root.render_help().to_string(),
     }
 }
@@ -258,11 +352,11 @@ fn refuse(root: &mut clap::Command, misuse: Misuse) -> Exit {
             stderr: Stderr::Line(misuse.to_string()),
         },
         Misuse::Flag { command, message } => {
-            let usage = match &command {
-                Some(_) => "Incorrect Usage:",
-                None => "Incorrect Usage.",
+            let usage = match command.is_empty() {
+                false => "Incorrect Usage:",
+                true => "Incorrect Usage.",
             };
-            let help = help(root, command.as_deref());
+            let help = help(root, &command);
             Exit {
                 stdout: format!("{usage} {message}\n\n{help}"),
                 ..Exit::failure(message)

@@ -2,6 +2,7 @@ mod crash;
 mod data;
 mod events;
 mod faults;
+mod inspect;
 mod opening;
 mod retention;
 
