@@ -24,6 +24,7 @@ mod json_flags;
 pub mod list_plugins;
 pub mod machine_info;
 pub mod metadata;
+mod of_service;
 mod options;
 pub mod output;
 mod parse;

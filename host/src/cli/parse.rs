@@ -6,7 +6,7 @@ use clap::{CommandFactory as _, FromArgMatches as _, error::ContextKind};
 
 use super::{
     VERSION,
-    args::{Cli, Command, CommonArgs, CustomPluginsArgs, MachineInfoArgs, RunCommand, ScanArgs},
+    args::{Cli, Command, CommonArgs, CustomPluginsArgs, RunCommand, ScanArgs},
     argv::{Misuse, Request, respell},
     check_args::RunCheckArgs,
     checks::check_options,
@@ -16,24 +16,15 @@ use super::{
     explain::Subject,
     hosted_args::{NotifyEvent, UpdateArgs, UpdateCommand},
     metadata::MetadataOptions,
+    of_service::{NO_CONTROL_PLANE, NO_SIGNING, NO_UPDATE, machine_info, metadata, up},
     options::{
         Action, CustomPluginsOptions, EVENTS_RETENTION, Invocation, METRICS_RETENTION, RunOptions,
-        ScanOptions, TlsFiles, at_least_a_nanosecond, is_json, retention,
+        ScanOptions, TlsFiles, at_least_a_nanosecond, retention,
     },
-    service::UpOptions,
-    service_args::{MetadataArgs, UpArgs},
     shells,
     status::StatusOptions,
 };
 use crate::logging::{LogLevel, LogOptions};
-
-/// What `gpud notify` says.
-const NO_CONTROL_PLANE: &str = "nobody to notify: this build has no control plane";
-/// What `gpud update` says.
-const NO_UPDATE: &str =
-    "this build does not update itself: install a later gpud the way this one was installed";
-/// What `gpud release` says.
-const NO_SIGNING: &str = "this build has no tools to sign releases";
 
 /// Reads a command line, the program's name first.
 ///
@@ -212,43 +203,6 @@ fn action(
         ),
     };
     Ok((common, action, None))
-}
-
-fn up(args: UpArgs, notes: &mut Vec<String>) -> Result<(CommonArgs, Action), String> {
-    notes.extend(args.hosted.note()?);
-    let data_dir = data_dir(args.data_dir)?;
-    let listen_address = args.listen_address.map(|address| address.trim().to_owned());
-    let options = UpOptions {
-        // The service is started in another folder.
-        data_dir: std::path::absolute(&data_dir)
-            .map_err(|error| format!("data folder {}: {error}", data_dir.display()))?,
-        db_in_memory: args.db_in_memory,
-        listen_address: listen_address.filter(|address| !address.is_empty()),
-        install_root: args.install_root,
-    };
-    Ok((args.common, Action::Up(options)))
-}
-
-fn metadata(args: MetadataArgs) -> Result<(CommonArgs, Action), Exit> {
-    let json = args.json || is_json(&args.output_format).map_err(Exit::failure)?;
-    let data_dir = data_dir(args.data_dir)
-        .map_err(|error| Exit::failure(error).in_json(json, "failed_to_get_state_file"))?;
-    // One without the other changes nothing, as in GPUd.
-    let set = !args.set_key.is_empty() && !args.set_value.is_empty();
-    let options = MetadataOptions {
-        data_dir,
-        json,
-        reboot_history: args.reboot_history,
-        set: set.then_some((args.set_key, args.set_value)),
-    };
-    Ok((args.common, Action::Metadata(options)))
-}
-
-fn machine_info(args: MachineInfoArgs) -> Result<(CommonArgs, Action), Exit> {
-    let json = args.json || is_json(&args.output_format).map_err(Exit::failure)?;
-    let data_dir = data_dir(args.data_dir)
-        .map_err(|error| Exit::failure(error).in_json(json, "failed_to_get_state_file"))?;
-    Ok((args.common, Action::MachineInfo { data_dir, json }))
 }
 
 fn run(command: RunCommand, notes: &mut Vec<String>) -> Result<(CommonArgs, RunOptions), String> {

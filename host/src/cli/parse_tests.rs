@@ -4,6 +4,7 @@ use super::*;
 use crate::cli::{
     checks::{BlockedProcesses, CheckOptions, XidOptions},
     options::FailOn,
+    service::UpOptions,
     terminal::ColorChoice,
 };
 
