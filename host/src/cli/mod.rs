@@ -37,6 +37,7 @@ mod service_args;
 pub mod set_healthy;
 mod settings;
 pub mod shells;
+mod site_configs;
 mod sizes;
 pub mod status;
 pub mod table;
