@@ -25,7 +25,9 @@ fn folder_of(daemon: &Daemon) -> String {
 
 #[test]
 fn a_daemon_on_any_port_is_found_by_its_folder() {
-    let daemon = Start::new().arguments(&["--plugin-specs-file="]).ready();
+    let daemon = Start::new()
+        .arguments(&["--plugin-specs-file=", "--components=cpu"])
+        .ready();
     let folder = folder_of(&daemon);
     let output = run(&["status", &folder]);
     let shown = text(&output);
@@ -65,7 +67,7 @@ fn a_daemon_that_was_killed_is_not_taken_for_one_that_runs() {
     let data = home.path().join("data");
     let daemon = Start::new()
         .folder(&data)
-        .arguments(&["--plugin-specs-file="])
+        .arguments(&["--plugin-specs-file=", "--components=cpu"])
         .ready();
     let url = daemon.url();
     daemon.signal("-KILL");
@@ -87,7 +89,7 @@ fn a_daemon_that_was_killed_is_not_taken_for_one_that_runs() {
 
     let again = Start::new()
         .folder(&data)
-        .arguments(&["--plugin-specs-file="])
+        .arguments(&["--plugin-specs-file=", "--components=cpu"])
         .ready();
     assert!(text(&run(&["status", &folder])).contains(&again.url()));
     again.signal("-TERM");
@@ -101,7 +103,9 @@ fn metadata_of_a_daemon_that_runs() {
         eprintln!("left out: needs root");
         return;
     }
-    let daemon = Start::new().arguments(&["--plugin-specs-file="]).ready();
+    let daemon = Start::new()
+        .arguments(&["--plugin-specs-file=", "--components=cpu"])
+        .ready();
     let folder = folder_of(&daemon);
     let output = run(&[
         "metadata",

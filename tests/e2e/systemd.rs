@@ -34,6 +34,7 @@ fn ready_reload_and_stop_are_told() {
             specs.to_str().unwrap(),
             "--log-file",
             log.to_str().unwrap(),
+            "--components=cpu",
         ])
         .spawn();
     let ready = receive(&socket);
@@ -92,7 +93,7 @@ fn signs_of_life_come_through_an_abstract_socket() {
     let daemon = Start::new()
         .environment("NOTIFY_SOCKET", &format!("@{name}"))
         .environment("WATCHDOG_USEC", "1000000")
-        .arguments(&["--plugin-specs-file="])
+        .arguments(&["--plugin-specs-file=", "--components=cpu"])
         .spawn();
     assert!(receive(&socket).starts_with("READY=1\n"));
     for _ in 0..4 {
@@ -113,6 +114,7 @@ fn sigusr1_writes_what_the_threads_do_and_the_daemon_goes_on() {
     let folder = tempfile::tempdir().unwrap();
     let daemon = Start::new()
         .environment("TMPDIR", folder.path().to_str().unwrap())
+        .arguments(&["--components=cpu"])
         .ready();
     daemon.signal("-USR1");
     let path = folder

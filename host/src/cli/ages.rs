@@ -10,8 +10,10 @@ const YEAR: u64 = 12 * MONTH;
 /// In words; whole steps only. Times to come count as now.
 pub fn ago(now_ms: u64, then_ms: u64) -> String {
     let seconds = now_ms.saturating_sub(then_ms) / 1000;
+    if seconds == 0 {
+        return "now".to_owned();
+    }
     let (count, unit) = match seconds {
-        0 => return "now".to_owned(),
         ..MINUTE => (seconds, "second"),
         ..HOUR => (seconds / MINUTE, "minute"),
         ..DAY => (seconds / HOUR, "hour"),

@@ -85,10 +85,16 @@ mod tests {
         let victim = folder.path().join("victim");
         fs::write(&victim, "untouched").unwrap();
         symlink(&victim, folder.path().join("gpud.7.stacks.log")).unwrap();
+        let (named, has_name) = std::sync::mpsc::channel();
         std::thread::Builder::new()
             .name("gpud-idle".to_owned())
-            .spawn(|| std::thread::sleep(std::time::Duration::from_secs(60)))
+            .spawn(move || {
+                // A thread gives itself its name.
+                named.send(()).unwrap();
+                std::thread::sleep(std::time::Duration::from_secs(60));
+            })
             .unwrap();
+        has_name.recv().unwrap();
         let tasks = tokio::runtime::Handle::current().metrics();
         let path = write(folder.path(), 7, &tasks).unwrap();
         let text = fs::read_to_string(&path).unwrap();
