@@ -13,15 +13,19 @@ pub fn ago(now_ms: u64, then_ms: u64) -> String {
     if seconds == 0 {
         return "now".to_owned();
     }
-    let (count, unit) = match seconds {
-        ..MINUTE => (seconds, "second"),
-        ..HOUR => (seconds / MINUTE, "minute"),
-        ..DAY => (seconds / HOUR, "hour"),
-        ..WEEK => (seconds / DAY, "day"),
-        ..MONTH => (seconds / WEEK, "week"),
-        ..YEAR => (seconds / MONTH, "month"),
-        _ => (seconds / YEAR, "year"),
-    };
+    let steps = [
+        (MONTH, YEAR, "month"),
+        (WEEK, MONTH, "week"),
+        (DAY, WEEK, "day"),
+        (HOUR, DAY, "hour"),
+        (MINUTE, HOUR, "minute"),
+        (1, MINUTE, "second"),
+    ];
+    let fitting = steps
+        .into_iter()
+        .find(|(step, next, _)| (*step..*next).contains(&seconds));
+    let (step, _, unit) = fitting.unwrap_or((YEAR, u64::MAX, "year"));
+    let count = seconds / step;
     match count {
         1 => format!("1 {unit} ago"),
         _ => format!("{count} {unit}s ago"),
