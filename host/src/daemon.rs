@@ -5,7 +5,13 @@
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
-use tokio::task::JoinSet;
+use tokio::{
+    sync::{
+        mpsc::{self, Sender},
+        oneshot,
+    },
+    task::JoinSet,
+};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
@@ -17,6 +23,7 @@ use crate::{
         kernel_log::{self, Watchers},
         scheduler::Scheduler,
     },
+    logging::Reopener,
     machine_info::Collector,
     metrics,
     node::{Node, kmsg::KernelLog, resident},
@@ -28,6 +35,7 @@ use crate::{
     },
     runtime::{Compiler, Limits, PluginSource, Runtime},
     server,
+    service::{Service, presence::Presence, reload::Reload, watchdog},
     store::{Store, StoreOptions},
 };
 
@@ -54,12 +62,14 @@ pub struct Options {
     pub listen_address: String,
     /// Certificate and key in PEM; without them the certificate is self-signed and kept in memory.
     pub tls_files: Option<(PathBuf, PathBuf)>,
-    /// Command lines for bash that replace lsblk and findmnt in the inventory.
+    /// Command lines for bash that replace lsblk and findmnt.
     pub disk_commands: (Option<String>, Option<String>),
     /// Specs of plugins; `None` is none. The file may be missing.
     pub plugin_specs: Option<PathBuf>,
     /// What `/admin/config` shows.
     pub shown: EffectiveConfig,
+    /// Who started it, and wants to hear of it.
+    pub service: Service,
 }
 
 /// Which built-in components run, and their configuration.
@@ -110,9 +120,13 @@ pub async fn run(options: Options, shutdown: CancellationToken) -> Result<(), St
         disk_commands: (lsblk, findmnt),
         plugin_specs,
         shown,
+        service,
     } = options;
-    let node = Arc::new(Node::live().await?);
+    let notifier = Arc::clone(&service.notifier);
+    let replaced = [("lsblk", lsblk.clone()), ("findmnt", findmnt.clone())];
+    let node = Arc::new(Node::live().await?.replacing(replaced));
     let listener = server::bind(&listen_address).await?;
+    let address = listener.local_addr();
     let tls = match &tls_files {
         Some((certificate, key)) => server::from_files(certificate, key)?,
         None => server::self_signed(&node.hostname().await)?,
@@ -152,8 +166,10 @@ pub async fn run(options: Options, shutdown: CancellationToken) -> Result<(), St
         scheduler(),
         runtime.clone(),
     ));
+    let mut reload = Reload::default();
     if let Some((path, read)) = specs {
-        start_plugins(&plugins, path, read, &tasks, &shutdown).await;
+        let look = start_plugins(&plugins, path, read, &tasks, &shutdown).await;
+        reload.on("the plugin specs", move || look_now(look.clone()));
     }
     let backend = DaemonBackend {
         registry: Arc::clone(&registry),
@@ -165,6 +181,11 @@ pub async fn run(options: Options, shutdown: CancellationToken) -> Result<(), St
     let serving = server::serve(listener, tls, Arc::new(backend), shutdown.clone());
     tasks.spawn(serving);
     tasks.spawn(housekeeping(Arc::clone(&services), shutdown.clone()));
+    let presence = address.and_then(|address| Presence::announce(&data_dir, address));
+    if let Err(error) = &presence {
+        tracing::warn!("`gpud status` may not find this daemon: {error}");
+    }
+    serve_as(service, reload, &listen_address, &store, &tasks, &shutdown);
     tracing::info!(address = listen_address, "gpud is ready");
 
     let scheduler = scheduler();
@@ -181,6 +202,8 @@ pub async fn run(options: Options, shutdown: CancellationToken) -> Result<(), St
 
     shutdown.cancelled().await;
     tracing::info!("stopping");
+    notifier.stopping();
+    drop(presence);
     if let Some(log) = kernel_log {
         // Joins threads, for a second at most.
         let _ = tokio::task::spawn_blocking(move || log.shutdown()).await;
@@ -333,14 +356,63 @@ async fn read_specs(path: Option<PathBuf>) -> Option<(PathBuf, Result<Read, Stri
     Some((path, read))
 }
 
-/// Starts the plugins of the spec file, and follows its edits. A file that is not there may come.
+/// Tells systemd that the daemon is ready and lives, and heeds SIGHUP.
+fn serve_as(
+    service: Service,
+    mut reload: Reload,
+    address: &str,
+    store: &Store,
+    tasks: &TaskTracker,
+    shutdown: &CancellationToken,
+) {
+    let Service {
+        notifier,
+        watchdog,
+        hangups,
+        log,
+    } = service;
+    let status = format!("serving at {address}");
+    notifier.ready(&status);
+    if let Some(interval) = watchdog {
+        let store = store.clone();
+        let alive = move || store.is_alive();
+        let notifier = Arc::clone(&notifier);
+        tasks.spawn(watchdog::run(notifier, interval, alive, shutdown.clone()));
+    }
+    if let Some(hangups) = hangups {
+        // First: what the others have to say belongs into the new file.
+        reload.first("the log file", move || reopen(log.clone()));
+        tasks.spawn(reload.run(hangups, notifier, status, shutdown.clone()));
+    }
+}
+
+async fn reopen(log: Reopener) -> Result<(), String> {
+    let done = tokio::task::spawn_blocking(move || log.reopen()).await;
+    match done {
+        Ok(done) => done.map_err(|error| error.to_string()),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// Has the watcher look at the spec file now, and waits until it has. What it finds, it says itself.
+async fn look_now(look: Sender<oneshot::Sender<()>>) -> Result<(), String> {
+    let (done, looked) = oneshot::channel();
+    if look.send(done).await.is_ok() {
+        let _ = looked.await;
+    }
+    Ok(())
+}
+
+/// Starts the plugins of the spec file, and follows its edits. A file that is not there may come. Gives the way to have
+/// the file looked at now.
 async fn start_plugins(
     plugins: &Arc<Plugins>,
     path: PathBuf,
     read: Result<Read, String>,
     tasks: &TaskTracker,
     shutdown: &CancellationToken,
-) {
+) -> Sender<oneshot::Sender<()>> {
+    let (look, hurry) = mpsc::channel(1);
     let stamps = match read {
         Ok(Read { file, stamps }) => {
             plugins.start(file, &path, &stamps).await;
@@ -352,9 +424,10 @@ async fn start_plugins(
     tasks.spawn(async move {
         tokio::select! {
             () = shutdown.cancelled() => {}
-            () = watch::run(plugins, path, stamps) => {}
+            () = watch::run(plugins, path, stamps, hurry) => {}
         }
     });
+    look
 }
 
 /// Stores metrics and removes old rows, once a minute.

@@ -24,6 +24,7 @@ pub mod plugins;
 pub mod runtime;
 pub mod script;
 pub mod server;
+pub mod service;
 pub mod spec;
 pub mod store;
 pub mod wire;

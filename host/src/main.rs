@@ -1,15 +1,17 @@
 //! The gpud binary: reads the command line, installs logging, dispatches.
 
-use std::{env, process::ExitCode};
+use std::{env, path::Path, process::ExitCode};
 
 use gpud::{
     cli::{
-        self, Action, Exit, Invocation, compact, custom_plugins, explain, inject_fault,
-        list_plugins, machine_info, run, run_plugin_group, scan, set_healthy, terminal::Terminal,
+        self, Action, Exit, Invocation, Stderr, compact, custom_plugins, explain, inject_fault,
+        list_plugins, machine_info, metadata, run, run_plugin_group, scan, service, set_healthy,
+        shells, status, terminal::Terminal,
     },
     logging,
-    node::Node,
+    node::{Node, clock::Clock},
     runtime::compiler,
+    service::{Service, notify},
 };
 
 /// Worker threads: requests are small, guests are short, and two cores are the usual share of a daemon.
@@ -17,6 +19,7 @@ const WORKERS: usize = 2;
 
 fn main() -> ExitCode {
     share_heaps();
+    let (mut systemd, problem) = notify::take_from_environment();
     let invocation = match cli::parse(env::args_os()) {
         Ok(invocation) => invocation,
         Err(exit) => return exit.report(Terminal::PLAIN),
@@ -32,9 +35,10 @@ fn main() -> ExitCode {
         Ok(guard) => guard,
         Err(error) => return Exit::failure(error).report(stderr),
     };
-    for note in notes {
+    for note in notes.into_iter().chain(problem) {
         tracing::warn!("{note}");
     }
+    systemd.log = guard.reopener();
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(WORKERS)
         .max_blocking_threads(16)
@@ -44,7 +48,7 @@ fn main() -> ExitCode {
         .build();
     let exit = match runtime {
         Ok(runtime) => {
-            let exit = runtime.block_on(carry_out(action, stdout, stderr));
+            let exit = runtime.block_on(carry_out(action, systemd, stdout, stderr));
             runtime.shutdown_background();
             exit
         }
@@ -54,10 +58,29 @@ fn main() -> ExitCode {
     exit.report(stderr)
 }
 
-async fn carry_out(action: Action, stdout: Terminal, stderr: Terminal) -> Exit {
+async fn carry_out(action: Action, systemd: Service, stdout: Terminal, stderr: Terminal) -> Exit {
     let nothing_to_say = |()| Exit::success("");
     let done = match action {
-        Action::Run(options) => run::run(*options).await.map(nothing_to_say),
+        Action::Up(options) => service::up(options, stdout).await,
+        Action::Down {
+            data_dir,
+            reset_state,
+        } => service::down(&data_dir, reset_state, stdout).await,
+        Action::Run(options) => run::run(*options, systemd).await.map(nothing_to_say),
+        Action::Status(options) => status::status(&options, stdout).await,
+        Action::Metadata(options) => {
+            metadata::metadata(options, Clock::Live.now_ms(), stdout).await
+        }
+        Action::Completion(shell) => shells::print(&shells::completion(shell)),
+        Action::Man { topic, dir } => match dir {
+            Some(folder) => shells::pages(&folder).map(|_| Exit::success("")),
+            None => shells::page(&topic).and_then(|page| shells::print(&page)),
+        },
+        Action::Nothing(why) => Ok(Exit {
+            stderr: Stderr::Line(why.to_owned()),
+            ..Exit::success("")
+        }),
+        Action::NotHere(why) => Err(Exit::failure(why)),
         Action::Scan(options) => scan::scan(&options, stdout).await,
         Action::CustomPlugins(options) => {
             custom_plugins::custom_plugins(&options, stdout, stderr).await
@@ -70,19 +93,25 @@ async fn carry_out(action: Action, stdout: Terminal, stderr: Terminal) -> Exit {
         Action::ListPlugins { server, json } => list_plugins::list_plugins(&server, json)
             .await
             .map(Exit::success),
-        Action::RunPluginGroup { server, tag } => {
-            run_plugin_group::run_plugin_group(&server, &tag).await
+        Action::RunPluginGroup { server, tag, json } => {
+            run_plugin_group::run_plugin_group(&server, &tag, json).await
         }
-        Action::MachineInfo { data_dir: _, json } => inventory(json).await.map(Exit::success),
-        Action::InjectFault { priority, message } => {
-            inject_fault::inject_fault(&priority, &message).map(nothing_to_say)
+        Action::MachineInfo { data_dir, json } => {
+            inventory(&data_dir, json).await.map(Exit::success)
         }
-        Action::SetHealthy { server, components } => set_healthy::set_healthy(&server, &components)
+        Action::InjectFault {
+            priority,
+            message,
+            json,
+        } => inject_fault::inject_fault(&priority, &message, json),
+        Action::SetHealthy {
+            server,
+            components,
+            json,
+        } => set_healthy::set_healthy(&server, &components, json).await,
+        Action::Compact { data_dir, json } => compact::compact(&data_dir, json, stdout)
             .await
             .map(Exit::success),
-        Action::Compact { data_dir } => {
-            compact::compact(&data_dir, stdout).await.map(Exit::success)
-        }
         Action::CompileComponent { input, output } => compiler::child_main(&input, &output)
             .map(nothing_to_say)
             .map_err(Exit::failure),
@@ -90,13 +119,16 @@ async fn carry_out(action: Action, stdout: Terminal, stderr: Terminal) -> Exit {
     done.unwrap_or_else(|exit| exit)
 }
 
-async fn inventory(json: bool) -> Result<String, Exit> {
-    let node = Node::live().await.map_err(Exit::failure)?;
+async fn inventory(data_dir: &Path, json: bool) -> Result<String, Exit> {
+    let node = Node::live()
+        .await
+        .map_err(|error| Exit::failure(error).in_json(json, "failed_to_get_machine_info"))?;
     let info = gpud::machine_info::collect(&node).await;
+    let id = metadata::machine_id(data_dir).await;
     if json {
-        machine_info::json(&info)
+        machine_info::json(&info, id.as_deref())
     } else {
-        Ok(machine_info::plain(&info))
+        Ok(machine_info::plain(&info, id.as_deref()))
     }
 }
 

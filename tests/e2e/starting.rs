@@ -173,3 +173,26 @@ fn a_bad_command_line_says_what_is_wrong() {
         .unwrap();
     assert_eq!(version.stdout, b"gpud version 0.1.0\n");
 }
+
+#[test]
+fn the_operators_commands_take_the_place_of_lsblk_and_findmnt() {
+    let home = tempfile::tempdir().unwrap();
+    let marker = |name: &str| home.path().join(name);
+    let command = |name: &str| {
+        let file = marker(name);
+        format!("--{name}-commands=echo x >> '{}'; {name}", file.display())
+    };
+    let daemon = Start::new()
+        .arguments(&[
+            "--plugin-specs-file=",
+            "--components=disk",
+            &command("lsblk"),
+            &command("findmnt"),
+        ])
+        .ready();
+    // The check, which asks both.
+    for name in ["lsblk", "findmnt"] {
+        assert!(marker(name).exists(), "{name}\n{}", daemon.log());
+    }
+    assert_ne!(daemon.state("disk")["health"], "Initializing");
+}

@@ -6,8 +6,11 @@ use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 
 use super::{
     check_args::{CheckArgs, RunCheckArgs, SiteArgs},
+    client_args::{ListPluginsArgs, RunPluginGroupArgs, SetHealthyArgs},
+    hosted_args::{NotifyArgs, ReleaseArgs, UpdateArgs},
     options::FailOn,
     run_args::RunArgs,
+    service_args::{DownArgs, MetadataArgs, StatusArgs, UpArgs},
     terminal::ColorChoice,
 };
 
@@ -25,8 +28,15 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// Install gpud as a service of systemd, start it, and start it at every boot
+    Up(UpArgs),
+    /// Stop the service, and do not start it at boot any more
+    Down(DownArgs),
     /// Run the daemon in the foreground
     Run(Box<RunCommand>),
+    /// Say whether the daemon runs, where, and what it finds
+    #[command(visible_alias = "st")]
+    Status(StatusArgs),
     /// Check this machine once and print what was found
     #[command(visible_aliases = ["check", "s"])]
     Scan(Box<ScanArgs>),
@@ -49,6 +59,19 @@ pub enum Command {
     SetHealthy(SetHealthyArgs),
     /// Shrink the state file while no daemon uses it
     Compact(CompactArgs),
+    /// Show what the state file notes about this installation, and the machine's reboots
+    Metadata(MetadataArgs),
+    /// Print a script that completes command lines, for bash, zsh, fish, elvish or powershell
+    Completion(CompletionArgs),
+    /// Print the manual page of gpud or of a command
+    Man(ManArgs),
+    /// Would tell a control plane that this machine starts or stops; this build has none
+    #[command(visible_alias = "nt")]
+    Notify(NotifyArgs),
+    /// Would replace gpud by a later version; this build is updated as it was installed
+    Update(UpdateArgs),
+    /// Would sign releases; this build has no such tools
+    Release(ReleaseArgs),
     /// Compile a Wasm component; gpud runs this for itself
     #[command(hide = true)]
     CompileComponent(CompileComponentArgs),
@@ -149,6 +172,9 @@ pub struct MachineInfoArgs {
     /// plain or json
     #[arg(long, value_name = "FORMAT", default_value = "plain")]
     pub output_format: String,
+    /// The same as --output-format json
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(Debug, Args)]
@@ -166,23 +192,9 @@ pub struct InjectFaultArgs {
         hide_default_value = true
     )]
     pub kernel_message: String,
-}
-
-#[derive(Debug, Args)]
-pub struct SetHealthyArgs {
-    #[command(flatten)]
-    pub common: CommonArgs,
-    /// Base URL of the daemon [default: https://localhost:15132]
-    #[arg(
-        long,
-        value_name = "URL",
-        default_value = "",
-        hide_default_value = true
-    )]
-    pub server: String,
-    /// Components, comma-separated; all without any
-    #[arg(value_name = "COMPONENTS")]
-    pub components: Vec<String>,
+    /// Print one JSON document instead of text
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(Debug, Args)]
@@ -215,46 +227,36 @@ pub struct CustomPluginsArgs {
 }
 
 #[derive(Debug, Args)]
-pub struct ListPluginsArgs {
-    #[command(flatten)]
-    pub common: CommonArgs,
-    /// Base URL of the daemon [default: https://localhost:15132]
-    #[arg(
-        long,
-        value_name = "URL",
-        default_value = "",
-        hide_default_value = true
-    )]
-    pub server: String,
-    /// Print the specs as JSON
-    #[arg(long)]
-    pub json: bool,
-}
-
-#[derive(Debug, Args)]
-pub struct RunPluginGroupArgs {
-    #[command(flatten)]
-    pub common: CommonArgs,
-    /// Base URL of the daemon [default: https://localhost:15132]
-    #[arg(
-        long,
-        value_name = "URL",
-        default_value = "",
-        hide_default_value = true
-    )]
-    pub server: String,
-    /// The tag
-    #[arg(value_name = "TAG")]
-    pub tags: Vec<String>,
-}
-
-#[derive(Debug, Args)]
 pub struct CompactArgs {
     #[command(flatten)]
     pub common: CommonArgs,
     /// Folder of the state file
     #[arg(long, value_name = "FOLDER", value_parser = path)]
     pub data_dir: Option<PathBuf>,
+    /// Print one JSON document instead of text
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct CompletionArgs {
+    #[command(flatten)]
+    pub common: CommonArgs,
+    /// bash, zsh, fish, elvish or powershell
+    #[arg(value_name = "SHELL")]
+    pub shells: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct ManArgs {
+    #[command(flatten)]
+    pub common: CommonArgs,
+    /// Write the pages of gpud and of all commands into this folder
+    #[arg(long, value_name = "FOLDER", value_parser = path)]
+    pub dir: Option<PathBuf>,
+    /// A command, such as `scan`; gpud itself without one
+    #[arg(value_name = "COMMAND")]
+    pub topic: Vec<String>,
 }
 
 #[derive(Debug, Args)]

@@ -17,8 +17,8 @@ pub enum Request {
         /// Arguments that nothing reads.
         ignored: Vec<String>,
     },
-    /// Help, on one command or on all.
-    Help(Option<String>),
+    /// Help, on the command of this path (`release`, `gen-key`), or on all when it is empty.
+    Help(Vec<String>),
     /// The version.
     Version,
 }
@@ -29,11 +29,11 @@ pub enum Misuse {
     /// There is no such command.
     #[error("No help topic for '{0}'")]
     UnknownCommand(String),
-    /// Something is wrong with a flag. `command` is absent for one before the command.
+    /// Something is wrong with a flag.
     #[error("{message}")]
     Flag {
-        /// The command whose flag it is.
-        command: Option<String>,
+        /// The path of the command whose flag it is; empty for one before the command.
+        command: Vec<String>,
         /// What is wrong.
         message: String,
     },
@@ -41,31 +41,43 @@ pub enum Misuse {
 
 /// Reads the words after the program's name. `root` must be built.
 pub fn respell(root: &Command, words: Vec<String>) -> Result<Request, Misuse> {
-    let mut words = words.into_iter();
+    let mut words = words.into_iter().peekable();
     let Some(first) = words.next() else {
-        return Ok(Request::Help(None));
+        return Ok(Request::Help(Vec::new()));
     };
     match first.as_str() {
-        "-h" | "-help" | "--h" | "--help" => return Ok(Request::Help(None)),
+        "-h" | "-help" | "--h" | "--help" => return Ok(Request::Help(Vec::new())),
         "-v" | "-version" | "--v" | "--version" => return Ok(Request::Version),
-        "help" | "h" => {
-            return match words.next() {
-                None => Ok(Request::Help(None)),
-                Some(topic) => Ok(Request::Help(Some(known(root, &topic)?.get_name().into()))),
-            };
-        }
+        "help" | "h" => return Ok(Request::Help(topic(root, words)?)),
         _ => {}
     }
     if let Some(flag) = flag_name(&first) {
         return Err(Misuse::Flag {
-            command: None,
+            command: Vec::new(),
             message: format!("flag provided but not defined: -{flag}"),
         });
     }
-    let command = known(root, &first)?;
-    let name = command.get_name().to_owned();
+    let mut command = known(root, &first)?;
+    let mut path = vec![command.get_name().to_owned()];
+    // A command of commands takes its own first word as one of them; without one it may still do something itself.
+    while command.has_subcommands() {
+        match words.peek().map(String::as_str) {
+            Some("help" | "h") => {
+                words.next();
+                path.extend(topic(command, words)?);
+                return Ok(Request::Help(path));
+            }
+            Some(word) if flag_name(word).is_none() => {
+                command = known(command, word)?;
+                path.push(command.get_name().to_owned());
+                words.next();
+            }
+            None if command.is_subcommand_required_set() => return Ok(Request::Help(path)),
+            _ => break,
+        }
+    }
     let misuse = |message: String| Misuse::Flag {
-        command: Some(name.clone()),
+        command: path.clone(),
         message,
     };
 
@@ -85,7 +97,7 @@ pub fn respell(root: &Command, words: Vec<String>) -> Result<Request, Misuse> {
             None => (flag, None),
         };
         if matches!(flag, "h" | "help") {
-            return Ok(Request::Help(Some(name)));
+            return Ok(Request::Help(path));
         }
         let arg = command
             .get_arguments()
@@ -107,7 +119,8 @@ pub fn respell(root: &Command, words: Vec<String>) -> Result<Request, Misuse> {
         flags.set(arg, flag, value).map_err(misuse)?;
     }
 
-    let mut argv = vec![root.get_name().to_owned(), name];
+    let mut argv = vec![root.get_name().to_owned()];
+    argv.extend(path);
     argv.extend(flags.spelled());
     let takes_positional = command.get_positionals().next().is_some();
     let ignored = if takes_positional {
@@ -118,6 +131,20 @@ pub fn respell(root: &Command, words: Vec<String>) -> Result<Request, Misuse> {
         positional
     };
     Ok(Request::Command { argv, ignored })
+}
+
+/// The path of the command that these words name, as far as there are words.
+fn topic(root: &Command, words: impl Iterator<Item = String>) -> Result<Vec<String>, Misuse> {
+    let mut path = Vec::new();
+    let mut command = root;
+    for word in words {
+        command = known(command, &word)?;
+        path.push(command.get_name().to_owned());
+        if !command.has_subcommands() {
+            break;
+        }
+    }
+    Ok(path)
 }
 
 fn known<'a>(root: &'a Command, name: &str) -> Result<&'a Command, Misuse> {
@@ -270,6 +297,13 @@ mod tests {
                 "gpud|custom-plugins|--run|--fail-fast=false|--|f.yaml",
             ),
             (
+                "nt|startup|-data-dir|/d",
+                "gpud|notify|startup|--data-dir=/d",
+            ),
+            ("update", "gpud|update"),
+            ("update|--url=x", "gpud|update|--url=x"),
+            ("update|check|-l|info", "gpud|update|check|--log-level=info"),
+            (
                 "plugin|-f|f.yaml",
                 "gpud|custom-plugins|--fail-fast=true|--|f.yaml",
             ),
@@ -292,20 +326,25 @@ mod tests {
     #[test]
     fn help_and_version() {
         for (line, topic) in [
-            ("", None),
-            ("help", None),
-            ("h", None),
-            ("-h", None),
-            ("--help", None),
-            ("help|check", Some("scan")),
-            ("run|--help", Some("run")),
-            ("run|--pprof|-h", Some("run")),
+            ("", ""),
+            ("help", ""),
+            ("h", ""),
+            ("-h", ""),
+            ("--help", ""),
+            ("help|check", "scan"),
+            ("help|scan|more", "scan"),
+            ("run|--help", "run"),
+            ("run|--pprof|-h", "run"),
+            // Commands of commands.
+            ("release", "release"),
+            ("notify", "notify"),
+            ("nt|help|startup", "notify startup"),
+            ("help|release|gen-key", "release gen-key"),
+            ("release|gen-key|-h", "release gen-key"),
+            ("update|-h", "update"),
         ] {
-            assert_eq!(
-                read(line),
-                Ok(Request::Help(topic.map(str::to_owned))),
-                "{line}"
-            );
+            let topic = topic.split_whitespace().map(str::to_owned).collect();
+            assert_eq!(read(line), Ok(Request::Help(topic)), "{line}");
         }
         for line in ["-v", "--version"] {
             assert_eq!(read(line), Ok(Request::Version));
@@ -317,6 +356,9 @@ mod tests {
         for (line, message) in [
             ("x", "No help topic for 'x'"),
             ("help|x", "No help topic for 'x'"),
+            ("release|x", "No help topic for 'x'"),
+            ("release|help|x", "No help topic for 'x'"),
+            ("release|--x", "flag provided but not defined: -x"),
             ("--x|run", "flag provided but not defined: -x"),
             ("run|--x=1", "flag provided but not defined: -x"),
             // A prefix is not the flag.

@@ -1,32 +1,38 @@
 //! `gpud compact`: rewrites the state file without what was deleted, while no daemon uses it.
 
 use std::{
-    ffi::OsString,
     net::{Ipv4Addr, Ipv6Addr, SocketAddr},
     path::Path,
     time::Duration,
 };
 
+use serde_json::json;
 use tokio::{net::TcpStream, time::timeout};
 
-use super::{exit::Exit, sizes::iec, terminal::Terminal};
-use crate::{
-    node::process::{self, Command, Program},
-    store,
+use super::{
+    exit::Exit,
+    service::systemctl::{Systemctl, UnitState},
+    sizes::iec,
+    terminal::Terminal,
 };
+use crate::store;
 
 /// Where a daemon listens, GPUd's included, which has no lock file.
 const PORT: u16 = 15132;
-/// Its unit.
-const UNIT: &str = "gpud.service";
-/// For asking systemd.
-const SYSTEMD_LIMIT: Duration = Duration::from_secs(15);
+
+/// The word for programs.
+const ERROR_CODE: &str = "failed_to_compact";
 
 /// Compacts the state file in `folder` and returns what to print.
 ///
 /// # Errors
 /// A daemon is running, there is no state file, or it cannot be rewritten.
-pub async fn compact(folder: &Path, terminal: Terminal) -> Result<String, Exit> {
+pub async fn compact(folder: &Path, json: bool, terminal: Terminal) -> Result<String, Exit> {
+    let done = compact_unused(folder, json, terminal).await;
+    done.map_err(|exit| exit.in_json(json, ERROR_CODE))
+}
+
+async fn compact_unused(folder: &Path, json: bool, terminal: Terminal) -> Result<String, Exit> {
     if unit_is_active().await {
         return Err(Exit::failure(
             "gpud is running (must be stopped before running compact)",
@@ -37,10 +43,10 @@ pub async fn compact(folder: &Path, terminal: Terminal) -> Result<String, Exit> 
             "gpud is running on port {PORT} (must be stopped before running compact)"
         )));
     }
-    compact_file(folder, terminal).await
+    compact_file(folder, json, terminal).await
 }
 
-async fn compact_file(folder: &Path, terminal: Terminal) -> Result<String, Exit> {
+async fn compact_file(folder: &Path, json: bool, terminal: Terminal) -> Result<String, Exit> {
     let path = folder.join(store::STATE_FILE);
     if !path.exists() {
         return Err(Exit::failure(format!(
@@ -53,6 +59,14 @@ async fn compact_file(folder: &Path, terminal: Terminal) -> Result<String, Exit>
         .await
         .map_err(Exit::failure)?
         .map_err(|error| Exit::failure(format!("failed to compact {}: {error}", path.display())))?;
+    if json {
+        let document = json!({
+            "state_file": path.display().to_string(),
+            "bytes_before": sizes.before,
+            "bytes_after": sizes.after,
+        });
+        return Ok(format!("{document}\n"));
+    }
     Ok(format!(
         "{} successfully compacted state file\n{}: {} before, {} after\n",
         terminal.good(),
@@ -64,19 +78,10 @@ async fn compact_file(folder: &Path, terminal: Terminal) -> Result<String, Exit>
 
 /// False also where there is no systemd: the port and the lock tell then.
 async fn unit_is_active() -> bool {
-    let Ok(systemctl) = process::find_program("systemctl").await else {
-        return false;
-    };
-    let arguments: [OsString; 4] = [
-        systemctl.into(),
-        "is-active".into(),
-        "--quiet".into(),
-        UNIT.into(),
-    ];
-    let command = Command::new(Program::Argv(arguments.into()), SYSTEMD_LIMIT);
-    process::run(command)
-        .await
-        .is_ok_and(|output| output.exit_code == Some(0))
+    match Systemctl::find().await {
+        Some(systemctl) => systemctl.state().await == Ok(UnitState::Active),
+        None => false,
+    }
 }
 
 async fn somebody_listens(port: u16) -> bool {
@@ -119,23 +124,30 @@ mod tests {
             .unwrap();
         drop(database);
         let before = path.metadata().unwrap().len();
-        let text = compact_file(folder.path(), Terminal::PLAIN).await.unwrap();
+        let text = compact_file(folder.path(), false, Terminal::PLAIN)
+            .await
+            .unwrap();
         assert!(
             text.starts_with("✔ successfully compacted state file\n"),
             "{text}"
         );
         assert!(path.metadata().unwrap().len() < before / 2);
+        let text = compact_file(folder.path(), true, Terminal::PLAIN)
+            .await
+            .unwrap();
+        let document: serde_json::Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(document["bytes_before"], document["bytes_after"]);
     }
 
     #[tokio::test]
     async fn refuses_without_a_file_and_beside_a_daemon() {
         let folder = tempfile::tempdir().unwrap();
-        let message = failure(compact_file(folder.path(), Terminal::PLAIN).await);
+        let message = failure(compact_file(folder.path(), false, Terminal::PLAIN).await);
         assert!(message.starts_with("there is no state file "), "{message}");
         drop(rusqlite::Connection::open(folder.path().join(store::STATE_FILE)).unwrap());
         let _lock = FolderLock::acquire(folder.path()).unwrap();
         std::fs::write(folder.path().join(store::STATE_FILE), "").unwrap();
-        let message = failure(compact_file(folder.path(), Terminal::PLAIN).await);
+        let message = failure(compact_file(folder.path(), false, Terminal::PLAIN).await);
         assert!(message.contains("another gpud"), "{message}");
     }
 

@@ -8,6 +8,8 @@ use std::{
 use crate::node::system::euid;
 
 const SHARED: &str = "/var/lib";
+/// The folder of a daemon that root runs.
+pub const SHARED_DATA_DIR: &str = "/var/lib/gpud";
 
 /// The folder that was asked for, else `/var/lib/gpud` for root, else `~/.gpud`. Nothing is created.
 ///
@@ -23,7 +25,7 @@ fn choose(flag: Option<PathBuf>, shared: bool, home: Option<PathBuf>) -> Option<
     let given = |path: &PathBuf| !path.as_os_str().is_empty();
     match flag.filter(given) {
         Some(path) => Some(path),
-        None if shared => Some(Path::new(SHARED).join("gpud")),
+        None if shared => Some(SHARED_DATA_DIR.into()),
         None => home.filter(given).map(|home| home.join(".gpud")),
     }
 }

@@ -61,6 +61,21 @@ impl Exit {
         }
     }
 
+    /// The same failure for a command that was asked for JSON, if it was; what it had printed stays.
+    #[must_use]
+    pub fn in_json(self, json: bool, code: &str) -> Self {
+        match self.stderr {
+            Stderr::Failure(message) if json => {
+                let failure = Self::json_failure(code, message);
+                Self {
+                    stdout: self.stdout + &failure.stdout,
+                    ..failure
+                }
+            }
+            _ => self,
+        }
+    }
+
     /// Prints what there is to print. A reader that has gone away is no error.
     pub fn report(&self, stderr: Terminal) -> ExitCode {
         let mut stdout = io::stdout();
@@ -98,6 +113,21 @@ mod tests {
             "{\"error\":{\"code\":\"failed_to_open_state_file\",\"message\":\"a \\\"quoted\\\" name\"}}\n"
         );
         assert_eq!((exit.code, exit.stderr), (1, Stderr::Nothing));
+    }
+
+    #[test]
+    fn a_failure_is_put_into_json_when_that_was_asked_for() {
+        let failure = || Exit {
+            stdout: "before\n".to_owned(),
+            ..Exit::failure("why")
+        };
+        assert_eq!(failure().in_json(false, "c"), failure());
+        assert_eq!(
+            failure().in_json(true, "c").stdout,
+            "before\n{\"error\":{\"code\":\"c\",\"message\":\"why\"}}\n"
+        );
+        let success = Exit::success("x");
+        assert_eq!(success.clone().in_json(true, "c"), success);
     }
 
     #[test]

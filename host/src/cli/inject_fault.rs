@@ -3,11 +3,26 @@
 use super::exit::Exit;
 use crate::node::kmsg;
 
-/// Writes it. Prints nothing. Lines that are too long are cut.
+/// The word for programs.
+const ERROR_CODE: &str = "failed_to_inject_fault";
+
+/// Writes it. Prints nothing, or `{"injected":true}`. Lines that are too long are cut.
 ///
 /// # Errors
 /// There is nothing to write, or it could not be written (which takes root).
-pub fn inject_fault(priority: &str, message: &str) -> Result<(), Exit> {
+pub fn inject_fault(priority: &str, message: &str, json: bool) -> Result<Exit, Exit> {
+    match inject(priority, message) {
+        Ok(()) if json => Ok(Exit::success("{\"injected\":true}\n")),
+        Ok(()) => Ok(Exit::success("")),
+        Err(exit) => Err(exit.in_json(json, ERROR_CODE)),
+    }
+}
+
+/// Writes it.
+///
+/// # Errors
+/// There is nothing to write, or it could not be written (which takes root).
+fn inject(priority: &str, message: &str) -> Result<(), Exit> {
     if message.trim().is_empty() {
         return Err(Exit::failure(
             "nothing to inject: give a text with --kernel-message",
@@ -31,7 +46,7 @@ mod tests {
     #[test]
     fn the_kernel_log_has_it() {
         let message = format!("gpud-cli-test {}", process::id());
-        inject_fault("KERN_ERR", &message).unwrap();
+        inject_fault("KERN_ERR", &message, false).unwrap();
         // Each read gives one record, without waiting for more.
         let mut log: File = fs::OpenOptions::new()
             .read(true)
@@ -56,6 +71,13 @@ mod tests {
 
     #[test]
     fn an_empty_message_is_refused() {
-        assert_eq!(inject_fault("KERN_ERR", " ").unwrap_err().code, 1);
+        assert_eq!(inject_fault("KERN_ERR", " ", false).unwrap_err().code, 1);
+        let exit = inject_fault("KERN_ERR", " ", true).unwrap_err();
+        assert!(
+            exit.stdout
+                .starts_with("{\"error\":{\"code\":\"failed_to_inject_fault\""),
+            "{}",
+            exit.stdout
+        );
     }
 }

@@ -29,7 +29,7 @@ struct Listed {
 /// The daemon cannot be asked, or does not answer with specs.
 pub async fn list_plugins(server: &str, json: bool) -> Result<String, Exit> {
     let listed = async {
-        let client = Client::new(server).map_err(|error| error.to_string())?;
+        let client = Client::of_daemon(server).map_err(|error| error.to_string())?;
         let answer = client.send(Method::GET, "/v1/plugins").await;
         let answer = answer.map_err(|error| error.to_string())?;
         match json {

@@ -59,11 +59,11 @@ impl Provider {
     }
 }
 
-/// As one line of JSON. `machine_id` is the one that a hosted platform gave, which this build never has.
+/// As one line of JSON. `machine_id` is the one that a hosted platform gave to a GPUd; this build never gets one.
 ///
 /// # Errors
 /// Never with these types; if it should, in the JSON form of an error.
-pub fn json(info: &MachineInfo) -> Result<String, Exit> {
+pub fn json(info: &MachineInfo, machine_id: Option<&str>) -> Result<String, Exit> {
     #[derive(Serialize)]
     struct Document<'a> {
         machine_id: &'a str,
@@ -71,7 +71,7 @@ pub fn json(info: &MachineInfo) -> Result<String, Exit> {
         provider: Provider,
     }
     let document = Document {
-        machine_id: "",
+        machine_id: machine_id.unwrap_or_default(),
         machine_info: info,
         provider: Provider::of(info),
     };
@@ -97,8 +97,12 @@ pub fn tables(info: &MachineInfo) -> String {
 }
 
 /// Everything that `gpud machine-info` prints.
-pub fn plain(info: &MachineInfo) -> String {
-    tables(info) + &Provider::of(info).table()
+pub fn plain(info: &MachineInfo, machine_id: Option<&str>) -> String {
+    let id = match machine_id {
+        Some(id) => format!("GPUd machine ID: {id:?}\n\n"),
+        None => String::new(),
+    };
+    id + &tables(info) + &Provider::of(info).table()
 }
 
 fn facts(info: &MachineInfo) -> Table {
@@ -240,7 +244,7 @@ mod tests {
 
     #[test]
     fn as_tables() {
-        insta::assert_snapshot!(plain(&info()), @r"
+        insta::assert_snapshot!(plain(&info(), None), @r"
         +---------------------------+------------------------------------+
         |       GPUd Version        |               0.1.0                |
         | Container Runtime Version |                                    |
@@ -328,7 +332,7 @@ mod tests {
 
     #[test]
     fn as_json() {
-        let line = json(&info()).unwrap();
+        let line = json(&info(), None).unwrap();
         assert!(
             line.starts_with(r#"{"machine_id":"","machine_info":{"gpudVersion":"0.1.0","#),
             "{line}"

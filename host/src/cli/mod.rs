@@ -4,11 +4,13 @@
 //! daemon has a file here with its body. Flags, output and exit codes are GPUd's, so that its scripts and unit files
 //! work; `docs/gpud-compatibility.md` lists what is better.
 
+mod ages;
 mod args;
 mod argv;
 mod check_args;
 mod checks;
 pub mod client;
+mod client_args;
 pub mod compact;
 mod components;
 pub mod custom_plugins;
@@ -16,10 +18,13 @@ mod data_dir;
 mod details;
 mod exit;
 pub mod explain;
+mod hosted_args;
 pub mod inject_fault;
 mod json_flags;
 pub mod list_plugins;
 pub mod machine_info;
+pub mod metadata;
+mod of_service;
 mod options;
 pub mod output;
 mod parse;
@@ -27,10 +32,14 @@ pub mod run;
 mod run_args;
 pub mod run_plugin_group;
 pub mod scan;
+pub mod service;
+mod service_args;
 pub mod set_healthy;
 mod settings;
+pub mod shells;
 mod site_configs;
 mod sizes;
+pub mod status;
 pub mod table;
 pub mod terminal;
 
@@ -38,7 +47,7 @@ pub use checks::{
     BlockedProcesses, CheckOptions, CommandOverrides, GpuFaults, InfinibandOptions, XidOptions,
 };
 pub use components::ComponentSelection;
-pub use exit::Exit;
+pub use exit::{Exit, Stderr};
 pub use json_flags::{ExpectedPorts, NfsGroup};
 pub use options::{
     Action, CustomPluginsOptions, FailOn, Invocation, RunOptions, ScanOptions, TlsFiles,

@@ -3,10 +3,11 @@
 use std::{path::PathBuf, time::Duration};
 
 use clap::ValueEnum;
+use clap_complete::Shell;
 
 use super::{
     args::OutputFormat, checks::CheckOptions, components::ComponentSelection, explain::Subject,
-    terminal::ColorChoice,
+    metadata::MetadataOptions, service::UpOptions, status::StatusOptions, terminal::ColorChoice,
 };
 use crate::{logging::LogOptions, wire::GoDuration};
 
@@ -35,6 +36,32 @@ pub struct Invocation {
 /// A command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Action {
+    /// Set up the service and start it.
+    Up(UpOptions),
+    /// Stop the service.
+    Down {
+        /// Folder of the state file.
+        data_dir: PathBuf,
+        /// Forget what a hosted platform gave.
+        reset_state: bool,
+    },
+    /// Say how the daemon does.
+    Status(StatusOptions),
+    /// Show what the state file notes.
+    Metadata(MetadataOptions),
+    /// Print a script for a shell.
+    Completion(Shell),
+    /// Print a manual page.
+    Man {
+        /// Of which command; empty is gpud itself.
+        topic: Vec<String>,
+        /// Write all of them into this folder instead.
+        dir: Option<PathBuf>,
+    },
+    /// Say that this build has nothing to do here, and succeed.
+    Nothing(&'static str),
+    /// Say that this build cannot do it.
+    NotHere(&'static str),
     /// Run the daemon.
     Run(Box<RunOptions>),
     /// Check everything once.
@@ -63,6 +90,8 @@ pub enum Action {
         server: String,
         /// The tag.
         tag: String,
+        /// As one JSON document.
+        json: bool,
     },
     /// Print the inventory.
     MachineInfo {
@@ -77,6 +106,8 @@ pub enum Action {
         priority: String,
         /// Text.
         message: String,
+        /// Say so in JSON.
+        json: bool,
     },
     /// Clear verdicts in the running daemon.
     SetHealthy {
@@ -84,11 +115,15 @@ pub enum Action {
         server: String,
         /// Which; empty is all.
         components: Vec<String>,
+        /// As one JSON document.
+        json: bool,
     },
     /// Shrink the state file.
     Compact {
         /// Folder of the state file.
         data_dir: PathBuf,
+        /// As one JSON document.
+        json: bool,
     },
     /// Compile a Wasm component.
     CompileComponent {

@@ -14,10 +14,15 @@ use super::{
     data_dir::data_dir,
     exit::{Exit, Stderr},
     explain::Subject,
+    hosted_args::{NotifyEvent, UpdateArgs, UpdateCommand},
+    metadata::MetadataOptions,
+    of_service::{NO_CONTROL_PLANE, NO_SIGNING, NO_UPDATE, machine_info, metadata, up},
     options::{
         Action, CustomPluginsOptions, EVENTS_RETENTION, Invocation, METRICS_RETENTION, RunOptions,
-        ScanOptions, TlsFiles, at_least_a_nanosecond, is_json, retention,
+        ScanOptions, TlsFiles, at_least_a_nanosecond, retention,
     },
+    shells,
+    status::StatusOptions,
 };
 use crate::logging::{LogLevel, LogOptions};
 
@@ -36,10 +41,15 @@ pub fn parse(argv: impl IntoIterator<Item = OsString>) -> Result<Invocation, Exi
         .map_err(|word| Exit::failure(format!("argument {word:?} is not valid UTF-8")))?;
     let (argv, ignored) = match respell(&root, words).map_err(|misuse| refuse(&mut root, misuse))? {
         Request::Command { argv, ignored } => (argv, ignored),
-        Request::Help(topic) => return Err(Exit::success(help(&mut root, topic.as_deref()))),
+        Request::Help(topic) => return Err(Exit::success(help(&mut root, &topic))),
         Request::Version => return Err(Exit::success(format!("gpud version {VERSION}\n"))),
     };
-    let command = argv.get(1).cloned();
+    let command: Vec<String> = argv
+        .iter()
+        .skip(1)
+        .take_while(|word| !word.starts_with('-'))
+        .cloned()
+        .collect();
     let cli = root
         .try_get_matches_from_mut(argv)
         .and_then(|matches| Cli::from_arg_matches(&matches))
@@ -56,7 +66,10 @@ pub fn parse(argv: impl IntoIterator<Item = OsString>) -> Result<Invocation, Exi
     let (common, action, file) = action(cli.command, &mut notes)?;
     let CommonArgs { log_level, color } = common;
     let level = LogLevel::parse(&log_level).map_err(|error| match &action {
-        Action::MachineInfo { json: true, .. } => Exit::json_failure("invalid_log_level", error),
+        Action::MachineInfo { json: true, .. }
+        | Action::Metadata(MetadataOptions { json: true, .. }) => {
+            Exit::json_failure("invalid_log_level", error)
+        }
         _ => Exit::failure(error),
     })?;
     let default = match action {
@@ -81,6 +94,45 @@ fn action(
     notes: &mut Vec<String>,
 ) -> Result<(CommonArgs, Action, Option<PathBuf>), Exit> {
     let (common, action) = match command {
+        Command::Up(args) => up(args, notes).map_err(Exit::failure)?,
+        Command::Down(args) => {
+            let data_dir = data_dir(args.data_dir).map_err(Exit::failure)?;
+            let reset_state = args.reset_state;
+            (
+                args.common,
+                Action::Down {
+                    data_dir,
+                    reset_state,
+                },
+            )
+        }
+        Command::Status(args) => {
+            let options = StatusOptions {
+                data_dir: data_dir(args.data_dir).map_err(Exit::failure)?,
+                server: args.server,
+                watch: args.watch,
+                json: args.json,
+            };
+            (args.common, Action::Status(options))
+        }
+        Command::Metadata(args) => metadata(args)?,
+        Command::Completion(args) => {
+            let shell = shells::shell(&args.shells).map_err(Exit::failure)?;
+            (args.common, Action::Completion(shell))
+        }
+        Command::Man(args) => {
+            let (topic, dir) = (args.topic, args.dir);
+            (args.common, Action::Man { topic, dir })
+        }
+        Command::Notify(args) => {
+            let (NotifyEvent::Startup(args) | NotifyEvent::Shutdown(args)) = args.event;
+            (args.common, Action::Nothing(NO_CONTROL_PLANE))
+        }
+        Command::Update(UpdateArgs { check, common, .. }) => match check {
+            Some(UpdateCommand::Check(args)) => (args.common, Action::NotHere(NO_UPDATE)),
+            None => (common, Action::NotHere(NO_UPDATE)),
+        },
+        Command::Release(args) => (args.tool.common(), Action::NotHere(NO_SIGNING)),
         Command::Run(command) => {
             let file = command.run.log_file.clone();
             let file = file.filter(|file| !file.as_os_str().is_empty());
@@ -118,22 +170,16 @@ fn action(
         Command::RunPluginGroup(args) => {
             let [tag] = <[String; 1]>::try_from(args.tags)
                 .map_err(|_| Exit::failure("exactly one argument (tag_name) is required"))?;
-            let server = args.server;
-            (args.common, Action::RunPluginGroup { server, tag })
+            let (server, json) = (args.server, args.json);
+            (args.common, Action::RunPluginGroup { server, tag, json })
         }
-        Command::MachineInfo(args) => {
-            let json = is_json(&args.output_format).map_err(Exit::failure)?;
-            let data_dir = data_dir(args.data_dir).map_err(|error| match json {
-                true => Exit::json_failure("failed_to_get_state_file", error),
-                false => Exit::failure(error),
-            })?;
-            (args.common, Action::MachineInfo { data_dir, json })
-        }
+        Command::MachineInfo(args) => machine_info(args)?,
         Command::InjectFault(args) => (
             args.common,
             Action::InjectFault {
                 priority: args.kernel_log_level,
                 message: args.kernel_message,
+                json: args.json,
             },
         ),
         Command::SetHealthy(args) => {
@@ -144,12 +190,14 @@ fn action(
                 Action::SetHealthy {
                     server: args.server,
                     components: names.map(str::to_owned).collect(),
+                    json: args.json,
                 },
             )
         }
         Command::Compact(args) => {
             let data_dir = data_dir(args.data_dir).map_err(Exit::failure)?;
-            (args.common, Action::Compact { data_dir })
+            let json = args.json;
+            (args.common, Action::Compact { data_dir, json })
         }
         Command::CompileComponent(args) => (
             args.common,
@@ -243,14 +291,14 @@ fn custom_plugins(
     (args.common, options)
 }
 
-/// The help of all commands or of one.
-fn help(root: &mut clap::Command, topic: Option<&str>) -> String {
-    let command = match topic {
-        Some(topic) => root.find_subcommand_mut(topic),
-        None => None,
-    };
-    match command {
-        Some(command) => command.render_help().to_string(),
+/// The help of all commands or of the one with this path.
+fn help(root: &mut clap::Command, path: &[String]) -> String {
+    // Paths come from `respell`, so that every name is there.
+    let command = path
+        .iter()
+        .try_fold(&*root, |command, name| command.find_subcommand(name));
+    match command.cloned() {
+        Some(mut command) => command.render_help().to_string(),
         None => root.render_help().to_string(),
     }
 }
@@ -263,11 +311,11 @@ fn refuse(root: &mut clap::Command, misuse: Misuse) -> Exit {
             stderr: Stderr::Line(misuse.to_string()),
         },
         Misuse::Flag { command, message } => {
-            let usage = match &command {
-                Some(_) => "Incorrect Usage:",
-                None => "Incorrect Usage.",
+            let usage = match command.is_empty() {
+                false => "Incorrect Usage:",
+                true => "Incorrect Usage.",
             };
-            let help = help(root, command.as_deref());
+            let help = help(root, &command);
             Exit {
                 stdout: format!("{usage} {message}\n\n{help}"),
                 ..Exit::failure(message)

@@ -4,6 +4,7 @@ use super::*;
 use crate::cli::{
     checks::{BlockedProcesses, CheckOptions, XidOptions},
     options::FailOn,
+    service::UpOptions,
     terminal::ColorChoice,
 };
 
@@ -202,10 +203,18 @@ fn small_commands() {
             },
         ),
         (
-            "inject-fault|--kernel-message=x",
+            "machine-info|--data-dir=/d|--json",
+            Action::MachineInfo {
+                data_dir: "/d".into(),
+                json: true,
+            },
+        ),
+        (
+            "inject-fault|--kernel-message=x|--json",
             Action::InjectFault {
                 priority: "KERN_INFO".into(),
                 message: "x".into(),
+                json: true,
             },
         ),
         (
@@ -213,6 +222,7 @@ fn small_commands() {
             Action::SetHealthy {
                 server: "https://h".into(),
                 components: vec!["cpu".into(), "disk".into(), "os".into()],
+                json: false,
             },
         ),
         (
@@ -223,16 +233,18 @@ fn small_commands() {
             },
         ),
         (
-            "run-plugin-group|a tag|--server=https://h",
+            "run-plugin-group|a tag|--server=https://h|--json",
             Action::RunPluginGroup {
                 server: "https://h".into(),
                 tag: "a tag".into(),
+                json: true,
             },
         ),
         (
             "compact|--data-dir=/d",
             Action::Compact {
                 data_dir: "/d".into(),
+                json: false,
             },
         ),
         (
@@ -247,6 +259,114 @@ fn small_commands() {
         assert_eq!(invocation.action, expected, "{line}");
         assert!(!invocation.log.json);
     }
+}
+
+#[test]
+fn commands_of_the_service() {
+    let up = |listen_address: Option<&str>| {
+        Action::Up(UpOptions {
+            data_dir: "/d".into(),
+            db_in_memory: false,
+            listen_address: listen_address.map(str::to_owned),
+            install_root: None,
+        })
+    };
+    let status = |watch, json| {
+        Action::Status(StatusOptions {
+            data_dir: "/d".into(),
+            server: String::new(),
+            watch,
+            json,
+        })
+    };
+    let metadata = |json, set: Option<(&str, &str)>| {
+        Action::Metadata(MetadataOptions {
+            data_dir: "/d".into(),
+            json,
+            reboot_history: true,
+            set: set.map(|(key, value)| (key.into(), value.into())),
+        })
+    };
+    for (line, expected) in [
+        ("up|--data-dir=/d", up(None)),
+        (
+            "up|--data-dir=/d|--listen-address=:15132",
+            up(Some(":15132")),
+        ),
+        (
+            "down|--data-dir=/d|--reset-state",
+            Action::Down {
+                data_dir: "/d".into(),
+                reset_state: true,
+            },
+        ),
+        ("status|--data-dir=/d", status(false, false)),
+        ("st|-w|--json|-data-dir|/d", status(true, true)),
+        (
+            "metadata|--data-dir=/d|--reboot-history|--output-format=JSON|--set-key=a|--set-value=b",
+            metadata(true, Some(("a", "b"))),
+        ),
+        (
+            "metadata|--data-dir=/d|--reboot-history|--set-key=a",
+            metadata(false, None),
+        ),
+        (
+            "completion|fish",
+            Action::Completion(clap_complete::Shell::Fish),
+        ),
+        (
+            "man|scan|--dir=/m",
+            Action::Man {
+                topic: vec!["scan".into()],
+                dir: Some("/m".into()),
+            },
+        ),
+        ("notify|startup", Action::Nothing(NO_CONTROL_PLANE)),
+        (
+            "nt|shutdown|--data-dir=/d",
+            Action::Nothing(NO_CONTROL_PLANE),
+        ),
+        (
+            "update|--url=u|--next-version=v1",
+            Action::NotHere(NO_UPDATE),
+        ),
+        ("update|check", Action::NotHere(NO_UPDATE)),
+        (
+            "release|sign-key|--root-priv-path=a|--sign-pub-path=b|--sig-path=c",
+            Action::NotHere(NO_SIGNING),
+        ),
+        (
+            "release|gen-key|--root|--priv-path=a",
+            Action::NotHere(NO_SIGNING),
+        ),
+    ] {
+        let invocation = read(line).unwrap();
+        assert_eq!(invocation.action, expected, "{line}");
+        assert_eq!(invocation.log.level, LogLevel::Warn, "{line}");
+        assert!(invocation.notes.is_empty(), "{:?}", invocation.notes);
+    }
+}
+
+#[test]
+fn joining_a_platform_is_told_in_one_line() {
+    let line = "up|--data-dir=/d|--token=t|--endpoint=e|--private-ip=1.2.3.4|--public-ip=1.2.3.4|--region=r|\
+        --node-group=g|--node-labels={}|--gpu-count=8|--session-protocol=v2|--machine-id=m|--machine-id-overwrite|\
+        --refresh-session-token";
+    let notes = read(line).unwrap().notes;
+    assert_eq!(
+        notes,
+        [
+            "this build has no control plane and no self-update: --token, --endpoint, --private-ip, --public-ip, --region, \
+             --node-group, --node-labels, --gpu-count, --machine-id, --machine-id-overwrite, --refresh-session-token, \
+             --session-protocol ignored"
+        ]
+    );
+    assert!(
+        read("up|--data-dir=/d|--session-protocol=auto")
+            .unwrap()
+            .notes
+            .is_empty()
+    );
 }
 
 #[test]
@@ -336,6 +456,19 @@ fn what_is_wrong_is_said_in_one_line() {
             "invalid output format \"xml\": it is plain or json",
         ),
         ("run|--nope", "flag provided but not defined: -nope"),
+        ("up|--data-dir=/d|--token=", "token is empty"),
+        (
+            "up|--data-dir=/d|--session-protocol=v9",
+            "invalid session protocol \"v9\": it is v1, v2 or auto",
+        ),
+        (
+            "completion|tcsh",
+            "unknown shell \"tcsh\": it is bash, zsh, fish, elvish or powershell",
+        ),
+        (
+            "release|sign-key|--nope",
+            "flag provided but not defined: -nope",
+        ),
         (
             "run-plugin-group",
             "exactly one argument (tag_name) is required",
@@ -402,6 +535,15 @@ fn help_version_and_unknown_commands() {
         "{}",
         exit.stdout
     );
+    let exit = read("release").unwrap_err();
+    assert_eq!(exit.code, 0);
+    assert!(
+        exit.stdout.contains("verify-package-signature"),
+        "{}",
+        exit.stdout
+    );
+    let exit = read("notify|sideways").unwrap_err();
+    assert_eq!(exit.code, 3);
     let exit = read("frobnicate").unwrap_err();
     assert_eq!(
         (exit.code, exit.stderr),

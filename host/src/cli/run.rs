@@ -12,6 +12,7 @@ use crate::{
     component::{EffectiveConfig, builtin},
     daemon::{self, Options, Selection},
     runtime::Compiler,
+    service::{Service, signals},
     store::{Location, STATE_FILE, StoreOptions},
     wire::GoDuration,
 };
@@ -20,9 +21,10 @@ use crate::{
 ///
 /// # Errors
 /// When it could not start.
-pub async fn run(options: RunOptions) -> Result<(), Exit> {
+pub async fn run(options: RunOptions, mut service: Service) -> Result<(), Exit> {
     let shutdown = CancellationToken::new();
     stop_on_signals(shutdown.clone()).map_err(Exit::failure)?;
+    service.hangups = Some(signals::listen().map_err(Exit::failure)?);
     let known: Vec<String> = builtin::all()
         .iter()
         .map(|builtin| builtin.component.to_owned())
@@ -34,7 +36,7 @@ pub async fn run(options: RunOptions) -> Result<(), Exit> {
         tracing::warn!("{note}");
     }
     tracing::info!(version = VERSION, data_dir = %options.data_dir.display(), "starting gpud");
-    daemon::run(daemon_options(options)?, shutdown)
+    daemon::run(daemon_options(options, service)?, shutdown)
         .await
         .map_err(Exit::failure)
 }
@@ -51,7 +53,7 @@ fn without_effect(options: &RunOptions) -> Vec<String> {
     notes
 }
 
-fn daemon_options(options: RunOptions) -> Result<Options, Exit> {
+fn daemon_options(options: RunOptions, service: Service) -> Result<Options, Exit> {
     let gpud = env::current_exe()
         .map_err(|error| Exit::failure(format!("gpud does not find its own binary: {error}")))?;
     let shown = effective_config(&options);
@@ -86,6 +88,7 @@ fn daemon_options(options: RunOptions) -> Result<Options, Exit> {
         disk_commands,
         plugin_specs: options.plugin_specs_file,
         shown,
+        service,
     })
 }
 

@@ -87,40 +87,63 @@ impl ControlPlaneArgs {
     /// # Errors
     /// A session protocol that does not exist.
     pub fn note(&self) -> Result<Option<String>, String> {
-        let protocol = self.session_protocol.as_deref().unwrap_or_default();
-        if !matches!(protocol, "" | "auto" | "v1" | "v2") {
-            return Err(format!(
-                "invalid session protocol {protocol:?}: it is v1, v2 or auto"
-            ));
+        let protocol = session_protocol(self.session_protocol.as_deref())?;
+        let mut given = ControlPlane::default();
+        given.flag("token", self.token.is_some());
+        given.flag("endpoint", self.endpoint.is_some());
+        given.flag("machine-id", self.machine_id.is_some());
+        given.flag("machine-id-overwrite", self.machine_id_overwrite);
+        given.flag("refresh-session-token", self.refresh_session_token);
+        given.flag(
+            "skip-session-update-config",
+            self.skip_session_update_config,
+        );
+        given.flag("session-protocol", protocol);
+        given.flag("reboot-commands", self.reboot_commands.is_some());
+        given.flag("enable-auto-update", self.enable_auto_update == Some(true));
+        given.flag(
+            "auto-update-exit-code",
+            self.auto_update_exit_code.is_some(),
+        );
+        given.flag("version-file", self.version_file.is_some());
+        Ok(given.note())
+    }
+}
+
+/// Flags that were given and have no effect here.
+#[derive(Debug, Default)]
+pub struct ControlPlane(Vec<String>);
+
+impl ControlPlane {
+    /// Takes one down.
+    pub fn flag(&mut self, name: &str, given: bool) {
+        if given {
+            self.0.push(format!("--{name}"));
         }
-        let given: Vec<_> = [
-            ("token", self.token.is_some()),
-            ("endpoint", self.endpoint.is_some()),
-            ("machine-id", self.machine_id.is_some()),
-            ("machine-id-overwrite", self.machine_id_overwrite),
-            ("refresh-session-token", self.refresh_session_token),
-            (
-                "skip-session-update-config",
-                self.skip_session_update_config,
-            ),
-            ("session-protocol", matches!(protocol, "v1" | "v2")),
-            ("reboot-commands", self.reboot_commands.is_some()),
-            ("enable-auto-update", self.enable_auto_update == Some(true)),
-            (
-                "auto-update-exit-code",
-                self.auto_update_exit_code.is_some(),
-            ),
-            ("version-file", self.version_file.is_some()),
-        ]
-        .into_iter()
-        .filter(|(_, given)| *given)
-        .map(|(name, _)| format!("--{name}"))
-        .collect();
-        Ok((!given.is_empty()).then(|| {
+    }
+
+    /// One line about all of them.
+    pub fn note(&self) -> Option<String> {
+        (!self.0.is_empty()).then(|| {
             format!(
                 "this build has no control plane and no self-update: {} ignored",
-                given.join(", ")
+                self.0.join(", ")
             )
-        }))
+        })
+    }
+}
+
+/// Checks a session protocol, as GPUd does: the flag's, else that of the environment. True if it asks for something.
+///
+/// # Errors
+/// There is no such protocol.
+pub fn session_protocol(flag: Option<&str>) -> Result<bool, String> {
+    let environment = std::env::var("GPUD_SESSION_PROTOCOL").unwrap_or_default();
+    match flag.unwrap_or(&environment) {
+        "" | "auto" => Ok(false),
+        "v1" | "v2" => Ok(flag.is_some()),
+        other => Err(format!(
+            "invalid session protocol {other:?}: it is v1, v2 or auto"
+        )),
     }
 }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use http::Method;
 use serde::Deserialize;
+use serde_json::json;
 
 use super::{
     client::{Answer, Client, escape, reason_of},
@@ -20,20 +21,42 @@ struct Reply {
     success: bool,
 }
 
+/// The word for programs.
+const ERROR_CODE: &str = "failed_to_trigger_component_check";
+
 /// Checks the components with this tag. That there is none is no failure, but is said on standard error.
 ///
 /// # Errors
 /// The daemon cannot be asked or refuses, or a component is not healthy.
-pub async fn run_plugin_group(server: &str, tag: &str) -> Result<Exit, Exit> {
+pub async fn run_plugin_group(server: &str, tag: &str, json: bool) -> Result<Exit, Exit> {
     let checked = async {
-        let client = Client::new(server).map_err(|error| error.to_string())?;
+        let client = Client::of_daemon(server).map_err(|error| error.to_string())?;
         let target = format!("/v1/components/trigger-tag?tagName={}", escape(tag));
         let answer = client.with_limit(LIMIT).send(Method::GET, &target).await;
-        read(&answer.map_err(|error| error.to_string())?, tag)
+        let answer = answer.map_err(|error| error.to_string())?;
+        match json {
+            true => read_json(&answer, tag),
+            false => read(&answer, tag),
+        }
     };
     checked.await.map_err(|why| {
         let message = format!("failed to trigger component check for tag {tag}: {why}");
-        Exit::failure(printable(&message))
+        Exit::failure(printable(&message)).in_json(json, ERROR_CODE)
+    })
+}
+
+/// For programs: which components there are, and whether all are healthy, which is also the exit status.
+fn read_json(answer: &Answer, tag: &str) -> Result<Exit, String> {
+    if !answer.status.is_success() {
+        return Err(reason_of(answer));
+    }
+    let reply: Reply = serde_json::from_slice(&answer.body)
+        .map_err(|error| format!("this is not an answer of gpud: {error}"))?;
+    let components = reply.components.unwrap_or_default();
+    let document = json!({"tag": tag, "components": components, "healthy": reply.success});
+    Ok(Exit {
+        code: u8::from(!reply.success),
+        ..Exit::success(format!("{document}\n"))
     })
 }
 
@@ -104,5 +127,29 @@ mod tests {
             let expected = expected.map_err(str::to_owned);
             assert_eq!(read(&answer, "t"), expected, "{body}");
         }
+    }
+
+    #[test]
+    fn answers_for_programs() {
+        let answer = |body: &str| Answer {
+            status: StatusCode::OK,
+            body: body.to_owned().into(),
+        };
+        for (body, code, expected) in [
+            (
+                r#"{"components":["a"],"exit":0,"success":true}"#,
+                0,
+                "{\"components\":[\"a\"],\"healthy\":true,\"tag\":\"t\"}\n",
+            ),
+            (
+                r#"{"components":null,"exit":1,"success":false}"#,
+                1,
+                "{\"components\":[],\"healthy\":false,\"tag\":\"t\"}\n",
+            ),
+        ] {
+            let exit = read_json(&answer(body), "t").unwrap();
+            assert_eq!((exit.code, exit.stdout.as_str()), (code, expected));
+        }
+        assert!(read_json(&answer("x"), "t").is_err());
     }
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use http::Method;
 use serde::Deserialize;
+use serde_json::json;
 
 use super::{
     client::{Answer, Client, escape},
@@ -19,23 +20,46 @@ struct Reply {
     failed: BTreeMap<String, String>,
 }
 
-/// Sets these components healthy, or all. Returns the line to print.
+/// The word for programs.
+const ERROR_CODE: &str = "failed_to_set_healthy";
+
+/// Sets these components healthy, or all. Returns the line to print, or the document.
 ///
 /// # Errors
 /// The daemon cannot be asked, refuses, or could not set one of them.
-pub async fn set_healthy(server: &str, components: &[String]) -> Result<String, Exit> {
-    let client = Client::new(server).map_err(Exit::failure)?;
+pub async fn set_healthy(server: &str, components: &[String], json: bool) -> Result<Exit, Exit> {
+    let done = ask(server, components).await.and_then(|answer| match json {
+        true => read_json(&answer),
+        false => read(&answer).map(Exit::success),
+    });
+    done.map_err(|exit| exit.in_json(json, ERROR_CODE))
+}
+
+async fn ask(server: &str, components: &[String]) -> Result<Answer, Exit> {
+    let client = Client::of_daemon(server).map_err(Exit::failure)?;
     let mut target = "/v1/health-states/set-healthy".to_owned();
     if !components.is_empty() {
         let names: Vec<_> = components.iter().map(|name| escape(name)).collect();
         target.push_str("?components=");
         target.push_str(&names.join(","));
     }
-    let answer = client
+    client
         .send(Method::POST, &target)
         .await
-        .map_err(|error| Exit::failure(format!("failed to set healthy: {error}")))?;
-    read(&answer)
+        .map_err(|error| Exit::failure(format!("failed to set healthy: {error}")))
+}
+
+/// For programs: who was set and who was not. The status is 1 when one could not be set.
+fn read_json(answer: &Answer) -> Result<Exit, Exit> {
+    let reply = serde_json::from_slice::<Reply>(&answer.body).unwrap_or_default();
+    if !answer.status.is_success() && reply.failed.is_empty() {
+        return read(answer).map(Exit::success);
+    }
+    let document = json!({"successful": reply.successful, "failed": reply.failed});
+    Ok(Exit {
+        code: u8::from(!reply.failed.is_empty()),
+        ..Exit::success(format!("{document}\n"))
+    })
 }
 
 fn read(answer: &Answer) -> Result<String, Exit> {
@@ -138,5 +162,39 @@ mod tests {
             });
             assert_eq!(found, expected, "{body}");
         }
+    }
+
+    #[test]
+    fn answers_for_programs() {
+        for (status, body, code, expected) in [
+            (
+                200,
+                r#"{"code":200,"successful":["a"],"failed":{"c":"why"}}"#,
+                1,
+                "{\"failed\":{\"c\":\"why\"},\"successful\":[\"a\"]}\n",
+            ),
+            (
+                200,
+                r#"{"code":200}"#,
+                0,
+                "{\"failed\":{},\"successful\":[]}\n",
+            ),
+        ] {
+            let answer = Answer {
+                status: StatusCode::from_u16(status).unwrap(),
+                body: body.into(),
+            };
+            let exit = read_json(&answer).unwrap();
+            assert_eq!((exit.code, exit.stdout.as_str()), (code, expected));
+        }
+        let answer = Answer {
+            status: StatusCode::NOT_FOUND,
+            body: r#"{"code":404,"message":"no"}"#.into(),
+        };
+        let exit = read_json(&answer).unwrap_err().in_json(true, ERROR_CODE);
+        assert_eq!(
+            exit.stdout,
+            "{\"error\":{\"code\":\"failed_to_set_healthy\",\"message\":\"failed to set healthy: 404 Not Found no\"}}\n"
+        );
     }
 }

@@ -114,6 +114,40 @@ pub enum LogError {
 #[must_use = "dropping it ends the log"]
 pub struct LogGuard {
     _writer: Option<Writer>,
+    reopener: Reopener,
+}
+
+impl LogGuard {
+    /// For whoever has the log file opened anew.
+    pub fn reopener(&self) -> Reopener {
+        self.reopener.clone()
+    }
+}
+
+/// Opens the log file anew, after somebody has moved it away. The default has no file and does nothing.
+#[derive(Clone, Default)]
+pub struct Reopener {
+    file: Option<(PathBuf, Sink)>,
+}
+
+impl Reopener {
+    /// Opens the file of that name, and has everything from now on written there. Blocks.
+    ///
+    /// # Errors
+    /// It cannot be opened; the log goes on in the former file.
+    pub fn reopen(&self) -> io::Result<()> {
+        match &self.file {
+            Some((path, sink)) => sink.replace(Box::new(RotatingFile::open(path)?)),
+            None => Ok(()),
+        }
+    }
+}
+
+impl std::fmt::Debug for Reopener {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let path = self.file.as_ref().map(|(path, _)| path);
+        f.debug_struct("Reopener").field("file", &path).finish()
+    }
 }
 
 /// Sets up logging for the whole process.
@@ -142,7 +176,13 @@ pub fn init(options: &LogOptions) -> Result<LogGuard, LogError> {
         .with(lines.with_filter(options.level.filter()))
         .try_init()
         .map_err(|_| LogError::Twice)?;
-    Ok(LogGuard { _writer: writer })
+    let sink = writer.as_ref().map(Writer::sink);
+    Ok(LogGuard {
+        reopener: Reopener {
+            file: options.file.clone().zip(sink),
+        },
+        _writer: writer,
+    })
 }
 
 /// Turns events into lines and hands them on.
@@ -200,6 +240,24 @@ mod tests {
         let error = LogLevel::parse("verbose").unwrap_err();
         assert_eq!(error.to_string(), r#"unrecognized level: "verbose""#);
         assert!(LogLevel::parse(" info").is_err());
+    }
+
+    #[test]
+    fn a_file_that_was_moved_away_is_opened_anew() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, moved) = (folder.path().join("log"), folder.path().join("log-1"));
+        let writer = Writer::start(Box::new(RotatingFile::open(&path).unwrap())).unwrap();
+        let reopener = Reopener {
+            file: Some((path.clone(), writer.sink())),
+        };
+        writer.sink().send("before\n".to_owned());
+        fs::rename(&path, &moved).unwrap();
+        reopener.reopen().unwrap();
+        writer.sink().send("after\n".to_owned());
+        drop(writer);
+        assert_eq!(fs::read_to_string(&moved).unwrap(), "before\n");
+        assert_eq!(fs::read_to_string(&path).unwrap(), "after\n");
+        Reopener::default().reopen().unwrap();
     }
 
     #[test]

@@ -23,6 +23,8 @@ enum Message {
     Line(String),
     /// Answered when everything before is written.
     Flush(SyncSender<()>),
+    /// What comes after goes here.
+    Replace(Box<dyn Write + Send>),
 }
 
 /// The thread. Dropped, it waits a moment until the queue is empty.
@@ -66,6 +68,15 @@ impl Sink {
             self.lost.fetch_add(1, Ordering::Relaxed);
         }
     }
+
+    /// Writes everything that comes after this to `out`. Never waits.
+    ///
+    /// # Errors
+    /// The queue is full, or the thread has ended.
+    pub fn replace(&self, out: Box<dyn Write + Send>) -> io::Result<()> {
+        let sent = self.queue.try_send(Message::Replace(out));
+        sent.map_err(|_| io::Error::other("the log's queue is full"))
+    }
 }
 
 impl Drop for Writer {
@@ -103,6 +114,10 @@ fn write_all(mut out: Box<dyn Write + Send>, lines: &Receiver<Message>, lost: &A
                 tell_loss(&mut out, lost);
                 let _ = out.flush();
                 let _ = done.try_send(());
+            }
+            Message::Replace(next) => {
+                let _ = out.flush();
+                out = next;
             }
         }
     }

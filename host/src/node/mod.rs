@@ -19,7 +19,7 @@ pub mod resident;
 pub mod socket_owner;
 pub mod system;
 
-use std::{path::PathBuf, time::Duration};
+use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
 use regex::RegexSet;
 
@@ -53,6 +53,8 @@ pub struct Node {
     pub nvml: Nvml,
     /// Which boot it is in.
     pub boot: Boot,
+    /// Command lines for bash that take the place of programs, by the programs' names.
+    replacements: BTreeMap<&'static str, String>,
     kmsg_path: PathBuf,
     kmsg_clock: BootClock,
     kmsg_scans: HangPool,
@@ -72,6 +74,7 @@ impl Node {
             clock: Clock::Live,
             nvml: Nvml::new(std::env::var_os("GPUD_NVML_LIBRARY_PATH").map(PathBuf::from)),
             boot,
+            replacements: BTreeMap::new(),
             kmsg_path: kmsg::source_path(variable.as_deref()),
             kmsg_clock: BootClock::read(),
             kmsg_scans: HangPool::new("kmsg-scan", READ_BACK_THREADS),
@@ -88,10 +91,27 @@ impl Node {
             clock: Clock::manual(now),
             nvml: Nvml::absent(),
             boot: Boot::default(),
+            replacements: BTreeMap::new(),
             kmsg_path: PathBuf::from("/dev/null"),
             kmsg_clock: BootClock::read(),
             kmsg_scans: HangPool::new("kmsg-scan", READ_BACK_THREADS),
         })
+    }
+
+    /// The same machine with command lines of the operator's (such as `nsenter --target 1 --mount -- lsblk`) in place of
+    /// programs; `None` leaves a program as it is.
+    #[must_use]
+    pub fn replacing(mut self, programs: [(&'static str, Option<String>); 2]) -> Self {
+        let given = programs
+            .into_iter()
+            .filter_map(|(name, line)| Some((name, line?)));
+        self.replacements.extend(given);
+        self
+    }
+
+    /// What is run instead of this program.
+    pub fn replacement(&self, program: &str) -> Option<&str> {
+        self.replacements.get(program).map(String::as_str)
     }
 
     /// Its name; empty if unknown.

@@ -6,6 +6,8 @@ use std::{
     time::Duration,
 };
 
+use tokio::sync::{mpsc::Receiver, oneshot::Sender};
+
 use super::{
     Plugins,
     file::{self, Stamps},
@@ -55,16 +57,29 @@ fn files(path: &Path, file: &PluginFile) -> Vec<PathBuf> {
     files
 }
 
-/// Applies edits for ever. `stamps` are of what runs.
-pub async fn run(plugins: Arc<Plugins>, path: PathBuf, stamps: Stamps) {
+/// Applies edits for ever. `stamps` are of what runs. Each item of `hurry` asks for a look at once, and is answered
+/// when an edit that is there has been applied or refused.
+pub async fn run(
+    plugins: Arc<Plugins>,
+    path: PathBuf,
+    stamps: Stamps,
+    mut hurry: Receiver<Sender<()>>,
+) {
     let (mut applied, mut before) = (stamps.clone(), stamps);
     loop {
-        tokio::time::sleep(LOOK).await;
+        // Dropped at the end of the turn, whichever it is: that is the answer.
+        let asked = tokio::time::timeout(LOOK, hurry.recv()).await;
+        if matches!(asked, Ok(None)) {
+            // Nobody can ask any more.
+            tokio::time::sleep(LOOK).await;
+        }
+        let asked = asked.ok().flatten();
         let last = before.clone();
         let Ok(now) = tokio::task::spawn_blocking(move || last.again()).await else {
             return;
         };
-        let settled = now == before;
+        // Who asks says that the file is whole.
+        let settled = now == before || asked.is_some();
         before.clone_from(&now);
         if now == applied || !settled {
             continue;

@@ -15,6 +15,7 @@ mod event_row;
 mod events;
 mod health;
 mod history;
+mod inspect;
 mod latches;
 mod lock;
 mod marks;
@@ -49,6 +50,7 @@ pub use cursors::KmsgCursor;
 pub use error::StoreError;
 pub use events::{Inserted, StoredEvent};
 pub use history::StateChange;
+pub use inspect::{StateFile, clear_hosted, set_hosted};
 pub use latches::Latch;
 pub use lock::{FolderLock, LOCK_FILE};
 pub use retention::Purged;
@@ -171,6 +173,11 @@ impl Store {
     /// file is set aside; anything else is gone once a write works.
     pub fn health(&self) -> Option<StoreError> {
         self.inner.health.get()
+    }
+
+    /// Whether the writing thread is there. It may still wait for a disk.
+    pub fn is_alive(&self) -> bool {
+        self.inner.writer.is_alive()
     }
 
     /// Query counts since the store was opened.

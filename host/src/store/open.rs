@@ -19,7 +19,7 @@ const ALWAYS_CHECK_BELOW: u64 = 64 * 1024 * 1024;
 /// The check never delays a start by more than this; a file too large for it is used unchecked.
 const CHECK_LIMIT: Duration = Duration::from_secs(5);
 /// How long SQLite waits for a lock that another process holds.
-const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 /// Most bytes of a store in memory.
 const MEMORY_LIMIT: u64 = 64 * 1024 * 1024;
 /// Most bytes of a file: a flood of events must not fill the root file system.

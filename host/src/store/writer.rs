@@ -118,6 +118,11 @@ impl Writer {
         answer.await.map_err(|_| StoreError::Closed)?
     }
 
+    /// Whether the thread is there.
+    pub(super) fn is_alive(&self) -> bool {
+        !self.queue.is_closed()
+    }
+
     /// Finishes what waits, writes the log back into the file and ends the thread.
     pub(super) async fn close(&self) -> Result<(), StoreError> {
         let (reply, answer) = oneshot::channel();

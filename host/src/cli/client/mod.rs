@@ -17,6 +17,9 @@ use tokio::{
 };
 use tokio_rustls::{TlsConnector, rustls::pki_types::ServerName};
 
+use super::data_dir::{SHARED_DATA_DIR, data_dir};
+use crate::service::presence;
+
 pub mod trust;
 
 /// The daemon on this machine.
@@ -122,6 +125,26 @@ impl Client {
             base: uri.path().trim_end_matches('/').to_owned(),
             limit: TIME_LIMIT,
         })
+    }
+
+    /// For a base URL; without one for the daemon that runs on this machine's usual data folders, wherever it listens, else
+    /// for [`DEFAULT_SERVER`].
+    ///
+    /// # Errors
+    /// [`ClientError::Address`].
+    pub fn of_daemon(server: &str) -> Result<Self, ClientError> {
+        if !server.trim().is_empty() {
+            return Self::new(server);
+        }
+        let folders = [data_dir(None).ok(), Some(SHARED_DATA_DIR.into())];
+        match folders
+            .iter()
+            .flatten()
+            .find_map(|folder| presence::find(folder))
+        {
+            Some(running) => Self::new(&running.url()),
+            None => Self::new(server),
+        }
     }
 
     /// The same with another limit for the whole exchange, for requests that the daemon works on before it answers.

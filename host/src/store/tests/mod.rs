@@ -3,6 +3,7 @@ mod crash;
 mod data;
 mod events;
 mod faults;
+mod inspect;
 mod opening;
 mod retention;
 

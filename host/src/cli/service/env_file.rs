@@ -1,0 +1,310 @@
+//! `/etc/default/gpud`: read as systemd reads it, changed only where `gpud up` was asked to.
+//!
+//! The grammar is that of systemd's `EnvironmentFile=` (src/basic/env-file.c), and the value of `FLAGS` is split into
+//! words as systemd does it for `$FLAGS` (quotes taken off, a backslash takes the next character as it is).
+
+use std::ops::Range;
+
+use clap::CommandFactory as _;
+
+use crate::cli::{
+    args::Cli,
+    argv::{Request, respell},
+};
+
+/// What a new file looks like.
+pub const TEMPLATE: &str = include_str!("../../../../packaging/systemd/gpud.default");
+/// The variable with the flags.
+const FLAGS: &str = "FLAGS";
+/// Flags of a control plane, which this build does not have; GPUd's `up` writes the first two.
+const DROPPED: [&str; 11] = [
+    "endpoint",
+    "session-protocol",
+    "token",
+    "machine-id",
+    "machine-id-overwrite",
+    "refresh-session-token",
+    "skip-session-update-config",
+    "reboot-commands",
+    "enable-auto-update",
+    "auto-update-exit-code",
+    "version-file",
+];
+
+/// Flags that `gpud up` sets.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wanted {
+    /// `--data-dir`.
+    pub data_dir: String,
+    /// `--db-in-memory`.
+    pub db_in_memory: bool,
+    /// `--listen-address`; `None` leaves it as it is.
+    pub listen_address: Option<String>,
+}
+
+/// The text of a file with these flags. `former` is what is there now.
+///
+/// # Errors
+/// The former flags make no sense, for this reason; the text given begins anew.
+pub fn edit(former: Option<&str>, wanted: &Wanted) -> Result<String, (String, String)> {
+    let text = former.unwrap_or(TEMPLATE);
+    match flags(text) {
+        Ok(flags) => Ok(replace(text, &merge(flags, wanted))),
+        Err(problem) => {
+            let flags = flags(TEMPLATE).unwrap_or_default();
+            Err((problem, replace(text, &merge(flags, wanted))))
+        }
+    }
+}
+
+/// The flags in the file, each as `--name` or `--name=value`.
+fn flags(text: &str) -> Result<Vec<String>, String> {
+    let value = assignments(text)
+        .into_iter()
+        .rfind(|found| found.key == FLAGS);
+    let value = value.map(|found| found.value).unwrap_or_default();
+    let mut root = Cli::command();
+    root.build();
+    let mut argv = vec!["run".to_owned()];
+    argv.extend(words(&value));
+    match respell(&root, argv) {
+        Ok(Request::Command { argv, .. }) => Ok(argv.into_iter().skip(2).collect()),
+        Ok(Request::Help(_) | Request::Version) => Err("they ask for help".to_owned()),
+        Err(misuse) => Err(misuse.to_string()),
+    }
+}
+
+fn merge(flags: Vec<String>, wanted: &Wanted) -> Vec<String> {
+    let name = |flag: &str| {
+        let flag = flag.trim_start_matches('-');
+        flag.split('=').next().unwrap_or_default().to_owned()
+    };
+    let mut flags: Vec<String> = flags
+        .into_iter()
+        .filter(|flag| !DROPPED.contains(&name(flag).as_str()))
+        .collect();
+    let mut set = |wanted: &str, text: Option<String>| {
+        let place = flags.iter().position(|flag| name(flag) == wanted);
+        match (place, text) {
+            (Some(place), Some(text)) => {
+                if let Some(flag) = flags.get_mut(place) {
+                    *flag = text;
+                }
+            }
+            (Some(place), None) => drop(flags.remove(place)),
+            (None, Some(text)) => flags.push(text),
+            (None, None) => {}
+        }
+    };
+    set("data-dir", Some(format!("--data-dir={}", wanted.data_dir)));
+    let in_memory = wanted.db_in_memory.then(|| "--db-in-memory".to_owned());
+    set("db-in-memory", in_memory);
+    if let Some(address) = &wanted.listen_address {
+        set(
+            "listen-address",
+            Some(format!("--listen-address={address}")),
+        );
+    }
+    flags
+}
+
+/// The text with these flags in place of its own; everything else stays.
+fn replace(text: &str, flags: &[String]) -> String {
+    let mut line = Some(assignment(flags));
+    let mut edited = String::with_capacity(text.len() + 64);
+    let mut end = 0;
+    for found in assignments(text) {
+        if found.key != FLAGS {
+            continue;
+        }
+        edited.push_str(text.get(end..found.span.start).unwrap_or_default());
+        edited.extend(line.take());
+        end = found.span.end;
+    }
+    edited.push_str(text.get(end..).unwrap_or_default());
+    if let Some(line) = line {
+        if !edited.is_empty() && !edited.ends_with('\n') {
+            edited.push('\n');
+        }
+        edited.push_str(&line);
+    }
+    edited
+}
+
+/// `FLAGS="…"` and a newline.
+fn assignment(flags: &[String]) -> String {
+    let words: Vec<String> = flags.iter().map(|flag| quoted(flag)).collect();
+    let mut line = format!("{FLAGS}=\"");
+    for character in words.join(" ").chars() {
+        if matches!(character, '"' | '\\' | '`' | '$') {
+            line.push('\\');
+        }
+        line.push(character);
+    }
+    line.push_str("\"\n");
+    line
+}
+
+/// The word as [`words`] gives it back.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| !c.is_whitespace() && !matches!(c, '\'' | '"' | '\\');
+    if !word.is_empty() && word.chars().all(plain) {
+        return word.to_owned();
+    }
+    let mut quoted = "'".to_owned();
+    for character in word.chars() {
+        if matches!(character, '\'' | '\\') {
+            quoted.push('\\');
+        }
+        quoted.push(character);
+    }
+    quoted.push('\'');
+    quoted
+}
+
+/// Splits a value as systemd splits `$FLAGS`. A quote that does not end reaches to the end.
+fn words(value: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
+    let mut quote = None;
+    let mut characters = value.chars();
+    while let Some(character) = characters.next() {
+        match (character, quote) {
+            ('\\', _) => {
+                let escaped = characters.next().unwrap_or('\\');
+                word.get_or_insert_default().push(escaped);
+            }
+            (c, Some(open)) if c == open => quote = None,
+            (c, Some(_)) => word.get_or_insert_default().push(c),
+            (c @ ('\'' | '"'), None) => {
+                quote = Some(c);
+                word.get_or_insert_default();
+            }
+            (' ' | '\t' | '\n' | '\r', None) => words.extend(word.take()),
+            (c, None) => word.get_or_insert_default().push(c),
+        }
+    }
+    words.extend(word);
+    words
+}
+
+/// One variable of an environment file.
+#[derive(Debug, PartialEq, Eq)]
+struct Assignment {
+    key: String,
+    value: String,
+    /// Its bytes in the text, the newline included.
+    span: Range<usize>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    BeforeKey,
+    Key,
+    BeforeValue,
+    Value,
+    ValueEscape,
+    Single,
+    Double,
+    DoubleEscape,
+    Comment,
+    CommentEscape,
+}
+
+/// The variables in order. What is no assignment is passed over, as systemd does.
+fn assignments(text: &str) -> Vec<Assignment> {
+    use State::{
+        BeforeKey, BeforeValue, Comment, CommentEscape, Double, DoubleEscape, Key, Single, Value,
+        ValueEscape,
+    };
+    let mut found = Vec::new();
+    let (mut key, mut value) = (String::new(), String::new());
+    let mut start = 0;
+    // Blanks behind this belong to an unquoted end and go.
+    let mut kept = 0;
+    let mut state = BeforeKey;
+    for (at, c) in text.char_indices() {
+        let newline = matches!(c, '\n' | '\r');
+        let blank = matches!(c, ' ' | '\t');
+        let next = match state {
+            BeforeKey if newline || blank => BeforeKey,
+            BeforeKey if matches!(c, '#' | ';') => Comment,
+            BeforeKey => {
+                start = at;
+                key.clear();
+                value.clear();
+                kept = 0;
+                key.push(c);
+                Key
+            }
+            Key if newline => BeforeKey,
+            Key if c == '=' => BeforeValue,
+            Key => {
+                key.push(c);
+                Key
+            }
+            BeforeValue | Value if newline => {
+                value.truncate(kept);
+                found.push(Assignment {
+                    key: key.trim().to_owned(),
+                    value: std::mem::take(&mut value),
+                    span: start..at + c.len_utf8(),
+                });
+                BeforeKey
+            }
+            BeforeValue if c == '\'' => Single,
+            BeforeValue if c == '"' => Double,
+            BeforeValue | Value if c == '\\' => ValueEscape,
+            BeforeValue if blank => BeforeValue,
+            BeforeValue | Value => {
+                value.push(c);
+                if !blank {
+                    kept = value.len();
+                }
+                Value
+            }
+            ValueEscape => {
+                if !newline {
+                    value.push(c);
+                    kept = value.len();
+                }
+                Value
+            }
+            Single if c == '\'' => BeforeValue,
+            Double if c == '"' => BeforeValue,
+            Double if c == '\\' => DoubleEscape,
+            Single | Double => {
+                value.push(c);
+                kept = value.len();
+                state
+            }
+            DoubleEscape => {
+                if !newline {
+                    if !matches!(c, '"' | '\\' | '`' | '$') {
+                        value.push('\\');
+                    }
+                    value.push(c);
+                    kept = value.len();
+                }
+                Double
+            }
+            Comment if c == '\\' => CommentEscape,
+            Comment if newline => BeforeKey,
+            Comment | CommentEscape => Comment,
+        };
+        state = next;
+    }
+    if !matches!(state, BeforeKey | Key | Comment | CommentEscape) {
+        value.truncate(kept);
+        found.push(Assignment {
+            key: key.trim().to_owned(),
+            value,
+            span: start..text.len(),
+        });
+    }
+    found
+}
+
+#[cfg(test)]
+#[path = "env_file_tests.rs"]
+mod tests;

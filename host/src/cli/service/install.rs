@@ -1,0 +1,142 @@
+//! The files of the service.
+
+use std::{
+    fs::{self, Permissions},
+    io::{self, Write as _},
+    os::unix::fs::PermissionsExt as _,
+    path::{Path, PathBuf},
+};
+
+/// The unit as it is for a gpud in `/usr/local/bin`.
+pub const UNIT_TEXT: &str = include_str!("../../../../packaging/systemd/gpud.service");
+/// Where a service may start gpud from, the first found counts: GPUd's two, and that of packages.
+pub const BINARIES: [&str; 3] = ["/usr/local/bin/gpud", "/usr/sbin/gpud", "/usr/bin/gpud"];
+
+/// The folder that stands for `/`.
+#[derive(Debug, Clone)]
+pub struct Root(pub Option<PathBuf>);
+
+impl Root {
+    /// An absolute path below it.
+    pub fn join(&self, path: &str) -> PathBuf {
+        match &self.0 {
+            Some(root) => root.join(path.trim_start_matches('/')),
+            None => PathBuf::from(path),
+        }
+    }
+
+    /// The environment of the service.
+    pub fn environment(&self) -> PathBuf {
+        self.join("/etc/default/gpud")
+    }
+
+    /// The unit.
+    pub fn unit(&self) -> PathBuf {
+        self.join("/etc/systemd/system/gpud.service")
+    }
+
+    /// Which gpud the service starts: this program if it is in one of the places, else the first that is there.
+    pub fn binary(&self, this: Option<&Path>) -> Option<&'static str> {
+        let here = BINARIES.iter().filter(|path| self.join(path).is_file());
+        let same = |path: &&&str| this == Some(self.join(path).as_path());
+        here.clone().find(same).or(here.clone().next()).copied()
+    }
+}
+
+/// The unit that starts this gpud.
+pub fn unit_text(binary: &str) -> String {
+    UNIT_TEXT.replace("/usr/local/bin/gpud", binary)
+}
+
+/// Puts a file in place at once or not at all, with mode 0644; missing folders are made.
+///
+/// # Errors
+/// The system's.
+pub fn write(path: &Path, text: &str) -> io::Result<()> {
+    let folder = path.parent().unwrap_or(Path::new("/"));
+    fs::create_dir_all(folder)?;
+    let mut file = tempfile::Builder::new()
+        .prefix(".gpud-")
+        .permissions(Permissions::from_mode(0o644))
+        .tempfile_in(folder)?;
+    file.write_all(text.as_bytes())?;
+    // The temporary file's mode went through the umask.
+    file.as_file()
+        .set_permissions(Permissions::from_mode(0o644))?;
+    file.as_file().sync_all()?;
+    file.persist(path)?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_unit_starts_the_gpud_that_is_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = Root(Some(folder.path().to_owned()));
+        assert_eq!(root.binary(None), None);
+        for path in ["/usr/bin/gpud", "/usr/sbin/gpud"] {
+            fs::create_dir_all(root.join(path).parent().unwrap()).unwrap();
+            fs::write(root.join(path), "").unwrap();
+        }
+        assert_eq!(root.binary(None), Some("/usr/sbin/gpud"));
+        let this = root.join("/usr/bin/gpud");
+        assert_eq!(root.binary(Some(&this)), Some("/usr/bin/gpud"));
+        assert_eq!(
+            root.binary(Some(Path::new("/home/me/gpud"))),
+            Some("/usr/sbin/gpud")
+        );
+        let text = unit_text("/usr/bin/gpud");
+        assert!(
+            text.contains("\nExecStart=/usr/bin/gpud run $FLAGS\n"),
+            "{text}"
+        );
+        assert!(!text.contains("/usr/local/bin"), "{text}");
+    }
+
+    #[test]
+    fn files_are_replaced_whole_and_readable_by_all() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a/b");
+        write(&path, "one").unwrap();
+        write(&path, "two").unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "two");
+        assert_eq!(
+            fs::metadata(&path).unwrap().permissions().mode() & 0o777,
+            0o644
+        );
+        assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1);
+    }
+
+    /// What others rely on in the unit: GPUd's names and habits, and what gpud itself needs from systemd.
+    #[test]
+    fn the_unit_says_what_it_must() {
+        for line in [
+            "EnvironmentFile=-/etc/default/gpud",
+            "Type=notify",
+            "Restart=always",
+            "RestartSec=5s",
+            "TimeoutStartSec=300",
+            "Slice=runtime.slice",
+            "LimitNOFILE=40000",
+            "WantedBy=multi-user.target",
+        ] {
+            assert!(UNIT_TEXT.lines().any(|found| found == line), "{line}");
+        }
+        // Each of these makes mounts of its own, which the disk check would take for the machine's.
+        for word in [
+            "ProtectSystem=",
+            "ProtectHome=",
+            "PrivateTmp=",
+            "PrivateDevices=",
+            "ProtectKernelLogs=",
+        ] {
+            assert!(
+                !UNIT_TEXT.lines().any(|line| line.starts_with(word)),
+                "{word}"
+            );
+        }
+    }
+}

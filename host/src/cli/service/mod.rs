@@ -1,0 +1,16 @@
+//! `gpud up` and `gpud down`: gpud as a service of systemd.
+//!
+//! The unit file is gpud's and written anew each time; `/etc/default/gpud` is the operator's: `up` changes the flags that
+//! it was given and leaves the rest.
+
+mod down;
+mod env_file;
+mod install;
+pub mod systemctl;
+mod up;
+
+pub use down::down;
+pub use up::{UpOptions, up};
+
+/// The unit's name.
+pub const UNIT: &str = "gpud.service";

@@ -1,0 +1,114 @@
+//! `gpud up`.
+
+use std::{env, io, path::PathBuf, time::Duration};
+
+use super::{
+    UNIT,
+    env_file::{self, Wanted},
+    install::{self, BINARIES, Root},
+    systemctl::Systemctl,
+};
+use crate::{
+    cli::{exit::Exit, terminal::Terminal},
+    node::{local_file, system::euid},
+};
+
+/// For commands that answer at once.
+const SHORT: Duration = Duration::from_secs(60);
+/// For the start, which waits for init plugins: the unit's limit and some.
+const START: Duration = Duration::from_secs(330);
+/// Largest environment file that is taken over, bytes.
+const MAX_ENVIRONMENT: usize = 1 << 20;
+
+/// How to set up the service.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UpOptions {
+    /// Where it keeps its files.
+    pub data_dir: PathBuf,
+    /// Nothing is kept on disk.
+    pub db_in_memory: bool,
+    /// Where it listens; `None` is as before.
+    pub listen_address: Option<String>,
+    /// Instead of `/`.
+    pub install_root: Option<PathBuf>,
+}
+
+/// Writes the files, and has systemd start the service now and at every boot. Gives what to print.
+///
+/// # Errors
+/// Not root, no systemd, no gpud where a service can start it, files that cannot be written, or what systemd says.
+pub async fn up(options: UpOptions, terminal: Terminal) -> Result<Exit, Exit> {
+    if euid() != 0 {
+        return Err(Exit::failure("this command needs to be run as root"));
+    }
+    let this = env::current_exe().ok();
+    let Some(systemctl) = Systemctl::find().await else {
+        let this = this.map_or("gpud".to_owned(), |this| this.display().to_string());
+        return Err(Exit::failure(format!(
+            "requires systemd, to run without systemd, '{this} run'"
+        )));
+    };
+    let root = Root(options.install_root.clone());
+    let Some(binary) = root.binary(this.as_deref()) else {
+        return Err(Exit::failure(format!(
+            "there is no gpud that a service could start: copy this one to {}",
+            BINARIES.first().unwrap_or(&"")
+        )));
+    };
+    let written = tokio::task::spawn_blocking(move || write_files(&options, &root, binary));
+    let note = written.await.map_err(Exit::failure)??;
+    for (arguments, limit) in [
+        (&["enable", UNIT][..], SHORT),
+        (&["daemon-reload"], SHORT),
+        (&["restart", UNIT], START),
+    ] {
+        let done = systemctl.run(arguments, limit).await;
+        done.map_err(|why| {
+            Exit::failure(format!(
+                "failed to start {UNIT}: {why} (`journalctl -u {UNIT}` and the log file tell more)"
+            ))
+        })?;
+    }
+    let good = terminal.good();
+    Ok(Exit::success(format!("{note}{good} {UNIT} runs\n")))
+}
+
+/// What to tell of it, which mostly is nothing.
+fn write_files(options: &UpOptions, root: &Root, binary: &str) -> Result<String, Exit> {
+    let path = root.environment();
+    let failed = |path: &PathBuf, what: &str, error: &io::Error| {
+        Exit::failure(format!("failed to {what} {}: {error}", path.display()))
+    };
+    let former = match local_file::read(&path, MAX_ENVIRONMENT) {
+        Ok(bytes) => Some(String::from_utf8_lossy(&bytes).into_owned()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        Err(error) => return Err(failed(&path, "read", &error)),
+    };
+    let wanted = Wanted {
+        data_dir: options.data_dir.display().to_string(),
+        db_in_memory: options.db_in_memory,
+        listen_address: options.listen_address.clone(),
+    };
+    let (text, note) = match env_file::edit(former.as_deref(), &wanted) {
+        Ok(text) => (text, String::new()),
+        Err((problem, text)) => {
+            let mut backup = path.clone().into_os_string();
+            backup.push(".bak");
+            let backup = PathBuf::from(backup);
+            let former = former.as_deref().unwrap_or_default();
+            install::write(&backup, former).map_err(|e| failed(&backup, "write", &e))?;
+            let note = format!(
+                "! the flags in {} were wrong ({problem}) and are begun anew; the former file is {}\n",
+                path.display(),
+                backup.display()
+            );
+            (text, note)
+        }
+    };
+    if former.as_deref() != Some(text.as_str()) {
+        install::write(&path, &text).map_err(|error| failed(&path, "write", &error))?;
+    }
+    let unit = root.unit();
+    install::write(&unit, &install::unit_text(binary)).map_err(|e| failed(&unit, "write", &e))?;
+    Ok(note)
+}

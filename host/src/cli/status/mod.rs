@@ -1,0 +1,207 @@
+//! `gpud status`: does the daemon run, where does it listen, and what does it find?
+//!
+//! The daemon is found by the file that it keeps in its data folder, so that one on another port is found as well.
+
+mod ask;
+mod print;
+
+use std::{
+    io::{self, IsTerminal as _, Write as _},
+    path::PathBuf,
+    time::Duration,
+};
+
+use tokio::time::{Instant, sleep};
+
+use self::{ask::Daemon, print::Document};
+use super::{
+    client::{Client, DEFAULT_SERVER},
+    exit::Exit,
+    metadata::machine_id,
+    service::systemctl::{Systemctl, UnitState},
+    terminal::Terminal,
+};
+use crate::service::presence::{self, Running};
+
+/// How long a daemon that runs may take until it answers: init plugins come first.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// Between two tries.
+const PAUSE: Duration = Duration::from_millis(250);
+/// Between two looks of `--watch`.
+const WATCH: Duration = Duration::from_secs(3);
+/// Puts the cursor into the corner and clears the screen.
+const CLEAR: &str = "\u{1b}[H\u{1b}[2J";
+/// The word for programs.
+const ERROR_CODE: &str = "failed_to_get_status";
+
+/// What to look at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StatusOptions {
+    /// Folder of the state file.
+    pub data_dir: PathBuf,
+    /// Base URL; empty is the daemon of the folder.
+    pub server: String,
+    /// Look again and again.
+    pub watch: bool,
+    /// Print JSON.
+    pub json: bool,
+}
+
+/// Looks and prints.
+///
+/// # Errors
+/// The daemon does not run or does not answer.
+pub async fn status(options: &StatusOptions, terminal: Terminal) -> Result<Exit, Exit> {
+    let document = look(options, terminal).await;
+    if options.json {
+        let mut document = document.map_err(|exit| exit.in_json(true, ERROR_CODE))?;
+        loop {
+            let exit = Exit {
+                code: document.code(),
+                ..Exit::success("")
+            };
+            say(&document.to_json())?;
+            if !options.watch {
+                return Ok(exit);
+            }
+            sleep(WATCH).await;
+            document = again(options, document).await;
+        }
+    }
+    let mut document = document?;
+    if !options.watch {
+        say("no packages found\n")?;
+        return Ok(Exit::success(""));
+    }
+    loop {
+        sleep(WATCH).await;
+        document = again(options, document).await;
+        let clear = match io::stdout().is_terminal() {
+            true => CLEAR,
+            false => "",
+        };
+        say(&format!(
+            "{clear}{}",
+            print::components(&document, terminal)
+        ))?;
+    }
+}
+
+/// Everything, told as it is found out unless it is for programs.
+async fn look(options: &StatusOptions, terminal: Terminal) -> Result<Document, Exit> {
+    let tell = |text: String| match options.json {
+        true => Ok(()),
+        false => say(&text),
+    };
+    let mut document = Document {
+        unit: unit_state().await,
+        machine_id: machine_id(&options.data_dir).await,
+        ..Document::default()
+    };
+    tell(print::login(&document))?;
+    tell(print::unit(&document, terminal))?;
+
+    let started = Instant::now();
+    let mut told = false;
+    loop {
+        let running = running(options);
+        let url = url(options, running.as_ref());
+        let client = Client::new(&url).map_err(Exit::failure)?;
+        let answer = ask::healthz(&client.with_limit(Duration::from_secs(5))).await;
+        document.running = running.is_some() || answer.is_ok();
+        document.url.clone_from(&url);
+        document.set_process(running);
+        let due = document.running || document.unit == Some("active");
+        if !told && due {
+            told = true;
+            tell(print::process(&document, terminal))?;
+        }
+        match answer {
+            Ok(()) => break,
+            Err(_) if !due && options.json => return Ok(document),
+            Err(_) if !due => {
+                let text = format!("{} gpud process is not running\n", terminal.bad());
+                let folder = options.data_dir.display();
+                return Err(Exit {
+                    stdout: text,
+                    ..Exit::failure(format!(
+                        "no daemon uses {folder}, and nobody answers at {url}"
+                    ))
+                });
+            }
+            Err(why) if started.elapsed() >= PATIENCE => {
+                return Err(Exit::failure(format!(
+                    "server not ready, timeout waiting: {why}"
+                )));
+            }
+            Err(_) => sleep(PAUSE).await,
+        }
+    }
+    document.healthy_api = true;
+    tell(format!(
+        "{} successfully checked gpud health\n",
+        terminal.good()
+    ))?;
+    let daemon = Daemon::new(&document.url).map_err(Exit::failure)?;
+    document.components = daemon.components().await.map_err(|why| {
+        Exit::failure(format!("failed to get the states of the components: {why}"))
+    })?;
+    tell(print::components(&document, terminal))?;
+    Ok(document)
+}
+
+/// The components once more; a daemon that has gone is found again by its folder.
+async fn again(options: &StatusOptions, former: Document) -> Document {
+    let running = running(options);
+    let url = url(options, running.as_ref());
+    let found = match Daemon::new(&url) {
+        Ok(daemon) => daemon.components().await,
+        Err(error) => Err(error.to_string()),
+    };
+    let mut document = Document {
+        running: running.is_some() || found.is_ok(),
+        healthy_api: found.is_ok(),
+        url,
+        problem: found.as_ref().err().cloned(),
+        components: found.unwrap_or_default(),
+        ..former
+    };
+    document.set_process(running);
+    document
+}
+
+fn running(options: &StatusOptions) -> Option<Running> {
+    match options.server.trim() {
+        "" => presence::find(&options.data_dir),
+        _ => None,
+    }
+}
+
+fn url(options: &StatusOptions, running: Option<&Running>) -> String {
+    match (options.server.trim(), running) {
+        ("", Some(running)) => running.url(),
+        ("", None) => DEFAULT_SERVER.to_owned(),
+        (server, _) => server.to_owned(),
+    }
+}
+
+fn say(text: &str) -> Result<(), Exit> {
+    let mut stdout = io::stdout();
+    stdout.write_all(text.as_bytes())?;
+    stdout.flush()?;
+    Ok(())
+}
+
+/// `None` where there is no systemd, or it does not answer: then the process tells.
+async fn unit_state() -> Option<&'static str> {
+    let state = Systemctl::find().await?.state().await;
+    match state {
+        Ok(UnitState::Active) => Some("active"),
+        Ok(UnitState::Inactive) => Some("inactive"),
+        Ok(UnitState::Failed) => Some("failed"),
+        Err(why) => {
+            tracing::debug!("systemd does not say whether gpud runs: {why}");
+            None
+        }
+    }
+}

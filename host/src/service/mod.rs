@@ -1,0 +1,31 @@
+//! The daemon as a service of its machine: what it tells systemd, where others find it, which signals it heeds.
+//!
+//! [`notify`] speaks systemd's protocol, [`watchdog`] says that the daemon lives, [`presence`] tells other commands the
+//! address, [`signals`] turns SIGHUP and SIGUSR1 into [`reload`] and [`threads`].
+
+pub mod notify;
+pub mod presence;
+pub mod reload;
+pub mod signals;
+pub mod threads;
+pub mod watchdog;
+
+use std::{sync::Arc, time::Duration};
+
+use tokio::sync::mpsc::Receiver;
+
+use crate::logging::Reopener;
+use notify::Notifier;
+
+/// What a daemon gets from whoever started it. The default is a daemon that nobody watches.
+#[derive(Default)]
+pub struct Service {
+    /// The way to systemd.
+    pub notifier: Arc<Notifier>,
+    /// How long systemd waits for a sign of life; `None` when it does not.
+    pub watchdog: Option<Duration>,
+    /// One item for each SIGHUP; `None` when nobody listens for it.
+    pub hangups: Option<Receiver<()>>,
+    /// Opens the log file anew.
+    pub log: Reopener,
+}
