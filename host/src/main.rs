@@ -63,17 +63,27 @@ async fn carry_out(action: Action, stdout: Terminal, stderr: Terminal) -> Exit {
             custom_plugins::custom_plugins(&options, stdout, stderr).await
         }
         Action::Explain { subject, json } => explain::explain(&subject, json, stdout).await,
-        Action::ListPlugins { server, json } => list_plugins::list_plugins(&server, json)
+        Action::ListPlugins {
+            server,
+            token_file,
+            json,
+        } => list_plugins::list_plugins(&server, token_file.as_deref(), json)
             .await
             .map(Exit::success),
-        Action::RunPluginGroup { server, tag } => {
-            run_plugin_group::run_plugin_group(&server, &tag).await
-        }
+        Action::RunPluginGroup {
+            server,
+            token_file,
+            tag,
+        } => run_plugin_group::run_plugin_group(&server, token_file.as_deref(), &tag).await,
         Action::MachineInfo { data_dir: _, json } => inventory(json).await.map(Exit::success),
         Action::InjectFault { priority, message } => {
             inject_fault::inject_fault(&priority, &message).map(nothing_to_say)
         }
-        Action::SetHealthy { server, components } => set_healthy::set_healthy(&server, &components)
+        Action::SetHealthy {
+            server,
+            token_file,
+            components,
+        } => set_healthy::set_healthy(&server, token_file.as_deref(), &components)
             .await
             .map(Exit::success),
         Action::Compact { data_dir } => {

@@ -64,6 +64,7 @@ pub struct Daemon {
 
 /// How to start one.
 pub struct Start {
+    host: &'static str,
     folder: Option<PathBuf>,
     arguments: Vec<String>,
     environment: Vec<(String, String)>,
@@ -73,6 +74,7 @@ impl Start {
     /// With a fresh data folder and the kernel log left alone.
     pub fn new() -> Self {
         Self {
+            host: "127.0.0.1",
             folder: None,
             arguments: Vec::new(),
             environment: vec![("KMSG_FILE_PATH".into(), "/dev/null".into())],
@@ -93,6 +95,12 @@ impl Start {
     /// With a variable of the environment.
     pub fn environment(mut self, name: &str, value: &str) -> Self {
         self.environment.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// Listens on every address of the machine.
+    pub fn wide(mut self) -> Self {
+        self.host = "0.0.0.0";
         self
     }
 
@@ -126,7 +134,7 @@ impl Start {
             .arg("run")
             .arg("--data-dir")
             .arg(&folder)
-            .arg(format!("--listen-address=127.0.0.1:{port}"))
+            .arg(format!("--listen-address={}:{port}", self.host))
             .args(&self.arguments)
             .envs(self.environment)
             .stdout(Stdio::null())
@@ -172,6 +180,11 @@ impl Daemon {
     /// Base URL.
     pub fn url(&self) -> String {
         format!("https://127.0.0.1:{}", self.port)
+    }
+
+    /// Where it listens.
+    pub fn port(&self) -> u16 {
+        self.port
     }
 
     /// Process id.

@@ -18,6 +18,7 @@ mod explain;
 mod kernel_log;
 mod plugins;
 mod scan;
+mod security;
 mod specs;
 mod starting;
 mod stopping;

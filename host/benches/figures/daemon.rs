@@ -10,10 +10,11 @@ use std::{
 };
 
 use gpud::{cli::client::trust, node::kmsg};
-use tokio_rustls::rustls::ClientConfig;
+use tokio::net::TcpStream;
+use tokio_rustls::{client::TlsStream, rustls::ClientConfig};
 
 use crate::{
-    client::Client,
+    client::{self, Client},
     table::{Table, Target, quantile},
 };
 
@@ -80,6 +81,15 @@ impl Daemon {
             answering.as_secs_f64() * 1e3,
             self.started.elapsed().as_secs_f64() * 1e3,
         )
+    }
+
+    /// A connection on which nothing has been said yet.
+    pub async fn raw(&self) -> TlsStream<TcpStream> {
+        client::raw(self.port, Arc::clone(&self.tls)).await.unwrap()
+    }
+
+    pub fn port(&self) -> u16 {
+        self.port
     }
 
     pub fn pid(&self) -> u32 {
@@ -251,7 +261,7 @@ pub fn cpu_seconds(pid: u32) -> f64 {
 }
 
 /// A line of /proc/‹pid›/status in KiB.
-fn status(pid: u32, key: &str) -> f64 {
+pub fn status(pid: u32, key: &str) -> f64 {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
     let line = status.lines().find(|line| line.starts_with(key)).unwrap();
     line.split_whitespace().nth(1).unwrap().parse().unwrap()

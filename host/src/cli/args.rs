@@ -178,6 +178,9 @@ pub struct SetHealthyArgs {
         hide_default_value = true
     )]
     pub server: String,
+    /// File with the bearer token [default: token in the data folder, for the daemon of this machine]
+    #[arg(long, value_name = "FILE", value_parser = path)]
+    pub token_file: Option<PathBuf>,
     /// Components, comma-separated; all without any
     #[arg(value_name = "COMPONENTS")]
     pub components: Vec<String>,
@@ -224,6 +227,9 @@ pub struct ListPluginsArgs {
         hide_default_value = true
     )]
     pub server: String,
+    /// File with the bearer token [default: token in the data folder, for the daemon of this machine]
+    #[arg(long, value_name = "FILE", value_parser = path)]
+    pub token_file: Option<PathBuf>,
     /// Print the specs as JSON
     #[arg(long)]
     pub json: bool,
@@ -241,6 +247,9 @@ pub struct RunPluginGroupArgs {
         hide_default_value = true
     )]
     pub server: String,
+    /// File with the bearer token [default: token in the data folder, for the daemon of this machine]
+    #[arg(long, value_name = "FILE", value_parser = path)]
+    pub token_file: Option<PathBuf>,
     /// The tag
     #[arg(value_name = "TAG")]
     pub tags: Vec<String>,

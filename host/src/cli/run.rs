@@ -2,12 +2,15 @@
 
 use std::{env, sync::Arc};
 
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::{
+    signal::unix::{SignalKind, signal},
+    sync::Notify,
+};
 use tokio_util::sync::CancellationToken;
 
 use super::{RunOptions, VERSION, exit::Exit, settings::component_config};
 use crate::{
-    component::{EffectiveConfig, builtin},
+    component::{EffectiveConfig, ToolOverwrites, builtin},
     daemon::{self, Options, Selection},
     runtime::Compiler,
     store::{Location, STATE_FILE, StoreOptions},
@@ -32,7 +35,9 @@ pub async fn run(options: RunOptions) -> Result<(), Exit> {
         tracing::warn!("{note}");
     }
     tracing::info!(version = VERSION, data_dir = %options.data_dir.display(), "starting gpud");
-    daemon::run(daemon_options(options)?, shutdown)
+    let reload_now = Arc::new(Notify::new());
+    reload_on_hangup(Arc::clone(&reload_now)).map_err(Exit::failure)?;
+    daemon::run(daemon_options(options, reload_now)?, shutdown)
         .await
         .map_err(Exit::failure)
 }
@@ -40,16 +45,13 @@ pub async fn run(options: RunOptions) -> Result<(), Exit> {
 /// What was asked for and is not in this build.
 fn without_effect(options: &RunOptions) -> Vec<String> {
     let mut notes = Vec::new();
-    if options.pprof {
-        notes.push("--pprof has no effect: this build serves no profiles".to_owned());
-    }
     if options.checks.commands.blockdev_usage.is_some() {
         notes.push("--blockdev-usage-commands has no effect in this build".to_owned());
     }
     notes
 }
 
-fn daemon_options(options: RunOptions) -> Result<Options, Exit> {
+fn daemon_options(options: RunOptions, reload_now: Arc<Notify>) -> Result<Options, Exit> {
     let gpud = env::current_exe()
         .map_err(|error| Exit::failure(format!("gpud does not find its own binary: {error}")))?;
     let shown = effective_config(&options);
@@ -75,6 +77,10 @@ fn daemon_options(options: RunOptions) -> Result<Options, Exit> {
         },
         listen_address: options.listen_address,
         tls_files: options.tls.map(|files| (files.certificate, files.key)),
+        require_token: options.require_token,
+        token_file: options.token_file,
+        profiling: options.pprof,
+        reload_now,
         data_dir: options.data_dir,
         disk_commands,
         plugin_specs: options.plugin_specs_file,
@@ -86,6 +92,7 @@ fn effective_config(options: &RunOptions) -> EffectiveConfig {
     let go = |duration: std::time::Duration| {
         GoDuration(i64::try_from(duration.as_nanos()).unwrap_or(i64::MAX)).to_string()
     };
+    let infiniband = &options.checks.infiniband;
     EffectiveConfig {
         api_version: "v1",
         address: options.listen_address.clone(),
@@ -96,12 +103,25 @@ fn effective_config(options: &RunOptions) -> EffectiveConfig {
         compact_period: go(std::time::Duration::ZERO),
         pprof: options.pprof,
         enable_auto_update: false,
+        auto_update_exit_code: -1,
+        version_file: "",
+        nvidia_tool_overwrites: ToolOverwrites {
+            infiniband_class_root_dir: infiniband
+                .class_root
+                .as_ref()
+                .map(|folder| folder.display().to_string())
+                .unwrap_or_default(),
+            excluded_infiniband_devices: (!infiniband.exclude_devices.is_empty())
+                .then(|| infiniband.exclude_devices.clone()),
+        },
         plugin_specs_file: options
             .plugin_specs_file
             .as_ref()
             .map(|file| file.display().to_string())
             .unwrap_or_default(),
         components: options.components.words(),
+        skip_session_update_config: false,
+        session_protocol: "",
         db_in_memory: options.db_in_memory,
     }
 }
@@ -117,6 +137,17 @@ pub(super) fn stop_on_signals(shutdown: CancellationToken) -> std::io::Result<()
                 _ = interrupt.recv() => {}
             }
             shutdown.cancel();
+        }
+    });
+    Ok(())
+}
+
+/// SIGHUP asks for a look at the certificate's and the token's files.
+fn reload_on_hangup(reload_now: Arc<Notify>) -> std::io::Result<()> {
+    let mut hangup = signal(SignalKind::hangup())?;
+    tokio::spawn(async move {
+        while hangup.recv().await.is_some() {
+            reload_now.notify_one();
         }
     });
     Ok(())

@@ -1,12 +1,12 @@
 //! `gpud run-plugin-group`: makes the running daemon check every component with a tag.
 
-use std::time::Duration;
+use std::{path::Path, time::Duration};
 
 use http::Method;
 use serde::Deserialize;
 
 use super::{
-    client::{Answer, Client, escape, reason_of},
+    client::{Answer, Client, escape, reason_of, token::ClientToken},
     exit::{Exit, Stderr},
     terminal::printable,
 };
@@ -24,9 +24,15 @@ struct Reply {
 ///
 /// # Errors
 /// The daemon cannot be asked or refuses, or a component is not healthy.
-pub async fn run_plugin_group(server: &str, tag: &str) -> Result<Exit, Exit> {
+pub async fn run_plugin_group(
+    server: &str,
+    token_file: Option<&Path>,
+    tag: &str,
+) -> Result<Exit, Exit> {
     let checked = async {
+        let token = ClientToken::find(token_file).map_err(|error| error.to_string())?;
         let client = Client::new(server).map_err(|error| error.to_string())?;
+        let client = client.with_token(token);
         let target = format!("/v1/components/trigger-tag?tagName={}", escape(tag));
         let answer = client.with_limit(LIMIT).send(Method::GET, &target).await;
         read(&answer.map_err(|error| error.to_string())?, tag)

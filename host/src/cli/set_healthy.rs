@@ -1,12 +1,12 @@
 //! `gpud set-healthy`: tells the running daemon that components were repaired.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, path::Path};
 
 use http::Method;
 use serde::Deserialize;
 
 use super::{
-    client::{Answer, Client, escape},
+    client::{Answer, Client, escape, token::ClientToken},
     exit::Exit,
     terminal::printable,
 };
@@ -23,8 +23,15 @@ struct Reply {
 ///
 /// # Errors
 /// The daemon cannot be asked, refuses, or could not set one of them.
-pub async fn set_healthy(server: &str, components: &[String]) -> Result<String, Exit> {
-    let client = Client::new(server).map_err(Exit::failure)?;
+pub async fn set_healthy(
+    server: &str,
+    token_file: Option<&Path>,
+    components: &[String],
+) -> Result<String, Exit> {
+    let token = ClientToken::find(token_file).map_err(Exit::failure)?;
+    let client = Client::new(server)
+        .map_err(Exit::failure)?
+        .with_token(token);
     let mut target = "/v1/health-states/set-healthy".to_owned();
     if !components.is_empty() {
         let names: Vec<_> = components.iter().map(|name| escape(name)).collect();

@@ -26,7 +26,7 @@ use std::{
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
-pub use backend::{DaemonBackend, EffectiveConfig};
+pub use backend::{DaemonBackend, EffectiveConfig, ToolOverwrites};
 pub use checker::{Checker, Schedule};
 pub use registry::Registry;
 pub use script::ScriptChecker;

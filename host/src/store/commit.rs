@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use rusqlite::Connection;
+
 use super::cursors::{self, KmsgCursor};
 use super::event_row::EventRow;
 use super::events::{self, Inserted};
@@ -40,7 +42,8 @@ impl Store {
             .into_iter()
             .map(EventRow::new)
             .collect::<Result<Vec<_>, _>>()?;
-        self.write(Kind::InsertUpdate, move |conn| {
+        let changed = (!rows.is_empty()).then(|| component.clone());
+        let work = move |conn: &Connection| {
             let inserted = rows
                 .iter()
                 .map(|row| events::insert(conn, &component, row))
@@ -57,6 +60,11 @@ impl Store {
                 cursors::save(conn, &component, cursor)?;
             }
             Ok(inserted)
+        };
+        self.write_then(Kind::InsertUpdate, work, move |versions, _| {
+            if let Some(component) = changed {
+                versions.events_added(&component);
+            }
         })
         .await
     }

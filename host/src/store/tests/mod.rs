@@ -4,6 +4,7 @@ mod events;
 mod faults;
 mod opening;
 mod retention;
+mod versions;
 
 use super::{Inserted, Location, STATE_FILE, Store, StoreOptions};
 use crate::model::Event;
