@@ -5,10 +5,13 @@ use std::{sync::Arc, time::Duration};
 use axum::{
     Router,
     extract::Request,
-    middleware::{from_fn, from_fn_with_state},
+    middleware::{from_fn, from_fn_with_state, map_response},
     response::Response,
 };
-use http::{HeaderValue, Method, StatusCode, header::LOCATION};
+use http::{
+    HeaderValue, Method, StatusCode,
+    header::{ALLOW, LOCATION},
+};
 use jiff::{Timestamp, tz::TimeZone};
 use tokio::sync::Semaphore;
 
@@ -76,7 +79,7 @@ pub fn router(app: App) -> Router {
             },
         );
     }
-    router
+    let router: Router = router
         .method_not_allowed_fallback(not_found)
         .fallback(elsewhere)
         // The last is the outermost.
@@ -85,7 +88,11 @@ pub fn router(app: App) -> Router {
         .layer(from_fn_with_state(app.clone(), clients::moderate))
         .layer(from_fn(gzip::for_v1))
         .layer(from_fn(envelope::wrap))
-        .with_state(app)
+        .with_state(app);
+    // axum adds it outside of all layers.
+    Router::new()
+        .fallback_service(router)
+        .layer(map_response(without_allow))
 }
 
 /// A path with one slash too many leads to the right one; any other is not found.
@@ -144,6 +151,14 @@ const NOT_FOUND: &str = "404 page not found";
 /// Also the answer to a wrong method: GPUd never says 405.
 async fn not_found() -> Response {
     unrouted(StatusCode::NOT_FOUND, NOT_FOUND)
+}
+
+/// axum says which methods there are; GPUd does not.
+async fn without_allow(mut response: Response) -> Response {
+    if response.extensions().get::<NotRouted>().is_some() {
+        response.headers_mut().remove(ALLOW);
+    }
+    response
 }
 
 fn unrouted(status: StatusCode, text: &'static str) -> Response {
