@@ -68,6 +68,12 @@ async fn carry_out(action: Action, stdout: Terminal, stderr: Terminal) -> Exit {
             token_file,
             json,
         } => list_plugins::list_plugins(&server, token_file.as_deref(), json)
+        Action::Explain {
+            subject,
+            site_file,
+            json,
+        } => explain::explain(&subject, site_file, json, stdout).await,
+        Action::ListPlugins { server, json } => list_plugins::list_plugins(&server, json)
             .await
             .map(Exit::success),
         Action::RunPluginGroup {

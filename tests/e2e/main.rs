@@ -11,14 +11,17 @@
 )]
 
 mod api;
+mod component_configs;
 mod custom_plugins;
 mod daemon;
 mod database;
 mod explain;
 mod kernel_log;
+mod plugin_commands;
 mod plugins;
 mod scan;
 mod security;
+mod spec_file;
 mod specs;
 mod starting;
 mod stopping;

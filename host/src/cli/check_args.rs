@@ -1,5 +1,7 @@
 //! The flags that configure checks: of `scan` and `run`, and of `run` alone.
 
+use std::path::PathBuf;
+
 use clap::Args;
 
 use crate::wire::GoDuration;
@@ -65,7 +67,17 @@ pub struct CheckArgs {
     )]
     pub threshold_celsius_slowdown_margin: i64,
     #[command(flatten)]
+    pub site: SiteArgs,
+    #[command(flatten)]
     pub faults: FaultArgs,
+}
+
+/// The site's own settings, of `scan`, `run` and `explain`.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Args)]
+pub struct SiteArgs {
+    /// YAML file with configuration of components, by name [default: /etc/default/gpud.components.yaml, if it is there]
+    #[arg(long, value_name = "FILE")]
+    pub component_configs_file: Option<PathBuf>,
 }
 
 /// Flags that pretend something, for tests.

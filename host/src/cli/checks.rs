@@ -33,6 +33,8 @@ pub struct CheckOptions {
     pub slowdown_margin_celsius: u32,
     /// Commands that replace programs.
     pub commands: CommandOverrides,
+    /// File with the site's configuration of components; `None` is the default one, if it is there.
+    pub site_file: Option<PathBuf>,
     /// What to pretend.
     pub faults: GpuFaults,
 }
@@ -181,6 +183,7 @@ pub fn check_options(
             blockdev_usage: command(run.blockdev_usage_commands),
             containerd_service_active: command(run.containerd_service_active_commands),
         },
+        site_file: args.site.component_configs_file,
         faults: faults(args.faults, run.nvml_device_get_devices_error),
     })
 }

@@ -38,9 +38,10 @@ impl Store {
             state_writes,
             cursor,
         } = commit;
+        let boot = cursor.as_ref().map(|cursor| cursor.boot_id.clone());
         let rows = events
             .into_iter()
-            .map(EventRow::new)
+            .map(|event| EventRow::new(event, boot.as_deref()))
             .collect::<Result<Vec<_>, _>>()?;
         let changed = (!rows.is_empty()).then(|| component.clone());
         let work = move |conn: &Connection| {
