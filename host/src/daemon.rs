@@ -5,12 +5,10 @@
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
-use serde_json::Value;
 use tokio::{
     sync::{Mutex, Notify},
     task::JoinSet,
 };
-use tokio::task::JoinSet;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{

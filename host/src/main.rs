@@ -62,18 +62,16 @@ async fn carry_out(action: Action, stdout: Terminal, stderr: Terminal) -> Exit {
         Action::CustomPlugins(options) => {
             custom_plugins::custom_plugins(&options, stdout, stderr).await
         }
-        Action::Explain { subject, json } => explain::explain(&subject, json, stdout).await,
-        Action::ListPlugins {
-            server,
-            token_file,
-            json,
-        } => list_plugins::list_plugins(&server, token_file.as_deref(), json)
         Action::Explain {
             subject,
             site_file,
             json,
         } => explain::explain(&subject, site_file, json, stdout).await,
-        Action::ListPlugins { server, json } => list_plugins::list_plugins(&server, json)
+        Action::ListPlugins {
+            server,
+            token_file,
+            json,
+        } => list_plugins::list_plugins(&server, token_file.as_deref(), json)
             .await
             .map(Exit::success),
         Action::RunPluginGroup {

@@ -9,17 +9,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-use gpud::{cli::client::trust, node::kmsg};
+use gpud::cli::client::trust;
 use tokio::net::TcpStream;
 use tokio_rustls::{client::TlsStream, rustls::ClientConfig};
 
 use crate::{
     client::{self, Client},
-use gpud::cli::client::trust;
-use tokio_rustls::rustls::ClientConfig;
-
-use crate::{
-    client::Client,
     latency,
     table::{Table, Target, quantile},
 };
