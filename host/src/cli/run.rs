@@ -1,6 +1,6 @@
 //! `gpud run`: the daemon in the foreground until SIGTERM or SIGINT.
 
-use std::env;
+use std::{env, sync::Arc};
 
 use tokio::{
     signal::unix::{SignalKind, signal},
