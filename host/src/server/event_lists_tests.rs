@@ -37,7 +37,7 @@ enum Step {
 
 fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
-        prop::collection::vec((0_u64..40, prop_oneof![Just(1_usize), Just(9_000)]), 0..30)
+        prop::collection::vec((0_u64..40, prop_oneof![Just(1_usize), Just(9_000)]), 0..12)
             .prop_map(Step::Add),
         (0_usize..20).prop_map(Step::Remove),
         (-3_i64..43).prop_map(Step::Ask),
@@ -45,9 +45,9 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(128))]
+    #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]
-    fn lists_are_what_they_would_be_if_made_anew(steps in prop::collection::vec(step(), 1..25)) {
+    fn lists_are_what_they_would_be_if_made_anew(steps in prop::collection::vec(step(), 1..20)) {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         runtime.block_on(async {
             let (lists, backend) = (EventLists::default(), Arc::<Fake>::default());

@@ -45,7 +45,7 @@ impl ClientToken {
                 text: read_token(file)?,
                 owner: None,
             })),
-            None => Ok(data_dir(None).ok().and_then(|folder| own(folder))),
+            None => Ok(data_dir(None).ok().and_then(own)),
         }
     }
 

@@ -49,8 +49,7 @@ async fn events_are_read_once_and_new_ones_are_added() {
                 .starts_with(r#"[{"component":"cpu","startTime":"#)
         );
         serde_json::from_str::<serde_json::Value>(plain.text()).unwrap();
-        let asked = backend.asked_events.lock().unwrap().len();
-        asked
+        backend.asked_events.lock().unwrap().len()
     };
     assert_eq!(shows(&["second"]).await, 1);
     assert_eq!(shows(&["second"]).await, 1, "nothing has changed");
