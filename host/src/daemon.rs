@@ -7,6 +7,7 @@ use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use tokio::{
     sync::{
+        Mutex, Notify,
         mpsc::{self, Sender},
         oneshot,
     },
@@ -62,6 +63,12 @@ pub struct Options {
     pub listen_address: String,
     /// Certificate and key in PEM; without them the certificate is self-signed and kept in memory.
     pub tls_files: Option<(PathBuf, PathBuf)>,
+    /// Every route but `/healthz` asks for the token.
+    pub require_token: bool,
+    /// Where the token is, if not in the data folder.
+    pub token_file: Option<PathBuf>,
+    /// The routes of `--pprof` are there.
+    pub profiling: bool,
     /// Command lines for bash that replace lsblk and findmnt.
     pub disk_commands: (Option<String>, Option<String>),
     /// Specs of plugins; `None` is none. The file may be missing.
@@ -97,6 +104,9 @@ pub enum StartError {
     /// The certificate.
     #[error("{0}")]
     Tls(#[from] server::TlsError),
+    /// The token.
+    #[error("{0}")]
+    Token(#[from] server::TokenError),
     /// WebAssembly.
     #[error("{0}")]
     Runtime(#[from] crate::runtime::StartError),
@@ -117,6 +127,9 @@ pub async fn run(options: Options, shutdown: CancellationToken) -> Result<(), St
         components,
         listen_address,
         tls_files,
+        require_token,
+        token_file,
+        profiling,
         disk_commands: (lsblk, findmnt),
         plugin_specs,
         shown,
@@ -127,11 +140,41 @@ pub async fn run(options: Options, shutdown: CancellationToken) -> Result<(), St
     let node = Arc::new(Node::live().await?.replacing(replaced));
     let listener = server::bind(&listen_address).await?;
     let address = listener.local_addr();
+    let mut reloaded: Vec<Arc<dyn server::Reload>> = Vec::new();
     let tls = match &tls_files {
-        Some((certificate, key)) => server::from_files(certificate, key)?,
+        Some((certificate, key)) => {
+            let (tls, certificate) = server::from_files(certificate, key)?;
+            reloaded.push(certificate);
+            tls
+        }
         None => server::self_signed(&node.hostname().await)?,
     };
     let store = open_store(store).await?;
+    // An address that cannot be told counts as open to all.
+    let wide = listener
+        .local_addr()
+        .map_or(true, |address| !address.ip().to_canonical().is_loopback());
+    let token = match wide || require_token {
+        true => {
+            let file = token_file.unwrap_or_else(|| data_dir.join(server::TOKEN_FILE));
+            let token = Arc::new(server::Token::open(&file)?);
+            reloaded.push(Arc::<server::Token>::clone(&token));
+            Some(token)
+        }
+        false => None,
+    };
+    let reload_now = Arc::new(Notify::new());
+    let serving = server::Serving {
+        tls,
+        access: server::Access {
+            token,
+            require_token,
+            wide,
+        },
+        profiling,
+        reloaded,
+        reload_now: Arc::clone(&reload_now),
+    };
     record_reboot(&store, &node).await;
     let runtime = Runtime::start(&data_dir.join(CACHE_FOLDER), compiler, Arc::clone(&node))?;
     let metrics = Arc::new(metrics::Registry::new());
@@ -167,6 +210,11 @@ pub async fn run(options: Options, shutdown: CancellationToken) -> Result<(), St
         runtime.clone(),
     ));
     let mut reload = Reload::default();
+    reload.on("certificate and token", move || {
+        // Read by the server's own task, which says what is wrong with them.
+        reload_now.notify_one();
+        std::future::ready(Ok(()))
+    });
     if let Some((path, read)) = specs {
         let look = start_plugins(&plugins, path, read, &tasks, &shutdown).await;
         reload.on("the plugin specs", move || look_now(look.clone()));
@@ -177,9 +225,14 @@ pub async fn run(options: Options, shutdown: CancellationToken) -> Result<(), St
         plugins: Arc::clone(&plugins),
         inventory: Collector::new(services.node.files.clone(), lsblk, findmnt),
         config: shown,
+        own_recorded: Mutex::default(),
     };
-    let serving = server::serve(listener, tls, Arc::new(backend), shutdown.clone());
-    tasks.spawn(serving);
+    tasks.spawn(server::serve(
+        listener,
+        serving,
+        Arc::new(backend),
+        shutdown.clone(),
+    ));
     tasks.spawn(housekeeping(Arc::clone(&services), shutdown.clone()));
     let presence = address.and_then(|address| Presence::announce(&data_dir, address));
     if let Err(error) = &presence {

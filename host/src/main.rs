@@ -90,12 +90,19 @@ async fn carry_out(action: Action, systemd: Service, stdout: Terminal, stderr: T
             site_file,
             json,
         } => explain::explain(&subject, site_file, json, stdout).await,
-        Action::ListPlugins { server, json } => list_plugins::list_plugins(&server, json)
+        Action::ListPlugins {
+            server,
+            token_file,
+            json,
+        } => list_plugins::list_plugins(&server, token_file.as_deref(), json)
             .await
             .map(Exit::success),
-        Action::RunPluginGroup { server, tag, json } => {
-            run_plugin_group::run_plugin_group(&server, &tag, json).await
-        }
+        Action::RunPluginGroup {
+            server,
+            token_file,
+            tag,
+            json,
+        } => run_plugin_group::run_plugin_group(&server, token_file.as_deref(), &tag, json).await,
         Action::MachineInfo { data_dir, json } => {
             inventory(&data_dir, json).await.map(Exit::success)
         }
@@ -106,9 +113,10 @@ async fn carry_out(action: Action, systemd: Service, stdout: Terminal, stderr: T
         } => inject_fault::inject_fault(&priority, &message, json),
         Action::SetHealthy {
             server,
+            token_file,
             components,
             json,
-        } => set_healthy::set_healthy(&server, &components, json).await,
+        } => set_healthy::set_healthy(&server, token_file.as_deref(), &components, json).await,
         Action::Compact { data_dir, json } => compact::compact(&data_dir, json, stdout)
             .await
             .map(Exit::success),

@@ -90,6 +90,7 @@ mod warm {
 
 /// How to start one.
 pub struct Start {
+    host: &'static str,
     folder: Option<PathBuf>,
     arguments: Vec<String>,
     environment: Vec<(String, String)>,
@@ -99,6 +100,7 @@ impl Start {
     /// With a fresh data folder, in which the checkers' compiled code is already, and the kernel log left alone.
     pub fn new() -> Self {
         Self {
+            host: "127.0.0.1",
             folder: None,
             arguments: Vec::new(),
             environment: vec![("KMSG_FILE_PATH".into(), "/dev/null".into())],
@@ -119,6 +121,12 @@ impl Start {
     /// With a variable of the environment.
     pub fn environment(mut self, name: &str, value: &str) -> Self {
         self.environment.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// Listens on every address of the machine.
+    pub fn wide(mut self) -> Self {
+        self.host = "0.0.0.0";
         self
     }
 
@@ -155,7 +163,7 @@ impl Start {
             .arg("run")
             .arg("--data-dir")
             .arg(&folder)
-            .arg(format!("--listen-address=127.0.0.1:{port}"))
+            .arg(format!("--listen-address={}:{port}", self.host))
             .args(&self.arguments)
             .envs(self.environment)
             .stdout(Stdio::null())
@@ -201,6 +209,11 @@ impl Daemon {
     /// Base URL.
     pub fn url(&self) -> String {
         format!("https://127.0.0.1:{}", self.port)
+    }
+
+    /// Where it listens.
+    pub fn port(&self) -> u16 {
+        self.port
     }
 
     /// Process id.

@@ -20,6 +20,7 @@ mod kernel_log;
 mod plugin_commands;
 mod plugins;
 mod scan;
+mod security;
 mod service;
 mod spec_file;
 mod specs;

@@ -10,10 +10,11 @@ use std::{
 };
 
 use gpud::cli::client::trust;
-use tokio_rustls::rustls::ClientConfig;
+use tokio::net::TcpStream;
+use tokio_rustls::{client::TlsStream, rustls::ClientConfig};
 
 use crate::{
-    client::Client,
+    client::{self, Client},
     latency,
     table::{Table, Target, quantile},
 };
@@ -86,6 +87,11 @@ impl Daemon {
             answering.as_secs_f64() * 1e3,
             self.started.elapsed().as_secs_f64() * 1e3,
         )
+    }
+
+    /// A connection on which nothing has been said yet.
+    pub async fn raw(&self) -> TlsStream<TcpStream> {
+        client::raw(self.port, Arc::clone(&self.tls)).await.unwrap()
     }
 
     pub fn port(&self) -> u16 {

@@ -1,7 +1,7 @@
 //! The figures that gpud is held to, measured on this machine and printed beside their targets; run by
 //! `cargo xtask bench`. Where a baseline exists it is measured in the same run and the figure is a ratio.
 //!
-//! `--only guest|kernel-log|flood|script|daemon` measures one part. `--minutes N` is how long the idle daemon is watched (default 10); `--json FILE` is where the figures go as well
+//! `--only guest|kernel-log|flood|script|daemon|api` measures one part. `--minutes N` is how long the idle daemon is watched (default 10); `--json FILE` is where the figures go as well
 //! (default `target/bench.json`).
 #![allow(
     clippy::unwrap_used,
@@ -12,6 +12,7 @@
     reason = "a benchmark that cannot go on stops"
 )]
 
+mod api;
 mod client;
 mod daemon;
 mod flood;
@@ -71,6 +72,9 @@ fn main() {
         }
         if wanted("daemon") {
             daemon::measure(&mut table, Duration::from_secs_f64(minutes * 60.0)).await;
+        }
+        if wanted("api") {
+            api::measure(&mut table).await;
         }
     });
     println!("{table}");

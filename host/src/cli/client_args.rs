@@ -1,8 +1,10 @@
 //! The flags of the commands that ask the running daemon.
 
+use std::path::PathBuf;
+
 use clap::Args;
 
-use super::args::CommonArgs;
+use super::args::{CommonArgs, path};
 
 #[derive(Debug, Args)]
 pub struct SetHealthyArgs {
@@ -16,6 +18,9 @@ pub struct SetHealthyArgs {
         hide_default_value = true
     )]
     pub server: String,
+    /// File with the bearer token [default: token in the data folder, for the daemon of this machine]
+    #[arg(long, value_name = "FILE", value_parser = path)]
+    pub token_file: Option<PathBuf>,
     /// Print one JSON document instead of text
     #[arg(long)]
     pub json: bool,
@@ -36,6 +41,9 @@ pub struct ListPluginsArgs {
         hide_default_value = true
     )]
     pub server: String,
+    /// File with the bearer token [default: token in the data folder, for the daemon of this machine]
+    #[arg(long, value_name = "FILE", value_parser = path)]
+    pub token_file: Option<PathBuf>,
     /// Print the specs as JSON
     #[arg(long)]
     pub json: bool,
@@ -53,6 +61,9 @@ pub struct RunPluginGroupArgs {
         hide_default_value = true
     )]
     pub server: String,
+    /// File with the bearer token [default: token in the data folder, for the daemon of this machine]
+    #[arg(long, value_name = "FILE", value_parser = path)]
+    pub token_file: Option<PathBuf>,
     /// Print one JSON document instead of text
     #[arg(long)]
     pub json: bool,

@@ -1,11 +1,13 @@
 //! `gpud list-plugins`: which plugins the running daemon has.
 
+use std::path::Path;
+
 use http::Method;
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::{
-    client::{Answer, Client, reason_of},
+    client::{Answer, Client, reason_of, token::ClientToken},
     exit::Exit,
     terminal::printable,
 };
@@ -27,9 +29,15 @@ struct Listed {
 ///
 /// # Errors
 /// The daemon cannot be asked, or does not answer with specs.
-pub async fn list_plugins(server: &str, json: bool) -> Result<String, Exit> {
+pub async fn list_plugins(
+    server: &str,
+    token_file: Option<&Path>,
+    json: bool,
+) -> Result<String, Exit> {
     let listed = async {
+        let token = ClientToken::find(token_file).map_err(|error| error.to_string())?;
         let client = Client::of_daemon(server).map_err(|error| error.to_string())?;
+        let client = client.with_token(token);
         let answer = client.send(Method::GET, "/v1/plugins").await;
         let answer = answer.map_err(|error| error.to_string())?;
         match json {

@@ -81,6 +81,8 @@ pub enum Action {
     ListPlugins {
         /// Base URL; empty is the default.
         server: String,
+        /// Where the token is, if not in the data folder.
+        token_file: Option<PathBuf>,
         /// The specs as JSON.
         json: bool,
     },
@@ -88,6 +90,8 @@ pub enum Action {
     RunPluginGroup {
         /// Base URL; empty is the default.
         server: String,
+        /// Where the token is, if not in the data folder.
+        token_file: Option<PathBuf>,
         /// The tag.
         tag: String,
         /// As one JSON document.
@@ -113,6 +117,8 @@ pub enum Action {
     SetHealthy {
         /// Base URL; empty is the default.
         server: String,
+        /// Where the token is, if not in the data folder.
+        token_file: Option<PathBuf>,
         /// Which; empty is all.
         components: Vec<String>,
         /// As one JSON document.
@@ -145,7 +151,11 @@ pub struct RunOptions {
     pub listen_address: String,
     /// The operator's own certificate.
     pub tls: Option<TlsFiles>,
-    /// Serve profiles.
+    /// Where the bearer token is, if not in the data folder.
+    pub token_file: Option<PathBuf>,
+    /// Every route but `/healthz` asks for it.
+    pub require_token: bool,
+    /// Serve `/admin/pprof`.
     pub pprof: bool,
     /// Specs of script plugins; `None` is none. The default file may be missing.
     pub plugin_specs_file: Option<PathBuf>,

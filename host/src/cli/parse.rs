@@ -164,14 +164,20 @@ fn action(
             args.common,
             Action::ListPlugins {
                 server: args.server,
+                token_file: args.token_file,
                 json: args.json,
             },
         ),
         Command::RunPluginGroup(args) => {
             let [tag] = <[String; 1]>::try_from(args.tags)
                 .map_err(|_| Exit::failure("exactly one argument (tag_name) is required"))?;
-            let (server, json) = (args.server, args.json);
-            (args.common, Action::RunPluginGroup { server, tag, json })
+            let action = Action::RunPluginGroup {
+                server: args.server,
+                token_file: args.token_file,
+                tag,
+                json: args.json,
+            };
+            (args.common, action)
         }
         Command::MachineInfo(args) => machine_info(args)?,
         Command::InjectFault(args) => (
@@ -189,6 +195,7 @@ fn action(
                 args.common,
                 Action::SetHealthy {
                     server: args.server,
+                    token_file: args.token_file,
                     components: names.map(str::to_owned).collect(),
                     json: args.json,
                 },
@@ -241,6 +248,8 @@ fn run(command: RunCommand, notes: &mut Vec<String>) -> Result<(CommonArgs, RunO
         tls: given(run.tls_cert)
             .zip(given(run.tls_key))
             .map(|(certificate, key)| TlsFiles { certificate, key }),
+        token_file: given(run.token_file),
+        require_token: run.require_token,
         pprof: run.pprof,
         plugin_specs_file: given(Some(run.plugin_specs_file)),
         components: ComponentSelection::parse(&run.components),

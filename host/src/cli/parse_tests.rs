@@ -67,6 +67,8 @@ fn run_without_flags() {
             db_in_memory: false,
             listen_address: "127.0.0.1:15132".into(),
             tls: None,
+            token_file: None,
+            require_token: false,
             pprof: false,
             plugin_specs_file: Some("/etc/default/gpud.plugins.yaml".into()),
             components: ComponentSelection::default(),
@@ -105,7 +107,7 @@ fn the_unit_files_flags() {
 #[test]
 fn flags_of_run() {
     let options = run(concat!(
-        "--listen-address=:15132|--tls-cert=/c|--tls-key=/k|--pprof|--plugin-specs-file=|--components=-disk|",
+        "--listen-address=:15132|--tls-cert=/c|--tls-key=/k|--pprof|--require-token|--token-file=/t|--plugin-specs-file=|--components=-disk|",
         "--retention-period=1h|--events-retention-period=48h|--gpu-count=8|",
         "--infiniband-expected-port-states={\"at_least_ports\":8,\"at_least_rate\":400}|",
         "--nvlink-expected-link-states={\"at_least_gpus_with_all_links_feature_enabled\":4}|",
@@ -124,6 +126,7 @@ fn flags_of_run() {
         (Some("/c"), Some("/k"))
     );
     assert!(options.pprof && options.plugin_specs_file.is_none());
+    assert!(options.require_token && options.token_file == Some("/t".into()));
     assert!(options.components.includes("cpu") && !options.components.includes("disk"));
     assert_eq!(options.metrics_retention, Duration::from_secs(3600));
     assert_eq!(options.events_retention, Duration::from_secs(48 * 3600));
@@ -221,14 +224,16 @@ fn small_commands() {
             "set-health|cpu, disk|--server=https://h|os,",
             Action::SetHealthy {
                 server: "https://h".into(),
+                token_file: None,
                 components: vec!["cpu".into(), "disk".into(), "os".into()],
                 json: false,
             },
         ),
         (
-            "lp|--json",
+            "lp|--json|--token-file=/t",
             Action::ListPlugins {
                 server: String::new(),
+                token_file: Some("/t".into()),
                 json: true,
             },
         ),
@@ -236,6 +241,7 @@ fn small_commands() {
             "run-plugin-group|a tag|--server=https://h|--json",
             Action::RunPluginGroup {
                 server: "https://h".into(),
+                token_file: None,
                 tag: "a tag".into(),
                 json: true,
             },

@@ -9,7 +9,7 @@ use super::{
     RunOptions, VERSION, exit::Exit, settings::component_config, site_configs::SiteConfigs,
 };
 use crate::{
-    component::{EffectiveConfig, builtin},
+    component::{EffectiveConfig, ToolOverwrites, builtin},
     daemon::{self, Options, Selection},
     runtime::Compiler,
     service::{Service, signals},
@@ -44,9 +44,6 @@ pub async fn run(options: RunOptions, mut service: Service) -> Result<(), Exit> 
 /// What was asked for and is not in this build.
 fn without_effect(options: &RunOptions) -> Vec<String> {
     let mut notes = Vec::new();
-    if options.pprof {
-        notes.push("--pprof has no effect: this build serves no profiles".to_owned());
-    }
     if options.checks.commands.blockdev_usage.is_some() {
         notes.push("--blockdev-usage-commands has no effect in this build".to_owned());
     }
@@ -84,6 +81,9 @@ fn daemon_options(options: RunOptions, service: Service) -> Result<Options, Exit
         },
         listen_address: options.listen_address,
         tls_files: options.tls.map(|files| (files.certificate, files.key)),
+        require_token: options.require_token,
+        token_file: options.token_file,
+        profiling: options.pprof,
         data_dir: options.data_dir,
         disk_commands,
         plugin_specs: options.plugin_specs_file,
@@ -96,6 +96,7 @@ fn effective_config(options: &RunOptions) -> EffectiveConfig {
     let go = |duration: std::time::Duration| {
         GoDuration(i64::try_from(duration.as_nanos()).unwrap_or(i64::MAX)).to_string()
     };
+    let infiniband = &options.checks.infiniband;
     EffectiveConfig {
         api_version: "v1",
         address: options.listen_address.clone(),
@@ -106,12 +107,25 @@ fn effective_config(options: &RunOptions) -> EffectiveConfig {
         compact_period: go(std::time::Duration::ZERO),
         pprof: options.pprof,
         enable_auto_update: false,
+        auto_update_exit_code: -1,
+        version_file: "",
+        nvidia_tool_overwrites: ToolOverwrites {
+            infiniband_class_root_dir: infiniband
+                .class_root
+                .as_ref()
+                .map(|folder| folder.display().to_string())
+                .unwrap_or_default(),
+            excluded_infiniband_devices: (!infiniband.exclude_devices.is_empty())
+                .then(|| infiniband.exclude_devices.clone()),
+        },
         plugin_specs_file: options
             .plugin_specs_file
             .as_ref()
             .map(|file| file.display().to_string())
             .unwrap_or_default(),
         components: options.components.words(),
+        skip_session_update_config: false,
+        session_protocol: "",
         db_in_memory: options.db_in_memory,
     }
 }

@@ -28,7 +28,13 @@ pub struct RunArgs {
     /// PEM file with the certificate's private key
     #[arg(long, value_name = "FILE", value_parser = path, requires = "tls_cert")]
     pub tls_key: Option<PathBuf>,
-    /// Serve profiles under /admin/pprof
+    /// File with the bearer token, made if it is not there [default: token in the data folder]
+    #[arg(long, value_name = "FILE", value_parser = path)]
+    pub token_file: Option<PathBuf>,
+    /// Ask for the token on every route but /healthz, also on this machine
+    #[arg(long)]
+    pub require_token: bool,
+    /// Serve /admin/pprof, which says how to profile gpud
     #[arg(long)]
     pub pprof: bool,
     /// YAML file with script plugins; an empty name means none

@@ -1,13 +1,13 @@
 //! `gpud run-plugin-group`: makes the running daemon check every component with a tag.
 
-use std::time::Duration;
+use std::{path::Path, time::Duration};
 
 use http::Method;
 use serde::Deserialize;
 use serde_json::json;
 
 use super::{
-    client::{Answer, Client, escape, reason_of},
+    client::{Answer, Client, escape, reason_of, token::ClientToken},
     exit::{Exit, Stderr},
     terminal::printable,
 };
@@ -28,9 +28,16 @@ const ERROR_CODE: &str = "failed_to_trigger_component_check";
 ///
 /// # Errors
 /// The daemon cannot be asked or refuses, or a component is not healthy.
-pub async fn run_plugin_group(server: &str, tag: &str, json: bool) -> Result<Exit, Exit> {
+pub async fn run_plugin_group(
+    server: &str,
+    token_file: Option<&Path>,
+    tag: &str,
+    json: bool,
+) -> Result<Exit, Exit> {
     let checked = async {
+        let token = ClientToken::find(token_file).map_err(|error| error.to_string())?;
         let client = Client::of_daemon(server).map_err(|error| error.to_string())?;
+        let client = client.with_token(token);
         let target = format!("/v1/components/trigger-tag?tagName={}", escape(tag));
         let answer = client.with_limit(LIMIT).send(Method::GET, &target).await;
         let answer = answer.map_err(|error| error.to_string())?;

@@ -1,13 +1,13 @@
 //! `gpud set-healthy`: tells the running daemon that components were repaired.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, path::Path};
 
 use http::Method;
 use serde::Deserialize;
 use serde_json::json;
 
 use super::{
-    client::{Answer, Client, escape},
+    client::{Answer, Client, escape, token::ClientToken},
     exit::Exit,
     terminal::printable,
 };
@@ -27,16 +27,29 @@ const ERROR_CODE: &str = "failed_to_set_healthy";
 ///
 /// # Errors
 /// The daemon cannot be asked, refuses, or could not set one of them.
-pub async fn set_healthy(server: &str, components: &[String], json: bool) -> Result<Exit, Exit> {
-    let done = ask(server, components).await.and_then(|answer| match json {
+pub async fn set_healthy(
+    server: &str,
+    token_file: Option<&Path>,
+    components: &[String],
+    json: bool,
+) -> Result<Exit, Exit> {
+    let answer = ask(server, token_file, components).await;
+    let done = answer.and_then(|answer| match json {
         true => read_json(&answer),
         false => read(&answer).map(Exit::success),
     });
     done.map_err(|exit| exit.in_json(json, ERROR_CODE))
 }
 
-async fn ask(server: &str, components: &[String]) -> Result<Answer, Exit> {
-    let client = Client::of_daemon(server).map_err(Exit::failure)?;
+async fn ask(
+    server: &str,
+    token_file: Option<&Path>,
+    components: &[String],
+) -> Result<Answer, Exit> {
+    let token = ClientToken::find(token_file).map_err(Exit::failure)?;
+    let client = Client::of_daemon(server)
+        .map_err(Exit::failure)?
+        .with_token(token);
     let mut target = "/v1/health-states/set-healthy".to_owned();
     if !components.is_empty() {
         let names: Vec<_> = components.iter().map(|name| escape(name)).collect();

@@ -1,10 +1,15 @@
 //! What the HTTP server asks of the components.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use bytes::Bytes;
 use futures_util::FutureExt;
 use serde::Serialize;
+use tokio::sync::Mutex;
 
 use super::{Component, Registry, Services, SetHealthyProblem};
 use crate::{
@@ -14,8 +19,10 @@ use crate::{
     node::{kmsg, system},
     plugins::{self, Plugins},
     server::{
-        Backend, ComponentStates, DeregisterError, RegisterError, Reply, Sample, SetHealthyError,
+        Backend, ComponentStates, DeregisterError, EventsVersion, ListedEvent, RegisterError,
+        Reply, Sample, SetHealthyError, WantedEvents,
     },
+    store::{EventRead, EventRowRead},
     wire::{MachineInfo, PluginSpec, Render},
 };
 
@@ -38,14 +45,33 @@ pub struct EffectiveConfig {
     pub compact_period: String,
     /// Profiling routes.
     pub pprof: bool,
-    /// Self-update, which this build does not have.
+    /// Self-update, which gpud does not have.
     pub enable_auto_update: bool,
+    /// -1: it never ends for an update.
+    pub auto_update_exit_code: i32,
+    /// A file that asks for an update; none.
+    pub version_file: &'static str,
+    /// What is read in place of the machine's own.
+    pub nvidia_tool_overwrites: ToolOverwrites,
     /// File of script plugins.
     pub plugin_specs_file: String,
     /// The selection of components; `null` when unset.
     pub components: Option<Vec<String>>,
+    /// Settings from a control plane, which gpud does not have.
+    pub skip_session_update_config: bool,
+    /// How it would be spoken to.
+    pub session_protocol: &'static str,
     /// Nothing is kept on disk.
     pub db_in_memory: bool,
+}
+
+/// Part of [`EffectiveConfig`].
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct ToolOverwrites {
+    /// Instead of `/sys/class/infiniband`.
+    pub infiniband_class_root_dir: String,
+    /// InfiniBand devices that are not looked at.
+    pub excluded_infiniband_devices: Option<Vec<String>>,
 }
 
 /// The daemon, as the server sees it.
@@ -60,7 +86,12 @@ pub struct DaemonBackend {
     pub inventory: Collector,
     /// The effective configuration.
     pub config: EffectiveConfig,
+    /// When the daemon's own series were brought up to date.
+    pub own_recorded: Mutex<Option<Instant>>,
 }
+
+/// The daemon's own series are asked for anew after this: their sources are the database and the process's files.
+const OWN_FRESH: Duration = Duration::from_secs(1);
 
 impl DaemonBackend {
     fn now(&self) -> UnixMillis {
@@ -166,6 +197,45 @@ impl Backend for DaemonBackend {
             }
         }
         .boxed()
+    }
+
+    fn events_version(&self, name: &str) -> EventsVersion {
+        let version = self.services.store.as_ref().map(|s| s.events_version(name));
+        let version = version.unwrap_or_default();
+        EventsVersion {
+            added: version.added,
+            removed: version.removed,
+        }
+    }
+
+    fn listed_events(
+        &self,
+        wanted: Vec<WantedEvents>,
+    ) -> Reply<'_, Result<BTreeMap<String, Vec<ListedEvent>>, String>> {
+        async move {
+            let Some(store) = &self.services.store else {
+                return Ok(BTreeMap::new());
+            };
+            let wanted = wanted.into_iter().map(|wanted| EventRead {
+                component: wanted.component,
+                since: u64::try_from(wanted.after)
+                    .unwrap_or(0)
+                    .saturating_mul(1000),
+                after_row: wanted.after_row,
+            });
+            let found = store.read_events(wanted.collect()).await;
+            let listed = |EventRowRead { row, event }| ListedEvent { row, event };
+            let lists = found.map_err(|error| error.to_string())?.into_iter();
+            Ok(lists
+                .map(|(name, events)| (name, events.into_iter().map(listed).collect()))
+                .collect())
+        }
+        .boxed()
+    }
+
+    fn samples_version(&self) -> u64 {
+        let store = self.services.store.as_ref();
+        store.map_or(0, |store| store.samples_version())
     }
 
     fn samples(
@@ -297,6 +367,11 @@ impl Backend for DaemonBackend {
 impl DaemonBackend {
     /// Brings the daemon's own series up to date.
     async fn record_own(&self) {
+        let mut last = self.own_recorded.lock().await;
+        if last.is_some_and(|last| last.elapsed() < OWN_FRESH) {
+            return;
+        }
+        *last = Some(Instant::now());
         let store = self.services.store.as_ref();
         let db_size_bytes = match store {
             Some(store) => store.size_bytes().await.ok(),

@@ -24,8 +24,8 @@ use tower::ServiceExt as _;
 
 use super::{
     limits::{HANDSHAKE_TIME, HEAD_TIME, IDLE_TIME, MAX_HEAD, MAX_STREAMS, STALL_TIME},
+    peer::Ends,
     plain_http,
-    plugins::Ends,
     stall::StallGuard,
 };
 

@@ -6,14 +6,19 @@ use axum::{extract::Request, middleware::Next, response::Response};
 use futures_util::FutureExt as _;
 use http::{HeaderName, HeaderValue, StatusCode};
 
+use super::routes::known_path;
+
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// The layer. The log names the path, never the query.
+/// Characters of a request id that the log shows.
+const SHOWN_ID: usize = 64;
+
+/// The layer. The log names a path of the API, or `other`: neither what follows it nor what a stranger makes up.
 pub(super) async fn wrap(request: Request, next: Next) -> Response {
     let started = Instant::now();
     let id = request_id(&request);
     let method = request.method().clone();
-    let path = request.uri().path().to_owned();
+    let path = known_path(request.uri().path());
     // A handler holds nothing that outlives the request but locks that tokio does not poison.
     let mut response = match AssertUnwindSafe(next.run(request)).catch_unwind().await {
         Ok(response) => response,
@@ -29,7 +34,7 @@ pub(super) async fn wrap(request: Request, next: Next) -> Response {
         path,
         status = response.status().as_u16(),
         micros = started.elapsed().as_micros(),
-        request_id = id.to_str().unwrap_or_default(),
+        request_id = shown(&id),
         "request"
     );
     response.headers_mut().insert(REQUEST_ID, id);
@@ -43,4 +48,9 @@ fn request_id(request: &Request) -> HeaderValue {
         _ => HeaderValue::try_from(uuid::Uuid::new_v4().to_string())
             .unwrap_or(HeaderValue::from_static("")),
     }
+}
+
+fn shown(id: &HeaderValue) -> &str {
+    let id = id.to_str().unwrap_or_default();
+    id.get(..SHOWN_ID).unwrap_or(id)
 }

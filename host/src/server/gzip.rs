@@ -15,7 +15,7 @@ use http::{
     header::{ACCEPT_ENCODING, CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH, VARY},
 };
 
-use super::{errors::ApiError, router::NotRouted};
+use super::{errors::ApiError, pieces::Pieces, router::NotRouted};
 
 /// From this size on, compression leaves the async threads.
 const LARGE: usize = 64 * 1024;
@@ -25,8 +25,12 @@ pub(super) async fn for_v1(request: Request, next: Next) -> Response {
     let wanted = request.uri().path().starts_with("/v1/")
         && contains(request.headers(), &ACCEPT_ENCODING, "gzip");
     let upgrade = contains(request.headers(), &CONNECTION, "Upgrade");
-    let response = next.run(request).await;
-    if wanted && !upgrade && response.extensions().get::<NotRouted>().is_none() {
+    let mut response = next.run(request).await;
+    let packed = wanted && !upgrade;
+    if let Some(pieces) = response.extensions_mut().remove::<Pieces>() {
+        return put_together(response, pieces, packed).await;
+    }
+    if packed && response.extensions().get::<NotRouted>().is_none() {
         compress(response).await
     } else {
         response
@@ -51,16 +55,34 @@ pub(super) async fn compress(response: Response) -> Response {
         tokio::task::spawn_blocking(move || gzip(&plain)).await.ok()
     };
     let Some(packed) = packed else {
-        return ApiError::Numeric("cannot compress the answer".to_owned()).into_response();
+        return not_compressed();
     };
-    parts
-        .headers
-        .insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
-    parts
-        .headers
-        .insert(VARY, HeaderValue::from_static("Accept-Encoding"));
-    parts.headers.remove(CONTENT_LENGTH);
+    mark(&mut parts.headers);
     Response::from_parts(parts, Body::from(packed))
+}
+
+/// The body of an answer that was given in pieces.
+async fn put_together(mut response: Response, pieces: Pieces, packed: bool) -> Response {
+    if !packed {
+        *response.body_mut() = pieces.plain();
+        return response;
+    }
+    let Some(body) = pieces.gzip().await else {
+        return not_compressed();
+    };
+    mark(response.headers_mut());
+    *response.body_mut() = body;
+    response
+}
+
+fn mark(headers: &mut HeaderMap) {
+    headers.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+    headers.insert(VARY, HeaderValue::from_static("Accept-Encoding"));
+    headers.remove(CONTENT_LENGTH);
+}
+
+fn not_compressed() -> Response {
+    ApiError::Numeric("cannot compress the answer".to_owned()).into_response()
 }
 
 fn gzip(plain: &[u8]) -> Bytes {

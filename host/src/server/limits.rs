@@ -15,6 +15,14 @@ use super::{errors::ApiError, router::App};
 
 /// Connections at a time; further ones wait in the kernel's queue.
 pub(super) const MAX_CONNECTIONS: usize = 512;
+/// Connections at a time of one client elsewhere: it cannot have all of them.
+pub(super) const CLIENT_CONNECTIONS: usize = 128;
+/// Requests a second of one client elsewhere, in the long run.
+pub(super) const CLIENT_RATE: f64 = 100.0;
+/// Requests of such a client that may come at once after a pause.
+pub(super) const CLIENT_BURST: f64 = 500.0;
+/// Clients that are remembered: those connected, and those that asked in the last seconds.
+pub(super) const MAX_CLIENTS: usize = 4096;
 /// Requests at a time, over all connections; further ones wait for [`QUEUE_TIME`]. `/healthz` never waits.
 pub(super) const MAX_IN_FLIGHT: usize = 64;
 /// Requests at a time on one HTTP/2 connection.
@@ -35,7 +43,8 @@ pub(super) const STALL_TIME: Duration = Duration::from_secs(30);
 /// For requests under way when the daemon stops.
 pub(super) const DRAIN_TIME: Duration = Duration::from_secs(5);
 const BODY_TIME: Duration = Duration::from_secs(30);
-const QUEUE_TIME: Duration = Duration::from_secs(10);
+/// Of a request for its turn.
+pub(super) const QUEUE_TIME: Duration = Duration::from_secs(10);
 
 /// The layer that bounds the number of requests under way and refuses bodies announced as too large.
 pub(super) async fn bound(State(app): State<App>, request: Request, next: Next) -> Response {
@@ -45,7 +54,7 @@ pub(super) async fn bound(State(app): State<App>, request: Request, next: Next) 
     if request.uri().path() == "/healthz" {
         return next.run(request).await;
     }
-    match tokio::time::timeout(QUEUE_TIME, app.in_flight.acquire()).await {
+    match tokio::time::timeout(app.queue_time, app.in_flight.acquire()).await {
         Ok(Ok(_permit)) => next.run(request).await,
         _ => ApiError::Typed(
             StatusCode::SERVICE_UNAVAILABLE,

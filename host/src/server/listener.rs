@@ -2,18 +2,22 @@
 
 use std::{io, sync::Arc, time::Duration};
 
+use axum::Router;
 use tokio::{
     net::TcpListener,
-    sync::Semaphore,
+    sync::{Notify, Semaphore},
     time::{sleep, timeout},
 };
 use tokio_rustls::{TlsAcceptor, rustls::ServerConfig};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
+    access::Access,
     backend::Backend,
+    clients::Clients,
     connection,
     limits::{DRAIN_TIME, MAX_CONNECTIONS},
+    reload::{Reload, watch},
     router::{App, router},
 };
 
@@ -81,16 +85,55 @@ pub async fn bind(address: &str) -> Result<TcpListener, BindError> {
     })
 }
 
+/// How the API is served.
+pub struct Serving {
+    /// The certificate and what of TLS is spoken.
+    pub tls: Arc<ServerConfig>,
+    /// Who may ask for what.
+    pub access: Access,
+    /// The routes of `--pprof` are there.
+    pub profiling: bool,
+    /// What is made anew when its files change.
+    pub reloaded: Vec<Arc<dyn Reload>>,
+    /// Asks for a look at these files at once.
+    pub reload_now: Arc<Notify>,
+}
+
 /// Serves the API until `shutdown`, then gives requests under way five seconds to finish.
 pub async fn serve(
     listener: TcpListener,
-    tls: Arc<ServerConfig>,
+    serving: Serving,
     backend: Arc<dyn Backend>,
     shutdown: CancellationToken,
 ) {
-    let router = router(App::new(backend));
+    let Serving {
+        tls,
+        access,
+        profiling,
+        reloaded,
+        reload_now,
+    } = serving;
+    let app = App::new(backend, access, profiling);
+    let beside = tokio::spawn({
+        let kept = Arc::clone(&app.kept);
+        async move { tokio::join!(watch(reloaded, reload_now), kept.tidy()) }
+    });
+    let clients = Arc::clone(&app.clients);
     let acceptor = TlsAcceptor::from(tls);
     let slots = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+    accept(listener, acceptor, router(app), clients, slots, shutdown).await;
+    beside.abort();
+}
+
+/// A connection takes a slot until it ends.
+pub(super) async fn accept(
+    listener: TcpListener,
+    acceptor: TlsAcceptor,
+    router: Router,
+    clients: Arc<Clients>,
+    slots: Arc<Semaphore>,
+    shutdown: CancellationToken,
+) {
     let connections = TaskTracker::new();
     let cut = CancellationToken::new();
     loop {
@@ -105,13 +148,17 @@ pub async fn serve(
                 None => break,
             },
         };
-        let stream = match accepted {
-            Ok((stream, _)) => stream,
+        let (stream, client) = match accepted {
+            Ok((stream, client)) => (stream, client),
             Err(error) => {
                 tracing::warn!(%error, "cannot accept a connection");
                 sleep(ACCEPT_PAUSE).await;
                 continue;
             }
+        };
+        let Some(connected) = clients.connect(client.ip()) else {
+            tracing::debug!("a client has too many connections");
+            continue;
         };
         let serving = connection::serve(stream, acceptor.clone(), router.clone(), shutdown.clone());
         let cut = cut.clone();
@@ -120,7 +167,7 @@ pub async fn serve(
                 () = serving => {}
                 () = cut.cancelled() => {}
             }
-            drop(slot);
+            drop((slot, connected));
         });
     }
     // New clients are refused at once rather than left waiting.

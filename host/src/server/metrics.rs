@@ -10,10 +10,11 @@ use super::{
     backend::Sample,
     errors::ApiError,
     negotiation::{document, strict_form},
+    pieces::Pieces,
     query::Query,
     router::App,
 };
-use crate::wire::{ComponentMetrics, Metric};
+use crate::wire::{ComponentMetrics, Form, Metric};
 
 pub(super) async fn list(
     State(app): State<App>,
@@ -23,14 +24,25 @@ pub(super) async fn list(
     let query = Query::of(&uri);
     let names = query.components(app.backend.as_ref())?;
     let since = millis((app.now)()).saturating_sub(query.since()?.as_millis());
-    let samples = app.backend.samples(names, since).await;
-    let samples =
-        samples.map_err(|error| ApiError::Numeric(format!("failed to read metrics: {error}")))?;
-    let metrics: Vec<_> = by_component(samples)
+    let form = strict_form(&headers)?;
+    let failed = |error| ApiError::Numeric(format!("failed to read metrics: {error}"));
+    if form == Form::Json {
+        let kept = &app.kept.samples;
+        let piece = kept.get(app.backend.as_ref(), names, since).await;
+        let mut answer = Pieces::default();
+        answer.share(&piece.map_err(failed)?);
+        return Ok(answer.into_response());
+    }
+    let samples = app.backend.samples(names, since).await.map_err(failed)?;
+    Ok(document(form, &to_wire(samples)))
+}
+
+/// The wire form of samples, components ascending.
+pub(super) fn to_wire(samples: Vec<Sample>) -> Vec<ComponentMetrics> {
+    by_component(samples)
         .into_iter()
         .map(|(component, metrics)| ComponentMetrics { component, metrics })
-        .collect();
-    Ok(document(strict_form(&headers)?, &metrics))
+        .collect()
 }
 
 /// Samples of each component, oldest first, then by name.

@@ -1,23 +1,34 @@
 //! The HTTPS server: one file per resource of the API, and what all of them share.
 //!
 //! Resources ask one [`Backend`] and know nothing of checks, stores or the machine. A request passes, from the outside
-//! in: [`listener`] (TCP, TLS, time limits), `envelope` (request id, access log, panics), `limits` (size, number in
-//! flight), `gzip`, and then the resource, which answers through `negotiation` or `errors`.
+//! in: [`listener`] (TCP, TLS, time limits), `envelope` (request id, access log, panics), `gzip`, `clients` (requests
+//! a second), `limits` (size, number in flight), `access` (who may), and then the resource, which answers through `negotiation` or `errors`.
 
+mod access;
 mod backend;
 mod canned_xid;
+mod clients;
 mod connection;
 mod envelope;
 mod errors;
+mod event_lists;
 mod gzip;
+mod kept;
 mod limits;
 mod listener;
 mod negotiation;
+mod openapi;
+mod peer;
+mod pieces;
 mod plain_http;
 mod query;
+mod reload;
 mod router;
+mod routes;
+mod sample_lists;
 mod stall;
 mod tls;
+mod token;
 
 mod admin;
 mod components;
@@ -31,6 +42,7 @@ mod plugins;
 mod prometheus;
 mod set_healthy;
 mod states;
+mod swagger;
 mod trigger;
 
 #[cfg(test)]
@@ -40,11 +52,15 @@ mod tests;
 #[cfg(test)]
 mod tests_socket;
 
+pub use access::Access;
 pub use backend::{
-    Backend, ComponentStates, DeregisterError, RegisterError, Reply, Sample, SetHealthyError,
+    Backend, ComponentStates, DeregisterError, EventsVersion, ListedEvent, RegisterError, Reply,
+    Sample, SetHealthyError, WantedEvents,
 };
 pub use canned_xid::canned_xid;
 pub use inject_fault::MAX_MESSAGE_BYTES;
-pub use listener::{BindError, bind, serve};
+pub use listener::{BindError, Serving, bind, serve};
+pub use reload::Reload;
 pub use router::{App, router};
-pub use tls::{TlsError, from_files, self_signed};
+pub use tls::{Certificate, TlsError, from_files, self_signed};
+pub use token::{TOKEN_FILE, Token, TokenError, read as read_token};

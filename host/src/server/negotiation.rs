@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::errors::ApiError;
 use crate::wire::{EncodeError, Form, NumericError, Render, to_json};
 
-const JSON: &str = "application/json; charset=utf-8";
+pub(super) const JSON: &str = "application/json; charset=utf-8";
 /// GPUd sends YAML under this type.
 pub(super) const TEXT: &str = "text/plain; charset=utf-8";
 
@@ -54,7 +54,7 @@ pub(super) fn json<T: Serialize>(status: StatusCode, document: &T) -> Response {
     }
 }
 
-fn not_encoded(error: &EncodeError) -> Response {
+pub(super) fn not_encoded(error: &EncodeError) -> Response {
     let status = StatusCode::INTERNAL_SERVER_ERROR;
     let body = NumericError {
         code: status.as_u16(),

@@ -1,7 +1,5 @@
 //! `/v1/plugins`: specs of the plugins, and registering more while the daemon runs.
 
-use std::net::SocketAddr;
-
 use axum::{
     Extension,
     body::Body,
@@ -15,19 +13,11 @@ use super::{
     errors::ApiError,
     limits::read_body,
     negotiation::{document, json, strict_form},
+    peer::{self, Ends},
     router::App,
     states::some,
 };
-use crate::{node::socket_owner, wire::Registered};
-
-/// The two ends of a request's connection.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Ends {
-    /// Ours.
-    pub local: SocketAddr,
-    /// The client's.
-    pub remote: SocketAddr,
-}
+use crate::wire::Registered;
 
 pub(super) async fn list(State(app): State<App>, headers: HeaderMap) -> Result<Response, ApiError> {
     let specs = app.backend.plugin_specs();
@@ -58,7 +48,8 @@ async fn register(
     body: Body,
     replace: bool,
 ) -> Result<Response, ApiError> {
-    if !may_register(ends.map(|Extension(ends)| ends)).await {
+    // Whoever registers a script can do whatever the daemon can.
+    if !peer::is_owner(ends.map(|Extension(ends)| ends)).await {
         let message = "plugins run with gpud's rights: only root and gpud's own user may register them, from this machine";
         return Err(ApiError::Typed(StatusCode::FORBIDDEN, message.to_owned()));
     }
@@ -78,13 +69,4 @@ async fn register(
             Err(ApiError::Typed(StatusCode::CONFLICT, error.to_string()))
         }
     }
-}
-
-/// Whoever registers a script can do whatever the daemon can.
-async fn may_register(ends: Option<Ends>) -> bool {
-    let Some(Ends { local, remote }) = ends else {
-        return false;
-    };
-    let owner = tokio::task::spawn_blocking(move || socket_owner::uid(local, remote)).await;
-    matches!(owner, Ok(Some(uid)) if uid == 0 || uid == socket_owner::own_uid())
 }

@@ -1,40 +1,60 @@
 //! Which path leads to which resource, and what happens on every other path.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use axum::{
     Router,
     extract::Request,
-    middleware::{from_fn, from_fn_with_state},
+    middleware::{from_fn, from_fn_with_state, map_response},
     response::Response,
-    routing::{MethodRouter, delete, get, post},
 };
-use http::{HeaderValue, Method, StatusCode, header::LOCATION};
+use http::{
+    HeaderValue, Method, StatusCode,
+    header::{ALLOW, LOCATION},
+};
 use jiff::{Timestamp, tz::TimeZone};
 use tokio::sync::Semaphore;
 
 use super::{
-    admin, backend::Backend, components, envelope, events, gzip, healthz, info, inject_fault,
-    limits, machine_info, metrics, negotiation, plugins, prometheus, set_healthy, states, trigger,
+    access::{self, Access},
+    backend::Backend,
+    clients::{self, Clients},
+    envelope, gzip,
+    kept::Kept,
+    limits, machine_info, negotiation,
+    routes::{find, routes},
+    swagger,
 };
 
 /// What handlers share.
 #[derive(Clone)]
 pub struct App {
     pub(super) backend: Arc<dyn Backend>,
+    pub(super) access: Access,
+    /// The routes of `--pprof` are there.
+    pub(super) profiling: bool,
+    pub(super) clients: Arc<Clients>,
     pub(super) in_flight: Arc<Semaphore>,
+    /// How long a request waits for its turn.
+    pub(super) queue_time: Duration,
     pub(super) machine_info: Arc<machine_info::Cache>,
+    pub(super) kept: Arc<Kept>,
     pub(super) now: fn() -> Timestamp,
     pub(super) zone: TimeZone,
 }
 
 impl App {
     /// Times are shown in the system's time zone.
-    pub fn new(backend: Arc<dyn Backend>) -> Self {
+    pub fn new(backend: Arc<dyn Backend>, access: Access, profiling: bool) -> Self {
         Self {
             backend,
+            access,
+            profiling,
+            clients: Arc::default(),
             in_flight: Arc::new(Semaphore::new(limits::MAX_IN_FLIGHT)),
+            queue_time: limits::QUEUE_TIME,
             machine_info: Arc::default(),
+            kept: Arc::default(),
             now: Timestamp::now,
             zone: TimeZone::system(),
         }
@@ -47,100 +67,102 @@ pub(super) struct NotRouted;
 
 /// The whole API.
 pub fn router(app: App) -> Router {
-    reading()
-        // A bearer token, when asked for, is demanded by a layer on this half only.
-        .merge(writing())
+    let mut router = Router::new();
+    for route in routes(app.profiling) {
+        let handler = (route.handler)();
+        // GPUd knows no HEAD.
+        router = router.route(
+            route.path,
+            match route.method {
+                "GET" => handler.head(not_found),
+                _ => handler,
+            },
+        );
+    }
+    let router: Router = router
         .method_not_allowed_fallback(not_found)
         .fallback(elsewhere)
-        .layer(from_fn(gzip::for_v1))
+        // The last is the outermost.
+        .layer(from_fn_with_state(app.clone(), access::guard))
         .layer(from_fn_with_state(app.clone(), limits::bound))
+        .layer(from_fn_with_state(app.clone(), clients::moderate))
+        .layer(from_fn(gzip::for_v1))
         .layer(from_fn(envelope::wrap))
-        .with_state(app)
-}
-
-/// Routes that change nothing.
-fn reading() -> Router<App> {
+        .with_state(app);
+    // axum adds it outside of all layers.
     Router::new()
-        .route("/healthz", no_head(get(healthz::show)))
-        .route("/machine-info", no_head(get(machine_info::show)))
-        .route("/metrics", no_head(get(prometheus::show)))
-        .route("/admin/config", no_head(get(admin::config)))
-        .route("/admin/packages", no_head(get(admin::packages)))
-        .route("/v1/components", no_head(get(components::list)))
-        .route("/v1/states", no_head(get(states::list)))
-        .route("/v1/events", no_head(get(events::list)))
-        .route("/v1/info", no_head(get(info::list)))
-        .route("/v1/metrics", no_head(get(metrics::list)))
-        .route("/v1/plugins", no_head(get(plugins::list)))
+        .fallback_service(router)
+        .layer(map_response(without_allow))
 }
-
-/// Routes that run something or change something. Triggers are GET for the sake of existing clients.
-fn writing() -> Router<App> {
-    Router::new()
-        .route("/inject-fault", post(inject_fault::inject))
-        .route("/v1/components", delete(components::deregister))
-        .route("/v1/plugins", post(plugins::add).put(plugins::put))
-        .route("/v1/components/trigger-check", no_head(get(trigger::check)))
-        .route("/v1/components/trigger-tag", no_head(get(trigger::tag)))
-        .route("/v1/health-states/set-healthy", post(set_healthy::set))
-}
-
-/// GPUd knows no HEAD.
-fn no_head(route: MethodRouter<App>) -> MethodRouter<App> {
-    route.head(not_found)
-}
-
-/// Every path with its methods, for redirects.
-pub(super) const PATHS: &[(&str, &[Method])] = &[
-    ("/healthz", &[Method::GET]),
-    ("/machine-info", &[Method::GET]),
-    ("/inject-fault", &[Method::POST]),
-    ("/metrics", &[Method::GET]),
-    ("/admin/config", &[Method::GET]),
-    ("/admin/packages", &[Method::GET]),
-    ("/v1/components", &[Method::GET, Method::DELETE]),
-    ("/v1/components/trigger-check", &[Method::GET]),
-    ("/v1/components/trigger-tag", &[Method::GET]),
-    ("/v1/states", &[Method::GET]),
-    ("/v1/events", &[Method::GET]),
-    ("/v1/info", &[Method::GET]),
-    ("/v1/metrics", &[Method::GET]),
-    ("/v1/health-states/set-healthy", &[Method::POST]),
-    ("/v1/plugins", &[Method::GET, Method::POST, Method::PUT]),
-];
 
 /// A path with one slash too many leads to the right one; any other is not found.
 async fn elsewhere(request: Request) -> Response {
-    let meant = request.uri().path().strip_suffix('/').and_then(|path| {
-        PATHS
-            .iter()
-            .find(|(known, methods)| *known == path && methods.contains(request.method()))
-    });
-    let Some((path, _)) = meant else {
-        return not_found().await;
+    let (method, path) = (request.method(), request.uri().path());
+    if *method == Method::GET && (path == swagger::FOLDER || format!("{path}/") == swagger::FOLDER)
+    {
+        return redirect(method, swagger::PAGE.to_owned());
+    }
+    if *method == Method::GET && path.starts_with(swagger::FOLDER) {
+        return unrouted(StatusCode::NOT_FOUND, "Not Found");
+    }
+    let meant = path.strip_suffix('/').and_then(|path| find(method, path));
+    match meant.filter(|route| !route.profiling) {
+        None => unrouted(StatusCode::NOT_FOUND, NOT_FOUND),
+        Some(route) => {
+            let target = match request.uri().query() {
+                Some(query) => format!("{}?{query}", route.path),
+                None => route.path.to_owned(),
+            };
+            redirect(method, target)
+        }
+    }
+}
+
+/// As Go's server writes it: with a link for a person, if the method has an answer to be read.
+fn redirect(method: &Method, target: String) -> Response {
+    let Ok(location) = HeaderValue::try_from(&target) else {
+        return unrouted(StatusCode::NOT_FOUND, NOT_FOUND);
     };
-    let target = match request.uri().query() {
-        Some(query) => format!("{path}?{query}"),
-        None => (*path).to_owned(),
-    };
-    let Ok(target) = HeaderValue::try_from(target) else {
-        return not_found().await;
-    };
-    let mut response = Response::default();
-    *response.status_mut() = if request.method() == Method::GET {
-        StatusCode::MOVED_PERMANENTLY
+    let mut response = if *method == Method::GET {
+        let link = target
+            .replace('&', "&amp;")
+            .replace('<', "&lt;")
+            .replace('>', "&gt;")
+            .replace('"', "&#34;")
+            .replace('\'', "&#39;");
+        let body = format!("<a href=\"{link}\">Moved Permanently</a>.\n\n");
+        negotiation::answer(
+            StatusCode::MOVED_PERMANENTLY,
+            "text/html; charset=utf-8",
+            body,
+        )
     } else {
-        StatusCode::TEMPORARY_REDIRECT
+        let mut response = Response::default();
+        *response.status_mut() = StatusCode::TEMPORARY_REDIRECT;
+        response
     };
-    response.headers_mut().insert(LOCATION, target);
+    response.headers_mut().insert(LOCATION, location);
     response.extensions_mut().insert(NotRouted);
     response
 }
 
+const NOT_FOUND: &str = "404 page not found";
+
 /// Also the answer to a wrong method: GPUd never says 405.
 async fn not_found() -> Response {
-    let mut response =
-        negotiation::answer(StatusCode::NOT_FOUND, "text/plain", "404 page not found");
+    unrouted(StatusCode::NOT_FOUND, NOT_FOUND)
+}
+
+/// axum says which methods there are; GPUd does not.
+async fn without_allow(mut response: Response) -> Response {
+    if response.extensions().get::<NotRouted>().is_some() {
+        response.headers_mut().remove(ALLOW);
+    }
+    response
+}
+
+fn unrouted(status: StatusCode, text: &'static str) -> Response {
+    let mut response = negotiation::answer(status, "text/plain", text);
     response.extensions_mut().insert(NotRouted);
     response
 }

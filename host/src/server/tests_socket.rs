@@ -1,14 +1,20 @@
 //! The server over real sockets: TLS, HTTP/1.1, HTTP/2, plain HTTP, and its end.
 
-use std::{io, net::SocketAddr, sync::Arc};
+use std::{io, net::SocketAddr, sync::Arc, time::Duration};
+
+use bytes::Bytes;
+use http::Request;
+use http_body_util::{BodyExt as _, Empty};
+use hyper_util::rt::{TokioExecutor, TokioIo};
 
 use tokio::{
     io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _},
     net::TcpStream,
+    sync::{Notify, Semaphore},
     task::JoinHandle,
 };
 use tokio_rustls::{
-    TlsConnector,
+    TlsAcceptor, TlsConnector,
     client::TlsStream,
     rustls::{
         ClientConfig, DigitallySignedStruct, Error, SignatureScheme,
@@ -18,8 +24,16 @@ use tokio_rustls::{
     },
 };
 use tokio_util::sync::CancellationToken;
+use tower::ServiceExt as _;
 
-use super::{bind, plain_http, self_signed, serve, test_backend::Fake};
+use super::{
+    Access, Certificate, Reload as _, Serving, bind, from_files,
+    listener::accept,
+    plain_http,
+    router::router,
+    self_signed, serve,
+    test_backend::{Fake, app},
+};
 
 struct Server {
     address: SocketAddr,
@@ -31,9 +45,16 @@ async fn start() -> Server {
     let listener = bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let shutdown = CancellationToken::new();
+    let serving = Serving {
+        tls: self_signed("node-1").unwrap(),
+        access: Access::default(),
+        profiling: false,
+        reloaded: Vec::new(),
+        reload_now: Arc::default(),
+    };
     let task = tokio::spawn(serve(
         listener,
-        self_signed("node-1").unwrap(),
+        serving,
         Arc::new(Fake::default()),
         shutdown.clone(),
     ));
@@ -150,35 +171,152 @@ async fn http1_keeps_the_connection_and_compresses() {
 #[tokio::test]
 async fn http2_is_offered_and_spoken() {
     let server = start().await;
-    let mut stream = connect(&server, b"h2").await;
-    stream
-        .write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
-        .await
-        .unwrap();
-    // Empty SETTINGS; then HEADERS that end stream 1: GET and https from the static table, path and authority literal.
-    stream
-        .write_all(&[0, 0, 0, 4, 0, 0, 0, 0, 0])
-        .await
-        .unwrap();
-    let mut block = vec![0x82, 0x87, 0x04, 8];
-    block.extend(b"/healthz");
-    block.extend([0x01, 1, b'x']);
-    stream
-        .write_all(&[0, 0, u8::try_from(block.len()).unwrap(), 1, 5, 0, 0, 0, 1])
-        .await
-        .unwrap();
-    stream.write_all(&block).await.unwrap();
-    let body = loop {
-        let mut frame = [0; 9];
-        stream.read_exact(&mut frame).await.unwrap();
-        let mut payload = vec![0; u32::from_be_bytes([0, frame[0], frame[1], frame[2]]) as usize];
-        stream.read_exact(&mut payload).await.unwrap();
-        // DATA.
-        if frame[3] == 0 {
-            break payload;
+    let stream = connect(&server, b"h2").await;
+    let (sender, connection) =
+        hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(stream))
+            .await
+            .unwrap();
+    let connection = tokio::spawn(connection);
+    // As many at once over one connection as may be under way.
+    let asked = (0..16).map(|n| {
+        let mut sender = sender.clone();
+        async move {
+            let uri = match n % 4 {
+                0 => "https://localhost/healthz",
+                1 => "https://localhost/v1/events?components=cpu&startTime=1",
+                2 => "https://localhost/v1/nothing",
+                _ => "https://localhost/v1/metrics",
+            };
+            let request = Request::get(uri)
+                .header("accept-encoding", "gzip")
+                .body(Empty::<Bytes>::new())
+                .unwrap();
+            let answer = sender.send_request(request).await.unwrap();
+            let status = answer.status().as_u16();
+            let gzip = answer.headers().contains_key("content-encoding");
+            let length = answer.headers()["content-length"]
+                .to_str()
+                .unwrap()
+                .to_owned();
+            let body = answer.into_body().collect().await.unwrap().to_bytes();
+            assert_eq!(length, body.len().to_string());
+            let listed = n % 4 == 1 || n % 4 == 3;
+            assert_eq!((status == 200, gzip), (n % 4 != 2, listed), "{uri}");
         }
+    });
+    futures_util::future::join_all(asked).await;
+    drop(sender);
+    connection.await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn a_connection_too_many_waits_until_one_ends() {
+    let listener = bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let (shutdown, slots) = (CancellationToken::new(), Arc::new(Semaphore::new(2)));
+    let app = app(Arc::<Fake>::default());
+    let clients = Arc::clone(&app.clients);
+    let acceptor = TlsAcceptor::from(self_signed("node-1").unwrap());
+    let task = tokio::spawn(accept(
+        listener,
+        acceptor,
+        router(app),
+        clients,
+        Arc::clone(&slots),
+        shutdown.clone(),
+    ));
+    let server = Server {
+        address,
+        shutdown,
+        task,
     };
-    assert_eq!(body, br#"{"status":"ok","version":"v1"}"#);
+    // One that never speaks, and one that does.
+    let silent = TcpStream::connect(address).await.unwrap();
+    let _speaks = connect(&server, b"http/1.1").await;
+    let third = connect(&server, b"http/1.1");
+    tokio::pin!(third);
+    let early = tokio::time::timeout(Duration::from_millis(200), &mut third).await;
+    assert!(early.is_err(), "there is no slot");
+    drop(silent);
+    let mut third = third.await;
+    third
+        .write_all(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+        .await
+        .unwrap();
+    read_answer(&mut third).await;
+}
+
+#[tokio::test]
+async fn a_new_certificate_is_for_new_connections() {
+    let folder = tempfile::tempdir().unwrap();
+    let (certificate, key) = (folder.path().join("c"), folder.path().join("k"));
+    let write = || {
+        let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap();
+        std::fs::write(&certificate, made.cert.pem()).unwrap();
+        std::fs::write(&key, made.signing_key.serialize_pem()).unwrap();
+    };
+    write();
+    let (tls, files): (_, Arc<Certificate>) = from_files(&certificate, &key).unwrap();
+    let listener = bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let shutdown = CancellationToken::new();
+    let reload_now = Arc::new(Notify::new());
+    let serving = Serving {
+        tls,
+        access: Access::default(),
+        profiling: false,
+        reloaded: vec![files.clone()],
+        reload_now: Arc::clone(&reload_now),
+    };
+    let backend = Arc::new(Fake::default());
+    let task = tokio::spawn(serve(listener, serving, backend, shutdown.clone()));
+    let server = Server {
+        address,
+        shutdown,
+        task,
+    };
+    let leaf = async || {
+        let stream = connect(&server, b"http/1.1").await;
+        stream.get_ref().1.peer_certificates().unwrap()[0].clone()
+    };
+    let first = leaf().await;
+    write();
+    // As SIGHUP does; without it the file is seen within two seconds.
+    reload_now.notify_one();
+    let mut second = leaf().await;
+    for _ in 0..200 {
+        if second != first {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        second = leaf().await;
+    }
+    assert_ne!(second, first);
+    std::fs::write(&certificate, "broken").unwrap();
+    assert!(files.reload().unwrap_err().contains("no usable PEM"));
+    assert_eq!(leaf().await, second, "the one of before stays");
+}
+
+#[tokio::test]
+async fn a_request_too_many_waits_and_is_then_refused() {
+    let mut app = app(Arc::<Fake>::default());
+    app.queue_time = Duration::from_millis(50);
+    let in_flight = Arc::clone(&app.in_flight);
+    let router = router(app);
+    let ask = async |path: &str| {
+        let request = Request::get(path).body(axum::body::Body::empty()).unwrap();
+        router
+            .clone()
+            .oneshot(request)
+            .await
+            .unwrap()
+            .status()
+            .as_u16()
+    };
+    let all = in_flight.acquire_many(64).await.unwrap();
+    assert_eq!((ask("/healthz").await, ask("/v1/states").await), (200, 503));
+    drop(all);
+    assert_eq!(ask("/v1/states").await, 200);
 }
 
 #[tokio::test]

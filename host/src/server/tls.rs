@@ -3,7 +3,7 @@
 use std::{
     io::{self, Read as _},
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, PoisonError, RwLock},
 };
 
 use jiff::{Timestamp, ToSpan as _, civil::Date, tz::TimeZone};
@@ -15,7 +15,11 @@ use tokio_rustls::rustls::{
     self, ServerConfig,
     crypto::ring,
     pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer, pem::PemObject as _},
+    server::{ClientHello, ResolvesServerCert},
+    sign::{CertifiedKey, SingleCertAndKey},
 };
+
+use super::reload::Reload;
 
 /// Larger files hold no certificate.
 const MAX_PEM_BYTES: u64 = 1024 * 1024;
@@ -63,11 +67,59 @@ pub enum TlsError {
 pub fn self_signed(hostname: &str) -> Result<Arc<ServerConfig>, TlsError> {
     let (certificate, key) =
         generate(hostname).map_err(|error| TlsError::Generate(error.to_string()))?;
-    config(vec![certificate], key).map_err(|error| TlsError::Generate(error.to_string()))
+    let made = CertifiedKey::from_der(vec![certificate], key, &ring::default_provider())
+        .and_then(|made| with_resolver(Arc::new(SingleCertAndKey::from(made))));
+    made.map_err(|error| TlsError::Generate(error.to_string()))
 }
 
-/// The operator's certificate chain (leaf first) and private key, both PEM.
-pub fn from_files(certificate: &Path, key: &Path) -> Result<Arc<ServerConfig>, TlsError> {
+/// The operator's certificate chain (leaf first) and private key, both PEM. What comes second reads them anew.
+pub fn from_files(
+    certificate: &Path,
+    key: &Path,
+) -> Result<(Arc<ServerConfig>, Arc<Certificate>), TlsError> {
+    let current = Certificate {
+        current: RwLock::new(Arc::new(load(certificate, key)?)),
+        certificate: certificate.to_owned(),
+        key: key.to_owned(),
+    };
+    let current = Arc::new(current);
+    let config = with_resolver(Arc::<Certificate>::clone(&current))
+        .map_err(|error| TlsError::Generate(error.to_string()))?;
+    Ok((config, current))
+}
+
+/// The certificate of files: the one that was read last. Connections that are there keep theirs.
+#[derive(Debug)]
+pub struct Certificate {
+    certificate: PathBuf,
+    key: PathBuf,
+    current: RwLock<Arc<CertifiedKey>>,
+}
+
+impl ResolvesServerCert for Certificate {
+    fn resolve(&self, _: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
+        let current = self.current.read().unwrap_or_else(PoisonError::into_inner);
+        Some(Arc::clone(&current))
+    }
+}
+
+impl Reload for Certificate {
+    fn what(&self) -> &'static str {
+        "TLS certificate"
+    }
+
+    fn files(&self) -> Vec<PathBuf> {
+        vec![self.certificate.clone(), self.key.clone()]
+    }
+
+    fn reload(&self) -> Result<(), String> {
+        let new = load(&self.certificate, &self.key).map_err(|error| error.to_string())?;
+        *self.current.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(new);
+        Ok(())
+    }
+}
+
+fn load(certificate: &Path, key: &Path) -> Result<CertifiedKey, TlsError> {
     let content = |kind, path: &Path, reason: String| TlsError::Content {
         kind,
         path: path.to_owned(),
@@ -86,10 +138,12 @@ pub fn from_files(certificate: &Path, key: &Path) -> Result<Arc<ServerConfig>, T
     }
     let private = PrivateKeyDer::from_pem_slice(&read("key", key)?)
         .map_err(|error| content("key", key, error.to_string()))?;
-    config(chain, private).map_err(|source| TlsError::Pair {
-        certificate: certificate.to_owned(),
-        key: key.to_owned(),
-        source,
+    CertifiedKey::from_der(chain, private, &ring::default_provider()).map_err(|source| {
+        TlsError::Pair {
+            certificate: certificate.to_owned(),
+            key: key.to_owned(),
+            source,
+        }
     })
 }
 
@@ -111,14 +165,13 @@ fn read(kind: &'static str, path: &Path) -> Result<Vec<u8>, TlsError> {
     Ok(bytes)
 }
 
-fn config(
-    chain: Vec<CertificateDer<'static>>,
-    key: PrivateKeyDer<'static>,
+fn with_resolver(
+    resolver: Arc<dyn ResolvesServerCert>,
 ) -> Result<Arc<ServerConfig>, rustls::Error> {
     let mut config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()?
         .with_no_client_auth()
-        .with_single_cert(chain, key)?;
+        .with_cert_resolver(resolver);
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
     Ok(Arc::new(config))
 }
@@ -228,6 +281,23 @@ mod tests {
         let error = from_files(&certificate, &other_key).unwrap_err();
         assert!(matches!(error, TlsError::Pair { .. }), "{error}");
         assert!(error.to_string().contains(&other_key.display().to_string()));
+    }
+
+    #[test]
+    fn new_files_are_taken_and_broken_ones_are_not() {
+        let dir = tempfile::tempdir().unwrap();
+        let (certificate, key) = pem_pair(dir.path());
+        let (_, current) = from_files(&certificate, &key).unwrap();
+        let leaf = || current.current.read().unwrap().cert[0].clone();
+        let first = leaf();
+        pem_pair(dir.path());
+        current.reload().unwrap();
+        let second = leaf();
+        assert_ne!(first, second);
+        std::fs::write(&key, "no key").unwrap();
+        let problem = current.reload().unwrap_err();
+        assert!(problem.contains(&key.display().to_string()), "{problem}");
+        assert_eq!(leaf(), second);
     }
 
     #[test]

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use rusqlite::Connection;
+
 use super::cursors::{self, KmsgCursor};
 use super::event_row::EventRow;
 use super::events::{self, Inserted};
@@ -38,7 +40,8 @@ impl Store {
         } = commit;
         let boot = cursor.as_ref().map(|cursor| cursor.boot_id.clone());
         let (rows, places) = EventRow::all(events, boot.as_deref())?;
-        self.write(Kind::InsertUpdate, move |conn| {
+        let changed = (!rows.is_empty()).then(|| component.clone());
+        let work = move |conn: &Connection| {
             let inserted = events::insert_all(conn, &component, &rows, &places)?;
             for (key, value) in &state_writes {
                 match value {
@@ -52,6 +55,11 @@ impl Store {
                 cursors::save(conn, &component, cursor)?;
             }
             Ok(inserted)
+        };
+        self.write_then(Kind::InsertUpdate, work, move |versions, _| {
+            if let Some(component) = changed {
+                versions.events_added(&component);
+            }
         })
         .await
     }

@@ -27,13 +27,18 @@ impl Store {
         let end = now.saturating_sub(KEPT_FINE_MS) / HOUR_MS * HOUR_MS;
         let mut gone = 0;
         for _ in 0..HOURS {
-            let step = self.write(Kind::Delete, move |conn| {
+            let step = move |conn: &Connection| {
                 let Some(start) = next_hour(conn, end)? else {
                     return Ok(None);
                 };
                 let gone = condense_hour(conn, start)?;
                 meta::set(conn, UP_TO, &(start + HOUR_MS).to_string())?;
                 Ok(Some(gone))
+            };
+            let step = self.write_then(Kind::Delete, step, |versions, gone| {
+                if !matches!(gone, Ok(None | Some(0))) {
+                    versions.any_events_removed();
+                }
             });
             match step.await? {
                 Some(rows) => gone += rows,

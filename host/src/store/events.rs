@@ -36,6 +36,26 @@ pub struct StoredEvent {
     pub last_time: UnixMillis,
 }
 
+/// Which events of a component [`Store::read_events`] reads.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EventRead {
+    /// The component.
+    pub component: String,
+    /// Only those whose second is later than this one's.
+    pub since: UnixMillis,
+    /// Only rows stored after this one; 0 for all.
+    pub after_row: i64,
+}
+
+/// An event and the number of its row.
+#[derive(Debug, Clone, PartialEq)]
+pub struct EventRowRead {
+    /// Goes up from row to row while none is deleted.
+    pub row: i64,
+    /// The event.
+    pub event: Event,
+}
+
 impl Store {
     /// Stores events of one component and its place in the kernel log in one transaction: all of it or nothing.
     ///
@@ -53,12 +73,16 @@ impl Store {
         let component = component.to_owned();
         let boot = cursor.as_ref().map(|cursor| cursor.boot_id.clone());
         let (rows, places) = EventRow::all(events, boot.as_deref())?;
-        self.write(Kind::InsertUpdate, move |conn| {
+        let name = component.clone();
+        let insert = move |conn: &Connection| {
             let inserted = insert_all(conn, &component, &rows, &places)?;
             if let Some(cursor) = &cursor {
                 cursors::save(conn, &component, cursor)?;
             }
             Ok(inserted)
+        };
+        self.write_then(Kind::InsertUpdate, insert, move |versions, _| {
+            versions.events_added(&name);
         })
         .await
     }
@@ -122,6 +146,42 @@ impl Store {
         .await
     }
 
+    /// Events as they are asked for, with one read, for a list that is kept: without subject, evidence and extra info.
+    /// Each list is in the order of [`Store::events`]; the limit of 64 MiB is shared.
+    ///
+    /// # Errors
+    /// Any failure to read.
+    pub async fn read_events(
+        &self,
+        wanted: Vec<EventRead>,
+    ) -> Result<BTreeMap<String, Vec<EventRowRead>>, StoreError> {
+        self.read(move |conn| {
+            let mut query = conn.prepare_cached(&format!(
+                "SELECT {LISTED}, id FROM event
+                 WHERE component = ?1 AND time_ms / 1000 > ?2 AND id > ?3
+                 ORDER BY time_ms / 1000 DESC, id DESC"
+            ))?;
+            let mut found = BTreeMap::new();
+            let mut bytes = 0;
+            for read in &wanted {
+                let mut events = Vec::new();
+                let since = sql_time(read.since / 1000);
+                let rows = query.query(params![read.component, since, read.after_row])?;
+                collect_from(rows, &mut bytes, |row, _, stored| {
+                    let row = row.get(8)?;
+                    events.push(EventRowRead {
+                        row,
+                        event: stored.event,
+                    });
+                    Ok(())
+                })?;
+                found.insert(read.component.clone(), events);
+            }
+            Ok(found)
+        })
+        .await
+    }
+
     /// The newest event of a component.
     ///
     /// # Errors
@@ -150,12 +210,16 @@ impl Store {
         up_to: UnixMillis,
     ) -> Result<u64, StoreError> {
         let component = component.to_owned();
-        self.write(Kind::Delete, move |conn| {
+        let name = component.clone();
+        let delete = move |conn: &Connection| {
             let deleted = conn.execute(
                 "DELETE FROM event WHERE component = ?1 AND last_time_ms <= ?2",
                 params![component, sql_time(up_to)],
             )?;
             Ok(deleted as u64)
+        };
+        self.write_then(Kind::Delete, delete, move |versions, _| {
+            versions.events_removed(&name);
         })
         .await
     }
@@ -238,22 +302,33 @@ pub(super) fn named(
 }
 
 fn collect(
-    mut rows: rusqlite::Rows<'_>,
+    rows: rusqlite::Rows<'_>,
     mut keep: impl FnMut(String, StoredEvent),
 ) -> Result<(), StoreError> {
-    let mut bytes = 0_usize;
+    collect_from(rows, &mut 0, |_, component, event| {
+        keep(component, event);
+        Ok(())
+    })
+}
+
+/// `bytes` is how much text was read before.
+fn collect_from(
+    mut rows: rusqlite::Rows<'_>,
+    bytes: &mut usize,
+    mut keep: impl FnMut(&Row<'_>, String, StoredEvent) -> Result<(), StoreError>,
+) -> Result<(), StoreError> {
     while let Some(row) = rows.next()? {
         let (component, event) = stored_event(row)?;
-        bytes += event.event.message.len() + event.event.name.len();
-        bytes += row.get_ref(5)?.as_str().map_or(0, str::len);
-        if bytes > READ_LIMIT {
+        *bytes += event.event.message.len() + event.event.name.len();
+        *bytes += row.get_ref(5)?.as_str().map_or(0, str::len);
+        if *bytes > READ_LIMIT {
             tracing::warn!(
                 component,
                 "more than 64 MiB of events: older ones are left out"
             );
             break;
         }
-        keep(component, event);
+        keep(row, component, event)?;
     }
     Ok(())
 }

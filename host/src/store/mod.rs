@@ -27,6 +27,7 @@ mod reboots;
 mod retention;
 mod samples;
 mod schema;
+mod versions;
 mod writer;
 
 #[cfg(test)]
@@ -41,6 +42,7 @@ use rusqlite::Connection;
 use counters::{Counters, Kind};
 use health::HealthCell;
 use reader::Readers;
+use versions::Versions;
 use writer::Writer;
 
 pub use commit::Commit;
@@ -48,13 +50,14 @@ pub use compact::{Compacted, compact};
 pub use counters::{QueryCount, SqliteCounters};
 pub use cursors::KmsgCursor;
 pub use error::StoreError;
-pub use events::{Inserted, StoredEvent};
+pub use events::{EventRead, EventRowRead, Inserted, StoredEvent};
 pub use history::StateChange;
 pub use inspect::{StateFile, clear_hosted, set_hosted};
 pub use latches::Latch;
 pub use lock::{FolderLock, LOCK_FILE};
 pub use retention::Purged;
 pub use samples::{Sample, Series, StoredSample};
+pub use versions::EventsVersion;
 
 /// Name of the database file inside the data folder.
 pub const STATE_FILE: &str = "gpud.state";
@@ -122,6 +125,7 @@ struct Inner {
     readers: Option<Readers>,
     counters: Arc<Counters>,
     health: Arc<HealthCell>,
+    versions: Arc<Versions>,
     options: StoreOptions,
 }
 
@@ -158,6 +162,7 @@ impl Store {
             readers,
             counters,
             health,
+            versions: Arc::default(),
             options,
         };
         Ok(Opened {
@@ -183,6 +188,16 @@ impl Store {
     /// Query counts since the store was opened.
     pub fn counters(&self) -> SqliteCounters {
         self.inner.counters.read()
+    }
+
+    /// The version of a component's events; see [`EventsVersion`].
+    pub fn events_version(&self, component: &str) -> EventsVersion {
+        self.inner.versions.events(component)
+    }
+
+    /// Goes up whenever samples came or went.
+    pub fn samples_version(&self) -> u64 {
+        self.inner.versions.samples()
     }
 
     /// Size of the database in bytes, without its log.
@@ -224,6 +239,18 @@ impl Store {
         F: FnMut(&Connection) -> Result<T, StoreError> + Send + 'static,
     {
         self.inner.writer.run(kind, work).await
+    }
+
+    /// [`Self::write`], and `after` once what came of it is certain; see [`versions`].
+    async fn write_then<T, F, A>(&self, kind: Kind, work: F, after: A) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: FnMut(&Connection) -> Result<T, StoreError> + Send + 'static,
+        A: FnOnce(&Versions, &Result<T, StoreError>) + Send + 'static,
+    {
+        let versions = Arc::clone(&self.inner.versions);
+        let after = move |outcome: &_| after(&versions, outcome);
+        self.inner.writer.run_then(kind, work, after).await
     }
 }
 

@@ -4,6 +4,7 @@
 //! event closely. Here a boot is known by its id.
 
 use jiff::Timestamp;
+use rusqlite::Connection;
 
 use super::event_row::EventRow;
 use super::events::{self, Inserted, StoredEvent};
@@ -39,7 +40,7 @@ impl Store {
         }
         let boot_id = boot_id.to_owned();
         let row = EventRow::new(reboot_event(boot_time, &boot_id), None)?;
-        self.write(Kind::InsertUpdate, move |conn| {
+        let record = move |conn: &Connection| {
             let known = if boot_id.is_empty() {
                 events::named(conn, COMPONENT, NAME, 0)?
                     .iter()
@@ -54,6 +55,9 @@ impl Store {
                 meta::set(conn, LAST_BOOT_ID, &boot_id)?;
             }
             Ok(events::insert(conn, COMPONENT, &row)? == Inserted::New)
+        };
+        self.write_then(Kind::InsertUpdate, record, |versions, _| {
+            versions.events_added(COMPONENT);
         })
         .await
     }

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use rusqlite::params;
+use rusqlite::{Connection, params};
 
+use super::versions::Versions;
 use super::{Kind, Store, StoreError, StoreOptions, sql_time};
 use crate::model::UnixMillis;
 
@@ -111,9 +112,12 @@ impl Store {
         let mut total = 0;
         loop {
             let sql = sql.clone();
+            let delete = move |conn: &Connection| Ok(conn.execute(&sql, params![oldest, STEP])?);
             let deleted = self
-                .write(Kind::Delete, move |conn| {
-                    Ok(conn.execute(&sql, params![oldest, STEP])?)
+                .write_then(Kind::Delete, delete, move |versions, deleted| {
+                    if !matches!(deleted, Ok(0)) {
+                        rows_went(versions, table);
+                    }
                 })
                 .await?;
             total += deleted as u64;
@@ -124,7 +128,7 @@ impl Store {
     }
 
     /// Deletes the oldest rows of components that have too many, up to [`STEP`] each.
-    async fn cap_table(&self, table: &str, age: &str) -> Result<u64, StoreError> {
+    async fn cap_table(&self, table: &'static str, age: &str) -> Result<u64, StoreError> {
         let crowded = format!(
             "SELECT component, count(*) FROM {table} GROUP BY component HAVING count(*) > ?1"
         );
@@ -132,7 +136,7 @@ impl Store {
             "DELETE FROM {table} WHERE id IN
                  (SELECT id FROM {table} WHERE component = ?1 ORDER BY {age}, id LIMIT ?2)"
         );
-        self.write(Kind::Delete, move |conn| {
+        let cap = move |conn: &Connection| {
             let mut query = conn.prepare(&crowded)?;
             let crowded: Vec<(String, i64)> = query
                 .query_map([ROWS_PER_COMPONENT], |row| Ok((row.get(0)?, row.get(1)?)))?
@@ -145,7 +149,20 @@ impl Store {
                     conn.execute(&delete, params![component, excess.min(i64::from(STEP))])?;
             }
             Ok(deleted as u64)
+        };
+        self.write_then(Kind::Delete, cap, move |versions, deleted| {
+            if !matches!(deleted, Ok(0)) {
+                rows_went(versions, table);
+            }
         })
         .await
+    }
+}
+
+fn rows_went(versions: &Versions, table: &str) {
+    match table {
+        "event" => versions.any_events_removed(),
+        "metric_sample" => versions.samples_changed(),
+        _ => {}
     }
 }

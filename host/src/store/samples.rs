@@ -54,7 +54,7 @@ impl Store {
         time: UnixMillis,
         samples: Vec<Sample>,
     ) -> Result<(), StoreError> {
-        self.write(Kind::InsertUpdate, move |conn| {
+        let insert = move |conn: &Connection| {
             for sample in samples.iter().filter(|sample| sample.value.is_finite()) {
                 let series = series_id(conn, sample)?;
                 let mut statement = conn.prepare_cached(
@@ -64,6 +64,9 @@ impl Store {
                 statement.execute(params![sql_time(time), series, sample.value])?;
             }
             Ok(())
+        };
+        self.write_then(Kind::InsertUpdate, insert, |versions, _| {
+            versions.samples_changed();
         })
         .await
     }

@@ -33,17 +33,19 @@ trait Job: Send {
     fn answer(self: Box<Self>);
 }
 
-struct Work<T, F> {
+struct Work<T, F, A> {
     kind: Kind,
     work: F,
+    after: A,
     outcome: Result<T, StoreError>,
     reply: oneshot::Sender<Result<T, StoreError>>,
 }
 
-impl<T, F> Job for Work<T, F>
+impl<T, F, A> Job for Work<T, F, A>
 where
     T: Send,
     F: FnMut(&Connection) -> Result<T, StoreError> + Send,
+    A: FnOnce(&Result<T, StoreError>) + Send,
 {
     fn kind(&self) -> Kind {
         self.kind
@@ -62,8 +64,15 @@ where
     }
 
     fn answer(self: Box<Self>) {
+        let Self {
+            after,
+            outcome,
+            reply,
+            ..
+        } = *self;
+        after(&outcome);
         // A caller that went away no longer wants the answer; the work is done all the same.
-        let _ = self.reply.send(self.outcome);
+        let _ = reply.send(outcome);
     }
 }
 
@@ -106,10 +115,27 @@ impl Writer {
         T: Send + 'static,
         F: FnMut(&Connection) -> Result<T, StoreError> + Send + 'static,
     {
+        self.run_then(kind, work, |_| {}).await
+    }
+
+    /// [`Self::run`], and `after` once what came of it is certain, before the caller is answered; also if the caller is
+    /// gone by then.
+    pub(super) async fn run_then<T, F, A>(
+        &self,
+        kind: Kind,
+        work: F,
+        after: A,
+    ) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: FnMut(&Connection) -> Result<T, StoreError> + Send + 'static,
+        A: FnOnce(&Result<T, StoreError>) + Send + 'static,
+    {
         let (reply, answer) = oneshot::channel();
         let job = Box::new(Work {
             kind,
             work,
+            after,
             outcome: Err(StoreError::Closed),
             reply,
         });

@@ -6,7 +6,10 @@
 use std::{io, sync::Arc, time::Duration};
 
 use bytes::Bytes;
-use http::{Method, Request, StatusCode, Uri, header::HOST};
+use http::{
+    HeaderValue, Method, Request, StatusCode, Uri,
+    header::{AUTHORIZATION, HOST},
+};
 use http_body_util::{BodyExt as _, Full, LengthLimitError, Limited};
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
@@ -20,7 +23,10 @@ use tokio_rustls::{TlsConnector, rustls::pki_types::ServerName};
 use super::data_dir::{SHARED_DATA_DIR, data_dir};
 use crate::service::presence;
 
+pub mod token;
 pub mod trust;
+
+use token::ClientToken;
 
 /// The daemon on this machine.
 pub const DEFAULT_SERVER: &str = "https://localhost:15132";
@@ -88,6 +94,7 @@ pub struct Client {
     authority: String,
     base: String,
     limit: Duration,
+    token: Option<ClientToken>,
 }
 
 impl Client {
@@ -124,6 +131,7 @@ impl Client {
             authority: authority.as_str().to_owned(),
             base: uri.path().trim_end_matches('/').to_owned(),
             limit: TIME_LIMIT,
+            token: None,
         })
     }
 
@@ -151,6 +159,12 @@ impl Client {
     #[must_use]
     pub fn with_limit(self, limit: Duration) -> Self {
         Self { limit, ..self }
+    }
+
+    /// The same with a token, which goes over TLS only.
+    #[must_use]
+    pub fn with_token(self, token: Option<ClientToken>) -> Self {
+        Self { token, ..self }
     }
 
     /// Sends a request without a body and reads the answer, whatever its status. `target` is path and query.
@@ -185,7 +199,7 @@ impl Client {
         target: &str,
         body: Bytes,
     ) -> Result<Answer, ClientError> {
-        let request = Request::builder()
+        let mut request = Request::builder()
             .method(method)
             .uri(format!("{}{target}", self.base))
             .header(HOST, &self.authority)
@@ -201,6 +215,7 @@ impl Client {
         if !self.tls {
             return self.talk(tcp, request).await;
         }
+        let ends = tcp.local_addr().ok().zip(tcp.peer_addr().ok());
         let tls = |source| ClientError::Tls {
             server: self.server.clone(),
             source,
@@ -212,6 +227,15 @@ impl Client {
             .connect(name, tcp)
             .await
             .map_err(tls)?;
+        // Not before the handshake: until the server has taken the connection, the kernel shows it as root's.
+        let shown = self.token.as_ref().zip(ends);
+        let shown = shown.and_then(|(token, (local, remote))| token.shown_to(local, remote));
+        if let Some(token) = shown {
+            let value = HeaderValue::try_from(format!("Bearer {token}"));
+            let mut value = value.map_err(|error| self.broken(&error))?;
+            value.set_sensitive(true);
+            request.headers_mut().insert(AUTHORIZATION, value);
+        }
         self.talk(stream, request).await
     }
 

@@ -1,10 +1,10 @@
 //! Whole answers, compared with the files in `golden/`.
 
-use super::{INDENT, YAML, ask_with, get};
+use super::{INDENT, YAML, ask_with, compare, get};
 use crate::server::test_backend::{Fake, GPU};
 use axum::body::Body;
 use http::{Method, StatusCode, header};
-use std::{fs, path::Path, sync::Arc};
+use std::{path::Path, sync::Arc};
 
 /// File, address, request headers.
 type Case = (
@@ -89,14 +89,6 @@ async fn documents_are_those_of_the_golden_files() {
         ),
         ("prometheus.txt", "/metrics", &[]),
     ];
-    let folder = Path::new(file!()).parent().unwrap();
-    let folder = [
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("src/server"),
-        folder.to_owned(),
-    ]
-    .into_iter()
-    .find(|folder| folder.join("golden").is_dir())
-    .unwrap();
     for (file, uri, headers) in cases {
         let got = get(uri, headers).await;
         assert_eq!(got.status, StatusCode::OK, "{uri}: {}", got.text());
@@ -106,11 +98,7 @@ async fn documents_are_those_of_the_golden_files() {
             _ => "text/plain; version=0.0.4; charset=utf-8; escaping=underscores",
         };
         assert_eq!(got.header(header::CONTENT_TYPE), content_type, "{uri}");
-        let path = folder.join("golden").join(file);
-        if std::env::var_os("GPUD_WRITE_GOLDEN").is_some() {
-            fs::write(&path, &got.body).unwrap();
-        }
-        assert_eq!(got.text(), fs::read_to_string(&path).unwrap(), "{file}");
+        compare(file, &got.body);
     }
 }
 

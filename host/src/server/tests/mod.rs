@@ -11,8 +11,13 @@ use bytes::Bytes;
 use http::{Method, Request, StatusCode, header};
 use tower::ServiceExt as _;
 
+mod access;
+mod anything;
+mod description;
 mod documents;
 mod errors;
+mod exchanges;
+mod kept;
 mod negotiation;
 mod requests;
 
@@ -51,16 +56,37 @@ async fn ask_with(
         request = request.header(*name, *value);
     }
     let request = request.body(body).unwrap();
-    let response: Response = router(app(Arc::clone(backend)))
-        .oneshot(request)
-        .await
-        .unwrap();
+    ask_router(&router(app(Arc::clone(backend))), request).await
+}
+
+/// One request to a server that goes on.
+async fn ask_router(router: &axum::Router, request: Request<Body>) -> Asked {
+    let response: Response = router.clone().oneshot(request).await.unwrap();
     let (parts, body) = response.into_parts();
     Asked {
         status: parts.status,
         headers: parts.headers,
         body: to_bytes(body, usize::MAX).await.unwrap(),
     }
+}
+
+/// The folder of the golden files.
+fn golden() -> std::path::PathBuf {
+    std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/server/golden")
+}
+
+/// Compares with a golden file, or writes it with `GPUD_WRITE_GOLDEN=1`.
+fn compare(file: &str, got: &[u8]) {
+    let path = golden().join(file);
+    if std::env::var_os("GPUD_WRITE_GOLDEN").is_some() {
+        std::fs::write(&path, got).unwrap();
+    }
+    let wanted = std::fs::read(&path).unwrap_or_default();
+    assert_eq!(
+        String::from_utf8_lossy(got),
+        String::from_utf8_lossy(&wanted),
+        "{file}"
+    );
 }
 
 async fn get(uri: &str, headers: &[(&str, &str)]) -> Asked {

@@ -1,0 +1,113 @@
+//! Who is let in.
+
+use super::{Asked, ask_router};
+use crate::server::{
+    Access, Token,
+    peer::Ends,
+    router::router,
+    routes::{Right, routes},
+    test_backend::{Fake, app},
+};
+use axum::{Router, body::Body};
+use http::{Request, header};
+use std::{fs, net::SocketAddr, sync::Arc};
+
+const TOKEN: &str = "correct-horse-battery-staple";
+
+fn server(require_token: bool, wide: bool) -> Router {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("token");
+    fs::write(&file, TOKEN).unwrap();
+    let mut app = app(Arc::<Fake>::default());
+    app.profiling = true;
+    app.access = Access {
+        token: Some(Arc::new(Token::open(&file).unwrap())),
+        require_token,
+        wide,
+    };
+    router(app)
+}
+
+async fn ask(server: &Router, method: &str, path: &str, authorization: Option<&str>) -> Asked {
+    let remote: SocketAddr = "192.0.2.7:999".parse().unwrap();
+    let mut request = Request::builder().method(method).uri(path).extension(Ends {
+        local: "192.0.2.1:15132".parse().unwrap(),
+        remote,
+    });
+    if let Some(authorization) = authorization {
+        request = request.header(header::AUTHORIZATION, authorization);
+    }
+    ask_router(server, request.body(Body::empty()).unwrap()).await
+}
+
+#[tokio::test]
+async fn routes_ask_for_the_token_as_their_rights_say() {
+    let bearer = format!("Bearer {TOKEN}");
+    for (require_token, wide) in [(false, false), (false, true), (true, false), (true, true)] {
+        let server = server(require_token, wide);
+        for route in routes(true) {
+            // Its check panics, which is another test.
+            let needs = match route.right {
+                Right::Alive => false,
+                Right::Read | Right::Code => require_token,
+                Right::Write => require_token || wide,
+            };
+            for (authorization, allowed) in [
+                (None, !needs),
+                (Some("Bearer wrong-horse-battery"), !needs),
+                (Some("Basic correct-horse-battery-staple"), !needs),
+                (Some("Bearer"), !needs),
+                (Some(bearer.as_str()), true),
+            ] {
+                let got = ask(&server, route.method, route.path, authorization).await;
+                let place = format!("{} {} {authorization:?}", route.method, route.path);
+                assert_eq!(got.status != 401, allowed, "{place}");
+                if !allowed {
+                    let challenge = got.header(header::WWW_AUTHENTICATE);
+                    assert!(challenge.starts_with("Bearer realm=\"gpud\""), "{place}");
+                    assert!(got.text().starts_with(r#"{"code":{},"message":""#));
+                }
+                // Bringing code in takes more than a token.
+                if route.right == Right::Code && allowed {
+                    assert_eq!(got.status, 403, "{place}");
+                }
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn nothing_is_told_of_other_paths_where_everything_needs_the_token() {
+    for (require_token, status) in [(true, 401), (false, 404)] {
+        let server = server(require_token, true);
+        for path in ["/", "/v1/nothing", "/v1/components/trigger-check//"] {
+            assert_eq!(
+                ask(&server, "GET", path, None).await.status,
+                status,
+                "{path}"
+            );
+        }
+    }
+    let lower = format!("bearer   {TOKEN} ");
+    let got = ask(&server(true, true), "GET", "/v1/states", Some(&lower)).await;
+    assert_eq!(got.status, 200, "the scheme is in any case");
+}
+
+#[tokio::test]
+async fn who_asks_too_often_is_told_so() {
+    let server = server(false, false);
+    let mut refused = None;
+    for _ in 0..1000 {
+        let got = ask(&server, "GET", "/v1/components", None).await;
+        if got.status == 429 {
+            refused = Some(got);
+            break;
+        }
+    }
+    let refused = refused.unwrap();
+    assert_eq!(refused.header(header::RETRY_AFTER), "1");
+    assert_eq!(
+        refused.text(),
+        r#"{"code":{},"message":"too many requests: 100 a second are answered"}"#
+    );
+}

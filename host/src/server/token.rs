@@ -1,0 +1,232 @@
+//! The bearer token: a file that only its owner reads, made at the first start that needs one.
+
+use std::{
+    fs::{DirBuilder, OpenOptions},
+    hint::black_box,
+    io::{self, Write as _},
+    os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _},
+    path::{Path, PathBuf},
+    sync::{PoisonError, RwLock},
+};
+
+use sha2::{Digest as _, Sha256};
+use tokio_rustls::rustls::crypto::ring;
+
+use super::reload::Reload;
+use crate::node::local_file;
+
+/// Name of the file inside the data folder.
+pub const TOKEN_FILE: &str = "token";
+/// Random bytes of a token that gpud makes; twice as many hexadecimal digits.
+const RANDOM_BYTES: usize = 32;
+/// Characters of a token, so that none can be guessed.
+const SHORTEST: usize = 16;
+/// Bytes of the file.
+const MAX_BYTES: usize = 4096;
+
+/// Why there is no token.
+#[derive(Debug, thiserror::Error)]
+pub enum TokenError {
+    /// The file cannot be read.
+    #[error("cannot read the token file: {0}")]
+    Read(String),
+    /// The file holds something else.
+    #[error(
+        "the token file {} holds no token: it is one line of {SHORTEST} to {MAX_BYTES} visible ASCII characters. Remove the file, and gpud makes a new one",
+        .0.display()
+    )]
+    Content(PathBuf),
+    /// The file cannot be made.
+    #[error("cannot make the token file {}: {source}. Name another with --token-file", path.display())]
+    Make {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+/// The token that clients have to show. Only its SHA-256 is kept.
+#[derive(Debug)]
+pub struct Token {
+    file: PathBuf,
+    digest: RwLock<[u8; 32]>,
+}
+
+impl Token {
+    /// Reads the file, or makes it with a new token. Blocks.
+    ///
+    /// # Errors
+    /// As [`TokenError`] lists them.
+    pub fn open(file: &Path) -> Result<Self, TokenError> {
+        let text = match read(file) {
+            Ok(text) => text,
+            Err(_) if !file.exists() => {
+                let text = make(file).map_err(|source| TokenError::Make {
+                    path: file.to_owned(),
+                    source,
+                })?;
+                tracing::info!(file = %file.display(), "a token for the API is made");
+                text
+            }
+            Err(error) => return Err(error),
+        };
+        warn_if_open(file);
+        Ok(Self {
+            file: file.to_owned(),
+            digest: RwLock::new(digest(text.as_bytes())),
+        })
+    }
+
+    /// Whether this is the token. Takes the same time for every wrong one.
+    pub(super) fn is(&self, shown: &[u8]) -> bool {
+        let shown = digest(shown);
+        let wanted = *self.digest.read().unwrap_or_else(PoisonError::into_inner);
+        let difference = shown
+            .iter()
+            .zip(wanted)
+            .fold(0, |sum, (a, b)| sum | (a ^ b));
+        black_box(difference) == 0
+    }
+}
+
+impl Reload for Token {
+    fn what(&self) -> &'static str {
+        "token"
+    }
+
+    fn files(&self) -> Vec<PathBuf> {
+        vec![self.file.clone()]
+    }
+
+    fn reload(&self) -> Result<(), String> {
+        let text = read(&self.file).map_err(|error| error.to_string())?;
+        warn_if_open(&self.file);
+        *self.digest.write().unwrap_or_else(PoisonError::into_inner) = digest(text.as_bytes());
+        Ok(())
+    }
+}
+
+/// Reads a token file, for the daemon and for its clients. Blocks.
+///
+/// # Errors
+/// [`TokenError::Read`] and [`TokenError::Content`].
+pub fn read(file: &Path) -> Result<String, TokenError> {
+    let bytes = local_file::read(file, MAX_BYTES)
+        .map_err(|error| TokenError::Read(local_file::open_error(file, &error)))?;
+    let text = bytes.trim_ascii();
+    if text.len() < SHORTEST || !text.iter().all(u8::is_ascii_graphic) {
+        return Err(TokenError::Content(file.to_owned()));
+    }
+    String::from_utf8(text.to_owned()).map_err(|_| TokenError::Content(file.to_owned()))
+}
+
+/// Makes the file, which must not be there, and its folder.
+fn make(file: &Path) -> io::Result<String> {
+    let mut random = [0; RANDOM_BYTES];
+    ring::default_provider()
+        .secure_random
+        .fill(&mut random)
+        .map_err(|_| io::Error::other("the system gives no random numbers"))?;
+    let text: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
+    if let Some(folder) = file.parent().filter(|folder| !folder.exists()) {
+        DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(folder)?;
+    }
+    // `create_new` follows no link and takes over nothing that somebody else has put there.
+    let mut made = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(file)?;
+    made.write_all(format!("{text}\n").as_bytes())?;
+    made.sync_all()?;
+    Ok(text)
+}
+
+fn warn_if_open(file: &Path) {
+    let mode = std::fs::metadata(file).map_or(0, |facts| facts.mode() & 0o777);
+    if mode & 0o077 != 0 {
+        tracing::warn!(
+            file = %file.display(),
+            "others than its owner may use the token file (mode {mode:o}); 600 keeps it secret"
+        );
+    }
+}
+
+fn digest(text: &[u8]) -> [u8; 32] {
+    Sha256::digest(text).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn a_token_is_made_once_and_only_its_owner_reads_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("data").join(TOKEN_FILE);
+        let token = Token::open(&file).unwrap();
+        assert_eq!(fs::metadata(&file).unwrap().mode() & 0o777, 0o600);
+        let text = read(&file).unwrap();
+        assert_eq!(text.len(), 64);
+        assert!(token.is(text.as_bytes()));
+        for wrong in [
+            "",
+            "x",
+            &text[..63],
+            &format!("{text}0"),
+            &text.to_uppercase(),
+        ] {
+            // All digits: the same in upper case.
+            assert!(!token.is(wrong.as_bytes()) || wrong == text, "{wrong}");
+        }
+        let again = Token::open(&file).unwrap();
+        assert!(again.is(text.as_bytes()));
+        let other = Token::open(&folder.path().join("other")).unwrap();
+        assert!(!other.is(text.as_bytes()));
+    }
+
+    #[test]
+    fn an_own_token_is_taken_and_a_new_one_replaces_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("own");
+        fs::write(&file, "  correct-horse-battery\n").unwrap();
+        let token = Token::open(&file).unwrap();
+        assert!(token.is(b"correct-horse-battery"));
+        fs::write(&file, "staple-correct-horse").unwrap();
+        token.reload().unwrap();
+        assert!(token.is(b"staple-correct-horse") && !token.is(b"correct-horse-battery"));
+        fs::write(&file, "short").unwrap();
+        assert!(token.reload().is_err());
+        assert!(
+            token.is(b"staple-correct-horse"),
+            "the one of before still counts"
+        );
+    }
+
+    #[test]
+    fn what_is_no_token_is_refused_and_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("token");
+        for content in [
+            "",
+            "short",
+            "sixteen letters with blanks",
+            "sechzehn-zeichen-ü",
+        ] {
+            fs::write(&file, content).unwrap();
+            let error = Token::open(&file).unwrap_err().to_string();
+            assert!(error.contains(&file.display().to_string()), "{error}");
+        }
+        fs::write(&file, "x".repeat(5000)).unwrap();
+        assert!(matches!(Token::open(&file), Err(TokenError::Read(_))));
+        // A file that stands where a folder should be.
+        let error = Token::open(&file.join("below")).unwrap_err();
+        assert!(error.to_string().contains("--token-file"), "{error}");
+    }
+}
