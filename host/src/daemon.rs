@@ -233,7 +233,11 @@ pub async fn run(options: Options, shutdown: CancellationToken) -> Result<(), St
         Arc::new(backend),
         shutdown.clone(),
     ));
-    tasks.spawn(housekeeping(Arc::clone(&services), shutdown.clone()));
+    tasks.spawn(housekeeping(
+        Arc::clone(&services),
+        data_dir.join(CACHE_FOLDER),
+        shutdown.clone(),
+    ));
     let presence = address.and_then(|address| Presence::announce(&data_dir, address));
     if let Err(error) = &presence {
         tracing::warn!("`gpud status` may not find this daemon: {error}");
@@ -484,7 +488,7 @@ async fn start_plugins(
 }
 
 /// Stores metrics and removes old rows, once a minute.
-async fn housekeeping(services: Arc<Services>, shutdown: CancellationToken) {
+async fn housekeeping(services: Arc<Services>, code: PathBuf, shutdown: CancellationToken) {
     let Some(store) = services.store.clone() else {
         return;
     };
@@ -496,7 +500,7 @@ async fn housekeeping(services: Arc<Services>, shutdown: CancellationToken) {
         }
         // By the first round everything is loaded and has been checked.
         if !std::mem::replace(&mut slim, true) {
-            slim_down().await;
+            slim_down(code.clone()).await;
         }
         let now = services.node.clock.now_ms();
         if let Err(error) = metrics::scrape(&services.metrics, &store, now).await {
@@ -509,11 +513,11 @@ async fn housekeeping(services: Arc<Services>, shutdown: CancellationToken) {
 }
 
 /// Gives back what only the start needed.
-async fn slim_down() {
+async fn slim_down(code: PathBuf) {
     // The kernel takes the pages back under a lock of this process's memory.
-    match tokio::task::spawn_blocking(resident::release_own_code).await {
-        Ok(Ok(bytes)) => tracing::debug!(bytes, "the start's code pages were given back"),
-        Ok(Err(error)) => tracing::debug!("the start's code pages stay resident: {error}"),
+    match tokio::task::spawn_blocking(move || resident::release_clean_pages(&code)).await {
+        Ok(Ok(bytes)) => tracing::debug!(bytes, "pages of the start were given back"),
+        Ok(Err(error)) => tracing::debug!("pages of the start stay resident: {error}"),
         Err(error) => tracing::error!("{error}"),
     }
 }

@@ -1,38 +1,69 @@
-//! The daemon's own footprint: gives back the pages of gpud's code that only the start needed.
+//! The daemon's own footprint: gives back the pages that only the start needed.
+//!
+//! Its code, its constants (the embedded checkers among them) and the compiled code of plugins are mapped files. What is
+//! still needed is mapped again from the page cache when it is next used, some pages around it with it; what only ran or
+//! was read at the start is not.
 
-use std::{ffi::c_void, fs, io, os::unix::fs::MetadataExt};
+use std::{ffi::c_void, fs, io, os::unix::fs::MetadataExt, path::Path};
 
 use rustix::mm::{Advice, madvise};
 
-/// Drops the resident pages of this program's own code. What is still needed is mapped again from the page cache when it
-/// is next run, some pages around it with it; what only ran at the start (migrations, the command line, loading) is not.
-/// Gives the size of that code in bytes. A debugger's breakpoints are lost.
+/// Drops the resident pages of this program's file and of the files in `code`, where they are as in the file. Gives the
+/// size of what was resident in bytes. A debugger's breakpoints are lost.
 ///
 /// # Errors
-/// When `/proc/self/maps` cannot be read or the kernel refuses.
-pub fn release_own_code() -> io::Result<u64> {
-    let inode = fs::metadata("/proc/self/exe")?.ino();
-    let maps = fs::read_to_string("/proc/self/maps")?;
+/// When `/proc/self` cannot be read or the kernel refuses.
+pub fn release_clean_pages(code: &Path) -> io::Result<u64> {
+    let program = fs::metadata("/proc/self/exe")?.ino();
+    let smaps = fs::read_to_string("/proc/self/smaps")?;
     let mut bytes = 0;
-    for mapping in maps.lines().filter_map(Mapping::parse) {
-        if mapping.is_code_of(inode) {
+    for mapping in mappings(&smaps) {
+        let ours = mapping.inode == program || Path::new(mapping.path).starts_with(code);
+        if ours && mapping.is_clean() {
             release(&mapping)?;
-            bytes += mapping.end - mapping.start;
+            bytes += mapping.resident;
         }
     }
     Ok(bytes)
 }
 
-/// A line of `/proc/self/maps` (proc_pid_maps(5)).
-#[derive(Debug, PartialEq, Eq)]
+/// A mapping in `/proc/self/smaps` (proc_pid_smaps(5)).
+#[derive(Debug, Default, PartialEq, Eq)]
 struct Mapping<'a> {
     start: u64,
     end: u64,
     permissions: &'a str,
     inode: u64,
+    path: &'a str,
+    /// Bytes.
+    resident: u64,
+    /// Bytes that are not as in the file; `None` when the kernel did not say.
+    changed: Option<u64>,
+}
+
+fn mappings(smaps: &str) -> Vec<Mapping<'_>> {
+    let mut found: Vec<Mapping<'_>> = Vec::new();
+    for line in smaps.lines() {
+        if let Some(mapping) = Mapping::parse(line) {
+            found.push(mapping);
+        } else if let Some((last, (key, value))) = found.last_mut().zip(line.split_once(':')) {
+            let bytes = value
+                .trim()
+                .strip_suffix(" kB")
+                .and_then(|n| n.parse().ok());
+            let bytes = bytes.map(|kilobytes: u64| kilobytes * 1024);
+            match key {
+                "Rss" => last.resident = bytes.unwrap_or(0),
+                "Anonymous" => last.changed = bytes,
+                _ => {}
+            }
+        }
+    }
+    found
 }
 
 impl<'a> Mapping<'a> {
+    /// The first line of one.
     fn parse(line: &'a str) -> Option<Self> {
         let mut words = line.split_ascii_whitespace();
         let (start, end) = words.next()?.split_once('-')?;
@@ -44,23 +75,29 @@ impl<'a> Mapping<'a> {
             end: u64::from_str_radix(end, 16).ok()?,
             permissions,
             inode: words.next()?.parse().ok()?,
+            path: words.next().unwrap_or(""),
+            ..Self::default()
         })
     }
 
-    /// Code that nobody can have written to: not the data, and not the relocated tables, whose pages the file does not have.
-    fn is_code_of(&self, inode: u64) -> bool {
-        self.inode == inode && self.permissions == "r-xp" && self.start < self.end
+    /// Private, not writable, and no page of it was ever written to: tables that the loader relocated have such pages.
+    fn is_clean(&self) -> bool {
+        matches!(self.permissions, "r-xp" | "r--p")
+            && self.changed == Some(0)
+            && self.start < self.end
     }
 }
 
 #[expect(unsafe_code, reason = "the kernel is told about raw addresses")]
-fn release(code: &Mapping<'_>) -> io::Result<()> {
-    let start = usize::try_from(code.start).map_err(io::Error::other)?;
-    let end = usize::try_from(code.end).map_err(io::Error::other)?;
+fn release(clean: &Mapping<'_>) -> io::Result<()> {
+    let start = usize::try_from(clean.start).map_err(io::Error::other)?;
+    let end = usize::try_from(clean.end).map_err(io::Error::other)?;
     let address: *mut c_void = std::ptr::with_exposed_provenance_mut(start);
-    // SAFETY: the range is one whole mapping that the kernel has just listed, of this program's file, executable and not
-    // writable. The linker puts nothing that is relocated there, so its private pages equal the file's, and the kernel
-    // does not let a running program's file be written (ETXTBSY). A page that is dropped reads the same when it comes back.
+    // SAFETY: the range is one whole mapping that the kernel has just listed: of a file, private, not writable, and without
+    // a page that differs from the file. Nothing makes such a mapping writable again: the loader is done with the
+    // program, and Wasmtime with a component once its code is executable. A running program's file cannot be written
+    // (ETXTBSY), and files of compiled code are only ever replaced by others. So a page that is dropped reads the same
+    // when it comes back.
     unsafe { madvise(address, end - start, Advice::LinuxDontNeed) }?;
     Ok(())
 }
@@ -69,26 +106,49 @@ fn release(code: &Mapping<'_>) -> io::Result<()> {
 mod tests {
     use super::*;
 
+    const SMAPS: &str = "\
+55d0c0a00000-55d0c2000000 r-xp 00a00000 fe:00 4711                       /usr/local/bin/gpud
+Size:              22528 kB
+Rss:               13784 kB
+Anonymous:             0 kB
+VmFlags: rd ex mr mw me
+55d0c2000000-55d0c2100000 r--p 02000000 fe:00 4711                       /usr/local/bin/gpud
+Rss:                1024 kB
+Anonymous:           944 kB
+55d0c2100000-55d0c2200000 rw-p 02100000 fe:00 4711                       /usr/local/bin/gpud
+Rss:                  64 kB
+Anonymous:             0 kB
+7f0000000000-7f0000010000 r-xp 00000000 fe:00 9999                       /var/lib/gpud/cache/a.cwasm
+Rss:                  32 kB
+7ffd00000000-7ffd00010000 r-xp 00000000 00:00 0                          [vdso]
+Rss:                   8 kB
+Anonymous:             0 kB
+";
+
     #[test]
-    fn only_code_of_this_program_is_given_back() {
-        let code = "55d0c0a00000-55d0c2000000 r-xp 00a00000 fe:00 4711                       /usr/local/bin/gpud";
-        assert!(Mapping::parse(code).unwrap().is_code_of(4711));
-        for other in [
-            "55d0c2000000-55d0c2100000 r--p 02000000 fe:00 4711   /usr/local/bin/gpud",
-            "55d0c2100000-55d0c2200000 rw-p 02100000 fe:00 4711   /usr/local/bin/gpud",
-            "7f0000000000-7f0000010000 r-xp 00000000 fe:00 9999   /var/lib/gpud/cache/a.cwasm",
-            "7ffd0000-7ffe0000 r-xp 00000000 00:00 0              [vdso]",
+    fn only_what_is_as_in_its_file_is_given_back() {
+        let found = mappings(SMAPS);
+        let clean: Vec<bool> = found.iter().map(Mapping::is_clean).collect();
+        assert_eq!(clean, [true, false, false, false, true]);
+        let first = found.first().unwrap();
+        assert_eq!((first.inode, first.resident), (4711, 13_784 * 1024));
+        assert_eq!(found.get(3).unwrap().path, "/var/lib/gpud/cache/a.cwasm");
+        for broken in [
+            "",
+            "x",
+            "Rss: 5 kB",
+            "1-2 r-xp 0 0:0 x",
+            "zz-2 r-xp 0 0:0 1",
         ] {
-            assert!(!Mapping::parse(other).unwrap().is_code_of(4711), "{other}");
-        }
-        for broken in ["", "x", "1-2", "1-2 r-xp 0 0:0 x", "zz-2 r-xp 0 0:0 1"] {
             assert_eq!(Mapping::parse(broken), None, "{broken}");
         }
+        assert!(mappings("Rss: 5 kB\nnonsense").is_empty());
     }
 
     #[test]
     fn this_program_goes_on() {
-        assert!(release_own_code().unwrap() > 0);
-        assert!(release_own_code().unwrap() > 0);
+        let nowhere = Path::new("/nonexistent");
+        assert!(release_clean_pages(nowhere).unwrap() > 0);
+        release_clean_pages(nowhere).unwrap();
     }
 }
