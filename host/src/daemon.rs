@@ -19,7 +19,7 @@ use crate::{
     },
     machine_info::Collector,
     metrics,
-    node::{Node, kmsg::KernelLog},
+    node::{Node, kmsg::KernelLog, nvml},
     plugins::{
         Plugins,
         file::Stamps,
@@ -56,6 +56,8 @@ pub struct Options {
     pub disk_commands: (Option<String>, Option<String>),
     /// Specs of plugins; `None` is none. The file may be missing.
     pub plugin_specs: Option<PathBuf>,
+    /// Which driver to ask about GPUs.
+    pub nvml: nvml::Options,
     /// What `/admin/config` shows.
     pub shown: EffectiveConfig,
 }
@@ -105,9 +107,10 @@ pub async fn run(options: Options, shutdown: CancellationToken) -> Result<(), St
         tls_files,
         disk_commands: (lsblk, findmnt),
         plugin_specs,
+        nvml,
         shown,
     } = options;
-    let node = Arc::new(Node::live().await?);
+    let node = Arc::new(Node::live_with(nvml).await?);
     let listener = server::bind(&listen_address).await?;
     let tls = match &tls_files {
         Some((certificate, key)) => server::from_files(certificate, key)?,
@@ -149,12 +152,13 @@ pub async fn run(options: Options, shutdown: CancellationToken) -> Result<(), St
         registry: Arc::clone(&registry),
         services: Arc::clone(&services),
         plugins: Arc::clone(&plugins),
-        inventory: Collector::new(services.node.files.clone(), lsblk, findmnt),
+        inventory: Collector::new(&services.node, lsblk, findmnt),
         config: shown,
     };
     let serving = server::serve(listener, tls, Arc::new(backend), shutdown.clone());
     tasks.spawn(serving);
     tasks.spawn(housekeeping(Arc::clone(&services), shutdown.clone()));
+    tasks.spawn(keep_gpus(Arc::clone(&services), shutdown.clone()));
     tracing::info!(address = listen_address, "gpud is ready");
 
     let scheduler = scheduler();
@@ -336,6 +340,15 @@ async fn start_plugins(
             () = watch::run(plugins, path, stamps) => {}
         }
     });
+}
+
+/// Keeps the inventory of GPUs, so that requests need not ask the driver; and notices without any check when a driver
+/// comes.
+async fn keep_gpus(services: Arc<Services>, shutdown: CancellationToken) {
+    tokio::select! {
+        () = shutdown.cancelled() => {}
+        () = services.node.nvml.keep_inventory(HOUSEKEEPING) => {}
+    }
 }
 
 /// Stores metrics and removes old rows, once a minute.

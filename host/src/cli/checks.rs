@@ -4,6 +4,8 @@ use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
 use regex::Regex;
 
+use crate::node::nvml;
+
 use super::{
     check_args::{CheckArgs, FaultArgs, RunCheckArgs},
     json_flags::{self, ExpectedPorts, NfsGroup},
@@ -33,8 +35,36 @@ pub struct CheckOptions {
     pub slowdown_margin_celsius: u32,
     /// Commands that replace programs.
     pub commands: CommandOverrides,
+    /// NVIDIA's management library; `None` as not given.
+    pub nvml_library: Option<PathBuf>,
     /// What to pretend.
     pub faults: GpuFaults,
+}
+
+impl CheckOptions {
+    /// Which driver to ask about GPUs: what the flag or else the environment names, with the faults laid over it.
+    pub fn nvml(&self) -> nvml::Options {
+        let uuids = |list: &[String]| list.iter().cloned().collect();
+        let faults = &self.faults;
+        let environment = nvml::Options::from_env();
+        nvml::Options {
+            library: self.nvml_library.clone().or(environment.library),
+            injected: nvml::Injected {
+                lost: uuids(&faults.gpu_lost),
+                needs_reset: uuids(&faults.gpu_requires_reset),
+                fabric_unhealthy: uuids(&faults.fabric_unhealthy),
+                rows_pending: uuids(&faults.row_remapping_pending),
+                rows_failed: uuids(&faults.row_remapping_failed),
+                hw_slowdown: uuids(&faults.hw_slowdown),
+                hw_thermal: uuids(&faults.hw_slowdown_thermal),
+                hw_power_brake: uuids(&faults.hw_slowdown_power_brake),
+                product_name: faults.product_name.clone(),
+                enumeration_fails: faults.enumeration_fails,
+                ..environment.injected
+            },
+            ..environment
+        }
+    }
 }
 
 /// Settings for InfiniBand.
@@ -181,6 +211,9 @@ pub fn check_options(
             blockdev_usage: command(run.blockdev_usage_commands),
             containerd_service_active: command(run.containerd_service_active_commands),
         },
+        nvml_library: args
+            .nvml_library
+            .filter(|file| !file.as_os_str().is_empty()),
         faults: faults(args.faults, run.nvml_device_get_devices_error),
     })
 }

@@ -60,6 +60,7 @@ fn daemon_options(options: RunOptions) -> Result<Options, Exit> {
     };
     let commands = &options.checks.commands;
     let disk_commands = (commands.lsblk.clone(), commands.findmnt.clone());
+    let nvml = options.checks.nvml();
     let checks = Arc::new(options.checks);
     let selection = options.components;
     Ok(Options {
@@ -78,6 +79,7 @@ fn daemon_options(options: RunOptions) -> Result<Options, Exit> {
         data_dir: options.data_dir,
         disk_commands,
         plugin_specs: options.plugin_specs_file,
+        nvml,
         shown,
     })
 }
