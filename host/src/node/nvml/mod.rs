@@ -226,12 +226,13 @@ impl Nvml {
         let latest = lock(&self.shared.latest);
         let age = latest.looked?.elapsed();
         let suspect = self.shared.common.suspect.load(Ordering::Relaxed);
-        let good_for = if suspect {
-            timing.shared_for
-        } else {
-            timing.round
+        let good_for = match (&latest.view.library, suspect) {
+            // Starting a driver is dear, and one that failed seldom mends itself.
+            (Library::Failed(_), _) => timing.round * 3,
+            (_, true) => timing.shared_for.min(timing.round),
+            (_, false) => timing.round,
         };
-        (age < good_for.min(timing.round)).then(|| Arc::clone(&latest.view))
+        (age < good_for).then(|| Arc::clone(&latest.view))
     }
 
     /// All GPUs: those that are there, and those that have gone since the driver was started.
