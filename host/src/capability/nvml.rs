@@ -204,7 +204,8 @@ macro_rules! lists {
             ) -> Result<Vec<$item>, AccessError> {
                 let ask = move |device: Device| async move {
                     let items = device.$ask($($value),*).await?;
-                    Ok(items.into_iter().map(<$item>::from).collect::<Vec<_>>())
+                    let items: Vec<$item> = items.into_iter().map(<$item>::from).collect();
+                    Ok::<_, SourceError>(items)
                 };
                 self.nvml_ask(concat!("nvml.device.", stringify!($name)), &device, ask, |items| {
                     items.len() * size_of::<$item>()
@@ -301,7 +302,7 @@ impl HostDevice for Call {
                 used_memory: process.used_memory,
                 sm_utilization: used.iter().find(|it| it.pid == process.pid).map(|it| it.sm),
             });
-            Ok(with_use.collect::<Vec<_>>())
+            Ok::<_, SourceError>(with_use.collect::<Vec<_>>())
         };
         let size = |found: &Vec<ComputeProcess>| found.len() * size_of::<ComputeProcess>();
         self.nvml_ask(WHAT, &device, ask, size).await
@@ -319,7 +320,7 @@ macro_rules! same {
         $(
             impl From<values::$node> for $wire {
                 fn from(value: values::$node) -> Self {
-                    Self { $($field: value.$field.into()),+ }
+                    Self { $($field: value.$field),+ }
                 }
             }
         )+

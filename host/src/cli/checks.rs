@@ -274,3 +274,28 @@ fn positive(number: i64) -> Option<u32> {
 fn command(text: String) -> Option<String> {
     (!text.trim().is_empty()).then_some(text)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_flags_for_gpus_reach_the_driver() {
+        let checks = CheckOptions {
+            nvml_library: Some("/opt/libnvidia-ml.so.1".into()),
+            faults: GpuFaults {
+                gpu_lost: vec!["GPU-1".to_owned(), "GPU-2".to_owned()],
+                product_name: Some("NVIDIA A10".to_owned()),
+                enumeration_fails: true,
+                ..GpuFaults::default()
+            },
+            ..CheckOptions::default()
+        };
+        let driver = checks.nvml();
+        assert_eq!(driver.library, Some("/opt/libnvidia-ml.so.1".into()));
+        assert_eq!(driver.injected.lost.len(), 2);
+        assert_eq!(driver.injected.product_name.as_deref(), Some("NVIDIA A10"));
+        assert!(driver.injected.enumeration_fails);
+        assert!(driver.injected.rows_failed.is_empty());
+    }
+}
