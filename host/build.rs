@@ -5,7 +5,7 @@
 use std::{env, fs, path::PathBuf};
 
 use anyhow::{Context, Result};
-use xtask::guests::{self, BUILTINS, What};
+use xtask::guests::{self, What};
 
 fn main() -> Result<()> {
     let workspace = PathBuf::from(env::var("CARGO_MANIFEST_DIR")?)
@@ -31,19 +31,26 @@ fn main() -> Result<()> {
         .find(|folder| folder.ends_with("build"))
         .and_then(|build| build.parent()?.parent())
         .map_or_else(|| out.join("guests"), |target| target.join("guests"));
-    let packages = BUILTINS.map(guests::builtin_package);
-    let components = guests::build(&workspace, &target_dir, &What::Packages(packages.to_vec()))?;
+    let builtins = guests::builtins(&workspace)?;
+    let packages = builtins.iter().map(guests::Builtin::package).collect();
+    let components = guests::build(&workspace, &target_dir, &What::Packages(packages))?;
     let mut index = String::from("&[\n");
-    for (folder, package) in BUILTINS.iter().zip(&packages) {
+    for builtin in &builtins {
+        let package = builtin.package();
         let crate_name = package.replace('-', "_");
-        let component = components
+        let built = components
             .iter()
             .find(|component| component.name == crate_name)
             .with_context(|| format!("{package} gave no component"))?;
+        let guests::Builtin {
+            folder,
+            component,
+            grants,
+        } = builtin;
         let file = out.join(format!("{folder}.wasm"));
-        fs::write(&file, &component.bytes)?;
+        fs::write(&file, &built.bytes)?;
         index.push_str(&format!(
-            "    ({folder:?}, include_bytes!({:?})),\n",
+            "    ({folder:?}, {component:?}, {grants:?}, include_bytes!({:?})),\n",
             file.display().to_string()
         ));
     }

@@ -5,21 +5,21 @@
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
-use serde_json::Value;
 use tokio::task::JoinSet;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
     capability::Grants,
     component::{
-        Component, DaemonBackend, EffectiveConfig, Registry, Services, WasmChecker,
+        Component, ComponentConfig, DaemonBackend, EffectiveConfig, Registry, Services,
+        WasmChecker,
         builtin::{self, Builtin},
         kernel_log::{self, Watchers},
         scheduler::Scheduler,
     },
     machine_info::Collector,
     metrics,
-    node::{Node, kmsg::KernelLog, nvml},
+    node::{Node, kmsg::KernelLog, nvml, resident},
     plugins::{
         Plugins,
         file::Stamps,
@@ -35,6 +35,8 @@ use crate::{
 const HOUSEKEEPING: Duration = Duration::from_secs(60);
 /// Longest that checks under way may take to stop.
 const STOP_WAIT: Duration = Duration::from_secs(5);
+/// The component that says what is wrong with the site's configuration of components. It is only there while something is.
+const CONFIGS: &str = "component-configs";
 /// Folder of compiled code inside the data folder.
 const CACHE_FOLDER: &str = "cache";
 
@@ -66,8 +68,10 @@ pub struct Options {
 pub struct Selection {
     /// Does this one run?
     pub enabled: Box<dyn Fn(&str) -> bool + Send + Sync>,
-    /// Its configuration, a JSON object.
-    pub config: Box<dyn Fn(&str) -> Value + Send + Sync>,
+    /// Its configuration.
+    pub config: Box<dyn Fn(&str) -> ComponentConfig + Send + Sync>,
+    /// What is wrong with the site's configuration, of which then nothing is used. The component [`CONFIGS`] shows it.
+    pub problem: Option<String>,
 }
 
 /// Why a daemon could not start.
@@ -138,6 +142,12 @@ pub async fn run(options: Options, shutdown: CancellationToken) -> Result<(), St
             Some((builtin, component))
         })
         .collect();
+    if let Some(problem) = &components.problem {
+        tracing::error!("{problem}");
+        let shown = format!("the configuration of components is not used: {problem}");
+        // The name is not a built-in component's, and plugins come later.
+        let _ = registry.add(Component::of_problem(CONFIGS, shown));
+    }
     let tasks = TaskTracker::new();
     let scheduler = || Scheduler::new(Arc::clone(&services), tasks.clone(), shutdown.clone());
     let plugins = Arc::new(Plugins::new(
@@ -243,7 +253,12 @@ async fn load_all(
 }
 
 /// Loads one built-in checker into its component, which shows what went wrong.
-pub async fn load(runtime: &Runtime, builtin: &Builtin, component: &Component, config: &Value) {
+pub async fn load(
+    runtime: &Runtime,
+    builtin: &Builtin,
+    component: &Component,
+    config: &ComponentConfig,
+) {
     let grants = match Grants::parse(&builtin.grants) {
         Ok(grants) => grants,
         Err(error) => return component.failed(error.to_string()),
@@ -263,6 +278,10 @@ pub async fn load(runtime: &Runtime, builtin: &Builtin, component: &Component, c
                 .find(|d| d.name == component.name());
             match described.cloned() {
                 Some(descriptor) => {
+                    let (config, problem) = config.resolve(&descriptor);
+                    if let Some(problem) = problem {
+                        component.runs_without(problem);
+                    }
                     let config = config.to_string().into();
                     component.ready(WasmChecker::new(plugin, descriptor, config));
                 }
@@ -356,10 +375,15 @@ async fn housekeeping(services: Arc<Services>, shutdown: CancellationToken) {
     let Some(store) = services.store.clone() else {
         return;
     };
+    let mut slim = false;
     loop {
         tokio::select! {
             () = shutdown.cancelled() => return,
             () = tokio::time::sleep(HOUSEKEEPING) => {}
+        }
+        // By the first round everything is loaded and has been checked.
+        if !std::mem::replace(&mut slim, true) {
+            slim_down().await;
         }
         let now = services.node.clock.now_ms();
         if let Err(error) = metrics::scrape(&services.metrics, &store, now).await {
@@ -368,5 +392,15 @@ async fn housekeeping(services: Arc<Services>, shutdown: CancellationToken) {
         if let Err(error) = store.purge(now).await {
             tracing::error!("old rows could not be removed: {error}");
         }
+    }
+}
+
+/// Gives back what only the start needed.
+async fn slim_down() {
+    // The kernel takes the pages back under a lock of this process's memory.
+    match tokio::task::spawn_blocking(resident::release_own_code).await {
+        Ok(Ok(bytes)) => tracing::debug!(bytes, "the start's code pages were given back"),
+        Ok(Err(error)) => tracing::debug!("the start's code pages stay resident: {error}"),
+        Err(error) => tracing::error!("{error}"),
     }
 }

@@ -62,7 +62,11 @@ async fn carry_out(action: Action, stdout: Terminal, stderr: Terminal) -> Exit {
         Action::CustomPlugins(options) => {
             custom_plugins::custom_plugins(&options, stdout, stderr).await
         }
-        Action::Explain { subject, json } => explain::explain(&subject, json, stdout).await,
+        Action::Explain {
+            subject,
+            site_file,
+            json,
+        } => explain::explain(&subject, site_file, json, stdout).await,
         Action::ListPlugins { server, json } => list_plugins::list_plugins(&server, json)
             .await
             .map(Exit::success),

@@ -1,111 +1,17 @@
-//! `gpud custom-plugins` on files, and `list-plugins` and `run-plugin-group` on a daemon.
+//! `gpud custom-plugins` on files.
 
 use std::{
     fs,
-    path::{Path, PathBuf},
+    path::Path,
     process::{Command, Stdio},
 };
 
 use serde_json::{Value, json};
-use tempfile::TempDir;
 
-use crate::daemon::{Start, eventually, free_port, gpud};
-
-/// What a command said.
-struct Said {
-    code: Option<i32>,
-    out: String,
-    err: String,
-}
-
-fn said(command: &mut Command) -> Said {
-    let output = command.output().unwrap();
-    Said {
-        code: output.status.code(),
-        out: String::from_utf8(output.stdout).unwrap(),
-        err: String::from_utf8(output.stderr).unwrap(),
-    }
-}
-
-/// A folder with one spec file.
-struct Spec {
-    folder: TempDir,
-}
-
-impl Spec {
-    fn new(text: &str) -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let spec = Self { folder };
-        fs::write(spec.path(), text).unwrap();
-        spec
-    }
-
-    fn path(&self) -> PathBuf {
-        self.folder.path().join("spec.yaml")
-    }
-
-    fn command(&self, flags: &[&str]) -> Command {
-        let mut command = gpud();
-        command.arg("cs").arg(self.path()).args(flags);
-        command.current_dir(self.folder.path());
-        command
-    }
-
-    fn cs(&self, flags: &[&str]) -> Said {
-        said(&mut self.command(flags))
-    }
-
-    /// The document, whatever the exit status.
-    fn json(&self, flags: &[&str]) -> Value {
-        let said = self.cs(&[flags, &["--json"]].concat());
-        assert_eq!(said.out.lines().count(), 1, "{}", said.out);
-        serde_json::from_str(&said.out).unwrap_or_else(|error| panic!("{error}: {}", said.out))
-    }
-}
-
-/// A plugin that runs one script.
-fn plugin(name: &str, kind: &str, script: &str) -> String {
-    let script = script.replace('\n', "\n            ");
-    format!(
-        "- plugin_name: {name}\n  plugin_type: {kind}\n  health_state_plugin:\n    steps:\n      - name: s\n        \
-         run_bash_script:\n          content_type: plaintext\n          script: |\n            {script}\n"
-    )
-}
-
-/// One whose expectation is not met: the example of the reference.
-const FAN_TRAY: &str = r#"- plugin_name: Fan Tray
-  plugin_type: component
-  run_mode: auto
-  tags: [cooling]
-  timeout: 20s
-  interval: 5m
-  health_state_plugin:
-    steps:
-      - name: read sensors
-        run_bash_script:
-          content_type: plaintext
-          script: |
-            echo "fan tray probe"
-            echo '{"tray": {"rpm": 0}, "advice": "replace tray 2"}'
-    parser:
-      json_paths:
-        - query: $.tray.rpm
-          field: rpm
-          expect:
-            regex: "^[1-9]"
-        - query: $.advice
-          field: advice
-          suggested_actions:
-            HARDWARE_INSPECTION:
-              regex: "(?i)replace"
-"#;
-
-fn strings(values: &Value, key: &str) -> Vec<String> {
-    let values = values.as_array().unwrap().iter();
-    values
-        .map(|value| value[key].as_str().unwrap().to_owned())
-        .collect()
-}
+use crate::{
+    daemon::{eventually, gpud},
+    spec_file::{FAN_TRAY, Spec, plugin, said, strings},
+};
 
 #[test]
 fn the_file_of_the_tutorial_is_valid() {
@@ -628,103 +534,5 @@ fn output_into_a_pipe_is_passed_on_as_it_is() {
         output.stdout.windows(printed.len()).any(|w| w == printed),
         "{}",
         String::from_utf8_lossy(&output.stdout)
-    );
-}
-
-#[test]
-fn a_daemon_lists_its_plugins_and_checks_those_with_a_tag() {
-    let mut text = FAN_TRAY.replace("run_mode: auto", "run_mode: manual");
-    text += &plugin("Calm One", "component", ":").replace(
-        "  health_state_plugin",
-        "  tags: [calm, both]\n  health_state_plugin",
-    );
-    let text = text.replace("[cooling]", "[cooling, both]");
-    let spec = Spec::new(&text);
-    let path = spec.path();
-    let daemon = Start::new()
-        .arguments(&[
-            "--components=none",
-            "--plugin-specs-file",
-            path.to_str().unwrap(),
-        ])
-        .spawn();
-    let ask = |words: &[&str]| said(gpud().args(words).args(["--server", &daemon.url()]));
-    let listed = eventually("its plugins are registered", || {
-        let listed = ask(&["list-plugins"]);
-        (listed.code == Some(0) && listed.out.contains("calm-one")).then_some(listed)
-    });
-    assert_eq!(
-        listed.out,
-        "Registered custom plugins:\n\
-         - calm-one (Type: component, Run Mode: )\n\
-         - fan-tray (Type: component, Run Mode: manual)\n"
-    );
-    let specs: Value = serde_json::from_str(&ask(&["lp", "--json"]).out).unwrap();
-    assert_eq!(strings(&specs, "plugin_name"), ["Calm One", "Fan Tray"]);
-
-    for (tag, expected) in [
-        (
-            "calm",
-            Ok("Successfully triggered component check for tag: calm\n"),
-        ),
-        (
-            "no body",
-            Ok("Successfully triggered component check for tag: no body\n"),
-        ),
-        (
-            "both",
-            Err(
-                "✘ failed to trigger component check for tag both: health check failed for tag both, components: \
-                 [calm-one fan-tray]\n",
-            ),
-        ),
-    ] {
-        let said = ask(&["run-plugin-group", tag]);
-        match expected {
-            Ok(out) => assert_eq!((said.code, said.out.as_str()), (Some(0), out), "{tag}"),
-            Err(err) => assert_eq!((said.code, said.err.as_str()), (Some(1), err), "{tag}"),
-        }
-    }
-    let state = daemon.state("fan-tray");
-    assert_eq!(
-        state["reason"], "unexpected plugin output",
-        "it was checked"
-    );
-
-    let none = Start::new()
-        .arguments(&["--components=none", "--plugin-specs-file="])
-        .spawn();
-    let said = eventually("it answers", || {
-        let said = said(gpud().args(["lp", "--server", &none.url()]));
-        (said.code == Some(0)).then_some(said)
-    });
-    assert_eq!(said.out, "No custom plugins registered\n");
-}
-
-#[test]
-fn without_a_daemon_both_say_so() {
-    let server = format!("https://127.0.0.1:{}", free_port());
-    for (words, message) in [
-        (&["list-plugins"][..], "✘ failed to get custom plugins: "),
-        (
-            &["run-plugin-group", "t"],
-            "✘ failed to trigger component check for tag t: ",
-        ),
-    ] {
-        let said = said(gpud().args(words).args(["--server", &server]));
-        assert_eq!((said.code, said.out.as_str()), (Some(1), ""));
-        assert!(said.err.starts_with(message), "{}", said.err);
-        assert!(said.err.contains("is gpud running?"), "{}", said.err);
-    }
-    let said = said(gpud().args(["lp", "--json", "--server", &server]));
-    let document: Value = serde_json::from_str(&said.out).unwrap();
-    assert_eq!(
-        (said.code, &document["error"]["code"]),
-        (Some(1), &json!("failed_to_get_custom_plugins"))
-    );
-    let said = self::said(gpud().arg("run-plugin-group"));
-    assert_eq!(
-        (said.code, said.err.as_str()),
-        (Some(1), "✘ exactly one argument (tag_name) is required\n")
     );
 }

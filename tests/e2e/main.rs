@@ -11,13 +11,16 @@
 )]
 
 mod api;
+mod component_configs;
 mod custom_plugins;
 mod daemon;
 mod database;
 mod explain;
 mod kernel_log;
+mod plugin_commands;
 mod plugins;
 mod scan;
+mod spec_file;
 mod specs;
 mod starting;
 mod stopping;

@@ -21,10 +21,56 @@ const LINKER_FLAGS: (&str, &str) = (
     "-C link-arg=-zstack-size=65536",
 );
 
-/// The checkers that are part of the gpud binary, by folder under `builtin-plugins/`.
-pub const BUILTINS: [&str; 8] = [
-    "cpu", "disk", "memory", "nccl", "os", "peermem", "sxid", "xid",
-];
+/// A checker that is part of the gpud binary: a folder under `builtin-plugins/` with a `manifest.json`.
+pub struct Builtin {
+    /// The folder's name.
+    pub folder: String,
+    /// Name of its component.
+    pub component: String,
+    /// What it may reach, JSON in the words of a spec's `grants`.
+    pub grants: String,
+}
+
+impl Builtin {
+    /// Its package.
+    pub fn package(&self) -> String {
+        format!("gpud-builtin-{}", self.folder)
+    }
+}
+
+/// The checkers that are part of the binary, by folder.
+///
+/// # Errors
+/// When a manifest cannot be read or has other keys than `component` and `grants`.
+pub fn builtins(workspace: &Path) -> Result<Vec<Builtin>> {
+    let mut found = Vec::new();
+    let plugins = workspace.join("builtin-plugins");
+    for entry in fs::read_dir(&plugins).with_context(|| plugins.display().to_string())? {
+        let entry = entry?;
+        let path = entry.path().join("manifest.json");
+        if !path.is_file() {
+            continue;
+        }
+        let place = || path.display().to_string();
+        let text = fs::read_to_string(&path).with_context(place)?;
+        let manifest: Manifest = serde_json::from_str(&text).with_context(place)?;
+        found.push(Builtin {
+            folder: entry.file_name().to_string_lossy().into_owned(),
+            component: manifest.component,
+            grants: serde_json::Value::Object(manifest.grants).to_string(),
+        });
+    }
+    ensure!(!found.is_empty(), "no checkers in {}", plugins.display());
+    found.sort_by(|a, b| a.folder.cmp(&b.folder));
+    Ok(found)
+}
+
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Manifest {
+    component: String,
+    grants: serde_json::Map<String, serde_json::Value>,
+}
 
 /// What to build in a workspace.
 pub enum What {
@@ -40,11 +86,6 @@ pub struct Component {
     pub name: String,
     /// The component.
     pub bytes: Vec<u8>,
-}
-
-/// The package of a built-in checker.
-pub fn builtin_package(folder: &str) -> String {
-    format!("gpud-builtin-{folder}")
 }
 
 /// Builds guests with the `guest` profile and encodes them as components, sorted by name.

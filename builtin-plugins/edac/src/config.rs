@@ -7,7 +7,7 @@
 //! | `corrected_threshold` | corrected errors of a DIMM within the window that are too many; at least 1 | 100 |
 //! | `corrected_window_seconds` | the window of corrected errors; at least 3,600 | 86,400 (one day) |
 
-use serde_json::Value;
+use gpud_builtin_shared::numbers;
 
 /// JSON Schema of the configuration.
 pub const SCHEMA: &str = r#"{
@@ -53,25 +53,17 @@ impl Config {
     /// When the document is not JSON.
     pub fn read(document: &str) -> Result<Self, serde_json::Error> {
         let mut config = Self::default();
-        // Most have none; this saves them the parser.
-        if document == "{}" {
-            return Ok(config);
-        }
-        let document: Value = serde_json::from_str(document)?;
-        let set = |value: &mut u64, key: &str, least: u64| {
-            let given = document.get(key).and_then(Value::as_u64);
-            if let Some(given) = given.filter(|given| *given >= least) {
-                *value = given;
-            }
-        };
-        set(&mut config.lookback_seconds, "lookback_seconds", 1);
-        set(&mut config.reboot_threshold, "reboot_threshold", 1);
-        set(&mut config.corrected_threshold, "corrected_threshold", 1);
-        set(
-            &mut config.corrected_window_seconds,
-            "corrected_window_seconds",
-            3_600,
-        );
+        let keys = [
+            (&mut config.lookback_seconds, "lookback_seconds", 1),
+            (&mut config.reboot_threshold, "reboot_threshold", 1),
+            (&mut config.corrected_threshold, "corrected_threshold", 1),
+            (
+                &mut config.corrected_window_seconds,
+                "corrected_window_seconds",
+                3_600,
+            ),
+        ];
+        numbers::read(document, keys)?;
         Ok(config)
     }
 
@@ -115,7 +107,7 @@ mod tests {
 
     #[test]
     fn the_schema_says_the_same() {
-        let schema: Value = serde_json::from_str(SCHEMA).unwrap();
+        let schema: serde_json::Value = serde_json::from_str(SCHEMA).unwrap();
         let default = |key: &str| schema["properties"][key]["default"].as_u64().unwrap();
         let plain = Config::default();
         assert_eq!(default("lookback_seconds"), plain.lookback_seconds);

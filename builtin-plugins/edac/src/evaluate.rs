@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use gpud_builtin_shared::boots::{boot, is_of_this_boot};
 use gpud_sdk::history::StoredEvent;
 use gpud_sdk::incidents::fact;
 use gpud_sdk::{
@@ -16,7 +17,6 @@ use crate::config::Config;
 use crate::counters::Dimm;
 use crate::line::{CONTROLLER, CORRECTED, DIMM, ERRORS, LOCATION, UNCORRECTED, facts, subject};
 use crate::memory::Memory;
-use crate::stored::{boot, is_of_this_boot};
 
 /// Metric of corrected errors.
 pub const CORRECTED_METRIC: &str = "memory_edac_corrected_errors";

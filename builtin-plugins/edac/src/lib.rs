@@ -8,8 +8,6 @@ pub mod counters;
 pub mod evaluate;
 pub mod line;
 pub mod memory;
-pub mod samples;
-pub mod stored;
 
 use gpud_sdk::incidents::as_stored;
 use gpud_sdk::{
@@ -130,7 +128,7 @@ fn descriptor() -> Descriptor {
         "memory-edac",
         "Corrected and uncorrected memory errors by DIMM (EDAC), from the kernel log and its counters",
     )
-    .tags(&["memory", "hardware", "memory-edac"])
+    .tags(&["hardware", "memory-edac"])
     .set_healthy_clears_events()
     .metric(
         evaluate::CORRECTED_METRIC,

@@ -9,10 +9,9 @@
 //! The place is what the driver (or the operator, through sysfs) calls the DIMM; several that cannot be told apart are
 //! joined by ` or `, and `any memory` and `unknown memory` stand for none.
 
+use gpud_builtin_shared::boots::BOOT;
 use gpud_sdk::incidents::is_kernel_line;
 use gpud_sdk::{CheckContext, Event, EventType, Evidence, Message, Subject};
-
-use crate::stored::BOOT;
 
 /// What the host delivers: no narrower than [`Line::parse`].
 pub const PATTERNS: [&str; 1] = ["^EDAC MC[0-9]+: [0-9]+ (CE|UE) "];

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use gpud_builtin_shared::samples::Samples;
 use gpud_sdk::{CheckContext, Trigger};
 use serde::{Deserialize, Serialize};
 
 use crate::counters::Dimm;
-use crate::samples::Samples;
 
 /// Of one DIMM. One whose counters were always 0 is not kept.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]

@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use gpud_builtin_shared::boots::{boot, is_of_this_boot};
 use gpud_sdk::history::StoredEvent;
 use gpud_sdk::incidents::fact;
 use gpud_sdk::{
@@ -13,7 +14,6 @@ use gpud_sdk::{
 
 use crate::config::Config;
 use crate::row::{CORRECTED, DEFERRED, PLACE, PREVIOUS_BOOT, STORM, STORM_OVER, UNHANDLED};
-use crate::stored::{boot, is_of_this_boot};
 
 /// Metric of errors by severity.
 pub const METRIC: &str = "machine_check_errors";

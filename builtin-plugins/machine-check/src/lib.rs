@@ -11,7 +11,6 @@ pub mod evaluate;
 pub mod firmware;
 pub mod line;
 pub mod row;
-pub mod stored;
 
 use gpud_sdk::incidents::as_stored;
 use gpud_sdk::{
@@ -110,7 +109,7 @@ fn descriptor() -> Descriptor {
         "machine-check",
         "Hardware errors of processors and firmware in the kernel log (MCE, CMCI storms, APEI)",
     )
-    .tags(&["cpu", "hardware", "machine-check"])
+    .tags(&["hardware", "machine-check"])
     .set_healthy_clears_events()
     .metric(
         evaluate::METRIC,

@@ -12,12 +12,12 @@
 //!
 //! Extra info: `boot_id`, `place` (what repeats are counted by), and `previous_boot` for what was found after a reset.
 
+use gpud_builtin_shared::boots::BOOT;
 use gpud_sdk::incidents::is_kernel_line;
 use gpud_sdk::{CheckContext, Event, EventType, Evidence, Message, Subject};
 
 use crate::firmware::{self, Assembler, Piece, Section};
 use crate::line::{self, Check, Finding};
-use crate::stored::BOOT;
 
 /// Where an error happened, for counting.
 pub const PLACE: &str = "place";

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 
+use gpud_builtin_shared::driver::Driver;
 use gpud_sdk::incidents::is_kernel_line;
 use gpud_sdk::kmsg::LookBack;
 use gpud_sdk::{
     AccessError, CheckContext, Error, Event, EventType, Evidence, HealthState, Message, Report,
 };
 
-use crate::driver::Driver;
 use crate::line;
 
 /// Name of the events.

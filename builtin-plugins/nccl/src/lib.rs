@@ -2,18 +2,14 @@
 //!
 //! A crash is an event; the state is always healthy, since it tells of a program, not of the machine.
 
-/// Is there an NVIDIA driver? The file of the SXids' crate.
-#[path = "../../sxid/src/driver.rs"]
-pub mod driver;
 pub mod evaluate;
 pub mod line;
 
+use gpud_builtin_shared::driver::Driver;
 use gpud_sdk::{
     CheckContext, Checker, Descriptor, Error, Event, KmsgWatcher, Message, Report, Scanner,
     history, kmsg,
 };
-
-use crate::driver::Driver;
 
 /// Name of the component.
 pub const COMPONENT: &str = "accelerator-nvidia-nccl";

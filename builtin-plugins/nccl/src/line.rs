@@ -120,6 +120,30 @@ mod tests {
         proptest::collection::vec(piece, 0..12).prop_map(|pieces| pieces.concat())
     }
 
+    #[test]
+    fn each_pattern_has_a_line_and_a_lookalike() {
+        let lines = [
+            (
+                "python3[311]: segfault at 0 ip 00007f sp 00007f error 4 in libnccl.so.2.19.3[7f+1]",
+                "python3[311]: segfault at 0 ip 00007f sp 00007f error 4 in libc.so.6[7f+1]",
+            ),
+            (
+                "traps: python3[311] general protection fault ip:7f sp:7f error:0 in libnccl.so.2[7f+1]",
+                "traps: python3[311] general protection fault ip:7f sp:7f error:0 in libcuda.so.1[7f+1]",
+            ),
+            (
+                "python3[311]: unhandled exception: DABT (lower EL), ESR 0x92000006, level 2 translation fault in libnccl.so.2[ffff+1]",
+                "python3[311]: unhandled exception: DABT (lower EL), ESR 0x92000006, level 2 translation fault in libc.so.6[ffff+1]",
+            ),
+        ];
+        assert_eq!(lines.len(), PATTERNS.len());
+        for (pattern, (line, lookalike)) in PATTERNS.iter().zip(lines) {
+            let regex = Regex::new(pattern).unwrap();
+            assert!(regex.is_match(line), "{pattern}: {line}");
+            assert!(!regex.is_match(lookalike), "{pattern}: {lookalike}");
+        }
+    }
+
     proptest! {
         #![proptest_config(ProptestConfig { cases: 20_000, failure_persistence: None, ..Default::default() })]
 

@@ -8,7 +8,7 @@
 //! | `uncorrected_threshold` | uncorrected errors of a device within the window, recovered from, that are too many; at least 1 | 10 |
 //! | `window_seconds` | the window of both; at least 3,600 | 86,400 (one day) |
 
-use serde_json::Value;
+use gpud_builtin_shared::numbers;
 
 /// JSON Schema of the configuration.
 pub const SCHEMA: &str = r#"{
@@ -58,12 +58,7 @@ impl Config {
     /// When the document is not JSON.
     pub fn read(document: &str) -> Result<Self, serde_json::Error> {
         let mut config = Self::default();
-        // Most have none; this saves them the parser.
-        if document == "{}" {
-            return Ok(config);
-        }
-        let document: Value = serde_json::from_str(document)?;
-        for (value, key, least) in [
+        let keys = [
             (&mut config.lookback_seconds, "lookback_seconds", 1),
             (&mut config.reboot_threshold, "reboot_threshold", 1),
             (&mut config.corrected_threshold, "corrected_threshold", 1),
@@ -73,12 +68,8 @@ impl Config {
                 1,
             ),
             (&mut config.window_seconds, "window_seconds", 3_600),
-        ] {
-            let given = document.get(key).and_then(Value::as_u64);
-            if let Some(given) = given.filter(|given| *given >= least) {
-                *value = given;
-            }
-        }
+        ];
+        numbers::read(document, keys)?;
         Ok(config)
     }
 
@@ -122,7 +113,7 @@ mod tests {
 
     #[test]
     fn the_schema_says_the_same() {
-        let schema: Value = serde_json::from_str(SCHEMA).unwrap();
+        let schema: serde_json::Value = serde_json::from_str(SCHEMA).unwrap();
         let default = |key: &str| schema["properties"][key]["default"].as_u64().unwrap();
         let defaults = Config {
             lookback_seconds: default("lookback_seconds"),

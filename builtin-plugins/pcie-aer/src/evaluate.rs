@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use gpud_builtin_shared::boots::{boot, is_of_this_boot};
 use gpud_sdk::history::StoredEvent;
 use gpud_sdk::incidents::fact;
 use gpud_sdk::{CheckContext, Event, Health, HealthState, Recovery, RepairAction, Report, Subject};
@@ -15,7 +16,6 @@ use crate::counters::Counters;
 use crate::device::Device;
 use crate::memory::Memory;
 use crate::row::{ABOVE, CONTAINED, CORRECTED, DEVICE, FAILED, FATAL, NONFATAL, RECOVERED, TITLE};
-use crate::stored::{boot, is_of_this_boot};
 
 /// Metric of the counters.
 pub const METRIC: &str = "pcie_aer_errors";

@@ -11,8 +11,6 @@ pub mod evaluate;
 pub mod line;
 pub mod memory;
 pub mod row;
-pub mod samples;
-pub mod stored;
 
 use gpud_sdk::incidents::as_stored;
 use gpud_sdk::{

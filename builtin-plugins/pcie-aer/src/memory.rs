@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use gpud_builtin_shared::samples::Samples;
 use gpud_sdk::{CheckContext, Trigger};
 use serde::{Deserialize, Serialize};
 
 use crate::counters::{Counters, Totals};
-use crate::samples::Samples;
 
 /// Devices that are kept: those that fit one value of `state` even if all err all the time.
 const MAX_DEVICES: usize = 48;

@@ -15,12 +15,12 @@
 
 use std::collections::BTreeMap;
 
+use gpud_builtin_shared::boots::BOOT;
 use gpud_sdk::incidents::is_kernel_line;
 use gpud_sdk::{CheckContext, Event, EventType, Evidence, Message};
 
 use crate::device::Device;
 use crate::line::{Kind, Line, Said, Severity};
-use crate::stored::BOOT;
 
 /// Event names that the verdict looks for.
 pub const CORRECTED: &str = "pcie_aer_corrected";

@@ -1,10 +1,10 @@
 //! From what was read to what is reported. Everything here is a function of its arguments; questions to the machine that
 //! are not always needed come as closures.
 
+use gpud_builtin_shared::driver::Driver;
 use gpud_sdk::{AccessError, CheckContext, Error, HealthState, RepairAction, Report};
 use serde::Serialize;
 
-use crate::driver::Driver;
 use crate::modules::{self, Modules};
 
 /// The document under `data`.

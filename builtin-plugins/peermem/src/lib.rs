@@ -3,18 +3,14 @@
 //!
 //! Neither answer is unhealthy: a machine without InfiniBand needs no such module.
 
-/// Is there an NVIDIA driver? The file of the SXids' crate.
-#[path = "../../sxid/src/driver.rs"]
-pub mod driver;
 pub mod evaluate;
 pub mod kmsg;
 pub mod modules;
 
+use gpud_builtin_shared::driver::Driver;
 use gpud_sdk::{
     CheckContext, Checker, Descriptor, Error, Event, KmsgWatcher, Message, Report, history, sysfs,
 };
-
-use crate::driver::Driver;
 
 /// Name of the component.
 pub const COMPONENT: &str = "accelerator-nvidia-peermem";

@@ -1,47 +1,12 @@
 //! What is known of each SXid: a short text, how serious it is, and what to do.
 
-use gpud_sdk::EventType;
+use gpud_builtin_shared::coded::Key;
+pub use gpud_builtin_shared::coded::{Action, Severity};
 
 use crate::catalog_data::CODES;
 
-/// What an operator should do, as a word of the catalogue.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Action {
-    /// Reboot the machine.
-    Reboot,
-    /// Have the hardware looked at.
-    Inspect,
-}
-
-impl Action {
-    /// The wire's word.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Reboot => "REBOOT_SYSTEM",
-            Self::Inspect => "HARDWARE_INSPECTION",
-        }
-    }
-}
-
-/// How serious an error is. The catalogue alone decides: the driver's own word (`Fatal`, `Non-fatal`) says what it means
-/// for one link, not for the machine.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Severity {
-    /// Worth a look.
-    Warning,
-    /// The switch cannot go on.
-    Fatal,
-}
-
-impl Severity {
-    /// As an event type.
-    pub fn event_type(self) -> EventType {
-        match self {
-            Self::Warning => EventType::Warning,
-            Self::Fatal => EventType::Fatal,
-        }
-    }
-}
+/// Codes that NVSwitches can have (`NVSWITCH_ERR_HW_*` in `ctrl_dev_nvswitch.h`): five digits, the first not 0.
+pub const POSSIBLE: std::ops::RangeInclusive<u32> = 10_000..=99_999;
 
 /// One code.
 #[derive(Debug)]
@@ -50,7 +15,8 @@ pub struct Code {
     pub code: u32,
     /// Short text; several codes share one.
     pub name: &'static str,
-    /// How serious.
+    /// How serious: the catalogue alone decides. The driver's own word (`Fatal`, `Non-fatal`) says what it means for one
+    /// link, not for the machine.
     pub severity: Severity,
     /// What to do, most important first; may be empty.
     pub actions: &'static [Action],
@@ -62,6 +28,16 @@ pub fn code(code: u32) -> Option<&'static Code> {
         .binary_search_by_key(&code, |known| known.code)
         .ok()
         .and_then(|at| CODES.get(at))
+}
+
+/// True for the errors that a line can have.
+pub fn can_be(key: &Key) -> bool {
+    *key == Key::of(key.code) && POSSIBLE.contains(&key.code)
+}
+
+/// True for the errors that the catalogue names.
+pub fn lists(key: &Key) -> bool {
+    code(key.code).is_some()
 }
 
 #[cfg(test)]

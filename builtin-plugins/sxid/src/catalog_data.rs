@@ -4,6 +4,9 @@ use crate::catalog::Action::{Inspect, Reboot};
 use crate::catalog::Code;
 use crate::catalog::Severity::{Fatal, Warning};
 
+/// Version of the catalogue.
+pub const VERSION: u32 = 1;
+
 /// Codes, ascending.
 pub static CODES: [Code; 93] = [
     Code { code: 10001, name: "Host_priv_error", severity: Warning, actions: &[] },

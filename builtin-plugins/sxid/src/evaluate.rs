@@ -3,18 +3,16 @@
 
 use std::collections::BTreeSet;
 
+use gpud_builtin_shared::coded::timeline;
+use gpud_builtin_shared::driver::Driver;
 use gpud_sdk::history::StoredEvent;
 use gpud_sdk::incidents::is_kernel_line;
 use gpud_sdk::kmsg::LookBack;
-use gpud_sdk::{
-    AccessError, CheckContext, Error, Event, EventType, Health, HealthState, Message, Recovery,
-    RepairAction, Report,
-};
+use gpud_sdk::{AccessError, CheckContext, Error, Event, HealthState, Message, Report};
 
-use crate::catalog::Action;
 use crate::config::Config;
-use crate::driver::Driver;
-use crate::{EVENT_NAME, row, sxid, timeline};
+use crate::sxid::{self, Sxid};
+use crate::{EVENT_NAME, row};
 
 /// Milliseconds within which a repeated line is shown once by a look at the moment.
 const REPEAT_WINDOW_MS: u64 = 60_000;
@@ -25,18 +23,23 @@ const MAX_SHOWN: usize = 256;
 ///
 /// # Errors
 /// When an event cannot be written, which its types rule out.
-pub fn events<'a>(
-    context: &CheckContext,
+pub fn events(context: &CheckContext, messages: &[Message]) -> Result<Vec<Event>, Error> {
+    decode(messages)
+        .map(|(message, sxid)| row::event(context, message, &sxid).map_err(Error::failed))
+        .collect()
+}
+
+/// Decodes messages.
+fn decode<'a>(
     messages: impl IntoIterator<Item = &'a Message>,
-) -> Result<Vec<Event>, Error> {
+) -> impl Iterator<Item = (&'a Message, Sxid<'a>)> {
     let messages = messages
         .into_iter()
         .filter(|message| is_kernel_line(message));
-    let found = messages.filter_map(|message| {
+    messages.filter_map(|message| {
         let sxid = sxid::decode(&message.text, message.facility)?;
-        Some(row::event(context, message, &sxid).map_err(Error::failed))
-    });
-    found.collect()
+        Some((message, sxid))
+    })
 }
 
 /// The state that the history comes to. `events` are newest first, as `history` gives them; `reboots` too. `seen_before`
@@ -55,55 +58,31 @@ pub fn check(
             Some(format!("failed to get reboot events: {}\n", error.text())),
         ),
     };
-    let errors = || {
-        events
-            .iter()
-            .filter(|stored| stored.event.name == EVENT_NAME)
+    let errors: Vec<&StoredEvent> = events
+        .iter()
+        .filter(|stored| stored.event.name == EVENT_NAME)
+        .collect();
+    let faults = || {
+        let oldest_first = errors.iter().enumerate().rev();
+        oldest_first.filter_map(|(index, stored)| Some(row::read(stored)?.fault(index)))
     };
-    let rows = errors().rev().filter_map(row::read);
-    let verdict = timeline::judge(rows, reboots.iter().rev().map(|time| time / 1000), config);
+    let reboots = || reboots.iter().rev().map(|time| time / 1000);
+    let (verdict, by_policy) = timeline::judge(faults, reboots, config);
 
-    let mut state = HealthState {
-        name: Some(EVENT_NAME.to_owned()),
-        time: None,
-        health: verdict.health.clone(),
-        reason: "SXIDComponent is healthy".to_owned(),
-        error,
-        suggested_actions: None,
-        subject: None,
-        recovery: Vec::new(),
-        latch: false,
-        evidence: Vec::new(),
-        extra_info: Vec::new(),
-        extra: Vec::new(),
-    };
-    if let Some(current) = &verdict.current {
+    let mut state = verdict.state(EVENT_NAME, "SXIDComponent is healthy");
+    state.error = error;
+    let current = verdict.current.and_then(|index| errors.get(index));
+    if let Some(current) = current.and_then(|stored| row::read(stored)) {
         state.reason = current.message();
         state.subject = row::subject(&current.device);
         state.evidence = current.evidence.to_vec();
     }
-    if let Some(action) = &verdict.action {
-        state = state.action(repair_action(action), "");
-    }
-    if verdict.health != Health::Healthy {
-        if verdict.clears_by_reboot() {
-            state.recovery.push(Recovery::Reboot);
-        }
-        state.recovery.push(Recovery::SetHealthy);
-    }
+    timeline::mark(&mut state, by_policy);
     // An SXid proves an NVIDIA driver, even where its library is gone; once cleared, it is to be seen that it is.
-    let supported = errors().next().is_some() || driver().is_there() || seen_before();
+    let supported = !errors.is_empty() || driver().is_there() || seen_before();
     Report {
         supported,
         ..Report::of(state)
-    }
-}
-
-fn repair_action(word: &str) -> RepairAction {
-    match word {
-        word if word == Action::Reboot.word() => RepairAction::RebootSystem,
-        word if word == Action::Inspect.word() => RepairAction::HardwareInspection,
-        other => RepairAction::Other(other.to_owned()),
     }
 }
 
@@ -114,6 +93,7 @@ fn repair_action(word: &str) -> RepairAction {
 /// As [`events`].
 pub fn scan(
     context: &CheckContext,
+    config: &Config,
     driver: &Driver,
     look_back: impl FnOnce() -> Result<LookBack, AccessError>,
 ) -> Result<Report, Error> {
@@ -125,11 +105,11 @@ pub fn scan(
     let messages = log.iter().flat_map(|log| &log.messages);
     let fresh =
         messages.filter(|message| seen.insert((message.time / REPEAT_WINDOW_MS, &message.text)));
-    let mut events = events(context, fresh)?;
+    let found: Vec<_> = decode(fresh).collect();
 
     let state = match (&log, driver.missing()) {
         // Only when the log has none: an SXid on a machine whose library is gone is the news.
-        (_, Some(reason)) if events.is_empty() => HealthState::healthy(context, reason),
+        (_, Some(reason)) if found.is_empty() => HealthState::healthy(context, reason),
         (Err(AccessError::Denied(_) | AccessError::NotFound(_)), _) => {
             HealthState::healthy(context, "kmsg reader is not set")
         }
@@ -137,25 +117,22 @@ pub fn scan(
             HealthState::unhealthy(context, "failed to read kmsg").error(error.text())
         }
         (Ok(log), _) => {
-            let fatal = |event: &Event| event.event_type == EventType::Fatal;
-            let health = if events.iter().any(fatal) {
-                Health::Unhealthy
-            } else {
-                Health::Healthy
-            };
-            let (found, scanned) = (events.len(), log.scanned);
+            let errors = found.iter().map(|(_, sxid)| (sxid.key(), sxid.severity()));
+            let (found, scanned) = (found.len(), log.scanned);
             let reason = format!("matched {found} sxid errors from {scanned} kmsg(s)");
-            HealthState::new(context, health, reason)
+            timeline::at_once(context, errors, config, reason)
         }
     };
-    let supported = driver.is_there() || !events.is_empty();
-    events.drain(..events.len().saturating_sub(MAX_SHOWN));
+    let shown = found.iter().skip(found.len().saturating_sub(MAX_SHOWN));
+    let events = shown.map(|(message, sxid)| row::event(context, message, sxid));
     Ok(Report {
-        supported,
-        events,
+        supported: driver.is_there() || !found.is_empty(),
+        events: events.collect::<Result<_, _>>().map_err(Error::failed)?,
         ..Report::of(state)
     })
 }
 
+#[cfg(test)]
+mod stories;
 #[cfg(test)]
 mod tests;

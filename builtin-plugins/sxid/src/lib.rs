@@ -1,7 +1,7 @@
 //! `accelerator-nvidia-error-sxid`: errors that the NVSwitch driver reports in the kernel log as `SXid`s.
 //!
 //! A line becomes an event as it comes ([`mod@line`], [`sxid`], [`row`]); the state is what the history of events and
-//! reboots comes to ([`timeline`]), so it survives restarts without any latch and clears with a reboot, a set-healthy, or
+//! reboots comes to ([`timeline`](gpud_builtin_shared::coded::timeline)), so it survives restarts without any latch and clears with a reboot, a set-healthy, or
 //! by growing older than the window ([`config`]). `scan` looks at the kernel log alone.
 //!
 //! The catalogue ([`catalog`]) is made from `catalog/sxid.json`.
@@ -10,23 +10,18 @@ pub mod catalog;
 #[rustfmt::skip]
 pub mod catalog_data;
 pub mod config;
-pub mod driver;
 pub mod evaluate;
 pub mod line;
 pub mod row;
 pub mod sxid;
-/// Moments as text; the file of the Xids' crate.
-#[path = "../../xid/src/time.rs"]
-pub mod time;
-pub mod timeline;
 
+use gpud_builtin_shared::driver::Driver;
 use gpud_sdk::{
     AccessError, CheckContext, Checker, Descriptor, Error, Event, KmsgWatcher, Message, Report,
     Scanner, history, kmsg, log, state,
 };
 
 use crate::config::Config;
-use crate::driver::Driver;
 
 /// Name of the component.
 pub const COMPONENT: &str = "accelerator-nvidia-error-sxid";
@@ -40,9 +35,13 @@ const SEEN: &str = "seen";
 
 struct SxidErrors;
 
+fn read_config() -> Result<Config, Error> {
+    config::read(&gpud_sdk::config::document()).map_err(Error::failed)
+}
+
 impl Checker for SxidErrors {
     fn check(context: &CheckContext) -> Result<Report, Error> {
-        let config = Config::read(&gpud_sdk::config::document()).map_err(Error::failed)?;
+        let config = read_config()?;
         let since = config.since(context.now);
         let events = history::own_events(since, MAX_EVENTS)?;
         let mut reboots = Ok(Vec::new());
@@ -87,7 +86,7 @@ impl KmsgWatcher for SxidErrors {
 impl Scanner for SxidErrors {
     fn scan(context: &CheckContext) -> Result<Report, Error> {
         let read_back = || kmsg::read_back(&line::PATTERNS.map(str::to_owned), MAX_MESSAGES);
-        evaluate::scan(context, &Driver::ask(), read_back)
+        evaluate::scan(context, &read_config()?, &Driver::ask(), read_back)
     }
 }
 
@@ -99,7 +98,7 @@ fn descriptor() -> Descriptor {
     .tags(&["accelerator", "gpu", "nvidia", COMPONENT])
     .interval_seconds(30)
     .set_healthy_clears_events()
-    .config_schema(config::SCHEMA)
+    .config_schema(&config::KIND.schema())
 }
 
 gpud_sdk::export!(SxidErrors + kmsg_watcher + scanner: descriptor());

@@ -6,12 +6,15 @@
 
 use std::borrow::Cow;
 
+use gpud_builtin_shared::coded::timeline::Fault;
+use gpud_builtin_shared::coded::{Key, Severity};
+use gpud_builtin_shared::time;
 use gpud_sdk::history::StoredEvent;
-use gpud_sdk::{CheckContext, Event, EventType, Evidence, Message, Subject};
+use gpud_sdk::{CheckContext, Event, Evidence, Message, Subject};
 use serde::{Deserialize, Serialize};
 
 use crate::sxid::{self, Sxid};
-use crate::{EVENT_NAME, catalog, time};
+use crate::{EVENT_NAME, catalog};
 
 /// Seconds within which equal errors are one event with a count: a switch in trouble can print thousands a second, and
 /// each error takes up to three lines.
@@ -67,9 +70,7 @@ pub fn event(
 ) -> Result<Event, serde_json::Error> {
     // The kernel's clock can run ahead of the wall clock by a little; the future is refused.
     let at = message.time.min(context.now);
-    let event_type = sxid
-        .known
-        .map_or(EventType::Warning, |known| known.severity.event_type());
+    let event_type = sxid.severity().event_type();
     let text = sxid::message(sxid.code, sxid.known, sxid.device);
     // Boots are never counted together: an error on both sides of a reboot is what asks for an inspection.
     let key = format!("{} {} {}", context.boot_id, sxid.device, sxid.code);
@@ -101,7 +102,7 @@ pub struct Row<'a> {
     /// The SXid.
     pub code: u32,
     /// How serious.
-    pub event_type: EventType,
+    pub severity: Severity,
     /// What to do, as the wire's word; the first action alone counts.
     pub action: Option<Cow<'a, str>>,
     /// Which switch, as the driver named it; may be empty.
@@ -110,7 +111,18 @@ pub struct Row<'a> {
     pub evidence: &'a [Evidence],
 }
 
-impl Row<'_> {
+impl<'a> Row<'a> {
+    /// What is judged of it. `index` is the caller's.
+    pub fn fault(self, index: usize) -> Fault<'a> {
+        Fault {
+            index,
+            second: self.second,
+            key: Key::of(self.code),
+            severity: self.severity,
+            action: self.action,
+        }
+    }
+
     /// The text of event and reason.
     pub fn message(&self) -> String {
         sxid::message(self.code, catalog::code(self.code), &self.device)
@@ -127,10 +139,10 @@ pub fn read(stored: &StoredEvent) -> Option<Row<'_>> {
     Some(Row {
         second: event.time / 1000,
         code: Some(data.sxid).filter(|code| *code != 0)?,
-        event_type: known.map_or_else(
-            || event.event_type.clone(),
-            |known| known.severity.event_type(),
-        ),
+        severity: known
+            .map(|known| known.severity)
+            .or_else(|| Severity::of(&event.event_type))
+            .unwrap_or(Severity::Unknown),
         action: match known {
             Some(known) => known.actions.first().map(|action| action.word().into()),
             None => own.repair_actions.into_iter().next(),

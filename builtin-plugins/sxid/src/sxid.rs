@@ -1,10 +1,9 @@
 //! What a line means: the line's facts and the catalogue's knowledge put together.
 
-use crate::catalog::{self, Code};
-use crate::line;
+use gpud_builtin_shared::coded::Key;
 
-/// Codes that NVSwitches can have (`NVSWITCH_ERR_HW_*` in `ctrl_dev_nvswitch.h`): five digits, the first not 0.
-const CODES: std::ops::RangeInclusive<u32> = 10_000..=99_999;
+use crate::catalog::{self, Code, POSSIBLE, Severity};
+use crate::line;
 
 /// One error of a switch.
 #[derive(Debug, Clone, Copy)]
@@ -17,13 +16,25 @@ pub struct Sxid<'a> {
     pub known: Option<&'static Code>,
 }
 
+impl Sxid<'_> {
+    /// Which error, as a policy names it.
+    pub fn key(&self) -> Key {
+        Key::of(self.code)
+    }
+
+    /// How serious.
+    pub fn severity(&self) -> Severity {
+        self.known.map_or(Severity::Warning, |known| known.severity)
+    }
+}
+
 /// Reads a line of the kernel log; `facility` 0 is the kernel itself. `None` when it is no SXid line.
 pub fn decode(text: &str, facility: u32) -> Option<Sxid<'_>> {
     let line = line::parse(text, facility == 0)?;
     let code = u32::try_from(line.code).ok()?;
     let known = catalog::code(code);
     // A code that is not listed counts only where there is no doubt that it is one.
-    if known.is_none() && !(line.by_driver && CODES.contains(&code)) {
+    if known.is_none() && !(line.by_driver && POSSIBLE.contains(&code)) {
         return None;
     }
     Some(Sxid {

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Makes src/catalog_data.rs from catalog/xid.json.
 
-    generate.py                      xid.json -> ../src/catalog_data.rs
-    generate.py import FACTS.json    FACTS.json -> xid.json first (done once; FACTS is the table of public facts that
-                                     the project was started from)
+    python3 builtin-plugins/xid/catalog/generate.py
 
-xid.json is the source: edit it, run this, run the tests (one compares both files).
+xid.json is the source: edit it, raise its `version`, run this, run the tests (they hold every entry of both files
+against each other, and the entries against one another). `sources` says where its facts are from; `schema` is that of
+this file, known to this script and the tests.
 Its fields: `mnemonic` (NVIDIA's name, null if none is known), `label` (short text), `type` (event type), `actions`
 (repair actions, most important first). NVLink (codes 144-150): `rules` in the order in which they are tried, with the
 unit names they accept in normalised form, the error status, the two generations of bit patterns of the log's first word
@@ -13,8 +13,6 @@ and what follows; `statuses` and `sub_codes` are what is known of a (code, sub-c
 """
 import json
 import pathlib
-import re
-import sys
 
 HERE = pathlib.Path(__file__).parent
 DATA = HERE / "xid.json"
@@ -25,64 +23,6 @@ ACTIONS = {
     "HARDWARE_INSPECTION": "Inspect",
     "CHECK_USER_APP_AND_GPU": "CheckApp",
 }
-
-
-def normalised(unit):
-    return re.sub(r"[^A-Z0-9_]", "", unit.upper().replace("-", "_"))
-
-
-def import_facts(path):
-    facts = json.loads(pathlib.Path(path).read_text())
-
-    def entry(fact):
-        return {"label": fact["label"] or "", "type": fact["event_type"], "actions": fact["repair_actions"] or []}
-
-    def place(fact):
-        return {"xid": fact["xid"], "sub_code": fact["sub_code"]}
-
-    def bits(pattern):
-        return {"mask": pattern["mask"], "value": pattern["value"]}
-
-    nvlink = facts["nvlink"]
-    data = {
-        "schema": 1,
-        "codes": [{"code": c["code"], "mnemonic": c["name"], **entry(c)} for c in facts["codes"]],
-        # Named by NVIDIA, but without an entry.
-        "mnemonics": [{"code": c["code"], "mnemonic": c["name"]} for c in facts["names_not_in_detail_table"]],
-        "nvlink": {
-            "rules": [
-                {
-                    "xid": r["xid"],
-                    "units": list(dict.fromkeys(normalised(u) for u in r["units_accepted"])),
-                    "status": r["error_status"],
-                    "v1": bits(r["intrinfo_v1"]),
-                    "v2": bits(r["intrinfo_v2"]),
-                    "type": r["event_type"],
-                    "action": r["repair_actions"][0],
-                    "hint": r["hint"] or "",
-                }
-                for r in nvlink["rules_in_match_order"]
-            ],
-            "sub_codes": [{**place(e), **entry(e)} for e in nvlink["by_sub_code"]],
-            "statuses": [
-                {**place(e), "status": e["error_status"], **entry(e)} for e in nvlink["by_sub_code_and_status"]
-            ],
-        },
-    }
-    lists = {}
-
-    def line(value):
-        lists[f"@{len(lists)}@"] = ",\n".join("  " + json.dumps(v) for v in value)
-        return [f"@{len(lists) - 1}@"]
-
-    data["codes"] = line(data["codes"])
-    data["mnemonics"] = line(data["mnemonics"])
-    for key in data["nvlink"]:
-        data["nvlink"][key] = line(data["nvlink"][key])
-    text = json.dumps(data, indent=1)
-    for mark, lines in lists.items():
-        text = re.sub(r"\n *\"" + mark + r"\"\n *", lambda _: "\n" + lines + "\n ", text)
-    DATA.write_text(text + "\n")
 
 
 def rust():
@@ -115,6 +55,7 @@ def rust():
         "use crate::catalog::Action::{CheckApp, Ignore, Inspect, Reboot};\n"
         "use crate::catalog::Severity::{Fatal, Info, Warning};\n"
         "use crate::catalog::{Bits, Code, Entry, Rule, StatusEntry, SubCodeEntry};\n",
+        f"/// Version of the catalogue.\npub const VERSION: u32 = {data['version']};\n",
         table("CODES", "Code", "Codes, ascending.", [
             f"Code {{ code: {c['code']}, mnemonic: {option(c['mnemonic'])}, entry: {entry(c)} }}" for c in data["codes"]
         ]),
@@ -140,6 +81,4 @@ def rust():
     RUST.write_text("\n".join(parts))
 
 
-if sys.argv[1:2] == ["import"]:
-    import_facts(sys.argv[2])
 rust()

@@ -1,73 +1,12 @@
 //! What is known of each Xid: NVIDIA's name, a short text, how serious it is, and what to do.
 
-use gpud_sdk::EventType;
+use gpud_builtin_shared::coded::Key;
+pub use gpud_builtin_shared::coded::{Action, Severity};
 
 use crate::catalog_data::{CODES, MNEMONICS, RULES, STATUSES, SUB_CODES};
 
-/// What an operator should do, as a word of the catalogue.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Action {
-    /// Nothing.
-    Ignore,
-    /// Reboot the machine.
-    Reboot,
-    /// Have the hardware looked at.
-    Inspect,
-    /// Check the user's application and the GPU that it used.
-    CheckApp,
-}
-
-impl Action {
-    /// The wire's word.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Ignore => "IGNORE_NO_ACTION_REQUIRED",
-            Self::Reboot => "REBOOT_SYSTEM",
-            Self::Inspect => "HARDWARE_INSPECTION",
-            Self::CheckApp => "CHECK_USER_APP_AND_GPU",
-        }
-    }
-}
-
-/// How serious an error is, least first. The catalogue has no `Critical`; rows stored by other versions may.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Severity {
-    /// Not known.
-    Unknown,
-    /// For the record.
-    Info,
-    /// Worth a look.
-    Warning,
-    /// Harms work.
-    Critical,
-    /// The GPU cannot go on.
-    Fatal,
-}
-
-impl Severity {
-    /// As an event type.
-    pub fn event_type(self) -> EventType {
-        match self {
-            Self::Unknown => EventType::Unknown,
-            Self::Info => EventType::Info,
-            Self::Warning => EventType::Warning,
-            Self::Critical => EventType::Critical,
-            Self::Fatal => EventType::Fatal,
-        }
-    }
-
-    /// Of a stored event; `None` when the row has no type.
-    pub fn of(event_type: &EventType) -> Option<Self> {
-        match event_type {
-            EventType::Info => Some(Self::Info),
-            EventType::Warning => Some(Self::Warning),
-            EventType::Critical => Some(Self::Critical),
-            EventType::Fatal => Some(Self::Fatal),
-            EventType::Other(word) if word.is_empty() => None,
-            EventType::Unknown | EventType::Other(_) => Some(Self::Unknown),
-        }
-    }
-}
+/// Highest code that is taken for an Xid. NVIDIA has used up to 173 so far; what is far beyond is not one.
+pub const MAX_CODE: u32 = 999;
 
 /// Text, severity and actions of an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -207,6 +146,44 @@ pub fn known(number: u32, sub_code: u32, status: u32) -> Option<Entry> {
         None
     };
     found.or_else(|| code(number).map(|base| base.entry))
+}
+
+/// Most that the sub-code's six bits can say.
+const MAX_SUB_CODE: u32 = 0x3f;
+
+/// The error as exactly as a policy can name it.
+pub fn key(code: u32, sub_code: u32, status: u32) -> Key {
+    if is_nvlink(code) {
+        Key {
+            code,
+            sub_code: Some(sub_code),
+            status: Some(status),
+        }
+    } else {
+        Key::of(code)
+    }
+}
+
+/// True for the errors that a line can have.
+pub fn can_be(key: &Key) -> bool {
+    let has_parts = key.sub_code.is_some() || key.status.is_some();
+    (1..=MAX_CODE).contains(&key.code)
+        && (!has_parts || is_nvlink(key.code))
+        && key.sub_code.is_none_or(|sub_code| sub_code <= MAX_SUB_CODE)
+}
+
+/// True for the errors that the catalogue names.
+pub fn lists(key: &Key) -> bool {
+    let number = key.code;
+    match (key.sub_code, key.status) {
+        (None, None) => code(number).is_some() || mnemonic(number).is_some(),
+        (Some(sub_code), None) => SUB_CODES
+            .iter()
+            .any(|e| e.xid == number && e.sub_code == sub_code),
+        (sub_code, Some(status)) => STATUSES
+            .iter()
+            .any(|e| e.xid == number && Some(e.sub_code) == sub_code && e.status == status),
+    }
 }
 
 /// The first rule for an error as the log has it: `intrinfo` is its first word, `status` its second.

@@ -4,6 +4,9 @@ use crate::catalog::Action::{CheckApp, Ignore, Inspect, Reboot};
 use crate::catalog::Severity::{Fatal, Info, Warning};
 use crate::catalog::{Bits, Code, Entry, Rule, StatusEntry, SubCodeEntry};
 
+/// Version of the catalogue.
+pub const VERSION: u32 = 1;
+
 /// Codes, ascending.
 pub static CODES: [Code; 172] = [
     Code { code: 1, mnemonic: Some("ROBUST_CHANNEL_FIFO_ERROR_FIFO_METHOD"), entry: Entry { label: "Invalid or corrupted push buffer stream", severity: Warning, actions: &[] } },

@@ -3,19 +3,16 @@
 
 use std::collections::BTreeSet;
 
+use gpud_builtin_shared::coded::timeline;
+use gpud_builtin_shared::driver::Driver;
 use gpud_sdk::history::StoredEvent;
 use gpud_sdk::kmsg::LookBack;
-use gpud_sdk::nvml::Library;
-use gpud_sdk::{
-    AccessError, CheckContext, Error, Event, Health, HealthState, Message, Recovery, RepairAction,
-    Report,
-};
+use gpud_sdk::{AccessError, CheckContext, Error, Event, HealthState, Message, Report};
 
-use crate::catalog::{Action, Severity};
 use crate::config::Config;
 use crate::gpu::{self, Gpu};
 use crate::xid::{self, Xid};
-use crate::{EVENT_NAME, row, timeline};
+use crate::{EVENT_NAME, row};
 
 /// Name of the rows that versions before GPUd 0.6 stored for an operator's set-healthy.
 const SET_HEALTHY: &str = "SetHealthy";
@@ -23,41 +20,6 @@ const SET_HEALTHY: &str = "SetHealthy";
 const REPEAT_WINDOW_MS: u64 = 60_000;
 /// Most events of a look at the moment; the newest.
 const MAX_SHOWN: usize = 256;
-
-/// What NVML says of itself.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Driver {
-    /// Is it there?
-    pub library: Library,
-    /// Product name of the first GPU; asked only of a loaded library.
-    pub product: Result<String, AccessError>,
-}
-
-impl Driver {
-    /// True when this machine has, or is meant to have, an NVIDIA GPU. A name that does not come is no proof that there
-    /// is none.
-    fn is_there(&self) -> bool {
-        match &self.library {
-            Library::Loaded => !self
-                .product
-                .as_ref()
-                .is_ok_and(|name| name.trim().is_empty()),
-            Library::Failed(_) => true,
-            Library::NotFound(_) | Library::Other(_) => false,
-        }
-    }
-
-    /// Why a machine without Xids is not looked at further.
-    fn missing(&self) -> Option<&'static str> {
-        match &self.library {
-            Library::Loaded if !self.is_there() => {
-                Some("NVIDIA NVML is loaded but GPU is not detected (missing product name)")
-            }
-            Library::Loaded | Library::Failed(_) => None,
-            Library::NotFound(_) | Library::Other(_) => Some("NVIDIA NVML library is not loaded"),
-        }
-    }
-}
 
 /// The events of messages. Without an Xid among them, nothing is asked of NVML.
 ///
@@ -120,24 +82,17 @@ pub fn check(
         .take_while(|stored| stored.event.name != SET_HEALTHY)
         .filter(|stored| stored.event.name == EVENT_NAME)
         .collect();
-    let rows = errors.iter().rev().filter_map(|stored| row::read(stored));
-    let verdict = timeline::judge(rows, reboots.iter().rev().map(|time| time / 1000), config);
-
-    let mut state = HealthState {
-        name: Some(EVENT_NAME.to_owned()),
-        time: None,
-        health: verdict.health.clone(),
-        reason: "XIDComponent is healthy".to_owned(),
-        error,
-        suggested_actions: None,
-        subject: None,
-        recovery: Vec::new(),
-        latch: false,
-        evidence: Vec::new(),
-        extra_info: Vec::new(),
-        extra: Vec::new(),
+    let faults = || {
+        let oldest_first = errors.iter().enumerate().rev();
+        oldest_first.filter_map(|(index, stored)| Some(row::read(stored)?.fault(index)))
     };
-    if let Some(current) = &verdict.current {
+    let reboots = || reboots.iter().rev().map(|time| time / 1000);
+    let (verdict, by_policy) = timeline::judge(faults, reboots, config);
+
+    let mut state = verdict.state(EVENT_NAME, "XIDComponent is healthy");
+    state.error = error;
+    let current = verdict.current.and_then(|index| errors.get(index));
+    if let Some(current) = current.and_then(|stored| row::read(stored)) {
         // A GPU that fell off the bus is not found any more: what was known when it happened counts first.
         let now = if current.uuid.is_none() {
             gpus()
@@ -149,35 +104,13 @@ pub fn check(
         state.subject = gpu::subject(&current.device, uuid);
         state.evidence = current.evidence.to_vec();
     }
-    if let Some(action) = &verdict.action {
-        state = state.action(repair_action(action), "");
-    }
-    if verdict.health != Health::Healthy {
-        if verdict.clears_by_reboot() {
-            state.recovery.push(Recovery::Reboot);
-        }
-        state.recovery.push(Recovery::SetHealthy);
-    }
+    timeline::mark(&mut state, by_policy);
     // An Xid proves an NVIDIA driver, even where its library is gone; once cleared, it is to be seen that it is.
     let supported = !errors.is_empty() || driver().is_there() || seen_before();
     Report {
         supported,
         ..Report::of(state)
     }
-}
-
-fn repair_action(word: &str) -> RepairAction {
-    let known = [
-        (Action::Ignore, RepairAction::IgnoreNoActionRequired),
-        (Action::Reboot, RepairAction::RebootSystem),
-        (Action::Inspect, RepairAction::HardwareInspection),
-        (Action::CheckApp, RepairAction::CheckUserAppAndGpu),
-    ];
-    let found = known.into_iter().find(|(action, _)| action.word() == word);
-    found.map_or_else(
-        || RepairAction::Other(word.to_owned()),
-        |(_, action)| action,
-    )
 }
 
 /// What the kernel log says now, without any history: the answer to a scan and to a person who asks. The Xids themselves
@@ -187,13 +120,13 @@ fn repair_action(word: &str) -> RepairAction {
 /// As [`events`].
 pub fn scan(
     context: &CheckContext,
+    config: &Config,
     driver: &Driver,
     look_back: impl FnOnce() -> Result<LookBack, AccessError>,
     gpus: impl FnOnce() -> Vec<Gpu>,
 ) -> Result<Report, Error> {
-    if let Library::Failed(text) = &driver.library {
-        let reason = format!("NVML initialization error: {text}");
-        return Ok(Report::of(HealthState::unhealthy(context, reason)));
+    if let Some(failed) = driver.failed(context) {
+        return Ok(Report::of(failed));
     }
     let log = look_back();
     let mut seen = BTreeSet::new();
@@ -212,20 +145,10 @@ pub fn scan(
             HealthState::unhealthy(context, "failed to read kmsg").error(error.text())
         }
         (Ok(log), _) => {
-            let bad = found
-                .iter()
-                .any(|(_, xid)| xid.severity >= Severity::Critical);
-            let health = if bad {
-                Health::Unhealthy
-            } else {
-                Health::Healthy
-            };
-            let reason = format!(
-                "matched {} xid errors from {} kmsg(s)",
-                found.len(),
-                log.scanned
-            );
-            HealthState::new(context, health, reason)
+            let errors = found.iter().map(|(_, xid)| (xid.key(), xid.severity));
+            let (found, scanned) = (found.len(), log.scanned);
+            let reason = format!("matched {found} xid errors from {scanned} kmsg(s)");
+            timeline::at_once(context, errors, config, reason)
         }
     };
     let mut report = Report {
@@ -242,5 +165,7 @@ pub fn scan(
     Ok(report)
 }
 
+#[cfg(test)]
+mod stories;
 #[cfg(test)]
 mod tests;

@@ -1,8 +1,7 @@
 //! Which GPU a line is about, and what its product can do.
 
+use gpud_builtin_shared::time::push_padded;
 use gpud_sdk::{GpuId, Subject};
-
-use crate::time::push_padded;
 
 /// A GPU as NVML names it.
 #[derive(Debug, Clone, PartialEq, Eq)]

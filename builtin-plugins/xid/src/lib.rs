@@ -1,7 +1,7 @@
 //! `accelerator-nvidia-error-xid`: errors that the NVIDIA driver reports in the kernel log as `Xid`s.
 //!
 //! A line becomes an event as it comes ([`mod@line`], [`xid`], [`row`]); the state is what the history of events and reboots
-//! comes to ([`timeline`]), so it survives restarts without any latch and clears with a reboot, a set-healthy, or by
+//! comes to ([`timeline`](gpud_builtin_shared::coded::timeline)), so it survives restarts without any latch and clears with a reboot, a set-healthy, or by
 //! growing older than the window ([`config`]). `scan` looks at the kernel log alone.
 //!
 //! The catalogue ([`catalog`]) is made from `catalog/xid.json`.
@@ -15,18 +15,15 @@ pub mod evaluate;
 pub mod gpu;
 pub mod line;
 pub mod row;
-pub mod time;
-pub mod timeline;
 pub mod xid;
 
-use gpud_sdk::nvml::Library;
+use gpud_builtin_shared::driver::Driver;
 use gpud_sdk::{
     AccessError, CheckContext, Checker, Descriptor, Error, Event, KmsgWatcher, Message, Report,
     Scanner, history, kmsg, log, nvml, state,
 };
 
 use crate::config::Config;
-use crate::evaluate::Driver;
 use crate::gpu::Gpu;
 
 /// Name of the component.
@@ -50,9 +47,13 @@ pub fn match_lines(lines: &[&str]) -> usize {
 
 struct XidErrors;
 
+fn read_config() -> Result<Config, Error> {
+    config::read(&gpud_sdk::config::document()).map_err(Error::failed)
+}
+
 impl Checker for XidErrors {
     fn check(context: &CheckContext) -> Result<Report, Error> {
-        let config = Config::read(&gpud_sdk::config::document()).map_err(Error::failed)?;
+        let config = read_config()?;
         let since = config.since(context.now);
         let events = history::own_events(since, MAX_EVENTS)?;
         if events.is_empty() {
@@ -61,13 +62,13 @@ impl Checker for XidErrors {
                 &events,
                 Ok(Vec::new()),
                 seen_before,
-                driver,
+                Driver::ask,
                 gpus,
             ));
         }
         let reboots = history::reboots(since)
             .map(|reboots| reboots.into_iter().map(|reboot| reboot.time).collect());
-        let mut report = evaluate::check(&config, &events, reboots, seen_before, driver, gpus);
+        let mut report = evaluate::check(&config, &events, reboots, seen_before, Driver::ask, gpus);
         match count(&events) {
             Ok(metrics) => report.metrics = metrics,
             Err(error) => log!(warn, "errors are not counted: {}", error.text()),
@@ -104,17 +105,8 @@ impl KmsgWatcher for XidErrors {
 impl Scanner for XidErrors {
     fn scan(context: &CheckContext) -> Result<Report, Error> {
         let read_back = || kmsg::read_back(&line::PATTERNS.map(str::to_owned), MAX_MESSAGES);
-        evaluate::scan(context, &driver(), read_back, gpus)
+        evaluate::scan(context, &read_config()?, &Driver::ask(), read_back, gpus)
     }
-}
-
-fn driver() -> Driver {
-    let library = nvml::library_status();
-    let product = match library {
-        Library::Loaded => nvml::product_name(),
-        _ => Ok(String::new()),
-    };
-    Driver { library, product }
 }
 
 /// The GPUs that NVML names; none when it does not answer.
@@ -141,7 +133,7 @@ fn descriptor() -> Descriptor {
         counting::METRIC,
         "Xid errors stored, by GPU and code (number)",
     )
-    .config_schema(config::SCHEMA)
+    .config_schema(&config::KIND.schema())
 }
 
 gpud_sdk::export!(XidErrors + kmsg_watcher + scanner: descriptor());

@@ -6,14 +6,16 @@
 
 use std::borrow::Cow;
 
+use gpud_builtin_shared::coded::timeline::Fault;
+use gpud_builtin_shared::time;
 use gpud_sdk::history::StoredEvent;
 use gpud_sdk::{CheckContext, Event, Evidence, Message, Subject};
 use serde::{Deserialize, Serialize};
 
+use crate::EVENT_NAME;
 use crate::catalog::{self, Severity};
 use crate::gpu::{self, Gpu};
 use crate::xid::{self, Xid};
-use crate::{EVENT_NAME, time};
 
 /// Seconds within which equal errors are one event with a count. A GPU in trouble can print thousands a second.
 const MERGE_WINDOW: u32 = 60;
@@ -166,7 +168,18 @@ pub struct Row<'a> {
     pub evidence: &'a [Evidence],
 }
 
-impl Row<'_> {
+impl<'a> Row<'a> {
+    /// What is judged of it; the first action alone counts. `index` is the caller's.
+    pub fn fault(self, index: usize) -> Fault<'a> {
+        Fault {
+            index,
+            second: self.second,
+            key: catalog::key(self.code, self.sub_code, self.status),
+            severity: self.severity,
+            action: self.actions.into_iter().next(),
+        }
+    }
+
     /// The text of event and reason.
     pub fn message(&self, uuid: Option<&str>) -> String {
         xid::message(

@@ -2,12 +2,11 @@
 
 use std::borrow::Cow;
 
-use crate::catalog::{self, Action, Entry, Severity};
-use crate::line::{self, Extended, Line};
-use crate::time::push_padded;
+use gpud_builtin_shared::coded::Key;
+use gpud_builtin_shared::time::push_padded;
 
-/// Highest code that is taken for an Xid. NVIDIA has used up to 173 so far; what is far beyond is not one.
-const MAX_CODE: u64 = 999;
+use crate::catalog::{self, Action, Entry, MAX_CODE, Severity};
+use crate::line::{self, Extended, Line};
 
 /// For codes that the catalogue does not have: a driver newer than this program. Not judged, but not hidden.
 const UNLISTED: Entry = Entry {
@@ -41,13 +40,20 @@ pub struct Xid<'a> {
     pub actions: &'static [Action],
 }
 
+impl Xid<'_> {
+    /// Which error, as exactly as a policy can name it.
+    pub fn key(&self) -> Key {
+        catalog::key(self.code, self.sub_code, self.status)
+    }
+}
+
 /// Reads a line of the kernel log. `None` when it is no Xid line.
 pub fn decode(text: &str) -> Option<Xid<'_>> {
     let listed = |code: u64| u32::try_from(code).is_ok_and(|code| catalog::code(code).is_some());
     let line = line::parse(text, listed)?;
     let code = u32::try_from(line.code)
         .ok()
-        .filter(|code| u64::from(*code) <= MAX_CODE)?;
+        .filter(|code| *code <= MAX_CODE)?;
     let base = catalog::code(code).map_or(UNLISTED, |known| known.entry);
     let Line {
         device,

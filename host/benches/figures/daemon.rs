@@ -9,17 +9,17 @@ use std::{
     time::{Duration, Instant},
 };
 
-use gpud::{cli::client::trust, node::kmsg};
+use gpud::cli::client::trust;
 use tokio_rustls::rustls::ClientConfig;
 
 use crate::{
     client::Client,
+    latency,
     table::{Table, Target, quantile},
 };
 
 const STARTS: usize = 5;
 const REQUESTS: usize = 3000;
-const KERNEL_LINES: usize = 200;
 
 /// A running gpud.
 pub struct Daemon {
@@ -31,6 +31,11 @@ pub struct Daemon {
 
 impl Daemon {
     pub fn start(data_dir: &Path, arguments: &[&str]) -> Self {
+        Self::start_with(data_dir, arguments, &[])
+    }
+
+    /// With further environment variables.
+    pub fn start_with(data_dir: &Path, arguments: &[&str], variables: &[(&str, &Path)]) -> Self {
         let port = TcpListener::bind("127.0.0.1:0")
             .unwrap()
             .local_addr()
@@ -43,6 +48,7 @@ impl Daemon {
             .arg("--listen-address")
             .arg(format!("127.0.0.1:{port}"))
             .args(arguments)
+            .envs(variables.iter().copied())
             .stdout(Stdio::null())
             .spawn()
             .unwrap();
@@ -82,6 +88,10 @@ impl Daemon {
         )
     }
 
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
     pub fn pid(&self) -> u32 {
         self.child.id()
     }
@@ -101,7 +111,7 @@ pub async fn measure(table: &mut Table, idle: Duration) {
     daemon.times().await;
     watch_idle(table, &daemon, idle).await;
     requests(table, &daemon).await;
-    kernel_line_to_event(table, &daemon).await;
+    latency::measure(table, &daemon).await;
 }
 
 async fn starts(table: &mut Table) {
@@ -188,55 +198,6 @@ async fn requests(table: &mut Table, daemon: &Daemon) {
     table.note("  median", quantile(&mut samples, 0.5), "ms");
 }
 
-async fn kernel_line_to_event(table: &mut Table, daemon: &Daemon) {
-    eprintln!("kernel lines to events …");
-    if let Err(error) = kmsg::inject(6, "gpud benchmark begins") {
-        eprintln!("  left out: {error}");
-        return;
-    }
-    let mut client = daemon.client().await;
-    let mut samples = Vec::new();
-    for n in 0..KERNEL_LINES {
-        let device = format!("PCI:{:04x}:{:02x}:00", 0xb000 + n, n % 256);
-        let line =
-            format!("NVRM: Xid ({device}): 79, pid={n}, name=bench, GPU has fallen off the bus.");
-        // As a monitoring agent asks: for what is new since a moment ago.
-        let since = std::time::SystemTime::now()
-            .duration_since(std::time::UNIX_EPOCH)
-            .unwrap()
-            .as_secs()
-            - 2;
-        let path = format!("/v1/events?components=accelerator-nvidia-error-xid&startTime={since}");
-        let written = Instant::now();
-        kmsg::inject(3, &line).unwrap();
-        loop {
-            let (_, body) = client.get(&path).await;
-            if String::from_utf8_lossy(&body).contains(&device) {
-                break;
-            }
-            assert!(
-                written.elapsed() < Duration::from_secs(5),
-                "the event never came"
-            );
-            // Asking without a pause would take a whole core, one of two, from what is measured.
-            tokio::time::sleep(Duration::from_micros(200)).await;
-        }
-        samples.push(written.elapsed().as_secs_f64() * 1e3);
-        if n % 20 == 19 {
-            // Keeps the history as short as that of a machine in trouble, not of a benchmark.
-            clear(daemon);
-        }
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
-    table.add(
-        "line in /dev/kmsg to /v1/events (p99)",
-        quantile(&mut samples, 0.99),
-        "ms",
-        Target::AtMost(5.0),
-    );
-    table.note("  median", quantile(&mut samples, 0.5), "ms");
-}
-
 /// User and system time of a process, from /proc/‹pid›/stat; 100 ticks a second on Linux.
 pub fn cpu_seconds(pid: u32) -> f64 {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
@@ -251,22 +212,8 @@ pub fn cpu_seconds(pid: u32) -> f64 {
 }
 
 /// A line of /proc/‹pid›/status in KiB.
-fn status(pid: u32, key: &str) -> f64 {
+pub fn status(pid: u32, key: &str) -> f64 {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
     let line = status.lines().find(|line| line.starts_with(key)).unwrap();
     line.split_whitespace().nth(1).unwrap().parse().unwrap()
-}
-
-fn clear(daemon: &Daemon) {
-    let server = format!("https://127.0.0.1:{}", daemon.port);
-    let cleared = Command::new(env!("CARGO_BIN_EXE_gpud"))
-        .args([
-            "set-healthy",
-            "accelerator-nvidia-error-xid",
-            "--server",
-            &server,
-        ])
-        .stdout(Stdio::null())
-        .status();
-    assert!(cleared.unwrap().success());
 }

@@ -2,6 +2,7 @@
 //! sandbox against the same code compiled natively.
 
 use std::{
+    path::Path,
     process::Command,
     sync::Arc,
     time::{Duration, Instant},
@@ -22,16 +23,20 @@ const BASHES: usize = 200;
 const LINES: usize = 1000;
 const ROUNDS: usize = 50;
 
-pub async fn measure(table: &mut Table) {
+pub async fn measure(table: &mut Table, runtime: &Runtime) {
     eprintln!("guest calls …");
-    let folder = tempfile::tempdir().unwrap();
-    let node = Arc::new(Node::live().await.unwrap());
-    let runtime = Runtime::start(folder.path(), Compiler::InProcess, node).unwrap();
-    cpu_against_bash(table, &runtime).await;
-    xid_against_native(table, &runtime).await;
+    cpu_against_bash(table, runtime).await;
+    xid_against_native(table, runtime).await;
 }
 
-async fn load(runtime: &Runtime, folder: &str) -> Plugin {
+/// A runtime over this machine.
+pub async fn runtime(cache: &Path) -> Runtime {
+    let node = Arc::new(Node::live().await.unwrap());
+    Runtime::start(cache, Compiler::InProcess, node).unwrap()
+}
+
+/// A built-in checker by its folder.
+pub async fn load(runtime: &Runtime, folder: &str) -> Plugin {
     let builtin = builtin::all()
         .into_iter()
         .find(|builtin| builtin.folder == folder)
@@ -57,7 +62,8 @@ fn context(component: &str, now: u64) -> CheckContext {
     }
 }
 
-fn asked(component: &str) -> Asked<'_> {
+/// On behalf of a component without a store.
+pub fn asked(component: &str) -> Asked<'_> {
     Asked {
         component,
         store: None,

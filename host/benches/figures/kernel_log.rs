@@ -2,18 +2,27 @@
 
 use std::time::Instant;
 
-use gpud::node::kmsg::{BootClock, InboxLimits, Matcher, Watcher};
+use gpud::{
+    component::builtin,
+    node::kmsg::{BootClock, InboxLimits, Matcher, Watcher},
+    runtime::Runtime,
+};
 
-use crate::table::{Table, Target};
+use crate::{
+    guest,
+    table::{Table, Target},
+};
 
 const LINES: u64 = 1_000_000;
 /// One line in this many matches.
 const MATCHING: u64 = 1000;
 
-pub fn measure(table: &mut Table) {
+pub async fn measure(table: &mut Table, runtime: &Runtime) {
     eprintln!("kernel lines …");
     let records: Vec<Vec<u8>> = (0..10_000).map(record).collect();
-    let watchers = patterns()
+    let patterns = patterns(runtime).await;
+    let (checkers, count) = (patterns.len(), patterns.iter().map(Vec::len).sum::<usize>());
+    let watchers = patterns
         .into_iter()
         .enumerate()
         .map(|(id, patterns)| Watcher {
@@ -40,9 +49,8 @@ pub fn measure(table: &mut Table) {
         }
     }
     let rate = LINES as f64 / started.elapsed().as_secs_f64();
-    assert_eq!(
-        delivered as u64,
-        LINES / MATCHING,
+    assert!(
+        delivered as u64 >= LINES / MATCHING,
         "every matching line is delivered"
     );
     table.add(
@@ -51,6 +59,8 @@ pub fn measure(table: &mut Table) {
         "/s",
         Target::AtLeast(300_000.0),
     );
+    table.note("  checkers that watch", checkers as f64, "");
+    table.note("  their patterns", count as f64, "");
 }
 
 fn record(n: u64) -> Vec<u8> {
@@ -67,41 +77,15 @@ fn record(n: u64) -> Vec<u8> {
     format!("{text}\n SUBSYSTEM=none\n").into_bytes()
 }
 
-/// Patterns as the built-in checkers have them, and as many again as later ones may bring.
-fn patterns() -> Vec<Vec<String>> {
-    let words = |list: &[&str]| list.iter().map(|&word| word.to_owned()).collect();
-    vec![
-        words(&[r"NVRM: Xid \(", r"NVRM:.*fallen off the bus"]),
-        words(&[
-            r"task .+:\d+.* blocked for more than \d+ seconds",
-            r"soft lockup - CPU#\d+ stuck",
-        ]),
-        words(&[
-            "invoked oom-killer:",
-            "oom-kill:constraint=",
-            r"Killed process \d+",
-            "Task in .* killed",
-        ]),
-        words(&[
-            "md/raid.*: Disk failure on",
-            "Remounting filesystem read-only",
-            "block nvme.*: no available path",
-            r"nvme nvme\d+: I/O .* timeout, reset controller",
-            r"nvme nvme\d+: Disabling device after reset failure",
-            "attempt to access beyond end of device",
-            r"Buffer I/O error on dev \S+, logical block \d+",
-            "I/O error while writing superblock",
-        ]),
-        words(&[
-            "Kernel [pP]anic",
-            r"CPU: \d+ (UID: \d+ )?PID: \d+ Comm:",
-            r"VFS: file-max limit \d+ reached",
-        ]),
-        words(&[
-            r"nvidia-nvswitch\d+: SXid",
-            r"segfault at .* in libnccl",
-            "nvidia_peermem",
-            "mlx5_core",
-        ]),
-    ]
+/// The patterns of all built-in checkers, asked of them.
+async fn patterns(runtime: &Runtime) -> Vec<Vec<String>> {
+    let mut all = Vec::new();
+    for builtin in builtin::all() {
+        let plugin = guest::load(runtime, builtin.folder).await;
+        if plugin.watches_kmsg() {
+            let patterns = plugin.patterns(&guest::asked(builtin.component)).await;
+            all.push(patterns.answer.expect("patterns"));
+        }
+    }
+    all
 }

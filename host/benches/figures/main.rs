@@ -1,7 +1,7 @@
 //! The figures that gpud is held to, measured on this machine and printed beside their targets; run by
 //! `cargo xtask bench`. Where a baseline exists it is measured in the same run and the figure is a ratio.
 //!
-//! `--only guest|kernel-log|script|daemon` measures one part. `--minutes N` is how long the idle daemon is watched (default 10); `--json FILE` is where the figures go as well
+//! `--only guest|kernel-log|flood|script|daemon` measures one part. `--minutes N` is how long the idle daemon is watched (default 10); `--json FILE` is where the figures go as well
 //! (default `target/bench.json`).
 #![allow(
     clippy::unwrap_used,
@@ -14,8 +14,10 @@
 
 mod client;
 mod daemon;
+mod flood;
 mod guest;
 mod kernel_log;
+mod latency;
 mod script;
 mod table;
 
@@ -51,11 +53,18 @@ fn main() {
     let mut table = Table::default();
     runtime.block_on(async {
         let wanted = |part: &str| only.as_deref().is_none_or(|only| only == part);
-        if wanted("guest") {
-            guest::measure(&mut table).await;
+        if wanted("guest") || wanted("kernel-log") {
+            let cache = tempfile::tempdir().expect("a folder");
+            let runtime = guest::runtime(cache.path()).await;
+            if wanted("guest") {
+                guest::measure(&mut table, &runtime).await;
+            }
+            if wanted("kernel-log") {
+                kernel_log::measure(&mut table, &runtime).await;
+            }
         }
-        if wanted("kernel-log") {
-            kernel_log::measure(&mut table);
+        if wanted("flood") {
+            flood::measure(&mut table).await;
         }
         if wanted("script") {
             script::measure(&mut table).await;

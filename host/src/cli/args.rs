@@ -5,7 +5,7 @@ use std::{convert::Infallible, path::PathBuf};
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 
 use super::{
-    check_args::{CheckArgs, RunCheckArgs},
+    check_args::{CheckArgs, RunCheckArgs, SiteArgs},
     options::FailOn,
     run_args::RunArgs,
     terminal::ColorChoice,
@@ -132,6 +132,8 @@ pub struct ExplainArgs {
     /// Print one JSON document instead of text
     #[arg(long)]
     pub json: bool,
+    #[command(flatten)]
+    pub site: SiteArgs,
     /// `xid 79`, `sxid 12028`, or a pasted kernel line
     #[arg(value_name = "WORDS")]
     pub words: Vec<String>,

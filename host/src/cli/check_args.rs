@@ -70,7 +70,17 @@ pub struct CheckArgs {
     #[arg(long, value_name = "FILE")]
     pub nvml_library: Option<PathBuf>,
     #[command(flatten)]
+    pub site: SiteArgs,
+    #[command(flatten)]
     pub faults: FaultArgs,
+}
+
+/// The site's own settings, of `scan`, `run` and `explain`.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Args)]
+pub struct SiteArgs {
+    /// YAML file with configuration of components, by name [default: /etc/default/gpud.components.yaml, if it is there]
+    #[arg(long, value_name = "FILE")]
+    pub component_configs_file: Option<PathBuf>,
 }
 
 /// Flags that pretend something, for tests.

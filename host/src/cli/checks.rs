@@ -37,6 +37,8 @@ pub struct CheckOptions {
     pub commands: CommandOverrides,
     /// NVIDIA's management library; `None` as not given.
     pub nvml_library: Option<PathBuf>,
+    /// File with the site's configuration of components; `None` is the default one, if it is there.
+    pub site_file: Option<PathBuf>,
     /// What to pretend.
     pub faults: GpuFaults,
 }
@@ -214,6 +216,7 @@ pub fn check_options(
         nvml_library: args
             .nvml_library
             .filter(|file| !file.as_os_str().is_empty()),
+        site_file: args.site.component_configs_file,
         faults: faults(args.faults, run.nvml_device_get_devices_error),
     })
 }

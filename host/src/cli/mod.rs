@@ -29,6 +29,7 @@ pub mod run_plugin_group;
 pub mod scan;
 pub mod set_healthy;
 mod settings;
+mod site_configs;
 mod sizes;
 pub mod table;
 pub mod terminal;

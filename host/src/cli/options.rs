@@ -45,6 +45,8 @@ pub enum Action {
     Explain {
         /// Of what.
         subject: Subject,
+        /// File with the site's configuration of components.
+        site_file: Option<PathBuf>,
         /// As one JSON document.
         json: bool,
     },

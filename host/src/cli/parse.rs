@@ -100,8 +100,13 @@ fn action(
                 Some(file) => Subject::File(file),
                 None => Subject::Words(args.words),
             };
-            let json = args.json;
-            (args.common, Action::Explain { subject, json })
+            let (json, site_file) = (args.json, args.site.component_configs_file);
+            let action = Action::Explain {
+                subject,
+                site_file,
+                json,
+            };
+            (args.common, action)
         }
         Command::ListPlugins(args) => (
             args.common,

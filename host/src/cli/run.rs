@@ -1,11 +1,13 @@
 //! `gpud run`: the daemon in the foreground until SIGTERM or SIGINT.
 
-use std::{env, sync::Arc};
+use std::env;
 
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
-use super::{RunOptions, VERSION, exit::Exit, settings::component_config};
+use super::{
+    RunOptions, VERSION, exit::Exit, settings::component_config, site_configs::SiteConfigs,
+};
 use crate::{
     component::{EffectiveConfig, builtin},
     daemon::{self, Options, Selection},
@@ -61,7 +63,11 @@ fn daemon_options(options: RunOptions) -> Result<Options, Exit> {
     let commands = &options.checks.commands;
     let disk_commands = (commands.lsblk.clone(), commands.findmnt.clone());
     let nvml = options.checks.nvml();
-    let checks = Arc::new(options.checks);
+    let (site, site_problem) = match SiteConfigs::load(options.checks.site_file.as_deref()) {
+        Ok(site) => (site, None),
+        Err(problem) => (SiteConfigs::default(), Some(problem)),
+    };
+    let checks = options.checks;
     let selection = options.components;
     Ok(Options {
         store: StoreOptions {
@@ -72,7 +78,8 @@ fn daemon_options(options: RunOptions) -> Result<Options, Exit> {
         compiler: Compiler::Child(gpud),
         components: Selection {
             enabled: Box::new(move |name| selection.includes(name)),
-            config: Box::new(move |name| component_config(name, &checks)),
+            config: Box::new(move |name| component_config(name, &checks, &site)),
+            problem: site_problem,
         },
         listen_address: options.listen_address,
         tls_files: options.tls.map(|files| (files.certificate, files.key)),

@@ -13,6 +13,7 @@ use super::{
     options::ScanOptions,
     output::{self, ScanReport},
     settings::component_config,
+    site_configs::SiteConfigs,
     terminal::Terminal,
 };
 use crate::{
@@ -36,6 +37,7 @@ pub async fn scan(options: &ScanOptions, terminal: Terminal) -> Result<Exit, Exi
     if let Some(log) = &options.kmsg_file {
         return explain::scan(log, options, terminal).await;
     }
+    let site = SiteConfigs::load(options.checks.site_file.as_deref()).map_err(Exit::failure)?;
     let node = Node::live_with(options.checks.nvml()).await;
     let node = Arc::new(node.map_err(Exit::failure)?);
     let compiler = env::current_exe().map_or(Compiler::InProcess, Compiler::Child);
@@ -62,7 +64,7 @@ pub async fn scan(options: &ScanOptions, terminal: Terminal) -> Result<Exit, Exi
             continue;
         }
         let component = Component::loading(builtin.component);
-        let config = component_config(builtin.component, &options.checks);
+        let config = component_config(builtin.component, &options.checks, &site);
         daemon::load(&runtime, &builtin, &component, &config).await;
         let report = component.look(&services).await;
         if !report.supported {

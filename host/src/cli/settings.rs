@@ -2,10 +2,26 @@
 
 use serde_json::{Value, json};
 
-use super::checks::{BlockedProcesses, CheckOptions, XidOptions};
+use super::{
+    checks::{BlockedProcesses, CheckOptions, XidOptions},
+    site_configs::SiteConfigs,
+};
+use crate::component::ComponentConfig;
 
-/// The configuration of a built-in component; `{}` for those without any.
-pub fn component_config(component: &str, checks: &CheckOptions) -> Value {
+/// The configuration of a built-in component.
+pub fn component_config(
+    component: &str,
+    checks: &CheckOptions,
+    site: &SiteConfigs,
+) -> ComponentConfig {
+    ComponentConfig {
+        flags: flags(component, checks),
+        site: site.of(component),
+    }
+}
+
+/// What the flags say; `{}` for components without any.
+fn flags(component: &str, checks: &CheckOptions) -> Value {
     match component {
         "accelerator-nvidia-error-xid" => xid(&checks.xid),
         "accelerator-nvidia-error-sxid" => sxid(&checks.sxid),
@@ -70,17 +86,17 @@ mod tests {
             ..CheckOptions::default()
         };
         assert_eq!(
-            component_config("accelerator-nvidia-error-xid", &checks),
+            flags("accelerator-nvidia-error-xid", &checks),
             json!({"lookback_seconds": 60, "reboot_threshold": 3, "overrides": {"79": 5}})
         );
         assert_eq!(
-            component_config("os", &checks),
+            flags("os", &checks),
             json!({"blocked_process_name_regexes": ["^nvidia"]})
         );
         assert_eq!(
-            component_config("accelerator-nvidia-error-sxid", &CheckOptions::default()),
+            flags("accelerator-nvidia-error-sxid", &CheckOptions::default()),
             json!({"lookback_seconds": CheckOptions::default().sxid.lookback.as_secs(), "overrides": {}})
         );
-        assert_eq!(component_config("cpu", &checks), json!({}));
+        assert_eq!(flags("cpu", &checks), json!({}));
     }
 }

@@ -8,6 +8,7 @@ mod backend;
 pub mod builtin;
 mod checker;
 mod commit;
+pub mod config;
 mod failure;
 pub mod kernel_log;
 mod latch;
@@ -28,6 +29,7 @@ use tokio_util::sync::CancellationToken;
 
 pub use backend::{DaemonBackend, EffectiveConfig};
 pub use checker::{Checker, Schedule};
+pub use config::{ComponentConfig, SiteConfig};
 pub use registry::Registry;
 pub use script::ScriptChecker;
 pub use services::Services;
@@ -57,6 +59,8 @@ pub struct Component {
     turn: Mutex<Turn>,
     /// Why it gets no kernel messages although it watches the log.
     unfed: OnceLock<String>,
+    /// What of its configuration is not used.
+    misconfigured: OnceLock<String>,
 }
 
 /// How far a component is.
@@ -135,6 +139,7 @@ impl Component {
             }),
             turn: Mutex::default(),
             unfed: OnceLock::new(),
+            misconfigured: OnceLock::new(),
         }
     }
 
@@ -178,6 +183,12 @@ impl Component {
         let _ = self
             .unfed
             .set(format!("it gets no kernel messages: {problem}"));
+    }
+
+    /// A part of its configuration is not used; its states say so from now on.
+    pub fn runs_without(&self, problem: String) {
+        tracing::error!(component = self.name, "{problem}");
+        let _ = self.misconfigured.set(problem);
     }
 
     /// Does it come from a spec, and may go again?
@@ -294,11 +305,21 @@ impl Component {
         let context = self.context(services, Trigger::Manual, None);
         let finished = checker.scan(services, &context).await;
         commit::bill(services, &self.name, &finished);
-        finished.answer.unwrap_or_else(|error| Report {
+        let mut report = finished.answer.unwrap_or_else(|error| Report {
             supported: true,
             states: vec![failure::state(&self.name, context.now, &error, None)],
             ..Report::default()
-        })
+        });
+        report.states = self.with_trouble(report.states);
+        report
+    }
+
+    /// The states, saying what of the configuration is not used.
+    fn with_trouble(&self, states: Vec<HealthState>) -> Vec<HealthState> {
+        match self.misconfigured.get() {
+            Some(problem) => failure::with_error(states, problem),
+            None => states,
+        }
     }
 
     /// One look at the machine without a daemon: the report of a scan or a check, for `gpud scan`.
@@ -422,6 +443,7 @@ impl Component {
             }
             _ => states,
         };
+        let states = self.with_trouble(states);
         let judged = Latest {
             supported,
             states,

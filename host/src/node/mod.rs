@@ -15,6 +15,7 @@ pub mod local_file;
 pub mod net;
 pub mod nvml;
 pub mod process;
+pub mod resident;
 pub mod socket_owner;
 pub mod system;
 

@@ -6,11 +6,9 @@ use std::{
     time::Duration,
 };
 
-use serde_json::Value;
-
 use crate::{
     capability::Grants,
-    component::WasmChecker,
+    component::{WasmChecker, config},
     model::{ComponentDescriptor, RunMode},
     node::local_file,
     runtime::{Limits, Plugin as Loadable, PluginSource, Runtime},
@@ -20,8 +18,6 @@ use crate::{
 
 /// Largest component file, bytes. An interpreter with its library is about 20 MB.
 const MAX_COMPONENT_BYTES: usize = 128 << 20;
-/// Most faults of a configuration that are told at once.
-const MAX_FAULTS: usize = 8;
 
 /// A Wasm entry that can run.
 pub struct Loaded {
@@ -83,13 +79,13 @@ pub async fn load(runtime: &Runtime, plugin: &Plugin, folder: &Path) -> Result<L
         .await
         .map_err(|error| Problem::new(error.to_string(), places.grants_place("")))?;
     for described in loaded.components() {
-        check_config(described, &wasm.config).map_err(|(pointer, message)| Problem {
+        config::check(described, &wasm.config).map_err(|misfit| Problem {
             note: Some(format!(
                 "component `{}` of {} declares this in its schema",
                 described.name,
                 file.display()
             )),
-            ..Problem::new(message, places.config_place(&pointer))
+            ..Problem::new(misfit.message, places.config_place(&misfit.pointer))
         })?;
     }
     Ok(components(plugin, wasm, loaded))
@@ -164,78 +160,4 @@ fn registered(
         descriptor.interval = Some(Duration::from_nanos(interval));
     }
     descriptor
-}
-
-/// Holds a configuration against a component's schema, if it has one. The error is the JSON pointer of the first value
-/// that does not fit, and what is wrong in all.
-fn check_config(described: &ComponentDescriptor, config: &Value) -> Result<(), (String, String)> {
-    let Some(schema) = &described.config_schema else {
-        return Ok(());
-    };
-    let whole = |message: String| (String::new(), message);
-    let schema: Value = serde_json::from_str(schema)
-        .map_err(|error| whole(format!("the plugin's config schema is not JSON: {error}")))?;
-    // References to other documents are not followed: nothing is fetched.
-    let validator = jsonschema::validator_for(&schema).map_err(|error| {
-        whole(format!(
-            "the plugin's config schema is not a JSON schema: {error}"
-        ))
-    })?;
-    let faults: Vec<_> = validator.iter_errors(config).take(MAX_FAULTS).collect();
-    let Some(first) = faults.first() else {
-        return Ok(());
-    };
-    let told = faults.iter().map(|fault| {
-        let at = fault.instance_path().to_string();
-        let at = if at.is_empty() { "config" } else { &at };
-        format!("{at}: {fault}")
-    });
-    Err((
-        first.instance_path().to_string(),
-        format!(
-            "config does not fit: {}",
-            told.collect::<Vec<_>>().join("; ")
-        ),
-    ))
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    fn fault(schema: &str, config: &Value) -> Option<(String, String)> {
-        let described = ComponentDescriptor {
-            config_schema: Some(schema.to_owned()),
-            ..ComponentDescriptor::default()
-        };
-        check_config(&described, config).err()
-    }
-
-    #[test]
-    fn configuration_is_held_against_the_schema() {
-        let schema = r#"{"type":"object","properties":{"warn":{"type":"number"},"t":{"type":"object",
-            "properties":{"a":{"type":"integer"}}}},"additionalProperties":false}"#;
-        assert_eq!(fault(schema, &json!({"warn": 3.5})), None);
-        let (pointer, message) = fault(schema, &json!({"t": {"a": "x"}})).unwrap();
-        assert_eq!(pointer, "/t/a");
-        assert!(
-            message.contains("/t/a") && message.contains("integer"),
-            "{message}"
-        );
-        let (pointer, message) = fault(schema, &json!({"warm": 3})).unwrap();
-        assert_eq!(pointer, "");
-        assert!(message.contains("warm"), "{message}");
-        let (_, message) = fault("{", &json!({})).unwrap();
-        assert!(message.contains("not JSON"), "{message}");
-        let (_, message) = fault(r#"{"type": 5}"#, &json!({})).unwrap();
-        assert!(message.contains("not a JSON schema"), "{message}");
-    }
-
-    #[test]
-    fn nothing_is_fetched_for_a_schema() {
-        let schema = r#"{"$ref": "http://127.0.0.1:1/schema.json"}"#;
-        assert!(fault(schema, &json!({})).is_some());
-    }
 }

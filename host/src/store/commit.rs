@@ -36,9 +36,10 @@ impl Store {
             state_writes,
             cursor,
         } = commit;
+        let boot = cursor.as_ref().map(|cursor| cursor.boot_id.clone());
         let rows = events
             .into_iter()
-            .map(EventRow::new)
+            .map(|event| EventRow::new(event, boot.as_deref()))
             .collect::<Result<Vec<_>, _>>()?;
         self.write(Kind::InsertUpdate, move |conn| {
             let inserted = rows

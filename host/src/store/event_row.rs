@@ -17,22 +17,26 @@ pub(super) struct EventRow {
     pub(super) event: Event,
     pub(super) detail: String,
     pub(super) dedup: Vec<u8>,
+    /// What repeats of it share, in whatever window; `None` without a merge rule or boot.
+    pub(super) kin: Option<Vec<u8>>,
 }
 
 impl EventRow {
-    /// Makes the row.
+    /// Makes the row. With the boot of the kernel message that it came of, its repeats can be condensed.
     ///
     /// # Errors
     /// [`StoreError::TooLarge`].
-    pub(super) fn new(event: Event) -> Result<Self, StoreError> {
+    pub(super) fn new(event: Event, boot_id: Option<&str>) -> Result<Self, StoreError> {
         let detail = encode(&event)?;
         let size = event.name.len() + event.message.len() + detail.len();
         super::check_size("event in bytes", size, ROW_LIMIT)?;
         let dedup = identity(&event)?;
+        let kin = boot_id.and_then(|boot| kin(&event, boot));
         Ok(Self {
             event,
             detail,
             dedup,
+            kin,
         })
     }
 }
@@ -88,12 +92,8 @@ pub(super) fn type_from_word(word: String) -> EventType {
 /// over all that is shown and kept of it but the evidence, at the resolution of a second.
 fn identity(event: &Event) -> Result<Vec<u8>, StoreError> {
     let seconds = event.time / 1000;
-    let mut hash = Sha256::new();
-    let mut part = |bytes: &[u8]| {
-        // With its length, so that the border between two parts counts.
-        hash.update((bytes.len() as u64).to_le_bytes());
-        hash.update(bytes);
-    };
+    let mut hash = Identity::default();
+    let mut part = |bytes: &[u8]| hash.part(bytes);
     part(event.name.as_bytes());
     match &event.merge {
         Some(merge) => {
@@ -117,5 +117,31 @@ fn identity(event: &Event) -> Result<Vec<u8>, StoreError> {
             part(json(&extra)?.as_bytes());
         }
     }
-    Ok(hash.finalize().iter().take(16).copied().collect())
+    Ok(hash.finish())
+}
+
+/// What events of one boot share that repeat one another: name and merge key.
+fn kin(event: &Event, boot_id: &str) -> Option<Vec<u8>> {
+    let merge = event.merge.as_ref()?;
+    let mut hash = Identity::default();
+    for text in [boot_id, &event.name, &merge.key] {
+        hash.part(text.as_bytes());
+    }
+    Some(hash.finish())
+}
+
+/// 16 bytes of a hash over several texts.
+#[derive(Default)]
+struct Identity(Sha256);
+
+impl Identity {
+    fn part(&mut self, bytes: &[u8]) {
+        // With its length, so that the border between two parts counts.
+        self.0.update((bytes.len() as u64).to_le_bytes());
+        self.0.update(bytes);
+    }
+
+    fn finish(self) -> Vec<u8> {
+        self.0.finalize().iter().take(16).copied().collect()
+    }
 }

@@ -51,9 +51,10 @@ impl Store {
         cursor: Option<KmsgCursor>,
     ) -> Result<Vec<Inserted>, StoreError> {
         let component = component.to_owned();
+        let boot = cursor.as_ref().map(|cursor| cursor.boot_id.clone());
         let rows = events
             .into_iter()
-            .map(EventRow::new)
+            .map(|event| EventRow::new(event, boot.as_deref()))
             .collect::<Result<Vec<_>, _>>()?;
         self.write(Kind::InsertUpdate, move |conn| {
             let inserted = rows
@@ -174,8 +175,8 @@ pub(super) fn insert(
 ) -> Result<Inserted, StoreError> {
     let mut statement = conn.prepare_cached(
         "INSERT INTO event
-             (component, time_ms, last_time_ms, name, type, message, detail, count, dedup)
-         VALUES (?1, ?2, ?2, ?3, ?4, ?5, ?6, 1, ?7)
+             (component, time_ms, last_time_ms, name, type, message, detail, count, dedup, kin)
+         VALUES (?1, ?2, ?2, ?3, ?4, ?5, ?6, 1, ?7, ?8)
          ON CONFLICT (component, dedup) DO UPDATE SET
              count = count + 1, last_time_ms = max(last_time_ms, excluded.last_time_ms)
          RETURNING count",
@@ -190,6 +191,7 @@ pub(super) fn insert(
             event.message,
             row.detail,
             row.dedup,
+            row.kin,
         ],
         |row| unsigned(row, 0),
     )?;

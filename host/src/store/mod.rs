@@ -7,6 +7,7 @@
 mod carry_over;
 mod commit;
 mod compact;
+mod condense;
 mod counters;
 mod cursors;
 mod error;

@@ -162,7 +162,7 @@ pub(super) fn connect(path: &Path) -> Result<Connection, StoreError> {
          PRAGMA synchronous = NORMAL;
          PRAGMA cache_size = -2048;
          PRAGMA mmap_size = 0;
-         PRAGMA wal_autocheckpoint = 1000;
+         PRAGMA wal_autocheckpoint = 4000;
          PRAGMA journal_size_limit = {WAL_LIMIT};"
     ))?;
     conn.set_prepared_statement_cache_capacity(32);

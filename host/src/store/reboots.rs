@@ -38,7 +38,7 @@ impl Store {
             return Ok(false);
         }
         let boot_id = boot_id.to_owned();
-        let row = EventRow::new(reboot_event(boot_time, &boot_id))?;
+        let row = EventRow::new(reboot_event(boot_time, &boot_id), None)?;
         self.write(Kind::InsertUpdate, move |conn| {
             let known = if boot_id.is_empty() {
                 events::named(conn, COMPONENT, NAME, 0)?

@@ -63,6 +63,8 @@ pub struct Purged {
     pub old: u64,
     /// Rows beyond what one component may keep (100,000 events, 100,000 changes of state).
     pub excess: u64,
+    /// Repeats of events that went into the count of the first within an hour.
+    pub condensed: u64,
 }
 
 impl Store {
@@ -75,6 +77,7 @@ impl Store {
         for rule in RULES {
             purged.old += self.purge_table(rule, now).await?;
         }
+        purged.condensed = self.condense(now).await?;
         for (table, age) in CAPPED {
             purged.excess += self.cap_table(table, age).await?;
         }

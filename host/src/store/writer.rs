@@ -19,6 +19,8 @@ use super::{StoreError, open};
 const QUEUE: usize = 256;
 /// Most jobs of one transaction.
 const BATCH: usize = 128;
+/// Pages of the write-ahead log from which on they are written back into the file.
+const LONG_LOG: i64 = 1000;
 
 /// A piece of work for the writer thread.
 trait Job: Send {
@@ -153,6 +155,7 @@ impl Thread {
                 };
             }
             self.commit(&mut jobs);
+            self.shorten_log();
             if let Some(reply) = close {
                 // The lock goes before the answer: who closed a store may open it again at once.
                 let closed = self.shut();
@@ -187,6 +190,25 @@ impl Thread {
         self.health.set(fault);
         for job in jobs.drain(..) {
             job.answer();
+        }
+    }
+
+    /// Writes the log back once it is long. SQLite would do it within a commit, and whoever waits for that commit would
+    /// wait for the disk as well (`wal_autocheckpoint` is higher, for one transaction that is longer than this).
+    fn shorten_log(&self) {
+        let pages = |mode: &str| {
+            let sql = format!("PRAGMA wal_checkpoint({mode})");
+            let mut checkpoint = self.conn.prepare_cached(&sql)?;
+            // Whether a lock was in the way, pages in the log, and how many of them are in the file already.
+            checkpoint.query_row([], |row| Ok(row.get::<_, i64>(1)? - row.get::<_, i64>(2)?))
+        };
+        let outcome = match pages("NOOP") {
+            Ok(waiting) if waiting >= LONG_LOG => pages("PASSIVE"),
+            other => other,
+        };
+        if let Err(error) = outcome {
+            // What is committed is in the log, so nothing is lost; the next commit tries again.
+            tracing::debug!("the write-ahead log was not written back: {error}");
         }
     }
 

@@ -289,3 +289,17 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn each_pattern_has_a_line_and_a_lookalike() {
+    let lines = [(
+        "EDAC MC0: 1 CE memory read error on CPU_SrcID#0_Ha#0_Chan#1_DIMM#0 (channel:1 slot:0 page:0x1a2b3c offset:0x0 grain:32 syndrome:0x0)",
+        "EDAC MC0: Giving out device to module i7core_edac.c controller",
+    )];
+    assert_eq!(lines.len(), PATTERNS.len());
+    for (pattern, (line, lookalike)) in PATTERNS.iter().zip(lines) {
+        let regex = Regex::new(pattern).unwrap();
+        assert!(regex.is_match(line), "{pattern}: {line}");
+        assert!(!regex.is_match(lookalike), "{pattern}: {lookalike}");
+    }
+}

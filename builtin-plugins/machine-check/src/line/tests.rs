@@ -328,3 +328,39 @@ proptest! {
         agree(&line)?;
     }
 }
+
+#[test]
+fn each_pattern_has_a_line_and_a_lookalike() {
+    let lines = [
+        (
+            "mce: [Hardware Error]: CPU 5: Machine Check: 0 Bank 0: 90000040000f0005",
+            "mce: [Hardware Error]: TSC 0 ADDR 5a5a5a5a",
+        ),
+        (
+            "CMCI storm detected: switching to poll mode",
+            "mce: CMCI enabled on 5 banks",
+        ),
+        (
+            "Memory failure: 0x1a2b3c: recovery action for dirty LRU page: Recovered",
+            "Memory failure: 0x1a2b3c: already hardware poisoned",
+        ),
+        (
+            "RAS: Soft-offlining pfn: 0x1a2b3c",
+            "RAS: Correctable Errors collector initialized.",
+        ),
+        (
+            "{1}[Hardware Error]: event severity: corrected",
+            "{1}[Hardware Error]: It has been corrected by h/w and requires no further action",
+        ),
+        (
+            "{1}[Hardware Error]: Hardware error from APEI Generic Hardware Error Source: 1",
+            "[Hardware Error]: Hardware error from APEI Generic Hardware Error Source: 1",
+        ),
+    ];
+    assert_eq!(lines.len(), PATTERNS.len());
+    for (pattern, (line, lookalike)) in PATTERNS.iter().zip(lines) {
+        let regex = Regex::new(pattern).unwrap();
+        assert!(regex.is_match(line), "{pattern}: {line}");
+        assert!(!regex.is_match(lookalike), "{pattern}: {lookalike}");
+    }
+}

@@ -373,3 +373,43 @@ proptest! {
         prop_assert_eq!(is_pci_id(&text), WHOLE.is_match(&text));
     }
 }
+
+#[test]
+fn each_pattern_has_a_line_and_a_lookalike() {
+    let lines = [
+        (
+            "pcieport 0000:00:1c.0: AER: PCIe Bus Error: severity=Corrected, type=Physical Layer, (Receiver ID)",
+            "systemd[1]: PCIe Bus Error: severity=Corrected",
+        ),
+        (
+            "pcieport 0000:00:1c.0:    [ 0] RxErr                  (First)",
+            "pcieport 0000:00:1c.0: [8086:a110] type 01 class 0x060400",
+        ),
+        (
+            "nvidia 0000:3b:00.0: AER: aer_status: 0x00000001, aer_mask: 0x00002000",
+            "nvidia 0000:3b:00.0: AER: aer_mask: 0x00002000",
+        ),
+        (
+            "pcieport 0000:00:1c.0: AER: Corrected error message received from 0000:01:00.0 (no details found)",
+            "pcieport 0000:00:1c.0: AER: Corrected error message received from 0000:01:00.0",
+        ),
+        (
+            "pcieport 0000:00:1c.0: AER: can't find device of ID00e0",
+            "pcieport 0000:00:1c.0: AER: enabled with IRQ 120",
+        ),
+        (
+            "pcieport 0000:00:1c.0: AER: device recovery failed",
+            "pcieport 0000:00:1c.0: AER: device recovery started",
+        ),
+        (
+            "pcieport 0000:00:1c.0: DPC: containment event, status:0x1f01 source:0x0000",
+            "pcieport 0000:00:1c.0: DPC: error containment capabilities: Int Msg #0, RPExt+",
+        ),
+    ];
+    assert_eq!(lines.len(), PATTERNS.len());
+    for (pattern, (line, lookalike)) in PATTERNS.iter().zip(lines) {
+        let regex = Regex::new(pattern).unwrap();
+        assert!(regex.is_match(line), "{pattern}: {line}");
+        assert!(!regex.is_match(lookalike), "{pattern}: {lookalike}");
+    }
+}

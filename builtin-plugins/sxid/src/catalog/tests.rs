@@ -5,10 +5,15 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::*;
+use crate::catalog_data::VERSION;
 
 fn data() -> Vec<Value> {
     let data: Value = serde_json::from_str(include_str!("../../catalog/sxid.json")).unwrap();
     assert_eq!(data["schema"], 1);
+    assert_eq!(VERSION, data["version"]);
+    let sources = data["sources"].as_array().unwrap();
+    let told = |source: &Value| source.as_str().is_some_and(|text| !text.is_empty());
+    assert!(!sources.is_empty() && sources.iter().all(told));
     data["codes"].as_array().unwrap().clone()
 }
 
@@ -31,6 +36,34 @@ fn the_constants_are_the_data_file() {
 }
 
 #[test]
+fn every_entry_makes_sense_by_itself() {
+    for known in &CODES {
+        assert!(POSSIBLE.contains(&known.code), "{known:?}");
+        assert!(!known.name.trim().is_empty(), "{known:?}");
+        assert!(
+            matches!(known.severity, Severity::Warning | Severity::Fatal),
+            "{known:?}"
+        );
+        // What cannot go on needs something done; what can does not.
+        assert_eq!(
+            known.severity == Severity::Fatal,
+            !known.actions.is_empty(),
+            "{known:?}"
+        );
+        for (at, action) in known.actions.iter().enumerate() {
+            assert!(!known.actions[..at].contains(action), "{known:?}");
+        }
+    }
+    for data in data() {
+        let class = data["class"].as_str().unwrap();
+        assert!(
+            ["always_fatal", "potentially_fatal", "non_fatal_or_other"].contains(&class),
+            "{data}"
+        );
+    }
+}
+
+#[test]
 fn counts() {
     let mut kinds: BTreeMap<(&str, String), usize> = BTreeMap::new();
     for known in &CODES {
@@ -38,6 +71,7 @@ fn counts() {
         let severity = match known.severity {
             Severity::Warning => "Warning",
             Severity::Fatal => "Fatal",
+            other => panic!("{other:?}"),
         };
         *kinds.entry((severity, words.join(" "))).or_default() += 1;
     }

@@ -1,7 +1,7 @@
 //! Reports from histories and kernel logs.
 
 use gpud_sdk::nvml::Library;
-use gpud_sdk::{Evidence, Subject, SuggestedActions, Trigger};
+use gpud_sdk::{Evidence, Health, Recovery, RepairAction, Subject, SuggestedActions, Trigger};
 
 use super::*;
 
@@ -46,7 +46,7 @@ fn no_driver() -> Driver {
 }
 
 fn config() -> Config {
-    Config::read("{}").unwrap()
+    crate::config::read("{}").unwrap()
 }
 
 const FAULT: &str =
@@ -193,7 +193,7 @@ fn unknown_actions_are_shown_as_they_are() {
         ("HARDWARE_INSPECTION", RepairAction::HardwareInspection),
         ("X", RepairAction::Other("X".into())),
     ] {
-        assert_eq!(repair_action(word), action);
+        assert_eq!(gpud_builtin_shared::coded::repair_action(word), action);
     }
 }
 
@@ -204,7 +204,7 @@ fn whose_lines_are_believed() {
             facility,
             ..kernel(1, 1_000, text)
         };
-        events(&context(), [&message]).unwrap().len()
+        events(&context(), &[message]).unwrap().len()
     };
     for (facility, driver_s, wide) in [(0, 1, 0), (1, 1, 1), (5, 1, 1), (3, 0, 0), (9, 0, 0)] {
         assert_eq!(count(facility, FAULT), driver_s, "{facility}");
@@ -323,7 +323,7 @@ fn a_look_at_the_moment() {
             true,
         ),
     ] {
-        let report = scan(&context(), &driver, || log).unwrap();
+        let report = scan(&context(), &config(), &driver, || log).unwrap();
         assert_eq!((report.events.len(), report.supported), (events, supported));
         let [state] = <[HealthState; 1]>::try_from(report.states).unwrap();
         assert_eq!(
@@ -343,7 +343,7 @@ fn a_look_shows_the_newest_errors() {
     let messages = (0..600)
         .map(|number| kernel(number, number * 60_000, FAULT))
         .collect();
-    let report = scan(&context(), &h100(), || log(messages)).unwrap();
+    let report = scan(&context(), &config(), &h100(), || log(messages)).unwrap();
     assert_eq!(
         report.states[0].reason,
         "matched 600 sxid errors from 1234 kmsg(s)"

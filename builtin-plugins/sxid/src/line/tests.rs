@@ -195,3 +195,21 @@ proptest! {
         parse(&text, from_kernel);
     }
 }
+
+#[test]
+fn each_pattern_has_a_line_and_a_lookalike() {
+    let lines = [(
+        "nvidia-nvswitch5: SXid (PCI:0000:c4:00.0): 20034, Fatal, Link 11 LTSSM Fault Up",
+        "NVRM: Xid (PCI:0000:3b:00): 79, pid=1, name=x",
+    )];
+    assert_eq!(lines.len(), PATTERNS.len());
+    for (pattern, (line, lookalike)) in PATTERNS.iter().zip(lines) {
+        let regex = Regex::new(pattern).unwrap();
+        assert!(regex.is_match(line), "{pattern}: {line}");
+        assert!(!regex.is_match(lookalike), "{pattern}: {lookalike}");
+        assert!(
+            parse(line, true).is_some() && parse(lookalike, true).is_none(),
+            "{line}"
+        );
+    }
+}

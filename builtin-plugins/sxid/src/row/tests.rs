@@ -1,6 +1,6 @@
 //! What is stored, to the byte, and what is read back.
 
-use gpud_sdk::Trigger;
+use gpud_sdk::{EventType, Trigger};
 
 use super::*;
 
@@ -181,7 +181,7 @@ fn the_catalogue_decides_where_it_can() {
         let row = read(&stored).unwrap();
         assert_eq!((row.second, &*row.device), (5, ""), "{code}");
         assert_eq!(
-            (row.event_type, row.action.as_deref()),
+            (row.severity.event_type(), row.action.as_deref()),
             (expected, action),
             "{code}"
         );

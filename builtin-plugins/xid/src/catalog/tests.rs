@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::*;
+use crate::catalog_data::VERSION;
 
 fn data() -> Value {
     serde_json::from_str(include_str!("../../catalog/xid.json")).unwrap()
@@ -36,12 +37,19 @@ fn same_bits(bits: &Bits, data: &Value) {
 fn the_constants_are_the_data_file() {
     let data = data();
     assert_eq!(data["schema"], 1);
+    assert_eq!(VERSION, data["version"]);
     let codes = data["codes"].as_array().unwrap();
     assert_eq!(codes.len(), CODES.len());
     for (code, data) in CODES.iter().zip(codes) {
         assert_eq!(code.code, data["code"]);
         assert_eq!(serde_json::json!(code.mnemonic), data["mnemonic"]);
         same_entry(&code.entry, data);
+    }
+    let mnemonics = data["mnemonics"].as_array().unwrap();
+    assert_eq!(mnemonics.len(), MNEMONICS.len());
+    for ((code, mnemonic), data) in MNEMONICS.iter().zip(mnemonics) {
+        assert_eq!(*code, data["code"]);
+        assert_eq!(*mnemonic, data["mnemonic"]);
     }
     let nvlink = &data["nvlink"];
     let rules = nvlink["rules"].as_array().unwrap();
@@ -82,6 +90,115 @@ fn the_constants_are_the_data_file() {
 
 fn as_u32(data: &Value) -> u32 {
     u32::try_from(data.as_u64().unwrap()).unwrap()
+}
+
+#[test]
+fn every_entry_makes_sense_by_itself() {
+    let sources = data()["sources"].as_array().unwrap().clone();
+    assert!(
+        !sources.is_empty()
+            && sources
+                .iter()
+                .all(|source| source.as_str().is_some_and(|text| !text.is_empty()))
+    );
+    // Ascending, so unique; shown, so not empty; within what a line can have.
+    assert!(CODES.is_sorted_by(|one, next| one.code < next.code));
+    for Code {
+        code,
+        mnemonic,
+        entry,
+    } in &CODES
+    {
+        assert!((1..=MAX_CODE).contains(code), "{code}");
+        assert!(
+            mnemonic.is_none_or(|name| !name.trim().is_empty()),
+            "{code}"
+        );
+        sensible(entry, &code.to_string());
+        // What cannot go on needs something done.
+        assert!(
+            entry.severity < Severity::Critical || !entry.actions.is_empty(),
+            "{code}"
+        );
+    }
+    for (number, mnemonic) in &MNEMONICS {
+        assert!(code(*number).is_none() && !mnemonic.is_empty(), "{number}");
+    }
+    for entry in &SUB_CODES {
+        sensible(&entry.entry, &format!("{entry:?}"));
+    }
+    for entry in &STATUSES {
+        sensible(&entry.entry, &format!("{entry:?}"));
+    }
+}
+
+fn sensible(entry: &Entry, whose: &str) {
+    assert!(!entry.label.trim().is_empty(), "{whose}");
+    assert_ne!(entry.severity, Severity::Unknown, "{whose}");
+    for (at, action) in entry.actions.iter().enumerate() {
+        assert!(
+            !entry.actions[..at].contains(action),
+            "{whose}: {action:?} twice"
+        );
+    }
+}
+
+#[test]
+fn the_nvlink_tables_fit_one_another() {
+    let sub_code = |bits: &Bits| (bits.value >> 20) & 0x3f;
+    for (at, rule) in RULES.iter().enumerate() {
+        assert!(is_nvlink(rule.xid) && code(rule.xid).is_some(), "{rule:?}");
+        assert_eq!(rule.action.len(), 1, "{rule:?}");
+        assert!(rule.severity >= Severity::Warning, "{rule:?}");
+        // Values within their masks, and both generations of one sub-code, which the masks cover.
+        for bits in [&rule.v1, &rule.v2] {
+            assert_eq!(bits.value & !bits.mask, 0, "{rule:?}");
+            assert_eq!((bits.mask >> 20) & 0x3f, 0x3f, "{rule:?}");
+        }
+        assert_eq!(sub_code(&rule.v1), sub_code(&rule.v2), "{rule:?}");
+        // Units in the form in which a log's are compared.
+        let normal = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
+        assert!(!rule.units.is_empty(), "{rule:?}");
+        for unit in rule.units {
+            assert!(!unit.is_empty() && unit.chars().all(normal), "{rule:?}");
+            assert!(rule.names(unit), "{rule:?}");
+        }
+        // No rule hides a later one that says something else.
+        for later in &RULES[at + 1..] {
+            let same_pattern = rule.v2.mask == later.v2.mask && rule.v2.value == later.v2.value;
+            let same = rule.xid == later.xid && rule.status == later.status && same_pattern;
+            let shared = rule.units.iter().any(|unit| later.units.contains(unit));
+            let agree = (rule.severity, rule.action) == (later.severity, later.action);
+            assert!(!(same && shared) || agree, "{rule:?} {later:?}");
+        }
+        // What it says can be looked up without the unit, too.
+        let key = |status| Key {
+            status,
+            ..self::key(rule.xid, sub_code(&rule.v2), 0)
+        };
+        assert!(
+            lists(&key(None)) && lists(&key(Some(rule.status))),
+            "{rule:?}"
+        );
+    }
+    let has_rule = |xid, number, status: Option<u32>| {
+        RULES.iter().any(|rule| {
+            let at_status = status.is_none_or(|status| status == rule.status);
+            rule.xid == xid && sub_code(&rule.v2) == number && at_status
+        })
+    };
+    let mut seen = std::collections::BTreeSet::new();
+    for e in &SUB_CODES {
+        assert!(has_rule(e.xid, e.sub_code, None), "{e:?}");
+        assert!(seen.insert((e.xid, e.sub_code, None)), "{e:?} twice");
+    }
+    for e in &STATUSES {
+        assert!(has_rule(e.xid, e.sub_code, Some(e.status)), "{e:?}");
+        assert!(
+            seen.insert((e.xid, e.sub_code, Some(e.status))),
+            "{e:?} twice"
+        );
+    }
 }
 
 #[test]

@@ -578,3 +578,28 @@ fn the_patterns_let_every_line_through() {
         "nvidia-nvswitch3: SXid (PCI:0000:c3:00.0): 20034, Fatal"
     ));
 }
+
+#[test]
+fn each_pattern_has_a_line_and_a_lookalike() {
+    let lines = [
+        (
+            "NVRM: Xid (PCI:0000:3b:00): 79, pid=1, name=x, GPU has fallen off the bus.",
+            "nvidia-nvswitch3: SXid (PCI:0000:c3:00.0): 20034, Fatal",
+        ),
+        (
+            "NVRM: GPU 0000:3b:00.0: GPU has fallen off the bus.",
+            "NVRM: GPU 0000:3b:00.1: GPU has fallen off the bus.",
+        ),
+        (
+            "NVRM: The NVIDIA GPU 0000:9b:00.0\\x0aNVRM: has fallen off the bus and is not responding to commands.",
+            "NVRM: The NVIDIA GPU 0000:9b:00.0 is not responding to commands.",
+        ),
+    ];
+    assert_eq!(lines.len(), PATTERNS.len());
+    for (pattern, (line, lookalike)) in PATTERNS.iter().zip(lines) {
+        let regex = Regex::new(pattern).unwrap();
+        assert!(regex.is_match(line), "{pattern}: {line}");
+        assert!(!regex.is_match(lookalike), "{pattern}: {lookalike}");
+        assert!(all(line).is_some() && all(lookalike).is_none(), "{line}");
+    }
+}

@@ -15,7 +15,7 @@ use jiff::tz::TimeZone;
 
 use super::{
     checks::CheckOptions, components::ComponentSelection, exit::Exit, options::ScanOptions, output,
-    scan::cache_folder, settings::component_config, terminal::Terminal,
+    scan::cache_folder, settings::component_config, site_configs::SiteConfigs, terminal::Terminal,
 };
 use crate::{
     capture::{self, Capture},
@@ -43,7 +43,12 @@ pub enum Subject {
 ///
 /// # Errors
 /// It cannot be read, or no checker can run.
-pub async fn explain(subject: &Subject, json: bool, terminal: Terminal) -> Result<Exit, Exit> {
+pub async fn explain(
+    subject: &Subject,
+    site_file: Option<PathBuf>,
+    json: bool,
+    terminal: Terminal,
+) -> Result<Exit, Exit> {
     let fail = |message: String| match json {
         true => Exit::json_failure("failed_to_explain", message),
         false => Exit::failure(message),
@@ -52,8 +57,12 @@ pub async fn explain(subject: &Subject, json: bool, terminal: Terminal) -> Resul
         Subject::Words(words) => asked::line(words, now()).map_err(fail)?,
         Subject::File(path) => read(path.clone()).await.map_err(fail)?,
     };
-    let (all, defaults) = (ComponentSelection::parse(""), CheckOptions::default());
-    let judgements = judge(&log, &all, &defaults).await.map_err(fail)?;
+    let all = ComponentSelection::parse("");
+    let checks = CheckOptions {
+        site_file,
+        ..CheckOptions::default()
+    };
+    let judgements = judge(&log, &all, &checks).await.map_err(fail)?;
     let unknown = judgements.is_empty() && matches!(subject, Subject::Words(_));
     Ok(Exit {
         code: u8::from(unknown),
@@ -106,6 +115,7 @@ async fn judge(
     selection: &ComponentSelection,
     checks: &CheckOptions,
 ) -> Result<Vec<Judgement>, String> {
+    let site = SiteConfigs::load(checks.site_file.as_deref())?;
     let messages = &log.messages;
     let end = messages.iter().map(|message| message.time).max();
     let node = Node::of_log(end.unwrap_or_else(now)).map_err(|error| error.to_string())?;
@@ -125,7 +135,7 @@ async fn judge(
             continue;
         }
         let component = Component::loading(builtin.component);
-        let config = component_config(builtin.component, checks);
+        let config = component_config(builtin.component, checks, &site);
         daemon::load(&runtime, &builtin, &component, &config).await;
         components.push(component);
     }

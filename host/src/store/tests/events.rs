@@ -274,8 +274,8 @@ proptest! {
     fn borders_between_texts_count_for_identity(a in "[ab]{1,4}", b in "[ab]{1,4}", cut in 0_usize..4) {
         let whole = format!("{a}{b}");
         let cut = cut.min(whole.len());
-        let one = EventRow::new(event(1, &a, &b)).unwrap();
-        let other = EventRow::new(event(1, &whole[..cut], &whole[cut..])).unwrap();
+        let one = EventRow::new(event(1, &a, &b), None).unwrap();
+        let other = EventRow::new(event(1, &whole[..cut], &whole[cut..]), None).unwrap();
         prop_assert_eq!(one.dedup == other.dedup, cut == a.len());
     }
 }

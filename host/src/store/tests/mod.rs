@@ -1,3 +1,4 @@
+mod condense;
 mod crash;
 mod data;
 mod events;

@@ -1,7 +1,9 @@
-//! Moments as text.
+//! Moments and numbers as text. Inlined: the Xids' crate does this for every line, natively without link-time
+//! optimisation in the benchmark.
 
 /// A moment in unix seconds as RFC 3339 in UTC, `2025-03-01T10:20:30Z`. Days to dates as in the Gregorian calendar with
 /// years that begin in March, so that the leap day comes last.
+#[inline]
 pub fn rfc3339(second: u64) -> String {
     let (days, of_day) = (second / 86_400, second % 86_400);
     let shifted = days + 719_468; // days since 0000-03-01
@@ -30,6 +32,7 @@ pub fn rfc3339(second: u64) -> String {
 }
 
 /// Appends a number in base 10 or 16 with at least `width` digits.
+#[inline]
 pub fn push_padded(text: &mut String, number: u64, base: u64, width: u32) {
     let mut place = base.pow(width.saturating_sub(1));
     while number / place >= base {

@@ -1,5 +1,4 @@
-//! Is there an NVIDIA driver? Every component of NVIDIA devices begins with the same questions. (Used by several crates,
-//! which take this file in by its path.)
+//! Is there an NVIDIA driver? Every component of NVIDIA devices begins with the same questions.
 
 use gpud_sdk::nvml::{self, Library};
 use gpud_sdk::{AccessError, CheckContext, HealthState};

@@ -1,0 +1,127 @@
+//! The site's own configuration of built-in components: a YAML file that maps names of components to keys of their
+//! configuration.
+
+use std::{collections::BTreeMap, path::Path};
+
+use serde_json::{Map, Value};
+
+use crate::{
+    component::{SiteConfig, builtin},
+    node::local_file,
+};
+
+/// Looked for when no file is named; it may be missing.
+pub const DEFAULT_FILE: &str = "/etc/default/gpud.components.yaml";
+/// Largest file, bytes.
+const MAX_BYTES: usize = 1 << 20;
+
+/// What a site says, by component.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct SiteConfigs {
+    file: String,
+    by_component: BTreeMap<String, Map<String, Value>>,
+}
+
+impl SiteConfigs {
+    /// Reads the file that was named, or the default one if it is there.
+    ///
+    /// # Errors
+    /// What is wrong with it, naming file, line and key. Nothing of such a file is used.
+    pub fn load(named: Option<&Path>) -> Result<Self, String> {
+        let path = named.unwrap_or(Path::new(DEFAULT_FILE));
+        let bytes = match local_file::read(path, MAX_BYTES) {
+            Ok(bytes) => bytes,
+            Err(error) if named.is_none() && error.kind() == std::io::ErrorKind::NotFound => {
+                return Ok(Self::default());
+            }
+            Err(error) => return Err(local_file::open_error(path, &error)),
+        };
+        let text = std::str::from_utf8(&bytes)
+            .map_err(|error| format!("{}: not UTF-8: {error}", path.display()))?;
+        let known: Vec<&str> = builtin::all().iter().map(|b| b.component).collect();
+        Self::parse(&path.display().to_string(), text, &known)
+    }
+
+    fn parse(file: &str, text: &str, known: &[&str]) -> Result<Self, String> {
+        let by_component: Option<BTreeMap<String, Map<String, Value>>> =
+            serde_yaml::from_str(text).map_err(|error| format!("{file}: {error}"))?;
+        let by_component = by_component.unwrap_or_default();
+        if let Some(unknown) = by_component
+            .keys()
+            .find(|name| !known.contains(&name.as_str()))
+        {
+            return Err(format!(
+                "{file}: no built-in component is called {unknown:?}; there are: {}",
+                known.join(", ")
+            ));
+        }
+        Ok(Self {
+            file: file.to_owned(),
+            by_component,
+        })
+    }
+
+    /// What it says about one component.
+    pub fn of(&self, component: &str) -> Option<SiteConfig> {
+        let keys = self.by_component.get(component)?;
+        Some(SiteConfig {
+            file: self.file.clone(),
+            keys: keys.clone(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    const KNOWN: [&str; 2] = ["accelerator-nvidia-error-xid", "disk"];
+
+    #[test]
+    fn keys_are_taken_by_component() {
+        let text = "# policy of this site\naccelerator-nvidia-error-xid:\n  policy:\n    79: {actions: [REBOOT_SYSTEM]}\ndisk: {}\n";
+        let site = SiteConfigs::parse("f", text, &KNOWN).unwrap();
+        assert_eq!(
+            Value::Object(site.of(KNOWN[0]).unwrap().keys),
+            json!({"policy": {"79": {"actions": ["REBOOT_SYSTEM"]}}})
+        );
+        assert!(site.of("disk").unwrap().keys.is_empty());
+        assert_eq!(site.of("os"), None);
+        for empty in ["", "# nothing\n", "{}"] {
+            assert_eq!(
+                SiteConfigs::parse("f", empty, &KNOWN).unwrap().of("disk"),
+                None
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_with_its_place() {
+        for (text, told) in [
+            ("disk: 5\n", "line 1"),
+            ("disk:\n  a: [1\n", "f: "),
+            ("- disk\n", "line 1"),
+            (
+                "dsik: {}\n",
+                "no built-in component is called \"dsik\"; there are: accelerator-nvidia-error-xid, disk",
+            ),
+            ("disk: {}\ndisk: {}\n", "duplicate"),
+        ] {
+            let problem = SiteConfigs::parse("f", text, &KNOWN).unwrap_err();
+            assert!(
+                problem.starts_with("f: ") && problem.contains(told),
+                "{text}: {problem}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_named_file_must_be_there_and_the_default_need_not() {
+        let missing = Path::new("/nonexistent/gpud.components.yaml");
+        let problem = SiteConfigs::load(Some(missing)).unwrap_err();
+        assert!(problem.contains("/nonexistent"), "{problem}");
+        SiteConfigs::load(None).unwrap();
+    }
+}
