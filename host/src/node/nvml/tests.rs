@@ -131,11 +131,11 @@ fn gpu(index: u32) -> SimulatedGpu {
 
 /// Nothing is shared and every list is fresh; waits are short.
 const QUICK: Timing = Timing {
-    deadline: Duration::from_millis(60),
+    deadline: Duration::from_millis(200),
     shared_for: Duration::ZERO,
     round: Duration::ZERO,
-    patience: Duration::from_millis(60),
-    first: Duration::from_millis(200),
+    patience: Duration::from_millis(200),
+    first: Duration::from_millis(300),
 };
 
 /// As on a real machine, but for the waits.

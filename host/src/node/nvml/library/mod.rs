@@ -27,6 +27,10 @@ use raw::{Handle, Sample};
 const MAX_LINKS: u32 = 18;
 /// `NVML_P2P_CAPS_INDEX_NVLINK`.
 const P2P_OVER_NVLINK: u32 = 2;
+/// `NVML_TEMPERATURE_MEM`.
+const MEMORY_SENSOR: u32 = 1;
+/// `NVML_FI_DEV_MEMORY_TEMP`.
+const MEMORY_TEMPERATURE: u32 = 82;
 /// Most MIG devices of a GPU that are believed; hardware has 7 instances with at most 7 each.
 const MAX_MIG_DEVICES: u32 = 64;
 /// How far back the use of processes is looked at, microseconds.
@@ -163,6 +167,24 @@ impl Library {
             board_id: optional(self.wrapped("nvmlDeviceGetBoardId", device.board_id()))?,
             extra,
         })
+    }
+
+    /// Drivers know a number for this sensor and refuse it; the reading is a field.
+    fn memory_temperature(&self, handle: Handle) -> Answer<u32> {
+        let fault = match raw::field_value(&self.nvml, handle, MEMORY_TEMPERATURE, 0) {
+            #[allow(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "degrees; what does not fit becomes the nearest that does"
+            )]
+            Ok(celsius) => return Ok(celsius as u32),
+            Err(fault) if fault.is_not_supported() => fault,
+            Err(fault) => return Err(fault),
+        };
+        match raw::temperature(&self.nvml, handle, MEMORY_SENSOR) {
+            Err(refused) if refused.code == fault::INVALID_ARGUMENT => Err(fault),
+            answer => answer,
+        }
     }
 
     fn power(&self, gpu: Slot) -> Answer<Power> {
@@ -375,6 +397,7 @@ impl Driver for Library {
             Reading::ClockEventReasons => raw::clock_event_reasons(nvml, handle)?.into(),
             Reading::Power => self.power(gpu)?.into(),
             Reading::PersistenceMode => raw::persistence_mode(nvml, handle)?.into(),
+            Reading::Temperature(MEMORY_SENSOR) => self.memory_temperature(handle)?.into(),
             Reading::Temperature(sensor) => raw::temperature(nvml, handle, sensor)?.into(),
             Reading::TemperatureThreshold(which) => {
                 raw::temperature_threshold(nvml, handle, which)?.into()
