@@ -1,17 +1,22 @@
 //! A machine with the mock's library: a copy of its own, so that tests do not share a driver.
 
-use std::{fs, path::PathBuf, time::Duration};
+use std::{
+    fs,
+    path::PathBuf,
+    sync::atomic::{AtomicUsize, Ordering},
+    time::Duration,
+};
 
 use gpud::node::nvml::{Device, Nvml, Options, Timing};
 use gpud_nvml_mock::install::{built, install};
 use tempfile::TempDir;
 
-/// Short waits; nothing is shared.
+/// Waits that a busy machine keeps; nothing is shared.
 pub const QUICK: Timing = Timing {
-    deadline: Duration::from_millis(500),
+    deadline: Duration::from_secs(2),
     shared_for: Duration::ZERO,
     round: Duration::ZERO,
-    patience: Duration::from_millis(500),
+    patience: Duration::from_secs(2),
     first: Duration::from_secs(20),
 };
 
@@ -25,6 +30,7 @@ pub const SHARING: Timing = Timing {
 /// The machine.
 pub struct Machine {
     folder: TempDir,
+    changes: AtomicUsize,
     /// Its GPUs.
     pub nvml: Nvml,
 }
@@ -51,6 +57,7 @@ impl Machine {
         };
         Self {
             nvml: Nvml::with_timing(options, timing),
+            changes: AtomicUsize::new(0),
             folder,
         }
     }
@@ -65,10 +72,13 @@ impl Machine {
         fs::remove_file(self.file("libnvidia-ml.so.1")).unwrap();
     }
 
-    /// Changes the scenario of the driver that is installed.
+    /// Changes the scenario of the driver that is installed. The file gets longer each time: two changes within one tick
+    /// of the clock would look alike.
     pub fn change(&self, scenario: &str) {
         let part = self.file(".part");
-        fs::write(&part, scenario).unwrap();
+        let changes = self.changes.fetch_add(1, Ordering::Relaxed);
+        let text = format!("{scenario}\n# {}\n", "x".repeat(changes));
+        fs::write(&part, text).unwrap();
         fs::rename(part, self.file("nvml-mock.yaml")).unwrap();
     }
 
