@@ -27,7 +27,7 @@ use crate::{
     logging::Reopener,
     machine_info::Collector,
     metrics,
-    node::{Node, kmsg::KernelLog, resident},
+    node::{Node, kmsg::KernelLog, nvml, resident},
     plugins::{
         Plugins,
         file::Stamps,
@@ -73,6 +73,8 @@ pub struct Options {
     pub disk_commands: (Option<String>, Option<String>),
     /// Specs of plugins; `None` is none. The file may be missing.
     pub plugin_specs: Option<PathBuf>,
+    /// Which driver to ask about GPUs.
+    pub nvml: nvml::Options,
     /// What `/admin/config` shows.
     pub shown: EffectiveConfig,
     /// Who started it, and wants to hear of it.
@@ -132,12 +134,13 @@ pub async fn run(options: Options, shutdown: CancellationToken) -> Result<(), St
         profiling,
         disk_commands: (lsblk, findmnt),
         plugin_specs,
+        nvml,
         shown,
         service,
     } = options;
     let notifier = Arc::clone(&service.notifier);
     let replaced = [("lsblk", lsblk.clone()), ("findmnt", findmnt.clone())];
-    let node = Arc::new(Node::live().await?.replacing(replaced));
+    let node = Arc::new(Node::live_with(nvml).await?.replacing(replaced));
     let listener = server::bind(&listen_address).await?;
     let address = listener.local_addr();
     let mut reloaded: Vec<Arc<dyn server::Reload>> = Vec::new();
@@ -223,7 +226,7 @@ pub async fn run(options: Options, shutdown: CancellationToken) -> Result<(), St
         registry: Arc::clone(&registry),
         services: Arc::clone(&services),
         plugins: Arc::clone(&plugins),
-        inventory: Collector::new(services.node.files.clone(), lsblk, findmnt),
+        inventory: Collector::new(&services.node, lsblk, findmnt),
         config: shown,
         own_recorded: Mutex::default(),
     };
@@ -238,6 +241,7 @@ pub async fn run(options: Options, shutdown: CancellationToken) -> Result<(), St
         data_dir.join(CACHE_FOLDER),
         shutdown.clone(),
     ));
+    tasks.spawn(keep_gpus(Arc::clone(&services), shutdown.clone()));
     let presence = address.and_then(|address| Presence::announce(&data_dir, address));
     if let Err(error) = &presence {
         tracing::warn!("`gpud status` may not find this daemon: {error}");
@@ -485,6 +489,15 @@ async fn start_plugins(
         }
     });
     look
+}
+
+/// Keeps the inventory of GPUs, so that requests need not ask the driver; and notices without any check when a driver
+/// comes.
+async fn keep_gpus(services: Arc<Services>, shutdown: CancellationToken) {
+    tokio::select! {
+        () = shutdown.cancelled() => {}
+        () = services.node.nvml.keep_inventory(HOUSEKEEPING) => {}
+    }
 }
 
 /// Stores metrics and removes old rows, once a minute.

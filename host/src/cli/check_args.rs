@@ -66,6 +66,9 @@ pub struct CheckArgs {
         allow_negative_numbers = true
     )]
     pub threshold_celsius_slowdown_margin: i64,
+    /// NVIDIA's management library, libnvidia-ml.so.1 [default: GPUD_NVML_LIBRARY_PATH, or where drivers put it]
+    #[arg(long, value_name = "FILE")]
+    pub nvml_library: Option<PathBuf>,
     #[command(flatten)]
     pub site: SiteArgs,
     #[command(flatten)]

@@ -4,6 +4,8 @@ use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
 use regex::Regex;
 
+use crate::node::nvml;
+
 use super::{
     check_args::{CheckArgs, FaultArgs, RunCheckArgs},
     json_flags::{self, ExpectedPorts, NfsGroup},
@@ -33,10 +35,38 @@ pub struct CheckOptions {
     pub slowdown_margin_celsius: u32,
     /// Commands that replace programs.
     pub commands: CommandOverrides,
+    /// NVIDIA's management library; `None` as not given.
+    pub nvml_library: Option<PathBuf>,
     /// File with the site's configuration of components; `None` is the default one, if it is there.
     pub site_file: Option<PathBuf>,
     /// What to pretend.
     pub faults: GpuFaults,
+}
+
+impl CheckOptions {
+    /// Which driver to ask about GPUs: what the flag or else the environment names, with the faults laid over it.
+    pub fn nvml(&self) -> nvml::Options {
+        let uuids = |list: &[String]| list.iter().cloned().collect();
+        let faults = &self.faults;
+        let environment = nvml::Options::from_env();
+        nvml::Options {
+            library: self.nvml_library.clone().or(environment.library),
+            injected: nvml::Injected {
+                lost: uuids(&faults.gpu_lost),
+                needs_reset: uuids(&faults.gpu_requires_reset),
+                fabric_unhealthy: uuids(&faults.fabric_unhealthy),
+                rows_pending: uuids(&faults.row_remapping_pending),
+                rows_failed: uuids(&faults.row_remapping_failed),
+                hw_slowdown: uuids(&faults.hw_slowdown),
+                hw_thermal: uuids(&faults.hw_slowdown_thermal),
+                hw_power_brake: uuids(&faults.hw_slowdown_power_brake),
+                product_name: faults.product_name.clone(),
+                enumeration_fails: faults.enumeration_fails,
+                ..environment.injected
+            },
+            ..environment
+        }
+    }
 }
 
 /// Settings for InfiniBand.
@@ -183,6 +213,9 @@ pub fn check_options(
             blockdev_usage: command(run.blockdev_usage_commands),
             containerd_service_active: command(run.containerd_service_active_commands),
         },
+        nvml_library: args
+            .nvml_library
+            .filter(|file| !file.as_os_str().is_empty()),
         site_file: args.site.component_configs_file,
         faults: faults(args.faults, run.nvml_device_get_devices_error),
     })
@@ -243,4 +276,29 @@ fn positive(number: i64) -> Option<u32> {
 
 fn command(text: String) -> Option<String> {
     (!text.trim().is_empty()).then_some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_flags_for_gpus_reach_the_driver() {
+        let checks = CheckOptions {
+            nvml_library: Some("/opt/libnvidia-ml.so.1".into()),
+            faults: GpuFaults {
+                gpu_lost: vec!["GPU-1".to_owned(), "GPU-2".to_owned()],
+                product_name: Some("NVIDIA A10".to_owned()),
+                enumeration_fails: true,
+                ..GpuFaults::default()
+            },
+            ..CheckOptions::default()
+        };
+        let driver = checks.nvml();
+        assert_eq!(driver.library, Some("/opt/libnvidia-ml.so.1".into()));
+        assert_eq!(driver.injected.lost.len(), 2);
+        assert_eq!(driver.injected.product_name.as_deref(), Some("NVIDIA A10"));
+        assert!(driver.injected.enumeration_fails);
+        assert!(driver.injected.rows_failed.is_empty());
+    }
 }

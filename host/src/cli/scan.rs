@@ -38,7 +38,8 @@ pub async fn scan(options: &ScanOptions, terminal: Terminal) -> Result<Exit, Exi
         return explain::scan(log, options, terminal).await;
     }
     let site = SiteConfigs::load(options.checks.site_file.as_deref()).map_err(Exit::failure)?;
-    let node = Arc::new(Node::live().await.map_err(Exit::failure)?);
+    let node = Node::live_with(options.checks.nvml()).await;
+    let node = Arc::new(node.map_err(Exit::failure)?);
     let compiler = env::current_exe().map_or(Compiler::InProcess, Compiler::Child);
     let runtime =
         Runtime::start(&cache_folder(), compiler, Arc::clone(&node)).map_err(Exit::failure)?;
@@ -49,11 +50,8 @@ pub async fn scan(options: &ScanOptions, terminal: Terminal) -> Result<Exit, Exi
     };
     text(output::begin(terminal))?;
     let commands = &options.checks.commands;
-    let collector = Collector::new(
-        node.files.clone(),
-        commands.lsblk.clone(),
-        commands.findmnt.clone(),
-    );
+    let collector = Collector::new(&node, commands.lsblk.clone(), commands.findmnt.clone());
+    node.nvml.take_inventory().await;
     let info = collector.collect().await;
     text(format!(
         "\n{} machine info\n{}",

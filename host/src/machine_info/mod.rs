@@ -1,9 +1,10 @@
-//! Takes the machine's inventory: what it runs, its processor, memory, disks and network interfaces.
+//! Takes the machine's inventory: what it runs, its processor, memory, GPUs, disks and network interfaces.
 //!
 //! Nothing leaves the machine, and nothing is required: what a missing tool or an unreadable file would have told is
 //! left out, and said once in the log.
 
 mod disks;
+mod gpus;
 mod lsblk;
 mod mounts;
 mod versions;
@@ -18,43 +19,48 @@ use crate::{
         Node,
         error::SourceError,
         files::Files,
+        nvml::Nvml,
         system::{self, SystemFacts},
     },
-    wire::{
-        CpuInfo, DiskInfo, GpuInfo, MachineInfo, MemoryInfo, MetaTime, NicInfo, PrivateIpInterface,
-    },
+    wire::{CpuInfo, DiskInfo, MachineInfo, MemoryInfo, MetaTime, NicInfo, PrivateIpInterface},
 };
 
 /// Larger than any `/proc/meminfo`.
 const MAX_MEMINFO: u64 = 1 << 20;
 
-/// Takes one inventory; whoever takes several keeps a [`Collector`].
+/// Takes one inventory, for which the GPUs are asked; whoever takes several keeps a [`Collector`].
 pub async fn collect(node: &Node) -> MachineInfo {
-    Collector::new(node.files.clone(), None, None)
-        .collect()
-        .await
+    node.nvml.take_inventory().await;
+    Collector::new(node, None, None).collect().await
 }
 
 /// Takes inventories. Programs run only on the live machine, never for a copy of one.
 pub struct Collector {
     files: Files,
+    nvml: Nvml,
     lsblk: Option<String>,
     findmnt: Option<String>,
     complaints: Complaints,
 }
 
 impl Collector {
-    /// For the machine behind `files`. `lsblk` and `findmnt` are command lines for bash that replace these programs.
-    pub fn new(files: Files, lsblk: Option<String>, findmnt: Option<String>) -> Self {
+    /// For a machine. `lsblk` and `findmnt` are command lines for bash that replace these programs.
+    pub fn new(node: &Node, lsblk: Option<String>, findmnt: Option<String>) -> Self {
+        Self::of(node.files.clone(), node.nvml.clone(), lsblk, findmnt)
+    }
+
+    fn of(files: Files, nvml: Nvml, lsblk: Option<String>, findmnt: Option<String>) -> Self {
         Self {
             files,
+            nvml,
             lsblk,
             findmnt,
             complaints: Complaints::default(),
         }
     }
 
-    /// Takes one; a few seconds at most, even when programs or mounts hang. Without NVML the GPU part is empty.
+    /// Takes one; a few seconds at most, even when programs or mounts hang. GPUs are those of the node's last look: they
+    /// are not asked, since requests wait for this. Without NVML that part is empty.
     pub async fn collect(&self) -> MachineInfo {
         let (facts, memory, disks, nics, containerd, tailscale) = tokio::join!(
             SystemFacts::read(&self.files),
@@ -68,8 +74,15 @@ impl Collector {
             .boot_time_unix_s
             .map(|seconds| seconds.saturating_mul(1000));
         let text = |fact: Option<String>| fact.unwrap_or_default();
+        let inventory = self.nvml.inventory().unwrap_or_default();
+        let fabric = inventory.fabric.clone().unwrap_or_default();
         MachineInfo {
             gpud_version: env!("CARGO_PKG_VERSION").to_owned(),
+            gpu_driver_version: inventory.driver_version.clone(),
+            cuda_version: gpus::cuda_version(inventory.cuda_version),
+            cluster_uuid: fabric.cluster_uuid,
+            clique_id: fabric.clique_id,
+            chassis_serial: gpus::chassis_serial(&inventory),
             container_runtime_version: containerd
                 .map(|version| format!("containerd://{version}"))
                 .unwrap_or_default(),
@@ -91,7 +104,7 @@ impl Collector {
             memory_info: Some(MemoryInfo {
                 total_bytes: memory,
             }),
-            gpu_info: Some(GpuInfo::default()),
+            gpu_info: Some(gpus::info(&inventory)),
             disk_info: disks,
             nic_info: nics,
             ..MachineInfo::default()
@@ -182,10 +195,11 @@ mod tests {
     use std::fs;
 
     use super::*;
+    use crate::wire::GpuInfo;
 
     #[tokio::test]
     async fn this_machine() {
-        let info = Collector::new(Files::live().unwrap(), None, None)
+        let info = Collector::of(Files::live().unwrap(), Nvml::absent(), None, None)
             .collect()
             .await;
         let hostname = fs::read_to_string("/proc/sys/kernel/hostname").unwrap();
@@ -206,7 +220,8 @@ mod tests {
             "MemFree: 1 kB\nMemTotal:       2048 kB\n",
         )
         .unwrap();
-        let info = Collector::new(Files::rooted(root.path()).unwrap(), None, None)
+        let files = Files::rooted(root.path()).unwrap();
+        let info = Collector::of(files, Nvml::absent(), None, None)
             .collect()
             .await;
         assert_eq!(info.memory_info.unwrap().total_bytes, 2 << 20);

@@ -61,18 +61,27 @@ pub struct Node {
 }
 
 impl Node {
-    /// The machine that we run on. `KMSG_FILE_PATH` and `GPUD_NVML_LIBRARY_PATH` of the environment are honoured.
+    /// The machine that we run on. `KMSG_FILE_PATH` of the environment is honoured, and what
+    /// [`nvml::Options::from_env`] knows.
     ///
     /// # Errors
     /// When the root folder cannot be opened.
     pub async fn live() -> Result<Self, SourceError> {
+        Self::live_with(nvml::Options::from_env()).await
+    }
+
+    /// The same, with this driver for its GPUs.
+    ///
+    /// # Errors
+    /// As [`Node::live`].
+    pub async fn live_with(nvml: nvml::Options) -> Result<Self, SourceError> {
         let files = Files::live()?;
         let variable = std::env::var(kmsg::PATH_VARIABLE).ok();
         let boot = boot(&files).await;
         Ok(Self {
             files,
             clock: Clock::Live,
-            nvml: Nvml::new(std::env::var_os("GPUD_NVML_LIBRARY_PATH").map(PathBuf::from)),
+            nvml: Nvml::new(nvml),
             boot,
             replacements: BTreeMap::new(),
             kmsg_path: kmsg::source_path(variable.as_deref()),

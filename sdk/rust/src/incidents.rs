@@ -98,15 +98,16 @@ impl Sighting {
     pub fn event(self, context: &CheckContext, message: &Message, window_seconds: u32) -> Event {
         // The kernel's clock can run ahead of the wall clock by a little; the future is refused.
         let time = message.time.min(context.now);
-        let key = format!("{} {} {}", context.boot_id, self.name, self.device);
+        let device = clip(&self.device);
+        let key = format!("{} {} {device}", context.boot_id, self.name);
         let mut event = Event::new(time, self.name, self.event_type, clip(&self.message))
             .merged_by(key, window_seconds);
         event.subject = self.subject;
         event.evidence.push(Evidence::Kmsg(message.sequence));
-        if !self.device.is_empty() {
+        if !device.is_empty() {
             event
                 .extra_info
-                .push((DEVICE.to_owned(), clip(&self.device).to_owned()));
+                .push((DEVICE.to_owned(), device.to_owned()));
         }
         let facts = self.facts.into_iter();
         event
@@ -158,7 +159,9 @@ pub fn as_stored(events: Vec<Event>) -> Vec<StoredEvent> {
     stored
 }
 
-fn clip(text: &str) -> &str {
+/// The beginning of a text out of a kernel line: the host refuses messages of more than 4 KiB, and with one of them all
+/// events of its batch.
+pub fn clip(text: &str) -> &str {
     text.get(..text.floor_char_boundary(MAX_TEXT))
         .unwrap_or(text)
 }

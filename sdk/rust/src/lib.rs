@@ -37,6 +37,7 @@ mod error;
 #[doc(hidden)]
 pub mod export;
 pub mod incidents;
+pub mod nvml;
 mod report;
 pub mod sources;
 
@@ -45,7 +46,7 @@ pub use bindings::gpud::plugin::types::{
     AccessError, CheckContext, Event, EventType, Evidence, GpuId, Health, HealthState, MergeRule,
     Metric, MetricKind, PortId, Recovery, RepairAction, Report, Subject, SuggestedActions, Trigger,
 };
-pub use bindings::gpud::plugin::{config, exec, history, kmsg, log, net, nvml, types};
+pub use bindings::gpud::plugin::{config, exec, history, kmsg, log, net, types};
 pub use checker::{Checker, Descriptor, KmsgWatcher, Scanner};
 pub use error::Error;
 pub use sources::{state, sysfs};

@@ -1,0 +1,144 @@
+//! A GPU as a caller holds it: each question with its type. Handles outlive GPUs and drivers; what they answer then says
+//! so.
+
+use std::{sync::Arc, time::Duration};
+
+use super::{
+    Nvml,
+    gpu::Gpu,
+    library::MAX_GPM_METRICS,
+    values::{
+        EccMode, Fabric, Identity, Memory, MigDevice, Nvlink, NvlinkErrors, PcieLink, Power,
+        Process, ProcessUse, Reading, RemappedRows, RowHistogram, Utilization,
+    },
+};
+use crate::node::error::SourceError;
+
+/// Shortest and longest time between two GPM samples.
+const GPM_PERIOD: (Duration, Duration) = (Duration::from_millis(10), Duration::from_secs(10));
+
+type Answer<T> = Result<T, SourceError>;
+
+/// A GPU.
+#[derive(Clone)]
+pub struct Device {
+    gpu: Arc<Gpu>,
+    nvml: Nvml,
+}
+
+macro_rules! questions {
+    ($($(#[$doc:meta])* $name:ident($($argument:ident: $kind:ty),*) -> $answer:ty = $reading:expr;)+) => {
+        $(
+            $(#[$doc])*
+            ///
+            /// # Errors
+            /// As [`Gpu::ask`].
+            pub async fn $name(&self, $($argument: $kind),*) -> Answer<$answer> {
+                self.gpu.ask($reading).await
+            }
+        )+
+    };
+}
+
+impl Device {
+    pub(super) fn new(gpu: Arc<Gpu>, nvml: Nvml) -> Self {
+        Self { gpu, nvml }
+    }
+
+    /// Who it is.
+    pub fn identity(&self) -> Arc<Identity> {
+        self.gpu.identity()
+    }
+
+    questions! {
+        /// Frame buffer.
+        memory() -> Memory = Reading::Memory;
+        /// Busy or not.
+        utilization() -> Utilization = Reading::Utilization;
+        /// MHz, by `nvmlClockType_t`.
+        clock(which: u32) -> u32 = Reading::Clock(which);
+        /// Bits of `nvmlClocksEventReasons`.
+        clock_event_reasons() -> u64 = Reading::ClockEventReasons;
+        /// Milliwatts.
+        power() -> Power = Reading::Power;
+        /// On?
+        persistence_mode() -> bool = Reading::PersistenceMode;
+        /// Degrees Celsius, by `nvmlTemperatureSensors_t`.
+        temperature(sensor: u32) -> u32 = Reading::Temperature(sensor);
+        /// Degrees Celsius, by `nvmlTemperatureThresholds_t`.
+        temperature_threshold(which: u32) -> u32 = Reading::TemperatureThreshold(which);
+        /// Degrees Celsius left until slowdown.
+        temperature_margin() -> i32 = Reading::TemperatureMargin;
+        /// ECC on or off.
+        ecc_mode() -> EccMode = Reading::EccMode;
+        /// Errors by `nvmlMemoryErrorType_t` and `nvmlEccCounterType_t`.
+        ecc_total(error: u32, period: u32) -> u64 = Reading::EccTotal(error, period);
+        /// The same at one `nvmlMemoryLocation_t`.
+        ecc_count(error: u32, period: u32, place: u32) -> u64 =
+            Reading::EccCount(error, period, place);
+        /// Row remapping.
+        remapped_rows() -> RemappedRows = Reading::RemappedRows;
+        /// Banks by spare rows.
+        row_histogram() -> RowHistogram = Reading::RowHistogram;
+        /// Link up?
+        nvlink_active(link: u32) -> bool = Reading::NvlinkActive(link);
+        /// Counters of a link.
+        nvlink_errors(link: u32) -> NvlinkErrors = Reading::NvlinkErrors(link);
+        /// All links.
+        nvlinks() -> Vec<Nvlink> = Reading::Nvlinks;
+        /// Fabric.
+        fabric() -> Fabric = Reading::Fabric;
+        /// Processes that compute.
+        processes() -> Vec<Process> = Reading::Processes;
+        /// What processes used in the last minute.
+        process_use() -> Vec<ProcessUse> = Reading::ProcessUse;
+        /// MIG mode on?
+        mig_mode() -> bool = Reading::MigMode;
+        /// MIG devices.
+        mig_devices() -> Vec<MigDevice> = Reading::MigDevices;
+        /// PCIe.
+        pcie_link() -> PcieLink = Reading::PcieLink;
+        /// A field.
+        field_value(field: u32, scope: u32) -> f64 = Reading::FieldValue(field, scope);
+    }
+
+    /// GPM metrics by id, between two samples that are `period` apart (10 ms to 10 s).
+    ///
+    /// # Errors
+    /// As [`Gpu::ask`]; [`SourceError::Invalid`] for more than 64 ids.
+    pub async fn gpm(&self, ids: Vec<u32>, period: Duration) -> Answer<Vec<(u32, f64)>> {
+        if ids.len() > MAX_GPM_METRICS {
+            return Err(SourceError::Invalid(format!(
+                "{} GPM metrics at once are more than {MAX_GPM_METRICS}",
+                ids.len()
+            )));
+        }
+        let (shortest, longest) = GPM_PERIOD;
+        self.gpu.gpm(ids, period.clamp(shortest, longest)).await
+    }
+
+    /// `nvmlGpuP2PStatus_t` over NVLink to another GPU.
+    ///
+    /// # Errors
+    /// As [`Gpu::ask`].
+    pub async fn p2p_status(&self, other: &Self) -> Answer<u32> {
+        self.nvml.p2p_status(&self.gpu, &other.gpu).await
+    }
+
+    /// Is it still there? Asks something that every GPU has to ask its hardware's driver for.
+    ///
+    /// # Errors
+    /// [`SourceError::SourceLost`], [`SourceError::NeedsReset`], [`SourceError::TimedOut`], or
+    /// [`SourceError::NotFound`] when the driver has gone. All other trouble with the question is no answer to it.
+    pub async fn presence(&self) -> Answer<()> {
+        match self.persistence_mode().await {
+            Err(
+                gone @ (SourceError::SourceLost(_)
+                | SourceError::NeedsReset(_)
+                | SourceError::NotFound(_)
+                | SourceError::TimedOut { .. }),
+            ) => Err(gone),
+            _ => Ok(()),
+        }
+    }
+}

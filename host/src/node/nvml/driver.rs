@@ -1,0 +1,79 @@
+//! The seam between gpud and a driver: NVML itself ([`super::library`]), one in memory ([`super::simulated`]), or either
+//! with faults laid over it ([`super::injected`]).
+
+use std::{path::PathBuf, sync::Arc, time::SystemTime};
+
+use super::{
+    fault::Fault,
+    values::{Reading, Value},
+};
+
+/// What a driver answers.
+pub type Answer<T = Value> = Result<T, Fault>;
+
+/// A GPU in a driver's own books; means nothing to another driver, or to the same one opened anew.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Slot(pub u32);
+
+/// A driver that is loaded and initialised. Every call may take long, or never come back: nothing but the threads of
+/// [`super::gpu`] and [`super::round`] calls it. Dropping it ends the session with the driver.
+pub trait Driver: Send + Sync {
+    /// For example `570.133.20`.
+    fn driver_version(&self) -> Answer<String>;
+    /// Major × 1000 + minor × 10.
+    fn cuda_version(&self) -> Answer<u32>;
+    /// How many GPUs there are to open.
+    fn count(&self) -> Answer<u32>;
+    /// Opens the GPU at a position. The same GPU gets the same slot.
+    fn open(&self, index: u32) -> Answer<Slot>;
+    /// Its UUID.
+    fn uuid(&self, gpu: Slot) -> Answer<String>;
+    /// Answers a question about it.
+    fn read(&self, gpu: Slot, reading: &Reading) -> Answer;
+    /// `nvmlGpuP2PStatus_t` over NVLink from one to the other.
+    fn p2p_status(&self, from: Slot, to: Slot) -> Answer<u32>;
+}
+
+/// Why there is no driver to ask.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NoDriver {
+    /// No library, or no driver: this machine has none. The text says what was looked for.
+    NotThere(String),
+    /// There is one, and it does not start.
+    Broken(String),
+}
+
+/// What identifies the files of a driver: when they change, another driver was installed.
+pub type Stamp = Vec<(PathBuf, u64, u64, Option<SystemTime>)>;
+
+/// Finds and starts a driver.
+pub trait Opener: Send + Sync {
+    /// Starts it. May take many seconds.
+    ///
+    /// # Errors
+    /// [`NoDriver`].
+    fn open(&self) -> Result<Arc<dyn Driver>, NoDriver>;
+
+    /// What it would be started from. Empty when that cannot change.
+    fn stamp(&self) -> Stamp {
+        Stamp::new()
+    }
+}
+
+/// A driver that is always there.
+pub struct Always(pub Arc<dyn Driver>);
+
+impl Opener for Always {
+    fn open(&self) -> Result<Arc<dyn Driver>, NoDriver> {
+        Ok(Arc::clone(&self.0))
+    }
+}
+
+/// No driver, and none will come.
+pub struct Never(pub &'static str);
+
+impl Opener for Never {
+    fn open(&self) -> Result<Arc<dyn Driver>, NoDriver> {
+        Err(NoDriver::NotThere(self.0.to_owned()))
+    }
+}

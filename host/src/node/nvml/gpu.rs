@@ -1,0 +1,300 @@
+//! One GPU: its thread, its latest answers, and what happens when it does not answer.
+//!
+//! All calls of one GPU run one after the other on one thread, so that a GPU that hangs holds that thread and nothing
+//! else. Whoever asks waits [`DEADLINE`] at most; while a call hangs, further questions fail at once and say for how
+//! long. When it comes back, the next question is asked again.
+
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use tokio::sync::Semaphore;
+
+use super::{
+    driver::{Answer, Driver, Slot},
+    fault::Fault,
+    values::{Identity, Reading, Value},
+};
+use crate::node::{clock::Clock, error::SourceError, hang_pool::HangPool};
+
+/// Longest wait for one answer.
+pub const DEADLINE: Duration = Duration::from_secs(5);
+/// How long an answer is given to others, too. Long enough for the checkers of one round that ask the same thing, short
+/// enough that a manual trigger sees the present.
+pub const SHARED_FOR: Duration = Duration::from_secs(3);
+/// Answers kept of one GPU; questions have arguments that guests choose.
+const MAX_KEPT: usize = 512;
+
+/// Timing, so that tests need not wait.
+#[derive(Debug, Clone, Copy)]
+pub struct Timing {
+    /// See [`DEADLINE`].
+    pub deadline: Duration,
+    /// See [`SHARED_FOR`].
+    pub shared_for: Duration,
+    /// How long a list of GPUs counts.
+    pub round: Duration,
+    /// Wait for a list of GPUs when there is an older one.
+    pub patience: Duration,
+    /// Wait for the first list of GPUs, and for the driver to start.
+    pub first: Duration,
+}
+
+/// What all GPUs share.
+#[derive(Clone)]
+pub(super) struct Common {
+    pub clock: Clock,
+    pub timing: Timing,
+    /// GPM calls go to one GPU at a time: drivers are said to crash otherwise.
+    pub gpm: Arc<Semaphore>,
+    /// Set when an answer says that the list of GPUs may be out of date.
+    pub suspect: Arc<AtomicBool>,
+}
+
+/// A driver that is in use. Who holds one of these may be within a call.
+pub(super) struct Held(pub Arc<dyn Driver>);
+
+/// Where a GPU is to be asked.
+#[derive(Clone)]
+pub(super) enum Place {
+    /// Here.
+    Driver(Arc<Held>, Slot),
+    /// It was there and is not, or could not be opened.
+    Missing(Fault),
+    /// The driver was closed.
+    Closed,
+}
+
+/// A GPU that was seen since the driver was started.
+pub struct Gpu {
+    identity: Mutex<Arc<Identity>>,
+    place: Mutex<Place>,
+    answers: Mutex<HashMap<Reading, (Instant, Answer)>>,
+    worker: HangPool,
+    /// Unix milliseconds; 0 is never.
+    last_good: AtomicU64,
+    gpm_turn: tokio::sync::Mutex<()>,
+    common: Common,
+}
+
+impl Gpu {
+    pub(super) fn new(identity: Identity, place: Place, common: Common) -> Self {
+        Self {
+            worker: HangPool::new(format!("nvml-{}", identity.index), 1),
+            identity: Mutex::new(Arc::new(identity)),
+            place: Mutex::new(place),
+            answers: Mutex::default(),
+            last_good: AtomicU64::new(0),
+            gpm_turn: tokio::sync::Mutex::default(),
+            common,
+        }
+    }
+
+    /// Who it is.
+    pub fn identity(&self) -> Arc<Identity> {
+        Arc::clone(&lock(&self.identity))
+    }
+
+    /// When it last answered, Unix milliseconds.
+    pub fn last_good(&self) -> Option<u64> {
+        match self.last_good.load(Ordering::Relaxed) {
+            0 => None,
+            time => Some(time),
+        }
+    }
+
+    pub(super) fn set_identity(&self, identity: Identity) {
+        *lock(&self.identity) = Arc::new(identity);
+    }
+
+    pub(super) fn place(&self) -> Place {
+        lock(&self.place).clone()
+    }
+
+    pub(super) fn set_place(&self, place: Place) {
+        // The old place may be the last to hold a driver, whose end may take long: not under the lock.
+        let before = std::mem::replace(&mut *lock(&self.place), place);
+        drop(before);
+    }
+
+    /// The answer to a question, from the last [`SHARED_FOR`] or fresh.
+    ///
+    /// # Errors
+    /// What the driver says; [`SourceError::TimedOut`] when it does not answer; [`SourceError::SourceLost`] or
+    /// [`SourceError::NotFound`] when the GPU or the driver has gone.
+    pub async fn ask<T: TryFrom<Value>>(
+        self: &Arc<Self>,
+        reading: Reading,
+    ) -> Result<T, SourceError> {
+        let call = reading.call();
+        let value = self.value(reading).await?;
+        T::try_from(value).map_err(|_| {
+            SourceError::Other(format!(
+                "{call} of {}: the driver answered something else",
+                self.identity().label()
+            ))
+        })
+    }
+
+    async fn value(self: &Arc<Self>, reading: Reading) -> Result<Value, SourceError> {
+        let who = self.identity().label();
+        if let Some(gone) = self.gone(&who, reading.call()) {
+            return Err(gone);
+        }
+        let said = |answer: Answer| {
+            answer.map_err(|fault| fault.to_source(&who, Duration::ZERO, self.last_good()))
+        };
+        if let Some(answer) = self.kept(&reading) {
+            return said(answer);
+        }
+        let call = reading.call();
+        let gpu = Arc::clone(self);
+        let asked = self.worker.run(call, self.common.timing.deadline, move || {
+            Ok(gpu.ask_driver(reading))
+        });
+        match asked.await {
+            Ok((Some(answer), took)) => {
+                answer.map_err(|fault| fault.to_source(&who, took, self.last_good()))
+            }
+            // It went while the question waited.
+            Ok((None, _)) => Err(self.gone(&who, call).unwrap_or_else(|| closed(&who, call))),
+            Err(SourceError::TimedOut { .. }) => Err(self.not_answering(call)),
+            Err(other) => Err(other),
+        }
+    }
+
+    /// On the GPU's thread. `None` when there is nobody to ask.
+    fn ask_driver(&self, reading: Reading) -> (Option<Answer>, Duration) {
+        // Asked by several at once, the first one's answer is for all.
+        if let Some(answer) = self.kept(&reading) {
+            return (Some(answer), Duration::ZERO);
+        }
+        let Place::Driver(held, slot) = self.place() else {
+            return (None, Duration::ZERO);
+        };
+        let began = Instant::now();
+        let answer = held.0.read(slot, &reading);
+        drop(held);
+        self.note(&answer);
+        if reading.is_shared() {
+            self.keep(reading, &answer);
+        }
+        (Some(answer), began.elapsed())
+    }
+
+    /// Takes note of when it answered, and whether it is still one of us.
+    fn note(&self, answer: &Answer) {
+        match answer {
+            Err(fault) if fault.is_lost() || fault.needs_reset() => {
+                self.common.suspect.store(true, Ordering::Relaxed);
+            }
+            Err(fault) if fault.is_no_driver() || fault.code == 1 => {
+                self.common.suspect.store(true, Ordering::Relaxed);
+            }
+            _ => self
+                .last_good
+                .store(self.common.clock.now_ms(), Ordering::Relaxed),
+        }
+    }
+
+    /// GPM metrics by id over `period`. The GPU's thread is free in between.
+    ///
+    /// # Errors
+    /// As [`Gpu::ask`].
+    pub async fn gpm(
+        self: &Arc<Self>,
+        ids: Vec<u32>,
+        period: Duration,
+    ) -> Result<Vec<(u32, f64)>, SourceError> {
+        let period_ms = u32::try_from(period.as_millis()).unwrap_or(u32::MAX);
+        let metrics = Reading::GpmMetrics(ids, period_ms);
+        let _turn = self.gpm_turn.lock().await;
+        if self.kept(&metrics).is_none() {
+            self.one_at_a_time::<()>(Reading::GpmSample).await?;
+            tokio::time::sleep(period).await;
+        }
+        self.one_at_a_time(metrics).await
+    }
+
+    async fn one_at_a_time<T: TryFrom<Value>>(
+        self: &Arc<Self>,
+        reading: Reading,
+    ) -> Result<T, SourceError> {
+        // Never closed; and without a permit it is still only one thread of a driver that says it is thread-safe.
+        let _permit = self.common.gpm.acquire().await.ok();
+        self.ask(reading).await
+    }
+
+    /// Why this GPU cannot be asked now, if so.
+    pub(super) fn gone(&self, who: &str, call: &'static str) -> Option<SourceError> {
+        match self.place() {
+            Place::Driver(..) => None,
+            Place::Missing(fault) => Some(fault.to_source(who, Duration::ZERO, self.last_good())),
+            Place::Closed => Some(closed(who, call)),
+        }
+    }
+
+    /// Does a call hang?
+    pub(super) fn hangs(&self, call: &'static str) -> Option<SourceError> {
+        (!self.worker.stuck().is_empty()).then(|| self.not_answering(call))
+    }
+
+    fn not_answering(&self, call: &'static str) -> SourceError {
+        let who = self.identity().label();
+        let oldest = self.worker.stuck().into_iter().next();
+        let (what, after) = match oldest {
+            Some(stuck) if stuck.what == call => {
+                (format!("{call} of {who}: not answering"), stuck.elapsed)
+            }
+            Some(stuck) => (
+                format!("{call} of {who}: not answering, {} hangs", stuck.what),
+                stuck.elapsed,
+            ),
+            None => (
+                format!("{call} of {who}: not answering"),
+                self.common.timing.deadline,
+            ),
+        };
+        SourceError::TimedOut {
+            what,
+            after,
+            last_good: self.last_good(),
+        }
+    }
+
+    fn kept(&self, reading: &Reading) -> Option<Answer> {
+        let answers = lock(&self.answers);
+        let (at, answer) = answers.get(reading)?;
+        (at.elapsed() < self.common.timing.shared_for).then(|| answer.clone())
+    }
+
+    fn keep(&self, reading: Reading, answer: &Answer) {
+        let shared_for = self.common.timing.shared_for;
+        let mut answers = lock(&self.answers);
+        if answers.len() >= MAX_KEPT {
+            answers.retain(|_, (at, _)| at.elapsed() < shared_for);
+        }
+        if answers.len() < MAX_KEPT {
+            answers.insert(reading, (Instant::now(), answer.clone()));
+        }
+    }
+
+    /// Forgets what it answered: another driver may answer otherwise.
+    pub(super) fn forget_answers(&self) {
+        lock(&self.answers).clear();
+    }
+}
+
+fn closed(who: &str, call: &'static str) -> SourceError {
+    SourceError::NotFound(format!("{call} of {who}: the driver was unloaded"))
+}
+
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // Nothing panics while it holds one of these, and the books would still be right.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

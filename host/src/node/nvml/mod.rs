@@ -1,0 +1,347 @@
+//! NVIDIA GPUs, through the driver's management library (NVML).
+//!
+//! Calls into NVML can take seconds and can hang for ever, so nothing here calls it on the caller's thread:
+//!
+//! - One thread asks about the library as a whole ([`round`]): it finds and starts the driver, lists its GPUs, and
+//!   notices when a GPU or the driver has gone or another driver was installed. Nothing needs a restart.
+//! - One thread per GPU asks about that GPU ([`gpu`]); one more asks about pairs. A GPU that hangs holds its own thread.
+//!
+//! Everybody who asks waits for a bounded time. A list of GPUs counts for [`ROUND`], an answer for
+//! [`gpu::SHARED_FOR`]: checkers of one round that ask the same thing cause one call. What never asks the driver at all
+//! is [`Nvml::latest`] and [`Nvml::inventory`]: requests use these.
+//!
+//! What is asked is a [`Driver`]: NVML ([`library`]), or one in memory ([`simulated`]), with or without pretended faults
+//! ([`injected`]).
+
+mod device;
+pub mod driver;
+pub mod fault;
+mod find;
+pub mod gpu;
+pub mod injected;
+mod inventory;
+mod library;
+mod round;
+pub mod simulated;
+pub mod values;
+
+use std::{
+    path::PathBuf,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use tokio::sync::Semaphore;
+
+pub use device::Device;
+pub use driver::{Driver, Opener};
+pub use gpu::{Gpu, Timing};
+pub use injected::Injected;
+pub use inventory::Inventory;
+pub use library::MAX_GPM_METRICS;
+pub use round::View;
+
+use super::{clock::Clock, error::SourceError, hang_pool::HangPool};
+use driver::{Always, Never};
+use find::Places;
+use gpu::{Common, Place, lock};
+use library::LibraryOpener;
+use round::Rounds;
+use simulated::Simulated;
+
+/// How long a list of GPUs counts. Components run spread over their intervals: a longer time saves calls, a shorter one
+/// notices sooner that a GPU or the driver has gone. (That a GPU does not answer is noticed by whoever asks it.)
+pub const ROUND: Duration = Duration::from_secs(10);
+/// Wait for a new list of GPUs when there is an older one to go on with.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// Wait for the driver's start and the first list: without persistence mode, it wakes one GPU after the other.
+const FIRST: Duration = Duration::from_secs(20);
+
+/// What is known of the library.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Library {
+    /// It works.
+    Loaded,
+    /// No library or no driver on this machine; the text says what was looked for.
+    NotFound(String),
+    /// It is there and does not work; the text says why.
+    Failed(String),
+}
+
+/// Which driver to use.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Options {
+    /// This library and no other (`GPUD_NVML_LIBRARY_PATH`).
+    pub library: Option<PathBuf>,
+    /// Root of a driver that is installed beside the system (`GPUD_NVIDIA_DRIVER_ROOT`); looked at before the usual
+    /// places.
+    pub driver_root: Option<PathBuf>,
+    /// No library: one GPU in memory that is well (`GPUD_NVML_MOCK_ALL_SUCCESS`).
+    pub mock: bool,
+    /// Faults to pretend.
+    pub injected: Injected,
+}
+
+impl Options {
+    /// What the environment asks for. Switches are on when they are exactly `true`; empty paths are none.
+    pub fn from_env() -> Self {
+        Self::from_variables(|name| std::env::var_os(name))
+    }
+
+    fn from_variables(variable: impl Fn(&str) -> Option<std::ffi::OsString>) -> Self {
+        let path = |name| {
+            variable(name)
+                .filter(|value| !value.is_empty())
+                .map(PathBuf::from)
+        };
+        let on = |name| variable(name).is_some_and(|value| value == "true");
+        Self {
+            library: path("GPUD_NVML_LIBRARY_PATH"),
+            driver_root: path("GPUD_NVIDIA_DRIVER_ROOT"),
+            mock: on("GPUD_NVML_MOCK_ALL_SUCCESS"),
+            injected: Injected {
+                rows_pending_everywhere: on("GPUD_NVML_INJECT_REMAPPED_ROWS_PENDING"),
+                hw_slowdown_everywhere: on("GPUD_NVML_INJECT_CLOCK_EVENTS_HW_SLOWDOWN"),
+                ..Injected::default()
+            },
+        }
+    }
+}
+
+/// The GPUs of a machine. Clones are the same.
+#[derive(Clone)]
+pub struct Nvml {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    rounds: Arc<Rounds>,
+    common: Common,
+    library: HangPool,
+    pairs: HangPool,
+    /// One round at a time; the others wait for its result.
+    turn: tokio::sync::Mutex<()>,
+    latest: Mutex<Latest>,
+    inventory: Mutex<Option<Arc<Inventory>>>,
+}
+
+struct Latest {
+    view: Arc<View>,
+    /// When it was found, or when the last one who waited for a newer one gave up.
+    looked: Option<Instant>,
+}
+
+impl Nvml {
+    /// The driver that the options name.
+    pub fn new(options: Options) -> Self {
+        Self::with_timing(options, Timing::default())
+    }
+
+    /// The same with other waits.
+    pub fn with_timing(options: Options, timing: Timing) -> Self {
+        let below: Box<dyn Opener> = match options.mock {
+            true => Box::new(Always(Arc::new(Simulated::mock()))),
+            false => Box::new(LibraryOpener::new(Places {
+                library: options.library,
+                driver_root: options.driver_root,
+            })),
+        };
+        Self::of(options.injected.over(below), timing)
+    }
+
+    /// Of a machine that is not here.
+    pub fn absent() -> Self {
+        let never = Never("this is not the machine that is looked at");
+        Self::of(Box::new(never), Timing::default())
+    }
+
+    /// Of any driver.
+    pub fn of(opener: Box<dyn Opener>, timing: Timing) -> Self {
+        let common = Common {
+            clock: Clock::Live,
+            timing,
+            gpm: Arc::new(Semaphore::new(1)),
+            suspect: Arc::new(AtomicBool::new(false)),
+        };
+        let nothing = Library::Failed("NVML was not asked yet".to_owned());
+        Self {
+            shared: Arc::new(Shared {
+                rounds: Arc::new(Rounds::new(opener, common.clone())),
+                common,
+                library: HangPool::new("nvml-lib", 1),
+                pairs: HangPool::new("nvml-pairs", 1),
+                turn: tokio::sync::Mutex::default(),
+                latest: Mutex::new(Latest {
+                    view: Arc::new(View::without_driver(nothing, 0)),
+                    looked: None,
+                }),
+                inventory: Mutex::default(),
+            }),
+        }
+    }
+
+    /// What was last found, without asking anybody.
+    pub fn latest(&self) -> Arc<View> {
+        Arc::clone(&lock(&self.shared.latest).view)
+    }
+
+    /// The driver and its GPUs as they were at most [`ROUND`] ago. When the driver does not answer, an older list is
+    /// better than none: the GPUs that still answer can be asked.
+    pub async fn view(&self) -> Arc<View> {
+        if let Some(view) = self.fresh() {
+            return view;
+        }
+        let _turn = self.shared.turn.lock().await;
+        if let Some(view) = self.fresh() {
+            return view;
+        }
+        let timing = self.shared.common.timing;
+        let is_first = self.latest().at == 0;
+        let wait = if is_first {
+            timing.first
+        } else {
+            timing.patience
+        };
+        let shared = Arc::downgrade(&self.shared);
+        let rounds = Arc::clone(&self.shared.rounds);
+        let made = self.shared.library.run("NVML", wait, move || {
+            let view = rounds.make();
+            // Also when nobody waits any more: that is how a recovery is noticed.
+            if let Some(shared) = shared.upgrade() {
+                shared.take(view);
+            }
+            Ok(())
+        });
+        if let Err(error) = made.await {
+            self.shared.not_answering(&error);
+        }
+        self.latest()
+    }
+
+    fn fresh(&self) -> Option<Arc<View>> {
+        let timing = self.shared.common.timing;
+        let latest = lock(&self.shared.latest);
+        let age = latest.looked?.elapsed();
+        let suspect = self.shared.common.suspect.load(Ordering::Relaxed);
+        let good_for = match (&latest.view.library, suspect) {
+            // Starting a driver is dear, and one that failed seldom mends itself.
+            (Library::Failed(_), _) => timing.round * 3,
+            (_, true) => timing.shared_for.min(timing.round),
+            (_, false) => timing.round,
+        };
+        (age < good_for).then(|| Arc::clone(&latest.view))
+    }
+
+    /// All GPUs: those that are there, and those that have gone since the driver was started.
+    ///
+    /// # Errors
+    /// When there is no driver that works.
+    pub async fn devices(&self) -> Result<Vec<Device>, SourceError> {
+        let view = self.view().await;
+        view.library.works()?;
+        let gpus = view.gpus.iter();
+        Ok(gpus
+            .map(|gpu| Device::new(Arc::clone(gpu), self.clone()))
+            .collect())
+    }
+
+    /// `nvmlGpuP2PStatus_t` over NVLink. On a thread of its own: a GPU that hangs must not hold the other's.
+    async fn p2p_status(&self, from: &Arc<Gpu>, to: &Arc<Gpu>) -> Result<u32, SourceError> {
+        const CALL: &str = "nvmlDeviceGetP2PStatus";
+        let label = |gpu: &Gpu| gpu.identity().label();
+        for gpu in [from, to] {
+            if let Some(error) = gpu.gone(&label(gpu), CALL).or_else(|| gpu.hangs(CALL)) {
+                return Err(error);
+            }
+        }
+        let (Place::Driver(held, from_slot), Place::Driver(_, to_slot)) =
+            (from.place(), to.place())
+        else {
+            return Err(SourceError::NotFound(CALL.to_owned()));
+        };
+        let who = format!("{} and {}", label(from), label(to));
+        let what = format!("{CALL} of {who}");
+        let last_good = from.last_good();
+        self.shared
+            .pairs
+            .run(&what, self.shared.common.timing.deadline, move || {
+                let began = Instant::now();
+                let answer = held.0.p2p_status(from_slot, to_slot);
+                drop(held);
+                answer.map_err(|fault| fault.to_source(&who, began.elapsed(), last_good))
+            })
+            .await
+    }
+}
+
+impl Shared {
+    fn take(&self, view: View) {
+        let mut latest = lock(&self.latest);
+        if latest.view.library != view.library {
+            match &view.library {
+                Library::Loaded => tracing::info!(
+                    "NVML works: driver {}, {} GPUs",
+                    view.driver_version.as_deref().unwrap_or("unknown"),
+                    view.gpus.len()
+                ),
+                Library::NotFound(text) => tracing::info!("no NVML: {text}"),
+                Library::Failed(text) => tracing::warn!("NVML does not work: {text}"),
+            }
+        }
+        *latest = Latest {
+            view: Arc::new(view),
+            looked: Some(Instant::now()),
+        };
+    }
+
+    /// Nobody waits again before the next round is due.
+    fn not_answering(&self, error: &SourceError) {
+        let mut latest = lock(&self.latest);
+        latest.looked = Some(Instant::now());
+        if latest.view.at != 0 && latest.view.library == Library::Loaded {
+            tracing::warn!("NVML does not answer ({}): {error}", self.rounds.step());
+            return;
+        }
+        let for_long = self.library.stuck().into_iter().next();
+        let seconds = for_long.map_or(self.common.timing.first, |call| call.elapsed);
+        let text = format!(
+            "{} has not come back for {} s",
+            self.rounds.step(),
+            seconds.as_secs()
+        );
+        let view = View::without_driver(Library::Failed(text), latest.view.at);
+        latest.view = Arc::new(view);
+    }
+}
+
+impl Library {
+    /// Does it?
+    ///
+    /// # Errors
+    /// Why not, as an error of whatever was to be asked.
+    pub fn works(&self) -> Result<(), SourceError> {
+        match self {
+            Self::Loaded => Ok(()),
+            Self::NotFound(text) => Err(SourceError::NotFound(text.clone())),
+            Self::Failed(text) => Err(SourceError::Other(text.clone())),
+        }
+    }
+}
+
+impl Default for Timing {
+    fn default() -> Self {
+        Self {
+            deadline: gpu::DEADLINE,
+            shared_for: gpu::SHARED_FOR,
+            round: ROUND,
+            patience: PATIENCE,
+            first: FIRST,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
