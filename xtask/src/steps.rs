@@ -10,6 +10,9 @@ use std::{
 
 use anyhow::{Context, Result, bail};
 
+/// Exit status of a check that could not be run here.
+const NOT_RUN: i32 = 77;
+
 /// Cargo in this workspace.
 pub struct Cargo {
     workspace: PathBuf,
@@ -50,6 +53,24 @@ impl Cargo {
         let mut command = Command::new(program);
         command.args(arguments).current_dir(&self.workspace);
         self.timed(step, command)
+    }
+
+    /// Runs a check that may have nothing to run with on this machine; it says so with status 77, and then no more than
+    /// that is claimed.
+    pub fn check_if_possible(&self, step: &str, script: &str, arguments: &[&str]) -> Result<()> {
+        eprintln!("xtask: {step} …");
+        let started = Instant::now();
+        let status = Command::new(self.workspace.join(script))
+            .args(arguments)
+            .current_dir(&self.workspace)
+            .status()
+            .with_context(|| format!("running {script}"))?;
+        match status.code() {
+            Some(0) => eprintln!("xtask: {step}: {} s", started.elapsed().as_secs()),
+            Some(NOT_RUN) => eprintln!("xtask: {step}: NOT RUN, see above"),
+            _ => bail!("{step} failed ({script}: {status})"),
+        }
+        Ok(())
     }
 
     /// Runs a binary of the release build, without any announcement.

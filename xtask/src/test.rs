@@ -1,6 +1,6 @@
 //! What CI runs, in its order: nothing else runs it, and it runs nothing else.
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 
 use crate::{fuzz, setup, steps::Cargo};
 
@@ -32,6 +32,7 @@ pub fn run(cargo: &Cargo) -> Result<()> {
             "--tests",
         ],
     )?;
+    requests(cargo)?;
     fuzz::lint(cargo)?;
     fuzz::run(cargo, fuzz::SECONDS, Vec::new())?;
     cargo.run(
@@ -52,5 +53,25 @@ pub fn run(cargo: &Cargo) -> Result<()> {
             "RUSTDOCFLAGS",
             "--deny warnings --allow rustdoc::private-intra-doc-links",
         )],
+    )
+}
+
+/// The built daemon under requests from outside: those of GPUd's client, and those that its own description allows.
+fn requests(cargo: &Cargo) -> Result<()> {
+    let gpud = cargo.target_dir().join("debug").join("gpud");
+    let gpud = gpud
+        .to_str()
+        .context("the target folder's name is no text")?;
+    for (step, what) in [
+        ("requests of GPUd's Go client", "client"),
+        ("steps of GPUd's end-to-end suite", "suite"),
+        ("GPUd's own suite", "published"),
+    ] {
+        cargo.check_if_possible(step, "tests/go-client/run.sh", &[what, gpud])?;
+    }
+    cargo.check_if_possible(
+        "API against its description",
+        "tests/api-fuzz/run.sh",
+        &[gpud],
     )
 }
