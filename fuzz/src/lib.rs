@@ -1,8 +1,13 @@
 //! What the fuzz targets share: gpud's own modules that read what others write, taken from its sources so that neither
-//! Wasmtime nor the rest of the daemon is built, and the conditions of a run.
+//! Wasmtime nor the rest of the daemon is built, the built-in checkers' understanding of kernel lines, and the conditions
+//! of a run.
 
+#[path = "../../host/src/capture/mod.rs"]
+pub mod capture;
+pub mod checkers;
 #[path = "../../host/src/model/mod.rs"]
 pub mod model;
+pub mod node;
 pub mod script;
 #[path = "../../host/src/spec/mod.rs"]
 pub mod spec;

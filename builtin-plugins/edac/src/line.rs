@@ -35,6 +35,8 @@ const CORRECTED_WINDOW: u32 = 3_600;
 const UNCORRECTED_WINDOW: u32 = 60;
 /// Longest part of a line in messages and keys. The kernel's own limit of a label is 32 × 35 bytes.
 const MAX_TEXT: usize = 1_200;
+/// Longest name of a subject that the host takes, bytes.
+const MAX_SUBJECT: usize = 128;
 
 /// What a line tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -151,9 +153,11 @@ pub fn facts(
     facts
 }
 
-/// A DIMM as a subject.
+/// A DIMM as a subject. Where the driver cannot tell which of several it was, it names them all (`… or …`), which can be
+/// more than the host takes.
 pub fn subject(dimm: &str) -> Subject {
-    Subject::Other(("dimm".to_owned(), dimm.to_owned()))
+    let name = dimm.get(..dimm.floor_char_boundary(MAX_SUBJECT));
+    Subject::Other(("dimm".to_owned(), name.unwrap_or(dimm).to_owned()))
 }
 
 /// The events of messages, oldest first.

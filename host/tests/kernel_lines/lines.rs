@@ -171,7 +171,7 @@ pub fn log(seed: u64, count: usize) -> Log {
         let facility = *numbers.pick(&[0, 0, 0, 0, 0, 0, 1, 3, 5, 23]);
         let prefix = facility * 8 + numbers.below(8);
         let text = line(&mut numbers, &seeds);
-        let mut record = |flag: &str, text: &[u8], sequence: u64| {
+        let record = |flag: &str, text: &[u8], sequence: u64| {
             let mut record = format!("{prefix},{sequence},{micros},{flag};").into_bytes();
             record.extend_from_slice(text);
             record.push(b'\n');

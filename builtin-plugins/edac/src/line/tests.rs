@@ -286,6 +286,10 @@ proptest! {
         let text = format!("EDAC MC0: 1 UE {what} on {dimm} (x page:0x1 )");
         for event in events(&context(), &[message(&text)]) {
             prop_assert!(event.message.len() <= 4096 && event.merge.unwrap().key.len() <= 16_384);
+            let Some(Subject::Other((_, name))) = event.subject else {
+                panic!("no DIMM");
+            };
+            prop_assert!(name.len() <= 128);
         }
     }
 }

@@ -603,3 +603,17 @@ fn each_pattern_has_a_line_and_a_lookalike() {
         assert!(all(line).is_some() && all(lookalike).is_none(), "{line}");
     }
 }
+
+proptest! {
+    #[test]
+    fn every_letter_is_found_wherever_it_stands(text in "[NM\u{14e}a-c:]{0,40}") {
+        let mut found = Vec::new();
+        let mut from = 0;
+        while let Some(at) = next_letter(text.as_bytes(), from) {
+            found.push(at);
+            from = at + 1;
+        }
+        let expected: Vec<usize> = text.match_indices('N').map(|(at, _)| at).collect();
+        prop_assert_eq!(found, expected);
+    }
+}

@@ -1,0 +1,51 @@
+//! What takes a kernel log apart and accounts for it, without the threads that do so in the daemon.
+
+#[path = "../../../host/src/node/kmsg/accounting.rs"]
+pub mod accounting;
+#[expect(dead_code, reason = "nothing here asks for the time now")]
+#[path = "../../../host/src/node/kmsg/clock.rs"]
+mod clock;
+#[path = "../../../host/src/node/kmsg/gaps.rs"]
+mod gaps;
+#[path = "../../../host/src/node/kmsg/lines.rs"]
+mod lines;
+#[path = "../../../host/src/node/kmsg/prefilter.rs"]
+mod prefilter;
+#[path = "../../../host/src/node/kmsg/record.rs"]
+mod record;
+
+pub use clock::BootClock;
+pub use gaps::{Gap, GapCause, GapLog};
+pub use prefilter::{PatternError, Prefilter, WatcherId};
+pub use record::{KernelMessage, MAX_RECORD, RawRecord, RecordError, parse};
+
+/// Cuts a log that arrives in pieces of `piece` bytes into records, as the reader of a file does.
+pub fn records(log: &[u8], piece: usize) -> Vec<Vec<u8>> {
+    let mut splitter = lines::LineSplitter::default();
+    let mut records = Vec::new();
+    let mut record = Vec::new();
+    for piece in log.chunks(piece.max(1)) {
+        splitter.feed(piece);
+        while splitter.take(&mut record) {
+            records.push(std::mem::take(&mut record));
+        }
+    }
+    // The second time, what has no line end is a record too.
+    for _ in 0..2 {
+        while splitter.take_at_end(&mut record) {
+            records.push(std::mem::take(&mut record));
+        }
+    }
+    records
+}
+
+/// What the gaps come to once they went through the log of gaps, which merges neighbours: how many records were lost.
+pub fn lost(gaps: &[Gap]) -> u64 {
+    let log = GapLog::default();
+    gaps.iter().for_each(|gap| log.push(gap.clone()));
+    let taken = log.take();
+    assert!(taken.len() <= GapLog::LIMIT.min(gaps.len()));
+    taken
+        .iter()
+        .fold(0, |sum, gap| sum.saturating_add(gap.count))
+}
