@@ -107,7 +107,6 @@ impl Collector {
             gpu_info: Some(gpus::info(&inventory)),
             disk_info: disks,
             nic_info: nics,
-            ..MachineInfo::default()
         }
     }
 

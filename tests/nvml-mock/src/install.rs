@@ -96,12 +96,13 @@ pub fn without(mut library: Vec<u8>, missing: &[&str]) -> Result<Vec<u8>, Instal
     let mut at = 0;
     for piece in library.split(|byte| *byte == 0) {
         // All begin alike, so most pieces are passed over at once.
-        if piece.starts_with(b"nvml") {
-            if let Some(which) = missing.iter().position(|name| name.as_bytes() == piece) {
-                places.push(at);
-                if let Some(found) = found.get_mut(which) {
-                    *found = true;
-                }
+        let is_missing = |name: &&str| name.as_bytes() == piece;
+        if piece.starts_with(b"nvml")
+            && let Some(which) = missing.iter().position(is_missing)
+        {
+            places.push(at);
+            if let Some(found) = found.get_mut(which) {
+                *found = true;
             }
         }
         at += piece.len() + 1;

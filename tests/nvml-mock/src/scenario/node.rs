@@ -69,9 +69,9 @@ impl Node {
                 gpu
             })
             .collect();
-        let count = steps()
-            .filter_map(|step| step.gpus)
-            .last()
+        let counts = steps().filter_map(|step| step.gpus);
+        let count = counts
+            .fold(None, |_, count| Some(count))
             .unwrap_or_else(|| scenario.count(product));
         let present = (0..count)
             .zip(&gpus)
