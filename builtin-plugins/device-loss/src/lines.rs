@@ -120,10 +120,13 @@ fn probe(line: &str) -> Option<Found<'_>> {
         rest.split_once(" failed with error ")?
     } else {
         let (device, rest) = rest.strip_prefix(' ')?.split_once(": probe with driver ")?;
-        let (_, error) = rest.split_once(" failed with error ")?;
+        let (named, error) = rest.split_once(" failed with error ")?;
+        if named.is_empty() || named.contains(' ') {
+            return None;
+        }
         (device, error)
     };
-    let device = pci_id(device)?;
+    let device = bare_id(device)?;
     let found = Found::new(Kind::ProbeFailed, device);
     Some(
         found
@@ -138,7 +141,12 @@ fn of_driver<'a>(line: &'a str, driver: &str) -> Option<(String, &'a str)> {
         .strip_prefix(driver)?
         .strip_prefix(' ')?
         .split_once(": ")?;
-    Some((pci_id(device)?, rest))
+    Some((bare_id(device)?, rest))
+}
+
+/// A PCI id as these drivers write it, without `PCI:`.
+fn bare_id(text: &str) -> Option<String> {
+    pci_id(text).filter(|_| !text.starts_with("PCI:"))
 }
 
 /// A PCI id in one spelling, `0000:3b:00.0`: lower case, a domain of four digits (more where it needs them), with
