@@ -1,0 +1,45 @@
+//! `board-sensors`: temperatures, fans, voltages and power as the kernel's hardware monitoring (hwmon) has them.
+
+pub mod evaluate;
+pub mod sensor;
+
+use gpud_builtin_shared::files;
+use gpud_builtin_shared::findings::Memory;
+use gpud_sdk::{CheckContext, Checker, Descriptor, Error, Report, state};
+
+use evaluate::{Config, Hot, SCHEMA};
+use sensor::{FILES, ROOT};
+
+/// Where the temperatures that were critical at the last check are kept.
+const HOT: &str = "hot";
+
+struct BoardSensors;
+
+impl Checker for BoardSensors {
+    fn check(context: &CheckContext) -> Result<Report, Error> {
+        let config = Config::parse(&gpud_sdk::config::document()).map_err(Error::failed)?;
+        let mut read = Vec::new();
+        for pattern in FILES {
+            read.extend(files::read_all(&format!("{ROOT}/hwmon*/{pattern}"))?);
+        }
+        let sensors = sensor::all(&read);
+        let hot = Hot::restore(state::get_string(HOT)?.as_deref(), &context.boot_id);
+        let before = Memory::load()?;
+        let (report, after, now) = evaluate::judge(context, &config, &sensors, &hot, &before);
+        after.keep(&before)?;
+        if now != hot {
+            state::set(HOT, now.save(&context.boot_id).as_bytes())?;
+        }
+        Ok(report)
+    }
+}
+
+gpud_sdk::export!(BoardSensors: Descriptor::new(
+    "board-sensors",
+    "Temperatures, fans, voltages and power of boards and devices",
+)
+.metric(sensor::Kind::Temperature.metric(), "Temperature by chip and sensor (degrees Celsius)")
+.metric(sensor::Kind::Fan.metric(), "Speed of a fan by chip and sensor (revolutions per minute)")
+.metric(sensor::Kind::Voltage.metric(), "Voltage by chip and sensor (volts)")
+.metric(sensor::Kind::Power.metric(), "Power by chip and sensor (watts)")
+.config_schema(SCHEMA));

@@ -1,0 +1,96 @@
+//! `cgroup-oom`: processes that were killed because their cgroup reached its memory limit.
+//!
+//! A group's counter takes in those of the groups below it, so that only groups in which something was killed are looked
+//! into: on most machines that is one reading of the first level.
+
+pub mod evaluate;
+pub mod tree;
+
+use gpud_builtin_shared::files;
+use gpud_builtin_shared::findings::{self, Memory};
+use gpud_sdk::{AccessError, CheckContext, Checker, Descriptor, Error, Report, state, sysfs};
+
+use evaluate::{Config, SCHEMA};
+use tree::{Kept, Kills};
+
+const ROOT: &str = "/sys/fs/cgroup";
+/// Seven lines.
+const MAX_BYTES: u32 = 1_024;
+/// Groups below one.
+const MAX_GROUPS: u32 = 8_192;
+/// As many levels as there are grants: deep enough for `kubepods.slice/…-burstable.slice/…-pod.slice/cri-….scope`.
+const MAX_DEPTH: usize = 5;
+/// Groups that are looked into.
+const MAX_LOOKS: usize = 512;
+const KEPT: &str = "kills";
+
+struct CgroupOom;
+
+impl Checker for CgroupOom {
+    fn check(context: &CheckContext) -> Result<Report, Error> {
+        let config = Config::parse(&gpud_sdk::config::document()).map_err(Error::failed)?;
+        if files::read_optional(&format!("{ROOT}/cgroup.controllers"), MAX_BYTES)?.is_none() {
+            let reason = "no unified cgroup hierarchy (cgroup v2) at /sys/fs/cgroup";
+            return Ok(findings::unsupported(context, reason));
+        }
+        let Some(now) = read()? else {
+            let reason = "no cgroup with memory accounting";
+            return Ok(findings::unsupported(context, reason));
+        };
+        let saved = state::get_string(KEPT)?;
+        let mut kept = Kept::restore(saved.as_deref(), &context.boot_id);
+        let before = Memory::load()?;
+        let (report, after) = evaluate::judge(context, &config, &now, &mut kept, &before);
+        after.keep(&before)?;
+        let text = kept.save();
+        if saved.as_ref() != Some(&text) {
+            state::set(KEPT, text.as_bytes())?;
+        }
+        Ok(report)
+    }
+}
+
+/// The groups in which something was killed; nothing where none has a counter.
+fn read() -> Result<Option<Kills>, AccessError> {
+    let (mut kills, mut any) = (Kills::new(), false);
+    let mut level = vec![String::new()];
+    let mut looks = 0;
+    for _ in 0..MAX_DEPTH {
+        let mut next = Vec::new();
+        for group in &level {
+            if looks == MAX_LOOKS {
+                break;
+            }
+            looks += 1;
+            let pattern = format!("{ROOT}{}/*/memory.events", tree::literal(group));
+            let files = match sysfs::read_glob(&pattern, MAX_BYTES, MAX_GROUPS) {
+                Err(AccessError::NotFound(_)) => continue,
+                files => files?,
+            };
+            for file in files {
+                // A group that ends meanwhile answers ENODEV.
+                let Some(count) = file.content.ok().and_then(|text| tree::kills(&text)) else {
+                    continue;
+                };
+                any = true;
+                let path = file
+                    .path
+                    .strip_prefix(ROOT)
+                    .and_then(|p| p.strip_suffix("/memory.events"));
+                if let Some(path) = path.filter(|_| count > 0) {
+                    kills.insert(path.to_owned(), count);
+                    next.push(path.to_owned());
+                }
+            }
+        }
+        level = next;
+    }
+    Ok(any.then_some(kills))
+}
+
+gpud_sdk::export!(CgroupOom: Descriptor::new(
+    "cgroup-oom",
+    "Processes killed at the memory limit of their cgroup",
+)
+.metric(evaluate::KILLS, "Processes of the cgroup and those below it killed for want of memory since it was made, by top-level cgroup")
+.config_schema(SCHEMA));

@@ -1,0 +1,171 @@
+//! Counters of the tree of groups (`Documentation/admin-guide/cgroup-v2.rst`, `memory.events`: `oom_kill` is the number of
+//! processes of the group *and those below it* that were killed by any kind of OOM killer).
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// Path below the root, beginning with `/`, to the number of kills; groups without one are not in it.
+pub type Kills = BTreeMap<String, u64>;
+
+/// Groups that are remembered: 64 KiB of text.
+const MAX_KEPT: usize = 400;
+
+/// The counter in a `memory.events`.
+pub fn kills(text: &[u8]) -> Option<u64> {
+    let text = std::str::from_utf8(text).ok()?;
+    let line = text
+        .lines()
+        .find_map(|line| line.strip_prefix("oom_kill "))?;
+    line.trim().parse().ok()
+}
+
+/// A path as a pattern that matches nothing else: a segment of pattern characters is left to match any character in
+/// their place.
+pub fn literal(path: &str) -> String {
+    let plain = |c: char| if "*?[]".contains(c) { '?' } else { c };
+    path.chars().map(plain).collect()
+}
+
+/// What is kept from check to check, of one boot.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Kept {
+    boot_id: String,
+    /// At the last check; nothing before the first.
+    kills: Option<Kills>,
+    /// Group to when its last kill was seen (unix seconds) and how many there were since the trouble began.
+    pub recent: BTreeMap<String, (u64, u64)>,
+}
+
+impl Kept {
+    /// From what [`Kept::save`] gave in this boot.
+    pub fn restore(saved: Option<&str>, boot_id: &str) -> Self {
+        let saved: Option<Self> = saved.and_then(|saved| serde_json::from_str(saved).ok());
+        saved
+            .filter(|saved| saved.boot_id == boot_id)
+            .unwrap_or_else(|| Self {
+                boot_id: boot_id.to_owned(),
+                ..Self::default()
+            })
+    }
+
+    /// As text.
+    pub fn save(&self) -> String {
+        serde_json::to_string(self).unwrap_or_default()
+    }
+
+    /// Takes a reading; gives the groups in which processes were killed since the last one, each kill in the lowest group
+    /// that is still there. The first reading of a boot gives nothing: nobody knows when that was.
+    pub fn take(&mut self, now: &Kills) -> Kills {
+        let grown = self
+            .kills
+            .as_ref()
+            .map_or_else(Kills::new, |before| grown(before, now));
+        let kept = now
+            .iter()
+            .take(MAX_KEPT)
+            .map(|(path, count)| (path.clone(), *count));
+        self.kills = Some(kept.collect());
+        grown
+    }
+}
+
+fn grown(before: &Kills, now: &Kills) -> Kills {
+    // A group whose counter is lower than before was made anew.
+    let growth = |path: &str, count: u64| {
+        let known = before.get(path).copied().unwrap_or(0);
+        if count < known { count } else { count - known }
+    };
+    // What a list that was cut does not hold is not known to be new.
+    let cut = before.len() == MAX_KEPT;
+    let known = |path: &str| !cut || before.contains_key(path);
+    let mut grown = Kills::new();
+    for (path, &count) in now.iter().filter(|(path, _)| known(path)) {
+        let below = now
+            .range(format!("{path}/")..)
+            .take_while(|(other, _)| other.starts_with(&format!("{path}/")))
+            .filter(|(other, _)| {
+                other
+                    .get(path.len() + 1..)
+                    .is_some_and(|rest| !rest.contains('/'))
+            })
+            .fold(0, |sum: u64, (other, &count)| {
+                sum.saturating_add(growth(other, count))
+            });
+        let own = growth(path, count).saturating_sub(below);
+        if own > 0 {
+            grown.insert(path.clone(), own);
+        }
+    }
+    grown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn tree(groups: &[(&str, u64)]) -> Kills {
+        groups
+            .iter()
+            .map(|&(path, count)| (path.to_owned(), count))
+            .collect()
+    }
+
+    #[test]
+    fn counters() {
+        for (text, expected) in [
+            (
+                "low 0\nhigh 0\nmax 5\noom 1\noom_kill 3\noom_group_kill 0\n",
+                Some(3),
+            ),
+            ("oom 1\noom_kill x\n", None),
+            ("", None),
+        ] {
+            assert_eq!(kills(text.as_bytes()), expected);
+        }
+        assert_eq!(literal("/a[1]*"), "/a?1??");
+    }
+
+    #[test]
+    fn kills_belong_to_the_lowest_group() {
+        let start = tree(&[("/k", 5), ("/k/old", 5)]);
+        for (now, expected) in [
+            (tree(&[("/k", 5), ("/k/old", 5)]), tree(&[])),
+            (
+                tree(&[("/k", 7), ("/k/old", 5), ("/k/pod", 2)]),
+                tree(&[("/k/pod", 2)]),
+            ),
+            (
+                tree(&[("/k", 8), ("/k/old", 5), ("/k/pod", 3), ("/k/pod/c", 2)]),
+                tree(&[("/k/pod", 1), ("/k/pod/c", 2)]),
+            ),
+            // The pod is gone; its parent knows.
+            (tree(&[("/k", 6)]), tree(&[("/k", 1)])),
+            (
+                tree(&[("/k", 6), ("/k/old", 6), ("/kx", 1)]),
+                tree(&[("/k/old", 1), ("/kx", 1)]),
+            ),
+            (tree(&[("/k", 2)]), tree(&[("/k", 2)])),
+        ] {
+            let mut kept = Kept::restore(None, "b");
+            assert_eq!(kept.take(&start), tree(&[]));
+            let mut kept = Kept::restore(Some(&kept.save()), "b");
+            assert_eq!(kept.take(&now), expected);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_tree_is_survived(one in prop::collection::btree_map("(/[ab]{1,2}){1,3}", any::<u64>(), 0..12), two in prop::collection::btree_map("(/[ab]{1,2}){1,3}", 0..1_000u64, 0..12)) {
+            let mut kept = Kept::default();
+            kept.take(&one);
+            kept.take(&two);
+        }
+
+        #[test]
+        fn any_text_is_survived(text in prop::collection::vec(any::<u8>(), 0..60)) {
+            kills(&text);
+        }
+    }
+}

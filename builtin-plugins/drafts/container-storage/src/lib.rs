@@ -1,0 +1,39 @@
+//! `container-storage`: room where container runtimes and the kubelet keep images, layers and volumes.
+//!
+//! No runtime is asked: what counts is what is left of their filesystems, and what the kubelet does when it gets short.
+
+pub mod evaluate;
+
+use gpud_builtin_shared::findings::Memory;
+use gpud_sdk::{AccessError, CheckContext, Checker, Descriptor, Error, Report, sysfs};
+
+use evaluate::{Config, FOLDERS, Room, SCHEMA};
+
+struct ContainerStorage;
+
+impl Checker for ContainerStorage {
+    fn check(context: &CheckContext) -> Result<Report, Error> {
+        let config = Config::parse(&gpud_sdk::config::document()).map_err(Error::failed)?;
+        let mut found = Vec::new();
+        for (who, path) in FOLDERS.iter().zip(config.paths()) {
+            let room = match sysfs::statvfs(&path) {
+                Ok(usage) => Ok(usage),
+                Err(AccessError::NotFound(_)) => continue,
+                Err(error) => Err(error.text()),
+            };
+            found.push(Room { who, path, room });
+        }
+        let before = Memory::load()?;
+        let (report, after) = evaluate::judge(context, &config, &found, &before);
+        after.keep(&before)?;
+        Ok(report)
+    }
+}
+
+gpud_sdk::export!(ContainerStorage: Descriptor::new(
+    "container-storage",
+    "Room for images, layers and volumes of containers",
+)
+.metric(evaluate::SIZE, "Size of the filesystem that holds the folder (bytes), by owner and path")
+.metric(evaluate::AVAILABLE, "Room that is left on it (bytes), by owner and path")
+.config_schema(SCHEMA));

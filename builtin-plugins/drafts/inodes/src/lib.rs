@@ -1,0 +1,44 @@
+//! `inodes`: filesystems that have space left and no room for another file.
+
+pub mod evaluate;
+
+use gpud_builtin_shared::findings::Memory;
+use gpud_builtin_shared::mounts;
+use gpud_sdk::{AccessError, CheckContext, Checker, Descriptor, Error, Report, log, sysfs};
+
+use evaluate::{Config, Filesystem, SCHEMA};
+
+/// Filesystems that are looked at.
+const MAX_FILESYSTEMS: usize = 128;
+
+struct Inodes;
+
+impl Checker for Inodes {
+    fn check(context: &CheckContext) -> Result<Report, Error> {
+        let config = Config::parse(&gpud_sdk::config::document()).map_err(Error::failed)?;
+        let mounts = mounts::parse(&mounts::read()?);
+        let mut found = Vec::new();
+        let mut unread = Vec::new();
+        for mount in evaluate::chosen(&mounts).into_iter().take(MAX_FILESYSTEMS) {
+            match sysfs::statvfs(&mount.point) {
+                Ok(usage) => found.extend(Filesystem::new(mount, &usage)),
+                // Unmounted meanwhile, or of another mount namespace.
+                Err(AccessError::NotFound(_)) => {}
+                Err(error) => {
+                    log!(warn, "{}: {}", mount.point, error.text());
+                    unread.push(mount.point.clone());
+                }
+            }
+        }
+        let before = Memory::load()?;
+        let (report, after) = evaluate::judge(context, &config, &found, &unread, &before);
+        after.keep(&before)?;
+        Ok(report)
+    }
+}
+
+gpud_sdk::export!(Inodes: Descriptor::new("inodes", "Room for more files on local filesystems")
+    .metric(evaluate::TOTAL, "Inodes of the filesystem")
+    .metric(evaluate::FREE, "Free inodes of the filesystem")
+    .metric(evaluate::PERCENT, "Used inodes in percent")
+    .config_schema(SCHEMA));

@@ -1,0 +1,92 @@
+//! `ipmi`: sensors and event log of the management controller (BMC).
+//!
+//! Asked through `ipmitool` and the kernel's own device: nothing goes over the network, and nothing is changed or cleared.
+
+pub mod evaluate;
+pub mod log;
+pub mod sensors;
+
+use gpud_builtin_shared::findings::{self, Memory};
+use gpud_builtin_shared::program;
+use gpud_sdk::{AccessError, CheckContext, Checker, Descriptor, Error, Report, state, sysfs};
+
+use evaluate::{Config, Inputs, SCHEMA};
+use log::Seen;
+
+/// Where ipmitool looks for the device.
+const DEVICES: [&str; 3] = ["/dev/ipmi0", "/dev/ipmi/0", "/dev/ipmidev/0"];
+/// Entries that are read; the newest. A number in words for the command line.
+const ENTRIES: &str = "128";
+/// Controllers are slow, and a call has 30 s in all.
+const LOG_SECONDS: u32 = 8;
+const SENSOR_SECONDS: u32 = 18;
+/// Each question takes seconds of the controller's time.
+const INTERVAL: u64 = 5 * 60;
+const SEEN: &str = "seen";
+
+struct Ipmi;
+
+impl Checker for Ipmi {
+    fn check(context: &CheckContext) -> Result<Report, Error> {
+        let config = Config::parse(&gpud_sdk::config::document()).map_err(Error::failed)?;
+        if !has_device()? {
+            let reason =
+                "no IPMI device (no management controller, or no ipmi_si and ipmi_devintf)";
+            return Ok(findings::unsupported(context, reason));
+        }
+        let arguments = ["-I", "open", "-c", "sel", "list", "last", ENTRIES];
+        let Some(log) = ask(&arguments, LOG_SECONDS)? else {
+            let reason = "ipmitool is not installed";
+            return Ok(findings::unsupported(context, reason));
+        };
+        let sensors = ask(&["-I", "open", "-c", "sdr", "list", "full"], SENSOR_SECONDS)?;
+        let inputs = Inputs {
+            log: log.map(|text| log::parse(&text)),
+            sensors: sensors
+                .unwrap_or_else(|| Err("ipmitool is gone".to_owned()))
+                .map(|text| sensors::parse(&text)),
+        };
+        let saved = state::get_string(SEEN)?;
+        let mut seen = Seen::restore(saved.as_deref());
+        let before = Memory::load()?;
+        let (report, after) = evaluate::judge(context, &config, &inputs, &mut seen, &before);
+        after.keep(&before)?;
+        let text = seen.save();
+        if saved.as_ref() != Some(&text) {
+            state::set(SEEN, text.as_bytes())?;
+        }
+        Ok(report)
+    }
+}
+
+fn has_device() -> Result<bool, AccessError> {
+    for path in DEVICES {
+        match sysfs::stat(path) {
+            Ok(_) => return Ok(true),
+            Err(AccessError::NotFound(_)) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(false)
+}
+
+/// What it said, or why it said nothing; nothing where there is no `ipmitool`.
+fn ask(arguments: &[&str], seconds: u32) -> Result<Option<Result<String, String>>, AccessError> {
+    match program::run("ipmitool", arguments, seconds) {
+        Ok(Some(said)) if said.is_ok() => Ok(Some(Ok(said.stdout))),
+        Ok(Some(said)) => Ok(Some(Err(said.complaint))),
+        Ok(None) => Ok(None),
+        // The controller is slow or stuck; the machine is not.
+        Err(error @ AccessError::TimedOut(_)) => Ok(Some(Err(error.text()))),
+        Err(error) => Err(error),
+    }
+}
+
+gpud_sdk::export!(Ipmi: Descriptor::new(
+    "ipmi",
+    "Sensors and event log of the management controller",
+)
+.interval_seconds(INTERVAL)
+.metric(evaluate::READING, "Reading of a sensor, by sensor and unit, in the controller's own units")
+.metric(evaluate::STATUS, "Sensors by status (ok, nc: non-critical, cr: critical, nr: non-recoverable)")
+.config_schema(SCHEMA));

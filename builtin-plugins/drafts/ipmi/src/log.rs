@@ -1,0 +1,219 @@
+//! The system event log: `ipmitool -c sel list` (ipmitool(1)), lines `‹number›,‹date›,‹time›,‹sensor›,‹what›,‹Asserted or
+//! Deasserted›`. The words for what happened are ipmitool's for the sensor types and offsets of the Intelligent Platform
+//! Management Interface Specification 2.0, table 42-3.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use gpud_sdk::EventType;
+use serde::{Deserialize, Serialize};
+
+/// Entries that are taken.
+const MAX_ENTRIES: usize = 256;
+/// Longest text of one, bytes.
+const MAX_BYTES: usize = 256;
+
+/// An entry.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// What makes it the same: number, date and time. The numbers begin anew when the log is cleared.
+    pub id: String,
+    /// Date and time by the controller's clock, as written.
+    pub when: String,
+    /// Type and number of the sensor, for example `Memory #0x01`.
+    pub sensor: String,
+    /// What happened.
+    pub what: String,
+    /// False: it is over.
+    pub asserted: bool,
+}
+
+/// The entries, in the order of the log.
+pub fn parse(text: &str) -> Vec<Entry> {
+    text.lines()
+        .filter_map(parse_line)
+        .take(MAX_ENTRIES)
+        .collect()
+}
+
+fn parse_line(line: &str) -> Option<Entry> {
+    if line.len() > MAX_BYTES {
+        return None;
+    }
+    let mut fields = line.splitn(4, ',').map(str::trim);
+    let (number, date, time) = (fields.next()?, fields.next()?, fields.next()?);
+    u32::from_str_radix(number, 16).ok()?;
+    let (sensor, rest) = fields.next()?.split_once(',')?;
+    // Some events have no direction.
+    let (what, asserted) = match rest.rsplit_once(',') {
+        Some((what, "Asserted")) => (what, true),
+        Some((what, "Deasserted")) => (what, false),
+        _ => (rest, true),
+    };
+    Some(Entry {
+        id: format!("{number} {date} {time}"),
+        when: format!("{date} {time}"),
+        sensor: sensor.trim().to_owned(),
+        what: what.trim().trim_end_matches(',').to_owned(),
+        asserted,
+    })
+}
+
+impl Entry {
+    /// How serious it is.
+    pub fn event_type(&self) -> EventType {
+        let has = |words: &[&str]| words.iter().any(|word| self.what.contains(word));
+        if !self.asserted {
+            EventType::Info
+        } else if has(&CRITICAL) {
+            EventType::Critical
+        } else if has(&WARNING) {
+            EventType::Warning
+        } else {
+            EventType::Info
+        }
+    }
+
+    /// Trouble of a power supply, which lasts until its end is logged.
+    pub fn is_power_trouble(&self) -> bool {
+        self.sensor.starts_with("Power Supply") && POWER.iter().any(|word| self.what.contains(word))
+    }
+
+    /// What makes the end of a trouble that of its beginning.
+    pub fn key(&self) -> String {
+        format!("{} {}", self.sensor, self.what)
+    }
+}
+
+const CRITICAL: [&str; 11] = [
+    "Uncorrectable ECC",
+    "Uncorrectable machine check",
+    "Bus Fatal Error",
+    "Bus Uncorrectable error",
+    "IERR",
+    "Thermal Trip",
+    "FRB3",
+    "PCI SERR",
+    "PCI PERR",
+    "Drive Fault",
+    "Non-recoverable",
+];
+const WARNING: [&str; 13] = [
+    "Critical",
+    "Failure detected",
+    "Predictive failure",
+    "Predictive Failure",
+    "AC lost",
+    "Redundancy Lost",
+    "Redundancy Degraded",
+    "Correctable ECC logging limit reached",
+    "Memory Device Disabled",
+    "Correctable machine check",
+    "Bus Degraded",
+    "Log full",
+    "Parity",
+];
+const POWER: [&str; 4] = [
+    "Failure detected",
+    "AC lost",
+    "Predictive failure",
+    "Config Error",
+];
+
+/// What is kept from check to check.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Seen {
+    /// Entries of the last reading; nothing before the first.
+    known: Option<BTreeSet<String>>,
+    /// Power troubles that began while we watched: key to the entry that told and when.
+    pub power: BTreeMap<String, (String, String)>,
+}
+
+impl Seen {
+    /// From what [`Seen::save`] gave.
+    pub fn restore(saved: Option<&str>) -> Self {
+        saved
+            .and_then(|saved| serde_json::from_str(saved).ok())
+            .unwrap_or_default()
+    }
+
+    /// As text.
+    pub fn save(&self) -> String {
+        serde_json::to_string(self).unwrap_or_default()
+    }
+
+    /// Takes a reading; gives the entries that are new. Those of the first reading are not: the log can be years old.
+    pub fn take<'a>(&mut self, entries: &'a [Entry]) -> Vec<&'a Entry> {
+        let is_new = |entry: &&Entry| {
+            self.known
+                .as_ref()
+                .is_some_and(|known| !known.contains(&entry.id))
+        };
+        let new: Vec<&Entry> = entries.iter().filter(is_new).collect();
+        for entry in new.iter().filter(|entry| entry.is_power_trouble()) {
+            if entry.asserted {
+                self.power
+                    .insert(entry.key(), (entry.id.clone(), entry.when.clone()));
+            } else {
+                self.power.remove(&entry.key());
+            }
+        }
+        if entries.is_empty() {
+            // Someone cleared the log, and has seen what was in it.
+            self.power.clear();
+        }
+        self.known = Some(entries.iter().map(|entry| entry.id.clone()).collect());
+        new
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const LOG: &str = "1,04/12/2024,10:20:30,Power Supply #0x51,Failure detected,Asserted\n\
+        2,04/12/2024,10:21:30,Power Supply #0x51,Failure detected,Deasserted\n\
+        1a,Pre-Init,0000000012,Memory #0x01,Uncorrectable ECC,Asserted\n\
+        1b,04/12/2024,11:00:00,Fan #0x30,Lower Critical going low,Asserted\n\
+        1c,04/12/2024,11:00:00,System Event #0x83,Timestamp Clock Sync,Asserted\n\
+        1d,04/12/2024,11:00:00,OEM,something\nSEL has no entries\n";
+
+    #[test]
+    fn entries() {
+        let entries = parse(LOG);
+        let types: Vec<_> = entries.iter().map(Entry::event_type).collect();
+        use EventType::{Critical, Info, Warning};
+        assert_eq!(types, [Warning, Info, Critical, Warning, Info, Info]);
+        assert_eq!(entries[1].key(), entries[0].key());
+        assert!(entries[0].is_power_trouble() && !entries[3].is_power_trouble());
+        assert_eq!(entries[2].when, "Pre-Init 0000000012");
+    }
+
+    #[test]
+    fn news() {
+        let all = parse(LOG);
+        let mut seen = Seen::default();
+        assert!(seen.take(&all[..0]).is_empty());
+        assert_eq!(seen.take(&all[..1]).len(), 1);
+        assert_eq!(seen.power.len(), 1);
+        let mut seen = Seen::restore(Some(&seen.save()));
+        assert!(seen.take(&all[..1]).is_empty());
+        assert_eq!((seen.take(&all[..3]).len(), seen.power.len()), (2, 0));
+        // An old log is no news.
+        let mut first = Seen::restore(Some("x"));
+        assert!(first.take(&all).is_empty() && first.power.is_empty());
+        // A log that was cleared.
+        seen.power.insert("x".to_owned(), Default::default());
+        assert!(seen.take(&[]).is_empty() && seen.power.is_empty());
+        assert_eq!(seen.take(&all[..1]).len(), 1);
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_survived(text in "[ -~\n,]{0,200}") {
+            let entries = parse(&text);
+            Seen::default().take(&entries);
+            entries.iter().for_each(|entry| { entry.event_type(); });
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! Sensors with thresholds: `ipmitool -c sdr list full` (ipmitool(1)), lines `‹name›,‹reading›,‹unit›,‹status›`. Status:
+//! `ok`, `nc` non-critical, `cr` critical, `nr` non-recoverable, `ns` no reading (Intelligent Platform Management Interface
+//! Specification 2.0, §35.15).
+
+/// Sensors that are taken.
+const MAX_SENSORS: usize = 1_024;
+/// Longest name or unit, bytes.
+const MAX_BYTES: usize = 64;
+
+/// Where a sensor is with regard to its thresholds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Status {
+    /// Within.
+    Ok,
+    /// Beyond the first.
+    NonCritical,
+    /// Beyond the second.
+    Critical,
+    /// Beyond the last.
+    NonRecoverable,
+}
+
+impl Status {
+    /// As ipmitool has it; the long list has `l` (lower) or `u` (upper) before.
+    pub fn parse(text: &str) -> Option<Self> {
+        match text {
+            "ok" => Some(Self::Ok),
+            "nc" | "lnc" | "unc" => Some(Self::NonCritical),
+            "cr" | "lcr" | "ucr" => Some(Self::Critical),
+            "nr" | "lnr" | "unr" => Some(Self::NonRecoverable),
+            _ => None,
+        }
+    }
+
+    /// As a label.
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::NonCritical => "nc",
+            Self::Critical => "cr",
+            Self::NonRecoverable => "nr",
+        }
+    }
+}
+
+/// One sensor.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Sensor {
+    /// Name.
+    pub name: String,
+    /// Reading.
+    pub value: f64,
+    /// For example `degrees C`, `RPM`, `Volts`, `Watts`.
+    pub unit: String,
+    /// Status.
+    pub status: Status,
+}
+
+/// The sensors that have a reading.
+pub fn parse(text: &str) -> Vec<Sensor> {
+    text.lines()
+        .filter_map(parse_line)
+        .take(MAX_SENSORS)
+        .collect()
+}
+
+fn parse_line(line: &str) -> Option<Sensor> {
+    let mut fields = line.rsplitn(4, ',').map(str::trim);
+    let (status, unit, value) = (fields.next()?, fields.next()?, fields.next()?);
+    let name = fields.next().filter(|name| !name.is_empty())?;
+    let value: f64 = value.parse().ok().filter(|value: &f64| value.is_finite())?;
+    if name.len() > MAX_BYTES || unit.len() > MAX_BYTES {
+        return None;
+    }
+    Some(Sensor {
+        name: name.to_owned(),
+        value,
+        unit: unit.to_owned(),
+        status: Status::parse(status)?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn lines() {
+        let text = "CPU1 Temp,45,degrees C,ok\nFAN1,,,ns\nFAN2,300,RPM,cr\n12V,11.2,Volts,lnc\nPS1 Status,0x01,ok\nbad\n";
+        let found: Vec<_> = parse(text)
+            .into_iter()
+            .map(|one| {
+                format!(
+                    "{} {} {} {}",
+                    one.name,
+                    one.value,
+                    one.unit,
+                    one.status.label()
+                )
+            })
+            .collect();
+        assert_eq!(
+            found,
+            [
+                "CPU1 Temp 45 degrees C ok",
+                "FAN2 300 RPM cr",
+                "12V 11.2 Volts nc"
+            ]
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_survived(text in "[ -~\n,]{0,200}") {
+            for sensor in parse(&text) {
+                prop_assert!(sensor.value.is_finite());
+            }
+        }
+    }
+}

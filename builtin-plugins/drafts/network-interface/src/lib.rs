@@ -1,0 +1,84 @@
+//! `network-interface`: links, speeds, errors and bonds of the machine's network devices, as sysfs has them.
+//!
+//! Only devices, bonds and what the operator named are read: a node can have thousands of virtual interfaces.
+
+pub mod config;
+pub mod evaluate;
+pub mod interface;
+
+use std::collections::BTreeSet;
+
+use gpud_builtin_shared::files;
+use gpud_builtin_shared::findings::Memory;
+use gpud_sdk::{CheckContext, Checker, Descriptor, Error, Report, state};
+
+use config::Config;
+use evaluate::History;
+use interface::{Interface, ROOT};
+
+/// Gauge: has a link.
+pub const UP: &str = "network_interface_up";
+/// Gauge: speed.
+pub const SPEED: &str = "network_interface_speed_megabits_per_second";
+/// Gauge: losses of the link.
+pub const LOSSES: &str = "network_interface_link_losses";
+/// Gauge: errors.
+pub const ERRORS: &str = "network_interface_errors";
+/// Gauge: dropped packets.
+pub const DROPPED: &str = "network_interface_dropped_packets";
+
+/// Where the counters are kept.
+const HISTORY: &str = "history";
+/// Interfaces that are looked at, 14 files each: what a call may ask of the host is bounded.
+const MAX_INTERFACES: usize = 128;
+
+struct NetworkInterface;
+
+impl Checker for NetworkInterface {
+    fn check(context: &CheckContext) -> Result<Report, Error> {
+        let config = Config::parse(&gpud_sdk::config::document()).map_err(Error::failed)?;
+        let mut names: BTreeSet<String> = config.expected.keys().cloned().collect();
+        for pattern in ["device/uevent", "bonding/mode"] {
+            for (path, _) in files::read_all(&format!("{ROOT}/*/{pattern}"))? {
+                names.extend(files::segment(&path, 2).map(str::to_owned));
+            }
+        }
+        let mut interfaces = Vec::new();
+        // A name with a slash is no interface.
+        let plain = names
+            .iter()
+            .filter(|name| !name.contains('/') && !name.starts_with('.'));
+        for name in plain.take(MAX_INTERFACES) {
+            let path = format!("{ROOT}/{name}");
+            if files::read_optional(&format!("{path}/type"), files::SHORT)?.is_some() {
+                interfaces.push(Interface::read(name, |file| {
+                    files::read_optional(&format!("{path}/{file}"), 4_096)
+                })?);
+            }
+        }
+        let kept = state::get_string(HISTORY)?;
+        let mut history: History = kept
+            .as_deref()
+            .and_then(|text| serde_json::from_str(text).ok())
+            .unwrap_or_default();
+        let before = Memory::load()?;
+        let (report, after) = evaluate::judge(context, &config, &interfaces, &mut history, &before);
+        after.keep(&before)?;
+        let text = serde_json::to_string(&history).map_err(Error::failed)?;
+        if kept.as_ref() != Some(&text) {
+            state::set(HISTORY, text.as_bytes())?;
+        }
+        Ok(report)
+    }
+}
+
+gpud_sdk::export!(NetworkInterface: Descriptor::new(
+    "network-interface",
+    "Links, speeds, errors and bonds of network devices",
+)
+.metric(UP, "1 when the interface has a link")
+.metric(SPEED, "Speed of the link (Mbit/s)")
+.metric(LOSSES, "Times that the interface lost its link since its driver was loaded")
+.metric(ERRORS, "Errors since the driver was loaded, by direction")
+.metric(DROPPED, "Dropped packets since the driver was loaded, by direction")
+.config_schema(config::SCHEMA));

@@ -1,0 +1,97 @@
+//! `network-limits`: is the table of tracked connections full, and are there ports left for new ones?
+
+pub mod conntrack;
+pub mod evaluate;
+pub mod ports;
+
+use gpud_builtin_shared::files::{self, read_optional};
+use gpud_builtin_shared::findings::Memory;
+use gpud_sdk::{AccessError, CheckContext, Checker, Descriptor, Error, Report, state, sysfs};
+
+use conntrack::Conntrack;
+use evaluate::{Config, Inputs, SCHEMA};
+use ports::{Ports, Range};
+
+const NETFILTER: &str = "/proc/sys/net/netfilter";
+const PROC_NET: &str = "/proc/self/net";
+/// A line of 100 bytes for each processor.
+const MAX_STAT_BYTES: u32 = 1 << 20;
+/// Some 28,000 sockets of 150 bytes.
+const MAX_TABLE_BYTES: u32 = 4 << 20;
+/// Where the counter of dropped packets is kept.
+const DROPS: &str = "drops";
+
+struct NetworkLimits;
+
+impl Checker for NetworkLimits {
+    fn check(context: &CheckContext) -> Result<Report, Error> {
+        let config = Config::parse(&gpud_sdk::config::document()).map_err(Error::failed)?;
+        let kept = state::get_string(DROPS)?;
+        let inputs = Inputs {
+            conntrack: read_conntrack()?,
+            drops_before: kept.as_deref().and_then(|kept| {
+                let (boot, count) = kept.split_once(' ')?;
+                count.parse().ok().filter(|_| boot == context.boot_id)
+            }),
+            ports: read_ports()?,
+        };
+        if let Some(drops) = inputs.conntrack.as_ref().and_then(|found| found.drops) {
+            state::set(DROPS, format!("{} {drops}", context.boot_id).as_bytes())?;
+        }
+        let before = Memory::load()?;
+        let (report, after) = evaluate::judge(context, &config, &inputs, &before);
+        after.keep(&before)?;
+        Ok(report)
+    }
+}
+
+fn read_conntrack() -> Result<Option<Conntrack>, AccessError> {
+    let read = |name: &str| read_optional(&format!("{NETFILTER}/{name}"), files::SHORT);
+    let (count, max) = (read("nf_conntrack_count")?, read("nf_conntrack_max")?);
+    let Some((count, max)) = count.zip(max) else {
+        return Ok(None);
+    };
+    let stat = match read_optional(&format!("{PROC_NET}/stat/nf_conntrack"), MAX_STAT_BYTES) {
+        // Only root may read it.
+        Err(AccessError::Denied(_)) => None,
+        stat => stat?,
+    };
+    Ok(Conntrack::new(&count, &max, &stat.unwrap_or_default()))
+}
+
+/// The sockets are counted one by one only where there are enough to use up a range: the kernel walks its whole table.
+fn read_ports() -> Result<Option<Ports>, AccessError> {
+    let text = read_optional("/proc/sys/net/ipv4/ip_local_port_range", files::SHORT)?;
+    let Some(range) = text.and_then(|text| Range::parse(&text)) else {
+        return Ok(None);
+    };
+    let mut sockets = 0;
+    for file in ["sockstat", "sockstat6"] {
+        let text = read_optional(&format!("{PROC_NET}/{file}"), 4_096)?.unwrap_or_default();
+        sockets += ports::tcp_sockets(&text);
+    }
+    let mut ports = Ports::new(range, sockets);
+    if ports.is_worth_counting() {
+        for file in ["tcp", "tcp6"] {
+            match sysfs::read_to_string(&format!("{PROC_NET}/{file}"), MAX_TABLE_BYTES) {
+                Ok(text) => ports.count(&text),
+                Err(AccessError::TooLarge(_)) => ports.too_many = true,
+                Err(AccessError::NotFound(_)) => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+    Ok(Some(ports))
+}
+
+gpud_sdk::export!(NetworkLimits: Descriptor::new(
+    "network-limits",
+    "Connection tracking table and ephemeral ports",
+)
+.metric(evaluate::ENTRIES, "Tracked connections")
+.metric(evaluate::MAX, "Most connections that are tracked (nf_conntrack_max)")
+.metric(evaluate::PERCENT, "Tracked connections in percent of the most")
+.metric(evaluate::DROPS, "Packets dropped since boot because a connection could not be tracked")
+.metric(evaluate::SOCKETS, "TCP sockets in use or waiting to be closed (TIME_WAIT)")
+.metric(evaluate::EPHEMERAL, "Ports in the range for outgoing connections")
+.config_schema(SCHEMA));

@@ -1,0 +1,201 @@
+//! Ports for outgoing TCP connections.
+//!
+//! A connection needs a local port that no other connection from the same address to the same place has: what runs out is
+//! the range *for one destination*. Sources: `ip_local_port_range` (`Documentation/networking/ip-sysctl.rst`);
+//! `/proc/net/sockstat` (`net/ipv4/proc.c`, `sockstat_seq_show`); `/proc/net/tcp`
+//! (`Documentation/networking/proc_net_tcp.rst`: address and port in hexadecimal, state `0A` is LISTEN).
+
+use std::collections::HashMap;
+
+/// Share of the range from which sockets are counted by destination, percent.
+const WORTH_COUNTING: u64 = 50;
+
+/// First and last port, both included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Range {
+    first: u16,
+    last: u16,
+}
+
+impl Range {
+    /// Reads two numbers with a tab between.
+    pub fn parse(text: &str) -> Option<Self> {
+        let mut words = text.split_ascii_whitespace();
+        let (first, last) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
+        (first <= last).then_some(Self { first, last })
+    }
+
+    /// How many.
+    pub fn size(self) -> u64 {
+        u64::from(self.last - self.first) + 1
+    }
+
+    fn has(self, port: u16) -> bool {
+        (self.first..=self.last).contains(&port)
+    }
+}
+
+/// What is known of them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ports {
+    /// The range.
+    pub range: Range,
+    /// TCP sockets that have a port, listening ones and those in TIME_WAIT included.
+    pub sockets: u64,
+    /// There were more than can be counted by destination.
+    pub too_many: bool,
+    /// Local address, remote address and port, as the kernel writes them, to the number of connections.
+    destinations: HashMap<String, u64>,
+}
+
+impl Ports {
+    /// Not counted by destination yet.
+    pub fn new(range: Range, sockets: u64) -> Self {
+        Self {
+            range,
+            sockets,
+            too_many: false,
+            destinations: HashMap::new(),
+        }
+    }
+
+    /// Could one destination have used up much of the range?
+    pub fn is_worth_counting(&self) -> bool {
+        self.sockets.saturating_mul(100) >= self.range.size() * WORTH_COUNTING
+    }
+
+    /// Counts the connections of a table.
+    pub fn count(&mut self, table: &str) {
+        for line in table.lines().skip(1) {
+            let mut words = line.split_ascii_whitespace().skip(1);
+            let (Some(local), Some(remote), Some(state)) =
+                (words.next(), words.next(), words.next())
+            else {
+                continue;
+            };
+            let Some((address, port)) = local.rsplit_once(':') else {
+                continue;
+            };
+            let port = u16::from_str_radix(port, 16);
+            if state != "0A" && port.is_ok_and(|port| self.range.has(port)) {
+                *self
+                    .destinations
+                    .entry(format!("{address} {remote}"))
+                    .or_default() += 1;
+            }
+        }
+    }
+
+    /// The destination with most connections: in words, and how many.
+    pub fn busiest(&self) -> Option<(String, u64)> {
+        let (key, &count) = self
+            .destinations
+            .iter()
+            .max_by_key(|(key, count)| (*count, *key))?;
+        let remote = key.split_once(' ')?.1;
+        Some((readable(remote).unwrap_or_else(|| remote.to_owned()), count))
+    }
+}
+
+/// TCP sockets of `sockstat` or `sockstat6`: `TCP: inuse 9 orphan 0 tw 1 alloc 9 mem 0`, `TCP6: inuse 4`.
+pub fn tcp_sockets(text: &str) -> u64 {
+    let mut sum = 0u64;
+    for line in text.lines() {
+        let Some(rest) = line
+            .strip_prefix("TCP: ")
+            .or_else(|| line.strip_prefix("TCP6: "))
+        else {
+            continue;
+        };
+        let words: Vec<&str> = rest.split_ascii_whitespace().collect();
+        for pair in words.chunks_exact(2) {
+            if let ["inuse" | "tw", value] = pair {
+                sum = sum.saturating_add(value.parse().unwrap_or(0));
+            }
+        }
+    }
+    sum
+}
+
+/// `0100007F:1F90` is 127.0.0.1:8080: each group of four bytes stands in the machine's own order, which is taken to be
+/// little-endian, as on all machines that gpud is built for.
+fn readable(text: &str) -> Option<String> {
+    let (address, port) = text.rsplit_once(':')?;
+    let port = u16::from_str_radix(port, 16).ok()?;
+    let mut bytes = Vec::new();
+    for at in (0..address.len()).step_by(8) {
+        let group = u32::from_str_radix(address.get(at..at + 8)?, 16).ok()?;
+        bytes.extend(group.to_le_bytes());
+    }
+    if let Ok(four) = <[u8; 4]>::try_from(bytes.as_slice()) {
+        return Some(format!("{}:{port}", std::net::Ipv4Addr::from(four)));
+    }
+    let six = <[u8; 16]>::try_from(bytes.as_slice()).ok()?;
+    Some(format!("[{}]:{port}", std::net::Ipv6Addr::from(six)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const TCP: &str = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n\
+   0: 00000000:8000 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 1 1 0 100 0 0 10 0\n\
+   1: 0100007F:8001 0100007F:1F90 01 00000000:00000000 00:00000000 00000000     0        0 1 1 0 100 0 0 10 0\n\
+   2: 0100007F:8002 0100007F:1F90 06 00000000:00000000 03:00000000 00000000     0        0 0 3 0\n\
+   3: 0100007F:1F90 0100007F:8001 01 00000000:00000000 00:00000000 00000000     0        0 1 1 0 100 0 0 10 0\n\
+   4: 0100007F:8003 0200007F:1F90 01\nbad\n";
+    const TCP6: &str =
+        "sl\n 0: 00000000000000000000000001000000:8001 B80D0120000000000000000001000000:0050 01\n";
+
+    fn range() -> Range {
+        Range::parse("32768\t60999\n").unwrap()
+    }
+
+    #[test]
+    fn ranges() {
+        assert_eq!(range().size(), 28_232);
+        for bad in ["", "1", "5 4", "0 65536", "a b"] {
+            assert_eq!(Range::parse(bad), None, "{bad}");
+        }
+        assert_eq!(Range::parse("0 65535").unwrap().size(), 65_536);
+    }
+
+    #[test]
+    fn destinations() {
+        let mut ports = Ports::new(range(), 14_116);
+        assert!(ports.is_worth_counting() && !Ports::new(range(), 14_115).is_worth_counting());
+        ports.count(TCP);
+        assert_eq!(ports.busiest(), Some(("127.0.0.1:8080".to_owned(), 2)));
+        let mut ports = Ports::new(range(), 0);
+        ports.count(TCP6);
+        assert_eq!(ports.busiest(), Some(("[2001:db8::1]:80".to_owned(), 1)));
+        assert_eq!(Ports::new(range(), 0).busiest(), None);
+    }
+
+    #[test]
+    fn sockstat() {
+        let text =
+            "sockets: used 76\nTCP: inuse 9 orphan 0 tw 1 alloc 9 mem 0\nUDP: inuse 7 mem 0\n";
+        for (text, expected) in [
+            (text, 10),
+            ("TCP6: inuse 4\n", 4),
+            ("TCP: inuse", 0),
+            ("", 0),
+        ] {
+            assert_eq!(tcp_sockets(text), expected, "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_survived(text in "[ -~\n]{0,200}", address in "[0-9A-F]{0,40}:[0-9A-F]{0,5}") {
+            let mut ports = Ports::new(range(), 0);
+            ports.count(&text);
+            ports.count(&format!("\n0: {address} {address} 01"));
+            ports.busiest();
+            tcp_sockets(&text);
+            Range::parse(&text);
+        }
+    }
+}

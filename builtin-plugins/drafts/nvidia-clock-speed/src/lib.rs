@@ -1,0 +1,37 @@
+//! `accelerator-nvidia-clock-speed`: how fast each GPU and its memory are clocked.
+
+pub mod evaluate;
+
+use gpud_builtin_nvidia_common::{Asking, asking, tags};
+use gpud_sdk::nvml::{Clock, Device};
+use gpud_sdk::{CheckContext, Checker, Descriptor, Error, Report};
+
+use crate::evaluate::{GRAPHICS, MEMORY, Reading};
+
+/// Name of the component.
+pub const COMPONENT: &str = "accelerator-nvidia-clock-speed";
+
+struct ClockSpeed;
+
+impl Checker for ClockSpeed {
+    fn check(context: &CheckContext) -> Result<Report, Error> {
+        let ask = |device: &Device| {
+            Ok(Reading {
+                graphics: device
+                    .clock_mhz(Clock::Graphics)
+                    .if_supported()
+                    .trying("failed to get device clock info for nvml.CLOCK_GRAPHICS")?,
+                memory: device
+                    .clock_mhz(Clock::Memory)
+                    .if_supported()
+                    .trying("failed to get device clock info for nvml.CLOCK_MEM")?,
+            })
+        };
+        asking::check(context, ask, |seen| Ok(evaluate::evaluate(context, seen)))
+    }
+}
+
+gpud_sdk::export!(ClockSpeed: Descriptor::new(COMPONENT, "Clock speeds of NVIDIA GPUs and of their memory")
+    .tags(&tags(COMPONENT))
+    .metric(GRAPHICS, "Graphics clock, in MHz, by GPU")
+    .metric(MEMORY, "Memory clock, in MHz, by GPU"));

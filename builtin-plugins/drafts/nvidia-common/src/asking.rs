@@ -1,0 +1,206 @@
+//! Asking every GPU the same questions.
+
+use gpud_builtin_shared::driver::Driver;
+use gpud_sdk::nvml::{self, Device};
+use gpud_sdk::{AccessError, CheckContext, Error, HealthState, RepairAction, Report};
+
+use crate::Gpu;
+
+/// A question that a GPU did not answer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Failure {
+    /// What was tried, in words that end before a colon (`failed to get device memory info`); may be empty.
+    pub trying: &'static str,
+    /// Why there is no answer.
+    pub error: AccessError,
+}
+
+impl Failure {
+    /// In words.
+    pub fn text(&self) -> String {
+        match self.trying {
+            "" => self.error.text(),
+            trying => format!("{trying}: {}", self.error.text()),
+        }
+    }
+}
+
+impl From<AccessError> for Failure {
+    fn from(error: AccessError) -> Self {
+        Self { trying: "", error }
+    }
+}
+
+/// Answers of the host, made handy.
+pub trait Asking<T> {
+    /// `None` where the GPU cannot do this.
+    ///
+    /// # Errors
+    /// All others.
+    fn if_supported(self) -> Result<Option<T>, AccessError>;
+
+    /// Says what was tried.
+    ///
+    /// # Errors
+    /// The same one.
+    fn trying(self, what: &'static str) -> Result<T, Failure>;
+}
+
+impl<T> Asking<T> for Result<T, AccessError> {
+    fn if_supported(self) -> Result<Option<T>, AccessError> {
+        match self {
+            Ok(value) => Ok(Some(value)),
+            Err(AccessError::NotSupported(_)) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn trying(self, what: &'static str) -> Result<T, Failure> {
+        self.map_err(|error| Failure {
+            trying: what,
+            error,
+        })
+    }
+}
+
+/// A GPU and what it answered.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Asked<T> {
+    /// Which one.
+    pub gpu: Gpu,
+    /// Its answer.
+    pub answer: Result<T, Failure>,
+}
+
+impl<T> Asked<T> {
+    /// The GPU with its answer, if it gave one.
+    pub fn answered(&self) -> Option<(&Gpu, &T)> {
+        Some((&self.gpu, self.answer.as_ref().ok()?))
+    }
+}
+
+/// What there was to see: all GPUs in NVML's order.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SeenNow<T> {
+    /// Product name of the first GPU as NVML gives it; empty when it could not be asked.
+    pub product: String,
+    /// The GPUs.
+    pub gpus: Vec<Asked<T>>,
+}
+
+impl<T> SeenNow<T> {
+    /// Those that answered.
+    pub fn answered(&self) -> impl Iterator<Item = (&Gpu, &T)> {
+        self.gpus.iter().filter_map(Asked::answered)
+    }
+}
+
+/// A whole check: the questions to the driver that come first, then one round over the GPUs, then the verdict.
+///
+/// # Errors
+/// When the GPUs cannot be listed, or `evaluate` fails.
+pub fn check<T>(
+    context: &CheckContext,
+    ask: impl Fn(&Device) -> Result<T, Failure>,
+    evaluate: impl FnOnce(&SeenNow<T>) -> Result<Report, Error>,
+) -> Result<Report, Error> {
+    let driver = Driver::ask();
+    if let Some(report) = closed(context, &driver) {
+        return Ok(report);
+    }
+    let gpus = nvml::devices()?.into_iter().map(|device| Asked {
+        gpu: device.identity().into(),
+        answer: ask(&device),
+    });
+    evaluate(&SeenNow {
+        gpus: gpus.collect(),
+        product: driver.product.unwrap_or_default(),
+    })
+}
+
+/// The report of a machine on which there are no GPUs to ask: NVML fails, or is not there, or knows no GPU.
+pub fn closed(context: &CheckContext, driver: &Driver) -> Option<Report> {
+    if let Some(failed) = driver.failed(context) {
+        return Some(Report::of(failed.action(RepairAction::RebootSystem, "")));
+    }
+    let reason = driver.missing()?;
+    let state = HealthState::healthy(context, reason);
+    Some(Report::unsupported(state))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{context, driver};
+    use gpud_sdk::Health;
+    use gpud_sdk::nvml::Library;
+
+    #[test]
+    fn the_questions_that_come_first() {
+        let not_loaded = "NVIDIA NVML library is not loaded";
+        let nameless = "NVIDIA NVML is loaded but GPU is not detected (missing product name)";
+        for (driver, expected) in [
+            (driver(Library::Loaded, "NVIDIA H200"), None),
+            (
+                driver(Library::Loaded, ""),
+                Some((false, Health::Healthy, nameless)),
+            ),
+            (
+                driver(Library::NotFound("libnvidia-ml.so.1".into()), ""),
+                Some((false, Health::Healthy, not_loaded)),
+            ),
+            (
+                driver(Library::Failed("Unknown Error".into()), ""),
+                Some((
+                    true,
+                    Health::Unhealthy,
+                    "NVML initialization error: Unknown Error",
+                )),
+            ),
+        ] {
+            let report = closed(&context(), &driver);
+            let found = report.as_ref().map(|report| {
+                let state = &report.states[0];
+                (
+                    report.supported,
+                    state.health.clone(),
+                    state.reason.as_str(),
+                )
+            });
+            assert_eq!(found, expected, "{driver:?}");
+            let actions = report.and_then(|report| report.states[0].suggested_actions.clone());
+            let failed = matches!(driver.library, Library::Failed(_));
+            assert_eq!(
+                actions.map(|actions| (actions.description, actions.repair_actions)),
+                failed.then(|| (String::new(), vec![RepairAction::RebootSystem]))
+            );
+        }
+    }
+
+    #[test]
+    fn failures_say_what_was_tried() {
+        let error = || AccessError::Other("nvmlX of GPU 0: Unknown Error".into());
+        let failed: Result<u32, _> = Err(error());
+        let failure = failed.trying("failed to get x").unwrap_err();
+        assert_eq!(
+            failure.text(),
+            "failed to get x: nvmlX of GPU 0: Unknown Error"
+        );
+        assert_eq!(
+            Failure::from(error()).text(),
+            "nvmlX of GPU 0: Unknown Error"
+        );
+    }
+
+    #[test]
+    fn what_a_gpu_cannot_do_is_no_failure() {
+        let unsupported: Result<u32, _> = Err(AccessError::NotSupported("x".into()));
+        assert_eq!(unsupported.if_supported(), Ok(None));
+        assert_eq!(Ok(5).if_supported(), Ok(Some(5)));
+        let lost: Result<u32, _> = Err(AccessError::SourceLost("x".into()));
+        assert_eq!(
+            lost.if_supported(),
+            Err(AccessError::SourceLost("x".into()))
+        );
+    }
+}

@@ -1,0 +1,218 @@
+//! From findings to a state.
+
+use gpud_sdk::{CheckContext, Evidence, Health, HealthState, Recovery, RepairAction, log};
+use serde::Serialize;
+
+use crate::trouble::rank;
+use crate::{Gpu, text};
+
+/// Largest document under `data`, bytes. The host refuses a report with more than 64 KiB in one value.
+const MAX_DATA: usize = 60 << 10;
+/// Most pieces of evidence; the host's bound.
+const MAX_EVIDENCE: usize = 64;
+
+/// Something that is not well.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Finding {
+    health: Health,
+    reason: String,
+    action: Option<(RepairAction, &'static str)>,
+    error: String,
+    gpus: Vec<Gpu>,
+    reading: Option<&'static str>,
+}
+
+impl Finding {
+    fn new(health: Health, reason: impl Into<String>) -> Self {
+        Self {
+            health,
+            reason: reason.into(),
+            action: None,
+            error: String::new(),
+            gpus: Vec::new(),
+            reading: None,
+        }
+    }
+
+    /// Working, but needs attention.
+    pub fn degraded(reason: impl Into<String>) -> Self {
+        Self::new(Health::Degraded, reason)
+    }
+
+    /// Not to be trusted with work.
+    pub fn unhealthy(reason: impl Into<String>) -> Self {
+        Self::new(Health::Unhealthy, reason)
+    }
+
+    /// What to do about it, and why.
+    pub fn action(mut self, action: RepairAction, description: &'static str) -> Self {
+        self.action = Some((action, description));
+        self
+    }
+
+    /// The technical error behind it.
+    pub fn error(mut self, error: impl Into<String>) -> Self {
+        self.error = error.into();
+        self
+    }
+
+    /// The GPUs that it is about.
+    pub fn about(mut self, gpus: impl IntoIterator<Item = Gpu>) -> Self {
+        self.gpus.extend(gpus);
+        self
+    }
+
+    /// The NVML reading that it was drawn from: its C function.
+    pub fn read_from(mut self, reading: &'static str) -> Self {
+        self.reading = Some(reading);
+        self
+    }
+}
+
+/// The state of a component: Healthy with a reason, or what the findings come to. The worst health counts; all reasons
+/// are given in the order of the findings; of the actions, inspection of the hardware goes before a reboot, since a
+/// machine that is to be looked at need not be rebooted first.
+///
+/// Clears with the next good reading. The subject is named when the findings are about one GPU.
+pub fn state(
+    context: &CheckContext,
+    healthy: impl Into<String>,
+    findings: Vec<Finding>,
+) -> HealthState {
+    let worst = findings.iter().map(|finding| &finding.health);
+    let Some(health) = worst.max_by_key(|health| rank(health)).cloned() else {
+        return HealthState::healthy(context, healthy);
+    };
+    let reasons = findings.iter().map(|finding| finding.reason.as_str());
+    let mut state = HealthState::new(context, health, text::join(reasons, "; "))
+        .clears_by(Recovery::NextGoodReading);
+    let errors = findings.iter().map(|finding| finding.error.as_str());
+    let errors = text::join(errors.filter(|error| !error.is_empty()), "; ");
+    if !errors.is_empty() {
+        state.error = Some(errors);
+    }
+    let actions = findings
+        .iter()
+        .filter_map(|finding| finding.action.as_ref());
+    let urgent = |action: &RepairAction| match action {
+        RepairAction::HardwareInspection => 0,
+        RepairAction::RebootSystem => 1,
+        _ => 2,
+    };
+    if let Some((action, description)) = actions.min_by_key(|(action, _)| urgent(action)) {
+        state = state.action(action.clone(), description);
+    }
+    let gpus = || findings.iter().flat_map(|finding| &finding.gpus);
+    if let Some(first) = gpus().next()
+        && gpus().all(|gpu| gpu == first)
+    {
+        state.subject = Some(first.subject());
+    }
+    let readings = findings.iter().flat_map(|finding| {
+        let readings = finding.gpus.iter();
+        readings.filter_map(|gpu| Some(format!("{} {}", finding.reading?, gpu.uuid)))
+    });
+    state.evidence = readings.map(Evidence::Nvml).take(MAX_EVIDENCE).collect();
+    state
+}
+
+/// Puts the component's document under `data`. One that is too large for the host is left out, or the whole report would
+/// be refused; that takes some 50 GPUs.
+pub fn with_data(state: HealthState, document: &impl Serialize) -> HealthState {
+    match serde_json::to_string(document) {
+        Ok(text) if text.len() <= MAX_DATA => state.info("data", text),
+        Ok(text) => {
+            log!(warn, "the document of {} bytes is not shown", text.len());
+            state
+        }
+        Err(error) => {
+            log!(warn, "the document cannot be written: {error}");
+            state
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{context, gpu};
+
+    #[test]
+    fn without_findings_all_is_well() {
+        let found = state(&context(), "all well", Vec::new());
+        assert_eq!(found, HealthState::healthy(&context(), "all well"));
+    }
+
+    #[test]
+    fn findings_come_together() {
+        let inspect = Finding::unhealthy("a")
+            .action(RepairAction::HardwareInspection, "look")
+            .about([gpu(0)])
+            .read_from("nvmlA");
+        let reboot = Finding::unhealthy("b")
+            .action(RepairAction::RebootSystem, "boot")
+            .error("e")
+            .about([gpu(0)]);
+        let warm = Finding::degraded("c")
+            .about([gpu(0), gpu(1)])
+            .read_from("nvmlC");
+        for (findings, health, reason, action, subject, evidence) in [
+            (vec![warm.clone()], Health::Degraded, "c", None, false, 2),
+            (
+                vec![inspect.clone()],
+                Health::Unhealthy,
+                "a",
+                Some("look"),
+                true,
+                1,
+            ),
+            (
+                vec![reboot.clone(), inspect.clone()],
+                Health::Unhealthy,
+                "b; a",
+                Some("look"),
+                true,
+                1,
+            ),
+            (
+                vec![warm, reboot],
+                Health::Unhealthy,
+                "c; b",
+                Some("boot"),
+                false,
+                2,
+            ),
+        ] {
+            let state = state(&context(), "all well", findings);
+            assert_eq!((state.health, state.reason.as_str()), (health, reason));
+            let description = state.suggested_actions.map(|actions| actions.description);
+            assert_eq!(description.as_deref(), action, "{reason}");
+            assert_eq!(state.subject, subject.then(|| gpu(0).subject()), "{reason}");
+            assert_eq!(state.evidence.len(), evidence, "{reason}");
+            assert_eq!(state.recovery, [Recovery::NextGoodReading]);
+        }
+    }
+
+    #[test]
+    fn many_gpus_make_no_report_that_is_refused() {
+        let long = "x".repeat(200);
+        let findings = (0..128).map(|index| {
+            Finding::degraded(long.clone())
+                .error(long.clone())
+                .about([gpu(index)])
+                .read_from("nvmlC")
+        });
+        let state = state(&context(), "", findings.collect());
+        assert!(state.reason.len() <= 4096, "{}", state.reason.len());
+        assert!(state.error.unwrap().len() <= 4096);
+        assert_eq!(state.evidence.len(), 64);
+    }
+
+    #[test]
+    fn documents() {
+        let healthy = || HealthState::healthy(&context(), "");
+        let state = with_data(healthy(), &[1, 2]);
+        assert_eq!(state.extra_info, [("data".to_owned(), "[1,2]".to_owned())]);
+        assert_eq!(with_data(healthy(), &[1, 2].as_slice()), state);
+    }
+}

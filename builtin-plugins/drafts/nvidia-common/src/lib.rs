@@ -1,0 +1,24 @@
+//! What the checkers of NVIDIA GPUs have in common. Not a component by itself: the checkers link it, and what one of them
+//! does not use is not in its guest.
+//!
+//! Such a checker asks each GPU for a plain struct ([`asking::check`]), and its `evaluate` makes a report of the answers:
+//! rows for the document under `data`, metrics, and [`Finding`]s, to which [`trouble::findings`] adds what did not answer.
+
+pub mod asking;
+pub mod finding;
+pub mod gpu;
+pub mod product;
+pub mod remembered;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
+pub mod text;
+pub mod trouble;
+
+pub use asking::{Asked, Asking, Failure, SeenNow};
+pub use finding::{Finding, state, with_data};
+pub use gpu::Gpu;
+
+/// Tags of a component of NVIDIA GPUs.
+pub const fn tags(component: &str) -> [&str; 4] {
+    ["accelerator", "gpu", "nvidia", component]
+}

@@ -1,0 +1,181 @@
+//! From readings to a report.
+
+use gpud_builtin_nvidia_common::{Failure, Finding, Gpu, SeenNow, state, text, trouble, with_data};
+use gpud_sdk::{CheckContext, Report};
+use serde::Serialize;
+
+use crate::reading::{Counters, Pair, Reading, TRYING_MODE};
+
+/// Names and help of the metrics: corrected and uncorrected, over the board's life, then since the last reset.
+pub const METRICS: [(&str, &str); 4] = [
+    (
+        "accelerator_nvidia_ecc_aggregate_total_corrected",
+        "Corrected ECC errors over the life of the board (number), by GPU",
+    ),
+    (
+        "accelerator_nvidia_ecc_aggregate_total_uncorrected",
+        "Uncorrected ECC errors over the life of the board (number), by GPU",
+    ),
+    (
+        "accelerator_nvidia_ecc_volatile_total_corrected",
+        "Corrected ECC errors since the last reset of the GPU (number), by GPU",
+    ),
+    (
+        "accelerator_nvidia_ecc_volatile_total_uncorrected",
+        "Uncorrected ECC errors since the last reset of the GPU (number), by GPU",
+    ),
+];
+
+#[derive(Serialize)]
+struct Document<'a> {
+    ecc_modes: Vec<ModeRow<'a>>,
+    ecc_errors: Vec<ErrorsRow<'a>>,
+}
+
+#[derive(Serialize)]
+struct ModeRow<'a> {
+    uuid: &'a str,
+    bus_id: &'a str,
+    enabled_current: bool,
+    enabled_pending: bool,
+    supported: bool,
+}
+
+#[derive(Serialize)]
+struct ErrorsRow<'a> {
+    uuid: &'a str,
+    bus_id: &'a str,
+    aggregate: Block,
+    volatile: Block,
+    supported: bool,
+}
+
+#[derive(Serialize)]
+struct Block {
+    total: Shown,
+    l1_cache: Shown,
+    l2_cache: Shown,
+    dram: Shown,
+    sram: Shown,
+    gpu_device_memory: Shown,
+    gpu_texture_memory: Shown,
+    shared_memory: Shown,
+    gpu_register_file: Shown,
+}
+
+#[derive(Clone, Copy, Serialize)]
+struct Shown {
+    corrected: u64,
+    uncorrected: u64,
+}
+
+impl From<Pair> for Shown {
+    fn from(pair: Pair) -> Self {
+        Self {
+            corrected: pair.corrected.unwrap_or(0),
+            uncorrected: pair.uncorrected.unwrap_or(0),
+        }
+    }
+}
+
+impl From<Counters> for Block {
+    fn from(counters: Counters) -> Self {
+        let [l1, l2, dram, sram, texture, shared, register_file] = counters.places.map(Shown::from);
+        Self {
+            total: counters.total.into(),
+            l1_cache: l1,
+            l2_cache: l2,
+            dram,
+            sram,
+            gpu_device_memory: dram,
+            gpu_texture_memory: texture,
+            shared_memory: shared,
+            gpu_register_file: register_file,
+        }
+    }
+}
+
+fn mode_row<'a>((gpu, reading): (&'a Gpu, &Reading)) -> ModeRow<'a> {
+    ModeRow {
+        uuid: &gpu.uuid,
+        bus_id: &gpu.bus_id,
+        enabled_current: reading.mode.is_some_and(|mode| mode.current),
+        enabled_pending: reading.mode.is_some_and(|mode| mode.pending),
+        supported: reading.mode.is_some(),
+    }
+}
+
+fn errors_row<'a>((gpu, reading): (&'a Gpu, &Reading)) -> ErrorsRow<'a> {
+    ErrorsRow {
+        uuid: &gpu.uuid,
+        bus_id: &gpu.bus_id,
+        aggregate: reading.aggregate.into(),
+        volatile: reading.volatile.into(),
+        supported: reading.counts(),
+    }
+}
+
+/// GPUs with more uncorrected errors since their last reset than an operator allows.
+fn above(seen: &SeenNow<Reading>, threshold: u64) -> Option<Finding> {
+    let found: Vec<(&Gpu, u64)> = seen
+        .answered()
+        .filter_map(|(gpu, reading)| Some((gpu, reading.volatile.total.uncorrected?)))
+        .filter(|(_, errors)| threshold > 0 && *errors >= threshold)
+        .collect();
+    if found.is_empty() {
+        return None;
+    }
+    let items = found.iter().map(|(gpu, errors)| {
+        format!(
+            "{} has {errors} uncorrected ECC error(s) since its last reset (threshold {threshold})",
+            gpu.label()
+        )
+    });
+    let finding = Finding::degraded(text::join(items, ", "));
+    let gpus = found.iter().map(|(gpu, _)| (*gpu).clone());
+    Some(finding.about(gpus).read_from("nvmlDeviceGetTotalEccErrors"))
+}
+
+fn getting(failure: &Failure) -> &'static str {
+    match failure.trying == TRYING_MODE {
+        true => "error getting ECC mode",
+        false => "error getting ECC errors",
+    }
+}
+
+/// The report. Errors change the verdict only from `threshold` uncorrected ones since the last reset on, if that is not 0:
+/// what the hardware could not deal with by itself, an Xid or the remapping of rows tells.
+pub fn evaluate(context: &CheckContext, seen: &SeenNow<Reading>, threshold: u64) -> Report {
+    let healthy = format!(
+        "all {} GPU(s) were checked, no ECC issue found",
+        seen.gpus.len()
+    );
+    let mut findings = trouble::findings_by(&seen.gpus, getting);
+    findings.extend(above(seen, threshold));
+    let mut state = state(context, healthy, findings);
+    if seen.answered().next().is_some() {
+        let document = Document {
+            ecc_modes: seen.answered().map(mode_row).collect(),
+            ecc_errors: seen.answered().map(errors_row).collect(),
+        };
+        state = with_data(state, &document);
+    }
+    let mut report = Report::of(state);
+    for (gpu, reading) in seen.answered() {
+        let labels = [("uuid", gpu.uuid.as_str())];
+        let (aggregate, volatile) = (reading.aggregate.total, reading.volatile.total);
+        let values = [
+            aggregate.corrected,
+            aggregate.uncorrected,
+            volatile.corrected,
+            volatile.uncorrected,
+        ];
+        for ((name, _), value) in METRICS.iter().zip(values) {
+            report = report.gauge_with(name, &labels, value.unwrap_or(0) as f64);
+        }
+    }
+    report
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,41 @@
+//! `accelerator-nvidia-ecc`: is memory protection of each GPU on, and how many errors has it seen?
+
+pub mod evaluate;
+pub mod reading;
+
+use gpud_builtin_nvidia_common::{asking, tags};
+use gpud_builtin_shared::numbers;
+use gpud_sdk::{CheckContext, Checker, Descriptor, Error, Report, config};
+
+use crate::evaluate::METRICS;
+
+/// Name of the component.
+pub const COMPONENT: &str = "accelerator-nvidia-ecc";
+/// Key of the threshold in the configuration.
+pub const THRESHOLD_KEY: &str = "volatile_uncorrected_threshold";
+
+const SCHEMA: &str = r#"{"type":"object","properties":{"volatile_uncorrected_threshold":{"type":"integer","minimum":0,"description":"Degraded from this many uncorrected errors of a GPU since its last reset on; 0: not judged"}}}"#;
+
+struct Ecc;
+
+impl Checker for Ecc {
+    fn check(context: &CheckContext) -> Result<Report, Error> {
+        let mut threshold = 0;
+        let number = (&mut threshold, THRESHOLD_KEY, 0);
+        numbers::read(&config::document(), [number]).map_err(Error::failed)?;
+        asking::check(context, reading::ask, |seen| {
+            Ok(evaluate::evaluate(context, seen, threshold))
+        })
+    }
+}
+
+fn descriptor() -> Descriptor {
+    let descriptor = Descriptor::new(COMPONENT, "ECC mode and ECC errors of NVIDIA GPUs")
+        .tags(&tags(COMPONENT))
+        .config_schema(SCHEMA);
+    METRICS.iter().fold(descriptor, |descriptor, (name, help)| {
+        descriptor.metric(name, help)
+    })
+}
+
+gpud_sdk::export!(Ecc: descriptor());

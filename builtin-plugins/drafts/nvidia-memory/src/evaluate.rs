@@ -1,0 +1,215 @@
+//! From readings to a report.
+
+use gpud_builtin_nvidia_common::text::{bytes, percent, percent_rounded, percent_text};
+use gpud_builtin_nvidia_common::{Gpu, SeenNow, state, trouble, with_data};
+use gpud_sdk::{CheckContext, Report};
+use serde::Serialize;
+
+/// Bytes.
+pub const TOTAL: &str = "accelerator_nvidia_memory_total_bytes";
+/// Bytes.
+pub const RESERVED: &str = "accelerator_nvidia_memory_reserved_bytes";
+/// Bytes.
+pub const USED: &str = "accelerator_nvidia_memory_used_bytes";
+/// Bytes.
+pub const FREE: &str = "accelerator_nvidia_memory_free_bytes";
+/// Percent of all.
+pub const USED_PERCENT: &str = "accelerator_nvidia_memory_used_percent";
+
+/// Memory of a GPU, bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Reading {
+    /// All.
+    pub total: u64,
+    /// Kept by the driver.
+    pub reserved: u64,
+    /// In use.
+    pub used: u64,
+    /// Free.
+    pub free: u64,
+    /// It is the memory of the host.
+    pub is_unified: bool,
+}
+
+impl Reading {
+    fn percent(&self) -> Option<f64> {
+        percent(self.used as f64, self.total as f64)
+    }
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    memories: Vec<Row<'a>>,
+}
+
+#[derive(Serialize)]
+struct Row<'a> {
+    uuid: &'a str,
+    bus_id: &'a str,
+    total_bytes: u64,
+    total_humanized: String,
+    reserved_bytes: u64,
+    reserved_humanized: String,
+    used_bytes: u64,
+    used_humanized: String,
+    free_bytes: u64,
+    free_humanized: String,
+    used_percent: String,
+    supported: bool,
+    is_unified_memory: bool,
+}
+
+fn row<'a>(gpu: &'a Gpu, reading: &Reading) -> Row<'a> {
+    Row {
+        uuid: &gpu.uuid,
+        bus_id: &gpu.bus_id,
+        total_bytes: reading.total,
+        total_humanized: bytes(reading.total),
+        reserved_bytes: reading.reserved,
+        reserved_humanized: bytes(reading.reserved),
+        used_bytes: reading.used,
+        used_humanized: bytes(reading.used),
+        free_bytes: reading.free,
+        free_humanized: bytes(reading.free),
+        used_percent: percent_text(reading.percent()),
+        supported: true,
+        is_unified_memory: reading.is_unified,
+    }
+}
+
+/// The report. A GPU without memory to tell of (`None`) is left out. No amount in use is wrong by itself.
+pub fn evaluate(context: &CheckContext, seen: &SeenNow<Option<Reading>>) -> Report {
+    let known = || {
+        let answered = seen.answered();
+        answered.filter_map(|(gpu, reading)| Some((gpu, reading.as_ref()?)))
+    };
+    let memories: Vec<_> = known().map(|(gpu, reading)| row(gpu, reading)).collect();
+    let healthy = match memories.is_empty() {
+        true => "no memory data found".to_owned(),
+        false => format!(
+            "all {} GPU(s) were checked, no memory issue found",
+            seen.gpus.len()
+        ),
+    };
+    let findings = trouble::findings(&seen.gpus, "error getting memory");
+    let mut state = state(context, healthy, findings);
+    if !memories.is_empty() {
+        state = with_data(state, &Document { memories });
+    }
+    let mut report = Report::of(state);
+    for (gpu, reading) in known() {
+        let labels = [("uuid", gpu.uuid.as_str())];
+        for (name, value) in [
+            (TOTAL, reading.total as f64),
+            (RESERVED, reading.reserved as f64),
+            (USED, reading.used as f64),
+            (FREE, reading.free as f64),
+            (USED_PERCENT, percent_rounded(reading.percent())),
+        ] {
+            report = report.gauge_with(name, &labels, value);
+        }
+    }
+    report
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gpud_builtin_nvidia_common::testing::{
+        GPU_0, and, context, data, metrics, only_state, seen,
+    };
+    use gpud_sdk::{AccessError, Health, HealthState};
+
+    const FULL: Reading = Reading {
+        total: 85_899_345_920,
+        reserved: 1_073_741_824,
+        used: 4_294_967_296,
+        free: 80_530_636_800,
+        is_unified: false,
+    };
+
+    #[test]
+    fn readings_are_shown() {
+        let report = evaluate(&context(), &seen([Some(FULL)]));
+        let state = only_state(&report);
+        assert_eq!(
+            (&state.health, state.reason.as_str()),
+            (
+                &Health::Healthy,
+                "all 1 GPU(s) were checked, no memory issue found"
+            )
+        );
+        assert_eq!(
+            data(&report),
+            format!(
+                r#"{{"memories":[{{"uuid":"{GPU_0}","bus_id":"0000:0f:00.0","total_bytes":85899345920,"total_humanized":"80 GiB","reserved_bytes":1073741824,"reserved_humanized":"1.0 GiB","used_bytes":4294967296,"used_humanized":"4.0 GiB","free_bytes":80530636800,"free_humanized":"75 GiB","used_percent":"5.00","supported":true,"is_unified_memory":false}}]}}"#
+            )
+        );
+        assert_eq!(
+            metrics(&report),
+            [
+                (TOTAL, GPU_0, 85_899_345_920.0),
+                (RESERVED, GPU_0, 1_073_741_824.0),
+                (USED, GPU_0, 4_294_967_296.0),
+                (FREE, GPU_0, 80_530_636_800.0),
+                (USED_PERCENT, GPU_0, 5.0)
+            ]
+        );
+    }
+
+    #[test]
+    fn nothing_in_all() {
+        let report = evaluate(&context(), &seen([Some(Reading::default())]));
+        assert!(data(&report).contains(r#""used_bytes":0,"used_humanized":"0 B""#));
+        assert!(data(&report).contains(r#""used_percent":"0.0""#));
+    }
+
+    #[test]
+    fn gpus_without_memory_are_left_out() {
+        let none = evaluate(&context(), &seen([None, None]));
+        let healthy = HealthState::healthy(&context(), "no memory data found");
+        assert_eq!(none, Report::of(healthy));
+        let unified = Reading {
+            is_unified: true,
+            ..FULL
+        };
+        let one = evaluate(&context(), &seen([None, Some(unified)]));
+        assert_eq!(
+            only_state(&one).reason,
+            "all 2 GPU(s) were checked, no memory issue found"
+        );
+        assert!(data(&one).contains(r#""is_unified_memory":true"#));
+        assert_eq!(metrics(&one).len(), 5);
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_said() {
+        for (error, health, reason) in [
+            (
+                AccessError::Other("nvmlDeviceGetMemoryInfo_v2 of GPU 1: Unknown Error".into()),
+                Health::Unhealthy,
+                "error getting memory",
+            ),
+            (
+                AccessError::Denied("x".into()),
+                Health::Degraded,
+                "error getting memory",
+            ),
+            (
+                AccessError::SourceLost("x".into()),
+                Health::Unhealthy,
+                "GPU lost",
+            ),
+            (
+                AccessError::NeedsReset("x".into()),
+                Health::Unhealthy,
+                "GPU requires reset",
+            ),
+        ] {
+            let report = evaluate(&context(), &and(seen([Some(FULL)]), error));
+            let state = only_state(&report);
+            assert_eq!((&state.health, state.reason.as_str()), (&health, reason));
+            assert_eq!(metrics(&report).len(), 5);
+        }
+    }
+}

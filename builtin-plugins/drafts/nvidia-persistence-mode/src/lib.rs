@@ -1,0 +1,37 @@
+//! `accelerator-nvidia-persistence-mode`: is the driver kept loaded while nobody uses a GPU?
+
+pub mod evaluate;
+
+use std::collections::BTreeSet;
+
+use gpud_builtin_nvidia_common::{Asking, asking, remembered, tags};
+use gpud_sdk::nvml::Device;
+use gpud_sdk::{CheckContext, Checker, Descriptor, Error, Report, log};
+
+/// Name of the component.
+pub const COMPONENT: &str = "accelerator-nvidia-persistence-mode";
+
+struct PersistenceMode;
+
+impl Checker for PersistenceMode {
+    fn check(context: &CheckContext) -> Result<Report, Error> {
+        let ask = |device: &Device| {
+            let mode = device.persistence_mode().if_supported();
+            mode.trying("failed to get device persistence mode")
+        };
+        asking::check(context, ask, |seen| {
+            // Without it the worst is an event too many, which is counted as a repeat.
+            let before: BTreeSet<String> = remembered::read().unwrap_or_else(|error| {
+                log!(warn, "what was off before is not known: {}", error.text());
+                BTreeSet::new()
+            });
+            let (report, now) = evaluate::evaluate(context, seen, &before);
+            remembered::write(&before, &now);
+            Ok(report)
+        })
+    }
+}
+
+gpud_sdk::export!(PersistenceMode: Descriptor::new(COMPONENT, "Persistence mode of NVIDIA GPUs")
+    .tags(&tags(COMPONENT))
+    .interval_seconds(30));

@@ -1,0 +1,34 @@
+//! `accelerator-nvidia-power`: what each GPU draws, and what it may.
+
+pub mod evaluate;
+
+use gpud_builtin_nvidia_common::{asking, tags};
+use gpud_sdk::nvml::Device;
+use gpud_sdk::{CheckContext, Checker, Descriptor, Error, Report};
+
+use crate::evaluate::{ENFORCED, Reading, USAGE, USED_PERCENT};
+
+/// Name of the component.
+pub const COMPONENT: &str = "accelerator-nvidia-power";
+
+struct Power;
+
+impl Checker for Power {
+    fn check(context: &CheckContext) -> Result<Report, Error> {
+        let ask = |device: &Device| {
+            let power = device.power()?;
+            Ok(Reading {
+                usage: power.usage,
+                enforced_limit: power.enforced_limit,
+                management_limit: power.management_limit,
+            })
+        };
+        asking::check(context, ask, |seen| Ok(evaluate::evaluate(context, seen)))
+    }
+}
+
+gpud_sdk::export!(Power: Descriptor::new(COMPONENT, "Power that NVIDIA GPUs draw")
+    .tags(&tags(COMPONENT))
+    .metric(USAGE, "Power drawn now, in milliwatts, by GPU")
+    .metric(ENFORCED, "Power limit in force, in milliwatts, by GPU")
+    .metric(USED_PERCENT, "Power drawn, in percent of the limit, by GPU"));

@@ -1,0 +1,59 @@
+//! `accelerator-nvidia-remapped-rows`: rows of GPU memory that were replaced by spare ones, wait to be, or could not be.
+
+pub mod evaluate;
+
+use gpud_builtin_nvidia_common::{Asking, Failure, asking, product, tags};
+use gpud_sdk::nvml::Device;
+use gpud_sdk::{CheckContext, Checker, Descriptor, Error, Report};
+
+use crate::evaluate::{METRICS, Reading, Rows};
+
+/// Name of the component.
+pub const COMPONENT: &str = "accelerator-nvidia-remapped-rows";
+
+struct RemappedRows;
+
+impl Checker for RemappedRows {
+    fn check(context: &CheckContext) -> Result<Report, Error> {
+        asking::check(context, ask, |seen| Ok(evaluate::evaluate(context, seen)))
+    }
+}
+
+fn ask(device: &Device) -> Result<Reading, Failure> {
+    let name = device.identity().name;
+    // One without a name could not be opened, and says why when it is asked.
+    if !name.is_empty() && !product::memory_errors(&name).row_remapping {
+        return Ok(Reading::NotOfThisProduct);
+    }
+    let rows = device
+        .remapped_rows()
+        .if_supported()
+        .trying("failed to get device remapped rows")?;
+    Ok(match rows {
+        Some(rows) => Reading::Rows(Rows {
+            correctable: rows.correctable,
+            uncorrectable: rows.uncorrectable,
+            pending: rows.pending,
+            failed: rows.failed,
+        }),
+        // NVML's documentation: not supported while a GPU in MIG mode has instances.
+        None => Reading::Unsupported {
+            mig: device.mig_enabled().unwrap_or(false),
+        },
+    })
+}
+
+fn descriptor() -> Descriptor {
+    let descriptor = Descriptor::new(
+        COMPONENT,
+        "Rows of NVIDIA GPUs' memory that were remapped, or wait to be",
+    )
+    .tags(&tags(COMPONENT))
+    // As GPUd, it is offered; the state goes on following the GPU.
+    .set_healthy_marks();
+    METRICS.iter().fold(descriptor, |descriptor, (name, help)| {
+        descriptor.metric(name, help)
+    })
+}
+
+gpud_sdk::export!(RemappedRows: descriptor());

@@ -1,0 +1,219 @@
+//! The verdict.
+
+use gpud_builtin_shared::files::gauge;
+use gpud_builtin_shared::findings::{self, Finding, Memory};
+use gpud_builtin_shared::settings::Settings;
+use gpud_sdk::{CheckContext, Report};
+
+use crate::psi::{self, Line};
+
+/// Gauge: share of the last five minutes.
+pub const PERCENT: &str = "pressure_stalled_percent";
+/// Gauge: since boot.
+pub const TOTAL: &str = "pressure_stalled_seconds";
+
+/// JSON Schema of the configuration.
+pub const SCHEMA: &str = r#"{
+  "type": "object",
+  "additionalProperties": false,
+  "properties": {
+    "max_memory_full_percent": {
+      "description": "Share of five minutes in which all tasks may wait for memory; 0: not judged.",
+      "type": "integer", "minimum": 0, "maximum": 100, "default": 20
+    },
+    "max_io_full_percent": {
+      "description": "Share of five minutes in which all tasks may wait for disks; 0: not judged.",
+      "type": "integer", "minimum": 0, "maximum": 100, "default": 0
+    },
+    "max_cpu_some_percent": {
+      "description": "Share of five minutes in which some task may wait for a processor; 0: not judged.",
+      "type": "integer", "minimum": 0, "maximum": 100, "default": 0
+    }
+  }
+}"#;
+
+/// Shares from which the state is Degraded, percent; 0 for what is not judged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Config {
+    memory_full: u64,
+    io_full: u64,
+    cpu_some: u64,
+}
+
+impl Config {
+    /// Reads the document.
+    ///
+    /// # Errors
+    /// In words, when it is not JSON.
+    pub fn parse(document: &str) -> Result<Self, String> {
+        let settings = Settings::parse(document)?;
+        let share = |key, default| settings.number(key, default, 0..=100);
+        Ok(Self {
+            memory_full: share("max_memory_full_percent", 20),
+            // A full copy of a disk and a busy machine are not ill.
+            io_full: share("max_io_full_percent", 0),
+            cpu_some: share("max_cpu_some_percent", 0),
+        })
+    }
+
+    fn limit(&self, resource: &str, full: bool) -> u64 {
+        match (resource, full) {
+            ("memory", true) => self.memory_full,
+            ("io", true) => self.io_full,
+            ("cpu", false) => self.cpu_some,
+            _ => 0,
+        }
+    }
+}
+
+/// One file.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Reading {
+    /// What it is about.
+    pub resource: &'static str,
+    /// What it says.
+    pub lines: Vec<Line>,
+}
+
+/// Judges one reading.
+pub fn judge(
+    context: &CheckContext,
+    config: &Config,
+    readings: &[Reading],
+    before: &Memory,
+) -> (Report, Memory) {
+    if readings.iter().all(|reading| reading.lines.is_empty()) {
+        let reason = "the kernel keeps no pressure stall information (no CONFIG_PSI, or psi=0)";
+        return (findings::unsupported(context, reason), Memory::default());
+    }
+    let lines = || {
+        readings
+            .iter()
+            .flat_map(|reading| reading.lines.iter().map(|line| (reading.resource, line)))
+    };
+    let found: Vec<Finding> = lines()
+        .filter(|(resource, line)| {
+            let limit = config.limit(resource, line.full);
+            limit > 0 && line.percent >= gauge(limit)
+        })
+        .map(|(resource, line)| {
+            let (who, percent) = (
+                if line.full { "all tasks" } else { "some task" },
+                line.percent,
+            );
+            let text = format!(
+                "{who} waited for {} for {percent:.0} % of the last 5 min",
+                words(resource)
+            );
+            Finding::degraded(format!("{resource} pressure"), event(resource), text)
+                .advice(advice(resource))
+                .from_file(psi::path(resource))
+        })
+        .collect();
+    let (mut report, after) = findings::judge(context, "no pressure beyond limits", &found, before);
+    for (resource, line) in lines() {
+        let labels = [
+            ("resource", resource),
+            ("kind", if line.full { "full" } else { "some" }),
+        ];
+        report = report
+            .gauge_with(PERCENT, &labels, line.percent)
+            .gauge_with(TOTAL, &labels, gauge(line.total) / 1e6);
+    }
+    (report, after)
+}
+
+fn words(resource: &str) -> &str {
+    match resource {
+        "io" => "disks",
+        "cpu" => "processors",
+        other => other,
+    }
+}
+
+fn event(resource: &str) -> &'static str {
+    match resource {
+        "memory" => "memory_pressure",
+        "io" => "io_pressure",
+        _ => "cpu_pressure",
+    }
+}
+
+fn advice(resource: &str) -> &'static str {
+    match resource {
+        "memory" => "The machine thrashes: run less at once, or give it more memory.",
+        "io" => "Disks are the bottleneck: look for the processes that read and write most.",
+        _ => "More runs than there are processors for.",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gpud_builtin_shared::findings::test_context;
+    use gpud_sdk::Health;
+
+    fn reading(resource: &'static str, some: f64, full: f64) -> Reading {
+        let text = format!("some avg300={some} total=2000000\nfull avg300={full} total=1000000");
+        Reading {
+            resource,
+            lines: psi::parse(&text),
+        }
+    }
+
+    #[test]
+    fn verdicts() {
+        let context = test_context("pressure", 1_000);
+        for (config, readings, health, reason) in [
+            (
+                "{}",
+                [("cpu", 99.0, 0.0), ("io", 90.0, 80.0)],
+                Health::Healthy,
+                "no pressure beyond limits",
+            ),
+            (
+                "{}",
+                [("cpu", 0.0, 0.0), ("memory", 30.0, 19.9)],
+                Health::Healthy,
+                "no pressure beyond limits",
+            ),
+            (
+                "{}",
+                [("cpu", 0.0, 0.0), ("memory", 50.0, 20.0)],
+                Health::Degraded,
+                "all tasks waited for memory for 20 % of the last 5 min. The machine thrashes: run less at once, or give it more memory.",
+            ),
+            (
+                r#"{"max_io_full_percent":50,"max_cpu_some_percent":90}"#,
+                [("cpu", 95.0, 0.0), ("io", 90.0, 50.0)],
+                Health::Degraded,
+                "some task waited for processors for 95 % of the last 5 min; all tasks waited for disks for 50 % of the last 5 min. More runs than there are processors for.",
+            ),
+            (
+                r#"{"max_memory_full_percent":0}"#,
+                [("cpu", 0.0, 0.0), ("memory", 90.0, 90.0)],
+                Health::Healthy,
+                "no pressure beyond limits",
+            ),
+        ] {
+            let config = Config::parse(config).unwrap();
+            let readings = readings.map(|(resource, some, full)| reading(resource, some, full));
+            let (report, _) = judge(&context, &config, &readings, &Memory::default());
+            let state = &report.states[0];
+            assert_eq!((&state.health, state.reason.as_str()), (&health, reason));
+            assert_eq!(report.metrics.len(), 8);
+        }
+    }
+
+    #[test]
+    fn kernels_without() {
+        let context = test_context("pressure", 1_000);
+        let config = Config::parse("{}").unwrap();
+        assert!(
+            !judge(&context, &config, &[], &Memory::default())
+                .0
+                .supported
+        );
+        serde_json::from_str::<serde_json::Value>(SCHEMA).unwrap();
+    }
+}

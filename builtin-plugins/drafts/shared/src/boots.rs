@@ -1,0 +1,19 @@
+//! Which boot a stored event belongs to. It is told by the boot's id, which events carry: clocks can be set, and what was
+//! logged early in a boot can bear a time before it.
+
+use gpud_sdk::incidents::fact;
+use gpud_sdk::{CheckContext, Event};
+
+/// Key of the boot id in an event's extra info.
+pub const BOOT: &str = "boot_id";
+
+/// The boot that an event belongs to; empty if it was not known.
+pub fn boot(event: &Event) -> &str {
+    fact(event, BOOT).unwrap_or_default()
+}
+
+/// Whether an event belongs to the running boot. One whose boot is not known counts as if.
+pub fn is_of_this_boot(context: &CheckContext, event: &Event) -> bool {
+    let boot = boot(event);
+    boot.is_empty() || context.boot_id.is_empty() || boot == context.boot_id
+}

@@ -1,0 +1,16 @@
+//! What several built-in checkers have in common. Not a component by itself: the checkers link it, and what one of them
+//! does not use is not in its guest.
+
+pub mod boots;
+pub mod coded;
+pub mod driver;
+pub mod files;
+pub mod findings;
+pub mod mounts;
+pub mod numbers;
+pub mod program;
+pub mod samples;
+pub mod settings;
+#[cfg(feature = "story")]
+pub mod story;
+pub mod time;

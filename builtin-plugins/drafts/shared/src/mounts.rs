@@ -1,0 +1,106 @@
+//! What is mounted. Source: `/proc/‹pid›/mountinfo` (kernel: `Documentation/filesystems/proc.rst` §3.5).
+
+use gpud_sdk::{AccessError, sysfs};
+
+/// A node with a thousand containers has some 5,000 mounts of 150 bytes.
+const MAX_BYTES: u32 = 4 << 20;
+
+/// One mount.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mount {
+    /// Where.
+    pub point: String,
+    /// Filesystem type.
+    pub fstype: String,
+    /// `major:minor`; the same for all mounts of one filesystem.
+    pub device: String,
+}
+
+/// The text: of process 1, or where it cannot be looked at, of the daemon. Grants: both paths.
+///
+/// # Errors
+/// As [`sysfs::read_to_string`].
+pub fn read() -> Result<String, AccessError> {
+    sysfs::read_to_string("/proc/1/mountinfo", MAX_BYTES)
+        .or_else(|_| sysfs::read_to_string("/proc/self/mountinfo", MAX_BYTES))
+}
+
+/// Reads it: `‹id› ‹parent› ‹major›:‹minor› ‹root› ‹point› ‹options› [‹tags›…] - ‹type› ‹source› ‹options›`. Lines that
+/// cannot be read are left out. Of several mounts at one place the last is seen, and kept.
+pub fn parse(text: &str) -> Vec<Mount> {
+    let mut at = std::collections::BTreeMap::new();
+    let mut mounts: Vec<Mount> = Vec::new();
+    for mount in text.lines().filter_map(parse_line) {
+        let place = *at.entry(mount.point.clone()).or_insert(mounts.len());
+        match mounts.get_mut(place) {
+            Some(hidden) => *hidden = mount,
+            None => mounts.push(mount),
+        }
+    }
+    mounts
+}
+
+fn parse_line(line: &str) -> Option<Mount> {
+    let (before, after) = line.split_once(" - ")?;
+    let mut fields = before.split(' ').skip(2);
+    let device = fields.next()?.to_owned();
+    let point = unescape(fields.nth(1)?);
+    let fstype = after.split(' ').next()?.to_owned();
+    Some(Mount {
+        point,
+        fstype,
+        device,
+    })
+}
+
+/// Space, tab, newline and backslash stand as `\` with three octal digits.
+fn unescape(text: &str) -> String {
+    let mut parts = text.split('\\');
+    let mut plain = parts.next().unwrap_or("").to_owned();
+    for part in parts {
+        let code = part
+            .get(..3)
+            .and_then(|digits| u8::from_str_radix(digits, 8).ok());
+        match (code.filter(u8::is_ascii), part.get(3..)) {
+            (Some(code), Some(rest)) => {
+                plain.push(char::from(code));
+                plain.push_str(rest);
+            }
+            _ => {
+                plain.push('\\');
+                plain.push_str(part);
+            }
+        }
+    }
+    plain
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn lines() {
+        let text = "22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw\n\
+            30 22 0:25 / /a\\040b rw - tmpfs tmpfs rw,size=1k\n\
+            31 22 8:2 / / rw - xfs /dev/sdb rw\nbad\n1 2 3 - x\n";
+        let found: Vec<_> = parse(text)
+            .into_iter()
+            .map(|mount| (mount.point, mount.fstype, mount.device))
+            .collect();
+        let expected = [("/", "xfs", "8:2"), ("/a b", "tmpfs", "0:25")];
+        assert_eq!(
+            found,
+            expected.map(|(a, b, c)| (a.to_owned(), b.to_owned(), c.to_owned()))
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_survived(text in ".{0,200}") {
+            parse(&text);
+            parse(&format!("1 2 8:1 / {text} rw - ext4 x rw"));
+        }
+    }
+}

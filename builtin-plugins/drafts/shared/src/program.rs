@@ -1,0 +1,80 @@
+//! Programs of the machine that may not be there.
+
+use gpud_sdk::{AccessError, exec};
+
+/// Output that is kept.
+const MAX_OUTPUT: u32 = 1 << 20;
+
+/// What a program said.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Said {
+    /// Exit code; nothing when a signal ended it.
+    pub code: Option<i32>,
+    /// Standard output; bytes that are not UTF-8 become U+FFFD.
+    pub stdout: String,
+    /// First line of standard error, or of standard output where there is none.
+    pub complaint: String,
+}
+
+/// Runs it; nothing where there is no such program.
+///
+/// # Errors
+/// As [`exec::run_program`].
+pub fn run(program: &str, arguments: &[&str], seconds: u32) -> Result<Option<Said>, AccessError> {
+    let arguments: Vec<String> = arguments
+        .iter()
+        .map(|&argument| argument.to_owned())
+        .collect();
+    let options = exec::Options {
+        timeout_ms: seconds.saturating_mul(1000),
+        max_output_bytes: MAX_OUTPUT,
+        environment: Vec::new(),
+    };
+    match exec::run_program(program, &arguments, &options) {
+        Ok(output) => Ok(Some(Said::new(
+            output.exit_code,
+            &output.stdout,
+            &output.stderr,
+        ))),
+        Err(AccessError::NotFound(_)) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+impl Said {
+    /// From what a program wrote.
+    pub fn new(code: Option<i32>, stdout: &[u8], stderr: &[u8]) -> Self {
+        let stdout = String::from_utf8_lossy(stdout).into_owned();
+        let stderr = String::from_utf8_lossy(stderr);
+        let mut lines = stderr.lines().chain(stdout.lines()).map(str::trim);
+        let complaint = lines.find(|line| !line.is_empty()).unwrap_or_default();
+        Self {
+            code,
+            complaint: gpud_sdk::incidents::clip(complaint).to_owned(),
+            stdout,
+        }
+    }
+
+    /// It ended well.
+    pub fn is_ok(&self) -> bool {
+        self.code == Some(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn complaints() {
+        for (stdout, stderr, expected) in [
+            ("out\n", "\n  no bus \nmore", "no bus"),
+            ("out\n", "", "out"),
+            ("", "", ""),
+        ] {
+            let said = Said::new(Some(1), stdout.as_bytes(), stderr.as_bytes());
+            assert_eq!(said.complaint, expected);
+            assert!(!said.is_ok());
+        }
+    }
+}

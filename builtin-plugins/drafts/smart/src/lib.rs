@@ -1,0 +1,121 @@
+//! `disk-smart`: what disks say of their own health (SMART): NVMe, SATA and SAS.
+//!
+//! `smartctl` (smartmontools 7.0 and later) is asked for all of them, `nvme` (nvme-cli) for NVMe where there is no
+//! `smartctl`. Both only read. A disk that sleeps is not woken up.
+
+pub mod devices;
+pub mod evaluate;
+pub mod health;
+
+use gpud_builtin_shared::files;
+use gpud_builtin_shared::findings::{self, Memory};
+use gpud_builtin_shared::program;
+use gpud_sdk::{AccessError, CheckContext, Checker, Descriptor, Error, Report, state};
+
+use devices::Device;
+use evaluate::{Answer, Config, Counters, SCHEMA};
+
+/// Devices that are asked.
+const MAX_DEVICES: usize = 64;
+/// For one of them. A disk that hangs is the component `block-io`'s.
+const SECONDS: u32 = 6;
+/// Devices that do not answer, after which no other is asked.
+const MAX_SILENT: u32 = 2;
+/// Disks change slowly, and each question takes a moment of their time.
+const INTERVAL: u64 = 15 * 60;
+const COUNTERS: &str = "counters";
+
+struct DiskSmart;
+
+impl Checker for DiskSmart {
+    fn check(context: &CheckContext) -> Result<Report, Error> {
+        let config = Config::parse(&gpud_sdk::config::document()).map_err(Error::failed)?;
+        let nvme = files::read_all("/sys/class/nvme/*/transport")?;
+        let disks = files::read_all("/sys/block/*/device/uevent")?;
+        let devices = devices::all(&nvme, &disks);
+        if devices.is_empty() {
+            let reason = "no NVMe, SATA or SAS disk on this machine";
+            return Ok(findings::unsupported(context, reason));
+        }
+        let (mut answers, mut silent) = (Vec::new(), 0);
+        for device in devices.iter().take(MAX_DEVICES) {
+            // The call has a deadline of its own.
+            let answer = if silent < MAX_SILENT {
+                ask(device, &mut silent)?
+            } else {
+                Some(Answer {
+                    name: device.name.clone(),
+                    health: Err("not asked, since others do not answer".to_owned()),
+                })
+            };
+            answers.extend(answer);
+        }
+        if answers.is_empty() {
+            let reason = "neither smartctl (smartmontools) nor nvme (nvme-cli) can be asked here";
+            return Ok(findings::unsupported(context, reason));
+        }
+        let saved = state::get_string(COUNTERS)?;
+        let mut counters = Counters::restore(saved.as_deref());
+        let before = Memory::load()?;
+        let (report, after) = evaluate::judge(context, &config, &answers, &mut counters, &before);
+        after.keep(&before)?;
+        let text = counters.save();
+        if saved.as_ref() != Some(&text) {
+            state::set(COUNTERS, text.as_bytes())?;
+        }
+        Ok(report)
+    }
+}
+
+/// Nothing where there is no program for it.
+fn ask(device: &Device, silent: &mut u32) -> Result<Option<Answer>, AccessError> {
+    let path = format!("/dev/{}", device.name);
+    let arguments = [
+        "--json=c",
+        "--nocheck=standby",
+        "--info",
+        "--health",
+        "--attributes",
+        &path,
+    ];
+    let said = match program::run("smartctl", &arguments, SECONDS) {
+        Ok(Some(said)) => Ok(health::smartctl(&said.stdout)),
+        Ok(None) if device.is_nvme => {
+            let arguments = ["smart-log", "--output-format=json", &path];
+            match program::run("nvme", &arguments, SECONDS) {
+                Ok(Some(said)) if said.is_ok() => Ok(health::nvme_cli(&said.stdout)),
+                Ok(Some(said)) => Ok(Err(said.complaint)),
+                Ok(None) => return Ok(None),
+                Err(error) => Err(error),
+            }
+        }
+        Ok(None) => return Ok(None),
+        Err(error) => Err(error),
+    };
+    let health = match said {
+        Ok(health) => health,
+        // One disk that hangs must not hide the others.
+        Err(error @ AccessError::TimedOut(_)) => {
+            *silent += 1;
+            Err(error.text())
+        }
+        Err(error) => return Err(error),
+    };
+    Ok(Some(Answer {
+        name: device.name.clone(),
+        health,
+    }))
+}
+
+gpud_sdk::export!(DiskSmart: Descriptor::new(
+    "disk-smart",
+    "What NVMe, SATA and SAS disks say of their own health",
+)
+.interval_seconds(INTERVAL)
+.metric(evaluate::PASSED, "1 when the disk finds itself healthy, by device")
+.metric(evaluate::TEMPERATURE, "Temperature of the disk (degrees Celsius), by device")
+.metric(evaluate::USED, "Used endurance of the disk (percent of what it was made for; can be more than 100), by device")
+.metric(evaluate::SPARE, "Spare blocks that are left (percent), by device; NVMe only")
+.metric(evaluate::ERRORS, "Errors of the medium in the life of the disk, by device; NVMe only")
+.metric(evaluate::PENDING, "Sectors that cannot be read and wait to be replaced, by device; SATA only")
+.config_schema(SCHEMA));

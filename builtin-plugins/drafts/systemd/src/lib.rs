@@ -1,0 +1,95 @@
+//! `systemd-units`: services that failed, that must run and do not, or that are started over and over.
+
+pub mod config;
+pub mod evaluate;
+pub mod units;
+
+use gpud_builtin_shared::findings::{self, Memory};
+use gpud_builtin_shared::program;
+use gpud_sdk::{AccessError, CheckContext, Checker, Descriptor, Error, Report, state, sysfs};
+
+use config::{Config, SCHEMA};
+use evaluate::{Inputs, Restarts};
+
+/// There while systemd runs the machine (sd_booted(3)).
+const BOOTED: &str = "/run/systemd/system";
+const SECONDS: u32 = 15;
+const RESTARTS: &str = "restarts";
+
+struct SystemdUnits;
+
+impl Checker for SystemdUnits {
+    fn check(context: &CheckContext) -> Result<Report, Error> {
+        let config = Config::parse(&gpud_sdk::config::document()).map_err(Error::failed)?;
+        match sysfs::stat(BOOTED) {
+            Ok(_) => {}
+            Err(AccessError::NotFound(_)) => {
+                return Ok(findings::unsupported(
+                    context,
+                    "systemd does not run this machine",
+                ));
+            }
+            Err(error) => return Err(error.into()),
+        }
+        let list = [
+            "list-units",
+            "--state=failed",
+            "--plain",
+            "--no-legend",
+            "--no-pager",
+            "--full",
+        ];
+        let Some(failed) = program::run("systemctl", &list, SECONDS)? else {
+            return Ok(findings::unsupported(context, "there is no systemctl here"));
+        };
+        if !failed.is_ok() {
+            let reason = format!("systemctl cannot ask systemd: {}", failed.complaint);
+            // In a container with the host's /run but without its bus.
+            if failed.complaint.contains("connect to bus")
+                || failed.complaint.contains("been booted")
+            {
+                return Ok(findings::unsupported(context, reason));
+            }
+            return Err(Error::failed(reason));
+        }
+        let watched = config.watched();
+        let mut shown = String::new();
+        if !watched.is_empty() {
+            let mut arguments = vec![
+                "show",
+                "--property=Id,LoadState,ActiveState,SubState,Result,NRestarts",
+                "--no-pager",
+                "--",
+            ];
+            arguments.extend(watched.iter().map(String::as_str));
+            let said = program::run("systemctl", &arguments, SECONDS)?.unwrap_or_default();
+            if !said.is_ok() {
+                return Err(Error::failed(format!("systemctl show: {}", said.complaint)));
+            }
+            shown = said.stdout;
+        }
+        let inputs = Inputs {
+            failed: units::failed(&failed.stdout),
+            watched: units::shown(&shown),
+        };
+        let saved = state::get_string(RESTARTS)?;
+        let mut restarts = Restarts::restore(saved.as_deref(), &context.boot_id);
+        let before = Memory::load()?;
+        let (report, after) = evaluate::judge(context, &config, &inputs, &mut restarts, &before);
+        after.keep(&before)?;
+        let text = restarts.save();
+        if saved.as_ref() != Some(&text) {
+            state::set(RESTARTS, text.as_bytes())?;
+        }
+        Ok(report)
+    }
+}
+
+gpud_sdk::export!(SystemdUnits: Descriptor::new(
+    "systemd-units",
+    "Failed services, and services that must run",
+)
+.metric(evaluate::FAILED, "Units in the state failed")
+.metric(evaluate::ACTIVE, "1 when the watched unit is active, by unit")
+.metric(evaluate::RESTARTS, "Automatic restarts of the watched unit since it was loaded, by unit")
+.config_schema(SCHEMA));

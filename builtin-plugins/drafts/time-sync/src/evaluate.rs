@@ -1,0 +1,194 @@
+//! The verdict.
+
+use gpud_builtin_shared::findings::{self, Finding, Memory};
+use gpud_builtin_shared::settings::Settings;
+use gpud_sdk::{CheckContext, Event, EventType, Report};
+use serde::{Deserialize, Serialize};
+
+use crate::source::Source;
+
+/// Gauge: synchronised.
+pub const SYNCHRONISED: &str = "time_synchronised";
+/// Gauge: how far off.
+pub const OFFSET: &str = "time_offset_seconds";
+
+/// JSON Schema of the configuration.
+pub const SCHEMA: &str = r#"{
+  "type": "object",
+  "additionalProperties": false,
+  "properties": {
+    "max_offset_milliseconds": {
+      "description": "How far the clock may be from that of its time servers (chrony only).",
+      "type": "integer", "minimum": 1, "default": 100
+    },
+    "grace_seconds": {
+      "description": "How long the clock may be without synchronisation before the state is Degraded.",
+      "type": "integer", "minimum": 0, "default": 3600
+    },
+    "min_jump_seconds": {
+      "description": "By how much the clock must have been set for it to be an event.",
+      "type": "integer", "minimum": 2, "default": 2
+    },
+    "required": {
+      "description": "Whether a machine without any time service is Degraded.",
+      "type": "boolean", "default": false
+    }
+  }
+}"#;
+
+const ADVICE: &str =
+    "Check the time service and its servers (chronyc sources, timedatectl timesync-status).";
+
+/// The configuration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Config {
+    max_offset_ms: u64,
+    grace: u64,
+    min_jump: u64,
+    required: bool,
+}
+
+impl Config {
+    /// Reads the document.
+    ///
+    /// # Errors
+    /// In words, when it is not JSON.
+    pub fn parse(document: &str) -> Result<Self, String> {
+        let settings = Settings::parse(document)?;
+        Ok(Self {
+            max_offset_ms: settings.number("max_offset_milliseconds", 100, 1..=u64::from(u32::MAX)),
+            grace: settings.number("grace_seconds", 3_600, 0..=u64::from(u32::MAX)),
+            // The boot time has whole seconds, so a second is lost or won at every step.
+            min_jump: settings.number("min_jump_seconds", 2, 2..=u64::from(u32::MAX)),
+            required: settings.flag("required", false),
+        })
+    }
+}
+
+/// What is kept from check to check, of one boot.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Kept {
+    boot_id: String,
+    /// Boot time at the last check, unix seconds.
+    boot_time: Option<u64>,
+    /// Since when the clock is not synchronised, seconds after boot: the clock itself cannot be trusted to count them.
+    lost_at: Option<u64>,
+}
+
+impl Kept {
+    /// From what [`Kept::save`] gave in this boot.
+    pub fn restore(saved: Option<&str>, boot_id: &str) -> Self {
+        let saved: Option<Self> = saved.and_then(|saved| serde_json::from_str(saved).ok());
+        saved
+            .filter(|saved| saved.boot_id == boot_id)
+            .unwrap_or_else(|| Self {
+                boot_id: boot_id.to_owned(),
+                ..Self::default()
+            })
+    }
+
+    /// As text.
+    pub fn save(&self) -> String {
+        serde_json::to_string(self).unwrap_or_default()
+    }
+}
+
+/// Judges one reading. `boot_time`: by the clock of now, unix seconds.
+pub fn judge(
+    context: &CheckContext,
+    config: &Config,
+    source: &Source,
+    boot_time: Option<u64>,
+    kept: &mut Kept,
+    before: &Memory,
+) -> (Report, Memory) {
+    let jump = jump(context, config, boot_time, kept.boot_time);
+    kept.boot_time = boot_time;
+
+    let uptime = (context.now / 1000).saturating_sub(boot_time.unwrap_or(0));
+    let mut found = Vec::new();
+    let synchronised = match *source {
+        Source::Chrony { synchronised, .. }
+        | Source::Systemd {
+            synchronised,
+            service: true,
+        } => Some(synchronised),
+        // Someone else does (PTP, the hypervisor), or nobody is meant to.
+        Source::Systemd {
+            synchronised: true, ..
+        } => Some(true),
+        Source::Systemd { .. } | Source::Unknown => None,
+    };
+    if synchronised == Some(false) {
+        let since = *kept.lost_at.get_or_insert(uptime);
+        let for_seconds = uptime.saturating_sub(since);
+        if for_seconds >= config.grace {
+            let text = format!(
+                "the clock has not been synchronised for {} min",
+                for_seconds / 60
+            );
+            found.push(
+                Finding::degraded("synchronisation", "clock_unsynchronised", text).advice(ADVICE),
+            );
+        }
+    } else {
+        kept.lost_at = None;
+    }
+    if let Source::Chrony {
+        synchronised: true,
+        offset,
+    } = *source
+    {
+        #[expect(clippy::cast_precision_loss, reason = "at most 2^32")]
+        let limit = config.max_offset_ms as f64 / 1e3;
+        if offset > limit {
+            let text = format!("the clock is {offset:.3} s off, more than {limit} s");
+            found.push(Finding::degraded("offset", "clock_offset", text).advice(ADVICE));
+        }
+    }
+    let nobody = matches!(
+        source,
+        Source::Systemd {
+            synchronised: false,
+            service: false
+        }
+    );
+    if config.required && (nobody || *source == Source::Unknown) {
+        let text = "no time service synchronises the clock";
+        found.push(Finding::degraded("service", "time_service_missing", text).advice(ADVICE));
+    }
+    let healthy = match (source, synchronised) {
+        (Source::Unknown, _) => {
+            "no time service can be asked (neither chrony nor systemd); jumps are watched"
+        }
+        (_, None) => "no time service is switched on; jumps are watched",
+        (_, Some(true)) => "the clock is synchronised",
+        (_, Some(false)) => "the clock is not synchronised yet",
+    };
+    let (mut report, after) = findings::judge(context, healthy, &found, before);
+    report.events.extend(jump);
+    if let Some(synchronised) = synchronised {
+        report = report.gauge(SYNCHRONISED, f64::from(u8::from(synchronised)));
+    }
+    if let Source::Chrony { offset, .. } = *source {
+        report = report.gauge(OFFSET, offset);
+    }
+    (report, after)
+}
+
+fn jump(
+    context: &CheckContext,
+    config: &Config,
+    now: Option<u64>,
+    before: Option<u64>,
+) -> Option<Event> {
+    let (now, before) = now.zip(before)?;
+    let seconds = now.abs_diff(before);
+    let direction = if now > before { "forward" } else { "back" };
+    let text = format!("the clock was set {direction} by about {seconds} s");
+    (seconds >= config.min_jump)
+        .then(|| Event::new(context.now, "clock_jump", EventType::Warning, text))
+}
+
+#[cfg(test)]
+mod tests;

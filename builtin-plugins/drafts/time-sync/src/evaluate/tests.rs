@@ -1,0 +1,161 @@
+use super::*;
+use gpud_builtin_shared::findings::test_context;
+use gpud_sdk::Health;
+
+const BOOT: u64 = 1_800_000_000;
+
+/// Checks at seconds after boot, each with a source and how far the boot time moved.
+fn run(config: &str, checks: &[(u64, Source, i64)]) -> (Health, String, Vec<String>) {
+    let config = Config::parse(config).unwrap();
+    let (mut saved, mut memory) = (None, Memory::default());
+    let mut answer = (Health::Healthy, String::new(), Vec::new());
+    for &(after, source, moved) in checks {
+        let boot = BOOT.saturating_add_signed(moved);
+        let context = test_context("time-sync", (boot + after) * 1000);
+        let mut kept = Kept::restore(saved.as_deref(), "b-1");
+        let (report, now) = judge(&context, &config, &source, Some(boot), &mut kept, &memory);
+        (saved, memory) = (Some(kept.save()), now);
+        let state = &report.states[0];
+        answer.0 = state.health.clone();
+        answer.1.clone_from(&state.reason);
+        answer
+            .2
+            .extend(report.events.iter().map(|event| event.name.clone()));
+    }
+    answer
+}
+
+const fn chrony(synchronised: bool, offset: f64) -> Source {
+    Source::Chrony {
+        synchronised,
+        offset,
+    }
+}
+const fn systemd(synchronised: bool, service: bool) -> Source {
+    Source::Systemd {
+        synchronised,
+        service,
+    }
+}
+
+#[test]
+fn verdicts() {
+    for (config, checks, health, reason) in [
+        (
+            "{}",
+            vec![(60, chrony(true, 0.001), 0)],
+            Health::Healthy,
+            "the clock is synchronised",
+        ),
+        (
+            "{}",
+            vec![(60, chrony(true, 0.2), 0)],
+            Health::Degraded,
+            "the clock is 0.200 s off, more than 0.1 s",
+        ),
+        (
+            "{}",
+            vec![(60, systemd(true, true), 0)],
+            Health::Healthy,
+            "the clock is synchronised",
+        ),
+        // PTP.
+        (
+            "{}",
+            vec![(60, systemd(true, false), 0)],
+            Health::Healthy,
+            "the clock is synchronised",
+        ),
+        (
+            "{}",
+            vec![(60, systemd(false, false), 0)],
+            Health::Healthy,
+            "no time service is switched on",
+        ),
+        (
+            "{}",
+            vec![(60, Source::Unknown, 0)],
+            Health::Healthy,
+            "no time service can be asked",
+        ),
+        (
+            r#"{"required":true}"#,
+            vec![(60, Source::Unknown, 0)],
+            Health::Degraded,
+            "no time service synchronises",
+        ),
+        (
+            r#"{"required":true}"#,
+            vec![(60, systemd(false, false), 0)],
+            Health::Degraded,
+            "no time service synchronises",
+        ),
+        (
+            "{}",
+            vec![
+                (60, systemd(false, true), 0),
+                (3_659, systemd(false, true), 0),
+            ],
+            Health::Healthy,
+            "not synchronised yet",
+        ),
+        (
+            "{}",
+            vec![
+                (60, systemd(false, true), 0),
+                (3_660, systemd(false, true), 0),
+            ],
+            Health::Degraded,
+            "the clock has not been synchronised for 60 min",
+        ),
+        // A clock that is set while it waits does not make the wait longer.
+        (
+            "{}",
+            vec![
+                (60, systemd(false, true), 0),
+                (120, systemd(false, true), 100_000),
+            ],
+            Health::Healthy,
+            "not synchronised yet",
+        ),
+        (
+            "{}",
+            vec![
+                (60, systemd(false, true), 0),
+                (120, systemd(true, true), 0),
+                (3_700, systemd(false, true), 0),
+            ],
+            Health::Healthy,
+            "not synchronised yet",
+        ),
+    ] {
+        let (found, said, _) = run(config, &checks);
+        assert_eq!(found, health, "{said}");
+        assert!(said.contains(reason), "{said}");
+    }
+}
+
+#[test]
+fn jumps_are_events() {
+    let fine = chrony(true, 0.0);
+    for (moves, expected) in [
+        (vec![0, 0, 0], 0),
+        (vec![0, 1, 0], 0),
+        (vec![0, 2, 2], 1),
+        (vec![0, -3_600, -3_600], 1),
+        (vec![0, 3_600, 0], 2),
+    ] {
+        let checks: Vec<_> = (1..)
+            .zip(&moves)
+            .map(|(n, &moved)| (n * 60, fine, moved))
+            .collect();
+        let (health, _, events) = run("{}", &checks);
+        assert_eq!(
+            (health, events.len()),
+            (Health::Healthy, expected),
+            "{moves:?}"
+        );
+    }
+    serde_json::from_str::<serde_json::Value>(SCHEMA).unwrap();
+    assert_eq!(Kept::restore(Some("x"), "b").boot_id, "b");
+}

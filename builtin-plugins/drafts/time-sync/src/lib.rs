@@ -1,0 +1,61 @@
+//! `time-sync`: is the clock kept right, and did it jump?
+//!
+//! The kernel's own word (`adjtimex`) stands in no file; `timedatectl` passes it on. chrony is asked first where it runs:
+//! it knows the offset as well, and answers everybody.
+
+pub mod evaluate;
+pub mod source;
+
+use gpud_builtin_shared::findings::Memory;
+use gpud_builtin_shared::program;
+use gpud_sdk::{AccessError, CheckContext, Checker, Descriptor, Error, Report, state, sysfs};
+
+use evaluate::{Config, Kept, SCHEMA};
+use source::Source;
+
+/// Two lines for each processor, and one word for each interrupt.
+const MAX_STAT_BYTES: u32 = 4 << 20;
+const SECONDS: u32 = 10;
+const KEPT: &str = "kept";
+
+struct TimeSync;
+
+impl Checker for TimeSync {
+    fn check(context: &CheckContext) -> Result<Report, Error> {
+        let config = Config::parse(&gpud_sdk::config::document()).map_err(Error::failed)?;
+        let stat = sysfs::read_to_string("/proc/stat", MAX_STAT_BYTES)?;
+        let source = ask()?;
+        let saved = state::get_string(KEPT)?;
+        let mut kept = Kept::restore(saved.as_deref(), &context.boot_id);
+        let before = Memory::load()?;
+        let boot_time = source::boot_time(&stat);
+        let (report, after) =
+            evaluate::judge(context, &config, &source, boot_time, &mut kept, &before);
+        after.keep(&before)?;
+        let text = kept.save();
+        if saved.as_ref() != Some(&text) {
+            state::set(KEPT, text.as_bytes())?;
+        }
+        Ok(report)
+    }
+}
+
+fn ask() -> Result<Source, AccessError> {
+    // -n: no name look-ups.
+    if let Some(said) = program::run("chronyc", &["-c", "-n", "tracking"], SECONDS)?
+        && said.is_ok()
+        && let Some(tracking) = source::tracking(&said.stdout)
+    {
+        return Ok(tracking);
+    }
+    let said = program::run("timedatectl", &["show"], SECONDS)?;
+    Ok(said.map_or(Source::Unknown, |said| source::timedate(&said.stdout)))
+}
+
+gpud_sdk::export!(TimeSync: Descriptor::new(
+    "time-sync",
+    "Synchronisation of the clock, and jumps of it",
+)
+.metric(evaluate::SYNCHRONISED, "1 when the clock is synchronised; absent where no service is to do so")
+.metric(evaluate::OFFSET, "How far the clock is from that of its time servers, either way (seconds); chrony only")
+.config_schema(SCHEMA));

@@ -1,0 +1,133 @@
+//! Who keeps the clock, and what they say.
+//!
+//! | source | fact |
+//! |---|---|
+//! | `chronyc -c tracking` | chronyc(1), `-c` and `tracking`: 14 values in one line; the third is the stratum, the fifth the clock's offset in seconds, the last the leap status, `Not synchronised` or another |
+//! | `timedatectl show` | timedatectl(1), org.freedesktop.timedate1(5): `NTP` a service is switched on, `NTPSynchronized` the kernel's word (`adjtimex`, maximum error below 16 s) |
+//! | `/proc/stat`, `btime` | `Documentation/filesystems/proc.rst`: when the machine booted, in seconds of the wall clock. The kernel computes it at each reading (`fs/proc/stat.c`, `getboottime64`): it moves when the clock is set, and neither while it is slewed nor while the machine sleeps |
+
+/// What is known.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Source {
+    /// chrony runs.
+    Chrony {
+        /// It follows a time server.
+        synchronised: bool,
+        /// How far the clock is off, seconds, either way.
+        offset: f64,
+    },
+    /// What systemd says.
+    Systemd {
+        /// The kernel's clock counts as synchronised.
+        synchronised: bool,
+        /// A service is switched on that is to do so.
+        service: bool,
+    },
+    /// Neither can be asked.
+    Unknown,
+}
+
+/// Reads what `chronyc -c tracking` says.
+pub fn tracking(text: &str) -> Option<Source> {
+    let fields: Vec<&str> = text.lines().next()?.split(',').map(str::trim).collect();
+    let [_, _, _, _, offset, .., leap] = fields.as_slice() else {
+        return None;
+    };
+    if fields.len() < 13 {
+        return None;
+    }
+    let offset: f64 = offset
+        .parse()
+        .ok()
+        .filter(|offset: &f64| offset.is_finite())?;
+    Some(Source::Chrony {
+        synchronised: *leap != "Not synchronised",
+        offset: offset.abs(),
+    })
+}
+
+/// Reads what `timedatectl show` says.
+pub fn timedate(text: &str) -> Source {
+    let value = |key: &str| {
+        let mut lines = text.lines().filter_map(|line| line.split_once('='));
+        lines
+            .find(|(name, _)| *name == key)
+            .map(|(_, value)| value.trim() == "yes")
+    };
+    match value("NTPSynchronized") {
+        Some(synchronised) => Source::Systemd {
+            synchronised,
+            service: value("NTP").unwrap_or(false),
+        },
+        None => Source::Unknown,
+    }
+}
+
+/// When the machine booted by the clock of now, unix seconds.
+pub fn boot_time(stat: &str) -> Option<u64> {
+    let line = stat.lines().find_map(|line| line.strip_prefix("btime "))?;
+    line.trim().parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const TRACKING: &str = "C0A80001,192.168.0.1,3,1700000000.123456789,-0.000012345,0.000001,0.00002,-12.3,0.001,0.05,0.01,0.002,64.5,Normal\n";
+
+    #[test]
+    fn answers() {
+        let chrony = |synchronised, offset| {
+            Some(Source::Chrony {
+                synchronised,
+                offset,
+            })
+        };
+        for (text, expected) in [
+            (TRACKING, chrony(true, 0.000_012_345)),
+            (
+                &TRACKING.replace("Normal", "Insert second"),
+                chrony(true, 0.000_012_345),
+            ),
+            (
+                "00000000,,0,0.000000000,0.000000000,0.0,0.0,0.0,0.0,0.0,1.0,1.0,0.0,Not synchronised",
+                chrony(false, 0.0),
+            ),
+            ("506 Cannot talk to daemon", None),
+            ("1,2,3,4,5,6", None),
+            (&TRACKING.replace("-0.000012345", "nan"), None),
+        ] {
+            assert_eq!(tracking(text), expected, "{text}");
+        }
+        let systemd = |synchronised, service| Source::Systemd {
+            synchronised,
+            service,
+        };
+        for (text, expected) in [
+            (
+                "Timezone=UTC\nCanNTP=yes\nNTP=yes\nNTPSynchronized=yes\n",
+                systemd(true, true),
+            ),
+            ("NTP=no\nNTPSynchronized=no\n", systemd(false, false)),
+            ("NTPSynchronized=no\n", systemd(false, false)),
+            ("Failed to connect to bus", Source::Unknown),
+        ] {
+            assert_eq!(timedate(text), expected, "{text}");
+        }
+        assert_eq!(
+            boot_time("cpu 1 2\nbtime 1795309757\nprocesses 3\n"),
+            Some(1_795_309_757)
+        );
+        assert_eq!(boot_time("cpu 1"), None);
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_survived(text in "[ -~\n,=]{0,200}") {
+            tracking(&text);
+            timedate(&text);
+            boot_time(&text);
+        }
+    }
+}
