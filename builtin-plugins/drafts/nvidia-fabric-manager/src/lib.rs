@@ -1,0 +1,116 @@
+//! `accelerator-nvidia-fabric-manager`: each GPU's place in its NVLink fabric, and the manager that runs the switches.
+
+pub mod bus;
+pub mod config;
+pub mod evaluate;
+pub mod fabric;
+pub mod log;
+pub mod reader;
+
+use gpud_builtin_nvidia_common::{Asking, Failure, asking, product, remembered, tags};
+use gpud_sdk::nvml::Device;
+use gpud_sdk::{
+    AccessError, CheckContext, Checker, Descriptor, Error, Event, Report, history, net, sysfs,
+};
+
+use crate::bus::Bus;
+use crate::config::Config;
+use crate::evaluate::Node;
+use crate::fabric::Fabric;
+
+/// Name of the component.
+pub const COMPONENT: &str = "accelerator-nvidia-fabric-manager";
+/// Where packages put the manager.
+const PROGRAMS: [&str; 6] = [
+    "/usr/bin/nv-fabricmanager",
+    "/usr/sbin/nv-fabricmanager",
+    "/usr/local/bin/nv-fabricmanager",
+    "/usr/local/sbin/nv-fabricmanager",
+    "/bin/nv-fabricmanager",
+    "/sbin/nv-fabricmanager",
+];
+/// Where it listens (`FM_CMD_PORT_NUMBER`).
+const PORT: u16 = 6666;
+const CONNECT_MS: u32 = 3_000;
+const MAX_DEVICES: u32 = 4_096;
+const MAX_UEVENT_BYTES: u32 = 4_096;
+/// The newest one is asked for.
+const MAX_EVENTS: u32 = 1;
+
+struct FabricManager;
+
+impl Checker for FabricManager {
+    fn check(context: &CheckContext) -> Result<Report, Error> {
+        let config = Config::parse(&gpud_sdk::config::document()).map_err(Error::failed)?;
+        asking::check(context, ask, |seen| {
+            let mut node = Node {
+                bus: bus().ok(),
+                ..Node::default()
+            };
+            let mut events = Vec::new();
+            if product::has_fabric_manager(&seen.product) {
+                node.installed = PROGRAMS.iter().any(|path| sysfs::stat(path).is_ok());
+                node.active = net::tcp_connect("localhost", PORT, CONNECT_MS).is_ok();
+                // A scan has no place to go on from.
+                if node.installed && history::available() {
+                    events = news(context)?;
+                    node.nothing_to_do = is_idle(context, &events)?;
+                }
+            }
+            let mut report = evaluate::evaluate(context, config, seen, &node);
+            report.events = events;
+            Ok(report)
+        })
+    }
+}
+
+fn ask(device: &Device) -> Result<Option<Fabric>, Failure> {
+    let name = device.identity().name;
+    // One that could not be opened has no name; why, it says when it is asked.
+    if !name.is_empty() && !product::has_fabric_state(&name) {
+        return Ok(None);
+    }
+    let info = device.fabric_info().if_supported()?;
+    Ok(info.map(|info| Fabric {
+        cluster_uuid: info.cluster_uuid,
+        clique_id: info.clique_id,
+        state: info.state,
+        status: info.status,
+        health_mask: info.health_mask,
+        summary: info.health_summary,
+    }))
+}
+
+fn bus() -> Result<Bus, AccessError> {
+    let files = sysfs::read_glob(bus::FILES, MAX_UEVENT_BYTES, MAX_DEVICES)?;
+    let read = files.iter().filter_map(|file| file.content.as_deref().ok());
+    let texts: Vec<_> = read.map(String::from_utf8_lossy).collect();
+    Ok(Bus::count(texts.iter().map(|text| &**text)))
+}
+
+/// What the manager logged since the last check.
+fn news(context: &CheckContext) -> Result<Vec<Event>, AccessError> {
+    let before = remembered::read()?;
+    let (events, now) = reader::read(context, &before);
+    remembered::write(&before, &now);
+    Ok(events)
+}
+
+/// Was the manager's last word in this boot that there is nothing to do?
+fn is_idle(context: &CheckContext, news: &[Event]) -> Result<bool, AccessError> {
+    let last = match news.last() {
+        Some(event) => event.name.clone(),
+        None => {
+            let stored = history::own_events(context.boot_time, MAX_EVENTS)?;
+            stored
+                .into_iter()
+                .next()
+                .map_or(String::new(), |stored| stored.event.name)
+        }
+    };
+    Ok(last == log::NOTHING_TO_DO)
+}
+
+gpud_sdk::export!(FabricManager: Descriptor::new(COMPONENT, "NVLink fabric of NVIDIA GPUs, and its manager")
+    .tags(&tags(COMPONENT))
+    .config_schema(config::SCHEMA));

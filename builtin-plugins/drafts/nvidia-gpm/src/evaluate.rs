@@ -1,0 +1,237 @@
+//! From readings to a report.
+
+use std::collections::BTreeMap;
+
+use gpud_builtin_nvidia_common::{Gpu, SeenNow, state, trouble, with_data};
+use gpud_builtin_shared::time::rfc3339;
+use gpud_sdk::{AccessError, CheckContext, HealthState, Report};
+use serde::Serialize;
+
+/// Time between the two samples of a reading.
+pub const PERIOD_MS: u32 = 5_000;
+/// The same, as it is shown.
+const PERIOD: &str = "5s";
+
+/// NVML's ids (`nvmlGpmMetricId_t`), names, and what they are. All are percent.
+pub const METRICS: [(u32, &str, &str); 9] = [
+    (
+        3,
+        "accelerator_nvidia_gpm_gpu_sm_occupancy_percent",
+        "Warps resident on the SMs, in percent of the most that could be, by GPU",
+    ),
+    (
+        4,
+        "accelerator_nvidia_gpm_gpu_int_util_percent",
+        "Time in which the SMs did integer operations, in percent, by GPU",
+    ),
+    (
+        5,
+        "accelerator_nvidia_gpm_gpu_any_tensor_util_percent",
+        "Time in which the SMs did any tensor operations, in percent, by GPU",
+    ),
+    (
+        6,
+        "accelerator_nvidia_gpm_gpu_dfma_tensor_util_percent",
+        "Time in which the SMs did DFMA tensor operations, in percent, by GPU",
+    ),
+    (
+        7,
+        "accelerator_nvidia_gpm_gpu_hmma_tensor_util_percent",
+        "Time in which the SMs did HMMA tensor operations, in percent, by GPU",
+    ),
+    (
+        9,
+        "accelerator_nvidia_gpm_gpu_imma_tensor_util_percent",
+        "Time in which the SMs did IMMA tensor operations, in percent, by GPU",
+    ),
+    (
+        11,
+        "accelerator_nvidia_gpm_gpu_fp64_util_percent",
+        "Time in which the SMs did FP64 operations other than tensor ones, in percent, by GPU",
+    ),
+    (
+        12,
+        "accelerator_nvidia_gpm_gpu_fp32_util_percent",
+        "Time in which the SMs did FP32 operations other than tensor ones, in percent, by GPU",
+    ),
+    (
+        13,
+        "accelerator_nvidia_gpm_gpu_fp16_util_percent",
+        "Time in which the SMs did FP16 operations other than tensor ones, in percent, by GPU",
+    ),
+];
+
+/// Values by NVML's metric id.
+pub type Values = BTreeMap<u32, f64>;
+
+#[derive(Serialize)]
+struct Document<'a> {
+    gpm_metrics: Vec<Row<'a>>,
+}
+
+#[derive(Serialize)]
+struct Row<'a> {
+    time: &'a str,
+    uuid: &'a str,
+    sample_duration: &'static str,
+    metrics: &'a Values,
+}
+
+/// An answer of the host; `None` where GPM is not supported. Values that are no numbers are left out.
+///
+/// # Errors
+/// All other errors.
+pub fn understand(answer: Result<Values, AccessError>) -> Result<Option<Values>, AccessError> {
+    match answer {
+        Ok(mut values) => {
+            values.retain(|_, value| value.is_finite());
+            Ok(Some(values))
+        }
+        Err(AccessError::NotSupported(_)) => Ok(None),
+        // A driver that is older than GPM's present form.
+        Err(AccessError::Other(text)) if text.ends_with("version mismatch") => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// The report. GPUs without GPM among others are left out; no value is wrong by itself.
+pub fn evaluate(context: &CheckContext, seen: &SeenNow<Option<Values>>) -> Report {
+    let findings = trouble::findings(&seen.gpus, "error getting GPM metrics");
+    let read: Vec<(&Gpu, &Values)> = seen
+        .answered()
+        .filter_map(|(gpu, values)| Some((gpu, values.as_ref()?)))
+        .collect();
+    if findings.is_empty() && read.is_empty() {
+        return Report::of(HealthState::healthy(context, "GPM not supported"));
+    }
+    let healthy = format!(
+        "all {} GPU(s) were checked, no GPM issue found",
+        seen.gpus.len()
+    );
+    let mut state = state(context, healthy, findings);
+    let time = rfc3339(context.now / 1000);
+    let row = |(uuid, metrics)| Row {
+        time: &time,
+        uuid,
+        sample_duration: PERIOD,
+        metrics,
+    };
+    if !read.is_empty() {
+        let rows = read
+            .iter()
+            .map(|(gpu, values)| (gpu.uuid.as_str(), *values));
+        let gpm_metrics = rows.map(row).collect();
+        state = with_data(state, &Document { gpm_metrics });
+    }
+    let mut report = Report::of(state);
+    for (gpu, values) in read {
+        let labels = [("uuid", gpu.uuid.as_str())];
+        for (id, name, _) in METRICS {
+            if let Some(value) = values.get(&id) {
+                report = report.gauge_with(name, &labels, *value);
+            }
+        }
+    }
+    report
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gpud_builtin_nvidia_common::testing::{
+        GPU_0, GPU_1, actions, and, context, data, lost, metrics, only_state, seen,
+    };
+    use gpud_sdk::{Health, RepairAction};
+
+    fn values(of: &[(u32, f64)]) -> Option<Values> {
+        Some(of.iter().copied().collect())
+    }
+
+    #[test]
+    fn values_by_id() {
+        let report = evaluate(
+            &context(),
+            &seen([values(&[(3, 12.5), (13, 0.25)]), values(&[(3, 99.0)])]),
+        );
+        let state = only_state(&report);
+        assert_eq!(state.health, Health::Healthy);
+        assert_eq!(
+            state.reason,
+            "all 2 GPU(s) were checked, no GPM issue found"
+        );
+        assert_eq!(
+            data(&report),
+            format!(
+                r#"{{"gpm_metrics":[{{"time":"2025-03-01T10:21:40Z","uuid":"{GPU_0}","sample_duration":"5s","metrics":{{"3":12.5,"13":0.25}}}},{{"time":"2025-03-01T10:21:40Z","uuid":"{GPU_1}","sample_duration":"5s","metrics":{{"3":99.0}}}}]}}"#
+            )
+        );
+        assert_eq!(
+            metrics(&report),
+            [
+                (
+                    "accelerator_nvidia_gpm_gpu_sm_occupancy_percent",
+                    GPU_0,
+                    12.5
+                ),
+                ("accelerator_nvidia_gpm_gpu_fp16_util_percent", GPU_0, 0.25),
+                (
+                    "accelerator_nvidia_gpm_gpu_sm_occupancy_percent",
+                    GPU_1,
+                    99.0
+                ),
+            ]
+        );
+    }
+
+    #[test]
+    fn without_gpm() {
+        let report = evaluate(&context(), &seen([None, None]));
+        let expected = HealthState::healthy(&context(), "GPM not supported");
+        assert_eq!(report, Report::of(expected));
+        let mixed = evaluate(&context(), &seen([None, values(&[(3, 1.0)])]));
+        assert_eq!(
+            only_state(&mixed).reason,
+            "all 2 GPU(s) were checked, no GPM issue found"
+        );
+        assert!(!data(&mixed).contains(GPU_0));
+    }
+
+    #[test]
+    fn what_the_host_answers() {
+        let other = |text: &str| AccessError::Other(text.into());
+        let mismatch = other("nvmlGpmQueryDeviceSupport of GPU 0: Argument version mismatch");
+        for (answer, expected) in [
+            (Err(AccessError::NotSupported("x".into())), Ok(None)),
+            (Err(mismatch), Ok(None)),
+            (
+                Err(other("x: Unknown Error")),
+                Err(other("x: Unknown Error")),
+            ),
+            (
+                Ok(values(&[(3, f64::NAN), (4, f64::INFINITY), (5, 1.0)]).unwrap()),
+                Ok(values(&[(5, 1.0)])),
+            ),
+        ] {
+            assert_eq!(understand(answer), expected);
+        }
+    }
+
+    #[test]
+    fn trouble() {
+        let error = AccessError::Other("nvmlGpmSampleGet of GPU 1: Unknown Error".into());
+        let report = evaluate(&context(), &and(seen([values(&[(3, 1.0)])]), error));
+        let state = only_state(&report);
+        assert_eq!(state.health, Health::Unhealthy);
+        assert_eq!(state.reason, "error getting GPM metrics");
+        assert_eq!(actions(&report).1, []);
+        assert_eq!(metrics(&report).len(), 1);
+        let gone = SeenNow {
+            product: String::new(),
+            gpus: vec![lost(0)],
+        };
+        let report = evaluate(&context(), &gone);
+        assert_eq!(only_state(&report).reason, "GPU lost");
+        assert_eq!(actions(&report).1, [RepairAction::RebootSystem]);
+        assert_eq!(data(&report), "");
+    }
+}

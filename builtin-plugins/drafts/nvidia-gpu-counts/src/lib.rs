@@ -1,0 +1,74 @@
+//! `accelerator-nvidia-gpu-counts`: are as many GPUs there as the operator says there should be?
+
+pub mod bus;
+pub mod config;
+pub mod evaluate;
+
+use gpud_builtin_nvidia_common::{Asked, Failure, SeenNow, asking, remembered, tags};
+use gpud_builtin_shared::driver::Driver;
+use gpud_sdk::{
+    AccessError, CheckContext, Checker, Descriptor, Error, Report, history, nvml, sysfs,
+};
+
+use crate::config::Config;
+use crate::evaluate::{LOOK_BACK_MS, Past};
+
+/// Name of the component.
+pub const COMPONENT: &str = "accelerator-nvidia-gpu-counts";
+/// Its own events are few: one for each change.
+const MAX_EVENTS: u32 = 1_000;
+/// As many devices as `pci` looks at.
+const MAX_DEVICES: u32 = 4_096;
+const MAX_UEVENT_BYTES: u32 = 4_096;
+
+struct GpuCounts;
+
+impl Checker for GpuCounts {
+    fn check(context: &CheckContext) -> Result<Report, Error> {
+        let driver = Driver::ask();
+        if let Some(report) = asking::closed(context, &driver) {
+            return Ok(report);
+        }
+        let config = Config::parse(&gpud_sdk::config::document()).map_err(Error::failed)?;
+        let gpus = nvml::devices()?.into_iter().map(|device| Asked {
+            gpu: device.identity().into(),
+            answer: device.presence().map_err(Failure::from),
+        });
+        let seen = SeenNow {
+            gpus: gpus.collect(),
+            product: driver.product.unwrap_or_default(),
+        };
+        let on_bus = gpus_on_bus();
+        if !history::available() {
+            return Ok(evaluate::evaluate(context, &config, &seen, &on_bus, None).0);
+        }
+        let known = remembered::read()?;
+        let since = context.now.saturating_sub(LOOK_BACK_MS);
+        let past = Past {
+            mismatches: history::own_events(since, MAX_EVENTS)?,
+            reboots: history::reboots(since)?
+                .into_iter()
+                .map(|reboot| reboot.time)
+                .collect(),
+            known,
+        };
+        let (report, now) = evaluate::evaluate(context, &config, &seen, &on_bus, Some(&past));
+        remembered::write(&past.known, &now);
+        Ok(report)
+    }
+}
+
+/// PCI ids of NVIDIA GPUs on the bus.
+fn gpus_on_bus() -> Result<Vec<String>, AccessError> {
+    let files = sysfs::read_glob(bus::FILES, MAX_UEVENT_BYTES, MAX_DEVICES)?;
+    let gpus = files.iter().filter_map(|file| {
+        let text = String::from_utf8_lossy(file.content.as_ref().ok()?);
+        bus::gpu(&text).map(str::to_owned)
+    });
+    Ok(gpus.collect())
+}
+
+gpud_sdk::export!(GpuCounts: Descriptor::new(COMPONENT, "Whether all NVIDIA GPUs are there")
+    .tags(&tags(COMPONENT))
+    .set_healthy_clears_events()
+    .config_schema(config::SCHEMA));

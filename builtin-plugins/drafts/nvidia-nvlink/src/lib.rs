@@ -1,0 +1,127 @@
+//! `accelerator-nvidia-nvlink`: links between GPUs, the ways over them, and the driver's complaint about finding them.
+
+pub mod config;
+mod document;
+pub mod evaluate;
+pub mod kmsg;
+pub mod reading;
+
+use gpud_builtin_nvidia_common::{Asked, Asking, Failure, SeenNow, asking, tags};
+use gpud_builtin_shared::driver::Driver;
+use gpud_sdk::history::StoredEvent;
+use gpud_sdk::nvml::{self, Device};
+use gpud_sdk::{
+    CheckContext, Checker, Descriptor, Error, Event, KmsgWatcher, Message, Report, Scanner,
+    history, incidents,
+};
+
+use crate::config::Config;
+use crate::evaluate::{CRC, ENABLED, RECOVERY, REPLAY, SUPPORTED};
+use crate::reading::{Errors, Link, Reading};
+
+/// Name of the component.
+pub const COMPONENT: &str = "accelerator-nvidia-nvlink";
+/// One for every five minutes in which the driver complains.
+const MAX_EVENTS: u32 = 1_000;
+/// Clocks of the kernel and of the wall differ a little.
+const BEFORE_BOOT_MS: u64 = 1_000;
+
+struct Nvlink;
+
+impl Checker for Nvlink {
+    fn check(context: &CheckContext) -> Result<Report, Error> {
+        judge(context, "", || {
+            let since = context.boot_time.saturating_sub(BEFORE_BOOT_MS);
+            Ok(history::own_events(since, MAX_EVENTS)?)
+        })
+    }
+}
+
+impl KmsgWatcher for Nvlink {
+    fn patterns(_component: &str) -> Vec<String> {
+        kmsg::PATTERNS.map(str::to_owned).into()
+    }
+
+    fn on_messages(context: &CheckContext, messages: Vec<Message>) -> Result<Vec<Event>, Error> {
+        Ok(events(context, &messages))
+    }
+}
+
+impl Scanner for Nvlink {
+    fn scan(context: &CheckContext) -> Result<Report, Error> {
+        if history::available() {
+            return Self::check(context);
+        }
+        let messages = incidents::read_log(&kmsg::PATTERNS)?;
+        let prefix = match messages {
+            Some(_) => "scanned kmsg(s); ",
+            None => "",
+        };
+        let messages = messages.unwrap_or_default();
+        judge(context, prefix, || {
+            Ok(incidents::as_stored(events(context, &messages)))
+        })
+    }
+}
+
+fn events(context: &CheckContext, messages: &[Message]) -> Vec<Event> {
+    let messages = messages.iter();
+    messages
+        .filter_map(|message| kmsg::event(context, message))
+        .collect()
+}
+
+fn judge(
+    context: &CheckContext,
+    prefix: &str,
+    events: impl FnOnce() -> Result<Vec<StoredEvent>, Error>,
+) -> Result<Report, Error> {
+    let driver = Driver::ask();
+    if let Some(report) = asking::closed(context, &driver) {
+        return Ok(report);
+    }
+    let config = Config::parse(&gpud_sdk::config::document()).map_err(Error::failed)?;
+    let devices = nvml::devices()?;
+    let gpus = devices.iter().map(|device| Asked {
+        gpu: device.identity().into(),
+        answer: read(device),
+    });
+    let seen = SeenNow {
+        gpus: gpus.collect(),
+        product: driver.product.unwrap_or_default(),
+    };
+    let pairs = reading::pairs(&seen.gpus, |a, b| {
+        let (a, b) = (devices.get(a)?, devices.get(b)?);
+        a.nvlink_p2p_status(b).ok()
+    });
+    let report = evaluate::evaluate(context, &config, &seen, &pairs, &events()?, prefix);
+    Ok(report)
+}
+
+fn read(device: &Device) -> Result<Reading, Failure> {
+    let links = device.nvlinks().if_supported()?;
+    let link = |link: nvml::Nvlink| Link {
+        number: link.link,
+        active: link.active,
+        errors: link.errors.map_or_else(Errors::default, |errors| Errors {
+            replay: errors.replay,
+            recovery: errors.recovery,
+            crc: errors.crc,
+        }),
+    };
+    Ok(Reading {
+        links: links.map(|links| links.into_iter().map(link).collect()),
+        // A GPU that cannot say whether it is in MIG mode is not.
+        mig: device.mig_enabled().unwrap_or(false),
+    })
+}
+
+gpud_sdk::export!(Nvlink + kmsg_watcher + scanner: Descriptor::new(COMPONENT, "NVLink between NVIDIA GPUs")
+    .tags(&tags(COMPONENT))
+    .set_healthy_clears_events()
+    .config_schema(config::SCHEMA)
+    .metric(SUPPORTED, "Whether it has NVLink (0 or 1), by GPU")
+    .metric(ENABLED, "Whether all its NVLinks are up (0 or 1), by GPU")
+    .metric(REPLAY, "Replays on its NVLinks since the driver was loaded, by GPU")
+    .metric(RECOVERY, "Recoveries of its NVLinks since the driver was loaded, by GPU")
+    .metric(CRC, "CRC errors of flow-control digits on its NVLinks since the driver was loaded, by GPU"));

@@ -1,0 +1,134 @@
+//! `accelerator-nvidia-processes`: programs that compute on each GPU.
+
+pub mod evaluate;
+pub mod process;
+
+use gpud_builtin_nvidia_common::{Asked, Asking, Failure, SeenNow, asking, remembered, tags};
+use gpud_sdk::nvml::{ComputeProcess, Device, ProcessUtilization};
+use gpud_sdk::{CheckContext, Checker, Descriptor, Error, Report, sysfs};
+
+use crate::evaluate::{Process, RUNNING, Reading};
+use crate::process::{Boot, Facts, Files};
+
+/// Name of the component.
+pub const COMPONENT: &str = "accelerator-nvidia-processes";
+/// Processes of all GPUs whose files are read. The others are listed by their number.
+const MAX_PROCESSES: usize = 256;
+/// A command line that is longer is not shown.
+const MAX_COMMAND_LINE_BYTES: u32 = 16 << 10;
+/// An environment that is longer is not looked at.
+const MAX_ENVIRONMENT_BYTES: u32 = 64 << 10;
+/// Environments of all processes; a call has so much memory and no more.
+const MAX_ENVIRONMENTS_BYTES: usize = 8 << 20;
+const MAX_PROCESS_STAT_BYTES: u32 = 4_096;
+/// Counters of all processors and interrupts.
+const MAX_STAT_BYTES: u32 = 4 << 20;
+
+struct Processes;
+
+/// What a GPU says: its processes, and what they used, each if it can tell.
+type Answer = (Option<Vec<ComputeProcess>>, Option<Vec<ProcessUtilization>>);
+
+fn ask(device: &Device) -> Result<Answer, Failure> {
+    let processes = device
+        .compute_processes()
+        .if_supported()
+        .trying("failed to get compute processes")?;
+    let used = match processes.as_deref() {
+        None | Some([]) => Some(Vec::new()),
+        Some(_) => device
+            .process_utilization()
+            .if_supported()
+            .trying("failed to get process utilization")?,
+    };
+    Ok((processes, used))
+}
+
+impl Checker for Processes {
+    fn check(context: &CheckContext) -> Result<Report, Error> {
+        // In a scan nothing is remembered.
+        let before: u32 = remembered::read().unwrap_or_default();
+        let mut failures = 0;
+        let report = asking::check(context, ask, |seen| {
+            let (report, now) = evaluate::evaluate(context, &look(seen), before);
+            failures = now;
+            Ok(report)
+        })?;
+        remembered::write(&before, &failures);
+        Ok(report)
+    }
+}
+
+/// What may still be read.
+struct Budget {
+    processes: usize,
+    environments: usize,
+}
+
+/// Looks at the processes.
+fn look(seen: &SeenNow<Answer>) -> SeenNow<Reading> {
+    let boot = sysfs::read_to_string("/proc/stat", MAX_STAT_BYTES)
+        .map(|text| Boot::parse(&text))
+        .unwrap_or_default();
+    let mut budget = Budget {
+        processes: MAX_PROCESSES,
+        environments: MAX_ENVIRONMENTS_BYTES,
+    };
+    let gpus = seen.gpus.iter().map(|asked| Asked {
+        gpu: asked.gpu.clone(),
+        answer: asked.answer.clone().map(|(processes, used)| Reading {
+            processes: processes.map(|processes| {
+                let processes = processes.iter();
+                processes
+                    .filter_map(|process| {
+                        let facts = facts(process.pid, boot, &mut budget)?;
+                        Some(whole(process, used.as_deref(), facts))
+                    })
+                    .collect()
+            }),
+            knows_use: used.is_some(),
+        }),
+    });
+    SeenNow {
+        gpus: gpus.collect(),
+        product: seen.product.clone(),
+    }
+}
+
+/// What the kernel says of a process, unless it is gone.
+fn facts(pid: u32, boot: Boot, budget: &mut Budget) -> Option<Facts> {
+    let Some(left) = budget.processes.checked_sub(1) else {
+        return Some(Facts::default());
+    };
+    budget.processes = left;
+    let file = |name: &str, most: u32| sysfs::read(&format!("/proc/{pid}/{name}"), most).ok();
+    let stat = file("stat", MAX_PROCESS_STAT_BYTES)?;
+    let command_line = file("cmdline", MAX_COMMAND_LINE_BYTES).unwrap_or_default();
+    // Of other users only root may read it.
+    let environment = match budget.environments {
+        0 => Vec::new(),
+        _ => file("environ", MAX_ENVIRONMENT_BYTES).unwrap_or_default(),
+    };
+    budget.environments = budget.environments.saturating_sub(environment.len());
+    let files = Files {
+        stat,
+        command_line,
+        environment,
+    };
+    Some(files.facts(boot))
+}
+
+fn whole(process: &ComputeProcess, used: Option<&[ProcessUtilization]>, facts: Facts) -> Process {
+    let mut samples = used.unwrap_or_default().iter();
+    let sample = samples.find(|sample| sample.pid == process.pid);
+    Process {
+        pid: process.pid,
+        used_memory: process.used_memory,
+        used_percent: sample.map_or(0, |sample| sample.sm),
+        facts,
+    }
+}
+
+gpud_sdk::export!(Processes: Descriptor::new(COMPONENT, "Programs that compute on NVIDIA GPUs")
+    .tags(&tags(COMPONENT))
+    .metric(RUNNING, "Programs that compute on it, by GPU"));

@@ -1,0 +1,136 @@
+//! `nvmlDeviceGpuRecoveryAction_t` (`nvml.h`) and what its values ask for (NVIDIA, "GPU Memory Error Management", error
+//! recovery and response flags).
+
+use gpud_sdk::{EventType, Health, RepairAction};
+
+/// What the driver wants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Action {
+    /// Nothing.
+    None,
+    /// Programs ended and the GPU reset.
+    Reset,
+    /// The machine rebooted.
+    Reboot,
+    /// Programs ended that talk to other GPUs; then it says what comes next.
+    DrainPeers,
+    /// No new work, and a reset once the present one is done.
+    DrainAndReset,
+    /// A word of a later driver.
+    Unknown(u32),
+}
+
+impl Action {
+    /// By NVML's number.
+    pub fn of(number: u32) -> Self {
+        match number {
+            0 => Self::None,
+            1 => Self::Reset,
+            2 => Self::Reboot,
+            3 => Self::DrainPeers,
+            4 => Self::DrainAndReset,
+            other => Self::Unknown(other),
+        }
+    }
+
+    /// NVML's number.
+    pub fn number(self) -> u32 {
+        match self {
+            Self::None => 0,
+            Self::Reset => 1,
+            Self::Reboot => 2,
+            Self::DrainPeers => 3,
+            Self::DrainAndReset => 4,
+            Self::Unknown(number) => number,
+        }
+    }
+
+    /// In `nvidia-smi`'s words.
+    pub fn name(self) -> String {
+        let name = match self {
+            Self::None => "None",
+            Self::Reset => "Reset",
+            Self::Reboot => "Reboot",
+            Self::DrainPeers => "Drain P2P",
+            Self::DrainAndReset => "Drain and Reset",
+            Self::Unknown(number) => return format!("Unknown({number})"),
+        };
+        name.to_owned()
+    }
+
+    /// How healthy a GPU is whose driver wants this.
+    pub fn health(self) -> Health {
+        match self {
+            Self::None => Health::Healthy,
+            Self::Reset | Self::Reboot | Self::DrainPeers => Health::Unhealthy,
+            // Work that runs may go on.
+            Self::DrainAndReset | Self::Unknown(_) => Health::Degraded,
+        }
+    }
+
+    /// What is wrong, to be put after a GPU's name.
+    pub fn reason(self) -> String {
+        let reason = match self {
+            Self::None => "needs nothing",
+            Self::Reset => "needs a reset",
+            Self::Reboot => "needs a reboot of the machine",
+            Self::DrainPeers => "needs its peer-to-peer traffic to end",
+            Self::DrainAndReset => "needs a reset when its work is done",
+            Self::Unknown(number) => return format!("needs an unknown recovery action ({number})"),
+        };
+        reason.to_owned()
+    }
+
+    /// What to do, and how.
+    pub fn repair(self) -> Option<(RepairAction, &'static str)> {
+        match self {
+            Self::None | Self::Unknown(_) => None,
+            Self::Reset => Some((
+                RepairAction::RebootSystem,
+                "End all programs that use the GPU and reset it (nvidia-smi --gpu-reset), or reboot the machine.",
+            )),
+            Self::Reboot => Some((
+                RepairAction::RebootSystem,
+                "The driver may have left the system in an inconsistent state: reboot the machine.",
+            )),
+            Self::DrainPeers => Some((
+                RepairAction::CheckUserAppAndGpu,
+                "End all programs that exchange data between GPUs; the driver then says what comes next.",
+            )),
+            Self::DrainAndReset => Some((
+                RepairAction::RebootSystem,
+                "Give the GPU no new work; when its work is done, reset it (nvidia-smi --gpu-reset), or reboot the machine.",
+            )),
+        }
+    }
+
+    /// How serious it is that the driver came to want this.
+    pub fn event_type(self) -> EventType {
+        match self {
+            Self::None => EventType::Info,
+            Self::Reset | Self::Reboot => EventType::Critical,
+            Self::DrainPeers | Self::DrainAndReset | Self::Unknown(_) => EventType::Warning,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers() {
+        for number in 0..10 {
+            let action = Action::of(number);
+            assert_eq!(action.number(), number);
+            assert_eq!(action.health() == Health::Healthy, number == 0);
+            assert!(action.repair().is_some() || number == 0 || number > 4);
+        }
+        assert_eq!(Action::of(9).name(), "Unknown(9)");
+        assert_eq!(
+            Action::of(9).reason(),
+            "needs an unknown recovery action (9)"
+        );
+        assert_eq!(Action::of(4).name(), "Drain and Reset");
+    }
+}

@@ -1,0 +1,32 @@
+//! `accelerator-nvidia-utilization`: how busy each GPU is.
+
+pub mod evaluate;
+
+use gpud_builtin_nvidia_common::{Asking, asking, tags};
+use gpud_sdk::nvml::Device;
+use gpud_sdk::{CheckContext, Checker, Descriptor, Error, Report};
+
+use crate::evaluate::{GPU, MEMORY, Reading};
+
+/// Name of the component.
+pub const COMPONENT: &str = "accelerator-nvidia-utilization";
+
+struct Utilization;
+
+impl Checker for Utilization {
+    fn check(context: &CheckContext) -> Result<Report, Error> {
+        let ask = |device: &Device| {
+            let used = device.utilization().if_supported()?;
+            Ok(used.map(|used| Reading {
+                gpu: used.gpu,
+                memory: used.memory,
+            }))
+        };
+        asking::check(context, ask, |seen| Ok(evaluate::evaluate(context, seen)))
+    }
+}
+
+gpud_sdk::export!(Utilization: Descriptor::new(COMPONENT, "How busy NVIDIA GPUs are")
+    .tags(&tags(COMPONENT))
+    .metric(GPU, "Time in which a kernel was running, in percent, by GPU")
+    .metric(MEMORY, "Time in which memory was read or written, in percent, by GPU"));
