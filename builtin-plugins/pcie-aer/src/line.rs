@@ -200,8 +200,10 @@ fn of_any(text: &str) -> Option<Said<'_>> {
         return bits(rest).map(Said::FatalBits);
     }
     if let Some(rest) = text.strip_prefix("aer_layer=") {
-        let (layer, agent) = rest.split_once(", aer_agent=")?;
-        return (!layer.is_empty() && !agent.is_empty()).then_some(Said::Layer { layer, agent });
+        let mut borders = rest.match_indices(", aer_agent=");
+        let (at, border) = borders.find(|(at, _)| *at > 0)?;
+        let (layer, agent) = (rest.get(..at)?, rest.get(at + border.len()..)?);
+        return (!agent.is_empty()).then_some(Said::Layer { layer, agent });
     }
     let bus = ["PCIe", "CXL"]
         .iter()

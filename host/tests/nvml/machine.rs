@@ -77,7 +77,7 @@ impl Machine {
     pub fn change(&self, scenario: &str) {
         let part = self.file(".part");
         let changes = self.changes.fetch_add(1, Ordering::Relaxed);
-        let text = format!("{scenario}\n# {}\n", "x".repeat(changes));
+        let text = format!("{scenario}\n# {}\n", "x".repeat(changes * 64));
         fs::write(&part, text).unwrap();
         fs::rename(part, self.file("nvml-mock.yaml")).unwrap();
     }

@@ -1,5 +1,6 @@
 //! Where the scenario comes from: a file, read again when it changes.
 
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -19,7 +20,7 @@ pub struct Source {
     stamp: Option<Stamp>,
 }
 
-type Stamp = (SystemTime, u64);
+type Stamp = (SystemTime, u64, u64);
 
 impl Source {
     /// Finds the file: by the environment, else beside the library.
@@ -73,6 +74,6 @@ impl Source {
 
     fn look(&self) -> Option<Stamp> {
         let meta = std::fs::metadata(&self.path).ok()?;
-        Some((meta.modified().ok()?, meta.len()))
+        Some((meta.modified().ok()?, meta.len(), meta.ino()))
     }
 }

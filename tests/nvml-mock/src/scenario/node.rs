@@ -130,7 +130,8 @@ fn identity(product: &Product, number: u32) -> Gpu {
         .bus_ids
         .get(place)
         .cloned()
-        .unwrap_or_else(|| format!("0000:{:02x}:00.0", 0x20 + number));
+        // A domain of their own, so that they are none of those.
+        .unwrap_or_else(|| format!("0001:{:02x}:00.0", 0x20 + number));
     // A hash of the product's name keeps UUIDs of different machines apart, and the same on every run.
     let seed = product
         .name
