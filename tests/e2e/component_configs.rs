@@ -82,3 +82,18 @@ fn a_file_that_is_wrong_as_a_whole_ends_a_scan_and_not_the_daemon() {
     assert!(state["reason"].as_str().unwrap().contains(told), "{state}");
     assert_eq!(daemon.state("cpu")["component"], "cpu");
 }
+
+#[test]
+fn a_policy_is_shown_where_it_changes_a_verdict() {
+    let folder = tempfile::tempdir().unwrap();
+    let policy = "accelerator-nvidia-error-xid:\n  policy:\n    79: {actions: [HARDWARE_INSPECTION]}\n";
+    let file = write(folder.path(), policy);
+    let output = gpud()
+        .args(["explain", "xid", "79", "--component-configs-file", &file])
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    for part in ["HARDWARE_INSPECTION", "(site policy)"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+}

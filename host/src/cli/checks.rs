@@ -83,7 +83,7 @@ pub struct InfinibandOptions {
 }
 
 /// Settings for Xids or SXids.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct XidOptions {
     /// Reboots that may be advised before an inspection is.
     pub reboot_threshold: u32,
@@ -91,6 +91,17 @@ pub struct XidOptions {
     pub thresholds: BTreeMap<u32, u32>,
     /// How far back they count.
     pub lookback: Duration,
+}
+
+impl Default for XidOptions {
+    /// As without any flag.
+    fn default() -> Self {
+        Self {
+            reboot_threshold: 2,
+            thresholds: BTreeMap::new(),
+            lookback: EVENTS_RETENTION,
+        }
+    }
 }
 
 /// Settings for processes in uninterruptible sleep.
