@@ -86,7 +86,8 @@ fn a_file_that_is_wrong_as_a_whole_ends_a_scan_and_not_the_daemon() {
 #[test]
 fn a_policy_is_shown_where_it_changes_a_verdict() {
     let folder = tempfile::tempdir().unwrap();
-    let policy = "accelerator-nvidia-error-xid:\n  policy:\n    79: {actions: [HARDWARE_INSPECTION]}\n";
+    let policy =
+        "accelerator-nvidia-error-xid:\n  policy:\n    79: {actions: [HARDWARE_INSPECTION]}\n";
     let file = write(folder.path(), policy);
     let output = gpud()
         .args(["explain", "xid", "79", "--component-configs-file", &file])
