@@ -148,6 +148,18 @@ fn request(line: &str) -> Option<Found<'_>> {
     })
 }
 
+/// `UNKNOWN(0x‹hex›)`: a disposition that the kernel has no name for.
+fn is_unknown_disposition(text: &str) -> bool {
+    text.strip_prefix("UNKNOWN(0x")
+        .and_then(|rest| rest.strip_suffix(')'))
+        .is_some_and(|code| {
+            !code.is_empty()
+                && code
+                    .bytes()
+                    .all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+        })
+}
+
 fn scsi(line: &str) -> Option<Found<'_>> {
     let (address, rest) = line.strip_prefix("sd ")?.split_once(": ")?;
     if !address
@@ -182,8 +194,7 @@ fn scsi(line: &str) -> Option<Found<'_>> {
         })
     };
     if let Some((disposition, result)) = rest.split_once(" Result: ") {
-        let known = disposition == "FAILED" || disposition.starts_with("UNKNOWN(0x");
-        if !known {
+        if disposition != "FAILED" && !is_unknown_disposition(disposition) {
             return None;
         }
         let value = |key: &str| {
