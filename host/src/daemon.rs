@@ -34,7 +34,7 @@ use crate::{
         init,
         watch::{self, Read},
     },
-    runtime::{Compiler, Limits, PluginSource, Runtime},
+    runtime::{CodeInUse, Compiler, Limits, PluginSource, Runtime},
     server,
     service::{Service, presence::Presence, reload::Reload, watchdog},
     store::{Store, StoreOptions},
@@ -42,6 +42,10 @@ use crate::{
 
 /// How often metrics are stored and old rows removed.
 const HOUSEKEEPING: Duration = Duration::from_secs(60);
+/// How often pages of code and constants are given back.
+const SLIMMING: Duration = Duration::from_secs(15);
+/// How long nothing was loaded before code is compiled anew: the start, or an edit of the spec file, is over.
+const QUIET: Duration = Duration::from_secs(60);
 /// Longest that checks under way may take to stop.
 const STOP_WAIT: Duration = Duration::from_secs(5);
 /// The component that says what is wrong with the site's configuration of components. It is only there while something is.
@@ -236,11 +240,9 @@ pub async fn run(options: Options, shutdown: CancellationToken) -> Result<(), St
         Arc::new(backend),
         shutdown.clone(),
     ));
-    tasks.spawn(housekeeping(
-        Arc::clone(&services),
-        data_dir.join(CACHE_FOLDER),
-        shutdown.clone(),
-    ));
+    tasks.spawn(housekeeping(Arc::clone(&services), shutdown.clone()));
+    tasks.spawn(stay_slim(runtime.clone(), shutdown.clone()));
+    tasks.spawn(improve_code(runtime.clone(), shutdown.clone()));
     tasks.spawn(keep_gpus(Arc::clone(&services), shutdown.clone()));
     let presence = address.and_then(|address| Presence::announce(&data_dir, address));
     if let Err(error) = &presence {
@@ -500,20 +502,23 @@ async fn keep_gpus(services: Arc<Services>, shutdown: CancellationToken) {
     }
 }
 
+/// Compiles anew what was compiled in haste.
+async fn improve_code(runtime: Runtime, shutdown: CancellationToken) {
+    tokio::select! {
+        () = shutdown.cancelled() => {}
+        () = runtime.improve_code(QUIET) => {}
+    }
+}
+
 /// Stores metrics and removes old rows, once a minute.
-async fn housekeeping(services: Arc<Services>, code: PathBuf, shutdown: CancellationToken) {
+async fn housekeeping(services: Arc<Services>, shutdown: CancellationToken) {
     let Some(store) = services.store.clone() else {
         return;
     };
-    let mut slim = false;
     loop {
         tokio::select! {
             () = shutdown.cancelled() => return,
             () = tokio::time::sleep(HOUSEKEEPING) => {}
-        }
-        // By the first round everything is loaded and has been checked.
-        if !std::mem::replace(&mut slim, true) {
-            slim_down(code.clone()).await;
         }
         let now = services.node.clock.now_ms();
         if let Err(error) = metrics::scrape(&services.metrics, &store, now).await {
@@ -525,12 +530,26 @@ async fn housekeeping(services: Arc<Services>, code: PathBuf, shutdown: Cancella
     }
 }
 
-/// Gives back what only the start needed.
-async fn slim_down(code: PathBuf) {
-    // The kernel takes the pages back under a lock of this process's memory.
-    match tokio::task::spawn_blocking(move || resident::release_clean_pages(&code)).await {
-        Ok(Ok(bytes)) => tracing::debug!(bytes, "pages of the start were given back"),
-        Ok(Err(error)) => tracing::debug!("pages of the start stay resident: {error}"),
-        Err(error) => tracing::error!("{error}"),
+/// Gives back pages of code and constants, every now and then.
+async fn stay_slim(runtime: Runtime, shutdown: CancellationToken) {
+    loop {
+        tokio::select! {
+            () = shutdown.cancelled() => return,
+            () = tokio::time::sleep(SLIMMING) => {}
+        }
+        let runtime = runtime.clone();
+        // The kernel takes the pages back under a lock of this process's memory.
+        let released = tokio::task::spawn_blocking(move || {
+            let code = runtime.code_in_use();
+            let ranges: Vec<_> = code.iter().map(CodeInUse::addresses).collect();
+            let released = resident::release_clean_pages(&ranges);
+            drop(code);
+            released
+        });
+        match released.await {
+            Ok(Ok(_)) => {}
+            Ok(Err(error)) => tracing::debug!("pages stay resident: {error}"),
+            Err(error) => tracing::error!("{error}"),
+        }
     }
 }

@@ -120,7 +120,11 @@ async fn carry_out(action: Action, systemd: Service, stdout: Terminal, stderr: T
         Action::Compact { data_dir, json } => compact::compact(&data_dir, json, stdout)
             .await
             .map(Exit::success),
-        Action::CompileComponent { input, output } => compiler::child_main(&input, &output)
+        Action::CompileComponent {
+            effort,
+            input,
+            output,
+        } => compiler::child_main(effort, &input, &output)
             .map(nothing_to_say)
             .map_err(Exit::failure),
     };

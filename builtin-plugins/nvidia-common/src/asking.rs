@@ -2,7 +2,7 @@
 
 use gpud_builtin_shared::driver::Driver;
 use gpud_sdk::nvml::{self, Device};
-use gpud_sdk::{AccessError, CheckContext, Error, HealthState, RepairAction, Report};
+use gpud_sdk::{AccessError, CheckContext, Error, Health, HealthState, RepairAction, Report};
 
 use crate::Gpu;
 
@@ -121,7 +121,11 @@ pub fn check<T>(
 /// The report of a machine on which there are no GPUs to ask: NVML fails, or is not there, or knows no GPU.
 pub fn closed(context: &CheckContext, driver: &Driver) -> Option<Report> {
     if let Some(failed) = driver.failed(context) {
-        return Some(Report::of(failed.action(RepairAction::RebootSystem, "")));
+        // While nothing can be said yet, nothing is to be done either.
+        return Some(Report::of(match failed.health {
+            Health::Initializing => failed,
+            _ => failed.action(RepairAction::RebootSystem, ""),
+        }));
     }
     let reason = driver.missing()?;
     let state = HealthState::healthy(context, reason);
@@ -132,7 +136,6 @@ pub fn closed(context: &CheckContext, driver: &Driver) -> Option<Report> {
 mod tests {
     use super::*;
     use crate::testing::{context, driver};
-    use gpud_sdk::Health;
     use gpud_sdk::nvml::Library;
 
     #[test]
@@ -156,6 +159,10 @@ mod tests {
                     Health::Unhealthy,
                     "NVML initialization error: Unknown Error",
                 )),
+            ),
+            (
+                driver(Library::Other("NVML has not answered yet".into()), ""),
+                Some((true, Health::Initializing, "NVML has not answered yet")),
             ),
         ] {
             let report = closed(&context(), &driver);

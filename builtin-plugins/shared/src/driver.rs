@@ -1,7 +1,7 @@
 //! Is there an NVIDIA driver? Every component of NVIDIA devices begins with the same questions.
 
 use gpud_sdk::nvml::{self, Library};
-use gpud_sdk::{AccessError, CheckContext, HealthState};
+use gpud_sdk::{AccessError, CheckContext, Health, HealthState};
 
 /// What NVML says of itself.
 #[derive(Debug, Clone, PartialEq)]
@@ -39,18 +39,24 @@ impl Driver {
             Library::Loaded if nameless() => {
                 Some("NVIDIA NVML is loaded but GPU is not detected (missing product name)")
             }
-            Library::Loaded | Library::Failed(_) => None,
-            Library::NotFound(_) | Library::Other(_) => Some("NVIDIA NVML library is not loaded"),
+            Library::Loaded | Library::Failed(_) | Library::Other(_) => None,
+            Library::NotFound(_) => Some("NVIDIA NVML library is not loaded"),
         }
     }
 
-    /// The state of a machine whose NVML is there but does not work.
+    /// The state of a machine whose NVML is there but does not work, or of which nothing can be said yet.
     pub fn failed(&self, context: &CheckContext) -> Option<HealthState> {
-        let Library::Failed(text) = &self.library else {
-            return None;
-        };
-        let reason = format!("NVML initialization error: {text}");
-        Some(HealthState::unhealthy(context, reason))
+        match &self.library {
+            Library::Failed(text) => {
+                let reason = format!("NVML initialization error: {text}");
+                Some(HealthState::unhealthy(context, reason))
+            }
+            Library::Other(text) => Some(HealthState {
+                health: Health::Initializing,
+                ..HealthState::healthy(context, text)
+            }),
+            Library::Loaded | Library::NotFound(_) => None,
+        }
     }
 }
 
@@ -79,7 +85,10 @@ mod tests {
                 driver(Library::NotFound("libnvidia-ml.so.1".into()), ""),
                 unloaded,
             ),
-            (driver(Library::Other("?".into()), ""), unloaded),
+            (
+                driver(Library::Other("NVML has not answered yet".into()), ""),
+                None,
+            ),
         ] {
             assert_eq!(driver.missing(), missing, "{driver:?}");
             assert_eq!(driver.is_there(), missing.is_none(), "{driver:?}");

@@ -13,7 +13,7 @@ use gpud::{
     component::builtin,
     model::{CheckContext, Trigger},
     node::{Node, kmsg::KernelMessage},
-    runtime::{Asked, Compiler, Limits, Plugin, PluginSource, Runtime},
+    runtime::{Asked, Compiler, Effort, Limits, Plugin, PluginSource, Runtime},
 };
 
 use crate::table::{Table, Target, quantile};
@@ -32,7 +32,7 @@ pub async fn measure(table: &mut Table, runtime: &Runtime) {
 /// A runtime over this machine.
 pub async fn runtime(cache: &Path) -> Runtime {
     let node = Arc::new(Node::live().await.unwrap());
-    Runtime::start(cache, Compiler::InProcess, node).unwrap()
+    Runtime::start(cache, Compiler::InProcess(Effort::Thorough), node).unwrap()
 }
 
 /// A built-in checker by its folder.

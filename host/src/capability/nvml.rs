@@ -89,7 +89,7 @@ impl Host for Call {
                 Found::NotFound(text) => Library::NotFound(text.clone()),
                 Found::Failed(text) => Library::Failed(text.clone()),
             },
-            Err(_) => Library::Failed("NVML has not answered yet".to_owned()),
+            Err(_) => Library::Other("NVML has not answered yet".to_owned()),
         }
     }
 

@@ -263,6 +263,9 @@ pub struct ManArgs {
 pub struct CompileComponentArgs {
     #[command(flatten)]
     pub common: CommonArgs,
+    /// Soon, rather than well
+    #[arg(long)]
+    pub quick: bool,
     /// The component
     pub input: PathBuf,
     /// Where the compiled code goes

@@ -9,7 +9,7 @@ use super::{
     args::OutputFormat, checks::CheckOptions, components::ComponentSelection, explain::Subject,
     metadata::MetadataOptions, service::UpOptions, status::StatusOptions, terminal::ColorChoice,
 };
-use crate::{logging::LogOptions, wire::GoDuration};
+use crate::{logging::LogOptions, runtime::compiler::Effort, wire::GoDuration};
 
 /// Where the daemon listens unless told otherwise: this machine only.
 pub const DEFAULT_LISTEN: &str = "127.0.0.1:15132";
@@ -133,6 +133,8 @@ pub enum Action {
     },
     /// Compile a Wasm component.
     CompileComponent {
+        /// How well.
+        effort: Effort,
         /// The component.
         input: PathBuf,
         /// Where the code goes.

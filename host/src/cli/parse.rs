@@ -24,7 +24,10 @@ use super::{
     shells,
     status::StatusOptions,
 };
-use crate::logging::{LogLevel, LogOptions};
+use crate::{
+    logging::{LogLevel, LogOptions},
+    runtime::compiler::Effort,
+};
 
 /// Reads a command line, the program's name first.
 ///
@@ -209,6 +212,10 @@ fn action(
         Command::CompileComponent(args) => (
             args.common,
             Action::CompileComponent {
+                effort: match args.quick {
+                    true => Effort::Quick,
+                    false => Effort::Thorough,
+                },
                 input: args.input,
                 output: args.output,
             },

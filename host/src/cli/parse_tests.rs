@@ -254,8 +254,17 @@ fn small_commands() {
             },
         ),
         (
+            "compile-component|--quick|in|out",
+            Action::CompileComponent {
+                effort: Effort::Quick,
+                input: "in".into(),
+                output: "out".into(),
+            },
+        ),
+        (
             "compile-component|in|out",
             Action::CompileComponent {
+                effort: Effort::Thorough,
                 input: "in".into(),
                 output: "out".into(),
             },

@@ -4,6 +4,8 @@
 //! private temporary folder is used and the trouble is said. An entry's name is the SHA-256 of the component and the
 //! engine's compatibility hash; beside it stands the SHA-256 of the code, since Wasmtime does not notice flipped
 //! bits. Whatever does not fit is thrown away and compiled once more.
+//!
+//! What was compiled quickly has a name of its own and its component beside it, until it has been compiled thoroughly.
 #![allow(
     clippy::disallowed_methods,
     reason = "gpud's own files, not the machine's"
@@ -20,7 +22,10 @@ use std::{
 use sha2::{Digest, Sha256};
 use wasmtime::{Engine, component::Component};
 
-use super::{compiler::Compiler, error::LoadError};
+use super::{
+    compiler::{Compiler, Effort},
+    error::LoadError,
+};
 
 /// Entries that were not used for this long are removed.
 const MAX_AGE: Duration = Duration::from_secs(30 * 24 * 3600);
@@ -74,51 +79,110 @@ impl Cache {
         self.compiled.load(Ordering::Relaxed)
     }
 
-    /// The component's machine code, from the cache if it is there.
+    /// The component's machine code, from the cache if it is there. An entry comes with code that was compiled quickly:
+    /// [`Self::thorough`] has better.
     ///
     /// # Errors
     /// [`LoadError`], naming the plugin.
-    pub async fn component(
+    pub(super) async fn component(
         &self,
         engine: &Engine,
         name: &str,
         wasm: &[u8],
-    ) -> Result<Component, LoadError> {
-        let entry = self.folder.join(key(engine, wasm));
-        if entry.exists() {
-            match load(engine, &entry) {
-                Ok(component) => return Ok(component),
-                Err(problem) => {
-                    tracing::warn!("{}: {problem}; compiling anew", entry.display());
-                }
-            }
+    ) -> Result<(Component, Option<Entry>), LoadError> {
+        let entry = Entry(self.folder.join(key(engine, wasm)));
+        let thorough = entry.file(Effort::Thorough);
+        if let Some(component) = kept(engine, &thorough) {
+            return Ok((component, None));
         }
-        let _turn = self.turns.acquire().await;
-        let file = |path: &Path| {
-            let path = path.to_owned();
-            move |source| LoadError::File { path, source }
+        let effort = self.compiler.first_effort();
+        let file = entry.file(effort);
+        let mut component = None;
+        if effort == Effort::Quick {
+            component = kept(engine, &file).filter(|_| entry.source().exists());
+        }
+        let component = match component {
+            Some(component) => component,
+            None => {
+                let source = entry.source();
+                self.write(&source, wasm)?;
+                let compiled = self.compile(engine, name, effort, &source, &file).await;
+                if effort == Effort::Thorough || compiled.is_err() {
+                    let _ = fs::remove_file(source);
+                }
+                compiled?
+            }
         };
-        let unique = uuid::Uuid::new_v4();
-        let input = self.folder.join(format!("{unique}.wasm.tmp"));
-        let output = self.folder.join(format!("{unique}.cwasm.tmp"));
-        let remove = RemoveOnDrop([&input, &output]);
-        fs::write(&input, wasm).map_err(file(&input))?;
-        self.compiler
-            .compile(engine, &input, &output)
-            .await
-            .map_err(|problem| LoadError::Compile {
-                name: name.to_owned(),
-                problem,
-            })?;
+        Ok((component, (effort == Effort::Quick).then_some(entry)))
+    }
+
+    /// Compiles once more, and better, what was compiled quickly.
+    ///
+    /// # Errors
+    /// [`LoadError`], naming the plugin. What there was stays.
+    pub(super) async fn thorough(
+        &self,
+        engine: &Engine,
+        name: &str,
+        entry: &Entry,
+    ) -> Result<Component, LoadError> {
+        let file = entry.file(Effort::Thorough);
+        let component = match kept(engine, &file) {
+            // Another daemon or plugin with the same component was quicker.
+            Some(component) => component,
+            None => {
+                self.compile(engine, name, Effort::Thorough, &entry.source(), &file)
+                    .await?
+            }
+        };
+        let quick = entry.file(Effort::Quick);
+        for path in [&entry.source(), &sum_file(&quick), &quick] {
+            let _ = fs::remove_file(path);
+        }
+        Ok(component)
+    }
+
+    /// Compiles `source` into `entry` and loads that.
+    async fn compile(
+        &self,
+        engine: &Engine,
+        name: &str,
+        effort: Effort,
+        source: &Path,
+        entry: &Path,
+    ) -> Result<Component, LoadError> {
+        let _turn = self.turns.acquire().await;
+        let output = self.temporary_file("cwasm");
+        let remove = RemoveOnDrop(&output);
+        let compiling = self.compiler.compile(effort, source, &output);
+        compiling.await.map_err(|problem| LoadError::Compile {
+            name: name.to_owned(),
+            problem,
+        })?;
         self.compiled.fetch_add(1, Ordering::Relaxed);
-        let code = fs::read(&output).map_err(file(&output))?;
-        publish(&output, &entry, &code).map_err(file(&entry))?;
+        let code = fs::read(&output).map_err(in_file(&output))?;
+        publish(&output, entry, &code).map_err(in_file(entry))?;
         drop(remove);
         // Freshly compiled, so the reason is the component: larger than any instance may be, for example.
-        load(engine, &entry).map_err(|problem| LoadError::Engine {
+        load(engine, entry).map_err(|problem| LoadError::Engine {
             name: name.to_owned(),
             problem,
         })
+    }
+
+    /// Writes a file of the cache; it is there as a whole or not at all.
+    fn write(&self, path: &Path, bytes: &[u8]) -> Result<(), LoadError> {
+        let part = self.temporary_file("wasm");
+        let remove = RemoveOnDrop(&part);
+        fs::write(&part, bytes).map_err(in_file(&part))?;
+        fs::rename(&part, path).map_err(in_file(path))?;
+        drop(remove);
+        Ok(())
+    }
+
+    fn temporary_file(&self, kind: &str) -> PathBuf {
+        let unique = uuid::Uuid::new_v4();
+        self.folder.join(format!("{unique}.{kind}.tmp"))
     }
 
     /// Removes leftovers, what nobody used for long, and the oldest beyond the total size.
@@ -161,14 +225,36 @@ impl Drop for Cache {
     }
 }
 
-struct RemoveOnDrop<'a>([&'a PathBuf; 2]);
+/// Where a component's files lie in the cache.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Entry(PathBuf);
+
+impl Entry {
+    /// Its code.
+    fn file(&self, effort: Effort) -> PathBuf {
+        self.0.with_extension(match effort {
+            Effort::Quick => "quick.cwasm",
+            Effort::Thorough => "cwasm",
+        })
+    }
+
+    /// The component itself.
+    fn source(&self) -> PathBuf {
+        self.0.with_extension("wasm")
+    }
+}
+
+struct RemoveOnDrop<'a>(&'a Path);
 
 impl Drop for RemoveOnDrop<'_> {
     fn drop(&mut self) {
-        for path in self.0 {
-            let _ = fs::remove_file(path);
-        }
+        let _ = fs::remove_file(self.0);
     }
+}
+
+fn in_file(path: &Path) -> impl FnOnce(io::Error) -> LoadError {
+    let path = path.to_owned();
+    move |source| LoadError::File { path, source }
 }
 
 /// Makes the folder private to us, or says why it cannot be.
@@ -206,7 +292,7 @@ fn key(engine: &Engine, wasm: &[u8]) -> String {
         .precompile_compatibility_hash()
         .hash(&mut compatibility);
     format!(
-        "{}-{:016x}.cwasm",
+        "{}-{:016x}",
         hex(&Sha256::digest(wasm)),
         compatibility.finish()
     )
@@ -231,6 +317,17 @@ fn publish(code_file: &Path, entry: &Path, code: &[u8]) -> io::Result<()> {
     fs::rename(&sum, sum_file(entry))?;
     fs::File::open(code_file)?.sync_all()?;
     fs::rename(code_file, entry)
+}
+
+/// What the entry has, if it is there and whole.
+fn kept(engine: &Engine, entry: &Path) -> Option<Component> {
+    if !entry.exists() {
+        return None;
+    }
+    let loaded = load(engine, entry);
+    loaded
+        .inspect_err(|problem| tracing::warn!("{}: {problem}; compiling anew", entry.display()))
+        .ok()
 }
 
 /// An intact entry that this engine takes, or why not (and then there is no entry any more).
@@ -276,7 +373,9 @@ mod tests {
     }
 
     async fn component(cache: &Cache, engine: &Engine) -> Result<Component, LoadError> {
-        cache.component(engine, "test", &wasm()).await
+        let (component, quick) = cache.component(engine, "test", &wasm()).await?;
+        assert_eq!(quick, None, "nothing better can be had");
+        Ok(component)
     }
 
     #[tokio::test]
@@ -284,12 +383,12 @@ mod tests {
         let engine = engine().unwrap();
         let home = tempfile::tempdir().unwrap();
         let folder = home.path().join("cache");
-        let cache = Cache::open(&folder, Compiler::InProcess).unwrap();
+        let cache = Cache::open(&folder, Compiler::InProcess(Effort::Thorough)).unwrap();
         component(&cache, &engine).await.unwrap();
         component(&cache, &engine).await.unwrap();
         assert_eq!(cache.compiled(), 1);
 
-        let entry = folder.join(key(&engine, &wasm()));
+        let entry = folder.join(format!("{}.cwasm", key(&engine, &wasm())));
         let mut code = fs::read(&entry).unwrap();
         let middle = code.len() / 2;
         code[middle] ^= 1;
@@ -318,7 +417,7 @@ mod tests {
         fs::create_dir(&target).unwrap();
         let link = home.path().join("cache");
         std::os::unix::fs::symlink(&target, &link).unwrap();
-        let cache = Cache::open(&link, Compiler::InProcess).unwrap();
+        let cache = Cache::open(&link, Compiler::InProcess(Effort::Thorough)).unwrap();
         component(&cache, &engine).await.unwrap();
         assert_eq!(fs::read_dir(&target).unwrap().count(), 0);
 
@@ -328,7 +427,7 @@ mod tests {
             eprintln!("skipped the foreign owner: only root can give folders away");
             return;
         }
-        let cache = Cache::open(&foreign, Compiler::InProcess).unwrap();
+        let cache = Cache::open(&foreign, Compiler::InProcess(Effort::Thorough)).unwrap();
         component(&cache, &engine).await.unwrap();
         assert_eq!(fs::read_dir(&foreign).unwrap().count(), 0);
     }

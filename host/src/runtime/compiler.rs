@@ -10,8 +10,7 @@ use std::{
     time::Duration,
 };
 
-use rustix::process::{Resource, Rlimit, setrlimit};
-use wasmtime::Engine;
+use rustix::process::{Resource, Rlimit, nice, setrlimit};
 
 use crate::node::process::{self, Command, Program};
 
@@ -22,33 +21,52 @@ const DEADLINE: Duration = Duration::from_secs(120);
 /// Address space of the child, bytes. Cranelift on the largest interpreter guests stays well below.
 const CHILD_MEMORY: u64 = 4 << 30;
 
+/// How low a child's priority is that nobody waits for (nice(2)).
+const BACKGROUND: i32 = 19;
+
 /// Where compilation happens.
 #[derive(Debug, Clone)]
 pub enum Compiler {
     /// In a child of this gpud binary.
     Child(PathBuf),
-    /// In this process: tests, benchmarks, and the child itself.
-    InProcess,
+    /// In this process, for tests and benchmarks; with this effort at first.
+    InProcess(Effort),
+}
+
+/// How much compilation may cost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Effort {
+    /// Somebody waits for the code: half the time, half as much code again, and that slower.
+    Quick,
+    /// Nobody waits, and the code will run for long.
+    Thorough,
 }
 
 impl Compiler {
+    /// What is spent on code that somebody waits for.
+    pub(super) fn first_effort(&self) -> Effort {
+        match self {
+            Self::Child(_) => Effort::Quick,
+            Self::InProcess(effort) => *effort,
+        }
+    }
+
     /// Compiles the component in `wasm_file` into `output`. The error says what is wrong with the component, or with
     /// the compilation.
     pub(super) async fn compile(
         &self,
-        engine: &Engine,
+        effort: Effort,
         wasm_file: &Path,
         output: &Path,
     ) -> Result<(), String> {
         match self {
-            Self::InProcess => compile_file(engine, wasm_file, output),
+            Self::InProcess(_) => compile_file(effort, wasm_file, output),
             Self::Child(gpud) => {
-                let argv = [
-                    gpud.as_os_str(),
-                    CHILD_COMMAND.as_ref(),
-                    wasm_file.as_os_str(),
-                    output.as_os_str(),
-                ];
+                let mut argv = vec![gpud.as_os_str(), CHILD_COMMAND.as_ref()];
+                if effort == Effort::Quick {
+                    argv.push("--quick".as_ref());
+                }
+                argv.extend([wasm_file.as_os_str(), output.as_os_str()]);
                 let program = Program::Argv(argv.into_iter().map(Into::into).collect());
                 let result = process::run(Command::new(program, DEADLINE))
                     .await
@@ -66,22 +84,26 @@ impl Compiler {
     }
 }
 
-/// The child: bounds its own memory, then compiles.
+/// The child: bounds its own memory, steps back if nobody waits for it, then compiles.
 ///
 /// # Errors
 /// In words for the operator.
-pub fn child_main(wasm_file: &Path, output: &Path) -> Result<(), String> {
+pub fn child_main(effort: Effort, wasm_file: &Path, output: &Path) -> Result<(), String> {
+    if effort == Effort::Thorough {
+        // Without the right to step back it takes its share.
+        let _ = nice(BACKGROUND);
+    }
     let limit = Rlimit {
         current: Some(CHILD_MEMORY),
         maximum: Some(CHILD_MEMORY),
     };
     setrlimit(Resource::As, limit).map_err(|error| format!("bounding memory: {error}"))?;
-    let engine = super::engine::engine_on_demand().map_err(|error| format!("{error:#}"))?;
-    compile_file(&engine, wasm_file, output)
+    compile_file(effort, wasm_file, output)
 }
 
 /// Reads a component, writes machine code.
-fn compile_file(engine: &Engine, wasm_file: &Path, output: &Path) -> Result<(), String> {
+fn compile_file(effort: Effort, wasm_file: &Path, output: &Path) -> Result<(), String> {
+    let engine = super::engine::for_compiling(effort).map_err(|error| format!("{error:#}"))?;
     let wasm = std::fs::read(wasm_file).map_err(|e| format!("{}: {e}", wasm_file.display()))?;
     let code = engine
         .precompile_component(&wasm)

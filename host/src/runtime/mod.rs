@@ -5,22 +5,28 @@
 //! sees it. This folder knows neither components' schedules nor the HTTP API.
 
 mod cache;
+mod code;
 pub mod compiler;
 mod convert;
 mod engine;
 pub mod error;
+mod guest;
 pub mod limits;
 mod plugin;
 mod validate;
 pub mod wasi;
 
-use std::{path::Path, sync::Arc};
+use std::{
+    path::Path,
+    sync::{Arc, Mutex, Weak},
+};
 
-use tokio::sync::Semaphore;
+use tokio::sync::{Notify, Semaphore};
 use wasmtime::Engine;
 
 pub use cache::Cache;
-pub use compiler::Compiler;
+pub use code::CodeInUse;
+pub use compiler::{Compiler, Effort};
 pub use engine::engine;
 pub use error::{Blame, CallError, LoadError};
 pub use limits::Limits;
@@ -39,6 +45,8 @@ struct Shared {
     ticker: engine::Ticker,
     slots: Semaphore,
     cache: Cache,
+    loaded: Mutex<Vec<Weak<code::Code>>>,
+    new_code: Notify,
     node: Arc<Node>,
 }
 
@@ -76,6 +84,8 @@ impl Runtime {
                 ticker,
                 slots,
                 cache,
+                loaded: Mutex::default(),
+                new_code: Notify::new(),
                 node,
             }),
         })

@@ -6,24 +6,23 @@ use std::{
     time::{Duration, Instant},
 };
 
-use wasmtime::{
-    Store as WasmStore, Trap,
-    component::{Component, InstancePre, Linker, ResourceTable},
-};
+use wasmtime::{Store as WasmStore, Trap, component::ResourceTable};
 
 use super::{
     Runtime,
+    code::Code,
     error::{CallError, LoadError},
+    guest::{Answer, OtherForm, Request, contract, is_component, other_form},
     limits::{Limits, MemoryLimiter},
     validate,
 };
 use crate::{
-    capability::{Bill, Budget, Call, Grants, Host, Identity, Interface, printable, wire},
+    capability::{Bill, Budget, Call, Grants, Host, Identity, printable, wire},
     model::{CheckContext, ComponentDescriptor, Event, Report, UnixMillis},
     node::{error::SourceError, kmsg::KernelMessage},
     store::Store,
 };
-use wire::types::{AccessError, CheckContext as WitContext, CheckError};
+use wire::types::{AccessError, CheckError};
 
 /// Longest that a plugin may take to describe itself, unless its own deadline is shorter.
 const DESCRIBE_DEADLINE: Duration = Duration::from_secs(10);
@@ -44,22 +43,11 @@ pub struct PluginSource<'a> {
 
 /// A compiled, linked plugin that has described itself.
 pub struct Plugin {
-    name: String,
     version: String,
     components: Vec<ComponentDescriptor>,
-    grants: Arc<Grants>,
     limits: Limits,
-    guest: Guest,
+    code: Arc<Code>,
     runtime: Runtime,
-}
-
-/// What can be instantiated, and where its exports are.
-struct Guest {
-    pre: InstancePre<Host>,
-    checker: wire::checker::GuestIndices,
-    scanner: Option<wire::scanner::GuestIndices>,
-    kmsg_watcher: Option<wire::kmsg_watcher::GuestIndices>,
-    imports: Vec<Interface>,
 }
 
 /// On whose behalf a call is made.
@@ -83,21 +71,6 @@ pub struct Finished<T> {
     pub state_writes: BTreeMap<String, Option<Vec<u8>>>,
 }
 
-enum Request<'a> {
-    Describe,
-    Check(&'a WitContext),
-    Scan(&'a WitContext),
-    Patterns(&'a str),
-    OnMessages(&'a WitContext, &'a [wire::kmsg::Message]),
-}
-
-enum Answer {
-    Description(wire::checker::Descriptor),
-    Report(Result<wire::types::Report, CheckError>),
-    Patterns(Vec<String>),
-    Events(Result<Vec<wire::types::Event>, CheckError>),
-}
-
 impl Runtime {
     /// Compiles a plugin (or finds it compiled), links it, and lets it describe itself.
     ///
@@ -111,16 +84,11 @@ impl Runtime {
             limits,
         } = source;
         is_component(name, wasm)?;
-        let engine = &self.shared.engine;
-        let component = self.shared.cache.component(engine, name, wasm).await?;
-        let guest = link(name, engine, &component, &grants)?;
         let mut plugin = Plugin {
-            name: name.to_owned(),
             version: String::new(),
             components: Vec::new(),
-            grants: Arc::new(grants),
             limits,
-            guest,
+            code: self.code(name, wasm, grants).await?,
             runtime: self.clone(),
         };
         let nobody = Asked {
@@ -135,8 +103,8 @@ impl Runtime {
                 plugin.version = description.version.chars().take(64).collect();
                 plugin.components = description.components.into_iter().map(Into::into).collect();
             }
-            Ok(_) => return Err(contract(&plugin.name, "an answer to another question")),
-            Err(CallError::Contract(problem)) => return Err(other_form(&plugin.name, &problem)),
+            Ok(_) => return Err(contract(plugin.name(), "an answer to another question")),
+            Err(CallError::Contract(problem)) => return Err(other_form(plugin.name(), &problem)),
             Err(source) => {
                 return Err(LoadError::Describe {
                     name: name(),
@@ -155,7 +123,7 @@ impl Runtime {
 impl Plugin {
     /// As the operator named it.
     pub fn name(&self) -> &str {
-        &self.name
+        self.code.name()
     }
 
     /// The plugin's own version.
@@ -170,8 +138,10 @@ impl Plugin {
 
     /// The grants that it asks for, as words of a spec, sorted.
     pub fn asks_for(&self) -> Vec<String> {
-        let imports = self.guest.imports.iter();
-        let mut words: Vec<String> = imports
+        let guest = self.code.guest();
+        let mut words: Vec<String> = guest
+            .imports
+            .iter()
             .filter(|interface| interface.needs_grant())
             .map(|interface| interface.word().to_owned())
             .collect();
@@ -181,12 +151,12 @@ impl Plugin {
 
     /// Can it judge the moment?
     pub fn scans(&self) -> bool {
-        self.guest.scanner.is_some()
+        self.code.guest().scanner.is_some()
     }
 
     /// Does it watch the kernel log?
     pub fn watches_kmsg(&self) -> bool {
-        self.guest.kmsg_watcher.is_some()
+        self.code.guest().kmsg_watcher.is_some()
     }
 
     /// One check.
@@ -267,10 +237,10 @@ impl Plugin {
         };
         let call = Call {
             identity: Arc::new(Identity {
-                plugin: self.name.clone(),
+                plugin: self.name().to_owned(),
                 component: asked.component.to_owned(),
             }),
-            grants: (!describes).then(|| Arc::clone(&self.grants)),
+            grants: (!describes).then(|| self.code.grants()),
             node: Arc::clone(&shared.node),
             store: asked.store.clone(),
             config: Arc::clone(&asked.config),
@@ -296,7 +266,8 @@ impl Plugin {
         store.set_epoch_deadline(1);
         store.epoch_deadline_async_yield_and_update(1);
         let ticking = shared.ticker.tick();
-        let ran = tokio::time::timeout(limit, self.guest.run(&mut store, request)).await;
+        let guest = self.code.guest();
+        let ran = tokio::time::timeout(limit, guest.run(&mut store, request)).await;
         drop(ticking);
         let Host { call, limiter, .. } = store.into_data();
         if call.dropped_log_lines > 0 {
@@ -347,199 +318,10 @@ impl<T> Finished<T> {
     }
 }
 
-/// An export does not have the types of the contract; Wasmtime notices when it is first looked up.
-#[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-struct OtherForm(String);
-
-impl OtherForm {
-    #[expect(clippy::needless_pass_by_value, reason = "for map_err")]
-    fn of(error: wasmtime::Error) -> wasmtime::Error {
-        wasmtime::Error::new(Self(format!("{error:#}")))
-    }
-}
-
-impl Guest {
-    async fn run(
-        &self,
-        store: &mut WasmStore<Host>,
-        request: Request<'_>,
-    ) -> wasmtime::Result<Answer> {
-        let instance = self.pre.instantiate_async(&mut *store).await?;
-        Ok(match request {
-            Request::Describe => {
-                let guest = self
-                    .checker
-                    .load(&mut *store, &instance)
-                    .map_err(OtherForm::of)?;
-                Answer::Description(guest.call_describe(&mut *store).await?)
-            }
-            Request::Check(context) => {
-                let guest = self
-                    .checker
-                    .load(&mut *store, &instance)
-                    .map_err(OtherForm::of)?;
-                Answer::Report(guest.call_check(&mut *store, context).await?)
-            }
-            Request::Scan(context) => {
-                let indices = self.scanner.as_ref().ok_or_else(|| missing("scanner"))?;
-                let guest = indices
-                    .load(&mut *store, &instance)
-                    .map_err(OtherForm::of)?;
-                Answer::Report(guest.call_scan(&mut *store, context).await?)
-            }
-            Request::Patterns(component) => {
-                let indices = self
-                    .kmsg_watcher
-                    .as_ref()
-                    .ok_or_else(|| missing("kmsg-watcher"))?;
-                let guest = indices
-                    .load(&mut *store, &instance)
-                    .map_err(OtherForm::of)?;
-                Answer::Patterns(guest.call_patterns(&mut *store, component).await?)
-            }
-            Request::OnMessages(context, messages) => {
-                let indices = self
-                    .kmsg_watcher
-                    .as_ref()
-                    .ok_or_else(|| missing("kmsg-watcher"))?;
-                let guest = indices
-                    .load(&mut *store, &instance)
-                    .map_err(OtherForm::of)?;
-                Answer::Events(
-                    guest
-                        .call_on_messages(&mut *store, context, messages)
-                        .await?,
-                )
-            }
-        })
-    }
-}
-
-/// Looks at the preamble, since Wasmtime's own words for "this is a core module" do not help an operator.
-fn is_component(name: &str, wasm: &[u8]) -> Result<(), LoadError> {
-    let problem = match wasm {
-        [b'\0', b'a', b's', b'm', 0x0d, 0, 1, 0, ..] => return Ok(()),
-        [b'\0', b'a', b's', b'm', 1, 0, 0, 0, ..] => {
-            "it is a core module; make a component of it with `wasm-tools component new`"
-        }
-        [b'\0', b'a', b's', b'm', ..] => "its WebAssembly version is not known",
-        _ => "it does not begin like WebAssembly",
-    };
-    Err(LoadError::NotAComponent {
-        name: name.to_owned(),
-        problem: problem.to_owned(),
-    })
-}
-
-/// Links a component with exactly what it imports and was granted.
-fn link(
-    name: &str,
-    engine: &wasmtime::Engine,
-    component: &Component,
-    grants: &Grants,
-) -> Result<Guest, LoadError> {
-    let engine_error = |error: wasmtime::Error| LoadError::Engine {
-        name: name.to_owned(),
-        problem: format!("{error:#}"),
-    };
-    let ty = component.component_type();
-    let mut linker = Linker::new(engine);
-    let (mut refused, mut unknown, mut wasi) = (Vec::new(), Vec::new(), false);
-    let mut imports = Vec::new();
-    for (import, _) in ty.imports(engine) {
-        match Interface::from_import(import) {
-            Some(interface) if grants.allow(interface) => {
-                interface.add_to(&mut linker).map_err(engine_error)?;
-                imports.push(interface);
-            }
-            Some(interface) => refused.push(interface),
-            None if import.starts_with("wasi:") => wasi = true,
-            None => unknown.push(import.to_owned()),
-        }
-    }
-    if !unknown.is_empty() {
-        return Err(LoadError::UnknownImports {
-            name: name.to_owned(),
-            unknown,
-        });
-    }
-    if !refused.is_empty() {
-        refused.sort_unstable();
-        return Err(LoadError::NotGranted {
-            name: name.to_owned(),
-            refused,
-        });
-    }
-    if wasi {
-        wasmtime_wasi::p2::add_to_linker_async(&mut linker).map_err(engine_error)?;
-    }
-    let exports: Vec<String> = ty
-        .exports(engine)
-        .map(|(export, _)| export.to_owned())
-        .collect();
-    let has = |interface: &str| exports.iter().any(|export| exported(export, interface));
-    if !has("checker") {
-        let problem = match exports
-            .iter()
-            .find(|e| e.starts_with("gpud:plugin/checker@"))
-        {
-            Some(other) => format!("it exports {other}, another version of the contract"),
-            None => "it does not export `gpud:plugin/checker`".to_owned(),
-        };
-        return Err(contract(name, &problem));
-    }
-    let mismatch = |error: wasmtime::Error| other_form(name, &format!("{error:#}"));
-    let pre = linker
-        .instantiate_pre(component)
-        .map_err(|error| contract(name, &format!("its imports do not fit: {error:#}")))?;
-    let checker = wire::checker::GuestIndices::new(&pre).map_err(mismatch)?;
-    let scanner = match has("scanner") {
-        true => Some(wire::scanner::GuestIndices::new(&pre).map_err(mismatch)?),
-        false => None,
-    };
-    let kmsg_watcher = match has("kmsg-watcher") {
-        true => Some(wire::kmsg_watcher::GuestIndices::new(&pre).map_err(mismatch)?),
-        false => None,
-    };
-    Ok(Guest {
-        pre,
-        checker,
-        scanner,
-        kmsg_watcher,
-        imports,
-    })
-}
-
-fn exported(export: &str, interface: &str) -> bool {
-    export
-        .strip_prefix("gpud:plugin/")
-        .and_then(|rest| rest.strip_prefix(interface))
-        .is_some_and(|version| version.starts_with("@0.1."))
-}
-
-fn contract(name: &str, problem: &str) -> LoadError {
-    LoadError::Contract {
-        name: name.to_owned(),
-        problem: problem.to_owned(),
-    }
-}
-
-fn other_form(name: &str, problem: &str) -> LoadError {
-    contract(
-        name,
-        &format!("it was built against another form of the contract: {problem}"),
-    )
-}
-
 fn handles() -> ResourceTable {
     let mut table = ResourceTable::new();
     table.set_max_capacity(MAX_HANDLES);
     table
-}
-
-fn missing(export: &'static str) -> wasmtime::Error {
-    wasmtime::Error::msg(format!("does not export {export}"))
 }
 
 fn mixed_up() -> CallError {

@@ -10,7 +10,7 @@ use crate::{
     component::Component,
     node::Node,
     plugins::{file, wasm},
-    runtime::{Compiler, Runtime},
+    runtime::{Compiler, Effort, Runtime},
     spec::{Plugin, PluginFile, Problem},
     wire::GoDuration,
 };
@@ -151,7 +151,7 @@ type Machine = Result<(Arc<Node>, Runtime), String>;
 async fn start() -> Machine {
     let node = Node::live().await.map_err(|error| error.to_string())?;
     let node = Arc::new(node);
-    let compiler = env::current_exe().map_or(Compiler::InProcess, Compiler::Child);
+    let compiler = env::current_exe().map_or(Compiler::InProcess(Effort::Quick), Compiler::Child);
     let runtime = Runtime::start(&cache_folder(), compiler, Arc::clone(&node))
         .map_err(|error| error.to_string())?;
     Ok((node, runtime))

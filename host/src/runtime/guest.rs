@@ -1,0 +1,232 @@
+//! What of a component can be instantiated, and how it is asked.
+
+use wasmtime::{
+    Engine, Store as WasmStore,
+    component::{Component, InstancePre, Linker},
+};
+
+use super::error::LoadError;
+use crate::capability::{Grants, Host, Interface, wire};
+use wire::types::{CheckContext as WitContext, CheckError};
+
+/// What can be instantiated, and where its exports are.
+pub(super) struct Guest {
+    pre: InstancePre<Host>,
+    checker: wire::checker::GuestIndices,
+    pub(super) scanner: Option<wire::scanner::GuestIndices>,
+    pub(super) kmsg_watcher: Option<wire::kmsg_watcher::GuestIndices>,
+    /// The interfaces of the contract that it imports.
+    pub(super) imports: Vec<Interface>,
+}
+
+/// A question to a guest.
+pub(super) enum Request<'a> {
+    Describe,
+    Check(&'a WitContext),
+    Scan(&'a WitContext),
+    Patterns(&'a str),
+    OnMessages(&'a WitContext, &'a [wire::kmsg::Message]),
+}
+
+/// Its answer.
+pub(super) enum Answer {
+    Description(wire::checker::Descriptor),
+    Report(Result<wire::types::Report, CheckError>),
+    Patterns(Vec<String>),
+    Events(Result<Vec<wire::types::Event>, CheckError>),
+}
+
+/// An export does not have the types of the contract; Wasmtime notices when it is first looked up.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub(super) struct OtherForm(pub(super) String);
+
+impl OtherForm {
+    #[expect(clippy::needless_pass_by_value, reason = "for map_err")]
+    fn of(error: wasmtime::Error) -> wasmtime::Error {
+        wasmtime::Error::new(Self(format!("{error:#}")))
+    }
+}
+
+impl Guest {
+    /// The machine code.
+    pub(super) fn component(&self) -> &Component {
+        self.pre.component()
+    }
+
+    /// Asks a fresh instance.
+    pub(super) async fn run(
+        &self,
+        store: &mut WasmStore<Host>,
+        request: Request<'_>,
+    ) -> wasmtime::Result<Answer> {
+        let instance = self.pre.instantiate_async(&mut *store).await?;
+        Ok(match request {
+            Request::Describe => {
+                let guest = self
+                    .checker
+                    .load(&mut *store, &instance)
+                    .map_err(OtherForm::of)?;
+                Answer::Description(guest.call_describe(&mut *store).await?)
+            }
+            Request::Check(context) => {
+                let guest = self
+                    .checker
+                    .load(&mut *store, &instance)
+                    .map_err(OtherForm::of)?;
+                Answer::Report(guest.call_check(&mut *store, context).await?)
+            }
+            Request::Scan(context) => {
+                let indices = self.scanner.as_ref().ok_or_else(|| missing("scanner"))?;
+                let guest = indices
+                    .load(&mut *store, &instance)
+                    .map_err(OtherForm::of)?;
+                Answer::Report(guest.call_scan(&mut *store, context).await?)
+            }
+            Request::Patterns(component) => {
+                let indices = self
+                    .kmsg_watcher
+                    .as_ref()
+                    .ok_or_else(|| missing("kmsg-watcher"))?;
+                let guest = indices
+                    .load(&mut *store, &instance)
+                    .map_err(OtherForm::of)?;
+                Answer::Patterns(guest.call_patterns(&mut *store, component).await?)
+            }
+            Request::OnMessages(context, messages) => {
+                let indices = self
+                    .kmsg_watcher
+                    .as_ref()
+                    .ok_or_else(|| missing("kmsg-watcher"))?;
+                let guest = indices
+                    .load(&mut *store, &instance)
+                    .map_err(OtherForm::of)?;
+                Answer::Events(
+                    guest
+                        .call_on_messages(&mut *store, context, messages)
+                        .await?,
+                )
+            }
+        })
+    }
+}
+
+/// Looks at the preamble, since Wasmtime's own words for "this is a core module" do not help an operator.
+pub(super) fn is_component(name: &str, wasm: &[u8]) -> Result<(), LoadError> {
+    let problem = match wasm {
+        [b'\0', b'a', b's', b'm', 0x0d, 0, 1, 0, ..] => return Ok(()),
+        [b'\0', b'a', b's', b'm', 1, 0, 0, 0, ..] => {
+            "it is a core module; make a component of it with `wasm-tools component new`"
+        }
+        [b'\0', b'a', b's', b'm', ..] => "its WebAssembly version is not known",
+        _ => "it does not begin like WebAssembly",
+    };
+    Err(LoadError::NotAComponent {
+        name: name.to_owned(),
+        problem: problem.to_owned(),
+    })
+}
+
+/// Links a component with exactly what it imports and was granted.
+pub(super) fn link(
+    name: &str,
+    engine: &Engine,
+    component: &Component,
+    grants: &Grants,
+) -> Result<Guest, LoadError> {
+    let engine_error = |error: wasmtime::Error| LoadError::Engine {
+        name: name.to_owned(),
+        problem: format!("{error:#}"),
+    };
+    let ty = component.component_type();
+    let mut linker = Linker::new(engine);
+    let (mut refused, mut unknown, mut wasi) = (Vec::new(), Vec::new(), false);
+    let mut imports = Vec::new();
+    for (import, _) in ty.imports(engine) {
+        match Interface::from_import(import) {
+            Some(interface) if grants.allow(interface) => {
+                interface.add_to(&mut linker).map_err(engine_error)?;
+                imports.push(interface);
+            }
+            Some(interface) => refused.push(interface),
+            None if import.starts_with("wasi:") => wasi = true,
+            None => unknown.push(import.to_owned()),
+        }
+    }
+    if !unknown.is_empty() {
+        return Err(LoadError::UnknownImports {
+            name: name.to_owned(),
+            unknown,
+        });
+    }
+    if !refused.is_empty() {
+        refused.sort_unstable();
+        return Err(LoadError::NotGranted {
+            name: name.to_owned(),
+            refused,
+        });
+    }
+    if wasi {
+        wasmtime_wasi::p2::add_to_linker_async(&mut linker).map_err(engine_error)?;
+    }
+    let exports: Vec<String> = ty
+        .exports(engine)
+        .map(|(export, _)| export.to_owned())
+        .collect();
+    let has = |interface: &str| exports.iter().any(|export| exported(export, interface));
+    if !has("checker") {
+        let problem = match exports
+            .iter()
+            .find(|e| e.starts_with("gpud:plugin/checker@"))
+        {
+            Some(other) => format!("it exports {other}, another version of the contract"),
+            None => "it does not export `gpud:plugin/checker`".to_owned(),
+        };
+        return Err(contract(name, &problem));
+    }
+    let mismatch = |error: wasmtime::Error| other_form(name, &format!("{error:#}"));
+    let pre = linker
+        .instantiate_pre(component)
+        .map_err(|error| contract(name, &format!("its imports do not fit: {error:#}")))?;
+    let checker = wire::checker::GuestIndices::new(&pre).map_err(mismatch)?;
+    let scanner = match has("scanner") {
+        true => Some(wire::scanner::GuestIndices::new(&pre).map_err(mismatch)?),
+        false => None,
+    };
+    let kmsg_watcher = match has("kmsg-watcher") {
+        true => Some(wire::kmsg_watcher::GuestIndices::new(&pre).map_err(mismatch)?),
+        false => None,
+    };
+    Ok(Guest {
+        pre,
+        checker,
+        scanner,
+        kmsg_watcher,
+        imports,
+    })
+}
+
+fn exported(export: &str, interface: &str) -> bool {
+    export
+        .strip_prefix("gpud:plugin/")
+        .and_then(|rest| rest.strip_prefix(interface))
+        .is_some_and(|version| version.starts_with("@0.1."))
+}
+
+pub(super) fn contract(name: &str, problem: &str) -> LoadError {
+    LoadError::Contract {
+        name: name.to_owned(),
+        problem: problem.to_owned(),
+    }
+}
+
+pub(super) fn other_form(name: &str, problem: &str) -> LoadError {
+    contract(
+        name,
+        &format!("it was built against another form of the contract: {problem}"),
+    )
+}
+
+fn missing(export: &'static str) -> wasmtime::Error {
+    wasmtime::Error::msg(format!("does not export {export}"))
+}
