@@ -544,6 +544,7 @@ async fn stay_slim(runtime: Runtime, shutdown: CancellationToken) {
             let ranges: Vec<_> = code.iter().map(CodeInUse::addresses).collect();
             let released = resident::release_clean_pages(&ranges);
             drop(code);
+            resident::release_free_memory();
             released
         });
         match released.await {

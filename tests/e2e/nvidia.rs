@@ -22,7 +22,10 @@ const OF_GPUS: [(&str, &str); 15] = [
     ("gpm", "all 8 GPU(s) were checked, no GPM issue found"),
     ("hw-slowdown", "no clock events found"),
     ("memory", "all 8 GPU(s) were checked, no memory issue found"),
-    ("nvlink", "scanned kmsg(s); all 8 GPU(s) were checked, no nvlink issue found"),
+    (
+        "nvlink",
+        "scanned kmsg(s); all 8 GPU(s) were checked, no nvlink issue found",
+    ),
     (
         "pcie-link",
         "all 8 GPU(s) were checked, no PCIe link issue found",

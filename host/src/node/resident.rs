@@ -1,4 +1,4 @@
-//! The daemon's own footprint: gives back the pages of mapped files that were not written to.
+//! The daemon's own footprint: gives back free memory, and the pages of mapped files that were not written to.
 //!
 //! Its code, its constants (the embedded checkers among them) and the compiled code of plugins are mapped files. Each time
 //! that a page of them is touched, the kernel maps up to fifteen others around it that happen to be in the page cache
@@ -27,6 +27,16 @@ pub fn release_clean_pages(code: &[Range<usize>]) -> io::Result<u64> {
         }
     }
     Ok(bytes)
+}
+
+/// Gives memory that was allocated and freed back to the kernel, as far as the C library can (`malloc_trim(3)`).
+pub fn release_free_memory() {
+    #[cfg(target_env = "gnu")]
+    #[expect(unsafe_code, reason = "a function of the C library")]
+    // SAFETY: it takes the allocator's own locks, and touches only what is not allocated.
+    unsafe {
+        libc::malloc_trim(0);
+    }
 }
 
 /// A mapping in `/proc/self/smaps` (proc_pid_smaps(5)).

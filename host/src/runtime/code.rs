@@ -27,10 +27,10 @@ pub(super) struct Code {
 pub struct CodeInUse(Arc<Guest>);
 
 impl CodeInUse {
-    /// The addresses at which its file is mapped.
+    /// The addresses at which its file is mapped: whole pages.
     pub fn addresses(&self) -> Range<usize> {
         let Range { start, end } = self.0.component().image_range();
-        start.addr()..end.addr()
+        start.addr()..end.addr().next_multiple_of(rustix::param::page_size())
     }
 }
 

@@ -46,6 +46,13 @@ async fn the_driver_and_who_the_gpus_are() {
         assert_eq!(who.compute_capability, (9, 0));
         assert!(who.serial.is_some() && who.minor_number.is_some());
         assert!(who.fact("vbios").is_some(), "{who:?}");
+        // The mock says that the firmware runs wherever the scenario gives it a version.
+        let gsp = who.fact("gsp-firmware").is_some();
+        assert_eq!(
+            who.fact("gsp-mode"),
+            Some(if gsp { "enabled" } else { "disabled" })
+        );
+        assert_eq!(who.fact("gsp-default-mode"), who.fact("gsp-mode"));
         assert!(who.fact("inforom-image").is_some(), "{who:?}");
     }
 }

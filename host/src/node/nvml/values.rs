@@ -24,7 +24,8 @@ pub struct Identity {
     pub minor_number: Option<u32>,
     /// Board id, where there is one.
     pub board_id: Option<u32>,
-    /// Further facts by name: `vbios`, `inforom-image`, `board-part-number`, `chassis-serial` and others.
+    /// Further facts by name: `vbios`, `inforom-image`, `board-part-number`, `chassis-serial`,
+    /// `gsp-firmware`, `gsp-mode`, `gsp-default-mode`.
     pub extra: Vec<(String, String)>,
 }
 

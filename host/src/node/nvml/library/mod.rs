@@ -146,12 +146,18 @@ impl Library {
                 self.wrapped("nvmlDeviceGetBoardPartNumber", device.board_part_number()),
             ),
             ("chassis-serial", raw::chassis_serial(&self.nvml, handle)),
+            ("gsp-firmware", raw::gsp_firmware(&self.nvml, handle)),
         ];
         let mut extra = Vec::new();
         for (key, fact) in facts {
             if let Some(fact) = optional(fact)?.filter(|fact| !fact.is_empty()) {
                 extra.push((key.to_owned(), fact));
             }
+        }
+        if let Some((now, default)) = optional(raw::gsp_mode(&self.nvml, handle))? {
+            let word = |on| if on { "enabled" } else { "disabled" };
+            extra.push(("gsp-mode".to_owned(), word(now).to_owned()));
+            extra.push(("gsp-default-mode".to_owned(), word(default).to_owned()));
         }
         Ok(Identity {
             index: gpu.0,

@@ -14,10 +14,10 @@ use std::{
 
 use nvml_wrapper::{Device, Nvml, error::NvmlError};
 use nvml_wrapper_sys::bindings::{
-    nvmlDevice_t, nvmlFieldValue_t, nvmlGpmMetricsGet_t, nvmlGpmSample_t, nvmlGpmSupport_t,
-    nvmlGpuFabricInfo_t, nvmlGpuFabricInfo_v2_t, nvmlGpuFabricInfoV_t, nvmlMarginTemperature_t,
-    nvmlMemory_t, nvmlPlatformInfo_t, nvmlProcessInfo_t, nvmlProcessUtilizationSample_t,
-    nvmlRowRemapperHistogramValues_t,
+    NVML_GSP_FIRMWARE_VERSION_BUF_SIZE, nvmlDevice_t, nvmlFieldValue_t, nvmlGpmMetricsGet_t,
+    nvmlGpmSample_t, nvmlGpmSupport_t, nvmlGpuFabricInfo_t, nvmlGpuFabricInfo_v2_t,
+    nvmlGpuFabricInfoV_t, nvmlMarginTemperature_t, nvmlMemory_t, nvmlPlatformInfo_t,
+    nvmlProcessInfo_t, nvmlProcessUtilizationSample_t, nvmlRowRemapperHistogramValues_t,
 };
 
 use super::super::{
@@ -381,6 +381,29 @@ pub fn chassis_serial(nvml: &Nvml, gpu: Handle) -> Answer<String> {
         }
     }
     Err(last)
+}
+
+/// Version of the firmware that runs on the GPU's system processor (GSP).
+pub fn gsp_firmware(nvml: &Nvml, gpu: Handle) -> Answer<String> {
+    // The header gives the size and the call takes none.
+    let mut version: [c_char; NVML_GSP_FIRMWARE_VERSION_BUF_SIZE as usize] =
+        [0; NVML_GSP_FIRMWARE_VERSION_BUF_SIZE as usize];
+    let pointer = version.as_mut_ptr();
+    call!(nvml, nvmlDeviceGetGspFirmwareVersion(gpu.0, pointer))?;
+    // Signed on some processors, unsigned on others.
+    let bytes = version.into_iter().flat_map(c_char::to_ne_bytes);
+    let text = bytes.take_while(u8::is_ascii_graphic).map(char::from);
+    Ok(text.collect())
+}
+
+/// Does the GSP run firmware, and would it by default?
+pub fn gsp_mode(nvml: &Nvml, gpu: Handle) -> Answer<(bool, bool)> {
+    let (mut now, mut default) = (0, 0);
+    call!(
+        nvml,
+        nvmlDeviceGetGspFirmwareMode(gpu.0, &mut now, &mut default)
+    )?;
+    Ok((now != 0, default != 0))
 }
 
 /// Asks for a list whose length only the driver knows, and believes `MAX_PROCESSES`.

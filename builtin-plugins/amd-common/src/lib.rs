@@ -1,0 +1,24 @@
+//! What the checkers of AMD GPUs have in common. Not a component by itself: the checkers link it, and what one of them
+//! does not use is not in its guest.
+//!
+//! Everything comes from files of the `amdgpu` driver in sysfs. Such a checker names the files it wants ([`Wanted`]),
+//! gets them by GPU ([`Card`]), and its `evaluate` makes a report of them with a [`Round`].
+
+pub mod card;
+pub mod check;
+pub mod past;
+pub mod pci;
+pub mod ras;
+pub mod round;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
+pub mod tree;
+
+pub use card::{Card, Wanted};
+pub use past::{Past, Streaks};
+pub use round::Round;
+
+/// Tags of a component of AMD GPUs.
+pub const fn tags(component: &str) -> [&str; 4] {
+    ["accelerator", "gpu", "amd", component]
+}

@@ -1,0 +1,35 @@
+//! `accelerator-amd-gpu-counts`: are as many AMD GPUs there as the operator says, and does the driver have all of them?
+
+pub mod bus;
+pub mod config;
+pub mod evaluate;
+
+use gpud_builtin_amd_common::past::Past;
+use gpud_builtin_amd_common::tags;
+use gpud_builtin_amd_common::tree::Node;
+use gpud_sdk::{CheckContext, Checker, Descriptor, Error, Report};
+
+use crate::bus::Bus;
+use crate::config::Config;
+
+/// Name of the component.
+pub const COMPONENT: &str = "accelerator-amd-gpu-counts";
+
+struct GpuCounts;
+
+impl Checker for GpuCounts {
+    fn check(context: &CheckContext) -> Result<Report, Error> {
+        let config = Config::parse(&gpud_sdk::config::document()).map_err(Error::failed)?;
+        let bus = Bus::read(&Node)?;
+        let before = Past::load(&context.boot_id)?;
+        let (report, after) = evaluate::evaluate(context, &config, &bus, &before);
+        after.keep(&before, &context.boot_id)?;
+        Ok(report)
+    }
+}
+
+gpud_sdk::export!(GpuCounts: Descriptor::new(COMPONENT, "Whether all AMD GPUs are there")
+    .tags(&tags(COMPONENT))
+    .metric(evaluate::FOUND, "AMD GPUs on the PCI bus that the amdgpu driver has (number)")
+    .metric(evaluate::ON_BUS, "AMD GPUs on the PCI bus (number)")
+    .config_schema(config::SCHEMA));

@@ -1,0 +1,42 @@
+//! `accelerator-nvidia-gsp-firmware-mode`: does the GPU's system processor (GSP) run the driver's firmware?
+
+pub mod config;
+pub mod evaluate;
+
+use gpud_builtin_nvidia_common::{asking, tags};
+use gpud_builtin_shared::driver::Driver;
+use gpud_builtin_shared::findings::Memory;
+use gpud_sdk::nvml;
+use gpud_sdk::{CheckContext, Checker, Descriptor, Error, Report};
+
+use crate::config::Config;
+
+/// Name of the component.
+pub const COMPONENT: &str = "accelerator-nvidia-gsp-firmware-mode";
+/// What it says changes when the driver is loaded.
+const INTERVAL_SECONDS: u64 = 600;
+
+struct GspFirmwareMode;
+
+impl Checker for GspFirmwareMode {
+    fn check(context: &CheckContext) -> Result<Report, Error> {
+        if let Some(report) = asking::closed(context, &Driver::ask()) {
+            return Ok(report);
+        }
+        let config = Config::parse(&gpud_sdk::config::document()).map_err(Error::failed)?;
+        let gpus: Vec<_> = nvml::devices()?
+            .iter()
+            .map(nvml::Device::identity)
+            .collect();
+        let before = Memory::load()?;
+        let (report, after) = evaluate::evaluate(context, config, &gpus, &before);
+        after.keep(&before)?;
+        Ok(report)
+    }
+}
+
+gpud_sdk::export!(GspFirmwareMode: Descriptor::new(COMPONENT, "GSP firmware of NVIDIA GPUs")
+    .tags(&tags(COMPONENT))
+    .interval_seconds(INTERVAL_SECONDS)
+    .metric(evaluate::ENABLED, "Whether a GPU's GSP runs firmware (1 or 0)")
+    .config_schema(config::SCHEMA));

@@ -1,0 +1,46 @@
+//! `accelerator-nvidia-inventory`: serial numbers, boards and firmware of NVIDIA GPUs, and where equal GPUs differ in
+//! them.
+
+pub mod evaluate;
+
+use gpud_builtin_nvidia_common::{asking, tags};
+use gpud_builtin_shared::driver::Driver;
+use gpud_builtin_shared::findings::Memory;
+use gpud_sdk::nvml;
+use gpud_sdk::{CheckContext, Checker, Descriptor, Error, Report};
+
+use crate::evaluate::Machine;
+
+/// Name of the component.
+pub const COMPONENT: &str = "accelerator-nvidia-inventory";
+/// What it says changes with a driver or a board.
+const INTERVAL_SECONDS: u64 = 600;
+
+struct Inventory;
+
+impl Checker for Inventory {
+    fn check(context: &CheckContext) -> Result<Report, Error> {
+        if let Some(report) = asking::closed(context, &Driver::ask()) {
+            return Ok(report);
+        }
+        let machine = Machine {
+            driver_version: nvml::driver_version().ok(),
+            cuda_version: nvml::cuda_version().ok(),
+            gpus: nvml::devices()?
+                .iter()
+                .map(nvml::Device::identity)
+                .collect(),
+        };
+        let before = Memory::load()?;
+        let (report, after) = evaluate::evaluate(context, &machine, &before);
+        after.keep(&before)?;
+        Ok(report)
+    }
+}
+
+gpud_sdk::export!(Inventory: Descriptor::new(
+    COMPONENT,
+    "Serial numbers, boards and firmware of NVIDIA GPUs",
+)
+.tags(&tags(COMPONENT))
+.interval_seconds(INTERVAL_SECONDS));
