@@ -75,6 +75,8 @@ pub struct Options {
     pub profiling: bool,
     /// Command lines for bash that replace lsblk and findmnt.
     pub disk_commands: (Option<String>, Option<String>),
+    /// Command line for bash that succeeds while containerd's service is active.
+    pub containerd_active: Option<String>,
     /// Specs of plugins; `None` is none. The file may be missing.
     pub plugin_specs: Option<PathBuf>,
     /// Which driver to ask about GPUs.
@@ -137,13 +139,18 @@ pub async fn run(options: Options, shutdown: CancellationToken) -> Result<(), St
         token_file,
         profiling,
         disk_commands: (lsblk, findmnt),
+        containerd_active,
         plugin_specs,
         nvml,
         shown,
         service,
     } = options;
     let notifier = Arc::clone(&service.notifier);
-    let replaced = [("lsblk", lsblk.clone()), ("findmnt", findmnt.clone())];
+    let replaced = [
+        ("lsblk", lsblk.clone()),
+        ("findmnt", findmnt.clone()),
+        ("containerd-service-active", containerd_active),
+    ];
     let node = Arc::new(Node::live_with(nvml).await?.replacing(replaced));
     let listener = server::bind(&listen_address).await?;
     let address = listener.local_addr();

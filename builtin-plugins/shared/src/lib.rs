@@ -6,10 +6,12 @@ pub mod coded;
 pub mod driver;
 pub mod files;
 pub mod findings;
+pub mod listing;
 pub mod mounts;
 pub mod numbers;
 pub mod program;
 pub mod samples;
+pub mod service;
 pub mod settings;
 #[cfg(feature = "story")]
 pub mod story;

@@ -7,13 +7,15 @@
 //!   sysfs: ["/sys/class/hwmon/**"]
 //!   statvfs: ["/**"]               # facts and free space only, no content
 //!   exec: ["/usr/bin/lsblk"]       # or: exec: bash
-//!   net: { unix: ["/run/x.sock"], loopback: [9100], tcp: ["10.0.0.1:2049"] }
+//!   net: { unix: ["/run/x.sock"], loopback: [9100], tcp: ["10.0.0.1:2049"], grpc: { "/run/y.sock": ["/a.B/Read"] } }
 //!   kmsg: true
 //!   history: true
 //!   state: true
 //!   nvml: true
 //!   config: true
 //! ```
+
+use std::collections::BTreeMap;
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -59,12 +61,22 @@ pub enum ExecGrant {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct NetGrant {
-    /// Absolute paths of unix sockets.
+    /// Absolute paths of unix sockets for HTTP.
     pub unix: Vec<String>,
     /// Ports of 127.0.0.1.
     pub loopback: Vec<u16>,
     /// `host:port` endpoints for TCP connects.
     pub tcp: Vec<String>,
+    /// Absolute paths of unix sockets for gRPC, each with the full names of the methods that may be called.
+    pub grpc: BTreeMap<String, Vec<String>>,
+}
+
+impl NetGrant {
+    /// May this method of the service behind this socket be called?
+    pub fn allows_grpc(&self, socket: &str, method: &str) -> bool {
+        let methods = self.grpc.get(socket);
+        methods.is_some_and(|methods| methods.iter().any(|granted| granted == method))
+    }
 }
 
 /// Everything that a plugin was granted.
@@ -212,6 +224,25 @@ mod tests {
     }
 
     #[test]
+    fn grpc_is_granted_by_socket_and_method() {
+        let grants = Grants::parse(&json!({
+            "net": { "unix": ["/run/y.sock"], "grpc": { "/run/x.sock": ["/a.B/Read", "/a.B/List"] } },
+        }))
+        .unwrap();
+        let net = grants.net.unwrap();
+        assert!(net.allows_grpc("/run/x.sock", "/a.B/List"));
+        for (socket, method) in [
+            ("/run/x.sock", "/a.B/Write"),
+            ("/run/x.sock", "/a.B/"),
+            ("/run/x.sock", "/a.B/listing"),
+            ("/run/y.sock", "/a.B/List"),
+            ("", ""),
+        ] {
+            assert!(!net.allows_grpc(socket, method), "{socket} {method}");
+        }
+    }
+
+    #[test]
     fn bad_grants_name_the_key() {
         let cases = [
             (json!(["sysfs"]), "expected a mapping"),
@@ -239,6 +270,10 @@ mod tests {
             (
                 json!({"net": {"udp": []}}),
                 "grants.net: unknown field `udp`",
+            ),
+            (
+                json!({"net": {"grpc": ["/run/x.sock"]}}),
+                "grants.net: invalid type: sequence, expected a map",
             ),
         ];
         for (value, expected) in cases {

@@ -1,4 +1,4 @@
-//! `net`: GET requests to services on this machine, and TCP reachability.
+//! `net`: GET requests and unary gRPC calls to services on this machine, and TCP reachability.
 
 use std::{path::Path, time::Duration};
 
@@ -7,13 +7,13 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 use super::{
     Call,
     wire::{
-        net::{Endpoint, Host, Request, Response},
+        net::{Endpoint, GrpcRequest, GrpcResponse, Host, Request, Response},
         types::{AccessError, Pairs},
     },
 };
-use crate::node::net::{self, HttpGet};
+use crate::node::net::{self, HttpGet, grpc};
 
-/// Largest body, bytes.
+/// Largest body and response message, bytes.
 const MAX_BODY: u32 = 4 * 1024 * 1024;
 
 impl Host for Call {
@@ -67,6 +67,32 @@ impl Host for Call {
         let deadline = asked.min(self.remaining());
         let took = self.wait(net::tcp_connect(&host, port, deadline)).await?;
         Ok(u64::try_from(took.as_micros()).unwrap_or(u64::MAX))
+    }
+
+    async fn grpc_unary(&mut self, request: GrpcRequest) -> Result<GrpcResponse, AccessError> {
+        let grants = self.enter("net.grpc-unary")?;
+        let (socket, method) = (request.socket, request.method);
+        let granted = grants
+            .net
+            .as_ref()
+            .is_some_and(|net| net.allows_grpc(&socket, &method));
+        allowed(granted, || {
+            format!("grpc: {{ \"{socket}\": [\"{method}\"] }}")
+        })?;
+        let asked = Duration::from_millis(u64::from(request.timeout_ms));
+        let call = grpc::Unary {
+            method,
+            message: request.message,
+            max_bytes: u64::from(request.max_message_bytes.min(MAX_BODY)),
+            deadline: asked.min(self.remaining()),
+        };
+        let reply = self.wait(grpc::unary(Path::new(&socket), &call)).await?;
+        self.charge("net.grpc-unary", reply.message.len())?;
+        Ok(GrpcResponse {
+            status: reply.status,
+            status_message: reply.text,
+            message: reply.message,
+        })
     }
 }
 

@@ -61,6 +61,7 @@ fn daemon_options(options: RunOptions, service: Service) -> Result<Options, Exit
     };
     let commands = &options.checks.commands;
     let disk_commands = (commands.lsblk.clone(), commands.findmnt.clone());
+    let containerd_active = commands.containerd_service_active.clone();
     let nvml = options.checks.nvml();
     let (site, site_problem) = match SiteConfigs::load(options.checks.site_file.as_deref()) {
         Ok(site) => (site, None),
@@ -87,6 +88,7 @@ fn daemon_options(options: RunOptions, service: Service) -> Result<Options, Exit
         profiling: options.pprof,
         data_dir: options.data_dir,
         disk_commands,
+        containerd_active,
         plugin_specs: options.plugin_specs_file,
         nvml,
         shown,

@@ -42,6 +42,9 @@ fn flags(component: &str, checks: &CheckOptions) -> Value {
         "accelerator-nvidia-temperature" => {
             json!({ "celsius_slowdown_margin": checks.slowdown_margin_celsius })
         }
+        "containerd" if checks.faults.containerd_socket_missing => {
+            json!({ "socket_missing": true })
+        }
         "nfs" => nfs(checks),
         "disk" => json!({ "nfs_mounts": !checks.nfs_groups.is_empty() }),
         "os" => os(&checks.blocked_processes),

@@ -18,30 +18,52 @@ pub struct Builtin {
 
 impl Builtin {
     /// What it may reach with this configuration. A text that begins with `${key}` begins with the value of that key, and
-    /// is left out where the configuration has none: an operator who moves a folder lets it be read.
+    /// is left out where the configuration has none: an operator who moves a folder lets it be read. `${key}` alone can
+    /// be a number, too, and for a list or a mapping it stands for all values in it.
     pub fn grants(&self, config: &Value) -> Value {
         let mut grants = self.grants.clone();
-        let lists = grants.as_object_mut().into_iter().flatten();
-        for list in lists.filter_map(|(_, grant)| grant.as_array_mut()) {
-            let filled = list.drain(..).filter_map(|item| match item.as_str() {
-                Some(text) => fill(text, config).map(Value::from),
-                None => Some(item),
-            });
-            *list = filled.collect::<Vec<_>>();
+        for (_, grant) in grants.as_object_mut().into_iter().flatten() {
+            match grant {
+                Value::Array(list) => fill_list(list, config),
+                // Lists by kind, as of `net`.
+                Value::Object(kinds) => {
+                    let lists = kinds.values_mut().filter_map(Value::as_array_mut);
+                    lists.for_each(|list| fill_list(list, config));
+                }
+                _ => {}
+            }
         }
         grants
     }
 }
 
-fn fill(text: &str, config: &Value) -> Option<String> {
-    let Some((key, rest)) = text
-        .strip_prefix("${")
-        .and_then(|text| text.split_once('}'))
-    else {
-        return Some(text.to_owned());
+fn fill_list(list: &mut Vec<Value>, config: &Value) {
+    let filled = list.drain(..).flat_map(|item| fill(item, config));
+    *list = filled.collect();
+}
+
+fn fill(item: Value, config: &Value) -> Vec<Value> {
+    let parts = item
+        .as_str()
+        .and_then(|text| text.strip_prefix("${"))
+        .and_then(|text| text.split_once('}'));
+    let Some((key, rest)) = parts else {
+        return vec![item];
     };
-    let value = config.get(key)?.as_str()?.trim_end_matches('/');
-    Some(format!("{value}{rest}"))
+    let simple = |value: &&Value| value.is_string() || value.is_number();
+    match config.get(key) {
+        Some(Value::String(value)) => {
+            vec![format!("{}{rest}", value.trim_end_matches('/')).into()]
+        }
+        Some(value @ Value::Number(_)) if rest.is_empty() => vec![value.clone()],
+        Some(Value::Array(values)) if rest.is_empty() => {
+            values.iter().filter(simple).cloned().collect()
+        }
+        Some(Value::Object(values)) if rest.is_empty() => {
+            values.values().filter(simple).cloned().collect()
+        }
+        _ => Vec::new(),
+    }
 }
 
 /// Laid down by the build script from each folder's `manifest.json`: folder, component, grants as JSON, code.
@@ -114,5 +136,29 @@ mod tests {
             granted(json!({"class_root": 5})),
             json!(["/sys/class/a/**"])
         );
+    }
+
+    #[test]
+    fn services_of_the_configuration_are_granted() {
+        let builtin = Builtin {
+            folder: "a",
+            component: "a",
+            wasm: &[],
+            grants: json!({"net": {"loopback": [10_248, "${port}"], "tcp": ["${endpoints}"]}}),
+        };
+        let granted = |config| builtin.grants(&config)["net"].clone();
+        assert_eq!(granted(json!({})), json!({"loopback": [10_248], "tcp": []}));
+        for endpoints in [
+            json!(["a:1", "b:2"]),
+            json!({"x": "a:1", "y": "b:2", "z": []}),
+        ] {
+            assert_eq!(
+                granted(json!({"port": 9, "endpoints": endpoints})),
+                json!({"loopback": [10_248, 9], "tcp": ["a:1", "b:2"]})
+            );
+        }
+        // A port that is none is refused with the rest, in words.
+        let odd = Grants::parse(&builtin.grants(&json!({"port": 70_000}))).unwrap_err();
+        assert!(odd.to_string().starts_with("grants.net: "), "{odd}");
     }
 }

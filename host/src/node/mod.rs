@@ -110,7 +110,10 @@ impl Node {
     /// The same machine with command lines of the operator's (such as `nsenter --target 1 --mount -- lsblk`) in place of
     /// programs; `None` leaves a program as it is.
     #[must_use]
-    pub fn replacing(mut self, programs: [(&'static str, Option<String>); 2]) -> Self {
+    pub fn replacing<const N: usize>(
+        mut self,
+        programs: [(&'static str, Option<String>); N],
+    ) -> Self {
         let given = programs
             .into_iter()
             .filter_map(|(name, line)| Some((name, line?)));

@@ -1,6 +1,9 @@
 //! Local services over HTTP, and whether a TCP port can be reached.
 //!
 //! HTTP goes to unix sockets and to this machine's loopback addresses only, with GET only, and answers are bounded.
+//! gRPC goes to unix sockets ([`grpc`]).
+
+pub mod grpc;
 
 use std::{
     convert::Infallible,

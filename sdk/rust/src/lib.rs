@@ -46,10 +46,10 @@ pub use bindings::gpud::plugin::types::{
     AccessError, CheckContext, Event, EventType, Evidence, GpuId, Health, HealthState, MergeRule,
     Metric, MetricKind, PortId, Recovery, RepairAction, Report, Subject, SuggestedActions, Trigger,
 };
-pub use bindings::gpud::plugin::{config, exec, history, kmsg, log, net, types};
+pub use bindings::gpud::plugin::{config, exec, history, kmsg, log, types};
 pub use checker::{Checker, Descriptor, KmsgWatcher, Scanner};
 pub use error::Error;
-pub use sources::{state, sysfs};
+pub use sources::{net, state, sysfs};
 
 /// Writes a formatted line to the daemon's log: `log!(warn, "{} of {}", a, b)`.
 #[macro_export]

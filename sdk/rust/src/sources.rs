@@ -28,3 +28,61 @@ pub mod state {
         Ok(get(key)?.and_then(|bytes| String::from_utf8(bytes).ok()))
     }
 }
+
+/// Services on this machine; see [`crate::bindings::gpud::plugin::net`] for all of it.
+pub mod net {
+    pub use crate::bindings::gpud::plugin::net::*;
+
+    /// gRPC's status code of a method that the service does not have.
+    pub const GRPC_UNIMPLEMENTED: u32 = 12;
+
+    /// The answer to a GET request without further headers.
+    ///
+    /// # Errors
+    /// As [`http_get`].
+    pub fn get(
+        endpoint: Endpoint,
+        path: &str,
+        max_body_bytes: u32,
+        timeout_ms: u32,
+    ) -> Result<Response, AccessError> {
+        http_get(&Request {
+            endpoint,
+            path: path.to_owned(),
+            headers: Vec::new(),
+            max_body_bytes,
+            timeout_ms,
+        })
+    }
+
+    /// The answer to a gRPC request over a unix socket; `message` is encoded already.
+    ///
+    /// # Errors
+    /// As [`grpc_unary`].
+    pub fn grpc(
+        socket: &str,
+        method: &str,
+        message: &[u8],
+        max_message_bytes: u32,
+        timeout_ms: u32,
+    ) -> Result<GrpcResponse, AccessError> {
+        grpc_unary(&GrpcRequest {
+            socket: socket.to_owned(),
+            method: method.to_owned(),
+            message: message.to_vec(),
+            max_message_bytes,
+            timeout_ms,
+        })
+    }
+
+    impl Response {
+        /// What an answer that is not 200 says, for a person: its status, and of its body the first line.
+        pub fn refusal(&self) -> String {
+            let body = String::from_utf8_lossy(self.body.get(..512).unwrap_or(&self.body));
+            match body.lines().map(str::trim).find(|line| !line.is_empty()) {
+                Some(line) => format!("HTTP status {}: {line}", self.status),
+                None => format!("HTTP status {}", self.status),
+            }
+        }
+    }
+}

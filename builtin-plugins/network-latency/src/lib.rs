@@ -1,0 +1,33 @@
+//! `network-latency`: how long it takes to connect to places that the operator named. Without any, nothing is asked:
+//! the machine calls nobody on its own account.
+
+pub mod config;
+pub mod evaluate;
+
+use gpud_builtin_shared::findings::Memory;
+use gpud_sdk::{CheckContext, Checker, Descriptor, Error, Report, net};
+
+use config::Config;
+
+struct NetworkLatency;
+
+impl Checker for NetworkLatency {
+    fn check(context: &CheckContext) -> Result<Report, Error> {
+        let config = Config::parse(&gpud_sdk::config::document()).map_err(Error::failed)?;
+        let before = Memory::load()?;
+        let measured = evaluate::measure(&config, |endpoint, timeout_ms| {
+            net::tcp_connect(&endpoint.host, endpoint.port, timeout_ms)
+        });
+        let (report, after) = evaluate::judge(context, &config, &measured, &before)?;
+        after.keep(&before)?;
+        Ok(report)
+    }
+}
+
+gpud_sdk::export!(NetworkLatency: Descriptor::new(
+    "network-latency",
+    "Time to connect to endpoints that the configuration names",
+)
+.tags(&["network", "network-latency"])
+.metric(evaluate::LATENCY, "Time to open a TCP connection (milliseconds), by region")
+.config_schema(config::SCHEMA));

@@ -1,0 +1,512 @@
+//! Real sockets: services that answer well, and those that do not.
+
+use std::{io::ErrorKind, path::PathBuf, time::Instant};
+
+use bytes::BytesMut;
+use h2::server::{self, SendResponse};
+use http::Response;
+use tokio::{io::AsyncWriteExt, net::UnixListener, task::JoinHandle};
+
+use super::*;
+
+const VERSION: &str = "/runtime.v1.RuntimeService/Version";
+
+fn call() -> Unary {
+    Unary {
+        method: VERSION.to_owned(),
+        message: b"ask".to_vec(),
+        max_bytes: 100,
+        deadline: Duration::from_secs(60),
+    }
+}
+
+struct Place {
+    _folder: tempfile::TempDir,
+    socket: PathBuf,
+}
+
+fn place() -> (Place, UnixListener) {
+    let folder = tempfile::tempdir().unwrap();
+    let socket = folder.path().join("a.sock");
+    let listener = UnixListener::bind(&socket).unwrap();
+    let place = Place {
+        _folder: folder,
+        socket,
+    };
+    (place, listener)
+}
+
+fn grpc(status: u16, kind: &str) -> Response<()> {
+    let answer = Response::builder().status(status);
+    answer.header("content-type", kind).body(()).unwrap()
+}
+
+fn trailers(status: &str) -> HeaderMap {
+    let mut trailers = HeaderMap::new();
+    trailers.insert("grpc-status", status.parse().unwrap());
+    trailers.insert("grpc-message", HeaderValue::from_static(""));
+    trailers
+}
+
+/// Serves one connection by HTTP/2; gives the request and its body.
+fn serve(
+    listener: UnixListener,
+    answer: impl FnOnce(SendResponse<Bytes>) + Send + 'static,
+) -> JoinHandle<(Request<()>, Vec<u8>)> {
+    tokio::spawn(async move {
+        let (stream, _) = listener.accept().await.unwrap();
+        let mut connection = server::handshake(stream).await.unwrap();
+        let (request, respond) = connection.accept().await.unwrap().unwrap();
+        let (head, mut body) = request.into_parts();
+        let mut asked = BytesMut::new();
+        let read = async {
+            while let Some(chunk) = body.data().await {
+                let chunk = chunk.unwrap();
+                body.flow_control().release_capacity(chunk.len()).unwrap();
+                asked.extend_from_slice(&chunk);
+            }
+        };
+        tokio::select! {
+            () = read => {}
+            _ = connection.accept() => {}
+        }
+        answer(respond);
+        // Sends what was answered, until the client goes.
+        while let Some(Ok(_)) = connection.accept().await {}
+        (Request::from_parts(head, ()), asked.to_vec())
+    })
+}
+
+/// Answers with these bytes after the message prefix that they hold, and these trailers.
+async fn answered(
+    head: Response<()>,
+    body: Vec<u8>,
+    trailers: Option<HeaderMap>,
+) -> Result<Reply, SourceError> {
+    let (place, listener) = place();
+    let _served = serve(listener, move |mut respond| {
+        let mut stream = respond.send_response(head, false).unwrap();
+        stream.send_data(body.into(), trailers.is_none()).unwrap();
+        if let Some(trailers) = trailers {
+            stream.send_trailers(trailers).unwrap();
+        }
+    });
+    unary(&place.socket, &call()).await
+}
+
+/// Answers the connection with these bytes, once or for ever, and keeps it open if so wished.
+async fn raw(bytes: Vec<u8>, again: bool, hold: bool, call: &Unary) -> Result<Reply, SourceError> {
+    let (place, listener) = place();
+    let served = tokio::spawn(async move {
+        let (stream, _) = listener.accept().await.unwrap();
+        let (mut read, mut write) = stream.into_split();
+        let says = async move {
+            let _ = write.write_all(&bytes).await;
+            while again && write.write_all(&bytes).await.is_ok() {}
+            if hold {
+                pending::<()>().await;
+            }
+        };
+        let mut sink = tokio::io::sink();
+        tokio::select! {
+            () = says => {}
+            _ = tokio::io::copy(&mut read, &mut sink) => {}
+        }
+    });
+    let answer = unary(&place.socket, call).await;
+    // The connection is gone with the call, so the other side ends too.
+    served.await.unwrap();
+    answer
+}
+
+/// A frame of HTTP/2.
+fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
+    let length = u32::try_from(payload.len()).unwrap().to_be_bytes();
+    let mut frame = length[1..].to_vec();
+    frame.extend([kind, flags]);
+    frame.extend(stream.to_be_bytes());
+    frame.extend(payload);
+    frame
+}
+
+const SETTINGS: u8 = 4;
+
+#[tokio::test]
+async fn a_service_answers() {
+    let (place, listener) = place();
+    let served = serve(listener, |mut respond| {
+        let mut stream = respond
+            .send_response(grpc(200, "application/grpc"), false)
+            .unwrap();
+        stream.send_data(message::framed(b"hello"), false).unwrap();
+        stream.send_trailers(trailers("0")).unwrap();
+    });
+    let reply = unary(&place.socket, &call()).await.unwrap();
+    let expected = Reply {
+        status: 0,
+        text: String::new(),
+        message: b"hello".to_vec(),
+    };
+    assert_eq!(reply, expected);
+    let (request, asked) = served.await.unwrap();
+    assert_eq!(asked, b"\0\0\0\0\x03ask");
+    assert_eq!(
+        (request.method(), request.uri().path()),
+        (&Method::POST, VERSION)
+    );
+    assert_eq!(request.uri().authority().unwrap().as_str(), "localhost");
+    let header = |name: &str| request.headers().get(name).unwrap().to_str().unwrap();
+    assert_eq!(header("content-type"), "application/grpc");
+    assert_eq!(
+        (header("te"), header("grpc-timeout")),
+        ("trailers", "60000m")
+    );
+}
+
+#[tokio::test]
+async fn a_long_request_and_a_long_answer_get_through() {
+    let (place, listener) = place();
+    let served = serve(listener, |mut respond| {
+        let head = grpc(200, "application/grpc+proto");
+        let mut stream = respond.send_response(head, false).unwrap();
+        stream
+            .send_data(message::framed(&vec![7; 1 << 20]), false)
+            .unwrap();
+        stream.send_trailers(trailers("0")).unwrap();
+    });
+    let long = Unary {
+        message: vec![1; MAX_REQUEST_BYTES],
+        max_bytes: 1 << 20,
+        ..call()
+    };
+    let reply = unary(&place.socket, &long).await.unwrap();
+    assert_eq!(reply.message, vec![7; 1 << 20]);
+    // More than the window that a server opens at first.
+    tokio::time::timeout(Duration::from_secs(10), served)
+        .await
+        .unwrap()
+        .unwrap();
+}
+
+#[tokio::test]
+async fn refusals_are_answers() {
+    let (place, listener) = place();
+    let _served = serve(listener, |mut respond| {
+        let mut head = grpc(200, "application/grpc");
+        head.headers_mut()
+            .insert("grpc-status", HeaderValue::from_static("12"));
+        let text = HeaderValue::from_static("unknown service%3A x");
+        head.headers_mut().insert("grpc-message", text);
+        respond.send_response(head, true).unwrap();
+    });
+    let reply = unary(&place.socket, &call()).await.unwrap();
+    assert_eq!(
+        (reply.status, reply.text.as_str()),
+        (12, "unknown service: x")
+    );
+    assert!(reply.message.is_empty());
+
+    let head = grpc(200, "application/grpc");
+    let reply = answered(head, Vec::new(), Some(trailers("13"))).await;
+    assert_eq!(reply.unwrap().status, 13);
+    let head = grpc(200, "application/grpc");
+    let reply = answered(head, Vec::new(), Some(trailers("-1"))).await;
+    assert_eq!(reply.unwrap().status, 2);
+}
+
+#[tokio::test]
+async fn answers_that_are_not_grpc_are_errors() {
+    let ok = || Some(trailers("0"));
+    let hello = || message::framed(b"hello").to_vec();
+    let head = |status, kind| grpc(status, kind);
+    for (head, body, trailers, expected) in [
+        (
+            head(404, "application/grpc"),
+            hello(),
+            ok(),
+            "HTTP status 404",
+        ),
+        (head(200, "text/html"), hello(), ok(), "content type"),
+        (
+            head(200, "application/grpc"),
+            hello(),
+            None,
+            "no grpc-status",
+        ),
+        (
+            head(200, "application/grpc"),
+            Vec::new(),
+            ok(),
+            "success without",
+        ),
+        (
+            head(200, "application/grpc"),
+            b"\0\0\0".to_vec(),
+            ok(),
+            "breaks off",
+        ),
+        (
+            head(200, "application/grpc"),
+            b"\x01\0\0\0\0".to_vec(),
+            ok(),
+            "compressed",
+        ),
+        (
+            head(200, "application/grpc"),
+            [hello(), hello()].concat(),
+            ok(),
+            "more than one message",
+        ),
+    ] {
+        let answer = answered(head, body, trailers).await;
+        let Err(SourceError::Other(text)) = &answer else {
+            panic!("{expected}: {answer:?}");
+        };
+        assert!(text.contains(expected), "{text}");
+        assert!(text.starts_with("grpc unix:/"), "{text}");
+    }
+}
+
+#[tokio::test]
+async fn messages_are_bounded() {
+    for (size, fits) in [(99, true), (100, true), (101, false), (200_000, false)] {
+        let body = message::framed(&vec![1; size]).to_vec();
+        let head = grpc(200, "application/grpc");
+        let answer = answered(head, body, Some(trailers("0"))).await;
+        match answer {
+            Ok(reply) => assert!(fits && reply.message.len() == size),
+            Err(SourceError::TooLarge {
+                size: told,
+                limit: 100,
+                ..
+            }) => {
+                assert!(!fits && told == size as u64);
+            }
+            other => panic!("{size}: {other:?}"),
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_body_without_end_ends_the_call() {
+    let (place, listener) = place();
+    let served = tokio::spawn(async move {
+        let (stream, _) = listener.accept().await.unwrap();
+        let mut connection = server::handshake(stream).await.unwrap();
+        let (_, mut respond) = connection.accept().await.unwrap().unwrap();
+        let head = grpc(200, "application/grpc");
+        let mut stream = respond.send_response(head, false).unwrap();
+        // Announces the most that is allowed, and goes on behind it.
+        stream
+            .send_data(Bytes::from_static(b"\0\0\0\0\x64"), false)
+            .unwrap();
+        let flood = async move {
+            loop {
+                stream.reserve_capacity(10_000);
+                match poll_fn(|context| stream.poll_capacity(context)).await {
+                    Some(Ok(room)) => {
+                        if stream.send_data(vec![0; room].into(), false).is_err() {
+                            return;
+                        }
+                    }
+                    _ => return,
+                }
+            }
+        };
+        tokio::select! {
+            () = flood => {}
+            () = async { while let Some(Ok(_)) = connection.accept().await {} } => {}
+        }
+    });
+    let answer = unary(&place.socket, &call()).await;
+    let odd = |text: &String| text.contains("more than one message");
+    assert!(
+        matches!(&answer, Err(SourceError::Other(text)) if odd(text)),
+        "{answer:?}"
+    );
+    served.await.unwrap();
+}
+
+#[tokio::test]
+async fn floods_below_http_end_the_call() {
+    let settings = frame(SETTINGS, 0, 0, b"");
+    // PING, SETTINGS, empty DATA of a stream that is not there, WINDOW_UPDATE, and a frame that nobody knows.
+    for flood in [
+        frame(6, 0, 0, &[0; 8]),
+        frame(SETTINGS, 0, 0, b""),
+        frame(0, 0, 1, b""),
+        frame(8, 0, 0, &[0, 0, 0, 1]),
+        frame(0xee, 0, 0, &[0; 1000]),
+    ] {
+        let bytes = [settings.clone(), flood.repeat(100)].concat();
+        let again = [bytes, flood.clone()].concat();
+        let answer = raw(again, true, false, &call()).await;
+        let refused = matches!(
+            answer,
+            Err(SourceError::TooLarge { .. } | SourceError::Other(_))
+        );
+        assert!(refused, "{:?}: {answer:?}", flood.get(3));
+    }
+}
+
+#[tokio::test]
+async fn too_many_headers_are_an_error() {
+    let (place, listener) = place();
+    let _served = serve(listener, |mut respond| {
+        let mut head = grpc(200, "application/grpc");
+        for number in 0..2_000 {
+            let name: http::HeaderName = format!("x-{number}").parse().unwrap();
+            head.headers_mut()
+                .insert(name, HeaderValue::from_static("1"));
+        }
+        let _ = respond.send_response(head, false);
+    });
+    let answer = unary(&place.socket, &call()).await;
+    assert!(matches!(answer, Err(SourceError::Other(_))), "{answer:?}");
+}
+
+#[tokio::test]
+async fn silence_ends_at_the_deadline() {
+    let impatient = Unary {
+        deadline: Duration::from_millis(100),
+        ..call()
+    };
+    // Says nothing; says hello and no more; says a byte of a frame and no more.
+    for bytes in [Vec::new(), frame(SETTINGS, 0, 0, b""), vec![0]] {
+        let asked = Instant::now();
+        let answer = raw(bytes, false, true, &impatient).await;
+        assert!(
+            matches!(answer, Err(SourceError::TimedOut { .. })),
+            "{answer:?}"
+        );
+        assert!(asked.elapsed() < Duration::from_secs(10));
+    }
+}
+
+#[tokio::test]
+async fn a_drip_does_not_put_the_deadline_off() {
+    let (place, listener) = place();
+    let served = tokio::spawn(async move {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        let ping = frame(6, 0, 0, &[0; 8]);
+        let _ = stream.write_all(&frame(SETTINGS, 0, 0, b"")).await;
+        for byte in ping.iter().cycle() {
+            if stream.write_all(&[*byte]).await.is_err() {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    });
+    let impatient = Unary {
+        deadline: Duration::from_millis(200),
+        ..call()
+    };
+    let answer = unary(&place.socket, &impatient).await;
+    assert!(
+        matches!(answer, Err(SourceError::TimedOut { .. })),
+        "{answer:?}"
+    );
+    served.await.unwrap();
+}
+
+#[tokio::test]
+async fn nonsense_and_hanging_up_are_errors() {
+    let settings = frame(SETTINGS, 0, 0, b"");
+    let reset = frame(3, 0, 1, &[0, 0, 0, 2]);
+    let away = frame(7, 0, 0, &[0, 0, 0, 0, 0, 0, 0, 2]);
+    for bytes in [
+        Vec::new(),
+        b"HTTP/1.1 400 Bad Request\r\n\r\n".to_vec(),
+        b"<html><body>no</body></html>".repeat(50),
+        vec![0xff; 5_000],
+        settings.clone(),
+        [settings.clone(), away].concat(),
+        [settings.clone(), reset].concat(),
+        // HEADERS whose compression is nonsense.
+        [settings, frame(1, 4, 1, &[0xff; 60])].concat(),
+    ] {
+        let answer = raw(bytes.clone(), false, false, &call()).await;
+        let other = matches!(answer, Err(SourceError::Other(_)));
+        assert!(other, "{:?}: {answer:?}", String::from_utf8_lossy(&bytes));
+    }
+}
+
+#[tokio::test]
+async fn sockets_that_are_not_there() {
+    let (place, listener) = place();
+    let missing = place.socket.with_file_name("none");
+    let answer = unary(&missing, &call()).await;
+    assert!(
+        matches!(answer, Err(SourceError::NotFound(_))),
+        "{answer:?}"
+    );
+    // The file is still there, and nobody listens.
+    drop(listener);
+    let answer = unary(&place.socket, &call()).await;
+    assert!(matches!(answer, Err(SourceError::Other(_))), "{answer:?}");
+    let file = place.socket.with_file_name("file");
+    std::fs::write(&file, "x").unwrap();
+    let answer = unary(&file, &call()).await;
+    assert!(matches!(answer, Err(SourceError::Other(_))), "{answer:?}");
+    let denied = SourceError::from_io("x", &std::io::Error::from(ErrorKind::PermissionDenied));
+    assert_eq!(denied, SourceError::Denied("x".to_owned()));
+}
+
+#[tokio::test]
+async fn what_cannot_be_asked() {
+    let (place, _listener) = place();
+    for method in [
+        "",
+        "/",
+        "Version",
+        "/a",
+        "/a/",
+        "//b",
+        "/a/b/c",
+        "/a/b?x=1",
+        "/a b/c",
+        "/a/b\r\nx: y",
+        &format!("/a/{}", "b".repeat(300)),
+    ] {
+        let odd = Unary {
+            method: method.to_owned(),
+            ..call()
+        };
+        let answer = unary(&place.socket, &odd).await;
+        assert!(matches!(answer, Err(SourceError::Invalid(_))), "{method}");
+    }
+    let long = Unary {
+        message: vec![0; MAX_REQUEST_BYTES + 1],
+        ..call()
+    };
+    let answer = unary(&place.socket, &long).await;
+    assert!(matches!(answer, Err(SourceError::Invalid(_))), "{answer:?}");
+}
+
+/// Against a containerd of this machine: `GPUD_TEST_CRI=/run/containerd/containerd.sock cargo test -- --ignored`.
+#[tokio::test]
+#[ignore = "needs a running containerd"]
+async fn a_real_containerd_answers() {
+    let socket = std::env::var("GPUD_TEST_CRI").unwrap();
+    let ask = |method: &str| Unary {
+        method: method.to_owned(),
+        message: Vec::new(),
+        max_bytes: 1 << 20,
+        ..call()
+    };
+    for (method, status) in [
+        (VERSION, 0),
+        ("/runtime.v1.RuntimeService/ListPodSandbox", 0),
+        ("/runtime.v1.RuntimeService/ListContainers", 0),
+        ("/runtime.v1alpha0.Nobody/Version", 12),
+    ] {
+        let reply = unary(Path::new(&socket), &ask(method)).await.unwrap();
+        println!(
+            "{method}: {} {:?} {} bytes",
+            reply.status,
+            reply.text,
+            reply.message.len()
+        );
+        assert_eq!(reply.status, status);
+    }
+}
