@@ -28,6 +28,8 @@ mod of_service;
 mod options;
 pub mod output;
 mod parse;
+pub mod plugin;
+mod plugin_args;
 pub mod run;
 mod run_args;
 pub mod run_plugin_group;

@@ -7,7 +7,7 @@ use clap_complete::Shell;
 
 use super::{
     args::OutputFormat, checks::CheckOptions, components::ComponentSelection, explain::Subject,
-    metadata::MetadataOptions, service::UpOptions, status::StatusOptions, terminal::ColorChoice,
+    metadata::MetadataOptions, plugin::PluginAction, service::UpOptions, status::StatusOptions, terminal::ColorChoice,
 };
 use crate::{logging::LogOptions, wire::GoDuration};
 
@@ -68,6 +68,8 @@ pub enum Action {
     Scan(Box<ScanOptions>),
     /// Check a file of plugins.
     CustomPlugins(CustomPluginsOptions),
+    /// For those who write plugins.
+    Plugin(Box<PluginAction>),
     /// Say what kernel messages mean.
     Explain {
         /// Of what.

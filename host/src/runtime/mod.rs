@@ -11,6 +11,7 @@ mod engine;
 pub mod error;
 pub mod limits;
 mod plugin;
+mod shape;
 mod validate;
 pub mod wasi;
 
@@ -25,6 +26,7 @@ pub use engine::engine;
 pub use error::{Blame, CallError, LoadError};
 pub use limits::Limits;
 pub use plugin::{Asked, Finished, Plugin, PluginSource};
+pub use shape::Shape;
 
 use crate::node::Node;
 

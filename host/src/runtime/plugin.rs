@@ -179,6 +179,11 @@ impl Plugin {
         words
     }
 
+    /// What a call of it may use.
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
     /// Can it judge the moment?
     pub fn scans(&self) -> bool {
         self.guest.scanner.is_some()
@@ -417,7 +422,7 @@ impl Guest {
 }
 
 /// Looks at the preamble, since Wasmtime's own words for "this is a core module" do not help an operator.
-fn is_component(name: &str, wasm: &[u8]) -> Result<(), LoadError> {
+pub(super) fn is_component(name: &str, wasm: &[u8]) -> Result<(), LoadError> {
     let problem = match wasm {
         [b'\0', b'a', b's', b'm', 0x0d, 0, 1, 0, ..] => return Ok(()),
         [b'\0', b'a', b's', b'm', 1, 0, 0, 0, ..] => {
