@@ -63,7 +63,12 @@ pub fn all(workspace: &Path) -> Result<Vec<File>> {
     for pair in files.windows(2) {
         if let [one, two] = pair {
             let twice = one.language == two.language && one.path == two.path;
-            ensure!(!twice, "two files of template {} go to {}", one.language, one.path);
+            ensure!(
+                !twice,
+                "two files of template {} go to {}",
+                one.language,
+                one.path
+            );
         }
     }
     Ok(files)

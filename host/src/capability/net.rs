@@ -33,7 +33,9 @@ impl Host for Call {
                     format!("unix: [\"{path}\"]")
                 })?;
                 match self.node.canned() {
-                    Some(canned) => canned.get(&format!("unix:{path}"), &get.path, get.max_bytes)?,
+                    Some(canned) => {
+                        canned.get(&format!("unix:{path}"), &get.path, get.max_bytes)?
+                    }
                     None => {
                         self.wait(net::http_over_unix(Path::new(&path), &get))
                             .await?

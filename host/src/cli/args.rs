@@ -9,6 +9,7 @@ use super::{
     client_args::{ListPluginsArgs, RunPluginGroupArgs, SetHealthyArgs},
     hosted_args::{NotifyArgs, ReleaseArgs, UpdateArgs},
     options::FailOn,
+    pack_args::PackArgs,
     plugin_args::PluginArgs,
     run_args::RunArgs,
     service_args::{DownArgs, MetadataArgs, StatusArgs, UpArgs},
@@ -46,6 +47,8 @@ pub enum Command {
     CustomPlugins(CustomPluginsArgs),
     /// Write, try and compare WebAssembly plugins; with a YAML file the same as custom-plugins
     Plugin(PluginArgs),
+    /// Make, verify and install packs of plugins
+    Pack(PackArgs),
     /// List the plugins of the running daemon
     #[command(visible_alias = "lp")]
     ListPlugins(ListPluginsArgs),

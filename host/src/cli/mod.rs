@@ -27,6 +27,8 @@ pub mod metadata;
 mod of_service;
 mod options;
 pub mod output;
+pub mod pack;
+mod pack_args;
 mod parse;
 pub mod plugin;
 mod plugin_args;

@@ -7,7 +7,8 @@ use clap_complete::Shell;
 
 use super::{
     args::OutputFormat, checks::CheckOptions, components::ComponentSelection, explain::Subject,
-    metadata::MetadataOptions, plugin::PluginAction, service::UpOptions, status::StatusOptions, terminal::ColorChoice,
+    metadata::MetadataOptions, pack::PackAction, plugin::PluginAction, service::UpOptions,
+    status::StatusOptions, terminal::ColorChoice,
 };
 use crate::{logging::LogOptions, wire::GoDuration};
 
@@ -70,6 +71,8 @@ pub enum Action {
     CustomPlugins(CustomPluginsOptions),
     /// For those who write plugins.
     Plugin(Box<PluginAction>),
+    /// Packs of plugins.
+    Pack(PackAction),
     /// Say what kernel messages mean.
     Explain {
         /// Of what.

@@ -21,7 +21,7 @@ use super::{
         Action, CustomPluginsOptions, EVENTS_RETENTION, Invocation, METRICS_RETENTION, RunOptions,
         ScanOptions, TlsFiles, at_least_a_nanosecond, retention,
     },
-    plugin, shells,
+    pack, plugin, shells,
     status::StatusOptions,
 };
 use crate::logging::{LogLevel, LogOptions};
@@ -150,6 +150,10 @@ fn action(
         Command::Plugin(args) => {
             let (common, action) = plugin::action(args).map_err(Exit::failure)?;
             (common, Action::Plugin(Box::new(action)))
+        }
+        Command::Pack(args) => {
+            let (common, action) = pack::action(args).map_err(Exit::failure)?;
+            (common, Action::Pack(action))
         }
         Command::Explain(args) => {
             let subject = match args.file {

@@ -121,7 +121,12 @@ pub struct NewArgs {
     #[command(flatten)]
     pub common: CommonArgs,
     /// The language to write it in; without one, they are listed
-    #[arg(long, value_name = "LANGUAGE", default_value = "", hide_default_value = true)]
+    #[arg(
+        long,
+        value_name = "LANGUAGE",
+        default_value = "",
+        hide_default_value = true
+    )]
     pub lang: String,
     /// Where it goes [default: a folder of its name]
     #[arg(long, value_name = "FOLDER", value_parser = path)]

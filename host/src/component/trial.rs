@@ -13,7 +13,7 @@ use crate::{
         kmsg::{KernelMessage, Prefilter},
     },
     runtime::{Asked, CallError, Finished, Plugin},
-    store::{Commit, Location, Store, StoreError, StoredEvent, StoreOptions},
+    store::{Commit, Location, Store, StoreError, StoreOptions, StoredEvent},
 };
 
 /// Messages handed over at once, as the contract promises.
@@ -135,7 +135,10 @@ impl Trial {
         let context = self.context(Trigger::Event);
         for batch in wanted.chunks(BATCH) {
             let batch = batch.iter().map(|message| &***message);
-            let finished = self.plugin.on_messages(&self.asked(), &context, batch).await;
+            let finished = self
+                .plugin
+                .on_messages(&self.asked(), &context, batch)
+                .await;
             let events = finished
                 .answer
                 .map_err(|error| format!("kernel messages were not taken: it {error}"))?;

@@ -9,15 +9,8 @@ use std::{
 };
 
 use super::{
-    Boot, Node, READ_BACK_THREADS,
-    clock::Clock,
-    error::SourceError,
-    files::Files,
-    hang_pool::HangPool,
-    kmsg::BootClock,
-    net::HttpResponse,
-    nvml::Nvml,
-    process::Output,
+    Boot, Node, READ_BACK_THREADS, clock::Clock, error::SourceError, files::Files,
+    hang_pool::HangPool, kmsg::BootClock, net::HttpResponse, nvml::Nvml, process::Output,
 };
 
 /// What to make up.
@@ -138,7 +131,12 @@ impl Canned {
     ///
     /// # Errors
     /// [`SourceError::NotFound`] for a service that is not in it, [`SourceError::TooLarge`] for the body.
-    pub fn get(&self, service: &str, path: &str, max_bytes: u64) -> Result<HttpResponse, SourceError> {
+    pub fn get(
+        &self,
+        service: &str,
+        path: &str,
+        max_bytes: u64,
+    ) -> Result<HttpResponse, SourceError> {
         let what = format!("{service}{path}");
         let pages = self
             .http
@@ -253,11 +251,17 @@ mod tests {
             canned: Canned::default(),
         })
         .unwrap();
-        assert_eq!(node.files.read("/proc/uptime", 100).await.unwrap(), b"1 2\n");
+        assert_eq!(
+            node.files.read("/proc/uptime", 100).await.unwrap(),
+            b"1 2\n"
+        );
         assert!(node.files.read("/proc/stat", 100).await.is_err());
         assert_eq!(node.clock.now_ms(), 2_000_000);
         let every = regex::RegexSet::empty();
-        let log = node.kmsg_read_back(every, 10, Duration::from_secs(5)).await.unwrap();
+        let log = node
+            .kmsg_read_back(every, 10, Duration::from_secs(5))
+            .await
+            .unwrap();
         assert_eq!(log.messages[0].text, "made up");
         assert_eq!(log.messages[0].time, 1_005_000);
         assert!(node.canned().is_some());

@@ -13,10 +13,7 @@ use std::{
 
 use tar::{Archive, EntryType, Header};
 
-use super::{
-    MAX_BYTES, MAX_FILES, Pack, Refused,
-    content::Collected,
-};
+use super::{MAX_BYTES, MAX_FILES, Pack, Refused, content::Collected};
 use crate::node::local_file;
 
 /// What headers and padding add to the files of the largest pack, bytes.
@@ -52,9 +49,12 @@ pub fn sources(folder: &Path) -> Result<Pack, Refused> {
 /// fit, and any byte that is not as [`to_bytes`] writes it.
 pub fn from_bytes(bytes: &[u8]) -> Result<Pack, Refused> {
     if bytes.starts_with(&[0x1f, 0x8b]) {
-        return Err(Refused("it is compressed; a pack is a plain .tar".to_owned()));
+        return Err(Refused(
+            "it is compressed; a pack is a plain .tar".to_owned(),
+        ));
     }
-    let damaged = |error: std::io::Error| Refused(format!("it is no archive, or a damaged one: {error}"));
+    let damaged =
+        |error: std::io::Error| Refused(format!("it is no archive, or a damaged one: {error}"));
     let mut collected = Collected::default();
     let mut archive = Archive::new(Cursor::new(bytes));
     // Raw: long names and sparse files are kinds of entries of their own then, and refused like links.
@@ -70,11 +70,16 @@ pub fn from_bytes(bytes: &[u8]) -> Result<Pack, Refused> {
             _ => Some("not a plain file"),
         };
         if let Some(kind) = kind {
-            return Err(Refused(format!("{path:?} in the archive is {kind}; a pack holds plain files only")));
+            return Err(Refused(format!(
+                "{path:?} in the archive is {kind}; a pack holds plain files only"
+            )));
         }
         let room = collected.room();
         if entry.size() > room as u64 {
-            return Err(Refused(format!("{path:?} in the archive has {} bytes, more than a pack may hold", entry.size())));
+            return Err(Refused(format!(
+                "{path:?} in the archive has {} bytes, more than a pack may hold",
+                entry.size()
+            )));
         }
         let mut content = Vec::new();
         entry.read_to_end(&mut content).map_err(damaged)?;
@@ -106,7 +111,9 @@ pub fn to_bytes(pack: &Pack) -> Result<Vec<u8>, Refused> {
         header.set_mtime(0);
         header.set_path(&path).map_err(failed)?;
         header.set_cksum();
-        builder.append(&header, content.as_slice()).map_err(failed)?;
+        builder
+            .append(&header, content.as_slice())
+            .map_err(failed)?;
     }
     builder.into_inner().map_err(failed)
 }
@@ -118,10 +125,18 @@ fn collect(folder: &Path) -> Result<Collected, Refused> {
     Ok(collected)
 }
 
-fn below(collected: &mut Collected, folder: &Path, prefix: &str, depth: usize) -> Result<(), Refused> {
+fn below(
+    collected: &mut Collected,
+    folder: &Path,
+    prefix: &str,
+    depth: usize,
+) -> Result<(), Refused> {
     let wrong = |error: &std::io::Error| Refused(local_file::open_error(folder, error));
     if depth == 0 {
-        return Err(Refused(format!("{} is deeper than {MAX_DEPTH} folders", folder.display())));
+        return Err(Refused(format!(
+            "{} is deeper than {MAX_DEPTH} folders",
+            folder.display()
+        )));
     }
     for entry in fs::read_dir(folder).map_err(|error| wrong(&error))? {
         let entry = entry.map_err(|error| wrong(&error))?;
@@ -141,12 +156,13 @@ fn below(collected: &mut Collected, folder: &Path, prefix: &str, depth: usize) -
                 .map_err(|error| Refused(local_file::open_error(&entry.path(), &error)))?;
             collected.add(&path, content)?;
         } else {
-            return Err(Refused(format!("{path} is neither a plain file nor a folder; a pack holds plain files only")));
+            return Err(Refused(format!(
+                "{path} is neither a plain file nor a folder; a pack holds plain files only"
+            )));
         }
     }
     Ok(())
 }
-
 
 #[cfg(test)]
 mod tests {
@@ -177,7 +193,9 @@ mod tests {
             header.set_cksum();
         }
         builder.append(&header, &b""[..]).unwrap();
-        from_bytes(&builder.into_inner().unwrap()).unwrap_err().to_string()
+        from_bytes(&builder.into_inner().unwrap())
+            .unwrap_err()
+            .to_string()
     }
 
     #[test]
@@ -206,8 +224,18 @@ mod tests {
             assert!(error.contains(told), "{path}: {error}");
         }
         assert!(from_bytes(b"").unwrap_err().to_string().contains("no pack"));
-        assert!(from_bytes(&[0x1f, 0x8b, 8]).unwrap_err().to_string().contains("compressed"));
-        assert!(from_bytes(&[b'x'; 2000]).unwrap_err().to_string().contains("no archive"));
+        assert!(
+            from_bytes(&[0x1f, 0x8b, 8])
+                .unwrap_err()
+                .to_string()
+                .contains("compressed")
+        );
+        assert!(
+            from_bytes(&[b'x'; 2000])
+                .unwrap_err()
+                .to_string()
+                .contains("no archive")
+        );
     }
 
     #[test]
@@ -235,7 +263,10 @@ mod tests {
         assert_eq!(sources(folder.path()).unwrap(), pack());
         symlink("/etc/passwd", folder.path().join("extra")).unwrap();
         let error = sources(folder.path()).unwrap_err().to_string();
-        assert!(error.contains("extra is neither a plain file nor a folder"), "{error}");
+        assert!(
+            error.contains("extra is neither a plain file nor a folder"),
+            "{error}"
+        );
         let missing = read(Path::new("/nonexistent.tar")).unwrap_err().to_string();
         assert!(missing.contains("no such file"), "{missing}");
     }

@@ -73,7 +73,9 @@ impl Collected {
                     .map_err(|_| Refused(format!("{SIGNATURE_FILE} is not UTF-8")))?,
             ),
             (Some(_), false) => {
-                return Err(Refused(format!("{SIGNATURE_FILE} is larger than {MAX_SIGNATURE} bytes")));
+                return Err(Refused(format!(
+                    "{SIGNATURE_FILE} is larger than {MAX_SIGNATURE} bytes"
+                )));
             }
         };
         let manifest = self
@@ -89,12 +91,16 @@ impl Collected {
         let named = pack.manifest.plugins.iter().map(|plugin| &plugin.file);
         for file in named.chain(&pack.manifest.docs) {
             if !pack.files.contains_key(file) {
-                return Err(Refused(format!("{MANIFEST_FILE} names {file}, which is not in the pack")));
+                return Err(Refused(format!(
+                    "{MANIFEST_FILE} names {file}, which is not in the pack"
+                )));
             }
         }
         if !built {
             let sums = sums.ok_or_else(|| {
-                Refused(format!("there is no {SUMS_FILE}: `gpud pack build` makes a pack with one"))
+                Refused(format!(
+                    "there is no {SUMS_FILE}: `gpud pack build` makes a pack with one"
+                ))
             })?;
             pack.check_sums(&sums)?;
         }
@@ -138,10 +144,16 @@ impl Pack {
             return Ok(());
         }
         let theirs = String::from_utf8_lossy(sums);
-        let changed = ours.lines().find(|line| !theirs.lines().any(|other| other == *line));
-        let path = changed.and_then(|line| line.split_once("  ")).map(|(_, path)| path);
+        let changed = ours
+            .lines()
+            .find(|line| !theirs.lines().any(|other| other == *line));
+        let path = changed
+            .and_then(|line| line.split_once("  "))
+            .map(|(_, path)| path);
         Err(Refused(match path {
-            Some(path) => format!("{path} is not what {SUMS_FILE} says: the pack was changed or is damaged"),
+            Some(path) => {
+                format!("{path} is not what {SUMS_FILE} says: the pack was changed or is damaged")
+            }
             None => format!("{SUMS_FILE} lists what is not in the pack"),
         }))
     }
@@ -149,10 +161,12 @@ impl Pack {
 
 /// SHA-256 in hexadecimal digits.
 pub fn hex(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().fold(String::with_capacity(64), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    Sha256::digest(bytes)
+        .iter()
+        .fold(String::with_capacity(64), |mut text, byte| {
+            let _ = write!(text, "{byte:02x}");
+            text
+        })
 }
 
 #[cfg(test)]
@@ -164,7 +178,9 @@ pub(super) mod tests {
 
     pub fn collected(manifest: &str, fans: &[u8]) -> Collected {
         let mut collected = Collected::default();
-        collected.add("pack.yaml", manifest.as_bytes().to_vec()).unwrap();
+        collected
+            .add("pack.yaml", manifest.as_bytes().to_vec())
+            .unwrap();
         collected.add("fans.wasm", fans.to_vec()).unwrap();
         collected.add("README.md", b"Fans.\n".to_vec()).unwrap();
         collected
@@ -187,15 +203,35 @@ pub(super) mod tests {
     #[test]
     fn what_was_built_is_read_again_and_any_change_is_noticed() {
         assert_eq!(again(|_| {}).unwrap(), pack());
-        let mut told = |change: &dyn Fn(&mut BTreeMap<String, Vec<u8>>)| again(change).unwrap_err().to_string();
-        assert!(told(&|files| files.get_mut("fans.wasm").unwrap()[0] ^= 1).contains("fans.wasm is not what SHA256SUMS says"));
-        assert!(told(&|files| drop(files.insert("more".into(), Vec::new()))).contains("more is not what"));
-        assert!(told(&|files| drop(files.remove("README.md"))).contains("names README.md, which is not in the pack"));
+        let mut told = |change: &dyn Fn(&mut BTreeMap<String, Vec<u8>>)| {
+            again(change).unwrap_err().to_string()
+        };
+        assert!(
+            told(&|files| files.get_mut("fans.wasm").unwrap()[0] ^= 1)
+                .contains("fans.wasm is not what SHA256SUMS says")
+        );
+        assert!(
+            told(&|files| drop(files.insert("more".into(), Vec::new())))
+                .contains("more is not what")
+        );
+        assert!(
+            told(&|files| drop(files.remove("README.md")))
+                .contains("names README.md, which is not in the pack")
+        );
         assert!(told(&|files| drop(files.remove(SUMS_FILE))).contains("there is no SHA256SUMS"));
         assert!(told(&|files| drop(files.remove("pack.yaml"))).contains("this is no pack"));
-        assert!(told(&|files| files.get_mut(SUMS_FILE).unwrap().extend(b"00  gone\n")).contains("lists what is not"));
-        assert!(told(&|files| drop(files.insert(SIGNATURE_FILE.into(), vec![0xff]))).contains("not UTF-8"));
-        assert!(told(&|files| drop(files.insert(SIGNATURE_FILE.into(), vec![b'a'; 9000]))).contains("larger than"));
+        assert!(
+            told(&|files| files.get_mut(SUMS_FILE).unwrap().extend(b"00  gone\n"))
+                .contains("lists what is not")
+        );
+        assert!(
+            told(&|files| drop(files.insert(SIGNATURE_FILE.into(), vec![0xff])))
+                .contains("not UTF-8")
+        );
+        assert!(
+            told(&|files| drop(files.insert(SIGNATURE_FILE.into(), vec![b'a'; 9000])))
+                .contains("larger than")
+        );
     }
 
     #[test]
@@ -220,9 +256,20 @@ pub(super) mod tests {
         for at in 0..MAX_FILES {
             many.add(&format!("f{at}"), Vec::new()).unwrap();
         }
-        assert!(many.add("one-more", Vec::new()).unwrap_err().to_string().contains("more than 1000 files"));
+        assert!(
+            many.add("one-more", Vec::new())
+                .unwrap_err()
+                .to_string()
+                .contains("more than 1000 files")
+        );
         let mut twice = Collected::default();
         twice.add("a", Vec::new()).unwrap();
-        assert!(twice.add("a", Vec::new()).unwrap_err().to_string().contains("twice"));
+        assert!(
+            twice
+                .add("a", Vec::new())
+                .unwrap_err()
+                .to_string()
+                .contains("twice")
+        );
     }
 }

@@ -95,7 +95,10 @@ impl Packs {
         let mut specs = Vec::new();
         for entry in entries {
             let path = entry?.path();
-            if path.extension().is_some_and(|extension| extension == "yaml") {
+            if path
+                .extension()
+                .is_some_and(|extension| extension == "yaml")
+            {
                 specs.push(path);
             }
         }
@@ -108,7 +111,9 @@ impl Packs {
     /// # Errors
     /// [`Refused`]: the folder cannot be read.
     pub fn list(&self) -> Result<Vec<Result<Record, Refused>>, Refused> {
-        let specs = self.specs().map_err(|error| Refused(local_file::open_error(&self.folder, &error)))?;
+        let specs = self
+            .specs()
+            .map_err(|error| Refused(local_file::open_error(&self.folder, &error)))?;
         Ok(specs.iter().map(|spec| record(spec)).collect())
     }
 
@@ -151,9 +156,16 @@ impl Packs {
         decisions: Decisions,
     ) -> Result<Installed, Refused> {
         let failed = |error: io::Error| {
-            Refused(format!("{}: {error}; nothing was installed", self.folder.display()))
+            Refused(format!(
+                "{}: {error}; nothing was installed",
+                self.folder.display()
+            ))
         };
-        fs::DirBuilder::new().recursive(true).mode(0o755).create(&self.folder).map_err(failed)?;
+        fs::DirBuilder::new()
+            .recursive(true)
+            .mode(0o755)
+            .create(&self.folder)
+            .map_err(failed)?;
         let _turn = self.turn().map_err(failed)?;
         self.clean();
         let name = &pack.manifest.name;
@@ -192,7 +204,10 @@ impl Packs {
         super::manifest::check_name(name).map_err(Refused)?;
         let spec = self.spec(name);
         let failed = |error: io::Error| match error.kind() {
-            io::ErrorKind::NotFound => Refused(format!("pack {name} is not installed in {}", self.folder.display())),
+            io::ErrorKind::NotFound => Refused(format!(
+                "pack {name} is not installed in {}",
+                self.folder.display()
+            )),
             _ => Refused(format!("{}: {error}", spec.display())),
         };
         fs::symlink_metadata(&spec).map_err(failed)?;
@@ -234,14 +249,18 @@ impl Packs {
 
     /// Writes the files of a pack to their place, as a whole.
     fn put(&self, pack: &Pack, place: &Path) -> io::Result<()> {
-        let unfinished = self.folder.join(format!("{UNFINISHED}{}", uuid::Uuid::new_v4()));
+        let unfinished = self
+            .folder
+            .join(format!("{UNFINISHED}{}", uuid::Uuid::new_v4()));
         let written = self.write(pack, &unfinished).and_then(|()| {
             if let Some(parent) = place.parent() {
                 fs::create_dir_all(parent)?;
             }
             // A version that is installed again is written again: its files may have been damaged.
             if place.exists() {
-                let aside = self.folder.join(format!("{UNFINISHED}{}", uuid::Uuid::new_v4()));
+                let aside = self
+                    .folder
+                    .join(format!("{UNFINISHED}{}", uuid::Uuid::new_v4()));
                 fs::rename(place, &aside)?;
                 fs::rename(&unfinished, place)?;
                 let _ = fs::remove_dir_all(aside);
@@ -272,7 +291,9 @@ impl Packs {
     }
 
     fn switch(&self, name: &str, text: &str) -> io::Result<()> {
-        let beside = self.folder.join(format!("{UNFINISHED}{}", uuid::Uuid::new_v4()));
+        let beside = self
+            .folder
+            .join(format!("{UNFINISHED}{}", uuid::Uuid::new_v4()));
         let mut file = fs::File::create_new(&beside)?;
         let written = file
             .write_all(text.as_bytes())
@@ -286,7 +307,10 @@ impl Packs {
 
     /// Removes the folders of versions that are neither installed nor the one before, which a daemon may still be reading.
     fn forget_others(&self, name: &str, keep: &[Option<&String>]) {
-        let entries = fs::read_dir(self.folder.join(name)).into_iter().flatten().flatten();
+        let entries = fs::read_dir(self.folder.join(name))
+            .into_iter()
+            .flatten()
+            .flatten();
         for entry in entries {
             let below = format!("{name}/{}", entry.file_name().to_string_lossy());
             if !keep.contains(&Some(&below)) {
@@ -313,12 +337,16 @@ fn text(record: &Record, below: &str) -> serde_json::Result<String> {
 }
 
 fn record(spec: &Path) -> Result<Record, Refused> {
-    let bytes = local_file::read(spec, MAX_SPEC).map_err(|error| Refused(local_file::open_error(spec, &error)))?;
+    let bytes = local_file::read(spec, MAX_SPEC)
+        .map_err(|error| Refused(local_file::open_error(spec, &error)))?;
     let text = String::from_utf8_lossy(&bytes);
     let line = text.lines().find_map(|line| line.strip_prefix(RECORD));
     let record = line.and_then(|line| serde_json::from_str(line).ok());
     record.ok_or_else(|| {
-        Refused(format!("{} was not written by `gpud pack install`, or was edited since", spec.display()))
+        Refused(format!(
+            "{} was not written by `gpud pack install`, or was edited since",
+            spec.display()
+        ))
     })
 }
 
@@ -342,8 +370,12 @@ mod tests {
     };
 
     fn version(version: &str, grants: &str) -> Pack {
-        let manifest = MANIFEST.replace("1.0.0", version).replace("{kmsg: true}", grants);
-        collected(&manifest, version.as_bytes()).into_pack(true).unwrap()
+        let manifest = MANIFEST
+            .replace("1.0.0", version)
+            .replace("{kmsg: true}", grants);
+        collected(&manifest, version.as_bytes())
+            .into_pack(true)
+            .unwrap()
     }
 
     fn wasm(packs: &Packs) -> (PathBuf, Value) {
@@ -382,19 +414,36 @@ mod tests {
     fn more_has_to_be_approved_and_until_then_the_old_one_stays() {
         let home = tempfile::tempdir().unwrap();
         let packs = Packs::of(home.path());
-        let told = |pack: &Pack| packs.install(pack, None, Decisions::default()).unwrap_err().to_string();
-        assert!(told(&pack()).contains("asks for what it was not granted:\n  acme-fans: kmsg: true"));
+        let told = |pack: &Pack| {
+            packs
+                .install(pack, None, Decisions::default())
+                .unwrap_err()
+                .to_string()
+        };
+        assert!(
+            told(&pack()).contains("asks for what it was not granted:\n  acme-fans: kmsg: true")
+        );
         assert_eq!(packs.get("acme").unwrap(), None);
         packs.install(&pack(), None, APPROVED).unwrap();
         // No more than before needs no approval.
-        packs.install(&version("1.1.0", "{kmsg: true}"), None, Decisions::default()).unwrap();
+        packs
+            .install(
+                &version("1.1.0", "{kmsg: true}"),
+                None,
+                Decisions::default(),
+            )
+            .unwrap();
         let greedy = version("2.0.0", "{kmsg: true, exec: bash}");
         assert!(told(&greedy).contains("acme-fans: exec: bash"));
         assert_eq!(fs::read(wasm(&packs).0).unwrap(), b"1.1.0");
         let installed = packs.install(&greedy, None, APPROVED).unwrap();
         assert_eq!(installed.before.unwrap().manifest.version, "1.1.0");
         assert_eq!(fs::read(wasm(&packs).0).unwrap(), b"2.0.0");
-        assert_eq!(names(&packs.folder().join("acme")).len(), 2, "this one and the one before");
+        assert_eq!(
+            names(&packs.folder().join("acme")).len(),
+            2,
+            "this one and the one before"
+        );
     }
 
     #[test]
@@ -409,13 +458,24 @@ mod tests {
             approved: true,
             config,
         };
-        packs.install(&pack(), None, decisions(own("acme-fans"))).unwrap();
+        packs
+            .install(&pack(), None, decisions(own("acme-fans")))
+            .unwrap();
         assert_eq!(wasm(&packs).1, json!({"min_rpm": 7}));
-        packs.install(&version("1.1.0", "{kmsg: true}"), None, APPROVED).unwrap();
+        packs
+            .install(&version("1.1.0", "{kmsg: true}"), None, APPROVED)
+            .unwrap();
         assert_eq!(wasm(&packs).1, json!({"min_rpm": 7}));
-        let error = packs.install(&pack(), None, decisions(own("other"))).unwrap_err().to_string();
+        let error = packs
+            .install(&pack(), None, decisions(own("other")))
+            .unwrap_err()
+            .to_string();
         assert!(error.contains("no plugin \"other\""), "{error}");
-        assert_eq!(fs::read(wasm(&packs).0).unwrap(), b"1.1.0", "nothing by half");
+        assert_eq!(
+            fs::read(wasm(&packs).0).unwrap(),
+            b"1.1.0",
+            "nothing by half"
+        );
     }
 
     #[test]
@@ -429,7 +489,9 @@ mod tests {
         assert!(!left.exists());
         // A file stands where the version's folder has to go.
         let blocked = version("3.0.0", "{kmsg: true}");
-        let place = packs.folder().join(format!("acme/{}", &blocked.digest()[..16]));
+        let place = packs
+            .folder()
+            .join(format!("acme/{}", &blocked.digest()[..16]));
         fs::write(&place, "in the way").unwrap();
         let result = packs.install(&blocked, None, APPROVED);
         match result {
@@ -437,7 +499,10 @@ mod tests {
             Err(_) => assert_eq!(fs::read(wasm(&packs).0).unwrap(), b"wasm"),
         }
         let names = names(packs.folder());
-        assert!(names.iter().all(|name| !name.starts_with(UNFINISHED)), "{names:?}");
+        assert!(
+            names.iter().all(|name| !name.starts_with(UNFINISHED)),
+            "{names:?}"
+        );
     }
 
     #[test]
@@ -450,7 +515,13 @@ mod tests {
         }
         packs.remove("acme").unwrap();
         assert_eq!(names(packs.folder()), [".lock"]);
-        assert!(packs.remove("acme").unwrap_err().to_string().contains("is not installed"));
+        assert!(
+            packs
+                .remove("acme")
+                .unwrap_err()
+                .to_string()
+                .contains("is not installed")
+        );
     }
 
     #[test]

@@ -95,10 +95,14 @@ impl Manifest {
     pub fn parse(bytes: &[u8]) -> Result<Self, Refused> {
         let refuse = |why: String| Refused(format!("{MANIFEST_FILE}: {why}"));
         if bytes.len() > MAX_BYTES {
-            return Err(refuse(format!("{} bytes, more than {MAX_BYTES}", bytes.len())));
+            return Err(refuse(format!(
+                "{} bytes, more than {MAX_BYTES}",
+                bytes.len()
+            )));
         }
         let text = std::str::from_utf8(bytes).map_err(|_| refuse("it is not UTF-8".to_owned()))?;
-        let manifest: Self = serde_yaml::from_str(text).map_err(|error| refuse(error.to_string()))?;
+        let manifest: Self =
+            serde_yaml::from_str(text).map_err(|error| refuse(error.to_string()))?;
         manifest.check().map_err(refuse)?;
         Ok(manifest)
     }
@@ -120,7 +124,10 @@ impl Manifest {
         if self.plugins.is_empty() {
             return Err("plugins: there is none".to_owned());
         }
-        let lists = [("plugins", self.plugins.len()), ("needs.programs", self.needs.programs.len())];
+        let lists = [
+            ("plugins", self.plugins.len()),
+            ("needs.programs", self.needs.programs.len()),
+        ];
         for (key, count) in lists {
             if count > MAX_ITEMS {
                 return Err(format!("{key}: {count}, more than {MAX_ITEMS}"));
@@ -130,11 +137,14 @@ impl Manifest {
             check_path(docs).map_err(|why| format!("docs: {why}"))?;
         }
         for plugin in &self.plugins {
-            check_path(&plugin.file).map_err(|why| format!("plugin {:?}: file: {why}", plugin.name))?;
+            check_path(&plugin.file)
+                .map_err(|why| format!("plugin {:?}: file: {why}", plugin.name))?;
             let grants = Value::Object(plugin.grants.clone());
             Grants::parse(&grants).map_err(|why| format!("plugin {:?}: {why}", plugin.name))?;
         }
-        self.entries("", &BTreeMap::new()).map(drop).map_err(|Refused(why)| why)
+        self.entries("", &BTreeMap::new())
+            .map(drop)
+            .map_err(|Refused(why)| why)
     }
 
     /// Whether this gpud is new enough.
@@ -198,13 +208,24 @@ impl Manifest {
         folder: &str,
         own: &BTreeMap<String, Map<String, Value>>,
     ) -> Result<Vec<Plugin>, Refused> {
-        if let Some(unknown) = own.keys().find(|name| !self.plugins.iter().any(|p| p.name == **name)) {
-            return Err(Refused(format!("there is no plugin {unknown:?} in pack {}", self.name)));
+        if let Some(unknown) = own
+            .keys()
+            .find(|name| !self.plugins.iter().any(|p| p.name == **name))
+        {
+            return Err(Refused(format!(
+                "there is no plugin {unknown:?} in pack {}",
+                self.name
+            )));
         }
         let text = self.spec(folder, own).to_string();
         let no_lists = |_: &std::path::Path| Err("a pack has no list files".to_owned());
         let read = spec::parse(text.as_bytes(), "plugins", &no_lists);
-        let wrong = read.problems.iter().chain(&read.duplicates()).next().map(|problem| problem.message.clone());
+        let wrong = read
+            .problems
+            .iter()
+            .chain(&read.duplicates())
+            .next()
+            .map(|problem| problem.message.clone());
         match wrong {
             Some(wrong) => Err(Refused(format!("plugins: {wrong}"))),
             None => Ok(read.plugins),
@@ -257,7 +278,9 @@ fn extra(had: &Value, asked: &Value) -> Vec<String> {
 }
 
 fn plain(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+    value
+        .as_str()
+        .map_or_else(|| value.to_string(), str::to_owned)
 }
 
 /// Whether a text is the name of a pack.
@@ -266,7 +289,10 @@ fn plain(value: &Value) -> String {
 /// What a name is.
 pub fn check_name(name: &str) -> Result<(), String> {
     let fits = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
-    let begins = name.bytes().next().is_some_and(|byte| byte.is_ascii_lowercase());
+    let begins = name
+        .bytes()
+        .next()
+        .is_some_and(|byte| byte.is_ascii_lowercase());
     match begins && name.len() <= MAX_NAME && name.bytes().all(fits) {
         true => Ok(()),
         false => Err(format!(
@@ -291,7 +317,13 @@ fn version(text: &str) -> Option<(u64, u64, u64, bool, &str)> {
         let digits = !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
         digits.then(|| part.parse::<u64>().ok()).flatten()
     });
-    let found = (parts.next()??, parts.next()??, parts.next()??, suffix.is_empty(), suffix);
+    let found = (
+        parts.next()??,
+        parts.next()??,
+        parts.next()??,
+        suffix.is_empty(),
+        suffix,
+    );
     (parts.next().is_none() && !ended).then_some(found)
 }
 
@@ -317,7 +349,10 @@ mod tests {
         assert_eq!(entries[0].component, "acme-fans");
         assert_eq!(wasm.path, "acme-sensors/ab/plugins/fans.wasm");
         assert_eq!(wasm.config, json!({"min_rpm": 500, "names": ["a"]}));
-        assert_eq!(wasm.grants, json!({"sysfs": ["/sys/class/hwmon/**"], "config": true}));
+        assert_eq!(
+            wasm.grants,
+            json!({"sysfs": ["/sys/class/hwmon/**"], "config": true})
+        );
         let other = BTreeMap::from([("x".to_owned(), Map::new())]);
         let error = manifest.entries("", &other).unwrap_err().to_string();
         assert!(error.contains("no plugin \"x\""), "{error}");
@@ -341,25 +376,51 @@ mod tests {
             let text = PACK.replace(from, to);
             assert_ne!(text, PACK);
             let error = Manifest::parse(text.as_bytes()).unwrap_err().to_string();
-            assert!(error.starts_with("pack.yaml: ") && error.contains(told), "{to}: {error}");
+            assert!(
+                error.starts_with("pack.yaml: ") && error.contains(told),
+                "{to}: {error}"
+            );
         }
         let twice = format!("{PACK}- {{name: acme-fans, file: b.wasm}}\n");
-        assert!(Manifest::parse(twice.as_bytes()).unwrap_err().to_string().contains("duplicate"));
+        assert!(
+            Manifest::parse(twice.as_bytes())
+                .unwrap_err()
+                .to_string()
+                .contains("duplicate")
+        );
         assert!(Manifest::parse(b"\xff").is_err());
     }
 
     #[test]
     fn versions_are_ordered() {
-        for (older, newer) in [("0.1.0", "0.1.1"), ("0.9.0", "0.10.0"), ("1.0.0-rc.1", "1.0.0")] {
+        for (older, newer) in [
+            ("0.1.0", "0.1.1"),
+            ("0.9.0", "0.10.0"),
+            ("1.0.0-rc.1", "1.0.0"),
+        ] {
             assert!(version(older).unwrap() < version(newer).unwrap());
         }
-        for bad in ["", "1", "1.2", "1.2.3.4", "a.b.c", "1.2.3-", "1..3", "1.2.3/x", "+1.2.3", "99999999999999999999.0.0"] {
+        for bad in [
+            "",
+            "1",
+            "1.2",
+            "1.2.3.4",
+            "a.b.c",
+            "1.2.3-",
+            "1..3",
+            "1.2.3/x",
+            "+1.2.3",
+            "99999999999999999999.0.0",
+        ] {
             assert_eq!(version(bad), None, "{bad}");
         }
         let manifest = Manifest::parse(PACK.as_bytes()).unwrap();
         manifest.check_gpud("0.1.0").unwrap();
         let error = manifest.check_gpud("0.0.9").unwrap_err().to_string();
-        assert!(error.contains("needs gpud 0.1.0 or later, and this is 0.0.9"), "{error}");
+        assert!(
+            error.contains("needs gpud 0.1.0 or later, and this is 0.0.9"),
+            "{error}"
+        );
     }
 
     #[test]
@@ -373,16 +434,32 @@ mod tests {
             ("{kmsg: true, config: true}", "{kmsg: true}", &[]),
             ("{}", "{kmsg: true}", &["acme-fans: kmsg: true"]),
             ("{}", "{kmsg: false}", &[]),
-            ("{sysfs: [/a]}", "{sysfs: [/a, /b]}", &["acme-fans: sysfs: /b"]),
+            (
+                "{sysfs: [/a]}",
+                "{sysfs: [/a, /b]}",
+                &["acme-fans: sysfs: /b"],
+            ),
             ("{exec: bash}", "{exec: [lsblk]}", &[]),
-            ("{exec: [lsblk]}", "{exec: bash}", &["acme-fans: exec: bash"]),
-            ("{net: {loopback: [1]}}", "{net: {loopback: [1, 2], unix: [/s]}}", &["acme-fans: net: loopback: 2", "acme-fans: net: unix: /s"]),
+            (
+                "{exec: [lsblk]}",
+                "{exec: bash}",
+                &["acme-fans: exec: bash"],
+            ),
+            (
+                "{net: {loopback: [1]}}",
+                "{net: {loopback: [1, 2], unix: [/s]}}",
+                &["acme-fans: net: loopback: 2", "acme-fans: net: unix: /s"],
+            ),
         ] {
             assert_eq!(beyond(&manifest(old), &manifest(new)), more, "{old} {new}");
         }
         let other = PACK.replace("acme-fans", "acme-psu");
         let other = Manifest::parse(other.as_bytes()).unwrap();
-        assert_eq!(beyond(&manifest("{}"), &other).len(), 2, "a new plugin asks for all of it");
+        assert_eq!(
+            beyond(&manifest("{}"), &other).len(),
+            2,
+            "a new plugin asks for all of it"
+        );
     }
 
     proptest! {

@@ -54,7 +54,11 @@ pub fn check_path(path: &str) -> Result<(), Refused> {
             return refuse("leads out of it");
         }
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-+".contains(&byte);
-        if segment.is_empty() || segment == "." || segment.starts_with('-') || !segment.bytes().all(plain) {
+        if segment.is_empty()
+            || segment == "."
+            || segment.starts_with('-')
+            || !segment.bytes().all(plain)
+        {
             return refuse("is not plain: letters, digits and . _ - + only, no empty parts");
         }
     }
@@ -69,7 +73,13 @@ mod tests {
 
     #[test]
     fn paths_stay_inside() {
-        for path in ["pack.yaml", "plugins/a-b_c.wasm", "docs/x/y.md", ".hidden", "a+b"] {
+        for path in [
+            "pack.yaml",
+            "plugins/a-b_c.wasm",
+            "docs/x/y.md",
+            ".hidden",
+            "a+b",
+        ] {
             check_path(path).unwrap();
         }
         for (path, why) in [

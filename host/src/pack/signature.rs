@@ -57,7 +57,8 @@ impl TrustedKeys {
     /// # Errors
     /// [`Refused`]: a file that is no key; none is left out in silence.
     pub fn read(folder: &Path) -> Result<Self, Refused> {
-        let wrong = |path: &Path, error: &std::io::Error| Refused(local_file::open_error(path, error));
+        let wrong =
+            |path: &Path, error: &std::io::Error| Refused(local_file::open_error(path, error));
         let mut keys = Vec::new();
         let entries = match fs::read_dir(folder) {
             Ok(entries) => entries,
@@ -75,12 +76,20 @@ impl TrustedKeys {
                 continue;
             }
             if keys.len() >= MAX_KEYS {
-                return Err(Refused(format!("more than {MAX_KEYS} keys in {}", folder.display())));
+                return Err(Refused(format!(
+                    "more than {MAX_KEYS} keys in {}",
+                    folder.display()
+                )));
             }
-            let bytes = local_file::read(&path, MAX_KEY_FILE).map_err(|error| wrong(&path, &error))?;
+            let bytes =
+                local_file::read(&path, MAX_KEY_FILE).map_err(|error| wrong(&path, &error))?;
             let text = String::from_utf8_lossy(&bytes);
-            let key = PublicKey::decode(&text)
-                .map_err(|error| Refused(format!("{} is no public key of minisign: {error}", path.display())))?;
+            let key = PublicKey::decode(&text).map_err(|error| {
+                Refused(format!(
+                    "{} is no public key of minisign: {error}",
+                    path.display()
+                ))
+            })?;
             keys.push((path.display().to_string(), key));
         }
         keys.sort_by(|a, b| a.0.cmp(&b.0));
@@ -104,8 +113,11 @@ impl TrustedKeys {
         let Some(text) = &pack.signature else {
             return Err(Refused(format!("{what} is not signed")));
         };
-        let signature = Signature::decode(text)
-            .map_err(|error| Refused(format!("{what}: {SIGNATURE_FILE} is no signature of minisign: {error}")))?;
+        let signature = Signature::decode(text).map_err(|error| {
+            Refused(format!(
+                "{what}: {SIGNATURE_FILE} is no signature of minisign: {error}"
+            ))
+        })?;
         let sums = pack.sums();
         for (file, key) in &self.keys {
             match key.verify(sums.as_bytes(), &signature, false) {
@@ -117,14 +129,20 @@ impl TrustedKeys {
                 }
                 Err(Misfit::UnexpectedKeyId) => {}
                 Err(error) => {
-                    return Err(Refused(format!("{what}: its signature is bad ({error}, key {file}): it was changed after it was signed")));
+                    return Err(Refused(format!(
+                        "{what}: its signature is bad ({error}, key {file}): it was changed after it was signed"
+                    )));
                 }
             }
         }
         let folder = self.folder.display();
         Err(Refused(match self.keys.is_empty() {
-            true => format!("{what} is signed, and no key is trusted: put the vendor's public key into {folder}"),
-            false => format!("{what} is signed by a key that is not trusted: none of those in {folder} made the signature"),
+            true => format!(
+                "{what} is signed, and no key is trusted: put the vendor's public key into {folder}"
+            ),
+            false => format!(
+                "{what} is signed by a key that is not trusted: none of those in {folder} made the signature"
+            ),
         }))
     }
 }
@@ -158,7 +176,8 @@ impl SecretKey {
     }
 
     fn of(seed: [u8; 32], number: [u8; 8]) -> Result<Self, Refused> {
-        let pair = Ed25519KeyPair::from_seed_unchecked(&seed).map_err(|_| Refused::new("it is no key of Ed25519"))?;
+        let pair = Ed25519KeyPair::from_seed_unchecked(&seed)
+            .map_err(|_| Refused::new("it is no key of Ed25519"))?;
         Ok(Self { number, pair, seed })
     }
 
@@ -168,10 +187,18 @@ impl SecretKey {
     /// [`Refused`]: it is none, or has a password.
     pub fn decode(text: &str) -> Result<Self, Refused> {
         let refuse = |why: &str| Refused(format!("it is no secret key of minisign: {why}"));
-        let encoded = text.lines().nth(1).ok_or_else(|| refuse("it has no second line"))?;
-        let bytes = BASE64.decode(encoded.trim()).map_err(|_| refuse("its second line is not base64"))?;
+        let encoded = text
+            .lines()
+            .nth(1)
+            .ok_or_else(|| refuse("it has no second line"))?;
+        let bytes = BASE64
+            .decode(encoded.trim())
+            .map_err(|_| refuse("its second line is not base64"))?;
         if bytes.len() != SECRET_BYTES {
-            return Err(refuse(&format!("{} bytes, not {SECRET_BYTES}", bytes.len())));
+            return Err(refuse(&format!(
+                "{} bytes, not {SECRET_BYTES}",
+                bytes.len()
+            )));
         }
         let part = |from: usize, to: usize| bytes.get(from..to).unwrap_or_default();
         if part(0, 2) != ALGORITHM || part(4, 6) != CHECKSUM {
@@ -183,7 +210,8 @@ impl SecretKey {
                  without password",
             ));
         }
-        let (number, seed, public, checksum) = (part(54, 62), part(62, 94), part(94, 126), part(126, 158));
+        let (number, seed, public, checksum) =
+            (part(54, 62), part(62, 94), part(94, 126), part(126, 158));
         let fitting = || Some((seed.try_into().ok()?, number.try_into().ok()?));
         let (seed, number) = fitting().ok_or_else(|| refuse("it is cut short"))?;
         let key = Self::of(seed, number)?;
@@ -204,7 +232,11 @@ impl SecretKey {
         bytes.extend(self.seed);
         bytes.extend(self.pair.public_key().as_ref());
         bytes.extend(self.checksum());
-        format!("untrusted comment: minisign secret key {}\n{}\n", self.name(), BASE64.encode(bytes))
+        format!(
+            "untrusted comment: minisign secret key {}\n{}\n",
+            self.name(),
+            BASE64.encode(bytes)
+        )
     }
 
     /// The text of the public key's file.
@@ -212,7 +244,11 @@ impl SecretKey {
         let mut bytes = ALGORITHM.to_vec();
         bytes.extend(self.number);
         bytes.extend(self.pair.public_key().as_ref());
-        format!("untrusted comment: minisign public key {}\n{}\n", self.name(), BASE64.encode(bytes))
+        format!(
+            "untrusted comment: minisign public key {}\n{}\n",
+            self.name(),
+            BASE64.encode(bytes)
+        )
     }
 
     /// Its number, as minisign shows it.
@@ -278,7 +314,10 @@ mod tests {
 
     #[test]
     fn what_was_signed_is_verified_by_the_right_key() {
-        let (key, other) = (SecretKey::generate().unwrap(), SecretKey::generate().unwrap());
+        let (key, other) = (
+            SecretKey::generate().unwrap(),
+            SecretKey::generate().unwrap(),
+        );
         let mut pack = pack();
         let (_folder, both) = trusted(&[&other, &key]);
         let told = |keys: &TrustedKeys, pack: &Pack| keys.verify(pack).unwrap_err().to_string();
@@ -292,15 +331,23 @@ mod tests {
         assert!(told(&only_other, &pack).contains("by a key that is not trusted"));
         let none = TrustedKeys::read(Path::new("/nonexistent")).unwrap();
         assert!(none.is_empty());
-        assert!(told(&none, &pack).contains("no key is trusted: put the vendor's public key into /nonexistent"));
+        assert!(
+            told(&none, &pack)
+                .contains("no key is trusted: put the vendor's public key into /nonexistent")
+        );
 
         let mut changed = collected(MANIFEST, b"other code").into_pack(true).unwrap();
         changed.signature.clone_from(&pack.signature);
         assert!(told(&both, &changed).contains("its signature is bad"));
-        changed.signature = pack.signature.map(|text| text.replace("acme 1.0.0", "acme 9.0.0"));
+        changed.signature = pack
+            .signature
+            .map(|text| text.replace("acme 1.0.0", "acme 9.0.0"));
         let mut renamed = super::super::content::tests::pack();
         renamed.signature = changed.signature;
-        assert!(told(&both, &renamed).contains("its signature is bad"), "the comment is signed as well");
+        assert!(
+            told(&both, &renamed).contains("its signature is bad"),
+            "the comment is signed as well"
+        );
         renamed.signature = Some("text".to_owned());
         assert!(told(&both, &renamed).contains("is no signature of minisign"));
     }
@@ -310,7 +357,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("a.pub"), "hello\nworld\n").unwrap();
         let error = TrustedKeys::read(folder.path()).unwrap_err().to_string();
-        assert!(error.contains("a.pub is no public key of minisign"), "{error}");
+        assert!(
+            error.contains("a.pub is no public key of minisign"),
+            "{error}"
+        );
     }
 
     #[test]

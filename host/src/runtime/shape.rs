@@ -26,8 +26,14 @@ impl Runtime {
         let component = self.shared.cache.component(engine, name, wasm).await?;
         let ty = component.component_type();
         Ok(Shape {
-            imports: ty.imports(engine).map(|(name, _)| name.to_owned()).collect(),
-            exports: ty.exports(engine).map(|(name, _)| name.to_owned()).collect(),
+            imports: ty
+                .imports(engine)
+                .map(|(name, _)| name.to_owned())
+                .collect(),
+            exports: ty
+                .exports(engine)
+                .map(|(name, _)| name.to_owned())
+                .collect(),
         })
     }
 }
@@ -57,14 +63,18 @@ impl Shape {
         self.imports
             .iter()
             .map(String::as_str)
-            .filter(|import| !import.starts_with("wasi:") && Interface::from_import(import).is_none())
+            .filter(|import| {
+                !import.starts_with("wasi:") && Interface::from_import(import).is_none()
+            })
             .collect()
     }
 
     /// Imports of WASI, which are answered by an empty world.
     pub fn wasi(&self) -> Vec<&str> {
         let imports = self.imports.iter().map(String::as_str);
-        imports.filter(|import| import.starts_with("wasi:")).collect()
+        imports
+            .filter(|import| import.starts_with("wasi:"))
+            .collect()
     }
 
     /// The versions of the contract that its imports and exports name, ascending; one, if it was built in one piece.
@@ -112,7 +122,11 @@ mod tests {
                 "wasi:io/poll@0.2.6",
                 "acme:own/thing@1.0.0",
             ],
-            &["gpud:plugin/checker@0.1.0", "gpud:plugin/scanner@0.1.0", "exports"],
+            &[
+                "gpud:plugin/checker@0.1.0",
+                "gpud:plugin/scanner@0.1.0",
+                "exports",
+            ],
         );
         assert_eq!(shape.requests(), [Interface::Exec, Interface::Sysfs]);
         assert_eq!(
@@ -121,7 +135,11 @@ mod tests {
         );
         assert_eq!(
             shape.unknown(),
-            ["gpud:plugin/disks@0.1.0", "gpud:plugin/nvml@0.2.0", "acme:own/thing@1.0.0"]
+            [
+                "gpud:plugin/disks@0.1.0",
+                "gpud:plugin/nvml@0.2.0",
+                "acme:own/thing@1.0.0"
+            ]
         );
         assert_eq!(shape.wasi(), ["wasi:io/poll@0.2.6"]);
         assert_eq!(shape.contracts(), ["0.1.0", "0.1.3", "0.2.0"]);

@@ -56,7 +56,8 @@ pub async fn build(folder: &Path, json: bool, terminal: Terminal) -> Result<Exit
     let shown = built.component.display();
     Ok(Exit::success(match json {
         true => {
-            let document = json!({"component": shown.to_string(), "size": built.size, "sha256": built.sha256});
+            let document =
+                json!({"component": shown.to_string(), "size": built.size, "sha256": built.sha256});
             format!("{document}\n")
         }
         false => format!(
@@ -78,7 +79,8 @@ pub async fn built(folder: &Path, project: &Project) -> Result<Built, String> {
     if let Some(module) = &project.module {
         let module = folder.join(module);
         let bytes = read(&module)?;
-        let encoded = encode(&bytes).map_err(|problem| format!("{}: {problem}", module.display()))?;
+        let encoded =
+            encode(&bytes).map_err(|problem| format!("{}: {problem}", module.display()))?;
         replace(&component, &encoded)?;
     }
     let bytes = read(&component)?;
@@ -146,7 +148,8 @@ pub fn encode(module: &[u8]) -> Result<Vec<u8>, String> {
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, String> {
-    local_file::read(path, MAX_COMPONENT_BYTES).map_err(|error| local_file::open_error(path, &error))
+    local_file::read(path, MAX_COMPONENT_BYTES)
+        .map_err(|error| local_file::open_error(path, &error))
 }
 
 /// Writes beside and renames, so that a daemon that watches the file never sees half of it.
@@ -181,7 +184,9 @@ mod tests {
     async fn commands_leave_a_component() {
         let folder = tempfile::tempdir().unwrap();
         let line = r"mkdir -p out; printf '\0asm\x0d\0\x01\0' > out/x.wasm";
-        let built = built(folder.path(), &project(&["true", line], None)).await.unwrap();
+        let built = built(folder.path(), &project(&["true", line], None))
+            .await
+            .unwrap();
         assert_eq!(built.size, 8);
         assert_eq!(built.sha256.len(), 64);
     }
@@ -190,13 +195,27 @@ mod tests {
     async fn what_went_wrong_is_told() {
         let folder = tempfile::tempdir().unwrap();
         for (build, module, told) in [
-            (&["echo compiling; echo no such type; exit 3", "touch never"][..], None, "status 3:\ncompiling\nno such type"),
+            (
+                &["echo compiling; echo no such type; exit 3", "touch never"][..],
+                None,
+                "status 3:\ncompiling\nno such type",
+            ),
             (&["true"], None, "out/x.wasm: no such file"),
-            (&["mkdir -p out; echo text > out/x.wasm"], None, "is no component"),
-            (&["echo text > m.wasm"], Some("m.wasm"), "m.wasm: no component can be made of it"),
+            (
+                &["mkdir -p out; echo text > out/x.wasm"],
+                None,
+                "is no component",
+            ),
+            (
+                &["echo text > m.wasm"],
+                Some("m.wasm"),
+                "m.wasm: no component can be made of it",
+            ),
             (&["true"], Some("gone.wasm"), "gone.wasm: no such file"),
         ] {
-            let error = built(folder.path(), &project(build, module)).await.unwrap_err();
+            let error = built(folder.path(), &project(build, module))
+                .await
+                .unwrap_err();
             assert!(error.contains(told), "{error}");
         }
         assert!(!folder.path().join("never").exists());

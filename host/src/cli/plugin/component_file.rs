@@ -99,10 +99,11 @@ impl ComponentFile {
 /// SHA-256 in hexadecimal digits.
 pub fn digest(bytes: &[u8]) -> String {
     let sum = Sha256::digest(bytes);
-    sum.iter().fold(String::with_capacity(64), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    sum.iter()
+        .fold(String::with_capacity(64), |mut text, byte| {
+            let _ = write!(text, "{byte:02x}");
+            text
+        })
 }
 
 /// WebAssembly for this machine, or for one that is made up.
@@ -112,6 +113,10 @@ pub fn digest(bytes: &[u8]) -> String {
 pub fn runtime(node: Arc<Node>) -> Result<Runtime, String> {
     let compiler = env::current_exe().map_or(Compiler::InProcess, Compiler::Child);
     // A test binary is no gpud that could compile for itself.
-    let compiler = if cfg!(test) { Compiler::InProcess } else { compiler };
+    let compiler = if cfg!(test) {
+        Compiler::InProcess
+    } else {
+        compiler
+    };
     Runtime::start(&cache_folder(), compiler, node).map_err(|error| error.to_string())
 }

@@ -32,7 +32,9 @@ pub struct Difference {
 /// A file cannot be read, or is no component that this gpud would load.
 pub async fn diff(old: &Path, new: &Path, json: bool, exit_code: bool) -> Result<Exit, Exit> {
     let fail = |message: String| Exit::failure(message).in_json(json, "failed_to_compare");
-    let node = Node::live().await.map_err(|error| fail(error.to_string()))?;
+    let node = Node::live()
+        .await
+        .map_err(|error| fail(error.to_string()))?;
     let runtime = runtime(Arc::new(node)).map_err(fail)?;
     let mut inspected = Vec::new();
     for path in [old, new] {
@@ -60,11 +62,17 @@ pub async fn diff(old: &Path, new: &Path, json: bool, exit_code: bool) -> Result
 /// What is different between two versions.
 pub fn between(old: &Inspected, new: &Inspected) -> Difference {
     let words = |one: &Inspected| -> BTreeSet<&'static str> {
-        one.asks_for.iter().map(|request| request.interface).collect()
+        one.asks_for
+            .iter()
+            .map(|request| request.interface)
+            .collect()
     };
     let (before, after) = (words(old), words(new));
     let only = |these: &BTreeSet<&str>, those: &BTreeSet<&str>| -> Vec<String> {
-        these.difference(those).map(|word| (*word).to_owned()).collect()
+        these
+            .difference(those)
+            .map(|word| (*word).to_owned())
+            .collect()
     };
     let mut changes = Vec::new();
     let mut changed = |what: &str, before: &str, after: &str| {
@@ -77,8 +85,16 @@ pub fn between(old: &Inspected, new: &Inspected) -> Difference {
         false => text,
     };
     changed("version", &old.version, &new.version);
-    changed("size", &format!("{} bytes", old.size), &format!("{} bytes", new.size));
-    changed("contract", &old.contract.join(", "), &new.contract.join(", "));
+    changed(
+        "size",
+        &format!("{} bytes", old.size),
+        &format!("{} bytes", new.size),
+    );
+    changed(
+        "contract",
+        &old.contract.join(", "),
+        &new.contract.join(", "),
+    );
     changed("exports", &old.exports.join(", "), &new.exports.join(", "));
     changed(
         "WASI interfaces",
@@ -93,15 +109,35 @@ pub fn between(old: &Inspected, new: &Inspected) -> Difference {
             continue;
         };
         let mut fact = |what: &str, before: String, after: String| {
-            changed(&format!("component {name}, {what}"), &or_none(before), &or_none(after));
+            changed(
+                &format!("component {name}, {what}"),
+                &or_none(before),
+                &or_none(after),
+            );
         };
         let seconds = |one: &Described| format!("{} s", one.interval_seconds);
-        fact("description", described.description.clone(), now.description.clone());
+        fact(
+            "description",
+            described.description.clone(),
+            now.description.clone(),
+        );
         fact("interval", seconds(described), seconds(&now));
-        fact("run mode", described.run_mode.to_owned(), now.run_mode.to_owned());
-        fact("set-healthy", described.set_healthy.to_owned(), now.set_healthy.to_owned());
+        fact(
+            "run mode",
+            described.run_mode.to_owned(),
+            now.run_mode.to_owned(),
+        );
+        fact(
+            "set-healthy",
+            described.set_healthy.to_owned(),
+            now.set_healthy.to_owned(),
+        );
         fact("tags", described.tags.join(", "), now.tags.join(", "));
-        fact("metrics", described.metrics.join(", "), now.metrics.join(", "));
+        fact(
+            "metrics",
+            described.metrics.join(", "),
+            now.metrics.join(", "),
+        );
         let schema = |one: &Described| {
             let schema = one.config_schema.as_ref();
             schema.map_or_else(String::new, ToString::to_string)

@@ -85,9 +85,13 @@ pub async fn dry_run(options: &DryRun, terminal: Terminal) -> Result<Exit, Exit>
             serde_json::to_string(&document).map_err(|error| fail(error.to_string()))? + "\n"
         }
         false => {
-            let texts = checks.iter().map(|told| told.text(plugin.limits(), terminal));
+            let texts = checks
+                .iter()
+                .map(|told| told.text(plugin.limits(), terminal));
             let note = match plugin.watches_kmsg() {
-                true => "  (kernel messages are not handed over here: `gpud plugin test` does that)\n",
+                true => {
+                    "  (kernel messages are not handed over here: `gpud plugin test` does that)\n"
+                }
                 false => "",
             };
             texts.collect::<String>() + note
@@ -127,8 +131,14 @@ pub fn chosen(plugin: &Plugin, name: Option<&str>) -> Result<Vec<ComponentDescri
     match all.iter().find(|described| described.name == name) {
         Some(described) => Ok(vec![described.clone()]),
         None => {
-            let names: Vec<_> = all.iter().map(|described| described.name.as_str()).collect();
-            Err(format!("it has no component {name:?}; there are: {}", names.join(", ")))
+            let names: Vec<_> = all
+                .iter()
+                .map(|described| described.name.as_str())
+                .collect();
+            Err(format!(
+                "it has no component {name:?}; there are: {}",
+                names.join(", ")
+            ))
         }
     }
 }

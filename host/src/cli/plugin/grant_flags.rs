@@ -55,7 +55,10 @@ fn net(endpoints: &str) -> Result<Value, String> {
             .split_once(':')
             .ok_or("expected unix:‹path›, loopback:‹port› or tcp:‹host:port›")?;
         let value = match kind {
-            "loopback" => json!(rest.parse::<u16>().map_err(|_| format!("{rest:?} is no port"))?),
+            "loopback" => json!(
+                rest.parse::<u16>()
+                    .map_err(|_| format!("{rest:?} is no port"))?
+            ),
             _ => json!(rest),
         };
         let list = net.entry(kind).or_insert_with(|| json!([]));
@@ -172,7 +175,10 @@ mod tests {
             ("", "unknown interface ``"),
         ] {
             let error = all(&[flag]).unwrap_err();
-            assert!(error.contains(told) && error.starts_with("--grant"), "{flag}: {error}");
+            assert!(
+                error.contains(told) && error.starts_with("--grant"),
+                "{flag}: {error}"
+            );
         }
     }
 

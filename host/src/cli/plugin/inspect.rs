@@ -78,7 +78,9 @@ pub struct Described {
 /// The file cannot be read, or is no component.
 pub async fn inspect(file: &Path, json: bool) -> Result<Exit, Exit> {
     let fail = |message: String| Exit::failure(message).in_json(json, "failed_to_inspect");
-    let node = Node::live().await.map_err(|error| fail(error.to_string()))?;
+    let node = Node::live()
+        .await
+        .map_err(|error| fail(error.to_string()))?;
     let runtime = runtime(Arc::new(node)).map_err(fail)?;
     let file = ComponentFile::read(file).await.map_err(fail)?;
     let inspected = of(&file, &runtime).await.map_err(fail)?;
@@ -97,7 +99,10 @@ pub async fn inspect(file: &Path, json: bool) -> Result<Exit, Exit> {
 /// # Errors
 /// It is none.
 pub async fn of(file: &ComponentFile, runtime: &Runtime) -> Result<Inspected, String> {
-    let opened = file.open(runtime).await.map_err(|error| error.to_string())?;
+    let opened = file
+        .open(runtime)
+        .await
+        .map_err(|error| error.to_string())?;
     let (version, components, problem) = match &opened.plugin {
         Ok(plugin) => {
             let described = plugin.components().iter().map(Described::of).collect();
@@ -112,7 +117,12 @@ pub async fn of(file: &ComponentFile, runtime: &Runtime) -> Result<Inspected, St
         sha256: file.digest(),
         contract: owned(opened.shape.contracts()),
         exports: owned(opened.shape.parts()),
-        asks_for: opened.shape.requests().into_iter().map(Request::of).collect(),
+        asks_for: opened
+            .shape
+            .requests()
+            .into_iter()
+            .map(Request::of)
+            .collect(),
         unknown_imports: owned(opened.shape.unknown()),
         wasi_imports: owned(opened.shape.wasi()),
         version,
@@ -138,7 +148,9 @@ impl Described {
             name: described.name.clone(),
             description: described.description.clone(),
             tags: described.tags.clone(),
-            interval_seconds: described.interval.map_or(60.0, |interval| interval.as_secs_f64()),
+            interval_seconds: described
+                .interval
+                .map_or(60.0, |interval| interval.as_secs_f64()),
             run_mode: match described.run_mode {
                 RunMode::Auto => "auto",
                 RunMode::Manual => "manual",
@@ -148,7 +160,11 @@ impl Described {
                 SetHealthy::ClearsEvents => "clears-events",
                 SetHealthy::Marks => "marks",
             },
-            metrics: described.metrics.iter().map(|metric| metric.name.clone()).collect(),
+            metrics: described
+                .metrics
+                .iter()
+                .map(|metric| metric.name.clone())
+                .collect(),
             config_schema: schema.map(|schema| {
                 serde_json::from_str(schema).unwrap_or_else(|_| schema.clone().into())
             }),
@@ -166,9 +182,14 @@ pub fn text(inspected: &Inspected) -> String {
         [] => "nothing".to_owned(),
         names => names.join(", "),
     };
-    line("size", &format!("{} ({} bytes)", iec(inspected.size as u64), inspected.size));
+    line(
+        "size",
+        &format!("{} ({} bytes)", iec(inspected.size as u64), inspected.size),
+    );
     line("sha256", &inspected.sha256);
-    let ours = CONTRACT.split_once('@').map_or(CONTRACT, |(_, version)| version);
+    let ours = CONTRACT
+        .split_once('@')
+        .map_or(CONTRACT, |(_, version)| version);
     line(
         "contract",
         &format!("{} (this gpud speaks {ours})", listed(&inspected.contract)),
@@ -177,11 +198,18 @@ pub fn text(inspected: &Inspected) -> String {
         line("version", &inspected.version);
     }
     line("exports", &listed(&inspected.exports));
-    let words: Vec<_> = inspected.asks_for.iter().map(|r| r.interface.to_owned()).collect();
+    let words: Vec<_> = inspected
+        .asks_for
+        .iter()
+        .map(|r| r.interface.to_owned())
+        .collect();
     line("asks for", &listed(&words));
     match inspected.wasi_imports.len() {
         0 => {}
-        count => line("WASI", &format!("{count} interfaces, answered by an empty world")),
+        count => line(
+            "WASI",
+            &format!("{count} interfaces, answered by an empty world"),
+        ),
     }
     for described in &inspected.components {
         component(&mut text, described);
@@ -236,7 +264,10 @@ mod tests {
             sha256: "ab".repeat(32),
             contract: vec!["0.1.0".into()],
             exports: vec!["checker".into(), "scanner".into()],
-            asks_for: vec![Request::of(Interface::Config), Request::of(Interface::Sysfs)],
+            asks_for: vec![
+                Request::of(Interface::Config),
+                Request::of(Interface::Sysfs),
+            ],
             unknown_imports: Vec::new(),
             wasi_imports: vec!["wasi:io/poll@0.2.6".into()],
             version: "0.3.0".into(),
@@ -310,6 +341,9 @@ mod tests {
         let inspected = of(&file(foreign), &runtime).await.unwrap();
         assert_eq!(inspected.unknown_imports, ["gpud:plugin/teleport@0.1.0"]);
         let problem = inspected.problem.unwrap();
-        assert!(problem.contains("imports what this gpud does not offer"), "{problem}");
+        assert!(
+            problem.contains("imports what this gpud does not offer"),
+            "{problem}"
+        );
     }
 }

@@ -19,8 +19,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-pub use self::{dry_run::DryRun, validate::Validation};
 use self::{cases::Cases, project::Project};
+pub use self::{dry_run::DryRun, validate::Validation};
 use super::{
     args::CommonArgs,
     exit::Exit,
@@ -191,13 +191,21 @@ async fn test(
             if component.is_none() && !path.join(&project.component).exists() {
                 let missing = path.join(&project.component);
                 let shown = missing.display();
-                return Err(fail(format!("{shown} is not there yet: `gpud plugin build` makes it")));
+                return Err(fail(format!(
+                    "{shown} is not there yet: `gpud plugin build` makes it"
+                )));
             }
             project.cases.map(|cases| path.join(cases))
         }
     };
     let outcomes = match cases {
-        Some(cases) => Cases::read(&cases, component).await.map_err(fail)?.run().await,
+        Some(cases) => {
+            Cases::read(&cases, component)
+                .await
+                .map_err(fail)?
+                .run()
+                .await
+        }
         None => Vec::new(),
     };
     let failed = outcomes.iter().any(|outcome| !outcome.passed);

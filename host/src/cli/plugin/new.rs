@@ -67,7 +67,10 @@ fn write(folder: &Path, file: &TemplateFile) -> Result<(), String> {
 /// A name that is a component's, a package's and, with `_` for `-`, an identifier in all the languages.
 fn check_name(name: &str) -> Result<(), String> {
     let fits = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
-    let begins = name.bytes().next().is_some_and(|byte| byte.is_ascii_lowercase());
+    let begins = name
+        .bytes()
+        .next()
+        .is_some_and(|byte| byte.is_ascii_lowercase());
     let well = begins
         && name.len() <= MAX_NAME
         && name.bytes().all(fits)
@@ -95,9 +98,15 @@ mod tests {
         assert!(folder.join("vendor/gpud-sdk/src/lib.rs").exists());
         super::super::project::Project::read(&folder).unwrap();
         let error = make("rust", "fan-check", &folder).unwrap_err();
-        assert!(error.contains("is there already; nothing was written"), "{error}");
+        assert!(
+            error.contains("is there already; nothing was written"),
+            "{error}"
+        );
         let error = make("cobol", "fan-check", &home.path().join("q")).unwrap_err();
-        assert!(error.contains("there is no template for \"cobol\"; there are: "), "{error}");
+        assert!(
+            error.contains("there is no template for \"cobol\"; there are: "),
+            "{error}"
+        );
         assert!(!home.path().join("q").exists());
     }
 
@@ -106,7 +115,19 @@ mod tests {
         for name in ["a", "fan-check", "x2-y"] {
             check_name(name).unwrap();
         }
-        for name in ["", "Fan", "2x", "-x", "x-", "a--b", "a_b", "a/b", "..", "é", &"x".repeat(65)] {
+        for name in [
+            "",
+            "Fan",
+            "2x",
+            "-x",
+            "x-",
+            "a--b",
+            "a_b",
+            "a/b",
+            "..",
+            "é",
+            &"x".repeat(65),
+        ] {
             assert!(check_name(name).is_err(), "{name}");
         }
     }

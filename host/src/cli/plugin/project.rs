@@ -53,9 +53,12 @@ impl Project {
         })?;
         let wrong = |problem: String| format!("{}: {problem}", path.display());
         let text = String::from_utf8(bytes).map_err(|_| wrong("it is not UTF-8".to_owned()))?;
-        let project: Self = serde_yaml::from_str(&text).map_err(|error| wrong(error.to_string()))?;
+        let project: Self =
+            serde_yaml::from_str(&text).map_err(|error| wrong(error.to_string()))?;
         if project.build.is_empty() {
-            return Err(wrong("build: there is no command that builds it".to_owned()));
+            return Err(wrong(
+                "build: there is no command that builds it".to_owned(),
+            ));
         }
         Ok(project)
     }
@@ -76,8 +79,14 @@ mod tests {
         assert_eq!(project.build, ["make"]);
         assert_eq!((project.module, project.test.len()), (None, 0));
         for (text, told) in [
-            ("name: a\nlanguage: c\nbuild: []\ncomponent: a.wasm\n", "no command"),
-            ("name: a\nlanguage: c\nbuilt: [make]\ncomponent: a.wasm\n", "built"),
+            (
+                "name: a\nlanguage: c\nbuild: []\ncomponent: a.wasm\n",
+                "no command",
+            ),
+            (
+                "name: a\nlanguage: c\nbuilt: [make]\ncomponent: a.wasm\n",
+                "built",
+            ),
             ("name: a\n", "gpud-plugin.yaml"),
         ] {
             let error = read(text).unwrap_err();

@@ -41,7 +41,8 @@ pub fn files(language: &str, name: &str) -> Vec<TemplateFile> {
 }
 
 fn filled(text: &str, name: &str) -> String {
-    text.replace(NAME, name).replace(IDENTIFIER, &name.replace('-', "_"))
+    text.replace(NAME, name)
+        .replace(IDENTIFIER, &name.replace('-', "_"))
 }
 
 #[cfg(test)]
@@ -61,7 +62,11 @@ mod tests {
                 assert!(!file.path.contains("{{"), "{}", file.path);
                 let own = !file.path.starts_with("vendor/");
                 if let (true, Ok(text)) = (own, std::str::from_utf8(&file.content)) {
-                    assert!(!text.contains(NAME) && !text.contains(IDENTIFIER), "{}", file.path);
+                    assert!(
+                        !text.contains(NAME) && !text.contains(IDENTIFIER),
+                        "{}",
+                        file.path
+                    );
                 }
             }
         }

@@ -11,7 +11,7 @@ use crate::{
         sizes::iec,
         terminal::{Terminal, printable},
     },
-    component::trial::{Tried, Trial},
+    component::trial::{Trial, Tried},
     model::{Event, Metric, MetricKind},
     runtime::Limits,
     wire::{HealthState, Origin},
@@ -105,7 +105,10 @@ impl Told {
                 |report| report.metrics.iter().map(ToldMetric::from).collect(),
             ),
             values_written: tried.values.clone(),
-            error: report.err().map(ToString::to_string).or(tried.problem.clone()),
+            error: report
+                .err()
+                .map(ToString::to_string)
+                .or(tried.problem.clone()),
             bill: ToldBill::from(&tried.bill),
         }
     }
@@ -122,9 +125,16 @@ impl Told {
         for metric in self.metrics.iter().take(SHOWN) {
             let _ = writeln!(text, "  metric {}", metric.text());
         }
-        for (what, count) in [("events", self.events.len()), ("metrics", self.metrics.len())] {
+        for (what, count) in [
+            ("events", self.events.len()),
+            ("metrics", self.metrics.len()),
+        ] {
             if count > SHOWN {
-                let _ = writeln!(text, "  and {} more {what}: --json shows them", count - SHOWN);
+                let _ = writeln!(
+                    text,
+                    "  and {} more {what}: --json shows them",
+                    count - SHOWN
+                );
             }
         }
         if !self.values_written.is_empty() {
@@ -156,7 +166,12 @@ impl ToldMetric {
             true => String::new(),
             false => format!("{{{}}}", labels.join(",")),
         };
-        format!("{}{labels} {} ({})", printable(&self.name), self.value, self.kind)
+        format!(
+            "{}{labels} {} ({})",
+            printable(&self.name),
+            self.value,
+            self.kind
+        )
     }
 }
 

@@ -78,7 +78,8 @@ pub async fn validate(options: &Validation, terminal: Terminal) -> Result<Exit, 
     let bad = points.iter().any(|point| point.grade == Grade::Bad);
     let stdout = match options.json {
         true => {
-            let document = json!({"file": file.path.display().to_string(), "valid": !bad, "points": points});
+            let document =
+                json!({"file": file.path.display().to_string(), "valid": !bad, "points": points});
             format!("{document}\n")
         }
         false => points.iter().map(|point| point.line(terminal)).collect(),
@@ -153,7 +154,10 @@ pub async fn points(file: &ComponentFile, config: &Value) -> Result<Vec<Point>, 
             return Ok(points.0);
         }
     };
-    points.add(Grade::Good, "it is a component of this contract, and describes itself");
+    points.add(
+        Grade::Good,
+        "it is a component of this contract, and describes itself",
+    );
     let words: Vec<_> = opened.shape.requests();
     let named: Vec<_> = words.iter().map(|interface| interface.word()).collect();
     let asks = match named.is_empty() {
@@ -168,7 +172,11 @@ pub async fn points(file: &ComponentFile, config: &Value) -> Result<Vec<Point>, 
             format!("it imports {count} interfaces of WASI: an empty world answers, and starting takes longer"),
         );
     }
-    let again = file.open(&runtime).await.ok().and_then(|opened| opened.plugin.ok());
+    let again = file
+        .open(&runtime)
+        .await
+        .ok()
+        .and_then(|opened| opened.plugin.ok());
     let same = again.is_some_and(|again| {
         again.components() == plugin.components() && again.version() == plugin.version()
     });
@@ -216,7 +224,10 @@ impl Conformance<'_> {
             }
             Err(misfit) => points.add(
                 Grade::Note,
-                format!("{name}: needs a configuration (give one with --config): {}", misfit.message),
+                format!(
+                    "{name}: needs a configuration (give one with --config): {}",
+                    misfit.message
+                ),
             ),
         }
         for (where_, plugin) in [
@@ -311,7 +322,10 @@ impl Conformance<'_> {
                     heard.events.len()
                 ),
             ),
-            Err(problem) => points.add(Grade::Bad, format!("{name}: nonsense in the kernel log: {problem}")),
+            Err(problem) => points.add(
+                Grade::Bad,
+                format!("{name}: nonsense in the kernel log: {problem}"),
+            ),
         }
         Ok(())
     }
@@ -371,7 +385,13 @@ fn nonsense(patterns: &[String]) -> Vec<Arc<KernelMessage>> {
             .collect();
         let literal = pattern.replace('\\', "");
         for stem in [plain, literal] {
-            for tail in ["", ": ", " 99999999999999999999999999", " -1, \u{fffd}\\x1b[2J", ": ,,,;;;((("] {
+            for tail in [
+                "",
+                ": ",
+                " 99999999999999999999999999",
+                " -1, \u{fffd}\\x1b[2J",
+                ": ,,,;;;(((",
+            ] {
                 texts.push(format!("{stem}{tail}"));
             }
             let half = stem.chars().count() / 2;

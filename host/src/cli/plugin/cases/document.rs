@@ -168,7 +168,10 @@ impl Case {
                 return Err("it expects nothing: it needs `expect` or `steps`".to_owned());
             }
             (false, true) => {
-                return Err("it has `steps`, so files, kernel messages and `expect` belong into them".to_owned());
+                return Err(
+                    "it has `steps`, so files, kernel messages and `expect` belong into them"
+                        .to_owned(),
+                );
             }
             _ => {}
         }
@@ -291,13 +294,28 @@ mod tests {
         for (text, told) in [
             ("cases: []", "there is no case"),
             ("cases:\n- name: a\n", "it expects nothing"),
-            ("cases:\n- name: a\n  expect: {}\n- name: a\n  expect: {}\n", "two cases are called \"a\""),
-            ("cases:\n- name: a\n  expect: {}\n  steps: [{expect: {}}]\n", "belong into them"),
+            (
+                "cases:\n- name: a\n  expect: {}\n- name: a\n  expect: {}\n",
+                "two cases are called \"a\"",
+            ),
+            (
+                "cases:\n- name: a\n  expect: {}\n  steps: [{expect: {}}]\n",
+                "belong into them",
+            ),
             ("cases:\n- name: a\n  exept: {}\n", "exept"),
-            ("cases:\n- name: a\n  now: soon\n  expect: {}\n", "\"soon\" is no time"),
-            ("cases:\n- name: a\n  steps: [{after: soon, expect: {}}]\n", "\"soon\" is no duration"),
+            (
+                "cases:\n- name: a\n  now: soon\n  expect: {}\n",
+                "\"soon\" is no time",
+            ),
+            (
+                "cases:\n- name: a\n  steps: [{after: soon, expect: {}}]\n",
+                "\"soon\" is no duration",
+            ),
             ("cases:\n- name: a\n  expect: {health: Fine}\n", "\"Fine\""),
-            ("cases:\n- name: a\n  expect: {states: [{reason: {matches: '('}}]}\n", "reason"),
+            (
+                "cases:\n- name: a\n  expect: {states: [{reason: {matches: '('}}]}\n",
+                "reason",
+            ),
             ("[1", ""),
         ] {
             let error = CaseFile::parse(text).unwrap_err();

@@ -95,7 +95,10 @@ impl Expect {
     /// In words.
     pub fn check(&self) -> Result<(), String> {
         let states = self.states.iter().flatten();
-        let healths = self.health.iter().chain(states.clone().filter_map(|s| s.health.as_ref()));
+        let healths = self
+            .health
+            .iter()
+            .chain(states.clone().filter_map(|s| s.health.as_ref()));
         for health in healths {
             if matches!(Health::from(health.as_str()), Health::Other(_)) {
                 return Err(format!(
@@ -121,14 +124,23 @@ impl Expect {
         let mut found = Vec::new();
         match (&self.error, said.error) {
             (None, Some(error)) => found.push(format!("there is no report: it {error}")),
-            (Some(wanted), None) => found.push(format!("there is a report, and none was expected ({wanted})")),
+            (Some(wanted), None) => found.push(format!(
+                "there is a report, and none was expected ({wanted})"
+            )),
             (wanted, got) => text(&mut found, "the error", wanted.as_ref(), got.unwrap_or("")),
         }
         if let Some(wanted) = self.supported.filter(|wanted| *wanted != said.supported) {
-            found.push(format!("supported is {}, expected {wanted}", said.supported));
+            found.push(format!(
+                "supported is {}, expected {wanted}",
+                said.supported
+            ));
         }
         if let Some(wanted) = &self.health {
-            let worst = said.states.iter().map(|state| &state.health).max_by_key(|h| h.rank());
+            let worst = said
+                .states
+                .iter()
+                .map(|state| &state.health)
+                .max_by_key(|h| h.rank());
             let worst = worst.map_or("none", Health::as_str);
             word(&mut found, "health", Some(wanted), worst);
         }
@@ -143,8 +155,18 @@ impl Expect {
             for (at, (wanted, got)) in wanted.iter().zip(said.events).enumerate() {
                 let what = |name: &str| format!("event {}, {name}", at + 1);
                 word(&mut found, &what("name"), wanted.name.as_ref(), &got.name);
-                word(&mut found, &what("type"), wanted.event_type.as_ref(), &got.event_type);
-                text(&mut found, &what("message"), wanted.message.as_ref(), &got.message);
+                word(
+                    &mut found,
+                    &what("type"),
+                    wanted.event_type.as_ref(),
+                    &got.event_type,
+                );
+                text(
+                    &mut found,
+                    &what("message"),
+                    wanted.message.as_ref(),
+                    &got.message,
+                );
             }
         }
         for wanted in self.metrics.iter().flatten() {
@@ -157,15 +179,36 @@ impl Expect {
 impl StateExpect {
     fn compare(&self, found: &mut Vec<String>, number: usize, got: &HealthState) {
         let what = |name: &str| format!("state {number}, {name}");
-        word(found, &what("name"), self.name.as_ref(), got.name.as_deref().unwrap_or(""));
-        word(found, &what("health"), self.health.as_ref(), got.health.as_str());
+        word(
+            found,
+            &what("name"),
+            self.name.as_ref(),
+            got.name.as_deref().unwrap_or(""),
+        );
+        word(
+            found,
+            &what("health"),
+            self.health.as_ref(),
+            got.health.as_str(),
+        );
         text(found, &what("reason"), self.reason.as_ref(), &got.reason);
-        text(found, &what("error"), self.error.as_ref(), got.error.as_deref().unwrap_or(""));
+        text(
+            found,
+            &what("error"),
+            self.error.as_ref(),
+            got.error.as_deref().unwrap_or(""),
+        );
         if let Some(wanted) = &self.actions {
-            let actions = got.suggested_actions.iter().flat_map(|all| &all.repair_actions);
+            let actions = got
+                .suggested_actions
+                .iter()
+                .flat_map(|all| &all.repair_actions);
             let actions: Vec<&str> = actions.map(|action| action.as_str()).collect();
             if actions != *wanted {
-                found.push(format!("{} are {actions:?}, expected {wanted:?}", what("actions")));
+                found.push(format!(
+                    "{} are {actions:?}, expected {wanted:?}",
+                    what("actions")
+                ));
             }
         }
     }
@@ -173,7 +216,9 @@ impl StateExpect {
 
 impl MetricExpect {
     fn compare(&self, found: &mut Vec<String>, all: &[ToldMetric]) {
-        let has = |metric: &ToldMetric, (name, value): (&String, &String)| metric.labels.get(name) == Some(value);
+        let has = |metric: &ToldMetric, (name, value): (&String, &String)| {
+            metric.labels.get(name) == Some(value)
+        };
         let mut named = all.iter().filter(|metric| {
             metric.name == self.name && self.labels.iter().all(|label| has(metric, label))
         });
@@ -311,18 +356,39 @@ mod tests {
             ("{supported: false}", "supported is true, expected false"),
             ("{states: []}", "there are 1 states, expected 0"),
             ("{states: [{name: x}]}", "state 1, name is fan, expected x"),
-            ("{states: [{reason: fan2}]}", "state 1, reason is \"fan2 stands still\", expected \"fan2\""),
-            ("{states: [{reason: {matches: '^x'}}]}", "expected {\"matches\":\"^x\"}"),
-            ("{states: [{actions: []}]}", "state 1, actions are [\"HARDWARE_INSPECTION\"], expected []"),
-            ("{events: [{type: Fatal}]}", "event 1, type is Warning, expected Fatal"),
+            (
+                "{states: [{reason: fan2}]}",
+                "state 1, reason is \"fan2 stands still\", expected \"fan2\"",
+            ),
+            (
+                "{states: [{reason: {matches: '^x'}}]}",
+                "expected {\"matches\":\"^x\"}",
+            ),
+            (
+                "{states: [{actions: []}]}",
+                "state 1, actions are [\"HARDWARE_INSPECTION\"], expected []",
+            ),
+            (
+                "{events: [{type: Fatal}]}",
+                "event 1, type is Warning, expected Fatal",
+            ),
             ("{events: []}", "there are 1 events, expected 0"),
             ("{metrics: [{name: y}]}", "there is no metric y"),
-            ("{metrics: [{name: fan_rpm, labels: {fan: fan1}}]}", "there is no metric fan_rpm"),
+            (
+                "{metrics: [{name: fan_rpm, labels: {fan: fan1}}]}",
+                "there is no metric fan_rpm",
+            ),
             ("{metrics: [{name: fan_rpm, value: 0.4}]}", "expected 0.4"),
-            ("{error: {contains: trap}}", "there is a report, and none was expected"),
+            (
+                "{error: {contains: trap}}",
+                "there is a report, and none was expected",
+            ),
         ] {
             let found = differences(yaml);
-            assert!(found.len() == 1 && found[0].contains(told), "{yaml}: {found:?}");
+            assert!(
+                found.len() == 1 && found[0].contains(told),
+                "{yaml}: {found:?}"
+            );
         }
     }
 

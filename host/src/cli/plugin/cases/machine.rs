@@ -16,11 +16,7 @@ use tempfile::TempDir;
 
 use super::document::Case;
 use crate::node::{
-    Boot, Node,
-    files::segments_of,
-    kmsg::KernelMessage,
-    local_file,
-    simulated::Simulation,
+    Boot, Node, files::segments_of, kmsg::KernelMessage, local_file, simulated::Simulation,
 };
 
 /// Most files, folders and links of a node folder.
@@ -142,9 +138,15 @@ impl Machine {
         let mut logged = Vec::with_capacity(messages.len());
         for mut message in messages {
             message.sequence = self.sequence;
-            message.monotonic_micros = message.time.saturating_sub(self.booted).saturating_mul(1000);
+            message.monotonic_micros = message
+                .time
+                .saturating_sub(self.booted)
+                .saturating_mul(1000);
             self.sequence += 1;
-            let prefix = message.facility.saturating_mul(8).saturating_add(u32::from(message.level));
+            let prefix = message
+                .facility
+                .saturating_mul(8)
+                .saturating_add(u32::from(message.level));
             records.push_str(&format!(
                 "{prefix},{},{},-;{}\n",
                 message.sequence, message.monotonic_micros, message.text
@@ -169,7 +171,8 @@ struct Left {
 /// Copies a folder: regular files, folders, and links as they are. Device files and sockets are refused: what stands for
 /// a machine is plain.
 fn copy(from: &Path, to: &Path, depth: usize, left: &mut Left) -> Result<(), String> {
-    let wrong = |path: &Path, problem: &dyn std::fmt::Display| format!("{}: {problem}", path.display());
+    let wrong =
+        |path: &Path, problem: &dyn std::fmt::Display| format!("{}: {problem}", path.display());
     if depth == 0 {
         return Err(wrong(from, &format!("deeper than {MAX_DEPTH} folders")));
     }
@@ -189,11 +192,16 @@ fn copy(from: &Path, to: &Path, depth: usize, left: &mut Left) -> Result<(), Str
             let link = fs::read_link(&source).map_err(|error| wrong(&source, &error))?;
             symlink(link, &target).map_err(|error| wrong(&source, &error))?;
         } else if kind.is_file() {
-            let size = entry.metadata().map_err(|error| wrong(&source, &error))?.len();
-            left.bytes = left
-                .bytes
-                .checked_sub(size)
-                .ok_or_else(|| wrong(&source, &format!("more than {MAX_BYTES} bytes in all files")))?;
+            let size = entry
+                .metadata()
+                .map_err(|error| wrong(&source, &error))?
+                .len();
+            left.bytes = left.bytes.checked_sub(size).ok_or_else(|| {
+                wrong(
+                    &source,
+                    &format!("more than {MAX_BYTES} bytes in all files"),
+                )
+            })?;
             fs::copy(&source, &target).map_err(|error| wrong(&source, &error))?;
         } else {
             return Err(wrong(&source, &"neither a file nor a folder nor a link"));
@@ -256,27 +264,43 @@ mod tests {
     #[test]
     fn a_folder_that_is_missing_or_holds_a_pipe_is_refused() {
         let base = tempfile::tempdir().unwrap();
-        let error = Machine::of(&case("  node: gone\n"), base.path()).err().unwrap();
+        let error = Machine::of(&case("  node: gone\n"), base.path())
+            .err()
+            .unwrap();
         assert!(error.contains("gone: no such file or directory"), "{error}");
         let node = base.path().join("n");
         fs::create_dir(&node).unwrap();
         let _socket = std::os::unix::net::UnixListener::bind(node.join("s")).unwrap();
-        let error = Machine::of(&case("  node: n\n"), base.path()).err().unwrap();
-        assert!(error.contains("neither a file nor a folder nor a link"), "{error}");
+        let error = Machine::of(&case("  node: n\n"), base.path())
+            .err()
+            .unwrap();
+        assert!(
+            error.contains("neither a file nor a folder nor a link"),
+            "{error}"
+        );
     }
 
     #[tokio::test]
     async fn messages_are_numbered_and_found_by_a_look_back() {
-        let mut machine = Machine::of(&case("  now: 2026-01-01T00:00:00Z\n"), Path::new("/")).unwrap();
+        let mut machine =
+            Machine::of(&case("  now: 2026-01-01T00:00:00Z\n"), Path::new("/")).unwrap();
         let messages = vec![machine.message("one"), machine.message("two\nlines")];
         let logged = machine.log(messages).unwrap();
         assert_eq!(logged[1].sequence, 1);
         let found = machine
             .node
-            .kmsg_read_back(regex::RegexSet::empty(), 10, std::time::Duration::from_secs(5))
+            .kmsg_read_back(
+                regex::RegexSet::empty(),
+                10,
+                std::time::Duration::from_secs(5),
+            )
             .await
             .unwrap();
-        let texts: Vec<_> = found.messages.iter().map(|m| (m.text.as_str(), m.time)).collect();
+        let texts: Vec<_> = found
+            .messages
+            .iter()
+            .map(|m| (m.text.as_str(), m.time))
+            .collect();
         let now = 1_767_225_600_000;
         assert_eq!(texts, [("one", now), ("two lines", now)]);
     }

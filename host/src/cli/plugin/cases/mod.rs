@@ -91,7 +91,9 @@ impl Cases {
         })?;
         let object = |own: &Option<Map<String, Value>>, of_spec: Option<&Value>| match own {
             Some(own) => Value::Object(own.clone()),
-            None => of_spec.cloned().unwrap_or_else(|| Value::Object(Map::new())),
+            None => of_spec
+                .cloned()
+                .unwrap_or_else(|| Value::Object(Map::new())),
         };
         let wasm = spec.as_ref().map(|(_, wasm)| wasm);
         Ok(Self {
@@ -134,7 +136,10 @@ impl Cases {
             .await
             .map_err(|error| error.to_string())?;
         let descriptors = chosen(&plugin, self.file.component_name.as_deref())?;
-        let descriptor = descriptors.into_iter().next().ok_or("it has no component")?;
+        let descriptor = descriptors
+            .into_iter()
+            .next()
+            .ok_or("it has no component")?;
         let document = own(&case.config, &self.config);
         config::check(&descriptor, &document).map_err(|misfit| misfit.message)?;
         let trial = Trial::new(
@@ -185,7 +190,12 @@ impl Cases {
             (Ok(_), problem) => problem.clone(),
         };
         let report = tried.report.as_ref().ok();
-        events.extend(report.iter().flat_map(|report| &report.events).map(ToldEvent::from));
+        events.extend(
+            report
+                .iter()
+                .flat_map(|report| &report.events)
+                .map(ToldEvent::from),
+        );
         let metrics = report.iter().flat_map(|report| &report.metrics);
         let metrics: Vec<_> = metrics.map(ToldMetric::from).collect();
         Ok(step.expect.differences(&Said {
@@ -204,7 +214,10 @@ impl Cases {
         let read = capture::read(&bytes, now, &TimeZone::UTC)
             .map_err(|error| format!("{}: {error}", path.display()))?;
         match read.messages.is_empty() {
-            true => Err(format!("{}: there is no kernel message in it", path.display())),
+            true => Err(format!(
+                "{}: there is no kernel message in it",
+                path.display()
+            )),
             false => Ok(read.messages),
         }
     }
@@ -216,7 +229,10 @@ fn wasm_entry(path: &Path) -> Result<(PathBuf, WasmSpec), String> {
     if let Some(problem) = read.problems.first() {
         return Err(problem.to_string());
     }
-    let mut entries = read.plugins.into_iter().filter_map(|plugin| plugin.spec.wasm);
+    let mut entries = read
+        .plugins
+        .into_iter()
+        .filter_map(|plugin| plugin.spec.wasm);
     let wasm = entries
         .next()
         .ok_or_else(|| format!("{}: it has no entry of type wasm", path.display()))?;
