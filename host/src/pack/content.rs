@@ -203,7 +203,7 @@ pub(super) mod tests {
     #[test]
     fn what_was_built_is_read_again_and_any_change_is_noticed() {
         assert_eq!(again(|_| {}).unwrap(), pack());
-        let mut told = |change: &dyn Fn(&mut BTreeMap<String, Vec<u8>>)| {
+        let told = |change: &dyn Fn(&mut BTreeMap<String, Vec<u8>>)| {
             again(change).unwrap_err().to_string()
         };
         assert!(

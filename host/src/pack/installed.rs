@@ -241,8 +241,7 @@ impl Packs {
         let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
         for entry in entries {
             if entry.file_name().to_string_lossy().starts_with(UNFINISHED) {
-                let path = entry.path();
-                let _ = fs::remove_dir_all(&path).or_else(|_| fs::remove_file(&path));
+                discard(&entry.path());
             }
         }
     }
@@ -263,14 +262,14 @@ impl Packs {
                     .join(format!("{UNFINISHED}{}", uuid::Uuid::new_v4()));
                 fs::rename(place, &aside)?;
                 fs::rename(&unfinished, place)?;
-                let _ = fs::remove_dir_all(aside);
+                discard(&aside);
             } else {
                 fs::rename(&unfinished, place)?;
             }
             place.parent().map_or(Ok(()), sync_folder)
         });
         if written.is_err() {
-            let _ = fs::remove_dir_all(&unfinished);
+            discard(&unfinished);
         }
         written
     }
@@ -348,6 +347,11 @@ fn record(spec: &Path) -> Result<Record, Refused> {
             spec.display()
         ))
     })
+}
+
+/// Removes a folder or a file that nobody needs any more. What cannot be removed now goes with the next installation.
+fn discard(path: &Path) {
+    let _ = fs::remove_dir_all(path).or_else(|_| fs::remove_file(path));
 }
 
 fn sync_folder(folder: &Path) -> io::Result<()> {
@@ -493,11 +497,25 @@ mod tests {
             .folder()
             .join(format!("acme/{}", &blocked.digest()[..16]));
         fs::write(&place, "in the way").unwrap();
-        let result = packs.install(&blocked, None, APPROVED);
-        match result {
-            Ok(_) => assert_eq!(fs::read(wasm(&packs).0).unwrap(), b"3.0.0"),
-            Err(_) => assert_eq!(fs::read(wasm(&packs).0).unwrap(), b"wasm"),
-        }
+        packs.install(&blocked, None, APPROVED).unwrap();
+        assert_eq!(fs::read(wasm(&packs).0).unwrap(), b"3.0.0");
+        // A folder stands where the spec has to go: nothing can be renamed over it.
+        let spec = packs.folder().join("acme.yaml");
+        let good = fs::read(&spec).unwrap();
+        fs::remove_file(&spec).unwrap();
+        fs::create_dir(&spec).unwrap();
+        assert!(
+            packs
+                .install(&version("4.0.0", "{kmsg: true}"), None, APPROVED)
+                .is_err()
+        );
+        fs::remove_dir(&spec).unwrap();
+        fs::write(&spec, good).unwrap();
+        assert_eq!(
+            fs::read(wasm(&packs).0).unwrap(),
+            b"3.0.0",
+            "the version of before is whole"
+        );
         let names = names(packs.folder());
         assert!(
             names.iter().all(|name| !name.starts_with(UNFINISHED)),
