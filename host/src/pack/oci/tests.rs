@@ -138,8 +138,13 @@ fn blob(stored: &Stored, path: &str, digest: &str) -> Response {
         }
         Mood::BreaksOff => {
             let length = [(header::CONTENT_LENGTH, (content.len() + 10).to_string())];
-            let half =
-                futures_util::stream::iter([Ok(content), Err(std::io::Error::other("gone"))]);
+            let begin = futures_util::stream::iter([Ok(content)]);
+            // Later, so that head and begin are under way.
+            let end = futures_util::stream::once(async {
+                tokio::time::sleep(std::time::Duration::from_millis(200)).await;
+                Err(std::io::Error::other("gone"))
+            });
+            let half = futures_util::StreamExt::chain(begin, end);
             (length, axum::body::Body::from_stream(half)).into_response()
         }
         Mood::Endless => {
