@@ -90,12 +90,15 @@ impl Shape {
         versions
     }
 
-    /// What it exports of the contract, without package and version: `checker`, `scanner`, `kmsg-watcher`.
+    /// What it exports of the contract, without package and version, sorted: `checker`, `kmsg-watcher`, `scanner`.
     pub fn parts(&self) -> Vec<&str> {
-        self.exports
+        let mut parts: Vec<&str> = self
+            .exports
             .iter()
             .filter_map(|name| Some(name.strip_prefix(PACKAGE)?.split_once('@')?.0))
-            .collect()
+            .collect();
+        parts.sort_unstable();
+        parts
     }
 }
 
@@ -123,8 +126,8 @@ mod tests {
                 "acme:own/thing@1.0.0",
             ],
             &[
-                "gpud:plugin/checker@0.1.0",
                 "gpud:plugin/scanner@0.1.0",
+                "gpud:plugin/checker@0.1.0",
                 "exports",
             ],
         );

@@ -208,7 +208,7 @@ pub fn text(inspected: &Inspected) -> String {
         0 => {}
         count => line(
             "WASI",
-            &format!("{count} interfaces, answered by an empty world"),
+            &format!("answered by an empty world ({count} imported)"),
         ),
     }
     for described in &inspected.components {
@@ -293,7 +293,7 @@ mod tests {
           version   0.3.0
           exports   checker, scanner
           asks for  config, sysfs
-          WASI      1 interfaces, answered by an empty world
+          WASI      answered by an empty world (1 imported)
 
           component fan-check: Fans\u{1b}[2J that stand still
             checked every 60 s; set-healthy clears its events; takes a configuration (--json shows its schema)
