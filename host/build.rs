@@ -5,7 +5,10 @@
 use std::{env, fs, path::PathBuf};
 
 use anyhow::{Context, Result};
-use xtask::guests::{self, What};
+use xtask::{
+    guests::{self, What},
+    templates,
+};
 
 fn main() -> Result<()> {
     let workspace = PathBuf::from(env::var("CARGO_MANIFEST_DIR")?)
@@ -16,7 +19,9 @@ fn main() -> Result<()> {
         "sdk/rust/src",
         "sdk/rust/Cargo.toml",
         "wit",
+        "sdk/templates",
         "xtask/src/guests.rs",
+        "xtask/src/templates.rs",
         "Cargo.lock",
     ] {
         println!(
@@ -56,5 +61,21 @@ fn main() -> Result<()> {
     }
     index.push_str("]\n");
     fs::write(out.join("builtins.rs"), index)?;
+    let mut embedded = String::from("&[\n");
+    for file in templates::all(&workspace)? {
+        let templates::File {
+            language,
+            path,
+            source,
+            fill,
+        } = file;
+        println!("cargo::rerun-if-changed={}", source.display());
+        embedded.push_str(&format!(
+            "    ({language:?}, {path:?}, include_bytes!({:?}), {fill}),\n",
+            source.display().to_string()
+        ));
+    }
+    embedded.push_str("]\n");
+    fs::write(out.join("templates.rs"), embedded)?;
     Ok(())
 }

@@ -28,10 +28,11 @@ use crate::{
     machine_info::Collector,
     metrics,
     node::{Node, kmsg::KernelLog, nvml, resident},
+    pack::installed::Packs,
     plugins::{
         Plugins,
         file::Stamps,
-        init,
+        init, packs,
         watch::{self, Read},
     },
     runtime::{CodeInUse, Compiler, Limits, PluginSource, Runtime},
@@ -233,6 +234,14 @@ pub async fn run(options: Options, shutdown: CancellationToken) -> Result<(), St
         let look = start_plugins(&plugins, path, read, &tasks, &shutdown).await;
         reload.on("the plugin specs", move || look_now(look.clone()));
     }
+    let installed = packs::run(Arc::clone(&plugins), Packs::of(&data_dir));
+    let until = shutdown.clone();
+    tasks.spawn(async move {
+        tokio::select! {
+            () = until.cancelled() => {}
+            () = installed => {}
+        }
+    });
     let backend = DaemonBackend {
         registry: Arc::clone(&registry),
         services: Arc::clone(&services),

@@ -20,6 +20,7 @@ pub mod machine_info;
 pub mod metrics;
 pub mod model;
 pub mod node;
+pub mod pack;
 pub mod plugins;
 pub mod runtime;
 pub mod script;

@@ -5,8 +5,8 @@ use std::{env, path::Path, process::ExitCode};
 use gpud::{
     cli::{
         self, Action, Exit, Invocation, Stderr, compact, custom_plugins, explain, inject_fault,
-        list_plugins, machine_info, metadata, run, run_plugin_group, scan, service, set_healthy,
-        shells, status, terminal::Terminal,
+        list_plugins, machine_info, metadata, pack, plugin, run, run_plugin_group, scan, service,
+        set_healthy, shells, status, terminal::Terminal,
     },
     logging,
     node::{Node, clock::Clock},
@@ -85,6 +85,8 @@ async fn carry_out(action: Action, systemd: Service, stdout: Terminal, stderr: T
         Action::CustomPlugins(options) => {
             custom_plugins::custom_plugins(&options, stdout, stderr).await
         }
+        Action::Pack(action) => pack::pack(&action, stdout).await,
+        Action::Plugin(action) => plugin::plugin(&action, stdout).await,
         Action::Explain {
             subject,
             site_file,

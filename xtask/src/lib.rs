@@ -1,3 +1,4 @@
-//! Building guests: shared by the `xtask` command and by the host's build script.
+//! Building guests and finding templates: shared by the `xtask` command and by the host's build script.
 
 pub mod guests;
+pub mod templates;

@@ -125,6 +125,26 @@ impl Grants {
         Ok(grants)
     }
 
+    /// Grants by which these interfaces are linked and nothing can be reached through those that have a scope: enough to
+    /// let a plugin describe itself.
+    pub fn without_scope(interfaces: &[Interface]) -> Self {
+        let mut grants = Self::default();
+        for interface in interfaces {
+            match interface {
+                Interface::Types | Interface::Log => {}
+                Interface::Sysfs => grants.sysfs = Roots::parse(&[]).ok(),
+                Interface::Exec => grants.exec = Some(ExecGrant::Programs(Vec::new())),
+                Interface::Net => grants.net = Some(NetGrant::default()),
+                Interface::Kmsg => grants.kmsg = true,
+                Interface::History => grants.history = true,
+                Interface::State => grants.state = true,
+                Interface::Nvml => grants.nvml = true,
+                Interface::Config => grants.config = true,
+            }
+        }
+        grants
+    }
+
     fn set(&mut self, interface: Interface, value: &Value) -> Result<(), GrantError> {
         let word = interface.word();
         let bad = |problem: String| GrantError::BadValue { word, problem };
@@ -240,6 +260,18 @@ mod tests {
         ] {
             assert!(!net.allows_grpc(socket, method), "{socket} {method}");
         }
+    }
+
+    #[test]
+    fn without_scope_everything_is_linked_and_nothing_reached() {
+        let all = Interface::ALL;
+        let grants = Grants::without_scope(&all);
+        assert!(all.iter().all(|interface| grants.allow(*interface)));
+        assert!(!grants.sysfs.unwrap().allows("/proc/stat"));
+        assert_eq!(grants.exec, Some(ExecGrant::Programs(Vec::new())));
+        assert_eq!(grants.net, Some(NetGrant::default()));
+        let none = Grants::without_scope(&[]);
+        assert!(!none.allow(Interface::Sysfs) && !none.allow(Interface::Kmsg));
     }
 
     #[test]

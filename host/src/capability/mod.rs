@@ -55,7 +55,8 @@ pub enum Interface {
 }
 
 impl Interface {
-    const ALL: [Self; 10] = [
+    /// All of them.
+    pub const ALL: [Self; 10] = [
         Self::Types,
         Self::Log,
         Self::Config,

@@ -32,14 +32,26 @@ impl Host for Call {
                 allowed(granted.unix.contains(&path), || {
                     format!("unix: [\"{path}\"]")
                 })?;
-                self.wait(net::http_over_unix(Path::new(&path), &get))
-                    .await?
+                match self.node.canned() {
+                    Some(canned) => {
+                        canned.get(&format!("unix:{path}"), &get.path, get.max_bytes)?
+                    }
+                    None => {
+                        self.wait(net::http_over_unix(Path::new(&path), &get))
+                            .await?
+                    }
+                }
             }
             Endpoint::Loopback(port) => {
                 allowed(granted.loopback.contains(&port), || {
                     format!("loopback: [{port}]")
                 })?;
-                self.wait(net::http_loopback(port, &get)).await?
+                match self.node.canned() {
+                    Some(canned) => {
+                        canned.get(&format!("loopback:{port}"), &get.path, get.max_bytes)?
+                    }
+                    None => self.wait(net::http_loopback(port, &get)).await?,
+                }
             }
         };
         self.charge("net.http-get", response.body.len())?;
@@ -65,7 +77,10 @@ impl Host for Call {
         allowed(granted, || format!("tcp: [\"{endpoint}\"]"))?;
         let asked = Duration::from_millis(u64::from(timeout_ms));
         let deadline = asked.min(self.remaining());
-        let took = self.wait(net::tcp_connect(&host, port, deadline)).await?;
+        let took = match self.node.canned() {
+            Some(canned) => canned.connect(&endpoint)?,
+            None => self.wait(net::tcp_connect(&host, port, deadline)).await?,
+        };
         Ok(u64::try_from(took.as_micros()).unwrap_or(u64::MAX))
     }
 

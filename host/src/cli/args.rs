@@ -9,6 +9,8 @@ use super::{
     client_args::{ListPluginsArgs, RunPluginGroupArgs, SetHealthyArgs},
     hosted_args::{NotifyArgs, ReleaseArgs, UpdateArgs},
     options::FailOn,
+    pack_args::PackArgs,
+    plugin_args::PluginArgs,
     run_args::RunArgs,
     service_args::{DownArgs, MetadataArgs, StatusArgs, UpArgs},
     terminal::ColorChoice,
@@ -41,8 +43,12 @@ pub enum Command {
     #[command(visible_aliases = ["check", "s"])]
     Scan(Box<ScanArgs>),
     /// Check a file of plugins, and run them once
-    #[command(visible_aliases = ["cs", "plugin", "plugins"])]
+    #[command(visible_aliases = ["cs", "plugins"])]
     CustomPlugins(CustomPluginsArgs),
+    /// Write, try and compare WebAssembly plugins; with a YAML file the same as custom-plugins
+    Plugin(PluginArgs),
+    /// Make, verify and install packs of plugins
+    Pack(PackArgs),
     /// List the plugins of the running daemon
     #[command(visible_alias = "lp")]
     ListPlugins(ListPluginsArgs),

@@ -7,6 +7,11 @@ use std::any::TypeId;
 
 use clap::{Arg, ArgAction, Command};
 
+/// Has commands of its own here. In GPUd it is another name of [`CUSTOM_PLUGINS`], and goes on to be where none of them
+/// follows.
+const PLUGIN: &str = "plugin";
+const CUSTOM_PLUGINS: &str = "custom-plugins";
+
 /// What the words of a command line ask for.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Request {
@@ -58,6 +63,9 @@ pub fn respell(root: &Command, words: Vec<String>) -> Result<Request, Misuse> {
         });
     }
     let mut command = known(root, &first)?;
+    if command.get_name() == PLUGIN && !names_command(command, words.peek()) {
+        command = known(root, CUSTOM_PLUGINS)?;
+    }
     let mut path = vec![command.get_name().to_owned()];
     // A command of commands takes its own first word as one of them; without one it may still do something itself.
     while command.has_subcommands() {
@@ -131,6 +139,15 @@ pub fn respell(root: &Command, words: Vec<String>) -> Result<Request, Misuse> {
         positional
     };
     Ok(Request::Command { argv, ignored })
+}
+
+/// Whether a word asks for a command of a command, or for help on it.
+fn names_command(command: &Command, word: Option<&String>) -> bool {
+    let Some(word) = word.map(String::as_str) else {
+        return false;
+    };
+    matches!(word, "help" | "h" | "-h" | "--h" | "-help" | "--help")
+        || command.find_subcommand(word).is_some()
 }
 
 /// The path of the command that these words name, as far as there are words.
@@ -210,8 +227,9 @@ impl<'a> Flags<'a> {
                     flag.spelling
                 ));
             }
-            Some(flag) => flag.value = value,
-            None => self.set.push(Flag {
+            // One that may be repeated has all its values.
+            Some(flag) if !matches!(arg.get_action(), ArgAction::Append) => flag.value = value,
+            _ => self.set.push(Flag {
                 arg,
                 spelling,
                 value,
@@ -307,6 +325,17 @@ mod tests {
                 "plugin|-f|f.yaml",
                 "gpud|custom-plugins|--fail-fast=true|--|f.yaml",
             ),
+            ("plugin|f.yaml|-r", "gpud|custom-plugins|--run|--|f.yaml"),
+            ("plugin|./run", "gpud|custom-plugins|--|./run"),
+            ("plugin", "gpud|custom-plugins|--"),
+            (
+                "plugin|inspect|x.wasm|-json",
+                "gpud|plugin|inspect|--json|--|x.wasm",
+            ),
+            (
+                "plugin|run|--grant|kmsg|x.wasm|-grant=exec=bash",
+                "gpud|plugin|run|--grant=kmsg|--grant=exec=bash|--|x.wasm",
+            ),
         ] {
             assert_eq!(command(line), (expected.to_owned(), Vec::new()), "{line}");
         }
@@ -342,6 +371,8 @@ mod tests {
             ("help|release|gen-key", "release gen-key"),
             ("release|gen-key|-h", "release gen-key"),
             ("update|-h", "update"),
+            ("plugin|-h", "plugin"),
+            ("plugin|run|-h", "plugin run"),
         ] {
             let topic = topic.split_whitespace().map(str::to_owned).collect();
             assert_eq!(read(line), Ok(Request::Help(topic)), "{line}");

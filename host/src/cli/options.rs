@@ -7,7 +7,8 @@ use clap_complete::Shell;
 
 use super::{
     args::OutputFormat, checks::CheckOptions, components::ComponentSelection, explain::Subject,
-    metadata::MetadataOptions, service::UpOptions, status::StatusOptions, terminal::ColorChoice,
+    metadata::MetadataOptions, pack::PackAction, plugin::PluginAction, service::UpOptions,
+    status::StatusOptions, terminal::ColorChoice,
 };
 use crate::{logging::LogOptions, runtime::compiler::Effort, wire::GoDuration};
 
@@ -68,6 +69,10 @@ pub enum Action {
     Scan(Box<ScanOptions>),
     /// Check a file of plugins.
     CustomPlugins(CustomPluginsOptions),
+    /// For those who write plugins.
+    Plugin(Box<PluginAction>),
+    /// Packs of plugins.
+    Pack(PackAction),
     /// Say what kernel messages mean.
     Explain {
         /// Of what.

@@ -21,7 +21,7 @@ use super::{
         Action, CustomPluginsOptions, EVENTS_RETENTION, Invocation, METRICS_RETENTION, RunOptions,
         ScanOptions, TlsFiles, at_least_a_nanosecond, retention,
     },
-    shells,
+    pack, plugin, shells,
     status::StatusOptions,
 };
 use crate::{
@@ -149,6 +149,14 @@ fn action(
         Command::CustomPlugins(args) => {
             let (common, options) = custom_plugins(args, notes);
             (common, Action::CustomPlugins(options))
+        }
+        Command::Plugin(args) => {
+            let (common, action) = plugin::action(args).map_err(Exit::failure)?;
+            (common, Action::Plugin(Box::new(action)))
+        }
+        Command::Pack(args) => {
+            let (common, action) = pack::action(args).map_err(Exit::failure)?;
+            (common, Action::Pack(action))
         }
         Command::Explain(args) => {
             let subject = match args.file {

@@ -17,6 +17,7 @@ mod registry;
 pub mod scheduler;
 mod script;
 mod services;
+pub mod trial;
 mod wasm;
 
 use std::{

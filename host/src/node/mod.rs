@@ -16,10 +16,11 @@ pub mod net;
 pub mod nvml;
 pub mod process;
 pub mod resident;
+pub mod simulated;
 pub mod socket_owner;
 pub mod system;
 
-use std::{collections::BTreeMap, path::PathBuf, time::Duration};
+use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::Duration};
 
 use regex::RegexSet;
 
@@ -55,6 +56,8 @@ pub struct Node {
     pub boot: Boot,
     /// Command lines for bash that take the place of programs, by the programs' names.
     replacements: BTreeMap<&'static str, String>,
+    /// Answers in place of programs and services, for a machine that is made up.
+    canned: Option<Arc<simulated::Canned>>,
     kmsg_path: PathBuf,
     kmsg_clock: BootClock,
     kmsg_scans: HangPool,
@@ -84,6 +87,7 @@ impl Node {
             nvml: Nvml::new(nvml),
             boot,
             replacements: BTreeMap::new(),
+            canned: None,
             kmsg_path: kmsg::source_path(variable.as_deref()),
             kmsg_clock: BootClock::read(),
             kmsg_scans: HangPool::new("kmsg-scan", READ_BACK_THREADS),
@@ -101,6 +105,7 @@ impl Node {
             nvml: Nvml::absent(),
             boot: Boot::default(),
             replacements: BTreeMap::new(),
+            canned: None,
             kmsg_path: PathBuf::from("/dev/null"),
             kmsg_clock: BootClock::read(),
             kmsg_scans: HangPool::new("kmsg-scan", READ_BACK_THREADS),

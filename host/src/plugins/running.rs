@@ -13,10 +13,10 @@ use crate::{
 };
 
 /// Who brought a plugin.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Source {
-    /// The spec file.
-    File,
+    /// A spec file, by its name: the operator's, or that of a pack.
+    File(String),
     /// A request.
     Api,
 }
@@ -145,6 +145,7 @@ impl Running {
     ) -> Result<(), String> {
         {
             let mut entries = self.entries_mut();
+            check_owners(&entries, &prepared, sheet, &source)?;
             self.check_names(&entries, &prepared, sheet, gone)?;
             let leaving = prepared.iter().map(|p| &p.plugin.component).chain(gone);
             for name in leaving {
@@ -161,7 +162,7 @@ impl Running {
                 }
                 let entry = Entry {
                     plugin,
-                    source,
+                    source: source.clone(),
                     components,
                 };
                 entries.insert(entry.plugin.component.clone(), entry);
@@ -222,4 +223,27 @@ impl Running {
     pub fn entries_mut(&self) -> RwLockWriteGuard<'_, BTreeMap<String, Entry>> {
         self.entries.write().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// No plugin of one file takes the place of a plugin of another one.
+fn check_owners(
+    entries: &BTreeMap<String, Entry>,
+    prepared: &[Prepared],
+    sheet: &Sheet,
+    source: &Source,
+) -> Result<(), String> {
+    let Source::File(_) = source else {
+        return Ok(());
+    };
+    for Prepared { plugin, .. } in prepared {
+        let other = entries.get(&plugin.component).map(|entry| &entry.source);
+        if let Some(Source::File(other)) = other.filter(|other| *other != source) {
+            return Err(format!(
+                "plugin `{}` is in {other} already ({})",
+                plugin.component,
+                sheet.at(plugin.place)
+            ));
+        }
+    }
+    Ok(())
 }

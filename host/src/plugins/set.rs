@@ -39,8 +39,8 @@ type Seen = BTreeMap<String, (PluginSpec, Option<Stamp>)>;
 /// The plugins of the operator.
 pub struct Plugins {
     running: Running,
-    /// What was last taken from the file. Held while anything is changed.
-    editing: Mutex<Seen>,
+    /// What was last taken from each spec file, by its name. Held while anything is changed.
+    editing: Mutex<BTreeMap<String, Seen>>,
 }
 
 impl Plugins {
@@ -69,7 +69,8 @@ impl Plugins {
     /// Runs what is good in the file, and shows what is not. Wasm components are loaded in the background.
     pub async fn start(self: &Arc<Self>, read: PluginFile, path: &Path, stamps: &Stamps) {
         let sheet = Arc::new(Sheet::of_file(path));
-        let mut seen = self.editing.lock().await;
+        let mut sheets = self.editing.lock().await;
+        let seen = sheets.entry(sheet.name.clone()).or_default();
         let duplicates = read.duplicates();
         let mut problems: Vec<String> = read.problems.iter().map(Problem::to_string).collect();
         problems.extend(duplicates.iter().map(Problem::to_string));
@@ -111,7 +112,7 @@ impl Plugins {
             plugin.component.clone(),
             Entry {
                 plugin: plugin.clone(),
-                source: Source::File,
+                source: Source::File(sheet.name.clone()),
                 components: vec![Arc::clone(&component)],
             },
         );
@@ -138,7 +139,12 @@ impl Plugins {
                 }
                 let installed = self
                     .running
-                    .install(vec![prepared], sheet, Source::File, &BTreeSet::new())
+                    .install(
+                        vec![prepared],
+                        sheet,
+                        Source::File(sheet.name.clone()),
+                        &BTreeSet::new(),
+                    )
                     .await;
                 if let Err(taken) = installed {
                     placeholder.failed(taken);
@@ -159,7 +165,9 @@ impl Plugins {
         stamps: &Stamps,
     ) -> Result<(), Vec<String>> {
         let sheet = Sheet::of_file(path);
-        let mut seen = self.editing.lock().await;
+        let source = Source::File(sheet.name.clone());
+        let mut sheets = self.editing.lock().await;
+        let seen = sheets.entry(sheet.name.clone()).or_default();
         let wrong = read
             .problems
             .iter()
@@ -186,7 +194,7 @@ impl Plugins {
             let ours = |name: &String| {
                 entries
                     .get(name)
-                    .is_some_and(|entry| entry.source == Source::File)
+                    .is_some_and(|entry| entry.source == source)
             };
             seen.keys()
                 .filter(|name| !now.contains_key(*name) && ours(name))
@@ -199,7 +207,7 @@ impl Plugins {
             .map(|p| p.plugin.component.clone())
             .collect();
         self.running
-            .install(prepared, &sheet, Source::File, &gone)
+            .install(prepared, &sheet, source, &gone)
             .await
             .map_err(|taken| vec![taken])?;
         tracing::info!(?replaced, ?gone, "plugin specs applied");

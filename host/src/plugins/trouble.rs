@@ -9,9 +9,17 @@ pub const COMPONENT: &str = "plugin-specs";
 /// Most problems that are told; the log has all.
 const TOLD: usize = 10;
 
-/// Shows these problems, or that there are none.
+/// The one that says what is wrong with installed packs.
+pub const OF_PACKS: &str = "plugin-packs";
+
+/// Shows these problems of the spec file, or that there are none.
 pub fn show(registry: &Registry, what: &str, problems: &[String]) {
-    let present = registry.get(COMPONENT).filter(|c| !c.is_plugin());
+    show_as(COMPONENT, registry, what, problems);
+}
+
+/// The same under another name.
+pub fn show_as(name: &str, registry: &Registry, what: &str, problems: &[String]) {
+    let present = registry.get(name).filter(|c| !c.is_plugin());
     if let Some(component) = present {
         registry.remove(&component);
     }
@@ -22,9 +30,9 @@ pub fn show(registry: &Registry, what: &str, problems: &[String]) {
     if problems.len() > TOLD {
         told.push(format!("and {} more, see the log", problems.len() - TOLD));
     }
-    let component = Component::of_problem(COMPONENT, format!("{what}: {}", told.join("; ")));
+    let component = Component::of_problem(name, format!("{what}: {}", told.join("; ")));
     if registry.add(component).is_err() {
-        tracing::error!("a plugin has the name {COMPONENT}, so no component shows the problem");
+        tracing::error!("a plugin has the name {name}, so no component shows the problem");
     }
 }
 

@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// Largest component file, bytes. An interpreter with its library is about 20 MB.
-const MAX_COMPONENT_BYTES: usize = 128 << 20;
+pub(crate) const MAX_COMPONENT_BYTES: usize = 128 << 20;
 
 /// A Wasm entry that can run.
 pub struct Loaded {

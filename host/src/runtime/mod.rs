@@ -13,6 +13,7 @@ pub mod error;
 mod guest;
 pub mod limits;
 mod plugin;
+mod shape;
 mod validate;
 pub mod wasi;
 
@@ -31,6 +32,7 @@ pub use engine::engine;
 pub use error::{Blame, CallError, LoadError};
 pub use limits::Limits;
 pub use plugin::{Asked, Finished, Plugin, PluginSource};
+pub use shape::Shape;
 
 use crate::node::Node;
 

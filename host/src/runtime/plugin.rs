@@ -149,6 +149,11 @@ impl Plugin {
         words
     }
 
+    /// What a call of it may use.
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
     /// Can it judge the moment?
     pub fn scans(&self) -> bool {
         self.code.guest().scanner.is_some()

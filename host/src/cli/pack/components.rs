@@ -1,0 +1,45 @@
+//! Whether the components of a pack are what its manifest says: of this contract, content with the grants that are asked
+//! for, and with configurations that fit.
+
+use std::{path::PathBuf, sync::Arc};
+
+use crate::{
+    capability::Grants,
+    cli::plugin::component_file::{ComponentFile, runtime},
+    component::config,
+    node::Node,
+    pack::{Pack, Refused},
+    runtime::Limits,
+};
+
+/// Loads all of them, and lets them describe themselves; nothing else of them runs.
+///
+/// # Errors
+/// [`Refused`], naming the file.
+pub async fn check(pack: &Pack) -> Result<(), Refused> {
+    let node = Node::live()
+        .await
+        .map_err(|error| Refused(error.to_string()))?;
+    let runtime = runtime(Arc::new(node)).map_err(Refused)?;
+    for plugin in &pack.manifest.plugins {
+        let bytes = pack
+            .file(&plugin.file)
+            .ok_or_else(|| Refused(format!("{} is not in the pack", plugin.file)))?;
+        let file = ComponentFile {
+            path: PathBuf::from(&plugin.file),
+            bytes: bytes.to_vec(),
+        };
+        let wrong = |why: String| Refused(format!("plugin {:?}: {why}", plugin.name));
+        let grants = Grants::parse(&plugin.grants.clone().into())
+            .map_err(|error| wrong(error.to_string()))?;
+        let loaded = file
+            .load(&runtime, grants, Limits::default())
+            .await
+            .map_err(|error| wrong(error.to_string()))?;
+        for described in loaded.components() {
+            config::check(described, &plugin.config.clone().into())
+                .map_err(|misfit| wrong(format!("its defaults: {}", misfit.message)))?;
+        }
+    }
+    Ok(())
+}

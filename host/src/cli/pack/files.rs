@@ -1,0 +1,56 @@
+//! Files that are read and written on behalf of whoever runs `gpud pack`.
+#![allow(
+    clippy::disallowed_methods,
+    reason = "files that the user named on the command line"
+)]
+
+use std::{fs, io::Write as _, os::unix::fs::OpenOptionsExt as _, path::Path};
+
+use crate::{node::local_file, pack::Refused};
+
+/// A whole text file.
+pub fn read_text(path: &Path, max: usize) -> Result<String, Refused> {
+    let bytes = local_file::read(path, max)
+        .map_err(|error| Refused(local_file::open_error(path, &error)))?;
+    String::from_utf8(bytes).map_err(|_| Refused(format!("{} is not UTF-8", path.display())))
+}
+
+/// A file that is not there yet.
+pub fn write_new(path: &Path, content: &[u8], mode: u32) -> Result<(), Refused> {
+    let wrong = |error: std::io::Error| match error.kind() {
+        std::io::ErrorKind::AlreadyExists => Refused(format!(
+            "{} is there already; it is left as it is",
+            path.display()
+        )),
+        _ => Refused(format!("{}: {error}", path.display())),
+    };
+    let mut options = fs::File::options();
+    let mut file = options
+        .write(true)
+        .create_new(true)
+        .mode(mode)
+        .open(path)
+        .map_err(wrong)?;
+    file.write_all(content)
+        .and_then(|()| file.sync_all())
+        .map_err(wrong)
+}
+
+/// A file that takes the place of another one as a whole.
+pub fn write_whole(path: &Path, content: &[u8]) -> Result<(), Refused> {
+    let wrong = |error: &dyn std::fmt::Display| Refused(format!("{}: {error}", path.display()));
+    let folder = match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    let mut beside = tempfile::NamedTempFile::new_in(folder).map_err(|error| wrong(&error))?;
+    beside.write_all(content).map_err(|error| wrong(&error))?;
+    let readable = std::os::unix::fs::PermissionsExt::from_mode(0o644);
+    beside
+        .as_file()
+        .set_permissions(readable)
+        .map_err(|error| wrong(&error))?;
+    beside.as_file().sync_all().map_err(|error| wrong(&error))?;
+    beside.persist(path).map_err(|error| wrong(&error))?;
+    Ok(())
+}

@@ -1,0 +1,584 @@
+//! `gpud pack`: makes, signs, verifies, installs, sends and fetches vendor packs.
+#![allow(
+    clippy::disallowed_methods,
+    reason = "files that the user named on the command line"
+)]
+
+mod components;
+mod files;
+
+use std::{
+    fmt::Write as _,
+    path::{Path, PathBuf},
+};
+
+use serde_json::{Value, json};
+
+use self::files::{read_text, write_new, write_whole};
+use super::{
+    VERSION,
+    args::CommonArgs,
+    data_dir::data_dir,
+    exit::Exit,
+    pack_args::{PackArgs, PackCommand, RegistryArgs, TrustArgs},
+    sizes::iec,
+    terminal::{Terminal, printable},
+};
+use crate::{
+    node::process::find_program,
+    pack::{
+        Manifest, Pack, Refused, archive, beyond,
+        installed::{Decisions, OwnConfig, Packs},
+        oci::{Credentials, Reference, Registry},
+        signature::{SecretKey, Signer, TrustedKeys},
+    },
+};
+
+/// Before a reference to a registry where a file could stand as well.
+const OCI: &str = "oci://";
+/// Largest file with an operator's own configurations, bytes.
+const MAX_CONFIG: usize = 1 << 20;
+
+/// What `gpud pack` is to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PackAction {
+    /// Make a key.
+    Keygen(PathBuf),
+    /// Make an archive.
+    Build {
+        /// Of this folder.
+        folder: PathBuf,
+        /// Where it goes.
+        output: Option<PathBuf>,
+        /// Signed with this key.
+        key: Option<PathBuf>,
+        /// As one JSON document.
+        json: bool,
+    },
+    /// Sign an archive.
+    Sign {
+        /// The archive.
+        file: PathBuf,
+        /// With this key,
+        key: Option<PathBuf>,
+        /// or with a signature that is there already.
+        signature: Option<PathBuf>,
+    },
+    /// Look at a pack.
+    Verify {
+        /// The pack.
+        file: PathBuf,
+        /// Whom to trust.
+        trust: Trust,
+        /// As one JSON document.
+        json: bool,
+    },
+    /// Install a pack.
+    Install(Box<Installation>),
+    /// List what is installed.
+    List {
+        /// Folder of the state file.
+        data_dir: PathBuf,
+        /// As one JSON document.
+        json: bool,
+    },
+    /// Remove a pack.
+    Remove {
+        /// Folder of the state file.
+        data_dir: PathBuf,
+        /// Its name.
+        name: String,
+    },
+    /// Send a pack.
+    Push {
+        /// The archive.
+        file: PathBuf,
+        /// Where to.
+        reference: String,
+        /// How.
+        access: Access,
+    },
+    /// Fetch a pack.
+    Pull {
+        /// From where.
+        reference: String,
+        /// Where the archive goes.
+        output: Option<PathBuf>,
+        /// How.
+        access: Access,
+    },
+}
+
+/// What is to be installed, and how.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Installation {
+    /// An archive, or `oci://` and a reference.
+    pub pack: String,
+    /// Whom to trust.
+    pub trust: Trust,
+    /// How to talk to a registry.
+    pub access: Access,
+    /// What it asks for is granted.
+    pub approve: bool,
+    /// File with own configurations.
+    pub config: Option<PathBuf>,
+    /// Folder of the state file.
+    pub data_dir: PathBuf,
+    /// As one JSON document.
+    pub json: bool,
+}
+
+/// Whom to trust.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Trust {
+    /// Folder with public keys.
+    pub keys: PathBuf,
+    /// Also nobody.
+    pub unsigned: bool,
+}
+
+/// How to talk to a registry.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Access {
+    /// Name to log in with.
+    pub username: String,
+    /// File with the password.
+    pub password_file: Option<PathBuf>,
+    /// Without TLS.
+    pub plain_http: bool,
+}
+
+impl From<TrustArgs> for Trust {
+    fn from(args: TrustArgs) -> Self {
+        Self {
+            keys: args.trusted_keys,
+            unsigned: args.allow_unsigned,
+        }
+    }
+}
+
+impl From<RegistryArgs> for Access {
+    fn from(args: RegistryArgs) -> Self {
+        Self {
+            username: args.username,
+            password_file: args.password_file,
+            plain_http: args.plain_http,
+        }
+    }
+}
+
+/// From flags to values.
+///
+/// # Errors
+/// There is no data folder.
+pub(super) fn action(args: PackArgs) -> Result<(CommonArgs, PackAction), String> {
+    Ok(match args.command {
+        PackCommand::Keygen(args) => (args.common, PackAction::Keygen(args.name)),
+        PackCommand::Build(args) => {
+            let action = PackAction::Build {
+                folder: args.folder,
+                output: args.output,
+                key: args.key,
+                json: args.json,
+            };
+            (args.common, action)
+        }
+        PackCommand::Sign(args) => {
+            let action = PackAction::Sign {
+                file: args.file,
+                key: args.key,
+                signature: args.signature,
+            };
+            (args.common, action)
+        }
+        PackCommand::Verify(args) => {
+            let (file, trust, json) = (args.file, args.trust.into(), args.json);
+            (args.common, PackAction::Verify { file, trust, json })
+        }
+        PackCommand::Install(args) => {
+            let installation = Installation {
+                pack: args.pack,
+                trust: args.trust.into(),
+                access: args.registry.into(),
+                approve: args.approve,
+                config: args.config,
+                data_dir: data_dir(args.data_dir)?,
+                json: args.json,
+            };
+            (args.common, PackAction::Install(Box::new(installation)))
+        }
+        PackCommand::List(args) => {
+            let (data_dir, json) = (data_dir(args.data_dir)?, args.json);
+            (args.common, PackAction::List { data_dir, json })
+        }
+        PackCommand::Remove(args) => {
+            let (data_dir, name) = (data_dir(args.data_dir)?, args.name);
+            (args.common, PackAction::Remove { data_dir, name })
+        }
+        PackCommand::Push(args) => {
+            let action = PackAction::Push {
+                file: args.file,
+                reference: args.reference,
+                access: args.registry.into(),
+            };
+            (args.common, action)
+        }
+        PackCommand::Pull(args) => {
+            let action = PackAction::Pull {
+                reference: args.reference,
+                output: args.output,
+                access: args.registry.into(),
+            };
+            (args.common, action)
+        }
+    })
+}
+
+/// Does it.
+///
+/// # Errors
+/// What was refused and why, in the form that was asked for.
+pub async fn pack(action: &PackAction, stdout: Terminal) -> Result<Exit, Exit> {
+    let (json, done) = match action {
+        PackAction::Keygen(name) => (false, keygen(name, stdout)),
+        PackAction::Build {
+            folder,
+            output,
+            key,
+            json,
+        } => (
+            *json,
+            build(folder, output.as_deref(), key.as_deref(), *json, stdout).await,
+        ),
+        PackAction::Sign {
+            file,
+            key,
+            signature,
+        } => (
+            false,
+            sign(file, key.as_deref(), signature.as_deref(), stdout),
+        ),
+        PackAction::Verify { file, trust, json } => {
+            (*json, verify(file, trust, *json, stdout).await)
+        }
+        PackAction::Install(installation) => {
+            (installation.json, install(installation, stdout).await)
+        }
+        PackAction::List { data_dir, json } => (*json, list(&Packs::of(data_dir), *json, stdout)),
+        PackAction::Remove { data_dir, name } => {
+            let removed = Packs::of(data_dir).remove(name);
+            let text = || format!("{} pack {name} is removed\n", stdout.good());
+            (false, removed.map(|()| text()))
+        }
+        PackAction::Push {
+            file,
+            reference,
+            access,
+        } => (false, push(file, reference, access, stdout).await),
+        PackAction::Pull {
+            reference,
+            output,
+            access,
+        } => (
+            false,
+            pull(reference, output.as_deref(), access, stdout).await,
+        ),
+    };
+    done.map(Exit::success)
+        .map_err(|refused| Exit::failure(refused).in_json(json, "pack_refused"))
+}
+
+fn keygen(name: &Path, stdout: Terminal) -> Result<String, Refused> {
+    let key = SecretKey::generate()?;
+    let (secret, public) = (with_suffix(name, "key"), with_suffix(name, "pub"));
+    write_new(&secret, key.encode().as_bytes(), 0o600)?;
+    write_new(&public, key.public().as_bytes(), 0o644)?;
+    Ok(format!(
+        "{} key {}\n  {}: secret; it has no password, so keep it where only you can read it\n  {}: for the folder of trusted keys of whoever \
+         is to install your packs\n",
+        stdout.good(),
+        key.name(),
+        secret.display(),
+        public.display()
+    ))
+}
+
+fn with_suffix(name: &Path, suffix: &str) -> PathBuf {
+    let mut name = name.as_os_str().to_owned();
+    name.push(".");
+    name.push(suffix);
+    name.into()
+}
+
+async fn build(
+    folder: &Path,
+    output: Option<&Path>,
+    key: Option<&Path>,
+    json: bool,
+    stdout: Terminal,
+) -> Result<String, Refused> {
+    let mut pack = archive::sources(folder)?;
+    components::check(&pack).await?;
+    if let Some(key) = key {
+        pack.sign(&secret_key(key)?);
+    }
+    let bytes = archive::to_bytes(&pack)?;
+    let output = output.map_or_else(|| PathBuf::from(file_name(&pack)), Path::to_owned);
+    write_whole(&output, &bytes)?;
+    let signed = pack.signature.is_some();
+    if json {
+        let document = json!({"file": output.display().to_string(), "size": bytes.len(), "digest": pack.digest(), "signed": signed});
+        return Ok(format!("{document}\n"));
+    }
+    let note = match signed {
+        true => "signed",
+        false => "not signed: `gpud pack sign`, or --key",
+    };
+    Ok(format!(
+        "{} {}: {}, digest {}, {note}\n",
+        stdout.good(),
+        output.display(),
+        iec(bytes.len() as u64),
+        pack.digest()
+    ))
+}
+
+fn file_name(pack: &Pack) -> String {
+    format!("{}-{}.tar", pack.manifest.name, pack.manifest.version)
+}
+
+fn secret_key(path: &Path) -> Result<SecretKey, Refused> {
+    let text = read_text(path, 4096)?;
+    SecretKey::decode(&text).map_err(|Refused(why)| Refused(format!("{}: {why}", path.display())))
+}
+
+fn sign(
+    file: &Path,
+    key: Option<&Path>,
+    signature: Option<&Path>,
+    stdout: Terminal,
+) -> Result<String, Refused> {
+    let mut pack = archive::read(file)?;
+    match (key, signature) {
+        (Some(key), None) => pack.sign(&secret_key(key)?),
+        (None, Some(signature)) => pack.signature = Some(read_text(signature, 8 << 10)?),
+        _ => return Err(Refused::new("either --key or --signature says how to sign")),
+    }
+    write_whole(file, &archive::to_bytes(&pack)?)?;
+    Ok(format!("{} {} is signed\n", stdout.good(), file.display()))
+}
+
+/// Who signed a pack; `None` where nobody has to.
+fn signer(pack: &Pack, trust: &Trust) -> Result<Option<Signer>, Refused> {
+    let keys = TrustedKeys::read(&trust.keys)?;
+    match keys.verify(pack) {
+        Ok(signer) => Ok(Some(signer)),
+        Err(_) if trust.unsigned => Ok(None),
+        Err(Refused(why)) => Err(Refused(format!(
+            "{why} (--allow-unsigned takes it all the same)"
+        ))),
+    }
+}
+
+async fn verify(
+    file: &Path,
+    trust: &Trust,
+    json: bool,
+    stdout: Terminal,
+) -> Result<String, Refused> {
+    let pack = archive::read(file)?;
+    let signer = signer(&pack, trust)?;
+    pack.manifest.check_gpud(VERSION)?;
+    components::check(&pack).await?;
+    if json {
+        let document = json!({
+            "manifest": pack.manifest,
+            "digest": pack.digest(),
+            "signed_by": signer,
+        });
+        return Ok(format!("{document}\n"));
+    }
+    let mut text = format!("{} {}", stdout.good(), described(&pack.manifest));
+    let _ = writeln!(text, "  digest {}", pack.digest());
+    let _ = writeln!(text, "  {}", signed(signer.as_ref()));
+    text.push_str(&asks(&pack.manifest));
+    Ok(text)
+}
+
+fn described(manifest: &Manifest) -> String {
+    format!(
+        "pack {} {} of {}{}\n",
+        manifest.name,
+        manifest.version,
+        printable(&manifest.vendor),
+        match manifest.description.trim() {
+            "" => String::new(),
+            text => format!(": {}", printable(text)),
+        }
+    )
+}
+
+fn signed(signer: Option<&Signer>) -> String {
+    match signer {
+        Some(signer) => format!("signed by {} ({})", signer.key, printable(&signer.comment)),
+        None => "not signed by anybody who is trusted".to_owned(),
+    }
+}
+
+fn asks(manifest: &Manifest) -> String {
+    let nothing = Manifest {
+        plugins: Vec::new(),
+        ..manifest.clone()
+    };
+    let mut text = String::from("  asks for:\n");
+    for line in beyond(&nothing, manifest) {
+        let _ = writeln!(text, "    {}", printable(&line));
+    }
+    text
+}
+
+async fn install(options: &Installation, stdout: Terminal) -> Result<String, Refused> {
+    let pack = match options.pack.strip_prefix(OCI) {
+        Some(reference) => fetch(reference, &options.access).await?,
+        None => archive::read(Path::new(&options.pack))?,
+    };
+    let signer = signer(&pack, &options.trust)?;
+    pack.manifest.check_gpud(VERSION)?;
+    components::check(&pack).await?;
+    let decisions = Decisions {
+        approved: options.approve,
+        config: options.config.as_deref().map(own_config).transpose()?,
+    };
+    let packs = Packs::of(&options.data_dir);
+    let installed = packs.install(&pack, signer.as_ref(), decisions)?;
+    let mut missing = Vec::new();
+    for program in &pack.manifest.needs.programs {
+        if find_program(program).await.is_err() {
+            missing.push(program.clone());
+        }
+    }
+    let before = installed.before.map(|before| before.manifest.version);
+    if options.json {
+        let document =
+            json!({"record": installed.record, "before": before, "missing_programs": missing});
+        return Ok(format!("{document}\n"));
+    }
+    let mut text = format!("{} installed {}", stdout.good(), described(&pack.manifest));
+    if let Some(before) = before {
+        let _ = writeln!(text, "  in the place of version {before}");
+    }
+    let _ = writeln!(text, "  {}", signed(signer.as_ref()));
+    for program in missing {
+        let _ = writeln!(
+            text,
+            "  ! it needs {}, which is not on this machine",
+            printable(&program)
+        );
+    }
+    text.push_str("  a daemon with this data folder takes it up within seconds\n");
+    Ok(text)
+}
+
+fn own_config(path: &Path) -> Result<OwnConfig, Refused> {
+    let text = read_text(path, MAX_CONFIG)?;
+    let read: Option<OwnConfig> = serde_yaml::from_str(&text)
+        .map_err(|error| Refused(format!("{}: {error}", path.display())))?;
+    Ok(read.unwrap_or_default())
+}
+
+fn list(packs: &Packs, json: bool, stdout: Terminal) -> Result<String, Refused> {
+    let all = packs.list()?;
+    if json {
+        let document: Vec<Value> = all
+            .iter()
+            .map(|one| match one {
+                Ok(record) => json!(record),
+                Err(refused) => json!({"error": refused.to_string()}),
+            })
+            .collect();
+        return Ok(format!("{}\n", Value::Array(document)));
+    }
+    if all.is_empty() {
+        return Ok(format!("no packs in {}\n", packs.folder().display()));
+    }
+    let mut text = String::new();
+    for one in all {
+        match one {
+            Ok(record) => {
+                let _ = write!(text, "{} {}", stdout.good(), described(&record.manifest));
+                let names: Vec<_> = record
+                    .manifest
+                    .plugins
+                    .iter()
+                    .map(|p| p.name.clone())
+                    .collect();
+                let _ = writeln!(text, "  plugins {}", printable(&names.join(", ")));
+                let signed = record.signed_by.map_or_else(
+                    || "not signed by anybody who was trusted".to_owned(),
+                    |key| format!("signed by {key}"),
+                );
+                let _ = writeln!(text, "  digest {}, {}", record.digest, printable(&signed));
+            }
+            Err(refused) => {
+                let _ = writeln!(text, "{} {}", stdout.bad(), printable(&refused.to_string()));
+            }
+        }
+    }
+    Ok(text)
+}
+
+fn registry(reference: &str, access: &Access) -> Result<(Registry, Reference), Refused> {
+    let reference = Reference::parse(reference.strip_prefix(OCI).unwrap_or(reference))?;
+    let password = match &access.password_file {
+        Some(file) => read_text(file, 64 << 10)?.trim_end().to_owned(),
+        None => String::new(),
+    };
+    let credentials = (!access.username.is_empty() || !password.is_empty()).then(|| Credentials {
+        username: access.username.clone(),
+        password,
+    });
+    Ok((
+        Registry::new(&reference, access.plain_http, credentials)?,
+        reference,
+    ))
+}
+
+async fn push(
+    file: &Path,
+    reference: &str,
+    access: &Access,
+    stdout: Terminal,
+) -> Result<String, Refused> {
+    let pack = archive::read(file)?;
+    let (registry, reference) = registry(reference, access)?;
+    let digest = registry.push(&pack, &reference).await?;
+    Ok(format!(
+        "{} pushed {reference}\n  {digest}\n",
+        stdout.good()
+    ))
+}
+
+async fn fetch(reference: &str, access: &Access) -> Result<Pack, Refused> {
+    let (registry, reference) = registry(reference, access)?;
+    registry.pull(&reference).await
+}
+
+async fn pull(
+    reference: &str,
+    output: Option<&Path>,
+    access: &Access,
+    stdout: Terminal,
+) -> Result<String, Refused> {
+    let pack = fetch(reference, access).await?;
+    let output = output.map_or_else(|| PathBuf::from(file_name(&pack)), Path::to_owned);
+    write_whole(&output, &archive::to_bytes(&pack)?)?;
+    Ok(format!(
+        "{} {}: {}  its signature is looked at when it is verified or installed\n",
+        stdout.good(),
+        output.display(),
+        described(&pack.manifest)
+    ))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,200 @@
+//! The flags of `gpud pack`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+use super::args::{CommonArgs, path};
+
+/// Vendor packs: signed archives of plugins.
+#[derive(Debug, Args)]
+#[command(subcommand_required = true)]
+pub struct PackArgs {
+    #[command(subcommand)]
+    pub command: PackCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum PackCommand {
+    /// Make a key to sign packs with
+    Keygen(KeygenArgs),
+    /// Make the archive of a pack, and sign it
+    Build(BuildPackArgs),
+    /// Sign an archive
+    Sign(SignArgs),
+    /// Say whether a pack is whole, who signed it, and what it asks for
+    Verify(VerifyArgs),
+    /// Install a pack, or another version of it; a running daemon takes it up
+    Install(InstallArgs),
+    /// List installed packs
+    List(ListArgs),
+    /// Remove an installed pack; a running daemon ends its plugins
+    Remove(RemoveArgs),
+    /// Send a pack to an OCI registry
+    Push(PushArgs),
+    /// Fetch a pack from an OCI registry
+    Pull(PullArgs),
+}
+
+/// Where trusted keys lie.
+#[derive(Debug, Args)]
+pub struct TrustArgs {
+    /// Folder with public keys of minisign, *.pub
+    #[arg(long, value_name = "FOLDER", value_parser = path, default_value = crate::pack::signature::TRUSTED_KEYS)]
+    pub trusted_keys: PathBuf,
+    /// Take a pack that nobody signed, or somebody who is not trusted
+    #[arg(long)]
+    pub allow_unsigned: bool,
+}
+
+/// How to talk to a registry.
+#[derive(Debug, Args)]
+pub struct RegistryArgs {
+    /// Name to log in with
+    #[arg(
+        long,
+        value_name = "NAME",
+        default_value = "",
+        hide_default_value = true
+    )]
+    pub username: String,
+    /// File with the password or token to log in with
+    #[arg(long, value_name = "FILE", value_parser = path)]
+    pub password_file: Option<PathBuf>,
+    /// Talk HTTP to the registry, without TLS
+    #[arg(long)]
+    pub plain_http: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct KeygenArgs {
+    #[command(flatten)]
+    pub common: CommonArgs,
+    /// Begin of the files' names: NAME.key is secret, NAME.pub goes to whoever is to trust it
+    #[arg(value_name = "NAME", value_parser = path)]
+    pub name: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub struct BuildPackArgs {
+    #[command(flatten)]
+    pub common: CommonArgs,
+    /// Where the archive goes [default: NAME-VERSION.tar]
+    #[arg(long, short = 'o', value_name = "FILE", value_parser = path)]
+    pub output: Option<PathBuf>,
+    /// Secret key of minisign, without password
+    #[arg(long, value_name = "FILE", value_parser = path)]
+    pub key: Option<PathBuf>,
+    /// Print one JSON document instead of text
+    #[arg(long)]
+    pub json: bool,
+    /// Folder with pack.yaml and what it names
+    #[arg(value_name = "FOLDER", value_parser = path)]
+    pub folder: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub struct SignArgs {
+    #[command(flatten)]
+    pub common: CommonArgs,
+    /// Secret key of minisign, without password
+    #[arg(long, value_name = "FILE", value_parser = path)]
+    pub key: Option<PathBuf>,
+    /// A signature that minisign made over the pack's SHA256SUMS
+    #[arg(long, value_name = "FILE", value_parser = path)]
+    pub signature: Option<PathBuf>,
+    /// The archive
+    #[arg(value_name = "FILE", value_parser = path)]
+    pub file: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub struct VerifyArgs {
+    #[command(flatten)]
+    pub common: CommonArgs,
+    #[command(flatten)]
+    pub trust: TrustArgs,
+    /// Print one JSON document instead of text
+    #[arg(long)]
+    pub json: bool,
+    /// The archive, or a folder that holds one unpacked
+    #[arg(value_name = "FILE", value_parser = path)]
+    pub file: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub struct InstallArgs {
+    #[command(flatten)]
+    pub common: CommonArgs,
+    #[command(flatten)]
+    pub trust: TrustArgs,
+    #[command(flatten)]
+    pub registry: RegistryArgs,
+    /// Grant what the pack asks for
+    #[arg(long)]
+    pub approve: bool,
+    /// Own configurations, YAML: plugin names with keys that take the place of the pack's
+    #[arg(long, value_name = "FILE", value_parser = path)]
+    pub config: Option<PathBuf>,
+    /// Folder of the state file
+    #[arg(long, value_name = "FOLDER", value_parser = path)]
+    pub data_dir: Option<PathBuf>,
+    /// Print one JSON document instead of text
+    #[arg(long)]
+    pub json: bool,
+    /// An archive, or oci://HOST/NAME:TAG
+    #[arg(value_name = "PACK")]
+    pub pack: String,
+}
+
+#[derive(Debug, Args)]
+pub struct ListArgs {
+    #[command(flatten)]
+    pub common: CommonArgs,
+    /// Folder of the state file
+    #[arg(long, value_name = "FOLDER", value_parser = path)]
+    pub data_dir: Option<PathBuf>,
+    /// Print one JSON document instead of text
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct RemoveArgs {
+    #[command(flatten)]
+    pub common: CommonArgs,
+    /// Folder of the state file
+    #[arg(long, value_name = "FOLDER", value_parser = path)]
+    pub data_dir: Option<PathBuf>,
+    /// Its name
+    #[arg(value_name = "NAME")]
+    pub name: String,
+}
+
+#[derive(Debug, Args)]
+pub struct PushArgs {
+    #[command(flatten)]
+    pub common: CommonArgs,
+    #[command(flatten)]
+    pub registry: RegistryArgs,
+    /// The archive
+    #[arg(value_name = "FILE", value_parser = path)]
+    pub file: PathBuf,
+    /// HOST/NAME:TAG
+    #[arg(value_name = "REFERENCE")]
+    pub reference: String,
+}
+
+#[derive(Debug, Args)]
+pub struct PullArgs {
+    #[command(flatten)]
+    pub common: CommonArgs,
+    #[command(flatten)]
+    pub registry: RegistryArgs,
+    /// Where the archive goes [default: NAME-VERSION.tar]
+    #[arg(long, short = 'o', value_name = "FILE", value_parser = path)]
+    pub output: Option<PathBuf>,
+    /// HOST/NAME:TAG or HOST/NAME@sha256:DIGEST
+    #[arg(value_name = "REFERENCE")]
+    pub reference: String,
+}

@@ -1,0 +1,230 @@
+//! `gpud plugin build`: runs a project's own build commands, and makes the component of what they leave.
+#![allow(
+    clippy::disallowed_methods,
+    reason = "files of a plugin's project, which the user named"
+)]
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use serde_json::json;
+use wit_component::ComponentEncoder;
+
+use super::{component_file::digest, project::Project};
+use crate::{
+    cli::{
+        exit::Exit,
+        sizes::iec,
+        terminal::{Terminal, printable},
+    },
+    node::{
+        local_file,
+        process::{self, Command, Env, Program, Streams},
+    },
+    plugins::wasm::MAX_COMPONENT_BYTES,
+};
+
+/// Longest that one command may take: a first build fetches and compiles what the project depends on.
+const DEADLINE: Duration = Duration::from_secs(1800);
+/// Output kept of a command, bytes.
+const MAX_OUTPUT: usize = 4 << 20;
+/// Lines shown of a command that failed, the last ones.
+const SHOWN_LINES: usize = 80;
+
+/// What was built.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Built {
+    /// The component.
+    pub component: PathBuf,
+    /// Its size, bytes.
+    pub size: usize,
+    /// SHA-256 of it.
+    pub sha256: String,
+}
+
+/// Builds and says what came of it.
+///
+/// # Errors
+/// It is no project, a command failed, or what it left is no component.
+pub async fn build(folder: &Path, json: bool, terminal: Terminal) -> Result<Exit, Exit> {
+    let fail = |message: String| Exit::failure(message).in_json(json, "failed_to_build");
+    let project = Project::read(folder).map_err(fail)?;
+    let built = built(folder, &project).await.map_err(fail)?;
+    let shown = built.component.display();
+    Ok(Exit::success(match json {
+        true => {
+            let document =
+                json!({"component": shown.to_string(), "size": built.size, "sha256": built.sha256});
+            format!("{document}\n")
+        }
+        false => format!(
+            "{} {shown}: {}, sha256 {}\n",
+            terminal.good(),
+            iec(built.size as u64),
+            built.sha256
+        ),
+    }))
+}
+
+/// Builds a project.
+///
+/// # Errors
+/// In words, with the last lines of a command that failed.
+pub async fn built(folder: &Path, project: &Project) -> Result<Built, String> {
+    run_all(folder, &project.build).await?;
+    let component = folder.join(&project.component);
+    if let Some(module) = &project.module {
+        let module = folder.join(module);
+        let bytes = read(&module)?;
+        let encoded =
+            encode(&bytes).map_err(|problem| format!("{}: {problem}", module.display()))?;
+        replace(&component, &encoded)?;
+    }
+    let bytes = read(&component)?;
+    if !bytes.starts_with(b"\0asm\x0d\0\x01\0") {
+        return Err(format!(
+            "{}: the commands left something that is no component; a core module goes under `module:`",
+            component.display()
+        ));
+    }
+    Ok(Built {
+        size: bytes.len(),
+        sha256: digest(&bytes),
+        component,
+    })
+}
+
+/// Runs commands in a folder, one after another, with the environment of who called.
+///
+/// # Errors
+/// The first that fails, with its last lines.
+pub async fn run_all(folder: &Path, commands: &[String]) -> Result<(), String> {
+    for line in commands {
+        let program = Program::Argv(vec!["bash".into(), "-euc".into(), line.into()]);
+        let command = Command {
+            env: Env::Inherit,
+            cwd: Some(folder.to_owned()),
+            max_output_bytes: MAX_OUTPUT,
+            streams: Streams::Combined,
+            ..Command::new(program, DEADLINE)
+        };
+        let output = process::run(command)
+            .await
+            .map_err(|error| format!("`{line}`: {error}"))?;
+        if output.exit_code == Some(0) {
+            continue;
+        }
+        let ended = match (output.exit_code, output.signal) {
+            (Some(code), _) => format!("ended with status {code}"),
+            (None, Some(signal)) => format!("was ended by signal {signal}"),
+            (None, None) => "ended".to_owned(),
+        };
+        return Err(format!("`{line}` {ended}:\n{}", last_lines(&output.stdout)));
+    }
+    Ok(())
+}
+
+fn last_lines(output: &[u8]) -> String {
+    let text = String::from_utf8_lossy(output);
+    let lines: Vec<&str> = text.lines().collect();
+    let from = lines.len().saturating_sub(SHOWN_LINES);
+    let last = lines.into_iter().skip(from).map(printable);
+    last.collect::<Vec<_>>().join("\n")
+}
+
+/// Makes a component of a core module that carries its WIT with it.
+///
+/// # Errors
+/// In words.
+pub fn encode(module: &[u8]) -> Result<Vec<u8>, String> {
+    ComponentEncoder::default()
+        .validate(true)
+        .module(module)
+        .and_then(|encoder| encoder.encode())
+        .map_err(|error| format!("no component can be made of it: {error:#}"))
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, String> {
+    local_file::read(path, MAX_COMPONENT_BYTES)
+        .map_err(|error| local_file::open_error(path, &error))
+}
+
+/// Writes beside and renames, so that a daemon that watches the file never sees half of it.
+fn replace(path: &Path, content: &[u8]) -> Result<(), String> {
+    let wrong = |error: std::io::Error| format!("{}: {error}", path.display());
+    if let Some(parent) = path.parent() {
+        fs::create_dir_all(parent).map_err(wrong)?;
+    }
+    let beside = path.with_extension("wasm.tmp");
+    fs::write(&beside, content).map_err(wrong)?;
+    fs::rename(&beside, path).map_err(wrong)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn project(build: &[&str], module: Option<&str>) -> Project {
+        Project {
+            name: "x".into(),
+            language: "c".into(),
+            build: build.iter().map(|line| (*line).to_owned()).collect(),
+            module: module.map(Into::into),
+            component: "out/x.wasm".into(),
+            test: Vec::new(),
+            cases: None,
+            spec: None,
+        }
+    }
+
+    #[tokio::test]
+    async fn commands_leave_a_component() {
+        let folder = tempfile::tempdir().unwrap();
+        let line = r"mkdir -p out; printf '\0asm\x0d\0\x01\0' > out/x.wasm";
+        let built = built(folder.path(), &project(&["true", line], None))
+            .await
+            .unwrap();
+        assert_eq!(built.size, 8);
+        assert_eq!(built.sha256.len(), 64);
+    }
+
+    #[tokio::test]
+    async fn what_went_wrong_is_told() {
+        let folder = tempfile::tempdir().unwrap();
+        for (build, module, told) in [
+            (
+                &["echo compiling; echo no such type; exit 3", "touch never"][..],
+                None,
+                "status 3:\ncompiling\nno such type",
+            ),
+            (&["true"], None, "out/x.wasm: no such file"),
+            (
+                &["mkdir -p out; echo text > out/x.wasm"],
+                None,
+                "is no component",
+            ),
+            (
+                &["echo text > m.wasm"],
+                Some("m.wasm"),
+                "m.wasm: no component can be made of it",
+            ),
+            (&["true"], Some("gone.wasm"), "gone.wasm: no such file"),
+        ] {
+            let error = built(folder.path(), &project(build, module))
+                .await
+                .unwrap_err();
+            assert!(error.contains(told), "{error}");
+        }
+        assert!(!folder.path().join("never").exists());
+    }
+
+    #[test]
+    fn a_core_module_without_wit_becomes_an_empty_component_that_is_none_of_ours() {
+        let module = wat::parse_str("(module)").unwrap();
+        let component = encode(&module).unwrap();
+        assert!(component.starts_with(b"\0asm\x0d\0\x01\0"));
+    }
+}

@@ -1,0 +1,264 @@
+//! `gpud plugin test`: a component on made-up machines, and what it is to say there.
+//!
+//! `document` reads the file, `machine` makes the machines up, `expect` compares.
+
+mod document;
+mod expect;
+mod machine;
+
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use jiff::tz::TimeZone;
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use self::{
+    document::{Case, CaseFile, Step},
+    expect::Said,
+    machine::Machine,
+};
+use super::{
+    component_file::{ComponentFile, runtime},
+    dry_run::chosen,
+    told::{ToldEvent, ToldMetric},
+};
+use crate::{
+    capability::Grants,
+    capture,
+    cli::terminal::{Terminal, printable},
+    component::{config, trial::Trial},
+    model::Trigger,
+    node::{kmsg::KernelMessage, local_file},
+    plugins::file as spec_file,
+    runtime::Limits,
+    wire::WasmSpec,
+};
+
+/// A file of cases and what it is about.
+#[derive(Debug)]
+pub struct Cases {
+    file: CaseFile,
+    /// The folder that its paths start from.
+    base: PathBuf,
+    component: ComponentFile,
+    grants: Value,
+    config: Value,
+}
+
+/// What became of one case.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Outcome {
+    /// Its name.
+    pub case: String,
+    /// Whether everything was as expected.
+    pub passed: bool,
+    /// What was not.
+    pub differences: Vec<String>,
+}
+
+impl Cases {
+    /// Reads a file of cases and the component that it is about, which `component` takes the place of.
+    ///
+    /// # Errors
+    /// In words, naming the file.
+    pub async fn read(path: &Path, component: Option<&Path>) -> Result<Self, String> {
+        let owned = path.to_owned();
+        let reading = tokio::task::spawn_blocking(move || {
+            let bytes = local_file::read(&owned, document::MAX_BYTES)
+                .map_err(|error| local_file::open_error(&owned, &error))?;
+            let wrong = |problem: String| format!("{}: {problem}", owned.display());
+            let text = String::from_utf8(bytes).map_err(|_| wrong("it is not UTF-8".to_owned()))?;
+            let file = CaseFile::parse(&text).map_err(wrong)?;
+            let base = spec_file::folder(&owned);
+            let spec = match &file.spec {
+                Some(spec) => Some(wasm_entry(&base.join(spec))?),
+                None => None,
+            };
+            Ok::<_, String>((file, base, spec))
+        });
+        let (file, base, spec) = reading.await.map_err(|error| error.to_string())??;
+        let named = file.component.as_ref().map(|file| base.join(file));
+        let of_spec = spec.as_ref().map(|(folder, wasm)| folder.join(&wasm.path));
+        let component = component.map(Path::to_owned).or(named).or(of_spec);
+        let component = component.ok_or_else(|| {
+            format!(
+                "{}: it names no component: add `component: FILE.wasm` or `spec: FILE.yaml`",
+                path.display()
+            )
+        })?;
+        let object = |own: &Option<Map<String, Value>>, of_spec: Option<&Value>| match own {
+            Some(own) => Value::Object(own.clone()),
+            None => of_spec
+                .cloned()
+                .unwrap_or_else(|| Value::Object(Map::new())),
+        };
+        let wasm = spec.as_ref().map(|(_, wasm)| wasm);
+        Ok(Self {
+            grants: object(&file.grants, wasm.map(|wasm| &wasm.grants)),
+            config: object(&file.config, wasm.map(|wasm| &wasm.config)),
+            component: ComponentFile::read(&component).await?,
+            file,
+            base,
+        })
+    }
+
+    /// Runs all of them, one after another.
+    pub async fn run(&self) -> Vec<Outcome> {
+        let mut outcomes = Vec::new();
+        for case in &self.file.cases {
+            let differences = match self.one(case).await {
+                Ok(differences) => differences,
+                Err(problem) => vec![problem],
+            };
+            outcomes.push(Outcome {
+                case: case.name.clone(),
+                passed: differences.is_empty(),
+                differences,
+            });
+        }
+        outcomes
+    }
+
+    async fn one(&self, case: &Case) -> Result<Vec<String>, String> {
+        let mut machine = Machine::of(case, &self.base)?;
+        let runtime = runtime(Arc::clone(&machine.node))?;
+        let own = |own: &Option<Map<String, Value>>, of_file: &Value| {
+            own.clone().map_or_else(|| of_file.clone(), Value::Object)
+        };
+        let grants = own(&case.grants, &self.grants);
+        let grants = Grants::parse(&grants).map_err(|error| error.to_string())?;
+        let plugin = self
+            .component
+            .load(&runtime, grants, Limits::default())
+            .await
+            .map_err(|error| error.to_string())?;
+        let descriptors = chosen(&plugin, self.file.component_name.as_deref())?;
+        let descriptor = descriptors
+            .into_iter()
+            .next()
+            .ok_or("it has no component")?;
+        let document = own(&case.config, &self.config);
+        config::check(&descriptor, &document).map_err(|misfit| misfit.message)?;
+        let trial = Trial::new(
+            plugin,
+            descriptor,
+            document.to_string().into(),
+            Arc::clone(&machine.node),
+        );
+        let mut trial = trial.await.map_err(|error| error.to_string())?;
+        let steps = case.steps();
+        let mut differences = Vec::new();
+        for (at, step) in steps.iter().enumerate() {
+            let found = self.step(step, &mut machine, &mut trial).await?;
+            let several = steps.len() > 1;
+            differences.extend(found.into_iter().map(|text| match several {
+                true => format!("step {}: {text}", at + 1),
+                false => text,
+            }));
+        }
+        Ok(differences)
+    }
+
+    async fn step(
+        &self,
+        step: &Step,
+        machine: &mut Machine,
+        trial: &mut Trial,
+    ) -> Result<Vec<String>, String> {
+        machine.node.clock.advance_ms(step.after_ms()?);
+        for (path, content) in &step.files {
+            machine.change(path, content.as_deref())?;
+        }
+        let mut messages: Vec<KernelMessage> = Vec::new();
+        if let Some(file) = &step.kmsg_file {
+            messages.extend(self.saved(file, machine.node.clock.now_ms())?);
+        }
+        messages.extend(step.kmsg.iter().map(|text| machine.message(text)));
+        let messages = machine.log(messages)?;
+        let mut events: Vec<ToldEvent> = Vec::new();
+        if !messages.is_empty() {
+            let heard = trial.hear(&messages).await?;
+            events.extend(heard.events.iter().map(ToldEvent::from));
+        }
+        let tried = trial.check(Trigger::Scheduled).await;
+        let states = trial.states(&tried);
+        let error = match (&tried.report, &tried.problem) {
+            (Err(error), _) => Some(error.to_string()),
+            (Ok(_), problem) => problem.clone(),
+        };
+        let report = tried.report.as_ref().ok();
+        events.extend(
+            report
+                .iter()
+                .flat_map(|report| &report.events)
+                .map(ToldEvent::from),
+        );
+        let metrics = report.iter().flat_map(|report| &report.metrics);
+        let metrics: Vec<_> = metrics.map(ToldMetric::from).collect();
+        Ok(step.expect.differences(&Said {
+            supported: report.is_none_or(|report| report.supported),
+            states: &states,
+            events: &events,
+            metrics: &metrics,
+            error: error.as_deref(),
+        }))
+    }
+
+    fn saved(&self, file: &Path, now: u64) -> Result<Vec<KernelMessage>, String> {
+        let path = self.base.join(file);
+        let bytes = local_file::read(&path, document::MAX_BYTES)
+            .map_err(|error| local_file::open_error(&path, &error))?;
+        let read = capture::read(&bytes, now, &TimeZone::UTC)
+            .map_err(|error| format!("{}: {error}", path.display()))?;
+        match read.messages.is_empty() {
+            true => Err(format!(
+                "{}: there is no kernel message in it",
+                path.display()
+            )),
+            false => Ok(read.messages),
+        }
+    }
+}
+
+/// The first Wasm entry of a spec file, and the folder that its path starts from.
+fn wasm_entry(path: &Path) -> Result<(PathBuf, WasmSpec), String> {
+    let read = spec_file::read(path)?;
+    if let Some(problem) = read.problems.first() {
+        return Err(problem.to_string());
+    }
+    let mut entries = read
+        .plugins
+        .into_iter()
+        .filter_map(|plugin| plugin.spec.wasm);
+    let wasm = entries
+        .next()
+        .ok_or_else(|| format!("{}: it has no entry of type wasm", path.display()))?;
+    Ok((spec_file::folder(path), wasm))
+}
+
+/// What became of the cases, for people.
+pub fn text(outcomes: &[Outcome], terminal: Terminal) -> String {
+    let mut text = String::new();
+    for outcome in outcomes {
+        let sign = match outcome.passed {
+            true => terminal.good(),
+            false => terminal.bad(),
+        };
+        text.push_str(&format!("{sign} {}\n", printable(&outcome.case)));
+        for difference in &outcome.differences {
+            text.push_str(&format!("    {}\n", printable(difference)));
+        }
+    }
+    let failed = outcomes.iter().filter(|outcome| !outcome.passed).count();
+    text.push_str(&match failed {
+        0 => format!("{} cases, all as expected\n", outcomes.len()),
+        failed => format!("{} cases, {failed} not as expected\n", outcomes.len()),
+    });
+    text
+}
+
+#[cfg(test)]
+mod tests;

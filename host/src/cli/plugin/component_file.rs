@@ -1,0 +1,122 @@
+//! A component's file as the commands of `gpud plugin` take it: read whole, measured, compiled, asked what it is.
+
+use std::{
+    env,
+    fmt::Write as _,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use sha2::{Digest as _, Sha256};
+
+use crate::{
+    capability::Grants,
+    cli::scan::cache_folder,
+    node::{Node, local_file},
+    plugins::wasm::MAX_COMPONENT_BYTES,
+    runtime::{Compiler, Effort, Limits, LoadError, Plugin, PluginSource, Runtime, Shape},
+};
+
+/// A component's file, in memory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ComponentFile {
+    /// As it was named.
+    pub path: PathBuf,
+    /// Its content.
+    pub bytes: Vec<u8>,
+}
+
+/// A component that says what it is, as far as it can.
+pub struct Opened {
+    /// Its type.
+    pub shape: Shape,
+    /// It has described itself; or why it has not.
+    pub plugin: Result<Arc<Plugin>, LoadError>,
+}
+
+impl ComponentFile {
+    /// Reads it.
+    ///
+    /// # Errors
+    /// In words, naming the file.
+    pub async fn read(path: &Path) -> Result<Self, String> {
+        let owned = path.to_owned();
+        let reading = tokio::task::spawn_blocking(move || {
+            local_file::read(&owned, MAX_COMPONENT_BYTES)
+                .map_err(|error| local_file::open_error(&owned, &error))
+        });
+        let bytes = reading.await.map_err(|error| error.to_string())??;
+        Ok(Self {
+            path: path.to_owned(),
+            bytes,
+        })
+    }
+
+    /// What it is called in messages: the file's name without its folder.
+    pub fn name(&self) -> String {
+        let name = self.path.file_name().unwrap_or(self.path.as_os_str());
+        name.to_string_lossy().into_owned()
+    }
+
+    /// SHA-256 of its content, in hexadecimal digits.
+    pub fn digest(&self) -> String {
+        digest(&self.bytes)
+    }
+
+    /// Compiles it, reads its type, and lets it describe itself without reaching anything.
+    ///
+    /// # Errors
+    /// [`LoadError`]: not a component at all.
+    pub async fn open(&self, runtime: &Runtime) -> Result<Opened, LoadError> {
+        let name = self.name();
+        let shape = runtime.shape(&name, &self.bytes).await?;
+        let grants = Grants::without_scope(&shape.interfaces());
+        let plugin = self.load(runtime, grants, Limits::default()).await;
+        Ok(Opened { shape, plugin })
+    }
+
+    /// Loads it with these grants.
+    ///
+    /// # Errors
+    /// [`LoadError`], naming what to grant.
+    pub async fn load(
+        &self,
+        runtime: &Runtime,
+        grants: Grants,
+        limits: Limits,
+    ) -> Result<Arc<Plugin>, LoadError> {
+        let name = self.name();
+        let source = PluginSource {
+            name: &name,
+            wasm: &self.bytes,
+            grants,
+            limits,
+        };
+        runtime.load(source).await.map(Arc::new)
+    }
+}
+
+/// SHA-256 in hexadecimal digits.
+pub fn digest(bytes: &[u8]) -> String {
+    let sum = Sha256::digest(bytes);
+    sum.iter()
+        .fold(String::with_capacity(64), |mut text, byte| {
+            let _ = write!(text, "{byte:02x}");
+            text
+        })
+}
+
+/// WebAssembly for this machine, or for one that is made up.
+///
+/// # Errors
+/// In words.
+pub fn runtime(node: Arc<Node>) -> Result<Runtime, String> {
+    let compiler = env::current_exe().map_or(Compiler::InProcess(Effort::Quick), Compiler::Child);
+    // A test binary is no gpud that could compile for itself.
+    let compiler = if cfg!(test) {
+        Compiler::InProcess(Effort::Quick)
+    } else {
+        compiler
+    };
+    Runtime::start(&cache_folder(), compiler, node).map_err(|error| error.to_string())
+}

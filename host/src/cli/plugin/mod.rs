@@ -1,0 +1,220 @@
+//! `gpud plugin`: for those who write plugins, and for those who are to grant them something.
+//!
+//! A file for each command; `component_file`, `grant_flags` and `told` are what they share. Nothing here asks a daemon.
+
+mod build;
+mod cases;
+pub(crate) mod component_file;
+mod diff;
+mod dry_run;
+pub(crate) mod grant_flags;
+pub(crate) mod inspect;
+mod new;
+mod project;
+mod templates;
+mod told;
+mod validate;
+
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+
+use self::{cases::Cases, project::Project};
+pub use self::{dry_run::DryRun, validate::Validation};
+use super::{
+    args::CommonArgs,
+    exit::Exit,
+    plugin_args::{PluginArgs, PluginCommand},
+    terminal::Terminal,
+};
+
+/// What `gpud plugin` is to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PluginAction {
+    /// Say what a component is.
+    Inspect {
+        /// Its file.
+        file: PathBuf,
+        /// As one JSON document.
+        json: bool,
+    },
+    /// Check once.
+    Run(DryRun),
+    /// Try it on made-up machines.
+    Test {
+        /// A file of cases, or a project's folder.
+        path: PathBuf,
+        /// Takes the place of the component that is named there.
+        component: Option<PathBuf>,
+        /// As one JSON document.
+        json: bool,
+    },
+    /// Hold it against the contract.
+    Validate(Validation),
+    /// Compare two.
+    Diff {
+        /// What runs.
+        old: PathBuf,
+        /// What is to take its place.
+        new: PathBuf,
+        /// As one JSON document.
+        json: bool,
+        /// Status 1 when the new one asks for more.
+        exit_code: bool,
+    },
+    /// Make a folder.
+    New {
+        /// In this language.
+        language: String,
+        /// Its name.
+        name: String,
+        /// Where.
+        folder: Option<PathBuf>,
+    },
+    /// Build a project.
+    Build {
+        /// Its folder.
+        folder: PathBuf,
+        /// As one JSON document.
+        json: bool,
+    },
+}
+
+/// From flags to values.
+///
+/// # Errors
+/// A grant or a configuration makes no sense.
+pub(super) fn action(args: PluginArgs) -> Result<(CommonArgs, PluginAction), String> {
+    let here = |folder: Option<PathBuf>| folder.unwrap_or_else(|| PathBuf::from("."));
+    Ok(match args.command {
+        PluginCommand::Inspect(args) => {
+            let (file, json) = (args.file, args.json);
+            (args.common, PluginAction::Inspect { file, json })
+        }
+        PluginCommand::Run(args) => {
+            let run = DryRun {
+                file: args.file,
+                grants: grant_flags::grants(&args.grant)?,
+                config: grant_flags::config(args.config.as_deref())?,
+                component: args.component,
+                node: args.node,
+                json: args.json,
+            };
+            (args.common, PluginAction::Run(run))
+        }
+        PluginCommand::Test(args) => {
+            let action = PluginAction::Test {
+                path: here(args.path),
+                component: args.component,
+                json: args.json,
+            };
+            (args.common, action)
+        }
+        PluginCommand::Validate(args) => {
+            let validation = Validation {
+                file: args.file,
+                config: grant_flags::config(args.config.as_deref())?,
+                json: args.json,
+            };
+            (args.common, PluginAction::Validate(validation))
+        }
+        PluginCommand::Diff(args) => {
+            let action = PluginAction::Diff {
+                old: args.old,
+                new: args.new,
+                json: args.json,
+                exit_code: args.exit_code,
+            };
+            (args.common, action)
+        }
+        PluginCommand::New(args) => {
+            let action = PluginAction::New {
+                language: args.lang,
+                name: args.name,
+                folder: args.folder,
+            };
+            (args.common, action)
+        }
+        PluginCommand::Build(args) => {
+            let (folder, json) = (here(args.folder), args.json);
+            (args.common, PluginAction::Build { folder, json })
+        }
+    })
+}
+
+/// Does it.
+///
+/// # Errors
+/// What went wrong, in the form that was asked for.
+pub async fn plugin(action: &PluginAction, stdout: Terminal) -> Result<Exit, Exit> {
+    match action {
+        PluginAction::Inspect { file, json } => inspect::inspect(file, *json).await,
+        PluginAction::Run(run) => dry_run::dry_run(run, stdout).await,
+        PluginAction::Test {
+            path,
+            component,
+            json,
+        } => test(path, component.as_deref(), *json, stdout).await,
+        PluginAction::Validate(validation) => validate::validate(validation, stdout).await,
+        PluginAction::Diff {
+            old,
+            new,
+            json,
+            exit_code,
+        } => diff::diff(old, new, *json, *exit_code).await,
+        PluginAction::New {
+            language,
+            name,
+            folder,
+        } => new::new(language, name, folder.as_deref()),
+        PluginAction::Build { folder, json } => build::build(folder, *json, stdout).await,
+    }
+}
+
+/// Cases of a file; or a project: its own tests, then its cases.
+async fn test(
+    path: &Path,
+    component: Option<&Path>,
+    json: bool,
+    stdout: Terminal,
+) -> Result<Exit, Exit> {
+    let fail = |message: String| Exit::failure(message).in_json(json, "failed_to_test");
+    let mut text = String::new();
+    let cases = match path.is_dir() {
+        false => Some(path.to_owned()),
+        true => {
+            let project = Project::read(path).map_err(fail)?;
+            build::run_all(path, &project.test).await.map_err(fail)?;
+            for command in &project.test {
+                text.push_str(&format!("{} {command}\n", stdout.good()));
+            }
+            if component.is_none() && !path.join(&project.component).exists() {
+                let missing = path.join(&project.component);
+                let shown = missing.display();
+                return Err(fail(format!(
+                    "{shown} is not there yet: `gpud plugin build` makes it"
+                )));
+            }
+            project.cases.map(|cases| path.join(cases))
+        }
+    };
+    let outcomes = match cases {
+        Some(cases) => {
+            Cases::read(&cases, component)
+                .await
+                .map_err(fail)?
+                .run()
+                .await
+        }
+        None => Vec::new(),
+    };
+    let failed = outcomes.iter().any(|outcome| !outcome.passed);
+    let stdout = match json {
+        true => format!("{}\n", json!({"passed": !failed, "cases": outcomes})),
+        false => text + &cases::text(&outcomes, stdout),
+    };
+    Ok(Exit {
+        code: u8::from(failed),
+        ..Exit::success(stdout)
+    })
+}

@@ -1,0 +1,98 @@
+//! The file `gpud-plugin.yaml` at the root of a plugin's project: how it is built, and where the result is.
+
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use crate::node::local_file;
+
+/// Name of the file.
+pub const FILE: &str = "gpud-plugin.yaml";
+/// Largest file, bytes.
+const MAX_BYTES: usize = 64 << 10;
+
+/// A project.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Project {
+    /// Its name.
+    pub name: String,
+    /// The language that it is written in, for people.
+    pub language: String,
+    /// Bash commands that build it, run one after another in the project's folder.
+    pub build: Vec<String>,
+    /// A core module that the commands leave behind, for gpud to make the component of. Without it they leave the
+    /// component.
+    pub module: Option<PathBuf>,
+    /// The component.
+    pub component: PathBuf,
+    /// Bash commands that run its own tests.
+    #[serde(default)]
+    pub test: Vec<String>,
+    /// The file of test cases for `gpud plugin test`.
+    pub cases: Option<PathBuf>,
+    /// The spec with which it is loaded, for `gpud cs`.
+    pub spec: Option<PathBuf>,
+}
+
+impl Project {
+    /// Reads the file of a project's folder.
+    ///
+    /// # Errors
+    /// In words, naming the file.
+    pub fn read(folder: &Path) -> Result<Self, String> {
+        let path = folder.join(FILE);
+        let bytes = local_file::read(&path, MAX_BYTES).map_err(|error| {
+            let why = local_file::open_error(&path, &error);
+            match error.kind() {
+                std::io::ErrorKind::NotFound => {
+                    format!("{why}; this is no folder of a plugin: `gpud plugin new` makes one")
+                }
+                _ => why,
+            }
+        })?;
+        let wrong = |problem: String| format!("{}: {problem}", path.display());
+        let text = String::from_utf8(bytes).map_err(|_| wrong("it is not UTF-8".to_owned()))?;
+        let project: Self =
+            serde_yaml::from_str(&text).map_err(|error| wrong(error.to_string()))?;
+        if project.build.is_empty() {
+            return Err(wrong(
+                "build: there is no command that builds it".to_owned(),
+            ));
+        }
+        Ok(project)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_project_says_how_it_is_built() {
+        let folder = tempfile::tempdir().unwrap();
+        let read = |text: &str| {
+            std::fs::write(folder.path().join(FILE), text).unwrap();
+            Project::read(folder.path())
+        };
+        let project = read("name: a\nlanguage: c\nbuild: [make]\ncomponent: a.wasm\n").unwrap();
+        assert_eq!(project.build, ["make"]);
+        assert_eq!((project.module, project.test.len()), (None, 0));
+        for (text, told) in [
+            (
+                "name: a\nlanguage: c\nbuild: []\ncomponent: a.wasm\n",
+                "no command",
+            ),
+            (
+                "name: a\nlanguage: c\nbuilt: [make]\ncomponent: a.wasm\n",
+                "built",
+            ),
+            ("name: a\n", "gpud-plugin.yaml"),
+        ] {
+            let error = read(text).unwrap_err();
+            assert!(error.contains(told), "{error}");
+        }
+        let error = Project::read(Path::new("/nonexistent")).unwrap_err();
+        assert!(error.contains("gpud plugin new"), "{error}");
+    }
+}

@@ -1,0 +1,149 @@
+//! The flags of `gpud plugin`.
+
+use std::path::PathBuf;
+
+use clap::{ArgAction, Args, Subcommand};
+
+use super::args::{CommonArgs, path};
+
+/// Commands for those who write plugins. With a YAML file instead of one of these it is `gpud custom-plugins`, as in GPUd.
+#[derive(Debug, Args)]
+#[command(subcommand_required = true)]
+pub struct PluginArgs {
+    #[command(subcommand)]
+    pub command: PluginCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum PluginCommand {
+    /// Say what a component is and what it asks for
+    Inspect(InspectArgs),
+    /// Check once with a component, here and now, and say what it cost
+    Run(RunPluginArgs),
+    /// Try a component on made-up machines
+    Test(TestArgs),
+    /// Say whether a component keeps to the contract
+    Validate(ValidateArgs),
+    /// Say what a new version asks for beyond the old one
+    Diff(DiffArgs),
+    /// Make the folder of a new plugin
+    New(NewArgs),
+    /// Build the plugin of a folder
+    Build(BuildArgs),
+}
+
+#[derive(Debug, Args)]
+pub struct InspectArgs {
+    #[command(flatten)]
+    pub common: CommonArgs,
+    /// Print one JSON document instead of text
+    #[arg(long)]
+    pub json: bool,
+    /// The component
+    #[arg(value_name = "FILE", value_parser = path)]
+    pub file: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub struct RunPluginArgs {
+    #[command(flatten)]
+    pub common: CommonArgs,
+    /// What it may reach, as in a spec, or shorter: kmsg, sysfs=/proc/stat,/sys/class/hwmon/**, exec=bash; may be repeated
+    #[arg(long, value_name = "GRANT", action = ArgAction::Append)]
+    pub grant: Vec<String>,
+    /// Its configuration, a mapping in YAML or JSON, or @FILE
+    #[arg(long, value_name = "CONFIG")]
+    pub config: Option<String>,
+    /// One of its components [default: all]
+    #[arg(long, value_name = "NAME")]
+    pub component: Option<String>,
+    /// A folder that stands for / instead of this machine
+    #[arg(long, value_name = "FOLDER", value_parser = path)]
+    pub node: Option<PathBuf>,
+    /// Print one JSON document instead of text
+    #[arg(long)]
+    pub json: bool,
+    /// The component
+    #[arg(value_name = "FILE", value_parser = path)]
+    pub file: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub struct TestArgs {
+    #[command(flatten)]
+    pub common: CommonArgs,
+    /// The component, instead of the one that the cases name
+    #[arg(long, value_name = "FILE", value_parser = path)]
+    pub component: Option<PathBuf>,
+    /// Print one JSON document instead of text
+    #[arg(long)]
+    pub json: bool,
+    /// A file of cases, or the folder of a plugin, whose own tests run first [default: this folder]
+    #[arg(value_name = "PATH", value_parser = path)]
+    pub path: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct ValidateArgs {
+    #[command(flatten)]
+    pub common: CommonArgs,
+    /// Its configuration, a mapping in YAML or JSON, or @FILE
+    #[arg(long, value_name = "CONFIG")]
+    pub config: Option<String>,
+    /// Print one JSON document instead of text
+    #[arg(long)]
+    pub json: bool,
+    /// The component
+    #[arg(value_name = "FILE", value_parser = path)]
+    pub file: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub struct DiffArgs {
+    #[command(flatten)]
+    pub common: CommonArgs,
+    /// End with status 1 when the new one asks for more
+    #[arg(long)]
+    pub exit_code: bool,
+    /// Print one JSON document instead of text
+    #[arg(long)]
+    pub json: bool,
+    /// The component that runs
+    #[arg(value_name = "OLD", value_parser = path)]
+    pub old: PathBuf,
+    /// The component that is to take its place
+    #[arg(value_name = "NEW", value_parser = path)]
+    pub new: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub struct NewArgs {
+    #[command(flatten)]
+    pub common: CommonArgs,
+    /// The language to write it in; without one, they are listed
+    #[arg(
+        long,
+        value_name = "LANGUAGE",
+        default_value = "",
+        hide_default_value = true
+    )]
+    pub lang: String,
+    /// Where it goes [default: a folder of its name]
+    #[arg(long, value_name = "FOLDER", value_parser = path)]
+    pub folder: Option<PathBuf>,
+    /// Its name, such as fan-check
+    #[arg(value_name = "NAME")]
+    pub name: String,
+}
+
+#[derive(Debug, Args)]
+pub struct BuildArgs {
+    #[command(flatten)]
+    pub common: CommonArgs,
+    /// Print one JSON document instead of text
+    #[arg(long)]
+    pub json: bool,
+    /// The folder of the plugin [default: this folder]
+    #[arg(value_name = "FOLDER", value_parser = path)]
+    pub folder: Option<PathBuf>,
+}

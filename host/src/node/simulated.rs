@@ -1,0 +1,269 @@
+//! A machine that is not there: a folder that stands for `/`, a kernel log in a file, and canned answers in place of
+//! programs and services. Nothing of the machine that we run on is asked.
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+use super::{
+    Boot, Node, READ_BACK_THREADS, clock::Clock, error::SourceError, files::Files,
+    hang_pool::HangPool, kmsg::BootClock, net::HttpResponse, nvml::Nvml, process::Output,
+};
+
+/// What to make up.
+#[derive(Debug, Clone)]
+pub struct Simulation {
+    /// The folder that stands for `/`.
+    pub root: PathBuf,
+    /// What time it is, Unix milliseconds.
+    pub now: u64,
+    /// When it booted.
+    pub boot: Boot,
+    /// Its kernel log: records as `/dev/kmsg` gives them out, their times counted from the boot.
+    pub kmsg: PathBuf,
+    /// What answers in place of programs and services.
+    pub canned: Canned,
+}
+
+/// What answers in place of programs and services. What is not in it is not there.
+#[derive(Debug, Clone, Default)]
+pub struct Canned {
+    /// The first that fits answers.
+    pub programs: Vec<CannedProgram>,
+    /// By `unix:/run/x.sock` or `loopback:9100`, then by path and query.
+    pub http: BTreeMap<String, BTreeMap<String, CannedPage>>,
+    /// `host:port` endpoints that take connections.
+    pub tcp: Vec<String>,
+}
+
+/// What one run of a program gives.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct CannedProgram {
+    /// Its name or path as the plugin writes it; `bash` for scripts.
+    pub program: String,
+    /// Its arguments; `None` fits any.
+    pub arguments: Option<Vec<String>>,
+    /// What it prints.
+    pub stdout: String,
+    /// What it prints on standard error.
+    pub stderr: String,
+    /// How it ends.
+    pub exit_code: i32,
+}
+
+/// What one page gives.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CannedPage {
+    /// Status code.
+    pub status: u16,
+    /// The body.
+    pub body: String,
+}
+
+impl Node {
+    /// A machine made up of these. It has no GPUs that could be asked.
+    ///
+    /// # Errors
+    /// When the folder cannot be opened as a root.
+    pub fn simulated(simulation: Simulation) -> Result<Self, SourceError> {
+        let Simulation {
+            root,
+            now,
+            boot,
+            kmsg,
+            canned,
+        } = simulation;
+        let kmsg_clock = BootClock::booted_at(boot.time);
+        Ok(Self {
+            files: Files::rooted(&root)?,
+            clock: Clock::manual(now),
+            nvml: Nvml::absent(),
+            boot,
+            replacements: BTreeMap::new(),
+            canned: Some(Arc::new(canned)),
+            kmsg_path: kmsg,
+            kmsg_clock,
+            kmsg_scans: HangPool::new("kmsg-scan", READ_BACK_THREADS),
+        })
+    }
+
+    /// What answers in place of programs and services, if this machine is made up.
+    pub fn canned(&self) -> Option<&Arc<Canned>> {
+        self.canned.as_ref()
+    }
+}
+
+impl Canned {
+    /// The output of a program.
+    ///
+    /// # Errors
+    /// [`SourceError::NotFound`] for a program that is not in it, saying with which arguments it was called.
+    pub fn run(&self, program: &str, arguments: &[String]) -> Result<Output, SourceError> {
+        let fits = |canned: &&CannedProgram| {
+            let name = Path::new(&canned.program).file_name();
+            let same = canned.program == program
+                || (!program.contains('/') && name.is_some_and(|name| name == program));
+            let wanted = canned.arguments.as_ref();
+            same && wanted.is_none_or(|wanted| wanted == arguments)
+        };
+        let canned = self.programs.iter().find(fits).ok_or_else(|| {
+            SourceError::NotFound(format!(
+                "{program} {} (the simulated machine has no answer for it)",
+                arguments.join(" ")
+            ))
+        })?;
+        Ok(Output {
+            exit_code: Some(canned.exit_code),
+            signal: None,
+            core_dumped: false,
+            stdout: canned.stdout.clone().into_bytes(),
+            stderr: canned.stderr.clone().into_bytes(),
+            stdout_truncated: false,
+            stderr_truncated: false,
+            duration: Duration::ZERO,
+        })
+    }
+
+    /// The answer of a service.
+    ///
+    /// # Errors
+    /// [`SourceError::NotFound`] for a service that is not in it, [`SourceError::TooLarge`] for the body.
+    pub fn get(
+        &self,
+        service: &str,
+        path: &str,
+        max_bytes: u64,
+    ) -> Result<HttpResponse, SourceError> {
+        let what = format!("{service}{path}");
+        let pages = self
+            .http
+            .get(service)
+            .ok_or_else(|| SourceError::NotFound(what.clone()))?;
+        let missing = CannedPage {
+            status: 404,
+            body: String::new(),
+        };
+        let page = pages.get(path).unwrap_or(&missing);
+        let size = page.body.len() as u64;
+        if size > max_bytes {
+            return Err(SourceError::TooLarge {
+                what,
+                size,
+                limit: max_bytes,
+            });
+        }
+        Ok(HttpResponse {
+            status: page.status,
+            headers: Vec::new(),
+            body: page.body.clone().into_bytes(),
+        })
+    }
+
+    /// How long a connect takes.
+    ///
+    /// # Errors
+    /// [`SourceError::Other`] where nobody listens.
+    pub fn connect(&self, endpoint: &str) -> Result<Duration, SourceError> {
+        match self.tcp.iter().any(|open| open == endpoint) {
+            true => Ok(Duration::from_millis(1)),
+            false => Err(SourceError::Other(format!(
+                "{endpoint}: connection refused (the simulated machine has no such endpoint)"
+            ))),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn program(program: &str, arguments: Option<&[&str]>, stdout: &str) -> CannedProgram {
+        CannedProgram {
+            program: program.to_owned(),
+            arguments: arguments.map(|all| all.iter().map(|one| (*one).to_owned()).collect()),
+            stdout: stdout.to_owned(),
+            ..CannedProgram::default()
+        }
+    }
+
+    #[test]
+    fn the_first_program_that_fits_answers() {
+        let canned = Canned {
+            programs: vec![
+                program("ipmitool", Some(&["sel", "list"]), "log"),
+                program("/usr/bin/ipmitool", None, "else"),
+            ],
+            ..Canned::default()
+        };
+        let run = |name: &str, arguments: &[&str]| {
+            let arguments: Vec<_> = arguments.iter().map(|one| (*one).to_owned()).collect();
+            canned.run(name, &arguments).map(|output| output.stdout)
+        };
+        assert_eq!(run("ipmitool", &["sel", "list"]).unwrap(), b"log");
+        assert_eq!(run("ipmitool", &["sdr"]).unwrap(), b"else");
+        assert_eq!(run("/usr/bin/ipmitool", &[]).unwrap(), b"else");
+        let error = run("lsblk", &["-J"]).unwrap_err().to_string();
+        assert!(error.contains("lsblk -J"), "{error}");
+        assert!(run("/sbin/ipmitool", &[]).is_err());
+    }
+
+    #[test]
+    fn services_answer_what_they_were_given() {
+        let page = CannedPage {
+            status: 200,
+            body: "ok".to_owned(),
+        };
+        let pages = BTreeMap::from([("/healthz".to_owned(), page)]);
+        let canned = Canned {
+            http: BTreeMap::from([("loopback:9100".to_owned(), pages)]),
+            tcp: vec!["10.0.0.1:22".to_owned()],
+            ..Canned::default()
+        };
+        let answer = canned.get("loopback:9100", "/healthz", 10).unwrap();
+        assert_eq!((answer.status, answer.body.as_slice()), (200, &b"ok"[..]));
+        assert_eq!(canned.get("loopback:9100", "/x", 10).unwrap().status, 404);
+        assert!(canned.get("loopback:9100", "/healthz", 1).is_err());
+        assert!(canned.get("unix:/run/x", "/healthz", 10).is_err());
+        assert!(canned.connect("10.0.0.1:22").is_ok());
+        assert!(canned.connect("10.0.0.1:23").is_err());
+    }
+
+    #[tokio::test]
+    async fn a_made_up_machine_has_its_own_files_clock_and_log() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().join("root");
+        std::fs::create_dir_all(root.join("proc")).unwrap();
+        std::fs::write(root.join("proc/uptime"), "1 2\n").unwrap();
+        let kmsg = folder.path().join("kmsg");
+        std::fs::write(&kmsg, "3,7,5000000,-;made up\n").unwrap();
+        let boot = Boot {
+            id: "b".to_owned(),
+            time: 1_000_000,
+        };
+        let node = Node::simulated(Simulation {
+            root,
+            now: 2_000_000,
+            boot,
+            kmsg,
+            canned: Canned::default(),
+        })
+        .unwrap();
+        assert_eq!(
+            node.files.read("/proc/uptime", 100).await.unwrap(),
+            b"1 2\n"
+        );
+        assert!(node.files.read("/proc/stat", 100).await.is_err());
+        assert_eq!(node.clock.now_ms(), 2_000_000);
+        let every = regex::RegexSet::empty();
+        let log = node
+            .kmsg_read_back(every, 10, Duration::from_secs(5))
+            .await
+            .unwrap();
+        assert_eq!(log.messages[0].text, "made up");
+        assert_eq!(log.messages[0].time, 1_005_000);
+        assert!(node.canned().is_some());
+    }
+}

@@ -1,0 +1,151 @@
+//! What the type of a component says before anything of it runs: what it imports, what it exports.
+
+use super::{Runtime, error::LoadError, guest::is_component};
+use crate::capability::Interface;
+
+/// Where the names of the contract begin.
+const PACKAGE: &str = "gpud:plugin/";
+
+/// The type of a component.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Shape {
+    /// Names of its imports, as they stand in the component.
+    pub imports: Vec<String>,
+    /// Names of its exports.
+    pub exports: Vec<String>,
+}
+
+impl Runtime {
+    /// Compiles a component (or finds it compiled) and reads its type. Nothing of it runs, and no grant is looked at.
+    ///
+    /// # Errors
+    /// [`LoadError`]: it is no component, or cannot be compiled.
+    pub async fn shape(&self, name: &str, wasm: &[u8]) -> Result<Shape, LoadError> {
+        is_component(name, wasm)?;
+        let engine = &self.shared.engine;
+        let (component, _) = self.shared.cache.component(engine, name, wasm).await?;
+        let ty = component.component_type();
+        Ok(Shape {
+            imports: ty
+                .imports(engine)
+                .map(|(name, _)| name.to_owned())
+                .collect(),
+            exports: ty
+                .exports(engine)
+                .map(|(name, _)| name.to_owned())
+                .collect(),
+        })
+    }
+}
+
+impl Shape {
+    /// The interfaces of this host's contract that it asks for, by name.
+    pub fn interfaces(&self) -> Vec<Interface> {
+        let mut found: Vec<_> = self
+            .imports
+            .iter()
+            .filter_map(|import| Interface::from_import(import))
+            .collect();
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+
+    /// Those of them that have to be granted.
+    pub fn requests(&self) -> Vec<Interface> {
+        let mut found = self.interfaces();
+        found.retain(|interface| interface.needs_grant());
+        found
+    }
+
+    /// Imports that this host does not offer.
+    pub fn unknown(&self) -> Vec<&str> {
+        self.imports
+            .iter()
+            .map(String::as_str)
+            .filter(|import| {
+                !import.starts_with("wasi:") && Interface::from_import(import).is_none()
+            })
+            .collect()
+    }
+
+    /// Imports of WASI, which are answered by an empty world.
+    pub fn wasi(&self) -> Vec<&str> {
+        let imports = self.imports.iter().map(String::as_str);
+        imports
+            .filter(|import| import.starts_with("wasi:"))
+            .collect()
+    }
+
+    /// The versions of the contract that its imports and exports name, ascending; one, if it was built in one piece.
+    pub fn contracts(&self) -> Vec<&str> {
+        let mut versions: Vec<&str> = self
+            .imports
+            .iter()
+            .chain(&self.exports)
+            .filter_map(|name| Some(name.strip_prefix(PACKAGE)?.split_once('@')?.1))
+            .collect();
+        versions.sort_unstable();
+        versions.dedup();
+        versions
+    }
+
+    /// What it exports of the contract, without package and version, sorted: `checker`, `kmsg-watcher`, `scanner`.
+    pub fn parts(&self) -> Vec<&str> {
+        let mut parts: Vec<&str> = self
+            .exports
+            .iter()
+            .filter_map(|name| Some(name.strip_prefix(PACKAGE)?.split_once('@')?.0))
+            .collect();
+        parts.sort_unstable();
+        parts
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shape(imports: &[&str], exports: &[&str]) -> Shape {
+        Shape {
+            imports: imports.iter().map(|name| (*name).to_owned()).collect(),
+            exports: exports.iter().map(|name| (*name).to_owned()).collect(),
+        }
+    }
+
+    #[test]
+    fn imports_are_sorted_into_what_they_mean() {
+        let shape = shape(
+            &[
+                "gpud:plugin/types@0.1.0",
+                "gpud:plugin/sysfs@0.1.0",
+                "gpud:plugin/exec@0.1.3",
+                "gpud:plugin/disks@0.1.0",
+                "gpud:plugin/nvml@0.2.0",
+                "wasi:io/poll@0.2.6",
+                "acme:own/thing@1.0.0",
+            ],
+            &[
+                "gpud:plugin/scanner@0.1.0",
+                "gpud:plugin/checker@0.1.0",
+                "exports",
+            ],
+        );
+        assert_eq!(shape.requests(), [Interface::Exec, Interface::Sysfs]);
+        assert_eq!(
+            shape.interfaces(),
+            [Interface::Types, Interface::Exec, Interface::Sysfs]
+        );
+        assert_eq!(
+            shape.unknown(),
+            [
+                "gpud:plugin/disks@0.1.0",
+                "gpud:plugin/nvml@0.2.0",
+                "acme:own/thing@1.0.0"
+            ]
+        );
+        assert_eq!(shape.wasi(), ["wasi:io/poll@0.2.6"]);
+        assert_eq!(shape.contracts(), ["0.1.0", "0.1.3", "0.2.0"]);
+        assert_eq!(shape.parts(), ["checker", "scanner"]);
+    }
+}
