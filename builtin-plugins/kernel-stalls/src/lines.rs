@@ -21,17 +21,7 @@
 
 use gpud_sdk::Message;
 
-/// What the host delivers: no narrower than [`find`] and [`stalled_cpu`].
-pub const PATTERNS: [&str; 8] = [
-    r"^(rcu: )?INFO: rcu[^ ]* (self-)?detected (expedited )?stalls? on ",
-    r"^rcu: (\\x09)?[ \t]*[0-9]+-",
-    r"^(NMI )?watchdog: (CPU ?[0-9]+:? )?Watchdog detected hard LOCKUP on cpu ",
-    r"^watchdog: CPU [0-9]+ (self-)?detected hard LOCKUP ",
-    r"^BUG: workqueue lockup - pool",
-    r"^INFO: task .*:[0-9]+ blocked (in I/O wait )?for more than [0-9]",
-    r"^clocksource: timekeeping watchdog on CPU.*[Mm]arking",
-    r"^tsc: Marking TSC unstable due to ",
-];
+pub use crate::patterns::PATTERNS;
 
 /// What a line tells.
 #[derive(Debug, Clone, PartialEq, Eq)]

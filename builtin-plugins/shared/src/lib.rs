@@ -5,6 +5,7 @@ pub mod boots;
 pub mod coded;
 pub mod driver;
 pub mod numbers;
+pub mod patterns;
 pub mod samples;
 #[cfg(feature = "story")]
 pub mod story;

@@ -79,7 +79,7 @@ fn judge(
     dimms: &[Dimm],
     before: Option<&Memory>,
 ) -> (Report, Memory) {
-    super::judge(context, config, events, dimms, before, || false)
+    super::judge(context, config, |_| false, events, dimms, before, || false)
 }
 
 fn judged(events: &[StoredEvent], counts: [(u64, u64); 3]) -> Report {
@@ -368,7 +368,16 @@ fn a_machine_without_edac_is_hidden() {
         None,
     );
     assert!(report.supported);
-    let seen = super::judge(&context(), &Config::default(), &[], &[], None, || true).0;
+    let seen = super::judge(
+        &context(),
+        &Config::default(),
+        |_| false,
+        &[],
+        &[],
+        None,
+        || true,
+    )
+    .0;
     assert!(seen.supported && seen.states[0].health == Health::Healthy);
 }
 
