@@ -43,7 +43,10 @@ fn a_code_and_a_pasted_line_are_explained() {
             assert!(text.contains(part), "{part}: {text}");
         }
     }
-    let lost = text(&run(&["explain", "nvme nvme2: Removing after probe failure status: -19"]));
+    let lost = text(&run(&[
+        "explain",
+        "nvme nvme2: Removing after probe failure status: -19",
+    ]));
     for part in [
         "block-io",
         "nvme_removed",

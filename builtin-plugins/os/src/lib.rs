@@ -16,7 +16,7 @@ pub mod patterns;
 mod examples;
 pub mod processes;
 
-use gpud_builtin_shared::patterns::policy::{self, Past, Policy};
+use gpud_builtin_shared::patterns::policy::{self, Policy};
 use gpud_sdk::sysfs::FileKind;
 use gpud_sdk::{
     AccessError, CheckContext, Checker, Descriptor, Error, Event, KmsgWatcher, Message, Report,
@@ -94,8 +94,11 @@ impl Checker for Os {
 }
 
 /// The events that a policy judges: those since the component was last set healthy, which deletes none here.
-fn events_by_policy(context: &CheckContext, policy: &Policy) -> Result<Option<Past>, AccessError> {
-    let Some(mut past) = Past::ask(context, policy, true)? else {
+fn events_by_policy(
+    context: &CheckContext,
+    policy: &Policy,
+) -> Result<Option<policy::Past>, AccessError> {
+    let Some(mut past) = policy::Past::ask(context, policy, true)? else {
         return Ok(None);
     };
     let oldest = past
