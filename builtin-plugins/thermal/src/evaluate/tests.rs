@@ -1,4 +1,4 @@
-use gpud_sdk::Trigger;
+use gpud_sdk::{EventType, Trigger};
 
 use super::*;
 
