@@ -74,8 +74,11 @@ pub fn holds(
                 [one] => Some(*one),
                 _ => None,
             }));
-            let is_it =
-                |event: &Event| event.name == name && format!("{:?}", event.event_type) == kind;
+            let is_it = |event: &Event| {
+                event.name == name
+                    && Severity::of(&event.event_type)
+                        .is_some_and(|severity| format!("{severity:?}") == kind)
+            };
             let events = found(&lines, 0);
             assert!(
                 events.iter().any(is_it),
