@@ -17,6 +17,7 @@ mod daemon;
 mod database;
 mod explain;
 mod kernel_log;
+mod nvidia;
 mod plugin_commands;
 mod plugins;
 mod scan;

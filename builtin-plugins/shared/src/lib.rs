@@ -4,9 +4,14 @@
 pub mod boots;
 pub mod coded;
 pub mod driver;
+pub mod files;
+pub mod findings;
+pub mod mounts;
 pub mod numbers;
 pub mod patterns;
+pub mod program;
 pub mod samples;
+pub mod settings;
 #[cfg(feature = "story")]
 pub mod story;
 pub mod time;

@@ -75,24 +75,10 @@ pub fn subject(device: &str, uuid: Option<&str>) -> Option<Subject> {
     }))
 }
 
-/// Products whose rows of memory can be remapped (NVIDIA, "GPU Memory Error Management"). On them Xid 63 and 64 say
-/// that a row was or could not be remapped, which the component for remapped rows reports.
-const REMAPPING_MODELS: [&str; 8] = [
-    "a10", "a100", "b100", "b200", "gb200", "gh200", "h100", "h200",
-];
-
-/// True if a product, by NVML's name of it, has row remapping. A word of the name must be one of the models, or go on
-/// with letters (`A10G`, `A100X`): `A1000` is not an A100.
+/// True if rows of the memory of a product, by NVML's name of it, can be remapped. On such Xid 63 and 64 say that a row
+/// was or could not be remapped, which the component for remapped rows reports.
 pub fn remaps_rows(product: &str) -> bool {
-    product
-        .to_ascii_lowercase()
-        .split(|c: char| !c.is_ascii_alphanumeric())
-        .any(|word| {
-            REMAPPING_MODELS.iter().any(|model| {
-                word.strip_prefix(model)
-                    .is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_digit()))
-            })
-        })
+    gpud_builtin_nvidia_common::product::memory_errors(product).row_remapping
 }
 
 #[cfg(test)]

@@ -27,11 +27,31 @@ fn flags(component: &str, checks: &CheckOptions) -> Value {
         "accelerator-nvidia-error-xid" => xid(&checks.xid),
         "accelerator-nvidia-error-sxid" => sxid(&checks.sxid),
         "accelerator-nvidia-infiniband" => infiniband(&checks.infiniband),
+        "accelerator-nvidia-gpu-counts" => given("count", checks.gpu_count.map(Value::from)),
+        "accelerator-nvidia-nvlink" => given(
+            "expected_link_states",
+            checks
+                .nvlink_gpus_with_all_links
+                .map(|gpus| json!({ "at_least_gpus_with_all_links_feature_enabled": gpus })),
+        ),
+        // With a pretended product the real machine's PCI devices say nothing.
+        "accelerator-nvidia-fabric-manager" => given(
+            "assume_nvswitch",
+            checks.faults.product_name.is_some().then_some(json!(true)),
+        ),
+        "accelerator-nvidia-temperature" => {
+            json!({ "celsius_slowdown_margin": checks.slowdown_margin_celsius })
+        }
         "nfs" => nfs(checks),
         "disk" => json!({ "nfs_mounts": !checks.nfs_groups.is_empty() }),
         "os" => os(&checks.blocked_processes),
         _ => json!({}),
     }
+}
+
+/// One key, left out when it was not given.
+fn given(key: &str, value: Option<Value>) -> Value {
+    value.map_or_else(|| json!({}), |value| json!({ key: value }))
 }
 
 /// What was not given is left out, for the checker's own defaults.
@@ -112,6 +132,7 @@ fn overrides(options: &XidOptions) -> serde_json::Map<String, Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cli::checks::GpuFaults;
     use std::{collections::BTreeMap, time::Duration};
 
     #[test]
@@ -141,6 +162,32 @@ mod tests {
             json!({"lookback_seconds": CheckOptions::default().sxid.lookback.as_secs(), "overrides": {}})
         );
         assert_eq!(flags("cpu", &checks), json!({}));
+        let checks = CheckOptions {
+            gpu_count: Some(8),
+            nvlink_gpus_with_all_links: Some(4),
+            slowdown_margin_celsius: 10,
+            faults: GpuFaults {
+                product_name: Some("H100-SXM".into()),
+                ..GpuFaults::default()
+            },
+            ..CheckOptions::default()
+        };
+        for (component, config) in [
+            ("gpu-counts", json!({"count": 8})),
+            (
+                "nvlink",
+                json!({"expected_link_states": {"at_least_gpus_with_all_links_feature_enabled": 4}}),
+            ),
+            ("temperature", json!({"celsius_slowdown_margin": 10})),
+            ("fabric-manager", json!({"assume_nvswitch": true})),
+        ] {
+            let component = format!("accelerator-nvidia-{component}");
+            assert_eq!(flags(&component, &checks), config, "{component}");
+        }
+        for component in ["gpu-counts", "nvlink", "fabric-manager"] {
+            let component = format!("accelerator-nvidia-{component}");
+            assert_eq!(flags(&component, &CheckOptions::default()), json!({}));
+        }
         let checks = CheckOptions {
             infiniband: InfinibandOptions {
                 expected_ports: Some(ExpectedPorts {

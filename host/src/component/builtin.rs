@@ -87,6 +87,20 @@ mod tests {
     }
 
     #[test]
+    #[allow(clippy::disallowed_methods, reason = "reads the project's own pages")]
+    fn every_embedded_checker_has_a_page_and_is_listed() {
+        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let read = |path: &str| std::fs::read_to_string(root.join(path)).unwrap();
+        let (front, list) = (read("README.md"), read("docs/components/README.md"));
+        for builtin in all() {
+            let name = builtin.component;
+            assert!(front.contains(&format!("`{name}`")), "README.md: {name}");
+            assert!(list.contains(&format!("({name}.md)")), "the list: {name}");
+            assert!(!read(&format!("docs/components/{name}.md")).is_empty());
+        }
+    }
+
+    #[test]
     fn folders_of_the_configuration_are_granted() {
         let builtin = Builtin {
             folder: "a",

@@ -41,6 +41,10 @@ fn config(pooling: bool) -> Config {
         .max_wasm_stack(WASM_STACK)
         .memory_reservation(MAX_MEMORY as u64)
         .memory_guard_size(2 << 20);
+    if std::env::var_os("GPUD_QUICK").is_some() {
+        config.cranelift_opt_level(OptLevel::None);
+        config.cranelift_regalloc_algorithm(wasmtime::RegallocAlgorithm::SinglePass);
+    }
     if pooling {
         let mut pool = PoolingAllocationConfig::new();
         pool.total_component_instances(SLOTS)

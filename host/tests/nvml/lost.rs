@@ -102,3 +102,18 @@ async fn one_that_requires_a_reset() {
     ));
     assert!(machine.gpu(5).await.presence().await.is_ok());
 }
+
+#[tokio::test]
+async fn one_that_requires_a_reset_is_still_known_by_name_and_whole_after_it() {
+    let machine = Machine::new("product: h100-sxm\ngpu: {4: {state: needs_reset}}\n");
+    let before = machine.gpu(4).await.identity();
+    assert!(before.uuid.starts_with("GPU-"), "{before:?}");
+    assert_eq!(before.name, "NVIDIA H100 80GB HBM3");
+    assert!(!before.is_whole());
+    machine.change("product: h100-sxm\n");
+    until("its identity is whole", || async {
+        let after = machine.gpu(4).await.identity();
+        after.uuid == before.uuid && after.compute_capability == (9, 0)
+    })
+    .await;
+}

@@ -244,11 +244,18 @@ impl Rounds {
         }
         let mut known = session.known.iter();
         if let Some(gpu) = known.find(|gpu| gpu.identity().uuid == uuid) {
-            let identity = gpu.identity();
-            if identity.index != index {
+            let before = gpu.identity();
+            if !before.is_whole() {
+                self.at(&format!("identity of GPU {index}"));
                 gpu.set_identity(Identity {
                     index,
-                    ..(*identity).clone()
+                    uuid,
+                    ..identity(driver, slot)?
+                });
+            } else if before.index != index {
+                gpu.set_identity(Identity {
+                    index,
+                    ..(*before).clone()
                 });
             }
             gpu.set_place(Place::Driver(Arc::clone(held), slot));

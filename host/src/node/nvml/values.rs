@@ -37,6 +37,11 @@ impl Identity {
             .map(|(_, value)| value.as_str())
     }
 
+    /// False for one that wanted a reset when it was asked who it is: all NVIDIA GPUs have a compute capability.
+    pub fn is_whole(&self) -> bool {
+        self.compute_capability != (0, 0)
+    }
+
     /// How errors name it: what an operator can look up.
     pub fn label(&self) -> String {
         match self.bus_id.as_str() {

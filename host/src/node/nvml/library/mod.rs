@@ -457,11 +457,11 @@ impl Drop for Library {
     }
 }
 
-/// What a GPU may do without. That it is lost is passed on.
+/// What a GPU may do without, also while it wants a reset. That it is lost is passed on.
 fn optional<T>(answer: Answer<T>) -> Answer<Option<T>> {
     match answer {
         Ok(value) => Ok(Some(value)),
-        Err(fault) if fault.is_lost() || fault.needs_reset() => Err(fault),
+        Err(fault) if fault.is_lost() => Err(fault),
         Err(_) => Ok(None),
     }
 }

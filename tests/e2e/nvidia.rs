@@ -1,0 +1,252 @@
+//! The checks of NVIDIA GPUs, as scans and in a daemon, over a shared library that speaks NVML's C interface.
+
+use std::{collections::BTreeMap, fs, path::Path};
+
+use gpud_nvml_mock::install::{built, install};
+use http::Method;
+use serde_json::Value;
+
+use crate::daemon::{Start, eventually, gpud};
+
+/// Checks that ask each GPU, and what they say when all is well.
+const OF_GPUS: [(&str, &str); 15] = [
+    ("clock-speed", "all 8 GPU(s) were checked, no clock speed issue found"),
+    ("ecc", "all 8 GPU(s) were checked, no ECC issue found"),
+    ("fabric-manager", "NVIDIA-H100-80GB-HBM3 checked fabric state; "),
+    ("gpm", "all 8 GPU(s) were checked, no GPM issue found"),
+    ("hw-slowdown", "no clock events found"),
+    ("memory", "all 8 GPU(s) were checked, no memory issue found"),
+    ("nvlink", "all 8 GPU(s) were checked, no nvlink issue found"),
+    ("pcie-link", "all 8 GPU(s) were checked, no PCIe link issue found"),
+    ("persistence-mode", "all 8 GPU(s) were checked, no persistence mode issue found"),
+    ("power", "all 8 GPU(s) were checked, no power issue found"),
+    ("processes", "all 8 GPU(s) were checked, no process issue found"),
+    ("recovery-action", "all 8 GPU(s) were checked, no recovery action needed"),
+    ("remapped-rows", "8 devices support remapped rows and found no issue"),
+    ("temperature", "all 8 GPU(s) were checked, no temperature issue found"),
+    ("utilization", "all 8 GPU(s) were checked, no utilization issue found"),
+];
+
+/// What a scan of a machine with this scenario says of each component of NVIDIA GPUs.
+fn scan(scenario: &str, arguments: &[&str]) -> BTreeMap<String, Value> {
+    let folder = tempfile::tempdir().unwrap();
+    let library = install(&built().unwrap(), scenario, folder.path()).unwrap();
+    let output = gpud()
+        .args(["scan", "--json", "--nvml-library"])
+        .arg(library)
+        .args(arguments)
+        .env("KMSG_FILE_PATH", "/dev/null")
+        .output()
+        .unwrap();
+    let found: Value = serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&output.stderr)));
+    found["components"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|found| {
+            let name = found["component"].as_str()?;
+            let name = name.strip_prefix("accelerator-nvidia-")?;
+            Some((name.to_owned(), found["states"][0].clone()))
+        })
+        .collect()
+}
+
+/// A state in one line: health, actions, reason.
+fn line(state: &Value) -> String {
+    let actions = &state["suggested_actions"]["repair_actions"];
+    let actions = match actions.as_array() {
+        Some(actions) => format!(" {}", actions.iter().filter_map(Value::as_str).collect::<Vec<_>>().join("+")),
+        None => String::new(),
+    };
+    let text = |key: &str| state[key].as_str().unwrap_or_default().to_owned();
+    format!("{}{actions}: {}", text("health"), text("reason"))
+}
+
+#[track_caller]
+fn expect(found: &BTreeMap<String, Value>, component: &str, line_begins: &str) {
+    let state = found.get(component).unwrap_or(&Value::Null);
+    assert!(
+        line(state).starts_with(line_begins),
+        "{component}: {line_begins:?}, but it says {state}"
+    );
+}
+
+#[test]
+fn a_healthy_machine() {
+    let found = scan("product: h100-sxm\n", &[]);
+    for (component, reason) in OF_GPUS {
+        expect(&found, component, &format!("Healthy: {reason}"));
+    }
+    expect(&found, "gpu-counts", "Healthy: GPU count thresholds not set, skipping");
+}
+
+#[test]
+fn without_a_driver_nothing_is_said() {
+    let output = gpud()
+        .args(["scan", "--json", "--nvml-library", "/nonexistent/libnvidia-ml.so.1"])
+        .env("KMSG_FILE_PATH", "/dev/null")
+        .output()
+        .unwrap();
+    let found: Value = serde_json::from_slice(&output.stdout).unwrap();
+    for (component, _) in OF_GPUS {
+        let name = format!("accelerator-nvidia-{component}");
+        let all = found["components"].as_array().unwrap();
+        assert!(all.iter().all(|found| found["component"] != *name), "{name}");
+    }
+}
+
+#[test]
+fn a_gpu_that_is_lost_or_wants_a_reset_is_named_by_every_check() {
+    let found = scan("product: h100-sxm\ngpu: {3: {state: lost_after_lookup}}\n", &[]);
+    for (component, _) in OF_GPUS {
+        let state = found.get(component).unwrap_or(&Value::Null);
+        let line = line(state);
+        assert!(line.starts_with("Unhealthy REBOOT_SYSTEM: "), "{component}: {state}");
+        assert!(line.contains("GPU lost"), "{component}: {state}");
+    }
+    let found = scan("product: h100-sxm\ngpu: {5: {state: needs_reset, uuid: GPU-five}}\n", &[]);
+    for (component, _) in OF_GPUS {
+        let state = found.get(component).unwrap_or(&Value::Null);
+        let line = line(state);
+        assert!(line.starts_with("Unhealthy REBOOT_SYSTEM: "), "{component}: {state}");
+        assert!(line.contains("GPU requires reset"), "{component}: {state}");
+        assert!(state.to_string().contains("GPU-five"), "{component}: {state}");
+    }
+}
+
+#[test]
+fn each_trouble_shows_in_its_component_and_in_no_other() {
+    let found = scan(
+        "product: h100-sxm
+gpu:
+  1: {remapped_rows: {uncorrectable: 1, pending: true}}
+  2: {remapped_rows: {failed: true}}
+  3: {uuid: GPU-three, recovery_action: 2}
+  4: {uuid: GPU-four, nvlink: {link: {5: {active: false}}}}
+  6: {uuid: GPU-six, temperature: {gpu: 95}, persistence_mode: false}
+  7: {uuid: GPU-seven, fabric: {state: 3, status: 999}}
+",
+        &[
+            "--gpu-count=9",
+            "--nvlink-expected-link-states={\"at_least_gpus_with_all_links_feature_enabled\":8}",
+            "--threshold-celsius-slowdown-margin=10",
+        ],
+    );
+    let troubles = [
+        ("fabric-manager", "Unhealthy: NVIDIA-H100-80GB-HBM3 with unhealthy fabric state: GPU GPU-seven: "),
+        ("gpu-counts", "Unhealthy: nvidia gpu count mismatch (found 8, expected 9)"),
+        (
+            "nvlink",
+            "Unhealthy REBOOT_SYSTEM: nvlink threshold violated: require >=8 GPUs with all links active; got 7",
+        ),
+        ("persistence-mode", "Unhealthy: GPU-six persistence mode supported but not enabled"),
+        ("recovery-action", "Unhealthy REBOOT_SYSTEM: GPU GPU-three "),
+        ("remapped-rows", "Unhealthy HARDWARE_INSPECTION: "),
+        ("temperature", "Degraded: GPU temperature anomalies detected: GPU-six "),
+    ];
+    for (component, line) in troubles {
+        expect(&found, component, line);
+    }
+    for (component, reason) in OF_GPUS {
+        if troubles.iter().all(|(name, _)| *name != component) {
+            expect(&found, component, &format!("Healthy: {reason}"));
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_read_is_neither_healthy_nor_the_hardwares_fault() {
+    for (call, component) in [
+        ("nvmlDeviceGetPowerUsage", "power"),
+        ("nvmlDeviceGetTemperature", "temperature"),
+        ("nvmlDeviceGetUtilizationRates", "utilization"),
+        ("nvmlDeviceGetRemappedRows", "remapped-rows"),
+        ("nvmlDeviceGetPersistenceMode", "persistence-mode"),
+        ("nvmlDeviceGetEccMode", "ecc"),
+    ] {
+        let scenario = format!("product: h100-sxm\nfaults: [{{call: {call}, gpu: 2, error: 999}}]\n");
+        let only = format!("--components=accelerator-nvidia-{component}");
+        let found = scan(&scenario, &[&only]);
+        let state = found.get(component).unwrap_or(&Value::Null);
+        assert_eq!(state["health"], "Unhealthy", "{call}: {state}");
+        assert_eq!(state["suggested_actions"], Value::Null, "{call}: {state}");
+        let error = state["error"].as_str().unwrap_or_default();
+        assert!(error.contains(call) && error.contains("Unknown Error"), "{call}: {state}");
+    }
+}
+
+#[test]
+fn a_board_for_a_slot_is_not_held_against_a_servers() {
+    let found = scan("product: rtx-6000-ada\ngpus: 2\nall: {persistence_mode: true}\n", &[]);
+    for (component, state) in &found {
+        // These read the kernel's modules and the libraries of this machine.
+        if !["peermem", "infiniband"].contains(&component.as_str()) {
+            assert_eq!(state["health"], "Healthy", "{component}: {state}");
+        }
+    }
+    assert!(!found.contains_key("nvlink"), "a board without links: {:?}", found.get("nvlink"));
+}
+
+/// Lays another scenario beside an installed library.
+fn change(folder: &Path, scenario: &str) {
+    fs::write(folder.join("new"), scenario).unwrap();
+    fs::rename(folder.join("new"), folder.join("nvml-mock.yaml")).unwrap();
+}
+
+#[test]
+fn a_daemon_follows_its_gpus() {
+    let folder = tempfile::tempdir().unwrap();
+    let library = install(&built().unwrap(), "product: h100-sxm\n", folder.path()).unwrap();
+    let daemon = Start::new()
+        .arguments(&["--nvml-library", library.to_str().unwrap()])
+        .ready();
+    let checked = |component: &str| {
+        let (status, body) = daemon.send(
+            Method::GET,
+            &format!("/v1/components/trigger-check?componentName=accelerator-nvidia-{component}"),
+        );
+        assert_eq!(status, 200);
+        let answer: Value = serde_json::from_slice(&body).unwrap();
+        line(&answer[0]["states"][0])
+    };
+    let becomes = |component: &str, begins: &str| {
+        eventually(&format!("{component} says {begins:?}"), || {
+            checked(component).starts_with(begins).then_some(())
+        });
+    };
+    becomes("persistence-mode", "Healthy: all 8 GPU(s)");
+    let (_, metrics) = daemon.send(Method::GET, "/metrics");
+    let metrics = String::from_utf8(metrics).unwrap();
+    for name in [
+        "accelerator_nvidia_temperature_current_celsius",
+        "accelerator_nvidia_power_current_usage_milli_watts",
+        "accelerator_nvidia_memory_used_bytes",
+        "accelerator_nvidia_nvlink_feature_enabled",
+        "accelerator_nvidia_ecc_volatile_total_uncorrected",
+    ] {
+        let of_gpus = metrics.lines().filter(|line| line.starts_with(&format!("{name}{{")));
+        assert!(of_gpus.count() >= 8, "{name}");
+    }
+
+    change(folder.path(), "product: h100-sxm\ngpu: {2: {uuid: GPU-two, persistence_mode: false}}\n# 1\n");
+    becomes("persistence-mode", "Unhealthy: GPU-two persistence mode supported but not enabled");
+    // One GPU that does not come back holds up nobody, and the check that needs it says so.
+    change(
+        folder.path(),
+        "product: h100-sxm\nfaults: [{call: nvmlDeviceGetTemperature, gpu: 4, hang: forever}]\n# another one\n",
+    );
+    becomes("persistence-mode", "Healthy: all 8 GPU(s)");
+    eventually("the temperature says that a GPU does not answer", || {
+        let found = checked("temperature");
+        (!found.starts_with("Healthy")).then_some(())
+    });
+    becomes("power", "Healthy: all 8 GPU(s)");
+    change(folder.path(), "product: h100-sxm\n");
+    becomes("temperature", "Healthy: all 8 GPU(s)");
+    fs::remove_file(&library).unwrap();
+    eventually("the driver is gone", || {
+        let found = checked("temperature");
+        found.contains("NVML").then_some(())
+    });
+}
