@@ -1,5 +1,10 @@
 //! What must hold of every data file: called by the tests of each checker that has one.
 
+#![expect(
+    clippy::indexing_slicing,
+    reason = "a test; a JSON value that is not there is null"
+)]
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use gpud_sdk::{CheckContext, Event, Message, Trigger};

@@ -120,10 +120,11 @@ pub fn json(log: &Capture, judgements: &[Judgement]) -> String {
                         "message": event.message,
                         "extra_info": event.extra_info.iter().cloned().collect::<std::collections::BTreeMap<_, _>>(),
                     });
-                    if let Some(entry) = known.event(&event.name) {
-                        document["means"] = json!(entry.means);
-                        document["actions"] = json!(entry.actions);
-                        document["advice"] = json!(entry.advice);
+                    let entry = known.event(&event.name);
+                    if let (Some(entry), Some(fields)) = (entry, document.as_object_mut()) {
+                        fields.insert("means".to_owned(), json!(entry.means));
+                        fields.insert("actions".to_owned(), json!(entry.actions));
+                        fields.insert("advice".to_owned(), json!(entry.advice));
                     }
                     document
                 })
