@@ -171,7 +171,7 @@ pub fn judge(
                 open.push(incident);
             }
         }
-        incidents::state(context, &healthy, &open, &describe)
+        incidents::state(context, &healthy, &open, describe)
     }));
     for entry in CATALOG.entries {
         #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]

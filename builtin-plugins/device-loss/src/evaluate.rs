@@ -159,7 +159,7 @@ pub fn judge(
         supported: words.is_some() || !events.is_empty(),
         ..Report::of(policy.state(&rules, |rules| {
             let open = incidents::open(rules, events, boots, context.now);
-            incidents::state(context, &healthy, &open, &describe)
+            incidents::state(context, &healthy, &open, describe)
         }))
     };
     let since = context.now.saturating_sub(config.window_ms());

@@ -239,7 +239,7 @@ pub fn judge(
     };
     let mut report = Report::of(policy.state(&rules, |rules| {
         let open = incidents::open(rules, events, boots, context.now);
-        incidents::state(context, &healthy, &open, &describe)
+        incidents::state(context, &healthy, &open, describe)
     }));
     for kind in KINDS {
         #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]

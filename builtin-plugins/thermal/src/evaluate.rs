@@ -124,7 +124,7 @@ pub fn judge(
     };
     let mut state = policy.state(&rules(config), |rules| {
         let open = incidents::open(rules, events, boots, context.now);
-        incidents::state(context, healthy, &open, &describe)
+        incidents::state(context, healthy, &open, describe)
     });
     for level in LEVELS {
         let limit = config.max_throttled_percent;
