@@ -54,8 +54,15 @@ fn main() -> Result<()> {
         } = builtin;
         let file = out.join(format!("{folder}.wasm"));
         fs::write(&file, &built.bytes)?;
+        // What is known of its events, for people: not in the component, which has no use for it.
+        let known = workspace.join(format!("builtin-plugins/{folder}/catalog/patterns.json"));
+        let known = if known.is_file() {
+            format!("include_str!({:?})", known.display().to_string())
+        } else {
+            "\"\"".to_owned()
+        };
         index.push_str(&format!(
-            "    ({folder:?}, {component:?}, {grants:?}, include_bytes!({:?})),\n",
+            "    ({folder:?}, {component:?}, {grants:?}, include_bytes!({:?}), {known}),\n",
             file.display().to_string()
         ));
     }

@@ -43,6 +43,18 @@ fn a_code_and_a_pasted_line_are_explained() {
             assert!(text.contains(part), "{part}: {text}");
         }
     }
+    let lost = text(&run(&[
+        "explain",
+        "nvme nvme2: Removing after probe failure status: -19",
+    ]));
+    for part in [
+        "block-io",
+        "nvme_removed",
+        "means: The kernel gave an NVMe controller up; its disks are gone.",
+        "to do: REBOOT_SYSTEM (",
+    ] {
+        assert!(lost.contains(part), "{part}: {lost}");
+    }
     for nothing in [
         &["explain", "xid", "many"][..],
         &["explain"],

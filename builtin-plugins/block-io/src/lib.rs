@@ -7,8 +7,13 @@
 pub mod config;
 pub mod evaluate;
 pub mod lines;
+#[rustfmt::skip]
+pub mod patterns;
+#[cfg(test)]
+mod examples;
 pub mod topology;
 
+use gpud_builtin_shared::patterns::policy::{self, Policy};
 use gpud_sdk::{
     CheckContext, Checker, Descriptor, Error, Event, HealthState, KmsgWatcher, Message, Report,
     Scanner, history, incidents, sysfs,
@@ -29,7 +34,7 @@ struct BlockIo;
 
 impl Checker for BlockIo {
     fn check(context: &CheckContext) -> Result<Report, Error> {
-        let config = read_config()?;
+        let (config, policy) = read_config()?;
         let since = context.now.saturating_sub(evaluate::LOOK_BACK_MS);
         let events = history::own_events(since, MAX_EVENTS)?;
         let reboots = if events.is_empty() {
@@ -38,7 +43,7 @@ impl Checker for BlockIo {
             history::reboots(since)?
         };
         let boots = incidents::boots(context, reboots.iter().map(|reboot| reboot.time));
-        Ok(evaluate::judge(context, &config, &events, &boots))
+        Ok(evaluate::judge(context, &config, &policy, &events, &boots))
     }
 }
 
@@ -59,7 +64,7 @@ impl Scanner for BlockIo {
         if history::available() {
             return Self::check(context);
         }
-        let config = read_config()?;
+        let (config, policy) = read_config()?;
         let Some(messages) = incidents::read_log(&lines::PATTERNS)? else {
             let reason = "the kernel log cannot be read";
             return Ok(Report::of(HealthState::healthy(context, reason)));
@@ -69,6 +74,7 @@ impl Scanner for BlockIo {
         Ok(evaluate::judge(
             context,
             &config,
+            &policy,
             &incidents::as_stored(events),
             &boots,
         ))
@@ -94,8 +100,9 @@ fn read_topology(context: &CheckContext) -> Topology {
     )
 }
 
-fn read_config() -> Result<Config, Error> {
-    Config::parse(&gpud_sdk::config::document()).map_err(Error::failed)
+fn read_config() -> Result<(Config, Policy), Error> {
+    let document = gpud_sdk::config::document();
+    policy::settings(&document, &patterns::CATALOG, Config::parse).map_err(Error::failed)
 }
 
 gpud_sdk::export!(BlockIo + kmsg_watcher + scanner: Descriptor::new(
@@ -107,4 +114,4 @@ gpud_sdk::export!(BlockIo + kmsg_watcher + scanner: Descriptor::new(
     evaluate::METRIC,
     "Failures of disks within io_error_window_seconds, by kind (number)",
 )
-.config_schema(config::SCHEMA));
+.config_schema(&policy::schema(config::SCHEMA, &patterns::CATALOG)));

@@ -15,23 +15,14 @@
 //! | `nvme ‹ctrl›: Device not ready; aborting (initialisation or reset)[, CSTS=0x‹n›]` | `drivers/nvme/host/core.c`, `nvme_wait_ready` |
 //! | `nvme ‹ctrl›: Removing after probe failure status: ‹n›` | `drivers/nvme/host/pci.c`, `nvme_remove_dead_ctrl` |
 //!
-//! Not here because the `disk` check has them: `Buffer I/O error on dev …`, `… timeout, reset controller`, `Disabling
+//! What the host delivers and what is said of each: `catalog/patterns.json`. Not here because the `disk` check has them: `Buffer I/O error on dev …`, `… timeout, reset controller`, `Disabling
 //! device after reset failure`. All are matched from the beginning of the line.
 
 /// Longest name of a device, bytes; the kernel's own are at most 31 (`DISK_NAME_LEN`). The host refuses subjects of more
 /// than 128, and with one of them all events of its batch.
 const MAX_NAME: usize = 64;
 
-/// What the host delivers: no narrower than [`find`].
-pub const PATTERNS: [&str; 7] = [
-    r" error, dev [^ ]+, sector [0-9]",
-    r"^sd [0-9:]+: (\[[A-Za-z0-9_]+\] )?(tag#[0-9]+ )?(FAILED|UNKNOWN\(0x[0-9a-f]+\)) Result: ",
-    r"^sd [0-9:]+: (\[[A-Za-z0-9_]+\] )?(tag#[0-9]+ )?[Ss]ense [Kk]ey : (Medium|Hardware) Error",
-    r"^sd [0-9:]+: (\[[A-Za-z0-9_]+\] )?(tag#[0-9]+ )?(Device offlined - not ready|rejecting I/O to offline device)",
-    r"^ata[0-9.]+: (failed command: |error: \{|disabled?( device)?$)",
-    r"^nvme nvme[0-9]+: (I/O .* timeout, |controller is down; will reset|Device not ready; aborting )",
-    r"^nvme nvme[0-9]+: Removing after probe failure",
-];
+pub use crate::patterns::PATTERNS;
 
 /// A failure as a line has it.
 #[derive(Debug, Clone, PartialEq, Eq)]

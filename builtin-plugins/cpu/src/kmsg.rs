@@ -1,43 +1,34 @@
 //! Kernel messages about processors: hung tasks (`kernel/hung_task.c`) and soft lockups (`kernel/watchdog.c`).
 
-use gpud_sdk::incidents::clip;
-use gpud_sdk::{CheckContext, Event, EventType, Evidence, Message};
+use gpud_builtin_shared::patterns::Entry;
+use gpud_sdk::incidents::{clip, is_kernel_line};
+use gpud_sdk::{CheckContext, Event, Evidence, Message};
 
-/// What the host delivers: cheap to look for, and no narrower than [`find`].
-pub const PATTERNS: [&str; 2] = [
-    "blocked (in I/O wait )?for more than [0-9]",
-    "soft lockup - CPU#[0-9]",
-];
+use crate::patterns;
+
+pub use crate::patterns::PATTERNS;
 
 /// Repeats of the same event within this time are counted, not stored.
 const MERGE_SECONDS: u32 = 60;
 
 /// The event that a message stands for, if any.
 pub fn event(context: &CheckContext, message: &Message) -> Option<Event> {
-    let (name, text) = find(&message.text)?;
+    let (entry, text) = find(&message.text).filter(|_| is_kernel_line(message))?;
     // The kernel's clock can run ahead of the wall clock by a little; the future is refused.
     let at = message.time.min(context.now);
-    let mut event = Event::new(at, name, EventType::Warning, text.as_str());
+    let mut event = Event::new(at, entry.name, entry.event_type(), text.as_str());
     event.evidence.push(Evidence::Kmsg(message.sequence));
     Some(event.merged_by(text, MERGE_SECONDS))
 }
 
-/// Name and message of the event in a kernel line. The hung-task message says 120 whatever the kernel says, as GPUd's
-/// does; the kernel's own figure is only its setting.
-pub fn find(line: &str) -> Option<(&'static str, String)> {
-    if let Some(task) = hung_task(line) {
-        let text = format!(
-            "CPU task blocked for more than 120 seconds ({})",
-            clip(task)
-        );
-        return Some(("cpu_blocked_too_long", text));
-    }
-    let task = soft_lockup(line)?;
-    let text = format!(
-        "CPU soft lockup detected, not releasing for a period of time ({})",
-        clip(task)
-    );
-    Some(("cpu_soft_lockup", text))
+/// What a kernel line tells, and the message of its event. The hung-task message says 120 whatever the kernel says, as
+/// GPUd's does; the kernel's own figure is only its setting.
+pub fn find(line: &str) -> Option<(&'static Entry, String)> {
+    let (entry, task) = match hung_task(line) {
+        Some(task) => (&patterns::CPU_BLOCKED_TOO_LONG, task),
+        None => (&patterns::CPU_SOFT_LOCKUP, soft_lockup(line)?),
+    };
+    Some((entry, entry.say(&[("task", clip(task))])))
 }
 
 /// `task ‹name›:‹pid› blocked for more than ‹n› seconds`, or since Linux 6.17 `blocked in I/O wait for …`. A name may
@@ -121,7 +112,7 @@ fn count_digits(text: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gpud_sdk::Trigger;
+    use gpud_sdk::{EventType, Trigger};
     use proptest::prelude::*;
     use regex::Regex;
     use std::sync::LazyLock;
@@ -189,7 +180,8 @@ mod tests {
                 };
                 (name, format!("{text} ({task})"))
             });
-            assert_eq!(find(line), expected, "{line}");
+            let found = find(line).map(|(entry, text)| (entry.name, text));
+            assert_eq!(found, expected, "{line}");
             if expected.is_some() {
                 assert!(DELIVERED.is_match(line), "{line}");
             }

@@ -4,8 +4,13 @@
 
 pub mod evaluate;
 pub mod kmsg;
+#[rustfmt::skip]
+pub mod patterns;
+#[cfg(test)]
+mod examples;
 pub mod procfs;
 
+use gpud_builtin_shared::patterns::policy::{self, Past};
 use gpud_sdk::{
     CheckContext, Checker, Descriptor, Error, Event, KmsgWatcher, Message, Report, state, sysfs,
 };
@@ -21,6 +26,8 @@ struct Cpu;
 
 impl Checker for Cpu {
     fn check(context: &CheckContext) -> Result<Report, Error> {
+        let document = gpud_sdk::config::document();
+        let policy = policy::alone(&document, &patterns::CATALOG).map_err(Error::failed)?;
         let previous = state::get_string(SAMPLE_KEY)?;
         let verdict = evaluate::judge(
             context,
@@ -31,7 +38,9 @@ impl Checker for Cpu {
         if let Some(sample) = verdict.sample {
             state::set(SAMPLE_KEY, sample.as_bytes())?;
         }
-        Ok(verdict.report)
+        // Setting it healthy does not make it forget what happened: no event is a verdict by itself.
+        let past = Past::ask(context, &policy, false)?;
+        Ok(policy.add(context, past.as_ref(), verdict.report))
     }
 }
 
@@ -51,4 +60,5 @@ gpud_sdk::export!(Cpu + kmsg_watcher: Descriptor::new(
     "Processor use and load averages; hung tasks and soft lockups in the kernel log",
 )
 .metric("cpu_used_percent", "Use of all processors together since the last check, in percent")
-.metric("cpu_load_average", "Load average over the time in the label load_duration"));
+.metric("cpu_load_average", "Load average over the time in the label load_duration")
+.config_schema(&policy::schema(policy::NOTHING_ELSE, &patterns::CATALOG)));

@@ -1,5 +1,6 @@
 //! From lines to events, and from events to the state. Functions of their arguments.
 
+use gpud_builtin_shared::patterns::policy::Policy;
 use gpud_sdk::history::StoredEvent;
 use gpud_sdk::incidents::{self, Incident, Sighting};
 use gpud_sdk::{CheckContext, Event, GpuId, Message, Report, Subject};
@@ -50,7 +51,7 @@ pub fn events(
 }
 
 fn sighting(found: Found<'_>, news: &kinds::News, names: &[String]) -> Sighting {
-    let mut text = news.text.to_owned();
+    let mut text = news.entry.message.to_owned();
     if !found.device.is_empty() {
         text.push_str(&format!(" ({})", found.device));
     }
@@ -58,7 +59,7 @@ fn sighting(found: Found<'_>, news: &kinds::News, names: &[String]) -> Sighting 
     if !names.is_empty() {
         text.push_str(&format!(", {}", names.join(", ")));
     }
-    let mut sighting = Sighting::new(news.event, news.event_type.clone(), text)
+    let mut sighting = Sighting::new(news.event, news.entry.event_type(), text)
         .of(found.device.clone())
         .fact("names", names.join(","));
     for (key, value) in found.facts {
@@ -112,6 +113,7 @@ impl Drivers {
 pub fn judge(
     context: &CheckContext,
     config: &Config,
+    policy: &Policy,
     events: &[StoredEvent],
     boots: &[u64],
     drivers: &Drivers,
@@ -122,10 +124,9 @@ pub fn judge(
         .any(|stored| stored.event.name == kinds::CONFLICT);
     let taken = if missed { of_nouveau() } else { Vec::new() };
     let rules = rules::rules(config, !taken.is_empty());
-    let open = incidents::open(&rules, events, boots, context.now);
     let describe = |incident: &Incident<'_>| {
         let event = &incident.newest.event;
-        if incident.rule.event == kinds::CONFLICT {
+        if incident.rule.event == kinds::CONFLICT && !taken.is_empty() {
             return format!(
                 "nouveau has GPUs that are meant for the NVIDIA driver: {}",
                 taken.join(", ")
@@ -156,7 +157,10 @@ pub fn judge(
     );
     let mut report = Report {
         supported: words.is_some() || !events.is_empty(),
-        ..Report::of(incidents::state(context, &healthy, &open, describe))
+        ..Report::of(policy.state(&rules, |rules| {
+            let open = incidents::open(rules, events, boots, context.now);
+            incidents::state(context, &healthy, &open, describe)
+        }))
     };
     let since = context.now.saturating_sub(config.window_ms());
     if !report.supported {

@@ -7,7 +7,12 @@
 pub mod config;
 pub mod evaluate;
 pub mod lines;
+#[rustfmt::skip]
+pub mod patterns;
+#[cfg(test)]
+mod examples;
 
+use gpud_builtin_shared::patterns::policy::{self, Policy};
 use gpud_sdk::{
     CheckContext, Checker, Descriptor, Error, Event, HealthState, KmsgWatcher, Message, Report,
     Scanner, history, incidents, sysfs,
@@ -28,7 +33,7 @@ struct DeviceLoss;
 
 impl Checker for DeviceLoss {
     fn check(context: &CheckContext) -> Result<Report, Error> {
-        let config = read_config()?;
+        let (config, policy) = read_config()?;
         let since = context.now.saturating_sub(evaluate::LOOK_BACK_MS);
         let events = history::own_events(since, MAX_EVENTS)?;
         let reboots = if events.is_empty() {
@@ -40,6 +45,7 @@ impl Checker for DeviceLoss {
         Ok(evaluate::judge(
             context,
             &config,
+            &policy,
             &events,
             &boots,
             &drivers(context),
@@ -65,7 +71,7 @@ impl Scanner for DeviceLoss {
         if history::available() {
             return Self::check(context);
         }
-        let config = read_config()?;
+        let (config, policy) = read_config()?;
         let Some(messages) = incidents::read_log(&lines::PATTERNS)? else {
             let reason = "the kernel log cannot be read";
             return Ok(Report::of(HealthState::healthy(context, reason)));
@@ -77,6 +83,7 @@ impl Scanner for DeviceLoss {
         Ok(evaluate::judge(
             context,
             &config,
+            &policy,
             &events,
             &boots,
             &drivers(context),
@@ -117,8 +124,9 @@ fn names(context: &CheckContext, id: &str) -> Vec<String> {
     list("infiniband").chain(list("net")).collect()
 }
 
-fn read_config() -> Result<Config, Error> {
-    Config::parse(&gpud_sdk::config::document()).map_err(Error::failed)
+fn read_config() -> Result<(Config, Policy), Error> {
+    let document = gpud_sdk::config::document();
+    policy::settings(&document, &patterns::CATALOG, Config::parse).map_err(Error::failed)
 }
 
 gpud_sdk::export!(DeviceLoss + kmsg_watcher + scanner: Descriptor::new(
@@ -131,4 +139,4 @@ gpud_sdk::export!(DeviceLoss + kmsg_watcher + scanner: Descriptor::new(
     evaluate::METRIC,
     "Lines about lost or failing devices within repeat_window_seconds, by kind (number)",
 )
-.config_schema(config::SCHEMA));
+.config_schema(&policy::schema(config::SCHEMA, &patterns::CATALOG)));

@@ -13,23 +13,7 @@ mod amd;
 mod mlx5;
 mod nvidia;
 
-/// What the host delivers: no narrower than [`find`].
-pub const PATTERNS: [&str; 14] = [
-    r"^(nvidia|amdgpu|mlx5_core): probe of [0-9a-fA-F:.]+ failed with error ",
-    r"^(nvidia|amdgpu|mlx5_core) [0-9a-fA-F:.]+: probe with driver [^ ]+ failed with error ",
-    r"^mlx5_core [0-9a-fA-F:.]+: .*(device's health compromised|Fatal error [0-9]+ detected|Health issue observed, )",
-    r"^mlx5_core [0-9a-fA-F:.]+: .*(health recovery (flow aborted|failed|succeeded)|Driver is in error state)",
-    r"^mlx5_core [0-9a-fA-F:.]+: .*(synd 0x[0-9a-f]+: |PCI slot is unavailable|timeout\. Will cause a leak)",
-    r"^mlx5_core [0-9a-fA-F:.]+: mlx5_(enter_error_state|error_sw_reset):[0-9]+:\(pid [0-9]+\): start",
-    r"^NVRM: .*(RmInitAdapter failed!|rm_init_adapter(\(\))? failed)",
-    r"^NVRM: .*GPU (at [^ ]+ )?has fallen off the bus",
-    r"^NVRM: .*(rpcRecvPoll (timedout|failed)|Rate limiting GSP RPC error prints)",
-    r"^NVRM: .*RC watchdog: GPU is probably locked!",
-    r"^NVRM: API mismatch: ",
-    r"^NVRM: The NVIDIA probe routine (was not called|failed) for ",
-    r"^amdgpu [0-9a-fA-F:.]+: .*(GPU reset|GPU Recovery Failed|device lost from bus|device wedged, |ring [^ ]+ timeout, signaled|uncorrectable hardware errors detected in )",
-    r"^\[drm:.* \[amdgpu\]\] \*ERROR\* (ring [^ ]+ timeout, signaled|GPU |device )",
-];
+pub use crate::patterns::PATTERNS;
 
 /// What a line tells.
 #[derive(Debug, Clone, PartialEq, Eq)]

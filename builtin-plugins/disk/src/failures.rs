@@ -1,7 +1,8 @@
 //! What stored failures mean today: none, a reboot, or an inspection.
 
+use gpud_builtin_shared::patterns::policy::{self, Past, Policy};
 use gpud_sdk::history::{Reboot, StoredEvent};
-use gpud_sdk::{AccessError, RepairAction};
+use gpud_sdk::{AccessError, CheckContext, HealthState, RepairAction};
 
 use crate::kmsg::FAILURES;
 
@@ -38,8 +39,58 @@ pub fn any(events: &[StoredEvent]) -> bool {
     events.iter().any(|stored| {
         FAILURES
             .iter()
-            .any(|failure| failure.name == stored.event.name)
+            .any(|failure| failure.entry.name == stored.event.name)
     })
+}
+
+/// The failures that a site's policy judges.
+#[derive(Debug)]
+pub struct Ruled {
+    past: Past,
+    /// Whether what is left to this check is another verdict than without the policy.
+    changed: bool,
+}
+
+/// Takes the events that the policy names out of the log; nothing where it names none of them.
+pub fn by_policy(policy: &Policy, log: &mut Log) -> Option<Ruled> {
+    let events = log.events.as_mut().ok()?;
+    if !events.iter().any(|stored| policy.names(&stored.event.name)) {
+        return None;
+    }
+    let all = std::mem::take(events);
+    *events = policy.left(&all);
+    let reboots = log.reboots.as_deref().unwrap_or_default();
+    Some(Ruled {
+        changed: evaluate(&all, reboots) != evaluate(events, reboots),
+        past: Past {
+            events: all,
+            boots: Vec::new(),
+            set_healthy: true,
+        },
+    })
+}
+
+impl Ruled {
+    /// Adds what the policy makes of them to the state of the rest.
+    ///
+    /// # Errors
+    /// When it is not known when the machine booted.
+    pub fn lay_over(
+        mut self,
+        context: &CheckContext,
+        policy: &Policy,
+        state: &mut HealthState,
+    ) -> Result<(), AccessError> {
+        self.past.boots = policy::boots(context, context.now.saturating_sub(LOOK_BACK_MS))?;
+        self.lay(context, policy, state);
+        Ok(())
+    }
+
+    fn lay(&self, context: &CheckContext, policy: &Policy, state: &mut HealthState) {
+        if policy.lay_over(context, &self.past, state) || self.changed {
+            policy::mark(state);
+        }
+    }
 }
 
 /// What came of all kinds of failures together.
@@ -59,7 +110,7 @@ pub fn evaluate(events: &[StoredEvent], reboots: &[Reboot]) -> Outcome {
     for failure in &FAILURES {
         let times: Vec<(u64, u64)> = events
             .iter()
-            .filter(|stored| stored.event.name == failure.name)
+            .filter(|stored| stored.event.name == failure.entry.name)
             .map(|stored| {
                 (
                     seconds(stored.event.time),
@@ -68,7 +119,7 @@ pub fn evaluate(events: &[StoredEvent], reboots: &[Reboot]) -> Outcome {
             })
             .collect();
         if let Some(action) = act(&reboots, &times) {
-            outcome.reasons.push(failure.message);
+            outcome.reasons.push(failure.entry.message);
             if outcome.action != Some(RepairAction::HardwareInspection) {
                 outcome.action = Some(action);
             }
@@ -187,5 +238,62 @@ mod tests {
         );
         assert!(any(&events) && !any(&events[4..]));
         assert_eq!(evaluate(&events[4..], &[]), Outcome::default());
+    }
+
+    #[test]
+    fn a_site_has_its_own_view() {
+        let context = CheckContext {
+            component: "disk".to_owned(),
+            now: 300_000,
+            trigger: gpud_sdk::Trigger::Scheduled,
+            boot_id: "b".to_owned(),
+            boot_time: 0,
+            previous_check: None,
+            extra: Vec::new(),
+        };
+        for (policy, left, reason) in [
+            (
+                r#"{"buffer_io_error":{"severity":"ignore"}}"#,
+                None,
+                Some("ok (site policy)"),
+            ),
+            (
+                r#"{"buffer_io_error":{"severity":"critical","actions":["HARDWARE_INSPECTION"]}}"#,
+                None,
+                Some("broken (2 times) (site policy)"),
+            ),
+            (
+                r#"{"buffer_io_error":{"threshold":3}}"#,
+                None,
+                Some("ok (site policy)"),
+            ),
+            (
+                r#"{"raid_array_failure":{"severity":"ignore"}}"#,
+                Some(RebootSystem),
+                None,
+            ),
+        ] {
+            let document = format!("{{\"policy\":{policy}}}");
+            let policy = policy::alone(&document, &crate::patterns::CATALOG).unwrap();
+            let mut event = stored("buffer_io_error", 200, 200);
+            event.event.message = "broken".to_owned();
+            event.count = 2;
+            let mut log = Log {
+                available: true,
+                events: Ok(vec![event]),
+                reboots: Ok(Vec::new()),
+            };
+            let ruled = by_policy(&policy, &mut log);
+            assert_eq!(
+                evaluate(log.events.as_ref().unwrap(), &[]).action,
+                left,
+                "{document}"
+            );
+            let mut state = HealthState::healthy(&context, "ok");
+            if let Some(ruled) = &ruled {
+                ruled.lay(&context, &policy, &mut state);
+            }
+            assert_eq!(ruled.map(|_| state.reason.as_str()), reason, "{document}");
+        }
     }
 }

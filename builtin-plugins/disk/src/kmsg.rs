@@ -1,25 +1,28 @@
 //! Kernel messages about disks that fail. Sources: `drivers/md`, `drivers/nvme/host`, `fs/ext4`, `fs/buffer.c`, `block/`.
 
-use gpud_sdk::{CheckContext, Event, EventType, Evidence, Message};
+use gpud_builtin_shared::patterns::Entry;
+use gpud_sdk::incidents::is_kernel_line;
+use gpud_sdk::{CheckContext, Event, Evidence, Message};
+
+use crate::patterns;
 
 /// Repeats of the same failure within this time are counted, not stored.
 const MERGE_SECONDS: u32 = 300;
 
+pub use crate::patterns::PATTERNS;
+
 /// One kind of failure.
 #[derive(Debug)]
 pub struct Failure {
-    /// Name of its event.
-    pub name: &'static str,
-    /// Message of its event, and part of the reason of the verdict.
-    pub message: &'static str,
+    /// Its event; the message is also part of the reason of the verdict.
+    pub entry: Entry,
     matches: fn(&str) -> bool,
 }
 
 /// All kinds, in the order in which a line is tried; the first wins.
 pub static FAILURES: [Failure; 8] = [
     Failure {
-        name: "raid_array_failure",
-        message: "RAID array has failed due to disk failure",
+        entry: patterns::RAID_ARRAY_FAILURE,
         matches: |line| {
             in_order(
                 line,
@@ -28,18 +31,15 @@ pub static FAILURES: [Failure; 8] = [
         },
     },
     Failure {
-        name: "filesystem_read_only",
-        message: "filesystem remounted as read-only due to errors",
+        entry: patterns::FILESYSTEM_READ_ONLY,
         matches: |line| line.contains("Remounting filesystem read-only"),
     },
     Failure {
-        name: "nvme_path_failure",
-        message: "NVMe device has no available path, I/O failing",
+        entry: patterns::NVME_PATH_FAILURE,
         matches: |line| in_order(line, &["block nvme", ": no available path - failing I/O"]),
     },
     Failure {
-        name: "nvme_controller_timeout",
-        message: "NVME controller I/O timeout detected, attempting reset",
+        entry: patterns::NVME_CONTROLLER_TIMEOUT,
         matches: |line| {
             after_nvme(line)
                 .filter_map(|rest| rest.strip_prefix("I/O "))
@@ -47,49 +47,33 @@ pub static FAILURES: [Failure; 8] = [
         },
     },
     Failure {
-        name: "nvme_device_disabled",
-        message: "NVME device disabled after reset failure",
+        entry: patterns::NVME_DEVICE_DISABLED,
         matches: |line| {
             after_nvme(line).any(|rest| rest.starts_with("Disabling device after reset failure"))
         },
     },
     Failure {
-        name: "beyond_end_of_device",
-        message: "I/O attempt beyond device boundaries detected",
+        entry: patterns::BEYOND_END_OF_DEVICE,
         matches: |line| line.contains("attempt to access beyond end of device"),
     },
     Failure {
-        name: "buffer_io_error",
-        message: "Buffer I/O error detected on device",
+        entry: patterns::BUFFER_IO_ERROR,
         matches: buffer_io_error,
     },
     Failure {
-        name: "superblock_write_error",
-        message: "I/O error while writing superblock",
+        entry: patterns::SUPERBLOCK_WRITE_ERROR,
         matches: |line| line.contains("I/O error while writing superblock"),
     },
 ];
 
-/// What the host delivers: no narrower than the table.
-pub const PATTERNS: [&str; 8] = [
-    " detected, failing array",
-    "Remounting filesystem read-only",
-    "no available path - failing I/O",
-    "timeout, reset controller",
-    "Disabling device after reset failure",
-    "attempt to access beyond end of device",
-    "Buffer I/O error on dev ",
-    "I/O error while writing superblock",
-];
-
 /// The event that a message stands for, if any.
 pub fn event(context: &CheckContext, message: &Message) -> Option<Event> {
-    let failure = find(&message.text)?;
+    let Failure { entry, .. } = find(&message.text).filter(|_| is_kernel_line(message))?;
     // The kernel's clock can run ahead of the wall clock by a little; the future is refused.
     let at = message.time.min(context.now);
-    let mut event = Event::new(at, failure.name, EventType::Warning, failure.message);
+    let mut event = Event::new(at, entry.name, entry.event_type(), entry.message);
     event.evidence.push(Evidence::Kmsg(message.sequence));
-    Some(event.merged_by(failure.message, MERGE_SECONDS))
+    Some(event.merged_by(entry.message, MERGE_SECONDS))
 }
 
 /// The failure that a kernel line tells of.
@@ -137,7 +121,7 @@ fn digits(text: &str) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gpud_sdk::Trigger;
+    use gpud_sdk::{EventType, Trigger};
     use proptest::prelude::*;
     use regex::Regex;
     use std::sync::LazyLock;
@@ -192,7 +176,7 @@ mod tests {
         ];
         for (line, expected) in cases {
             assert_eq!(
-                find(line).map_or("", |failure| failure.name),
+                find(line).map_or("", |failure| failure.entry.name),
                 expected,
                 "{line}"
             );
@@ -282,7 +266,7 @@ mod tests {
         fn agrees_with_the_reference(line in line()) {
             for (failure, expression) in FAILURES.iter().zip(EXPRESSIONS.iter()) {
                 let matches = (failure.matches)(&line);
-                prop_assert_eq!(matches, expression.is_match(&line), "{}: {}", failure.name, line);
+                prop_assert_eq!(matches, expression.is_match(&line), "{}: {}", failure.entry.name, line);
                 prop_assert!(!matches || DELIVERED.is_match(&line));
             }
         }

@@ -13,9 +13,14 @@ pub mod humanize;
 pub mod kmsg;
 pub mod lsblk;
 pub mod mounts;
+#[rustfmt::skip]
+pub mod patterns;
+#[cfg(test)]
+mod examples;
 
 use std::collections::BTreeMap;
 
+use gpud_builtin_shared::patterns::policy;
 use gpud_sdk::{
     AccessError, CheckContext, Checker, Descriptor, Error, Event, KmsgWatcher, Message, Report,
     exec, history, log, state, sysfs,
@@ -42,10 +47,13 @@ struct Disk;
 
 impl Checker for Disk {
     fn check(context: &CheckContext) -> Result<Report, Error> {
-        let config = Config::parse(&gpud_sdk::config::document()).map_err(Error::failed)?;
+        let document = gpud_sdk::config::document();
+        let (config, policy) = policy::settings(&document, &patterns::CATALOG, Config::parse)
+            .map_err(Error::failed)?;
         let before = Counters::restore(state::get_string(COUNTERS_KEY)?.as_deref());
 
-        let log = read_log(context.now);
+        let mut log = read_log(context.now);
+        let ruled = failures::by_policy(&policy, &mut log);
         let mounts = read_mounts()?;
         let devices = list_devices(&mounts);
         let mut timeouts = 0;
@@ -65,7 +73,10 @@ impl Checker for Disk {
             network,
             targets,
         };
-        let (report, after) = evaluate::judge(context, inputs, &before);
+        let (mut report, after) = evaluate::judge(context, inputs, &before);
+        if let (Some(ruled), Some(state)) = (ruled, report.states.first_mut()) {
+            ruled.lay_over(context, &policy, state)?;
+        }
         if after != before {
             state::set(COUNTERS_KEY, after.save().as_bytes())?;
         }
@@ -218,4 +229,4 @@ gpud_sdk::export!(Disk + kmsg_watcher: Descriptor::new(
 .metric("disk_total_bytes", "Size of the filesystem at the label mount_point, in bytes")
 .metric("disk_free_bytes", "Space that ordinary users can still write, in bytes")
 .metric("disk_used_bytes", "Used space, in bytes")
-.config_schema(config::SCHEMA));
+.config_schema(&policy::schema(config::SCHEMA, &patterns::CATALOG)));

@@ -9,14 +9,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use gpud_builtin_shared::boots::{boot, is_of_this_boot};
 use gpud_sdk::history::StoredEvent;
 use gpud_sdk::incidents::fact;
-use gpud_sdk::{
-    CheckContext, Event, EventType, Health, HealthState, Recovery, RepairAction, Report,
-};
+use gpud_sdk::{CheckContext, Event, Health, HealthState, Recovery, RepairAction, Report};
 
 use crate::config::Config;
 use crate::counters::Dimm;
 use crate::line::{CONTROLLER, CORRECTED, DIMM, ERRORS, LOCATION, UNCORRECTED, facts, subject};
 use crate::memory::Memory;
+use crate::patterns::MEMORY_UNCORRECTED_ERROR;
 
 /// Metric of corrected errors.
 pub const CORRECTED_METRIC: &str = "memory_edac_corrected_errors";
@@ -33,12 +32,13 @@ const MAX_METRICS: usize = 1_024;
 /// A DIMM for people: name and controller.
 type Place = (String, String);
 
-/// Judges. `events` are those of the look-back, newest first; `before` is what the last check kept; `seen_before` tells
+/// Judges. `ruled` tells the events that a site's policy judges: their counters are left alone. `events` are those of the look-back, newest first; `before` is what the last check kept; `seen_before` tells
 /// whether this machine ever had such an error, and is asked only where nothing else tells that it could. Gives the
 /// report and what to keep.
 pub fn judge(
     context: &CheckContext,
     config: &Config,
+    ruled: impl Fn(&str) -> bool,
     events: &[StoredEvent],
     dimms: &[Dimm],
     before: Option<&Memory>,
@@ -71,11 +71,11 @@ pub fn judge(
     }
     let mut new_events = Vec::new();
     for (dimm, reading) in dimms.iter().zip(&readings) {
-        for (counts, counted) in [
-            (&mut mended, reading.corrected),
-            (&mut lost, reading.uncorrected),
+        for (counts, counted, name) in [
+            (&mut mended, reading.corrected, CORRECTED),
+            (&mut lost, reading.uncorrected, UNCORRECTED),
         ] {
-            if counted > 0 {
+            if counted > 0 && !ruled(name) {
                 let count = counts.entry(place(dimm)).or_default();
                 *count = counted.max(*count);
             }
@@ -233,12 +233,13 @@ fn returned<'a>(
 
 /// The event of errors that only the counter knows of.
 fn untold(context: &CheckContext, dimm: &Dimm, count: u64) -> Event {
-    let text = format!(
-        "{count} uncorrected memory error(s) on {} ({}), told by the kernel's counter alone",
-        dimm.name(),
-        dimm.controller
-    );
-    let mut event = Event::new(context.now, UNCORRECTED, EventType::Critical, text);
+    let entry = MEMORY_UNCORRECTED_ERROR;
+    let text = entry.say_otherwise(&[
+        ("errors", &count.to_string()),
+        ("dimm", dimm.name()),
+        ("place", &dimm.controller),
+    ]);
+    let mut event = Event::new(context.now, entry.name, entry.event_type(), text);
     event.subject = Some(subject(dimm.name()));
     event.extra_info = facts(
         context,

@@ -8,8 +8,13 @@ pub mod counters;
 pub mod evaluate;
 pub mod line;
 pub mod memory;
+#[rustfmt::skip]
+pub mod patterns;
+#[cfg(test)]
+mod examples;
 
-use gpud_sdk::incidents::as_stored;
+use gpud_builtin_shared::patterns::policy::{self, Policy};
+use gpud_sdk::incidents::{as_stored, boots};
 use gpud_sdk::{
     AccessError, CheckContext, Checker, Descriptor, Error, Event, KmsgWatcher, Message, Report,
     Scanner, history, kmsg, log, state, sysfs,
@@ -33,8 +38,10 @@ const SEEN: &str = "seen";
 
 struct MemoryEdac;
 
-fn config() -> Result<Config, Error> {
-    Config::read(&gpud_sdk::config::document()).map_err(Error::failed)
+fn config() -> Result<(Config, Policy), Error> {
+    let read = |document: &str| Config::read(document).map_err(|error| error.to_string());
+    let document = gpud_sdk::config::document();
+    policy::settings(&document, &patterns::CATALOG, read).map_err(Error::failed)
 }
 
 fn seen_before() -> bool {
@@ -68,8 +75,9 @@ fn read_counters() -> Result<Vec<Dimm>, AccessError> {
 
 impl Checker for MemoryEdac {
     fn check(context: &CheckContext) -> Result<Report, Error> {
-        let config = config()?;
-        let events = history::own_events(config.since(context.now), MAX_EVENTS)?;
+        let (config, policy) = config()?;
+        let since = config.since(context.now);
+        let events = history::own_events(since, MAX_EVENTS)?;
         remember(&events)?;
         let dimms = read_counters()?;
         let saved = if dimms.is_empty() {
@@ -78,15 +86,30 @@ impl Checker for MemoryEdac {
             state::get_string(COUNTERS)?
         };
         let before = Memory::restore(saved.as_deref(), &context.boot_id);
-        let (report, after) = evaluate::judge(
+        let mut kept = None;
+        let report = policy.judge(
             context,
-            &config,
             &events,
-            &dimms,
-            before.as_ref(),
-            seen_before,
-        );
-        if !dimms.is_empty() && before.as_ref() != Some(&after) {
+            || policy::boots(context, since),
+            |events| {
+                let ruled = |name: &str| policy.names(name);
+                let (report, after) = evaluate::judge(
+                    context,
+                    &config,
+                    ruled,
+                    events,
+                    &dimms,
+                    before.as_ref(),
+                    seen_before,
+                );
+                // What is new is what all events do not tell.
+                kept.get_or_insert(after);
+                report
+            },
+        )?;
+        if let Some(after) =
+            kept.filter(|after| !dimms.is_empty() && before.as_ref() != Some(after))
+        {
             let text = after.save().map_err(Error::failed)?;
             // More DIMMs than fit: their rates are not known then, their totals are.
             if let Err(error) = state::set(COUNTERS, text.as_bytes()) {
@@ -109,7 +132,7 @@ impl KmsgWatcher for MemoryEdac {
 
 impl Scanner for MemoryEdac {
     fn scan(context: &CheckContext) -> Result<Report, Error> {
-        let config = config()?;
+        let (config, policy) = config()?;
         let messages = match kmsg::read_back(&line::PATTERNS.map(str::to_owned), MAX_MESSAGES) {
             Ok(log) => log.messages,
             // The counters say the most of it.
@@ -118,8 +141,11 @@ impl Scanner for MemoryEdac {
         };
         let events = as_stored(line::events(context, &messages));
         let dimms = read_counters()?;
-        let (report, _) = evaluate::judge(context, &config, &events, &dimms, None, || false);
-        Ok(report)
+        let judge = |events: &[_]| {
+            let ruled = |name: &str| policy.names(name);
+            evaluate::judge(context, &config, ruled, events, &dimms, None, || false).0
+        };
+        Ok(policy.judge(context, &events, || Ok(boots(context, [])), judge)?)
     }
 }
 
@@ -138,7 +164,7 @@ fn descriptor() -> Descriptor {
         evaluate::UNCORRECTED_METRIC,
         "Uncorrected memory errors of a DIMM since its driver was loaded (number)",
     )
-    .config_schema(config::SCHEMA)
+    .config_schema(&policy::schema(config::SCHEMA, &patterns::CATALOG))
 }
 
 gpud_sdk::export!(MemoryEdac + kmsg_watcher + scanner: descriptor());

@@ -11,15 +11,16 @@
 
 use gpud_builtin_shared::boots::BOOT;
 use gpud_sdk::incidents::is_kernel_line;
-use gpud_sdk::{CheckContext, Event, EventType, Evidence, Message, Subject};
+use gpud_sdk::{CheckContext, Event, Evidence, Message, Subject};
 
-/// What the host delivers: no narrower than [`Line::parse`].
-pub const PATTERNS: [&str; 1] = ["^EDAC MC[0-9]+: [0-9]+ (CE|UE) "];
+use crate::patterns;
+
+pub use crate::patterns::PATTERNS;
 
 /// Event of corrected errors.
-pub const CORRECTED: &str = "memory_corrected_error";
+pub const CORRECTED: &str = patterns::MEMORY_CORRECTED_ERROR.name;
 /// Event of uncorrected errors.
-pub const UNCORRECTED: &str = "memory_uncorrected_error";
+pub const UNCORRECTED: &str = patterns::MEMORY_UNCORRECTED_ERROR.name;
 /// Facts of an event: memory controller, DIMM, where it is, and how many errors one event stands for.
 pub const CONTROLLER: &str = "controller";
 /// See [`CONTROLLER`].
@@ -92,16 +93,20 @@ impl<'a> Line<'a> {
             controller, errors, ..
         } = *self;
         let (dimm, location) = (cut(self.dimm), cut(self.location));
-        let (name, event_type, word) = if self.uncorrected {
-            (UNCORRECTED, EventType::Critical, "uncorrected")
+        let entry = if self.uncorrected {
+            patterns::MEMORY_UNCORRECTED_ERROR
         } else {
-            (CORRECTED, EventType::Info, "corrected")
+            patterns::MEMORY_CORRECTED_ERROR
         };
-        let mut text = format!("{errors} {word} memory error(s) on {dimm} (mc{controller}");
+        let mut place = format!("mc{controller}");
         if !location.is_empty() {
-            text.push_str(&format!(", {location}"));
+            place.push_str(&format!(", {location}"));
         }
-        text.push(')');
+        let mut text = entry.say(&[
+            ("errors", &errors.to_string()),
+            ("dimm", dimm),
+            ("place", &place),
+        ]);
         if !self.what.is_empty() {
             text.push_str(&format!(": {}", cut(self.what)));
         }
@@ -118,7 +123,8 @@ impl<'a> Line<'a> {
         };
         // The kernel's clock can run ahead of the wall clock by a little; the future is refused.
         let time = message.time.min(context.now);
-        let mut event = Event::new(time, name, event_type, text).merged_by(key, window);
+        let mut event =
+            Event::new(time, entry.name, entry.event_type(), text).merged_by(key, window);
         event.subject = Some(subject(dimm));
         event.evidence.push(Evidence::Kmsg(message.sequence));
         event.extra_info = facts(

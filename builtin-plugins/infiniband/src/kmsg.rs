@@ -11,14 +11,11 @@
 use std::collections::BTreeMap;
 
 use gpud_sdk::incidents::{Sighting, is_kernel_line};
-use gpud_sdk::{CheckContext, Event, EventType, Message, PortId, Subject};
+use gpud_sdk::{CheckContext, Event, Message, PortId, Subject};
 
-/// What the host delivers: all lines that [`find`] takes, and few others.
-pub const PATTERNS: [&str; 3] = [
-    r"Detected insufficient power on the PCIe slot \([0-9]+W\)",
-    r"Port module event.*High Temperature",
-    r"mlx5_cmd_out_err.*ACCESS_REG.*failed",
-];
+use crate::patterns;
+
+pub use crate::patterns::PATTERNS;
 
 /// Repeats within this time are counted, seconds.
 const MERGE_SECONDS: u32 = 300;
@@ -127,25 +124,20 @@ fn event(
     card: Option<String>,
     name: Option<String>,
 ) -> Event {
-    let (event, text) = match complaint {
-        Complaint::Power => (
-            "pci_power_insufficient",
-            "Insufficient power on MLX5 PCIe slot",
-        ),
-        Complaint::Temperature => ("port_module_high_temperature", "Overheated MLX5 adapter"),
-        Complaint::Refusal => (
-            "access_reg_failed",
-            "MLX5 ACCESS_REG command failed - device may have restricted PF access",
-        ),
+    let entry = match complaint {
+        Complaint::Power => patterns::PCI_POWER_INSUFFICIENT,
+        Complaint::Temperature => patterns::PORT_MODULE_HIGH_TEMPERATURE,
+        Complaint::Refusal => patterns::ACCESS_REG_FAILED,
     };
     let (text, window) = match (complaint, &card) {
         (Complaint::Refusal, Some(card)) => (
-            format!("{text} (PCI device {card})"),
+            entry.say_otherwise(&[("card", card)]),
             MERGE_REFUSALS_SECONDS,
         ),
-        _ => (text.to_owned(), MERGE_SECONDS),
+        _ => (entry.message.to_owned(), MERGE_SECONDS),
     };
-    let mut sighting = Sighting::new(event, EventType::Warning, text).of(card.unwrap_or_default());
+    let mut sighting =
+        Sighting::new(entry.name, entry.event_type(), text).of(card.unwrap_or_default());
     // A function of these cards has one port.
     sighting.subject = name.as_ref().map(|device| {
         Subject::Port(PortId {

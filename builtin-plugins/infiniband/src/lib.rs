@@ -12,11 +12,16 @@ pub mod evaluate;
 pub mod files;
 pub mod kmsg;
 pub mod memory;
+#[rustfmt::skip]
+pub mod patterns;
+#[cfg(test)]
+mod examples;
 pub mod product;
 pub mod shown;
 pub mod wording;
 
 use gpud_builtin_shared::driver::Driver;
+use gpud_builtin_shared::patterns::policy::{self, Past};
 use gpud_sdk::{
     AccessError, CheckContext, Checker, Descriptor, Error, Event, KmsgWatcher, Message, Report,
     history, incidents, state, sysfs,
@@ -77,8 +82,12 @@ impl Machine for Node {
 
 impl Checker for Infiniband {
     fn check(context: &CheckContext) -> Result<Report, Error> {
-        let config = Config::read(&gpud_sdk::config::document()).map_err(Error::failed)?;
-        evaluate::check(context, &config, &Driver::ask(), &Node)
+        let document = gpud_sdk::config::document();
+        let (config, policy) =
+            policy::settings(&document, &patterns::CATALOG, Config::read).map_err(Error::failed)?;
+        let report = evaluate::check(context, &config, &Driver::ask(), &Node)?;
+        let past = Past::ask(context, &policy, true)?;
+        Ok(policy.add(context, past.as_ref(), report))
     }
 }
 
@@ -110,7 +119,7 @@ fn descriptor() -> Descriptor {
     .tags(&["accelerator", "gpu", "nvidia", COMPONENT])
     .interval_seconds(30)
     .set_healthy_clears_events()
-    .config_schema(config::SCHEMA);
+    .config_schema(&policy::schema(config::SCHEMA, &patterns::CATALOG));
     shown::METRICS.iter().fold(plain, |descriptor, metric| {
         descriptor.metric(metric.name, metric.help)
     })

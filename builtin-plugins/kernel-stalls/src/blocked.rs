@@ -8,6 +8,11 @@ const MAX_NAMES: usize = 64;
 /// Reports that are remembered per name; the newest. More than any sensible threshold, since the kernel falls silent
 /// after `kernel.hung_task_warnings` (10 by default).
 const MAX_REPORTS: usize = 100;
+/// Longest name that is told apart, bytes. The kernel's own have at most 15 (`TASK_COMM_LEN`), those of workers with what
+/// they do 64; whoever writes into the log can make them longer.
+const MAX_NAME: usize = 64;
+/// Longest text that is kept, bytes; the host takes 64 KiB, and refuses the whole batch with more.
+const MAX_KEPT: usize = 60 * 1024;
 
 /// The counts.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,6 +51,9 @@ impl Blocked {
 
     /// Counts a report; gives how many there were of this name within `window_ms` up to now, this one included.
     pub fn report(&mut self, name: &str, time: u64, window_ms: u64) -> u64 {
+        let name = name
+            .get(..name.floor_char_boundary(MAX_NAME))
+            .unwrap_or(name);
         let since = time.saturating_sub(window_ms);
         self.changed = true;
         let known = self.names.iter().position(|(known, _)| known == name);
@@ -63,15 +71,24 @@ impl Blocked {
         u64::try_from(count).unwrap_or(u64::MAX)
     }
 
-    /// What is to be kept, if anything was reported.
+    /// What is to be kept, if anything was reported: as much as there is room for, the most recent names first.
     pub fn changed(&self) -> Option<String> {
         self.changed.then(|| {
-            let mut text = self.boot_id.clone();
-            for (name, times) in &self.names {
+            let mut room = MAX_KEPT.saturating_sub(self.boot_id.len());
+            let newest_first = self.names.iter().rev().map(|(name, times)| {
                 let times: Vec<String> = times.iter().map(u64::to_string).collect();
-                text.push_str(&format!("\n{}\t{name}", times.join(",")));
-            }
-            text
+                format!("\n{}\t{name}", times.join(","))
+            });
+            let mut lines: Vec<String> = newest_first
+                .take_while(|line| {
+                    let fits = line.len() <= room;
+                    room = room.saturating_sub(line.len());
+                    fits
+                })
+                .collect();
+            lines.push(self.boot_id.clone());
+            lines.reverse();
+            lines.concat()
         })
     }
 }
@@ -111,6 +128,27 @@ mod tests {
         let kept = blocked.changed().unwrap();
         assert_eq!(kept.lines().count(), 1 + MAX_NAMES);
         assert!(kept.contains("\ttask199") && !kept.contains("\ttask1\n"));
+    }
+
+    #[test]
+    fn fits_what_the_host_keeps() {
+        let mut blocked = Blocked::restore(None, "b");
+        let long = "é".repeat(40_000);
+        assert_eq!(blocked.report(&long, 5, 10), 1);
+        assert_eq!(blocked.report(&long, 6, 10), 2);
+        assert!(blocked.changed().unwrap().len() < 100);
+        // As many names and reports as are remembered.
+        for n in 0..6_400 {
+            blocked.report(&format!("{:063}", n % 64), u64::MAX - n, u64::MAX);
+        }
+        let kept = blocked.changed().unwrap();
+        assert!(kept.len() <= MAX_KEPT, "{}", kept.len());
+        assert!(kept.starts_with("b\n") && kept.ends_with("63"));
+        let mut again = Blocked::restore(Some(&kept), "b");
+        assert_eq!(
+            again.report(&format!("{:063}", 63), u64::MAX, u64::MAX),
+            100
+        );
     }
 
     proptest! {

@@ -2,13 +2,16 @@
 
 use std::collections::BTreeSet;
 
+use gpud_builtin_shared::patterns::Entry;
+use gpud_builtin_shared::patterns::policy::Policy;
 use gpud_sdk::history::StoredEvent;
 use gpud_sdk::incidents::{self, Incident, Rule, Sighting};
-use gpud_sdk::{CheckContext, Event, EventType, Health, Message, RepairAction, Report};
+use gpud_sdk::{CheckContext, Event, Message, Report};
 
 use crate::blocked::Blocked;
 use crate::config::Config;
 use crate::lines::{self, Found, RcuKind};
+use crate::patterns;
 
 /// How far back lockups and lost clocks count: 14 days.
 pub const LOOK_BACK_MS: u64 = 14 * 24 * 60 * 60 * 1000;
@@ -26,12 +29,11 @@ const MAX_CPUS: usize = 64;
 /// seconds at 100 jiffies a second, one at 1,000.
 const SHORT_JIFFIES: u64 = 1_000;
 
-const RCU: &str = "rcu_stall";
-const RCU_SHORT: &str = "rcu_stall_short";
-const HARD_LOCKUP: &str = "hard_lockup";
-const WORKQUEUE: &str = "workqueue_lockup";
-const BLOCKED: &str = "task_blocked_repeatedly";
-const CLOCK: &str = "clocksource_unstable";
+const RCU: &str = patterns::RCU_STALL.name;
+const HARD_LOCKUP: &str = patterns::HARD_LOCKUP.name;
+const WORKQUEUE: &str = patterns::WORKQUEUE_LOCKUP.name;
+const BLOCKED: &str = patterns::TASK_BLOCKED_REPEATEDLY.name;
+const CLOCK: &str = patterns::CLOCKSOURCE_UNSTABLE.name;
 /// What the gauge tells apart.
 const KINDS: [&str; 4] = [RCU, HARD_LOCKUP, WORKQUEUE, BLOCKED];
 
@@ -90,14 +92,13 @@ pub fn events(
 
 fn rcu(flavour: &str, kind: RcuKind, jiffies: Option<u64>) -> Sighting {
     let short = jiffies.is_some_and(|jiffies| jiffies < SHORT_JIFFIES);
-    let (name, event_type) = if short {
-        (RCU_SHORT, EventType::Info)
+    let entry = if short {
+        patterns::RCU_STALL_SHORT
     } else {
-        (RCU, EventType::Warning)
+        patterns::RCU_STALL
     };
-    let text =
-        format!("RCU stall ({flavour}): processors or tasks hold up the kernel's grace period");
-    Sighting::new(name, event_type, text)
+    let text = entry.say(&[("flavour", flavour)]);
+    Sighting::new(entry.name, entry.event_type(), text)
         .of(flavour)
         .fact("kind", kind.word())
         .fact(
@@ -120,16 +121,16 @@ fn sighting(
             ..
         } => rcu(flavour, kind, jiffies),
         Found::HardLockup { cpus } => {
-            let text = format!("Hard lockup: CPU {cpus} takes no interrupts");
-            Sighting::new(HARD_LOCKUP, EventType::Fatal, text).of(format!("CPU {cpus}"))
+            let entry = patterns::HARD_LOCKUP;
+            let text = entry.say(&[("cpus", cpus)]);
+            Sighting::new(entry.name, entry.event_type(), text).of(format!("CPU {cpus}"))
         }
         Found::Workqueue { cpus, seconds } => {
             let pool = cpus.map_or_else(|| "unbound".to_owned(), |cpus| format!("CPU {cpus}"));
-            let text = format!(
-                "Work queue lockup: the kernel's workers of the pool ({pool}) make no progress"
-            );
+            let entry = patterns::WORKQUEUE_LOCKUP;
+            let text = entry.say(&[("pool", &pool)]);
             let seconds = seconds.map_or_else(String::new, |seconds| seconds.to_string());
-            Sighting::new(WORKQUEUE, EventType::Warning, text)
+            Sighting::new(entry.name, entry.event_type(), text)
                 .of(pool)
                 .fact("seconds", seconds)
         }
@@ -144,21 +145,22 @@ fn sighting(
             if count < config.blocked_threshold {
                 return None;
             }
-            let text = format!(
-                "Task {name} blocked again and again ({count} reports within {} s)",
-                config.stall_window_seconds
-            );
-            Sighting::new(BLOCKED, EventType::Warning, text)
+            let entry = patterns::TASK_BLOCKED_REPEATEDLY;
+            let text = entry.say(&[
+                ("name", name),
+                ("count", &count.to_string()),
+                ("seconds", &config.stall_window_seconds.to_string()),
+            ]);
+            Sighting::new(entry.name, entry.event_type(), text)
                 .of(name)
                 .fact("pid", pid)
                 .fact("seconds", seconds.to_string())
         }
         Found::Clock { name, why } => {
             let named = if name.is_empty() { "in use" } else { name };
-            let text = format!(
-                "Clocksource {named} is unstable; the kernel no longer tells the time by it"
-            );
-            Sighting::new(CLOCK, EventType::Warning, text)
+            let entry = patterns::CLOCKSOURCE_UNSTABLE;
+            let text = entry.say(&[("name", named)]);
+            Sighting::new(entry.name, entry.event_type(), text)
                 .of(name)
                 .fact("why", why)
         }
@@ -166,49 +168,22 @@ fn sighting(
 }
 
 fn rules(config: &Config, slow_clock: bool) -> Vec<Rule> {
-    let stall = |event: &'static str, advice: &'static str| Rule {
-        event,
+    let stall = |entry: &Entry| Rule {
         at_least: config.stall_threshold,
         remember_ms: config.window_ms(),
-        reboot_clears: true,
-        ended_by: &[],
-        health: Health::Degraded,
-        action: Some(RepairAction::RebootSystem),
-        advice,
+        ..entry.rule()
     };
     let mut rules = vec![
+        patterns::HARD_LOCKUP.rule(),
+        stall(&patterns::RCU_STALL),
+        stall(&patterns::WORKQUEUE_LOCKUP),
         Rule {
             at_least: 1,
-            remember_ms: LOOK_BACK_MS,
-            health: Health::Unhealthy,
-            ..stall(
-                HARD_LOCKUP,
-                "A processor that takes no interrupts does not come back by itself: reboot.",
-            )
-        },
-        stall(
-            RCU,
-            "If stalls go on, reboot; the kernel log shows which code holds the processor.",
-        ),
-        stall(
-            WORKQUEUE,
-            "If lockups go on, reboot; the kernel log shows what the workers wait for.",
-        ),
-        Rule {
-            at_least: 1,
-            action: None,
-            ..stall(BLOCKED, "")
+            ..stall(&patterns::TASK_BLOCKED_REPEATEDLY)
         },
     ];
     if slow_clock {
-        rules.push(Rule {
-            at_least: 1,
-            remember_ms: LOOK_BACK_MS,
-            ..stall(
-                CLOCK,
-                "Asking for the time is many times slower than usual until a reboot; if it comes back, look at the firmware.",
-            )
-        });
+        rules.push(patterns::CLOCKSOURCE_UNSTABLE.rule());
     }
     rules
 }
@@ -217,6 +192,7 @@ fn rules(config: &Config, slow_clock: bool) -> Vec<Rule> {
 pub fn judge(
     context: &CheckContext,
     config: &Config,
+    policy: &Policy,
     events: &[StoredEvent],
     boots: &[u64],
     current_clock: impl FnOnce() -> Option<String>,
@@ -225,19 +201,27 @@ pub fn judge(
     let clock = if lost_clock { current_clock() } else { None };
     let clock = clock.as_deref().map(str::trim).unwrap_or_default();
     let rules = rules(config, SLOW_CLOCKS.contains(&clock));
-    let open = incidents::open(&rules, events, boots, context.now);
     let window = config.stall_window_seconds;
+    let within = |incident: &Incident<'_>| incident.rule.remember_ms / 1000;
     let describe = |incident: &Incident<'_>| {
         let device = incident.device;
         match incident.rule.event {
             HARD_LOCKUP => format!("hard lockup on {device}"),
-            RCU => format!("{} RCU stalls ({device}) within {window} s", incident.count),
+            RCU => format!(
+                "{} RCU stalls ({device}) within {} s",
+                incident.count,
+                within(incident)
+            ),
             WORKQUEUE => format!(
-                "{} work queue lockups ({device}) within {window} s",
-                incident.count
+                "{} work queue lockups ({device}) within {} s",
+                incident.count,
+                within(incident)
             ),
             BLOCKED => format!("task {device} is blocked again and again"),
-            _ => format!("clocksource {device} was given up, now {clock}"),
+            CLOCK if !clock.is_empty() => {
+                format!("clocksource {device} was given up, now {clock}")
+            }
+            _ => incident.newest.event.message.clone(),
         }
     };
     let recent = |kind: &str| -> u64 {
@@ -253,7 +237,10 @@ pub fn judge(
         1 => format!("1 stall within {window} s, below the threshold"),
         few => format!("{few} stalls within {window} s, below the threshold"),
     };
-    let mut report = Report::of(incidents::state(context, &healthy, &open, describe));
+    let mut report = Report::of(policy.state(&rules, |rules| {
+        let open = incidents::open(rules, events, boots, context.now);
+        incidents::state(context, &healthy, &open, describe)
+    }));
     for kind in KINDS {
         #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
         let value = recent(kind) as f64;

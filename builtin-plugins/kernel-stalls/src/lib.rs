@@ -8,7 +8,12 @@ pub mod blocked;
 pub mod config;
 pub mod evaluate;
 pub mod lines;
+#[rustfmt::skip]
+pub mod patterns;
+#[cfg(test)]
+mod examples;
 
+use gpud_builtin_shared::patterns::policy::{self, Policy};
 use gpud_sdk::history::StoredEvent;
 use gpud_sdk::{
     CheckContext, Checker, Descriptor, Error, Event, HealthState, KmsgWatcher, Message, Report,
@@ -30,7 +35,7 @@ struct KernelStalls;
 
 impl Checker for KernelStalls {
     fn check(context: &CheckContext) -> Result<Report, Error> {
-        let config = read_config()?;
+        let (config, policy) = read_config()?;
         if context.trigger == Trigger::SetHealthy {
             state::delete(BLOCKED)?;
         }
@@ -44,6 +49,7 @@ impl Checker for KernelStalls {
         Ok(judge(
             context,
             &config,
+            &policy,
             &events,
             reboots.iter().map(|reboot| reboot.time),
         ))
@@ -56,7 +62,7 @@ impl KmsgWatcher for KernelStalls {
     }
 
     fn on_messages(context: &CheckContext, messages: Vec<Message>) -> Result<Vec<Event>, Error> {
-        let config = read_config()?;
+        let (config, _) = read_config()?;
         let before = if messages.iter().any(lines::is_hung_task) {
             state::get_string(BLOCKED)?
         } else {
@@ -76,20 +82,22 @@ impl Scanner for KernelStalls {
         if history::available() {
             return Self::check(context);
         }
-        let config = read_config()?;
+        let (config, policy) = read_config()?;
         let Some(messages) = incidents::read_log(&lines::PATTERNS)? else {
             let reason = "the kernel log cannot be read";
             return Ok(Report::of(HealthState::healthy(context, reason)));
         };
         let mut blocked = Blocked::restore(None, &context.boot_id);
         let events = evaluate::events(context, &config, &messages, &mut blocked);
-        Ok(judge(context, &config, &incidents::as_stored(events), []))
+        let events = incidents::as_stored(events);
+        Ok(judge(context, &config, &policy, &events, []))
     }
 }
 
 fn judge(
     context: &CheckContext,
     config: &Config,
+    policy: &Policy,
     events: &[StoredEvent],
     reboots: impl IntoIterator<Item = u64>,
 ) -> Report {
@@ -98,11 +106,12 @@ fn judge(
         incidents::are_of_this_machine(context)
             .then(|| sysfs::read_to_string(CLOCKSOURCE, 4096).ok())?
     };
-    evaluate::judge(context, config, events, &boots, clock)
+    evaluate::judge(context, config, policy, events, &boots, clock)
 }
 
-fn read_config() -> Result<Config, Error> {
-    Config::parse(&gpud_sdk::config::document()).map_err(Error::failed)
+fn read_config() -> Result<(Config, Policy), Error> {
+    let document = gpud_sdk::config::document();
+    policy::settings(&document, &patterns::CATALOG, Config::parse).map_err(Error::failed)
 }
 
 gpud_sdk::export!(KernelStalls + kmsg_watcher + scanner: Descriptor::new(
@@ -114,4 +123,4 @@ gpud_sdk::export!(KernelStalls + kmsg_watcher + scanner: Descriptor::new(
     evaluate::METRIC,
     "Lines about something stuck within the time that counts (stall_window_seconds), by kind (number)",
 )
-.config_schema(config::SCHEMA));
+.config_schema(&policy::schema(config::SCHEMA, &patterns::CATALOG)));

@@ -21,17 +21,7 @@
 
 use gpud_sdk::Message;
 
-/// What the host delivers: no narrower than [`find`] and [`stalled_cpu`].
-pub const PATTERNS: [&str; 8] = [
-    r"^(rcu: )?INFO: rcu[^ ]* (self-)?detected (expedited )?stalls? on ",
-    r"^rcu: (\\x09)?[ \t]*[0-9]+-",
-    r"^(NMI )?watchdog: (CPU ?[0-9]+:? )?Watchdog detected hard LOCKUP on cpu ",
-    r"^watchdog: CPU [0-9]+ (self-)?detected hard LOCKUP ",
-    r"^BUG: workqueue lockup - pool",
-    r"^INFO: task .*:[0-9]+ blocked (in I/O wait )?for more than [0-9]",
-    r"^clocksource: timekeeping watchdog on CPU.*[Mm]arking",
-    r"^tsc: Marking TSC unstable due to ",
-];
+pub use crate::patterns::PATTERNS;
 
 /// What a line tells.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -150,7 +140,8 @@ fn rcu(line: &str) -> Option<Found<'_>> {
 /// The processor that a line below a stall names. The tab stands as `\x09` in the log's text.
 pub fn stalled_cpu(line: &str) -> Option<u32> {
     let rest = line.strip_prefix("rcu: ")?;
-    let rest = rest.strip_prefix("\\x09").unwrap_or(rest).trim_start();
+    let rest = rest.strip_prefix("\\x09").unwrap_or(rest);
+    let rest = rest.trim_start_matches([' ', '\t']);
     let (word, _) = rest.split_once(": (")?;
     cpu_with_flags(word)
 }
@@ -186,15 +177,20 @@ fn hard_lockup(line: &str) -> Option<Found<'_>> {
     if let Some(at) = plain(rest) {
         return list(rest.get(at..)?);
     }
-    let (cpu, after) = split_digits(rest.strip_prefix("CPU")?.trim_start());
+    let rest = rest.strip_prefix("CPU")?;
+    // One blank on powerpc, none or one elsewhere.
+    let apart = rest.strip_prefix(' ');
+    let (cpu, after) = split_digits(apart.unwrap_or(rest));
     if cpu.is_empty() {
         return None;
     }
-    if after.starts_with(" self-detected hard LOCKUP ") {
-        return Some(Found::HardLockup { cpus: cpu });
-    }
-    if let Some(others) = after.strip_prefix(" detected hard LOCKUP on other CPUs ") {
-        return list(others);
+    if apart.is_some() && line.starts_with("watchdog: ") {
+        if after.starts_with(" self-detected hard LOCKUP ") {
+            return Some(Found::HardLockup { cpus: cpu });
+        }
+        if let Some(others) = after.strip_prefix(" detected hard LOCKUP on other CPUs ") {
+            return list(others);
+        }
     }
     let after = after.strip_prefix(": ")?;
     list(after.get(plain(after)?..)?)

@@ -10,9 +10,14 @@ pub mod config;
 pub mod evaluate;
 pub mod firmware;
 pub mod line;
+#[rustfmt::skip]
+pub mod patterns;
+#[cfg(test)]
+mod examples;
 pub mod row;
 
-use gpud_sdk::incidents::as_stored;
+use gpud_builtin_shared::patterns::policy::{self, Policy};
+use gpud_sdk::incidents::{as_stored, boots};
 use gpud_sdk::{
     AccessError, CheckContext, Checker, Descriptor, Error, Event, KmsgWatcher, Message, Report,
     Scanner, history, kmsg, state, sysfs,
@@ -35,8 +40,10 @@ const SOURCES: [&str; 2] = [
 
 struct MachineCheck;
 
-fn config() -> Result<Config, Error> {
-    Config::read(&gpud_sdk::config::document()).map_err(Error::failed)
+fn config() -> Result<(Config, Policy), Error> {
+    let read = |document: &str| Config::read(document).map_err(|error| error.to_string());
+    let document = gpud_sdk::config::document();
+    policy::settings(&document, &patterns::CATALOG, read).map_err(Error::failed)
 }
 
 fn seen_before() -> bool {
@@ -57,10 +64,12 @@ fn hardware() -> bool {
 
 impl Checker for MachineCheck {
     fn check(context: &CheckContext) -> Result<Report, Error> {
-        let config = config()?;
-        let events = history::own_events(config.since(context.now), MAX_EVENTS)?;
+        let (config, policy) = config()?;
+        let since = config.since(context.now);
+        let events = history::own_events(since, MAX_EVENTS)?;
         remember(&events)?;
-        Ok(evaluate::check(context, &config, &events, hardware))
+        let judge = |events: &[_]| evaluate::check(context, &config, events, hardware);
+        Ok(policy.judge(context, &events, || policy::boots(context, since), judge)?)
     }
 }
 
@@ -91,7 +100,7 @@ impl KmsgWatcher for MachineCheck {
 
 impl Scanner for MachineCheck {
     fn scan(context: &CheckContext) -> Result<Report, Error> {
-        let config = config()?;
+        let (config, policy) = config()?;
         let messages = match kmsg::read_back(&line::PATTERNS.map(str::to_owned), MAX_MESSAGES) {
             Ok(log) => log.messages,
             // Without the log there is nothing that speaks against the machine.
@@ -100,7 +109,8 @@ impl Scanner for MachineCheck {
         };
         let (events, _) = row::events(context, &messages, || None);
         let events = as_stored(events);
-        Ok(evaluate::check(context, &config, &events, hardware))
+        let judge = |events: &[_]| evaluate::check(context, &config, events, hardware);
+        Ok(policy.judge(context, &events, || Ok(boots(context, [])), judge)?)
     }
 }
 
@@ -115,7 +125,7 @@ fn descriptor() -> Descriptor {
         evaluate::METRIC,
         "Hardware errors stored within the look-back, by severity (number)",
     )
-    .config_schema(config::SCHEMA)
+    .config_schema(&policy::schema(config::SCHEMA, &patterns::CATALOG))
 }
 
 gpud_sdk::export!(MachineCheck + kmsg_watcher + scanner: descriptor());

@@ -12,15 +12,7 @@
 //!
 //! Records of the firmware take several lines: [`crate::firmware`].
 
-/// What the host delivers: no narrower than [`find`] and [`crate::firmware::Piece::parse`].
-pub const PATTERNS: [&str; 6] = [
-    r"^(mce: )?\[Hardware Error\]: (CPU|Machine check: )",
-    r"^(mce: )?(CPU[0-9]+ BANK[0-9]+ )?CMCI storm (detected|subsided)",
-    "^Memory failure: 0x[0-9a-f]+: recovery action for ",
-    "^RAS: Soft-offlining pfn: 0x",
-    r"^(\{[0-9]+\})?\[Hardware Error\]: +(event severity|Error [0-9]+, type|fru_text|section.type|error_type|DIMM location|device_id): ?",
-    r"^\{[0-9]+\}\[Hardware Error\]: Hardware error from APEI",
-];
+pub use crate::patterns::PATTERNS;
 
 /// What a machine check says of itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

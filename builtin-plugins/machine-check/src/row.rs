@@ -1,38 +1,35 @@
 //! What was found, as events.
 //!
-//! | event | type | when |
-//! |---|---|---|
-//! | `machine_check_corrected` | Info | corrected machine check |
-//! | `machine_check_deferred` | Warning | AMD: bad data marked, not yet used |
-//! | `machine_check_uncorrected`, `machine_check_fatal`, `machine_check_panic` | Critical, Fatal, Fatal | lost data, corrupt processor, why the kernel stops |
-//! | `firmware_error_info`, `…_corrected`, `…_recoverable`, `…_fatal` | Info, Info, Critical (PCIe: Warning), Fatal | a section of a firmware record |
-//! | `cmci_storm`, `cmci_storm_subsided` | Warning, Info | corrected errors come faster than one by one can be told |
-//! | `memory_failure`, `memory_failure_unhandled` | Warning | a page with lost data was taken out of use, or could not be |
-//! | `page_soft_offlined` | Info | a page with many corrected errors is taken out of use |
+//! Which, and of what type: `catalog/patterns.json`.
 //!
 //! Extra info: `boot_id`, `place` (what repeats are counted by), and `previous_boot` for what was found after a reset.
 
 use gpud_builtin_shared::boots::BOOT;
+use gpud_builtin_shared::patterns::Entry;
 use gpud_sdk::incidents::is_kernel_line;
 use gpud_sdk::{CheckContext, Event, EventType, Evidence, Message, Subject};
 
 use crate::firmware::{self, Assembler, Piece, Section};
 use crate::line::{self, Check, Finding};
+use crate::patterns;
 
 /// Where an error happened, for counting.
 pub const PLACE: &str = "place";
 /// Marks an error of the boot before the one that told of it.
 pub const PREVIOUS_BOOT: &str = "previous_boot";
 /// Event of a storm.
-pub const STORM: &str = "cmci_storm";
+pub const STORM: &str = patterns::CMCI_STORM.name;
 /// Event of its end.
-pub const STORM_OVER: &str = "cmci_storm_subsided";
+pub const STORM_OVER: &str = patterns::CMCI_STORM_SUBSIDED.name;
 /// Event of a page that could not be taken out of use.
-pub const UNHANDLED: &str = "memory_failure_unhandled";
+pub const UNHANDLED: &str = patterns::MEMORY_FAILURE_UNHANDLED.name;
 /// Event of bad data that was not used yet.
-pub const DEFERRED: &str = "machine_check_deferred";
+pub const DEFERRED: &str = patterns::MACHINE_CHECK_DEFERRED.name;
 /// Events of errors that the hardware mended.
-pub const CORRECTED: [&str; 2] = ["machine_check_corrected", "firmware_error_corrected"];
+pub const CORRECTED: [&str; 2] = [
+    patterns::MACHINE_CHECK_CORRECTED.name,
+    patterns::FIRMWARE_ERROR_CORRECTED.name,
+];
 
 /// Corrected errors of one place are one event an hour, with a count.
 const CORRECTED_WINDOW: u32 = 3_600;
@@ -72,8 +69,8 @@ pub fn events(
 }
 
 /// What an event is made of.
-struct Draft<'a> {
-    name: &'a str,
+struct Draft {
+    entry: Entry,
     event_type: EventType,
     message: String,
     place: String,
@@ -83,13 +80,13 @@ struct Draft<'a> {
     previous_boot: bool,
 }
 
-impl Draft<'_> {
+impl Draft {
     fn event(self, context: &CheckContext, time: u64, sequence: u64) -> Event {
         // The kernel's clock can run ahead of the wall clock by a little; the future is refused.
         let time = time.min(context.now);
         let key = format!("{} {} {}", context.boot_id, self.place, self.key);
-        let mut event =
-            Event::new(time, self.name, self.event_type, self.message).merged_by(key, self.window);
+        let mut event = Event::new(time, self.entry.name, self.event_type, self.message)
+            .merged_by(key, self.window);
         event.evidence.push(Evidence::Kmsg(sequence));
         let mut fact = |key: &str, value: String| event.extra_info.push((key.to_owned(), value));
         if !context.boot_id.is_empty() {
@@ -107,9 +104,9 @@ fn of_finding(context: &CheckContext, message: &Message, finding: Finding<'_>) -
     let draft = match finding {
         Finding::Check(check) => return of_check(context, message, check),
         Finding::Panic(why) => Draft {
-            name: "machine_check_panic",
-            event_type: EventType::Fatal,
-            message: format!("the kernel stops after a machine check: {}", cut(why)),
+            entry: patterns::MACHINE_CHECK_PANIC,
+            event_type: patterns::MACHINE_CHECK_PANIC.event_type(),
+            message: patterns::MACHINE_CHECK_PANIC.say(&[("why", cut(why))]),
             place: "machine".to_owned(),
             key: cut(why).to_owned(),
             window: WINDOW,
@@ -120,15 +117,15 @@ fn of_finding(context: &CheckContext, message: &Message, finding: Finding<'_>) -
                 || "all banks".to_owned(),
                 |(cpu, bank)| format!("CPU {cpu}, bank {bank}"),
             );
-            let (name, event_type, what) = if over {
-                (STORM_OVER, EventType::Info, "subsided")
+            let (entry, what) = if over {
+                (patterns::CMCI_STORM_SUBSIDED, "subsided")
             } else {
-                (STORM, EventType::Warning, "detected")
+                (patterns::CMCI_STORM, "detected")
             };
             Draft {
-                name,
-                event_type,
-                message: format!("storm of corrected machine checks {what} ({place})"),
+                entry,
+                event_type: entry.event_type(),
+                message: entry.say(&[("what", what), ("place", &place)]),
                 place,
                 key: String::new(),
                 window: WINDOW,
@@ -143,14 +140,20 @@ fn of_finding(context: &CheckContext, message: &Message, finding: Finding<'_>) -
             // A page that was dealt with before needs nothing more.
             let handled =
                 matches!(outcome, "Recovered" | "Delayed") || page.starts_with("already ");
+            let entry = if handled {
+                patterns::MEMORY_FAILURE
+            } else {
+                patterns::MEMORY_FAILURE_UNHANDLED
+            };
+            let values = [
+                ("frame", cut(frame)),
+                ("page", cut(page)),
+                ("outcome", outcome),
+            ];
             Draft {
-                name: if handled { "memory_failure" } else { UNHANDLED },
-                event_type: EventType::Warning,
-                message: format!(
-                    "memory page {} has lost data ({}): {outcome}",
-                    cut(frame),
-                    cut(page)
-                ),
+                entry,
+                event_type: entry.event_type(),
+                message: entry.say(&values),
                 place: format!("page {}", cut(frame)),
                 key: outcome.to_owned(),
                 window: WINDOW,
@@ -158,12 +161,9 @@ fn of_finding(context: &CheckContext, message: &Message, finding: Finding<'_>) -
             }
         }
         Finding::SoftOfflined { frame } => Draft {
-            name: "page_soft_offlined",
-            event_type: EventType::Info,
-            message: format!(
-                "memory page {} is taken out of use after many corrected errors",
-                cut(frame)
-            ),
+            entry: patterns::PAGE_SOFT_OFFLINED,
+            event_type: patterns::PAGE_SOFT_OFFLINED.event_type(),
+            message: patterns::PAGE_SOFT_OFFLINED.say(&[("frame", cut(frame))]),
             place: format!("page {}", cut(frame)),
             key: String::new(),
             window: WINDOW,
@@ -175,11 +175,11 @@ fn of_finding(context: &CheckContext, message: &Message, finding: Finding<'_>) -
 
 fn of_check(context: &CheckContext, message: &Message, check: Check) -> Event {
     let severity = check.severity();
-    let (name, event_type) = match severity {
-        line::Severity::Corrected => (CORRECTED[0], EventType::Info),
-        line::Severity::Deferred => (DEFERRED, EventType::Warning),
-        line::Severity::Uncorrected => ("machine_check_uncorrected", EventType::Critical),
-        line::Severity::Fatal => ("machine_check_fatal", EventType::Fatal),
+    let entry = match severity {
+        line::Severity::Corrected => patterns::MACHINE_CHECK_CORRECTED,
+        line::Severity::Deferred => patterns::MACHINE_CHECK_DEFERRED,
+        line::Severity::Uncorrected => patterns::MACHINE_CHECK_UNCORRECTED,
+        line::Severity::Fatal => patterns::MACHINE_CHECK_FATAL,
     };
     let corrected = severity == line::Severity::Corrected;
     let since_boot = message.time.saturating_sub(context.boot_time);
@@ -190,17 +190,18 @@ fn of_check(context: &CheckContext, message: &Message, check: Check) -> Event {
     let Check {
         cpu, bank, status, ..
     } = check;
-    let mut text = format!(
-        "{} machine check on CPU {cpu}, bank {bank}: {}, status 0x{status:016x}",
-        severity.word(),
-        check.kind()
-    );
+    let mut text = entry.say(&[
+        ("cpu", &cpu.to_string()),
+        ("bank", &bank.to_string()),
+        ("kind", check.kind()),
+        ("status", &format!("{status:016x}")),
+    ]);
     if previous_boot {
         text.push_str(", found while the machine started");
     }
     let draft = Draft {
-        name,
-        event_type,
+        entry,
+        event_type: entry.event_type(),
         message: text,
         place: format!("CPU {cpu}, bank {bank}"),
         key: format!("{:x}", status & 0xffff),
@@ -218,24 +219,23 @@ fn of_check(context: &CheckContext, message: &Message, check: Check) -> Event {
 fn of_section(context: &CheckContext, section: &Section) -> Event {
     let place = section.place();
     let place = cut(&place).to_owned();
-    let (name, event_type) = match section.severity {
-        firmware::Severity::Info => ("firmware_error_info", EventType::Info),
-        firmware::Severity::Corrected => (CORRECTED[1], EventType::Info),
-        firmware::Severity::Recoverable if section.is_pcie() => {
-            ("firmware_error_recoverable", EventType::Warning)
-        }
-        firmware::Severity::Recoverable => ("firmware_error_recoverable", EventType::Critical),
-        firmware::Severity::Fatal => ("firmware_error_fatal", EventType::Fatal),
+    let entry = match section.severity {
+        firmware::Severity::Info => patterns::FIRMWARE_ERROR_INFO,
+        firmware::Severity::Corrected => patterns::FIRMWARE_ERROR_CORRECTED,
+        firmware::Severity::Recoverable => patterns::FIRMWARE_ERROR_RECOVERABLE,
+        firmware::Severity::Fatal => patterns::FIRMWARE_ERROR_FATAL,
+    };
+    let event_type = if section.is_pcie() {
+        entry.other_type()
+    } else {
+        entry.event_type()
     };
     let before = if section.of_previous_boot {
         " of the previous boot"
     } else {
         ""
     };
-    let mut message = format!(
-        "{} hardware error{before} told by the firmware: {place}",
-        section.severity.word()
-    );
+    let mut message = entry.say(&[("before", before), ("place", &place)]);
     if let Some(what) = section
         .details
         .iter()
@@ -245,7 +245,7 @@ fn of_section(context: &CheckContext, section: &Section) -> Event {
     }
     let corrected = section.severity == firmware::Severity::Corrected;
     let draft = Draft {
-        name,
+        entry,
         event_type,
         message,
         place,

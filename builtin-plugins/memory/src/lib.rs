@@ -4,8 +4,13 @@
 
 pub mod evaluate;
 pub mod oom;
+#[rustfmt::skip]
+pub mod patterns;
+#[cfg(test)]
+mod examples;
 pub mod procfs;
 
+use gpud_builtin_shared::patterns::policy::{self, Past};
 use gpud_sdk::{
     CheckContext, Checker, Descriptor, Error, Event, KmsgWatcher, Message, Report, log, state,
     sysfs,
@@ -22,6 +27,8 @@ struct Memory;
 
 impl Checker for Memory {
     fn check(context: &CheckContext) -> Result<Report, Error> {
+        let document = gpud_sdk::config::document();
+        let policy = policy::alone(&document, &patterns::CATALOG).map_err(Error::failed)?;
         let verdict = evaluate::judge(
             context,
             sysfs::read_to_string("/proc/meminfo", MAX_MEMINFO_BYTES),
@@ -30,7 +37,8 @@ impl Checker for Memory {
         if let Some(warning) = verdict.warning {
             log!(warn, "{warning}");
         }
-        Ok(verdict.report)
+        let past = Past::ask(context, &policy, true)?;
+        Ok(policy.add(context, past.as_ref(), verdict.report))
     }
 }
 
@@ -66,4 +74,5 @@ gpud_sdk::export!(Memory + kmsg_watcher: Descriptor::new(
 .metric("memory_available_bytes", "Memory that programs can still get without swapping, in bytes")
 .metric("memory_used_bytes", "Total less available memory, in bytes")
 .metric("memory_free_bytes", "Memory that nothing uses, in bytes")
-.metric("memory_used_percent", "Used memory in percent of the total"));
+.metric("memory_used_percent", "Used memory in percent of the total")
+.config_schema(&policy::schema(policy::NOTHING_ELSE, &patterns::CATALOG)));

@@ -6,16 +6,12 @@
 //! Lines that belong to no beginning are ignored: the first line that names the victim makes the event, and the later
 //! one says the same again.
 
-use gpud_sdk::incidents::clip;
-use gpud_sdk::{CheckContext, Event, EventType, Evidence, Message};
+use gpud_sdk::incidents::{clip, is_kernel_line};
+use gpud_sdk::{CheckContext, Event, Evidence, Message};
 
-/// What the host delivers: cheap to look for, and no narrower than [`Matcher`].
-pub const PATTERNS: [&str; 4] = [
-    "invoked oom-killer:",
-    "oom-kill:constraint=",
-    "Task in ",
-    "Killed process [0-9]",
-];
+use crate::patterns::OOM;
+
+pub use crate::patterns::PATTERNS;
 
 /// Repeats of the same event within this time are counted, not stored.
 const MERGE_SECONDS: u32 = 60;
@@ -47,10 +43,13 @@ impl Matcher {
 
     /// The event that a message completes, if any.
     pub fn event(&mut self, context: &CheckContext, message: &Message) -> Option<Event> {
+        if !is_kernel_line(message) {
+            return None;
+        }
         let text = self.line(&message.text)?;
         // The kernel's clock can run ahead of the wall clock by a little; the future is refused.
         let at = message.time.min(context.now);
-        let mut event = Event::new(at, "OOM", EventType::Warning, text.as_str());
+        let mut event = Event::new(at, OOM.name, OOM.event_type(), text.as_str());
         event.evidence.push(Evidence::Kmsg(message.sequence));
         Some(event.merged_by(text, MERGE_SECONDS))
     }
@@ -82,16 +81,13 @@ impl Matcher {
 
     fn finish(&mut self, victim: &str, pid: i64) -> Option<String> {
         let limited = self.limited.take()?;
-        let what = if limited == ROOT {
-            "System OOM encountered"
+        let whose = if limited == ROOT { "System " } else { "" };
+        let what = if victim.is_empty() || pid == 0 {
+            OOM.say_otherwise(&[])
         } else {
-            "OOM encountered"
+            OOM.say(&[("victim", clip(victim)), ("pid", &pid.to_string())])
         };
-        Some(if victim.is_empty() || pid == 0 {
-            what.to_owned()
-        } else {
-            format!("{what}, victim process: {}, pid: {pid}", clip(victim))
-        })
+        Some(format!("{whose}{what}"))
     }
 }
 
@@ -154,7 +150,7 @@ fn clean(path: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gpud_sdk::Trigger;
+    use gpud_sdk::{EventType, Trigger};
     use proptest::prelude::*;
     use regex::Regex;
     use std::sync::LazyLock;

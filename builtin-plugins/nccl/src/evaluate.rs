@@ -5,16 +5,13 @@ use std::collections::BTreeSet;
 use gpud_builtin_shared::driver::Driver;
 use gpud_sdk::incidents::is_kernel_line;
 use gpud_sdk::kmsg::LookBack;
-use gpud_sdk::{
-    AccessError, CheckContext, Error, Event, EventType, Evidence, HealthState, Message, Report,
-};
+use gpud_sdk::{AccessError, CheckContext, Error, Event, Evidence, HealthState, Message, Report};
 
 use crate::line;
+use crate::patterns::NVIDIA_NCCL_SEGFAULT_IN_LIBNCCL as SEGFAULT;
 
 /// Name of the events.
-const EVENT_NAME: &str = "nvidia_nccl_segfault_in_libnccl";
-/// Their message.
-const MESSAGE: &str = "NCCL communication error (segfault in libnccl.so)";
+const EVENT_NAME: &str = SEGFAULT.name;
 /// Crashes within one minute of the clock are one event with a count, whatever the process: all ranks of a job on this
 /// machine crash together.
 const MERGE_SECONDS: u32 = 60;
@@ -30,9 +27,9 @@ pub fn event(context: &CheckContext, message: &Message) -> Option<Event> {
     }
     // The kernel's clock can run ahead of the wall clock by a little; the future is refused.
     let at = message.time.min(context.now);
-    let mut event = Event::new(at, EVENT_NAME, EventType::Warning, MESSAGE);
+    let mut event = Event::new(at, EVENT_NAME, SEGFAULT.event_type(), SEGFAULT.message);
     event.evidence.push(Evidence::Kmsg(message.sequence));
-    Some(event.merged_by(MESSAGE, MERGE_SECONDS))
+    Some(event.merged_by(SEGFAULT.message, MERGE_SECONDS))
 }
 
 /// The state, which is always the same. Without a driver, only a stored crash shows that there is something to watch.

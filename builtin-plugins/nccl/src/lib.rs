@@ -4,8 +4,13 @@
 
 pub mod evaluate;
 pub mod line;
+#[rustfmt::skip]
+pub mod patterns;
+#[cfg(test)]
+mod examples;
 
 use gpud_builtin_shared::driver::Driver;
+use gpud_builtin_shared::patterns::policy::{self, Past};
 use gpud_sdk::{
     CheckContext, Checker, Descriptor, Error, Event, KmsgWatcher, Message, Report, Scanner,
     history, kmsg,
@@ -19,10 +24,15 @@ const MAX_MESSAGES: u32 = 4_096;
 struct Nccl;
 
 impl Checker for Nccl {
-    fn check(_context: &CheckContext) -> Result<Report, Error> {
-        evaluate::check(&Driver::ask(), || {
+    fn check(context: &CheckContext) -> Result<Report, Error> {
+        let document = gpud_sdk::config::document();
+        let policy = policy::alone(&document, &patterns::CATALOG).map_err(Error::failed)?;
+        let report = evaluate::check(&Driver::ask(), || {
             history::own_events(0, 1).map(|events| !events.is_empty())
-        })
+        })?;
+        // Setting it healthy does not make it forget what happened: no event is a verdict by itself.
+        let past = Past::ask(context, &policy, false)?;
+        Ok(policy.add(context, past.as_ref(), report))
     }
 }
 
@@ -50,4 +60,5 @@ gpud_sdk::export!(Nccl + kmsg_watcher + scanner: Descriptor::new(
     COMPONENT,
     "Crashes inside the NCCL library, in the kernel log",
 )
-.tags(&["accelerator", "gpu", "nvidia", COMPONENT]));
+.tags(&["accelerator", "gpu", "nvidia", COMPONENT])
+.config_schema(&policy::schema(policy::NOTHING_ELSE, &patterns::CATALOG)));

@@ -9,12 +9,7 @@
 //!
 //! GPUd knows the first. All three end the process with SIGSEGV.
 
-/// Regular expressions that match all lines that [`is_crash`] accepts, and few others.
-pub const PATTERNS: [&str; 3] = [
-    r"segfault at.*in libnccl\.so",
-    r"\] general protection.* in libnccl\.so",
-    r"unhandled exception: .* fault in libnccl\.so",
-];
+pub use crate::patterns::PATTERNS;
 
 /// Why arm64 ends a process with SIGSEGV; other faults are SIGBUS or worse.
 const ARM64_FAULTS: [&str; 3] = [

@@ -2,13 +2,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use gpud_builtin_shared::patterns::policy::{self, Past, Policy};
 use gpud_sdk::history::{Reboot, StoredEvent};
+use gpud_sdk::incidents;
 use gpud_sdk::{AccessError, CheckContext, Evidence, HealthState, Recovery, RepairAction};
 
+use crate::evaluate::Told;
 use crate::kmsg::{
     LOCK_RECLAIM_FAILED, NOT_RESPONDING, NOT_RESPONDING_MESSAGE, OK, OK_MESSAGE, WRITEBACK_HANG,
     subject,
 };
+use crate::patterns::NFS_SERVER_NOT_RESPONDING;
 
 /// How long an event counts: 3 days.
 pub const LOOK_BACK_MS: u64 = 3 * 24 * 60 * 60 * 1000;
@@ -21,7 +25,7 @@ const RETURNS_BEFORE_INSPECTION: usize = 2;
 /// Kernel log records given as evidence.
 const MAX_EVIDENCE: usize = 16;
 /// What to do about it, in words.
-const ADVICE: &str = "NFS hang requires immediate reboot; drain may hang on NFS volumes";
+const ADVICE: &str = NFS_SERVER_NOT_RESPONDING.advice;
 
 /// A hang that is not over.
 #[derive(Debug, Clone, PartialEq)]
@@ -38,6 +42,54 @@ pub struct Hang {
     pub last: u64,
     /// Records of the kernel log.
     pub evidence: Vec<Evidence>,
+}
+
+/// The events that a site's policy judges.
+#[derive(Debug)]
+pub struct Ruled {
+    past: Past,
+    /// Whether what is left to this check is another verdict than without the policy.
+    changed: bool,
+}
+
+/// Takes the events that the policy names out of what was told; nothing where it names none of them.
+///
+/// # Errors
+/// When the reboots are not known.
+pub fn by_policy<R>(
+    context: &CheckContext,
+    policy: &Policy,
+    told: &mut Told<R>,
+) -> Result<Option<Ruled>, AccessError>
+where
+    R: Fn() -> Result<Vec<Reboot>, AccessError>,
+{
+    let named = |stored: &StoredEvent| policy.names(&stored.event.name);
+    let events = match &mut told.events {
+        Ok(events) if events.iter().any(named) => events,
+        _ => return Ok(None),
+    };
+    let all = std::mem::take(events);
+    *events = policy.left(&all);
+    let times = (told.reboots)()?;
+    let judged = |events: &[StoredEvent]| judge(events, || Ok(times.clone()));
+    Ok(Some(Ruled {
+        changed: judged(&all)? != judged(events)?,
+        past: Past {
+            events: all,
+            boots: incidents::boots(context, times.iter().map(|reboot| reboot.time)),
+            set_healthy: true,
+        },
+    }))
+}
+
+impl Ruled {
+    /// Adds what the policy makes of them to the state of the rest.
+    pub fn lay_over(&self, context: &CheckContext, policy: &Policy, state: &mut HealthState) {
+        if policy.lay_over(context, &self.past, state) || self.changed {
+            policy::mark(state);
+        }
+    }
 }
 
 /// What of the events speaks for a hang.

@@ -2,21 +2,23 @@
 //! `fs/nfs/nfs4state.c`, and stack traces through `fs/nfs/write.c`.
 
 use gpud_sdk::incidents::is_kernel_line;
-use gpud_sdk::{CheckContext, Event, EventType, Evidence, Message, Subject};
+use gpud_sdk::{CheckContext, Event, Evidence, Message, Subject};
+
+use crate::patterns;
 
 /// A server does not answer.
-pub const NOT_RESPONDING: &str = "nfs_server_not_responding";
+pub const NOT_RESPONDING: &str = patterns::NFS_SERVER_NOT_RESPONDING.name;
 /// It answers again.
-pub const OK: &str = "nfs_server_ok";
+pub const OK: &str = patterns::NFS_SERVER_OK.name;
 /// Locks could not be taken back from a server that restarted.
-pub const LOCK_RECLAIM_FAILED: &str = "nfs_lock_reclaim_failed";
+pub const LOCK_RECLAIM_FAILED: &str = patterns::NFS_LOCK_RECLAIM_FAILED.name;
 /// A process hangs while it writes back.
-pub const WRITEBACK_HANG: &str = "nfs_writeback_hang";
+pub const WRITEBACK_HANG: &str = patterns::NFS_WRITEBACK_HANG.name;
 
 /// Message of [`NOT_RESPONDING`] before the server's name.
-pub const NOT_RESPONDING_MESSAGE: &str = "NFS server not responding: ";
+pub const NOT_RESPONDING_MESSAGE: &str = patterns::NFS_SERVER_NOT_RESPONDING.message;
 /// Message of [`OK`] before the server's name.
-pub const OK_MESSAGE: &str = "NFS server recovered: ";
+pub const OK_MESSAGE: &str = patterns::NFS_SERVER_OK.message;
 
 /// Repeats of the same message within this time are counted, not stored.
 const MERGE_SECONDS: u32 = 300;
@@ -25,12 +27,7 @@ const MAX_SERVER: usize = 256;
 /// Longest name of a subject that the host takes, bytes.
 const MAX_SUBJECT: usize = 128;
 
-/// What the host delivers: no narrower than [`find`].
-pub const PATTERNS: [&str; 3] = [
-    "nfs: server [^ ]+ (not responding|OK)",
-    "nfs4_reclaim_open_state: Lock reclaim failed",
-    r"nfs_(lock_and_join_requests|wb_all|page_async_flush|writepages_callback)\+0x[0-9a-f]",
-];
+pub use crate::patterns::PATTERNS;
 
 /// Functions of the writeback path.
 const WRITEBACK: [&str; 4] = [
@@ -58,29 +55,19 @@ pub fn event(context: &CheckContext, message: &Message) -> Option<Event> {
     if !is_kernel_line(message) {
         return None;
     }
-    let (name, text, server) = match find(&message.text)? {
-        Line::NotResponding(server) => (
-            NOT_RESPONDING,
-            format!("{NOT_RESPONDING_MESSAGE}{}", clip(server)),
-            Some(server),
-        ),
-        Line::Ok(server) => (OK, format!("{OK_MESSAGE}{}", clip(server)), Some(server)),
-        Line::LockReclaimFailed => (
-            LOCK_RECLAIM_FAILED,
-            "NFS lock reclaim failed (state manager unable to recover)".to_owned(),
-            None,
-        ),
-        Line::Writeback => (
-            WRITEBACK_HANG,
-            "NFS client stuck in kernel writeback path".to_owned(),
-            None,
-        ),
+    let (entry, server) = match find(&message.text)? {
+        Line::NotResponding(server) => (&patterns::NFS_SERVER_NOT_RESPONDING, Some(server)),
+        Line::Ok(server) => (&patterns::NFS_SERVER_OK, Some(server)),
+        Line::LockReclaimFailed => (&patterns::NFS_LOCK_RECLAIM_FAILED, None),
+        Line::Writeback => (&patterns::NFS_WRITEBACK_HANG, None),
     };
+    let text = format!("{}{}", entry.message, server.map_or("", clip));
     // The kernel's clock can run ahead of the wall clock by a little; the future is refused.
     let time = message.time.min(context.now);
     // By boot, so that what happened after a reboot is not counted to what was before.
     let key = format!("{} {text}", context.boot_id);
-    let mut event = Event::new(time, name, EventType::Warning, text).merged_by(key, MERGE_SECONDS);
+    let mut event =
+        Event::new(time, entry.name, entry.event_type(), text).merged_by(key, MERGE_SECONDS);
     event.evidence.push(Evidence::Kmsg(message.sequence));
     event.subject = server.map(subject);
     Some(event)

@@ -10,9 +10,14 @@ pub mod identity;
 pub mod kmsg;
 pub mod memory;
 pub mod mounts;
+#[rustfmt::skip]
+pub mod patterns;
+#[cfg(test)]
+mod examples;
 pub mod probe;
 pub mod script;
 
+use gpud_builtin_shared::patterns::policy::{self, Policy};
 use gpud_sdk::{
     AccessError, CheckContext, Checker, Descriptor, Error, Event, HealthState, KmsgWatcher,
     Message, Report, Scanner, exec, history, incidents, state, sysfs,
@@ -79,11 +84,20 @@ impl Scanner for Nfs {
             return judge(context, told);
         }
         // A saved log says nothing of the volumes here.
-        let hang = hang::judge(&events, || Ok(Vec::new()))?;
-        let state = hang.map_or_else(
+        let (_, policy) = read_config()?;
+        let mut told = Told {
+            events: Ok(events),
+            reboots: || Ok(Vec::new()),
+        };
+        let ruled = hang::by_policy(context, &policy, &mut told)?;
+        let hang = hang::judge(&told.events?, told.reboots)?;
+        let mut state = hang.map_or_else(
             || HealthState::healthy(context, "no NFS hang in the log"),
             |hang| hang.state(context),
         );
+        if let Some(ruled) = ruled {
+            ruled.lay_over(context, &policy, &mut state);
+        }
         Ok(Report::of(state))
     }
 }
@@ -105,11 +119,17 @@ fn events(context: &CheckContext, messages: &[Message]) -> Vec<Event> {
         .collect()
 }
 
-fn judge<R>(context: &CheckContext, told: Told<R>) -> Result<Report, Error>
+fn read_config() -> Result<(Config, Policy), Error> {
+    let document = gpud_sdk::config::document();
+    policy::settings(&document, &patterns::CATALOG, Config::parse).map_err(Error::failed)
+}
+
+fn judge<R>(context: &CheckContext, mut told: Told<R>) -> Result<Report, Error>
 where
-    R: FnOnce() -> Result<Vec<history::Reboot>, AccessError>,
+    R: Fn() -> Result<Vec<history::Reboot>, AccessError>,
 {
-    let config = Config::parse(&gpud_sdk::config::document()).map_err(Error::failed)?;
+    let (config, policy) = read_config()?;
+    let ruled = hang::by_policy(context, &policy, &mut told)?;
     let saved = state::get_string(MEMORY_KEY)?;
     let mut memory = Memory::restore(saved.as_deref());
     let id = if config.groups.is_empty() {
@@ -120,7 +140,10 @@ where
     let node = Node {
         first_process: config.host_root == FIRST_PROCESS_ROOT,
     };
-    let report = evaluate::check(context, &config, told, &id, &node, &mut memory);
+    let mut report = evaluate::check(context, &config, told, &id, &node, &mut memory);
+    if let (Some(ruled), Some(state)) = (ruled, report.states.first_mut()) {
+        ruled.lay_over(context, &policy, state);
+    }
     let after = memory.save();
     if saved != after {
         match after {
@@ -185,4 +208,4 @@ gpud_sdk::export!(Nfs + kmsg_watcher + scanner: Descriptor::new(
     "NFS clients that hang, and volumes tried by writing and reading a file",
 )
 .set_healthy_clears_events()
-.config_schema(config::SCHEMA));
+.config_schema(&policy::schema(config::SCHEMA, &patterns::CATALOG)));

@@ -10,8 +10,13 @@ pub mod facts;
 pub mod handles;
 pub mod names;
 pub mod panic;
+#[rustfmt::skip]
+pub mod patterns;
+#[cfg(test)]
+mod examples;
 pub mod processes;
 
+use gpud_builtin_shared::patterns::policy::{self, Policy};
 use gpud_sdk::sysfs::FileKind;
 use gpud_sdk::{
     AccessError, CheckContext, Checker, Descriptor, Error, Event, KmsgWatcher, Message, Report,
@@ -49,7 +54,10 @@ impl Checker for Os {
         let stored = history::available();
         let facts = current_facts(context)?;
         let document = gpud_sdk::config::document();
-        let config = Config::parse(&document, facts.nvidia_gpus, stored).map_err(Error::failed)?;
+        let (config, policy) = policy::settings(&document, &patterns::CATALOG, |document| {
+            Config::parse(document, facts.nvidia_gpus, stored)
+        })
+        .map_err(Error::failed)?;
 
         let saved = state::get_string(TRACKER_KEY)?;
         let mut tracker = Tracker::restore(saved.as_deref(), &context.boot_id);
@@ -74,12 +82,33 @@ impl Checker for Os {
             state::set(TRACKER_KEY, after.as_bytes())?;
         }
 
+        let past = events_by_policy(context, &policy)?;
+        report = policy.add(context, past.as_ref(), report);
+
         report.events.extend(overdue_panic(context)?);
         if stored && context.trigger == Trigger::Startup {
             report.events.extend(panics_of_last_boots(context.now));
         }
         Ok(report)
     }
+}
+
+/// The events that a policy judges: those since the component was last set healthy, which deletes none here.
+fn events_by_policy(
+    context: &CheckContext,
+    policy: &Policy,
+) -> Result<Option<policy::Past>, AccessError> {
+    let Some(mut past) = policy::Past::ask(context, policy, true)? else {
+        return Ok(None);
+    };
+    let oldest = past
+        .events
+        .last()
+        .map_or(context.now, |stored| stored.event.time);
+    if let Some(mark) = history::set_healthy_marks(oldest)?.first() {
+        past.events.retain(|stored| stored.last_time > *mark);
+    }
+    Ok(Some(past))
 }
 
 /// The identity of the machine, gathered once per boot and start of the daemon.
@@ -230,4 +259,4 @@ gpud_sdk::export!(Os + kmsg_watcher: Descriptor::new(
 .metric("os_threshold_running_pids_percent", "Processes in percent of their threshold")
 .metric("os_threshold_allocated_file_handles", "Number of open files that counts as 100 %")
 .metric("os_threshold_allocated_file_handles_percent", "Open files in percent of their threshold")
-.config_schema(config::SCHEMA));
+.config_schema(&policy::schema(config::SCHEMA, &patterns::CATALOG)));

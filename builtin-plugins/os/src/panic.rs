@@ -4,15 +4,13 @@
 //! `CPU: 3 PID: 77 Comm: bash …`, since Linux 6.11 `CPU: 3 UID: 0 PID: 77 Comm: bash …`. Only lines that match
 //! [`PATTERNS`] arrive here, so how far apart two lines are is read from their sequence numbers.
 
-use gpud_sdk::incidents::clip;
-use gpud_sdk::{CheckContext, Event, EventType, Evidence, Message};
+use gpud_builtin_shared::patterns::Entry;
+use gpud_sdk::incidents::{clip, is_kernel_line};
+use gpud_sdk::{CheckContext, Event, Evidence, Message};
 
-/// What the host delivers: no narrower than [`Matcher`].
-pub const PATTERNS: [&str; 3] = [
-    "Kernel [Pp]anic",
-    "CPU: [0-9]+ (UID: [0-9]+ )?PID: [0-9]+ Comm: ",
-    "VFS: file-max limit [0-9]",
-];
+use crate::patterns::{KERNEL_PANIC, VFS_FILE_MAX_LIMIT_REACHED};
+
+pub use crate::patterns::PATTERNS;
 
 /// Repeats of the same event within this time are counted, not stored.
 const MERGE_SECONDS: u32 = 60;
@@ -20,7 +18,7 @@ const MERGE_SECONDS: u32 = 60;
 const LINES: u64 = 10;
 /// How long the lines of one panic can take to arrive, in milliseconds.
 const PATIENCE_MS: u64 = 10_000;
-const NO_INFO: &str = "Kernel panic detected (no CPU/PID info found)";
+const NO_INFO: &str = KERNEL_PANIC.other_message;
 
 /// A panic line that waits for the one about the processor.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -89,12 +87,8 @@ impl Matcher {
             self.pending = None;
             events.push(kernel_panic(*time, &place, *sequence));
         } else if exceeds_file_max(text) {
-            events.push(event(
-                "vfs_file_max_limit_reached",
-                *time,
-                "VFS file-max limit reached",
-                *sequence,
-            ));
+            let entry = VFS_FILE_MAX_LIMIT_REACHED;
+            events.push(event(&entry, *time, entry.message, *sequence));
         }
     }
 
@@ -123,7 +117,7 @@ pub fn events(
 ) -> (Vec<Event>, Option<String>) {
     let mut matcher = Matcher::restore(saved);
     let mut events = Vec::new();
-    for mut message in messages {
+    for mut message in messages.into_iter().filter(is_kernel_line) {
         // The kernel's clock can run ahead of the wall clock by a little; the future is refused.
         message.time = message.time.min(context.now);
         matcher.message(&context.boot_id, &message, &mut events);
@@ -151,7 +145,7 @@ pub fn in_dump(text: &str, path: &str, modified: u64) -> Vec<Event> {
         matcher.message("", &message, &mut events);
     }
     events.extend(matcher.give_up());
-    events.retain(|event| event.name == KERNEL_PANIC);
+    events.retain(|event| event.name == KERNEL_PANIC.name);
     for event in &mut events {
         event.evidence = vec![Evidence::File(path.to_owned())];
         // The same time at every start: the same event, not one more.
@@ -160,14 +154,12 @@ pub fn in_dump(text: &str, path: &str, modified: u64) -> Vec<Event> {
     events
 }
 
-const KERNEL_PANIC: &str = "kernel_panic";
-
 fn kernel_panic(time: u64, message: &str, sequence: u64) -> Event {
-    event(KERNEL_PANIC, time, message, sequence)
+    event(&KERNEL_PANIC, time, message, sequence)
 }
 
-fn event(name: &str, time: u64, message: &str, sequence: u64) -> Event {
-    let mut event = Event::new(time, name, EventType::Warning, message);
+fn event(entry: &Entry, time: u64, message: &str, sequence: u64) -> Event {
+    let mut event = Event::new(time, entry.name, entry.event_type(), message);
     event.evidence.push(Evidence::Kmsg(sequence));
     event.merged_by(message, MERGE_SECONDS)
 }
@@ -188,7 +180,7 @@ fn processor(line: &str) -> Option<String> {
             .next()?;
         let known = !comm.is_empty();
         let [cpu, pid, comm] = [cpu, pid, comm].map(clip);
-        known.then(|| format!("Kernel panic detected - CPU: {cpu}, PID: {pid}, Process: {comm}"))
+        known.then(|| KERNEL_PANIC.say(&[("cpu", cpu), ("pid", pid), ("comm", comm)]))
     })
 }
 

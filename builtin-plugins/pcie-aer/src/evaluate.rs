@@ -37,12 +37,17 @@ struct Finding {
 /// Devices by PCI id.
 type Findings = BTreeMap<String, Finding>;
 
-/// Judges. `events` are those of the look-back, newest first; `before` is what the last check kept; `describe` looks a
+/// Judges. `ruled` tells the events that a site's policy judges: their counters are left alone. `events` are those of the look-back, newest first; `before` is what the last check kept; `describe` looks a
 /// device up; `seen_before` tells whether this machine ever had such an error, and is asked only where nothing else tells
 /// that it could. Gives the report and what to keep.
+#[expect(
+    clippy::too_many_arguments,
+    reason = "each is another source of the verdict"
+)]
 pub fn judge(
     context: &CheckContext,
     config: &Config,
+    ruled: impl Fn(&str) -> bool,
     events: &[StoredEvent],
     counters: &Counters,
     before: Option<&Memory>,
@@ -70,10 +75,18 @@ pub fn judge(
     }
     let limits = (config.corrected_threshold, config.uncorrected_threshold);
     for (id, reading) in readings {
-        for (findings, count, limit) in [
-            (&mut mended, reading.corrected, limits.0),
-            (&mut lost, reading.uncorrected, limits.1),
+        for (findings, count, limit, names) in [
+            (&mut mended, reading.corrected, limits.0, &[CORRECTED][..]),
+            (
+                &mut lost,
+                reading.uncorrected,
+                limits.1,
+                &[NONFATAL, FATAL][..],
+            ),
         ] {
+            if names.iter().any(|name| ruled(name)) {
+                continue;
+            }
             if let Some(finding) = findings.get_mut(id) {
                 finding.count = finding.count.max(count);
             } else if count >= limit {

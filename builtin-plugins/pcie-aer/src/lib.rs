@@ -10,9 +10,14 @@ pub mod device;
 pub mod evaluate;
 pub mod line;
 pub mod memory;
+#[rustfmt::skip]
+pub mod patterns;
+#[cfg(test)]
+mod examples;
 pub mod row;
 
-use gpud_sdk::incidents::as_stored;
+use gpud_builtin_shared::patterns::policy::{self, Policy};
+use gpud_sdk::incidents::{as_stored, boots};
 use gpud_sdk::{
     AccessError, CheckContext, Checker, Descriptor, Error, Event, KmsgWatcher, Message, Report,
     Scanner, history, kmsg, log, state, sysfs,
@@ -46,8 +51,10 @@ const DEVICES: &str = "/sys/bus/pci/devices";
 
 struct PcieAer;
 
-fn config() -> Result<Config, Error> {
-    Config::read(&gpud_sdk::config::document()).map_err(Error::failed)
+fn config() -> Result<(Config, Policy), Error> {
+    let read = |document: &str| Config::read(document).map_err(|error| error.to_string());
+    let document = gpud_sdk::config::document();
+    policy::settings(&document, &patterns::CATALOG, read).map_err(Error::failed)
 }
 
 fn seen_before() -> bool {
@@ -129,8 +136,9 @@ fn describe(id: &str) -> Device {
 
 impl Checker for PcieAer {
     fn check(context: &CheckContext) -> Result<Report, Error> {
-        let config = config()?;
-        let events = history::own_events(config.since(context.now), MAX_EVENTS)?;
+        let (config, policy) = config()?;
+        let since = config.since(context.now);
+        let events = history::own_events(since, MAX_EVENTS)?;
         remember(&events)?;
         let counters = read_counters()?;
         let saved = if counters.exist {
@@ -139,16 +147,28 @@ impl Checker for PcieAer {
             None
         };
         let before = Memory::restore(saved.as_deref(), &context.boot_id);
-        let (report, after) = evaluate::judge(
+        let mut kept = None;
+        let report = policy.judge(
             context,
-            &config,
             &events,
-            &counters,
-            before.as_ref(),
-            describe,
-            seen_before,
-        );
-        if counters.exist && before.as_ref() != Some(&after) {
+            || policy::boots(context, since),
+            |events| {
+                let ruled = |name: &str| policy.names(name);
+                let (report, after) = evaluate::judge(
+                    context,
+                    &config,
+                    ruled,
+                    events,
+                    &counters,
+                    before.as_ref(),
+                    describe,
+                    seen_before,
+                );
+                kept.get_or_insert(after);
+                report
+            },
+        )?;
+        if let Some(after) = kept.filter(|after| counters.exist && before.as_ref() != Some(after)) {
             let text = after.save().map_err(Error::failed)?;
             // Rates are not known then, totals are.
             if let Err(error) = state::set(COUNTERS, text.as_bytes()) {
@@ -171,7 +191,7 @@ impl KmsgWatcher for PcieAer {
 
 impl Scanner for PcieAer {
     fn scan(context: &CheckContext) -> Result<Report, Error> {
-        let config = config()?;
+        let (config, policy) = config()?;
         let messages = match kmsg::read_back(&line::PATTERNS.map(str::to_owned), MAX_MESSAGES) {
             Ok(log) => log.messages,
             // The counters say the most of it.
@@ -180,11 +200,15 @@ impl Scanner for PcieAer {
         };
         let events = as_stored(row::events(context, &messages, describe));
         let counters = read_counters()?;
-        let (report, _) =
-            evaluate::judge(context, &config, &events, &counters, None, describe, || {
-                false
-            });
-        Ok(report)
+        let judge = |events: &[_]| {
+            let ruled = |name: &str| policy.names(name);
+            let seen = || false;
+            evaluate::judge(
+                context, &config, ruled, events, &counters, None, describe, seen,
+            )
+            .0
+        };
+        Ok(policy.judge(context, &events, || Ok(boots(context, [])), judge)?)
     }
 }
 
@@ -201,7 +225,7 @@ fn descriptor() -> Descriptor {
         evaluate::METRIC,
         "PCIe errors of a device since it was found, by severity; only devices with errors (number)",
     )
-    .config_schema(config::SCHEMA)
+    .config_schema(&policy::schema(config::SCHEMA, &patterns::CATALOG))
 }
 
 gpud_sdk::export!(PcieAer + kmsg_watcher + scanner: descriptor());

@@ -13,16 +13,7 @@
 //! `… error received: …` and `… error message received from …` without an addition announce the lines of an error that
 //! follow, and stand for nothing by themselves.
 
-/// What the host delivers: no narrower than [`Line::parse`].
-pub const PATTERNS: [&str; 7] = [
-    r"\.[0-7]: (AER: )?(PCIe|CXL) Bus Error: severity=",
-    r"\.[0-7]: (AER: )? +\[[ 0-9]?[0-9]\] [A-Z]",
-    r"\.[0-7]: (AER: )?aer_(status: 0x|layer=|uncor_severity: 0x)",
-    r"\.[0-7]: AER: .* error message received from .* \(no details found",
-    r"\.[0-7]: AER: (found no error details for |can't find device of ID)",
-    r"\.[0-7]: AER: [Dd]evice recovery (successful|failed)",
-    r"\.[0-7]: DPC: containment event, status:",
-];
+pub use crate::patterns::PATTERNS;
 
 /// How serious an error is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

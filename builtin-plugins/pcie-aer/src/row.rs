@@ -1,14 +1,6 @@
 //! What lines tell, as events.
 //!
-//! | event | type | when |
-//! |---|---|---|
-//! | `pcie_aer_corrected` | Info | the link mended an error |
-//! | `pcie_aer_nonfatal` | Warning | a transaction is lost |
-//! | `pcie_aer_fatal` | Fatal | the link is reset |
-//! | `pcie_aer_detail` | Info | kinds of an error whose first line came in an earlier batch |
-//! | `pcie_aer_no_details` | Info (fatal and non-fatal: Warning) | a device announced an error but has none recorded |
-//! | `pcie_aer_recovered`, `pcie_aer_recovery_failed` | Info, Critical | what came of it, told of the port above |
-//! | `pcie_dpc_containment` | Critical | a port switched its link off |
+//! Which, and of what type: `catalog/patterns.json`.
 //!
 //! An error takes several lines, and the kernel log is handed over in batches that may cut it. Its event is made at the
 //! end of its batch, so that none waits for lines that may never come.
@@ -21,19 +13,20 @@ use gpud_sdk::{CheckContext, Event, EventType, Evidence, Message};
 
 use crate::device::Device;
 use crate::line::{Kind, Line, Said, Severity};
+use crate::patterns;
 
 /// Event names that the verdict looks for.
-pub const CORRECTED: &str = "pcie_aer_corrected";
+pub const CORRECTED: &str = patterns::PCIE_AER_CORRECTED.name;
 /// See [`CORRECTED`].
-pub const NONFATAL: &str = "pcie_aer_nonfatal";
+pub const NONFATAL: &str = patterns::PCIE_AER_NONFATAL.name;
 /// See [`CORRECTED`].
-pub const FATAL: &str = "pcie_aer_fatal";
+pub const FATAL: &str = patterns::PCIE_AER_FATAL.name;
 /// See [`CORRECTED`].
-pub const CONTAINED: &str = "pcie_dpc_containment";
+pub const CONTAINED: &str = patterns::PCIE_DPC_CONTAINMENT.name;
 /// See [`CORRECTED`].
-pub const RECOVERED: &str = "pcie_aer_recovered";
+pub const RECOVERED: &str = patterns::PCIE_AER_RECOVERED.name;
 /// See [`CORRECTED`].
-pub const FAILED: &str = "pcie_aer_recovery_failed";
+pub const FAILED: &str = patterns::PCIE_AER_RECOVERY_FAILED.name;
 
 /// Facts of an event: PCI id.
 pub const DEVICE: &str = "device";
@@ -188,20 +181,17 @@ impl<D: FnMut(&str) -> Device> Writer<'_, D> {
         let severity = open.severity();
         let mut kinds: Vec<&'static Kind> = open.kinds.clone();
         kinds.sort_by_key(|kind| kind.name);
-        let (name, event_type, window) = match severity {
-            Some(Severity::Corrected) => (CORRECTED, EventType::Info, LONG_WINDOW),
-            Some(Severity::NonFatal) => (NONFATAL, EventType::Warning, LONG_WINDOW),
-            Some(Severity::Fatal) => (FATAL, EventType::Fatal, SHORT_WINDOW),
+        let (entry, window) = match severity {
+            Some(Severity::Corrected) => (patterns::PCIE_AER_CORRECTED, LONG_WINDOW),
+            Some(Severity::NonFatal) => (patterns::PCIE_AER_NONFATAL, LONG_WINDOW),
+            Some(Severity::Fatal) => (patterns::PCIE_AER_FATAL, SHORT_WINDOW),
             // Only where it was seen: nothing to tell.
             None if kinds.is_empty() => return,
-            None => ("pcie_aer_detail", EventType::Info, LONG_WINDOW),
+            None => (patterns::PCIE_AER_DETAIL, LONG_WINDOW),
         };
         let device = self.look_up(open.device);
         let title = device.title();
-        let mut text = match severity {
-            Some(severity) => format!("{} PCIe error on {title}", severity.words()),
-            None => format!("PCIe error on {title}, more of it"),
-        };
+        let mut text = entry.say(&[("device", &title)]);
         let place = match open.begin {
             Begin::Error(_, layer, agent) => Some((layer, agent)),
             Begin::Status(_) | Begin::Before => open.place,
@@ -220,8 +210,8 @@ impl<D: FnMut(&str) -> Device> Writer<'_, D> {
         }
         let layer = place.map_or("", |(layer, _)| cut(layer));
         let draft = Draft {
-            name,
-            event_type,
+            name: entry.name,
+            event_type: entry.event_type(),
             text,
             key: format!("{layer} {names}"),
             window,
@@ -237,42 +227,19 @@ impl<D: FnMut(&str) -> Device> Writer<'_, D> {
     }
 
     fn single(&mut self, message: &Message, device: &str, said: Said<'_>) {
-        let no_details = |severity: Option<Severity>| match severity {
-            Some(severity) => format!(
-                "{} PCIe error announced, without details, by",
-                severity.words()
-            ),
-            None => "PCIe error announced, without details, by".to_owned(),
-        };
-        let (id, name, event_type, window, what) = match said {
+        let (id, entry, window, severity) = match said {
             Said::NoDetails { severity, source } => {
-                let serious = severity.is_some_and(|severity| severity > Severity::Corrected);
-                let event_type = if serious {
-                    EventType::Warning
-                } else {
-                    EventType::Info
-                };
                 let id = source.unwrap_or(device);
-                (
-                    id,
-                    "pcie_aer_no_details",
-                    event_type,
-                    LONG_WINDOW,
-                    no_details(severity),
-                )
+                (id, patterns::PCIE_AER_NO_DETAILS, LONG_WINDOW, severity)
             }
-            Said::Recovered => {
-                let what = "recovered from a PCIe error:".to_owned();
-                (device, RECOVERED, EventType::Info, SHORT_WINDOW, what)
-            }
-            Said::RecoveryFailed => {
-                let what = "did not recover from a PCIe error:".to_owned();
-                (device, FAILED, EventType::Critical, SHORT_WINDOW, what)
-            }
-            Said::Contained => {
-                let what = "link switched off to contain a PCIe error:".to_owned();
-                (device, CONTAINED, EventType::Critical, SHORT_WINDOW, what)
-            }
+            Said::Recovered => (device, patterns::PCIE_AER_RECOVERED, SHORT_WINDOW, None),
+            Said::RecoveryFailed => (
+                device,
+                patterns::PCIE_AER_RECOVERY_FAILED,
+                SHORT_WINDOW,
+                None,
+            ),
+            Said::Contained => (device, patterns::PCIE_DPC_CONTAINMENT, SHORT_WINDOW, None),
             Said::Error { .. }
             | Said::Bit(_)
             | Said::Status(_)
@@ -280,11 +247,21 @@ impl<D: FnMut(&str) -> Device> Writer<'_, D> {
             | Said::FatalBits(_) => return,
         };
         let device = self.look_up(id);
+        let (title, words) = (device.title(), severity.map_or("", Severity::words));
+        let values = [("device", title.as_str()), ("severity", words)];
         let draft = Draft {
-            name,
-            event_type,
-            text: format!("{what} {}", device.title()),
-            key: what,
+            name: entry.name,
+            event_type: if severity.is_some_and(|severity| severity > Severity::Corrected) {
+                entry.other_type()
+            } else {
+                entry.event_type()
+            },
+            text: if severity.is_some() {
+                entry.say_otherwise(&values)
+            } else {
+                entry.say(&values)
+            },
+            key: format!("{} {words}", entry.name),
             window,
             time: message.time,
         };

@@ -3,16 +3,14 @@
 //! open-gpu-kernel-modules, called from `nv_get_p2p_free_callback`).
 
 use gpud_sdk::incidents::is_kernel_line;
-use gpud_sdk::{CheckContext, Event, EventType, Evidence, Message};
+use gpud_sdk::{CheckContext, Event, Evidence, Message};
 
-/// What the host delivers; the whole of what makes the line.
-pub const PATTERNS: [&str; 1] = [INVALID_CONTEXT];
+use crate::patterns::NVIDIA_PEERMEM_INVALID_CONTEXT as ERROR;
 
-const INVALID_CONTEXT: &str = "ERROR detected invalid context, skipping further processing";
-/// Name of the events.
-const EVENT_NAME: &str = "nvidia_peermem_invalid_context";
-/// Their message.
-const MESSAGE: &str = "peermem error detected (possible GPU communication issue)";
+pub use crate::patterns::PATTERNS;
+
+/// The whole of what makes the line; the pattern has no other characters than its own.
+const INVALID_CONTEXT: &str = PATTERNS[0];
 /// Repeats within this time are counted, not stored: one lost mapping makes a burst of lines.
 const MERGE_SECONDS: u32 = 300;
 
@@ -23,15 +21,15 @@ pub fn event(context: &CheckContext, message: &Message) -> Option<Event> {
     }
     // The kernel's clock can run ahead of the wall clock by a little; the future is refused.
     let at = message.time.min(context.now);
-    let mut event = Event::new(at, EVENT_NAME, EventType::Warning, MESSAGE);
+    let mut event = Event::new(at, ERROR.name, ERROR.event_type(), ERROR.message);
     event.evidence.push(Evidence::Kmsg(message.sequence));
-    Some(event.merged_by(MESSAGE, MERGE_SECONDS))
+    Some(event.merged_by(ERROR.message, MERGE_SECONDS))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gpud_sdk::Trigger;
+    use gpud_sdk::{EventType, Trigger};
     use proptest::prelude::*;
     use regex::Regex;
 

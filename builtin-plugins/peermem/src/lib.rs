@@ -6,8 +6,13 @@
 pub mod evaluate;
 pub mod kmsg;
 pub mod modules;
+#[rustfmt::skip]
+pub mod patterns;
+#[cfg(test)]
+mod examples;
 
 use gpud_builtin_shared::driver::Driver;
+use gpud_builtin_shared::patterns::policy::{self, Past};
 use gpud_sdk::{
     CheckContext, Checker, Descriptor, Error, Event, KmsgWatcher, Message, Report, history, sysfs,
 };
@@ -21,12 +26,17 @@ struct Peermem;
 
 impl Checker for Peermem {
     fn check(context: &CheckContext) -> Result<Report, Error> {
-        evaluate::check(
+        let document = gpud_sdk::config::document();
+        let policy = policy::alone(&document, &patterns::CATALOG).map_err(Error::failed)?;
+        let report = evaluate::check(
             context,
             &Driver::ask(),
             || sysfs::read_to_string("/proc/modules", MAX_MODULES_BYTES),
             || history::own_events(0, 1).map(|events| !events.is_empty()),
-        )
+        )?;
+        // Setting it healthy does not make it forget what happened: no event is a verdict by itself.
+        let past = Past::ask(context, &policy, false)?;
+        Ok(policy.add(context, past.as_ref(), report))
     }
 }
 
@@ -47,4 +57,5 @@ gpud_sdk::export!(Peermem + kmsg_watcher: Descriptor::new(
     COMPONENT,
     "NVIDIA's peer memory module for GPUDirect RDMA, and its errors in the kernel log",
 )
-.tags(&["accelerator", "gpu", "nvidia", COMPONENT]));
+.tags(&["accelerator", "gpu", "nvidia", COMPONENT])
+.config_schema(&policy::schema(policy::NOTHING_ELSE, &patterns::CATALOG)));

@@ -1,14 +1,14 @@
 //! From lines to events, and from events and counters to the state. Functions of their arguments.
 
+use gpud_builtin_shared::patterns::policy::Policy;
 use gpud_sdk::history::StoredEvent;
 use gpud_sdk::incidents::{self, Incident, Rule, Sighting};
-use gpud_sdk::{
-    CheckContext, Event, EventType, Health, HealthState, Message, Recovery, RepairAction, Report,
-};
+use gpud_sdk::{CheckContext, Event, Health, HealthState, Message, Recovery, RepairAction, Report};
 
 use crate::config::Config;
 use crate::counters::{Level, Sample, Throttled};
 use crate::lines::{self, Found};
+use crate::patterns;
 
 /// How far back shutdowns for heat are looked for: 14 days.
 pub const LOOK_BACK_MS: u64 = 14 * 24 * 60 * 60 * 1000;
@@ -20,15 +20,11 @@ pub const TOTAL: &str = "cpu_thermal_throttled_milliseconds";
 /// Repeats within this time are counted: what the kernel waits before it repeats itself (`CHECK_INTERVAL`). Every processor
 /// of a package prints lines of its own.
 const MERGE_SECONDS: u32 = 300;
-/// How long a line about throttling counts: twice that.
-const LINE_MS: u64 = 600_000;
 const LEVELS: [Level; 2] = [Level::Core, Level::Package];
 
-const THROTTLED: &str = "cpu_thermal_throttled";
-const NORMAL: &str = "cpu_thermal_normal";
-const CRITICAL: &str = "critical_temperature";
+const THROTTLED: &str = patterns::CPU_THERMAL_THROTTLED.name;
 
-const COOLING: &str = "Check fans, heat sinks, air flow and the temperature of the room.";
+const CRITICAL: &str = patterns::CRITICAL_TEMPERATURE.name;
 
 /// The events of messages, oldest first.
 pub fn events(context: &CheckContext, messages: &[Message]) -> Vec<Event> {
@@ -46,24 +42,23 @@ pub fn events(context: &CheckContext, messages: &[Message]) -> Vec<Event> {
 fn sighting(found: Found<'_>) -> Sighting {
     match found {
         Found::Throttled { cpu, level, total } => {
-            let text = format!(
-                "CPU {} temperature above threshold, clock throttled",
-                level.word()
-            );
-            Sighting::new(THROTTLED, EventType::Warning, text)
+            let entry = patterns::CPU_THERMAL_THROTTLED;
+            let text = entry.say(&[("level", level.word())]);
+            Sighting::new(entry.name, entry.event_type(), text)
                 .of(level.word())
                 .fact("cpu", cpu)
                 .fact("total_events", total)
         }
         Found::Normal { cpu, level } => {
-            let text = format!("CPU {} temperature and speed normal again", level.word());
-            Sighting::new(NORMAL, EventType::Info, text)
+            let entry = patterns::CPU_THERMAL_NORMAL;
+            let text = entry.say(&[("level", level.word())]);
+            Sighting::new(entry.name, entry.event_type(), text)
                 .of(level.word())
                 .fact("cpu", cpu)
         }
         Found::Critical { zone, degrees } => {
-            let text = "Critical temperature reached: the kernel shuts the machine down";
-            Sighting::new(CRITICAL, EventType::Fatal, text)
+            let entry = patterns::CRITICAL_TEMPERATURE;
+            Sighting::new(entry.name, entry.event_type(), entry.message)
                 .fact("zone", zone)
                 .fact("celsius", degrees)
         }
@@ -74,24 +69,12 @@ fn rules(config: &Config) -> [Rule; 2] {
     [
         // A reboot is what follows it, not what mends it.
         Rule {
-            event: CRITICAL,
-            at_least: 1,
             remember_ms: config.shutdown_window_seconds * 1000,
-            reboot_clears: false,
-            ended_by: &[],
-            health: Health::Unhealthy,
-            action: Some(RepairAction::HardwareInspection),
-            advice: COOLING,
+            ..patterns::CRITICAL_TEMPERATURE.rule()
         },
         Rule {
-            event: THROTTLED,
             at_least: config.line_threshold,
-            remember_ms: LINE_MS,
-            reboot_clears: true,
-            ended_by: &[NORMAL],
-            health: Health::Degraded,
-            action: Some(RepairAction::HardwareInspection),
-            advice: COOLING,
+            ..patterns::CPU_THERMAL_THROTTLED.rule()
         },
     ]
 }
@@ -115,12 +98,11 @@ impl Readings {
 pub fn judge(
     context: &CheckContext,
     config: &Config,
+    policy: &Policy,
     events: &[StoredEvent],
     boots: &[u64],
     readings: &Readings,
 ) -> Report {
-    let rules = rules(config);
-    let open = incidents::open(&rules, events, boots, context.now);
     let describe = |incident: &Incident<'_>| match incident.rule.event {
         CRITICAL => {
             let fact = |key| incidents::fact(&incident.newest.event, key);
@@ -130,16 +112,20 @@ pub fn judge(
             }
             text
         }
-        _ => format!(
+        THROTTLED => format!(
             "CPU {} throttled for heat ({} lines)",
             incident.device, incident.count
         ),
+        _ => incident.newest.event.message.clone(),
     };
     let healthy = match (&readings.sample, events.is_empty()) {
         (None, true) => "no counters of thermal throttling on this machine",
         _ => "processors are not throttled for heat",
     };
-    let mut state = incidents::state(context, healthy, &open, describe);
+    let mut state = policy.state(&rules(config), |rules| {
+        let open = incidents::open(rules, events, boots, context.now);
+        incidents::state(context, healthy, &open, describe)
+    });
     for level in LEVELS {
         let limit = config.max_throttled_percent;
         if let Some(throttled) = readings.since(level).filter(|found| found.percent >= limit) {
@@ -186,7 +172,10 @@ fn with_throttled(mut state: HealthState, level: Level, found: Throttled) -> Hea
         state.reason = words;
         // Other ways belong to what has been found before.
         return state
-            .action(RepairAction::HardwareInspection, COOLING)
+            .action(
+                RepairAction::HardwareInspection,
+                patterns::CPU_THERMAL_THROTTLED.advice,
+            )
             .clears_by(Recovery::NextGoodReading);
     }
     state.reason.push_str("; ");

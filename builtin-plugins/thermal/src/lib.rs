@@ -7,7 +7,12 @@ pub mod config;
 pub mod counters;
 pub mod evaluate;
 pub mod lines;
+#[rustfmt::skip]
+pub mod patterns;
+#[cfg(test)]
+mod examples;
 
+use gpud_builtin_shared::patterns::policy::{self, Policy};
 use gpud_sdk::{
     AccessError, CheckContext, Checker, Descriptor, Error, Event, KmsgWatcher, Message, Report,
     Scanner, history, incidents, state, sysfs,
@@ -30,7 +35,7 @@ struct CpuThermal;
 
 impl Checker for CpuThermal {
     fn check(context: &CheckContext) -> Result<Report, Error> {
-        let config = read_config()?;
+        let (config, policy) = read_config()?;
         let since = context.now.saturating_sub(evaluate::LOOK_BACK_MS);
         let events = history::own_events(since, MAX_EVENTS)?;
         let reboots = if events.is_empty() {
@@ -49,7 +54,7 @@ impl Checker for CpuThermal {
         }
         let readings = evaluate::Readings { sample, before };
         Ok(evaluate::judge(
-            context, &config, &events, &boots, &readings,
+            context, &config, &policy, &events, &boots, &readings,
         ))
     }
 }
@@ -69,7 +74,7 @@ impl Scanner for CpuThermal {
         if history::available() {
             return Self::check(context);
         }
-        let config = read_config()?;
+        let (config, policy) = read_config()?;
         let messages = incidents::read_log(&lines::PATTERNS)?.unwrap_or_default();
         let events = incidents::as_stored(evaluate::events(context, &messages));
         let readings = evaluate::Readings {
@@ -78,7 +83,7 @@ impl Scanner for CpuThermal {
         };
         let boots = incidents::boots(context, []);
         Ok(evaluate::judge(
-            context, &config, &events, &boots, &readings,
+            context, &config, &policy, &events, &boots, &readings,
         ))
     }
 }
@@ -107,8 +112,9 @@ fn times(level: Level) -> Result<Vec<(u32, u64)>, AccessError> {
     Ok(read.collect())
 }
 
-fn read_config() -> Result<Config, Error> {
-    Config::parse(&gpud_sdk::config::document()).map_err(Error::failed)
+fn read_config() -> Result<(Config, Policy), Error> {
+    let document = gpud_sdk::config::document();
+    policy::settings(&document, &patterns::CATALOG, Config::parse).map_err(Error::failed)
 }
 
 gpud_sdk::export!(CpuThermal + kmsg_watcher + scanner: Descriptor::new(
@@ -124,4 +130,4 @@ gpud_sdk::export!(CpuThermal + kmsg_watcher + scanner: Descriptor::new(
     evaluate::TOTAL,
     "Time that the most throttled processor ran slower for heat since boot, by level (milliseconds)",
 )
-.config_schema(config::SCHEMA));
+.config_schema(&policy::schema(config::SCHEMA, &patterns::CATALOG)));

@@ -13,13 +13,7 @@
 
 use crate::counters::Level;
 
-/// What the host delivers: no narrower than [`find`].
-pub const PATTERNS: [&str; 4] = [
-    r"^(mce: )?CPU[0-9]+: (Core|Package) temperature(/speed normal| (is )?above threshold, )",
-    r"^thermal thermal_zone[0-9].*: critical temperature reached",
-    r"^Critical temperature reached \(-?[0-9]+ C\), shutting down",
-    r"^reboot: HARDWARE PROTECTION .*\(Temperature too high\)",
-];
+pub use crate::patterns::PATTERNS;
 
 /// What a line tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -14,6 +14,8 @@ pub struct Builtin {
     pub wasm: &'static [u8],
     /// What it may reach; see [`Self::grants`].
     pub grants: Value,
+    /// What is known of its events, for people: `catalog/patterns.json` of its folder; empty where it has none.
+    pub known: &'static str,
 }
 
 impl Builtin {
@@ -66,19 +68,21 @@ fn fill(item: Value, config: &Value) -> Vec<Value> {
     }
 }
 
-/// Laid down by the build script from each folder's `manifest.json`: folder, component, grants as JSON, code.
-const EMBEDDED: &[(&str, &str, &str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/builtins.rs"));
+/// Laid down by the build script from each folder: folder, component, grants as JSON, code, what is known of its events.
+const EMBEDDED: &[(&str, &str, &str, &[u8], &str)] =
+    include!(concat!(env!("OUT_DIR"), "/builtins.rs"));
 
 /// All of them, ascending by component name.
 pub fn all() -> Vec<Builtin> {
     let mut builtins: Vec<Builtin> = EMBEDDED
         .iter()
-        .map(|&(folder, component, grants, wasm)| Builtin {
+        .map(|&(folder, component, grants, wasm, known)| Builtin {
             folder,
             component,
             wasm,
             // The build script wrote what it had read as JSON. Without grants a checker is refused at load, and says so.
             grants: serde_json::from_str(grants).unwrap_or_default(),
+            known,
         })
         .collect();
     builtins.sort_by_key(|builtin| builtin.component);
@@ -124,6 +128,7 @@ mod tests {
             folder: "a",
             component: "a",
             wasm: &[],
+            known: "",
             grants: json!({"sysfs": ["/sys/class/a/**", "${class_root}/**"], "kmsg": true}),
         };
         let granted = |config| builtin.grants(&config)["sysfs"].clone();

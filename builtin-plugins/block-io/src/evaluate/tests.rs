@@ -1,4 +1,4 @@
-use gpud_sdk::{Recovery, Trigger};
+use gpud_sdk::{EventType, Recovery, RepairAction, Trigger};
 
 use super::*;
 
@@ -43,7 +43,13 @@ fn all(texts: &[(u64, &str)]) -> Vec<Event> {
 
 fn report(texts: &[(u64, &str)], boots: &[u64]) -> Report {
     let stored = incidents::as_stored(all(texts));
-    judge(&context(NOW), &Config::default(), &stored, boots)
+    judge(
+        &context(NOW),
+        &Config::default(),
+        &Policy::none(&CATALOG),
+        &stored,
+        boots,
+    )
 }
 
 #[test]
@@ -251,10 +257,50 @@ fn every_kind_has_a_name() {
     }
     // Rules speak of names that events have.
     for rule in rules(&Config::default()) {
-        assert!(
-            NAMINGS.iter().any(|naming| naming.event == rule.event),
+        assert!(CATALOG.entry(rule.event).is_some(), "{}", rule.event);
+    }
+}
+
+#[test]
+fn a_site_has_its_own_view() {
+    let cases = [
+        (
             "{}",
-            rule.event
+            Health::Degraded,
+            "sda: medium error, mounted at /, /var",
+        ),
+        (
+            r#"{"policy":{"disk_medium_error":{"severity":"ignore"}}}"#,
+            Health::Healthy,
+            "no failing disks (site policy)",
+        ),
+        (
+            r#"{"policy":{"disk_medium_error":{"threshold":2}}}"#,
+            Health::Healthy,
+            "no failing disks (site policy)",
+        ),
+        (
+            r#"{"policy":{"disk_medium_error":{"severity":"fatal"}}}"#,
+            Health::Unhealthy,
+            "sda: medium error, mounted at /, /var (site policy)",
+        ),
+        (
+            r#"{"policy":{"disk_path_error":{"severity":"ignore"}},"medium_error_threshold":1}"#,
+            Health::Unhealthy,
+            "sda: medium error, mounted at /, /var",
+        ),
+    ];
+    for (document, health, reason) in cases {
+        let (config, policy) =
+            gpud_builtin_shared::patterns::policy::settings(document, &CATALOG, Config::parse)
+                .unwrap();
+        let stored = incidents::as_stored(all(&[(1, MEDIUM)]));
+        let report = judge(&context(NOW), &config, &policy, &stored, &[]);
+        let state = &report.states[0];
+        assert_eq!(
+            (&state.health, state.reason.as_str()),
+            (&health, reason),
+            "{document}"
         );
     }
 }

@@ -1,11 +1,12 @@
 //! How each kind of news is stored.
 
-use gpud_sdk::EventType;
+use gpud_builtin_shared::patterns::Entry;
 
 use crate::lines::Kind;
+use crate::patterns;
 
 /// Name of the event that another driver has the GPU.
-pub const CONFLICT: &str = "nvidia_driver_conflict";
+pub const CONFLICT: &str = patterns::NVIDIA_DRIVER_CONFLICT.name;
 
 /// What sort of device it is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,53 +26,58 @@ pub struct News {
     pub kind: Kind,
     /// Name of its event.
     pub event: &'static str,
-    /// How serious it is by itself.
-    pub event_type: EventType,
     /// About what.
     pub class: DeviceClass,
-    /// In words; the device follows.
-    pub text: &'static str,
+    /// What is said of it; the device follows its message.
+    pub entry: &'static Entry,
 }
 
-const fn news(
-    kind: Kind,
-    event: &'static str,
-    event_type: EventType,
-    class: DeviceClass,
-    text: &'static str,
-) -> News {
+const fn news(kind: Kind, class: DeviceClass, entry: &'static Entry) -> News {
     News {
         kind,
-        event,
-        event_type,
+        event: entry.name,
         class,
-        text,
+        entry,
     }
 }
 
 use DeviceClass::{Gpu, Network, Pci};
-use EventType::{Critical, Fatal, Info, Warning};
 
 /// All kinds.
-#[rustfmt::skip]
 pub static NEWS: [News; 19] = [
-    news(Kind::ProbeFailed, "driver_probe_failed", Critical, Pci, "The driver could not start the device"),
-    news(Kind::MlxCompromised, "mlx5_health_compromised", Critical, Network, "Network card: firmware does not answer"),
-    news(Kind::MlxFatal, "mlx5_fatal_error", Fatal, Network, "Network card: fatal error"),
-    news(Kind::MlxIssue, "mlx5_health_issue", Critical, Network, "Network card: firmware reports an error"),
-    news(Kind::MlxNotice, "mlx5_health_notice", Info, Network, "Network card: firmware reports a health issue"),
-    news(Kind::MlxRecoveryFailed, "mlx5_recovery_failed", Fatal, Network, "Network card: recovery failed"),
-    news(Kind::MlxRecovered, "mlx5_recovered", Info, Network, "Network card: recovered"),
-    news(Kind::MlxCommandTimeout, "mlx5_command_timeout", Warning, Network, "Network card: command to the firmware timed out"),
-    news(Kind::NvidiaInitFailed, "nvidia_init_failed", Fatal, Gpu, "NVIDIA driver could not bring the GPU up"),
-    news(Kind::NvidiaOffBus, "nvidia_fallen_off_bus", Fatal, Gpu, "GPU has fallen off the bus"),
-    news(Kind::NvidiaGspTimeout, "nvidia_gsp_timeout", Critical, Gpu, "GPU: its system processor (GSP) does not answer"),
-    news(Kind::NvidiaLocked, "nvidia_gpu_locked", Warning, Gpu, "GPU is probably locked up"),
-    news(Kind::NvidiaMismatch, "nvidia_api_mismatch", Warning, Gpu, "NVIDIA user space and kernel module differ in version"),
-    news(Kind::NvidiaConflict, CONFLICT, Warning, Gpu, "NVIDIA driver missed GPUs that another driver has"),
-    news(Kind::AmdReset, "amdgpu_reset", Warning, Gpu, "AMD GPU is reset"),
-    news(Kind::AmdResetFailed, "amdgpu_reset_failed", Fatal, Gpu, "AMD GPU could not be recovered"),
-    news(Kind::AmdRecovered, "amdgpu_recovered", Info, Gpu, "AMD GPU recovered by a reset"),
-    news(Kind::AmdRingTimeout, "amdgpu_ring_timeout", Warning, Gpu, "AMD GPU: work did not end in time"),
-    news(Kind::AmdUncorrectable, "amdgpu_uncorrectable_error", Critical, Gpu, "AMD GPU: uncorrectable hardware error"),
+    news(Kind::ProbeFailed, Pci, &patterns::DRIVER_PROBE_FAILED),
+    news(
+        Kind::MlxCompromised,
+        Network,
+        &patterns::MLX5_HEALTH_COMPROMISED,
+    ),
+    news(Kind::MlxFatal, Network, &patterns::MLX5_FATAL_ERROR),
+    news(Kind::MlxIssue, Network, &patterns::MLX5_HEALTH_ISSUE),
+    news(Kind::MlxNotice, Network, &patterns::MLX5_HEALTH_NOTICE),
+    news(
+        Kind::MlxRecoveryFailed,
+        Network,
+        &patterns::MLX5_RECOVERY_FAILED,
+    ),
+    news(Kind::MlxRecovered, Network, &patterns::MLX5_RECOVERED),
+    news(
+        Kind::MlxCommandTimeout,
+        Network,
+        &patterns::MLX5_COMMAND_TIMEOUT,
+    ),
+    news(Kind::NvidiaInitFailed, Gpu, &patterns::NVIDIA_INIT_FAILED),
+    news(Kind::NvidiaOffBus, Gpu, &patterns::NVIDIA_FALLEN_OFF_BUS),
+    news(Kind::NvidiaGspTimeout, Gpu, &patterns::NVIDIA_GSP_TIMEOUT),
+    news(Kind::NvidiaLocked, Gpu, &patterns::NVIDIA_GPU_LOCKED),
+    news(Kind::NvidiaMismatch, Gpu, &patterns::NVIDIA_API_MISMATCH),
+    news(Kind::NvidiaConflict, Gpu, &patterns::NVIDIA_DRIVER_CONFLICT),
+    news(Kind::AmdReset, Gpu, &patterns::AMDGPU_RESET),
+    news(Kind::AmdResetFailed, Gpu, &patterns::AMDGPU_RESET_FAILED),
+    news(Kind::AmdRecovered, Gpu, &patterns::AMDGPU_RECOVERED),
+    news(Kind::AmdRingTimeout, Gpu, &patterns::AMDGPU_RING_TIMEOUT),
+    news(
+        Kind::AmdUncorrectable,
+        Gpu,
+        &patterns::AMDGPU_UNCORRECTABLE_ERROR,
+    ),
 ];

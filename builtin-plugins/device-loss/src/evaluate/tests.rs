@@ -1,6 +1,7 @@
 use gpud_sdk::{EventType, Health, Recovery, RepairAction, Trigger};
 
 use super::*;
+use crate::patterns::CATALOG;
 
 const NOW: u64 = 1_800_000_000_000;
 const MINUTE: u64 = 60_000;
@@ -50,6 +51,7 @@ fn report(texts: &[(u64, &str)], boots: &[u64]) -> Report {
     judge(
         &context(NOW),
         &Config::default(),
+        &Policy::none(&CATALOG),
         &stored,
         boots,
         &drivers,
@@ -68,6 +70,7 @@ fn an_ordinary_machine_has_nothing_to_watch() {
     let none = judge(
         &context(NOW),
         &config,
+        &Policy::none(&CATALOG),
         &[],
         &[],
         &Drivers::default(),
@@ -227,6 +230,7 @@ fn nouveau_is_blamed_only_where_it_has_the_gpus() {
         judge(
             &context(NOW),
             &Config::default(),
+            &Policy::none(&CATALOG),
             &stored,
             &[],
             &Drivers::default(),
@@ -302,5 +306,76 @@ fn each_of_the_rest() {
         ),
     ] {
         assert_eq!(verdict(&[(1, line)]).0, health, "{line}");
+    }
+}
+
+#[test]
+fn a_site_has_its_own_view() {
+    let reset = "amdgpu 0000:05:00.0: amdgpu: GPU reset begin!";
+    let lost = "amdgpu 0000:05:00.0: amdgpu: device lost from bus!";
+    for (policy, line, health, marked) in [
+        ("{}", reset, Health::Healthy, false),
+        (
+            r#"{"amdgpu_reset":{"threshold":1}}"#,
+            reset,
+            Health::Degraded,
+            true,
+        ),
+        (
+            r#"{"amdgpu_reset":{"severity":"fatal","threshold":1}}"#,
+            reset,
+            Health::Unhealthy,
+            true,
+        ),
+        (
+            r#"{"amdgpu_reset":{"threshold":1}}"#,
+            lost,
+            Health::Unhealthy,
+            false,
+        ),
+        (
+            r#"{"amdgpu_reset_failed":{"severity":"ignore"}}"#,
+            lost,
+            Health::Healthy,
+            true,
+        ),
+        // A card that is back is back, whatever else is said of its loss.
+        (
+            r#"{"amdgpu_reset_failed":{"severity":"critical"}}"#,
+            lost,
+            Health::Degraded,
+            true,
+        ),
+    ] {
+        let document = format!("{{\"policy\":{policy}}}");
+        let policy = gpud_builtin_shared::patterns::policy::alone(&document, &CATALOG).unwrap();
+        let judged = |lines: &[(u64, &str)]| {
+            let stored = incidents::as_stored(all(lines));
+            let drivers = Drivers::default();
+            judge(
+                &context(NOW),
+                &Config::default(),
+                &policy,
+                &stored,
+                &[],
+                &drivers,
+                Vec::new,
+            )
+            .states
+            .remove(0)
+        };
+        let state = judged(&[(1, line)]);
+        assert_eq!(state.health, health, "{document}: {}", state.reason);
+        assert_eq!(
+            state.reason.ends_with(" (site policy)"),
+            marked,
+            "{document}: {}",
+            state.reason
+        );
+        if line == lost {
+            let back = "amdgpu 0000:05:00.0: amdgpu: GPU reset(1) succeeded!";
+            let state = judged(&[(2, line), (1, back)]);
+            assert_eq!(state.health, Health::Healthy, "{}", state.reason);
+        }
     }
 }

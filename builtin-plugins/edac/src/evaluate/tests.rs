@@ -1,5 +1,5 @@
 use gpud_sdk::incidents::as_stored;
-use gpud_sdk::{Evidence, Message, Trigger};
+use gpud_sdk::{EventType, Evidence, Message, Trigger};
 
 use super::*;
 use crate::line;
@@ -79,7 +79,7 @@ fn judge(
     dimms: &[Dimm],
     before: Option<&Memory>,
 ) -> (Report, Memory) {
-    super::judge(context, config, events, dimms, before, || false)
+    super::judge(context, config, |_| false, events, dimms, before, || false)
 }
 
 fn judged(events: &[StoredEvent], counts: [(u64, u64); 3]) -> Report {
@@ -368,7 +368,16 @@ fn a_machine_without_edac_is_hidden() {
         None,
     );
     assert!(report.supported);
-    let seen = super::judge(&context(), &Config::default(), &[], &[], None, || true).0;
+    let seen = super::judge(
+        &context(),
+        &Config::default(),
+        |_| false,
+        &[],
+        &[],
+        None,
+        || true,
+    )
+    .0;
     assert!(seen.supported && seen.states[0].health == Health::Healthy);
 }
 
@@ -416,4 +425,62 @@ fn a_look_without_a_store_counts_as_the_store_does() {
     let rows = as_stored(line::events(&context(), &messages));
     assert_eq!(rows.iter().map(|row| row.count).collect::<Vec<_>>(), [120]);
     assert_eq!(judged(&rows, QUIET).states[0].health, Health::Degraded);
+}
+
+#[test]
+fn counters_of_what_a_policy_judges_are_left_alone() {
+    let dimms = counters([(0, 0), (500, 2), (0, 0)]);
+    let ruled = |names: &'static [&str]| {
+        let first = CheckContext {
+            trigger: Trigger::Startup,
+            ..context()
+        };
+        let ruled = |name: &str| names.contains(&name);
+        let judged = super::judge(&first, &Config::default(), ruled, &[], &dimms, None, || {
+            false
+        });
+        judged.0.states[0].health.clone()
+    };
+    assert_eq!(ruled(&[]), Health::Unhealthy);
+    assert_eq!(ruled(&[CORRECTED]), Health::Unhealthy);
+    assert_eq!(ruled(&[UNCORRECTED, CORRECTED]), Health::Healthy);
+}
+
+#[test]
+fn what_no_line_tells_is_told_once_whatever_a_policy_says() {
+    let document = r#"{"policy":{"memory_uncorrected_error":{"severity":"critical"}}}"#;
+    let catalog = &crate::patterns::CATALOG;
+    let policy = gpud_builtin_shared::patterns::policy::alone(document, catalog).unwrap();
+    let before = counters([(0, 0), (0, 0), (0, 0)]);
+    let (_, kept) = judge(&context(), &Config::default(), &[], &before, None);
+    // As many as the lines tell.
+    let dimms = counters([(0, 0), (0, 1), (0, 0)]);
+    let events = [stored("now", 10, "UE", A, 1)];
+    let report = policy
+        .judge(
+            &context(),
+            &events,
+            || Ok(Vec::new()),
+            |events| {
+                let ruled = |name: &str| policy.names(name);
+                let config = Config::default();
+                super::judge(
+                    &context(),
+                    &config,
+                    ruled,
+                    events,
+                    &dimms,
+                    Some(&kept),
+                    || false,
+                )
+                .0
+            },
+        )
+        .unwrap();
+    let state = &report.states[0];
+    assert_eq!((report.events.len(), &state.health), (0, &Health::Degraded));
+    assert_eq!(
+        state.reason,
+        "1 uncorrected memory error(s) on DIMM_A1 (mc0, channel:0 slot:0) (site policy)"
+    );
 }

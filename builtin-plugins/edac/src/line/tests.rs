@@ -1,5 +1,6 @@
 use std::sync::LazyLock;
 
+use gpud_sdk::EventType;
 use proptest::prelude::*;
 use regex::Regex;
 

@@ -1,6 +1,6 @@
 use std::sync::LazyLock;
 
-use gpud_sdk::{Evidence, Trigger};
+use gpud_sdk::{EventType, Evidence, Trigger};
 use proptest::prelude::*;
 use regex::Regex;
 

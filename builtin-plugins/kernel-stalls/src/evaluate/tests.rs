@@ -1,6 +1,7 @@
-use gpud_sdk::{Evidence, Recovery, Trigger};
+use gpud_sdk::{EventType, Evidence, Health, Recovery, RepairAction, Trigger};
 
 use super::*;
+use crate::patterns::CATALOG;
 
 const MINUTE: u64 = 60_000;
 const NOW: u64 = 1_800_000_000_000;
@@ -41,7 +42,14 @@ fn all(texts: &[(u64, &str)]) -> Vec<Event> {
 fn report(texts: &[(u64, &str)], clock: Option<&str>) -> Report {
     let stored = incidents::as_stored(all(texts));
     let clock = || clock.map(str::to_owned);
-    judge(&context(NOW), &Config::default(), &stored, &[], clock)
+    judge(
+        &context(NOW),
+        &Config::default(),
+        &Policy::none(&CATALOG),
+        &stored,
+        &[],
+        clock,
+    )
 }
 
 #[test]
@@ -105,6 +113,7 @@ fn a_single_stall_is_no_verdict_several_are() {
     let later = judge(
         &context(NOW + 4 * MINUTE),
         &Config::default(),
+        &Policy::none(&CATALOG),
         &stored,
         &[],
         || None,
@@ -153,15 +162,23 @@ fn a_hard_lockup_in_three_boots_is_for_the_workshop() {
     let line = "NMI watchdog: Watchdog detected hard LOCKUP on cpu 3";
     let stored = incidents::as_stored(all(&[(10, line), (20, line), (30, line)]));
     let boots = [25, 15].map(|minute| NOW - 60 * MINUTE + minute * MINUTE);
-    let state = judge(&context(NOW), &Config::default(), &stored, &boots, || None)
-        .states
-        .remove(0);
+    let state = judge(
+        &context(NOW),
+        &Config::default(),
+        &Policy::none(&CATALOG),
+        &stored,
+        &boots,
+        || None,
+    )
+    .states
+    .remove(0);
     let actions = state.suggested_actions.unwrap();
     assert_eq!(actions.repair_actions, [RepairAction::HardwareInspection]);
     // A reboot after the last one clears it.
     let state = judge(
         &context(NOW),
         &Config::default(),
+        &Policy::none(&CATALOG),
         &stored,
         &[NOW - MINUTE],
         || None,
@@ -231,7 +248,14 @@ fn a_lost_clock_matters_where_a_slow_one_takes_its_place() {
         asked.set(true);
         None
     };
-    judge(&context(NOW), &Config::default(), &[], &[], clock);
+    judge(
+        &context(NOW),
+        &Config::default(),
+        &Policy::none(&CATALOG),
+        &[],
+        &[],
+        clock,
+    );
     assert!(!asked.get());
 }
 
@@ -245,6 +269,56 @@ fn services_are_not_believed() {
         assert_eq!(
             events(&context(NOW), &Config::default(), &lines, &mut blocked).len(),
             found
+        );
+    }
+}
+
+#[test]
+fn a_site_has_its_own_view() {
+    let stall = "rcu: INFO: rcu_sched self-detected stall on CPU";
+    let short = "rcu: INFO: rcu_preempt detected expedited stalls on CPUs/tasks: { 3-...D } 24 jiffies s: 1 root: 0x8/.";
+    for (policy, line, health, reason) in [
+        (
+            "{}",
+            stall,
+            Health::Healthy,
+            "1 stall within 3600 s, below the threshold",
+        ),
+        (
+            r#"{"rcu_stall":{"threshold":1,"window_seconds":600}}"#,
+            stall,
+            Health::Degraded,
+            "1 RCU stalls (rcu_sched) within 600 s (site policy)",
+        ),
+        (
+            r#"{"rcu_stall_short":{"severity":"critical"}}"#,
+            short,
+            Health::Degraded,
+            "RCU stall (rcu_preempt): processors or tasks hold up the kernel's grace period (site policy)",
+        ),
+        (
+            r#"{"clocksource_unstable":{"severity":"fatal"}}"#,
+            "tsc: Marking TSC unstable due to clocksource watchdog",
+            Health::Unhealthy,
+            "Clocksource tsc is unstable; the kernel no longer tells the time by it (site policy)",
+        ),
+    ] {
+        let document = format!("{{\"policy\":{policy}}}");
+        let policy = gpud_builtin_shared::patterns::policy::alone(&document, &CATALOG).unwrap();
+        let stored = incidents::as_stored(all(&[(55, line)]));
+        let report = judge(
+            &context(NOW),
+            &Config::default(),
+            &policy,
+            &stored,
+            &[],
+            || None,
+        );
+        let state = &report.states[0];
+        assert_eq!(
+            (&state.health, state.reason.as_str()),
+            (&health, reason),
+            "{document}"
         );
     }
 }

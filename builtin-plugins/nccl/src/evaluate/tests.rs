@@ -1,7 +1,7 @@
 //! Reports from kernel logs.
 
 use gpud_sdk::nvml::Library;
-use gpud_sdk::{Health, Trigger};
+use gpud_sdk::{EventType, Health, Trigger};
 
 use super::*;
 

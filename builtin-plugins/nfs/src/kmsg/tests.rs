@@ -1,5 +1,5 @@
 use super::*;
-use gpud_sdk::Trigger;
+use gpud_sdk::{EventType, Trigger};
 use proptest::prelude::*;
 use regex::Regex;
 use std::sync::LazyLock;

@@ -115,9 +115,16 @@ fn judge(
     before: Option<&Memory>,
     describe: impl FnMut(&str) -> Device,
 ) -> (Report, Memory) {
-    super::judge(context, config, events, counters, before, describe, || {
-        false
-    })
+    super::judge(
+        context,
+        config,
+        |_| false,
+        events,
+        counters,
+        before,
+        describe,
+        || false,
+    )
 }
 
 fn judged(events: &[StoredEvent], of: &[(&str, u64, u64, u64)]) -> Report {
@@ -567,6 +574,7 @@ fn a_machine_without_aer_is_hidden() {
     let seen = super::judge(
         &context(),
         &Config::default(),
+        |_| false,
         &[],
         &none,
         None,

@@ -20,7 +20,7 @@ const ACTIONS: &str = "actions";
 const THRESHOLD: &str = "reboot_threshold";
 const UNLISTED: &str = "unlisted";
 /// Words of a severity.
-const SEVERITIES: [(&str, Weight); 5] = [
+pub(crate) const SEVERITIES: [(&str, Weight); 5] = [
     ("info", Weight::Is(Severity::Info)),
     ("warning", Weight::Is(Severity::Warning)),
     ("critical", Weight::Is(Severity::Critical)),
@@ -28,7 +28,7 @@ const SEVERITIES: [(&str, Weight); 5] = [
     ("ignore", Weight::Ignored),
 ];
 /// Most mistakes that are told at once.
-const MAX_MISTAKES: usize = 8;
+pub(crate) const MAX_MISTAKES: usize = 8;
 /// Longest part of a wrong word that is quoted, characters.
 const MAX_QUOTED: usize = 64;
 
@@ -310,7 +310,7 @@ fn read_entry(
     (mistakes.len() == before).then_some(entry)
 }
 
-fn read_weight(value: &Value) -> Result<Weight, String> {
+pub(crate) fn read_weight(value: &Value) -> Result<Weight, String> {
     let word = value.as_str();
     let found = SEVERITIES.iter().find(|(known, _)| Some(*known) == word);
     found.map(|(_, weight)| *weight).ok_or_else(|| {
@@ -319,7 +319,7 @@ fn read_weight(value: &Value) -> Result<Weight, String> {
     })
 }
 
-fn read_actions(value: &Value) -> Result<Vec<Action>, String> {
+pub(crate) fn read_actions(value: &Value) -> Result<Vec<Action>, String> {
     let words = || Action::ALL.map(Action::word).join(", ");
     let given = value
         .as_array()
@@ -338,7 +338,7 @@ fn read_threshold(value: &Value) -> Result<u32, String> {
 }
 
 /// A value, short enough for a message.
-fn shown(value: &Value) -> String {
+pub(crate) fn shown(value: &Value) -> String {
     match value {
         Value::String(text) => return quoted(text),
         Value::Number(number) => match (number.as_u64(), number.as_i64()) {
@@ -356,13 +356,13 @@ fn shown(value: &Value) -> String {
 }
 
 /// A text, short enough for a message, on one line.
-fn quoted(text: &str) -> String {
+pub(crate) fn quoted(text: &str) -> String {
     let shown = |c: char| if c.is_control() { ' ' } else { c };
     let inside = bare(text).chars().map(shown);
     ['"'].into_iter().chain(inside).chain(['"']).collect()
 }
 
-fn bare(text: &str) -> &str {
+pub(crate) fn bare(text: &str) -> &str {
     let end = text.char_indices().nth(MAX_QUOTED);
     end.and_then(|(end, _)| text.get(..end)).unwrap_or(text)
 }

@@ -1,4 +1,4 @@
-use gpud_sdk::Trigger;
+use gpud_sdk::{EventType, Trigger};
 
 use super::*;
 
@@ -39,6 +39,7 @@ fn report(texts: &[(u64, &str)], boots: &[u64], readings: &Readings) -> Report {
     judge(
         &context(NOW),
         &Config::default(),
+        &Policy::none(&crate::patterns::CATALOG),
         &stored(texts),
         boots,
         readings,

@@ -3,6 +3,7 @@
 //! The lines go through the very checkers that the daemon runs, in their sandbox; nothing of this machine is asked.
 
 mod asked;
+mod known;
 mod print;
 
 use std::{

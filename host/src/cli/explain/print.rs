@@ -1,10 +1,11 @@
 //! What was found, as text and as JSON.
 
-use std::fmt::Write as _;
+use std::{collections::BTreeSet, fmt::Write as _};
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
+use super::known::Known;
 use crate::{
     capture::{Capture, Clock},
     cli::{output, terminal::Terminal, terminal::printable},
@@ -68,6 +69,8 @@ fn one(text: &mut String, judgement: &Judgement, terminal: Terminal) {
         let states: Vec<_> = states(judgement);
         text.push_str(&output::component(terminal, name, &states));
     }
+    let known = Known::of(name);
+    let mut told = BTreeSet::new();
     for Seen { event, count, last } in &judgement.events {
         let _ = write!(
             text,
@@ -81,6 +84,17 @@ fn one(text: &mut String, judgement: &Judgement, terminal: Terminal) {
             let _ = write!(text, " ({count} times, last {})", moment(*last));
         }
         text.push('\n');
+        // Once for all events of a name.
+        if let Some(entry) = known
+            .event(&event.name)
+            .filter(|_| told.insert(&event.name))
+        {
+            let _ = writeln!(text, "    means: {}", entry.means);
+            let to_do = entry.to_do();
+            if !to_do.is_empty() {
+                let _ = writeln!(text, "    to do: {to_do}");
+            }
+        }
     }
     for problem in &judgement.problems {
         let _ = writeln!(text, "  error: {}", printable(problem));
@@ -92,11 +106,12 @@ pub fn json(log: &Capture, judgements: &[Judgement]) -> String {
     let components: Vec<Value> = judgements
         .iter()
         .map(|judgement| {
+            let known = Known::of(&judgement.component);
             let events: Vec<Value> = judgement
                 .events
                 .iter()
                 .map(|Seen { event, count, last }| {
-                    json!({
+                    let mut document = json!({
                         "time": moment(event.time),
                         "last_time": moment(*last),
                         "count": count,
@@ -104,7 +119,14 @@ pub fn json(log: &Capture, judgements: &[Judgement]) -> String {
                         "type": event.event_type.as_str(),
                         "message": event.message,
                         "extra_info": event.extra_info.iter().cloned().collect::<std::collections::BTreeMap<_, _>>(),
-                    })
+                    });
+                    let entry = known.event(&event.name);
+                    if let (Some(entry), Some(fields)) = (entry, document.as_object_mut()) {
+                        fields.insert("means".to_owned(), json!(entry.means));
+                        fields.insert("actions".to_owned(), json!(entry.actions));
+                        fields.insert("advice".to_owned(), json!(entry.advice));
+                    }
+                    document
                 })
                 .collect();
             json!({

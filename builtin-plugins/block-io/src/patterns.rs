@@ -1,0 +1,195 @@
+//! The catalogue as constants. Made by `builtin-plugins/shared/patterns.py` from `catalog/patterns.json`; do not edit.
+
+use gpud_builtin_shared::coded::Action::{Inspect, Reboot};
+use gpud_builtin_shared::coded::Severity::{Critical, Fatal, Info, Warning};
+use gpud_builtin_shared::patterns::{Catalog, Entry, Verdict};
+
+/// Version of the catalogue.
+pub const VERSION: u32 = 1;
+
+/// What the host delivers: no narrower than what is read.
+pub const PATTERNS: [&str; 7] = [
+    " error, dev [^ ]+, sector [0-9]",
+    r"^sd [0-9:]+: (\[[A-Za-z0-9_]+\] )?(tag#[0-9]+ )?(FAILED|UNKNOWN\(0x[0-9a-f]+\)) Result: ",
+    r"^sd [0-9:]+: (\[[A-Za-z0-9_]+\] )?(tag#[0-9]+ )?[Ss]ense [Kk]ey : (Medium|Hardware) Error",
+    r"^sd [0-9:]+: (\[[A-Za-z0-9_]+\] )?(tag#[0-9]+ )?(Device offlined - not ready|rejecting I/O to offline device)",
+    r"^ata[0-9.]+: (failed command: |error: \{|disabled?( device)?$)",
+    "^nvme nvme[0-9]+: (I/O .* timeout, |controller is down; will reset|Device not ready; aborting )",
+    "^nvme nvme[0-9]+: Removing after probe failure",
+];
+
+/// The medium does not give back (or take) what belongs at this place: data is lost there.
+pub const DISK_MEDIUM_ERROR: Entry = Entry {
+    name: "disk_medium_error",
+    severity: Critical,
+    otherwise: None,
+    message: "medium error",
+    other_message: "",
+    actions: &[Inspect],
+    advice: "Save what is on the disk and have it looked at; set healthy once it is replaced.",
+    verdict: Some(Verdict { unhealthy: false, at_least: 1, window_seconds: 604_800, reboot_clears: false, ended_by: &[] }),
+};
+
+/// A request to a disk failed, not for its medium.
+pub const DISK_IO_ERROR: Entry = Entry {
+    name: "disk_io_error",
+    severity: Warning,
+    otherwise: None,
+    message: "I/O error",
+    other_message: "",
+    actions: &[Inspect],
+    advice: "Check cables, backplane and disk.",
+    verdict: Some(Verdict { unhealthy: false, at_least: 5, window_seconds: 3_600, reboot_clears: false, ended_by: &[] }),
+};
+
+/// One of several paths to a disk failed; multipathing tries the next.
+pub const DISK_PATH_ERROR: Entry = Entry {
+    name: "disk_path_error",
+    severity: Info,
+    otherwise: None,
+    message: "error of one path to the disk",
+    other_message: "",
+    actions: &[],
+    advice: "",
+    verdict: None,
+};
+
+/// The disk says that its own hardware is at fault.
+pub const DISK_HARDWARE_ERROR: Entry = Entry {
+    name: "disk_hardware_error",
+    severity: Critical,
+    otherwise: None,
+    message: "hardware error reported by the disk",
+    other_message: "",
+    actions: &[Inspect],
+    advice: "Save what is on the disk and have it looked at; set healthy once it is replaced.",
+    verdict: Some(Verdict { unhealthy: false, at_least: 1, window_seconds: 604_800, reboot_clears: false, ended_by: &[] }),
+};
+
+/// The kernel gave a disk up and refuses all further requests to it.
+pub const DISK_OFFLINE: Entry = Entry {
+    name: "disk_offline",
+    severity: Fatal,
+    otherwise: None,
+    message: "disk taken out of service by the kernel",
+    other_message: "",
+    actions: &[Reboot],
+    advice: "The kernel does not use the disk any more: reboot; if it is lost again, have it looked at.",
+    verdict: Some(Verdict { unhealthy: true, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &[] }),
+};
+
+/// A SCSI command failed; other lines tell what became of the request.
+pub const SCSI_COMMAND_FAILED: Entry = Entry {
+    name: "scsi_command_failed",
+    severity: Warning,
+    otherwise: None,
+    message: "SCSI command failed",
+    other_message: "",
+    actions: &[],
+    advice: "",
+    verdict: None,
+};
+
+/// The disk's own word for a medium error; the block layer tells of the request that it cost.
+pub const SCSI_MEDIUM_ERROR: Entry = Entry {
+    name: "scsi_medium_error",
+    severity: Warning,
+    otherwise: None,
+    message: "medium error reported by the disk",
+    other_message: "",
+    actions: &[],
+    advice: "",
+    verdict: None,
+};
+
+/// An ATA command failed; other lines tell why.
+pub const ATA_COMMAND_FAILED: Entry = Entry {
+    name: "ata_command_failed",
+    severity: Warning,
+    otherwise: None,
+    message: "ATA command failed",
+    other_message: "",
+    actions: &[],
+    advice: "",
+    verdict: None,
+};
+
+/// The disk cannot read data back; the block layer tells of the request that it cost.
+pub const ATA_MEDIUM_ERROR: Entry = Entry {
+    name: "ata_medium_error",
+    severity: Warning,
+    otherwise: None,
+    message: "uncorrectable data reported by the disk",
+    other_message: "",
+    actions: &[],
+    advice: "",
+    verdict: None,
+};
+
+/// A frame arrived with a wrong checksum: cable, connector or backplane, seldom the disk.
+pub const ATA_LINK_ERROR: Entry = Entry {
+    name: "ata_link_error",
+    severity: Warning,
+    otherwise: None,
+    message: "data damaged between disk and controller",
+    other_message: "",
+    actions: &[Inspect],
+    advice: "Check cables, backplane and disk.",
+    verdict: Some(Verdict { unhealthy: false, at_least: 5, window_seconds: 3_600, reboot_clears: false, ended_by: &[] }),
+};
+
+/// An NVMe controller did not answer a command in time.
+pub const NVME_COMMAND_TIMEOUT: Entry = Entry {
+    name: "nvme_command_timeout",
+    severity: Warning,
+    otherwise: None,
+    message: "NVMe command timed out",
+    other_message: "",
+    actions: &[Inspect],
+    advice: "Check the disk, its firmware and its power saving.",
+    verdict: Some(Verdict { unhealthy: false, at_least: 5, window_seconds: 3_600, reboot_clears: false, ended_by: &[] }),
+};
+
+/// An NVMe controller stopped working; the kernel resets it.
+pub const NVME_CONTROLLER_DOWN: Entry = Entry {
+    name: "nvme_controller_down",
+    severity: Critical,
+    otherwise: None,
+    message: "NVMe controller stopped and is reset",
+    other_message: "",
+    actions: &[Inspect],
+    advice: "Check the disk, its firmware and its power saving.",
+    verdict: Some(Verdict { unhealthy: false, at_least: 1, window_seconds: 86_400, reboot_clears: false, ended_by: &[] }),
+};
+
+/// An NVMe controller did not start within the time that it asks for.
+pub const NVME_NOT_READY: Entry = Entry {
+    name: "nvme_not_ready",
+    severity: Critical,
+    otherwise: None,
+    message: "NVMe controller does not get ready",
+    other_message: "",
+    actions: &[Reboot],
+    advice: "The kernel does not use the disk any more: reboot; if it is lost again, have it looked at.",
+    verdict: Some(Verdict { unhealthy: true, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &[] }),
+};
+
+/// The kernel gave an NVMe controller up; its disks are gone.
+pub const NVME_REMOVED: Entry = Entry {
+    name: "nvme_removed",
+    severity: Fatal,
+    otherwise: None,
+    message: "NVMe controller given up by the kernel",
+    other_message: "",
+    actions: &[Reboot],
+    advice: "The kernel does not use the disk any more: reboot; if it is lost again, have it looked at.",
+    verdict: Some(Verdict { unhealthy: true, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &[] }),
+};
+
+/// All of it.
+pub static CATALOG: Catalog = Catalog {
+    version: VERSION,
+    device: "device",
+    patterns: &PATTERNS,
+    entries: &[&DISK_MEDIUM_ERROR, &DISK_IO_ERROR, &DISK_PATH_ERROR, &DISK_HARDWARE_ERROR, &DISK_OFFLINE, &SCSI_COMMAND_FAILED, &SCSI_MEDIUM_ERROR, &ATA_COMMAND_FAILED, &ATA_MEDIUM_ERROR, &ATA_LINK_ERROR, &NVME_COMMAND_TIMEOUT, &NVME_CONTROLLER_DOWN, &NVME_NOT_READY, &NVME_REMOVED],
+};

@@ -1,0 +1,262 @@
+//! The catalogue as constants. Made by `builtin-plugins/shared/patterns.py` from `catalog/patterns.json`; do not edit.
+
+use gpud_builtin_shared::coded::Action::{CheckApp, Inspect, Reboot};
+use gpud_builtin_shared::coded::Severity::{Critical, Fatal, Info, Warning};
+use gpud_builtin_shared::patterns::{Catalog, Entry, Verdict};
+
+/// Version of the catalogue.
+pub const VERSION: u32 = 1;
+
+/// What the host delivers: no narrower than what is read.
+pub const PATTERNS: [&str; 14] = [
+    "^(nvidia|amdgpu|mlx5_core): probe of [0-9a-fA-F:.]+ failed with error ",
+    "^(nvidia|amdgpu|mlx5_core) [0-9a-fA-F:.]+: probe with driver [^ ]+ failed with error ",
+    "^mlx5_core [0-9a-fA-F:.]+: .*(device's health compromised|Fatal error [0-9]+ detected|Health issue observed, )",
+    "^mlx5_core [0-9a-fA-F:.]+: .*(health recovery (flow aborted|failed|succeeded)|Driver is in error state)",
+    r"^mlx5_core [0-9a-fA-F:.]+: .*(synd 0x[0-9a-f]+: |PCI slot is unavailable|timeout\. Will cause a leak)",
+    r"^mlx5_core [0-9a-fA-F:.]+: mlx5_(enter_error_state|error_sw_reset):[0-9]+:\(pid [0-9]+\): start",
+    r"^NVRM: .*(RmInitAdapter failed!|rm_init_adapter(\(\))? failed)",
+    "^NVRM: .*GPU (at [^ ]+ )?has fallen off the bus",
+    "^NVRM: .*(rpcRecvPoll (timedout|failed)|Rate limiting GSP RPC error prints)",
+    "^NVRM: .*RC watchdog: GPU is probably locked!",
+    "^NVRM: API mismatch: ",
+    "^NVRM: The NVIDIA probe routine (was not called|failed) for ",
+    "^amdgpu [0-9a-fA-F:.]+: .*(GPU reset|GPU Recovery Failed|device lost from bus|device wedged, |ring [^ ]+ timeout, signaled|uncorrectable hardware errors detected in )",
+    r"^\[drm:.* \[amdgpu\]\] \*ERROR\* (ring [^ ]+ timeout, signaled|GPU |device )",
+];
+
+/// A driver could not start a GPU or network card: the device is not usable.
+pub const DRIVER_PROBE_FAILED: Entry = Entry {
+    name: "driver_probe_failed",
+    severity: Critical,
+    otherwise: None,
+    message: "The driver could not start the device",
+    other_message: "",
+    actions: &[Reboot],
+    advice: "The device is not usable until a reboot; if it is lost again after that, have it looked at.",
+    verdict: Some(Verdict { unhealthy: true, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &[] }),
+};
+
+/// The firmware of a ConnectX card does not answer: its health counter stands still.
+pub const MLX5_HEALTH_COMPROMISED: Entry = Entry {
+    name: "mlx5_health_compromised",
+    severity: Critical,
+    otherwise: None,
+    message: "Network card: firmware does not answer",
+    other_message: "",
+    actions: &[Reboot],
+    advice: "The device is not usable until a reboot; if it is lost again after that, have it looked at.",
+    verdict: Some(Verdict { unhealthy: true, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &["mlx5_recovered"] }),
+};
+
+/// A ConnectX card stopped, for good or until its driver recovers it.
+pub const MLX5_FATAL_ERROR: Entry = Entry {
+    name: "mlx5_fatal_error",
+    severity: Fatal,
+    otherwise: None,
+    message: "Network card: fatal error",
+    other_message: "",
+    actions: &[Reboot],
+    advice: "The device is not usable until a reboot; if it is lost again after that, have it looked at.",
+    verdict: Some(Verdict { unhealthy: true, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &["mlx5_recovered"] }),
+};
+
+/// The firmware of a ConnectX card reports trouble of the severity error or worse.
+pub const MLX5_HEALTH_ISSUE: Entry = Entry {
+    name: "mlx5_health_issue",
+    severity: Critical,
+    otherwise: None,
+    message: "Network card: firmware reports an error",
+    other_message: "",
+    actions: &[Inspect],
+    advice: "Look at the card: temperature, firmware version, seat.",
+    verdict: Some(Verdict { unhealthy: false, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &["mlx5_recovered"] }),
+};
+
+/// The firmware of a ConnectX card reports something of lesser weight, or a syndrome without its severity.
+pub const MLX5_HEALTH_NOTICE: Entry = Entry {
+    name: "mlx5_health_notice",
+    severity: Info,
+    otherwise: None,
+    message: "Network card: firmware reports a health issue",
+    other_message: "",
+    actions: &[],
+    advice: "",
+    verdict: None,
+};
+
+/// The driver could not recover a ConnectX card.
+pub const MLX5_RECOVERY_FAILED: Entry = Entry {
+    name: "mlx5_recovery_failed",
+    severity: Fatal,
+    otherwise: None,
+    message: "Network card: recovery failed",
+    other_message: "",
+    actions: &[Reboot],
+    advice: "The device is not usable until a reboot; if it is lost again after that, have it looked at.",
+    verdict: Some(Verdict { unhealthy: true, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &["mlx5_recovered"] }),
+};
+
+/// The driver recovered a ConnectX card.
+pub const MLX5_RECOVERED: Entry = Entry {
+    name: "mlx5_recovered",
+    severity: Info,
+    otherwise: None,
+    message: "Network card: recovered",
+    other_message: "",
+    actions: &[],
+    advice: "",
+    verdict: None,
+};
+
+/// The firmware of a ConnectX card did not answer a command.
+pub const MLX5_COMMAND_TIMEOUT: Entry = Entry {
+    name: "mlx5_command_timeout",
+    severity: Warning,
+    otherwise: None,
+    message: "Network card: command to the firmware timed out",
+    other_message: "",
+    actions: &[Reboot],
+    advice: "If it goes on, drain the machine and reboot.",
+    verdict: Some(Verdict { unhealthy: false, at_least: 3, window_seconds: 3_600, reboot_clears: true, ended_by: &[] }),
+};
+
+/// The NVIDIA driver could not initialise a GPU.
+pub const NVIDIA_INIT_FAILED: Entry = Entry {
+    name: "nvidia_init_failed",
+    severity: Fatal,
+    otherwise: None,
+    message: "NVIDIA driver could not bring the GPU up",
+    other_message: "",
+    actions: &[Reboot],
+    advice: "The device is not usable until a reboot; if it is lost again after that, have it looked at.",
+    verdict: Some(Verdict { unhealthy: true, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &[] }),
+};
+
+/// A GPU cannot be reached over PCIe any more (the form of older drivers; later ones report Xid 79).
+pub const NVIDIA_FALLEN_OFF_BUS: Entry = Entry {
+    name: "nvidia_fallen_off_bus",
+    severity: Fatal,
+    otherwise: None,
+    message: "GPU has fallen off the bus",
+    other_message: "",
+    actions: &[Reboot],
+    advice: "The device is not usable until a reboot; if it is lost again after that, have it looked at.",
+    verdict: Some(Verdict { unhealthy: true, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &[] }),
+};
+
+/// The GPU's system processor, which runs most of the driver, does not answer.
+pub const NVIDIA_GSP_TIMEOUT: Entry = Entry {
+    name: "nvidia_gsp_timeout",
+    severity: Critical,
+    otherwise: None,
+    message: "GPU: its system processor (GSP) does not answer",
+    other_message: "",
+    actions: &[Reboot],
+    advice: "The device is not usable until a reboot; if it is lost again after that, have it looked at.",
+    verdict: Some(Verdict { unhealthy: true, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &[] }),
+};
+
+/// The driver's watchdog finds that a GPU makes no progress.
+pub const NVIDIA_GPU_LOCKED: Entry = Entry {
+    name: "nvidia_gpu_locked",
+    severity: Warning,
+    otherwise: None,
+    message: "GPU is probably locked up",
+    other_message: "",
+    actions: &[CheckApp],
+    advice: "If it goes on, drain the machine and reboot.",
+    verdict: Some(Verdict { unhealthy: false, at_least: 3, window_seconds: 3_600, reboot_clears: true, ended_by: &[] }),
+};
+
+/// A program uses a driver library of another version than the kernel module: an update without a reboot, or a container with libraries of its own.
+pub const NVIDIA_API_MISMATCH: Entry = Entry {
+    name: "nvidia_api_mismatch",
+    severity: Warning,
+    otherwise: None,
+    message: "NVIDIA user space and kernel module differ in version",
+    other_message: "",
+    actions: &[CheckApp],
+    advice: "After an update of the driver, reboot; else look for containers that bring libraries of their own.",
+    verdict: Some(Verdict { unhealthy: false, at_least: 1, window_seconds: 3_600, reboot_clears: true, ended_by: &[] }),
+};
+
+/// Another driver (nouveau, or one that passes GPUs on to virtual machines) has the GPU; a verdict only while nouveau has it.
+pub const NVIDIA_DRIVER_CONFLICT: Entry = Entry {
+    name: "nvidia_driver_conflict",
+    severity: Warning,
+    otherwise: None,
+    message: "NVIDIA driver missed GPUs that another driver has",
+    other_message: "",
+    actions: &[Reboot],
+    advice: "Keep nouveau from loading (blacklist it, also in the initial RAM disk), then reboot.",
+    verdict: Some(Verdict { unhealthy: false, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &[] }),
+};
+
+/// The driver resets an AMD GPU; what ran on it is lost.
+pub const AMDGPU_RESET: Entry = Entry {
+    name: "amdgpu_reset",
+    severity: Warning,
+    otherwise: None,
+    message: "AMD GPU is reset",
+    other_message: "",
+    actions: &[Reboot],
+    advice: "If it goes on, drain the machine and reboot.",
+    verdict: Some(Verdict { unhealthy: false, at_least: 3, window_seconds: 3_600, reboot_clears: true, ended_by: &[] }),
+};
+
+/// A reset of an AMD GPU did not work, or the GPU is gone.
+pub const AMDGPU_RESET_FAILED: Entry = Entry {
+    name: "amdgpu_reset_failed",
+    severity: Fatal,
+    otherwise: None,
+    message: "AMD GPU could not be recovered",
+    other_message: "",
+    actions: &[Reboot],
+    advice: "The device is not usable until a reboot; if it is lost again after that, have it looked at.",
+    verdict: Some(Verdict { unhealthy: true, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &["amdgpu_recovered"] }),
+};
+
+/// A reset of an AMD GPU worked.
+pub const AMDGPU_RECOVERED: Entry = Entry {
+    name: "amdgpu_recovered",
+    severity: Info,
+    otherwise: None,
+    message: "AMD GPU recovered by a reset",
+    other_message: "",
+    actions: &[],
+    advice: "",
+    verdict: None,
+};
+
+/// Work on an AMD GPU did not end in time; a reset follows.
+pub const AMDGPU_RING_TIMEOUT: Entry = Entry {
+    name: "amdgpu_ring_timeout",
+    severity: Warning,
+    otherwise: None,
+    message: "AMD GPU: work did not end in time",
+    other_message: "",
+    actions: &[CheckApp],
+    advice: "If it goes on, drain the machine and reboot.",
+    verdict: Some(Verdict { unhealthy: false, at_least: 3, window_seconds: 3_600, reboot_clears: true, ended_by: &[] }),
+};
+
+/// Data of an AMD GPU is damaged beyond repair.
+pub const AMDGPU_UNCORRECTABLE_ERROR: Entry = Entry {
+    name: "amdgpu_uncorrectable_error",
+    severity: Critical,
+    otherwise: None,
+    message: "AMD GPU: uncorrectable hardware error",
+    other_message: "",
+    actions: &[Reboot],
+    advice: "Reboot, so that the bad memory is retired; if it comes back, have the GPU looked at.",
+    verdict: Some(Verdict { unhealthy: false, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &[] }),
+};
+
+/// All of it.
+pub static CATALOG: Catalog = Catalog {
+    version: VERSION,
+    device: "device",
+    patterns: &PATTERNS,
+    entries: &[&DRIVER_PROBE_FAILED, &MLX5_HEALTH_COMPROMISED, &MLX5_FATAL_ERROR, &MLX5_HEALTH_ISSUE, &MLX5_HEALTH_NOTICE, &MLX5_RECOVERY_FAILED, &MLX5_RECOVERED, &MLX5_COMMAND_TIMEOUT, &NVIDIA_INIT_FAILED, &NVIDIA_FALLEN_OFF_BUS, &NVIDIA_GSP_TIMEOUT, &NVIDIA_GPU_LOCKED, &NVIDIA_API_MISMATCH, &NVIDIA_DRIVER_CONFLICT, &AMDGPU_RESET, &AMDGPU_RESET_FAILED, &AMDGPU_RECOVERED, &AMDGPU_RING_TIMEOUT, &AMDGPU_UNCORRECTABLE_ERROR],
+};

@@ -1,0 +1,36 @@
+//! The catalogue as constants. Made by `builtin-plugins/shared/patterns.py` from `catalog/patterns.json`; do not edit.
+
+use gpud_builtin_shared::coded::Action::CheckApp;
+use gpud_builtin_shared::coded::Severity::Warning;
+use gpud_builtin_shared::patterns::{Catalog, Entry};
+
+/// Version of the catalogue.
+pub const VERSION: u32 = 1;
+
+/// What the host delivers: no narrower than what is read.
+pub const PATTERNS: [&str; 4] = [
+    "invoked oom-killer:",
+    "oom-kill:constraint=",
+    "Task in ",
+    "Killed process [0-9]",
+];
+
+/// The kernel ended a process to get memory back, of the machine as a whole (`System OOM`) or within the limit of a cgroup: the workload's doing.
+pub const OOM: Entry = Entry {
+    name: "OOM",
+    severity: Warning,
+    otherwise: None,
+    message: "OOM encountered, victim process: {victim}, pid: {pid}",
+    other_message: "OOM encountered",
+    actions: &[CheckApp],
+    advice: "Give the workload more memory or a lower use of it.",
+    verdict: None,
+};
+
+/// All of it.
+pub static CATALOG: Catalog = Catalog {
+    version: VERSION,
+    device: "device",
+    patterns: &PATTERNS,
+    entries: &[&OOM],
+};

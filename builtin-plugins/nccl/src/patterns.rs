@@ -1,0 +1,35 @@
+//! The catalogue as constants. Made by `builtin-plugins/shared/patterns.py` from `catalog/patterns.json`; do not edit.
+
+use gpud_builtin_shared::coded::Action::CheckApp;
+use gpud_builtin_shared::coded::Severity::Warning;
+use gpud_builtin_shared::patterns::{Catalog, Entry};
+
+/// Version of the catalogue.
+pub const VERSION: u32 = 1;
+
+/// What the host delivers: no narrower than what is read.
+pub const PATTERNS: [&str; 3] = [
+    r"segfault at.*in libnccl\.so",
+    r"\] general protection.* in libnccl\.so",
+    r"unhandled exception: .* fault in libnccl\.so",
+];
+
+/// A process crashed inside the NCCL library: usually the program's or the library's fault, or a peer that is gone.
+pub const NVIDIA_NCCL_SEGFAULT_IN_LIBNCCL: Entry = Entry {
+    name: "nvidia_nccl_segfault_in_libnccl",
+    severity: Warning,
+    otherwise: None,
+    message: "NCCL communication error (segfault in libnccl.so)",
+    other_message: "",
+    actions: &[CheckApp],
+    advice: "Look at the job and its version of NCCL.",
+    verdict: None,
+};
+
+/// All of it.
+pub static CATALOG: Catalog = Catalog {
+    version: VERSION,
+    device: "device",
+    patterns: &PATTERNS,
+    entries: &[&NVIDIA_NCCL_SEGFAULT_IN_LIBNCCL],
+};

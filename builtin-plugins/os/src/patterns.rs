@@ -1,0 +1,47 @@
+//! The catalogue as constants. Made by `builtin-plugins/shared/patterns.py` from `catalog/patterns.json`; do not edit.
+
+use gpud_builtin_shared::coded::Action::{CheckApp, Reboot};
+use gpud_builtin_shared::coded::Severity::Warning;
+use gpud_builtin_shared::patterns::{Catalog, Entry};
+
+/// Version of the catalogue.
+pub const VERSION: u32 = 1;
+
+/// What the host delivers: no narrower than what is read.
+pub const PATTERNS: [&str; 3] = [
+    "Kernel [Pp]anic",
+    "CPU: [0-9]+ (UID: [0-9]+ )?PID: [0-9]+ Comm: ",
+    "VFS: file-max limit [0-9]",
+];
+
+/// The kernel found itself beyond repair and stopped. The line is seen when a saved log is read, or what a crash left behind; the machine booted since.
+pub const KERNEL_PANIC: Entry = Entry {
+    name: "kernel_panic",
+    severity: Warning,
+    otherwise: None,
+    message: "Kernel panic detected - CPU: {cpu}, PID: {pid}, Process: {comm}",
+    other_message: "Kernel panic detected (no CPU/PID info found)",
+    actions: &[Reboot],
+    advice: "Keep the crash dump; if it comes back, have the hardware looked at.",
+    verdict: None,
+};
+
+/// All file handles that the kernel may have (fs.file-max) are in use; opening files fails.
+pub const VFS_FILE_MAX_LIMIT_REACHED: Entry = Entry {
+    name: "vfs_file_max_limit_reached",
+    severity: Warning,
+    otherwise: None,
+    message: "VFS file-max limit reached",
+    other_message: "",
+    actions: &[CheckApp],
+    advice: "Look for applications that leak file descriptors, or raise fs.file-max.",
+    verdict: None,
+};
+
+/// All of it.
+pub static CATALOG: Catalog = Catalog {
+    version: VERSION,
+    device: "device",
+    patterns: &PATTERNS,
+    entries: &[&KERNEL_PANIC, &VFS_FILE_MAX_LIMIT_REACHED],
+};
