@@ -1,0 +1,18 @@
+module board-temperature
+
+go 1.26
+
+require gpud.internal/gpud v0.0.0
+
+require (
+	github.com/tetratelabs/wazero v1.12.0 // indirect
+	golang.org/x/sys v0.44.0 // indirect
+	gpud.internal/gpud/cmd/gpud-go v0.0.0 // indirect
+)
+
+replace (
+	gpud.internal/gpud => ../../../sdk/go
+	gpud.internal/gpud/cmd/gpud-go => ../../../sdk/go/cmd/gpud-go
+)
+
+tool gpud.internal/gpud/cmd/gpud-go

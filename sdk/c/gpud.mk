@@ -1,0 +1,66 @@
+# Builds a checker in C. A project's Makefile sets these and includes this file:
+#
+#   NAME      what the component is called: build/$(NAME).wasm
+#   SOURCES   the checker's C files
+#   TESTS     the C files of its unit tests (with main), compiled for this machine together with SOURCES
+#   EXPORTS   what it has beside the checker: scanner, kmsg-watcher
+#   GPUD_SDK  this folder
+#
+#   make        the component
+#   make test   the unit tests
+#   make clean
+#
+# Tools (setup.sh installs them): clang and lld as WASM_CC, wasm-tools as WASM_TOOLS, any C compiler as CC.
+# `make WASM_CC="python3 -m ziglang cc"` builds with the zig package of PyPI instead of clang.
+
+.DEFAULT_GOAL := all
+BUILD   ?= build
+EXPORTS ?=
+
+GPUD_SDK_DIR := $(patsubst %/,%,$(dir $(lastword $(MAKEFILE_LIST))))
+GPUD_WIT     := $(firstword $(wildcard $(GPUD_SDK_DIR)/wit $(GPUD_SDK_DIR)/../../wit))
+
+WASM_CC    ?= $(firstword $(foreach c,clang-22 clang-21 clang-20 clang-19 clang,\
+	$(if $(shell command -v $(c)),$(c))) clang)
+WASM_TOOLS ?= wasm-tools
+
+GPUD_HEADERS := $(wildcard $(GPUD_SDK_DIR)/include/*.h $(GPUD_SDK_DIR)/src/*.h $(GPUD_SDK_DIR)/libc/*.h) $(wildcard *.h)
+GPUD_COMMON  := $(addprefix $(GPUD_SDK_DIR)/src/,report.c text.c json.c)
+GPUD_WASM    := $(addprefix $(GPUD_SDK_DIR)/src/,memory.c host.c exports.c) $(GPUD_SDK_DIR)/generated/gpud_wit.c
+
+# No standard library: what a checker needs of one is in libc/ and src/memory.c. zig names the target otherwise.
+WASM_TARGET ?= $(if $(findstring zig,$(WASM_CC)),wasm32-freestanding,wasm32-unknown-unknown)
+WASM_FLAGS = --target=$(WASM_TARGET) -std=c11 -O2 -flto -ffreestanding -nostdlibinc -isystem $(GPUD_SDK_DIR)/libc \
+	-I $(GPUD_SDK_DIR)/include -I $(GPUD_SDK_DIR)/generated -Wall -Wextra \
+	$(if $(filter scanner,$(EXPORTS)),-DGPUD_EXPORT_SCANNER) \
+	$(if $(filter kmsg-watcher,$(EXPORTS)),-DGPUD_EXPORT_KMSG_WATCHER)
+# The stack lies below the data, so that an overflow traps instead of writing over them (zig does not take the option).
+WASM_LINK = -nostdlib -Wl,--no-entry -Wl,--gc-sections -Wl,-z,stack-size=65536 \
+	$(if $(findstring zig,$(WASM_CC)),,-Wl,--stack-first)
+TEST_FLAGS = -std=c11 -D_GNU_SOURCE -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined -Wall -Wextra \
+	-I $(GPUD_SDK_DIR)/include -I $(GPUD_SDK_DIR)/testing -I .
+
+.PHONY: all test clean
+all: $(BUILD)/$(NAME).wasm
+
+$(BUILD)/$(NAME).core.wasm: $(SOURCES) $(GPUD_COMMON) $(GPUD_WASM) $(GPUD_HEADERS) $(MAKEFILE_LIST)
+	@mkdir -p $(BUILD)
+	$(WASM_CC) $(WASM_FLAGS) $(CFLAGS) $(WASM_LINK) -o $@ $(SOURCES) $(GPUD_COMMON) $(GPUD_WASM)
+
+# The component's type: what is exported, and all that could be imported; what is not used is left out at the end.
+$(BUILD)/$(NAME).wasm: $(BUILD)/$(NAME).core.wasm
+	$(WASM_TOOLS) component embed $(GPUD_WIT) --world plugin $< -o $(BUILD)/embedded.wasm
+	$(foreach e,$(EXPORTS),$(WASM_TOOLS) component embed $(GPUD_WIT) --world $(e)-only $(BUILD)/embedded.wasm \
+		-o $(BUILD)/embedded.wasm &&) true
+	$(WASM_TOOLS) component new $(BUILD)/embedded.wasm -o $@
+
+$(BUILD)/test: $(TESTS) $(SOURCES) $(GPUD_COMMON) $(GPUD_SDK_DIR)/testing/gpud_testing.c $(GPUD_HEADERS) \
+		$(MAKEFILE_LIST)
+	@mkdir -p $(BUILD)
+	$(CC) $(TEST_FLAGS) $(CFLAGS) -o $@ $(TESTS) $(SOURCES) $(GPUD_COMMON) $(GPUD_SDK_DIR)/testing/gpud_testing.c -lm
+
+test: $(BUILD)/test
+	$(BUILD)/test
+
+clean:
+	rm -rf $(BUILD)

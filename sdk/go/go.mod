@@ -1,0 +1,3 @@
+module gpud.internal/gpud
+
+go 1.26
