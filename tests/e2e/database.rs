@@ -115,7 +115,7 @@ fn a_read_only_folder_leaves_the_daemon_running_in_memory() {
 fn a_full_disk_stops_no_check_and_is_forgotten_once_there_is_room() {
     let home = tempfile::tempdir().unwrap();
     let data = home.path().join("data");
-    let Some(_mount) = Mount::new(&data, "48m") else {
+    let Some(_mount) = Mount::new(&data, "256m") else {
         return;
     };
     let kmsg = home.path().join("kmsg");
