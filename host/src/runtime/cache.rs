@@ -31,8 +31,8 @@ use super::{
 const MAX_AGE: Duration = Duration::from_secs(30 * 24 * 3600);
 /// Total size beyond which the oldest entries are removed, bytes.
 const MAX_TOTAL: u64 = 1 << 30;
-/// Compilations at once.
-const PARALLEL: usize = 2;
+/// Most compilations at once; each takes a processor and up to 100 MiB, an interpreter guest 500.
+const PARALLEL: usize = 8;
 
 /// The cache.
 pub struct Cache {
@@ -66,7 +66,7 @@ impl Cache {
         let cache = Self {
             folder,
             compiler,
-            turns: tokio::sync::Semaphore::new(PARALLEL),
+            turns: tokio::sync::Semaphore::new(parallel()),
             compiled: AtomicU64::new(0),
             temporary,
         };
@@ -283,6 +283,11 @@ fn private_folder(folder: &Path) -> io::Result<()> {
     let probe = folder.join(format!("{}.tmp", uuid::Uuid::new_v4()));
     fs::write(&probe, b"")?;
     fs::remove_file(&probe)
+}
+
+/// Compilations at once: as many as there are processors, within bounds.
+fn parallel() -> usize {
+    std::thread::available_parallelism().map_or(2, |processors| processors.get().clamp(2, PARALLEL))
 }
 
 fn key(engine: &Engine, wasm: &[u8]) -> String {
