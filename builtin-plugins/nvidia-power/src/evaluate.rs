@@ -11,6 +11,10 @@ pub const USAGE: &str = "accelerator_nvidia_power_current_usage_milli_watts";
 pub const ENFORCED: &str = "accelerator_nvidia_power_enforced_limit_milli_watts";
 /// Percent of the enforced limit.
 pub const USED_PERCENT: &str = "accelerator_nvidia_power_used_percent";
+/// 0 or 1.
+pub const SMOOTHING: &str = "accelerator_nvidia_power_smoothing_enabled";
+/// Percent.
+pub const SMOOTHING_LIFE: &str = "accelerator_nvidia_power_smoothing_lifetime_remaining_percent";
 
 /// Milliwatts of a GPU; `None` where it cannot tell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -21,6 +25,32 @@ pub struct Reading {
     pub enforced_limit: Option<u32>,
     /// Limit set by management.
     pub management_limit: Option<u32>,
+    /// Its power smoothing; `None` where it has none, or does not tell this machine.
+    pub smoothing: Option<Smoothing>,
+}
+
+/// Power smoothing: circuits that fill dips of the load, so that the supply sees less of its changes. Numbers are the
+/// driver's (`NVML_FI_PWR_SMOOTHING_…`); TMP is total module power. `None` is what the GPU does not tell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct Smoothing {
+    /// Is it on?
+    pub enabled: bool,
+    /// How much of it this machine may see and set; given out of band (Redfish).
+    pub privilege_level: Option<u64>,
+    /// Does power fall at once when it is switched off: 0 or 1.
+    pub immediate_ramp_down_enabled: Option<u64>,
+    /// In force.
+    pub applied_tmp_ceiling: Option<u64>,
+    /// In force.
+    pub applied_tmp_floor: Option<u64>,
+    /// Highest that can be set.
+    pub max_tmp_floor_percent: Option<u64>,
+    /// Lowest that can be set.
+    pub min_tmp_floor_percent: Option<u64>,
+    /// Of its circuits.
+    pub lifetime_remaining_percent: Option<u64>,
+    /// Which of the preset profiles is active.
+    pub active_preset_profile: Option<u64>,
 }
 
 impl Reading {
@@ -50,6 +80,8 @@ struct Row<'a> {
     get_power_usage_supported: bool,
     get_power_limit_supported: bool,
     get_power_management_limit_supported: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    power_smoothing: Option<Smoothing>,
 }
 
 fn row<'a>((gpu, reading): (&'a Gpu, &Reading)) -> Row<'a> {
@@ -63,6 +95,7 @@ fn row<'a>((gpu, reading): (&'a Gpu, &Reading)) -> Row<'a> {
         get_power_usage_supported: reading.usage.is_some(),
         get_power_limit_supported: reading.enforced_limit.is_some(),
         get_power_management_limit_supported: reading.management_limit.is_some(),
+        power_smoothing: reading.smoothing,
     }
 }
 
@@ -87,6 +120,16 @@ pub fn evaluate(context: &CheckContext, seen: &SeenNow<Reading>) -> Report {
             (USED_PERCENT, percent_rounded(reading.percent())),
         ] {
             report = report.gauge_with(name, &labels, value);
+        }
+        let Some(smoothing) = reading.smoothing else {
+            continue;
+        };
+        let enabled = f64::from(u8::from(smoothing.enabled));
+        report = report.gauge_with(SMOOTHING, &labels, enabled);
+        if let Some(percent) = smoothing.lifetime_remaining_percent {
+            #[expect(clippy::cast_precision_loss, reason = "a percentage")]
+            let percent = percent as f64;
+            report = report.gauge_with(SMOOTHING_LIFE, &labels, percent);
         }
     }
     report

@@ -1,5 +1,6 @@
 //! `accelerator-nvidia-processes`: programs that compute on each GPU.
 
+pub mod container;
 pub mod evaluate;
 pub mod process;
 
@@ -21,6 +22,8 @@ const MAX_ENVIRONMENT_BYTES: u32 = 64 << 10;
 /// Environments of all processes; a call has so much memory and no more.
 const MAX_ENVIRONMENTS_BYTES: usize = 8 << 20;
 const MAX_PROCESS_STAT_BYTES: u32 = 4_096;
+/// With version 1 of control groups, a dozen lines of a few hundred bytes.
+const MAX_CGROUP_BYTES: u32 = 16 << 10;
 /// Counters of all processors and interrupts.
 const MAX_STAT_BYTES: u32 = 4 << 20;
 
@@ -109,11 +112,13 @@ fn facts(pid: u32, boot: Boot, budget: &mut Budget) -> Option<Facts> {
         0 => Vec::new(),
         _ => file("environ", MAX_ENVIRONMENT_BYTES).unwrap_or_default(),
     };
+    let cgroups = file("cgroup", MAX_CGROUP_BYTES).unwrap_or_default();
     budget.environments = budget.environments.saturating_sub(environment.len());
     let files = Files {
         stat,
         command_line,
         environment,
+        cgroups,
     };
     Some(files.facts(boot))
 }
