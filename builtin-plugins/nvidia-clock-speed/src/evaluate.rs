@@ -139,7 +139,13 @@ mod tests {
         ));
         let found: Vec<_> = report.metrics[2..]
             .iter()
-            .map(|metric| (metric.name.as_str(), metric.labels[1].1.as_str(), metric.value))
+            .map(|metric| {
+                (
+                    metric.name.as_str(),
+                    metric.labels[1].1.as_str(),
+                    metric.value,
+                )
+            })
             .collect();
         assert_eq!(
             found,

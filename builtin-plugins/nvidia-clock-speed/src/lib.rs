@@ -26,7 +26,10 @@ struct ClockSpeed;
 /// How long what held a GPU's clocks back. One that does not count the first of a group does not count the others.
 fn held_back(device: &Device, of: Fields) -> Result<HeldBack, AccessError> {
     let mut counted = HeldBack::new();
-    let newer = of.slowdowns.into_iter().flat_map(|first| (first..).zip(SLOWDOWNS));
+    let newer = of
+        .slowdowns
+        .into_iter()
+        .flat_map(|first| (first..).zip(SLOWDOWNS));
     let groups: [Vec<(u32, &'static str)>; 2] = [OLD_COUNTERS.into(), newer.collect()];
     for group in groups {
         for (field, reason) in group {

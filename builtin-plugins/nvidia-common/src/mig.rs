@@ -226,7 +226,11 @@ mod tests {
                 [true, true],
                 [true, true],
             ),
-            (vec![Finding::unhealthy("of none")], [true, true], [false, false]),
+            (
+                vec![Finding::unhealthy("of none")],
+                [true, true],
+                [false, false],
+            ),
         ] {
             let state = crate::state(&context(), "", findings);
             assert!(is_trouble(&state));

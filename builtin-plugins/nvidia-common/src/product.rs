@@ -3,9 +3,7 @@
 //! NVML itself is no help with memory errors: it answers the question for rows on consumer boards, too. What is known is
 //! in `catalog/products.json`, with its sources.
 
-use crate::products::{
-    ALL_THREE, FABRIC, ROWS_ONLY, SLOT_MODELS, SLOT_WORDS, SWITCHED, UNIFIED,
-};
+use crate::products::{ALL_THREE, FABRIC, ROWS_ONLY, SLOT_MODELS, SLOT_WORDS, SWITCHED, UNIFIED};
 
 /// How a product deals with errors of its memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
@@ -100,7 +98,9 @@ mod tests {
         let models = data["models"].as_array().unwrap();
         let of = |key: &str, value: Value| -> Vec<&str> {
             let models = models.iter().filter(|model| model[key] == value);
-            models.map(|model| model["model"].as_str().unwrap()).collect()
+            models
+                .map(|model| model["model"].as_str().unwrap())
+                .collect()
         };
         let run = "run builtin-plugins/nvidia-common/products.py";
         assert_eq!(of("memory_errors", json!("all")), ALL_THREE, "{run}");

@@ -49,7 +49,11 @@ pub fn evaluate(context: &CheckContext, machine: &Machine, before: &Memory) -> (
     }
     let (report, after) = findings::judge(context, &reason, &differences, before);
     let parts = |gpu: &Identity| machine.mig.get(&gpu.uuid).map_or(&[][..], Vec::as_slice);
-    let gpus: Vec<Value> = machine.gpus.iter().map(|gpu| row(gpu, parts(gpu))).collect();
+    let gpus: Vec<Value> = machine
+        .gpus
+        .iter()
+        .map(|gpu| row(gpu, parts(gpu)))
+        .collect();
     let cuda = machine
         .cuda_version
         .map(|cuda| format!("{}.{}", cuda / 1000, cuda % 1000 / 10));

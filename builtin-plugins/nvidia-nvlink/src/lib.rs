@@ -16,8 +16,8 @@ use gpud_builtin_shared::patterns::policy;
 use gpud_sdk::history::StoredEvent;
 use gpud_sdk::nvml::{self, Device};
 use gpud_sdk::{
-    AccessError, CheckContext, Checker, Descriptor, Error, Event, KmsgWatcher, Message, Report, Scanner,
-    history, incidents,
+    AccessError, CheckContext, Checker, Descriptor, Error, Event, KmsgWatcher, Message, Report,
+    Scanner, history, incidents,
 };
 
 use crate::config::Config;
@@ -65,7 +65,9 @@ impl Scanner for Nvlink {
             }
         };
         let events = || Ok(incidents::as_stored(events(context, &messages)));
-        judge(context, prefix, events, || Ok(incidents::boots(context, [])))
+        judge(context, prefix, events, || {
+            Ok(incidents::boots(context, []))
+        })
     }
 }
 

@@ -73,12 +73,16 @@ mod tests {
         let (id, pod) = (Some(ID), Some(UID));
         for (text, container, uid) in [
             (
-                format!("0::/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod{underscored}.slice/cri-containerd-{ID}.scope\n"),
+                format!(
+                    "0::/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod{underscored}.slice/cri-containerd-{ID}.scope\n"
+                ),
                 id,
                 pod,
             ),
             (
-                format!("0::/kubepods.slice/kubepods-pod{underscored}.slice/crio-{ID}.scope/container\n"),
+                format!(
+                    "0::/kubepods.slice/kubepods-pod{underscored}.slice/crio-{ID}.scope/container\n"
+                ),
                 id,
                 pod,
             ),
@@ -96,13 +100,17 @@ mod tests {
             ),
             // containerd without systemd's groups.
             (
-                format!("0::/system.slice/containerd.service/kubepods-pod{underscored}.slice:cri-containerd:{ID}\n"),
+                format!(
+                    "0::/system.slice/containerd.service/kubepods-pod{underscored}.slice:cri-containerd:{ID}\n"
+                ),
                 id,
                 None,
             ),
             // Version 1, where not every controller is in the container.
             (
-                format!("12:rdma:/\n11:devices:/kubepods/burstable/pod{UID}/{ID}\n1:name=systemd:/kubepods/burstable/pod{UID}\n0::/\n"),
+                format!(
+                    "12:rdma:/\n11:devices:/kubepods/burstable/pod{UID}/{ID}\n1:name=systemd:/kubepods/burstable/pod{UID}\n0::/\n"
+                ),
                 id,
                 pod,
             ),
@@ -113,8 +121,16 @@ mod tests {
                 id,
                 None,
             ),
-            ("0::/user.slice/user-1000.slice/session-3.scope\n".into(), None, None),
-            ("0::/system.slice/slurmstepd.scope/job_77/step_0/user/task_0\n".into(), None, None),
+            (
+                "0::/user.slice/user-1000.slice/session-3.scope\n".into(),
+                None,
+                None,
+            ),
+            (
+                "0::/system.slice/slurmstepd.scope/job_77/step_0/user/task_0\n".into(),
+                None,
+                None,
+            ),
             (format!("0::/docker/{}\n", &ID[1..]), None, None),
             (format!("0::/kubepods/pod{}x\n", &UID[1..]), None, None),
             ("0::/podcast.slice\n".into(), None, None),

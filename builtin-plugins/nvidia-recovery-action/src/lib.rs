@@ -17,8 +17,8 @@ use gpud_builtin_shared::patterns::policy;
 use gpud_sdk::history::StoredEvent;
 use gpud_sdk::nvml::{self, Device};
 use gpud_sdk::{
-    AccessError, CheckContext, Checker, Descriptor, Error, Event, KmsgWatcher, Message, Report, Scanner,
-    history, incidents,
+    AccessError, CheckContext, Checker, Descriptor, Error, Event, KmsgWatcher, Message, Report,
+    Scanner, history, incidents,
 };
 
 /// Name of the component.

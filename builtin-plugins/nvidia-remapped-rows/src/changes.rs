@@ -147,7 +147,11 @@ mod tests {
                 vec![(FAILED, Critical), (PENDING, Warning)],
             ),
             (Some(clean), clean, vec![]),
-            (Some(clean), rows(1, 0, false, false), vec![(REMAPPED, Info)]),
+            (
+                Some(clean),
+                rows(1, 0, false, false),
+                vec![(REMAPPED, Info)],
+            ),
             (
                 Some(clean),
                 rows(0, 1, true, false),
@@ -192,12 +196,15 @@ mod tests {
         assert_eq!(event.time, NOW);
         assert_eq!(
             event.message,
-            format!("GPU {GPU_0} (0000:0f:00.0): 0 row(s) remapped after corrected errors, 1 after uncorrectable errors; 2 and 5 in all")
+            format!(
+                "GPU {GPU_0} (0000:0f:00.0): 0 row(s) remapped after corrected errors, 1 after uncorrectable errors; 2 and 5 in all"
+            )
         );
         assert_eq!(event.subject, Some(gpu(0).subject()));
         let fact = |key: &str| {
             let mut info = event.extra_info.iter();
-            info.find(|(name, _)| name == key).map(|(_, text)| text.as_str())
+            info.find(|(name, _)| name == key)
+                .map(|(_, text)| text.as_str())
         };
         assert_eq!(fact("gpu_uuid"), Some(GPU_0));
         assert_eq!(fact("remapped_due_to_uncorrectable_errors"), Some("5"));

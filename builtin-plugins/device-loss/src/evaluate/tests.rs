@@ -304,7 +304,8 @@ fn each_of_the_rest() {
 
 #[test]
 fn a_site_has_its_own_view() {
-    let locked = "NVRM: krcWatchdog_IMPL: RC watchdog: GPU is probably locked!  Notify Timeout Seconds: 7";
+    let locked =
+        "NVRM: krcWatchdog_IMPL: RC watchdog: GPU is probably locked!  Notify Timeout Seconds: 7";
     for (policy, line, health, marked) in [
         ("{}", locked, Health::Healthy, false),
         (

@@ -1,8 +1,8 @@
 use super::*;
+use crate::container::Home;
 use gpud_builtin_nvidia_common::testing::{
     GPU_0, GPU_1, actions, and, context, data, gpu, metrics, only_state, seen,
 };
-use crate::container::Home;
 use gpud_sdk::RepairAction;
 use gpud_sdk::types::TimeoutInfo;
 
@@ -87,7 +87,11 @@ fn containers_and_pods_are_named() {
         container: Some("c0ffee".into()),
         pod: Some("0f1e".into()),
     };
-    let (report, _) = evaluate(&context(), &seen([reading(vec![contained, process(43)])]), 0);
+    let (report, _) = evaluate(
+        &context(),
+        &seen([reading(vec![contained, process(43)])]),
+        0,
+    );
     let shown: serde_json::Value = serde_json::from_str(data(&report)).unwrap();
     let processes = &shown["processes"][0]["running_processes"];
     assert_eq!(processes[0]["container_id"], "c0ffee");

@@ -235,6 +235,9 @@ fn a_site_has_its_own_view() {
 fn a_scan_that_cannot_read_the_log() {
     let report = unread(&context(), &AccessError::Other("/dev/kmsg: broken".into()));
     let state = only_state(&report);
-    assert_eq!(short(&report), (Health::Unhealthy, "failed to read kmsg", &[][..]));
+    assert_eq!(
+        short(&report),
+        (Health::Unhealthy, "failed to read kmsg", &[][..])
+    );
     assert_eq!(state.error.as_deref(), Some("/dev/kmsg: broken"));
 }
