@@ -142,17 +142,31 @@ pub fn extend<T>(
 
 fn kept() -> Parts {
     let text = state::get_string(KEPT).ok().flatten();
-    text.and_then(|text| serde_json::from_str(&text).ok())
-        .unwrap_or_default()
+    text.map_or_else(Parts::new, |text| read(&text))
 }
 
 fn keep(known: &Parts) {
-    let kept = serde_json::to_vec(known)
-        .map_err(|error| error.to_string())
-        .and_then(|text| state::set(KEPT, &text).map_err(|error| error.text()));
-    if let Err(error) = kept {
-        log!(warn, "MIG devices are not remembered: {error}");
+    if let Err(error) = state::set(KEPT, written(known).as_bytes()) {
+        log!(warn, "MIG devices are not remembered: {}", error.text());
     }
+}
+
+/// A line for each GPU: its UUID, then those of its parts. Not JSON, whose parser most of these checkers do not need.
+fn written(known: &Parts) -> String {
+    let lines = known
+        .iter()
+        .map(|(uuid, parts)| format!("{uuid} {}\n", parts.join(" ")));
+    lines.collect()
+}
+
+fn read(text: &str) -> Parts {
+    let gpus = text.lines().filter_map(|line| {
+        let mut words = line.split_whitespace().map(str::to_owned);
+        let uuid = words.next()?;
+        let parts: Vec<String> = words.collect();
+        (!parts.is_empty()).then_some((uuid, parts))
+    });
+    gpus.collect()
 }
 
 #[cfg(test)]
@@ -161,6 +175,7 @@ mod tests {
     use crate::testing::{GPU_0, GPU_1, NOW, context, failing, gpu};
     use crate::{Asked, Finding, trouble};
     use gpud_sdk::AccessError;
+    use proptest::prelude::*;
 
     fn parts(of: &[(&str, &[&str])]) -> Parts {
         of.iter()
@@ -191,6 +206,30 @@ mod tests {
         }
         let none = learn(&Parts::new(), [(GPU_0.to_owned(), Some(vec![]))]);
         assert_eq!(none, Parts::new());
+    }
+
+    #[test]
+    fn what_is_kept_can_be_read_again() {
+        for known in [
+            Parts::new(),
+            parts(&[(GPU_0, &["MIG-a", "MIG-b"]), (GPU_1, &["MIG-c"])]),
+        ] {
+            assert_eq!(read(&written(&known)), known);
+        }
+        assert_eq!(
+            read("\n GPU-x \nGPU-y  MIG-z\n"),
+            parts(&[("GPU-y", &["MIG-z"])])
+        );
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..Default::default() })]
+
+        #[test]
+        fn any_text_is_survived(text in "\\PC{0,100}|([GM]-[a-z]{1,3}[ \n]{1,2}){0,20}") {
+            let known = read(&text);
+            prop_assert_eq!(read(&written(&known)), known);
+        }
     }
 
     #[test]
