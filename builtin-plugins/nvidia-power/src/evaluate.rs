@@ -5,6 +5,8 @@ use gpud_builtin_nvidia_common::{Gpu, SeenNow, state, trouble, with_data};
 use gpud_sdk::{CheckContext, Report};
 use serde::Serialize;
 
+use crate::smoothing::Smoothing;
+
 /// Milliwatts.
 pub const USAGE: &str = "accelerator_nvidia_power_current_usage_milli_watts";
 /// Milliwatts.
@@ -27,30 +29,6 @@ pub struct Reading {
     pub management_limit: Option<u32>,
     /// Its power smoothing; `None` where it has none, or does not tell this machine.
     pub smoothing: Option<Smoothing>,
-}
-
-/// Power smoothing: circuits that fill dips of the load, so that the supply sees less of its changes. Numbers are the
-/// driver's (`NVML_FI_PWR_SMOOTHING_…`); TMP is total module power. `None` is what the GPU does not tell.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
-pub struct Smoothing {
-    /// Is it on?
-    pub enabled: bool,
-    /// How much of it this machine may see and set; given out of band (Redfish).
-    pub privilege_level: Option<u64>,
-    /// Does power fall at once when it is switched off: 0 or 1.
-    pub immediate_ramp_down_enabled: Option<u64>,
-    /// In force.
-    pub applied_tmp_ceiling: Option<u64>,
-    /// In force.
-    pub applied_tmp_floor: Option<u64>,
-    /// Highest that can be set.
-    pub max_tmp_floor_percent: Option<u64>,
-    /// Lowest that can be set.
-    pub min_tmp_floor_percent: Option<u64>,
-    /// Of its circuits.
-    pub lifetime_remaining_percent: Option<u64>,
-    /// Which of the preset profiles is active.
-    pub active_preset_profile: Option<u64>,
 }
 
 impl Reading {
