@@ -137,3 +137,44 @@ fn whole(process: &ComputeProcess, used: Option<&[ProcessUtilization]>, facts: F
 gpud_sdk::export!(Processes: Descriptor::new(COMPONENT, "Programs that compute on NVIDIA GPUs")
     .tags(&tags(COMPONENT))
     .metric(RUNNING, "Programs that compute on it, by GPU"));
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_has_its_own_sample() {
+        let sample = |pid, sm| ProcessUtilization {
+            pid,
+            time: 1,
+            sm,
+            memory: 99,
+            encoder: 0,
+            decoder: 0,
+        };
+        let samples = [sample(7, 80), sample(42, 30)];
+        for (pid, used, percent) in [
+            (42, Some(&samples[..]), 30),
+            // Idle for a minute; listed all the same.
+            (43, Some(&samples[..]), 0),
+            (42, Some(&[][..]), 0),
+            // The GPU cannot tell.
+            (42, None, 0),
+        ] {
+            for used_memory in [Some(5), None] {
+                let process = ComputeProcess {
+                    pid,
+                    used_memory,
+                    sm_utilization: Some(77),
+                };
+                let expected = Process {
+                    pid,
+                    used_memory,
+                    used_percent: percent,
+                    facts: Facts::default(),
+                };
+                assert_eq!(whole(&process, used, Facts::default()), expected);
+            }
+        }
+    }
+}
