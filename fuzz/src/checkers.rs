@@ -2,6 +2,7 @@
 //! as its `on_messages` calls its parsers, with what it keeps between two batches; what it would ask of the machine is
 //! answered here.
 
+use gpud_builtin_amd_errors as amd_errors;
 use gpud_builtin_block_io as block_io;
 use gpud_builtin_cpu as cpu;
 use gpud_builtin_device_loss as device_loss;
@@ -13,6 +14,8 @@ use gpud_builtin_machine_check as machine_check;
 use gpud_builtin_memory as memory;
 use gpud_builtin_nccl as nccl;
 use gpud_builtin_nfs as nfs;
+use gpud_builtin_nvidia_nvlink as nvlink;
+use gpud_builtin_nvidia_recovery_action as recovery_action;
 use gpud_builtin_os as os;
 use gpud_builtin_pcie_aer as pcie_aer;
 use gpud_builtin_peermem as peermem;
@@ -48,7 +51,12 @@ const fn checker(
 }
 
 /// All of them.
-pub static ALL: [Checker; 17] = [
+pub static ALL: [Checker; 20] = [
+    checker(
+        "amd-errors",
+        &amd_errors::lines::PATTERNS,
+        |context, messages, _| amd_errors::evaluate::events(context, messages),
+    ),
     checker(
         "block-io",
         &block_io::lines::PATTERNS,
@@ -118,6 +126,9 @@ pub static ALL: [Checker; 17] = [
         let event = |message| nfs::kmsg::event(context, message);
         messages.iter().filter_map(event).collect()
     }),
+    checker("nvlink", &nvlink::kmsg::PATTERNS, |context, messages, _| {
+        nvlink::events(context, messages)
+    }),
     checker("os", &os::panic::PATTERNS, |context, messages, kept| {
         let (events, after) = os::panic::events(context, messages.to_vec(), kept.as_deref());
         *kept = after;
@@ -137,6 +148,11 @@ pub static ALL: [Checker; 17] = [
             let event = |message| peermem::kmsg::event(context, message);
             messages.iter().filter_map(event).collect()
         },
+    ),
+    checker(
+        "recovery-action",
+        &recovery_action::kmsg::PATTERNS,
+        |context, messages, _| recovery_action::events(context, messages),
     ),
     checker("sxid", &sxid::line::PATTERNS, |context, messages, _| {
         sxid::evaluate::events(context, messages).expect("events that can be written")

@@ -71,7 +71,8 @@ impl Scanner for Nvlink {
     }
 }
 
-fn events(context: &CheckContext, messages: &[Message]) -> Vec<Event> {
+/// The events that messages of the kernel log stand for.
+pub fn events(context: &CheckContext, messages: &[Message]) -> Vec<Event> {
     let messages = messages.iter();
     messages
         .filter_map(|message| kmsg::event(context, message))

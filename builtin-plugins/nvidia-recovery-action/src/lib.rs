@@ -60,7 +60,8 @@ impl Scanner for RecoveryAction {
     }
 }
 
-fn events(context: &CheckContext, messages: &[Message]) -> Vec<Event> {
+/// The events that messages of the kernel log stand for.
+pub fn events(context: &CheckContext, messages: &[Message]) -> Vec<Event> {
     let messages = messages.iter();
     messages
         .filter_map(|message| kmsg::event(context, message))
