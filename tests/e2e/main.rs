@@ -11,6 +11,7 @@
 )]
 
 mod api;
+mod bad_clients;
 mod component_configs;
 mod custom_plugins;
 mod daemon;
