@@ -105,9 +105,9 @@ async fn carry_out(action: Action, systemd: Service, stdout: Terminal, stderr: T
             tag,
             json,
         } => run_plugin_group::run_plugin_group(&server, token_file.as_deref(), &tag, json).await,
-        Action::MachineInfo { data_dir, json } => {
-            inventory(&data_dir, json, stdout.width()).await.map(Exit::success)
-        }
+        Action::MachineInfo { data_dir, json } => inventory(&data_dir, json, stdout.width())
+            .await
+            .map(Exit::success),
         Action::InjectFault {
             priority,
             message,

@@ -163,7 +163,13 @@ fn ten_thousand_requests_beside_bad_clients_leave_checks_at_their_time() {
         .map(|pair| (pair[1] - pair[0] - INTERVAL).abs())
         .collect();
     assert!(!off.is_empty(), "{checks:?}");
-    assert!(off.iter().all(|off| *off <= TOLERANCE), "checks at {checks:?}");
+    assert!(
+        off.iter().all(|off| *off <= TOLERANCE),
+        "checks at {checks:?}"
+    );
     // And the daemon answers as before.
-    assert_eq!(daemon.get("/v1/states?components=cpu")[0]["component"], "cpu");
+    assert_eq!(
+        daemon.get("/v1/states?components=cpu")[0]["component"],
+        "cpu"
+    );
 }

@@ -16,6 +16,7 @@ mod component_configs;
 mod custom_plugins;
 mod daemon;
 mod database;
+mod disk_commands;
 mod explain;
 mod kernel_log;
 mod nvidia;

@@ -27,7 +27,10 @@ pub struct Filesystems {
 pub fn parse(text: &str) -> Filesystems {
     let mut rows: Vec<(Mount, Usage)> = Vec::new();
     for row in text.lines().take(MAX_ROWS).filter_map(parse_line) {
-        match rows.iter_mut().find(|(mount, _)| mount.point == row.0.point) {
+        match rows
+            .iter_mut()
+            .find(|(mount, _)| mount.point == row.0.point)
+        {
             Some(hidden) => *hidden = row,
             None => rows.push(row),
         }
@@ -42,7 +45,10 @@ pub fn parse(text: &str) -> Filesystems {
             stat_timed_out: false,
             usage: Some(usage),
         };
-        if mounts::network(std::slice::from_ref(&mount)).next().is_some() {
+        if mounts::network(std::slice::from_ref(&mount))
+            .next()
+            .is_some()
+        {
             found.network.push(partition);
         } else {
             found.local.push(partition);

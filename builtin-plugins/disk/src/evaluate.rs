@@ -189,7 +189,8 @@ impl Verdict {
         after.df = before.df.saturating_add(1).min(PATIENCE);
         if !counted || after.df >= PATIENCE {
             self.degrade(
-                "the space of filesystems cannot be read (see --blockdev-usage-commands)".to_owned(),
+                "the space of filesystems cannot be read (see --blockdev-usage-commands)"
+                    .to_owned(),
             );
         }
         self.error = Some(match self.error.take() {

@@ -63,7 +63,12 @@ fn laid_out(part: &Part, root: &Node, width: usize) -> Option<String> {
             return (!table.is_empty()).then(|| table.render_within(width));
         }
         Part::Rows(list, columns) => {
-            let rows: Vec<_> = root.at(list)?.items().iter().map(|row| (None, row)).collect();
+            let rows: Vec<_> = root
+                .at(list)?
+                .items()
+                .iter()
+                .map(|row| (None, row))
+                .collect();
             (rows, *columns)
         }
         Part::RowsOfMap(map, list, columns) => {
@@ -115,7 +120,8 @@ fn shown(column: &Column, value: &Node, own: &str) -> String {
         Show::Count => value.items().len().to_string(),
         Show::Set(key) => {
             let items = value.items();
-            let is_set = |item: &&Node| matches!(item.at(key), Some(Node::Scalar(text)) if text == "true");
+            let is_set =
+                |item: &&Node| matches!(item.at(key), Some(Node::Scalar(text)) if text == "true");
             let set = items.iter().filter(is_set).count();
             format!("{set} of {}", items.len())
         }
@@ -123,7 +129,9 @@ fn shown(column: &Column, value: &Node, own: &str) -> String {
             let texts = value.items().iter().map(Node::inline);
             let texts: Vec<_> = texts
                 .map(|text| {
-                    let rest = text.strip_prefix(own).and_then(|rest| rest.strip_prefix(": "));
+                    let rest = text
+                        .strip_prefix(own)
+                        .and_then(|rest| rest.strip_prefix(": "));
                     rest.map(str::to_owned).unwrap_or(text)
                 })
                 .collect();
@@ -233,7 +241,11 @@ fn list(name: &str, items: &[Node], width: usize) -> String {
     // What names the rows comes first.
     let first = names_rows.into_iter();
     let order: Vec<&str> = first
-        .chain(own.iter().copied().filter(|column| Some(*column) != names_rows))
+        .chain(
+            own.iter()
+                .copied()
+                .filter(|column| Some(*column) != names_rows),
+        )
         .collect();
     let mut table = Table::with_header(&order);
     for row in &rows {
@@ -244,7 +256,15 @@ fn list(name: &str, items: &[Node], width: usize) -> String {
 
 /// The column by which a reader tells the rows apart.
 fn name_of_rows<'a>(columns: &[&'a str]) -> Option<&'a str> {
-    let usual = ["uuid", "gpu_uuid", "name", "device", "mount_point", "bus_id", "id"];
+    let usual = [
+        "uuid",
+        "gpu_uuid",
+        "name",
+        "device",
+        "mount_point",
+        "bus_id",
+        "id",
+    ];
     let named = usual
         .iter()
         .find_map(|usual| columns.iter().find(|column| *column == usual));

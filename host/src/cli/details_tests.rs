@@ -10,7 +10,9 @@ use unicode_width::UnicodeWidthStr as _;
 use super::*;
 
 fn testdata(file: &str) -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("src/cli/testdata").join(file)
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+        .join("src/cli/testdata")
+        .join(file)
 }
 
 /// Component and document, in the order of the file and with the order of its keys.
@@ -26,7 +28,11 @@ fn scanned() -> std::collections::BTreeMap<String, String> {
 fn golden(width: usize) {
     let mut text = String::new();
     for (component, document) in scanned() {
-        let _ = writeln!(text, "# {component}\n{}", tables(&component, &document, width));
+        let _ = writeln!(
+            text,
+            "# {component}\n{}",
+            tables(&component, &document, width)
+        );
     }
     for line in text.lines() {
         assert!(line.width() <= width, "{} columns: {line}", line.width());
@@ -73,7 +79,11 @@ fn every_layout_finds_its_values() {
             // Nothing is mounted from a server on that machine.
             let Some(row) = row else { continue };
             for column in columns {
-                assert!(row.at(column.path).is_some(), "{component}: {}", column.path);
+                assert!(
+                    row.at(column.path).is_some(),
+                    "{component}: {}",
+                    column.path
+                );
             }
         }
     }
@@ -97,13 +107,20 @@ fn a_document_as_it_is_built() {
 
 #[test]
 fn long_lists_are_cut_and_wide_ones_too() {
-    let rows: Vec<String> = (0..MAX_ROWS + 3).map(|n| format!(r#"{{"a":{n}}}"#)).collect();
+    let rows: Vec<String> = (0..MAX_ROWS + 3)
+        .map(|n| format!(r#"{{"a":{n}}}"#))
+        .collect();
     let text = tables("x", &format!(r#"{{"l":[{}]}}"#, rows.join(",")), 80);
-    assert_eq!(text.lines().filter(|line| line.starts_with('|')).count(), MAX_ROWS + 1);
+    assert_eq!(
+        text.lines().filter(|line| line.starts_with('|')).count(),
+        MAX_ROWS + 1
+    );
     assert!(text.ends_with("(3 more rows: see --json)\n"), "{text}");
 
     let row = |value: usize| {
-        let cells: Vec<String> = (0..5_000).map(|n| format!(r#""key_{n}":{}"#, value + n)).collect();
+        let cells: Vec<String> = (0..5_000)
+            .map(|n| format!(r#""key_{n}":{}"#, value + n))
+            .collect();
         format!("{{{}}}", cells.join(","))
     };
     let text = tables("x", &format!(r#"{{"l":[{},{}]}}"#, row(0), row(1)), 100);
@@ -138,12 +155,20 @@ fn documents() -> impl Strategy<Value = Value> {
         any::<i64>().prop_map(Value::from),
         r"\PC{0,60}".prop_map(Value::from),
     ];
-    let known = prop_oneof![Just("uuid"), Just("ecc_modes"), Just("aggregate"), Just("total"), Just("é")];
+    let known = prop_oneof![
+        Just("uuid"),
+        Just("ecc_modes"),
+        Just("aggregate"),
+        Just("total"),
+        Just("é")
+    ];
     leaf.prop_recursive(4, 64, 8, move |inner| {
         prop_oneof![
             proptest::collection::vec(inner.clone(), 0..8).prop_map(Value::from),
             proptest::collection::vec((known.clone(), inner), 0..8).prop_map(|fields| {
-                let fields = fields.into_iter().map(|(key, value)| (key.to_owned(), value));
+                let fields = fields
+                    .into_iter()
+                    .map(|(key, value)| (key.to_owned(), value));
                 Value::Object(fields.collect())
             }),
         ]

@@ -191,7 +191,11 @@ fn of_gpus(component: &str) -> &'static [Part] {
         )],
         "processes" => &[Part::Rows(
             "processes",
-            &[UUID, BUS_ID, column("Processes", "running_processes", Show::Count)],
+            &[
+                UUID,
+                BUS_ID,
+                column("Processes", "running_processes", Show::Count),
+            ],
         )],
         "remapped-rows" => &[Part::Rows(
             "remapped_rows",
@@ -306,10 +310,7 @@ fn of_host(component: &str) -> &'static [Part] {
         ])],
         "network-latency" => &[Part::Rows(
             "egress_latencies",
-            &[
-                plain("Region", "region_name"),
-                plain("Latency", "latency"),
-            ],
+            &[plain("Region", "region_name"), plain("Latency", "latency")],
         )],
         "os" => &[Part::Pairs(&[
             plain("VM Type", "virtualization_environment.type"),

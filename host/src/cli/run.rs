@@ -6,7 +6,8 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    RunOptions, VERSION, checks::GpuFaults, exit::Exit, settings::component_config, site_configs::SiteConfigs,
+    RunOptions, VERSION, checks::GpuFaults, exit::Exit, settings::component_config,
+    site_configs::SiteConfigs,
 };
 use crate::{
     component::{EffectiveConfig, FailureInjector, ToolOverwrites, builtin},
@@ -52,7 +53,10 @@ fn daemon_options(options: RunOptions, service: Service) -> Result<Options, Exit
         ("lsblk", commands.lsblk),
         ("findmnt", commands.findmnt),
         ("df", commands.blockdev_usage),
-        ("containerd-service-active", commands.containerd_service_active),
+        (
+            "containerd-service-active",
+            commands.containerd_service_active,
+        ),
     ];
     let nvml = options.checks.nvml();
     let (site, site_problem) = match SiteConfigs::load(options.checks.site_file.as_deref()) {
@@ -168,4 +172,47 @@ pub(super) fn stop_on_signals(shutdown: CancellationToken) -> std::io::Result<()
         }
     });
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsString;
+
+    use super::*;
+    use crate::cli::{options::Action, parse::parse};
+
+    fn shown(flags: &[&str]) -> String {
+        let words = ["gpud", "run", "--data-dir=/d"].iter().chain(flags);
+        match parse(words.map(OsString::from)).unwrap().action {
+            Action::Run(options) => serde_json::to_string(&effective_config(&options)).unwrap(),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// Keys and their order are GPUd's (`pkg/config`).
+    #[test]
+    fn what_admin_config_shows() {
+        assert_eq!(
+            shown(&[]),
+            r#"{"api_version":"v1","address":"127.0.0.1:15132","data_dir":"/d","state":"/d/gpud.state","metrics_retention_period":"3h0m0s","events_retention_period":"336h0m0s","compact_period":"0s","pprof":false,"enable_auto_update":false,"auto_update_exit_code":-1,"version_file":"","nvidia_tool_overwrites":{"infiniband_class_root_dir":"","excluded_infiniband_devices":null},"plugin_specs_file":"/etc/default/gpud.plugins.yaml","components":null,"failure_injector":{"GPUUUIDsWithRowRemappingPending":[],"GPUUUIDsWithRowRemappingFailed":[],"GPUUUIDsWithHWSlowdown":[],"GPUUUIDsWithHWSlowdownThermal":[],"GPUUUIDsWithHWSlowdownPowerBrake":[],"GPUUUIDsWithGPULost":[],"GPUUUIDsWithGPURequiresReset":[],"GPUUUIDsWithFabricStateHealthSummaryUnhealthy":[],"GPUProductNameOverride":"","NVMLDeviceGetDevicesError":false,"ContainerdSocketMissing":false},"skip_session_update_config":false,"session_protocol":"","db_in_memory":false}"#
+        );
+        let given = shown(&[
+            "--findmnt-commands=f",
+            "--lsblk-commands=l",
+            "--blockdev-usage-commands=nsenter -t 1 -m -- df",
+            "--nfs-host-root=/host",
+            "--containerd-service-active-commands=c",
+            "--gpu-uuids-with-gpu-lost=GPU-1,GPU-2",
+            "--containerd-socket-missing",
+            "--pprof",
+        ]);
+        for part in [
+            r#""auto_update_exit_code":-1,"findmnt_commands":"f","lsblk_commands":"l","blockdev_usage_commands":"nsenter -t 1 -m -- df","nfs_host_root":"/host","containerd_service_active_commands":"c","version_file""#,
+            r#""GPUUUIDsWithGPULost":["GPU-1","GPU-2"]"#,
+            r#""ContainerdSocketMissing":true"#,
+            r#""pprof":true"#,
+        ] {
+            assert!(given.contains(part), "{part} in {given}");
+        }
+    }
 }

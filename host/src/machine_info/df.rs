@@ -26,7 +26,16 @@ pub fn network_mounts(printed: &str) -> Vec<(Mount, Space)> {
 
 fn row(line: &str) -> Option<(Mount, Space)> {
     let words: Vec<&str> = line.split_ascii_whitespace().collect();
-    let [source, fs_type, total, used, _available, _percent, point @ ..] = words.as_slice() else {
+    let [
+        source,
+        fs_type,
+        total,
+        used,
+        _available,
+        _percent,
+        point @ ..,
+    ] = words.as_slice()
+    else {
         return None;
     };
     let space = Space {
@@ -59,7 +68,10 @@ mod tests {
         let [(mount, space)] = found.as_slice() else {
             panic!("{found:?}");
         };
-        assert_eq!((mount.point.as_str(), mount.source.as_str()), ("/a b", "10.0.0.1:/vol"));
+        assert_eq!(
+            (mount.point.as_str(), mount.source.as_str()),
+            ("/a b", "10.0.0.1:/vol")
+        );
         let expected = Space {
             total: 5000,
             used: 1000,

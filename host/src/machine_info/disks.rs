@@ -25,11 +25,7 @@ const MAX_OUTPUT: usize = 8 << 20;
 const KUBELET: &str = "/var/lib/kubelet";
 
 /// Reads everything; what cannot be read is left out.
-pub async fn read(
-    files: &Files,
-    commands: &Commands,
-    complaints: &Complaints,
-) -> DiskInfo {
+pub async fn read(files: &Files, commands: &Commands, complaints: &Complaints) -> DiskInfo {
     let (devices, mounts, container_root_disk) = tokio::join!(
         block_devices(commands.lsblk.as_deref()),
         mounts::read(files),

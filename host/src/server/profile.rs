@@ -11,6 +11,8 @@ use http::{
     header::{CONTENT_DISPOSITION, CONTENT_TYPE},
 };
 
+use tokio::sync::Semaphore;
+
 use super::{errors::ApiError, query::Query};
 use crate::{
     service::{profile, threads},
@@ -22,17 +24,28 @@ const DEFAULT_SECONDS: u64 = 30;
 /// Longest that a request may take.
 const MAX_SECONDS: u64 = 300;
 
+/// Held while somebody looks: requests are few, and those that last for minutes must not take all of them.
+static LOOKING: Semaphore = Semaphore::const_new(1);
+
 /// `/admin/pprof/profile`: processor time by thread.
 pub(super) async fn cpu(OriginalUri(uri): OriginalUri) -> Result<Response, ApiError> {
     let query = Query::of(&uri);
     // As in Go, what is no number above 0 means the default.
     let asked = query.get("seconds").and_then(|text| text.parse().ok());
-    let seconds = asked.filter(|seconds| *seconds > 0).unwrap_or(DEFAULT_SECONDS);
+    let seconds = asked
+        .filter(|seconds| *seconds > 0)
+        .unwrap_or(DEFAULT_SECONDS);
     if seconds > MAX_SECONDS {
         return Err(ApiError::bad_request(format!(
             "seconds={seconds} is more than {MAX_SECONDS}"
         )));
     }
+    let Ok(_alone) = LOOKING.try_acquire() else {
+        return Err(ApiError::Typed(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "somebody else is taking a profile: try again when it is done".to_owned(),
+        ));
+    };
     let found = profile::cpu(Duration::from_secs(seconds)).await;
     answer("profile", &query, found)
 }

@@ -5,8 +5,8 @@ use axum::routing::{MethodRouter, delete, get, post, put};
 use http::Method;
 
 use super::{
-    admin, components, events, healthz, info, inject_fault, machine_info, metrics, plugins, profile,
-    prometheus, router::App, set_healthy, states, swagger, trigger,
+    admin, components, events, healthz, info, inject_fault, machine_info, metrics, plugins,
+    profile, prometheus, router::App, set_healthy, states, swagger, trigger,
 };
 
 /// What a route does to the machine or the daemon.
@@ -398,6 +398,7 @@ pub(super) static ROUTES: [Route; 23] = [
         path: "/admin/pprof/heap",
         what: "Resident memory of gpud by mapping, as a profile in pprof's format.",
         parameters: &[&FOLDED],
+        answers: &[ok("The profile, compressed.", ""), FAILED],
         handler: || get(profile::memory),
         ..PROFILE
     },
@@ -439,7 +440,12 @@ const PROFILE: Route = Route {
     forms: Forms::Other("application/octet-stream"),
     what: "Processor time of gpud by thread, as a profile in pprof's format.",
     parameters: &[&SECONDS, &FOLDED],
-    answers: &[ok("The profile, compressed.", ""), FAILED],
+    answers: &[
+        ok("The profile, compressed.", ""),
+        answer(400, "More than 300 seconds.", "TypedError"),
+        FAILED,
+        answer(503, "Somebody else is taking one.", "TypedError"),
+    ],
     profiling: true,
     handler: || get(profile::cpu),
     ..SHOWS

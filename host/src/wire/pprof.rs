@@ -64,7 +64,9 @@ impl Profile {
             })
             .collect();
         lines.sort_by(|one, other| other.0.cmp(&one.0).then_with(|| one.1.cmp(&other.1)));
-        let lines = lines.iter().map(|(value, names)| format!("{names} {value}\n"));
+        let lines = lines
+            .iter()
+            .map(|(value, names)| format!("{names} {value}\n"));
         lines.collect()
     }
 
@@ -346,7 +348,11 @@ mod tests {
         let first = |wanted: u64| all.iter().find(|(field, _)| *field == wanted).unwrap();
         assert_eq!(first(9).1, Field::Number(profile.time));
         assert_eq!(first(10).1, Field::Number(profile.duration));
-        assert_eq!(first(6).1, Field::Bytes(Vec::new()), "the first text is empty");
+        assert_eq!(
+            first(6).1,
+            Field::Bytes(Vec::new()),
+            "the first text is empty"
+        );
     }
 
     #[test]
@@ -356,10 +362,7 @@ mod tests {
             (&["gpud", "", "kernel"], 70),
             (&["gpud", "idle"], 0),
         ]);
-        assert_eq!(
-            profile.to_folded(),
-            "gpud;?;kernel 70\ngpud;a_b_;user 5\n"
-        );
+        assert_eq!(profile.to_folded(), "gpud;?;kernel 70\ngpud;a_b_;user 5\n");
     }
 
     proptest! {

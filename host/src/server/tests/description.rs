@@ -178,16 +178,33 @@ async fn profiles_are_there_when_asked_for() {
     let folded = ask("/admin/pprof/heap?debug=1").await;
     let line = folded.text().lines().next().unwrap();
     assert!(line.starts_with("gpud;"), "{line}");
-    assert!(folded.text().contains("gpud;memory;[heap];own "), "{}", folded.text());
+    assert!(
+        folded.text().contains("gpud;memory;[heap];own "),
+        "{}",
+        folded.text()
+    );
     let threads = ask("/admin/pprof/threads").await;
     assert!(threads.text().contains("\n  wchan: "), "{}", threads.text());
+
+    let (one, other) = tokio::join!(
+        ask("/admin/pprof/profile?seconds=1"),
+        ask("/admin/pprof/profile?seconds=1")
+    );
+    assert_eq!((one.status.as_u16(), other.status.as_u16()), (200, 503));
 
     let long = ask("/admin/pprof/profile?seconds=301").await;
     assert_eq!(
         (long.status.as_u16(), long.text()),
-        (400, r#"{"code":{},"message":"seconds=301 is more than 300"}"#)
+        (
+            400,
+            r#"{"code":{},"message":"seconds=301 is more than 300"}"#
+        )
     );
     let trace = ask("/admin/pprof/trace").await;
     assert_eq!(trace.status, 501);
-    assert!(trace.text().contains("/admin/pprof/threads"), "{}", trace.text());
+    assert!(
+        trace.text().contains("/admin/pprof/threads"),
+        "{}",
+        trace.text()
+    );
 }

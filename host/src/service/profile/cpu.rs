@@ -92,7 +92,10 @@ impl Differences {
         let mut push = |name: &str, ticks: Ticks| {
             for (mode, count) in [("user", ticks.user), ("kernel", ticks.kernel)] {
                 if count > 0 {
-                    samples.push(sample(&[name, mode], vec![count, count.saturating_mul(tick)]));
+                    samples.push(sample(
+                        &[name, mode],
+                        vec![count, count.saturating_mul(tick)],
+                    ));
                 }
             }
         };
@@ -127,8 +130,15 @@ impl Differences {
 fn look(process: &Path) -> io::Result<Look> {
     let (_, sum) = parse(&fs::read_to_string(process.join("stat"))?).unwrap_or_default();
     let mut threads = BTreeMap::new();
-    for entry in fs::read_dir(process.join("task"))?.flatten().take(MAX_THREADS) {
-        let Some(thread) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else {
+    for entry in fs::read_dir(process.join("task"))?
+        .flatten()
+        .take(MAX_THREADS)
+    {
+        let Some(thread) = entry
+            .file_name()
+            .to_str()
+            .and_then(|name| name.parse().ok())
+        else {
             continue;
         };
         // A thread may end between the two.
@@ -170,7 +180,12 @@ mod tests {
     fn lines_of_stat() {
         let line = "7 (gpud ) (x) S 1 2 3 4 5 6 7 8 9 10 21 4 0 0 20 0 9 0 100\n";
         assert_eq!(parse(line), Some(("gpud ) (x".to_owned(), ticks(21, 4))));
-        for odd in ["", "7 (gpud", "7 (gpud) S 1 2", "7 gpud S 1 2 3 4 5 6 7 8 9 10 21 4"] {
+        for odd in [
+            "",
+            "7 (gpud",
+            "7 (gpud) S 1 2",
+            "7 gpud S 1 2 3 4 5 6 7 8 9 10 21 4",
+        ] {
             assert_eq!(parse(odd), None, "{odd}");
         }
     }

@@ -21,7 +21,9 @@ const ROOT: &str = "gpud";
 /// Unix nanoseconds; 0 for a clock before 1970.
 fn now() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.map_or(0, |since| u64::try_from(since.as_nanos()).unwrap_or(u64::MAX))
+    since.map_or(0, |since| {
+        u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
+    })
 }
 
 fn sample(stack: &[&str], values: Vec<u64>) -> Sample {
