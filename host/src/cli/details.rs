@@ -90,18 +90,97 @@ fn laid_out(part: &Part, root: &Node, width: usize) -> Option<String> {
     if rows.is_empty() {
         return None;
     }
-    let mut table = Table::with_header(columns.iter().map(|column| column.title));
-    for (outer, row) in rows.iter().take(MAX_ROWS) {
+    let titles: Vec<String> = columns
+        .iter()
+        .map(|column| column.title.to_owned())
+        .collect();
+    let cells = |(outer, row): &(Option<&Node>, &Node)| -> Vec<String> {
         let own = row.at("uuid").map(Node::inline).unwrap_or_default();
-        table.row(columns.iter().map(|column| {
+        let cells = columns.iter().map(|column| {
             let value = match column.path.strip_prefix('^') {
                 Some(path) => outer.and_then(|outer| outer.at(path)),
                 None => row.at(column.path),
             };
             shown(column, value.unwrap_or(&Node::Nothing), &own)
-        }));
+        });
+        cells.collect()
+    };
+    let grid = Grid {
+        titles,
+        rows: rows.iter().take(MAX_ROWS).map(cells).collect(),
+    };
+    let more = left_out(rows.len(), "rows");
+    if grid.table().fits(width) {
+        return Some(grid.table().render() + &more);
     }
-    Some(table.render_within(width) + &left_out(rows.len(), "rows"))
+    // On a narrow terminal, what is the same everywhere gives its room to the rest.
+    let (shared, own) = grid.parted(0);
+    let line = match shared.is_empty() {
+        true => String::new(),
+        false => in_width(
+            &format!("in all {}: {}", rows.len(), shared.join(", ")),
+            width,
+        ),
+    };
+    Some(line + &own.beside(&shared, width) + &more)
+}
+
+/// A table whose cells are texts.
+struct Grid {
+    titles: Vec<String>,
+    rows: Vec<Vec<String>>,
+}
+
+impl Grid {
+    fn table(&self) -> Table {
+        let mut table = Table::with_header(&self.titles);
+        for row in &self.rows {
+            table.row(row);
+        }
+        table
+    }
+
+    /// The table below the line that says what all rows share; nothing if it would only name GPUs.
+    fn beside(&self, shared: &[String], width: usize) -> String {
+        let says = |title: &String| !NAMES_OF_GPUS.contains(&title.as_str());
+        match shared.is_empty() || self.titles.iter().any(says) {
+            true => self.table().render_within(width),
+            false => String::new(),
+        }
+    }
+
+    /// What has the same value in every row of several, as names with values (without those that say nothing), and the
+    /// columns that are left. The column at `names`, which tells the rows apart, comes first of them.
+    fn parted(&self, names: usize) -> (Vec<String>, Self) {
+        let cell = |row: &[String], column: usize| row.get(column).cloned().unwrap_or_default();
+        let (mut shared, mut own) = (Vec::new(), vec![names]);
+        for (column, title) in self.titles.iter().enumerate() {
+            let mut values = self.rows.iter().map(|row| cell(row, column));
+            let first = values.next().unwrap_or_default();
+            if column == names {
+                continue;
+            }
+            if self.rows.len() > 1 && values.all(|value| value == first) {
+                if !first.is_empty() {
+                    shared.push(format!("{title} {first}"));
+                }
+                continue;
+            }
+            own.push(column);
+        }
+        let pick = |row: &Vec<String>| own.iter().map(|column| cell(row, *column)).collect();
+        let left = Self {
+            titles: pick(&self.titles),
+            rows: self.rows.iter().map(pick).collect(),
+        };
+        (shared, left)
+    }
+}
+
+/// A line of text in as many as it takes.
+fn in_width(text: &str, width: usize) -> String {
+    let lines = wrap(&super::terminal::printable(text), width, width);
+    lines.join("\n") + "\n"
 }
 
 /// A value as its column says; what does not fit is shown as it is.
@@ -204,58 +283,42 @@ impl<'a> Found<'a> {
 }
 
 /// A list of objects, one row each; the columns are those of all rows in order of first appearance. A column that has
-/// the same value in every row of several stands in the line above, but for the first one, which names the rows.
+/// the same value in every row of several stands in the line above. Where nothing is left that tells GPUs apart but
+/// their names, that line is all.
 fn list(name: &str, items: &[Node], width: usize) -> String {
     let rows: Vec<Vec<(String, String)>> = items.iter().take(MAX_ROWS).map(Node::cells).collect();
     let mut known = HashSet::new();
-    let names = rows.iter().flatten().map(|(column, _)| column.as_str());
-    let columns: Vec<&str> = names
-        .filter(|column| known.insert(*column))
+    let names = rows.iter().flatten().map(|(column, _)| column);
+    let titles: Vec<String> = names
+        .filter(|column| known.insert(column.as_str()))
         .take(MAX_COLUMNS)
+        .cloned()
         .collect();
-    let cell = |row: &'_ [(String, String)], column: &str| -> String {
-        let cell = row.iter().find(|(name, _)| name == column);
-        cell.map(|(_, text)| text.clone()).unwrap_or_default()
+    let cells = |row: &Vec<(String, String)>| -> Vec<String> {
+        let cell = |title| row.iter().find(|(name, _)| name == title);
+        let cells = titles.iter().map(cell);
+        cells
+            .map(|cell| cell.map(|(_, text)| text.clone()).unwrap_or_default())
+            .collect()
     };
-    let names_rows = name_of_rows(&columns);
-    let same = |column: &&str| -> bool {
-        let first = rows.first().map(|row| cell(row, column));
-        rows.len() > 1
-            && Some(*column) != names_rows
-            && rows.iter().all(|row| Some(cell(row, column)) == first)
+    let rows = rows.iter().map(cells).collect();
+    let grid = Grid { titles, rows };
+    let (shared, own) = grid.parted(name_of_rows(&grid.titles));
+    let line = match shared.is_empty() {
+        true => in_width(&format!("{name}:"), width),
+        false => {
+            let shared = shared.join(", ");
+            in_width(&format!("{name}: in all {}: {shared}", items.len()), width)
+        }
     };
-    let (shared, own): (Vec<&str>, Vec<&str>) = columns.iter().copied().partition(same);
-    let mut text = format!("{name}:");
-    let shared: Vec<String> = shared
-        .iter()
-        .filter_map(|column| {
-            let value = cell(rows.first()?, column);
-            (!value.is_empty()).then(|| format!("{column} {value}"))
-        })
-        .collect();
-    if !shared.is_empty() {
-        let _ = write!(text, " in all {}: {}", items.len(), shared.join(", "));
-    }
-    let mut lines = wrap(&super::terminal::printable(&text), width, width).join("\n");
-    lines.push('\n');
-    // What names the rows comes first.
-    let first = names_rows.into_iter();
-    let order: Vec<&str> = first
-        .chain(
-            own.iter()
-                .copied()
-                .filter(|column| Some(*column) != names_rows),
-        )
-        .collect();
-    let mut table = Table::with_header(&order);
-    for row in &rows {
-        table.row(order.iter().map(|column| cell(row, column)));
-    }
-    lines + &table.render_within(width) + &left_out(items.len(), "rows")
+    line + &own.beside(&shared, width) + &left_out(items.len(), "rows")
 }
 
+/// Columns that name a GPU; the inventory and the tables of other components have them, too.
+const NAMES_OF_GPUS: [&str; 5] = ["uuid", "gpu_uuid", "bus_id", "GPU UUID", "GPU Bus ID"];
+
 /// The column by which a reader tells the rows apart.
-fn name_of_rows<'a>(columns: &[&'a str]) -> Option<&'a str> {
+fn name_of_rows(titles: &[String]) -> usize {
     let usual = [
         "uuid",
         "gpu_uuid",
@@ -265,10 +328,8 @@ fn name_of_rows<'a>(columns: &[&'a str]) -> Option<&'a str> {
         "bus_id",
         "id",
     ];
-    let named = usual
-        .iter()
-        .find_map(|usual| columns.iter().find(|column| *column == usual));
-    named.or(columns.first()).copied()
+    let at = |name: &&str| titles.iter().position(|title| title == name);
+    usual.iter().find_map(at).unwrap_or(0)
 }
 
 fn join(prefix: &str, key: &str) -> String {

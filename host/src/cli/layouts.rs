@@ -47,26 +47,35 @@ pub(super) enum Part {
     RowsOfRows(&'static str, &'static str, &'static [Column]),
 }
 
-const fn column(title: &'static str, path: &'static str, show: Show) -> Column {
-    Column { title, path, show }
+// Macros, since what a function gives does not live long enough to be borrowed in a table.
+macro_rules! column {
+    ($title:literal, $path:literal, $show:expr $(,)?) => {
+        Column {
+            title: $title,
+            path: $path,
+            show: $show,
+        }
+    };
 }
 
-const fn plain(title: &'static str, path: &'static str) -> Column {
-    column(title, path, Show::Plain)
+macro_rules! plain {
+    ($title:literal, $path:literal $(,)?) => {
+        column!($title, $path, Show::Plain)
+    };
 }
 
-const UUID: Column = plain("GPU UUID", "uuid");
-const BUS_ID: Column = plain("GPU Bus ID", "bus_id");
-const SUPPORTED: Column = plain("Supported", "supported");
+const UUID: Column = plain!("GPU UUID", "uuid");
+const BUS_ID: Column = plain!("GPU Bus ID", "bus_id");
+const SUPPORTED: Column = plain!("Supported", "supported");
 
 /// Space of filesystems.
 const SPACE: &[Column] = &[
-    plain("Mount Point", "mount_point"),
-    plain("Device", "device"),
-    plain("Type", "fstype"),
-    column("Total", "usage.total_bytes", Show::Bytes),
-    column("Free", "usage.free_bytes", Show::Bytes),
-    column("Used", "usage.used_bytes", Show::Bytes),
+    plain!("Mount Point", "mount_point"),
+    plain!("Device", "device"),
+    plain!("Type", "fstype"),
+    column!("Total", "usage.total_bytes", Show::Bytes),
+    column!("Free", "usage.free_bytes", Show::Bytes),
+    column!("Used", "usage.used_bytes", Show::Bytes),
 ];
 
 /// The tables of a component; none for those that have no layout of their own.
@@ -82,10 +91,10 @@ fn of_gpus(component: &str) -> &'static [Part] {
             &[
                 UUID,
                 BUS_ID,
-                plain("Graphics MHz", "graphics_mhz"),
-                plain("Memory MHz", "memory_mhz"),
-                plain("Graphics Supported", "clock_graphics_supported"),
-                plain("Memory Supported", "clock_memory_supported"),
+                plain!("Graphics MHz", "graphics_mhz"),
+                plain!("Memory MHz", "memory_mhz"),
+                plain!("Graphics Supported", "clock_graphics_supported"),
+                plain!("Memory Supported", "clock_memory_supported"),
             ],
         )],
         "ecc" => &[
@@ -94,8 +103,8 @@ fn of_gpus(component: &str) -> &'static [Part] {
                 &[
                     UUID,
                     BUS_ID,
-                    plain("Enabled Current", "enabled_current"),
-                    plain("Enabled Pending", "enabled_pending"),
+                    plain!("Enabled Current", "enabled_current"),
+                    plain!("Enabled Pending", "enabled_pending"),
                     SUPPORTED,
                 ],
             ),
@@ -104,10 +113,10 @@ fn of_gpus(component: &str) -> &'static [Part] {
                 &[
                     UUID,
                     BUS_ID,
-                    plain("Aggregate Corrected", "aggregate.total.corrected"),
-                    plain("Aggregate Uncorrected", "aggregate.total.uncorrected"),
-                    plain("Volatile Corrected", "volatile.total.corrected"),
-                    plain("Volatile Uncorrected", "volatile.total.uncorrected"),
+                    plain!("Aggregate Corrected", "aggregate.total.corrected"),
+                    plain!("Aggregate Uncorrected", "aggregate.total.uncorrected"),
+                    plain!("Volatile Corrected", "volatile.total.corrected"),
+                    plain!("Volatile Uncorrected", "volatile.total.uncorrected"),
                 ],
             ),
         ],
@@ -116,42 +125,42 @@ fn of_gpus(component: &str) -> &'static [Part] {
             "gpm_metrics",
             &[
                 UUID,
-                plain("SM Occupancy", "metrics.3"),
-                plain("Int", "metrics.4"),
-                plain("Any Tensor", "metrics.5"),
-                plain("DFMA Tensor", "metrics.6"),
-                plain("HMMA Tensor", "metrics.7"),
-                plain("IMMA Tensor", "metrics.9"),
-                plain("FP64", "metrics.11"),
-                plain("FP32", "metrics.12"),
-                plain("FP16", "metrics.13"),
+                plain!("SM Occupancy", "metrics.3"),
+                plain!("Int", "metrics.4"),
+                plain!("Any Tensor", "metrics.5"),
+                plain!("DFMA Tensor", "metrics.6"),
+                plain!("HMMA Tensor", "metrics.7"),
+                plain!("IMMA Tensor", "metrics.9"),
+                plain!("FP64", "metrics.11"),
+                plain!("FP32", "metrics.12"),
+                plain!("FP16", "metrics.13"),
             ],
         )],
         "gpu-counts" => &[Part::Pairs(&[
-            plain("Product Name", "product_name"),
-            plain("Count lspci", "count_lspci"),
-            plain("Count NVML", "count_nvml"),
+            plain!("Product Name", "product_name"),
+            plain!("Count lspci", "count_lspci"),
+            plain!("Count NVML", "count_nvml"),
         ])],
         "hw-slowdown" => &[Part::Rows(
             "clock_events",
             &[
                 UUID,
-                plain("HW Slowdown", "hw_slowdown"),
-                plain("HW Slowdown Thermal", "hw_thermal_slowdown"),
-                plain("HW Slowdown Power Brake", "hw_slowdown_power_brake"),
-                column("Reasons", "reasons", Show::OwnTexts),
+                plain!("HW Slowdown", "hw_slowdown"),
+                plain!("HW Slowdown Thermal", "hw_thermal_slowdown"),
+                plain!("HW Slowdown Power Brake", "hw_slowdown_power_brake"),
+                column!("Reasons", "reasons", Show::OwnTexts),
             ],
         )],
         "memory" => &[Part::Rows(
             "memories",
             &[
                 UUID,
-                column("Total", "total_bytes", Show::Bytes),
-                column("Reserved", "reserved_bytes", Show::Bytes),
-                column("Used", "used_bytes", Show::Bytes),
-                column("Free", "free_bytes", Show::Bytes),
-                plain("Used %", "used_percent"),
-                plain("Unified", "is_unified_memory"),
+                column!("Total", "total_bytes", Show::Bytes),
+                column!("Reserved", "reserved_bytes", Show::Bytes),
+                column!("Used", "used_bytes", Show::Bytes),
+                column!("Free", "free_bytes", Show::Bytes),
+                plain!("Used %", "used_percent"),
+                plain!("Unified", "is_unified_memory"),
             ],
         )],
         "nvlink" => &[
@@ -160,14 +169,14 @@ fn of_gpus(component: &str) -> &'static [Part] {
                 &[
                     UUID,
                     BUS_ID,
-                    column("NVLink Enabled", "states", Show::Set("feature_enabled")),
-                    plain("NVLink Supported", "supported"),
+                    column!("NVLink Enabled", "states", Show::Set("feature_enabled")),
+                    plain!("NVLink Supported", "supported"),
                 ],
             ),
             Part::Pairs(&[
-                plain("GPU pairs probed", "peer_nvlink_probe_pair_count"),
-                plain("NVLink P2P OK", "peer_nvlink_ok_pair_count"),
-                plain("Status", "peer_nvlink_observed_status_codes"),
+                plain!("GPU pairs probed", "peer_nvlink_probe_pair_count"),
+                plain!("NVLink P2P OK", "peer_nvlink_ok_pair_count"),
+                plain!("Status", "peer_nvlink_observed_status_codes"),
             ]),
         ],
         "persistence-mode" => &[Part::Rows(
@@ -175,8 +184,8 @@ fn of_gpus(component: &str) -> &'static [Part] {
             &[
                 UUID,
                 BUS_ID,
-                plain("Persistence Mode Enabled", "enabled"),
-                plain("Persistence Mode Supported", "supported"),
+                plain!("Persistence Mode Enabled", "enabled"),
+                plain!("Persistence Mode Supported", "supported"),
             ],
         )],
         "power" => &[Part::Rows(
@@ -184,9 +193,9 @@ fn of_gpus(component: &str) -> &'static [Part] {
             &[
                 UUID,
                 BUS_ID,
-                column("Current usage", "usage_milli_watts", Show::Watts),
-                column("Enforced limit", "enforced_limit_milli_watts", Show::Watts),
-                plain("Used %", "used_percent"),
+                column!("Current usage", "usage_milli_watts", Show::Watts),
+                column!("Enforced limit", "enforced_limit_milli_watts", Show::Watts),
+                plain!("Used %", "used_percent"),
             ],
         )],
         "processes" => &[Part::Rows(
@@ -194,7 +203,7 @@ fn of_gpus(component: &str) -> &'static [Part] {
             &[
                 UUID,
                 BUS_ID,
-                column("Processes", "running_processes", Show::Count),
+                column!("Processes", "running_processes", Show::Count),
             ],
         )],
         "remapped-rows" => &[Part::Rows(
@@ -202,16 +211,16 @@ fn of_gpus(component: &str) -> &'static [Part] {
             &[
                 UUID,
                 BUS_ID,
-                plain(
+                plain!(
                     "Remapped due to correctable errors",
                     "remapped_due_to_correctable_errors",
                 ),
-                plain(
+                plain!(
                     "Remapped due to uncorrectable errors",
                     "remapped_due_to_uncorrectable_errors",
                 ),
-                plain("Remapping pending", "remapping_pending"),
-                plain("Remapping failed", "remapping_failed"),
+                plain!("Remapping pending", "remapping_pending"),
+                plain!("Remapping failed", "remapping_failed"),
             ],
         )],
         "temperature" => &[Part::Rows(
@@ -219,15 +228,15 @@ fn of_gpus(component: &str) -> &'static [Part] {
             &[
                 UUID,
                 BUS_ID,
-                column("GPU temp", "current_celsius_gpu_core", Show::Celsius),
-                column("HBM temp", "current_celsius_hbm", Show::Celsius),
-                column(
+                column!("GPU temp", "current_celsius_gpu_core", Show::Celsius),
+                column!("HBM temp", "current_celsius_hbm", Show::Celsius),
+                column!(
                     "HBM temp threshold",
                     "threshold_celsius_mem_max",
                     Show::Celsius,
                 ),
-                plain("HBM used %", "used_percent_mem_max"),
-                column(
+                plain!("HBM used %", "used_percent_mem_max"),
+                column!(
                     "Margin to slowdown",
                     "threshold_celsius_slowdown_margin",
                     Show::Celsius,
@@ -239,8 +248,8 @@ fn of_gpus(component: &str) -> &'static [Part] {
             &[
                 UUID,
                 BUS_ID,
-                plain("Used %", "gpu_used_percent"),
-                plain("Memory Utilization", "memory_used_percent"),
+                plain!("Used %", "gpu_used_percent"),
+                plain!("Memory Utilization", "memory_used_percent"),
                 SUPPORTED,
             ],
         )],
@@ -254,18 +263,18 @@ fn of_host(component: &str) -> &'static [Part] {
             "pods",
             "containers",
             &[
-                plain("Namespace", "^namespace"),
-                plain("Pod", "^name"),
-                plain("Container", "name"),
-                plain("State", "state"),
+                plain!("Namespace", "^namespace"),
+                plain!("Pod", "^name"),
+                plain!("Container", "name"),
+                plain!("State", "state"),
             ],
         )],
         "cpu" => &[Part::Pairs(&[
-            plain("Logical Cores", "cores.logical"),
-            plain("Used %", "usage.used_percent"),
-            plain("Avg Load 1-min", "usage.load_avg_1min"),
-            plain("Avg Load 5-min", "usage.load_avg_5min"),
-            plain("Avg Load 15-min", "usage.load_avg_15min"),
+            plain!("Logical Cores", "cores.logical"),
+            plain!("Used %", "usage.used_percent"),
+            plain!("Avg Load 1-min", "usage.load_avg_1min"),
+            plain!("Avg Load 5-min", "usage.load_avg_5min"),
+            plain!("Avg Load 15-min", "usage.load_avg_15min"),
         ])],
         "disk" => &[
             Part::Rows("ext_partitions", SPACE),
@@ -274,57 +283,60 @@ fn of_host(component: &str) -> &'static [Part] {
                 "mount_target_usages",
                 "filesystems",
                 &[
-                    plain("Mount Point", "mounted_point"),
-                    plain("Sources", "sources"),
-                    plain("Total", "size_humanized"),
-                    plain("Free", "available_humanized"),
-                    plain("Used", "used_humanized"),
-                    plain("Used %", "used_percent_humanized"),
+                    plain!("Mount Point", "mounted_point"),
+                    plain!("Sources", "sources"),
+                    plain!("Total", "size_humanized"),
+                    plain!("Free", "available_humanized"),
+                    plain!("Used", "used_humanized"),
+                    plain!("Used %", "used_percent_humanized"),
                 ],
             ),
         ],
         "docker" => &[Part::Rows(
             "containers",
             &[
-                plain("ID", "id"),
-                plain("Name", "name"),
-                plain("Image", "image"),
-                plain("State", "state"),
+                plain!("ID", "id"),
+                plain!("Name", "name"),
+                plain!("Image", "image"),
+                plain!("State", "state"),
             ],
         )],
         "fuse" => &[Part::Rows(
             "connection_infos",
             &[
-                plain("Device", "device_name"),
-                plain("FS Type", "fstype"),
-                plain("Congested %", "congested_percent"),
-                plain("Max Background %", "max_background_percent"),
+                plain!("Device", "device_name"),
+                plain!("FS Type", "fstype"),
+                plain!("Congested %", "congested_percent"),
+                plain!("Max Background %", "max_background_percent"),
             ],
         )],
         "memory" => &[Part::Pairs(&[
-            column("Total", "total_bytes", Show::Bytes),
-            column("Used", "used_bytes", Show::Bytes),
-            plain("Used %", "used_percent"),
-            column("Available", "available_bytes", Show::Bytes),
-            column("BPF JIT Buffer", "bpf_jit_buffer_bytes", Show::Bytes),
+            column!("Total", "total_bytes", Show::Bytes),
+            column!("Used", "used_bytes", Show::Bytes),
+            plain!("Used %", "used_percent"),
+            column!("Available", "available_bytes", Show::Bytes),
+            column!("BPF JIT Buffer", "bpf_jit_buffer_bytes", Show::Bytes),
         ])],
         "network-latency" => &[Part::Rows(
             "egress_latencies",
-            &[plain("Region", "region_name"), plain("Latency", "latency")],
+            &[
+                plain!("Region", "region_name"),
+                plain!("Latency", "latency"),
+            ],
         )],
         "os" => &[Part::Pairs(&[
-            plain("VM Type", "virtualization_environment.type"),
-            plain("Kernel Arch", "kernel.arch"),
-            plain("Kernel Version", "kernel.version"),
-            plain("Platform Name", "platform.name"),
-            plain("Platform Version", "platform.version"),
-            column("Uptime", "uptimes.seconds", Show::Seconds),
-            plain("Zombie Processes", "zombie_processes"),
-            plain("Blocked Processes", "blocked_processes.current_count"),
-            plain("Running PIDs", "file_descriptors.running_pids"),
-            plain("File Descriptors Used", "file_descriptors.usage"),
-            plain("File Descriptors Limit", "file_descriptors.limit"),
-            plain("File Descriptors Used %", "file_descriptors.used_percent"),
+            plain!("VM Type", "virtualization_environment.type"),
+            plain!("Kernel Arch", "kernel.arch"),
+            plain!("Kernel Version", "kernel.version"),
+            plain!("Platform Name", "platform.name"),
+            plain!("Platform Version", "platform.version"),
+            column!("Uptime", "uptimes.seconds", Show::Seconds),
+            plain!("Zombie Processes", "zombie_processes"),
+            plain!("Blocked Processes", "blocked_processes.current_count"),
+            plain!("Running PIDs", "file_descriptors.running_pids"),
+            plain!("File Descriptors Used", "file_descriptors.usage"),
+            plain!("File Descriptors Limit", "file_descriptors.limit"),
+            plain!("File Descriptors Used %", "file_descriptors.used_percent"),
         ])],
         _ => &[],
     }

@@ -8,6 +8,8 @@ use super::terminal::{Terminal, printable};
 const WRAP_AT: usize = 30;
 /// Columns that the frame of a cell takes.
 const FRAME: usize = 3;
+/// Where cells are wrapped at the earliest; longer words stay whole.
+const NARROWEST: usize = 10;
 /// A table is not made narrower than this.
 const MIN_WIDTH: usize = 40;
 
@@ -76,35 +78,24 @@ impl Table {
         cells.draw(&all, self.ruled, terminal)
     }
 
-    /// The same as [`Table::render`], no line wider than `width` columns: columns that have no room beside the others
-    /// follow in a table of their own, with the first column again, and words that are too long are cut.
+    /// Whether [`Table::render`] needs no line wider than `width` columns.
+    pub fn fits(&self, width: usize) -> bool {
+        let whole = self.render();
+        whole.lines().next().map_or(0, UnicodeWidthStr::width) <= width
+    }
+
+    /// The same as [`Table::render`], no line wider than `width` columns: cells are wrapped earlier, columns that even
+    /// then have no room beside the others follow in a table of their own, with the first column again, and words that
+    /// are too long are cut.
     pub fn render_within(&self, width: usize) -> String {
         let width = width.max(MIN_WIDTH);
-        let whole = self.render();
-        if whole.lines().next().map_or(0, UnicodeWidthStr::width) <= width {
-            return whole;
-        }
-        let frame = FRAME * 2 + 1;
-        let beside_first = match self.header.is_empty() {
-            true => (width - frame) / 2,
-            false => WRAP_AT.min((width - frame) / 2),
-        };
-        let first = width - frame - beside_first;
-        let mut cells = self.cells(|column| match column {
-            0 => (first, first),
-            _ => (beside_first, beside_first),
-        });
-        if let ([first, _], true) = (cells.widths.as_slice(), self.header.is_empty()) {
-            // Names and values: the values get what the names leave.
-            let (first, second) = (*first, width - frame - first);
-            cells = self.cells(|column| match column {
-                0 => (first, first),
-                _ => (second, second),
-            });
+        if self.fits(width) {
+            return self.render();
         }
         let mut text = String::new();
         let mut columns: Vec<usize> = Vec::new();
         let mut taken = 1;
+        let cells = self.narrowed(width);
         for (column, wide) in cells.widths.iter().enumerate() {
             if taken + wide + FRAME > width && columns.len() > 1 {
                 text.push_str(&cells.draw(&columns, self.ruled, Terminal::PLAIN));
@@ -115,6 +106,36 @@ impl Table {
             taken += wide + FRAME;
         }
         text + &cells.draw(&columns, self.ruled, Terminal::PLAIN)
+    }
+
+    /// The cells wrapped so that any two columns fit beside each other, and all of them if that can be.
+    fn narrowed(&self, width: usize) -> Cells {
+        let frame = FRAME * 2 + 1;
+        if self.header.is_empty() {
+            // Names and values: the values get what the names leave.
+            let most = (width - frame) / 2;
+            let names = self.cells(|_| (most, most));
+            let names = names.widths.first().copied().unwrap_or(0);
+            let values = width - frame - names;
+            return self.cells(|column| match column {
+                0 => (most, most),
+                _ => (values, values),
+            });
+        }
+        let other = WRAP_AT.min((width - frame) / 2);
+        let first = width - frame - other;
+        let wrapped = |limit| {
+            self.cells(|column| match column {
+                0 => (first, first),
+                _ => (limit, other),
+            })
+        };
+        let limits = [24, 16, NARROWEST];
+        let all = limits.into_iter().map(|limit| wrapped(limit.min(other)));
+        let mut fitting = all.filter(|cells| cells.width() <= width);
+        fitting
+            .next()
+            .unwrap_or_else(|| wrapped(NARROWEST.min(other)))
     }
 
     /// The cells wrapped: for each column the most columns of a line, and of a word.
@@ -159,6 +180,12 @@ struct Cells {
 }
 
 impl Cells {
+    /// Columns that a line takes.
+    fn width(&self) -> usize {
+        let widths = self.widths.iter();
+        widths.map(|width| width + FRAME).sum::<usize>() + 1
+    }
+
     /// These columns of it, a newline at the end; empty without columns.
     fn draw(&self, columns: &[usize], ruled: bool, terminal: Terminal) -> String {
         let widths: Vec<(usize, usize)> = columns
@@ -347,10 +374,24 @@ mod tests {
             "4.0 MiB",
             "GPU idle: nothing runs, the clocks are low",
         ]);
-        insta::assert_snapshot!(table.render_within(64), @r"
-        +---------------------------+---------+---------+
-        |         GPU UUID          |  TOTAL  |  USED   |
-        +---------------------------+---------+---------+
+        insta::assert_snapshot!(table.render_within(56), @r"
+        +---------------------------+--------+---------+
+        |         GPU UUID          | TOTAL  |  USED   |
+        +---------------------------+--------+---------+
+        | GPU-1582a755-bac3-4f01-a0 | 80 GiB | 4.0 MiB |
+        |      00-1582a755bac3      |        |         |
+        +---------------------------+--------+---------+
+        +---------------------------+------------+
+        |         GPU UUID          |   CLOCK    |
+        |                           |   EVENT    |
+        |                           |  REASONS   |
+        +---------------------------+------------+
+        | GPU-1582a755-bac3-4f01-a0 | GPU idle:  |
+        |      00-1582a755bac3      |  nothing   |
+        |                           | runs, the  |
+        |                           | clocks are |
+        |                           |    low     |
+        +---------------------------+------------+
         ");
         assert_eq!(table.render_within(200), table.render());
     }
