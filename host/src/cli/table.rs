@@ -216,7 +216,12 @@ impl Cells {
 }
 
 /// Adds these columns (number and width) of one row, as many lines as its tallest cell has.
-fn push_row(text: &mut String, cells: &Row, columns: &[(usize, usize)], terminal: Terminal) {
+fn push_row(
+    text: &mut String,
+    cells: &[Vec<String>],
+    columns: &[(usize, usize)],
+    terminal: Terminal,
+) {
     let shown = columns.iter().filter_map(|(column, _)| cells.get(*column));
     let height = shown.map(Vec::len).max().unwrap_or(0).max(1);
     for line in 0..height {

@@ -189,7 +189,7 @@ fn integer(bytes: &mut Vec<u8>, field: u64, number: u64) {
 }
 
 fn message(bytes: &mut Vec<u8>, field: u64, content: &[u8]) {
-    varint(bytes, field << 3 | 2);
+    varint(bytes, (field << 3) | 2);
     varint(bytes, content.len() as u64);
     bytes.extend_from_slice(content);
 }

@@ -19,6 +19,10 @@ const OWN: &str = "/proc/self";
 const ROOT: &str = "gpud";
 
 /// Unix nanoseconds; 0 for a clock before 1970.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the time of a profile of the daemon, not of the machine's state"
+)]
 fn now() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     since.map_or(0, |since| {
