@@ -17,8 +17,8 @@ pub struct Space {
     pub used: u64,
 }
 
-/// The network mounts among the rows `‹source› ‹type› ‹total› ‹used› ‹available› ‹percent› ‹mount point›`. The header and
-/// rows whose sizes are no numbers are left out.
+/// The network mounts among the rows `‹source› ‹type› ‹total› ‹used› ‹available› ‹percent› ‹mount point›`. The header
+/// and rows whose sizes are no numbers are left out.
 pub fn network_mounts(printed: &str) -> Vec<(Mount, Space)> {
     let rows = printed.lines().take(MAX_ROWS).filter_map(row);
     rows.filter(|(mount, _)| mount.is_network()).collect()

@@ -57,7 +57,7 @@ pub(super) async fn memory(OriginalUri(uri): OriginalUri) -> Result<Response, Ap
     answer("heap", &Query::of(&uri), found)
 }
 
-/// `/admin/pprof/threads`: what each thread waits for, as SIGUSR1 writes it, but for what the kernel shows to root only.
+/// `/admin/pprof/threads`: what each thread waits for, as SIGUSR1 writes it, without what the kernel shows to root only.
 pub(super) async fn wait_list() -> Result<Response, ApiError> {
     let tasks = tokio::runtime::Handle::current().metrics();
     let text = tokio::task::spawn_blocking(move || threads::overview(&tasks)).await;
@@ -74,8 +74,8 @@ pub(super) async fn no_trace() -> ApiError {
     ApiError::Typed(
         StatusCode::NOT_IMPLEMENTED,
         format!(
-            "gpud has no trace of a Go runtime: /admin/pprof/threads says what its threads wait for, /admin/pprof/profile and \
-             /admin/pprof/heap what they take, \"perf trace -p {}\" what they do",
+            "gpud has no trace of a Go runtime: /admin/pprof/threads says what its threads wait for, \
+             /admin/pprof/profile and /admin/pprof/heap what they take, \"perf trace -p {}\" what they do",
             std::process::id()
         ),
     )

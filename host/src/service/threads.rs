@@ -37,7 +37,8 @@ pub fn write(folder: &Path, pid: u32, tasks: &RuntimeMetrics) -> io::Result<Path
     Ok(path)
 }
 
-/// The same for whoever may read the API: without system calls and the kernel's stacks, which are root's to see. Blocks.
+/// The same for whoever may read the API: without system calls and the kernel's stacks, which are root's to see.
+/// Blocks.
 ///
 /// # Errors
 /// The kernel does not tell.
