@@ -15,7 +15,7 @@ struct Taken {
     shared: u64,
 }
 
-/// Stacks of the kind of memory, the mapping's name, and whether it is the process's own. Blocks.
+/// Stacks of the kind of memory, whether it is the process's own, and the mapping's name. Blocks.
 ///
 /// # Errors
 /// The kernel does not tell.
@@ -36,7 +36,7 @@ fn profile(smaps: &str, time: u64) -> Profile {
         for (part, resident, address_space) in parts {
             if resident > 0 || address_space > 0 {
                 let values = vec![bytes(address_space), bytes(resident)];
-                samples.push(sample(&[kind, &name, part], values));
+                samples.push(sample(&[kind, part, &name], values));
             }
         }
     }
@@ -147,9 +147,9 @@ Private_Dirty:         4 kB
         let profile = profile(SMAPS, 5);
         assert_eq!(
             profile.to_folded(),
-            "gpud;memory;[heap];own 49152\n\
-             gpud;files;/usr/local/bin/gpud (deleted);shared or unchanged 40960\n\
-             gpud;memory;[anonymous];own 12288\n"
+            "gpud;memory;own;[heap] 49152\n\
+             gpud;files;shared or unchanged;/usr/local/bin/gpud (deleted) 40960\n\
+             gpud;memory;own;[anonymous] 12288\n"
         );
         let anonymous = profile
             .samples
