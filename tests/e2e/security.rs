@@ -51,7 +51,7 @@ fn a_daemon_tells_what_it_takes_itself() {
         String::from_utf8(body).unwrap()
     };
     let heap = text("/admin/pprof/heap?debug=1");
-    assert!(heap.contains("gpud;memory;[heap];own "), "{heap}");
+    assert!(heap.contains("gpud;memory;own;[heap] "), "{heap}");
     let threads = text("/admin/pprof/threads");
     assert!(threads.contains("gpud-store state "), "{threads}");
     assert!(!threads.contains("syscall"), "{threads}");

@@ -179,7 +179,7 @@ async fn profiles_are_there_when_asked_for() {
     let line = folded.text().lines().next().unwrap();
     assert!(line.starts_with("gpud;"), "{line}");
     assert!(
-        folded.text().contains("gpud;memory;[heap];own "),
+        folded.text().contains("gpud;memory;own;[heap] "),
         "{}",
         folded.text()
     );

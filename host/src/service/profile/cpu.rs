@@ -38,7 +38,7 @@ struct Look {
     process: Ticks,
 }
 
-/// What is used from now on for `duration`: stacks of the thread's name and `user` or `kernel`. Threads of one name are
+/// What is used from now on for `duration`: stacks of `user` or `kernel` and the thread's name. Threads of one name are
 /// taken together.
 ///
 /// # Errors
@@ -93,7 +93,7 @@ impl Differences {
             for (mode, count) in [("user", ticks.user), ("kernel", ticks.kernel)] {
                 if count > 0 {
                     samples.push(sample(
-                        &[name, mode],
+                        &[mode, name],
                         vec![count, count.saturating_mul(tick)],
                     ));
                 }
@@ -209,8 +209,8 @@ mod tests {
         let profile = looks.profile(1, 2, 10_000_000);
         assert_eq!(
             profile.to_folded(),
-            "gpud;(threads that ended);user 70000000\ngpud;worker;user 30000000\n\
-             gpud;(threads that ended);kernel 20000000\ngpud;worker;kernel 10000000\n"
+            "gpud;user;(threads that ended) 70000000\ngpud;user;worker 30000000\n\
+             gpud;kernel;(threads that ended) 20000000\ngpud;kernel;worker 10000000\n"
         );
     }
 
@@ -229,13 +229,13 @@ mod tests {
         let mut found = String::new();
         for _ in 0..50 {
             found = cpu(Duration::from_millis(200)).await.unwrap().to_folded();
-            if found.contains("gpud;gpud-busy;user ") {
+            if found.contains("gpud;user;gpud-busy ") {
                 break;
             }
         }
         stop.send(()).unwrap();
         busy.join().unwrap();
-        assert!(found.contains("gpud;gpud-busy;user "), "{found}");
+        assert!(found.contains("gpud;user;gpud-busy "), "{found}");
     }
 
     proptest! {
