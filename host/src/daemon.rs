@@ -74,10 +74,8 @@ pub struct Options {
     pub token_file: Option<PathBuf>,
     /// The routes of `--pprof` are there.
     pub profiling: bool,
-    /// Command lines for bash that replace lsblk and findmnt.
-    pub disk_commands: (Option<String>, Option<String>),
-    /// Command line for bash that succeeds while containerd's service is active.
-    pub containerd_active: Option<String>,
+    /// Command lines for bash that replace programs, by the programs' names.
+    pub replacements: [(&'static str, Option<String>); 4],
     /// Specs of plugins; `None` is none. The file may be missing.
     pub plugin_specs: Option<PathBuf>,
     /// Which driver to ask about GPUs.
@@ -139,20 +137,14 @@ pub async fn run(options: Options, shutdown: CancellationToken) -> Result<(), St
         require_token,
         token_file,
         profiling,
-        disk_commands: (lsblk, findmnt),
-        containerd_active,
+        replacements,
         plugin_specs,
         nvml,
         shown,
         service,
     } = options;
     let notifier = Arc::clone(&service.notifier);
-    let replaced = [
-        ("lsblk", lsblk.clone()),
-        ("findmnt", findmnt.clone()),
-        ("containerd-service-active", containerd_active),
-    ];
-    let node = Arc::new(Node::live_with(nvml).await?.replacing(replaced));
+    let node = Arc::new(Node::live_with(nvml).await?.replacing(replacements));
     let listener = server::bind(&listen_address).await?;
     let address = listener.local_addr();
     let mut reloaded: Vec<Arc<dyn server::Reload>> = Vec::new();
@@ -246,7 +238,7 @@ pub async fn run(options: Options, shutdown: CancellationToken) -> Result<(), St
         registry: Arc::clone(&registry),
         services: Arc::clone(&services),
         plugins: Arc::clone(&plugins),
-        inventory: Collector::new(&services.node, lsblk, findmnt),
+        inventory: Collector::new(&services.node),
         config: shown,
         own_recorded: Mutex::default(),
     };

@@ -105,9 +105,9 @@ async fn carry_out(action: Action, systemd: Service, stdout: Terminal, stderr: T
             tag,
             json,
         } => run_plugin_group::run_plugin_group(&server, token_file.as_deref(), &tag, json).await,
-        Action::MachineInfo { data_dir, json } => {
-            inventory(&data_dir, json).await.map(Exit::success)
-        }
+        Action::MachineInfo { data_dir, json } => inventory(&data_dir, json, stdout.width())
+            .await
+            .map(Exit::success),
         Action::InjectFault {
             priority,
             message,
@@ -133,7 +133,7 @@ async fn carry_out(action: Action, systemd: Service, stdout: Terminal, stderr: T
     done.unwrap_or_else(|exit| exit)
 }
 
-async fn inventory(data_dir: &Path, json: bool) -> Result<String, Exit> {
+async fn inventory(data_dir: &Path, json: bool, width: usize) -> Result<String, Exit> {
     let node = Node::live()
         .await
         .map_err(|error| Exit::failure(error).in_json(json, "failed_to_get_machine_info"))?;
@@ -142,7 +142,7 @@ async fn inventory(data_dir: &Path, json: bool) -> Result<String, Exit> {
     if json {
         machine_info::json(&info, id.as_deref())
     } else {
-        Ok(machine_info::plain(&info, id.as_deref()))
+        Ok(machine_info::plain(&info, id.as_deref(), width))
     }
 }
 

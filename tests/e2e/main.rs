@@ -11,10 +11,12 @@
 )]
 
 mod api;
+mod bad_clients;
 mod component_configs;
 mod custom_plugins;
 mod daemon;
 mod database;
+mod disk_commands;
 mod explain;
 mod kernel_log;
 mod nvidia;

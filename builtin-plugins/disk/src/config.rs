@@ -15,6 +15,10 @@ pub const SCHEMA: &str = r#"{
     "nfs_mounts": {
       "description": "Watch network mounts (nfs, wekafs, virtiofs, lustre) as well.",
       "type": "boolean", "default": false
+    },
+    "usage_from_df": {
+      "description": "Take the space of filesystems from df, or the command that stands in for it, instead of statvfs.",
+      "type": "boolean", "default": false
     }
   }
 }"#;
@@ -27,6 +31,8 @@ pub struct Config {
     pub mount_points: Vec<String>,
     /// Whether network mounts are asked.
     pub nfs_mounts: bool,
+    /// Whether df is asked for space.
+    pub usage_from_df: bool,
 }
 
 impl Default for Config {
@@ -34,6 +40,7 @@ impl Default for Config {
         Self {
             mount_points: vec!["/".to_owned(), "/var/lib/kubelet".to_owned()],
             nfs_mounts: false,
+            usage_from_df: false,
         }
     }
 }
@@ -55,12 +62,15 @@ mod tests {
     #[test]
     fn keys_and_defaults() {
         assert_eq!(Config::parse("{}"), Ok(Config::default()));
-        let config = Config::parse(r#"{"mount_points":["/data"],"nfs_mounts":true}"#).unwrap();
+        let config =
+            Config::parse(r#"{"mount_points":["/data"],"nfs_mounts":true,"usage_from_df":true}"#)
+                .unwrap();
         assert_eq!(
             config,
             Config {
                 mount_points: vec!["/data".into()],
-                nfs_mounts: true
+                nfs_mounts: true,
+                usage_from_df: true
             }
         );
         let error = Config::parse(r#"{"mount_point":[]}"#).unwrap_err();
@@ -71,7 +81,7 @@ mod tests {
     fn the_schema_knows_the_same_keys() {
         let schema: serde_json::Value = serde_json::from_str(SCHEMA).unwrap();
         let keys: Vec<_> = schema["properties"].as_object().unwrap().keys().collect();
-        assert_eq!(keys, ["mount_points", "nfs_mounts"]);
+        assert_eq!(keys, ["mount_points", "nfs_mounts", "usage_from_df"]);
         let defaults = &schema["properties"]["mount_points"]["default"];
         assert_eq!(*defaults, serde_json::json!(Config::default().mount_points));
     }

@@ -10,6 +10,8 @@ use serde::{Deserialize, Serialize};
 pub struct Counters {
     /// Of lsblk.
     pub lsblk: u32,
+    /// Of df, where it is asked.
+    pub df: u32,
     /// Network mounts that did not answer, by mount point.
     pub silent: BTreeMap<String, u32>,
 }
@@ -36,6 +38,7 @@ mod tests {
     fn counters_survive() {
         let counters = Counters {
             lsblk: 3,
+            df: 1,
             silent: [("/mnt/a \"b\"".to_owned(), 2)].into(),
         };
         assert_eq!(Counters::restore(Some(&counters.save())), counters);

@@ -45,6 +45,8 @@ pub struct Inputs<'a> {
     pub local: Vec<Partition>,
     /// Network filesystems; empty unless configured.
     pub network: Vec<Partition>,
+    /// Why df, if it was to be asked, told nothing.
+    pub df_error: Option<String>,
     /// What holds the tracked paths.
     pub targets: BTreeMap<String, Answer>,
 }
@@ -93,6 +95,7 @@ pub fn judge(
     let devices = verdict.devices(inputs.devices, inputs.log.available, before, &mut after);
     mounts::sort(&mut inputs.local);
     mounts::sort(&mut inputs.network);
+    verdict.space_command(inputs.df_error, inputs.log.available, before, &mut after);
     verdict.root_space(&inputs.local);
     verdict.silent_mounts(&inputs.network, before, &mut after);
 
@@ -170,6 +173,30 @@ impl Verdict {
         }
         self.error = error;
         devices
+    }
+
+    /// Space that cannot be read may be gone: that is said, after as many checks as lsblk gets.
+    fn space_command(
+        &mut self,
+        error: Option<String>,
+        counted: bool,
+        before: &Counters,
+        after: &mut Counters,
+    ) {
+        let Some(error) = error else {
+            return;
+        };
+        after.df = before.df.saturating_add(1).min(PATIENCE);
+        if !counted || after.df >= PATIENCE {
+            self.degrade(
+                "the space of filesystems cannot be read (see --blockdev-usage-commands)"
+                    .to_owned(),
+            );
+        }
+        self.error = Some(match self.error.take() {
+            Some(other) => format!("{other}; {error}"),
+            None => error,
+        });
     }
 
     fn root_space(&mut self, local: &[Partition]) {

@@ -6,6 +6,7 @@
 
 pub mod config;
 pub mod counters;
+pub mod df;
 pub mod evaluate;
 pub mod failures;
 pub mod findmnt;
@@ -28,6 +29,7 @@ use gpud_sdk::{
 
 use config::Config;
 use counters::Counters;
+use df::Filesystems;
 use evaluate::{Devices, Inputs};
 use failures::Log;
 use mounts::{Mount, Partition};
@@ -41,6 +43,7 @@ const MAX_TIMEOUTS: usize = 3;
 const MAX_OUTPUT_BYTES: u32 = 1 << 20;
 const LSBLK_TIMEOUT_MS: u32 = 6_000;
 const FINDMNT_TIMEOUT_MS: u32 = 3_000;
+const DF_TIMEOUT_MS: u32 = 6_000;
 const COUNTERS_KEY: &str = "counters";
 
 struct Disk;
@@ -54,14 +57,17 @@ impl Checker for Disk {
 
         let mut log = read_log(context.now);
         let ruled = failures::by_policy(&policy, &mut log);
-        let mounts = read_mounts()?;
-        let devices = list_devices(&mounts);
-        let mut timeouts = 0;
-        let local = measure(mounts::local(&mounts), &mut timeouts);
-        let network = if config.nfs_mounts {
-            measure(mounts::network(&mounts), &mut timeouts)
-        } else {
-            Vec::new()
+        let (space, df_error) = match config.usage_from_df {
+            true => match ask_df() {
+                Ok(space) => (space, None),
+                Err(error) => (Filesystems::default(), Some(error)),
+            },
+            false => (ask_kernel(config.nfs_mounts)?, None),
+        };
+        let devices = list_devices(&space.mounts);
+        let network = match config.nfs_mounts {
+            true => space.network,
+            false => Vec::new(),
         };
         let targets = find_targets(&config.mount_points);
 
@@ -69,8 +75,9 @@ impl Checker for Disk {
             config: &config,
             log,
             devices,
-            local,
+            local: space.local,
             network,
+            df_error,
             targets,
         };
         let (mut report, after) = evaluate::judge(context, inputs, &before);
@@ -101,6 +108,32 @@ fn read_log(now: u64) -> Log {
         available: true,
         events,
         reboots,
+    }
+}
+
+/// Mounts from the kernel, their space from statvfs.
+fn ask_kernel(network: bool) -> Result<Filesystems, AccessError> {
+    let mounts = read_mounts()?;
+    let mut timeouts = 0;
+    let local = measure(mounts::local(&mounts), &mut timeouts);
+    let network = match network {
+        true => measure(mounts::network(&mounts), &mut timeouts),
+        false => Vec::new(),
+    };
+    Ok(Filesystems {
+        local,
+        network,
+        mounts,
+    })
+}
+
+/// Mounts and their space from df, or what the operator runs in its place.
+fn ask_df() -> Result<Filesystems, String> {
+    let answer = exec::run_program("df", &df::arguments(), &options(DF_TIMEOUT_MS));
+    match output(answer) {
+        Ok(text) => Ok(df::parse(&text)),
+        Err(Failure::NotFound) => Err("df: not found".to_owned()),
+        Err(Failure::TimedOut(error) | Failure::Exit(error)) => Err(format!("df: {error}")),
     }
 }
 

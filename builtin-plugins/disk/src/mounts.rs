@@ -60,11 +60,7 @@ fn parse_line(line: &str) -> Option<Mount> {
     let point = unescape(fields.nth(1)?);
     let mut fields = after.split(' ');
     let (fstype, source) = (fields.next()?, fields.next()?);
-    // Per-container mounts and cloud-init's are nobody's disks.
-    if point.starts_with("/mnt/cloud-metadata")
-        || point.contains("/kubelet/pods")
-        || !wanted(&point, fstype)
-    {
+    if !counts(&point, fstype) {
         return None;
     }
     Some(Mount {
@@ -98,8 +94,11 @@ fn unescape(text: &str) -> String {
     plain
 }
 
-fn wanted(point: &str, fstype: &str) -> bool {
-    is_local(point, fstype) || is_network(fstype)
+/// Whether a mount is looked at. Per-container mounts and cloud-init's are nobody's disks.
+pub fn counts(point: &str, fstype: &str) -> bool {
+    !point.starts_with("/mnt/cloud-metadata")
+        && !point.contains("/kubelet/pods")
+        && (is_local(point, fstype) || is_network(fstype))
 }
 
 /// At `/` anything counts that can fill up, an overlay or a RAM disk too: whatever the root is, programs write to it.

@@ -80,29 +80,29 @@ pub fn json(info: &MachineInfo, machine_id: Option<&str>) -> Result<String, Exit
         .map_err(|error| Exit::json_failure("failed_to_write_json_output", error))
 }
 
-/// As tables: facts, disks, GPUs, each followed by an empty line. `gpud scan` prints them too.
-pub fn tables(info: &MachineInfo) -> String {
-    let mut text = facts(info).render() + "\n";
+/// As tables of at most `width` columns: facts, disks, GPUs, each followed by an empty line. `gpud scan` prints them too.
+pub fn tables(info: &MachineInfo, width: usize) -> String {
+    let mut text = facts(info).render_within(width) + "\n";
     let disks = info.disk_info.as_ref().map(|disks| &disks.block_devices);
     if let Some(devices) = disks.filter(|devices| !devices.is_empty()) {
-        text.push_str(&block_devices(devices).render());
+        text.push_str(&block_devices(devices).render_within(width));
         text.push('\n');
     }
     let gpus = info.gpu_info.as_ref().map(|gpus| &gpus.gpus);
     if let Some(gpus) = gpus.filter(|gpus| !gpus.is_empty()) {
-        text.push_str(&gpu_list(gpus).render());
+        text.push_str(&gpu_list(gpus).render_within(width));
         text.push('\n');
     }
     text
 }
 
 /// Everything that `gpud machine-info` prints.
-pub fn plain(info: &MachineInfo, machine_id: Option<&str>) -> String {
+pub fn plain(info: &MachineInfo, machine_id: Option<&str>, width: usize) -> String {
     let id = match machine_id {
         Some(id) => format!("GPUd machine ID: {id:?}\n\n"),
         None => String::new(),
     };
-    id + &tables(info) + &Provider::of(info).table()
+    id + &tables(info, width) + &Provider::of(info).table()
 }
 
 fn facts(info: &MachineInfo) -> Table {
@@ -244,7 +244,7 @@ mod tests {
 
     #[test]
     fn as_tables() {
-        insta::assert_snapshot!(plain(&info(), None), @r"
+        insta::assert_snapshot!(plain(&info(), None, 160), @r"
         +---------------------------+------------------------------------+
         |       GPUd Version        |               0.1.0                |
         | Container Runtime Version |                                    |
@@ -300,7 +300,7 @@ mod tests {
             cluster_uuid: "c".into(),
             ..MachineInfo::default()
         };
-        insta::assert_snapshot!(tables(&info), @r"
+        insta::assert_snapshot!(tables(&info, 160), @r"
         +---------------------------+-------------+
         |       GPUd Version        |             |
         | Container Runtime Version |             |

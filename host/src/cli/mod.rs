@@ -21,6 +21,7 @@ pub mod explain;
 mod hosted_args;
 pub mod inject_fault;
 mod json_flags;
+mod layouts;
 pub mod list_plugins;
 pub mod machine_info;
 pub mod metadata;

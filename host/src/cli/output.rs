@@ -56,7 +56,7 @@ pub fn component(terminal: Terminal, name: &str, states: &[HealthState]) -> Stri
             let _ = writeln!(text, "  suggested: {}", printable(&parts));
         }
         if let Some(document) = state.extra_info.get(DATA) {
-            text.push_str(&details::tables(document));
+            text.push_str(&details::tables(name, document, terminal.width()));
         }
     }
     text
@@ -158,10 +158,10 @@ mod tests {
         ⌛ scanning the host (GOOS linux)
 
         ✔ cpu: ok
-        +--------------------+------+
-        |   cores.logical    |  8   |
-        | usage.used_percent | 7.10 |
-        +--------------------+------+
+        +---------------+------+
+        | Logical Cores |  8   |
+        |    Used %     | 7.10 |
+        +---------------+------+
         ✘ disk: \u{1b}[2Jdead mount
           error: statvfs /data:  no answer
           suggested: REBOOT_SYSTEM, HARDWARE_INSPECTION (drain first)

@@ -6,10 +6,11 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    RunOptions, VERSION, exit::Exit, settings::component_config, site_configs::SiteConfigs,
+    RunOptions, VERSION, checks::GpuFaults, exit::Exit, settings::component_config,
+    site_configs::SiteConfigs,
 };
 use crate::{
-    component::{EffectiveConfig, ToolOverwrites, builtin},
+    component::{EffectiveConfig, FailureInjector, ToolOverwrites, builtin},
     daemon::{self, Options, Selection},
     runtime::Compiler,
     service::{Service, signals},
@@ -32,22 +33,10 @@ pub async fn run(options: RunOptions, mut service: Service) -> Result<(), Exit> 
     if let Some(warning) = options.components.warning(&known) {
         tracing::warn!("{warning}");
     }
-    for note in without_effect(&options) {
-        tracing::warn!("{note}");
-    }
     tracing::info!(version = VERSION, data_dir = %options.data_dir.display(), "starting gpud");
     daemon::run(daemon_options(options, service)?, shutdown)
         .await
         .map_err(Exit::failure)
-}
-
-/// What was asked for and is not in this build.
-fn without_effect(options: &RunOptions) -> Vec<String> {
-    let mut notes = Vec::new();
-    if options.checks.commands.blockdev_usage.is_some() {
-        notes.push("--blockdev-usage-commands has no effect in this build".to_owned());
-    }
-    notes
 }
 
 fn daemon_options(options: RunOptions, service: Service) -> Result<Options, Exit> {
@@ -59,9 +48,16 @@ fn daemon_options(options: RunOptions, service: Service) -> Result<Options, Exit
         true => Location::Memory,
         false => Location::File(state_file),
     };
-    let commands = &options.checks.commands;
-    let disk_commands = (commands.lsblk.clone(), commands.findmnt.clone());
-    let containerd_active = commands.containerd_service_active.clone();
+    let commands = options.checks.commands.clone();
+    let replacements = [
+        ("lsblk", commands.lsblk),
+        ("findmnt", commands.findmnt),
+        ("df", commands.blockdev_usage),
+        (
+            "containerd-service-active",
+            commands.containerd_service_active,
+        ),
+    ];
     let nvml = options.checks.nvml();
     let (site, site_problem) = match SiteConfigs::load(options.checks.site_file.as_deref()) {
         Ok(site) => (site, None),
@@ -87,8 +83,7 @@ fn daemon_options(options: RunOptions, service: Service) -> Result<Options, Exit
         token_file: options.token_file,
         profiling: options.pprof,
         data_dir: options.data_dir,
-        disk_commands,
-        containerd_active,
+        replacements,
         plugin_specs: options.plugin_specs_file,
         nvml,
         shown,
@@ -101,6 +96,8 @@ fn effective_config(options: &RunOptions) -> EffectiveConfig {
         GoDuration(i64::try_from(duration.as_nanos()).unwrap_or(i64::MAX)).to_string()
     };
     let infiniband = &options.checks.infiniband;
+    let commands = options.checks.commands.clone();
+    let text = |command: Option<String>| command.unwrap_or_default();
     EffectiveConfig {
         api_version: "v1",
         address: options.listen_address.clone(),
@@ -112,6 +109,16 @@ fn effective_config(options: &RunOptions) -> EffectiveConfig {
         pprof: options.pprof,
         enable_auto_update: false,
         auto_update_exit_code: -1,
+        findmnt_commands: text(commands.findmnt),
+        lsblk_commands: text(commands.lsblk),
+        blockdev_usage_commands: text(commands.blockdev_usage),
+        nfs_host_root: options
+            .checks
+            .nfs_host_root
+            .as_ref()
+            .map(|root| root.display().to_string())
+            .unwrap_or_default(),
+        containerd_service_active_commands: text(commands.containerd_service_active),
         version_file: "",
         nvidia_tool_overwrites: ToolOverwrites {
             infiniband_class_root_dir: infiniband
@@ -128,9 +135,26 @@ fn effective_config(options: &RunOptions) -> EffectiveConfig {
             .map(|file| file.display().to_string())
             .unwrap_or_default(),
         components: options.components.words(),
+        failure_injector: failure_injector(options.checks.faults.clone()),
         skip_session_update_config: false,
         session_protocol: "",
         db_in_memory: options.db_in_memory,
+    }
+}
+
+fn failure_injector(faults: GpuFaults) -> FailureInjector {
+    FailureInjector {
+        row_remapping_pending: faults.row_remapping_pending,
+        row_remapping_failed: faults.row_remapping_failed,
+        hw_slowdown: faults.hw_slowdown,
+        hw_slowdown_thermal: faults.hw_slowdown_thermal,
+        hw_slowdown_power_brake: faults.hw_slowdown_power_brake,
+        gpu_lost: faults.gpu_lost,
+        gpu_requires_reset: faults.gpu_requires_reset,
+        fabric_unhealthy: faults.fabric_unhealthy,
+        product_name: faults.product_name.unwrap_or_default(),
+        enumeration_fails: faults.enumeration_fails,
+        containerd_socket_missing: faults.containerd_socket_missing,
     }
 }
 
@@ -148,4 +172,47 @@ pub(super) fn stop_on_signals(shutdown: CancellationToken) -> std::io::Result<()
         }
     });
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsString;
+
+    use super::*;
+    use crate::cli::{options::Action, parse::parse};
+
+    fn shown(flags: &[&str]) -> String {
+        let words = ["gpud", "run", "--data-dir=/d"].iter().chain(flags);
+        match parse(words.map(OsString::from)).unwrap().action {
+            Action::Run(options) => serde_json::to_string(&effective_config(&options)).unwrap(),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// Keys and their order are GPUd's (`pkg/config`).
+    #[test]
+    fn what_admin_config_shows() {
+        assert_eq!(
+            shown(&[]),
+            r#"{"api_version":"v1","address":"127.0.0.1:15132","data_dir":"/d","state":"/d/gpud.state","metrics_retention_period":"3h0m0s","events_retention_period":"336h0m0s","compact_period":"0s","pprof":false,"enable_auto_update":false,"auto_update_exit_code":-1,"version_file":"","nvidia_tool_overwrites":{"infiniband_class_root_dir":"","excluded_infiniband_devices":null},"plugin_specs_file":"/etc/default/gpud.plugins.yaml","components":null,"failure_injector":{"GPUUUIDsWithRowRemappingPending":[],"GPUUUIDsWithRowRemappingFailed":[],"GPUUUIDsWithHWSlowdown":[],"GPUUUIDsWithHWSlowdownThermal":[],"GPUUUIDsWithHWSlowdownPowerBrake":[],"GPUUUIDsWithGPULost":[],"GPUUUIDsWithGPURequiresReset":[],"GPUUUIDsWithFabricStateHealthSummaryUnhealthy":[],"GPUProductNameOverride":"","NVMLDeviceGetDevicesError":false,"ContainerdSocketMissing":false},"skip_session_update_config":false,"session_protocol":"","db_in_memory":false}"#
+        );
+        let given = shown(&[
+            "--findmnt-commands=f",
+            "--lsblk-commands=l",
+            "--blockdev-usage-commands=nsenter -t 1 -m -- df",
+            "--nfs-host-root=/host",
+            "--containerd-service-active-commands=c",
+            "--gpu-uuids-with-gpu-lost=GPU-1,GPU-2",
+            "--containerd-socket-missing",
+            "--pprof",
+        ]);
+        for part in [
+            r#""auto_update_exit_code":-1,"findmnt_commands":"f","lsblk_commands":"l","blockdev_usage_commands":"nsenter -t 1 -m -- df","nfs_host_root":"/host","containerd_service_active_commands":"c","version_file""#,
+            r#""GPUUUIDsWithGPULost":["GPU-1","GPU-2"]"#,
+            r#""ContainerdSocketMissing":true"#,
+            r#""pprof":true"#,
+        ] {
+            assert!(given.contains(part), "{part} in {given}");
+        }
+    }
 }

@@ -34,7 +34,7 @@ pub struct RunArgs {
     /// Ask for the token on every route but /healthz, also on this machine
     #[arg(long)]
     pub require_token: bool,
-    /// Serve /admin/pprof, which says how to profile gpud
+    /// Serve /admin/pprof: profiles of what gpud itself takes
     #[arg(long)]
     pub pprof: bool,
     /// YAML file with script plugins; an empty name means none

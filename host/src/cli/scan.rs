@@ -5,10 +5,13 @@ use std::{
     io::{self, Write},
     path::PathBuf,
     sync::Arc,
+    time::Duration,
 };
 
+use tokio::time::Instant;
+
 use super::{
-    exit::Exit,
+    exit::{Exit, Stderr},
     explain, machine_info as inventory,
     options::ScanOptions,
     output::{self, ScanReport},
@@ -29,6 +32,9 @@ use crate::{
 /// Folder of compiled code under the user's cache folder, so that the second scan is quick without any rights.
 const CACHE_FOLDER: &str = "gpud/compiled";
 
+/// For the whole scan, as in GPUd. What was not looked at by then is named, and the scan has failed.
+const LIMIT: Duration = Duration::from_secs(120);
+
 /// Looks and prints. The exit says whether the machine is as healthy as `--fail-on` asks.
 ///
 /// # Errors
@@ -37,6 +43,7 @@ pub async fn scan(options: &ScanOptions, terminal: Terminal) -> Result<Exit, Exi
     if let Some(log) = &options.kmsg_file {
         return explain::scan(log, options, terminal).await;
     }
+    let deadline = Instant::now() + LIMIT;
     let site = SiteConfigs::load(options.checks.site_file.as_deref()).map_err(Exit::failure)?;
     let node = Node::live_with(options.checks.nvml()).await;
     let node = Arc::new(node.map_err(Exit::failure)?);
@@ -49,28 +56,35 @@ pub async fn scan(options: &ScanOptions, terminal: Terminal) -> Result<Exit, Exi
         false => io::stdout().write_all(text.as_bytes()),
     };
     text(output::begin(terminal))?;
-    let commands = &options.checks.commands;
-    let collector = Collector::new(&node, commands.lsblk.clone(), commands.findmnt.clone());
+    let collector = Collector::new(&node);
     node.nvml.take_inventory().await;
     let info = collector.collect().await;
     text(format!(
-        "\n{} machine info\n{}",
+        "\n{0} machine info\n{1}\n{0} provider info\n{2}\n",
         terminal.good(),
-        inventory::tables(&info)
+        inventory::tables(&info, terminal.width()),
+        inventory::Provider::of(&info).table(),
     ))?;
     let mut scanned = Vec::new();
+    let mut left_out = Vec::new();
     for builtin in builtin::all() {
         if !options.components.includes(builtin.component) {
             continue;
         }
-        let component = Component::loading(builtin.component);
-        let config = component_config(builtin.component, &options.checks, &site);
-        daemon::load(&runtime, &builtin, &component, &config).await;
-        let report = component.look(&services).await;
+        let name = builtin.component;
+        let component = Component::loading(name);
+        let config = component_config(name, &options.checks, &site);
+        let look = async {
+            daemon::load(&runtime, &builtin, &component, &config).await;
+            component.look(&services).await
+        };
+        let Ok(report) = tokio::time::timeout_at(deadline, look).await else {
+            left_out.push(name);
+            continue;
+        };
         if !report.supported {
             continue;
         }
-        let name = builtin.component;
         let wire = |state| HealthState::from_model(name, &Origin::default(), state);
         let states: Vec<HealthState> = report.states.into_iter().map(wire).collect();
         text(output::component(terminal, name, &states))?;
@@ -79,16 +93,28 @@ pub async fn scan(options: &ScanOptions, terminal: Terminal) -> Result<Exit, Exi
             states: Some(states),
         });
     }
-    text(output::end(terminal))?;
-    let code = u8::from(output::fails(options.fail_on, &output::worst(&scanned)));
+    if left_out.is_empty() {
+        text(output::end(terminal))?;
+    }
+    let fails = output::fails(options.fail_on, &output::worst(&scanned));
+    let code = u8::from(fails || !left_out.is_empty());
     let stdout = match options.json {
         true => ScanReport::new(info, scanned)
             .to_json()
             .map_err(Exit::failure)?,
         false => String::new(),
     };
+    let stderr = match left_out.as_slice() {
+        [] => Stderr::Nothing,
+        names => Stderr::Failure(format!(
+            "the scan did not end within {} s; not looked at: {}",
+            LIMIT.as_secs(),
+            names.join(", ")
+        )),
+    };
     Ok(Exit {
         code,
+        stderr,
         ..Exit::success(stdout)
     })
 }

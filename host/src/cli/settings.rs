@@ -46,7 +46,10 @@ fn flags(component: &str, checks: &CheckOptions) -> Value {
             json!({ "socket_missing": true })
         }
         "nfs" => nfs(checks),
-        "disk" => json!({ "nfs_mounts": !checks.nfs_groups.is_empty() }),
+        "disk" => json!({
+            "nfs_mounts": !checks.nfs_groups.is_empty(),
+            "usage_from_df": checks.commands.blockdev_usage.is_some(),
+        }),
         "os" => os(&checks.blocked_processes),
         _ => json!({}),
     }

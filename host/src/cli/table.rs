@@ -1,11 +1,17 @@
 //! Tables for people: `+---+` rules, cells centred and wrapped at 30 columns.
 
-use unicode_width::UnicodeWidthStr as _;
+use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr};
 
 use super::terminal::{Terminal, printable};
 
 /// Widest cell in columns; only a single word may be wider.
 const WRAP_AT: usize = 30;
+/// Columns that the frame of a cell takes.
+const FRAME: usize = 3;
+/// Where cells are wrapped at the earliest; longer words stay whole.
+const NARROWEST: usize = 10;
+/// A table is not made narrower than this.
+const MIN_WIDTH: usize = 40;
 
 /// A table that is being put together.
 #[derive(Debug, Clone, Default)]
@@ -66,12 +72,85 @@ impl Table {
 
     /// The same, the sign ✔ or ✘ at the beginning of a cell in colour where the terminal has it.
     pub fn render_on(&self, terminal: Terminal) -> String {
-        let wrapped = |row: &Vec<String>| -> Vec<Vec<String>> {
-            let limit = if self.wide { usize::MAX } else { WRAP_AT };
-            row.iter().map(|cell| wrap(cell, limit)).collect()
+        let limit = if self.wide { usize::MAX } else { WRAP_AT };
+        let cells = self.cells(|_| (limit, usize::MAX));
+        let all: Vec<usize> = (0..cells.widths.len()).collect();
+        cells.draw(&all, self.ruled, terminal)
+    }
+
+    /// Whether [`Table::render`] needs no line wider than `width` columns.
+    pub fn fits(&self, width: usize) -> bool {
+        let whole = self.render();
+        whole.lines().next().map_or(0, UnicodeWidthStr::width) <= width
+    }
+
+    /// The same as [`Table::render`], no line wider than `width` columns: cells are wrapped earlier, columns that even
+    /// then have no room beside the others follow in a table of their own, with the first column again, and words that
+    /// are too long are cut.
+    pub fn render_within(&self, width: usize) -> String {
+        let width = width.max(MIN_WIDTH);
+        if self.fits(width) {
+            return self.render();
+        }
+        let mut text = String::new();
+        let mut columns: Vec<usize> = Vec::new();
+        let mut taken = 1;
+        let cells = self.narrowed(width);
+        for (column, wide) in cells.widths.iter().enumerate() {
+            if taken + wide + FRAME > width && columns.len() > 1 {
+                text.push_str(&cells.draw(&columns, self.ruled, Terminal::PLAIN));
+                columns.truncate(1);
+                taken = 1 + FRAME + cells.widths.first().copied().unwrap_or(0);
+            }
+            columns.push(column);
+            taken += wide + FRAME;
+        }
+        text + &cells.draw(&columns, self.ruled, Terminal::PLAIN)
+    }
+
+    /// The cells wrapped so that any two columns fit beside each other, and all of them if that can be.
+    fn narrowed(&self, width: usize) -> Cells {
+        let frame = FRAME * 2 + 1;
+        if self.header.is_empty() {
+            // Names and values: the values get what the names leave.
+            let most = (width - frame) / 2;
+            let names = self.cells(|_| (most, most));
+            let names = names.widths.first().copied().unwrap_or(0);
+            let values = width - frame - names;
+            return self.cells(|column| match column {
+                0 => (most, most),
+                _ => (values, values),
+            });
+        }
+        let other = WRAP_AT.min((width - frame) / 2);
+        let first = width - frame - other;
+        let wrapped = |limit| {
+            self.cells(|column| match column {
+                0 => (first, first),
+                _ => (limit, other),
+            })
+        };
+        let limits = [24, 16, NARROWEST];
+        let all = limits.into_iter().map(|limit| wrapped(limit.min(other)));
+        let mut fitting = all.filter(|cells| cells.width() <= width);
+        fitting
+            .next()
+            .unwrap_or_else(|| wrapped(NARROWEST.min(other)))
+    }
+
+    /// The cells wrapped: for each column the most columns of a line, and of a word.
+    fn cells(&self, limits: impl Fn(usize) -> (usize, usize)) -> Cells {
+        let wrapped = |row: &Vec<String>| -> Row {
+            let cells = row.iter().enumerate();
+            cells
+                .map(|(column, cell)| {
+                    let (line, word) = limits(column);
+                    wrap(cell, line, word)
+                })
+                .collect()
         };
         let header = wrapped(&self.header);
-        let rows: Vec<_> = self.rows.iter().map(wrapped).collect();
+        let rows: Vec<Row> = self.rows.iter().map(wrapped).collect();
         let mut widths = Vec::new();
         for row in rows.iter().chain([&header]) {
             for (column, lines) in row.iter().enumerate() {
@@ -82,19 +161,53 @@ impl Table {
                 }
             }
         }
+        Cells {
+            header,
+            rows,
+            widths,
+        }
+    }
+}
+
+/// The lines of each cell of a row.
+type Row = Vec<Vec<String>>;
+
+/// A table whose cells are wrapped.
+struct Cells {
+    header: Row,
+    rows: Vec<Row>,
+    widths: Vec<usize>,
+}
+
+impl Cells {
+    /// Columns that a line takes.
+    fn width(&self) -> usize {
+        let widths = self.widths.iter();
+        widths.map(|width| width + FRAME).sum::<usize>() + 1
+    }
+
+    /// These columns of it, a newline at the end; empty without columns.
+    fn draw(&self, columns: &[usize], ruled: bool, terminal: Terminal) -> String {
+        let widths: Vec<(usize, usize)> = columns
+            .iter()
+            .filter_map(|&column| Some((column, *self.widths.get(column)?)))
+            .collect();
         if widths.is_empty() {
             return String::new();
         }
-        let dashes: Vec<_> = widths.iter().map(|width| "-".repeat(width + 2)).collect();
+        let dashes: Vec<_> = widths
+            .iter()
+            .map(|(_, width)| "-".repeat(width + 2))
+            .collect();
         let rule = format!("+{}+\n", dashes.join("+"));
         let mut text = rule.clone();
-        if !header.is_empty() {
-            push_row(&mut text, &header, &widths, terminal);
+        if !self.header.is_empty() {
+            push_row(&mut text, &self.header, &widths, terminal);
             text.push_str(&rule);
         }
-        for (at, row) in rows.iter().enumerate() {
+        for (at, row) in self.rows.iter().enumerate() {
             push_row(&mut text, row, &widths, terminal);
-            if self.ruled || at + 1 == rows.len() {
+            if ruled || at + 1 == self.rows.len() {
                 text.push_str(&rule);
             }
         }
@@ -102,12 +215,18 @@ impl Table {
     }
 }
 
-/// Adds one row, as many lines as its tallest cell has.
-fn push_row(text: &mut String, cells: &[Vec<String>], widths: &[usize], terminal: Terminal) {
-    let height = cells.iter().map(Vec::len).max().unwrap_or(0).max(1);
+/// Adds these columns (number and width) of one row, as many lines as its tallest cell has.
+fn push_row(
+    text: &mut String,
+    cells: &[Vec<String>],
+    columns: &[(usize, usize)],
+    terminal: Terminal,
+) {
+    let shown = columns.iter().filter_map(|(column, _)| cells.get(*column));
+    let height = shown.map(Vec::len).max().unwrap_or(0).max(1);
     for line in 0..height {
-        for (column, width) in widths.iter().enumerate() {
-            let cell = cells.get(column).and_then(|lines| lines.get(line));
+        for (column, width) in columns {
+            let cell = cells.get(*column).and_then(|lines| lines.get(line));
             let cell = cell.map_or("", String::as_str);
             let gap = width.saturating_sub(cell.width());
             let left = gap / 2;
@@ -131,9 +250,10 @@ fn signed(cell: &str, terminal: Terminal) -> (&'static str, &str) {
         .unwrap_or(("", cell))
 }
 
-/// Words filled into lines of at most `limit` columns; a longer word gets a line of its own.
-fn wrap(cell: &str, limit: usize) -> Vec<String> {
-    if cell.width() <= limit {
+/// Words filled into lines of at most `limit` columns; a longer word gets a line of its own, and is cut where it is
+/// wider than `longest`.
+pub(super) fn wrap(cell: &str, limit: usize, longest: usize) -> Vec<String> {
+    if cell.width() <= limit.min(longest) {
         return vec![cell.to_owned()];
     }
     let mut lines: Vec<String> = Vec::new();
@@ -143,10 +263,28 @@ fn wrap(cell: &str, limit: usize) -> Vec<String> {
                 line.push(' ');
                 line.push_str(word);
             }
-            _ => lines.push(word.to_owned()),
+            _ => lines.extend(pieces(word, longest)),
         }
     }
     lines
+}
+
+/// A word in pieces of at most `longest` columns.
+fn pieces(word: &str, longest: usize) -> Vec<String> {
+    let mut pieces = vec![String::new()];
+    let mut width = 0;
+    for character in word.chars() {
+        let wide = character.width().unwrap_or(0);
+        if width + wide > longest && width > 0 {
+            pieces.push(String::new());
+            width = 0;
+        }
+        width += wide;
+        if let Some(piece) = pieces.last_mut() {
+            piece.push(character);
+        }
+    }
+    pieces
 }
 
 /// A header cell: capitals, `_` as a blank, `.` too unless it stands beside a digit.
@@ -232,7 +370,61 @@ mod tests {
         assert_eq!(Table::with_header(["a"]).render(), "+---+\n| A |\n+---+\n");
     }
 
+    #[test]
+    fn what_has_no_room_follows_below() {
+        let mut table = Table::with_header(["GPU UUID", "total", "used", "clock event reasons"]);
+        table.row([
+            "GPU-1582a755-bac3-4f01-a000-1582a755bac3",
+            "80 GiB",
+            "4.0 MiB",
+            "GPU idle: nothing runs, the clocks are low",
+        ]);
+        insta::assert_snapshot!(table.render_within(56), @r"
+        +---------------------------+--------+---------+
+        |         GPU UUID          | TOTAL  |  USED   |
+        +---------------------------+--------+---------+
+        | GPU-1582a755-bac3-4f01-a0 | 80 GiB | 4.0 MiB |
+        |      00-1582a755bac3      |        |         |
+        +---------------------------+--------+---------+
+        +---------------------------+------------+
+        |         GPU UUID          |   CLOCK    |
+        |                           |   EVENT    |
+        |                           |  REASONS   |
+        +---------------------------+------------+
+        | GPU-1582a755-bac3-4f01-a0 | GPU idle:  |
+        |      00-1582a755bac3      |  nothing   |
+        |                           | runs, the  |
+        |                           | clocks are |
+        |                           |    low     |
+        +---------------------------+------------+
+        ");
+        assert_eq!(table.render_within(200), table.render());
+    }
+
     proptest! {
+        #[test]
+        fn no_line_is_wider_than_it_may_be(
+            header in proptest::bool::ANY,
+            width in 40_usize..120,
+            rows in proptest::collection::vec(proptest::collection::vec("[ -~é東]{0,90}", 0..8), 1..4)
+        ) {
+            let mut table = match header {
+                true => Table::with_header(["one", "two", "three"]),
+                false => Table::new(),
+            };
+            for row in &rows {
+                table.row(row);
+            }
+            let text = table.render_within(width);
+            prop_assert!(text.lines().all(|line| line.width() <= width), "{}", text);
+            // Nothing is lost: every character that is no blank is there as often, or more often for the first column.
+            let count = |text: &str, c: char| text.chars().filter(|other| *other == c).count();
+            let all: String = rows.iter().flatten().cloned().collect();
+            for c in "aé東".chars() {
+                prop_assert!(count(&text, c) >= count(&all, c), "{} {}", c, text);
+            }
+        }
+
         #[test]
         fn every_line_is_as_wide_as_the_others(
             rows in proptest::collection::vec(proptest::collection::vec("[ -~é東\u{1b}\n]{0,50}", 0..4), 1..6)
@@ -250,7 +442,7 @@ mod tests {
 
         #[test]
         fn wrapping_loses_no_word(cell in "[a-z ]{0,120}") {
-            let lines = wrap(&cell, WRAP_AT);
+            let lines = wrap(&cell, WRAP_AT, usize::MAX);
             let words: Vec<_> = lines.iter().flat_map(|line| line.split_whitespace()).collect();
             prop_assert_eq!(words, cell.split_whitespace().collect::<Vec<_>>());
             prop_assert!(lines.iter().all(|line| line.width() <= WRAP_AT || !line.contains(' ')));

@@ -19,27 +19,42 @@ pub enum ColorChoice {
     Never,
 }
 
-/// Whether a stream is given colours.
+/// How wide tables may be where no terminal says it: into a pipe or a file.
+const PIPE_WIDTH: usize = 160;
+/// What `COLUMNS` or a terminal may say of its width.
+const WIDTHS: std::ops::RangeInclusive<usize> = 40..=10_000;
+
+/// Whether a stream is given colours, and how wide tables on it may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Terminal {
     color: bool,
+    width: usize,
 }
 
 impl Terminal {
     /// Never coloured.
-    pub const PLAIN: Self = Self { color: false };
+    pub const PLAIN: Self = Self {
+        color: false,
+        width: PIPE_WIDTH,
+    };
 
     /// Standard output. `NO_COLOR`, `CLICOLOR_FORCE` and `TERM=dumb` are heeded where `choice` leaves it open.
     pub fn stdout(choice: ColorChoice) -> Self {
-        Self::of(choice, io::stdout().is_terminal())
+        let size = terminal_size::terminal_size_of(io::stdout());
+        Self::of(choice, io::stdout().is_terminal(), size)
     }
 
     /// Standard error, by the same rules.
     pub fn stderr(choice: ColorChoice) -> Self {
-        Self::of(choice, io::stderr().is_terminal())
+        let size = terminal_size::terminal_size_of(io::stderr());
+        Self::of(choice, io::stderr().is_terminal(), size)
     }
 
-    fn of(choice: ColorChoice, is_terminal: bool) -> Self {
+    fn of(
+        choice: ColorChoice,
+        is_terminal: bool,
+        size: Option<(terminal_size::Width, terminal_size::Height)>,
+    ) -> Self {
         let text = |name: &str| env::var(name).unwrap_or_default();
         Self {
             color: decide(
@@ -49,7 +64,13 @@ impl Terminal {
                 &text("TERM"),
                 is_terminal,
             ),
+            width: width(&text("COLUMNS"), size.map(|(width, _)| width.0)),
         }
+    }
+
+    /// Columns that a line may take.
+    pub fn width(self) -> usize {
+        self.width
     }
 
     /// Green ✔.
@@ -89,6 +110,17 @@ fn decide(choice: ColorChoice, no_color: &str, force: &str, term: &str, is_termi
         ColorChoice::Auto if !matches!(force, "" | "0") => true,
         ColorChoice::Auto => is_terminal && term != "dumb",
     }
+}
+
+/// `COLUMNS` if it says something sensible, then the terminal, then what suits a file.
+fn width(columns: &str, terminal: Option<u16>) -> usize {
+    let asked = columns.parse().ok();
+    let terminal = terminal.map(usize::from);
+    let sensible = |width: &usize| WIDTHS.contains(width);
+    asked
+        .filter(sensible)
+        .or(terminal.filter(sensible))
+        .unwrap_or(PIPE_WIDTH)
 }
 
 /// The text on one line and without control characters, so that what a plugin or a kernel line says cannot drive the
@@ -134,7 +166,10 @@ mod tests {
     #[test]
     fn signs_carry_escapes_only_in_colour() {
         let signs = |color| {
-            let terminal = Terminal { color };
+            let terminal = Terminal {
+                color,
+                ..Terminal::PLAIN
+            };
             [terminal.good(), terminal.bad(), terminal.waiting()]
         };
         assert_eq!(signs(false), ["✔", "✘", "⌛"]);
@@ -146,6 +181,21 @@ mod tests {
                 "\u{1b}[33m⌛\u{1b}[0m"
             ]
         );
+    }
+
+    #[test]
+    fn how_wide_a_line_may_be() {
+        for (columns, terminal, expected) in [
+            ("", Some(80), 80),
+            ("", None, PIPE_WIDTH),
+            ("100", Some(80), 100),
+            ("100", None, 100),
+            ("0", Some(80), 80),
+            ("wide", None, PIPE_WIDTH),
+            ("", Some(0), PIPE_WIDTH),
+        ] {
+            assert_eq!(width(columns, terminal), expected, "{columns} {terminal:?}");
+        }
     }
 
     #[test]

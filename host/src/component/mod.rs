@@ -28,7 +28,7 @@ use std::{
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
-pub use backend::{DaemonBackend, EffectiveConfig, ToolOverwrites};
+pub use backend::{DaemonBackend, EffectiveConfig, FailureInjector, ToolOverwrites};
 pub use checker::{Checker, Schedule};
 pub use config::{ComponentConfig, SiteConfig};
 pub use registry::Registry;

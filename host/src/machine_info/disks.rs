@@ -5,7 +5,7 @@ use std::{ffi::OsString, time::Duration};
 use futures_util::future::join_all;
 
 use super::{
-    Complaints, lsblk,
+    Commands, Complaints, df, lsblk,
     mounts::{self, Mount},
 };
 use crate::{
@@ -25,16 +25,11 @@ const MAX_OUTPUT: usize = 8 << 20;
 const KUBELET: &str = "/var/lib/kubelet";
 
 /// Reads everything; what cannot be read is left out.
-pub async fn read(
-    files: &Files,
-    lsblk_command: Option<&str>,
-    findmnt_command: Option<&str>,
-    complaints: &Complaints,
-) -> DiskInfo {
+pub async fn read(files: &Files, commands: &Commands, complaints: &Complaints) -> DiskInfo {
     let (devices, mounts, container_root_disk) = tokio::join!(
-        block_devices(lsblk_command),
+        block_devices(commands.lsblk.as_deref()),
         mounts::read(files),
-        container_root_disk(files, findmnt_command, complaints),
+        container_root_disk(files, commands.findmnt.as_deref(), complaints),
     );
     let devices = complaints.ok("block devices", devices).unwrap_or_default();
     let mounts = complaints.ok("mounts", mounts).unwrap_or_default();
@@ -48,8 +43,21 @@ pub async fn read(
             device.fs_type = mount.map(|mount| mount.fs_type.clone()).unwrap_or_default();
         }
     }
-    let network = mounts.iter().filter(|mount| mount.is_network());
-    mounted.extend(join_all(network.map(|mount| network_mount(files, mount))).await);
+    match &commands.df {
+        Some(command) => {
+            let printed = run("df", Some(command), &df::ARGUMENTS).await;
+            let printed = complaints.ok("network mounts", printed.and_then(succeeded));
+            let rows = df::network_mounts(&printed.unwrap_or_default());
+            let shown = rows
+                .iter()
+                .map(|(mount, space)| network_mount(mount, space.total, space.used));
+            mounted.extend(shown);
+        }
+        None => {
+            let network = mounts.iter().filter(|mount| mount.is_network());
+            mounted.extend(join_all(network.map(|mount| measured(files, mount))).await);
+        }
+    }
     DiskInfo {
         block_devices: mounted,
         container_root_disk: container_root_disk.unwrap_or_default(),
@@ -57,18 +65,22 @@ pub async fn read(
 }
 
 /// A dead server costs the sizes only.
-async fn network_mount(files: &Files, mount: &Mount) -> BlockDevice {
+async fn measured(files: &Files, mount: &Mount) -> BlockDevice {
     let usage = files.statvfs(&mount.point).await.ok();
-    let bytes = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
     let (size, used) = usage.map_or((0, 0), |usage| {
         let used = usage.total_bytes.saturating_sub(usage.free_bytes);
-        (bytes(usage.total_bytes), bytes(used))
+        (usage.total_bytes, used)
     });
+    network_mount(mount, size, used)
+}
+
+fn network_mount(mount: &Mount, size: u64, used: u64) -> BlockDevice {
+    let bytes = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
     BlockDevice {
         name: mount.source.clone(),
         device_type: "nfs".to_owned(),
-        size,
-        used,
+        size: bytes(size),
+        used: bytes(used),
         mount_point: mount.point.clone(),
         fs_type: mount.fs_type.clone(),
         ..BlockDevice::default()
@@ -87,6 +99,18 @@ async fn block_devices(command: Option<&str>) -> Result<Vec<lsblk::Device>, Sour
         let said: String = said.trim().chars().take(200).collect();
         SourceError::Other(format!("lsblk: its output is not understood: {said}"))
     })
+}
+
+/// What a command printed, if it says that it is whole.
+fn succeeded(output: Output) -> Result<String, SourceError> {
+    if output.exit_code == Some(0) && !output.stdout_truncated {
+        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    let said: String = said.trim().chars().take(200).collect();
+    Err(SourceError::Other(format!(
+        "the command in place of df failed: {said}"
+    )))
 }
 
 /// The source of the filesystem that holds the kubelet's folder; `None` where there is none.
@@ -153,12 +177,40 @@ mod tests {
     async fn a_program_that_is_not_there_is_a_complaint_and_no_more() {
         let files = Files::live().unwrap();
         let complaints = Complaints::default();
-        let info = read(&files, Some("/nonexistent/lsblk"), None, &complaints).await;
+        let commands = Commands {
+            lsblk: Some("/nonexistent/lsblk".to_owned()),
+            ..Commands::default()
+        };
+        let info = read(&files, &commands, &complaints).await;
         assert!(
             info.block_devices
                 .iter()
                 .all(|device| device.device_type == "nfs")
         );
         assert!(complaints.0.lock().unwrap().contains("block devices"));
+    }
+
+    #[tokio::test]
+    async fn the_command_in_place_of_df_tells_network_mounts() {
+        let files = Files::live().unwrap();
+        let complaints = Complaints::default();
+        let printing = |line: &str| Commands {
+            lsblk: Some("true".to_owned()),
+            df: Some(line.to_owned()),
+            ..Commands::default()
+        };
+        let told = printing("echo srv:/vol nfs4 5000 1000 4000 20% /host/nfs #");
+        let info = read(&files, &told, &complaints).await;
+        let [device] = info.block_devices.as_slice() else {
+            panic!("{info:?}");
+        };
+        assert_eq!(
+            (device.name.as_str(), device.size, device.used),
+            ("srv:/vol", 5000, 1000)
+        );
+        let broken = printing("echo no rights >&2; false");
+        let info = read(&files, &broken, &complaints).await;
+        assert!(info.block_devices.is_empty());
+        assert!(complaints.0.lock().unwrap().contains("network mounts"));
     }
 }

@@ -3,6 +3,7 @@
 //! Nothing leaves the machine, and nothing is required: what a missing tool or an unreadable file would have told is
 //! left out, and said once in the log.
 
+mod df;
 mod disks;
 mod gpus;
 mod lsblk;
@@ -31,30 +32,43 @@ const MAX_MEMINFO: u64 = 1 << 20;
 /// Takes one inventory, for which the GPUs are asked; whoever takes several keeps a [`Collector`].
 pub async fn collect(node: &Node) -> MachineInfo {
     node.nvml.take_inventory().await;
-    Collector::new(node, None, None).collect().await
+    Collector::new(node).collect().await
 }
 
 /// Takes inventories. Programs run only on the live machine, never for a copy of one.
 pub struct Collector {
     files: Files,
     nvml: Nvml,
-    lsblk: Option<String>,
-    findmnt: Option<String>,
+    commands: Commands,
     complaints: Complaints,
 }
 
+/// Command lines for bash that replace programs; `None` runs the program itself.
+#[derive(Debug, Clone, Default)]
+struct Commands {
+    lsblk: Option<String>,
+    findmnt: Option<String>,
+    /// Without it the space of network mounts is read with statvfs.
+    df: Option<String>,
+}
+
 impl Collector {
-    /// For a machine. `lsblk` and `findmnt` are command lines for bash that replace these programs.
-    pub fn new(node: &Node, lsblk: Option<String>, findmnt: Option<String>) -> Self {
-        Self::of(node.files.clone(), node.nvml.clone(), lsblk, findmnt)
+    /// For a machine, with the command lines that replace lsblk, findmnt and df on it.
+    pub fn new(node: &Node) -> Self {
+        let of = |program| node.replacement(program).map(str::to_owned);
+        let commands = Commands {
+            lsblk: of("lsblk"),
+            findmnt: of("findmnt"),
+            df: of("df"),
+        };
+        Self::of(node.files.clone(), node.nvml.clone(), commands)
     }
 
-    fn of(files: Files, nvml: Nvml, lsblk: Option<String>, findmnt: Option<String>) -> Self {
+    fn of(files: Files, nvml: Nvml, commands: Commands) -> Self {
         Self {
             files,
             nvml,
-            lsblk,
-            findmnt,
+            commands,
             complaints: Complaints::default(),
         }
     }
@@ -135,15 +149,7 @@ impl Collector {
         if !self.files.is_live() {
             return None;
         }
-        Some(
-            disks::read(
-                &self.files,
-                self.lsblk.as_deref(),
-                self.findmnt.as_deref(),
-                &self.complaints,
-            )
-            .await,
-        )
+        Some(disks::read(&self.files, &self.commands, &self.complaints).await)
     }
 
     /// What a program says of its version. That it is not installed is no complaint.
@@ -198,7 +204,7 @@ mod tests {
 
     #[tokio::test]
     async fn this_machine() {
-        let info = Collector::of(Files::live().unwrap(), Nvml::absent(), None, None)
+        let info = Collector::of(Files::live().unwrap(), Nvml::absent(), Commands::default())
             .collect()
             .await;
         let hostname = fs::read_to_string("/proc/sys/kernel/hostname").unwrap();
@@ -220,7 +226,7 @@ mod tests {
         )
         .unwrap();
         let files = Files::rooted(root.path()).unwrap();
-        let info = Collector::of(files, Nvml::absent(), None, None)
+        let info = Collector::of(files, Nvml::absent(), Commands::default())
             .collect()
             .await;
         assert_eq!(info.memory_info.unwrap().total_bytes, 2 << 20);

@@ -6,7 +6,7 @@ use http::Method;
 
 use super::{
     admin, components, events, healthz, info, inject_fault, machine_info, metrics, plugins,
-    prometheus, router::App, set_healthy, states, swagger, trigger,
+    profile, prometheus, router::App, set_healthy, states, swagger, trigger,
 };
 
 /// What a route does to the machine or the daemon.
@@ -146,7 +146,7 @@ const BAD_TYPE: Answer = answer(400, "The request's content type is wrong.", "Ty
 const JSON: &str = "application/json";
 
 /// The table.
-pub(super) static ROUTES: [Route; 23] = [
+pub(super) static ROUTES: [Route; 24] = [
     Route {
         path: "/healthz",
         right: Right::Alive,
@@ -396,21 +396,58 @@ pub(super) static ROUTES: [Route; 23] = [
     PROFILE,
     Route {
         path: "/admin/pprof/heap",
+        what: "Resident memory of gpud by mapping, as a profile in pprof's format.",
+        parameters: &[&FOLDED],
+        answers: &[ok("The profile, compressed.", ""), FAILED],
+        handler: || get(profile::memory),
+        ..PROFILE
+    },
+    Route {
+        path: "/admin/pprof/threads",
+        forms: Forms::Other("text/plain; charset=utf-8"),
+        what: "What each thread of gpud waits for.",
+        parameters: &[],
+        answers: &[ok("A paragraph for each thread.", ""), FAILED],
+        handler: || get(profile::wait_list),
         ..PROFILE
     },
     Route {
         path: "/admin/pprof/trace",
+        forms: Forms::Json,
+        what: "Says what there is instead: a trace in GPUd's sense is one of Go's runtime.",
+        parameters: &[],
+        answers: &[answer(501, "There is none.", "TypedError")],
+        handler: || get(profile::no_trace),
         ..PROFILE
     },
 ];
 
+static SECONDS: Parameter = optional(
+    "seconds",
+    "How long to look, 1 to 300; 30 without it.",
+    "10",
+);
+static FOLDED: Parameter = optional(
+    "debug",
+    "Anything but 0 gives folded stacks as text, one line for each with its number.",
+    "1",
+);
+
+const FAILED: Answer = answer(500, "The kernel does not tell.", "NumericError");
+
 const PROFILE: Route = Route {
     path: "/admin/pprof/profile",
-    forms: Forms::Json,
-    what: "Says how to profile gpud: there are no profiles in Go's format of a program that is not Go's.",
-    answers: &[answer(501, "There is none.", "TypedError")],
+    forms: Forms::Other("application/octet-stream"),
+    what: "Processor time of gpud by thread, as a profile in pprof's format.",
+    parameters: &[&SECONDS, &FOLDED],
+    answers: &[
+        ok("The profile, compressed.", ""),
+        answer(400, "More than 300 seconds.", "TypedError"),
+        FAILED,
+        answer(503, "Somebody else is taking one.", "TypedError"),
+    ],
     profiling: true,
-    handler: || get(admin::no_profile),
+    handler: || get(profile::cpu),
     ..SHOWS
 };
 

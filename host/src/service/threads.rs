@@ -14,6 +14,9 @@ use std::{
 
 use tokio::runtime::RuntimeMetrics;
 
+/// Where the kernel shows them.
+const OWN_THREADS: &str = "/proc/self/task";
+
 /// Writes `gpud.‹pid›.stacks.log` into `folder` and gives its path. Blocks.
 ///
 /// # Errors
@@ -30,11 +33,20 @@ pub fn write(folder: &Path, pid: u32, tasks: &RuntimeMetrics) -> io::Result<Path
         .create_new(true)
         .mode(0o600)
         .open(&path)?;
-    file.write_all(text(Path::new("/proc/self/task"), tasks)?.as_bytes())?;
+    file.write_all(text(tasks, &["wchan", "syscall"], true)?.as_bytes())?;
     Ok(path)
 }
 
-fn text(threads: &Path, tasks: &RuntimeMetrics) -> io::Result<String> {
+/// The same for whoever may read the API: without system calls and the kernel's stacks, which are root's to see.
+/// Blocks.
+///
+/// # Errors
+/// The kernel does not tell.
+pub fn overview(tasks: &RuntimeMetrics) -> io::Result<String> {
+    text(tasks, &["wchan"], false)
+}
+
+fn text(tasks: &RuntimeMetrics, files: &[&str], stacks: bool) -> io::Result<String> {
     let mut text = format!(
         "gpud {}\n{} worker threads, {} tasks, {} tasks that wait for a worker\n",
         crate::cli::VERSION,
@@ -43,7 +55,7 @@ fn text(threads: &Path, tasks: &RuntimeMetrics) -> io::Result<String> {
         tasks.global_queue_depth(),
     );
     #[expect(clippy::disallowed_methods, reason = "the daemon's own threads")]
-    let entries = fs::read_dir(threads)?;
+    let entries = fs::read_dir(OWN_THREADS)?;
     let mut folders: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
     folders.sort();
     for folder in folders {
@@ -53,10 +65,11 @@ fn text(threads: &Path, tasks: &RuntimeMetrics) -> io::Result<String> {
         let stat = one_line(&folder.join("stat"));
         let state = stat.rsplit_once(") ").map(|(_, rest)| rest.chars().next());
         let _ = writeln!(text, " state {}", state.flatten().unwrap_or('?'));
-        for name in ["wchan", "syscall"] {
+        for name in files {
             let _ = writeln!(text, "  {name}: {}", one_line(&folder.join(name)));
         }
-        for line in content(&folder.join("stack")).lines() {
+        let stack = stacks.then(|| content(&folder.join("stack")));
+        for line in stack.iter().flat_map(|stack| stack.lines()) {
             let _ = writeln!(text, "  {line}");
         }
     }
@@ -100,6 +113,9 @@ mod tests {
         let text = fs::read_to_string(&path).unwrap();
         assert!(text.contains("gpud-idle state "), "{text}");
         assert!(text.contains("\n  wchan: "), "{text}");
+        let short = overview(&tasks).unwrap();
+        assert!(short.contains("gpud-idle state "), "{short}");
+        assert!(!short.contains("syscall") && short.len() < text.len());
         assert_eq!(fs::read_to_string(&victim).unwrap(), "untouched");
         assert_eq!(
             fs::metadata(&path).unwrap().permissions().mode() & 0o777,

@@ -12,6 +12,7 @@ mod health;
 mod machine;
 mod metric;
 mod plugin;
+pub mod pprof;
 mod quote;
 mod reply;
 mod time;

@@ -60,6 +60,7 @@ fn inputs(config: &Config) -> Inputs<'_> {
         devices: Devices::Listed(vec![device("/dev/vda", "/")]),
         local: vec![partition("/", "xfs", 900)],
         network: Vec::new(),
+        df_error: None,
         targets: BTreeMap::new(),
     }
 }
@@ -292,4 +293,42 @@ fn ends_of_programs() {
     for (output, expected) in cases {
         assert_eq!(exit_text(&output), expected);
     }
+}
+
+#[test]
+fn space_that_df_does_not_tell() {
+    let config = Config {
+        usage_from_df: true,
+        ..Config::default()
+    };
+    let look = |counted, before: &Counters| {
+        let inputs = Inputs {
+            local: Vec::new(),
+            df_error: Some("df: exit code 1: nsenter: no".to_owned()),
+            log: Log {
+                available: counted,
+                ..Log::default()
+            },
+            ..inputs(&config)
+        };
+        let (report, after) = judge(&context(), inputs, before);
+        let state = &report.states[0];
+        (state.health.clone(), state.error.clone(), after)
+    };
+    let mut counters = Counters::default();
+    let mut healths = Vec::new();
+    for _ in 0..PATIENCE + 1 {
+        let (health, error, after) = look(true, &counters);
+        assert_eq!(error.as_deref(), Some("df: exit code 1: nsenter: no"));
+        healths.push(health);
+        counters = after;
+    }
+    let (patient, rest) = healths.split_at(PATIENCE as usize - 1);
+    assert!(patient.iter().all(|health| *health == Health::Healthy));
+    assert_eq!(rest, [Health::Degraded, Health::Degraded]);
+    // A scan has one look only.
+    assert_eq!(look(false, &Counters::default()).0, Health::Degraded);
+    // And a success begins anew.
+    let (_, after) = judge(&context(), inputs(&config), &counters);
+    assert_eq!(after.df, 0);
 }
