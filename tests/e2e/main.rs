@@ -16,6 +16,8 @@ mod custom_plugins;
 mod daemon;
 mod database;
 mod explain;
+mod hostile_files;
+mod hostile_machine;
 mod kernel_log;
 mod nvidia;
 mod packs;

@@ -20,6 +20,7 @@ mod examples;
 
 use std::collections::BTreeMap;
 
+use gpud_builtin_shared::patience::Patience;
 use gpud_builtin_shared::patterns::policy;
 use gpud_sdk::{
     AccessError, CheckContext, Checker, Descriptor, Error, Event, KmsgWatcher, Message, Report,
@@ -36,8 +37,6 @@ use mounts::{Mount, Partition};
 const MAX_MOUNTINFO_BYTES: u32 = 4 << 20;
 /// Mounts whose space is read in one check.
 const MAX_PARTITIONS: usize = 128;
-/// Mounts that may cost this check the host's 5 s each; those after them wait for the next check.
-const MAX_TIMEOUTS: usize = 3;
 const MAX_OUTPUT_BYTES: u32 = 1 << 20;
 const LSBLK_TIMEOUT_MS: u32 = 6_000;
 const FINDMNT_TIMEOUT_MS: u32 = 3_000;
@@ -56,10 +55,10 @@ impl Checker for Disk {
         let ruled = failures::by_policy(&policy, &mut log);
         let mounts = read_mounts()?;
         let devices = list_devices(&mounts);
-        let mut timeouts = 0;
-        let local = measure(mounts::local(&mounts), &mut timeouts);
+        let mut patience = Patience::default();
+        let local = measure(mounts::local(&mounts), &mut patience);
         let network = if config.nfs_mounts {
-            measure(mounts::network(&mounts), &mut timeouts)
+            measure(mounts::network(&mounts), &mut patience)
         } else {
             Vec::new()
         };
@@ -118,10 +117,10 @@ fn read_mounts() -> Result<Vec<Mount>, AccessError> {
     Ok(mounts)
 }
 
-fn measure<'a>(mounts: impl Iterator<Item = &'a Mount>, timeouts: &mut usize) -> Vec<Partition> {
+fn measure<'a>(mounts: impl Iterator<Item = &'a Mount>, patience: &mut Patience) -> Vec<Partition> {
     let mut partitions = Vec::new();
     for mount in mounts.take(MAX_PARTITIONS) {
-        if *timeouts == MAX_TIMEOUTS {
+        if patience.is_over() {
             log!(
                 warn,
                 "{}: not asked, too many mounts did not answer",
@@ -130,7 +129,7 @@ fn measure<'a>(mounts: impl Iterator<Item = &'a Mount>, timeouts: &mut usize) ->
             continue;
         }
         let usage = sysfs::statvfs(&mount.point);
-        *timeouts += usize::from(matches!(usage, Err(AccessError::TimedOut(_))));
+        patience.take(&usage);
         partitions.extend(Partition::new(mount, usage));
     }
     partitions

@@ -19,7 +19,7 @@ use super::{
 use crate::{
     component::{Component, Services, builtin},
     daemon,
-    machine_info::Collector,
+    machine_info::{self, Collector},
     metrics,
     node::Node,
     runtime::{Compiler, Effort, Runtime},
@@ -53,10 +53,12 @@ pub async fn scan(options: &ScanOptions, terminal: Terminal) -> Result<Exit, Exi
     let collector = Collector::new(&node, commands.lsblk.clone(), commands.findmnt.clone());
     node.nvml.take_inventory().await;
     let info = collector.collect().await;
+    let cloud = machine_info::cloud(&node.files).await;
     text(format!(
-        "\n{} machine info\n{}",
+        "\n{} machine info\n{}{}\n",
         terminal.good(),
-        inventory::tables(&info)
+        inventory::tables(&info),
+        inventory::Provider::of(&info, &cloud).table()
     ))?;
     let mut scanned = Vec::new();
     for builtin in builtin::all() {

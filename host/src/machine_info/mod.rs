@@ -7,7 +7,10 @@ mod disks;
 mod gpus;
 mod lsblk;
 mod mounts;
+mod provider;
 mod versions;
+
+pub use provider::{Cloud, cloud};
 
 use std::{
     collections::BTreeSet,
