@@ -271,3 +271,43 @@ fn passes_magic_link(path: &str) -> bool {
         _ => false,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_plain_files_of_proc_take_the_short_way() {
+        let tree = Tree::new(Path::new("/")).unwrap();
+        if tree.proc.is_none() {
+            eprintln!("left out: needs openat2 and a procfs");
+            return;
+        }
+        let own = std::process::id();
+        for (path, short) in [
+            (format!("/proc/{own}/stat"), true),
+            ("/proc/stat".to_owned(), true),
+            (format!("/proc/{own}/fd"), true),
+            // Links of the kernel, also those that jump.
+            ("/proc/self/stat".to_owned(), false),
+            (format!("/proc/{own}/cwd"), false),
+            (format!("/proc/{own}/root/etc/passwd"), false),
+            (format!("/proc/{own}/fd/0"), false),
+            ("/proc/net/tcp".to_owned(), false),
+            // Out of it, and elsewhere.
+            ("/proc/../etc/passwd".to_owned(), false),
+            ("/proc/no-such-file".to_owned(), false),
+            ("/proc".to_owned(), false),
+            ("/procfs/stat".to_owned(), false),
+            ("/sys/kernel/mm".to_owned(), false),
+        ] {
+            let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+            assert_eq!(tree.open_plainly(&path, flags).is_some(), short, "{path}");
+        }
+        let folder = tempfile::tempdir().unwrap();
+        assert!(
+            Tree::new(folder.path()).unwrap().proc.is_none(),
+            "a copy has none"
+        );
+    }
+}
