@@ -11,6 +11,7 @@ use super::{
         types::{AccessError, Pairs},
     },
 };
+use crate::node::error::SourceError;
 use crate::node::net::{self, HttpGet, grpc};
 
 /// Largest body and response message, bytes.
