@@ -204,8 +204,8 @@ impl Sweep {
     fn usual(&self) -> Option<Part> {
         let known = self.parts.iter().flatten().count() as u64;
         let mean = |value: fn(&Part) -> u64| {
-            let sum: u64 = self.parts.iter().flatten().map(value).sum();
-            sum.checked_div(known)
+            let sum = self.parts.iter().flatten().map(value);
+            sum.fold(0, u64::saturating_add).checked_div(known)
         };
         Some(Part {
             total: mean(|part| part.total)?,
@@ -219,9 +219,8 @@ impl Sweep {
     fn estimate(&self, value: fn(&Part) -> u64) -> u64 {
         let usual = self.usual().unwrap_or_default();
         let parts = self.parts.iter();
-        parts
-            .map(|part| value(part.as_ref().unwrap_or(&usual)))
-            .sum()
+        let values = parts.map(|part| value(part.as_ref().unwrap_or(&usual)));
+        values.fold(0, u64::saturating_add)
     }
 }
 
