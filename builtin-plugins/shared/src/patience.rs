@@ -34,7 +34,7 @@ impl Patience {
 
 #[cfg(test)]
 mod tests {
-    use gpud_sdk::TimeoutInfo;
+    use gpud_sdk::types::TimeoutInfo;
 
     use super::*;
 
