@@ -138,11 +138,12 @@ async fn inventory(data_dir: &Path, json: bool, width: usize) -> Result<String, 
         .await
         .map_err(|error| Exit::failure(error).in_json(json, "failed_to_get_machine_info"))?;
     let info = gpud::machine_info::collect(&node).await;
+    let cloud = gpud::machine_info::cloud(&node.files).await;
     let id = metadata::machine_id(data_dir).await;
     if json {
-        machine_info::json(&info, id.as_deref())
+        machine_info::json(&info, &cloud, id.as_deref())
     } else {
-        Ok(machine_info::plain(&info, id.as_deref(), width))
+        Ok(machine_info::plain(&info, &cloud, id.as_deref(), width))
     }
 }
 

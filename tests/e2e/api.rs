@@ -71,6 +71,7 @@ fn bills_every_checker() {
         "gpud_checker_seconds_total{checker=\"cpu\"} ",
         "gpud_checker_memory_high_water_bytes{checker=\"disk\"} ",
         "gpud_checker_host_calls_total{checker=\"os\"} ",
+        "gpud_checker_files_total{checker=\"os\"} ",
         "gpud_checker_bytes_total{checker=\"memory\"} ",
         "gpud_kmsg_following 1",
         "gpud_sqlite_insert_update_total ",

@@ -29,6 +29,22 @@ pub fn gpud() -> Command {
     command
 }
 
+/// The binary, inside namespaces if there is a script that prepares them.
+fn within(script: Option<&str>) -> Command {
+    let Some(script) = script else {
+        return gpud();
+    };
+    let mut command = Command::new("unshare");
+    command
+        .args(["--mount", "--propagation=private", "--pid", "--fork"])
+        .args(["--kill-child", "--mount-proc", "bash", "-ec"])
+        .arg(format!("{script}\nexec \"$@\""))
+        .args(["bash", env!("CARGO_BIN_EXE_gpud")])
+        .env_remove("KMSG_FILE_PATH")
+        .env_remove("GPUD_NVML_LIBRARY_PATH");
+    command
+}
+
 /// Waits until something is there.
 pub fn eventually<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     let started = Instant::now();
@@ -91,6 +107,7 @@ mod warm {
 /// How to start one.
 pub struct Start {
     host: &'static str,
+    inside: Option<String>,
     folder: Option<PathBuf>,
     arguments: Vec<String>,
     environment: Vec<(String, String)>,
@@ -101,6 +118,7 @@ impl Start {
     pub fn new() -> Self {
         Self {
             host: "127.0.0.1",
+            inside: None,
             folder: None,
             arguments: Vec::new(),
             environment: vec![("KMSG_FILE_PATH".into(), "/dev/null".into())],
@@ -127,6 +145,13 @@ impl Start {
     /// Listens on every address of the machine.
     pub fn wide(mut self) -> Self {
         self.host = "0.0.0.0";
+        self
+    }
+
+    /// As process 1 of namespaces of its own for mounts and processes, which this bash script has prepared. What the
+    /// script leaves running ends with the daemon. [`Daemon::pid`] is then that of `unshare`. Needs root.
+    pub fn inside(mut self, script: &str) -> Self {
+        self.inside = Some(script.to_owned());
         self
     }
 
@@ -159,7 +184,7 @@ impl Start {
             .append(true)
             .open(folder.join("log"))
             .unwrap();
-        let child = gpud()
+        let child = within(self.inside.as_deref())
             .arg("run")
             .arg("--data-dir")
             .arg(&folder)

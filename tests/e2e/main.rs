@@ -18,6 +18,8 @@ mod daemon;
 mod database;
 mod disk_commands;
 mod explain;
+mod hostile_files;
+mod hostile_machine;
 mod kernel_log;
 mod nvidia;
 mod packs;

@@ -21,6 +21,7 @@ mod examples;
 
 use std::collections::BTreeMap;
 
+use gpud_builtin_shared::patience::Patience;
 use gpud_builtin_shared::patterns::policy;
 use gpud_sdk::{
     AccessError, CheckContext, Checker, Descriptor, Error, Event, KmsgWatcher, Message, Report,
@@ -38,8 +39,6 @@ use mounts::{Mount, Partition};
 const MAX_MOUNTINFO_BYTES: u32 = 4 << 20;
 /// Mounts whose space is read in one check.
 const MAX_PARTITIONS: usize = 128;
-/// Mounts that may cost this check the host's 5 s each; those after them wait for the next check.
-const MAX_TIMEOUTS: usize = 3;
 const MAX_OUTPUT_BYTES: u32 = 1 << 20;
 const LSBLK_TIMEOUT_MS: u32 = 6_000;
 const FINDMNT_TIMEOUT_MS: u32 = 3_000;
@@ -114,10 +113,10 @@ fn read_log(now: u64) -> Log {
 /// Mounts from the kernel, their space from statvfs.
 fn ask_kernel(network: bool) -> Result<Filesystems, AccessError> {
     let mounts = read_mounts()?;
-    let mut timeouts = 0;
-    let local = measure(mounts::local(&mounts), &mut timeouts);
+    let mut patience = Patience::default();
+    let local = measure(mounts::local(&mounts), &mut patience);
     let network = match network {
-        true => measure(mounts::network(&mounts), &mut timeouts),
+        true => measure(mounts::network(&mounts), &mut patience),
         false => Vec::new(),
     };
     Ok(Filesystems {
@@ -151,10 +150,10 @@ fn read_mounts() -> Result<Vec<Mount>, AccessError> {
     Ok(mounts)
 }
 
-fn measure<'a>(mounts: impl Iterator<Item = &'a Mount>, timeouts: &mut usize) -> Vec<Partition> {
+fn measure<'a>(mounts: impl Iterator<Item = &'a Mount>, patience: &mut Patience) -> Vec<Partition> {
     let mut partitions = Vec::new();
     for mount in mounts.take(MAX_PARTITIONS) {
-        if *timeouts == MAX_TIMEOUTS {
+        if patience.is_over() {
             log!(
                 warn,
                 "{}: not asked, too many mounts did not answer",
@@ -163,7 +162,7 @@ fn measure<'a>(mounts: impl Iterator<Item = &'a Mount>, timeouts: &mut usize) ->
             continue;
         }
         let usage = sysfs::statvfs(&mount.point);
-        *timeouts += usize::from(matches!(usage, Err(AccessError::TimedOut(_))));
+        patience.take(&usage);
         partitions.extend(Partition::new(mount, usage));
     }
     partitions

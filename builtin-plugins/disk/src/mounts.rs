@@ -1,5 +1,7 @@
 //! Mounts and the space on them. Source: `/proc/‹pid›/mountinfo` (kernel: `Documentation/filesystems/proc.rst` §3.5).
 
+use std::collections::BTreeMap;
+
 use gpud_sdk::AccessError;
 use gpud_sdk::sysfs::FsUsage;
 use serde::Serialize;
@@ -43,9 +45,12 @@ impl Mount {
 /// Reads mountinfo: `‹id› ‹parent› ‹major›:‹minor› ‹root› ‹point› ‹options› [‹tags›…] - ‹type› ‹source› ‹options›`.
 /// Lines that cannot be read are left out. Of several mounts at one place the last is seen, and kept.
 pub fn parse(text: &str) -> Vec<Mount> {
+    // A node has thousands of mounts, so none is looked for among all others.
+    let mut at = BTreeMap::new();
     let mut mounts: Vec<Mount> = Vec::new();
     for mount in text.lines().filter_map(parse_line) {
-        match mounts.iter_mut().find(|other| other.point == mount.point) {
+        let place = *at.entry(mount.point.clone()).or_insert(mounts.len());
+        match mounts.get_mut(place) {
             Some(hidden) => *hidden = mount,
             None => mounts.push(mount),
         }

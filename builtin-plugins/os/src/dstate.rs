@@ -90,6 +90,11 @@ impl Tracker {
         Some(self.marked.max(first.saturating_mul(1000)))
     }
 
+    /// The processes that are followed.
+    pub fn pids(&self) -> impl Iterator<Item = u32> + '_ {
+        self.followed.iter().map(|followed| followed.process.pid)
+    }
+
     /// An operator says that all is well.
     pub fn mark(&mut self, at: u64) -> Option<&'static str> {
         self.marked = at;

@@ -11,6 +11,7 @@ use crate::dstate::{self, Counts, Stuck, Tracker};
 use crate::facts::{Facts, Host, Kernel, MachineMetadata, Platform, Virtualization};
 use crate::handles::{Handles, allocated_handles, open_files};
 use crate::processes::Processes;
+use crate::sweep::Elsewhere;
 
 /// How far back reboots, recoveries and crash dumps count: 3 days.
 pub const LOOK_BACK_MS: u64 = 3 * 24 * 60 * 60 * 1000;
@@ -37,10 +38,12 @@ pub struct Inputs<'a> {
     pub config: &'a Config,
     /// `/proc/uptime`.
     pub uptime: Result<String, AccessError>,
-    /// `/proc/‹pid›/stat` of all processes.
+    /// `/proc/‹pid›/stat` of all processes whose turn it is.
     pub processes: Result<Vec<FileContent>, AccessError>,
-    /// Entries of `/proc/‹pid›/fd` of all processes.
+    /// Entries of `/proc/‹pid›/fd` of the same.
     pub open_files: Result<Vec<EntryCount>, AccessError>,
+    /// What is known of the others.
+    pub elsewhere: Elsewhere,
     /// `/proc/sys/fs/file-nr`.
     pub file_nr: Result<String, AccessError>,
     /// `/proc/sys/fs/file-max`.
@@ -114,7 +117,8 @@ pub fn judge(
 
     let file_max = parsed(inputs.file_max, "/proc/sys/fs/file-max", whole);
     let pid_max = parsed(inputs.pid_max, "/proc/sys/kernel/pid_max", whole).ok();
-    let zombies = u64::from(processes.zombies);
+    let elsewhere = inputs.elsewhere;
+    let zombies = elsewhere.zombies.saturating_add(processes.zombies.into());
     findings.extend(zombie_row(
         zombies,
         file_max.as_ref().ok().copied(),
@@ -132,10 +136,12 @@ pub fn judge(
     } else if listed {
         let cleared = inputs.mark.and_then(|mark| tracker.mark(mark));
         events.extend(cleared.map(|message| dstate::recovered(context.now, message)));
-        tracker.update(now, &processes.blocked);
+        let watched = Processes::parse(&elsewhere.watched).blocked;
+        let blocked: Vec<_> = processes.blocked.iter().chain(&watched).cloned().collect();
+        tracker.update(now, &blocked);
         let stuck = tracker.stuck(now, inputs.config.threshold);
         counts = Counts {
-            current_count: processes.blocked.len(),
+            current_count: processes.blocked.len() + elsewhere.blocked as usize,
             persistent_count: stuck.count,
             persistent: stuck.list.clone(),
         };
@@ -151,13 +157,14 @@ pub fn judge(
 
     let allocated = parsed(inputs.file_nr, "/proc/sys/fs/file-nr", allocated_handles);
     let allocated = known(allocated, "error getting file handles", &mut findings);
-    let usage = open_files(inputs.open_files, &mut notes);
+    let usage = open_files(inputs.open_files, &mut notes).saturating_add(elsewhere.open_files);
     let limit = known(
         file_max,
         "error getting file descriptor limit",
         &mut findings,
     );
-    let files = Handles::new(allocated, u64::from(processes.total), usage, limit);
+    let running = elsewhere.total.saturating_add(processes.total.into());
+    let files = Handles::new(allocated, running, usage, limit);
     findings.extend(pressure_row(
         "too many running pids",
         files.threshold_running_pids_percent,

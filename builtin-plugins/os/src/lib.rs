@@ -15,9 +15,10 @@ pub mod patterns;
 #[cfg(test)]
 mod examples;
 pub mod processes;
+pub mod sweep;
 
 use gpud_builtin_shared::patterns::policy::{self, Policy};
-use gpud_sdk::sysfs::FileKind;
+use gpud_sdk::sysfs::{EntryCount, FileContent, FileKind};
 use gpud_sdk::{
     AccessError, CheckContext, Checker, Descriptor, Error, Event, KmsgWatcher, Message, Report,
     Trigger, exec, history, log, state, sysfs,
@@ -27,14 +28,16 @@ use config::Config;
 use dstate::Tracker;
 use evaluate::{Inputs, Past};
 use facts::{Facts, Sources};
+use sweep::{Elsewhere, Sweep, Turn};
 
 const FACTS_KEY: &str = "facts";
 const TRACKER_KEY: &str = "dstate";
 const PANIC_KEY: &str = "panic";
+const SWEEP_KEY: &str = "sweep";
 
 /// Most single-value files; one page.
 const MAX_SMALL_BYTES: u32 = 4096;
-/// Processes looked at; beyond it there is no answer at all.
+/// Processes looked at in one check, and entries of other lists; beyond it there is no answer at all.
 const MAX_PROCESSES: u32 = 65_536;
 /// systemd-detect-virt asks the firmware and takes some milliseconds.
 const DETECT_VIRT_TIMEOUT_MS: u32 = 3_000;
@@ -65,12 +68,14 @@ impl Checker for Os {
             Some(since) if stored => history::set_healthy_marks(since)?.first().copied(),
             _ => None,
         };
+        let (processes, open_files, elsewhere) = look_at_processes(context, &tracker)?;
         let inputs = Inputs {
             facts: &facts,
             config: &config,
             uptime: small("/proc/uptime"),
-            processes: sysfs::read_glob("/proc/[0-9]*/stat", MAX_SMALL_BYTES, MAX_PROCESSES),
-            open_files: sysfs::count_entries("/proc/[0-9]*/fd", MAX_PROCESSES),
+            processes,
+            open_files,
+            elsewhere,
             file_nr: small("/proc/sys/fs/file-nr"),
             file_max: small("/proc/sys/fs/file-max"),
             pid_max: small("/proc/sys/kernel/pid_max"),
@@ -91,6 +96,45 @@ impl Checker for Os {
         }
         Ok(report)
     }
+}
+
+type Read<T> = Result<Vec<T>, AccessError>;
+
+/// The processes whose turn it is, and what is known of the others.
+fn look_at_processes(
+    context: &CheckContext,
+    tracker: &Tracker,
+) -> Result<(Read<FileContent>, Read<EntryCount>, Elsewhere), AccessError> {
+    let saved = state::get_string(SWEEP_KEY)?;
+    let mut sweep = Sweep::restore(saved.as_deref(), &context.boot_id);
+    let read = |turn: &Turn| {
+        let pattern = turn.pattern("stat");
+        sysfs::read_glob(&pattern, MAX_SMALL_BYTES, MAX_PROCESSES)
+    };
+    let mut turn = match context.trigger {
+        Trigger::Scheduled => sweep.turn(),
+        _ => Turn::All,
+    };
+    let mut files = read(&turn);
+    if let Err(AccessError::TooLarge(_)) = files {
+        turn = sweep.one_part();
+        files = read(&turn);
+    }
+    let open_files = sysfs::count_entries(&turn.pattern("fd"), MAX_PROCESSES);
+    sweep.take(&turn, &files, &open_files);
+    let followed = tracker.pids().filter(|pid| !turn.has(*pid));
+    let watched = followed.map(|pid| {
+        let path = format!("/proc/{pid}/stat");
+        let content = sysfs::read(&path, MAX_SMALL_BYTES);
+        FileContent { path, content }
+    });
+    let elsewhere = sweep.elsewhere(&turn, watched.collect());
+    match sweep.save(&context.boot_id) {
+        after if after == saved => {}
+        Some(after) => state::set(SWEEP_KEY, after.as_bytes())?,
+        None => state::delete(SWEEP_KEY)?,
+    }
+    Ok((files, open_files, elsewhere))
 }
 
 /// The events that a policy judges: those since the component was last set healthy, which deletes none here.

@@ -27,12 +27,10 @@ pub struct Blocked {
 
 impl Processes {
     /// Reads the files; one that could not be read or understood still counts as a process.
-    pub fn parse(files: &[FileContent]) -> Self {
-        let mut all = Self {
-            total: u32::try_from(files.len()).unwrap_or(u32::MAX),
-            ..Self::default()
-        };
+    pub fn parse<'a>(files: impl IntoIterator<Item = &'a FileContent>) -> Self {
+        let mut all = Self::default();
         for file in files {
+            all.total = all.total.saturating_add(1);
             let Ok(content) = &file.content else { continue };
             let Some((head, tail)) = split(content) else {
                 continue;

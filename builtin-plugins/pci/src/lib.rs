@@ -7,7 +7,9 @@ pub mod device;
 pub mod evaluate;
 pub mod ids;
 
-use gpud_sdk::{AccessError, CheckContext, Checker, Descriptor, Error, Report, exec, log, sysfs};
+use gpud_sdk::{
+    AccessError, CheckContext, Checker, Descriptor, Error, Report, exec, log, state, sysfs,
+};
 
 use device::{Asleep, Device};
 use evaluate::Machine;
@@ -37,15 +39,43 @@ struct Pci;
 
 impl Checker for Pci {
     fn check(context: &CheckContext) -> Result<Report, Error> {
-        Ok(evaluate::check(context, &Node))
+        let node = Node {
+            boot_id: &context.boot_id,
+        };
+        Ok(evaluate::check(context, &node))
     }
 }
 
 /// The machine.
-struct Node;
+struct Node<'a> {
+    boot_id: &'a str,
+}
 
-impl Machine for Node {
+impl Machine for Node<'_> {
+    /// Asked once per boot: it takes milliseconds, and a machine stays what it is.
     fn virtualization(&self, arguments: &[&str]) -> Result<String, AccessError> {
+        let key = format!("virtualization {}", arguments.join(" "));
+        let kept = state::get_string(&key)?;
+        let kept = kept.as_deref().and_then(|kept| kept.split_once('\n'));
+        if let Some((boot_id, answer)) = kept
+            && boot_id == self.boot_id
+            && !boot_id.is_empty()
+        {
+            return Ok(answer.to_owned());
+        }
+        let answer = self.detect(arguments)?;
+        let boot_id = self.boot_id;
+        state::set(&key, format!("{boot_id}\n{answer}").as_bytes())?;
+        Ok(answer)
+    }
+
+    fn devices(&self) -> Result<Vec<Device>, AccessError> {
+        list_devices()
+    }
+}
+
+impl Node<'_> {
+    fn detect(&self, arguments: &[&str]) -> Result<String, AccessError> {
         let arguments: Vec<String> = arguments.iter().map(|&text| text.to_owned()).collect();
         let options = exec::Options {
             timeout_ms: DETECT_VIRT_TIMEOUT_MS,
@@ -57,23 +87,23 @@ impl Machine for Node {
         let text = String::from_utf8_lossy(&output.stdout);
         Ok(text.lines().next().unwrap_or("").trim().to_owned())
     }
+}
 
-    fn devices(&self) -> Result<Vec<Device>, AccessError> {
-        let entries = match sysfs::list_directory(device::ROOT, MAX_ENTRIES) {
-            Err(AccessError::NotFound(_)) => return Ok(Vec::new()),
-            entries => entries?,
-        };
-        if entries.len() > MAX_DEVICES {
-            log!(warn, "{} devices, looking at {MAX_DEVICES}", entries.len());
-        }
-        let mut devices: Vec<Device> = entries
-            .iter()
-            .take(MAX_DEVICES)
-            .filter_map(|entry| read_device(&entry.name))
-            .collect();
-        device::name(&mut devices, read_ids);
-        Ok(devices)
+fn list_devices() -> Result<Vec<Device>, AccessError> {
+    let entries = match sysfs::list_directory(device::ROOT, MAX_ENTRIES) {
+        Err(AccessError::NotFound(_)) => return Ok(Vec::new()),
+        entries => entries?,
+    };
+    if entries.len() > MAX_DEVICES {
+        log!(warn, "{} devices, looking at {MAX_DEVICES}", entries.len());
     }
+    let mut devices: Vec<Device> = entries
+        .iter()
+        .take(MAX_DEVICES)
+        .filter_map(|entry| read_device(&entry.name))
+        .collect();
+    device::name(&mut devices, read_ids);
+    Ok(devices)
 }
 
 /// A device, unless it is being removed.

@@ -1,7 +1,7 @@
 //! The figures that gpud is held to, measured on this machine and printed beside their targets; run by
 //! `cargo xtask bench`. Where a baseline exists it is measured in the same run and the figure is a ratio.
 //!
-//! `--only guest|kernel-log|flood|script|daemon|api` measures one part. `--minutes N` is how long the idle daemon is watched (default 10); `--json FILE` is where the figures go as well
+//! `--only guest|system|kernel-log|flood|script|daemon|api` measures one part. `--minutes N` is how long the idle daemon is watched (default 10); `--json FILE` is where the figures go as well
 //! (default `target/bench.json`).
 #![allow(
     clippy::unwrap_used,
@@ -20,6 +20,7 @@ mod guest;
 mod kernel_log;
 mod latency;
 mod script;
+mod system;
 mod table;
 
 use std::{path::PathBuf, time::Duration};
@@ -30,6 +31,7 @@ fn main() {
     let mut arguments = std::env::args().skip(1);
     let mut minutes = 10.0;
     let mut only = None;
+    let mut inside = false;
     let mut json = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../target/bench.json"));
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
@@ -40,6 +42,7 @@ fn main() {
                     .expect("--minutes N")
             }
             "--json" => json = arguments.next().map(PathBuf::from).expect("--json FILE"),
+            system::INSIDE => inside = true,
             "--only" => only = arguments.next(),
             // Cargo adds it.
             "--bench" => {}
@@ -51,6 +54,9 @@ fn main() {
         .enable_all()
         .build();
     let runtime = runtime.expect("a runtime");
+    if inside {
+        return runtime.block_on(system::inside());
+    }
     let mut table = Table::default();
     runtime.block_on(async {
         let wanted = |part: &str| only.as_deref().is_none_or(|only| only == part);
@@ -63,6 +69,9 @@ fn main() {
             if wanted("kernel-log") {
                 kernel_log::measure(&mut table, &runtime).await;
             }
+        }
+        if wanted("system") {
+            system::measure(&mut table).await;
         }
         if wanted("flood") {
             flood::measure(&mut table).await;

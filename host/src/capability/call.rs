@@ -37,6 +37,8 @@ pub struct Bill {
     pub memory_high_water: u64,
     /// Calls into the host.
     pub host_calls: u64,
+    /// Files and folders that these opened or looked at.
+    pub files: u64,
     /// Bytes that the host handed to the guest and took from it.
     pub bytes: u64,
 }
@@ -100,6 +102,12 @@ impl Call {
             AccessError::OverBudget(format!("{what}: this call has used up its bytes"))
         })?;
         Ok(())
+    }
+
+    /// Counts files and folders that were opened or looked at.
+    pub(super) fn touch(&mut self, files: usize) {
+        let files = u64::try_from(files).unwrap_or(u64::MAX);
+        self.bill.files = self.bill.files.saturating_add(files);
     }
 
     /// Waits for the machine or the database, and counts how long.

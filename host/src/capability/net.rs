@@ -11,6 +11,7 @@ use super::{
         types::{AccessError, Pairs},
     },
 };
+use crate::node::error::SourceError;
 use crate::node::net::{self, HttpGet, grpc};
 
 /// Largest body and response message, bytes.
@@ -101,6 +102,10 @@ impl Host for Call {
             max_bytes: u64::from(request.max_message_bytes.min(MAX_BODY)),
             deadline: asked.min(self.remaining()),
         };
+        if self.node.canned().is_some() {
+            let what = format!("{socket} (the simulated machine has no gRPC services)");
+            return Err(SourceError::NotFound(what).into());
+        }
         let reply = self.wait(grpc::unary(Path::new(&socket), &call)).await?;
         self.charge("net.grpc-unary", reply.message.len())?;
         Ok(GrpcResponse {

@@ -18,12 +18,14 @@ impl Call {
     /// The machine's files, confined to what was granted.
     fn files(&mut self, what: &str) -> Result<Files, AccessError> {
         let grants = self.enter(what)?;
+        self.touch(1);
         self.confined(what, grants.sysfs.as_ref())
     }
 
     /// The same for facts and space of a path, which the narrower grant allows as well.
     fn facts(&mut self, what: &str, path: &str) -> Result<Files, AccessError> {
         let grants = self.enter(what)?;
+        self.touch(1);
         let narrow = grants.statvfs.as_ref().filter(|roots| roots.allows(path));
         self.confined(what, narrow.or(grants.sysfs.as_ref()))
     }
@@ -57,6 +59,7 @@ impl Host for Call {
         let found = self
             .wait(files.read_glob(&pattern, max_bytes, max_files.min(MAX_ENTRIES) as usize))
             .await?;
+        self.touch(found.len());
         let size = |content: &Result<Vec<u8>, _>| content.as_ref().map_or(0, Vec::len);
         let bytes = found
             .iter()
@@ -102,6 +105,7 @@ impl Host for Call {
         let files = self.files("sysfs.count-entries")?;
         let limit = max_directories.min(MAX_ENTRIES) as usize;
         let counts = self.wait(files.count_entries(&pattern, limit)).await?;
+        self.touch(counts.len());
         self.charge(
             "sysfs.count-entries",
             counts.iter().map(|(path, _)| path.len() + 8).sum(),

@@ -1,11 +1,11 @@
 //! `gpud machine-info`: the inventory as tables or as one line of JSON.
 //!
-//! Nothing is asked over the network, so that the cloud provider is always `unknown` here; GPUd asks several public
-//! services.
+//! Nothing is asked over the network: the cloud is the one that the firmware names; GPUd asks several services.
 
 use serde::Serialize;
 
 use super::{exit::Exit, sizes::iec, table::Table};
+use crate::machine_info::Cloud;
 use crate::wire::{BlockDevice, GpuInfo, GpuInstance, MachineInfo};
 
 /// Where the machine stands. The keys are GPUd's.
@@ -26,15 +26,15 @@ pub struct Provider {
 }
 
 impl Provider {
-    /// All that can be said without asking anybody: the first private IPv4 address.
-    pub fn of(info: &MachineInfo) -> Self {
+    /// All that can be said without asking anybody: what the firmware says, and the first private IPv4 address.
+    pub fn of(info: &MachineInfo, cloud: &Cloud) -> Self {
         let interfaces = info
             .nic_info
             .iter()
             .flat_map(|nic| &nic.private_ip_interfaces);
         let mut addresses = interfaces.map(|interface| &interface.ip);
         Self {
-            provider: "unknown",
+            provider: cloud.provider,
             public_ip: String::new(),
             private_ip: addresses
                 .find(|ip| !ip.contains(':'))
@@ -42,7 +42,7 @@ impl Provider {
                 .unwrap_or_default(),
             region: String::new(),
             vm_environment: String::new(),
-            instance_id: String::new(),
+            instance_id: cloud.instance_id.clone(),
         }
     }
 
@@ -63,7 +63,7 @@ impl Provider {
 ///
 /// # Errors
 /// Never with these types; if it should, in the JSON form of an error.
-pub fn json(info: &MachineInfo, machine_id: Option<&str>) -> Result<String, Exit> {
+pub fn json(info: &MachineInfo, cloud: &Cloud, machine_id: Option<&str>) -> Result<String, Exit> {
     #[derive(Serialize)]
     struct Document<'a> {
         machine_id: &'a str,
@@ -73,7 +73,7 @@ pub fn json(info: &MachineInfo, machine_id: Option<&str>) -> Result<String, Exit
     let document = Document {
         machine_id: machine_id.unwrap_or_default(),
         machine_info: info,
-        provider: Provider::of(info),
+        provider: Provider::of(info, cloud),
     };
     serde_json::to_string(&document)
         .map(|line| line + "\n")
@@ -97,12 +97,12 @@ pub fn tables(info: &MachineInfo, width: usize) -> String {
 }
 
 /// Everything that `gpud machine-info` prints.
-pub fn plain(info: &MachineInfo, machine_id: Option<&str>, width: usize) -> String {
+pub fn plain(info: &MachineInfo, cloud: &Cloud, machine_id: Option<&str>, width: usize) -> String {
     let id = match machine_id {
         Some(id) => format!("GPUd machine ID: {id:?}\n\n"),
         None => String::new(),
     };
-    id + &tables(info, width) + &Provider::of(info).table()
+    id + &tables(info, width) + &Provider::of(info, cloud).table()
 }
 
 fn facts(info: &MachineInfo) -> Table {
@@ -204,6 +204,13 @@ mod tests {
     use super::*;
     use crate::wire::{CpuInfo, DiskInfo, MemoryInfo, NicInfo, PrivateIpInterface};
 
+    fn unknown() -> Cloud {
+        Cloud {
+            provider: "unknown",
+            instance_id: String::new(),
+        }
+    }
+
     fn info() -> MachineInfo {
         MachineInfo {
             gpud_version: "0.1.0".into(),
@@ -244,7 +251,7 @@ mod tests {
 
     #[test]
     fn as_tables() {
-        insta::assert_snapshot!(plain(&info(), None, 160), @r"
+        insta::assert_snapshot!(plain(&info(), &unknown(), None, 160), @r"
         +---------------------------+------------------------------------+
         |       GPUd Version        |               0.1.0                |
         | Container Runtime Version |                                    |
@@ -332,7 +339,7 @@ mod tests {
 
     #[test]
     fn as_json() {
-        let line = json(&info(), None).unwrap();
+        let line = json(&info(), &unknown(), None).unwrap();
         assert!(
             line.starts_with(r#"{"machine_id":"","machine_info":{"gpudVersion":"0.1.0","#),
             "{line}"
@@ -343,6 +350,27 @@ mod tests {
                 "\"provider\":{\"provider\":\"unknown\",\"public_ip\":\"\",\"private_ip\":\"10.2.3.4\",\
                  \"region\":\"\",\"vm_environment\":\"\",\"instance_id\":\"\"}}\n"
             ),
+            "{line}"
+        );
+    }
+
+    #[test]
+    fn a_cloud_that_the_firmware_names() {
+        let cloud = Cloud {
+            provider: "aws",
+            instance_id: "i-0abcd1234ef567890".into(),
+        };
+        let text = plain(&info(), &cloud, None, 160);
+        for line in [
+            "|    Provider    |         aws         |",
+            "|  Instance ID   | i-0abcd1234ef567890 |",
+        ] {
+            assert!(text.contains(line), "{text}");
+        }
+        let line = json(&info(), &cloud, None).unwrap();
+        assert!(line.contains(r#""provider":{"provider":"aws","#), "{line}");
+        assert!(
+            line.contains(r#""instance_id":"i-0abcd1234ef567890""#),
             "{line}"
         );
     }

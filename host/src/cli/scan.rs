@@ -22,7 +22,7 @@ use super::{
 use crate::{
     component::{Component, Services, builtin},
     daemon,
-    machine_info::Collector,
+    machine_info::{self, Collector},
     metrics,
     node::Node,
     runtime::{Compiler, Effort, Runtime},
@@ -59,11 +59,12 @@ pub async fn scan(options: &ScanOptions, terminal: Terminal) -> Result<Exit, Exi
     let collector = Collector::new(&node);
     node.nvml.take_inventory().await;
     let info = collector.collect().await;
+    let cloud = machine_info::cloud(&node.files).await;
     text(format!(
         "\n{0} machine info\n{1}\n{0} provider info\n{2}\n",
         terminal.good(),
         inventory::tables(&info, terminal.width()),
-        inventory::Provider::of(&info).table(),
+        inventory::Provider::of(&info, &cloud).table(),
     ))?;
     let mut scanned = Vec::new();
     let mut left_out = Vec::new();

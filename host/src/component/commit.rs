@@ -65,6 +65,7 @@ pub(super) fn bill<T>(services: &Services, component: &str, finished: &Finished<
     let recorded = [
         count(own::CHECKER_SECONDS, bill.time.as_secs_f64()),
         count(own::CHECKER_HOST_CALLS, bill.host_calls as f64),
+        count(own::CHECKER_FILES, bill.files as f64),
         count(own::CHECKER_BYTES, bill.bytes as f64),
         count(own::CHECKER_TRAPS, f64::from(u8::from(trapped))),
         count(own::CHECKER_TIMEOUTS, f64::from(u8::from(late))),

@@ -3,12 +3,16 @@
 //! Nothing leaves the machine, and nothing is required: what a missing tool or an unreadable file would have told is
 //! left out, and said once in the log.
 
+mod container_runtime;
 mod df;
 mod disks;
 mod gpus;
 mod lsblk;
 mod mounts;
+mod provider;
 mod versions;
+
+pub use provider::{Cloud, cloud};
 
 use std::{
     collections::BTreeSet,
@@ -76,12 +80,12 @@ impl Collector {
     /// Takes one; a few seconds at most, even when programs or mounts hang. GPUs are those of the node's last look: they
     /// are not asked, since requests wait for this. Without NVML that part is empty.
     pub async fn collect(&self) -> MachineInfo {
-        let (facts, memory, disks, nics, containerd, tailscale) = tokio::join!(
+        let (facts, memory, disks, nics, runtime, tailscale) = tokio::join!(
             SystemFacts::read(&self.files),
             self.memory(),
             self.disks(),
             self.nics(),
-            self.version("containerd"),
+            self.container_runtime(),
             self.version("tailscale"),
         );
         let booted = facts
@@ -97,9 +101,7 @@ impl Collector {
             cluster_uuid: fabric.cluster_uuid,
             clique_id: fabric.clique_id,
             chassis_serial: gpus::chassis_serial(&inventory),
-            container_runtime_version: containerd
-                .map(|version| format!("containerd://{version}"))
-                .unwrap_or_default(),
+            container_runtime_version: text(runtime),
             tailscale_version: text(tailscale),
             kernel_version: text(facts.kernel_release),
             os_image: text(facts.os.pretty_name),
@@ -150,6 +152,21 @@ impl Collector {
             return None;
         }
         Some(disks::read(&self.files, &self.commands, &self.complaints).await)
+    }
+
+    /// The runtime that answers; without one, the containerd that is installed: its socket may be closed to us, or its CRI
+    /// switched off.
+    async fn container_runtime(&self) -> Option<String> {
+        if !self.files.is_live() {
+            return None;
+        }
+        match container_runtime::answering().await {
+            None => {
+                let installed = self.version("containerd").await?;
+                Some(container_runtime::named("containerd", &installed))
+            }
+            answering => answering,
+        }
     }
 
     /// What a program says of its version. That it is not installed is no complaint.

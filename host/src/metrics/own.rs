@@ -42,6 +42,11 @@ pub const CHECKER_HOST_CALLS: OwnMetric = metric(
     "gpud_checker_host_calls_total",
     "calls of a checker to the host",
 );
+/// Counter by [`CHECKER_LABEL`]: files and folders that a checker had opened or looked at.
+pub const CHECKER_FILES: OwnMetric = metric(
+    "gpud_checker_files_total",
+    "files and folders that a checker had opened or looked at",
+);
 /// Counter by [`CHECKER_LABEL`]: bytes that passed between a checker and the host.
 pub const CHECKER_BYTES: OwnMetric = metric(
     "gpud_checker_bytes_total",

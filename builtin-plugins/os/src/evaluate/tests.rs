@@ -58,6 +58,7 @@ impl Machine {
             uptime: Ok("500.25 900.00\n".into()),
             processes: Ok(vec![stat(1, "systemd", 'S'), stat(2, "kthreadd", 'Z')]),
             open_files: Ok(vec![fds(Ok(1)), fds(Ok(2))]),
+            elsewhere: Elsewhere::default(),
             file_nr: Ok("1184\t0\t1000\n".into()),
             file_max: Ok("1000\n".into()),
             pid_max: Ok("32768\n".into()),
@@ -484,4 +485,56 @@ fn boot_time_from_uptime_when_the_host_does_not_know_it() {
             .1
             .contains(r#""uptimes":{"seconds":500,"boot_time_unix_seconds":700}"#)
     );
+}
+
+#[test]
+fn processes_whose_turn_it_is_not_count_as_they_were_seen() {
+    let mut machine = Machine::new(&[]);
+    let report = machine.judge(|inputs| {
+        inputs.elsewhere = Elsewhere {
+            total: 860_000,
+            zombies: 5,
+            open_files: 7,
+            ..Elsewhere::default()
+        };
+    });
+    assert_eq!(
+        short(&report),
+        (
+            Health::Unhealthy,
+            "too many running pids (unhealthy state percent threshold: 95.00 %)"
+        )
+    );
+    let data = &report.states[0].extra_info[0].1;
+    for part in [
+        r#""zombie_processes":6"#,
+        r#""running_pids":860002"#,
+        r#""usage":10"#,
+    ] {
+        assert!(data.contains(part), "{data}");
+    }
+}
+
+#[test]
+fn a_stuck_process_is_followed_while_it_is_others_turn() {
+    let mut machine = Machine::new(&["^nvidia"]);
+    let mut last = None;
+    for minute in 0..5 {
+        let mut tracker = std::mem::take(&mut machine.tracker);
+        let mut inputs = machine.inputs();
+        let stuck = vec![stat(7, "nvidia-smi", 'D')];
+        match minute {
+            0 => inputs.processes = Ok(stuck),
+            _ => {
+                inputs.elsewhere.watched = stuck;
+                inputs.elsewhere.blocked = 1;
+            }
+        }
+        let now = context(1000 + minute * 60);
+        last = Some(judge(&now, inputs, &mut tracker, || Ok(Past::default())).unwrap());
+        machine.tracker = tracker;
+    }
+    let report = last.unwrap();
+    assert_eq!(short(&report).0, Health::Unhealthy);
+    assert!(short(&report).1.ends_with(STUCK), "{report:?}");
 }

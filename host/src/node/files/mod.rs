@@ -22,8 +22,10 @@ use super::{
 
 /// How long a call may take unless [`Files::with_deadline`] says otherwise.
 pub const DEFAULT_DEADLINE: Duration = Duration::from_secs(5);
-/// Threads for `/proc` and `/sys`, and as many again for everything else.
-const THREADS: usize = 8;
+/// Threads for `/proc` and `/sys`.
+const KERNEL_THREADS: usize = 8;
+/// For everything else: each dead mount keeps one, and the mounts that are well must still be answered.
+const MOUNT_THREADS: usize = 32;
 
 /// Access to the machine's files. Cheap to clone; clones share their threads.
 ///
@@ -125,8 +127,8 @@ impl Files {
             tree: Arc::new(tree),
             roots: None,
             deadline: DEFAULT_DEADLINE,
-            kernel: HangPool::new("kernel-files", THREADS),
-            mounts: HangPool::new("files", THREADS),
+            kernel: HangPool::new("kernel-files", KERNEL_THREADS),
+            mounts: HangPool::new("files", MOUNT_THREADS),
         }
     }
 

@@ -1,0 +1,209 @@
+//! What the system components cost: processor time and files of one round of all of them, on a machine with many mounts
+//! and processes. These are made in namespaces of the benchmark's own, in which it runs itself once more; without root it
+//! says that it cannot.
+
+use std::{
+    fs,
+    process::{Command, Stdio},
+    sync::Arc,
+};
+
+use gpud::{component::trial::Trial, model::Trigger};
+use rustix::time::{ClockId, clock_gettime};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    guest,
+    table::{Table, Target},
+};
+
+/// Runs the part inside of the namespaces.
+pub const INSIDE: &str = "--system-inside";
+/// Folders of the components.
+const SYSTEM: [&str; 28] = [
+    "board-sensors",
+    "cgroup-oom",
+    "container-storage",
+    "containerd",
+    "cpu",
+    "cpu-frequency",
+    "disk",
+    "docker",
+    "fuse",
+    "inodes",
+    "ipmi",
+    "kernel-module",
+    "kubelet",
+    "library",
+    "memory",
+    "memory-numa",
+    "network-interface",
+    "network-latency",
+    "network-limits",
+    "nfs",
+    "os",
+    "pci",
+    "pressure",
+    "smart",
+    "systemd",
+    "tailscale",
+    "thermal",
+    "time-sync",
+];
+const MOUNTS: usize = 100;
+const ROUNDS: u32 = 20;
+/// Memory of a process that sleeps, generously, in KiB.
+const SLEEPER_KIB: usize = 400;
+/// The kernel counts in hundredths of a second (`USER_HZ`).
+const TICK_MS: f64 = 10.0;
+/// The dearest components that are shown.
+const SHOWN: usize = 6;
+
+/// Per round.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Figures {
+    /// Milliseconds of this process.
+    own_ms: f64,
+    /// Of the programs that it ran.
+    programs_ms: f64,
+    /// Files and folders that were opened or looked at.
+    files: f64,
+    /// Bytes handed to the guests.
+    bytes: f64,
+    /// Own milliseconds and files by component.
+    components: Vec<(String, f64, f64)>,
+}
+
+pub async fn measure(table: &mut Table) {
+    eprintln!("system components …");
+    for (processes, most_ms, most_files) in [(500, 20.0, 2_500.0), (10_000, 60.0, 5_000.0)] {
+        let Some(figures) = in_namespaces(processes) else {
+            continue;
+        };
+        let what =
+            format!("a round of all system components, {processes} processes, {MOUNTS} mounts");
+        let all = figures.own_ms + figures.programs_ms;
+        table.add(&format!("{what}: CPU"), all, "ms", Target::AtMost(most_ms));
+        table.note("  of it, programs", figures.programs_ms, "ms");
+        table.add(
+            "  files and folders looked at",
+            figures.files,
+            "",
+            Target::AtMost(most_files),
+        );
+        table.note("  handed to the guests", figures.bytes / 1024.0, "KiB");
+        for (name, ms, files) in figures.components.iter().take(SHOWN) {
+            table.note(&format!("  {name} ({files:.0} files)"), *ms, "ms");
+        }
+    }
+}
+
+/// The figures of a machine with so many processes; `None`, with the reason on standard error, where it cannot be made.
+fn in_namespaces(processes: usize) -> Option<Figures> {
+    let available = meminfo("MemAvailable:");
+    if available < processes * SLEEPER_KIB {
+        eprintln!("  {processes} processes: left out, {available} KiB of memory are not enough");
+        return None;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let script = format!(
+        "set -e\ncd '{}'\nfor n in $(seq {}); do mkdir t$n b$n; mount -t tmpfs -o size=1m none t$n; mount --bind /usr b$n; done\n\
+         cd /\nfor n in $(seq {processes}); do sleep 1000000 >/dev/null & done\nexec \"$@\"",
+        folder.path().display(),
+        MOUNTS / 2
+    );
+    let output = Command::new("unshare")
+        .args(["--mount", "--propagation=private", "--pid", "--fork"])
+        .args([
+            "--kill-child",
+            "--mount-proc",
+            "bash",
+            "-c",
+            &script,
+            "bash",
+        ])
+        .arg(std::env::current_exe().unwrap())
+        .arg(INSIDE)
+        .stderr(Stdio::inherit())
+        .output();
+    let figures = match &output {
+        Ok(output) if output.status.success() => {
+            serde_json::from_slice::<Figures>(&output.stdout).map_err(|error| error.to_string())
+        }
+        other => Err(format!("{other:?}")),
+    };
+    figures
+        .inspect_err(|why| eprintln!("  {processes} processes: left out, cannot be made: {why}"))
+        .ok()
+}
+
+fn meminfo(key: &str) -> usize {
+    let text = fs::read_to_string("/proc/meminfo").unwrap();
+    let line = text
+        .lines()
+        .find_map(|line| line.strip_prefix(key))
+        .unwrap();
+    line.trim_end_matches("kB").trim().parse().unwrap()
+}
+
+/// Measures where it stands and prints the figures as JSON.
+pub async fn inside() {
+    let cache = tempfile::tempdir().unwrap();
+    let runtime = guest::runtime(cache.path()).await;
+    let mut trials = Vec::new();
+    for folder in SYSTEM {
+        let plugin = Arc::new(guest::load(&runtime, folder).await);
+        let descriptor = plugin.components().first().unwrap().clone();
+        let node = Arc::clone(runtime.node());
+        let trial = Trial::new(plugin, descriptor, Arc::from("{}"), node).await;
+        trials.push((folder, trial.unwrap(), 0.0, 0));
+    }
+    for trigger in [Trigger::Startup, Trigger::Scheduled] {
+        for (folder, trial, ..) in &mut trials {
+            let tried = trial.check(trigger).await;
+            if let Err(error) = tried.report {
+                eprintln!("  {folder}: {error}");
+            }
+        }
+    }
+    let mut bytes = 0;
+    let (own, programs) = (own_ms(), programs_ms());
+    for _ in 0..ROUNDS {
+        for (_, trial, ms, files) in &mut trials {
+            let before = own_ms();
+            let tried = trial.check(Trigger::Scheduled).await;
+            *ms += own_ms() - before;
+            *files += tried.bill.files;
+            bytes += tried.bill.bytes;
+        }
+    }
+    let rounds = f64::from(ROUNDS);
+    let mut components: Vec<_> = trials
+        .iter()
+        .map(|(folder, _, ms, files)| ((*folder).to_owned(), ms / rounds, *files as f64 / rounds))
+        .collect();
+    components.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let figures = Figures {
+        own_ms: (own_ms() - own) / rounds,
+        programs_ms: (programs_ms() - programs) / rounds,
+        files: components.iter().map(|(_, _, files)| files).sum(),
+        bytes: bytes as f64 / rounds,
+        components,
+    };
+    println!("{}", serde_json::to_string(&figures).unwrap());
+}
+
+/// Processor time of this process so far.
+fn own_ms() -> f64 {
+    let time = clock_gettime(ClockId::ProcessCPUTime);
+    time.tv_sec as f64 * 1e3 + time.tv_nsec as f64 / 1e6
+}
+
+/// Of the programs that it ran and waited for: `cutime` and `cstime` of proc_pid_stat(5).
+fn programs_ms() -> f64 {
+    let text = fs::read_to_string("/proc/self/stat").unwrap();
+    let after = text.rsplit(')').next().unwrap();
+    let fields: Vec<&str> = after.split_ascii_whitespace().collect();
+    let ticks = |field: usize| fields[field - 3].parse::<f64>().unwrap();
+    (ticks(16) + ticks(17)) * TICK_MS
+}
