@@ -286,7 +286,10 @@ impl Plugin {
             Ok(Err(error)) => Err(match (limiter.refused(), error.downcast_ref()) {
                 (_, Some(OtherForm(problem))) => CallError::Contract(printable(problem)),
                 (Some(refused), None) => CallError::Memory(refused),
-                (None, None) => CallError::Trap(trap_text(&error)),
+                (None, None) => {
+                    tell_where(&error, &call.identity);
+                    CallError::Trap(trap_text(&error))
+                }
             }),
         };
         let state_writes = if answer.is_ok() {
@@ -343,6 +346,23 @@ fn said(error: CheckError) -> CallError {
     }
 }
 
+/// The functions that the guest was in, innermost first; none if it was built without names.
+fn frames(error: &wasmtime::Error) -> impl Iterator<Item = &str> {
+    let trace = error.downcast_ref::<wasmtime::WasmBacktrace>();
+    let frames = trace.into_iter().flat_map(|trace| trace.frames());
+    frames.filter_map(|frame| frame.func_name())
+}
+
+/// The whole backtrace of a trap for the log: what its author needs, and nobody else.
+fn tell_where(error: &wasmtime::Error, identity: &Identity) {
+    let Identity { plugin, component } = identity;
+    let names: Vec<&str> = frames(error).collect();
+    if !names.is_empty() {
+        let trace = printable(&names.join(" < "));
+        tracing::error!(target: "plugin", plugin, component, "trapped in {trace}");
+    }
+}
+
 /// A trap in one line: what happened, and where in the guest if it has names. After a panic that is only the inside of
 /// the standard library; the log has its message and place.
 fn trap_text(error: &wasmtime::Error) -> String {
@@ -353,13 +373,7 @@ fn trap_text(error: &wasmtime::Error) -> String {
         Some(trap) => trap.to_string(),
         None => error.root_cause().to_string(),
     };
-    let trace = error.downcast_ref::<wasmtime::WasmBacktrace>();
-    let frames: Vec<&str> = trace
-        .iter()
-        .flat_map(|trace| trace.frames())
-        .filter_map(|frame| frame.func_name())
-        .take(4)
-        .collect();
+    let frames: Vec<&str> = frames(error).take(4).collect();
     let text = if frames.is_empty() {
         cause
     } else {

@@ -104,7 +104,8 @@ func exportsChecker(module []byte) error {
 		"init function")
 }
 
-// compile runs Go's compiler.
+// compile runs Go's compiler. Without debug information (-w), but with the names of functions, so that a trap says where it
+// happened.
 func compile(pkg string) ([]byte, error) {
 	folder, err := os.MkdirTemp("", "gpud-go-")
 	if err != nil {
@@ -112,7 +113,7 @@ func compile(pkg string) ([]byte, error) {
 	}
 	defer os.RemoveAll(folder)
 	file := filepath.Join(folder, "core.wasm")
-	command := exec.Command("go", "build", "-trimpath", "-buildmode=c-shared", "-ldflags=-s -w", "-o", file, pkg)
+	command := exec.Command("go", "build", "-trimpath", "-buildmode=c-shared", "-ldflags=-w", "-o", file, pkg)
 	command.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "CGO_ENABLED=0")
 	command.Stdout, command.Stderr = os.Stderr, os.Stderr
 	if err := command.Run(); err != nil {
