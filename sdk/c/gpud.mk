@@ -12,7 +12,7 @@
 #   make clean
 #
 # Tools (setup.sh installs them): clang and lld as WASM_CC, any C compiler as CC.
-# `make WASM_CC="python3 -m ziglang cc"` builds with the zig package of PyPI instead of clang.
+# `make WASM_CC="python3 -m ziglang cc"` builds with the zig package of PyPI although there is a clang.
 
 .DEFAULT_GOAL := all
 BUILD   ?= build
@@ -20,8 +20,11 @@ EXPORTS ?=
 
 GPUD_SDK_DIR := $(patsubst %/,%,$(dir $(lastword $(MAKEFILE_LIST))))
 
-WASM_CC    ?= $(firstword $(foreach c,clang-22 clang-21 clang-20 clang-19 clang,\
-	$(if $(shell command -v $(c)),$(c))) clang)
+# Where there is no clang, what setup.sh fetched in its place.
+GPUD_TOOLS ?= $(HOME)/.local/share/gpud-tools
+GPUD_CLANG := $(firstword $(foreach c,clang-22 clang-21 clang-20 clang-19 clang,$(if $(shell command -v $(c)),$(c))))
+GPUD_ZIG   := $(wildcard $(GPUD_TOOLS)/zig/bin/python)
+WASM_CC    ?= $(or $(GPUD_CLANG),$(if $(GPUD_ZIG),$(GPUD_ZIG) -m ziglang cc),clang)
 
 GPUD_HEADERS := $(wildcard $(GPUD_SDK_DIR)/include/*.h $(GPUD_SDK_DIR)/src/*.h $(GPUD_SDK_DIR)/libc/*.h) $(wildcard *.h)
 GPUD_COMMON  := $(addprefix $(GPUD_SDK_DIR)/src/,report.c text.c json.c)

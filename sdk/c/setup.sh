@@ -40,10 +40,9 @@ if have apt-get; then
     fi
     # shellcheck disable=SC2086
     [ -z "$packages" ] || $sudo apt-get install -y --no-install-recommends $packages
-elif ! have_wasm_clang; then
+elif ! have_wasm_clang && [ ! -x "$tools/zig/bin/python" ]; then
     python3 -m venv "$tools/zig"
     "$tools/zig/bin/pip" install --quiet "ziglang==$ziglang"
-    echo "build with: make WASM_CC=\"$tools/zig/bin/python -m ziglang cc\""
 fi
 
 if [ "${1:-}" = --generator ]; then

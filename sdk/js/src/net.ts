@@ -1,4 +1,9 @@
-/** Local services and plain reachability. Grant: unix socket paths, loopback ports, `host:port` for `tcpConnect`. */
+/**
+ * Local services and plain reachability.
+ *
+ * Grant: lists of unix socket paths and loopback ports for `httpGet`, of `host:port` endpoints for `tcpConnect`, and
+ * under `grpc`, by unix socket path, of methods for `grpcUnary`.
+ */
 
 import wit from "#host/net";
 import { ask } from "./host/ask.ts";
@@ -48,4 +53,28 @@ export function textOf(response: Response): string {
 /** Opens and closes a TCP connection; gives the microseconds that it took. */
 export function tcpConnect(host: string, port: number, timeoutMs = 5_000): number {
   return ask(() => wit.tcpConnect(host, port, timeoutMs));
+}
+
+/** The answer of a gRPC service. */
+export interface GrpcResponse {
+  /** Status code of gRPC. 0 is success, 12 a method that the service does not have, 14 unavailable. */
+  readonly status: number;
+  /** What the service says about the status; mostly empty on success. */
+  readonly statusMessage: string;
+  /** The response message; empty unless the status is 0. */
+  readonly message: Uint8Array;
+}
+
+/**
+ * Makes a unary gRPC call of `/package.Service/Method` on a unix socket; messages are encoded protobuf. Any status is
+ * an answer. `NotFound` is a socket that is not there, `OtherError` nobody who listens.
+ */
+export function grpcUnary(
+  socket: string,
+  method: string,
+  message: Uint8Array = new Uint8Array(),
+  options: { readonly maxMessageBytes?: number; readonly timeoutMs?: number } = {},
+): GrpcResponse {
+  const { maxMessageBytes = 65_536, timeoutMs = 5_000 } = options;
+  return ask(() => wit.grpcUnary({ socket, method, message, maxMessageBytes, timeoutMs }));
 }

@@ -28,6 +28,8 @@ export interface Identity {
   readonly serial: string | null;
   readonly minorNumber: number | null;
   readonly boardId: number | null;
+  /** Further facts by key, for example `chassis-serial`. */
+  readonly extra: readonly (readonly [key: string, value: string])[];
 }
 
 /** Frame buffer, bytes. */

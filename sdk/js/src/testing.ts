@@ -16,8 +16,9 @@ import type { StoredEvent } from "./history.ts";
 import { eventToWit } from "./host/events.ts";
 import { setBackend } from "./host/native.ts";
 import type { WitResult } from "./host/values.ts";
-import type { WitRequest } from "./host/wit.ts";
+import type { WitGrpcRequest, WitRequest } from "./host/wit.ts";
 import type { Message } from "./kmsg.ts";
+import type { GrpcResponse } from "./net.ts";
 import type { Plugin } from "./plugin.ts";
 import type { Entry, FileStat, FsUsage } from "./sysfs.ts";
 import { encodeText } from "./text.ts";
@@ -51,6 +52,8 @@ export interface Machine {
   http: Record<string, Given<FakeResponse> | ((headers: Pairs) => Given<FakeResponse>)>;
   /** `host:port` to microseconds. */
   tcp: Record<string, Given<number>>;
+  /** `/run/x.sock /package.Service/Method` to an answer. */
+  grpc: Record<string, Given<GrpcResponse> | ((message: Uint8Array) => Given<GrpcResponse>)>;
   messages: Message[];
   events: StoredEvent[];
   reboots: number[];
@@ -103,6 +106,7 @@ export class FakeHost {
       programs: {},
       http: {},
       tcp: {},
+      grpc: {},
       messages: [],
       events: [],
       reboots: [],
@@ -285,6 +289,13 @@ export class FakeHost {
       const body = typeof response.body === "string" ? encodeText(response.body) : (response.body ?? new Uint8Array());
       limited(`GET ${key}`, body.length, maxBodyBytes);
       return { status: response.status, headers: Object.entries(response.headers ?? {}), body };
+    },
+    "net.grpcUnary": ({ socket, method, message, maxMessageBytes }: WitGrpcRequest): GrpcResponse => {
+      const key = `${socket} ${method}`;
+      const answer = there(key, this.machine.grpc[key]);
+      const response = given(typeof answer === "function" ? answer(message) : answer);
+      limited(key, response.message.length, maxMessageBytes);
+      return response;
     },
     "net.tcpConnect": (host: string, port: number) =>
       given(there(`${host}:${port}`, this.machine.tcp[`${host}:${port}`])),

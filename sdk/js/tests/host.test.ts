@@ -127,6 +127,7 @@ test("each capability answers from the machine", () => {
     programs: { lsblk: ([first]) => output(first ?? "none") },
     http: { "/run/x.sock /v": { status: 200, body: "°", headers: { a: "b" } } },
     tcp: { "h:1": 7 },
+    grpc: { "/run/x.sock /a.B/C": (message) => ({ status: 0, statusMessage: "", message }) },
     messages: [message],
     events: [stored],
     reboots: [5_000, 9_000],
@@ -148,6 +149,7 @@ test("each capability answers from the machine", () => {
     assert.equal(exec.runProgram("lsblk", ["-J"]).stdout.length, 2);
     assert.deepEqual(net.textOf(net.httpGet("/run/x.sock", "/v")), "°");
     assert.equal(net.tcpConnect("h", 1), 7);
+    assert.deepEqual(net.grpcUnary("/run/x.sock", "/a.B/C", Uint8Array.of(1)).message, Uint8Array.of(1));
     assert.deepEqual(kmsg.readBack(["Xid"]).messages, [message]);
     assert.deepEqual(history.ownEvents(0), [stored]);
     assert.deepEqual(history.reboots(5_000), [9_000]);

@@ -77,6 +77,7 @@ class Probe(Checker, Scanner, KmsgWatcher):
             "bash": told(lambda: exec.run_bash("exit 3").exit_code),
             "tcp": told(lambda: net.tcp_connect("127.0.0.1", 1)),
             "http": told(lambda: net.http_get(1)),
+            "grpc": told(lambda: net.grpc_unary("/run/gpud-probe.sock", "/a.B/C")),
             "library": told(nvml.library_status),
             "devices": told(nvml.devices),
         }

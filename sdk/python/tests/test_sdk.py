@@ -131,6 +131,7 @@ class Host(unittest.TestCase):
             programs={"lsblk": lambda arguments: output(arguments[0])},
             http={("/run/x.sock", "/v"): net.Response(200, {"a": "b"}, "°".encode())},
             tcp={("h", 1): 7},
+            grpc={("/run/x.sock", "/a.B/C"): lambda message: net.GrpcResponse(0, "", message * 2)},
             messages=[message],
             events=[stored],
             reboots=[5_000, 9_000],
@@ -147,6 +148,7 @@ class Host(unittest.TestCase):
             self.assertEqual(exec.run_program("lsblk", ["-J"]).text(), "-J")
             self.assertEqual(net.http_get("/run/x.sock", "/v").text(), "°")
             self.assertEqual(net.tcp_connect("h", 1), 7)
+            self.assertEqual(net.grpc_unary("/run/x.sock", "/a.B/C", b"x").message, b"xx")
             self.assertEqual(kmsg.read_back(["Xid"]).messages, [message])
             self.assertEqual(history.own_events(0), [stored])
             self.assertEqual(history.reboots(5_000), [9_000])

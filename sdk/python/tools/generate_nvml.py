@@ -70,8 +70,9 @@ def dataclass(node: ast.ClassDef) -> str:
     """A record, or a case of a variant."""
     lines = [f"@dataclass(frozen=True)\nclass {node.name}:\n", docstring(node, "    ")]
     for item in node.body:
-        if isinstance(item, ast.AnnAssign) and ast.unparse(item.target) != "extra":
-            lines.append(f"    {ast.unparse(item.target)}: {annotation(item.annotation)}\n")
+        if isinstance(item, ast.AnnAssign):
+            name = ast.unparse(item.target)
+            lines.append(f"    {name}: {'dict[str, str]' if name == 'extra' else annotation(item.annotation)}\n")
     if len(lines) == 2 and not lines[1]:
         lines.append("    pass\n")
     return "".join(lines)

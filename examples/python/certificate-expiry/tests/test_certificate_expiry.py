@@ -92,7 +92,8 @@ class Verdict(unittest.TestCase):
             (30, Health.DEGRADED, f"{FILE} (node-1.example): expires in 30.0 days", "certificate_expires_soon"),
             (7, Health.UNHEALTHY, f"{FILE} (node-1.example): expires in 7.0 days", "certificate_expires"),
             (-2, Health.UNHEALTHY, f"{FILE} (node-1.example): expired 2.0 days ago", "certificate_expired"),
-            (366, Health.UNHEALTHY, f"{FILE} (node-1.example): not valid for another 1.0 days", "certificate_not_yet_valid"),
+            (366, Health.UNHEALTHY, f"{FILE} (node-1.example): not valid for another 1.0 days",
+             "certificate_not_yet_valid"),
         ]  # fmt: skip
         for days, health, reason, event in cases:
             with self.subTest(days=days):

@@ -40,8 +40,8 @@ pub struct Config {
 /// As it is written.
 #[derive(Deserialize)]
 struct Document {
-    #[serde(flatten)]
-    all: Given,
+    warn: Option<f64>,
+    critical: Option<f64>,
     #[serde(default)]
     sensors: BTreeMap<String, Given>,
 }
@@ -73,7 +73,11 @@ impl Config {
     pub fn parse(document: &str) -> Result<Self, String> {
         let given: Document =
             serde_json::from_str(document).map_err(|error| format!("config: {error}"))?;
-        let all = given.all.or(USUAL, "")?;
+        let all = Given {
+            warn: given.warn,
+            critical: given.critical,
+        }
+        .or(USUAL, "")?;
         let sensors = given.sensors.into_iter().map(|(key, own)| {
             let shown: String = key.chars().take(100).collect();
             Ok((key, own.or(all, &format!("{shown}: "))?))

@@ -2,7 +2,7 @@
 //! `Documentation/hwmon/sysfs-interface.rst`): `temp*_input` in thousandths of a degree Celsius, `temp*_label` and
 //! `name` as text. Pure.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
 use gpud_sdk::sysfs::FileContent;
 
@@ -33,7 +33,7 @@ pub fn find(
     labels: Vec<FileContent>,
     names: Vec<FileContent>,
 ) -> Vec<Sensor> {
-    let texts: HashMap<String, String> = labels
+    let texts: BTreeMap<String, String> = labels
         .into_iter()
         .chain(names)
         .filter_map(|file| Some((one_line(&file.content.ok()?)?, file.path)))

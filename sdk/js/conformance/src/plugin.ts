@@ -61,6 +61,7 @@ export default definePlugin({
       bash: told(() => exec.runBash("exit 3").exitCode),
       tcp: told(() => net.tcpConnect("127.0.0.1", 1)),
       http: told(() => net.httpGet(1)),
+      grpc: told(() => net.grpcUnary("/run/gpud-probe.sock", "/a.B/C")),
       library: told(() => nvml.libraryStatus()),
       devices: told(() => nvml.devices()),
     };

@@ -15,7 +15,9 @@ function word(value: string, known: readonly string[]): WitCase {
 }
 
 function pairs(of: Pairs | undefined): [string, string][] {
-  return Object.entries(of ?? {}).map(([key, value]) => [key, String(value)]);
+  const list: [string, string][] = [];
+  for (const key in of) list.push([key, String(of[key])]);
+  return list;
 }
 
 function subjectToWit(subject: Subject | undefined): WitCase | null {

@@ -24,6 +24,14 @@ export interface WitRequest {
   timeoutMs: number;
 }
 
+export interface WitGrpcRequest {
+  socket: string;
+  method: string;
+  message: Uint8Array;
+  maxMessageBytes: number;
+  timeoutMs: number;
+}
+
 export interface WitOptions {
   timeoutMs: number;
   maxOutputBytes: number;
@@ -48,6 +56,7 @@ export interface Wit {
   log: { write(level: "debug" | "info" | "warn" | "error", message: string): void };
   net: {
     httpGet(request: WitRequest): { status: number; headers: Pairs; body: Uint8Array };
+    grpcUnary(request: WitGrpcRequest): { status: number; statusMessage: string; message: Uint8Array };
     tcpConnect(host: string, port: number, timeoutMs: number): number;
   };
   nvml: {

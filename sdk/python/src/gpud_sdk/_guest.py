@@ -24,7 +24,7 @@ from gpud_sdk.findings import clip
 # Lines of a traceback; a call may write 64.
 MAX_LINES = 40
 # Attributes of a contract's `pairs` type that the SDK shows as a dictionary.
-PAIRS = frozenset(("extra_info", "dictionary", "headers"))
+PAIRS = frozenset(("extra_info", "dictionary", "extra", "headers"))
 ERRORS = {
     "".join(part.capitalize() for part in error.case.split("-")): error
     for error in (

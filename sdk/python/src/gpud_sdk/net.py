@@ -1,4 +1,8 @@
-"""Local services and plain reachability. Grant: unix socket paths, loopback ports, `host:port` for `tcp_connect`."""
+"""Local services and plain reachability.
+
+Grant: lists of unix socket paths and loopback ports for `http_get`, of `host:port` endpoints for `tcp_connect`, and
+under `grpc`, by unix socket path, of methods for `grpc_unary`.
+"""
 
 from __future__ import annotations
 
@@ -48,6 +52,29 @@ class Response:
         return self.body.decode(errors="replace")
 
 
+@dataclass(frozen=True)
+class GrpcRequest:
+    """A unary gRPC call, as the contract has it."""
+
+    socket: str
+    method: str
+    message: bytes
+    max_message_bytes: int
+    timeout_ms: int
+
+
+@dataclass(frozen=True)
+class GrpcResponse:
+    """The answer of a gRPC service."""
+
+    #: Status code of gRPC. 0 is success, 12 a method that the service does not have, 14 unavailable.
+    status: int
+    #: What the service says about the status; mostly empty on success.
+    status_message: str = ""
+    #: The response message; empty unless the status is 0.
+    message: bytes = b""
+
+
 def http_get(
     endpoint: int | str,
     path: str = "/",
@@ -67,3 +94,14 @@ def http_get(
 def tcp_connect(host: str, port: int, timeout_ms: int = 5_000) -> int:
     """Opens and closes a TCP connection; gives the microseconds that it took."""
     return _host.call("net", "tcp_connect", (host, port, timeout_ms), globals())
+
+
+def grpc_unary(
+    socket: str, method: str, message: bytes = b"", max_message_bytes: int = 65_536, timeout_ms: int = 5_000
+) -> GrpcResponse:
+    """Makes a unary gRPC call of `/package.Service/Method` on a unix socket; messages are encoded protobuf.
+
+    Any status is an answer. `NotFound` is a socket that is not there, `OtherError` nobody who listens.
+    """
+    request = GrpcRequest(socket, method, message, max_message_bytes, timeout_ms)
+    return _host.call("net", "grpc_unary", (request,), globals())

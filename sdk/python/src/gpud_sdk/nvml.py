@@ -62,6 +62,7 @@ class Identity:
     serial: str | None
     minor_number: int | None
     board_id: int | None
+    extra: dict[str, str]
 
 
 @dataclass(frozen=True)
@@ -242,6 +243,7 @@ class MigDevice:
     compute_instance: int | None
     memory: MemoryInfo | None
     multiprocessors: int | None
+    extra: dict[str, str]
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from gpud_sdk.errors import AccessError, Denied, InvalidArgument, NotFound, NotS
 from gpud_sdk.exec import Output
 from gpud_sdk.history import Reboot, StoredEvent
 from gpud_sdk.kmsg import LookBack, Message
-from gpud_sdk.net import Response
+from gpud_sdk.net import GrpcResponse, Response
 from gpud_sdk.sysfs import Entry, EntryCount, FileContent, FileKind, FileStat, FsUsage
 from gpud_sdk.types import CheckContext, Event, Report, Trigger
 
@@ -71,6 +71,8 @@ class FakeHost:
     http: dict[tuple[int | str, str], Any] = field(default_factory=dict)
     #: (host, port) to microseconds or error.
     tcp: dict[tuple[str, int], int | AccessError] = field(default_factory=dict)
+    #: (socket, method) to answer, error, or function of the message.
+    grpc: dict[tuple[str, str], Any] = field(default_factory=dict)
     messages: list[Message] = field(default_factory=list)
     #: Oldest first.
     events: list[StoredEvent] = field(default_factory=list)
@@ -290,6 +292,16 @@ class FakeHost:
         response: Response = given(answer(dict(request.headers)) if callable(answer) else answer)
         if len(response.body) > request.max_body_bytes:
             raise TooLarge(f"GET {request.path}", len(response.body), request.max_body_bytes)
+        return response
+
+    def _net_grpc_unary(self, request: Any) -> GrpcResponse:
+        key = (request.socket, request.method)
+        if key not in self.grpc:
+            raise NotFound(f"{request.method} of {request.socket}")
+        answer = self.grpc[key]
+        response: GrpcResponse = given(answer(request.message) if callable(answer) else answer)
+        if len(response.message) > request.max_message_bytes:
+            raise TooLarge(request.method, len(response.message), request.max_message_bytes)
         return response
 
     def _net_tcp_connect(self, host: str, port: int, timeout_ms: int) -> int:
