@@ -125,7 +125,8 @@ mod tests {
             (memory (export "memory") 1)
             (func (export "cabi_realloc") (param i32 i32 i32 i32) (result i32) unreachable)
             (func (export "gpud:plugin/checker@0.1.0#describe") (result i32) unreachable)
-            (func (export "gpud:plugin/checker@0.1.0#check") (param i32) (result i32) unreachable)
+            (func (export "gpud:plugin/checker@0.1.0#check")
+                (param i32 i32 i64 i32 i32 i32 i32 i32 i64 i32 i64 i32 i32) (result i32) unreachable)
             {more})"#
         );
         wat::parse_str(text).unwrap()
