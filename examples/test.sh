@@ -64,8 +64,15 @@ sdk() {
         step cc $flags -Wall -Wextra -I include -I testing testing/sdk_test.c testing/gpud_testing.c src/report.c \
             src/text.c src/json.c -lm -o "$work/c-sdk-test" && step "$work/c-sdk-test"
         ;;
-    python) step .venv/bin/python -m unittest discover -s tests ;;
-    js) step npm run --silent check && step npm test --silent ;;
+    python)
+        step .venv/bin/python -m unittest discover -s tests &&
+            step .venv/bin/python -m gpud_sdk build conformance &&
+            step "$gpud" plugin test conformance/cases.yaml
+        ;;
+    js)
+        step npm run --silent check && step npm test --silent && step node bin/gpud-sdk.mjs build conformance &&
+            step "$gpud" plugin test conformance/cases.yaml
+        ;;
     esac
 }
 

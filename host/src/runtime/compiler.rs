@@ -36,7 +36,7 @@ pub enum Compiler {
 /// How much compilation may cost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effort {
-    /// Somebody waits for the code: half the time, half as much code again, and that slower.
+    /// Somebody waits for the code: two thirds of the time, a little more code, and that slower.
     Quick,
     /// Nobody waits, and the code will run for long.
     Thorough,
