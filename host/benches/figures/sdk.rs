@@ -5,7 +5,7 @@
 
 use std::{
     fs,
-    path::Path,
+    path::{Path, PathBuf},
     process::{Command, Stdio},
     sync::Arc,
     time::Instant,
@@ -57,7 +57,8 @@ type Interpreter = (&'static str, &'static [&'static str], f64);
 struct Run {
     title: &'static str,
     target: f64,
-    interpreter: Option<Interpreter>,
+    /// If it is installed, with where it is.
+    interpreter: Option<(PathBuf, Interpreter)>,
     plugin: Plugin,
     own: Vec<f64>,
     whole: Vec<f64>,
@@ -83,7 +84,7 @@ pub async fn measure(table: &mut Table, components: &Path) {
         runs.push(Run {
             title,
             target,
-            interpreter,
+            interpreter: interpreter.and_then(itself),
             plugin: load(&runtime, &wasm).await,
             own: Vec::new(),
             whole: Vec::new(),
@@ -107,11 +108,10 @@ pub async fn measure(table: &mut Table, components: &Path) {
             run.own
                 .push(micros(finished.bill.time - finished.bill.waiting));
             run.whole.push(micros(finished.bill.time));
-            if let Some((program, arguments, _)) = run.interpreter
+            if let Some((path, (_, arguments, _))) = &run.interpreter
                 && round % (ROUNDS / STARTS) == 0
-                && let Some(took) = start(program, arguments)
             {
-                run.starts.push(took);
+                run.starts.push(start(path, arguments));
             }
         }
     }
@@ -124,9 +124,7 @@ pub async fn measure(table: &mut Table, components: &Path) {
             quantile(&mut run.whole, 0.5),
             "µs",
         );
-        if let Some((program, arguments, times)) = run.interpreter
-            && !run.starts.is_empty()
-        {
+        if let Some((_, (program, arguments, times))) = run.interpreter {
             let started = quantile(&mut run.starts, 0.5);
             let line = format!("{program} {}", arguments.join(" "));
             table.add(
@@ -191,12 +189,30 @@ fn context() -> CheckContext {
     }
 }
 
-/// Microseconds from start to end; nothing where the program is not installed.
-fn start(program: &str, arguments: &[&str]) -> Option<f64> {
+/// The interpreter itself: what stands in `PATH` may be a script that looks for one.
+fn itself((program, arguments, times): Interpreter) -> Option<(PathBuf, Interpreter)> {
+    let asks = match program {
+        "node" => ["-p", "process.execPath"],
+        _ => ["-c", "import sys; print(sys.executable)"],
+    };
+    let output = Command::new(program).args(asks).output().ok()?;
+    let path = String::from_utf8(output.stdout).ok()?;
+    output
+        .status
+        .success()
+        .then(|| (path.trim().into(), (program, arguments, times)))
+}
+
+/// Microseconds from start to end.
+fn start(program: &Path, arguments: &[&str]) -> f64 {
     let started = Instant::now();
     let mut command = Command::new(program);
     command.args(arguments).stdin(Stdio::null());
-    let status = command.status().ok()?;
-    assert!(status.success(), "{program} ended with {status}");
-    Some(micros(started.elapsed()))
+    let status = command.status().unwrap();
+    assert!(
+        status.success(),
+        "{} ended with {status}",
+        program.display()
+    );
+    micros(started.elapsed())
 }
