@@ -33,7 +33,7 @@ fn a_part_that_does_not_fit_is_told_and_the_component_runs_without_it() {
 
     let bad = write(
         folder.path(),
-        "block-io:\n  io_error_window_seconds: soon\ncpu: {x: 1}\n",
+        "block-io:\n  io_error_window_seconds: soon\npci: {x: 1}\n",
     );
     let state = scanned(&bad, "block-io");
     let error = state["error"].as_str().unwrap();
@@ -45,7 +45,7 @@ fn a_part_that_does_not_fit_is_told_and_the_component_runs_without_it() {
     );
     let daemon = Start::new()
         .arguments(&[
-            "--components=block-io,cpu",
+            "--components=block-io,pci",
             "--component-configs-file",
             &bad,
         ])
@@ -56,7 +56,7 @@ fn a_part_that_does_not_fit_is_told_and_the_component_runs_without_it() {
         })
     };
     assert!(error("block-io").contains("it runs without this part"));
-    assert!(error("cpu").contains("cpu: it takes no configuration"));
+    assert!(error("pci").contains("pci: it takes no configuration"));
 }
 
 #[test]

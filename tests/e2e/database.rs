@@ -112,10 +112,29 @@ fn a_read_only_folder_leaves_the_daemon_running_in_memory() {
 }
 
 #[test]
+fn a_start_on_a_full_disk_runs_all_the_same() {
+    let home = tempfile::tempdir().unwrap();
+    let data = home.path().join("data");
+    let Some(_mount) = Mount::new(&data, "1m") else {
+        return;
+    };
+    let daemon = Start::new()
+        .folder(&data)
+        .arguments(&["--components=pci,pressure"])
+        .spawn();
+    crate::daemon::eventually("it is checked", || {
+        let (status, body) =
+            daemon.try_get("/v1/components/trigger-check?componentName=pressure")?;
+        let text = String::from_utf8_lossy(&body).into_owned();
+        (status == 200 && text.contains("\"Healthy\"")).then_some(())
+    });
+}
+
+#[test]
 fn a_full_disk_stops_no_check_and_is_forgotten_once_there_is_room() {
     let home = tempfile::tempdir().unwrap();
     let data = home.path().join("data");
-    let Some(_mount) = Mount::new(&data, "48m") else {
+    let Some(_mount) = Mount::new(&data, "256m") else {
         return;
     };
     let kmsg = home.path().join("kmsg");

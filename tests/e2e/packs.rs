@@ -105,7 +105,7 @@ impl Site {
     }
 }
 
-const GRANTS: &str = "{sysfs: ['/proc/meminfo', '/proc/vmallocinfo'], kmsg: true, state: true}";
+const GRANTS: &str = "{sysfs: ['/proc/meminfo', '/proc/vmallocinfo'], kmsg: true, state: true, history: true, config: true}";
 
 fn strs(owned: &[String]) -> Vec<&str> {
     owned.iter().map(String::as_str).collect()
@@ -142,7 +142,7 @@ fn a_running_daemon_takes_up_what_is_installed_replaced_and_removed() {
     let second = site.build("2.0.0", "acme-ram", GRANTS);
     let told = site.refused(&strs(&site.install(&second, &[])));
     assert!(
-        told.contains("acme-ram: kmsg: true"),
+        told.contains("acme-ram: config: true"),
         "a new plugin asks for all of it: {told}"
     );
     assert_eq!(names(&daemon), ["acme-memory"], "the old one goes on");

@@ -426,11 +426,15 @@ fn a_wasm_entry_runs_beside_scripts() {
             "- plugin_name: {name}\n  plugin_type: wasm\n  path: {path}\n  tags: [board]\n  interval: 1h\n  grants: {grants}\n"
         )
     };
-    let all = "{ sysfs: [/proc/meminfo, /proc/vmallocinfo], kmsg: yes, state: on }";
+    let all = "{ sysfs: [/proc/meminfo, /proc/vmallocinfo], kmsg: yes, state: on, history: true, config: true }";
     let specs = format!(
         "{}{}{}{}",
         entry("My Memory", "memory.wasm", all),
-        entry("greedy", "memory.wasm", "{ kmsg: true, state: true }"),
+        entry(
+            "greedy",
+            "memory.wasm",
+            "{ kmsg: true, state: true, history: true, config: true }"
+        ),
         entry("broken", "broken.wasm", "{}"),
         echo("script", "echo script")
     );

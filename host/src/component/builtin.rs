@@ -149,6 +149,7 @@ mod tests {
             folder: "a",
             component: "a",
             wasm: &[],
+            known: "",
             grants: json!({"net": {"loopback": [10_248, "${port}"], "tcp": ["${endpoints}"]}}),
         };
         let granted = |config| builtin.grants(&config)["net"].clone();

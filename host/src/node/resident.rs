@@ -150,7 +150,7 @@ Anonymous:             0 kB
         assert_eq!(clean, [true, false, false, false, true]);
         let first = found.first().unwrap();
         assert_eq!((first.inode, first.resident), (4711, 13_784 * 1024));
-        let code = [0x7f00_0000_0000..0x7f00_0002_0000];
+        let code = [0x1000..0x2000, 0x7f00_0000_0000..0x7f00_0002_0000];
         let within: Vec<bool> = found.iter().map(|it| it.is_within(&code)).collect();
         assert_eq!(within, [false, false, false, true, false]);
         for broken in [

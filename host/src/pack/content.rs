@@ -203,9 +203,8 @@ pub(super) mod tests {
     #[test]
     fn what_was_built_is_read_again_and_any_change_is_noticed() {
         assert_eq!(again(|_| {}).unwrap(), pack());
-        let told = |change: &dyn Fn(&mut BTreeMap<String, Vec<u8>>)| {
-            again(change).unwrap_err().to_string()
-        };
+        type Files = BTreeMap<String, Vec<u8>>;
+        let told = |change: &dyn Fn(&mut Files)| again(change).unwrap_err().to_string();
         assert!(
             told(&|files| files.get_mut("fans.wasm").unwrap()[0] ^= 1)
                 .contains("fans.wasm is not what SHA256SUMS says")

@@ -23,7 +23,7 @@ use sha2::{Digest, Sha256};
 use wasmtime::{Engine, component::Component};
 
 use super::{
-    compiler::{Compiler, Effort},
+    compiler::{self, Compiler, Effort},
     error::LoadError,
 };
 
@@ -31,8 +31,10 @@ use super::{
 const MAX_AGE: Duration = Duration::from_secs(30 * 24 * 3600);
 /// Total size beyond which the oldest entries are removed, bytes.
 const MAX_TOTAL: u64 = 1 << 30;
-/// Compilations at once.
-const PARALLEL: usize = 2;
+/// Less room than this, in bytes, is a full disk: code takes about 1 MiB, that of an interpreter guest 60.
+const FULL: u64 = 8 << 20;
+/// Most compilations at once; each takes a processor and up to 100 MiB, an interpreter guest 500.
+const PARALLEL: usize = 8;
 
 /// The cache.
 pub struct Cache {
@@ -66,7 +68,7 @@ impl Cache {
         let cache = Self {
             folder,
             compiler,
-            turns: tokio::sync::Semaphore::new(PARALLEL),
+            turns: tokio::sync::Semaphore::new(parallel()),
             compiled: AtomicU64::new(0),
             temporary,
         };
@@ -105,15 +107,58 @@ impl Cache {
             Some(component) => component,
             None => {
                 let source = entry.source();
-                self.write(&source, wasm)?;
-                let compiled = self.compile(engine, name, effort, &source, &file).await;
+                let compiled = match self.write(&source, wasm) {
+                    Ok(()) => self.compile(engine, name, effort, &source, &file).await,
+                    Err(error) => Err(error),
+                };
                 if effort == Effort::Thorough || compiled.is_err() {
                     let _ = fs::remove_file(source);
                 }
-                compiled?
+                match compiled {
+                    Ok(component) => component,
+                    // Checks are wanted on a machine whose disk is full, too.
+                    Err(error) if self.is_full() => {
+                        tracing::warn!("{error}; compiled in memory instead, for this run");
+                        let component = self.in_memory(engine, name, wasm).await?;
+                        return Ok((component, None));
+                    }
+                    Err(error) => return Err(error),
+                }
             }
         };
         Ok((component, (effort == Effort::Quick).then_some(entry)))
+    }
+
+    /// Is there no room for code?
+    fn is_full(&self) -> bool {
+        rustix::fs::statvfs(&self.folder)
+            .is_ok_and(|room| room.f_bavail.saturating_mul(room.f_frsize) < FULL)
+    }
+
+    /// Compiles without touching the disk.
+    #[expect(unsafe_code, reason = "loading compiled code")]
+    async fn in_memory(
+        &self,
+        engine: &Engine,
+        name: &str,
+        wasm: &[u8],
+    ) -> Result<Component, LoadError> {
+        let _turn = self.turns.acquire().await;
+        let compiling = tokio::task::spawn_blocking({
+            let wasm = wasm.to_owned();
+            move || compiler::compile(Effort::Quick, &wasm)
+        });
+        let code = compiling.await.map_err(|error| error.to_string());
+        let code = code.flatten().map_err(|problem| LoadError::Compile {
+            name: name.to_owned(),
+            problem,
+        })?;
+        self.compiled.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: our own compiler has just made it, and nobody else could touch it.
+        unsafe { Component::deserialize(engine, &code) }.map_err(|error| LoadError::Engine {
+            name: name.to_owned(),
+            problem: format!("{error:#}"),
+        })
     }
 
     /// Compiles once more, and better, what was compiled quickly.
@@ -283,6 +328,11 @@ fn private_folder(folder: &Path) -> io::Result<()> {
     let probe = folder.join(format!("{}.tmp", uuid::Uuid::new_v4()));
     fs::write(&probe, b"")?;
     fs::remove_file(&probe)
+}
+
+/// Compilations at once: as many as there are processors, within bounds.
+fn parallel() -> usize {
+    std::thread::available_parallelism().map_or(2, |processors| processors.get().clamp(2, PARALLEL))
 }
 
 fn key(engine: &Engine, wasm: &[u8]) -> String {

@@ -101,12 +101,17 @@ pub fn child_main(effort: Effort, wasm_file: &Path, output: &Path) -> Result<(),
     compile_file(effort, wasm_file, output)
 }
 
-/// Reads a component, writes machine code.
-fn compile_file(effort: Effort, wasm_file: &Path, output: &Path) -> Result<(), String> {
+/// From a component to machine code.
+pub(super) fn compile(effort: Effort, wasm: &[u8]) -> Result<Vec<u8>, String> {
     let engine = super::engine::for_compiling(effort).map_err(|error| format!("{error:#}"))?;
+    engine
+        .precompile_component(wasm)
+        .map_err(|error| format!("{error:#}"))
+}
+
+/// The same from file to file.
+fn compile_file(effort: Effort, wasm_file: &Path, output: &Path) -> Result<(), String> {
     let wasm = std::fs::read(wasm_file).map_err(|e| format!("{}: {e}", wasm_file.display()))?;
-    let code = engine
-        .precompile_component(&wasm)
-        .map_err(|error| format!("{error:#}"))?;
+    let code = compile(effort, &wasm)?;
     std::fs::write(output, code).map_err(|error| format!("{}: {error}", output.display()))
 }

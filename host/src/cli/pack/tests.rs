@@ -16,7 +16,8 @@ fn sources(home: &Path, version: &str, grants: &str) -> PathBuf {
     folder
 }
 
-const GRANTS: &str = "{sysfs: ['/proc/meminfo'], kmsg: true, state: true}";
+const GRANTS: &str =
+    "{sysfs: ['/proc/meminfo'], kmsg: true, state: true, history: true, config: true}";
 
 fn install(home: &Path, pack: &Path, approve: bool) -> PackAction {
     PackAction::Install(Box::new(Installation {
@@ -76,7 +77,7 @@ async fn from_a_key_to_an_installed_pack_and_to_its_end() {
     std::fs::copy(with_suffix(&key, "pub"), home.join("keys/acme.pub")).unwrap();
     let told = refused(install(home, &archive, false)).await;
     assert!(
-        told.contains("--approve") && told.contains("acme-memory: kmsg: true"),
+        told.contains("--approve") && told.contains("acme-memory: config: true"),
         "{told}"
     );
     let text = done(install(home, &archive, true)).await;
