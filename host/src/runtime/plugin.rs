@@ -346,17 +346,19 @@ fn said(error: CheckError) -> CallError {
     }
 }
 
-/// The functions that the guest was in, innermost first; none if it was built without names.
-fn frames(error: &wasmtime::Error) -> impl Iterator<Item = &str> {
+/// The functions that the guest was in, innermost first, as their author wrote them; none if it was built without names.
+fn frames(error: &wasmtime::Error) -> impl Iterator<Item = String> {
     let trace = error.downcast_ref::<wasmtime::WasmBacktrace>();
     let frames = trace.into_iter().flat_map(|trace| trace.frames());
-    frames.filter_map(|frame| frame.func_name())
+    // Names of other languages stay as they are.
+    let plain = |name: &str| format!("{:#}", rustc_demangle::demangle(name));
+    frames.filter_map(move |frame| frame.func_name().map(plain))
 }
 
 /// The whole backtrace of a trap for the log: what its author needs, and nobody else.
 fn tell_where(error: &wasmtime::Error, identity: &Identity) {
     let Identity { plugin, component } = identity;
-    let names: Vec<&str> = frames(error).collect();
+    let names: Vec<String> = frames(error).collect();
     if !names.is_empty() {
         let trace = printable(&names.join(" < "));
         tracing::error!(target: "plugin", plugin, component, "trapped in {trace}");
@@ -373,7 +375,7 @@ fn trap_text(error: &wasmtime::Error) -> String {
         Some(trap) => trap.to_string(),
         None => error.root_cause().to_string(),
     };
-    let frames: Vec<&str> = frames(error).take(4).collect();
+    let frames: Vec<String> = frames(error).take(4).collect();
     let text = if frames.is_empty() {
         cause
     } else {
