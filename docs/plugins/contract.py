@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes contract.md from the contract in wit/: `contract.py`, or `contract.py --check` to see whether it is up to date.
+"""Writes contract.md from the contract in wit/: `contract.py`, or `contract.py --check` to see if it is up to date.
 
 Reads the part of WIT that the contract uses, and refuses what it does not know, so that nothing is left out silently.
 """
@@ -15,7 +15,10 @@ PAGE = HERE / "contract.md"
 FILES = ["checker", "types", "log", "config", "sysfs", "state", "history", "exec", "net", "kmsg", "nvml", "worlds"]
 HEAD = """# The contract, item by item
 
-Made from [`wit/`](../../wit/README.md) by `docs/plugins/contract.py`; the rules around it are in the README there. A plugin exports `checker`, and `scanner` and `kmsg-watcher` if it has them; everything else is imported, and but for `types` and `log` each import asks for a grant. Names are those of the contract: each SDK spells them as its language does.
+Made from [`wit/`](../../wit/README.md) by `docs/plugins/contract.py`; the rules around it are in the README \
+there. A plugin exports `checker`, and `scanner` and `kmsg-watcher` if it has them; everything else is \
+imported, and but for `types` and `log` each import asks for a grant. Names are those of the contract: each \
+SDK spells them as its language does.
 """
 
 DOC = re.compile(r"^\s*/// ?(.*)$")
