@@ -234,6 +234,58 @@ gpu:
     }
 }
 
+/// The document of a component.
+fn data(found: &BTreeMap<String, Value>, component: &str) -> Value {
+    let state = found.get(component).unwrap_or(&Value::Null);
+    let text = state["extra_info"]["data"].as_str().unwrap_or_default();
+    serde_json::from_str(text).unwrap_or_else(|_| panic!("{component}: {state}"))
+}
+
+#[test]
+fn trouble_of_a_gpu_names_its_mig_devices() {
+    let found = scan(
+        "product: h100-sxm
+gpu:
+  0:
+    uuid: GPU-zero
+    temperature: {gpu: 95}
+    mig:
+      enabled: true
+      devices: [{profile: 1g.10gb, gpu_instance: 9, slices: 1, multiprocessors: 14, memory_mib: 9856, uuid: MIG-part}]
+  1: {uuid: GPU-one, temperature: {gpu: 95}}
+",
+        &[],
+    );
+    let parts = "{\"GPU-zero\":[\"MIG-part\"]}";
+    let warm = &found["temperature"];
+    assert_eq!(warm["extra_info"]["mig_devices"], parts, "{warm}");
+    let well = &found["power"];
+    assert_eq!(well["extra_info"]["mig_devices"], Value::Null, "{well}");
+    let inventory = data(&found, "inventory");
+    assert_eq!(inventory["gpus"][0]["mig_devices"][0]["uuid"], "MIG-part");
+}
+
+#[test]
+fn what_holds_clocks_back_and_power_smoothing_are_shown() {
+    let found = scan(
+        "product: b200-sxm
+gpu:
+  1: {clocks: {violation_ns: 2500000000}, fields: {251: 1, 258: 97, 269: 5, 270: 0, 271: 7}}
+",
+        &[],
+    );
+    let clocks = data(&found, "clock-speed");
+    let held_back = &clocks["clock_speeds"][1]["held_back_nanoseconds"];
+    assert_eq!(held_back["sw_power_cap"], 2_500_000_000_u64, "{clocks}");
+    assert_eq!(held_back["sw_thermal_slowdown"], 5, "{clocks}");
+    assert_eq!(held_back["hw_power_brake_slowdown"], 7, "{clocks}");
+    let powers = data(&found, "power");
+    let smoothing = &powers["powers"][1]["power_smoothing"];
+    assert_eq!(smoothing["enabled"], true, "{powers}");
+    assert_eq!(smoothing["lifetime_remaining_percent"], 97, "{powers}");
+    assert_eq!(powers["powers"][0]["power_smoothing"], Value::Null);
+}
+
 #[test]
 fn what_cannot_be_read_is_neither_healthy_nor_the_hardwares_fault() {
     for (call, component) in [

@@ -1,15 +1,14 @@
 //! Kernel lines about devices that are lost, or never came.
 //!
-//! Per driver: [`mlx5`], [`nvidia`], [`amd`]; here what the driver core says of all:
+//! Per driver: [`mlx5`] and [`nvidia`]; here what the driver core says of all:
 //!
 //! | line | source |
 //! |---|---|
 //! | `‹driver›: probe of ‹id› failed with error ‹n›` | `drivers/base/dd.c`, `really_probe`, later `call_driver_probe`; up to 6.9 |
 //! | `‹driver› ‹id›: probe with driver ‹driver› failed with error ‹n›` | same, `call_driver_probe`, from 6.10 |
 //!
-//! All are matched from the beginning of the line.
+//! All are matched from the beginning of the line. What else `amdgpu` says is `accelerator-amd-errors`' to read.
 
-mod amd;
 mod mlx5;
 mod nvidia;
 
@@ -72,16 +71,6 @@ pub enum Kind {
     NvidiaMismatch,
     /// Another driver has the GPU.
     NvidiaConflict,
-    /// A GPU is being reset.
-    AmdReset,
-    /// The reset did not work, or the GPU is gone.
-    AmdResetFailed,
-    /// The reset worked.
-    AmdRecovered,
-    /// Work on a GPU did not end.
-    AmdRingTimeout,
-    /// Data of a GPU is damaged.
-    AmdUncorrectable,
 }
 
 /// Reads a line.
@@ -89,9 +78,7 @@ pub fn find(line: &str) -> Option<Found<'_>> {
     if let Some(body) = line.strip_prefix("NVRM: ") {
         return nvidia::find(body);
     }
-    probe(line)
-        .or_else(|| mlx5::find(line))
-        .or_else(|| amd::find(line))
+    probe(line).or_else(|| mlx5::find(line))
 }
 
 const DRIVERS: [&str; 3] = ["nvidia", "amdgpu", "mlx5_core"];

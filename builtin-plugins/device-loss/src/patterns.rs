@@ -5,10 +5,10 @@ use gpud_builtin_shared::coded::Severity::{Critical, Fatal, Info, Warning};
 use gpud_builtin_shared::patterns::{Catalog, Entry, Verdict};
 
 /// Version of the catalogue.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// What the host delivers: no narrower than what is read.
-pub const PATTERNS: [&str; 14] = [
+pub const PATTERNS: [&str; 12] = [
     "^(nvidia|amdgpu|mlx5_core): probe of [0-9a-fA-F:.]+ failed with error ",
     "^(nvidia|amdgpu|mlx5_core) [0-9a-fA-F:.]+: probe with driver [^ ]+ failed with error ",
     "^mlx5_core [0-9a-fA-F:.]+: .*(device's health compromised|Fatal error [0-9]+ detected|Health issue observed, )",
@@ -21,8 +21,6 @@ pub const PATTERNS: [&str; 14] = [
     "^NVRM: .*RC watchdog: GPU is probably locked!",
     "^NVRM: API mismatch: ",
     "^NVRM: The NVIDIA probe routine (was not called|failed) for ",
-    "^amdgpu [0-9a-fA-F:.]+: .*(GPU reset|GPU Recovery Failed|device lost from bus|device wedged, |ring [^ ]+ timeout, signaled|uncorrectable hardware errors detected in )",
-    r"^\[drm:.* \[amdgpu\]\] \*ERROR\* (ring [^ ]+ timeout, signaled|GPU |device )",
 ];
 
 /// A driver could not start a GPU or network card: the device is not usable.
@@ -193,70 +191,10 @@ pub const NVIDIA_DRIVER_CONFLICT: Entry = Entry {
     verdict: Some(Verdict { unhealthy: false, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &[] }),
 };
 
-/// The driver resets an AMD GPU; what ran on it is lost.
-pub const AMDGPU_RESET: Entry = Entry {
-    name: "amdgpu_reset",
-    severity: Warning,
-    otherwise: None,
-    message: "AMD GPU is reset",
-    other_message: "",
-    actions: &[Reboot],
-    advice: "If it goes on, drain the machine and reboot.",
-    verdict: Some(Verdict { unhealthy: false, at_least: 3, window_seconds: 3_600, reboot_clears: true, ended_by: &[] }),
-};
-
-/// A reset of an AMD GPU did not work, or the GPU is gone.
-pub const AMDGPU_RESET_FAILED: Entry = Entry {
-    name: "amdgpu_reset_failed",
-    severity: Fatal,
-    otherwise: None,
-    message: "AMD GPU could not be recovered",
-    other_message: "",
-    actions: &[Reboot],
-    advice: "The device is not usable until a reboot; if it is lost again after that, have it looked at.",
-    verdict: Some(Verdict { unhealthy: true, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &["amdgpu_recovered"] }),
-};
-
-/// A reset of an AMD GPU worked.
-pub const AMDGPU_RECOVERED: Entry = Entry {
-    name: "amdgpu_recovered",
-    severity: Info,
-    otherwise: None,
-    message: "AMD GPU recovered by a reset",
-    other_message: "",
-    actions: &[],
-    advice: "",
-    verdict: None,
-};
-
-/// Work on an AMD GPU did not end in time; a reset follows.
-pub const AMDGPU_RING_TIMEOUT: Entry = Entry {
-    name: "amdgpu_ring_timeout",
-    severity: Warning,
-    otherwise: None,
-    message: "AMD GPU: work did not end in time",
-    other_message: "",
-    actions: &[CheckApp],
-    advice: "If it goes on, drain the machine and reboot.",
-    verdict: Some(Verdict { unhealthy: false, at_least: 3, window_seconds: 3_600, reboot_clears: true, ended_by: &[] }),
-};
-
-/// Data of an AMD GPU is damaged beyond repair.
-pub const AMDGPU_UNCORRECTABLE_ERROR: Entry = Entry {
-    name: "amdgpu_uncorrectable_error",
-    severity: Critical,
-    otherwise: None,
-    message: "AMD GPU: uncorrectable hardware error",
-    other_message: "",
-    actions: &[Reboot],
-    advice: "Reboot, so that the bad memory is retired; if it comes back, have the GPU looked at.",
-    verdict: Some(Verdict { unhealthy: false, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &[] }),
-};
-
 /// All of it.
 pub static CATALOG: Catalog = Catalog {
     version: VERSION,
     device: "device",
     patterns: &PATTERNS,
-    entries: &[&DRIVER_PROBE_FAILED, &MLX5_HEALTH_COMPROMISED, &MLX5_FATAL_ERROR, &MLX5_HEALTH_ISSUE, &MLX5_HEALTH_NOTICE, &MLX5_RECOVERY_FAILED, &MLX5_RECOVERED, &MLX5_COMMAND_TIMEOUT, &NVIDIA_INIT_FAILED, &NVIDIA_FALLEN_OFF_BUS, &NVIDIA_GSP_TIMEOUT, &NVIDIA_GPU_LOCKED, &NVIDIA_API_MISMATCH, &NVIDIA_DRIVER_CONFLICT, &AMDGPU_RESET, &AMDGPU_RESET_FAILED, &AMDGPU_RECOVERED, &AMDGPU_RING_TIMEOUT, &AMDGPU_UNCORRECTABLE_ERROR],
+    entries: &[&DRIVER_PROBE_FAILED, &MLX5_HEALTH_COMPROMISED, &MLX5_FATAL_ERROR, &MLX5_HEALTH_ISSUE, &MLX5_HEALTH_NOTICE, &MLX5_RECOVERY_FAILED, &MLX5_RECOVERED, &MLX5_COMMAND_TIMEOUT, &NVIDIA_INIT_FAILED, &NVIDIA_FALLEN_OFF_BUS, &NVIDIA_GSP_TIMEOUT, &NVIDIA_GPU_LOCKED, &NVIDIA_API_MISMATCH, &NVIDIA_DRIVER_CONFLICT],
 };

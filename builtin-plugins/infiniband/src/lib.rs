@@ -17,6 +17,8 @@ pub mod patterns;
 #[cfg(test)]
 mod examples;
 pub mod product;
+#[rustfmt::skip]
+mod products;
 pub mod shown;
 pub mod wording;
 

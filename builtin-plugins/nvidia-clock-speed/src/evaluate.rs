@@ -1,5 +1,7 @@
 //! From readings to a report.
 
+use std::collections::BTreeMap;
+
 use gpud_builtin_nvidia_common::{Gpu, SeenNow, state, trouble, with_data};
 use gpud_sdk::{CheckContext, Report};
 use serde::Serialize;
@@ -8,14 +10,21 @@ use serde::Serialize;
 pub const GRAPHICS: &str = "accelerator_nvidia_clock_speed_graphics_mhz";
 /// MHz.
 pub const MEMORY: &str = "accelerator_nvidia_clock_speed_memory_mhz";
+/// Seconds, by reason.
+pub const HELD_BACK: &str = "accelerator_nvidia_clock_speed_held_back_seconds";
+
+/// For how long something held the clocks back since the driver was loaded: nanoseconds by reason.
+pub type HeldBack = BTreeMap<&'static str, u64>;
 
 /// Clocks of a GPU, MHz; `None` where it cannot tell.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Reading {
     /// Graphics clock.
     pub graphics: Option<u32>,
     /// Memory clock.
     pub memory: Option<u32>,
+    /// Reasons that the GPU and its driver count.
+    pub held_back: HeldBack,
 }
 
 #[derive(Serialize)]
@@ -31,9 +40,11 @@ struct Row<'a> {
     memory_mhz: u32,
     clock_graphics_supported: bool,
     clock_memory_supported: bool,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    held_back_nanoseconds: &'a HeldBack,
 }
 
-fn row<'a>((gpu, reading): (&'a Gpu, &Reading)) -> Row<'a> {
+fn row<'a>((gpu, reading): (&'a Gpu, &'a Reading)) -> Row<'a> {
     Row {
         uuid: &gpu.uuid,
         bus_id: &gpu.bus_id,
@@ -41,6 +52,7 @@ fn row<'a>((gpu, reading): (&'a Gpu, &Reading)) -> Row<'a> {
         memory_mhz: reading.memory.unwrap_or(0),
         clock_graphics_supported: reading.graphics.is_some(),
         clock_memory_supported: reading.memory.is_some(),
+        held_back_nanoseconds: &reading.held_back,
     }
 }
 
@@ -64,6 +76,12 @@ pub fn evaluate(context: &CheckContext, seen: &SeenNow<Reading>) -> Report {
         report = report
             .gauge_with(GRAPHICS, &labels, graphics)
             .gauge_with(MEMORY, &labels, memory);
+        for (reason, nanoseconds) in &reading.held_back {
+            let labels = [("uuid", gpu.uuid.as_str()), ("reason", reason)];
+            #[expect(clippy::cast_precision_loss, reason = "seconds need fewer digits")]
+            let seconds = *nanoseconds as f64 / 1e9;
+            report = report.gauge_with(HELD_BACK, &labels, seconds);
+        }
     }
     report
 }
@@ -79,6 +97,7 @@ mod tests {
     const FULL: Reading = Reading {
         graphics: Some(1980),
         memory: Some(2619),
+        held_back: HeldBack::new(),
     };
 
     #[test]
@@ -103,6 +122,36 @@ mod tests {
                 (MEMORY, GPU_0, 2619.0),
                 (GRAPHICS, GPU_1, 0.0),
                 (MEMORY, GPU_1, 0.0)
+            ]
+        );
+    }
+
+    #[test]
+    fn what_held_the_clocks_back() {
+        let reading = Reading {
+            held_back: [("sw_power_cap", 2_500_000_000), ("hw_thermal_slowdown", 0)].into(),
+            ..FULL
+        };
+        let report = evaluate(&context(), &seen([reading]));
+        assert_eq!(only_state(&report).health, Health::Healthy);
+        assert!(data(&report).contains(
+            r#""clock_memory_supported":true,"held_back_nanoseconds":{"hw_thermal_slowdown":0,"sw_power_cap":2500000000}}"#
+        ));
+        let found: Vec<_> = report.metrics[2..]
+            .iter()
+            .map(|metric| {
+                (
+                    metric.name.as_str(),
+                    metric.labels[1].1.as_str(),
+                    metric.value,
+                )
+            })
+            .collect();
+        assert_eq!(
+            found,
+            [
+                (HELD_BACK, "hw_thermal_slowdown", 0.0),
+                (HELD_BACK, "sw_power_cap", 2.5)
             ]
         );
     }

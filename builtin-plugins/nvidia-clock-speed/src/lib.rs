@@ -1,12 +1,14 @@
 //! `accelerator-nvidia-clock-speed`: how fast each GPU and its memory are clocked.
 
 pub mod evaluate;
+pub mod held_back;
 
+use gpud_builtin_nvidia_common::fields::{self, Fields};
 use gpud_builtin_nvidia_common::{Asking, asking, tags};
-use gpud_sdk::nvml::{Clock, Device};
+use gpud_sdk::nvml::{self, Clock, Device};
 use gpud_sdk::{CheckContext, Checker, Descriptor, Error, Report};
 
-use crate::evaluate::{GRAPHICS, MEMORY, Reading};
+use crate::evaluate::{GRAPHICS, HELD_BACK, MEMORY, Reading};
 
 /// Name of the component.
 pub const COMPONENT: &str = "accelerator-nvidia-clock-speed";
@@ -15,6 +17,7 @@ struct ClockSpeed;
 
 impl Checker for ClockSpeed {
     fn check(context: &CheckContext) -> Result<Report, Error> {
+        let of = Fields::of_driver(&nvml::driver_version().unwrap_or_default());
         let ask = |device: &Device| {
             Ok(Reading {
                 graphics: device
@@ -25,6 +28,7 @@ impl Checker for ClockSpeed {
                     .clock_mhz(Clock::Memory)
                     .if_supported()
                     .trying("failed to get device clock info for nvml.CLOCK_MEM")?,
+                held_back: held_back::count(of, |field| fields::whole(device, field))?,
             })
         };
         asking::check(context, ask, |seen| Ok(evaluate::evaluate(context, seen)))
@@ -34,4 +38,5 @@ impl Checker for ClockSpeed {
 gpud_sdk::export!(ClockSpeed: Descriptor::new(COMPONENT, "Clock speeds of NVIDIA GPUs and of their memory")
     .tags(&tags(COMPONENT))
     .metric(GRAPHICS, "Graphics clock, in MHz, by GPU")
-    .metric(MEMORY, "Memory clock, in MHz, by GPU"));
+    .metric(MEMORY, "Memory clock, in MHz, by GPU")
+    .metric(HELD_BACK, "Time for which the clocks were held back since the driver was loaded, in seconds, by GPU and reason"));

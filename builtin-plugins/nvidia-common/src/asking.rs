@@ -4,7 +4,7 @@ use gpud_builtin_shared::driver::Driver;
 use gpud_sdk::nvml::{self, Device};
 use gpud_sdk::{AccessError, CheckContext, Error, Health, HealthState, RepairAction, Report};
 
-use crate::Gpu;
+use crate::{Gpu, mig};
 
 /// A question that a GPU did not answer.
 #[derive(Debug, Clone, PartialEq)]
@@ -95,7 +95,8 @@ impl<T> SeenNow<T> {
     }
 }
 
-/// A whole check: the questions to the driver that come first, then one round over the GPUs, then the verdict.
+/// A whole check: the questions to the driver that come first, then one round over the GPUs, then the verdict, and whom
+/// trouble reaches ([`mig`]).
 ///
 /// # Errors
 /// When the GPUs cannot be listed, or `evaluate` fails.
@@ -108,14 +109,17 @@ pub fn check<T>(
     if let Some(report) = closed(context, &driver) {
         return Ok(report);
     }
-    let gpus = nvml::devices()?.into_iter().map(|device| Asked {
+    let devices = nvml::devices()?;
+    let gpus = devices.iter().map(|device| Asked {
         gpu: device.identity().into(),
-        answer: ask(&device),
+        answer: ask(device),
     });
-    evaluate(&SeenNow {
+    let seen = SeenNow {
         gpus: gpus.collect(),
         product: driver.product.unwrap_or_default(),
-    })
+    };
+    let report = evaluate(&seen)?;
+    Ok(mig::extend(context, report, &devices, &seen.gpus))
 }
 
 /// The report of a machine on which there are no GPUs to ask: NVML fails, or is not there, or knows no GPU.

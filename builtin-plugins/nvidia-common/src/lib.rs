@@ -5,9 +5,13 @@
 //! rows for the document under `data`, metrics, and [`Finding`]s, to which [`trouble::findings`] adds what did not answer.
 
 pub mod asking;
+pub mod fields;
 pub mod finding;
 pub mod gpu;
+pub mod mig;
 pub mod product;
+#[rustfmt::skip]
+mod products;
 pub mod remembered;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;

@@ -1,6 +1,9 @@
 //! What NVIDIA's products can do, by NVML's name of them.
 //!
-//! NVML itself is no help with memory errors: it answers the question for rows on consumer boards, too.
+//! NVML itself is no help with memory errors: it answers the question for rows on consumer boards, too. What is known is
+//! in `catalog/products.json`, with its sources.
+
+use crate::products::{ALL_THREE, FABRIC, ROWS_ONLY, SLOT_MODELS, SLOT_WORDS, SWITCHED, UNIFIED};
 
 /// How a product deals with errors of its memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
@@ -12,24 +15,6 @@ pub struct MemoryErrors {
     /// A row with errors is replaced by a spare one at the next reset.
     pub row_remapping: bool,
 }
-
-/// By chip (NVIDIA, "GPU Memory Error Management", supported GPUs): boards with GA100, GH100, GB100 and GB102.
-const ALL_THREE: [&str; 13] = [
-    "a100", "a800", "a30", "h100", "h800", "h200", "h20", "gh200", "b100", "b200", "gb200", "b300",
-    "gb300",
-];
-/// Boards of data centres with GA10x and AD10x.
-const ROWS_ONLY: [&str; 8] = ["a2", "a10", "a16", "a40", "l2", "l4", "l20", "l40"];
-/// Boards with NVLink switches on the same node.
-const SWITCHED: [&str; 9] = [
-    "a100", "a800", "h100", "h800", "h200", "h20", "b100", "b200", "b300",
-];
-/// Boards that know their state in an NVLink fabric.
-const FABRIC: [&str; 9] = [
-    "h100", "h800", "h200", "h20", "b100", "b200", "b300", "gb200", "gb300",
-];
-/// Words in names of boards for PCIe slots: without a switch, whatever the chip. NVL are joined in pairs or fours by bridges.
-const IN_SLOTS: [&str; 2] = ["pcie", "nvl"];
 
 /// How a product deals with memory errors.
 pub fn memory_errors(name: &str) -> MemoryErrors {
@@ -53,11 +38,16 @@ pub fn has_fabric_state(name: &str) -> bool {
 
 /// True if the product shares the memory of the host.
 pub fn has_unified_memory(name: &str) -> bool {
-    sanitized(name).ends_with("GB10")
+    let shown = sanitized(name);
+    UNIFIED.iter().any(|end| shown.ends_with(end))
 }
 
+/// Cards for PCIe slots have no switch, whatever the chip. NVL are joined in pairs or fours by bridges.
 fn is_in_slot(name: &str) -> bool {
-    words(name).any(|word| IN_SLOTS.contains(&word.as_str()) || word == "a100x")
+    words(name).any(|word| {
+        let word = word.as_str();
+        SLOT_WORDS.contains(&word) || SLOT_MODELS.contains(&word)
+    })
 }
 
 /// True if a word of the name is one of the models (in lower case), or goes on with letters (`A10G`, `A100X`, `L40S`):
@@ -90,57 +80,62 @@ pub fn sanitized(name: &str) -> String {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use serde_json::{Value, json};
 
-    /// Name, memory errors (all, rows only, nothing), fabric manager, fabric state.
+    fn data() -> Value {
+        serde_json::from_str(include_str!("../catalog/products.json")).unwrap()
+    }
+
+    fn words_at(value: &Value) -> Vec<&str> {
+        let words = value.as_array().unwrap().iter();
+        words.map(|word| word.as_str().unwrap()).collect()
+    }
+
+    /// The constants say what the file says, and every model has an example of its own.
     #[test]
-    fn known_products() {
-        for (name, memory, manager, fabric) in [
-            ("NVIDIA A100-SXM4-80GB", "all", true, false),
-            ("NVIDIA A100-SXM4-40GB", "all", true, false),
-            ("NVIDIA A100-PCIE-40GB", "all", false, false),
-            ("NVIDIA A100 80GB PCIe", "all", false, false),
-            ("NVIDIA A100X", "all", false, false),
-            ("NVIDIA A800-SXM4-80GB", "all", true, false),
-            ("NVIDIA A30", "all", false, false),
-            ("NVIDIA A10", "rows", false, false),
-            ("NVIDIA A10G", "rows", false, false),
-            ("NVIDIA A16", "rows", false, false),
-            ("NVIDIA A40", "rows", false, false),
-            ("NVIDIA A2", "rows", false, false),
-            ("NVIDIA L4", "rows", false, false),
-            ("NVIDIA L40", "rows", false, false),
-            ("NVIDIA L40S", "rows", false, false),
-            ("NVIDIA H100 80GB HBM3", "all", true, true),
-            ("NVIDIA-H100-80GB-HBM3", "all", true, true),
-            ("NVIDIA H100 PCIe", "all", false, false),
-            ("NVIDIA H100 NVL", "all", false, false),
-            ("NVIDIA H200", "all", true, true),
-            ("NVIDIA H200 NVL", "all", false, false),
-            ("NVIDIA H20", "all", true, true),
-            ("NVIDIA H800", "all", true, true),
-            ("NVIDIA GH200 480GB", "all", false, false),
-            ("NVIDIA B200", "all", true, true),
-            ("NVIDIA GB200", "all", false, true),
-            ("NVIDIA B300 SXM6 AC", "all", true, true),
-            ("NVIDIA GB300", "all", false, true),
-            ("NVIDIA GB10", "none", false, false),
-            ("Tesla T4", "none", false, false),
-            ("Tesla V100-SXM2-32GB", "none", false, false),
-            ("NVIDIA GeForce RTX 4090", "none", false, false),
-            ("NVIDIA RTX A1000", "none", false, false),
-            ("NVIDIA RTX A2000", "none", false, false),
-            ("NVIDIA RTX A4000", "none", false, false),
-            ("NVIDIA RTX A6000", "none", false, false),
-            ("NVIDIA Graphics Device", "none", false, false),
-            ("mock", "none", false, false),
-            ("", "none", false, false),
-        ] {
+    fn the_table_is_that_of_the_file() {
+        let data = data();
+        let models = data["models"].as_array().unwrap();
+        let of = |key: &str, value: Value| -> Vec<&str> {
+            let models = models.iter().filter(|model| model[key] == value);
+            models
+                .map(|model| model["model"].as_str().unwrap())
+                .collect()
+        };
+        let run = "run builtin-plugins/nvidia-common/products.py";
+        assert_eq!(of("memory_errors", json!("all")), ALL_THREE, "{run}");
+        assert_eq!(of("memory_errors", json!("rows")), ROWS_ONLY, "{run}");
+        assert_eq!(of("fabric_manager", json!(true)), SWITCHED, "{run}");
+        assert_eq!(of("fabric_state", json!(true)), FABRIC, "{run}");
+        assert_eq!(words_at(&data["slots"]["words"]), SLOT_WORDS, "{run}");
+        assert_eq!(words_at(&data["slots"]["models"]), SLOT_MODELS, "{run}");
+        assert_eq!(words_at(&data["unified_memory"]), UNIFIED, "{run}");
+        let examples = data["examples"].as_array().unwrap();
+        for model in models {
+            let model = model["model"].as_str().unwrap();
+            let has_it = |example: &Value| is_one_of(example["name"].as_str().unwrap(), &[model]);
+            assert!(examples.iter().any(has_it), "no example of {model}");
+        }
+    }
+
+    #[test]
+    fn the_examples_hold() {
+        for example in data()["examples"].as_array().unwrap() {
+            let name = example["name"].as_str().unwrap();
             let found = memory_errors(name);
-            assert_eq!(found.row_remapping, memory != "none", "{name}");
-            assert_eq!(found.error_containment, memory == "all", "{name}");
-            assert_eq!(found.dynamic_page_offlining, memory == "all", "{name}");
-            assert_eq!(has_fabric_manager(name), manager, "{name}");
-            assert_eq!(has_fabric_state(name), fabric, "{name}");
+            let memory = match (found.row_remapping, found.error_containment) {
+                (true, true) => "all",
+                (true, false) => "rows",
+                (false, _) => "none",
+            };
+            assert_eq!(found.error_containment, found.dynamic_page_offlining);
+            assert_eq!(example["memory_errors"], memory, "{name}");
+            assert_eq!(
+                example["fabric_manager"],
+                has_fabric_manager(name),
+                "{name}"
+            );
+            assert_eq!(example["fabric_state"], has_fabric_state(name), "{name}");
         }
     }
 

@@ -68,23 +68,62 @@ pub struct Pair {
     pub uncorrected: Option<u64>,
 }
 
+/// What a GPU is asked.
+pub trait Source {
+    /// On or off, now and after the next reset.
+    ///
+    /// # Errors
+    /// As `nvml`, and so for all that follow.
+    fn mode(&self) -> Result<Mode, AccessError>;
+
+    /// All errors of a period.
+    ///
+    /// # Errors
+    /// See above.
+    fn total(&self, error: EccError, period: EccPeriod) -> Result<u64, AccessError>;
+
+    /// Those of one place.
+    ///
+    /// # Errors
+    /// See above.
+    fn count(
+        &self,
+        error: EccError,
+        period: EccPeriod,
+        place: MemoryLocation,
+    ) -> Result<u64, AccessError>;
+}
+
+impl Source for Device {
+    fn mode(&self) -> Result<Mode, AccessError> {
+        self.ecc_mode().map(|mode| Mode {
+            current: mode.current,
+            pending: mode.pending,
+        })
+    }
+
+    fn total(&self, error: EccError, period: EccPeriod) -> Result<u64, AccessError> {
+        self.ecc_total(error, period)
+    }
+
+    fn count(
+        &self,
+        error: EccError,
+        period: EccPeriod,
+        place: MemoryLocation,
+    ) -> Result<u64, AccessError> {
+        self.ecc_count(error, period, place)
+    }
+}
+
 /// Asks a GPU. The totals must be there, unless the GPU has none; counters of places are details, and of many GPUs there
 /// are only some. With ECC off, there are none of these to ask for.
 ///
 /// # Errors
 /// The first failure.
-pub fn ask(device: &Device) -> Result<Reading, Failure> {
-    let mode = device.ecc_mode().if_supported().trying(TRYING_MODE)?;
-    let mode = mode.map(|mode| Mode {
-        current: mode.current,
-        pending: mode.pending,
-    });
-    let total = |error, period, trying| {
-        device
-            .ecc_total(error, period)
-            .if_supported()
-            .trying(trying)
-    };
+pub fn ask(gpu: &impl Source) -> Result<Reading, Failure> {
+    let mode = gpu.mode().if_supported().trying(TRYING_MODE)?;
+    let total = |error, period, trying| gpu.total(error, period).if_supported().trying(trying);
     let mut reading = Reading {
         mode,
         ..Reading::default()
@@ -113,14 +152,14 @@ pub fn ask(device: &Device) -> Result<Reading, Failure> {
             uncorrected: total(EccError::Uncorrected, period, uncorrected)?,
         };
         if mode.is_some_and(|mode| mode.current) {
-            counters.places = places(device, period)?;
+            counters.places = places(gpu, period)?;
         }
     }
     Ok(reading)
 }
 
-fn places(device: &Device, period: EccPeriod) -> Result<[Pair; PLACE_COUNT], AccessError> {
-    let count = |error, place| if_readable(device.ecc_count(error, period, place));
+fn places(gpu: &impl Source, period: EccPeriod) -> Result<[Pair; PLACE_COUNT], AccessError> {
+    let count = |error, place| if_readable(gpu.count(error, period, place));
     let mut pairs = [Pair::default(); PLACE_COUNT];
     for (pair, place) in pairs.iter_mut().zip(PLACES) {
         *pair = Pair {
@@ -129,4 +168,131 @@ fn places(device: &Device, period: EccPeriod) -> Result<[Pair; PLACE_COUNT], Acc
         };
     }
     Ok(pairs)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::Cell;
+
+    /// A GPU that answers with numbers of its own, but for what is wrong.
+    struct Gpu {
+        mode: Result<bool, AccessError>,
+        total: Result<u64, AccessError>,
+        place: Result<u64, AccessError>,
+        places_asked: Cell<usize>,
+    }
+
+    impl Source for Gpu {
+        fn mode(&self) -> Result<Mode, AccessError> {
+            let mode = |current| Mode {
+                current,
+                pending: !current,
+            };
+            self.mode.clone().map(mode)
+        }
+
+        fn total(&self, error: EccError, period: EccPeriod) -> Result<u64, AccessError> {
+            let add = u64::from(error == EccError::Uncorrected)
+                + 2 * u64::from(period == EccPeriod::Volatile);
+            self.total.clone().map(|total| total + add)
+        }
+
+        fn count(&self, _: EccError, _: EccPeriod, _: MemoryLocation) -> Result<u64, AccessError> {
+            self.places_asked.set(self.places_asked.get() + 1);
+            self.place.clone()
+        }
+    }
+
+    fn gpu() -> Gpu {
+        Gpu {
+            mode: Ok(true),
+            total: Ok(10),
+            place: Ok(7),
+            places_asked: Cell::new(0),
+        }
+    }
+
+    fn unsupported<T>() -> Result<T, AccessError> {
+        Err(AccessError::NotSupported("x".into()))
+    }
+
+    fn other<T>() -> Result<T, AccessError> {
+        Err(AccessError::Other("nvmlX: Unknown Error".into()))
+    }
+
+    #[test]
+    fn totals_and_places() {
+        let whole = gpu();
+        let reading = ask(&whole).unwrap();
+        let pair = |corrected, uncorrected| Pair {
+            corrected: Some(corrected),
+            uncorrected: Some(uncorrected),
+        };
+        assert_eq!(reading.aggregate.total, pair(10, 11));
+        assert_eq!(reading.volatile.total, pair(12, 13));
+        assert_eq!(reading.volatile.places, [pair(7, 7); PLACE_COUNT]);
+        assert_eq!(whole.places_asked.get(), 4 * PLACE_COUNT);
+        assert!(reading.counts());
+    }
+
+    #[test]
+    fn places_are_asked_only_with_ecc_on() {
+        for (mode, asked) in [
+            (Ok(true), 4 * PLACE_COUNT),
+            (Ok(false), 0),
+            (unsupported(), 0),
+        ] {
+            let gpu = Gpu { mode, ..gpu() };
+            let reading = ask(&gpu).unwrap();
+            assert_eq!(gpu.places_asked.get(), asked, "{:?}", gpu.mode);
+            assert!(reading.counts());
+        }
+    }
+
+    #[test]
+    fn what_a_gpu_lacks_is_no_failure() {
+        let bare = Gpu {
+            mode: unsupported(),
+            total: unsupported(),
+            ..gpu()
+        };
+        let reading = ask(&bare).unwrap();
+        assert_eq!((reading.mode, reading.counts()), (None, false));
+        for place in [unsupported(), other()] {
+            let gpu = Gpu { place, ..gpu() };
+            let reading = ask(&gpu).unwrap();
+            assert_eq!(reading.aggregate.places, [Pair::default(); PLACE_COUNT]);
+        }
+    }
+
+    #[test]
+    fn failures_say_what_was_tried() {
+        let lost = || AccessError::SourceLost("x".into());
+        for (gpu, text) in [
+            (
+                Gpu {
+                    mode: other(),
+                    ..gpu()
+                },
+                "failed to get current/pending ecc mode: nvmlX: Unknown Error",
+            ),
+            (
+                Gpu {
+                    total: other(),
+                    ..gpu()
+                },
+                "(aggregate, corrected) failed to get total ecc errors: nvmlX: Unknown Error",
+            ),
+            (
+                Gpu {
+                    place: Err(lost()),
+                    ..gpu()
+                },
+                "x: lost",
+            ),
+        ] {
+            assert_eq!(ask(&gpu).unwrap_err().text(), text);
+        }
+    }
 }

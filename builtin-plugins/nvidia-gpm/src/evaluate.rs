@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use gpud_builtin_nvidia_common::{Gpu, SeenNow, state, trouble, with_data};
+use gpud_builtin_nvidia_common::{Failure, Gpu, SeenNow, state, trouble, with_data};
 use gpud_builtin_shared::time::rfc3339;
 use gpud_sdk::{AccessError, CheckContext, HealthState, Report};
 use serde::Serialize;
@@ -61,6 +61,9 @@ pub const METRICS: [(u32, &str, &str); 9] = [
     ),
 ];
 
+/// The question that comes first, as the host names it.
+const SUPPORT: &str = "nvmlGpmQueryDeviceSupport";
+
 /// Values by NVML's metric id.
 pub type Values = BTreeMap<u32, f64>;
 
@@ -94,9 +97,17 @@ pub fn understand(answer: Result<Values, AccessError>) -> Result<Option<Values>,
     }
 }
 
+/// Whether it was asked in vain if there is GPM, or for its metrics.
+fn getting(failure: &Failure) -> &'static str {
+    match &failure.error {
+        AccessError::Other(text) if text.starts_with(SUPPORT) => "error getting GPM supported",
+        _ => "error getting GPM metrics",
+    }
+}
+
 /// The report. GPUs without GPM among others are left out; no value is wrong by itself.
 pub fn evaluate(context: &CheckContext, seen: &SeenNow<Option<Values>>) -> Report {
-    let findings = trouble::findings(&seen.gpus, "error getting GPM metrics");
+    let findings = trouble::findings_by(&seen.gpus, getting);
     let read: Vec<(&Gpu, &Values)> = seen
         .answered()
         .filter_map(|(gpu, values)| Some((gpu, values.as_ref()?)))
@@ -218,13 +229,20 @@ mod tests {
 
     #[test]
     fn trouble() {
-        let error = AccessError::Other("nvmlGpmSampleGet of GPU 1: Unknown Error".into());
-        let report = evaluate(&context(), &and(seen([values(&[(3, 1.0)])]), error));
-        let state = only_state(&report);
-        assert_eq!(state.health, Health::Unhealthy);
-        assert_eq!(state.reason, "error getting GPM metrics");
-        assert_eq!(actions(&report).1, []);
-        assert_eq!(metrics(&report).len(), 1);
+        for (call, reason) in [
+            ("nvmlGpmQueryDeviceSupport", "error getting GPM supported"),
+            ("nvmlGpmSampleGet", "error getting GPM metrics"),
+            ("nvmlGpmMetricsGet", "error getting GPM metrics"),
+        ] {
+            let error = AccessError::Other(format!("{call} of GPU 1: Unknown Error"));
+            let report = evaluate(&context(), &and(seen([values(&[(3, 1.0)])]), error));
+            let state = only_state(&report);
+            assert_eq!(state.health, Health::Unhealthy);
+            assert_eq!(state.reason, reason);
+            assert!(state.error.as_ref().unwrap().starts_with(call));
+            assert_eq!(actions(&report).1, []);
+            assert_eq!(metrics(&report).len(), 1);
+        }
         let gone = SeenNow {
             product: String::new(),
             gpus: vec![lost(0)],

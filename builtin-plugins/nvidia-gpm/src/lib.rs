@@ -4,7 +4,7 @@ pub mod evaluate;
 
 use std::collections::BTreeMap;
 
-use gpud_builtin_nvidia_common::{Asked, Failure, Gpu, SeenNow, asking, tags};
+use gpud_builtin_nvidia_common::{Asked, Failure, Gpu, SeenNow, asking, mig, tags};
 use gpud_builtin_shared::driver::Driver;
 use gpud_sdk::{AccessError, CheckContext, Checker, Descriptor, Error, Report, nvml};
 
@@ -50,7 +50,8 @@ impl Checker for Gpm {
             gpus: gpus.collect(),
             product: driver.product.unwrap_or_default(),
         };
-        Ok(evaluate::evaluate(context, &seen))
+        let report = evaluate::evaluate(context, &seen);
+        Ok(mig::extend(context, report, &devices, &seen.gpus))
     }
 }
 

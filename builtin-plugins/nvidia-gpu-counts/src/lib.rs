@@ -4,7 +4,7 @@ pub mod bus;
 pub mod config;
 pub mod evaluate;
 
-use gpud_builtin_nvidia_common::{Asked, Failure, SeenNow, asking, remembered, tags};
+use gpud_builtin_nvidia_common::{Asked, Failure, SeenNow, asking, mig, remembered, tags};
 use gpud_builtin_shared::driver::Driver;
 use gpud_sdk::{
     AccessError, CheckContext, Checker, Descriptor, Error, Report, history, nvml, sysfs,
@@ -30,7 +30,8 @@ impl Checker for GpuCounts {
             return Ok(report);
         }
         let config = Config::parse(&gpud_sdk::config::document()).map_err(Error::failed)?;
-        let gpus = nvml::devices()?.into_iter().map(|device| Asked {
+        let devices = nvml::devices()?;
+        let gpus = devices.iter().map(|device| Asked {
             gpu: device.identity().into(),
             answer: device.presence().map_err(Failure::from),
         });
@@ -40,7 +41,8 @@ impl Checker for GpuCounts {
         };
         let on_bus = gpus_on_bus();
         if !history::available() {
-            return Ok(evaluate::evaluate(context, &config, &seen, &on_bus, None).0);
+            let (report, _) = evaluate::evaluate(context, &config, &seen, &on_bus, None);
+            return Ok(mig::extend(context, report, &devices, &seen.gpus));
         }
         let known = remembered::read()?;
         let since = context.now.saturating_sub(LOOK_BACK_MS);
@@ -54,7 +56,7 @@ impl Checker for GpuCounts {
         };
         let (report, now) = evaluate::evaluate(context, &config, &seen, &on_bus, Some(&past));
         remembered::write(&past.known, &now);
-        Ok(report)
+        Ok(mig::extend(context, report, &devices, &seen.gpus))
     }
 }
 

@@ -1,4 +1,5 @@
-//! Why a GPU's clocks are not as high as they could be: the bits of `nvmlClocksEventReasons` (`nvml.h`).
+//! Why a GPU's clocks are not as high as they could be: the bits of `nvmlClocksEventReasons` (`nvml.h`; the last two
+//! since R615).
 
 /// Hardware slows it down: temperature, power brake, or power drawn too fast.
 pub const HW_SLOWDOWN: u64 = 0x08;
@@ -24,15 +25,23 @@ const BY_HARDWARE: [(u64, &str); 3] = [
 ];
 
 /// By anything else, in the order of the alphabet.
-const OTHERWISE: [(u64, &str); 6] = [
+const OTHERWISE: [(u64, &str); 8] = [
     (
         0x002,
         "Applications Clocks Setting limits the clocks (bit 0x2)",
+    ),
+    (
+        0x200,
+        "Board Limit limits the clocks to what the board can deliver (bit 0x200)",
     ),
     (0x100, "Display Clock Setting limits the clocks (bit 0x100)"),
     (
         0x001,
         "GPU Idle: nothing runs, the clocks are low (bit 0x1)",
+    ),
+    (
+        0x400,
+        "Reliability limits the clocks to what the chip's voltage allows (bit 0x400)",
     ),
     (
         0x004,
@@ -79,6 +88,8 @@ mod tests {
             (0x040, true, "HW Thermal Slowdown"),
             (0x080, true, "HW Power Brake Slowdown"),
             (0x100, false, "Display Clock Setting"),
+            (0x200, false, "Board Limit"),
+            (0x400, false, "Reliability"),
         ] {
             let (by_hardware, otherwise) = (by_hardware("GPU-1", bit), otherwise("GPU-1", bit));
             assert_eq!(
@@ -89,7 +100,7 @@ mod tests {
             assert!(text.starts_with(&format!("GPU-1: {word}")), "{text}");
             assert!(text.ends_with(&format!("(bit {bit:#x})")), "{text}");
         }
-        assert!(by_hardware("GPU-1", 0x200).is_empty() && otherwise("GPU-1", 0x200).is_empty());
+        assert!(by_hardware("GPU-1", 0x800).is_empty() && otherwise("GPU-1", 0x800).is_empty());
     }
 
     #[test]

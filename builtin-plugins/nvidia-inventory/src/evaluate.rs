@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use gpud_builtin_shared::findings::{self, Finding, Memory, with_data};
-use gpud_sdk::nvml::Identity;
+use gpud_sdk::nvml::{Identity, MigDevice};
 use gpud_sdk::{CheckContext, Report};
 use serde_json::{Value, json};
 
@@ -18,6 +18,8 @@ const COMPARED: [(&str, &str); 3] = [
 ];
 /// What the host calls a GPU that could not be opened even once, before its index.
 const STRANGER: &str = "unknown-gpu-";
+/// MIG devices that are shown of a GPU; hardware has 7 GPU instances, mostly with one compute instance each.
+const MAX_PARTS: usize = 14;
 /// Versions of one fact that a text names.
 const MAX_VERSIONS: usize = 4;
 
@@ -30,6 +32,8 @@ pub struct Machine {
     pub cuda_version: Option<u32>,
     /// The GPUs in NVML's order.
     pub gpus: Vec<Identity>,
+    /// Their MIG devices, by UUID of the GPU; a GPU without any is not in it.
+    pub mig: BTreeMap<String, Vec<MigDevice>>,
 }
 
 /// The report, and what to keep.
@@ -44,7 +48,12 @@ pub fn evaluate(context: &CheckContext, machine: &Machine, before: &Memory) -> (
         reason.push_str(&finding.text);
     }
     let (report, after) = findings::judge(context, &reason, &differences, before);
-    let gpus: Vec<Value> = machine.gpus.iter().map(row).collect();
+    let parts = |gpu: &Identity| machine.mig.get(&gpu.uuid).map_or(&[][..], Vec::as_slice);
+    let gpus: Vec<Value> = machine
+        .gpus
+        .iter()
+        .map(|gpu| row(gpu, parts(gpu)))
+        .collect();
     let cuda = machine
         .cuda_version
         .map(|cuda| format!("{}.{}", cuda / 1000, cuda % 1000 / 10));
@@ -98,7 +107,8 @@ fn list(versions: &BTreeMap<&str, Vec<&str>>) -> String {
     text
 }
 
-fn row(gpu: &Identity) -> Value {
+fn row(gpu: &Identity, parts: &[MigDevice]) -> Value {
+    let parts: Vec<Value> = parts.iter().take(MAX_PARTS).map(part).collect();
     json!({
         "uuid": gpu.uuid,
         "bus_id": gpu.bus_id,
@@ -111,6 +121,18 @@ fn row(gpu: &Identity) -> Value {
         "vbios": gpu.fact("vbios"),
         "inforom_image": gpu.fact("inforom-image"),
         "gsp_firmware": gpu.fact("gsp-firmware"),
+        "mig_devices": parts,
+    })
+}
+
+fn part(part: &MigDevice) -> Value {
+    json!({
+        "uuid": part.uuid,
+        "name": part.name,
+        "gpu_instance": part.gpu_instance,
+        "compute_instance": part.compute_instance,
+        "memory_bytes": part.memory.as_ref().map(|memory| memory.total),
+        "multiprocessors": part.multiprocessors,
     })
 }
 
@@ -145,6 +167,7 @@ mod tests {
             driver_version: Some("570.133.20".into()),
             cuda_version: Some(12_080),
             gpus,
+            mig: BTreeMap::new(),
         };
         evaluate(&context(), &machine, before)
     }
@@ -217,6 +240,37 @@ mod tests {
         assert_eq!(
             (&row["gsp_firmware"], &row["inforom_image"]),
             (&json!("570.133.20"), &Value::Null)
+        );
+    }
+
+    #[test]
+    fn mig_devices_stand_with_their_gpu() {
+        let part = |index: u32| MigDevice {
+            index,
+            uuid: format!("MIG-{index}"),
+            name: "NVIDIA H100 80GB HBM3 MIG 1g.10gb".into(),
+            gpu_instance: Some(7 + index),
+            compute_instance: Some(0),
+            memory: None,
+            multiprocessors: Some(16),
+            extra: Vec::new(),
+        };
+        let gpus = vec![identity(0, &[]), identity(1, &[])];
+        let machine = Machine {
+            mig: [(gpus[1].uuid.clone(), vec![part(0), part(1)])].into(),
+            gpus,
+            ..Machine::default()
+        };
+        let (report, _) = evaluate(&context(), &machine, &Memory::default());
+        let document: Value = serde_json::from_str(data(&report)).unwrap();
+        assert_eq!(document["gpus"][0]["mig_devices"], json!([]));
+        let parts = &document["gpus"][1]["mig_devices"];
+        assert_eq!(
+            parts[1],
+            json!({
+                "uuid": "MIG-1", "name": "NVIDIA H100 80GB HBM3 MIG 1g.10gb", "gpu_instance": 8,
+                "compute_instance": 0, "memory_bytes": null, "multiprocessors": 16,
+            })
         );
     }
 

@@ -26,9 +26,10 @@ impl Config {
     /// Reads it. What is not of the right kind, or negative, counts as not given.
     ///
     /// # Errors
-    /// When the document is not JSON.
-    pub fn parse(document: &str) -> Result<Self, serde_json::Error> {
-        let document: Value = serde_json::from_str(document)?;
+    /// When the document is not JSON; says so.
+    pub fn parse(document: &str) -> Result<Self, String> {
+        let document: Value =
+            serde_json::from_str(document).map_err(|error| format!("configuration: {error}"))?;
         let path = "/expected_link_states/at_least_gpus_with_all_links_feature_enabled";
         Ok(Self {
             at_least_gpus: document.pointer(path).and_then(Value::as_u64).unwrap_or(0),

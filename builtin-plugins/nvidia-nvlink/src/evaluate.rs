@@ -274,6 +274,11 @@ pub fn evaluate(
     report
 }
 
+/// The report of a scan that could not read the kernel log, which it may read.
+pub fn unread(context: &CheckContext, error: &AccessError) -> Report {
+    Report::of(HealthState::unhealthy(context, "failed to read kmsg").error(error.text()))
+}
+
 fn with_kernel(
     mut state: HealthState,
     context: &CheckContext,

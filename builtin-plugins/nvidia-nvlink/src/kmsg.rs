@@ -11,17 +11,16 @@
 use gpud_builtin_shared::boots::BOOT;
 use gpud_builtin_shared::time::rfc3339;
 use gpud_sdk::incidents::{Sighting, is_kernel_line};
-use gpud_sdk::{CheckContext, Event, EventType, Message};
+use gpud_sdk::{CheckContext, Event, Message};
+
+use crate::patterns::NVLINK_POST_RX_DETECT_FAILURE as FAILURE;
+
+pub use crate::patterns::PATTERNS;
 
 /// Name of the event.
-pub const EVENT_NAME: &str = "nvlink_post_rx_detect_failure";
+pub const EVENT_NAME: &str = FAILURE.name;
 /// What it means.
-pub const MESSAGE: &str = "NVIDIA driver failed to update an NVLink post-RX-detection link mask";
-/// What the host delivers: all lines that [`is_failure`] takes, and few others.
-pub const PATTERNS: [&str; 2] = [
-    "NVRM: .*knvlinkUpdatePostRxDetectLinkMask_[A-Za-z0-9_]+: Failed to update Rx Detect Link mask!",
-    "NVRM: .*knvlinkDiscoverPostRxDetLinks_[A-Za-z0-9_]+: Getting peer[0-9]+",
-];
+pub const MESSAGE: &str = FAILURE.message;
 /// Repeats within this time are counted, seconds.
 const MERGE_SECONDS: u32 = 300;
 
@@ -73,7 +72,7 @@ pub fn event(context: &CheckContext, message: &Message) -> Option<Event> {
     }
     let sighting = Sighting::new(
         EVENT_NAME,
-        EventType::Warning,
+        FAILURE.event_type(),
         format!("{MESSAGE} (boot ID: {})", boot(context)),
     );
     let sighting = sighting.fact(BOOT, context.boot_id.clone());
@@ -93,6 +92,7 @@ fn boot(context: &CheckContext) -> String {
 mod tests {
     use super::*;
     use gpud_builtin_nvidia_common::testing::context;
+    use gpud_sdk::EventType;
     use proptest::prelude::*;
     use regex::RegexSet;
 

@@ -4,15 +4,20 @@ pub mod config;
 mod document;
 pub mod evaluate;
 pub mod kmsg;
+#[rustfmt::skip]
+pub mod patterns;
+#[cfg(test)]
+mod examples;
 pub mod reading;
 
-use gpud_builtin_nvidia_common::{Asked, Asking, Failure, SeenNow, asking, tags};
+use gpud_builtin_nvidia_common::{Asked, Asking, Failure, SeenNow, asking, mig, tags};
 use gpud_builtin_shared::driver::Driver;
+use gpud_builtin_shared::patterns::policy;
 use gpud_sdk::history::StoredEvent;
 use gpud_sdk::nvml::{self, Device};
 use gpud_sdk::{
-    CheckContext, Checker, Descriptor, Error, Event, KmsgWatcher, Message, Report, Scanner,
-    history, incidents,
+    AccessError, CheckContext, Checker, Descriptor, Error, Event, KmsgWatcher, Message, Report,
+    Scanner, history, incidents,
 };
 
 use crate::config::Config;
@@ -30,10 +35,9 @@ struct Nvlink;
 
 impl Checker for Nvlink {
     fn check(context: &CheckContext) -> Result<Report, Error> {
-        judge(context, "", || {
-            let since = context.boot_time.saturating_sub(BEFORE_BOOT_MS);
-            Ok(history::own_events(since, MAX_EVENTS)?)
-        })
+        let since = context.boot_time.saturating_sub(BEFORE_BOOT_MS);
+        let events = || Ok(history::own_events(since, MAX_EVENTS)?);
+        judge(context, "", events, || policy::boots(context, since))
     }
 }
 
@@ -52,14 +56,17 @@ impl Scanner for Nvlink {
         if history::available() {
             return Self::check(context);
         }
-        let messages = incidents::read_log(&kmsg::PATTERNS)?;
-        let prefix = match messages {
-            Some(_) => "scanned kmsg(s); ",
-            None => "",
+        let (prefix, messages) = match incidents::read_log(&kmsg::PATTERNS) {
+            Ok(Some(messages)) => ("scanned kmsg(s); ", messages),
+            Ok(None) => ("", Vec::new()),
+            Err(error) => {
+                let closed = asking::closed(context, &Driver::ask());
+                return Ok(closed.unwrap_or_else(|| evaluate::unread(context, &error)));
+            }
         };
-        let messages = messages.unwrap_or_default();
-        judge(context, prefix, || {
-            Ok(incidents::as_stored(events(context, &messages)))
+        let events = || Ok(incidents::as_stored(events(context, &messages)));
+        judge(context, prefix, events, || {
+            Ok(incidents::boots(context, []))
         })
     }
 }
@@ -75,12 +82,15 @@ fn judge(
     context: &CheckContext,
     prefix: &str,
     events: impl FnOnce() -> Result<Vec<StoredEvent>, Error>,
+    boots: impl FnOnce() -> Result<Vec<u64>, AccessError>,
 ) -> Result<Report, Error> {
     let driver = Driver::ask();
     if let Some(report) = asking::closed(context, &driver) {
         return Ok(report);
     }
-    let config = Config::parse(&gpud_sdk::config::document()).map_err(Error::failed)?;
+    let document = gpud_sdk::config::document();
+    let (config, policy) =
+        policy::settings(&document, &patterns::CATALOG, Config::parse).map_err(Error::failed)?;
     let devices = nvml::devices()?;
     let gpus = devices.iter().map(|device| Asked {
         gpu: device.identity().into(),
@@ -94,8 +104,10 @@ fn judge(
         let (a, b) = (devices.get(a)?, devices.get(b)?);
         a.nvlink_p2p_status(b).ok()
     });
-    let report = evaluate::evaluate(context, &config, &seen, &pairs, &events()?, prefix);
-    Ok(report)
+    let report = policy.judge(context, &events()?, boots, |events| {
+        evaluate::evaluate(context, &config, &seen, &pairs, events, prefix)
+    })?;
+    Ok(mig::extend(context, report, &devices, &seen.gpus))
 }
 
 fn read(device: &Device) -> Result<Reading, Failure> {
@@ -119,7 +131,7 @@ fn read(device: &Device) -> Result<Reading, Failure> {
 gpud_sdk::export!(Nvlink + kmsg_watcher + scanner: Descriptor::new(COMPONENT, "NVLink between NVIDIA GPUs")
     .tags(&tags(COMPONENT))
     .set_healthy_clears_events()
-    .config_schema(config::SCHEMA)
+    .config_schema(&policy::schema(config::SCHEMA, &patterns::CATALOG))
     .metric(SUPPORTED, "Whether it has NVLink (0 or 1), by GPU")
     .metric(ENABLED, "Whether all its NVLinks are up (0 or 1), by GPU")
     .metric(REPLAY, "Replays on its NVLinks since the driver was loaded, by GPU")

@@ -5,12 +5,18 @@ use gpud_builtin_nvidia_common::{Gpu, SeenNow, state, trouble, with_data};
 use gpud_sdk::{CheckContext, Report};
 use serde::Serialize;
 
+use crate::smoothing::Smoothing;
+
 /// Milliwatts.
 pub const USAGE: &str = "accelerator_nvidia_power_current_usage_milli_watts";
 /// Milliwatts.
 pub const ENFORCED: &str = "accelerator_nvidia_power_enforced_limit_milli_watts";
 /// Percent of the enforced limit.
 pub const USED_PERCENT: &str = "accelerator_nvidia_power_used_percent";
+/// 0 or 1.
+pub const SMOOTHING: &str = "accelerator_nvidia_power_smoothing_enabled";
+/// Percent.
+pub const SMOOTHING_LIFE: &str = "accelerator_nvidia_power_smoothing_lifetime_remaining_percent";
 
 /// Milliwatts of a GPU; `None` where it cannot tell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -21,6 +27,8 @@ pub struct Reading {
     pub enforced_limit: Option<u32>,
     /// Limit set by management.
     pub management_limit: Option<u32>,
+    /// Its power smoothing; `None` where it has none, or does not tell this machine.
+    pub smoothing: Option<Smoothing>,
 }
 
 impl Reading {
@@ -50,6 +58,8 @@ struct Row<'a> {
     get_power_usage_supported: bool,
     get_power_limit_supported: bool,
     get_power_management_limit_supported: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    power_smoothing: Option<Smoothing>,
 }
 
 fn row<'a>((gpu, reading): (&'a Gpu, &Reading)) -> Row<'a> {
@@ -63,6 +73,7 @@ fn row<'a>((gpu, reading): (&'a Gpu, &Reading)) -> Row<'a> {
         get_power_usage_supported: reading.usage.is_some(),
         get_power_limit_supported: reading.enforced_limit.is_some(),
         get_power_management_limit_supported: reading.management_limit.is_some(),
+        power_smoothing: reading.smoothing,
     }
 }
 
@@ -87,6 +98,16 @@ pub fn evaluate(context: &CheckContext, seen: &SeenNow<Reading>) -> Report {
             (USED_PERCENT, percent_rounded(reading.percent())),
         ] {
             report = report.gauge_with(name, &labels, value);
+        }
+        let Some(smoothing) = reading.smoothing else {
+            continue;
+        };
+        let enabled = f64::from(u8::from(smoothing.enabled));
+        report = report.gauge_with(SMOOTHING, &labels, enabled);
+        if let Some(percent) = smoothing.lifetime_remaining_percent {
+            #[expect(clippy::cast_precision_loss, reason = "a percentage")]
+            let percent = percent as f64;
+            report = report.gauge_with(SMOOTHING_LIFE, &labels, percent);
         }
     }
     report

@@ -1,12 +1,14 @@
 //! `accelerator-nvidia-power`: what each GPU draws, and what it may.
 
 pub mod evaluate;
+pub mod smoothing;
 
+use gpud_builtin_nvidia_common::fields::{self, Fields};
 use gpud_builtin_nvidia_common::{asking, tags};
-use gpud_sdk::nvml::Device;
+use gpud_sdk::nvml::{self, Device};
 use gpud_sdk::{CheckContext, Checker, Descriptor, Error, Report};
 
-use crate::evaluate::{ENFORCED, Reading, USAGE, USED_PERCENT};
+use crate::evaluate::{ENFORCED, Reading, SMOOTHING, SMOOTHING_LIFE, USAGE, USED_PERCENT};
 
 /// Name of the component.
 pub const COMPONENT: &str = "accelerator-nvidia-power";
@@ -15,12 +17,14 @@ struct Power;
 
 impl Checker for Power {
     fn check(context: &CheckContext) -> Result<Report, Error> {
+        let of = Fields::of_driver(&nvml::driver_version().unwrap_or_default());
         let ask = |device: &Device| {
             let power = device.power()?;
             Ok(Reading {
                 usage: power.usage,
                 enforced_limit: power.enforced_limit,
                 management_limit: power.management_limit,
+                smoothing: smoothing::read(of, |field| fields::whole(device, field))?,
             })
         };
         asking::check(context, ask, |seen| Ok(evaluate::evaluate(context, seen)))
@@ -31,4 +35,6 @@ gpud_sdk::export!(Power: Descriptor::new(COMPONENT, "Power that NVIDIA GPUs draw
     .tags(&tags(COMPONENT))
     .metric(USAGE, "Power drawn now, in milliwatts, by GPU")
     .metric(ENFORCED, "Power limit in force, in milliwatts, by GPU")
-    .metric(USED_PERCENT, "Power drawn, in percent of the limit, by GPU"));
+    .metric(USED_PERCENT, "Power drawn, in percent of the limit, by GPU")
+    .metric(SMOOTHING, "1 when power smoothing is on, by GPU")
+    .metric(SMOOTHING_LIFE, "What is left of the life of the circuits of power smoothing, in percent, by GPU"));

@@ -71,6 +71,10 @@ struct ProcessRow<'a> {
     gpu_used_percent: u32,
     gpu_used_memory_bytes: Option<u64>,
     gpu_used_memory_bytes_humanized: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    container_id: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pod_uid: Option<&'a str>,
 }
 
 fn clip(text: &str, bytes: usize) -> &str {
@@ -95,6 +99,8 @@ fn process(of: &Process, arguments: usize, bytes: usize) -> ProcessRow<'_> {
         gpu_used_percent: of.used_percent,
         gpu_used_memory_bytes: of.used_memory,
         gpu_used_memory_bytes_humanized: of.used_memory.map_or("unknown".to_owned(), text::bytes),
+        container_id: of.facts.home.container.as_deref(),
+        pod_uid: of.facts.home.pod.as_deref(),
     }
 }
 

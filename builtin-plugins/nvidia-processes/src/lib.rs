@@ -1,5 +1,6 @@
 //! `accelerator-nvidia-processes`: programs that compute on each GPU.
 
+pub mod container;
 pub mod evaluate;
 pub mod process;
 
@@ -21,6 +22,8 @@ const MAX_ENVIRONMENT_BYTES: u32 = 64 << 10;
 /// Environments of all processes; a call has so much memory and no more.
 const MAX_ENVIRONMENTS_BYTES: usize = 8 << 20;
 const MAX_PROCESS_STAT_BYTES: u32 = 4_096;
+/// With version 1 of control groups, a dozen lines of a few hundred bytes.
+const MAX_CGROUP_BYTES: u32 = 16 << 10;
 /// Counters of all processors and interrupts.
 const MAX_STAT_BYTES: u32 = 4 << 20;
 
@@ -109,11 +112,13 @@ fn facts(pid: u32, boot: Boot, budget: &mut Budget) -> Option<Facts> {
         0 => Vec::new(),
         _ => file("environ", MAX_ENVIRONMENT_BYTES).unwrap_or_default(),
     };
+    let cgroups = file("cgroup", MAX_CGROUP_BYTES).unwrap_or_default();
     budget.environments = budget.environments.saturating_sub(environment.len());
     let files = Files {
         stat,
         command_line,
         environment,
+        cgroups,
     };
     Some(files.facts(boot))
 }
@@ -132,3 +137,44 @@ fn whole(process: &ComputeProcess, used: Option<&[ProcessUtilization]>, facts: F
 gpud_sdk::export!(Processes: Descriptor::new(COMPONENT, "Programs that compute on NVIDIA GPUs")
     .tags(&tags(COMPONENT))
     .metric(RUNNING, "Programs that compute on it, by GPU"));
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_has_its_own_sample() {
+        let sample = |pid, sm| ProcessUtilization {
+            pid,
+            time: 1,
+            sm,
+            memory: 99,
+            encoder: 0,
+            decoder: 0,
+        };
+        let samples = [sample(7, 80), sample(42, 30)];
+        for (pid, used, percent) in [
+            (42, Some(&samples[..]), 30),
+            // Idle for a minute; listed all the same.
+            (43, Some(&samples[..]), 0),
+            (42, Some(&[][..]), 0),
+            // The GPU cannot tell.
+            (42, None, 0),
+        ] {
+            for used_memory in [Some(5), None] {
+                let process = ComputeProcess {
+                    pid,
+                    used_memory,
+                    sm_utilization: Some(77),
+                };
+                let expected = Process {
+                    pid,
+                    used_memory,
+                    used_percent: percent,
+                    facts: Facts::default(),
+                };
+                assert_eq!(whole(&process, used, Facts::default()), expected);
+            }
+        }
+    }
+}

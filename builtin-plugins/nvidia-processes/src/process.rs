@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use crate::container::Home;
+
 /// Variables that slow CUDA programs down or stop them (NVIDIA's documents of the profiler, the debugger and core dumps).
 pub const BAD_VARIABLES: [&str; 10] = [
     "NSIGHT_CUDA_DEBUGGER",
@@ -42,6 +44,8 @@ pub struct Files {
     pub command_line: Vec<u8>,
     /// `environ`.
     pub environment: Vec<u8>,
+    /// `cgroup`.
+    pub cgroups: Vec<u8>,
 }
 
 /// What is known of a process.
@@ -57,6 +61,8 @@ pub struct Facts {
     pub bad_variables: BTreeMap<&'static str, String>,
     /// When it started, unix seconds; 0 if unknown.
     pub created: u64,
+    /// Its container and pod.
+    pub home: Home,
 }
 
 impl Files {
@@ -79,6 +85,7 @@ impl Files {
             arguments: texts(&self.command_line).collect(),
             bad_variables: texts(&self.environment).filter_map(bad_variable).collect(),
             created,
+            home: Home::parse(&self.cgroups),
         }
     }
 }
@@ -138,6 +145,7 @@ mod tests {
             stat: "4242 (a) b (c) S 1 4242 4242 0 -1 4194304 100 0 0 0 5 6 0 0 20 0 9 0 123450 1 2 3\n".into(),
             command_line: b"python3\0train.py\0--name\0\0".to_vec(),
             environment: b"PATH=/bin\0CUDA_PROFILE=1\0COMPUTE_PROFILE=a=b\0XCUDA_PROFILE=2\0OPENCL_PROFILE\0".to_vec(),
+            cgroups: format!("0::/docker/{}\n", "a".repeat(64)).into(),
         };
         assert_eq!(
             files.facts(Boot(1_740_800_000)),
@@ -153,6 +161,10 @@ mod tests {
                 ]
                 .into(),
                 created: 1_740_801_234,
+                home: Home {
+                    container: Some("a".repeat(64)),
+                    pod: None,
+                },
             }
         );
         assert_eq!(files.facts(Boot(0)).created, 0);
@@ -181,7 +193,7 @@ mod tests {
 
         #[test]
         fn anything_is_survived(stat in any::<Vec<u8>>(), rest in any::<Vec<u8>>(), boot in any::<u64>()) {
-            let files = Files { stat, command_line: rest.clone(), environment: rest };
+            let files = Files { stat, command_line: rest.clone(), environment: rest.clone(), cgroups: rest };
             let facts = files.facts(Boot(boot));
             prop_assert!(facts.bad_variables.len() <= BAD_VARIABLES.len());
             Boot::parse(&String::from_utf8_lossy(&files.stat));

@@ -10,7 +10,7 @@ use gpud_sdk::{CheckContext, Evidence, Health, HealthState, Recovery, RepairActi
 use serde::Serialize;
 
 use crate::action::Action;
-use crate::kmsg::{EVENT_NAME, wanted};
+use crate::kmsg::wanted;
 
 /// NVML's number.
 pub const ACTION: &str = "accelerator_nvidia_recovery_action";
@@ -44,7 +44,7 @@ fn said<'a>(
     let mut said = BTreeMap::new();
     for stored in events {
         let event = &stored.event;
-        if event.name != EVENT_NAME || !is_of_this_boot(context, event) {
+        if !is_of_this_boot(context, event) {
             continue;
         }
         if let Some(action) = wanted(event) {

@@ -12,13 +12,12 @@ use gpud_sdk::incidents::{Sighting, fact, is_kernel_line};
 use gpud_sdk::{CheckContext, Event, GpuId, Message, Subject};
 
 use crate::action::Action;
+use crate::patterns::{
+    GPU_RECOVERY_ACTION_CHANGED as CHANGED, GPU_RECOVERY_ACTION_CLEARED as CLEARED,
+};
 
-/// Name of the event.
-pub const EVENT_NAME: &str = "gpu_recovery_action_changed";
-/// What the host delivers: all lines that [`parse`] takes, and few others.
-pub const PATTERNS: [&str; 1] = [
-    r"NVRM: Xid \(.*\): 154, .*GPU recovery action changed from 0x[0-9a-fA-F]+.* to 0x[0-9a-fA-F]+",
-];
+pub use crate::patterns::PATTERNS;
+
 /// Each change is an event of its own.
 const MERGE_SECONDS: u32 = 1;
 const MAX_ID: usize = 64;
@@ -80,13 +79,17 @@ pub fn event(context: &CheckContext, message: &Message) -> Option<Event> {
         return None;
     }
     let change = parse(&message.text)?;
-    let text = format!(
-        "GPU recovery action of {} changed from {} to {}",
-        change.device,
-        change.from.name(),
-        change.to.name()
-    );
-    let mut sighting = Sighting::new(EVENT_NAME, change.to.event_type(), text)
+    let (entry, event_type) = match change.to {
+        Action::None => (&CLEARED, CLEARED.event_type()),
+        to if to.is_urgent() => (&CHANGED, CHANGED.event_type()),
+        _ => (&CHANGED, CHANGED.other_type()),
+    };
+    let text = entry.say(&[
+        ("device", &change.device),
+        ("from", &change.from.name()),
+        ("to", &change.to.name()),
+    ]);
+    let mut sighting = Sighting::new(entry.name, event_type, text)
         .fact(NUMBER, change.to.number().to_string())
         .fact(BOOT, context.boot_id.clone());
     sighting.subject = Some(Subject::Gpu(GpuId {
@@ -101,8 +104,11 @@ pub fn event(context: &CheckContext, message: &Message) -> Option<Event> {
     Some(event.merged_by(key, MERGE_SECONDS))
 }
 
-/// What an event says that the driver wants.
+/// What an event says that the driver wants, if it is one of these.
 pub fn wanted(event: &Event) -> Option<Action> {
+    if ![CHANGED.name, CLEARED.name].contains(&event.name.as_str()) {
+        return None;
+    }
     Some(Action::of(fact(event, NUMBER)?.parse().ok()?))
 }
 
@@ -186,6 +192,13 @@ mod tests {
         assert_eq!(wanted(&event), Some(Action::Reset));
         assert_eq!(gpud_sdk::incidents::device(&event), "0000:3b:00");
         assert_eq!(super::event(&context(), &message(4, RESET)), None);
+        let none = RESET.replace("0x1 (GPU Reset Required)", "0x0 (None)");
+        let event = super::event(&context(), &message(0, &none)).unwrap();
+        assert_eq!(event.name, "gpu_recovery_action_cleared");
+        assert_eq!(event.event_type, EventType::Info);
+        assert_eq!(wanted(&event), Some(Action::None));
+        let other = Event::new(1, "other", EventType::Info, "");
+        assert_eq!(wanted(&other), None);
     }
 
     proptest! {

@@ -6,14 +6,19 @@
 pub mod action;
 pub mod evaluate;
 pub mod kmsg;
+#[rustfmt::skip]
+pub mod patterns;
+#[cfg(test)]
+mod examples;
 
-use gpud_builtin_nvidia_common::{Asked, Asking, Failure, SeenNow, asking, tags};
+use gpud_builtin_nvidia_common::{Asked, Asking, Failure, SeenNow, asking, mig, tags};
 use gpud_builtin_shared::driver::Driver;
+use gpud_builtin_shared::patterns::policy;
 use gpud_sdk::history::StoredEvent;
 use gpud_sdk::nvml::{self, Device};
 use gpud_sdk::{
-    CheckContext, Checker, Descriptor, Error, Event, KmsgWatcher, Message, Report, Scanner,
-    history, incidents,
+    AccessError, CheckContext, Checker, Descriptor, Error, Event, KmsgWatcher, Message, Report,
+    Scanner, history, incidents,
 };
 
 /// Name of the component.
@@ -29,7 +34,8 @@ struct RecoveryAction;
 impl Checker for RecoveryAction {
     fn check(context: &CheckContext) -> Result<Report, Error> {
         let since = context.boot_time.saturating_sub(BEFORE_BOOT_MS);
-        judge(context, &history::own_events(since, MAX_EVENTS)?)
+        let events = history::own_events(since, MAX_EVENTS)?;
+        judge(context, &events, || policy::boots(context, since))
     }
 }
 
@@ -49,7 +55,8 @@ impl Scanner for RecoveryAction {
             return Self::check(context);
         }
         let messages = incidents::read_log(&kmsg::PATTERNS)?.unwrap_or_default();
-        judge(context, &incidents::as_stored(events(context, &messages)))
+        let events = incidents::as_stored(events(context, &messages));
+        judge(context, &events, || Ok(incidents::boots(context, [])))
     }
 }
 
@@ -60,20 +67,30 @@ fn events(context: &CheckContext, messages: &[Message]) -> Vec<Event> {
         .collect()
 }
 
-fn judge(context: &CheckContext, events: &[StoredEvent]) -> Result<Report, Error> {
+fn judge(
+    context: &CheckContext,
+    events: &[StoredEvent],
+    boots: impl FnOnce() -> Result<Vec<u64>, AccessError>,
+) -> Result<Report, Error> {
+    let document = gpud_sdk::config::document();
+    let policy = policy::alone(&document, &patterns::CATALOG).map_err(Error::failed)?;
     let driver = Driver::ask();
     if let Some(closed) = asking::closed(context, &driver) {
-        return Ok(evaluate::without_nvml(context, closed, events));
+        let judge = |events: &[_]| evaluate::without_nvml(context, closed.clone(), events);
+        return Ok(policy.judge(context, events, boots, judge)?);
     }
-    let gpus = nvml::devices()?.into_iter().map(|device| Asked {
+    let devices = nvml::devices()?;
+    let gpus = devices.iter().map(|device| Asked {
         gpu: device.identity().into(),
-        answer: ask(&device),
+        answer: ask(device),
     });
     let seen = SeenNow {
         gpus: gpus.collect(),
         product: driver.product.unwrap_or_default(),
     };
-    Ok(evaluate::evaluate(context, &seen, events))
+    let judge = |events: &[_]| evaluate::evaluate(context, &seen, events);
+    let report = policy.judge(context, events, boots, judge)?;
+    Ok(mig::extend(context, report, &devices, &seen.gpus))
 }
 
 fn ask(device: &Device) -> Result<Option<u32>, Failure> {
@@ -85,4 +102,5 @@ fn ask(device: &Device) -> Result<Option<u32>, Failure> {
 gpud_sdk::export!(RecoveryAction + kmsg_watcher + scanner: Descriptor::new(COMPONENT, "What the driver wants done with an NVIDIA GPU before it is used again")
     .tags(&tags(COMPONENT))
     .set_healthy_clears_events()
-    .metric(evaluate::ACTION, "What is to be done (0 nothing, 1 reset, 2 reboot, 3 drain peer-to-peer traffic, 4 drain and reset), by GPU"));
+    .metric(evaluate::ACTION, "What is to be done (0 nothing, 1 reset, 2 reboot, 3 drain peer-to-peer traffic, 4 drain and reset, 5 recover the IMEX domain, 6 reset the PCIe bus, 7 reboot the whole system), by GPU")
+    .config_schema(&policy::schema(policy::NOTHING_ELSE, &patterns::CATALOG)));

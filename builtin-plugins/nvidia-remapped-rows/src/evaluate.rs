@@ -3,10 +3,10 @@
 use gpud_builtin_nvidia_common::product::{self, MemoryErrors};
 use gpud_builtin_nvidia_common::{Finding, Gpu, SeenNow, state, text, trouble, with_data};
 use gpud_sdk::{CheckContext, RepairAction, Report};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Names and help of the metrics.
-pub const METRICS: [(&str, &str); 4] = [
+pub const METRICS: [(&str, &str); 5] = [
     (
         "accelerator_nvidia_remapped_rows_due_to_correctable_errors",
         "Rows remapped after corrected errors (number), by GPU",
@@ -23,7 +23,13 @@ pub const METRICS: [(&str, &str); 4] = [
         "accelerator_nvidia_remapped_rows_remapping_failed",
         "1 when a row could not be remapped, by GPU",
     ),
+    (
+        "accelerator_nvidia_remapped_rows_banks_without_spares",
+        "Banks of memory without a spare row left (number), by GPU; where rows were remapped",
+    ),
 ];
+/// The reading behind everything.
+pub const READING: &str = "nvmlDeviceGetRemappedRows";
 
 /// What a GPU tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,7 +46,7 @@ pub enum Reading {
 }
 
 /// Remapped rows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Rows {
     /// Remapped after corrected errors.
     pub correctable: u32,
@@ -50,6 +56,24 @@ pub struct Rows {
     pub pending: bool,
     /// A row could not be remapped.
     pub failed: bool,
+    /// Spare rows that are left; known where rows were remapped.
+    #[serde(skip)]
+    pub banks: Option<Banks>,
+}
+
+/// Banks of memory by how many spare rows they have left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct Banks {
+    /// All of them.
+    pub max: u32,
+    /// Many.
+    pub high: u32,
+    /// Some.
+    pub partial: u32,
+    /// Few.
+    pub low: u32,
+    /// None.
+    pub none: u32,
 }
 
 #[derive(Serialize)]
@@ -68,6 +92,8 @@ struct Row<'a> {
     remapping_pending: bool,
     remapping_failed: bool,
     supported: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    banks_by_spare_rows: Option<Banks>,
 }
 
 fn row<'a>((gpu, reading): (&'a Gpu, &Reading)) -> Option<Row<'a>> {
@@ -84,6 +110,7 @@ fn row<'a>((gpu, reading): (&'a Gpu, &Reading)) -> Option<Row<'a>> {
         remapping_pending: rows.pending,
         remapping_failed: rows.failed,
         supported,
+        banks_by_spare_rows: rows.banks,
     })
 }
 
@@ -134,7 +161,7 @@ fn finding(seen: &SeenNow<Reading>) -> Option<Finding> {
         ),
     };
     let gpus = concerned.iter().map(|(gpu, _)| (*gpu).clone());
-    Some(finding.about(gpus).read_from("nvmlDeviceGetRemappedRows"))
+    Some(finding.about(gpus).read_from(READING))
 }
 
 fn healthy(seen: &SeenNow<Reading>) -> String {
@@ -165,7 +192,7 @@ fn healthy(seen: &SeenNow<Reading>) -> String {
     reason
 }
 
-/// The report. It follows what the GPUs say at once; there is no history.
+/// The report. It follows what the GPUs say at once; their history is told by events ([`crate::changes`]).
 pub fn evaluate(context: &CheckContext, seen: &SeenNow<Reading>) -> Report {
     let mut findings: Vec<Finding> = finding(seen).into_iter().collect();
     findings.extend(trouble::findings(&seen.gpus, "error getting remapped rows"));
@@ -183,13 +210,16 @@ pub fn evaluate(context: &CheckContext, seen: &SeenNow<Reading>) -> Report {
     for (gpu, rows) in told(seen) {
         let labels = [("uuid", gpu.uuid.as_str())];
         let values = [
-            rows.correctable,
-            rows.uncorrectable,
-            rows.pending.into(),
-            rows.failed.into(),
+            Some(rows.correctable),
+            Some(rows.uncorrectable),
+            Some(rows.pending.into()),
+            Some(rows.failed.into()),
+            rows.banks.map(|banks| banks.none),
         ];
         for ((name, _), value) in METRICS.iter().zip(values) {
-            report = report.gauge_with(name, &labels, value.into());
+            if let Some(value) = value {
+                report = report.gauge_with(name, &labels, value.into());
+            }
         }
     }
     report

@@ -1,12 +1,14 @@
 //! `accelerator-nvidia-remapped-rows`: rows of GPU memory that were replaced by spare ones, wait to be, or could not be.
 
+pub mod changes;
 pub mod evaluate;
 
-use gpud_builtin_nvidia_common::{Asking, Failure, asking, product, tags};
+use gpud_builtin_nvidia_common::trouble::if_readable;
+use gpud_builtin_nvidia_common::{Asking, Failure, asking, product, remembered, tags};
 use gpud_sdk::nvml::Device;
-use gpud_sdk::{CheckContext, Checker, Descriptor, Error, Report};
+use gpud_sdk::{AccessError, CheckContext, Checker, Descriptor, Error, Report, history};
 
-use crate::evaluate::{METRICS, Reading, Rows};
+use crate::evaluate::{Banks, METRICS, Reading, Rows};
 
 /// Name of the component.
 pub const COMPONENT: &str = "accelerator-nvidia-remapped-rows";
@@ -15,7 +17,17 @@ struct RemappedRows;
 
 impl Checker for RemappedRows {
     fn check(context: &CheckContext) -> Result<Report, Error> {
-        asking::check(context, ask, |seen| Ok(evaluate::evaluate(context, seen)))
+        asking::check(context, ask, |seen| {
+            let mut report = evaluate::evaluate(context, seen);
+            // A scan has no past to compare with.
+            if history::available() {
+                let before: changes::Known = remembered::read()?;
+                let (events, now) = changes::since(context, &before, &seen.gpus);
+                report.events = events;
+                remembered::write(&before, &now);
+            }
+            Ok(report)
+        })
     }
 }
 
@@ -35,12 +47,28 @@ fn ask(device: &Device) -> Result<Reading, Failure> {
             uncorrectable: rows.uncorrectable,
             pending: rows.pending,
             failed: rows.failed,
+            // Where nothing was remapped, all spare rows are left.
+            banks: match rows.correctable > 0 || rows.uncorrectable > 0 {
+                true => banks(device)?,
+                false => None,
+            },
         }),
         // NVML's documentation: not supported while a GPU in MIG mode has instances.
         None => Reading::Unsupported {
             mig: device.mig_enabled().unwrap_or(false),
         },
     })
+}
+
+fn banks(device: &Device) -> Result<Option<Banks>, AccessError> {
+    let banks = if_readable(device.row_histogram())?;
+    Ok(banks.map(|banks| Banks {
+        max: banks.max,
+        high: banks.high,
+        partial: banks.partial,
+        low: banks.low,
+        none: banks.none,
+    }))
 }
 
 fn descriptor() -> Descriptor {

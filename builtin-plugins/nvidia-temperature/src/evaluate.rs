@@ -202,7 +202,8 @@ fn unread(seen: &SeenNow<Reading>) -> Option<Finding> {
         answered.filter_map(|(gpu, reading)| Some((gpu, reading.core_error.as_ref()?)))
     };
     unread().next()?;
-    let finding = Finding::degraded("error getting temperature");
+    let finding =
+        Finding::degraded("error getting temperature").read_from("nvmlDeviceGetTemperature");
     let errors = text::join(unread().map(|(_, error)| error), "; ");
     Some(
         finding

@@ -1,14 +1,14 @@
 //! `accelerator-nvidia-temperature`: how warm each GPU and its memory are, and how far that is from their limits.
 
+pub mod asked;
 pub mod evaluate;
 
-use gpud_builtin_nvidia_common::trouble::if_readable;
-use gpud_builtin_nvidia_common::{Failure, asking, tags};
+use gpud_builtin_nvidia_common::{asking, tags};
 use gpud_builtin_shared::numbers;
-use gpud_sdk::nvml::{Device, TemperatureSensor, TemperatureThreshold};
-use gpud_sdk::{AccessError, CheckContext, Checker, Descriptor, Error, Report, config};
+use gpud_sdk::nvml::Device;
+use gpud_sdk::{CheckContext, Checker, Descriptor, Error, Report, config};
 
-use crate::evaluate::{METRICS, Reading};
+use crate::evaluate::METRICS;
 
 /// Name of the component.
 pub const COMPONENT: &str = "accelerator-nvidia-temperature";
@@ -24,30 +24,12 @@ impl Checker for Temperature {
         let mut margin = 0;
         numbers::read(&config::document(), [(&mut margin, MARGIN_KEY, 0)])
             .map_err(Error::failed)?;
-        asking::check(context, ask, |seen| {
-            Ok(evaluate::evaluate(context, seen, margin))
-        })
+        asking::check(
+            context,
+            |device: &Device| asked::ask(device),
+            |seen| Ok(evaluate::evaluate(context, seen, margin)),
+        )
     }
-}
-
-fn ask(device: &Device) -> Result<Reading, Failure> {
-    let core = device.temperature(TemperatureSensor::Core);
-    let core_error = match &core {
-        Err(AccessError::NotSupported(_)) | Ok(_) => None,
-        Err(error) => Some(error.text()),
-    };
-    let core = if_readable(core)?;
-    let threshold = |which| if_readable(device.temperature_threshold(which));
-    Ok(Reading {
-        core,
-        core_error,
-        memory: if_readable(device.temperature(TemperatureSensor::Memory))?,
-        margin: if_readable(device.temperature_margin())?,
-        shutdown: threshold(TemperatureThreshold::Shutdown)?,
-        slowdown: threshold(TemperatureThreshold::Slowdown)?,
-        memory_max: threshold(TemperatureThreshold::MemoryMax)?,
-        gpu_max: threshold(TemperatureThreshold::GpuMax)?,
-    })
 }
 
 fn descriptor() -> Descriptor {

@@ -164,18 +164,18 @@ mod tests {
             "NVIDIA A10G",
             "NVIDIA A100X",
             "nvidia h100 pcie",
+            "NVIDIA A30",
+            "NVIDIA L40S",
+            "NVIDIA H20",
+            "NVIDIA H800",
+            "NVIDIA GB300",
         ] {
             assert!(remaps_rows(product), "{product}");
         }
         for product in [
             "",
             "NVIDIA RTX A1000",
-            "NVIDIA A30",
-            "NVIDIA L40S",
             "Tesla V100-SXM2-16GB",
-            "NVIDIA H20",
-            "NVIDIA H800",
-            "NVIDIA GB300",
             "NVIDIA RTX A10000",
         ] {
             assert!(!remaps_rows(product), "{product}");

@@ -384,10 +384,8 @@ mod tests {
         assert!(changed(0, b'X').contains("another algorithm"));
         let last = key.checksum().last().copied().unwrap();
         assert!(changed(157, last ^ 1).contains("its checksum is wrong"));
-        assert!(
-            changed(100, 0).contains("its checksum is wrong")
-                || changed(100, 1).contains("its checksum is wrong")
-        );
+        let public = key.pair.public_key().as_ref().get(6).copied().unwrap();
+        assert!(changed(100, public ^ 1).contains("its checksum is wrong"));
         let mut bytes = BASE64.decode(key.encode().lines().nth(1).unwrap()).unwrap();
         bytes[126..].fill(0);
         let of_minisign = SecretKey::decode(&format!("c\n{}\n", BASE64.encode(bytes))).unwrap();

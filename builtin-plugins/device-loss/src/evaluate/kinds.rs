@@ -44,7 +44,7 @@ const fn news(kind: Kind, class: DeviceClass, entry: &'static Entry) -> News {
 use DeviceClass::{Gpu, Network, Pci};
 
 /// All kinds.
-pub static NEWS: [News; 19] = [
+pub static NEWS: [News; 14] = [
     news(Kind::ProbeFailed, Pci, &patterns::DRIVER_PROBE_FAILED),
     news(
         Kind::MlxCompromised,
@@ -71,13 +71,4 @@ pub static NEWS: [News; 19] = [
     news(Kind::NvidiaLocked, Gpu, &patterns::NVIDIA_GPU_LOCKED),
     news(Kind::NvidiaMismatch, Gpu, &patterns::NVIDIA_API_MISMATCH),
     news(Kind::NvidiaConflict, Gpu, &patterns::NVIDIA_DRIVER_CONFLICT),
-    news(Kind::AmdReset, Gpu, &patterns::AMDGPU_RESET),
-    news(Kind::AmdResetFailed, Gpu, &patterns::AMDGPU_RESET_FAILED),
-    news(Kind::AmdRecovered, Gpu, &patterns::AMDGPU_RECOVERED),
-    news(Kind::AmdRingTimeout, Gpu, &patterns::AMDGPU_RING_TIMEOUT),
-    news(
-        Kind::AmdUncorrectable,
-        Gpu,
-        &patterns::AMDGPU_UNCORRECTABLE_ERROR,
-    ),
 ];

@@ -30,10 +30,6 @@ pub fn rules(config: &Config, nouveau: bool) -> Vec<Rule> {
             at_least: 1,
             ..often(&patterns::NVIDIA_API_MISMATCH)
         },
-        patterns::AMDGPU_RESET_FAILED.rule(),
-        often(&patterns::AMDGPU_RESET),
-        often(&patterns::AMDGPU_RING_TIMEOUT),
-        patterns::AMDGPU_UNCORRECTABLE_ERROR.rule(),
     ];
     // GPUs that are passed on to virtual machines are missed on purpose.
     if nouveau {

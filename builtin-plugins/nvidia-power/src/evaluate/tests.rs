@@ -8,7 +8,45 @@ const FULL: Reading = Reading {
     usage: Some(350_000),
     enforced_limit: Some(700_000),
     management_limit: Some(600_000),
+    smoothing: None,
 };
+
+#[test]
+fn power_smoothing() {
+    let whole = Smoothing {
+        enabled: true,
+        privilege_level: Some(2),
+        immediate_ramp_down_enabled: Some(0),
+        applied_tmp_ceiling: Some(1_200),
+        applied_tmp_floor: Some(600),
+        max_tmp_floor_percent: Some(90),
+        min_tmp_floor_percent: Some(0),
+        lifetime_remaining_percent: Some(97),
+        active_preset_profile: Some(1),
+    };
+    let off = Smoothing::default();
+    for (smoothing, shown, metrics_found) in [
+        (
+            whole,
+            r#""power_smoothing":{"enabled":true,"privilege_level":2,"immediate_ramp_down_enabled":0,"applied_tmp_ceiling":1200,"applied_tmp_floor":600,"max_tmp_floor_percent":90,"min_tmp_floor_percent":0,"lifetime_remaining_percent":97,"active_preset_profile":1}}]}"#,
+            vec![(SMOOTHING, GPU_0, 1.0), (SMOOTHING_LIFE, GPU_0, 97.0)],
+        ),
+        (
+            off,
+            r#""power_smoothing":{"enabled":false,"privilege_level":null,"immediate_ramp_down_enabled":null,"applied_tmp_ceiling":null,"applied_tmp_floor":null,"max_tmp_floor_percent":null,"min_tmp_floor_percent":null,"lifetime_remaining_percent":null,"active_preset_profile":null}}]}"#,
+            vec![(SMOOTHING, GPU_0, 0.0)],
+        ),
+    ] {
+        let reading = Reading {
+            smoothing: Some(smoothing),
+            ..FULL
+        };
+        let report = evaluate(&context(), &seen([reading]));
+        assert!(data(&report).ends_with(shown), "{}", data(&report));
+        assert_eq!(metrics(&report)[3..], metrics_found);
+        assert_eq!(only_state(&report).health, Health::Healthy);
+    }
+}
 
 #[test]
 fn readings_are_shown() {

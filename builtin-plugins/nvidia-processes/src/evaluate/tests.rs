@@ -1,4 +1,5 @@
 use super::*;
+use crate::container::Home;
 use gpud_builtin_nvidia_common::testing::{
     GPU_0, GPU_1, actions, and, context, data, gpu, metrics, only_state, seen,
 };
@@ -16,6 +17,7 @@ fn process(pid: u32) -> Process {
             arguments: vec!["python3".into(), "train.py".into()],
             bad_variables: [("CUDA_PROFILE", "1".to_owned())].into(),
             created: 1_740_801_234,
+            home: Home::default(),
         },
     }
 }
@@ -76,6 +78,27 @@ fn processes_by_gpu() {
             (RUNNING, &*uuid_2, 0.0)
         ]
     );
+}
+
+#[test]
+fn containers_and_pods_are_named() {
+    let mut contained = process(42);
+    contained.facts.home = Home {
+        container: Some("c0ffee".into()),
+        pod: Some("0f1e".into()),
+    };
+    let (report, _) = evaluate(
+        &context(),
+        &seen([reading(vec![contained, process(43)])]),
+        0,
+    );
+    let shown: serde_json::Value = serde_json::from_str(data(&report)).unwrap();
+    let processes = &shown["processes"][0]["running_processes"];
+    assert_eq!(processes[0]["container_id"], "c0ffee");
+    assert_eq!(processes[0]["pod_uid"], "0f1e");
+    assert_eq!(processes[0]["gpu_used_memory_bytes"], 4_294_967_296_u64);
+    assert!(processes[1].get("container_id").is_none());
+    assert!(processes[1].get("pod_uid").is_none());
 }
 
 #[test]

@@ -3,6 +3,7 @@ use gpud_builtin_nvidia_common::asking;
 use gpud_builtin_nvidia_common::testing::{
     GPU_0, GPU_1, NOW, actions, and, context, data, driver, gpu, metrics, only_state, seen,
 };
+use gpud_builtin_shared::patterns::policy;
 use gpud_sdk::nvml::Library;
 use gpud_sdk::{AccessError, Message};
 
@@ -66,9 +67,27 @@ fn what_nvml_says() {
             Some(RebootSystem),
         ),
         (
+            5,
+            Health::Unhealthy,
+            format!("GPU {GPU_1} (0000:1f:00.0) needs its IMEX domain to be recovered"),
+            Some(CheckUserAppAndGpu),
+        ),
+        (
+            6,
+            Health::Unhealthy,
+            format!("GPU {GPU_1} (0000:1f:00.0) needs a reset of its PCIe bus"),
+            Some(RebootSystem),
+        ),
+        (
             7,
+            Health::Unhealthy,
+            format!("GPU {GPU_1} (0000:1f:00.0) needs a reboot of the whole system"),
+            Some(RebootSystem),
+        ),
+        (
+            9,
             Health::Degraded,
-            format!("GPU {GPU_1} (0000:1f:00.0) needs an unknown recovery action (7)"),
+            format!("GPU {GPU_1} (0000:1f:00.0) needs an unknown recovery action (9)"),
             None,
         ),
     ] {
@@ -217,4 +236,38 @@ fn without_a_working_nvml() {
             vec![RepairAction::RebootSystem]
         )
     );
+}
+
+#[test]
+fn a_site_has_its_own_view() {
+    let events = [line("0000:1f:00", 1, 5)];
+    let reset = format!("GPU {GPU_1} (0000:1f:00.0) needs a reset");
+    let said = "GPU recovery action of 0000:1f:00 changed from None to Reset";
+    for (policy, health, reason) in [
+        ("{}", Health::Unhealthy, reset.clone()),
+        (
+            r#"{"gpu_recovery_action_cleared":{"severity":"ignore"}}"#,
+            Health::Unhealthy,
+            reset,
+        ),
+        (
+            r#"{"gpu_recovery_action_changed":{"severity":"ignore"}}"#,
+            Health::Healthy,
+            format!("{FINE} (site policy)"),
+        ),
+        (
+            r#"{"gpu_recovery_action_changed":{"severity":"critical"}}"#,
+            Health::Degraded,
+            format!("{said} (site policy)"),
+        ),
+    ] {
+        let document = format!("{{\"policy\":{policy}}}");
+        let policy = policy::alone(&document, &crate::patterns::CATALOG).unwrap();
+        let seen = seen([Some(0), None]);
+        let judge = |events: &[StoredEvent]| evaluate(&context(), &seen, events);
+        let report = policy.judge(&context(), &events, || Ok(vec![]), judge);
+        let report = report.unwrap();
+        let state = only_state(&report);
+        assert_eq!((&state.health, &state.reason), (&health, &reason));
+    }
 }

@@ -10,6 +10,7 @@ fn rows(uncorrectable: u32, pending: bool, failed: bool) -> Reading {
         uncorrectable,
         pending,
         failed,
+        banks: None,
     })
 }
 
@@ -104,6 +105,29 @@ fn rows_and_metrics() {
         .map(|(name, value)| (name.as_str(), GPU_0, *value))
         .collect();
     assert_eq!(metrics(&report), expected);
+}
+
+#[test]
+fn spare_rows_are_shown() {
+    let banks = Banks {
+        max: 636,
+        high: 3,
+        partial: 0,
+        low: 0,
+        none: 1,
+    };
+    let few = Reading::Rows(Rows {
+        uncorrectable: 4,
+        banks: Some(banks),
+        ..Rows::default()
+    });
+    let report = evaluate(&context(), &seen([few]));
+    assert_eq!(only_state(&report).health, Health::Healthy);
+    assert!(data(&report).ends_with(
+        r#""supported":true,"banks_by_spare_rows":{"max":636,"high":3,"partial":0,"low":0,"none":1}}]}"#
+    ));
+    let name = "accelerator_nvidia_remapped_rows_banks_without_spares";
+    assert_eq!(metrics(&report)[4], (name, GPU_0, 1.0));
 }
 
 #[test]

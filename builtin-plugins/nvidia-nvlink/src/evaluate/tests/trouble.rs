@@ -1,6 +1,7 @@
 //! GPUs that do not answer, and the kernel's complaint.
 
 use super::*;
+use gpud_builtin_shared::patterns::policy;
 
 fn complaint(ago_ms: u64) -> StoredEvent {
     let message = Message {
@@ -193,4 +194,50 @@ fn a_scan_says_that_it_read_the_log() {
         "scanned kmsg(s); all 2 GPU(s) were checked, no nvlink issue found"
     );
     assert_eq!(only_state(&scan(&[complaint(0)])).reason, MESSAGE);
+}
+
+#[test]
+fn a_site_has_its_own_view() {
+    let seen = on(H100, vec![up(), down()]);
+    let pairs = ways(&seen, &[Some(0)]);
+    let fine = "all 2 GPU(s) were checked, no nvlink issue found";
+    for (policy, health, reason) in [
+        ("{}", Health::Unhealthy, MESSAGE.to_owned()),
+        (
+            r#"{"nvlink_post_rx_detect_failure":{"severity":"ignore"}}"#,
+            Health::Healthy,
+            format!("{fine} (site policy)"),
+        ),
+        (
+            r#"{"nvlink_post_rx_detect_failure":{"severity":"critical"}}"#,
+            Health::Degraded,
+            format!("{MESSAGE} (boot ID: b0) (site policy)"),
+        ),
+        (
+            r#"{"nvlink_post_rx_detect_failure":{"threshold":2}}"#,
+            Health::Healthy,
+            format!("{fine} (site policy)"),
+        ),
+    ] {
+        let document = format!("{{\"policy\":{policy}}}");
+        let catalog = &crate::patterns::CATALOG;
+        let (config, policy) = policy::settings(&document, catalog, Config::parse).unwrap();
+        let judge =
+            |events: &[StoredEvent]| evaluate(&context(), &config, &seen, &pairs, events, "");
+        let report = policy.judge(&context(), &[complaint(0)], || Ok(vec![]), judge);
+        let report = report.unwrap();
+        let state = only_state(&report);
+        assert_eq!((&state.health, &state.reason), (&health, &reason));
+    }
+}
+
+#[test]
+fn a_scan_that_cannot_read_the_log() {
+    let report = unread(&context(), &AccessError::Other("/dev/kmsg: broken".into()));
+    let state = only_state(&report);
+    assert_eq!(
+        short(&report),
+        (Health::Unhealthy, "failed to read kmsg", &[][..])
+    );
+    assert_eq!(state.error.as_deref(), Some("/dev/kmsg: broken"));
 }

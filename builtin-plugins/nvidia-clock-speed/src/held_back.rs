@@ -1,0 +1,95 @@
+//! How long what held a GPU's clocks back: counters of the driver, in nanoseconds since it was loaded.
+
+use gpud_builtin_nvidia_common::fields::Fields;
+use gpud_sdk::AccessError;
+
+use crate::evaluate::HeldBack;
+
+/// Counters whose numbers are the same with all drivers: `NVML_FI_DEV_PERF_POLICY_…`.
+const OLD_COUNTERS: [(u32, &str); 2] = [(74, "sw_power_cap"), (76, "sync_boost")];
+/// Those behind [`Fields::slowdowns`], in their order.
+const SLOWDOWNS: [&str; 3] = [
+    "sw_thermal_slowdown",
+    "hw_thermal_slowdown",
+    "hw_power_brake_slowdown",
+];
+
+/// Reads them: `read` gives a field, or nothing where the GPU does not count it. One that does not count the first of a
+/// group is not asked for the others.
+///
+/// # Errors
+/// Those of `read`.
+pub fn count(
+    of: Fields,
+    mut read: impl FnMut(u32) -> Result<Option<u64>, AccessError>,
+) -> Result<HeldBack, AccessError> {
+    let newer = of.slowdowns.into_iter();
+    let newer = newer.flat_map(|first| (first..).zip(SLOWDOWNS));
+    let groups: [Vec<(u32, &str)>; 2] = [OLD_COUNTERS.into(), newer.collect()];
+    let mut counted = HeldBack::new();
+    for group in groups {
+        for (field, reason) in group {
+            match read(field)? {
+                Some(nanoseconds) => counted.insert(reason, nanoseconds),
+                None => break,
+            };
+        }
+    }
+    Ok(counted)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_asked_of_which_driver() {
+        for (driver, known, asked, counted) in [
+            (
+                "535.161.08",
+                0..300,
+                &[74, 76][..],
+                &["sw_power_cap", "sync_boost"][..],
+            ),
+            (
+                "575.51.02",
+                0..300,
+                &[74, 76, 251, 252, 253],
+                &[
+                    "hw_power_brake_slowdown",
+                    "hw_thermal_slowdown",
+                    "sw_power_cap",
+                    "sw_thermal_slowdown",
+                    "sync_boost",
+                ],
+            ),
+            (
+                "580.82.07",
+                74..271,
+                &[74, 76, 269, 270, 271],
+                &[
+                    "hw_thermal_slowdown",
+                    "sw_power_cap",
+                    "sw_thermal_slowdown",
+                    "sync_boost",
+                ],
+            ),
+            ("580.82.07", 0..0, &[74, 269], &[]),
+            ("580.82.07", 74..75, &[74, 76, 269], &["sw_power_cap"]),
+        ] {
+            let mut questions = Vec::new();
+            let read = |field: u32| {
+                questions.push(field);
+                Ok(known.contains(&field).then_some(u64::from(field)))
+            };
+            let found = count(Fields::of_driver(driver), read).unwrap();
+            assert_eq!(questions, asked, "{driver} {known:?}");
+            let mut counted: Vec<&str> = counted.to_vec();
+            counted.sort_unstable();
+            assert_eq!(found.keys().copied().collect::<Vec<_>>(), counted);
+        }
+        let lost = AccessError::SourceLost("x".into());
+        let found = count(Fields::default(), |_| Err(lost.clone()));
+        assert_eq!(found, Err(lost));
+    }
+}

@@ -1,0 +1,14 @@
+//! The data file against what the checker makes of its examples.
+
+use gpud_builtin_shared::patterns::testing;
+
+use crate::patterns::CATALOG;
+
+#[test]
+fn the_data_file_holds() {
+    let file = include_str!("../catalog/patterns.json");
+    testing::holds(file, &CATALOG, |context, messages| {
+        let event = |message| crate::kmsg::event(context, message);
+        messages.iter().filter_map(event).collect()
+    });
+}
