@@ -22,7 +22,7 @@ cp "$raw/gpud_wit.h" "$out/gpud_wit.h"
 # What is changed of the generated code:
 # - exports that clean up after a call are left out: an instance is thrown away after its call;
 # - exports of the scanner and of the kernel log watcher are there on request, since one file serves all checkers;
-# - the object file with the component's type is not needed: gpud.mk embeds the type from wit/.
+# - the object file with the component's type is not needed: `gpud plugin build` adds the type from wit/.
 awk '
 /^\/\/ Ensure that the \*_component_type.o object is linked in/ { exit }
 /^__attribute__\(\(__weak__, __export_name__\("cabi_post_/ { dropping = 1 }
@@ -33,6 +33,8 @@ dropping { if (/^}/) dropping = 0; next }
 guarded && /^}/ { print "#endif"; guarded = 0 }
 ' "$raw/gpud_wit.c" >"$out/gpud_wit.c"
 rm -rf "$raw"
+# What the bindings were made from: a test compares it, without the generator.
+cat "$wit"/*.wit | cksum >"$out/contract.cksum"
 if [ "$out" != generated ]; then
     diff -r "$out" generated && echo "generated/ is up to date"
 fi

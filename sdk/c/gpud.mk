@@ -1,28 +1,30 @@
-# Builds a checker in C. A project's Makefile sets these and includes this file:
+# Builds a checker in C, up to the core module that `gpud plugin build` makes the component of. A project's Makefile sets
+# these and includes this file:
 #
-#   NAME      what the component is called: build/$(NAME).wasm
+#   NAME      what the module is called: build/$(NAME).core.wasm
 #   SOURCES   the checker's C files
 #   TESTS     the C files of its unit tests (with main), compiled for this machine together with SOURCES
 #   EXPORTS   what it has beside the checker: scanner, kmsg-watcher
 #   GPUD_SDK  this folder
 #
-#   make        the component
+#   make        the core module; `gpud plugin build` calls this, and then adds the component's type from wit/
 #   make test   the unit tests
 #   make clean
 #
-# Tools (setup.sh installs them): clang and lld as WASM_CC, wasm-tools as WASM_TOOLS, any C compiler as CC.
-# `make WASM_CC="python3 -m ziglang cc"` builds with the zig package of PyPI instead of clang.
+# Tools (setup.sh installs them): clang and lld as WASM_CC, any C compiler as CC.
+# `make WASM_CC="python3 -m ziglang cc"` builds with the zig package of PyPI although there is a clang.
 
 .DEFAULT_GOAL := all
 BUILD   ?= build
 EXPORTS ?=
 
 GPUD_SDK_DIR := $(patsubst %/,%,$(dir $(lastword $(MAKEFILE_LIST))))
-GPUD_WIT     := $(firstword $(wildcard $(GPUD_SDK_DIR)/wit $(GPUD_SDK_DIR)/../../wit))
 
-WASM_CC    ?= $(firstword $(foreach c,clang-22 clang-21 clang-20 clang-19 clang,\
-	$(if $(shell command -v $(c)),$(c))) clang)
-WASM_TOOLS ?= wasm-tools
+# Where there is no clang, what setup.sh fetched in its place.
+GPUD_TOOLS ?= $(HOME)/.local/share/gpud-tools
+GPUD_CLANG := $(firstword $(foreach c,clang-22 clang-21 clang-20 clang-19 clang,$(if $(shell command -v $(c)),$(c))))
+GPUD_ZIG   := $(wildcard $(GPUD_TOOLS)/zig/bin/python)
+WASM_CC    ?= $(or $(GPUD_CLANG),$(if $(GPUD_ZIG),$(GPUD_ZIG) -m ziglang cc),clang)
 
 GPUD_HEADERS := $(wildcard $(GPUD_SDK_DIR)/include/*.h $(GPUD_SDK_DIR)/src/*.h $(GPUD_SDK_DIR)/libc/*.h) $(wildcard *.h)
 GPUD_COMMON  := $(addprefix $(GPUD_SDK_DIR)/src/,report.c text.c json.c)
@@ -41,18 +43,11 @@ TEST_FLAGS = -std=c11 -D_GNU_SOURCE -g -O1 -fsanitize=address,undefined -fno-san
 	-I $(GPUD_SDK_DIR)/include -I $(GPUD_SDK_DIR)/testing -I .
 
 .PHONY: all test clean
-all: $(BUILD)/$(NAME).wasm
+all: $(BUILD)/$(NAME).core.wasm
 
 $(BUILD)/$(NAME).core.wasm: $(SOURCES) $(GPUD_COMMON) $(GPUD_WASM) $(GPUD_HEADERS) $(MAKEFILE_LIST)
 	@mkdir -p $(BUILD)
 	$(WASM_CC) $(WASM_FLAGS) $(CFLAGS) $(WASM_LINK) -o $@ $(SOURCES) $(GPUD_COMMON) $(GPUD_WASM)
-
-# The component's type: what is exported, and all that could be imported; what is not used is left out at the end.
-$(BUILD)/$(NAME).wasm: $(BUILD)/$(NAME).core.wasm
-	$(WASM_TOOLS) component embed $(GPUD_WIT) --world plugin $< -o $(BUILD)/embedded.wasm
-	$(foreach e,$(EXPORTS),$(WASM_TOOLS) component embed $(GPUD_WIT) --world $(e)-only $(BUILD)/embedded.wasm \
-		-o $(BUILD)/embedded.wasm &&) true
-	$(WASM_TOOLS) component new $(BUILD)/embedded.wasm -o $@
 
 $(BUILD)/test: $(TESTS) $(SOURCES) $(GPUD_COMMON) $(GPUD_SDK_DIR)/testing/gpud_testing.c $(GPUD_HEADERS) \
 		$(MAKEFILE_LIST)

@@ -1,13 +1,12 @@
 #!/bin/sh
 # Installs what building a checker in C needs, where it is missing: clang and lld (Debian's packages, or the ziglang
-# package of PyPI where there is no apt), make and a native C compiler for the unit tests, and wasm-tools.
+# package of PyPI where there is no apt), make, and a native C compiler for the unit tests.
 #
 #   sdk/c/setup.sh [--generator]
 #
-# --generator also installs wit-bindgen, which only generate.sh needs. Can be run again at any time. What does not come
-# from Debian goes to $GPUD_TOOLS (by default ~/.local/share/gpud-tools); put its bin folder into PATH.
+# --generator also installs wit-bindgen, which only generate.sh needs, with cargo. Can be run again at any time. What
+# does not come from Debian goes to $GPUD_TOOLS (by default ~/.local/share/gpud-tools).
 set -eu
-wasm_tools=1.263.0
 wit_bindgen=0.63.0
 ziglang=0.17.0
 tools=${GPUD_TOOLS:-$HOME/.local/share/gpud-tools}
@@ -41,22 +40,16 @@ if have apt-get; then
     fi
     # shellcheck disable=SC2086
     [ -z "$packages" ] || $sudo apt-get install -y --no-install-recommends $packages
-elif ! have_wasm_clang; then
+elif ! have_wasm_clang && [ ! -x "$tools/zig/bin/python" ]; then
     python3 -m venv "$tools/zig"
     "$tools/zig/bin/pip" install --quiet "ziglang==$ziglang"
-    echo "build with: make WASM_CC=\"$tools/zig/bin/python -m ziglang cc\""
 fi
 
-case "$(wasm-tools --version 2>/dev/null)" in
-"wasm-tools $wasm_tools"*) ;;
-*) cargo install wasm-tools --version "$wasm_tools" --locked --no-default-features \
-    --features component,parse,print,strip,validate --root "$tools" ;;
-esac
 if [ "${1:-}" = --generator ]; then
     case "$(wit-bindgen --version 2>/dev/null)" in
     "wit-bindgen-cli $wit_bindgen"*) ;;
     *) cargo install wit-bindgen-cli --version "$wit_bindgen" --locked --no-default-features --features c,go \
         --root "$tools" ;;
     esac
+    echo "wit-bindgen is in $tools/bin"
 fi
-echo "ready; tools are in $tools/bin"

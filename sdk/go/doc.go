@@ -26,13 +26,13 @@
 //
 //	func main() {}
 //
-// "go tool gpud-go build" makes a component of it (see cmd/gpud-go). What it may touch is decided by the operator's
+// "gpud plugin build" makes a component of it (with cmd/gpud-go). What it may touch is decided by the operator's
 // grants; what it imports is what it asks for, and only packages that it uses are imported: sysfs, config, state,
-// history, kmsg, exec, net, nvml and log.
+// history, kmsg, exec, net and log.
 //
 // Every call runs in a fresh instance. Package initialisation has been run when the component was built: it sees no
 // capability, and its result is the same in every call. What must survive a call goes through package state.
-// Context.Now is the only clock: time.Now stands still, and time.Sleep returns at once.
+// Context.Now is the only clock: time.Now counts readings, and time.Sleep returns at once.
 //
 // A native build has no host behind the capabilities: package gpudtest gives a fake one to unit tests.
 package gpud

@@ -54,8 +54,8 @@ func TestJudge(t *testing.T) {
 	}
 	many[9].Health = gpud.Unhealthy
 	one := gpud.Judge(ctx, many, "").States[0]
-	if one.Health != gpud.Unhealthy || !strings.HasPrefix(one.Reason, "0: warm; 1: warm") ||
-		!strings.HasSuffix(one.Reason, "7: warm; and 2 more") {
+	if one.Health != gpud.Unhealthy || !strings.HasPrefix(one.Reason, "9: warm; 0: warm; 1: warm") ||
+		!strings.HasSuffix(one.Reason, "3: warm; and 5 more") {
 		t.Errorf("%s: %s", one.Health, one.Reason)
 	}
 	if len(one.SuggestedActions.RepairActions) != 1 || one.SuggestedActions.Description != "look" {

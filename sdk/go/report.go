@@ -1,6 +1,10 @@
 package gpud
 
-import "time"
+import (
+	"cmp"
+	"slices"
+	"time"
+)
 
 // EventType says how serious an event is. A word that is none of the constants is served as Unknown.
 type EventType string
@@ -154,21 +158,21 @@ type Result struct {
 	Path string
 }
 
-// Judge turns plain results into a report of one state: as healthy as the worst of them, with the reasons of all that
-// are not healthy (the first eight in words, the rest as a number), their actions, and their files as evidence.
-// Without any that is not healthy, the reason is the given one.
+// Judge turns plain results into a report of one state: as healthy as the worst of them, with the reasons of those that
+// are not healthy, worst first (the first five in words, the rest as a number), their actions, and their files as
+// evidence. Without any that is not healthy, the reason is the given one.
 func Judge(ctx *Context, results []Result, healthy string) *Report {
 	state := HealthyState(ctx, healthy)
-	reasons, more := make([]string, 0, maxReasons), 0
+	var wrong []Result
 	for _, result := range results {
-		if result.Health == Healthy {
-			continue
+		if result.Health != Healthy {
+			wrong = append(wrong, result)
 		}
+	}
+	slices.SortStableFunc(wrong, func(a, b Result) int { return cmp.Compare(b.Health.severity(), a.Health.severity()) })
+	reasons := make([]string, 0, maxReasons)
+	for _, result := range wrong[:min(len(wrong), maxReasons)] {
 		state.Health = state.Health.Worse(result.Health)
-		if len(reasons) == maxReasons {
-			more++
-			continue
-		}
 		reasons = append(reasons, result.Name+": "+result.Reason)
 		if result.Action != "" && !state.suggests(result.Action) {
 			state.WithAction(result.Action, result.Advice)
@@ -177,8 +181,8 @@ func Judge(ctx *Context, results []Result, healthy string) *Report {
 			state.WithEvidence(File(result.Path))
 		}
 	}
-	if len(reasons) > 0 {
-		state.Reason = joinReasons(reasons, more)
+	if len(wrong) > 0 {
+		state.Reason = joinReasons(reasons, len(wrong)-len(reasons))
 	}
 	return ReportOf(state)
 }

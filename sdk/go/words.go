@@ -9,7 +9,7 @@ import (
 
 const (
 	// maxReasons is how many reasons Judge puts into words.
-	maxReasons = 8
+	maxReasons = 5
 	// maxReason is the longest reason that the host takes, in bytes, less room for "and n more".
 	maxReason = 4096 - 64
 )

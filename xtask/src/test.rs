@@ -33,6 +33,7 @@ pub fn run(cargo: &Cargo) -> Result<()> {
         ],
     )?;
     requests(cargo)?;
+    plugins(cargo)?;
     fuzz::lint(cargo)?;
     fuzz::run(cargo, fuzz::SECONDS, Vec::new())?;
     cargo.run(
@@ -56,12 +57,30 @@ pub fn run(cargo: &Cargo) -> Result<()> {
     )
 }
 
-/// The built daemon under requests from outside: those of GPUd's client, and those that its own description allows.
-fn requests(cargo: &Cargo) -> Result<()> {
+/// What authors of plugins rely on: SDKs, examples and templates of every language, and the page that is made from the
+/// contract.
+fn plugins(cargo: &Cargo) -> Result<()> {
+    let gpud = gpud(cargo)?;
+    cargo.check_if_possible("plugins in every language", "examples/test.sh", &[&gpud])?;
+    cargo.program(
+        "reference of the contract",
+        "docs/plugins/contract.py",
+        &["--check"],
+    )
+}
+
+/// The debug build that the tests have left.
+fn gpud(cargo: &Cargo) -> Result<String> {
     let gpud = cargo.target_dir().join("debug").join("gpud");
     let gpud = gpud
         .to_str()
         .context("the target folder's name is no text")?;
+    Ok(gpud.to_owned())
+}
+
+/// The built daemon under requests from outside: those of GPUd's client, and those that its own description allows.
+fn requests(cargo: &Cargo) -> Result<()> {
+    let gpud = &gpud(cargo)?;
     for (step, what) in [
         ("requests of GPUd's Go client", "client"),
         ("steps of GPUd's end-to-end suite", "suite"),

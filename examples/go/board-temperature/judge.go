@@ -144,9 +144,11 @@ func judge(ctx *gpud.Context, config *settings, found []sensor, before hot) (*gp
 		}
 	}
 	for _, key := range missing(config, readable) {
-		results = append(results, gpud.Result{
-			Name: key, Health: gpud.Degraded, Reason: "configured, but not there or not readable",
-		})
+		why := "no such sensor"
+		if slices.ContainsFunc(found, func(one sensor) bool { return one.key() == key }) {
+			why = "cannot be read"
+		}
+		results = append(results, gpud.Result{Name: key, Health: gpud.Degraded, Reason: why})
 	}
 	report := gpud.Judge(ctx, results, healthy(len(readable), hottest))
 	report.Events = events

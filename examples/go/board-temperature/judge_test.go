@@ -35,9 +35,9 @@ func TestVerdicts(t *testing.T) {
 			"nvme/Composite: 50.4 °C, warning is 40.0 °C", "temperature_warning"},
 		{`{"sensors": {"nvme/Composite": {"warn": 60, "critical": 70}}}`, "71000", gpud.Unhealthy,
 			"nvme/Composite: 71.0 °C, critical is 70.0 °C", "temperature_critical"},
-		{`{"sensors": {"a/b": {}}}`, "45500", gpud.Degraded, "a/b: configured, but not there or not readable", ""},
+		{`{"sensors": {"a/b": {}}}`, "45500", gpud.Degraded, "a/b: no such sensor", ""},
 		{`{"sensors": {"nvme/Composite": {}}}`, "255000", gpud.Degraded,
-			"nvme/Composite: configured, but not there or not readable", ""},
+			"nvme/Composite: cannot be read", ""},
 		{`{}`, "255000", gpud.Degraded, "none of 1 temperature sensors can be read", ""},
 		{`{}`, "warm", gpud.Degraded, "none of 1 temperature sensors can be read", ""},
 	} {

@@ -1,8 +1,9 @@
 //! The figures that gpud is held to, measured on this machine and printed beside their targets; run by
 //! `cargo xtask bench`. Where a baseline exists it is measured in the same run and the figure is a ratio.
 //!
-//! `--only guest|system|kernel-log|flood|script|daemon|api` measures one part. `--minutes N` is how long the idle daemon is watched (default 10); `--json FILE` is where the figures go as well
-//! (default `target/bench.json`).
+//! `--only guest|system|kernel-log|sdk|flood|script|daemon|api` measures one part. `--minutes N` is how long the idle daemon is
+//! watched (default 10); `--json FILE` is where the figures go as well (default `target/bench.json`); `--components
+//! FOLDER` is where the examples of `examples/` lie (default `target/examples`, where `examples/test.sh` leaves them).
 #![allow(
     clippy::unwrap_used,
     clippy::disallowed_methods,
@@ -20,6 +21,7 @@ mod guest;
 mod kernel_log;
 mod latency;
 mod script;
+mod sdk;
 mod system;
 mod table;
 
@@ -32,7 +34,9 @@ fn main() {
     let mut minutes = 10.0;
     let mut only = None;
     let mut inside = false;
-    let mut json = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../target/bench.json"));
+    let target = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../target"));
+    let mut json = target.join("bench.json");
+    let mut components = target.join("examples");
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
             "--minutes" => {
@@ -43,6 +47,12 @@ fn main() {
             }
             "--json" => json = arguments.next().map(PathBuf::from).expect("--json FILE"),
             system::INSIDE => inside = true,
+            "--components" => {
+                components = arguments
+                    .next()
+                    .map(PathBuf::from)
+                    .expect("--components FOLDER")
+            }
             "--only" => only = arguments.next(),
             // Cargo adds it.
             "--bench" => {}
@@ -72,6 +82,9 @@ fn main() {
         }
         if wanted("system") {
             system::measure(&mut table).await;
+        }
+        if wanted("sdk") {
+            sdk::measure(&mut table, &components).await;
         }
         if wanted("flood") {
             flood::measure(&mut table).await;

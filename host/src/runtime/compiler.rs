@@ -36,7 +36,7 @@ pub enum Compiler {
 /// How much compilation may cost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effort {
-    /// Somebody waits for the code: half the time, half as much code again, and that slower.
+    /// Somebody waits for the code: half the time (of an interpreter: two thirds), more code, and that slower.
     Quick,
     /// Nobody waits, and the code will run for long.
     Thorough,
@@ -103,7 +103,8 @@ pub fn child_main(effort: Effort, wasm_file: &Path, output: &Path) -> Result<(),
 
 /// From a component to machine code.
 pub(super) fn compile(effort: Effort, wasm: &[u8]) -> Result<Vec<u8>, String> {
-    let engine = super::engine::for_compiling(effort).map_err(|error| format!("{error:#}"))?;
+    let engine =
+        super::engine::for_compiling(effort, wasm.len()).map_err(|error| format!("{error:#}"))?;
     engine
         .precompile_component(wasm)
         .map_err(|error| format!("{error:#}"))

@@ -286,7 +286,10 @@ impl Plugin {
             Ok(Err(error)) => Err(match (limiter.refused(), error.downcast_ref()) {
                 (_, Some(OtherForm(problem))) => CallError::Contract(printable(problem)),
                 (Some(refused), None) => CallError::Memory(refused),
-                (None, None) => CallError::Trap(trap_text(&error)),
+                (None, None) => {
+                    tell_where(&error, &call.identity);
+                    CallError::Trap(trap_text(&error))
+                }
             }),
         };
         let state_writes = if answer.is_ok() {
@@ -343,6 +346,25 @@ fn said(error: CheckError) -> CallError {
     }
 }
 
+/// The functions that the guest was in, innermost first, as their author wrote them; none if it was built without names.
+fn frames(error: &wasmtime::Error) -> impl Iterator<Item = String> {
+    let trace = error.downcast_ref::<wasmtime::WasmBacktrace>();
+    let frames = trace.into_iter().flat_map(|trace| trace.frames());
+    // Names of other languages stay as they are.
+    let plain = |name: &str| format!("{:#}", rustc_demangle::demangle(name));
+    frames.filter_map(move |frame| frame.func_name().map(plain))
+}
+
+/// The whole backtrace of a trap for the log: what its author needs, and nobody else.
+fn tell_where(error: &wasmtime::Error, identity: &Identity) {
+    let Identity { plugin, component } = identity;
+    let names: Vec<String> = frames(error).collect();
+    if !names.is_empty() {
+        let trace = printable(&names.join(" < "));
+        tracing::error!(target: "plugin", plugin, component, "trapped in {trace}");
+    }
+}
+
 /// A trap in one line: what happened, and where in the guest if it has names. After a panic that is only the inside of
 /// the standard library; the log has its message and place.
 fn trap_text(error: &wasmtime::Error) -> String {
@@ -353,13 +375,7 @@ fn trap_text(error: &wasmtime::Error) -> String {
         Some(trap) => trap.to_string(),
         None => error.root_cause().to_string(),
     };
-    let trace = error.downcast_ref::<wasmtime::WasmBacktrace>();
-    let frames: Vec<&str> = trace
-        .iter()
-        .flat_map(|trace| trace.frames())
-        .filter_map(|frame| frame.func_name())
-        .take(4)
-        .collect();
+    let frames: Vec<String> = frames(error).take(4).collect();
     let text = if frames.is_empty() {
         cause
     } else {

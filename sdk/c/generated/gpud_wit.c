@@ -189,6 +189,9 @@ extern void __wasm_import_gpud_plugin_net_http_get(int32_t, uint8_t *, size_t, u
 __attribute__((__import_module__("gpud:plugin/net@0.1.0"), __import_name__("tcp-connect")))
 extern void __wasm_import_gpud_plugin_net_tcp_connect(uint8_t *, size_t, int32_t, int32_t, uint8_t *);
 
+__attribute__((__import_module__("gpud:plugin/net@0.1.0"), __import_name__("grpc-unary")))
+extern void __wasm_import_gpud_plugin_net_grpc_unary(uint8_t *, size_t, uint8_t *, size_t, uint8_t *, size_t, int32_t, int32_t, uint8_t *);
+
 // Exported Functions from `gpud:plugin/checker@0.1.0`
 
 
@@ -1277,6 +1280,17 @@ void gpud_plugin_net_response_free(gpud_plugin_net_response_t *ptr) {
   gpud_wit_list_u8_free(&ptr->body);
 }
 
+void gpud_plugin_net_grpc_request_free(gpud_plugin_net_grpc_request_t *ptr) {
+  gpud_wit_string_free(&ptr->socket);
+  gpud_wit_string_free(&ptr->method);
+  gpud_wit_list_u8_free(&ptr->message);
+}
+
+void gpud_plugin_net_grpc_response_free(gpud_plugin_net_grpc_response_t *ptr) {
+  gpud_wit_string_free(&ptr->status_message);
+  gpud_wit_list_u8_free(&ptr->message);
+}
+
 void gpud_plugin_net_result_response_access_error_free(gpud_plugin_net_result_response_access_error_t *ptr) {
   if (!ptr->is_err) {
     gpud_plugin_net_response_free(&ptr->val.ok);
@@ -1287,6 +1301,14 @@ void gpud_plugin_net_result_response_access_error_free(gpud_plugin_net_result_re
 
 void gpud_plugin_net_result_u64_access_error_free(gpud_plugin_net_result_u64_access_error_t *ptr) {
   if (!ptr->is_err) {
+  } else {
+    gpud_plugin_net_access_error_free(&ptr->val.err);
+  }
+}
+
+void gpud_plugin_net_result_grpc_response_access_error_free(gpud_plugin_net_result_grpc_response_access_error_t *ptr) {
+  if (!ptr->is_err) {
+    gpud_plugin_net_grpc_response_free(&ptr->val.ok);
   } else {
     gpud_plugin_net_access_error_free(&ptr->val.err);
   }
@@ -6460,6 +6482,102 @@ bool gpud_plugin_net_tcp_connect(gpud_wit_string_t *host, uint16_t port, uint32_
     case 0: {
       result.is_err = false;
       result.val.ok = (uint64_t) (*((int64_t*) (ptr + 8)));
+      break;
+    }
+    case 1: {
+      result.is_err = true;
+      gpud_plugin_types_access_error_t variant;
+      variant.tag = (int32_t) *((uint8_t*) (ptr + 8));
+      switch ((int32_t) variant.tag) {
+        case 0: {
+          variant.val.denied = (gpud_wit_string_t) { (uint8_t*)(*((uint8_t **) (ptr + 16))), (*((size_t*) (ptr + (16+1*sizeof(void*))))) };
+          break;
+        }
+        case 1: {
+          variant.val.not_supported = (gpud_wit_string_t) { (uint8_t*)(*((uint8_t **) (ptr + 16))), (*((size_t*) (ptr + (16+1*sizeof(void*))))) };
+          break;
+        }
+        case 2: {
+          variant.val.not_found = (gpud_wit_string_t) { (uint8_t*)(*((uint8_t **) (ptr + 16))), (*((size_t*) (ptr + (16+1*sizeof(void*))))) };
+          break;
+        }
+        case 3: {
+          variant.val.too_large = (gpud_plugin_types_size_info_t) {
+            (gpud_wit_string_t) (gpud_wit_string_t) { (uint8_t*)(*((uint8_t **) (ptr + 16))), (*((size_t*) (ptr + (16+1*sizeof(void*))))) },
+            (uint64_t) (uint64_t) (*((int64_t*) (ptr + (16+2*sizeof(void*))))),
+            (uint64_t) (uint64_t) (*((int64_t*) (ptr + (24+2*sizeof(void*))))),
+          };
+          break;
+        }
+        case 4: {
+          gpud_plugin_types_option_unix_millis_t option;
+          switch ((int32_t) *((uint8_t*) (ptr + (24+2*sizeof(void*))))) {
+            case 0: {
+              option.is_some = false;
+              break;
+            }
+            case 1: {
+              option.is_some = true;
+              option.val = (uint64_t) (*((int64_t*) (ptr + (32+2*sizeof(void*)))));
+              break;
+            }
+          }
+          variant.val.timed_out = (gpud_plugin_types_timeout_info_t) {
+            (gpud_wit_string_t) (gpud_wit_string_t) { (uint8_t*)(*((uint8_t **) (ptr + 16))), (*((size_t*) (ptr + (16+1*sizeof(void*))))) },
+            (uint64_t) (uint64_t) (*((int64_t*) (ptr + (16+2*sizeof(void*))))),
+            (gpud_plugin_types_option_unix_millis_t) option,
+          };
+          break;
+        }
+        case 5: {
+          variant.val.source_lost = (gpud_wit_string_t) { (uint8_t*)(*((uint8_t **) (ptr + 16))), (*((size_t*) (ptr + (16+1*sizeof(void*))))) };
+          break;
+        }
+        case 6: {
+          variant.val.needs_reset = (gpud_wit_string_t) { (uint8_t*)(*((uint8_t **) (ptr + 16))), (*((size_t*) (ptr + (16+1*sizeof(void*))))) };
+          break;
+        }
+        case 7: {
+          variant.val.invalid_argument = (gpud_wit_string_t) { (uint8_t*)(*((uint8_t **) (ptr + 16))), (*((size_t*) (ptr + (16+1*sizeof(void*))))) };
+          break;
+        }
+        case 8: {
+          variant.val.over_budget = (gpud_wit_string_t) { (uint8_t*)(*((uint8_t **) (ptr + 16))), (*((size_t*) (ptr + (16+1*sizeof(void*))))) };
+          break;
+        }
+        case 9: {
+          variant.val.other = (gpud_wit_string_t) { (uint8_t*)(*((uint8_t **) (ptr + 16))), (*((size_t*) (ptr + (16+1*sizeof(void*))))) };
+          break;
+        }
+      }
+
+      result.val.err = variant;
+      break;
+    }
+  }
+  if (!result.is_err) {
+    *ret = result.val.ok;
+    return 1;
+  } else {
+    *err = result.val.err;
+    return 0;
+  }
+}
+
+bool gpud_plugin_net_grpc_unary(gpud_plugin_net_grpc_request_t *request, gpud_plugin_net_grpc_response_t *ret, gpud_plugin_net_access_error_t *err) {
+  __attribute__((__aligned__(8)))
+  uint8_t ret_area[(40+2*sizeof(void*))];
+  uint8_t *ptr = (uint8_t *) &ret_area;
+  __wasm_import_gpud_plugin_net_grpc_unary((uint8_t *) ((*request).socket).ptr, ((*request).socket).len, (uint8_t *) ((*request).method).ptr, ((*request).method).len, (uint8_t *) ((*request).message).ptr, ((*request).message).len, (int32_t) ((*request).max_message_bytes), (int32_t) ((*request).timeout_ms), ptr);
+  gpud_plugin_net_result_grpc_response_access_error_t result;
+  switch ((int32_t) *((uint8_t*) (ptr + 0))) {
+    case 0: {
+      result.is_err = false;
+      result.val.ok = (gpud_plugin_net_grpc_response_t) {
+        (uint32_t) (uint32_t) (*((int32_t*) (ptr + 8))),
+        (gpud_wit_string_t) (gpud_wit_string_t) { (uint8_t*)(*((uint8_t **) (ptr + (8+1*sizeof(void*))))), (*((size_t*) (ptr + (8+2*sizeof(void*))))) },
+        (gpud_wit_list_u8_t) (gpud_wit_list_u8_t) { (uint8_t*)(*((uint8_t **) (ptr + (8+3*sizeof(void*))))), (*((size_t*) (ptr + (8+4*sizeof(void*))))) },
+      };
       break;
     }
     case 1: {

@@ -486,7 +486,8 @@ typedef struct gpud_plugin_nvml_library_t {
 #define GPUD_PLUGIN_NVML_LIBRARY_NOT_FOUND 1
 // Loaded, but initialisation or enumeration failed; the text is NVML's.
 #define GPUD_PLUGIN_NVML_LIBRARY_FAILED 2
-// For later versions.
+// Nothing can be said yet, because the driver is still being started; or a case of a later version. The text
+// is for a person.
 #define GPUD_PLUGIN_NVML_LIBRARY_OTHER 3
 
 typedef struct {
@@ -520,7 +521,8 @@ typedef struct gpud_plugin_nvml_identity_t {
   // Board id, where there is one.
   gpud_wit_option_u32_t   board_id;
   // Further facts by name, each only where the GPU has it: `vbios`, `inforom-image`, `board-part-number`,
-  // `chassis-serial`.
+  // `chassis-serial`, `gsp-firmware` (its version, while it runs), `gsp-mode` and `gsp-default-mode` (`enabled` or
+  // `disabled`).
   gpud_plugin_nvml_pairs_t   extra;
 } gpud_plugin_nvml_identity_t;
 
@@ -1406,6 +1408,31 @@ typedef struct gpud_plugin_net_response_t {
   gpud_wit_list_u8_t   body;
 } gpud_plugin_net_response_t;
 
+// A unary gRPC call: one message there, one message back.
+typedef struct gpud_plugin_net_grpc_request_t {
+  // Where the service listens: absolute path of a unix socket.
+  gpud_wit_string_t   socket;
+  // The method, `/package.Service/Method`. Granted by its full name: a service has methods that read and methods
+  // that change things.
+  gpud_wit_string_t   method;
+  // The request message as protobuf encodes it; at most 64 KiB.
+  gpud_wit_list_u8_t   message;
+  // Largest response message accepted, in bytes; at most 4 MiB.
+  uint32_t   max_message_bytes;
+  // Milliseconds for the whole exchange; the service is told, too.
+  uint32_t   timeout_ms;
+} gpud_plugin_net_grpc_request_t;
+
+// Its answer.
+typedef struct gpud_plugin_net_grpc_response_t {
+  // Status code of gRPC. 0 is success, 12 a method that the service does not have, 14 unavailable.
+  uint32_t   status;
+  // What the service says about the status; at most 1 KiB, mostly empty on success.
+  gpud_wit_string_t   status_message;
+  // The response message; empty unless the status is 0.
+  gpud_wit_list_u8_t   message;
+} gpud_plugin_net_grpc_response_t;
+
 typedef struct {
   bool is_err;
   union {
@@ -1421,6 +1448,14 @@ typedef struct {
     gpud_plugin_net_access_error_t err;
   } val;
 } gpud_plugin_net_result_u64_access_error_t;
+
+typedef struct {
+  bool is_err;
+  union {
+    gpud_plugin_net_grpc_response_t ok;
+    gpud_plugin_net_access_error_t err;
+  } val;
+} gpud_plugin_net_result_grpc_response_access_error_t;
 
 typedef gpud_plugin_types_check_context_t exports_gpud_plugin_checker_check_context_t;
 
@@ -1714,6 +1749,10 @@ extern bool gpud_plugin_state_keys(gpud_wit_string_t *prefix, gpud_wit_list_stri
 extern bool gpud_plugin_net_http_get(gpud_plugin_net_request_t *request, gpud_plugin_net_response_t *ret, gpud_plugin_net_access_error_t *err);
 // Opens and closes a TCP connection; gives the microseconds that it took.
 extern bool gpud_plugin_net_tcp_connect(gpud_wit_string_t *host, uint16_t port, uint32_t timeout_ms, uint64_t *ret, gpud_plugin_net_access_error_t *err);
+// Makes a unary gRPC call, without TLS, compression or further metadata. Any status is an answer. `not-found` is a
+// socket that is not there, `too-large` a longer message or a service that sends much besides, `other` nobody who
+// listens, or an answer that is not gRPC.
+extern bool gpud_plugin_net_grpc_unary(gpud_plugin_net_grpc_request_t *request, gpud_plugin_net_grpc_response_t *ret, gpud_plugin_net_access_error_t *err);
 
 // Exported Functions from `gpud:plugin/checker@0.1.0`
 void exports_gpud_plugin_checker_describe(exports_gpud_plugin_checker_descriptor_t *ret);
@@ -1994,9 +2033,15 @@ void gpud_plugin_net_request_free(gpud_plugin_net_request_t *ptr);
 
 void gpud_plugin_net_response_free(gpud_plugin_net_response_t *ptr);
 
+void gpud_plugin_net_grpc_request_free(gpud_plugin_net_grpc_request_t *ptr);
+
+void gpud_plugin_net_grpc_response_free(gpud_plugin_net_grpc_response_t *ptr);
+
 void gpud_plugin_net_result_response_access_error_free(gpud_plugin_net_result_response_access_error_t *ptr);
 
 void gpud_plugin_net_result_u64_access_error_free(gpud_plugin_net_result_u64_access_error_t *ptr);
+
+void gpud_plugin_net_result_grpc_response_access_error_free(gpud_plugin_net_result_grpc_response_access_error_t *ptr);
 
 void exports_gpud_plugin_checker_check_context_free(exports_gpud_plugin_checker_check_context_t *ptr);
 

@@ -236,9 +236,9 @@ typedef struct gpud_result {
     const char *path;    /* File that it was drawn from; may be NULL. */
 } gpud_result;
 
-/* Turns plain results into one state: as healthy as the worst of them, with the reasons of those that are not healthy
- * (the first eight in words, the rest as a number), their actions, and their files as evidence. Without any that is not
- * healthy, the reason is the given one. */
+/* Turns plain results into one state: as healthy as the worst of them, with the reasons of those that are not
+ * healthy, worst first (the first five in words, the rest as a number), their actions, and their files as evidence.
+ * Without any that is not healthy, the reason is the given one. */
 gpud_state *gpud_judge(gpud_report *report, const gpud_context *context, const gpud_result *results, size_t count,
                        const char *healthy);
 

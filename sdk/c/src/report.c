@@ -4,7 +4,7 @@
 #include "internal.h"
 
 enum {
-    MAX_REASONS = 8,   /* Reasons that gpud_judge puts into words. */
+    MAX_REASONS = 5,   /* Reasons that gpud_judge puts into words. */
     MAX_EVIDENCE = 64, /* Of a state or event; the host takes no more. */
     MAX_ACTIONS = 16,
 };
@@ -177,20 +177,24 @@ gpud_state *gpud_judge(gpud_report *report, const gpud_context *context, const g
     gpud_state *state = gpud_add_state(report, context, GPUD_HEALTHY, healthy);
     const char *reason = NULL;
     size_t said = 0, more = 0;
-    for (size_t i = 0; i < count; i++) {
-        const gpud_result *one = &results[i];
-        if (one->health == GPUD_HEALTHY) continue;
-        state->health = gpud_worse(state->health, one->health);
-        if (said == MAX_REASONS) {
-            more++;
-            continue;
+    /* Worst first. */
+    static const gpud_health levels[] = {GPUD_UNHEALTHY, GPUD_DEGRADED, GPUD_INITIALIZING};
+    for (size_t level = 0; level < sizeof levels / sizeof levels[0]; level++) {
+        for (size_t i = 0; i < count; i++) {
+            const gpud_result *one = &results[i];
+            if (one->health != levels[level]) continue;
+            if (said == MAX_REASONS) {
+                more++;
+                continue;
+            }
+            said++;
+            state->health = gpud_worse(state->health, one->health);
+            /* 400 bytes each: five of them stay below the host's limit of 4 KiB. */
+            const char *words = gpud_format("%.200s: %.200s", one->name, one->reason);
+            reason = reason ? gpud_format("%s; %s", reason, words) : words;
+            if (one->has_action && !suggests(state, one->action)) gpud_state_action(state, one->action, one->advice);
+            if (one->path) gpud_state_file(state, one->path);
         }
-        said++;
-        /* 400 bytes each: eight of them stay below the host's limit of 4 KiB. */
-        const char *words = gpud_format("%.200s: %.200s", one->name, one->reason);
-        reason = reason ? gpud_format("%s; %s", reason, words) : words;
-        if (one->has_action && !suggests(state, one->action)) gpud_state_action(state, one->action, one->advice);
-        if (one->path) gpud_state_file(state, one->path);
     }
     if (reason) state->reason = more ? gpud_format("%s; and %zu more", reason, more) : reason;
     return state;

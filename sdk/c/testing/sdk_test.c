@@ -48,8 +48,26 @@ static void json(void) {
     }
 }
 
+static void judges(void) {
+    gpud_report report = {0};
+    gpud_result many[7];
+    for (size_t i = 0; i < 7; i++)
+        many[i] = (gpud_result){.name = gpud_format("%zu", i),
+                                .health = i == 6 ? GPUD_UNHEALTHY : GPUD_DEGRADED,
+                                .reason = "warm",
+                                .has_action = true,
+                                .action = GPUD_HARDWARE_INSPECTION,
+                                .advice = "look",
+                                .path = "/p"};
+    const gpud_state *state = gpud_judge(&report, gpud_test_context(), many, 7, "all fine");
+    GPUD_EXPECT(state->health == GPUD_UNHEALTHY && state->action_count == 1 && state->evidence_count == 5);
+    GPUD_EXPECT_TEXT(state->reason, "6: warm; 0: warm; 1: warm; 2: warm; 3: warm; and 2 more");
+    GPUD_EXPECT_TEXT(gpud_judge(&report, gpud_test_context(), many, 0, "all fine")->reason, "all fine");
+}
+
 int main(void) {
     gpud_test_begin();
+    judges();
     formats();
     integers();
     json();

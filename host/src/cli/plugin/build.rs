@@ -11,9 +11,12 @@ use std::{
 };
 
 use serde_json::json;
-use wit_component::ComponentEncoder;
 
-use super::{component_file::digest, project::Project};
+use super::{
+    component_file::digest,
+    encode::{Lacks, encode},
+    project::Project,
+};
 use crate::{
     cli::{
         exit::Exit,
@@ -79,8 +82,12 @@ pub async fn built(folder: &Path, project: &Project) -> Result<Built, String> {
     if let Some(module) = &project.module {
         let module = folder.join(module);
         let bytes = read(&module)?;
+        let lacks = Lacks {
+            wit: project.wit.as_ref().map(|path| folder.join(path)),
+            adapter: project.adapter.as_ref().map(|path| folder.join(path)),
+        };
         let encoded =
-            encode(&bytes).map_err(|problem| format!("{}: {problem}", module.display()))?;
+            encode(&bytes, &lacks).map_err(|problem| format!("{}: {problem}", module.display()))?;
         replace(&component, &encoded)?;
     }
     let bytes = read(&component)?;
@@ -135,18 +142,6 @@ fn last_lines(output: &[u8]) -> String {
     last.collect::<Vec<_>>().join("\n")
 }
 
-/// Makes a component of a core module that carries its WIT with it.
-///
-/// # Errors
-/// In words.
-pub fn encode(module: &[u8]) -> Result<Vec<u8>, String> {
-    ComponentEncoder::default()
-        .validate(true)
-        .module(module)
-        .and_then(|encoder| encoder.encode())
-        .map_err(|error| format!("no component can be made of it: {error:#}"))
-}
-
 fn read(path: &Path) -> Result<Vec<u8>, String> {
     local_file::read(path, MAX_COMPONENT_BYTES)
         .map_err(|error| local_file::open_error(path, &error))
@@ -173,6 +168,8 @@ mod tests {
             language: "c".into(),
             build: build.iter().map(|line| (*line).to_owned()).collect(),
             module: module.map(Into::into),
+            wit: None,
+            adapter: None,
             component: "out/x.wasm".into(),
             test: Vec::new(),
             cases: None,
@@ -219,12 +216,5 @@ mod tests {
             assert!(error.contains(told), "{error}");
         }
         assert!(!folder.path().join("never").exists());
-    }
-
-    #[test]
-    fn a_core_module_without_wit_becomes_an_empty_component_that_is_none_of_ours() {
-        let module = wat::parse_str("(module)").unwrap();
-        let component = encode(&module).unwrap();
-        assert!(component.starts_with(b"\0asm\x0d\0\x01\0"));
     }
 }

@@ -7,6 +7,7 @@ mod cases;
 pub(crate) mod component_file;
 mod diff;
 mod dry_run;
+mod encode;
 pub(crate) mod grant_flags;
 pub(crate) mod inspect;
 mod new;

@@ -24,6 +24,10 @@ pub struct Project {
     /// A core module that the commands leave behind, for gpud to make the component of. Without it they leave the
     /// component.
     pub module: Option<PathBuf>,
+    /// Folder of the contract that the module speaks, where it does not carry that itself.
+    pub wit: Option<PathBuf>,
+    /// A module that stands in for the first version of WASI, where `module` imports it.
+    pub adapter: Option<PathBuf>,
     /// The component.
     pub component: PathBuf,
     /// Bash commands that run its own tests.
@@ -60,6 +64,11 @@ impl Project {
                 "build: there is no command that builds it".to_owned(),
             ));
         }
+        if project.module.is_none() && (project.wit.is_some() || project.adapter.is_some()) {
+            return Err(wrong(
+                "`wit` and `adapter` are for a core module; add `module`".to_owned(),
+            ));
+        }
         Ok(project)
     }
 }
@@ -86,6 +95,10 @@ mod tests {
             (
                 "name: a\nlanguage: c\nbuilt: [make]\ncomponent: a.wasm\n",
                 "built",
+            ),
+            (
+                "name: a\nlanguage: c\nbuild: [make]\nwit: w\ncomponent: a.wasm\n",
+                "add `module`",
             ),
             ("name: a\n", "gpud-plugin.yaml"),
         ] {

@@ -1,10 +1,10 @@
-// Command gpud-go makes a gpud component of a Go package.
+// Command gpud-go makes the core module of a gpud plugin of a Go package.
 //
 //	gpud-go build [-o FILE] [PACKAGE]
 //
-// It runs Go's own compiler for wasip1, runs the package's initialisation once and keeps the result as the component's
-// initial memory, and has wasm-tools make a component of it that imports what the package uses of the contract, and
-// nothing else. The program wasm-tools is looked for in the environment variable WASM_TOOLS, then in PATH.
+// It runs Go's own compiler for wasip1, runs the package's initialisation once, and keeps the result as the module's
+// initial memory. `gpud plugin build` calls it and makes the component of the module: gpud-plugin.yaml names the module,
+// the contract (gpud-sdk/wit) and what stands in for WASI (gpud-sdk/wasi.wat).
 package main
 
 import (
@@ -15,12 +15,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 
-	"gpud.internal/gpud/cmd/gpud-go/internal/component"
 	"gpud.internal/gpud/cmd/gpud-go/internal/snapshot"
+	"gpud.internal/gpud/cmd/gpud-go/internal/wasm"
 )
 
-const usage = `Makes a gpud component of a Go package.
+const usage = `Makes the core module of a gpud plugin of a Go package; "gpud plugin build" makes the component of it.
 
   gpud-go build [-o FILE] [-no-snapshot] [PACKAGE]
 
@@ -41,7 +42,7 @@ func command(arguments []string) error {
 		fmt.Fprint(os.Stderr, usage)
 		flags.PrintDefaults()
 	}
-	output := flags.String("o", "", "component file; by default the package folder's name with .wasm")
+	output := flags.String("o", "", "module file; by default the package folder's name with .core.wasm")
 	plain := flags.Bool("no-snapshot", false, "every call runs the initialisation (slower; for debugging)")
 	if len(arguments) == 0 || arguments[0] != "build" {
 		flags.Usage()
@@ -63,21 +64,17 @@ func command(arguments []string) error {
 		if err != nil {
 			return err
 		}
-		*output = filepath.Base(folder) + ".wasm"
+		*output = filepath.Base(folder) + ".core.wasm"
 	}
 	return build(pkg, *output, *plain)
 }
 
 func build(pkg, output string, plain bool) error {
-	tools := os.Getenv("WASM_TOOLS")
-	if tools == "" {
-		tools = "wasm-tools"
-	}
-	if _, err := exec.LookPath(tools); err != nil {
-		return fmt.Errorf("%w; sdk/go/setup.sh installs wasm-tools", err)
-	}
 	module, err := compile(pkg)
 	if err != nil {
+		return err
+	}
+	if err := exportsChecker(module); err != nil {
 		return err
 	}
 	if !plain {
@@ -85,14 +82,30 @@ func build(pkg, output string, plain bool) error {
 			return err
 		}
 	}
-	made, err := component.Make(tools, module)
+	return write(output, module)
+}
+
+// exportsChecker tells the author what is missing in words of Go, before gpud does in words of the contract.
+func exportsChecker(module []byte) error {
+	parsed, err := wasm.Parse(module)
 	if err != nil {
 		return err
 	}
-	return write(output, made)
+	exports, err := parsed.Exports()
+	if err != nil {
+		return err
+	}
+	for _, export := range exports {
+		if strings.HasPrefix(export.Name, "gpud:plugin/checker@") {
+			return nil
+		}
+	}
+	return errors.New("the package exports no checker: call checker.Export of gpud.internal/gpud/export/checker in an " +
+		"init function")
 }
 
-// compile runs Go's compiler.
+// compile runs Go's compiler. Without debug information (-w), but with the names of functions, so that a trap says where it
+// happened.
 func compile(pkg string) ([]byte, error) {
 	folder, err := os.MkdirTemp("", "gpud-go-")
 	if err != nil {
@@ -100,7 +113,7 @@ func compile(pkg string) ([]byte, error) {
 	}
 	defer os.RemoveAll(folder)
 	file := filepath.Join(folder, "core.wasm")
-	command := exec.Command("go", "build", "-trimpath", "-buildmode=c-shared", "-ldflags=-s -w", "-o", file, pkg)
+	command := exec.Command("go", "build", "-trimpath", "-buildmode=c-shared", "-ldflags=-w", "-o", file, pkg)
 	command.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "CGO_ENABLED=0")
 	command.Stdout, command.Stderr = os.Stderr, os.Stderr
 	if err := command.Run(); err != nil {

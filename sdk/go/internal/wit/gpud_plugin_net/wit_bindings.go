@@ -80,6 +80,31 @@ type Response struct {
 	Body []uint8
 }
 
+// A unary gRPC call: one message there, one message back.
+type GrpcRequest struct {
+	// Where the service listens: absolute path of a unix socket.
+	Socket string
+	// The method, `/package.Service/Method`. Granted by its full name: a service has methods that read and methods
+	// that change things.
+	Method string
+	// The request message as protobuf encodes it; at most 64 KiB.
+	Message []uint8
+	// Largest response message accepted, in bytes; at most 4 MiB.
+	MaxMessageBytes uint32
+	// Milliseconds for the whole exchange; the service is told, too.
+	TimeoutMs uint32
+}
+
+// Its answer.
+type GrpcResponse struct {
+	// Status code of gRPC. 0 is success, 12 a method that the service does not have, 14 unavailable.
+	Status uint32
+	// What the service says about the status; at most 1 KiB, mostly empty on success.
+	StatusMessage string
+	// The response message; empty unless the status is 0.
+	Message []uint8
+}
+
 //go:wasmimport gpud:plugin/net@0.1.0 http-get
 func wasm_import_http_get(arg0 int32, arg1 uintptr, arg2 uint32, arg3 uintptr, arg4 uint32, arg5 uintptr, arg6 uint32, arg7 int32, arg8 int32, arg9 uintptr)
 
@@ -312,5 +337,104 @@ func TcpConnect(host string, port uint16, timeoutMs uint32) witTypes.Result[uint
 	}
 	result9 := result
 	return result9
+
+}
+
+//go:wasmimport gpud:plugin/net@0.1.0 grpc-unary
+func wasm_import_grpc_unary(arg0 uintptr, arg1 uint32, arg2 uintptr, arg3 uint32, arg4 uintptr, arg5 uint32, arg6 int32, arg7 int32, arg8 uintptr)
+
+func GrpcUnary(request GrpcRequest) witTypes.Result[GrpcResponse, gpud_plugin_types.AccessError] {
+	pinner := &runtime.Pinner{}
+	defer pinner.Unpin()
+
+	returnArea := uintptr(witRuntime.Allocate(pinner, (40 + 2*4), 8))
+	utf8 := unsafe.Pointer(unsafe.StringData((request).Socket))
+	pinner.Pin(utf8)
+	utf80 := unsafe.Pointer(unsafe.StringData((request).Method))
+	pinner.Pin(utf80)
+	data := unsafe.Pointer(unsafe.SliceData((request).Message))
+	pinner.Pin(data)
+	wasm_import_grpc_unary(uintptr(utf8), uint32(len((request).Socket)), uintptr(utf80), uint32(len((request).Method)), uintptr(data), uint32(len((request).Message)), int32((request).MaxMessageBytes), int32((request).TimeoutMs), returnArea)
+	var result witTypes.Result[GrpcResponse, gpud_plugin_types.AccessError]
+	switch uint8(*(*uint32)(unsafe.Add(unsafe.Pointer(returnArea), 0))) {
+	case 0:
+		value := unsafe.String((*uint8)(unsafe.Pointer(uintptr(*(*uint32)(unsafe.Add(unsafe.Pointer(returnArea), (8 + 1*4)))))), *(*uint32)(unsafe.Add(unsafe.Pointer(returnArea), (8 + 2*4))))
+		value1 := unsafe.Slice((*uint8)(unsafe.Pointer(uintptr(*(*uint32)(unsafe.Add(unsafe.Pointer(returnArea), (8 + 3*4)))))), *(*uint32)(unsafe.Add(unsafe.Pointer(returnArea), (8 + 4*4))))
+
+		result = witTypes.Ok[GrpcResponse, gpud_plugin_types.AccessError](GrpcResponse{Status: uint32(*(*int32)(unsafe.Add(unsafe.Pointer(returnArea), 8))), StatusMessage: value, Message: value1})
+	case 1:
+		var variant gpud_plugin_types.AccessError
+		switch uint8(*(*uint32)(unsafe.Add(unsafe.Pointer(returnArea), 8))) {
+		case 0:
+			value2 := unsafe.String((*uint8)(unsafe.Pointer(uintptr(*(*uint32)(unsafe.Add(unsafe.Pointer(returnArea), 16))))), *(*uint32)(unsafe.Add(unsafe.Pointer(returnArea), (16 + 1*4))))
+
+			variant = gpud_plugin_types.MakeAccessErrorDenied(value2)
+
+		case 1:
+			value3 := unsafe.String((*uint8)(unsafe.Pointer(uintptr(*(*uint32)(unsafe.Add(unsafe.Pointer(returnArea), 16))))), *(*uint32)(unsafe.Add(unsafe.Pointer(returnArea), (16 + 1*4))))
+
+			variant = gpud_plugin_types.MakeAccessErrorNotSupported(value3)
+
+		case 2:
+			value4 := unsafe.String((*uint8)(unsafe.Pointer(uintptr(*(*uint32)(unsafe.Add(unsafe.Pointer(returnArea), 16))))), *(*uint32)(unsafe.Add(unsafe.Pointer(returnArea), (16 + 1*4))))
+
+			variant = gpud_plugin_types.MakeAccessErrorNotFound(value4)
+
+		case 3:
+			value5 := unsafe.String((*uint8)(unsafe.Pointer(uintptr(*(*uint32)(unsafe.Add(unsafe.Pointer(returnArea), 16))))), *(*uint32)(unsafe.Add(unsafe.Pointer(returnArea), (16 + 1*4))))
+
+			variant = gpud_plugin_types.MakeAccessErrorTooLarge(gpud_plugin_types.SizeInfo{What: value5, Size: uint64(*(*int64)(unsafe.Add(unsafe.Pointer(returnArea), (16 + 2*4)))), Limit: uint64(*(*int64)(unsafe.Add(unsafe.Pointer(returnArea), (24 + 2*4))))})
+
+		case 4:
+			value6 := unsafe.String((*uint8)(unsafe.Pointer(uintptr(*(*uint32)(unsafe.Add(unsafe.Pointer(returnArea), 16))))), *(*uint32)(unsafe.Add(unsafe.Pointer(returnArea), (16 + 1*4))))
+			var option witTypes.Option[uint64]
+			switch uint8(*(*uint32)(unsafe.Add(unsafe.Pointer(returnArea), (24 + 2*4)))) {
+			case 0:
+
+				option = witTypes.None[uint64]()
+			case 1:
+
+				option = witTypes.Some[uint64](uint64(*(*int64)(unsafe.Add(unsafe.Pointer(returnArea), (32 + 2*4)))))
+			default:
+				panic("unreachable")
+			}
+
+			variant = gpud_plugin_types.MakeAccessErrorTimedOut(gpud_plugin_types.TimeoutInfo{What: value6, AfterMs: uint64(*(*int64)(unsafe.Add(unsafe.Pointer(returnArea), (16 + 2*4)))), LastGood: option})
+
+		case 5:
+			value7 := unsafe.String((*uint8)(unsafe.Pointer(uintptr(*(*uint32)(unsafe.Add(unsafe.Pointer(returnArea), 16))))), *(*uint32)(unsafe.Add(unsafe.Pointer(returnArea), (16 + 1*4))))
+
+			variant = gpud_plugin_types.MakeAccessErrorSourceLost(value7)
+
+		case 6:
+			value8 := unsafe.String((*uint8)(unsafe.Pointer(uintptr(*(*uint32)(unsafe.Add(unsafe.Pointer(returnArea), 16))))), *(*uint32)(unsafe.Add(unsafe.Pointer(returnArea), (16 + 1*4))))
+
+			variant = gpud_plugin_types.MakeAccessErrorNeedsReset(value8)
+
+		case 7:
+			value9 := unsafe.String((*uint8)(unsafe.Pointer(uintptr(*(*uint32)(unsafe.Add(unsafe.Pointer(returnArea), 16))))), *(*uint32)(unsafe.Add(unsafe.Pointer(returnArea), (16 + 1*4))))
+
+			variant = gpud_plugin_types.MakeAccessErrorInvalidArgument(value9)
+
+		case 8:
+			value10 := unsafe.String((*uint8)(unsafe.Pointer(uintptr(*(*uint32)(unsafe.Add(unsafe.Pointer(returnArea), 16))))), *(*uint32)(unsafe.Add(unsafe.Pointer(returnArea), (16 + 1*4))))
+
+			variant = gpud_plugin_types.MakeAccessErrorOverBudget(value10)
+
+		case 9:
+			value11 := unsafe.String((*uint8)(unsafe.Pointer(uintptr(*(*uint32)(unsafe.Add(unsafe.Pointer(returnArea), 16))))), *(*uint32)(unsafe.Add(unsafe.Pointer(returnArea), (16 + 1*4))))
+
+			variant = gpud_plugin_types.MakeAccessErrorOther(value11)
+
+		default:
+			panic("unreachable")
+		}
+
+		result = witTypes.Err[GrpcResponse, gpud_plugin_types.AccessError](variant)
+	default:
+		panic("unreachable")
+	}
+	result12 := result
+	return result12
 
 }

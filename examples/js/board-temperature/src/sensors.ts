@@ -1,0 +1,84 @@
+/**
+ * Temperature sensors out of the files of `/sys/class/hwmon` (kernel document
+ * `Documentation/hwmon/sysfs-interface.rst`): `temp*_input` in thousandths of a degree Celsius, `temp*_label` and
+ * `name` as text. Pure.
+ */
+
+import { sysfs } from "gpud-sdk";
+
+/** A chip that does not answer shows 0 (as a negative overflow -128) or all bits set (127 or 255). */
+const COLDEST = -50;
+const HOTTEST = 126;
+/** Longest label or driver name that is used, characters. */
+const MAX_NAME = 64;
+const MAX_SENSORS = 1_024;
+
+/** One sensor. */
+export interface Sensor {
+  /** Name of the chip's driver; with a number where there are several: `nvme`, `nvme.2`. */
+  readonly chip: string;
+  /** Its label, or else its file's name: `temp1`. */
+  readonly name: string;
+  /** Both, `nvme/Composite`: what the configuration calls it. */
+  readonly key: string;
+  /** The file. */
+  readonly path: string;
+  /** Degrees Celsius; left out where the file could not be read or shows no temperature. */
+  readonly value: number | undefined;
+}
+
+interface Place {
+  readonly folder: string;
+  readonly chip: number;
+  readonly base: string;
+  readonly index: number;
+  readonly file: sysfs.FileContent;
+}
+
+/** All sensors, in the kernel's order. Files that belong to no sensor are left out. */
+export function find(
+  inputs: readonly sysfs.FileContent[],
+  labels: readonly sysfs.FileContent[],
+  names: readonly sysfs.FileContent[],
+): Sensor[] {
+  const texts = new Map([...labels, ...names].map((file) => [file.path, oneLine(sysfs.textOf(file))]));
+  // By number, since hwmon10 comes before hwmon2 otherwise.
+  const places = inputs.flatMap(place).sort((a, b) => a.chip - b.chip || a.index - b.index);
+  const chips = new Map<string, string>();
+  const drivers = new Map<string, number>();
+  const sensors = new Map<string, Sensor>();
+  for (const { folder, base, file } of places.slice(0, MAX_SENSORS)) {
+    let chip = chips.get(folder);
+    if (chip === undefined) {
+      const driver = texts.get(`${folder}/name`) ?? "unknown";
+      const count = (drivers.get(driver) ?? 0) + 1;
+      drivers.set(driver, count);
+      chip = count > 1 ? `${driver}.${count}` : driver;
+      chips.set(folder, chip);
+    }
+    const label = texts.get(`${folder}/${base}_label`) ?? base;
+    const name = sensors.has(`${chip}/${label}`) ? `${label} (${base})` : label;
+    const key = `${chip}/${name}`;
+    sensors.set(key, { chip, name, key, path: file.path, value: celsius(sysfs.textOf(file)) });
+  }
+  return [...sensors.values()];
+}
+
+function place(file: sysfs.FileContent): Place[] {
+  const match = /^(\/sys\/class\/hwmon\/hwmon([0-9]{1,9}))\/(temp([0-9]{1,9}))_input$/.exec(file.path);
+  if (!match) return [];
+  const [, folder = "", chip = "", base = "", index = ""] = match;
+  return [{ folder, chip: Number(chip), base, index: Number(index), file }];
+}
+
+/** A name that can be shown, or none. */
+function oneLine(text: string | undefined): string | undefined {
+  return text && text.length <= MAX_NAME && !/[\u0000-\u001f\u007f-\u009f]/.test(text) ? text : undefined;
+}
+
+/** Degrees out of thousandths, where it is a temperature. */
+function celsius(text: string | undefined): number | undefined {
+  if (text === undefined || !/^-?[0-9]{1,7}$/.test(text)) return undefined;
+  const value = Number(text) / 1_000;
+  return value > COLDEST && value < HOTTEST ? value : undefined;
+}

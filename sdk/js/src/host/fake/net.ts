@@ -1,0 +1,4 @@
+// Natively: the fake host of a test.
+import { fake } from "../native.ts";
+
+export default fake("net");
