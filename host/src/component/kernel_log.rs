@@ -94,8 +94,8 @@ impl Watchers {
         }
     }
 
-    /// Makes the watchers those components of the registry that watch, without losing a message for those that stay. One
-    /// that took the place of another of its name begins where that one ended, with its last batch stored.
+    /// Makes the watchers those components of the registry that watch, without losing a message for those that stay.
+    /// One that took the place of another of its name begins where that one ended, with its last batch stored.
     pub async fn sync(&self) {
         let mut watching = self.watching.lock().await;
         let Watching {

@@ -1,8 +1,8 @@
-//! A second version of a checker beside the one that runs: it is asked the same questions in the same moments, and what it
-//! answers goes nowhere but into a comparison.
+//! A second version of a checker beside the one that runs: it is asked the same questions in the same moments, and
+//! what it answers goes nowhere but into a comparison.
 //!
-//! It never holds up the version that runs: questions wait in a short queue, and what does not fit is left out and counted.
-//! Of the component's key-values it has a copy of its own, in memory.
+//! It never holds up the version that runs: questions wait in a short queue, and what does not fit is left out and
+//! counted. Of the component's key-values it has a copy of its own, in memory.
 
 use std::{
     collections::{BTreeMap, VecDeque},

@@ -251,8 +251,8 @@ impl Running {
         Some(Shadows { digest, checkers })
     }
 
-    /// Makes a version that worked ready to run in place of another one. It gets no grant that the present entry does not
-    /// give.
+    /// Makes a version that worked ready to run in place of another one. It gets no grant that the present entry does
+    /// not give.
     ///
     /// # Errors
     /// Why it cannot run.

@@ -1,6 +1,7 @@
 //! `gpud plugin`: for those who write plugins, and for those who are to grant them something.
 //!
-//! A file for each command; `component_file`, `grant_flags` and `told` are what they share. Only `shadow` asks a daemon.
+//! A file for each command; `component_file`, `grant_flags` and `told` are what they share. Only `shadow`
+//! asks a daemon.
 
 mod build;
 mod cases;

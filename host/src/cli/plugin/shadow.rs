@@ -120,7 +120,8 @@ fn text(view: &View) -> String {
         metrics,
     } = view.differing;
     lines.push(format!(
-        "{} calls compared, {} the same, {} left out; different: outcome {outcome}, health {health}, reason {reason}, events {events}, metrics {metrics}",
+        "{} calls compared, {} the same, {} left out; \
+         different: outcome {outcome}, health {health}, reason {reason}, events {events}, metrics {metrics}",
         view.compared, view.same, view.skipped
     ));
     for one in view.comparisons.iter().take(PRINTED) {

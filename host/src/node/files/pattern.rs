@@ -119,8 +119,8 @@ impl Pattern {
         self.walk(path) & (1 << self.segments.len()) != 0
     }
 
-    /// Whether everything that the other one matches is surely matched by this one. `false` may also mean that it is too
-    /// much to tell: of two names with wildcards only equal ones and `*` are known to cover each other.
+    /// Whether everything that the other one matches is surely matched by this one. `false` may also mean that it is
+    /// too much to tell: of two names with wildcards only equal ones and `*` are known to cover each other.
     pub fn covers(&self, other: &Self) -> bool {
         // covered[n]: what the rest of this pattern, from where the loop is, says of `other` from segment n on.
         let theirs = &other.segments;
