@@ -215,7 +215,9 @@ pub async fn run(options: Options, shutdown: CancellationToken) -> Result<(), St
         Arc::clone(&registry),
         scheduler(),
         runtime.clone(),
+        &data_dir,
     ));
+    scheduler().spawn(Arc::clone(&plugins).look_after());
     let mut reload = Reload::default();
     reload.on("certificate and token", move || {
         // Read by the server's own task, which says what is wrong with them.

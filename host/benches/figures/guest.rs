@@ -68,6 +68,7 @@ pub fn asked(component: &str) -> Asked<'_> {
         component,
         store: None,
         config: Arc::from("{}"),
+        values: None,
     }
 }
 

@@ -26,6 +26,9 @@ pub struct Identity {
     pub component: String,
 }
 
+/// Key-values of a component.
+pub type Values = Arc<BTreeMap<String, Vec<u8>>>;
+
 /// What a call has used: shown per checker in `/metrics`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Bill {
@@ -66,6 +69,8 @@ pub struct Call {
     pub store: Option<Store>,
     /// Configuration, one JSON object.
     pub config: Arc<str>,
+    /// What its key-value store holds, in place of what the daemon remembers.
+    pub values: Option<Values>,
     /// When the call ends at the latest.
     pub deadline: Instant,
     /// What may still be used.

@@ -79,6 +79,24 @@ impl NetGrant {
     }
 }
 
+impl NetGrant {
+    /// Whether the other one reaches nothing that this one does not.
+    fn covers(&self, other: &Self) -> bool {
+        let grpc = |(socket, methods): (&String, &Vec<String>)| {
+            methods
+                .iter()
+                .all(|method| self.allows_grpc(socket, method))
+        };
+        other.unix.iter().all(|socket| self.unix.contains(socket))
+            && other
+                .loopback
+                .iter()
+                .all(|port| self.loopback.contains(port))
+            && other.tcp.iter().all(|end| self.tcp.contains(end))
+            && other.grpc.iter().all(grpc)
+    }
+}
+
 /// Everything that a plugin was granted.
 #[derive(Debug, Clone, Default)]
 pub struct Grants {
@@ -172,6 +190,42 @@ impl Grants {
         Ok(())
     }
 
+    /// The first word in which other grants surely or possibly go beyond these; `None` when they are no wider.
+    pub fn exceeded_by(&self, other: &Self) -> Option<&'static str> {
+        let roots = |mine: &Option<Roots>, theirs: &Option<Roots>| match (mine, theirs) {
+            (_, None) => true,
+            (None, Some(_)) => false,
+            (Some(mine), Some(theirs)) => mine.cover(theirs),
+        };
+        let exec = match (&self.exec, &other.exec) {
+            (_, None) | (Some(ExecGrant::Bash), _) => true,
+            (Some(ExecGrant::Programs(mine)), Some(ExecGrant::Programs(theirs))) => {
+                theirs.iter().all(|program| mine.contains(program))
+            }
+            _ => false,
+        };
+        let net = match (&self.net, &other.net) {
+            (_, None) => true,
+            (None, Some(_)) => false,
+            (Some(mine), Some(theirs)) => mine.covers(theirs),
+        };
+        let flag = |mine: bool, theirs: bool| mine || !theirs;
+        [
+            (Interface::Sysfs.word(), roots(&self.sysfs, &other.sysfs)),
+            (STATVFS, roots(&self.statvfs, &other.statvfs)),
+            (Interface::Exec.word(), exec),
+            (Interface::Net.word(), net),
+            (Interface::Kmsg.word(), flag(self.kmsg, other.kmsg)),
+            (Interface::History.word(), flag(self.history, other.history)),
+            (Interface::State.word(), flag(self.state, other.state)),
+            (Interface::Nvml.word(), flag(self.nvml, other.nvml)),
+            (Interface::Config.word(), flag(self.config, other.config)),
+        ]
+        .into_iter()
+        .find(|(_, within)| !within)
+        .map(|(word, _)| word)
+    }
+
     /// May this interface be linked at all? Scopes are checked at each call.
     pub fn allow(&self, interface: Interface) -> bool {
         match interface {
@@ -260,6 +314,42 @@ mod tests {
         ] {
             assert!(!net.allows_grpc(socket, method), "{socket} {method}");
         }
+    }
+
+    #[test]
+    fn wider_grants_are_named() {
+        let entry = json!({
+            "sysfs": ["/proc/*", "/sys/class/**"], "statvfs": ["/**"], "exec": ["lsblk", "findmnt"], "state": true,
+            "net": {"unix": ["/x"], "loopback": [1, 2], "tcp": ["a:1"], "grpc": {"/y": ["/a.B/C", "/a.B/D"]}},
+        });
+        let entry = Grants::parse(&entry).unwrap();
+        assert_eq!(entry.exceeded_by(&entry), None);
+        for (other, wider) in [
+            (json!({}), None),
+            (json!({"sysfs": ["/proc/stat", "/sys/class/net/**"]}), None),
+            (json!({"sysfs": ["/sys/**"]}), Some("sysfs")),
+            (json!({"statvfs": ["/home/**"], "exec": ["lsblk"]}), None),
+            (json!({"exec": "bash"}), Some("exec")),
+            (json!({"exec": ["ls"]}), Some("exec")),
+            (
+                json!({"net": {"grpc": {"/y": ["/a.B/D"]}, "loopback": [2]}}),
+                None,
+            ),
+            (json!({"net": {"grpc": {"/x": ["/a.B/D"]}}}), Some("net")),
+            (json!({"net": {"tcp": ["a:2"]}}), Some("net")),
+            (json!({"state": true, "kmsg": false}), None),
+            (json!({"kmsg": true}), Some("kmsg")),
+        ] {
+            let parsed = Grants::parse(&other).unwrap();
+            assert_eq!(entry.exceeded_by(&parsed), wider, "{other}");
+        }
+        let bash = Grants::parse(&json!({"exec": "bash"})).unwrap();
+        assert_eq!(
+            bash.exceeded_by(&Grants::parse(&json!({"exec": ["ls"]})).unwrap()),
+            None
+        );
+        let none = Grants::default();
+        assert_eq!(none.exceeded_by(&entry), Some("sysfs"));
     }
 
     #[test]

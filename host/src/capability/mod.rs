@@ -17,7 +17,7 @@ mod state;
 mod sysfs;
 pub(crate) mod wire;
 
-pub use call::{Bill, Budget, Call, Host, Identity};
+pub use call::{Bill, Budget, Call, Host, Identity, Values};
 pub use grants::{ExecGrant, GrantError, Grants, NetGrant};
 pub(crate) use log::printable;
 

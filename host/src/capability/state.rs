@@ -25,13 +25,15 @@ impl Host for Call {
         if let Some(pending) = self.state_writes.get(&key) {
             return Ok(pending.clone());
         }
-        let Some(store) = self.store.clone() else {
-            return Ok(None);
+        let value = match (self.values.clone(), self.store.clone()) {
+            (Some(values), _) => values.get(&key).cloned(),
+            (None, Some(store)) => {
+                let identity = Arc::clone(&self.identity);
+                self.wait(store.state_get(&identity.component, &key))
+                    .await?
+            }
+            (None, None) => return Ok(None),
         };
-        let identity = Arc::clone(&self.identity);
-        let value = self
-            .wait(store.state_get(&identity.component, &key))
-            .await?;
         self.charge("state.get", value.as_ref().map_or(0, Vec::len))?;
         Ok(value)
     }
@@ -68,9 +70,10 @@ impl Host for Call {
     async fn keys(&mut self, prefix: String) -> Result<Vec<String>, AccessError> {
         self.enter("state.keys")?;
         let identity = Arc::clone(&self.identity);
-        let mut keys = match self.store.clone() {
-            Some(store) => self.wait(store.state_keys(&identity.component)).await?,
-            None => Vec::new(),
+        let mut keys = match (self.values.clone(), self.store.clone()) {
+            (Some(values), _) => values.keys().cloned().collect(),
+            (None, Some(store)) => self.wait(store.state_keys(&identity.component)).await?,
+            (None, None) => Vec::new(),
         };
         keys.retain(|key| key.starts_with(&prefix) && !self.state_writes.contains_key(key));
         let written = self

@@ -26,6 +26,8 @@ pub enum PluginCommand {
     Validate(ValidateArgs),
     /// Say what a new version asks for beyond the old one
     Diff(DiffArgs),
+    /// Say how a version that runs beside a plugin's component compares with it
+    Shadow(ShadowArgs),
     /// Make the folder of a new plugin
     New(NewArgs),
     /// Build the plugin of a folder
@@ -114,6 +116,29 @@ pub struct DiffArgs {
     /// The component that is to take its place
     #[arg(value_name = "NEW", value_parser = path)]
     pub new: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub struct ShadowArgs {
+    #[command(flatten)]
+    pub common: CommonArgs,
+    /// Base URL of the daemon [default: of the one on this machine, else https://localhost:15132]
+    #[arg(
+        long,
+        value_name = "URL",
+        default_value = "",
+        hide_default_value = true
+    )]
+    pub server: String,
+    /// File with the bearer token [default: token in the data folder, for the daemon of this machine]
+    #[arg(long, value_name = "FILE", value_parser = path)]
+    pub token_file: Option<PathBuf>,
+    /// Print one JSON document instead of text
+    #[arg(long)]
+    pub json: bool,
+    /// The component
+    #[arg(value_name = "COMPONENT")]
+    pub component: String,
 }
 
 #[derive(Debug, Args)]

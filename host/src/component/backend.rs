@@ -23,7 +23,7 @@ use crate::{
         Reply, Sample, SetHealthyError, WantedEvents,
     },
     store::{EventRead, EventRowRead},
-    wire::{MachineInfo, PluginSpec, Render},
+    wire::{MachineInfo, PluginSpec, Render, ShadowView},
 };
 
 /// The effective configuration, as `/admin/config` shows it; keys of the reference.
@@ -392,6 +392,10 @@ impl Backend for DaemonBackend {
 
     fn plugin_specs(&self) -> Vec<PluginSpec> {
         self.plugins.specs()
+    }
+
+    fn shadow(&self, component: &str) -> Option<ShadowView> {
+        self.plugins.shadow(component)
     }
 
     fn machine_info(&self) -> Reply<'_, Result<MachineInfo, String>> {

@@ -7,7 +7,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use tokio::sync::{Mutex, Notify};
+use tokio::{
+    sync::{Mutex, Notify},
+    task::JoinHandle,
+};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{Component, Latest, Registry, Services, WasmChecker, commit, failure};
@@ -29,6 +32,8 @@ const REST: u32 = 4;
 const TRIES: u32 = 3;
 /// How often the position of a component that got nothing is written down.
 const POSITION_EVERY: Duration = Duration::from_secs(30);
+/// Longest that the last batch of a component that goes is waited for.
+const LAST_BATCH: Duration = Duration::from_secs(10);
 /// Counter: name and help.
 const DROPPED: (&str, &str) = (
     "gpud_kmsg_dropped_total",
@@ -54,6 +59,7 @@ pub struct Watchers {
 struct Watching {
     next_id: usize,
     by_id: BTreeMap<usize, Watch>,
+    feeds: BTreeMap<usize, JoinHandle<()>>,
 }
 
 #[derive(Clone)]
@@ -89,9 +95,14 @@ impl Watchers {
     }
 
     /// Makes the watchers those components of the registry that watch, without losing a message for those that stay.
+    /// One that took the place of another of its name begins where that one ended, with its last batch stored.
     pub async fn sync(&self) {
         let mut watching = self.watching.lock().await;
-        let Watching { next_id, by_id } = &mut *watching;
+        let Watching {
+            next_id,
+            by_id,
+            feeds,
+        } = &mut *watching;
         let mut components = self.registry.all();
         components.retain(|component| component.kmsg_watcher().is_some());
         let gone = by_id.len();
@@ -100,7 +111,24 @@ impl Watchers {
                 .iter()
                 .any(|component| Arc::ptr_eq(component, &watch.component))
         });
-        let mut changed = by_id.len() != gone;
+        let mut changed = false;
+        if by_id.len() != gone {
+            // Closes the inboxes of those that went.
+            feeds.extend(self.set(by_id, &[]));
+            let ended: Vec<usize> = feeds
+                .keys()
+                .copied()
+                .filter(|id| !by_id.contains_key(id))
+                .collect();
+            for id in ended {
+                if let Some(mut feed) = feeds.remove(&id)
+                    && tokio::time::timeout(LAST_BATCH, &mut feed).await.is_err()
+                {
+                    // It has stored nothing of its batch, which its successor gets.
+                    feed.abort();
+                }
+            }
+        }
         let mut fresh = Vec::new();
         for component in components {
             let known = |watch: &Watch| Arc::ptr_eq(&watch.component, &component);
@@ -115,7 +143,7 @@ impl Watchers {
             }
         }
         if changed {
-            self.set(by_id, &fresh);
+            feeds.extend(self.set(by_id, &fresh));
         }
     }
 
@@ -133,13 +161,15 @@ impl Watchers {
                 patterns,
             }),
             Err(error) => {
-                component.gets_no_messages(format!("its patterns: it {error}"));
+                if !patterns_failed(&component, &error.to_string()) {
+                    component.gets_no_messages(format!("its patterns: it {error}"));
+                }
                 None
             }
         }
     }
 
-    fn set(&self, by_id: &BTreeMap<usize, Watch>, fresh: &[usize]) {
+    fn set(&self, by_id: &BTreeMap<usize, Watch>, fresh: &[usize]) -> Vec<(usize, JoinHandle<()>)> {
         let watchers = by_id.iter().map(|(&id, watch)| Watcher {
             id,
             patterns: watch.patterns.clone(),
@@ -148,18 +178,20 @@ impl Watchers {
         });
         let started = self.log.set_watchers(watchers.collect());
         for refused in &started.refused {
-            if let Some(watch) = by_id.get(&refused.watcher()) {
+            if let Some(watch) = by_id.get(&refused.watcher())
+                && !patterns_failed(&watch.component, &refused.to_string())
+            {
                 watch.component.gets_no_messages(refused.to_string());
             }
         }
-        for (id, inbox) in started.inboxes {
-            if let Some(watch) = by_id.get(&id).filter(|_| fresh.contains(&id)) {
-                self.feed(watch.clone(), inbox);
-            }
-        }
+        let new = |(id, inbox)| {
+            let watch = by_id.get(&id).filter(|_| fresh.contains(&id))?;
+            Some((id, self.feed(watch.clone(), inbox)))
+        };
+        started.inboxes.into_iter().filter_map(new).collect()
     }
 
-    fn feed(&self, watch: Watch, inbox: Inbox) {
+    fn feed(&self, watch: Watch, inbox: Inbox) -> JoinHandle<()> {
         let Watch {
             component, checker, ..
         } = watch;
@@ -177,8 +209,14 @@ impl Watchers {
             inbox,
             judge,
         };
-        self.tasks.spawn(feed.run(self.shutdown.clone()));
+        self.tasks.spawn(feed.run(self.shutdown.clone()))
     }
+}
+
+/// Whether this is why the component's version is taken back.
+fn patterns_failed(component: &Component, problem: &str) -> bool {
+    let probation = component.probation();
+    probation.is_some_and(|probation| probation.patterns_failed(component.name(), problem))
 }
 
 /// The last record of this boot that some watching component has dealt with: what is missing after it was lost while
@@ -229,6 +267,22 @@ async fn judge_anew(
     }
 }
 
+/// What became of a batch.
+enum Handled {
+    /// It is done with.
+    Done,
+    /// The component's version failed on it and is taken back: the batch is for the version before.
+    TakenBack,
+}
+
+/// Why a batch was not delivered.
+enum Undelivered {
+    /// It may be tried again.
+    Failed(String),
+    /// As [`Handled::TakenBack`].
+    TakenBack,
+}
+
 /// One component's messages.
 struct Feed {
     component: Arc<Component>,
@@ -257,18 +311,34 @@ impl Feed {
             }
             if batch.messages.is_empty() {
                 self.save_position(&mut saved).await;
-            } else {
-                self.handle(&batch).await;
+                continue;
+            }
+            while let Handled::TakenBack = self.handle(&batch).await {
+                // How far it got is as it was before this batch, and the version before begins there.
+                tokio::select! {
+                    () = shutdown.cancelled() => return,
+                    () = self.component.closed() => return,
+                    () = self.remains() => {}
+                }
             }
         }
     }
 
+    /// Done when its version was to be taken back and could not be.
+    async fn remains(&self) {
+        if let Some(probation) = self.component.probation() {
+            probation.remains().await;
+        }
+    }
+
     /// Tries a batch some times before it is given up.
-    async fn handle(&self, batch: &Batch) {
+    async fn handle(&self, batch: &Batch) -> Handled {
         let name = self.component.name();
         for tries in 1..=TRIES {
-            let Err(problem) = self.deliver(batch).await else {
-                return;
+            let problem = match self.deliver(batch).await {
+                Ok(()) => return Handled::Done,
+                Err(Undelivered::TakenBack) => return Handled::TakenBack,
+                Err(Undelivered::Failed(problem)) => problem,
             };
             tracing::error!(
                 component = name,
@@ -278,6 +348,7 @@ impl Feed {
             tokio::time::sleep(Duration::from_millis(100 << tries)).await;
         }
         self.count(UNDELIVERED, batch.messages.len() as u64);
+        Handled::Done
     }
 
     /// Writes down how far the log was examined when nothing came of it, so that a restart does not look at all of it
@@ -301,7 +372,7 @@ impl Feed {
     }
 
     /// Hands a batch over and stores what comes of it.
-    async fn deliver(&self, batch: &Batch) -> Result<(), String> {
+    async fn deliver(&self, batch: &Batch) -> Result<(), Undelivered> {
         let services = &self.services;
         let name = self.component.name();
         let context = self.component.context(services, Trigger::Event, None);
@@ -310,11 +381,20 @@ impl Feed {
             .on_messages(services, &context, &batch.messages)
             .await;
         commit::bill(services, name, &finished);
+        if let Some(shadow) = self.component.shadow() {
+            shadow.messages_beside(&context, &batch.messages, &finished);
+        }
+        let outcome = finished.answer.as_ref().map(|_| ());
+        if let Some(probation) = self.component.probation()
+            && probation.batch_ended(name, outcome)
+        {
+            return Err(Undelivered::TakenBack);
+        }
         let events = match finished.answer {
             Ok(events) => events,
             Err(error) => {
                 self.show_failure(&error).await;
-                return Err(error.to_string());
+                return Err(Undelivered::Failed(error.to_string()));
             }
         };
         let cursor = batch.high_sequence.map(|sequence| KmsgCursor {
@@ -324,7 +404,7 @@ impl Feed {
         let inserted =
             commit::events_and_state(services, name, events, finished.state_writes, cursor)
                 .await
-                .map_err(|error| error.to_string())?;
+                .map_err(|error| Undelivered::Failed(error.to_string()))?;
         if inserted.contains(&Inserted::New) {
             self.judge.notify_one();
         }

@@ -8,15 +8,18 @@ mod backend;
 pub mod builtin;
 mod checker;
 mod commit;
+mod comparison;
 pub mod config;
 mod failure;
 pub mod kernel_log;
 mod latch;
 pub mod offline;
+pub mod probation;
 mod registry;
 pub mod scheduler;
 mod script;
 mod services;
+mod shadow;
 pub mod trial;
 mod wasm;
 
@@ -25,21 +28,23 @@ use std::{
     time::{Duration, Instant},
 };
 
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, OwnedMutexGuard};
 use tokio_util::sync::CancellationToken;
 
 pub use backend::{DaemonBackend, EffectiveConfig, FailureInjector, ToolOverwrites};
 pub use checker::{Checker, Schedule};
 pub use config::{ComponentConfig, SiteConfig};
+pub use probation::Probation;
 pub use registry::Registry;
 pub use script::ScriptChecker;
 pub use services::Services;
+pub use shadow::Shadow;
 pub use wasm::WasmChecker;
 
 use self::checker::Judged;
 use crate::{
     model::{
-        CheckContext, ComponentDescriptor, Health, HealthState, Report, SetHealthy, Trigger,
+        CheckContext, ComponentDescriptor, Event, Health, HealthState, Report, SetHealthy, Trigger,
         UnixMillis,
     },
     runtime::CallError,
@@ -63,12 +68,19 @@ pub struct Component {
     settled: CancellationToken,
     stage: RwLock<Stage>,
     latest: RwLock<Latest>,
-    turn: Mutex<Turn>,
+    turn: Arc<Mutex<Turn>>,
     /// Why it gets no kernel messages although it watches the log.
     unfed: OnceLock<String>,
     /// What of its configuration is not used.
     misconfigured: OnceLock<String>,
+    /// Its plugin is of a version that is new.
+    probation: Option<Arc<Probation>>,
+    /// Another version that runs beside it.
+    shadow: Option<Arc<Shadow>>,
 }
+
+/// While it lives, a component is not checked.
+pub struct Paused(OwnedMutexGuard<Turn>);
 
 /// How far a component is.
 enum Stage {
@@ -149,10 +161,73 @@ impl Component {
                 states: Vec::new(),
                 raw_output: String::new(),
             }),
-            turn: Mutex::default(),
+            turn: Arc::default(),
             unfed: OnceLock::new(),
             misconfigured: OnceLock::new(),
+            probation: None,
+            shadow: None,
         }
+    }
+
+    /// The same, of a version that is on probation.
+    #[must_use]
+    pub fn on_probation(self, probation: Arc<Probation>) -> Self {
+        Self {
+            probation: Some(probation),
+            ..self
+        }
+    }
+
+    /// The same with another version beside it.
+    #[must_use]
+    pub fn with_shadow(self, shadow: Arc<Shadow>) -> Self {
+        Self {
+            shadow: Some(shadow),
+            ..self
+        }
+    }
+
+    /// The version that runs beside it.
+    pub fn shadow(&self) -> Option<&Arc<Shadow>> {
+        self.shadow.as_ref()
+    }
+
+    /// The probation that its version is or was on.
+    pub(super) fn probation(&self) -> Option<&Probation> {
+        self.probation.as_deref()
+    }
+
+    /// Waits for the check that is under way, and lets no other begin.
+    pub async fn pause(&self) -> Paused {
+        Paused(Arc::clone(&self.turn).lock_owned().await)
+    }
+
+    /// Begins with what a component of the same name found last, which ends in the same moment: its verdicts stay until
+    /// there are new ones.
+    pub fn take_over(&self, old: &Self, paused: &Paused) {
+        let latest = old.latest.read().unwrap_or_else(PoisonError::into_inner);
+        *self.latest.write().unwrap_or_else(PoisonError::into_inner) = latest.clone();
+        if let Ok(mut turn) = self.turn.try_lock() {
+            turn.previous_check = paused.0.previous_check;
+        }
+    }
+
+    /// Stores an event of the daemon's own about this component.
+    pub async fn tell(&self, services: &Services, event: Event) {
+        let stored =
+            commit::events_and_state(services, &self.name, vec![event], Default::default(), None);
+        if let Err(error) = stored.await {
+            tracing::error!(
+                component = self.name,
+                "an event could not be stored: {error}"
+            );
+        }
+    }
+
+    /// A failure that speaks against a version on probation, which is being taken back.
+    fn is_taken_back(&self, outcome: Result<(), &CallError>) -> bool {
+        let probation = self.probation();
+        probation.is_some_and(|probation| probation.check_ended(&self.name, outcome))
     }
 
     /// Its unique name.
@@ -325,6 +400,9 @@ impl Component {
         let context = self.context(services, Trigger::Manual, None);
         let finished = checker.scan(services, &context).await;
         commit::bill(services, &self.name, &finished);
+        if let Err(error) = &finished.answer {
+            self.is_taken_back(Err(error));
+        }
         let mut report = finished.answer.unwrap_or_else(|error| Report {
             supported: true,
             states: vec![failure::state(&self.name, context.now, &error, None)],
@@ -402,9 +480,23 @@ impl Component {
         let Some(checker) = self.checker() else {
             return (self.states(services.node.clock.now_ms()), Vec::new());
         };
+        if self.closed.is_cancelled() {
+            // Another one took its place while this check waited for its turn.
+            return (self.states(services.node.clock.now_ms()), Vec::new());
+        }
         let context = self.context(services, trigger, turn.previous_check);
         let Judged { finished, output } = checker.check(services, &context, &self.closed).await;
         commit::bill(services, &self.name, &finished);
+        if let Some(shadow) = &self.shadow {
+            shadow.check_beside(&context, &finished);
+        }
+        let outcome = finished.answer.as_ref().map(|_| ());
+        if self.is_taken_back(outcome) {
+            // What is shown stays as it is: the version before judges in a moment.
+            let error = finished.answer.err();
+            let state = error.map(|error| failure::state(&self.name, context.now, &error, None));
+            return (state.into_iter().collect(), output);
+        }
         let (supported, states) = match finished.answer {
             Ok(report) => {
                 turn.failures = 0;

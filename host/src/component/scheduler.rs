@@ -59,6 +59,25 @@ impl Scheduler {
 }
 
 impl Scheduler {
+    /// What the components share.
+    pub fn services(&self) -> &Services {
+        &self.services
+    }
+
+    /// Runs the version beside a component, if there is one, until the component is closed.
+    pub fn run_shadow(&self, component: Arc<Component>) {
+        let Some(shadow) = component.shadow().cloned() else {
+            return;
+        };
+        let services = Arc::clone(&self.services);
+        self.spawn(async move {
+            tokio::select! {
+                () = component.closed() => {}
+                () = shadow.run(component.name(), &services) => {}
+            }
+        });
+    }
+
     /// Runs something else that belongs to the daemon, until `shutdown`.
     pub fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
         let shutdown = self.shutdown.clone();

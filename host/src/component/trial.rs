@@ -210,6 +210,7 @@ impl Trial {
             component: &self.descriptor.name,
             store: Some(self.store.clone()),
             config: Arc::clone(&self.config),
+            values: None,
         }
     }
 

@@ -6,7 +6,7 @@ use super::Services;
 use crate::{
     model::{CheckContext, ComponentDescriptor, Event, Report},
     node::kmsg::KernelMessage,
-    runtime::{Asked, Finished, Plugin},
+    runtime::{Asked, Finished, Plugin, Values},
 };
 
 /// Between two checks when neither descriptor nor operator says otherwise.
@@ -90,11 +90,42 @@ impl WasmChecker {
             .await
     }
 
+    /// As [`Self::check`], with key-values of its own.
+    pub(super) async fn check_with(
+        &self,
+        services: &Services,
+        context: &CheckContext,
+        values: Values,
+    ) -> Finished<Report> {
+        let asked = Asked {
+            values: Some(values),
+            ..self.asked(services)
+        };
+        self.plugin.check(&asked, context).await
+    }
+
+    /// As [`Self::on_messages`], with key-values of its own.
+    pub(super) async fn on_messages_with(
+        &self,
+        services: &Services,
+        context: &CheckContext,
+        messages: &[Arc<KernelMessage>],
+        values: Values,
+    ) -> Finished<Vec<Event>> {
+        let asked = Asked {
+            values: Some(values),
+            ..self.asked(services)
+        };
+        let messages = messages.iter().map(Arc::as_ref);
+        self.plugin.on_messages(&asked, context, messages).await
+    }
+
     fn asked(&self, services: &Services) -> Asked<'_> {
         Asked {
             component: &self.descriptor.name,
             store: services.store.clone(),
             config: Arc::clone(&self.config),
+            values: None,
         }
     }
 }

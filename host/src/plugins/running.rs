@@ -2,15 +2,32 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    path::Path,
     sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard},
+    time::Duration,
 };
 
-use super::{sheet::Sheet, wasm};
+use tokio::{sync::mpsc::UnboundedSender, time::Instant};
+
+use super::{
+    file,
+    kept::{Kept, KeptVersion, Refused, Version, entry_text},
+    rollback::{Current, Told, Unprepared, taken_back},
+    sheet::Sheet,
+    wasm,
+};
 use crate::{
-    component::{Component, Registry, kernel_log::Watchers, scheduler::Scheduler},
+    capability::Grants,
+    component::{
+        Component, Paused, Probation, Registry, Shadow, WasmChecker, kernel_log::Watchers,
+        scheduler::Scheduler,
+    },
     runtime::Runtime,
     spec::Plugin,
 };
+
+/// Longest that the checks under way of plugins that are replaced are waited for, all together.
+const PAUSE: Duration = Duration::from_secs(30);
 
 /// Who brought a plugin.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,6 +38,16 @@ pub enum Source {
     Api,
 }
 
+impl Source {
+    /// Where its specs stand.
+    pub fn sheet(&self) -> Sheet {
+        match self {
+            Self::File(name) => Sheet::of_file(Path::new(name)),
+            Self::Api => Sheet::of_request(),
+        }
+    }
+}
+
 /// A plugin that runs.
 pub struct Entry {
     /// Its spec.
@@ -29,6 +56,8 @@ pub struct Entry {
     pub source: Source,
     /// What it became.
     pub components: Vec<Arc<Component>>,
+    /// Which version it is, if it is a Wasm entry that was loaded.
+    pub current: Option<Current>,
 }
 
 /// A plugin ready to run.
@@ -37,6 +66,10 @@ pub struct Prepared {
     pub plugin: Plugin,
     /// What it will be.
     pub components: Vec<Component>,
+    /// Which version it is, if it is a Wasm entry.
+    current: Option<Current>,
+    /// The file of its component, to be kept; of one that is kept already there is none.
+    wasm: Option<Vec<u8>>,
 }
 
 /// What runs. Changed only by whoever edits the set, one at a time.
@@ -45,6 +78,9 @@ pub struct Running {
     pub registry: Arc<Registry>,
     /// Makes them run.
     pub scheduler: Scheduler,
+    /// Versions that worked.
+    pub kept: Arc<Kept>,
+    told: UnboundedSender<Told>,
     runtime: Runtime,
     watchers: OnceLock<Arc<Watchers>>,
     /// By component name of the spec.
@@ -53,10 +89,18 @@ pub struct Running {
 
 impl Running {
     /// Nothing yet.
-    pub fn new(registry: Arc<Registry>, scheduler: Scheduler, runtime: Runtime) -> Self {
+    pub fn new(
+        registry: Arc<Registry>,
+        scheduler: Scheduler,
+        runtime: Runtime,
+        kept: Arc<Kept>,
+        told: UnboundedSender<Told>,
+    ) -> Self {
         Self {
             registry,
             scheduler,
+            kept,
+            told,
             runtime,
             watchers: OnceLock::new(),
             entries: RwLock::default(),
@@ -93,7 +137,7 @@ impl Running {
         &self,
         plugins: Vec<Plugin>,
         sheet: &Sheet,
-    ) -> Result<Vec<Prepared>, Vec<String>> {
+    ) -> Result<Vec<Prepared>, Vec<Unprepared>> {
         let (mut prepared, mut problems) = (Vec::new(), Vec::new());
         for plugin in plugins {
             match self.prepare(plugin, sheet).await {
@@ -107,29 +151,195 @@ impl Running {
         }
     }
 
-    /// Makes a plugin ready to run.
+    /// Makes a plugin ready to run. A version that was taken back is not tried again: the version before it is.
     ///
     /// # Errors
     /// What is wrong with it, and where.
-    pub async fn prepare(&self, plugin: Plugin, sheet: &Sheet) -> Result<Prepared, String> {
+    pub async fn prepare(&self, plugin: Plugin, sheet: &Sheet) -> Result<Prepared, Unprepared> {
         if plugin.spec.wasm.is_none() {
             let components = vec![Component::of_script(&plugin)];
-            return Ok(Prepared { plugin, components });
+            return Ok(Prepared {
+                plugin,
+                components,
+                current: None,
+                wasm: None,
+            });
         }
-        let loaded = wasm::load(&self.runtime, &plugin, &sheet.folder)
+        let read = wasm::read_component(&plugin, &sheet.folder).await;
+        let wasm = read.map_err(|problem| Unprepared::of(&plugin, sheet, problem, None))?;
+        let (wasm, version) = self.version(wasm, &plugin).await;
+        let (name, source) = (&plugin.component, &sheet.name);
+        let before = self.kept.before(name, source, &version);
+        if let Some(refused) = self.kept.refused(name, source, &version)
+            && let Some(before) = &before
+        {
+            match self.prepare_before(before, &plugin, sheet, refused).await {
+                Ok(prepared) => return Ok(prepared),
+                Err(problem) => {
+                    tracing::warn!(plugin = name, "the version before cannot run: {problem}");
+                }
+            }
+        }
+        let loaded = wasm::of_bytes(&self.runtime, &plugin, &sheet.folder, &wasm).await;
+        let loaded = loaded
+            .map_err(|problem| Unprepared::of(&plugin, sheet, problem, Some(version.clone())))?;
+        let names = loaded
+            .components
+            .iter()
+            .map(|one| one.descriptor().name.clone());
+        let worked = self.kept.has_worked(name, source, &version);
+        let probation = (!worked).then(|| {
+            let (told, plugin, version) = (self.told.clone(), name.clone(), version.clone());
+            let tell = move |verdict| {
+                // When nobody listens the daemon is stopping.
+                let _ = told.send(Told {
+                    plugin: plugin.clone(),
+                    version: version.clone(),
+                    verdict,
+                });
+            };
+            Arc::new(Probation::new(names, before.is_some(), tell))
+        });
+        let mut shadows = self.shadows(&plugin, sheet).await;
+        let components = loaded.components.into_iter().map(|checker| {
+            let name = checker.descriptor().name.clone();
+            let mut component = Component::of_loaded_wasm(&plugin, checker);
+            if let Some(probation) = &probation {
+                component = component.on_probation(Arc::clone(probation));
+            }
+            match shadows.as_mut() {
+                Some(shadows) => component.with_shadow(Arc::new(shadows.of(&name))),
+                None => component,
+            }
+        });
+        Ok(Prepared {
+            components: components.collect(),
+            current: Some(Current {
+                version,
+                probation,
+                rolled_back: None,
+            }),
+            wasm: Some(wasm),
+            plugin,
+        })
+    }
+
+    /// The sum of a large file takes a moment.
+    async fn version(&self, wasm: Vec<u8>, plugin: &Plugin) -> (Vec<u8>, Version) {
+        let spec = plugin.spec.clone();
+        let summing = tokio::task::spawn_blocking(move || {
+            let version = Version::of(&wasm, &spec);
+            (wasm, version)
+        });
+        // Summing does not panic, and is not aborted.
+        summing
             .await
-            .map_err(|problem| {
-                let place = problem.place.unwrap_or(plugin.place);
-                let note = problem
-                    .note
-                    .map_or(String::new(), |note| format!("; {note}"));
-                format!("{} ({}{note})", problem.message, sheet.at(place))
-            })?;
-        let components = loaded.components.into_iter();
-        let components = components
-            .map(|checker| Component::of_loaded_wasm(&plugin, checker))
-            .collect();
-        Ok(Prepared { plugin, components })
+            .unwrap_or_else(|_| (Vec::new(), Version::of(b"", &plugin.spec)))
+    }
+
+    /// What runs beside the components of an entry, if it asks for that.
+    async fn shadows(&self, plugin: &Plugin, sheet: &Sheet) -> Option<Shadows> {
+        let (digest, loaded) = wasm::load_shadow(&self.runtime, plugin, &sheet.folder).await?;
+        let checkers = loaded.map(|loaded| loaded.components).map_err(|problem| {
+            let problem = problem.message;
+            tracing::error!(
+                plugin = plugin.component,
+                "nothing runs beside it: {problem}"
+            );
+            problem
+        });
+        Some(Shadows { digest, checkers })
+    }
+
+    /// Makes a version that worked ready to run in place of another one. It gets no grant that the present entry does
+    /// not give.
+    ///
+    /// # Errors
+    /// Why it cannot run.
+    pub async fn prepare_before(
+        &self,
+        before: &KeptVersion,
+        present: &Plugin,
+        sheet: &Sheet,
+        refused: Refused,
+    ) -> Result<Prepared, String> {
+        let read = file::parse(before.spec.as_bytes(), "kept version");
+        let mut plugins = read.plugins.into_iter();
+        let mut plugin = match (read.problems.as_slice(), plugins.next()) {
+            ([], Some(plugin)) if plugin.component == present.component => plugin,
+            ([problem, ..], _) => return Err(problem.to_string()),
+            _ => return Err("its entry is another one".to_owned()),
+        };
+        plugin.place = present.place;
+        if let (Some(now), Some(then)) = (&present.spec.wasm, &mut plugin.spec.wasm) {
+            let parse = |grants| Grants::parse(grants).map_err(|error| error.to_string());
+            if parse(&now.grants)?
+                .exceeded_by(&parse(&then.grants)?)
+                .is_some()
+            {
+                then.grants.clone_from(&now.grants);
+            }
+        }
+        let (kept, version) = (Arc::clone(&self.kept), before.version.clone());
+        let reading = tokio::task::spawn_blocking(move || kept.wasm(&version));
+        let wasm = reading.await.map_err(|error| error.to_string())??;
+        let loaded = wasm::of_bytes(&self.runtime, &plugin, &sheet.folder, &wasm)
+            .await
+            .map_err(|problem| problem.message)?;
+        let problem = taken_back(&refused, &before.version);
+        let components = loaded.components.into_iter().map(|checker| {
+            let component = Component::of_loaded_wasm(&plugin, checker);
+            component.runs_without(problem.clone());
+            component
+        });
+        Ok(Prepared {
+            components: components.collect(),
+            current: Some(Current {
+                version: before.version.clone(),
+                probation: None,
+                rolled_back: Some(refused),
+            }),
+            wasm: None,
+            plugin,
+        })
+    }
+
+    /// Keeps what is about to run, so that it can come back. What cannot be kept runs all the same.
+    async fn keep(&self, prepared: &mut [Prepared], sheet: &Sheet) {
+        for one in prepared {
+            let (Some(wasm), Some(current)) = (one.wasm.take(), &one.current) else {
+                continue;
+            };
+            let path = one.plugin.spec.wasm.as_ref();
+            let path = path.map(|entry| wasm::path(entry, &sheet.folder));
+            let new = KeptVersion {
+                version: current.version.clone(),
+                spec: entry_text(
+                    &one.plugin.spec,
+                    &path.unwrap_or_default().to_string_lossy(),
+                ),
+            };
+            let (kept, component) = (Arc::clone(&self.kept), one.plugin.component.clone());
+            let (source, has_worked) = (sheet.name.clone(), current.probation.is_none());
+            let keeping = tokio::task::spawn_blocking(move || {
+                let version = new.version.clone();
+                kept.begin(&component, &source, new, &wasm)?;
+                match has_worked {
+                    true => kept.worked(&component, &version),
+                    false => Ok(()),
+                }
+            });
+            let problem = match keeping.await {
+                Ok(Ok(())) => continue,
+                Ok(Err(error)) => error.to_string(),
+                Err(error) => error.to_string(),
+            };
+            let plugin = &one.plugin.component;
+            tracing::warn!(
+                plugin,
+                "this version is not kept, nothing can go back to it: {problem}"
+            );
+        }
     }
 
     /// Puts plugins in place of those of the same name, and ends those that are gone. To be called while editing.
@@ -138,38 +348,80 @@ impl Running {
     /// A name belongs to something else; then nothing has changed.
     pub async fn install(
         &self,
-        prepared: Vec<Prepared>,
+        mut prepared: Vec<Prepared>,
         sheet: &Sheet,
         source: Source,
         gone: &BTreeSet<String>,
     ) -> Result<(), String> {
+        let check = |entries: &BTreeMap<String, Entry>, prepared: &[Prepared]| {
+            check_owners(entries, prepared, sheet, &source)?;
+            self.check_names(entries, prepared, sheet, gone)
+        };
+        check(&self.entries(), &prepared)?;
+        self.keep(&mut prepared, sheet).await;
+        let paused = self.pause(&prepared).await;
         {
             let mut entries = self.entries_mut();
-            check_owners(&entries, &prepared, sheet, &source)?;
-            self.check_names(&entries, &prepared, sheet, gone)?;
+            check(&entries, &prepared)?;
             let leaving = prepared.iter().map(|p| &p.plugin.component).chain(gone);
             for name in leaving {
                 if let Some(old) = entries.remove(name) {
                     old.components.iter().for_each(|old| self.end(old));
                 }
             }
-            for Prepared { plugin, components } in prepared {
+            for new in prepared {
+                let Prepared {
+                    plugin,
+                    components,
+                    current,
+                    ..
+                } = new;
+                for (old, pause) in &paused {
+                    let same = components.iter().find(|new| new.name() == old.name());
+                    if let Some(new) = same {
+                        new.take_over(old, pause);
+                    }
+                }
                 let components = components.into_iter();
                 let added = components.filter_map(|component| self.registry.add(component).ok());
                 let components: Vec<_> = added.collect();
                 for component in &components {
                     self.scheduler.schedule(Arc::clone(component));
+                    self.scheduler.run_shadow(Arc::clone(component));
                 }
                 let entry = Entry {
                     plugin,
                     source: source.clone(),
                     components,
+                    current,
                 };
                 entries.insert(entry.plugin.component.clone(), entry);
             }
         }
+        drop(paused);
         self.watch().await;
         Ok(())
+    }
+
+    /// Stops the Wasm components that are about to be replaced between two checks. One whose check does not end in time
+    /// is replaced all the same.
+    async fn pause(&self, prepared: &[Prepared]) -> Vec<(Arc<Component>, Paused)> {
+        let replaced: Vec<Arc<Component>> = {
+            let entries = self.entries();
+            let old = prepared
+                .iter()
+                .filter_map(|new| entries.get(&new.plugin.component));
+            let old = old.filter(|entry| entry.current.is_some());
+            old.flat_map(|entry| entry.components.clone()).collect()
+        };
+        let until = Instant::now() + PAUSE;
+        let mut paused = Vec::new();
+        for old in replaced {
+            if let Ok(pause) = tokio::time::timeout_at(until, old.pause()).await {
+                paused.push((old, pause));
+            }
+        }
+        paused
     }
 
     /// Every name of a new component is free, or is freed by this change.
@@ -189,7 +441,10 @@ impl Running {
             .flat_map(|(_, entry)| entry.components.iter().map(|c| c.name()))
             .collect();
         let mut new = BTreeSet::new();
-        for Prepared { plugin, components } in prepared {
+        for Prepared {
+            plugin, components, ..
+        } in prepared
+        {
             for name in components.iter().map(Component::name) {
                 let taken = self.registry.get(name).is_some() && !freed.contains(name);
                 if taken || !new.insert(name) {
@@ -222,6 +477,29 @@ impl Running {
     /// The same, to be changed.
     pub fn entries_mut(&self) -> RwLockWriteGuard<'_, BTreeMap<String, Entry>> {
         self.entries.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The second version of an entry.
+struct Shadows {
+    digest: String,
+    checkers: Result<Vec<WasmChecker>, String>,
+}
+
+impl Shadows {
+    /// What runs beside the component of this name.
+    fn of(&mut self, name: &str) -> Shadow {
+        let checker = match &mut self.checkers {
+            Ok(checkers) => {
+                let at = checkers
+                    .iter()
+                    .position(|one| one.descriptor().name == name);
+                at.map(|at| checkers.swap_remove(at))
+                    .ok_or_else(|| format!("shadow: it has no component `{name}`"))
+            }
+            Err(problem) => Err(problem.clone()),
+        };
+        Shadow::new(self.digest.clone(), checker)
     }
 }
 

@@ -3,13 +3,18 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     path::Path,
-    sync::Arc,
+    sync::{Arc, PoisonError},
 };
 
-use tokio::sync::Mutex;
+use tokio::sync::{
+    Mutex,
+    mpsc::{UnboundedReceiver, unbounded_channel},
+};
 
 use super::{
     file::{self, Stamps},
+    kept::{self, Kept},
+    rollback::{Current, Told},
     running::{Entry, Running, Source},
     sheet::{REQUEST, Sheet},
     trouble, wasm,
@@ -19,7 +24,7 @@ use crate::{
     node::local_file::Stamp,
     runtime::Runtime,
     spec::{Plugin, PluginFile, Problem},
-    wire::PluginSpec,
+    wire::{PluginSpec, ShadowView},
 };
 
 /// Why specs in a request were not registered. Nothing was changed then.
@@ -34,22 +39,50 @@ pub enum RegisterError {
 }
 
 /// What tells whether a plugin of the file has changed.
-type Seen = BTreeMap<String, (PluginSpec, Option<Stamp>)>;
+type Seen = BTreeMap<String, (PluginSpec, Vec<Option<Stamp>>)>;
 
 /// The plugins of the operator.
 pub struct Plugins {
-    running: Running,
+    pub(super) running: Running,
     /// What was last taken from each spec file, by its name. Held while anything is changed.
-    editing: Mutex<BTreeMap<String, Seen>>,
+    pub(super) editing: Mutex<BTreeMap<String, Seen>>,
+    told: std::sync::Mutex<Option<UnboundedReceiver<Told>>>,
 }
 
 impl Plugins {
-    /// None yet.
-    pub fn new(registry: Arc<Registry>, scheduler: Scheduler, runtime: Runtime) -> Self {
+    /// None yet. Versions that work are kept in a folder of the data folder; see [`Self::look_after`].
+    pub fn new(
+        registry: Arc<Registry>,
+        scheduler: Scheduler,
+        runtime: Runtime,
+        data_dir: &Path,
+    ) -> Self {
+        let kept = Arc::new(Kept::open(data_dir.join(kept::FOLDER)));
+        let (tell, told) = unbounded_channel();
         Self {
-            running: Running::new(registry, scheduler, runtime),
+            running: Running::new(registry, scheduler, runtime, kept, tell),
             editing: Mutex::default(),
+            told: std::sync::Mutex::new(Some(told)),
         }
+    }
+
+    /// For ever: keeps versions that work, and takes back those that do not.
+    pub async fn look_after(self: Arc<Self>) {
+        let told = self
+            .told
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        let Some(mut told) = told else { return };
+        while let Some(told) = told.recv().await {
+            self.judge(told).await;
+        }
+    }
+
+    /// How the version beside a component compares with it; `None` where there is no such component, or none beside it.
+    pub fn shadow(&self, component: &str) -> Option<ShadowView> {
+        let found = self.running.registry.get(component)?;
+        Some(found.shadow()?.view(component))
     }
 
     /// From here on plugins that watch the kernel log are fed.
@@ -62,7 +95,13 @@ impl Plugins {
         let entries = self.running.entries();
         entries
             .values()
-            .map(|entry| entry.plugin.spec.clone())
+            .map(|entry| {
+                let mut spec = entry.plugin.spec.clone();
+                if let Some(wasm) = &mut spec.wasm {
+                    wasm.running_version = entry.current.as_ref().map(Current::shown);
+                }
+                spec
+            })
             .collect()
     }
 
@@ -77,6 +116,12 @@ impl Plugins {
         read.warnings
             .iter()
             .for_each(|warning| tracing::warn!("plugin specs: {warning}"));
+        if problems.is_empty() {
+            let present = read.plugins.iter().map(|plugin| plugin.component.clone());
+            let (kept, source) = (Arc::clone(&self.running.kept), sheet.name.clone());
+            let present: BTreeSet<String> = present.collect();
+            tokio::task::spawn_blocking(move || kept.forget_others(&source, &present));
+        }
         let mut names = BTreeSet::new();
         for plugin in read.plugins {
             // Of two plugins with one name the first runs; init plugins have had their turn.
@@ -114,6 +159,7 @@ impl Plugins {
                 plugin: plugin.clone(),
                 source: Source::File(sheet.name.clone()),
                 components: vec![Arc::clone(&component)],
+                current: None,
             },
         );
         if !is_wasm {
@@ -129,7 +175,11 @@ impl Plugins {
 
     /// Loads a Wasm plugin and puts its components where a placeholder stands.
     async fn load_behind(&self, plugin: Plugin, placeholder: Arc<Component>, sheet: &Sheet) {
-        match self.running.prepare(plugin, sheet).await {
+        let (prepared, refused) = match self.running.prepare(plugin.clone(), sheet).await {
+            Ok(prepared) => (Ok(prepared), None),
+            Err(unprepared) => self.before(&plugin, sheet, unprepared).await,
+        };
+        match prepared {
             Ok(prepared) => {
                 let _editing = self.editing.lock().await;
                 let waits = self.running.registry.get(placeholder.name());
@@ -146,8 +196,10 @@ impl Plugins {
                         &BTreeSet::new(),
                     )
                     .await;
-                if let Err(taken) = installed {
-                    placeholder.failed(taken);
+                match (installed, refused) {
+                    (Err(taken), _) => placeholder.failed(taken),
+                    (Ok(()), Some(refused)) => self.tell_of(&plugin.component, &refused).await,
+                    (Ok(()), None) => {}
                 }
             }
             Err(problem) => placeholder.failed(problem),
@@ -201,7 +253,15 @@ impl Plugins {
                 .cloned()
                 .collect()
         };
-        let prepared = self.running.prepare_all(changed, &sheet).await?;
+        let prepared = match self.running.prepare_all(changed, &sheet).await {
+            Ok(prepared) => prepared,
+            Err(unprepared) => {
+                for one in &unprepared {
+                    self.tell_of_refusal(one).await;
+                }
+                return Err(unprepared.into_iter().map(|one| one.problem).collect());
+            }
+        };
         let replaced: Vec<_> = prepared
             .iter()
             .map(|p| p.plugin.component.clone())
@@ -211,6 +271,8 @@ impl Plugins {
             .await
             .map_err(|taken| vec![taken])?;
         tracing::info!(?replaced, ?gone, "plugin specs applied");
+        let kept = Arc::clone(&self.running.kept);
+        tokio::task::spawn_blocking(move || gone.iter().for_each(|name| kept.forget(name)));
         *seen = now;
         Ok(())
     }
@@ -264,7 +326,10 @@ impl Plugins {
             .running
             .prepare_all(read.plugins, &sheet)
             .await
-            .map_err(RegisterError::Invalid)?;
+            .map_err(|unprepared| {
+                let problems = unprepared.into_iter().map(|one| one.problem);
+                RegisterError::Invalid(problems.collect())
+            })?;
         let _editing = self.editing.lock().await;
         if !replace {
             let entries = self.running.entries();
@@ -299,8 +364,9 @@ impl Plugins {
     }
 }
 
-fn seen_as(plugin: &Plugin, sheet: &Sheet, stamps: &Stamps) -> (PluginSpec, Option<Stamp>) {
-    let file = plugin.spec.wasm.as_ref();
-    let stamp = file.and_then(|wasm| stamps.of(&wasm::path(wasm, &sheet.folder)));
-    (plugin.spec.clone(), stamp)
+fn seen_as(plugin: &Plugin, sheet: &Sheet, stamps: &Stamps) -> (PluginSpec, Vec<Option<Stamp>>) {
+    let files = plugin.spec.wasm.as_ref();
+    let files = files.map_or(Vec::new(), |wasm| wasm::paths(wasm, &sheet.folder));
+    let stamps = files.iter().map(|file| stamps.of(file)).collect();
+    (plugin.spec.clone(), stamps)
 }

@@ -6,6 +6,9 @@ use std::{
     time::Duration,
 };
 
+use serde_json::Value;
+
+use super::kept::sha256;
 use crate::{
     capability::Grants,
     component::{WasmChecker, config},
@@ -13,7 +16,7 @@ use crate::{
     node::local_file,
     runtime::{Limits, Plugin as Loadable, PluginSource, Runtime},
     spec::{Place, Plugin},
-    wire::{LimitOverrides, WasmSpec},
+    wire::{LimitOverrides, ShadowSpec, WasmSpec},
 };
 
 /// Largest component file, bytes. An interpreter with its library is about 20 MB.
@@ -53,24 +56,55 @@ pub fn path(wasm: &WasmSpec, folder: &Path) -> PathBuf {
     folder.join(&wasm.path)
 }
 
+/// The files of an entry: that of its component, and of the one beside it.
+pub fn paths(wasm: &WasmSpec, folder: &Path) -> Vec<PathBuf> {
+    let shadow = wasm.shadow.as_ref();
+    let shadow = shadow.map(|shadow| folder.join(&shadow.path));
+    [path(wasm, folder)].into_iter().chain(shadow).collect()
+}
+
 /// Loads an entry: reads its file, holds its imports against its grants, lets it describe itself, holds its
 /// configuration against the schema that it declares. Relative paths start from `folder`.
 ///
 /// # Errors
 /// [`Problem`], with its place in the spec.
 pub async fn load(runtime: &Runtime, plugin: &Plugin, folder: &Path) -> Result<Loaded, Problem> {
+    let bytes = read_component(plugin, folder).await?;
+    of_bytes(runtime, plugin, folder, &bytes).await
+}
+
+/// Reads the file of an entry.
+///
+/// # Errors
+/// It cannot be read.
+pub async fn read_component(plugin: &Plugin, folder: &Path) -> Result<Vec<u8>, Problem> {
+    let Some(wasm) = &plugin.spec.wasm else {
+        return Err(Problem::new("not a Wasm entry", plugin.place));
+    };
+    read(path(wasm, folder))
+        .await
+        .map_err(|message| Problem::new(message, plugin.place))
+}
+
+/// The same as [`load`] with what was read.
+///
+/// # Errors
+/// [`Problem`], with its place in the spec.
+pub async fn of_bytes(
+    runtime: &Runtime,
+    plugin: &Plugin,
+    folder: &Path,
+    bytes: &[u8],
+) -> Result<Loaded, Problem> {
     let (Some(wasm), Some(places)) = (&plugin.spec.wasm, &plugin.wasm) else {
         return Err(Problem::new("not a Wasm entry", plugin.place));
     };
     let grants = Grants::parse(&wasm.grants)
         .map_err(|error| Problem::new(error.to_string(), places.grants_place("")))?;
     let file = path(wasm, folder);
-    let bytes = read(file.clone())
-        .await
-        .map_err(|message| Problem::new(message, plugin.place))?;
     let source = PluginSource {
         name: &plugin.spec.plugin_name,
-        wasm: &bytes,
+        wasm: bytes,
         grants,
         limits: limits(&wasm.limits, plugin),
     };
@@ -89,6 +123,68 @@ pub async fn load(runtime: &Runtime, plugin: &Plugin, folder: &Path) -> Result<L
         })?;
     }
     Ok(components(plugin, wasm, loaded))
+}
+
+/// The second version of an entry, if it names one that can run. Nothing of the running version depends on it.
+///
+/// # Errors
+/// [`Problem`], with its place in the spec: it cannot be read or loaded, or was granted more than the entry.
+pub async fn load_shadow(
+    runtime: &Runtime,
+    plugin: &Plugin,
+    folder: &Path,
+) -> Option<(String, Result<Loaded, Problem>)> {
+    let (entry, places) = (plugin.spec.wasm.as_ref()?, plugin.wasm.as_ref()?);
+    let shadow = entry.shadow.as_ref()?;
+    let place = places.shadow_place();
+    let at_shadow = |problem: Problem| Problem {
+        place: Some(place),
+        message: format!("shadow: {}", problem.message),
+        ..problem
+    };
+    let mut second = plugin.clone();
+    second.spec.plugin_name.push_str(" (shadow)");
+    if let Some(wasm) = &mut second.spec.wasm {
+        wasm.path.clone_from(&shadow.path);
+        if let Some(grants) = &shadow.grants {
+            wasm.grants.clone_from(grants);
+        }
+        if let Some(config) = &shadow.config {
+            wasm.config.clone_from(config);
+        }
+    }
+    if let Err(problem) = no_wider(entry, shadow, place) {
+        return Some((String::new(), Err(problem)));
+    }
+    let bytes = match read_component(&second, folder).await {
+        Ok(bytes) => bytes,
+        Err(problem) => return Some((String::new(), Err(at_shadow(problem)))),
+    };
+    let digest = format!("sha256:{}", sha256(&bytes));
+    let loaded = of_bytes(runtime, &second, folder, &bytes).await;
+    Some((digest, loaded.map_err(at_shadow)))
+}
+
+/// A second version reaches nothing that the entry does not.
+fn no_wider(entry: &WasmSpec, shadow: &ShadowSpec, place: Place) -> Result<(), Problem> {
+    let Some(own) = &shadow.grants else {
+        return Ok(());
+    };
+    let parse = |grants: &Value| {
+        Grants::parse(grants).map_err(|error| Problem::new(format!("shadow: {error}"), place))
+    };
+    match parse(&entry.grants)?.exceeded_by(&parse(own)?) {
+        None => Ok(()),
+        Some(word) => Err(Problem {
+            note: Some(format!(
+                "add it under `grants:` of the entry, or take it out of `shadow: grants: {word}:`"
+            )),
+            ..Problem::new(
+                format!("shadow: grants.{word} goes beyond that of the entry"),
+                place,
+            )
+        }),
+    }
 }
 
 async fn read(file: PathBuf) -> Result<Vec<u8>, String> {

@@ -50,7 +50,7 @@ pub async fn read(path: PathBuf) -> Result<Read, String> {
 fn files(path: &Path, file: &PluginFile) -> Vec<PathBuf> {
     let folder = file::folder(path);
     let wasm = file.plugins.iter().filter_map(|p| p.spec.wasm.as_ref());
-    let wasm = wasm.map(|wasm| wasm::path(wasm, &folder));
+    let wasm = wasm.flat_map(|wasm| wasm::paths(wasm, &folder));
     let mut files = vec![path.to_owned()];
     files.extend(file.list_files.iter().cloned());
     files.extend(wasm);

@@ -25,6 +25,7 @@ use std::{
 use tokio::sync::{Notify, Semaphore};
 use wasmtime::Engine;
 
+pub use crate::capability::Values;
 pub use cache::Cache;
 pub use code::CodeInUse;
 pub use compiler::{Compiler, Effort};

@@ -17,7 +17,7 @@ use super::{
     validate,
 };
 use crate::{
-    capability::{Bill, Budget, Call, Grants, Host, Identity, printable, wire},
+    capability::{Bill, Budget, Call, Grants, Host, Identity, Values, printable, wire},
     model::{CheckContext, ComponentDescriptor, Event, Report, UnixMillis},
     node::{error::SourceError, kmsg::KernelMessage},
     store::Store,
@@ -58,6 +58,8 @@ pub struct Asked<'a> {
     pub store: Option<Store>,
     /// Configuration, a JSON object.
     pub config: Arc<str>,
+    /// What its key-value store holds, in place of what the daemon remembers.
+    pub values: Option<Values>,
 }
 
 /// A call that has ended, well or not.
@@ -95,6 +97,7 @@ impl Runtime {
             component: "",
             store: None,
             config: Arc::from("{}"),
+            values: None,
         };
         let described = plugin.call(Request::Describe, &nobody).await;
         let name = || name.to_owned();
@@ -249,6 +252,7 @@ impl Plugin {
             node: Arc::clone(&shared.node),
             store: asked.store.clone(),
             config: Arc::clone(&asked.config),
+            values: asked.values.clone(),
             deadline: started + limit,
             budget: Budget {
                 host_calls: limits.host_calls,

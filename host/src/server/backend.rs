@@ -7,7 +7,7 @@ use futures_util::future::BoxFuture;
 
 use crate::{
     model,
-    wire::{self, MachineInfo, Origin, PluginSpec, Render},
+    wire::{self, MachineInfo, Origin, PluginSpec, Render, ShadowView},
 };
 
 /// An answer that takes its time.
@@ -202,6 +202,9 @@ pub trait Backend: Send + Sync + 'static {
 
     /// Specs of the registered plugins, by component name, without init plugins.
     fn plugin_specs(&self) -> Vec<PluginSpec>;
+
+    /// How the version beside a component compares with it, if there is one.
+    fn shadow(&self, component: &str) -> Option<ShadowView>;
 
     /// Takes the machine's inventory. The server asks once at a time and keeps the answer for some seconds.
     fn machine_info(&self) -> Reply<'_, Result<MachineInfo, String>>;

@@ -6,7 +6,7 @@ use axum::{
     extract::State,
     response::{IntoResponse as _, Response},
 };
-use http::{HeaderMap, StatusCode};
+use http::{HeaderMap, StatusCode, Uri};
 
 use super::{
     backend::RegisterError,
@@ -14,6 +14,7 @@ use super::{
     limits::read_body,
     negotiation::{document, json, strict_form},
     peer::{self, Ends},
+    query::Query,
     router::App,
     states::some,
 };
@@ -22,6 +23,27 @@ use crate::wire::Registered;
 pub(super) async fn list(State(app): State<App>, headers: HeaderMap) -> Result<Response, ApiError> {
     let specs = app.backend.plugin_specs();
     Ok(document(strict_form(&headers)?, &some(specs)))
+}
+
+/// `/v1/plugins/shadow`: how the version beside a component compares with it.
+pub(super) async fn shadow(
+    State(app): State<App>,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    let form = strict_form(&headers)?;
+    let query = Query::of(&uri);
+    let name = query
+        .get("componentName")
+        .ok_or_else(|| ApiError::bad_request("component name is required"))?;
+    match app.backend.shadow(name) {
+        Some(view) => Ok(document(form, &view)),
+        None if app.backend.is_known(name) => Err(ApiError::Typed(
+            StatusCode::NOT_FOUND,
+            "no version runs beside this component; `shadow:` in its entry names one".to_owned(),
+        )),
+        None => Err(ApiError::no_component()),
+    }
 }
 
 /// `POST`: adds plugins.

@@ -131,6 +131,10 @@ static GONE_NAME: Parameter = Parameter {
     required: true,
     ..optional("componentName", "Name of a plugin's component.", "fan-tray")
 };
+static SHADOWED: Parameter = Parameter {
+    required: true,
+    ..optional("componentName", "Name of a plugin's component.", "fan-tray")
+};
 static GROUP: Parameter = Parameter {
     required: true,
     ..optional("tagName", "A tag of components.", "gpu")
@@ -309,6 +313,22 @@ pub(super) static ROUTES: [Route; 24] = [
         what: "Specs of the plugins.",
         answers: &[ok("The specs; null without any.", "PluginSpecs"), BAD_TYPE],
         handler: || get(plugins::list),
+        ..SHOWS
+    },
+    Route {
+        path: "/v1/plugins/shadow",
+        what: "How the version that runs beside a plugin's component compares with it.",
+        parameters: &[&SHADOWED],
+        answers: &[
+            ok("The last comparisons, newest first.", "Shadow"),
+            BAD_QUERY,
+            answer(
+                404,
+                "No such component, or none runs beside it.",
+                "TypedError",
+            ),
+        ],
+        handler: || get(plugins::shadow),
         ..SHOWS
     },
     Route {

@@ -20,8 +20,8 @@ use super::{
 use crate::{
     model::{Event, EventType, Health, HealthState},
     wire::{
-        GoDuration, GpuInfo, HealthStatePlugin, MachineInfo, MemoryInfo, MetaTime, Origin,
-        PluginSpec, Render, RunBashScript, Step,
+        Comparison, Difference, Differing, GoDuration, GpuInfo, HealthStatePlugin, MachineInfo,
+        MemoryInfo, MetaTime, Origin, PluginSpec, Render, RunBashScript, ShadowView, Step,
     },
 };
 
@@ -313,6 +313,33 @@ impl Backend for Fake {
             interval: GoDuration(300_000_000_000),
             ..Default::default()
         }]
+    }
+
+    fn shadow(&self, component: &str) -> Option<ShadowView> {
+        let difference = Difference {
+            what: "health",
+            of: "fan-tray".into(),
+            running: "Healthy".into(),
+            shadow: "Degraded".into(),
+        };
+        let comparison = Comparison {
+            time: MetaTime(Some(1_741_064_767_000)),
+            call: "check",
+            differences: vec![difference],
+            ..Comparison::default()
+        };
+        (component == "fan-tray").then(|| ShadowView {
+            component: "fan-tray".into(),
+            digest: "sha256:00".into(),
+            compared: 2,
+            same: 1,
+            differing: Differing {
+                health: 1,
+                ..Differing::default()
+            },
+            comparisons: vec![comparison],
+            ..ShadowView::default()
+        })
     }
 
     fn machine_info(&self) -> Reply<'_, Result<MachineInfo, String>> {

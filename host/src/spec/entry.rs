@@ -26,7 +26,7 @@ pub(super) const SPEC_KEYS: &[&str] = &[
     "component_list_file",
 ];
 /// Keys that only a Wasm entry has.
-pub(super) const WASM_KEYS: &[&str] = &["path", "config", "grants", "limits"];
+pub(super) const WASM_KEYS: &[&str] = &["path", "config", "grants", "limits", "shadow"];
 
 impl Decoder<'_> {
     /// A script entry. Null is an entry with every field empty.

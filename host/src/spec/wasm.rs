@@ -10,7 +10,7 @@ use super::{
     scalar::Typed,
     tree::{Node, Value},
 };
-use crate::wire::{LimitOverrides, PluginSpec, WasmSpec};
+use crate::wire::{LimitOverrides, PluginSpec, ShadowSpec, WasmSpec};
 
 /// The `plugin_type`.
 pub(super) const TYPE: &str = "wasm";
@@ -26,7 +26,11 @@ const KEYS: &[&str] = &[
     "config",
     "grants",
     "limits",
+    "shadow",
+    // What `/v1/plugins` says of an entry: it can be sent back as it came.
+    "running_version",
 ];
+const SHADOW_KEYS: &[&str] = &["path", "grants", "config"];
 
 /// Smallest and largest `memory`, bytes.
 const MEMORY: (u64, u64) = (1 << 20, 1 << 30);
@@ -47,6 +51,7 @@ const COUNTS: &[(&str, u64, u64)] = &[
 pub struct WasmEntry {
     config: Places,
     grants: Places,
+    shadow: Place,
 }
 
 impl WasmEntry {
@@ -58,6 +63,11 @@ impl WasmEntry {
     /// The same inside `grants`.
     pub fn grants_place(&self, pointer: &str) -> Place {
         self.grants.at(pointer)
+    }
+
+    /// Place of `shadow`; of the entry where there is none.
+    pub fn shadow_place(&self) -> Place {
+        self.shadow
     }
 }
 
@@ -82,20 +92,56 @@ impl Decoder<'_> {
         let (config, config_places) = self.free_mapping(node, "config");
         let (grants, grants_places) = self.free_mapping(node, "grants");
         let limits = self.limits(node);
+        let shadow = self.shadow(node);
         let spec = PluginSpec {
             wasm: Some(WasmSpec {
                 path,
                 config,
                 grants,
                 limits,
+                shadow,
+                running_version: None,
             }),
             ..common
         };
         let places = WasmEntry {
             config: config_places,
             grants: grants_places,
+            shadow: node.get("shadow").map_or(node.place, |value| value.place),
         };
         (spec, places)
+    }
+
+    /// A path, or a mapping with one.
+    fn shadow(&mut self, node: &Node<'_>) -> Option<ShadowSpec> {
+        let value = node.get("shadow").filter(|value| !value.is_null())?;
+        let shadow = match value.value {
+            Value::Mapping(_) => self.down(Down::Key("shadow"), |this| {
+                this.check_keys(value, SHADOW_KEYS, Some(ProblemKind::WasmUnknownKey));
+                let given = |key| value.get(key).is_some_and(|value| !value.is_null());
+                ShadowSpec {
+                    path: this.optional_text(value, "path").unwrap_or_default(),
+                    grants: given("grants").then(|| this.free_mapping(value, "grants").0),
+                    config: given("config").then(|| this.free_mapping(value, "config").0),
+                }
+            }),
+            _ => ShadowSpec {
+                path: self.optional_text(node, "shadow").unwrap_or_default(),
+                ..ShadowSpec::default()
+            },
+        };
+        if shadow.path.is_empty() {
+            let message = "shadow has to name the file of a component";
+            let note =
+                "shadow: new.wasm, or a mapping with path and, if they differ, grants and config";
+            self.problem(
+                value.place,
+                ProblemKind::WasmPathRequired,
+                message,
+                Some(note.to_owned()),
+            );
+        }
+        Some(shadow)
     }
 
     fn limits(&mut self, node: &Node<'_>) -> LimitOverrides {

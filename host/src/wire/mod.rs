@@ -15,6 +15,7 @@ mod plugin;
 pub mod pprof;
 mod quote;
 mod reply;
+mod shadow;
 mod time;
 mod yaml;
 mod yaml_scalar;
@@ -31,13 +32,14 @@ pub use machine::{
 pub use metric::{ComponentInfo, ComponentMetrics, Info, Metric};
 pub use plugin::{
     ActionRules, HealthStatePlugin, JsonPath, LimitOverrides, MatchRule, OutputParser, PluginSpec,
-    RunBashScript, Step, WasmSpec,
+    RolledBack, RunBashScript, RunningVersion, ShadowSpec, Step, WasmSpec,
 };
 pub use quote::go_quote;
 pub use reply::{
     Deregistered, Healthz, Message, NumericError, Registered, SetHealthyReply, TagTriggered,
     TextError, TypedError,
 };
+pub use shadow::{CallCost, Comparison, Difference, Differing, ShadowView};
 pub use time::{GoTime, MetaTime};
 
 /// True for `None` and for a list, map or text that Go's `omitempty` leaves out.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
-use super::{GoDuration, is_zero};
+use super::{GoDuration, MetaTime, is_zero};
 
 /// One plugin.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
@@ -49,6 +49,48 @@ pub struct WasmSpec {
     /// What it may use instead of the defaults.
     #[serde(skip_serializing_if = "is_zero")]
     pub limits: LimitOverrides,
+    /// A second version that runs beside it, for comparison only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shadow: Option<ShadowSpec>,
+    /// What runs now; only `/v1/plugins` says it, a spec file that has it is not asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub running_version: Option<RunningVersion>,
+}
+
+/// A second version of a Wasm entry.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct ShadowSpec {
+    /// The component's file, as [`WasmSpec::path`].
+    pub path: String,
+    /// What it may reach, no more than the entry; absent is the same as the entry.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub grants: Option<Value>,
+    /// Its configuration; absent is that of the entry.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub config: Option<Value>,
+}
+
+/// Which version of a Wasm entry runs.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct RunningVersion {
+    /// `sha256:…` of the component's file.
+    pub digest: String,
+    /// It has not been checked well three times yet.
+    pub on_probation: bool,
+    /// It runs in place of a version that was taken back.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rolled_back: Option<RolledBack>,
+}
+
+/// A version that was taken back.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct RolledBack {
+    /// `sha256:…` of its file.
+    pub digest: String,
+    /// Why, as a sentence whose subject is the version.
+    pub reason: String,
+    /// When.
+    pub time: MetaTime,
 }
 
 /// Limits of one call that an entry sets; absent ones keep the host's default.
@@ -231,6 +273,7 @@ mod tests {
                     memory_bytes: Some(1 << 20),
                     ..LimitOverrides::default()
                 },
+                ..WasmSpec::default()
             }),
             ..script
         };

@@ -203,6 +203,13 @@ const CASES: &[Case] = &[
         PatternsFail("returned an unusable answer: 10000 patterns, more than 64"),
     ),
     case("latches", "latches", Fine("never mind")),
+    case("counts_messages", "counts-messages", Fine("all well")),
+    case("drops_messages", "drops-messages", Fine("all well")),
+    case(
+        "drops_messages",
+        "drops-messages",
+        MessagesFail("trapped: unreachable code reached (a panic; its message is in the log)"),
+    ),
 ];
 
 #[test]

@@ -94,6 +94,7 @@ async fn a_call_that_nobody_waits_for_takes_its_processes_with_it() {
         component: "sleep-in-host-call/marked",
         store: None,
         config: Arc::from(marker.to_str().unwrap()),
+        values: None,
     };
     let context = lab::context("sleep-in-host-call/marked", Trigger::Manual);
     let pid = tokio::select! {

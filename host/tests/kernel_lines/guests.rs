@@ -56,6 +56,7 @@ async fn no_line_harms_a_built_in_checker() {
             component: name,
             store: Some(store.clone()),
             config: Arc::from("{}"),
+            values: None,
         };
         let mut found = 0;
         for (number, batch) in messages.chunks(BATCH).enumerate() {

@@ -173,6 +173,9 @@ async fn load_wasm(
         note: None,
     })?;
     let loaded = wasm::load(runtime, plugin, folder).await?;
+    if let Some((_, shadow)) = wasm::load_shadow(runtime, plugin, folder).await {
+        shadow?;
+    }
     let components = loaded.components.into_iter();
     Ok(Wasm::Loaded {
         node: Arc::clone(node),

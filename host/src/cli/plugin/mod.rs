@@ -1,6 +1,7 @@
 //! `gpud plugin`: for those who write plugins, and for those who are to grant them something.
 //!
-//! A file for each command; `component_file`, `grant_flags` and `told` are what they share. Nothing here asks a daemon.
+//! A file for each command; `component_file`, `grant_flags` and `told` are what they share. Only `shadow`
+//! asks a daemon.
 
 mod build;
 mod cases;
@@ -12,6 +13,7 @@ pub(crate) mod grant_flags;
 pub(crate) mod inspect;
 mod new;
 mod project;
+mod shadow;
 mod templates;
 mod told;
 mod validate;
@@ -62,6 +64,17 @@ pub enum PluginAction {
         json: bool,
         /// Status 1 when the new one asks for more.
         exit_code: bool,
+    },
+    /// Ask the daemon how the version beside a component compares with it.
+    Shadow {
+        /// Its URL; empty for the one of this machine.
+        server: String,
+        /// File with the token.
+        token_file: Option<PathBuf>,
+        /// The component.
+        component: String,
+        /// As one JSON document.
+        json: bool,
     },
     /// Make a folder.
     New {
@@ -128,6 +141,15 @@ pub(super) fn action(args: PluginArgs) -> Result<(CommonArgs, PluginAction), Str
             };
             (args.common, action)
         }
+        PluginCommand::Shadow(args) => {
+            let action = PluginAction::Shadow {
+                server: args.server,
+                token_file: args.token_file,
+                component: args.component,
+                json: args.json,
+            };
+            (args.common, action)
+        }
         PluginCommand::New(args) => {
             let action = PluginAction::New {
                 language: args.lang,
@@ -163,6 +185,12 @@ pub async fn plugin(action: &PluginAction, stdout: Terminal) -> Result<Exit, Exi
             json,
             exit_code,
         } => diff::diff(old, new, *json, *exit_code).await,
+        PluginAction::Shadow {
+            server,
+            token_file,
+            component,
+            json,
+        } => shadow::shadow(server, token_file.as_deref(), component, *json).await,
         PluginAction::New {
             language,
             name,

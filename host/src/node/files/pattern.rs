@@ -78,6 +78,16 @@ pub fn normalized(path: &str) -> Result<String, SourceError> {
     Ok(format!("/{}", segments_of(path)?.join("/")))
 }
 
+impl Segment {
+    fn covers(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Wild(tokens), Self::Literal(name)) => tokens_match(tokens, name),
+            (Self::Wild(tokens), Self::Wild(_)) if tokens.iter().all(|t| *t == Token::Many) => true,
+            _ => self == other,
+        }
+    }
+}
+
 impl Pattern {
     /// Parses a pattern.
     ///
@@ -107,6 +117,32 @@ impl Pattern {
     /// Whether a path, given as its segments, matches as a whole.
     pub fn matches(&self, path: &[&str]) -> bool {
         self.walk(path) & (1 << self.segments.len()) != 0
+    }
+
+    /// Whether everything that the other one matches is surely matched by this one. `false` may also mean that it is
+    /// too much to tell: of two names with wildcards only equal ones and `*` are known to cover each other.
+    pub fn covers(&self, other: &Self) -> bool {
+        // covered[n]: what the rest of this pattern, from where the loop is, says of `other` from segment n on.
+        let theirs = &other.segments;
+        let mut covered: Vec<bool> = (0..=theirs.len()).map(|n| n == theirs.len()).collect();
+        for mine in self.segments.iter().rev() {
+            let mut next = Vec::with_capacity(covered.len());
+            let mut below = false;
+            for n in (0..=theirs.len()).rev() {
+                let after = |n: usize| covered.get(n).copied().unwrap_or(false);
+                let covers = match (mine, theirs.get(n)) {
+                    (Segment::AnyDepth, None) => after(n),
+                    (Segment::AnyDepth, Some(_)) => after(n) || below,
+                    (_, None | Some(Segment::AnyDepth)) => false,
+                    (mine, Some(one)) => mine.covers(one) && after(n + 1),
+                };
+                below = covers;
+                next.push(covers);
+            }
+            next.reverse();
+            covered = next;
+        }
+        covered.first().copied().unwrap_or(false)
     }
 
     /// Whether a path matches, or something below it could.
@@ -316,6 +352,35 @@ mod tests {
             for path in no {
                 assert!(!matches(pattern, path), "{pattern} {path}");
             }
+        }
+    }
+
+    #[test]
+    fn what_a_pattern_covers() {
+        for (wide, narrow, covers) in [
+            ("/a/b", "/a/b", true),
+            ("/a/b", "/a/c", false),
+            ("/a/*", "/a/b", true),
+            ("/a/*", "/a/b?", true),
+            ("/a/*", "/a", false),
+            ("/a/*", "/a/**", false),
+            ("/a/b*", "/a/bc", true),
+            ("/a/b*", "/a/b*", true),
+            ("/a/b*", "/a/bc*", false),
+            ("/a/**", "/a", true),
+            ("/a/**", "/a/*/c/**", true),
+            ("/**", "/**", true),
+            ("/a/**/z", "/a/b/**/z", true),
+            ("/a/**/z", "/a/b/**", false),
+            ("/a/b", "/a/**", false),
+            ("/a", "/a/b", false),
+        ] {
+            let parse = |text| Pattern::parse(text).unwrap();
+            assert_eq!(
+                parse(wide).covers(&parse(narrow)),
+                covers,
+                "{wide} {narrow}"
+            );
         }
     }
 

@@ -23,6 +23,12 @@ impl Roots {
         })
     }
 
+    /// Whether everything that the other ones grant is surely granted here: each of their patterns by one of these.
+    pub fn cover(&self, others: &Self) -> bool {
+        let covered = |other: &Pattern| self.patterns.iter().any(|mine| mine.covers(other));
+        others.patterns.iter().all(covered)
+    }
+
     /// Whether this very path is granted. Links are not looked at; paths that are not absolute and plain are not.
     pub fn allows(&self, path: &str) -> bool {
         segments_of(path).is_ok_and(|path| self.patterns.iter().any(|one| one.matches(&path)))

@@ -33,6 +33,7 @@ async fn works(plugin: &Plugin) -> bool {
         component: "pci",
         store: None,
         config: Arc::from("{}"),
+        values: None,
     };
     let context = CheckContext {
         component: "pci".into(),

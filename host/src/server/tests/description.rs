@@ -54,6 +54,44 @@ fn golden_documents_are_as_described() {
     assert!(seen > 10);
 }
 
+#[tokio::test]
+async fn a_comparison_of_versions_is_as_described() {
+    for (uri, status, part) in [
+        ("/v1/plugins/shadow?componentName=fan-tray", 200, ""),
+        (
+            "/v1/plugins/shadow?componentName=cpu",
+            404,
+            "`shadow:` in its entry",
+        ),
+        (
+            "/v1/plugins/shadow?componentName=no",
+            404,
+            "component not found",
+        ),
+        ("/v1/plugins/shadow", 400, "component name is required"),
+    ] {
+        let got = get(uri, &[]).await;
+        assert_eq!(got.status.as_u16(), status, "{uri}");
+        assert!(got.text().contains(part), "{uri}: {}", got.text());
+        let document: Value = serde_json::from_str(got.text()).unwrap();
+        check(
+            if status == 200 {
+                "Shadow"
+            } else {
+                "TypedError"
+            },
+            &document,
+        );
+    }
+    let got = get("/v1/plugins/shadow?componentName=fan-tray", &[]).await;
+    let shown: Value = serde_json::from_str(got.text()).unwrap();
+    assert_eq!(
+        shown["comparisons"][0]["differences"][0]["shadow"],
+        "Degraded"
+    );
+    assert_eq!(shown["comparisons"][0]["time"], "2025-03-04T05:06:07Z");
+}
+
 /// `golden/exchanges/`: requests and whole answers.
 #[test]
 fn golden_answers_are_as_described() {

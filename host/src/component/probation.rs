@@ -1,0 +1,266 @@
+//! The first runs of a new version of a plugin: it has worked once all of its components were checked well some times,
+//! and it is taken back when it traps, breaks a limit, or returns what cannot be used before that.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+use tokio_util::sync::CancellationToken;
+
+use crate::runtime::CallError;
+
+/// Good checks of each component, until the version counts as one that works.
+pub const CHECKS: u32 = 3;
+
+/// What became of a version.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Verdict {
+    /// It works.
+    Worked,
+    /// It does not, and the version before has to come back.
+    Failed {
+        /// The component that failed.
+        component: String,
+        /// How, as a sentence whose subject is the version.
+        reason: String,
+    },
+}
+
+/// A version on probation. Shared by its components.
+pub struct Probation {
+    progress: Mutex<Progress>,
+    /// There is a version before it.
+    can_return: bool,
+    tell: Box<dyn Fn(Verdict) + Send + Sync>,
+    stays: CancellationToken,
+}
+
+struct Progress {
+    /// Good checks that are still wanted, by component.
+    wanted: BTreeMap<String, u32>,
+    /// No batch of kernel messages has been handled yet.
+    first_batch: bool,
+    stage: Stage,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    Trying,
+    Worked,
+    Failed,
+    /// It failed, and no other one could take its place.
+    Stays,
+}
+
+impl Probation {
+    /// Of a version with these components. What becomes of it is told once; that it failed only if `can_return`: when
+    /// there is nothing to go back to, a failing version is treated like any other failing checker.
+    pub fn new(
+        components: impl IntoIterator<Item = String>,
+        can_return: bool,
+        tell: impl Fn(Verdict) + Send + Sync + 'static,
+    ) -> Self {
+        let wanted = components.into_iter().map(|name| (name, CHECKS));
+        Self {
+            progress: Mutex::new(Progress {
+                wanted: wanted.collect(),
+                first_batch: true,
+                stage: Stage::Trying,
+            }),
+            can_return,
+            tell: Box::new(tell),
+            stays: CancellationToken::new(),
+        }
+    }
+
+    /// Not all of its components were checked well often enough.
+    pub fn is_on(&self) -> bool {
+        self.progress().stage == Stage::Trying
+    }
+
+    /// It failed, but the version before could not be brought back: from now on it is a failing checker like any other.
+    pub fn stays(&self) {
+        self.progress().stage = Stage::Stays;
+        self.stays.cancel();
+    }
+
+    /// Done once it [`stays`](Self::stays).
+    pub(super) async fn remains(&self) {
+        self.stays.cancelled().await;
+    }
+
+    /// A check has ended. `true`: the version is being taken back, and the failure is not the component's to show.
+    pub(super) fn check_ended(&self, component: &str, outcome: Result<(), &CallError>) -> bool {
+        match outcome {
+            Ok(()) => {
+                let mut progress = self.progress();
+                if let Some(wanted) = progress.wanted.get_mut(component) {
+                    *wanted = wanted.saturating_sub(1);
+                }
+                let all = progress.wanted.values().all(|wanted| *wanted == 0);
+                if all && progress.stage == Stage::Trying {
+                    progress.stage = Stage::Worked;
+                    drop(progress);
+                    (self.tell)(Verdict::Worked);
+                }
+                false
+            }
+            Err(error) => {
+                let on = self.progress().stage != Stage::Worked;
+                on && counts(error) && self.failed(component, format!("it {error}"))
+            }
+        }
+    }
+
+    /// A batch of kernel messages has been handled, or not. The first one counts even after the checks have gone well.
+    pub(super) fn batch_ended(&self, component: &str, outcome: Result<(), &CallError>) -> bool {
+        match outcome {
+            Ok(()) => {
+                self.progress().first_batch = false;
+                false
+            }
+            Err(error) => {
+                let on = {
+                    let progress = self.progress();
+                    progress.first_batch || progress.stage != Stage::Worked
+                };
+                let reason = format!("on kernel messages it {error}");
+                on && counts(error) && self.failed(component, reason)
+            }
+        }
+    }
+
+    /// It cannot be given kernel messages, because of its patterns.
+    pub(super) fn patterns_failed(&self, component: &str, problem: &str) -> bool {
+        let on = self.progress().stage != Stage::Worked;
+        on && self.failed(component, format!("its patterns cannot be used: {problem}"))
+    }
+
+    fn failed(&self, component: &str, reason: String) -> bool {
+        let mut progress = self.progress();
+        if !self.can_return || progress.stage == Stage::Stays {
+            return false;
+        }
+        let again = progress.stage == Stage::Failed;
+        progress.stage = Stage::Failed;
+        drop(progress);
+        if !again {
+            let component = component.to_owned();
+            (self.tell)(Verdict::Failed { component, reason });
+        }
+        true
+    }
+
+    fn progress(&self) -> MutexGuard<'_, Progress> {
+        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Whether a failure speaks against the version. What it says of itself, or a source that does not answer, does not.
+fn counts(error: &CallError) -> bool {
+    match error {
+        CallError::Trap(_)
+        | CallError::Memory(_)
+        | CallError::Deadline(_)
+        | CallError::Invalid(_)
+        | CallError::Contract(_) => true,
+        CallError::Failed(_) | CallError::Source(_) => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::node::error::SourceError;
+
+    fn probation(components: &[&str], can_return: bool) -> (Probation, Arc<Mutex<Vec<Verdict>>>) {
+        let told: Arc<Mutex<Vec<Verdict>>> = Arc::default();
+        let list = Arc::clone(&told);
+        let names = components.iter().map(|&name| name.to_owned());
+        let probation = Probation::new(names, can_return, move |verdict| {
+            list.lock().unwrap().push(verdict);
+        });
+        (probation, told)
+    }
+
+    fn trap() -> CallError {
+        CallError::Trap("x".into())
+    }
+
+    #[test]
+    fn it_has_worked_after_three_good_checks_of_every_component() {
+        let (probation, told) = probation(&["a", "b"], true);
+        for component in ["a", "a", "a", "a", "b", "b"] {
+            assert!(!probation.check_ended(component, Ok(())));
+            assert!(probation.is_on() && told.lock().unwrap().is_empty());
+        }
+        assert!(!probation.check_ended("b", Ok(())));
+        assert!(!probation.is_on());
+        assert!(!probation.check_ended("b", Ok(())));
+        assert_eq!(*told.lock().unwrap(), [Verdict::Worked], "told once");
+        assert!(
+            !probation.check_ended("a", Err(&trap())),
+            "from now on it fails like any other"
+        );
+    }
+
+    #[test]
+    fn what_speaks_against_the_version_is_told_once() {
+        for (error, fails) in [
+            (trap(), true),
+            (CallError::Invalid("x".into()), true),
+            (CallError::Contract("x".into()), true),
+            (CallError::Deadline(std::time::Duration::from_secs(1)), true),
+            (CallError::Failed("x".into()), false),
+            (CallError::Source(SourceError::Denied("/x".into())), false),
+        ] {
+            let (probation, told) = probation(&["a"], true);
+            probation.check_ended("a", Ok(()));
+            assert_eq!(probation.check_ended("a", Err(&error)), fails, "{error}");
+            assert_eq!(probation.check_ended("a", Err(&error)), fails, "{error}");
+            let expected: &[Verdict] = &[Verdict::Failed {
+                component: "a".into(),
+                reason: format!("it {error}"),
+            }];
+            let expected = if fails { expected } else { &[] };
+            assert_eq!(*told.lock().unwrap(), expected);
+        }
+    }
+
+    #[test]
+    fn the_first_batch_counts_also_after_the_checks() {
+        let (one, told) = probation(&["a"], true);
+        (0..CHECKS).for_each(|_| assert!(!one.check_ended("a", Ok(()))));
+        assert!(one.batch_ended("a", Err(&trap())));
+        assert_eq!(told.lock().unwrap().len(), 2);
+        let (other, told) = probation(&["a"], true);
+        assert!(!other.batch_ended("a", Ok(())));
+        (0..CHECKS).for_each(|_| assert!(!other.check_ended("a", Ok(()))));
+        assert!(!other.batch_ended("a", Err(&trap())), "not the first one");
+        assert_eq!(*told.lock().unwrap(), [Verdict::Worked]);
+        let (patterns, told) = probation(&["a"], true);
+        assert!(patterns.patterns_failed("a", "too many"));
+        assert_eq!(told.lock().unwrap().len(), 1);
+    }
+
+    #[test]
+    fn without_a_version_before_it_is_a_failing_checker() {
+        let (probation, told) = probation(&["a"], false);
+        assert!(!probation.check_ended("a", Err(&trap())));
+        (0..CHECKS).for_each(|_| assert!(!probation.check_ended("a", Ok(()))));
+        assert_eq!(*told.lock().unwrap(), [Verdict::Worked]);
+    }
+
+    #[tokio::test]
+    async fn one_that_stays_fails_as_any_other() {
+        let (probation, told) = probation(&["a"], true);
+        assert!(probation.check_ended("a", Err(&trap())));
+        probation.stays();
+        probation.remains().await;
+        assert!(!probation.check_ended("a", Err(&trap())));
+        assert_eq!(told.lock().unwrap().len(), 1);
+    }
+}
