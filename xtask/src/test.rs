@@ -33,6 +33,7 @@ pub fn run(cargo: &Cargo) -> Result<()> {
         ],
     )?;
     requests(cargo)?;
+    packs(cargo)?;
     fuzz::lint(cargo)?;
     fuzz::run(cargo, fuzz::SECONDS, Vec::new())?;
     cargo.run(
@@ -58,10 +59,8 @@ pub fn run(cargo: &Cargo) -> Result<()> {
 
 /// The built daemon under requests from outside: those of GPUd's client, and those that its own description allows.
 fn requests(cargo: &Cargo) -> Result<()> {
-    let gpud = cargo.target_dir().join("debug").join("gpud");
-    let gpud = gpud
-        .to_str()
-        .context("the target folder's name is no text")?;
+    let gpud = built_gpud(cargo)?;
+    let gpud = gpud.as_str();
     for (step, what) in [
         ("requests of GPUd's Go client", "client"),
         ("steps of GPUd's end-to-end suite", "suite"),
@@ -74,4 +73,18 @@ fn requests(cargo: &Cargo) -> Result<()> {
         "tests/api-fuzz/run.sh",
         &[gpud],
     )
+}
+
+/// The vendor packs, from their crates to components that a daemon runs.
+fn packs(cargo: &Cargo) -> Result<()> {
+    cargo.check_if_possible("vendor packs", "packs/test.sh", &[&built_gpud(cargo)?])
+}
+
+/// The binary that the tests have built.
+fn built_gpud(cargo: &Cargo) -> Result<String> {
+    let gpud = cargo.target_dir().join("debug").join("gpud");
+    let gpud = gpud
+        .to_str()
+        .context("the target folder's name is no text")?;
+    Ok(gpud.to_owned())
 }

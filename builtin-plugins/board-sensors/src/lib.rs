@@ -1,7 +1,7 @@
 //! `board-sensors`: temperatures, fans, voltages and power as the kernel's hardware monitoring (hwmon) has them.
 #![cfg_attr(
     not(feature = "component"),
-    allow(dead_code, reason = "the checker is not exported then")
+    allow(dead_code, unused_imports, reason = "the checker is not exported then")
 )]
 
 pub mod evaluate;

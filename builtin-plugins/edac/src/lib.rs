@@ -4,7 +4,7 @@
 //! `scan` looks at the log and the counters as they are now.
 #![cfg_attr(
     not(feature = "component"),
-    allow(dead_code, reason = "the checker is not exported then")
+    allow(dead_code, unused_imports, reason = "the checker is not exported then")
 )]
 
 pub mod config;

@@ -4,7 +4,7 @@
 //! `smartctl`. Both only read. A disk that sleeps is not woken up.
 #![cfg_attr(
     not(feature = "component"),
-    allow(dead_code, reason = "the checker is not exported then")
+    allow(dead_code, unused_imports, reason = "the checker is not exported then")
 )]
 
 pub mod devices;

@@ -3,8 +3,8 @@
 use gpud_builtin_shared::findings::{Finding, Memory};
 use gpud_sdk::Report;
 
-/// Findings of the last check that a silent source could still have, as far as this one does not report them: their keys.
-/// `of` says by key and name of the event which are its.
+/// Findings of the last check that a silent source could still have, as far as this one does not report them: their
+/// keys. `of` says by key and name of the event which are its.
 pub fn open<'a>(
     before: &'a Memory,
     found: &[Finding],
@@ -31,13 +31,7 @@ pub fn keep(report: &mut Report, after: &mut Memory, before: &Memory, open: &[&s
 }
 
 /// That a source does not answer, with what was wrong when it last did.
-pub fn unreadable(
-    key: &str,
-    event: &'static str,
-    what: &str,
-    why: &str,
-    open: &[&str],
-) -> Finding {
+pub fn unreadable(key: &str, event: &'static str, what: &str, why: &str, open: &[&str]) -> Finding {
     let mut text = format!("{what} cannot be read ({why})");
     if !open.is_empty() {
         text.push_str(&format!("; last known trouble: {}", open.join(", ")));

@@ -43,7 +43,8 @@ const TOO_LITTLE: &str = "Non-Redundant: Insufficient";
 const CHECK_SUPPLY: &str = "Check the power supply, its cable and the feed.";
 const CHECK_COOLING: &str = "Check fans, filters, air flow and the temperature of the room.";
 const CHECK_PART: &str = "Check the part; the controller's own pages tell more.";
-const STOP_COOLANT: &str = "Take work and power off the machine, close its coolant and have it looked at before it is used again; then set the component healthy.";
+const STOP_COOLANT: &str = "Take work and power off the machine, close its coolant and have it looked at \
+    before it is used again; then set the component healthy.";
 
 const LEAK_EVENT: &str = "bmc_coolant_leak";
 const SILENT_LEAK_EVENT: &str = "bmc_leak_sensor_silent";

@@ -1,7 +1,7 @@
 //! What a leak sensor of a liquid cooling says.
 //!
-//! The specification has no type for them: makers use digital sensors (table 42-2: state, limit, severity, presence) or a
-//! voltage with thresholds, and words of their own. What cannot be understood is said, and neither dry nor a leak.
+//! The specification has no type for them: makers use digital sensors (table 42-2: state, limit, severity, presence) or
+//! a voltage with thresholds, and words of their own. What cannot be understood is said, and neither dry nor a leak.
 
 use gpud_builtin_ipmi::sensors::Status;
 
@@ -96,12 +96,7 @@ mod tests {
             ("{}", "ok", "State Deasserted", Says::Dry),
             ("{}", "ok", "State Asserted", Says::Leak),
             ("{}", "ok", "Transition to OK", Says::Dry),
-            (
-                "{}",
-                "ok",
-                "Transition to Non-critical from OK",
-                Says::Drip,
-            ),
+            ("{}", "ok", "Transition to Non-critical from OK", Says::Drip),
             (
                 "{}",
                 "ok",
@@ -114,11 +109,31 @@ mod tests {
             ("{}", "lcr", "0.80 Volts", Says::Leak),
             ("{}", "ns", "No Reading", Says::Nothing),
             ("{}", "ok", "Device Absent", Says::Nothing),
-            ("{}", "ok", "OEM Event 3", Says::Unclear("OEM Event 3".into())),
-            (r#"{"leak_states":["OEM Event 3"]}"#, "ok", "OEM Event 3", Says::Leak),
+            (
+                "{}",
+                "ok",
+                "OEM Event 3",
+                Says::Unclear("OEM Event 3".into()),
+            ),
+            (
+                r#"{"leak_states":["OEM Event 3"]}"#,
+                "ok",
+                "OEM Event 3",
+                Says::Leak,
+            ),
             // On boards where the rope's circuit is closed while it is dry.
-            (r#"{"dry_states":["State Asserted"],"leak_states":["State Deasserted"]}"#, "ok", "State Asserted", Says::Dry),
-            (r#"{"dry_states":["State Asserted"],"leak_states":["State Deasserted"]}"#, "ok", "State Deasserted", Says::Leak),
+            (
+                r#"{"dry_states":["State Asserted"],"leak_states":["State Deasserted"]}"#,
+                "ok",
+                "State Asserted",
+                Says::Dry,
+            ),
+            (
+                r#"{"dry_states":["State Asserted"],"leak_states":["State Deasserted"]}"#,
+                "ok",
+                "State Deasserted",
+                Says::Leak,
+            ),
         ] {
             let sensors = sdr::parse(&format!("Leak 1 | 10h | {status} | 7.1 | {reading}"));
             let config = Config::parse(config).unwrap();

@@ -35,10 +35,7 @@ impl Checker for ServerBmc {
         }
         let answer = match ask::ask("ipmitool", &["-I", "open", "sdr", "elist", "all"], SECONDS)? {
             Answer::Missing => {
-                return Ok(findings::unsupported(
-                    context,
-                    "ipmitool is not installed",
-                ));
+                return Ok(findings::unsupported(context, "ipmitool is not installed"));
             }
             // A sensor that fails makes ipmitool end with 1 after it has told all others.
             Answer::Said(said) if !sdr::parse(&said.stdout).is_empty() => Ok(said.stdout),
@@ -53,10 +50,7 @@ impl Checker for ServerBmc {
         let mut known = restored.and_then(Result::ok).unwrap_or_default();
         let kept = known.clone();
         let before = Memory::load()?;
-        let sensors = sensors
-            .as_ref()
-            .map(Vec::as_slice)
-            .map_err(String::as_str);
+        let sensors = sensors.as_ref().map(Vec::as_slice).map_err(String::as_str);
         let (report, after) = evaluate::judge(context, &config, sensors, &mut known, &before);
         after.keep(&before)?;
         if known != kept {

@@ -1,7 +1,7 @@
 //! Sensors: `ipmitool sdr elist all` (ipmitool(1)), lines `‹name› | ‹number›h | ‹status› | ‹entity› | ‹reading›`.
 //!
-//! The status is that of a threshold (`ok`, `lnc` … `unr`) or `ns` for none; the entity is what the sensor belongs to, by
-//! the numbers of the Intelligent Platform Management Interface Specification 2.0, table 43-13, and an instance. The
+//! The status is that of a threshold (`ok`, `lnc` … `unr`) or `ns` for none; the entity is what the sensor belongs to,
+//! by the numbers of the Intelligent Platform Management Interface Specification 2.0, table 43-13, and an instance. The
 //! reading is a value with its unit, the states that are asserted (table 42-2, 42-3, in ipmitool's words), or both.
 
 use gpud_builtin_ipmi::sensors::Status;

@@ -38,8 +38,10 @@ pub const SCHEMA: &str = r#"{
 }"#;
 
 const HOUR_MS: u64 = 3_600_000;
-const CLEAR_IT: &str = "Save the log (`ipmitool sel save FILE`) and clear it (`ipmitool sel clear`).";
-const CHECK: &str = "Check the part that the controller names; then clear its log, or set the component healthy.";
+const CLEAR_IT: &str =
+    "Save the log (`ipmitool sel save FILE`) and clear it (`ipmitool sel clear`).";
+const CHECK: &str =
+    "Check the part that the controller names; then clear its log, or set the component healthy.";
 
 /// The configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -82,7 +84,10 @@ pub fn judge(
     match log {
         Ok(entries) => {
             news = kept.take(context.now, config.keep_ms, entries);
-            healthy = format!("{} entries of the event log read, no open trouble", entries.len());
+            healthy = format!(
+                "{} entries of the event log read, no open trouble",
+                entries.len()
+            );
         }
         Err(why) => found.push(hold::unreadable(
             "log",
@@ -141,8 +146,8 @@ fn event(context: &CheckContext, entry: &Entry) -> Event {
         entry.sensor, entry.what, entry.when
     );
     let key = format!("{} {}", entry.key(), entry.asserted);
-    let mut event = Event::new(context.now, "server_event_log", entry.event_type(), text)
-        .merged_by(key, 300);
+    let mut event =
+        Event::new(context.now, "server_event_log", entry.event_type(), text).merged_by(key, 300);
     event
         .evidence
         .push(Evidence::Other(format!("SEL {}", entry.id)));
@@ -160,22 +165,33 @@ mod tests {
     const ECC: &str = "2,04/12/2024,10:21:30,Memory #0x01,Uncorrectable ECC,Asserted\n";
 
     /// Checks with log and info, one after another.
-    fn run(config: &str, checks: &[(Result<&str, &str>, &str, Trigger)]) -> (Health, String, Vec<String>) {
+    fn run(
+        config: &str,
+        checks: &[(Result<&str, &str>, &str, Trigger)],
+    ) -> (Health, String, Vec<String>) {
         let mut context = test_context("server-event-log", 1_000);
         let config = Config::parse(config).unwrap();
         let (mut kept, mut memory) = (Kept::default(), Memory::default());
         let mut answer = (Health::Healthy, String::new(), Vec::new());
         for (text, info, trigger) in checks {
             context.now += 60_000;
-            context.trigger = *trigger;
+            context.trigger = trigger.clone();
             let entries = text.map(log::parse);
             let log = entries.as_ref().map(Vec::as_slice).map_err(|why| *why);
-            let (report, after) =
-                judge(&context, &config, log, Some(info::parse(info)), &mut kept, &memory);
+            let (report, after) = judge(
+                &context,
+                &config,
+                log,
+                Some(info::parse(info)),
+                &mut kept,
+                &memory,
+            );
             memory = after;
             answer.0 = report.states[0].health.clone();
             answer.1.clone_from(&report.states[0].reason);
-            answer.2.extend(report.events.into_iter().map(|event| event.name));
+            answer
+                .2
+                .extend(report.events.into_iter().map(|event| event.name));
         }
         answer
     }
@@ -186,20 +202,81 @@ mod tests {
         let ecc = "Memory #0x01 Uncorrectable ECC (04/12/2024 10:21:30 by the controller's clock)";
         let fine = "1 entries of the event log read, no open trouble";
         for (config, checks, health, reason, events) in [
-            ("{}", vec![(Ok(ECC), "", Scheduled)], Health::Healthy, fine, 0),
-            ("{}", vec![(Ok(""), "", Scheduled), (Ok(ECC), "", Scheduled), (Ok(ECC), "", Scheduled)], Health::Degraded, ecc, 1),
-            ("{}", vec![(Ok(""), "", Scheduled), (Ok(ECC), "", Scheduled), (Ok(ECC), "", SetHealthy)], Health::Healthy, fine, 2),
-            (r#"{"ignored":["memory*"]}"#, vec![(Ok(""), "", Scheduled), (Ok(ECC), "", Scheduled)], Health::Healthy, fine, 1),
-            ("{}", vec![(Ok(""), "", Scheduled), (Ok(ECC), "", Scheduled), (Err("busy"), "", Scheduled)], Health::Degraded,
-             &format!("the controller's event log cannot be read (busy); {ecc}"), 2),
-            ("{}", vec![(Ok(""), "Percent Used : 95%", Scheduled)], Health::Degraded,
-             &format!("the event log is 95 % full. {CLEAR_IT}"), 1),
-            ("{}", vec![(Ok(""), "Percent Used : 95%\nOverflow : true", Scheduled)], Health::Degraded,
-             &format!("the event log is full, and entries were lost. {CLEAR_IT}"), 1),
-            (r#"{"full_percent":0}"#, vec![(Ok(ECC), "Percent Used : 95%", Scheduled)], Health::Healthy, fine, 0),
+            (
+                "{}",
+                vec![(Ok(ECC), "", Scheduled)],
+                Health::Healthy,
+                fine,
+                0,
+            ),
+            (
+                "{}",
+                vec![
+                    (Ok(""), "", Scheduled),
+                    (Ok(ECC), "", Scheduled),
+                    (Ok(ECC), "", Scheduled),
+                ],
+                Health::Degraded,
+                ecc,
+                1,
+            ),
+            (
+                "{}",
+                vec![
+                    (Ok(""), "", Scheduled),
+                    (Ok(ECC), "", Scheduled),
+                    (Ok(ECC), "", SetHealthy),
+                ],
+                Health::Healthy,
+                fine,
+                2,
+            ),
+            (
+                r#"{"ignored":["memory*"]}"#,
+                vec![(Ok(""), "", Scheduled), (Ok(ECC), "", Scheduled)],
+                Health::Healthy,
+                fine,
+                1,
+            ),
+            (
+                "{}",
+                vec![
+                    (Ok(""), "", Scheduled),
+                    (Ok(ECC), "", Scheduled),
+                    (Err("busy"), "", Scheduled),
+                ],
+                Health::Degraded,
+                &format!("the controller's event log cannot be read (busy); {ecc}"),
+                2,
+            ),
+            (
+                "{}",
+                vec![(Ok(""), "Percent Used : 95%", Scheduled)],
+                Health::Degraded,
+                &format!("the event log is 95 % full. {CLEAR_IT}"),
+                1,
+            ),
+            (
+                "{}",
+                vec![(Ok(""), "Percent Used : 95%\nOverflow : true", Scheduled)],
+                Health::Degraded,
+                &format!("the event log is full, and entries were lost. {CLEAR_IT}"),
+                1,
+            ),
+            (
+                r#"{"full_percent":0}"#,
+                vec![(Ok(ECC), "Percent Used : 95%", Scheduled)],
+                Health::Healthy,
+                fine,
+                0,
+            ),
         ] {
             let (found, said, told) = run(config, &checks);
-            assert_eq!((found, said.as_str(), told.len()), (health, reason, events), "{told:?}");
+            assert_eq!(
+                (found, said.as_str(), told.len()),
+                (health, reason, events),
+                "{told:?}"
+            );
         }
     }
 

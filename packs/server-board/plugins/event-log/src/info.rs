@@ -19,7 +19,9 @@ pub fn parse(text: &str) -> Info {
         match key.trim() {
             "Entries" => info.entries = value.parse().ok(),
             "Percent Used" => {
-                let percent = value.strip_suffix('%').and_then(|number| number.parse().ok());
+                let percent = value
+                    .strip_suffix('%')
+                    .and_then(|number| number.parse().ok());
                 info.used_percent = percent.filter(|percent| *percent <= 100);
             }
             "Overflow" => info.overflow = value == "true",
@@ -45,7 +47,10 @@ mod tests {
             overflow: true,
         };
         assert_eq!(parse(text), info);
-        assert_eq!(parse("Percent Used     : unknown\nOverflow : false"), Info::default());
+        assert_eq!(
+            parse("Percent Used     : unknown\nOverflow : false"),
+            Info::default()
+        );
         assert_eq!(parse("Percent Used : 900%").used_percent, None);
     }
 

@@ -37,10 +37,7 @@ impl Checker for ServerEventLog {
         let arguments = ["-I", "open", "-c", "sel", "list", "last", ENTRIES];
         let answer = ask::ask("ipmitool", &arguments, LOG_SECONDS)?;
         if answer == Answer::Missing {
-            return Ok(findings::unsupported(
-                context,
-                "ipmitool is not installed",
-            ));
+            return Ok(findings::unsupported(context, "ipmitool is not installed"));
         }
         let entries = answer.output().map(|text| log::parse(&text));
         // Where the log does not answer, nothing else will.
@@ -56,10 +53,7 @@ impl Checker for ServerEventLog {
         let (report, after) = evaluate::judge(
             context,
             &config,
-            entries
-                .as_ref()
-                .map(Vec::as_slice)
-                .map_err(String::as_str),
+            entries.as_ref().map(Vec::as_slice).map_err(String::as_str),
             info.as_deref().map(info::parse),
             &mut kept,
             &before,

@@ -96,11 +96,22 @@ mod tests {
         assert_eq!(kept.open.len(), 2);
         let mut kept = Kept::restore(Some(&kept.save()));
         assert_eq!(kept.take(3, 100, &all).len(), 1);
-        let left: Vec<_> = kept.open.iter().map(|(key, one)| (key.as_str(), one.critical)).collect();
+        let left: Vec<_> = kept
+            .open
+            .iter()
+            .map(|(key, one)| (key.as_str(), one.critical))
+            .collect();
         assert_eq!(left, [("Memory #0x01 Uncorrectable ECC", true)]);
         kept.take(102, 100, &all);
         assert!(kept.open.is_empty());
-        kept.open.insert("x".to_owned(), Trouble { since: 102, when: String::new(), critical: false });
+        kept.open.insert(
+            "x".to_owned(),
+            Trouble {
+                since: 102,
+                when: String::new(),
+                critical: false,
+            },
+        );
         kept.take(103, 100, &[]);
         assert!(kept.open.is_empty());
     }

@@ -1,5 +1,7 @@
 //! The configuration.
 
+use std::cmp::Reverse;
+
 use gpud_builtin_shared::settings::Settings;
 use gpud_pack_common::names;
 use serde_json::Value;
@@ -10,7 +12,7 @@ pub const SCHEMA: &str = r#"{
   "additionalProperties": false,
   "properties": {
     "limits": {
-      "description": "Limits by chip and sensor, in °C, RPM, V or W; * stands for any text, the first that fits counts: {\"nct6775/CPUTIN\": {\"max\": 70, \"critical_max\": 85}}. Beyond min or max is Degraded, beyond the critical ones Unhealthy.",
+      "description": "Limits by chip and sensor, in °C, RPM, V or W; of several that fit, the longest name counts.",
       "type": "object", "maxProperties": 256, "default": {},
       "additionalProperties": {
         "type": "object", "additionalProperties": false,
@@ -104,18 +106,25 @@ impl Config {
             settings.words(key).unwrap_or_else(default)
         };
         let limits = value.get("limits").and_then(Value::as_object);
-        let limits = limits.into_iter().flatten().map(|(pattern, limits)| {
-            let number = |key: &str| limits.get(key).and_then(Value::as_f64);
-            let limits = Limits {
-                min: number("min"),
-                max: number("max"),
-                critical_min: number("critical_min"),
-                critical_max: number("critical_max"),
-            };
-            (pattern.clone(), limits)
-        });
+        let limits = limits
+            .into_iter()
+            .flatten()
+            .take(MAX_LIMITS)
+            .map(|(pattern, limits)| {
+                let number = |key: &str| limits.get(key).and_then(Value::as_f64);
+                let limits = Limits {
+                    min: number("min"),
+                    max: number("max"),
+                    critical_min: number("critical_min"),
+                    critical_max: number("critical_max"),
+                };
+                (pattern.clone(), limits)
+            });
+        let mut limits: Vec<(String, Limits)> = limits.collect();
+        // The order in which they were written is lost on the way here.
+        limits.sort_by_key(|(pattern, _)| (pattern.contains('*'), Reverse(pattern.len())));
         Ok(Self {
-            limits: limits.take(MAX_LIMITS).collect(),
+            limits,
             inlet: words("inlet_sensors", &["*/*inlet*"]),
             inlet_max: settings.number("inlet_max_celsius", 40, 0..=100),
             min_rpm: settings.number("min_fan_rpm", 200, 1..=100_000),
@@ -184,7 +193,14 @@ mod tests {
 
     #[test]
     fn limits_by_pattern() {
-        let config = Config::parse(r#"{"limits":{"nct*/fan*":{"min":500},"x/y":{"critical_max":1.5}}}"#).unwrap();
+        let config =
+            Config::parse(r#"{"limits":{"nct*/fan*":{"min":500},"x/y":{"critical_max":1.5}}}"#)
+                .unwrap();
+        let order = r#"{"limits":{"*":{"min":1},"a/*":{"min":2},"a/fan1":{"min":3}}}"#;
+        let order = Config::parse(order).unwrap();
+        for (key, min) in [("b/x", 1.0), ("a/fan2", 2.0), ("a/fan1", 3.0)] {
+            assert_eq!(order.limits(key).min, Some(min), "{key}");
+        }
         assert_eq!(config.limits("nct6775/fan2").min, Some(500.0));
         assert_eq!(config.limits("nct6775/temp2"), Limits::default());
         assert_eq!(config.without_sensor(&["nct6775/fan2".to_owned()]), ["x/y"]);

@@ -46,9 +46,8 @@ pub fn judge(
         .iter()
         .filter(|sensor| !config.ignores(&sensor.key()))
         .collect();
-    let turning = |sensor: &Sensor| {
-        sensor.kind == Kind::Fan && sensor.value >= gauge(config.min_rpm)
-    };
+    let turning =
+        |sensor: &Sensor| sensor.kind == Kind::Fan && sensor.value >= gauge(config.min_rpm);
     let mut found = Vec::new();
     for sensor in &judged {
         let key = sensor.key();
@@ -114,7 +113,11 @@ pub fn judge(
     let keys: Vec<String> = sensors.iter().map(Sensor::key).collect();
     for pattern in config.without_sensor(&keys) {
         let text = format!("limits: no sensor is called {pattern}");
-        found.push(Finding::degraded(format!("no {pattern}"), "hwmon_sensor_missing", text));
+        found.push(Finding::degraded(
+            format!("no {pattern}"),
+            "hwmon_sensor_missing",
+            text,
+        ));
     }
     let chips: BTreeSet<&str> = sensors.iter().map(|sensor| sensor.chip.as_str()).collect();
     let healthy = format!(

@@ -1,5 +1,6 @@
 //! What a chip says of a sensor besides its reading (kernel document `Documentation/hwmon/sysfs-interface.rst`):
-//! `‹sensor›_fault`, 1 when a probe is open or a fan's signal is bad, and `pwm‹n›`, 0 when fan ‹n› is told to stand still.
+//! `‹sensor›_fault`, 1 when a probe is open or a fan's signal is bad, and `pwm‹n›`, 0 when fan ‹n› is told to stand
+//! still.
 
 use std::collections::BTreeMap;
 

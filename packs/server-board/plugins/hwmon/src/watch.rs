@@ -1,5 +1,5 @@
-//! What is kept from check to check: what was seen to work in this boot, and what was wrong at the last check. One reading
-//! alone may be a glitch of the chip's bus.
+//! What is kept from check to check: what was seen to work in this boot, and what was wrong at the last check. One
+//! reading alone may be a glitch of the chip's bus.
 
 use std::collections::BTreeSet;
 

@@ -40,7 +40,8 @@ pub const SCHEMA: &str = r#"{
 }"#;
 
 const REPLACE: &str = "Have the memory module in this slot replaced.";
-const RESEAT: &str = "Look for a memory module that is not seated or that the firmware has disabled.";
+const RESEAT: &str =
+    "Look for a memory module that is not seated or that the firmware has disabled.";
 /// Longest name of a slot, bytes.
 const MAX_NAME: usize = 64;
 /// Names of slots that are taken.
@@ -91,8 +92,8 @@ impl Config {
     }
 }
 
-/// Judges the counters. `counters` is what the last check of this boot kept; gives the report, what is open, and what to
-/// keep.
+/// Judges the counters. `counters` is what the last check of this boot kept; gives the report, what is open, and what
+/// to keep.
 pub fn judge(
     context: &CheckContext,
     config: &Config,
@@ -179,7 +180,9 @@ mod tests {
             (file("dimm3/dimm_label"), "DIMM_B1".to_owned()),
             (file("dimm3/dimm_location"), "channel 1 slot 0 ".to_owned()),
         ];
-        let files = files.iter().map(|(path, text)| (path.as_str(), text.as_bytes()));
+        let files = files
+            .iter()
+            .map(|(path, text)| (path.as_str(), text.as_bytes()));
         counters::read(files)
     }
 
@@ -190,13 +193,20 @@ mod tests {
         let mut answer = (Health::Healthy, String::new(), Vec::new());
         for (hours, corrected, uncorrected, trigger) in checks {
             let mut context = test_context("server-memory", 1_800_000_000_000 + hours * 3_600_000);
-            context.trigger = *trigger;
-            let (report, after, counters) =
-                judge(&context, &config, &dimms(*corrected, *uncorrected), kept.as_ref(), &memory);
+            context.trigger = trigger.clone();
+            let (report, after, counters) = judge(
+                &context,
+                &config,
+                &dimms(*corrected, *uncorrected),
+                kept.as_ref(),
+                &memory,
+            );
             (memory, kept) = (after, Some(counters));
             answer.0 = report.states[0].health.clone();
             answer.1.clone_from(&report.states[0].reason);
-            answer.2.extend(report.events.into_iter().map(|event| event.name));
+            answer
+                .2
+                .extend(report.events.into_iter().map(|event| event.name));
         }
         answer
     }
@@ -209,22 +219,77 @@ mod tests {
             ("{}", vec![(0, 0, 0, Scheduled)], Health::Healthy, fine, 0),
             // What was counted before the first check may be old.
             ("{}", vec![(0, 500, 0, Scheduled)], Health::Healthy, fine, 0),
-            ("{}", vec![(0, 0, 0, Scheduled), (1, 100, 0, Scheduled)], Health::Healthy, fine, 0),
-            ("{}", vec![(0, 0, 0, Scheduled), (1, 101, 0, Scheduled)], Health::Degraded,
-             "DIMM_B1 (mc0/dimm3, channel 1 slot 0): 101 corrected memory errors within 24 h", 1),
-            ("{}", vec![(0, 0, 0, Scheduled), (1, 101, 0, Scheduled), (30, 101, 0, Scheduled)], Health::Healthy, fine, 2),
-            (r#"{"max_corrected":9,"window_hours":1}"#, vec![(0, 0, 0, Scheduled), (1, 10, 0, Scheduled)], Health::Degraded,
-             "DIMM_B1 (mc0/dimm3, channel 1 slot 0): 10 corrected memory errors within 1 h", 1),
-            ("{}", vec![(0, 0, 1, Scheduled)], Health::Unhealthy,
-             "DIMM_B1 (mc0/dimm3, channel 1 slot 0): 1 uncorrected memory errors since the machine started", 1),
-            ("{}", vec![(0, 0, 1, Scheduled), (1, 0, 1, SetHealthy), (2, 0, 1, Scheduled)], Health::Healthy, fine, 2),
-            (r#"{"slots":{"mc0/dimm3":"P1-B1"}}"#, vec![(0, 0, 2, Scheduled)], Health::Unhealthy,
-             "P1-B1 (mc0/dimm3, channel 1 slot 0): 2 uncorrected memory errors since the machine started", 1),
-            (r#"{"expected_dimms":2}"#, vec![(0, 0, 0, Scheduled)], Health::Degraded,
-             "1 memory modules are there, expected are 2", 1),
+            (
+                "{}",
+                vec![(0, 0, 0, Scheduled), (1, 100, 0, Scheduled)],
+                Health::Healthy,
+                fine,
+                0,
+            ),
+            (
+                "{}",
+                vec![(0, 0, 0, Scheduled), (1, 101, 0, Scheduled)],
+                Health::Degraded,
+                "DIMM_B1 (mc0/dimm3, channel 1 slot 0): 101 corrected memory errors within 24 h",
+                1,
+            ),
+            (
+                "{}",
+                vec![
+                    (0, 0, 0, Scheduled),
+                    (1, 101, 0, Scheduled),
+                    (30, 101, 0, Scheduled),
+                ],
+                Health::Healthy,
+                fine,
+                2,
+            ),
+            (
+                r#"{"max_corrected":9,"window_hours":1}"#,
+                vec![(0, 0, 0, Scheduled), (1, 10, 0, Scheduled)],
+                Health::Degraded,
+                "DIMM_B1 (mc0/dimm3, channel 1 slot 0): 10 corrected memory errors within 1 h",
+                1,
+            ),
+            (
+                "{}",
+                vec![(0, 0, 1, Scheduled)],
+                Health::Unhealthy,
+                "DIMM_B1 (mc0/dimm3, channel 1 slot 0): 1 uncorrected memory errors since the machine started",
+                1,
+            ),
+            (
+                "{}",
+                vec![
+                    (0, 0, 1, Scheduled),
+                    (1, 0, 1, SetHealthy),
+                    (2, 0, 1, Scheduled),
+                ],
+                Health::Healthy,
+                fine,
+                2,
+            ),
+            (
+                r#"{"slots":{"mc0/dimm3":"P1-B1"}}"#,
+                vec![(0, 0, 2, Scheduled)],
+                Health::Unhealthy,
+                "P1-B1 (mc0/dimm3, channel 1 slot 0): 2 uncorrected memory errors since the machine started",
+                1,
+            ),
+            (
+                r#"{"expected_dimms":2}"#,
+                vec![(0, 0, 0, Scheduled)],
+                Health::Degraded,
+                "1 memory modules are there, expected are 2",
+                1,
+            ),
         ] {
             let (found, said, told) = run(config, &checks);
-            assert_eq!((found, said.as_str(), told.len()), (health, reason, events), "{told:?}");
+            assert_eq!(
+                (found, said.as_str(), told.len()),
+                (health, reason, events),
+                "{told:?}"
+            );
         }
     }
 
@@ -232,9 +297,13 @@ mod tests {
     fn the_schema_says_the_same() {
         let schema: Value = serde_json::from_str(SCHEMA).unwrap();
         let defaults = schema["properties"].as_object().unwrap().iter();
-        let defaults: serde_json::Map<_, _> =
-            defaults.map(|(key, value)| (key.clone(), value["default"].clone())).collect();
-        assert_eq!(Config::parse(&Value::Object(defaults).to_string()), Config::parse("{}"));
+        let defaults: serde_json::Map<_, _> = defaults
+            .map(|(key, value)| (key.clone(), value["default"].clone()))
+            .collect();
+        assert_eq!(
+            Config::parse(&Value::Object(defaults).to_string()),
+            Config::parse("{}")
+        );
         assert!(Config::parse("{").is_err());
     }
 

@@ -24,7 +24,8 @@ impl Checker for ServerMemory {
         let config = Config::parse(&gpud_sdk::config::document()).map_err(Error::failed)?;
         let dimms = read()?;
         if dimms.is_empty() && !config.expects_modules() {
-            let reason = "no memory controller with an EDAC driver (no ECC memory, or a virtual machine)";
+            let reason =
+                "no memory controller with an EDAC driver (no ECC memory, or a virtual machine)";
             return Ok(findings::unsupported(context, reason));
         }
         let saved = state::get_string(COUNTERS)?;

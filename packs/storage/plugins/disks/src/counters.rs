@@ -77,7 +77,7 @@ impl Counters {
                 ..Disk::default()
             };
         }
-        let mut grown = |samples: &mut Option<Samples>, count: Option<u64>| {
+        let grown = |samples: &mut Option<Samples>, count: Option<u64>| {
             // What was counted before the first check may be old.
             count.map_or(0, |count| {
                 samples
@@ -119,7 +119,14 @@ mod tests {
     fn all_fit_one_value() {
         let mut counters = Counters::default();
         for number in 0..300 {
-            counters.take(1, 86_400, &format!("bus/0 [megaraid,{number}]"), "S4XXNX0M123456", Some(7), Some(7));
+            counters.take(
+                1,
+                86_400,
+                &format!("bus/0 [megaraid,{number}]"),
+                "S4XXNX0M123456",
+                Some(7),
+                Some(7),
+            );
         }
         assert!(counters.save().len() < 60_000, "{}", counters.save().len());
     }

@@ -74,7 +74,8 @@ pub const SCHEMA: &str = r#"{
 const REPLACE: &str = "Save the data and have the disk replaced.";
 const PLAN: &str = "Plan to have the disk replaced.";
 const CABLES: &str = "Check the disk's cable, backplane and slot.";
-const GONE: &str = "Check the disk's cable, backplane and slot. If it was taken out on purpose, set the component healthy.";
+const GONE: &str = "Check the disk's cable, backplane and slot. If it was taken out on purpose, set the \
+    component healthy.";
 /// The bit of the critical warning that heat sets: it goes when the disk cools down.
 const HEAT: u64 = 1 << 1;
 
@@ -193,14 +194,21 @@ pub fn judge(
     }
     let there = known + asleep;
     if there < config.expected {
-        let text = format!("{there} disks tell their health, expected are {}", config.expected);
+        let text = format!(
+            "{there} disks tell their health, expected are {}",
+            config.expected
+        );
         found.push(
             Finding::degraded("disks", "storage_disk_missing", text)
                 .action(RepairAction::HardwareInspection, CABLES),
         );
     }
     // What a disk that says nothing had is not over.
-    let is_its = |key: &str, _: &str| silent.iter().any(|name| key.split('|').next() == Some(*name));
+    let is_its = |key: &str, _: &str| {
+        silent
+            .iter()
+            .any(|name| key.split('|').next() == Some(*name))
+    };
     let open = hold::open(before, &found, is_its);
     let mut healthy = format!("{known} disks find themselves healthy");
     if asleep > 0 {
@@ -221,7 +229,13 @@ fn not_told(name: &str, why: &str) -> Finding {
         .about("disk", name)
 }
 
-fn judged(config: &Config, name: &str, health: &Health, wear: &Wear, growth: Growth) -> Vec<Finding> {
+fn judged(
+    config: &Config,
+    name: &str,
+    health: &Health,
+    wear: &Wear,
+    growth: Growth,
+) -> Vec<Finding> {
     let degraded = |key: &str, event: &'static str, text: String| {
         Finding::degraded(format!("{name}|{key}"), event, text)
     };
@@ -245,7 +259,8 @@ fn judged(config: &Config, name: &str, health: &Health, wear: &Wear, growth: Gro
     } else if let (Some(spare), Some(threshold)) = (health.spare, wear.spare_threshold)
         && spare <= gauge(threshold.saturating_add(config.spare_margin))
     {
-        let text = format!("{name} has {spare} % of its spare blocks left, and fails below {threshold} %");
+        let text =
+            format!("{name} has {spare} % of its spare blocks left, and fails below {threshold} %");
         found.push(degraded("spare", "storage_disk_spare", text).action(inspect.clone(), PLAN));
     }
     if let Some(used) = health.used
@@ -256,8 +271,22 @@ fn judged(config: &Config, name: &str, health: &Health, wear: &Wear, growth: Gro
         found.push(degraded("endurance", "storage_disk_worn", text).action(inspect.clone(), PLAN));
     }
     for (count, limit, key, event, words, advice) in [
-        (health.pending, config.max_pending, "pending", "storage_disk_pending", "sectors cannot be read", REPLACE),
-        (wear.replaced, config.max_replaced, "replaced", "storage_disk_replaced", "sectors were replaced", PLAN),
+        (
+            health.pending,
+            config.max_pending,
+            "pending",
+            "storage_disk_pending",
+            "sectors cannot be read",
+            REPLACE,
+        ),
+        (
+            wear.replaced,
+            config.max_replaced,
+            "replaced",
+            "storage_disk_replaced",
+            "sectors were replaced",
+            PLAN,
+        ),
     ] {
         if let Some(count) = count.filter(|count| *count > limit) {
             let text = format!("{name}: {count} {words}");
@@ -266,8 +295,22 @@ fn judged(config: &Config, name: &str, health: &Health, wear: &Wear, growth: Gro
     }
     let hours = config.window_seconds / 3_600;
     for (count, limit, key, event, words, advice) in [
-        (growth.errors, config.max_new_errors, "errors", "storage_disk_media_errors", "new errors of the medium", REPLACE),
-        (growth.cable, config.max_new_cable, "cable", "storage_disk_cable", "transfers failed between disk and controller", CABLES),
+        (
+            growth.errors,
+            config.max_new_errors,
+            "errors",
+            "storage_disk_media_errors",
+            "new errors of the medium",
+            REPLACE,
+        ),
+        (
+            growth.cable,
+            config.max_new_cable,
+            "cable",
+            "storage_disk_cable",
+            "transfers failed between disk and controller",
+            CABLES,
+        ),
     ] {
         if count > limit {
             let text = format!("{name}: {count} {words} within {hours} h");

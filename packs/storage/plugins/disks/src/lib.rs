@@ -55,7 +55,9 @@ impl Checker for StorageDisks {
             let said = if silent < MAX_SILENT {
                 ask(&target, &mut silent)?
             } else {
-                Some(Said::Nothing("not asked, since others do not answer".to_owned()))
+                Some(Said::Nothing(
+                    "not asked, since others do not answer".to_owned(),
+                ))
             };
             programs |= said.is_some();
             match said {
@@ -68,14 +70,17 @@ impl Checker for StorageDisks {
                 None => {}
             }
         }
-        let told = disks.iter().any(|disk| matches!(disk.said, Said::Health(_)));
+        let told = disks
+            .iter()
+            .any(|disk| matches!(disk.said, Said::Health(_)));
         if !told && was_none && config.expected == 0 {
             let reason = match disks.iter().find_map(|disk| match &disk.said {
                 Said::Nothing(why) => Some(format!("{}: {why}", disk.name)),
                 _ => None,
             }) {
                 _ if !programs => {
-                    "neither smartctl (smartmontools) nor nvme (nvme-cli) can be asked here".to_owned()
+                    "neither smartctl (smartmontools) nor nvme (nvme-cli) can be asked here"
+                        .to_owned()
                 }
                 Some(why) => format!("no disk tells its health here ({why})"),
                 None => "no disk tells its health here".to_owned(),
@@ -96,12 +101,14 @@ impl Checker for StorageDisks {
 fn targets() -> Result<Vec<Target>, AccessError> {
     let nvme = files::read_all("/sys/class/nvme/*/transport")?;
     let disks = files::read_all("/sys/block/*/device/uevent")?;
-    let plain = devices::all(&nvme, &disks).into_iter().map(|device| Target {
-        path: format!("/dev/{}", device.name),
-        name: device.name,
-        kind: None,
-        is_nvme: device.is_nvme,
-    });
+    let plain = devices::all(&nvme, &disks)
+        .into_iter()
+        .map(|device| Target {
+            path: format!("/dev/{}", device.name),
+            name: device.name,
+            kind: None,
+            is_nvme: device.is_nvme,
+        });
     let mut targets: Vec<Target> = plain.collect();
     let hosts = files::read_all("/sys/class/scsi_host/*/proc_name")?;
     if !hosts.is_empty() {

@@ -6,7 +6,14 @@ use serde_json::Value;
 /// Disks that are taken.
 const MAX_DISKS: usize = 256;
 /// Controllers whose disks smartctl can ask.
-const TYPES: [&str; 6] = ["megaraid,", "cciss,", "aacraid,", "3ware,", "areca,", "sssraid,"];
+const TYPES: [&str; 6] = [
+    "megaraid,",
+    "cciss,",
+    "aacraid,",
+    "3ware,",
+    "areca,",
+    "sssraid,",
+];
 
 /// A disk behind a controller.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -51,7 +51,11 @@ pub fn smartctl(text: &str) -> Wear {
         cable: attribute(199),
         uncorrected: match uncorrected.as_slice() {
             [] => None,
-            counts => Some(counts.iter().fold(0, |sum, count| sum.saturating_add(*count))),
+            counts => Some(
+                counts
+                    .iter()
+                    .fold(0, |sum, count| sum.saturating_add(*count)),
+            ),
         },
     }
 }
@@ -78,11 +82,32 @@ mod tests {
         let sas = r#"{"scsi_grown_defect_list":12,"scsi_error_counter_log":{"read":{"total_uncorrected_errors":2},"write":{"total_uncorrected_errors":1}}}"#;
         assert_eq!(
             smartctl(nvme),
-            Wear { spare_threshold: Some(10), critical_minutes: Some(3), ..Wear::default() }
+            Wear {
+                spare_threshold: Some(10),
+                critical_minutes: Some(3),
+                ..Wear::default()
+            }
         );
-        assert_eq!(smartctl(sata), Wear { replaced: Some(4), cable: Some(7), ..Wear::default() });
-        assert_eq!(smartctl(sas), Wear { replaced: Some(12), uncorrected: Some(3), ..Wear::default() });
-        assert_eq!(nvme_cli(r#"{"spare_thresh":5,"critical_comp_time":0}"#).spare_threshold, Some(5));
+        assert_eq!(
+            smartctl(sata),
+            Wear {
+                replaced: Some(4),
+                cable: Some(7),
+                ..Wear::default()
+            }
+        );
+        assert_eq!(
+            smartctl(sas),
+            Wear {
+                replaced: Some(12),
+                uncorrected: Some(3),
+                ..Wear::default()
+            }
+        );
+        assert_eq!(
+            nvme_cli(r#"{"spare_thresh":5,"critical_comp_time":0}"#).spare_threshold,
+            Some(5)
+        );
         assert_eq!(smartctl("x"), Wear::default());
     }
 

@@ -54,7 +54,10 @@ mod tests {
             faulty: vec!["/dev/sda1".to_owned()],
         };
         assert_eq!(parse(TEXT), detail);
-        assert_eq!(parse("mdadm: cannot open /dev/md9: No such file or directory"), Detail::default());
+        assert_eq!(
+            parse("mdadm: cannot open /dev/md9: No such file or directory"),
+            Detail::default()
+        );
     }
 
     proptest! {

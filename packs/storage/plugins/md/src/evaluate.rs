@@ -83,7 +83,13 @@ pub fn judge(
         Ok(arrays) => arrays,
         Err(why) => {
             let open = hold::open(before, &[], |_, name| name != "storage_md_unreadable");
-            let found = hold::unreadable("mdstat", "storage_md_unreadable", "/proc/mdstat", why, &open);
+            let found = hold::unreadable(
+                "mdstat",
+                "storage_md_unreadable",
+                "/proc/mdstat",
+                why,
+                &open,
+            );
             let (mut report, mut after) = findings::judge(context, "", &[found], before);
             hold::keep(&mut report, &mut after, before, &open);
             return (report, after);
@@ -109,11 +115,16 @@ pub fn judge(
     let (mut report, after) = findings::judge(context, &healthy, &found, before);
     let mut shown = Vec::new();
     for array in arrays {
-        let labels = [("array", array.name.as_str()), ("level", array.level.as_str())];
+        let labels = [
+            ("array", array.name.as_str()),
+            ("level", array.level.as_str()),
+        ];
         if let Some((all, working)) = array.devices {
-            report = report
-                .gauge_with(DEVICES, &labels, gauge(all))
-                .gauge_with(WORKING, &labels, gauge(working));
+            report = report.gauge_with(DEVICES, &labels, gauge(all)).gauge_with(
+                WORKING,
+                &labels,
+                gauge(working),
+            );
         }
         let percent = array.work.as_ref().and_then(|work| {
             let number = work.progress.strip_suffix('%')?.parse::<f64>().ok()?;
@@ -137,9 +148,14 @@ fn judged(array: &Array, detail: &Detail) -> Option<Finding> {
     let name = &array.name;
     let key = name.clone();
     let finding = if array.activity == "broken" {
-        let text = format!("{name} ({}) has lost a disk that it cannot do without", array.level);
-        Finding::unhealthy(key, "storage_md_broken", text)
-            .action(RepairAction::HardwareInspection, "Have the failed disk replaced, and the data brought back.")
+        let text = format!(
+            "{name} ({}) has lost a disk that it cannot do without",
+            array.level
+        );
+        Finding::unhealthy(key, "storage_md_broken", text).action(
+            RepairAction::HardwareInspection,
+            "Have the failed disk replaced, and the data brought back.",
+        )
     } else if array.activity == "inactive" {
         if array.is_container {
             return None;
@@ -161,7 +177,12 @@ fn ailing(array: &Array, detail: &Detail) -> Finding {
         .iter()
         .filter(|member| member.is_faulty)
         .map(|member| member.name.as_str())
-        .chain(detail.faulty.iter().map(|device| device.trim_start_matches("/dev/")))
+        .chain(
+            detail
+                .faulty
+                .iter()
+                .map(|device| device.trim_start_matches("/dev/")),
+        )
         .collect::<std::collections::BTreeSet<_>>()
         .into_iter()
         .collect();
@@ -206,7 +227,11 @@ mod tests {
     use gpud_builtin_shared::findings::test_context;
     use gpud_sdk::Health;
 
-    fn run(config: &str, checks: &[Result<&str, &str>], mdadm: &str) -> (Health, String, Vec<String>) {
+    fn run(
+        config: &str,
+        checks: &[Result<&str, &str>],
+        mdadm: &str,
+    ) -> (Health, String, Vec<String>) {
         let context = test_context("storage-md", 1_000);
         let config = Config::parse(config).unwrap();
         let details = [("md0".to_owned(), detail::parse(mdadm))].into();
@@ -219,16 +244,21 @@ mod tests {
             memory = after;
             answer.0 = report.states[0].health.clone();
             answer.1.clone_from(&report.states[0].reason);
-            answer.2.extend(report.events.into_iter().map(|event| event.name));
+            answer
+                .2
+                .extend(report.events.into_iter().map(|event| event.name));
         }
         answer
     }
 
     const FULL: &str = "md0 : active raid1 sdb1[1] sda1[0]\n      1 blocks super 1.2 [2/2] [UU]\n";
-    const HALF: &str = "md0 : active raid1 sdb1[1] sda1[0](F)\n      1 blocks super 1.2 [2/1] [_U]\n";
+    const HALF: &str =
+        "md0 : active raid1 sdb1[1] sda1[0](F)\n      1 blocks super 1.2 [2/1] [_U]\n";
     const REBUILD: &str = "md0 : active raid1 sdc1[2] sdb1[1]\n      1 blocks super 1.2 [2/1] [_U]\n      [>....]  recovery =  8.5% (1/2) finish=1min\n";
-    const SPARED: &str = "md0 : active raid1 sdc1[2] sdb1[1] sda1[0](F)\n      1 blocks super 1.2 [2/2] [UU]\n";
-    const BROKEN: &str = "md0 : broken raid0 sdb1[1] sda1[0]\n      1 blocks super 1.2 512k chunks\n";
+    const SPARED: &str =
+        "md0 : active raid1 sdc1[2] sdb1[1] sda1[0](F)\n      1 blocks super 1.2 [2/2] [UU]\n";
+    const BROKEN: &str =
+        "md0 : broken raid0 sdb1[1] sda1[0]\n      1 blocks super 1.2 512k chunks\n";
     const IDLE: &str = "md0 : inactive sdb1[1]\n      1 blocks super 1.2\n";
     const IMSM: &str = "md0 : inactive sdb1[1](S)\n      1 blocks super external:imsm\n";
 
@@ -238,15 +268,63 @@ mod tests {
         let fine = "1 arrays, all with all their devices".to_owned();
         for (config, text, mdadm, health, reason) in [
             ("{}", FULL, "", Health::Healthy, fine.clone()),
-            ("{}", HALF, "", Health::Degraded, "md0 (raid1) has 1 of 2 devices; failed: sda1".to_owned()),
-            ("{}", HALF, table, Health::Degraded, "md0 (raid1) has 1 of 2 devices; failed: sda1; empty place 0".to_owned()),
-            ("{}", REBUILD, "", Health::Degraded, "md0 (raid1) has 1 of 2 devices; recovery 8.5%".to_owned()),
-            ("{}", SPARED, "", Health::Degraded, "md0 (raid1) has a failed device; failed: sda1".to_owned()),
-            ("{}", BROKEN, "", Health::Unhealthy, "md0 (raid0) has lost a disk that it cannot do without".to_owned()),
-            ("{}", IDLE, "", Health::Unhealthy, format!("md0 is not running. {ASSEMBLE}")),
+            (
+                "{}",
+                HALF,
+                "",
+                Health::Degraded,
+                "md0 (raid1) has 1 of 2 devices; failed: sda1".to_owned(),
+            ),
+            (
+                "{}",
+                HALF,
+                table,
+                Health::Degraded,
+                "md0 (raid1) has 1 of 2 devices; failed: sda1; empty place 0".to_owned(),
+            ),
+            (
+                "{}",
+                REBUILD,
+                "",
+                Health::Degraded,
+                "md0 (raid1) has 1 of 2 devices; recovery 8.5%".to_owned(),
+            ),
+            (
+                "{}",
+                SPARED,
+                "",
+                Health::Degraded,
+                "md0 (raid1) has a failed device; failed: sda1".to_owned(),
+            ),
+            (
+                "{}",
+                BROKEN,
+                "",
+                Health::Unhealthy,
+                "md0 (raid0) has lost a disk that it cannot do without".to_owned(),
+            ),
+            (
+                "{}",
+                IDLE,
+                "",
+                Health::Unhealthy,
+                format!("md0 is not running. {ASSEMBLE}"),
+            ),
             ("{}", IMSM, "", Health::Healthy, fine.clone()),
-            (r#"{"ignored_arrays":["md*"]}"#, HALF, "", Health::Healthy, fine.clone()),
-            (r#"{"expected_arrays":["md0","md1"]}"#, FULL, "", Health::Unhealthy, format!("md1 is not there. {ASSEMBLE}")),
+            (
+                r#"{"ignored_arrays":["md*"]}"#,
+                HALF,
+                "",
+                Health::Healthy,
+                fine.clone(),
+            ),
+            (
+                r#"{"expected_arrays":["md0","md1"]}"#,
+                FULL,
+                "",
+                Health::Unhealthy,
+                format!("md1 is not there. {ASSEMBLE}"),
+            ),
         ] {
             let (found, said, _) = run(config, &[Ok(text)], mdadm);
             assert_eq!((found, said), (health, reason), "{text}");
@@ -255,7 +333,18 @@ mod tests {
 
     #[test]
     fn what_begins_and_ends() {
-        let (.., events) = run("{}", &[Ok(FULL), Ok(HALF), Err("gone"), Ok(HALF), Ok(REBUILD), Ok(FULL)], "");
+        let (.., events) = run(
+            "{}",
+            &[
+                Ok(FULL),
+                Ok(HALF),
+                Err("gone"),
+                Ok(HALF),
+                Ok(REBUILD),
+                Ok(FULL),
+            ],
+            "",
+        );
         assert_eq!(
             events,
             [
@@ -269,7 +358,10 @@ mod tests {
         let (health, reason, _) = run("{}", &[Ok(HALF), Err("gone")], "");
         assert_eq!(
             (health, reason.as_str()),
-            (Health::Degraded, "/proc/mdstat cannot be read (gone); last known trouble: md0")
+            (
+                Health::Degraded,
+                "/proc/mdstat cannot be read (gone); last known trouble: md0"
+            )
         );
         serde_json::from_str::<serde_json::Value>(SCHEMA).unwrap();
         assert!(Config::parse("{").is_err());

@@ -55,7 +55,7 @@ pub fn parse(text: &str) -> Vec<Array> {
                 break;
             }
             arrays.push(array);
-        } else if line.starts_with(' ')
+        } else if line.starts_with([' ', '\t'])
             && let Some(array) = arrays.last_mut()
         {
             details(line, array);
@@ -117,10 +117,7 @@ fn details(line: &str, array: &mut Array) {
 
 /// `[2/1]`: two devices, of which one works.
 fn devices(word: &str) -> Option<(u64, u64)> {
-    let (all, working) = word
-        .strip_prefix('[')?
-        .strip_suffix(']')?
-        .split_once('/')?;
+    let (all, working) = word.strip_prefix('[')?.strip_suffix(']')?.split_once('/')?;
     Some((all.parse().ok()?, working.parse().ok()?))
 }
 
@@ -131,8 +128,7 @@ mod tests {
 
     const TEXT: &str = "Personalities : [raid1] [raid6] [raid5] [raid4] [raid0]\n\
 md0 : active raid1 sdb1[1] sda1[0](F)\n      1046528 blocks super 1.2 [2/1] [_U]\n      \n\
-md1 : active raid5 nvme3n1[4] nvme2n1[2] nvme1n1[1] nvme0n1[0]\n      5626358784 blocks super 1.2 level 5, 512k chunk, algorithm 2 [4/3] [UUU_]\n\
-      [=>...................]  recovery =  8.5% (160000000/1875452928) finish=120.5min speed=237000K/sec\n      bitmap: 0/14 pages [0KB], 65536KB chunk\n\n\
+md1 : active raid5 nvme3n1[4] nvme2n1[2] nvme1n1[1] nvme0n1[0]\n      5626358784 blocks super 1.2 level 5, 512k chunk, algorithm 2 [4/3] [UUU_]\n      [=>...................]  recovery =  8.5% (160000000/1875452928) finish=120.5min speed=237000K/sec\n      bitmap: 0/14 pages [0KB], 65536KB chunk\n\n\
 md2 : active (auto-read-only) raid1 sdc1[0] sdd1[1]\n      1046528 blocks super 1.2 [2/2] [UU]\n      \tresync=PENDING\n\n\
 md3 : active raid0 sde[0] sdf[1]\n      2000 blocks super 1.2 512k chunks\n\n\
 md4 : broken raid0 sdg[0] sdh[1]\n      2000 blocks super 1.2 512k chunks\n\n\
@@ -154,7 +150,10 @@ md5 : inactive sdk[0]\n      1000 blocks super 1.2\n       \nunused devices: <no
                         format!("{}{faulty}{spare}", member.name)
                     })
                     .collect();
-                let work = one.work.as_ref().map(|work| format!("{} {}", work.kind, work.progress));
+                let work = one
+                    .work
+                    .as_ref()
+                    .map(|work| format!("{} {}", work.kind, work.progress));
                 format!(
                     "{} {} {} {} {:?} {} {}",
                     one.name,

@@ -42,10 +42,13 @@ pub const SCHEMA: &str = r#"{
   }
 }"#;
 
-const REPLACE: &str = "Have the failed disk replaced; the controller rebuilds by itself or with a hot spare.";
-const OFFLINE: &str = "Data may be lost. Have the controller's log looked at before a disk is pulled or a drive forced online.";
+const REPLACE: &str =
+    "Have the failed disk replaced; the controller rebuilds by itself or with a hot spare.";
+const OFFLINE: &str = "Data may be lost. Have the controller's log looked at before a disk is pulled or a drive \
+    forced online.";
 const BATTERY: &str = "Have the battery or capacitor of the controller's cache replaced; until then writes are slower.";
-const CONTROLLER: &str = "Look into the controller's log (show events) and have the controller checked.";
+const CONTROLLER: &str =
+    "Look into the controller's log (show events) and have the controller checked.";
 
 /// The configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -85,7 +88,8 @@ pub fn judge(
         Err(why) => {
             let open = hold::open(before, &[], |_, name| name != "storage_raid_unreadable");
             let what = "the RAID controllers";
-            let found = hold::unreadable("controllers", "storage_raid_unreadable", what, why, &open);
+            let found =
+                hold::unreadable("controllers", "storage_raid_unreadable", what, why, &open);
             let (mut report, mut after) = findings::judge(context, "", &[found], before);
             hold::keep(&mut report, &mut after, before, &open);
             return (report, after);
@@ -94,10 +98,17 @@ pub fn judge(
     let mut found = Vec::new();
     let count = controllers.len() as u64;
     if count < config.controllers {
-        let text = format!("{count} controllers answer, expected are {}", config.controllers);
+        let text = format!(
+            "{count} controllers answer, expected are {}",
+            config.controllers
+        );
         found.push(
-            Finding::degraded("controllers missing", "storage_raid_controller_missing", text)
-                .action(RepairAction::HardwareInspection, CONTROLLER),
+            Finding::degraded(
+                "controllers missing",
+                "storage_raid_controller_missing",
+                text,
+            )
+            .action(RepairAction::HardwareInspection, CONTROLLER),
         );
     }
     for controller in controllers {
@@ -113,8 +124,17 @@ pub fn judge(
     for one in controllers {
         let number = format!("c{}", one.number);
         for (metric, states) in [
-            (VOLUMES, one.volumes.iter().map(|one| one.state.as_str()).collect::<Vec<_>>()),
-            (DISKS, one.disks.iter().map(|one| one.state.as_str()).collect()),
+            (
+                VOLUMES,
+                one.volumes
+                    .iter()
+                    .map(|one| one.state.as_str())
+                    .collect::<Vec<_>>(),
+            ),
+            (
+                DISKS,
+                one.disks.iter().map(|one| one.state.as_str()).collect(),
+            ),
         ] {
             let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
             for state in states {
@@ -158,7 +178,10 @@ fn judged(config: &Config, controller: &Controller) -> Vec<Finding> {
         .filter(|disk| disk.state == "GHS" || disk.state == "DHS")
         .count() as u64;
     if spares < config.spares && !controller.volumes.is_empty() {
-        let text = format!("{at} has {spares} hot spares, expected are {}", config.spares);
+        let text = format!(
+            "{at} has {spares} hot spares, expected are {}",
+            config.spares
+        );
         found.push(
             Finding::degraded(format!("{at} spares"), "storage_raid_hot_spares", text)
                 .action(RepairAction::HardwareInspection, REPLACE),
@@ -188,14 +211,24 @@ fn judged(config: &Config, controller: &Controller) -> Vec<Finding> {
     match controller.status.as_str() {
         "" | "Optimal" | "OK" | "Ok" => {}
         "Failed" => found.push(
-            Finding::unhealthy(key, "storage_raid_controller_failed", format!("{at} has failed"))
-                .action(RepairAction::HardwareInspection, CONTROLLER),
+            Finding::unhealthy(
+                key,
+                "storage_raid_controller_failed",
+                format!("{at} has failed"),
+            )
+            .action(RepairAction::HardwareInspection, CONTROLLER),
         ),
         // Its drives say what the trouble is.
-        _ if found.iter().any(|one| one.event != "storage_raid_disk_note") => {}
+        _ if found
+            .iter()
+            .any(|one| one.event != "storage_raid_disk_note") => {}
         status => found.push(
-            Finding::degraded(key, "storage_raid_controller", format!("{at} says {status}"))
-                .action(RepairAction::HardwareInspection, CONTROLLER),
+            Finding::degraded(
+                key,
+                "storage_raid_controller",
+                format!("{at} says {status}"),
+            )
+            .action(RepairAction::HardwareInspection, CONTROLLER),
         ),
     }
     found
@@ -208,7 +241,12 @@ fn judged(config: &Config, controller: &Controller) -> Vec<Finding> {
 }
 
 fn volume(at: &str, volume: &Volume) -> Option<Finding> {
-    let Volume { id, level, state, name } = volume;
+    let Volume {
+        id,
+        level,
+        state,
+        name,
+    } = volume;
     let mut what = format!("{at}/{id} ({level}");
     if !name.is_empty() {
         what.push_str(&format!(", {name}"));
@@ -217,10 +255,8 @@ fn volume(at: &str, volume: &Volume) -> Option<Finding> {
     let key = format!("{at}/{id}");
     let finding = match state.as_str() {
         "" | "Optl" | "Cac" | "HD" | "TRANS" => return None,
-        "OfLn" => {
-            Finding::unhealthy(key, "storage_raid_offline", format!("{what} is offline"))
-                .action(RepairAction::HardwareInspection, OFFLINE)
-        }
+        "OfLn" => Finding::unhealthy(key, "storage_raid_offline", format!("{what} is offline"))
+            .action(RepairAction::HardwareInspection, OFFLINE),
         "Dgrd" => {
             let text = format!("{what} is degraded: another disk less may cost its data");
             Finding::degraded(key, "storage_raid_degraded", text)
@@ -231,7 +267,11 @@ fn volume(at: &str, volume: &Volume) -> Option<Finding> {
             Finding::degraded(key, "storage_raid_partially_degraded", text)
                 .action(RepairAction::HardwareInspection, REPLACE)
         }
-        "Rec" => Finding::degraded(key, "storage_raid_recovering", format!("{what} is recovering")),
+        "Rec" => Finding::degraded(
+            key,
+            "storage_raid_recovering",
+            format!("{what} is recovering"),
+        ),
         other => {
             let text = format!("{what} is in the state {other}, which gpud does not know");
             Finding::degraded(key, "storage_raid_unknown_state", text)
@@ -241,18 +281,31 @@ fn volume(at: &str, volume: &Volume) -> Option<Finding> {
 }
 
 fn disk(at: &str, disk: &Disk) -> Option<Finding> {
-    let Disk { slot, state, group, model } = disk;
+    let Disk {
+        slot,
+        state,
+        group,
+        model,
+    } = disk;
     let place = format!("{at}/{slot}");
     let what = match model.as_str() {
         "" => format!("disk {place}"),
         model => format!("disk {place} ({model})"),
     };
     let failed = |text: &str| {
-        Finding::degraded(place.clone(), "storage_raid_disk_failed", format!("{what} {text}"))
-            .action(RepairAction::HardwareInspection, REPLACE)
+        Finding::degraded(
+            place.clone(),
+            "storage_raid_disk_failed",
+            format!("{what} {text}"),
+        )
+        .action(RepairAction::HardwareInspection, REPLACE)
     };
     let note = |text: &str| {
-        Finding::note(place.clone(), "storage_raid_disk_note", format!("{what} {text}"))
+        Finding::note(
+            place.clone(),
+            "storage_raid_disk_note",
+            format!("{what} {text}"),
+        )
     };
     let finding = match state.as_str() {
         "Failed" | "F" => failed("has failed"),
@@ -275,8 +328,12 @@ fn backup(at: &str, backup: &Backup) -> Option<Finding> {
     }
     let text = format!("{at}: the cache's backup {model} says {state}");
     Some(
-        Finding::degraded(format!("{at} backup {model}"), "storage_raid_cache_backup", text)
-            .action(RepairAction::HardwareInspection, BATTERY),
+        Finding::degraded(
+            format!("{at} backup {model}"),
+            "storage_raid_cache_backup",
+            text,
+        )
+        .action(RepairAction::HardwareInspection, BATTERY),
     )
 }
 

@@ -1,5 +1,5 @@
-//! `storage-raid`: RAID controllers of Broadcom (MegaRAID) and Dell (PERC): virtual and physical drives, the cache's backup,
-//! the controller itself. Asked through `storcli` or `perccli`, which only show here.
+//! `storage-raid`: RAID controllers of Broadcom (MegaRAID) and Dell (PERC): virtual and physical drives, the cache's
+//! backup, the controller itself. Asked through `storcli` or `perccli`, which only show here.
 
 pub mod evaluate;
 pub mod storcli;
@@ -35,9 +35,12 @@ impl Checker for StorageRaid {
     fn check(context: &CheckContext) -> Result<Report, Error> {
         let config = Config::parse(&gpud_sdk::config::document()).map_err(Error::failed)?;
         let hosts = files::read_all("/sys/class/scsi_host/*/proc_name")?;
-        let found = hosts.iter().filter(|(_, driver)| DRIVERS.contains(&driver.as_str()));
+        let found = hosts
+            .iter()
+            .filter(|(_, driver)| DRIVERS.contains(&driver.as_str()));
         if found.count() == 0 && config.controllers == 0 {
-            let reason = "no RAID controller with the driver megaraid_sas or mpi3mr on this machine";
+            let reason =
+                "no RAID controller with the driver megaraid_sas or mpi3mr on this machine";
             return Ok(findings::unsupported(context, reason));
         }
         let answer = ask_all()?;

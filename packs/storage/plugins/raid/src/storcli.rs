@@ -1,5 +1,5 @@
-//! What `storcli` and `perccli` say to `/call show all J nolog` (Broadcom's StorCLI reference manual; Dell's PERC CLI is
-//! the same program under another name). Keys and abbreviations are those of its tables:
+//! What `storcli` and `perccli` say to `/call show all J nolog` (Broadcom's StorCLI reference manual; Dell's PERC CLI
+//! is the same program under another name). Keys and abbreviations are those of its tables:
 //!
 //! | of | states |
 //! |---|---|
@@ -191,13 +191,39 @@ pub(crate) mod tests {
         assert_eq!(found.len(), 1);
         let one = &found[0];
         assert_eq!(
-            (one.number, one.model.as_str(), one.status.as_str(), one.celsius, one.memory_errors),
+            (
+                one.number,
+                one.model.as_str(),
+                one.status.as_str(),
+                one.celsius,
+                one.memory_errors
+            ),
             (0, "PERC H755 Front", "Needs Attention", Some(58), 0)
         );
-        let volumes: Vec<_> = one.volumes.iter().map(|one| format!("{} {} {} {}", one.id, one.level, one.state, one.name)).collect();
+        let volumes: Vec<_> = one
+            .volumes
+            .iter()
+            .map(|one| format!("{} {} {} {}", one.id, one.level, one.state, one.name))
+            .collect();
         assert_eq!(volumes, ["0/239 RAID1 Optl os", "1/238 RAID6 Pdgd data"]);
-        let disks: Vec<_> = one.disks.iter().map(|one| format!("{} {} {}", one.slot, one.state, one.group)).collect();
-        assert_eq!(disks, ["64:0 Onln 0", "64:1 Onln 0", "64:2 Failed 1", "64:3 Onln 1", "64:4 Rbld 1", "64:5 Onln 1", "64:6 UGood F", "64:7 GHS -"]);
+        let disks: Vec<_> = one
+            .disks
+            .iter()
+            .map(|one| format!("{} {} {}", one.slot, one.state, one.group))
+            .collect();
+        assert_eq!(
+            disks,
+            [
+                "64:0 Onln 0",
+                "64:1 Onln 0",
+                "64:2 Failed 1",
+                "64:3 Onln 1",
+                "64:4 Rbld 1",
+                "64:5 Onln 1",
+                "64:6 UGood F",
+                "64:7 GHS -"
+            ]
+        );
         assert_eq!(one.backups.len(), 1);
         assert_eq!(one.backups[0].state, "Optimal");
     }

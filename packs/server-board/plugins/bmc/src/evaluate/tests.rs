@@ -212,7 +212,11 @@ fn what_is_not_known_is_not_over() {
     let (_, events) = run("{}", &[hot, Err("busy"), hot]);
     assert_eq!(
         events,
-        ["bmc_temperature", "bmc_unreadable", "bmc_unreadable_cleared"]
+        [
+            "bmc_temperature",
+            "bmc_unreadable",
+            "bmc_unreadable_cleared"
+        ]
     );
     let (states, _) = run("{}", &[WET, Err("busy")]);
     assert_eq!(states[0].0, Health::Unhealthy);

@@ -14,7 +14,9 @@ fn nvme(more: &str) -> Disk {
 fn sata(table: &str) -> Disk {
     disk(
         "sda",
-        &format!(r#"{{"serial_number":"S2","smart_status":{{"passed":true}},"ata_smart_attributes":{{"table":[{table}]}}}}"#),
+        &format!(
+            r#"{{"serial_number":"S2","smart_status":{{"passed":true}},"ata_smart_attributes":{{"table":[{table}]}}}}"#
+        ),
     )
 }
 
@@ -57,27 +59,113 @@ fn verdicts() {
     let crc = |count: u32| sata(&format!(r#"{{"id":199,"raw":{{"value":{count}}}}}"#));
     let errors = |count: u32| nvme(&format!(r#","media_errors":{count}"#));
     for (config, disks, health, reason) in [
-        ("{}", vec![nvme(r#","available_spare":100,"percentage_used":3"#)], State::Healthy, fine),
-        ("{}", vec![nvme(r#","available_spare":15"#)], State::Degraded, "nvme0 has 15 % of its spare blocks left, and fails below 10 %"),
-        (r#"{"spare_margin_percent":0}"#, vec![nvme(r#","available_spare":15"#)], State::Healthy, fine),
-        ("{}", vec![nvme(r#","critical_warning":1,"available_spare":5"#)], State::Unhealthy, "nvme0 finds itself failing: spare blocks below threshold"),
-        ("{}", vec![nvme(r#","critical_warning":2"#)], State::Degraded, "nvme0 is too hot by its own measure"),
-        ("{}", vec![nvme(r#","percentage_used":90"#)], State::Degraded, "nvme0 has used 90 % of its endurance"),
-        (r#"{"max_used_percent":0}"#, vec![nvme(r#","percentage_used":190"#)], State::Healthy, fine),
+        (
+            "{}",
+            vec![nvme(r#","available_spare":100,"percentage_used":3"#)],
+            State::Healthy,
+            fine,
+        ),
+        (
+            "{}",
+            vec![nvme(r#","available_spare":15"#)],
+            State::Degraded,
+            "nvme0 has 15 % of its spare blocks left, and fails below 10 %",
+        ),
+        (
+            r#"{"spare_margin_percent":0}"#,
+            vec![nvme(r#","available_spare":15"#)],
+            State::Healthy,
+            fine,
+        ),
+        (
+            "{}",
+            vec![nvme(r#","critical_warning":1,"available_spare":5"#)],
+            State::Unhealthy,
+            "nvme0 finds itself failing: spare blocks below threshold",
+        ),
+        (
+            "{}",
+            vec![nvme(r#","critical_warning":2"#)],
+            State::Degraded,
+            "nvme0 is too hot by its own measure",
+        ),
+        (
+            "{}",
+            vec![nvme(r#","percentage_used":90"#)],
+            State::Degraded,
+            "nvme0 has used 90 % of its endurance",
+        ),
+        (
+            r#"{"max_used_percent":0}"#,
+            vec![nvme(r#","percentage_used":190"#)],
+            State::Healthy,
+            fine,
+        ),
         ("{}", vec![errors(5)], State::Healthy, fine),
-        ("{}", vec![errors(5), errors(6)], State::Degraded, "nvme0: 1 new errors of the medium within 24 h"),
-        (r#"{"max_new_media_errors":1}"#, vec![errors(5), errors(6)], State::Healthy, fine),
+        (
+            "{}",
+            vec![errors(5), errors(6)],
+            State::Degraded,
+            "nvme0: 1 new errors of the medium within 24 h",
+        ),
+        (
+            r#"{"max_new_media_errors":1}"#,
+            vec![errors(5), errors(6)],
+            State::Healthy,
+            fine,
+        ),
         ("{}", vec![crc(500), crc(510)], State::Healthy, fine),
-        ("{}", vec![crc(500), crc(511)], State::Degraded, "sda: 11 transfers failed between disk and controller within 24 h"),
-        ("{}", vec![sata(r#"{"id":197,"raw":{"value":1}}"#)], State::Degraded, "sda: 1 sectors cannot be read"),
-        ("{}", vec![sata(r#"{"id":5,"raw":{"value":51}}"#)], State::Degraded, "sda: 51 sectors were replaced"),
-        (r#"{"ignored_disks":["sd*"]}"#, vec![sata(r#"{"id":5,"raw":{"value":51}}"#)], State::Healthy, "0 disks find themselves healthy"),
-        (r#"{"expected_disks":2}"#, vec![nvme("")], State::Degraded, "1 disks tell their health, expected are 2"),
-        ("{}", vec![silent("sdb", Said::Nothing("Unknown USB bridge".into()))], State::Healthy,
-         "0 disks find themselves healthy; 1 do not tell (sdb: Unknown USB bridge)"),
-        ("{}", vec![nvme(""), silent("nvme0", Said::Nothing("no such device".into()))], State::Degraded,
-         "nvme0 does not tell its health any more (no such device)"),
-        ("{}", vec![nvme(""), silent("nvme0", Said::Asleep)], State::Healthy, "0 disks find themselves healthy; 1 asleep"),
+        (
+            "{}",
+            vec![crc(500), crc(511)],
+            State::Degraded,
+            "sda: 11 transfers failed between disk and controller within 24 h",
+        ),
+        (
+            "{}",
+            vec![sata(r#"{"id":197,"raw":{"value":1}}"#)],
+            State::Degraded,
+            "sda: 1 sectors cannot be read",
+        ),
+        (
+            "{}",
+            vec![sata(r#"{"id":5,"raw":{"value":51}}"#)],
+            State::Degraded,
+            "sda: 51 sectors were replaced",
+        ),
+        (
+            r#"{"ignored_disks":["sd*"]}"#,
+            vec![sata(r#"{"id":5,"raw":{"value":51}}"#)],
+            State::Healthy,
+            "0 disks find themselves healthy",
+        ),
+        (
+            r#"{"expected_disks":2}"#,
+            vec![nvme("")],
+            State::Degraded,
+            "1 disks tell their health, expected are 2",
+        ),
+        (
+            "{}",
+            vec![silent("sdb", Said::Nothing("Unknown USB bridge".into()))],
+            State::Healthy,
+            "0 disks find themselves healthy; 1 do not tell (sdb: Unknown USB bridge)",
+        ),
+        (
+            "{}",
+            vec![
+                nvme(""),
+                silent("nvme0", Said::Nothing("no such device".into())),
+            ],
+            State::Degraded,
+            "nvme0 does not tell its health any more (no such device)",
+        ),
+        (
+            "{}",
+            vec![nvme(""), silent("nvme0", Said::Asleep)],
+            State::Healthy,
+            "0 disks find themselves healthy; 1 asleep",
+        ),
     ] {
         let checks: Vec<&[Disk]> = disks.iter().map(std::slice::from_ref).collect();
         let (found, said, _) = run(config, &checks);
@@ -96,7 +184,11 @@ fn what_a_silent_disk_had_is_not_over() {
     assert_eq!(reason, "nvme0 has used 95 % of its endurance");
     assert_eq!(
         events,
-        ["storage_disk_worn", "storage_disk_silent", "storage_disk_silent_cleared"]
+        [
+            "storage_disk_worn",
+            "storage_disk_silent",
+            "storage_disk_silent_cleared"
+        ]
     );
     // Somebody took it out, and said so.
     let context = CheckContext {
@@ -109,7 +201,10 @@ fn what_a_silent_disk_had_is_not_over() {
     let (report, _) = judge(&context, &config, &none, &mut counters, &Memory::default());
     assert_eq!(report.states[0].health, State::Healthy);
     assert!(!counters.knows("nvme0"));
-    assert_eq!(run("{}", &[&worn, &none]).1, "nvme0 does not tell its health any more (the disk is gone)");
+    assert_eq!(
+        run("{}", &[&worn, &none]).1,
+        "nvme0 does not tell its health any more (the disk is gone)"
+    );
 }
 
 #[test]

@@ -51,25 +51,120 @@ fn verdicts() {
     let healthy = "1 controllers with 1 virtual and 1 physical drives, none failed";
     let cases: [(&str, Change, Health, &str); 20] = [
         ("{}", |_| {}, Health::Healthy, healthy),
-        ("{}", |one| one.volumes[0].state = "Dgrd".into(), Health::Degraded, "c0/0/0 (RAID1, os) is degraded: another disk less may cost its data"),
-        ("{}", |one| one.volumes[0].state = "Pdgd".into(), Health::Degraded, "c0/0/0 (RAID1, os) is partially degraded"),
-        ("{}", |one| one.volumes[0].state = "OfLn".into(), Health::Unhealthy, "c0/0/0 (RAID1, os) is offline"),
-        ("{}", |one| one.volumes[0].state = "Rec".into(), Health::Degraded, "c0/0/0 (RAID1, os) is recovering"),
-        ("{}", |one| one.volumes[0].state = "Xyz".into(), Health::Degraded, "c0/0/0 (RAID1, os) is in the state Xyz, which gpud does not know"),
-        ("{}", |one| one.disks[0].state = "Failed".into(), Health::Degraded, "disk c0/64:0 (M) has failed"),
-        ("{}", |one| one.disks[0].state = "UBad".into(), Health::Degraded, "disk c0/64:0 (M) is bad, and in no group"),
-        ("{}", |one| one.disks[0].state = "Rbld".into(), Health::Healthy, healthy),
-        ("{}", |one| one.disks[0].group = "F".into(), Health::Healthy, healthy),
-        (r#"{"ignored_slots":["c0/64:0"]}"#, |one| one.disks[0].state = "Failed".into(), Health::Healthy, healthy),
-        ("{}", |one| one.backups[0].state = "Learning".into(), Health::Healthy, healthy),
-        ("{}", |one| one.backups[0].state = "Failed".into(), Health::Degraded, "c0: the cache's backup CV says Failed"),
-        ("{}", |one| one.celsius = Some(106), Health::Degraded, "c0 has 106 °C, more than 105 °C"),
-        (r#"{"max_controller_celsius":0}"#, |one| one.celsius = Some(106), Health::Healthy, healthy),
-        ("{}", |one| one.memory_errors = 2, Health::Degraded, "c0: 2 uncorrectable errors of the controller's memory"),
-        ("{}", |one| one.status = "Needs Attention".into(), Health::Degraded, "c0 says Needs Attention"),
-        ("{}", |one| one.status = "Failed".into(), Health::Unhealthy, "c0 has failed"),
-        (r#"{"min_hot_spares":1}"#, |_| {}, Health::Degraded, "c0 has 0 hot spares, expected are 1"),
-        (r#"{"expected_controllers":2}"#, |_| {}, Health::Degraded, "1 controllers answer, expected are 2"),
+        (
+            "{}",
+            |one| one.volumes[0].state = "Dgrd".into(),
+            Health::Degraded,
+            "c0/0/0 (RAID1, os) is degraded: another disk less may cost its data",
+        ),
+        (
+            "{}",
+            |one| one.volumes[0].state = "Pdgd".into(),
+            Health::Degraded,
+            "c0/0/0 (RAID1, os) is partially degraded",
+        ),
+        (
+            "{}",
+            |one| one.volumes[0].state = "OfLn".into(),
+            Health::Unhealthy,
+            "c0/0/0 (RAID1, os) is offline",
+        ),
+        (
+            "{}",
+            |one| one.volumes[0].state = "Rec".into(),
+            Health::Degraded,
+            "c0/0/0 (RAID1, os) is recovering",
+        ),
+        (
+            "{}",
+            |one| one.volumes[0].state = "Xyz".into(),
+            Health::Degraded,
+            "c0/0/0 (RAID1, os) is in the state Xyz, which gpud does not know",
+        ),
+        (
+            "{}",
+            |one| one.disks[0].state = "Failed".into(),
+            Health::Degraded,
+            "disk c0/64:0 (M) has failed",
+        ),
+        (
+            "{}",
+            |one| one.disks[0].state = "UBad".into(),
+            Health::Degraded,
+            "disk c0/64:0 (M) is bad, and in no group",
+        ),
+        (
+            "{}",
+            |one| one.disks[0].state = "Rbld".into(),
+            Health::Healthy,
+            healthy,
+        ),
+        (
+            "{}",
+            |one| one.disks[0].group = "F".into(),
+            Health::Healthy,
+            healthy,
+        ),
+        (
+            r#"{"ignored_slots":["c0/64:0"]}"#,
+            |one| one.disks[0].state = "Failed".into(),
+            Health::Healthy,
+            healthy,
+        ),
+        (
+            "{}",
+            |one| one.backups[0].state = "Learning".into(),
+            Health::Healthy,
+            healthy,
+        ),
+        (
+            "{}",
+            |one| one.backups[0].state = "Failed".into(),
+            Health::Degraded,
+            "c0: the cache's backup CV says Failed",
+        ),
+        (
+            "{}",
+            |one| one.celsius = Some(106),
+            Health::Degraded,
+            "c0 has 106 °C, more than 105 °C",
+        ),
+        (
+            r#"{"max_controller_celsius":0}"#,
+            |one| one.celsius = Some(106),
+            Health::Healthy,
+            healthy,
+        ),
+        (
+            "{}",
+            |one| one.memory_errors = 2,
+            Health::Degraded,
+            "c0: 2 uncorrectable errors of the controller's memory",
+        ),
+        (
+            "{}",
+            |one| one.status = "Needs Attention".into(),
+            Health::Degraded,
+            "c0 says Needs Attention",
+        ),
+        (
+            "{}",
+            |one| one.status = "Failed".into(),
+            Health::Unhealthy,
+            "c0 has failed",
+        ),
+        (
+            r#"{"min_hot_spares":1}"#,
+            |_| {},
+            Health::Degraded,
+            "c0 has 0 hot spares, expected are 1",
+        ),
+        (
+            r#"{"expected_controllers":2}"#,
+            |_| {},
+            Health::Degraded,
+            "1 controllers answer, expected are 2",
+        ),
     ];
     for (config, change, health, reason) in cases {
         let mut controller = fine();
@@ -100,7 +195,11 @@ fn what_begins_and_ends() {
         ]
     );
     let (_, reason, _) = run("{}", &[Ok(&degraded), Err("busy")]);
-    assert!(reason.starts_with("the RAID controllers cannot be read (busy); last known trouble: c0/1/238"));
+    assert!(
+        reason.starts_with(
+            "the RAID controllers cannot be read (busy); last known trouble: c0/1/238"
+        )
+    );
 }
 
 #[test]
