@@ -53,6 +53,9 @@ const UNREADABLE: &str = "bmc_unreadable";
 /// Leak sensors that gave a reading at some time, by name.
 pub type Known = BTreeSet<String>;
 
+/// Most of them; the host takes 64 KiB of a value.
+const MAX_KNOWN: usize = 512;
+
 /// Judges one reading, or that there is none. `known` is kept from check to check.
 pub fn judge(
     context: &CheckContext,
@@ -201,7 +204,8 @@ fn leaks(config: &Config, sensors: &[&Sensor], known: &mut Known) -> Leaks {
         };
         all.troubles.push(finding.about("sensor", name));
     }
-    for name in known.difference(&heard) {
+    let is_judged = |name: &&String| !config.ignores(name) && names::any_fits(&config.leak, name);
+    for name in known.difference(&heard).filter(is_judged) {
         all.silent += 1;
         let text = format!("leak sensor {name} gives no reading any more");
         all.troubles.push(
@@ -227,6 +231,9 @@ fn leaks(config: &Config, sensors: &[&Sensor], known: &mut Known) -> Leaks {
         );
     }
     known.extend(heard);
+    while known.len() > MAX_KNOWN {
+        known.pop_last();
+    }
     all
 }
 
