@@ -34,6 +34,7 @@ pub fn run(cargo: &Cargo) -> Result<()> {
     )?;
     requests(cargo)?;
     plugins(cargo)?;
+    packs(cargo)?;
     fuzz::lint(cargo)?;
     fuzz::run(cargo, fuzz::SECONDS, Vec::new())?;
     cargo.run(
@@ -93,4 +94,9 @@ fn requests(cargo: &Cargo) -> Result<()> {
         "tests/api-fuzz/run.sh",
         &[gpud],
     )
+}
+
+/// The vendor packs, from their crates to components that a daemon runs.
+fn packs(cargo: &Cargo) -> Result<()> {
+    cargo.check_if_possible("vendor packs", "packs/test.sh", &[&gpud(cargo)?])
 }

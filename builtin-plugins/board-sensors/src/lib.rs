@@ -1,4 +1,8 @@
 //! `board-sensors`: temperatures, fans, voltages and power as the kernel's hardware monitoring (hwmon) has them.
+#![cfg_attr(
+    not(feature = "component"),
+    allow(dead_code, unused_imports, reason = "the checker is not exported then")
+)]
 
 pub mod evaluate;
 pub mod sensor;
@@ -34,6 +38,7 @@ impl Checker for BoardSensors {
     }
 }
 
+#[cfg(feature = "component")]
 gpud_sdk::export!(BoardSensors: Descriptor::new(
     "board-sensors",
     "Temperatures, fans, voltages and power of boards and devices",

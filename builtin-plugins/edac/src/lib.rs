@@ -2,6 +2,10 @@
 //! as they come ([`mod@line`]), and the counters of sysfs at each check ([`counters`]).
 //!
 //! `scan` looks at the log and the counters as they are now.
+#![cfg_attr(
+    not(feature = "component"),
+    allow(dead_code, unused_imports, reason = "the checker is not exported then")
+)]
 
 pub mod config;
 pub mod counters;
@@ -167,4 +171,5 @@ fn descriptor() -> Descriptor {
     .config_schema(&policy::schema(config::SCHEMA, &patterns::CATALOG))
 }
 
+#[cfg(feature = "component")]
 gpud_sdk::export!(MemoryEdac + kmsg_watcher + scanner: descriptor());

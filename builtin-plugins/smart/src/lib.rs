@@ -2,6 +2,10 @@
 //!
 //! `smartctl` (smartmontools 7.0 and later) is asked for all of them, `nvme` (nvme-cli) for NVMe where there is no
 //! `smartctl`. Both only read. A disk that sleeps is not woken up.
+#![cfg_attr(
+    not(feature = "component"),
+    allow(dead_code, unused_imports, reason = "the checker is not exported then")
+)]
 
 pub mod devices;
 pub mod evaluate;
@@ -107,6 +111,7 @@ fn ask(device: &Device, silent: &mut u32) -> Result<Option<Answer>, AccessError>
     }))
 }
 
+#[cfg(feature = "component")]
 gpud_sdk::export!(DiskSmart: Descriptor::new(
     "disk-smart",
     "What NVMe, SATA and SAS disks say of their own health",

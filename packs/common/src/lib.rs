@@ -1,0 +1,5 @@
+//! What the packs' plugins share.
+
+pub mod ask;
+pub mod hold;
+pub mod names;

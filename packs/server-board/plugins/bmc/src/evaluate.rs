@@ -1,0 +1,352 @@
+//! The verdict.
+
+use std::collections::BTreeSet;
+
+use gpud_builtin_ipmi::sensors::Status;
+use gpud_builtin_shared::files::gauge;
+use gpud_builtin_shared::findings::{self, Finding, Memory};
+use gpud_pack_common::{hold, names};
+use gpud_sdk::{CheckContext, Health, Recovery, RepairAction, Report, Trigger};
+use serde_json::json;
+
+use crate::config::Config;
+use crate::leak::{self, Says};
+use crate::sdr::Sensor;
+
+/// Gauge: a reading.
+pub const READING: &str = "server_bmc_reading";
+/// Gauge: leak sensors by what they say.
+pub const LEAKS: &str = "server_bmc_leak_sensors";
+/// Gauge: power supplies that are there.
+pub const SUPPLIES: &str = "server_bmc_power_supplies";
+/// Name of the state that a leak is told in.
+pub const LEAK_STATE: &str = "coolant-leak";
+
+/// Entities of IPMI 2.0, table 43-13.
+const POWER_SUPPLY: u32 = 10;
+const FAN: u32 = 29;
+const AIR_INLETS: [u32; 2] = [55, 64];
+
+const SUPPLY_FAILED: [&str; 5] = [
+    "Failure detected",
+    "Power Supply AC lost",
+    "AC lost",
+    "AC out-of-range",
+    "Power Supply Inactive",
+];
+const SUPPLY_AILING: [&str; 2] = ["Predictive failure", "Config Error"];
+const SUPPLY_THERE: [&str; 2] = ["Presence detected", "Device Present"];
+const LOST: [&str; 2] = ["Redundancy Lost", "Redundancy Degraded"];
+const NOT_REDUNDANT: &str = "Non-Redundant";
+const TOO_LITTLE: &str = "Non-Redundant: Insufficient";
+
+const CHECK_SUPPLY: &str = "Check the power supply, its cable and the feed.";
+const CHECK_COOLING: &str = "Check fans, filters, air flow and the temperature of the room.";
+const CHECK_PART: &str = "Check the part; the controller's own pages tell more.";
+const STOP_COOLANT: &str = "Take work and power off the machine, close its coolant and have it looked at \
+    before it is used again; then set the component healthy.";
+
+const LEAK_EVENT: &str = "bmc_coolant_leak";
+const SILENT_LEAK_EVENT: &str = "bmc_leak_sensor_silent";
+const UNREADABLE: &str = "bmc_unreadable";
+
+/// Leak sensors that gave a reading at some time, by name.
+pub type Known = BTreeSet<String>;
+
+/// Most of them; the host takes 64 KiB of a value.
+const MAX_KNOWN: usize = 512;
+
+/// Judges one reading, or that there is none. `known` is kept from check to check.
+pub fn judge(
+    context: &CheckContext,
+    config: &Config,
+    sensors: Result<&[Sensor], &str>,
+    known: &mut Known,
+    before: &Memory,
+) -> (Report, Memory) {
+    let mut report;
+    let mut after;
+    match sensors {
+        Err(why) => {
+            let open = hold::open(before, &[], |_, name| name != UNREADABLE);
+            let mut found = hold::unreadable(
+                "controller",
+                UNREADABLE,
+                "the controller's sensors",
+                why,
+                &open,
+            );
+            let leaks = before.0.values().any(|name| name == LEAK_EVENT);
+            if leaks {
+                // It was leaking when it was last heard of.
+                found.health = Health::Unhealthy;
+            }
+            (report, after) = findings::judge(context, "", &[found], before);
+            hold::keep(&mut report, &mut after, before, &open);
+        }
+        Ok(sensors) => {
+            if context.trigger == Trigger::SetHealthy {
+                // Whoever took a leak sensor out has said so.
+                known.clear();
+            }
+            let judged: Vec<&Sensor> = sensors
+                .iter()
+                .filter(|sensor| !config.ignores(&sensor.name))
+                .collect();
+            let leaks = leaks(config, &judged, known);
+            let mut found: Vec<Finding> = judged
+                .iter()
+                .filter(|sensor| !names::any_fits(&config.leak, &sensor.name))
+                .flat_map(|sensor| parts(config, sensor))
+                .collect();
+            let supplies = judged.iter().filter(|one| is_there(one)).count() as u64;
+            if supplies < config.supply_count {
+                let text = format!(
+                    "{supplies} power supplies are there, expected are {}",
+                    config.supply_count
+                );
+                found.push(
+                    Finding::degraded("power supplies", "bmc_power_supply_missing", text)
+                        .action(RepairAction::HardwareInspection, CHECK_SUPPLY),
+                );
+            }
+            found.extend(leaks.troubles);
+            let mut healthy = format!("{} sensors, none critical", readable(sensors));
+            if !known.is_empty() {
+                healthy.push_str(&format!("; {} leak sensors are dry", leaks.dry));
+            }
+            let all = [found.as_slice(), &leaks.leaks].concat();
+            (report, after) = findings::judge(context, &healthy, &all, before);
+            report.states = vec![findings::state(context, &healthy, &found)];
+            report = findings::with_data(report, &shown(sensors));
+            if !leaks.leaks.is_empty() {
+                let mut state = findings::state(context, "", &leaks.leaks);
+                state.name = Some(LEAK_STATE.to_owned());
+                // Coolant dries up, and what it was on is no better for it: a person has to look.
+                state.latch = true;
+                state.recovery = vec![Recovery::SetHealthy];
+                report.states.push(state);
+            }
+            report = metrics(report, sensors);
+            report = report.gauge(SUPPLIES, gauge(supplies));
+            for (says, count) in [
+                ("dry", leaks.dry),
+                ("leak", leaks.leaks.len() as u64),
+                ("silent", leaks.silent),
+            ] {
+                if !known.is_empty() {
+                    report = report.gauge_with(LEAKS, &[("says", says)], gauge(count));
+                }
+            }
+        }
+    }
+    (report, after)
+}
+
+fn readable(sensors: &[Sensor]) -> usize {
+    sensors.iter().filter(|one| one.status.is_some()).count()
+}
+
+fn is_there(sensor: &Sensor) -> bool {
+    sensor.entity == POWER_SUPPLY && sensor.is_any(&SUPPLY_THERE[..1])
+}
+
+/// What the leak sensors come to.
+#[derive(Default)]
+struct Leaks {
+    leaks: Vec<Finding>,
+    troubles: Vec<Finding>,
+    dry: u64,
+    silent: u64,
+}
+
+fn leaks(config: &Config, sensors: &[&Sensor], known: &mut Known) -> Leaks {
+    let mut all = Leaks::default();
+    let mut heard = BTreeSet::new();
+    let is_leak_sensor = |sensor: &&&Sensor| names::any_fits(&config.leak, &sensor.name);
+    for sensor in sensors.iter().filter(is_leak_sensor) {
+        let name = &sensor.name;
+        let says = leak::says(config, sensor);
+        if says != Says::Nothing {
+            heard.insert(name.clone());
+        }
+        let finding = match says {
+            Says::Dry => {
+                all.dry += 1;
+                continue;
+            }
+            Says::Nothing => continue,
+            Says::Leak => {
+                let text = format!("{name} reports a leak of coolant{}", reading(sensor));
+                all.leaks.push(
+                    Finding::unhealthy(format!("leak {name}"), LEAK_EVENT, text)
+                        .action(RepairAction::HardwareInspection, STOP_COOLANT)
+                        .about("sensor", name),
+                );
+                continue;
+            }
+            Says::Drip => {
+                let text = format!(
+                    "{name} reports a little coolant, not critical yet{}",
+                    reading(sensor)
+                );
+                Finding::degraded(format!("leak {name}"), "bmc_coolant_drip", text).action(
+                    RepairAction::HardwareInspection,
+                    "Have the liquid cooling looked at.",
+                )
+            }
+            Says::Unclear(state) => {
+                let text = format!(
+                    "{name} says \"{state}\", which may or may not be a leak: name it under leak_states or dry_states"
+                );
+                Finding::degraded(format!("leak {name}"), "bmc_leak_sensor_unclear", text)
+            }
+        };
+        all.troubles.push(finding.about("sensor", name));
+    }
+    let is_judged = |name: &&String| !config.ignores(name) && names::any_fits(&config.leak, name);
+    for name in known.difference(&heard).filter(is_judged) {
+        all.silent += 1;
+        let text = format!("leak sensor {name} gives no reading any more");
+        all.troubles.push(
+            Finding::degraded(format!("leak {name}"), SILENT_LEAK_EVENT, text)
+                .action(
+                    RepairAction::HardwareInspection,
+                    "Check the leak sensor and its cable.",
+                )
+                .about("sensor", name),
+        );
+    }
+    let heard_count = heard.len() as u64;
+    if heard_count < config.leak_count {
+        let text = format!(
+            "{heard_count} leak sensors give a reading, expected are {}",
+            config.leak_count
+        );
+        all.troubles.push(
+            Finding::degraded("leak sensors", "bmc_leak_sensor_missing", text).action(
+                RepairAction::HardwareInspection,
+                "Check the leak sensors and their cables.",
+            ),
+        );
+    }
+    known.extend(heard);
+    while known.len() > MAX_KNOWN {
+        known.pop_last();
+    }
+    all
+}
+
+fn reading(sensor: &Sensor) -> String {
+    match &sensor.value {
+        Some((value, unit)) => format!(" ({value} {unit})"),
+        None => String::new(),
+    }
+}
+
+/// What is wrong with a sensor that is no leak sensor.
+fn parts(config: &Config, sensor: &Sensor) -> Vec<Finding> {
+    let name = &sensor.name;
+    let mut found = Vec::new();
+    if sensor.entity == POWER_SUPPLY {
+        found.extend(supply(sensor));
+    }
+    if sensor.is_any(&LOST) || sensor.is_any(&[NOT_REDUNDANT]) {
+        let text = format!("{name}: {}", sensor.states.join(", "));
+        let key = format!("redundancy {name}");
+        let finding = if sensor.is_any(&[TOO_LITTLE]) {
+            Finding::unhealthy(key, "bmc_redundancy_insufficient", text)
+        } else {
+            Finding::degraded(key, "bmc_redundancy_lost", text)
+        };
+        found.push(finding.action(
+            RepairAction::HardwareInspection,
+            "Check power supplies and fans, and their feeds.",
+        ));
+    }
+    if let Some((value, unit)) = &sensor.value {
+        let is_inlet = unit == "degrees C"
+            && (AIR_INLETS.contains(&sensor.entity) || names::any_fits(&config.inlet, name));
+        let (event, advice) = match unit.as_str() {
+            _ if is_inlet => ("bmc_inlet_temperature", CHECK_COOLING),
+            "degrees C" => ("bmc_temperature", CHECK_COOLING),
+            "RPM" => ("bmc_fan", CHECK_COOLING),
+            _ if sensor.entity == FAN => ("bmc_fan", CHECK_COOLING),
+            "Volts" => ("bmc_voltage", CHECK_PART),
+            _ => ("bmc_sensor", CHECK_PART),
+        };
+        let beyond = match sensor.status {
+            Some(Status::Critical) => {
+                let text = format!("{name}: {value} {unit} is critical");
+                Some(Finding::degraded(name.clone(), event, text))
+            }
+            Some(Status::NonRecoverable) => {
+                let text = format!("{name}: {value} {unit} is beyond what the hardware stands");
+                let mut finding = Finding::unhealthy(name.clone(), event, text);
+                finding.event = "bmc_non_recoverable";
+                Some(finding)
+            }
+            _ if is_inlet && config.inlet_max > 0 && *value > gauge(config.inlet_max) => {
+                let text = format!(
+                    "{name}: the air that comes in has {value} °C, more than {} °C",
+                    config.inlet_max
+                );
+                Some(Finding::degraded(name.clone(), event, text))
+            }
+            _ => None,
+        };
+        found.extend(beyond.map(|one| one.action(RepairAction::HardwareInspection, advice)));
+    }
+    found
+        .into_iter()
+        .map(|one| one.about("sensor", name))
+        .collect()
+}
+
+fn supply(sensor: &Sensor) -> Option<Finding> {
+    let Sensor { name, states, .. } = sensor;
+    let bad: Vec<&str> = states
+        .iter()
+        .map(String::as_str)
+        .filter(|state| !SUPPLY_THERE.iter().any(|there| state.starts_with(there)))
+        .collect();
+    let text = format!("{name}: {}", bad.join(", "));
+    let key = format!("supply {name}");
+    if sensor.is_any(&SUPPLY_FAILED) {
+        Some(Finding::degraded(key, "bmc_power_supply_failed", text))
+    } else if sensor.is_any(&SUPPLY_AILING) {
+        Some(Finding::degraded(key, "bmc_power_supply_ailing", text))
+    } else {
+        None
+    }
+    .map(|one| one.action(RepairAction::HardwareInspection, CHECK_SUPPLY))
+}
+
+fn metrics(mut report: Report, sensors: &[Sensor]) -> Report {
+    for sensor in sensors {
+        if let Some((value, unit)) = &sensor.value {
+            let labels = [("sensor", sensor.name.as_str()), ("unit", unit.as_str())];
+            report = report.gauge_with(READING, &labels, *value);
+        }
+    }
+    report
+}
+
+fn shown(sensors: &[Sensor]) -> serde_json::Value {
+    let shown = sensors.iter().map(|sensor| {
+        let value = sensor
+            .value
+            .iter()
+            .map(|(value, unit)| format!("{value} {unit}"));
+        let said: Vec<String> = value.chain(sensor.states.iter().cloned()).collect();
+        let status = sensor.status.map_or("ns", Status::label);
+        (
+            sensor.name.clone(),
+            json!(format!("{} ({status})", said.join(", "))),
+        )
+    });
+    json!({ "sensors": serde_json::Map::from_iter(shown) })
+}
+
+#[cfg(test)]
+mod tests;

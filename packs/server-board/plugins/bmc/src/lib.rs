@@ -1,0 +1,84 @@
+//! `server-bmc`: what the management controller (BMC) says of the board: temperatures, air inlet, fans, power supplies,
+//! voltages, redundancy, and the leak sensors of a liquid cooling.
+//!
+//! Asked through `ipmitool` and the kernel's own device: nothing goes over the network, and nothing is changed.
+
+pub mod config;
+pub mod evaluate;
+pub mod leak;
+pub mod sdr;
+
+use gpud_builtin_shared::findings::{self, Memory};
+use gpud_pack_common::ask::{self, Answer};
+use gpud_sdk::{AccessError, CheckContext, Checker, Descriptor, Error, Report, state, sysfs};
+
+use config::{Config, SCHEMA};
+use evaluate::Known;
+
+/// Where ipmitool looks for the device.
+const DEVICES: [&str; 3] = ["/dev/ipmi0", "/dev/ipmi/0", "/dev/ipmidev/0"];
+/// A large board has some 300 sensors, and a slow controller takes a tenth of a second for each.
+const SECONDS: u32 = 45;
+const INTERVAL: u64 = 2 * 60;
+/// Where the leak sensors that gave a reading are kept.
+const KNOWN: &str = "leak-sensors";
+
+struct ServerBmc;
+
+impl Checker for ServerBmc {
+    fn check(context: &CheckContext) -> Result<Report, Error> {
+        let config = Config::parse(&gpud_sdk::config::document()).map_err(Error::failed)?;
+        if !has_device()? {
+            let reason =
+                "no IPMI device (no management controller, or no ipmi_si and ipmi_devintf)";
+            return Ok(findings::unsupported(context, reason));
+        }
+        let answer = match ask::ask("ipmitool", &["-I", "open", "sdr", "elist", "all"], SECONDS)? {
+            Answer::Missing => {
+                return Ok(findings::unsupported(context, "ipmitool is not installed"));
+            }
+            // A sensor that fails makes ipmitool end with 1 after it has told all others.
+            Answer::Said(said) if !sdr::parse(&said.stdout).is_empty() => Ok(said.stdout),
+            answer => answer.output(),
+        };
+        let sensors = answer.and_then(|text| match sdr::parse(&text) {
+            sensors if sensors.is_empty() => Err("ipmitool lists no sensor".to_owned()),
+            sensors => Ok(sensors),
+        });
+        let saved = state::get_string(KNOWN)?;
+        let restored = saved.as_deref().map(serde_json::from_str::<Known>);
+        let mut known = restored.and_then(Result::ok).unwrap_or_default();
+        let kept = known.clone();
+        let before = Memory::load()?;
+        let sensors = sensors.as_ref().map(Vec::as_slice).map_err(String::as_str);
+        let (report, after) = evaluate::judge(context, &config, sensors, &mut known, &before);
+        after.keep(&before)?;
+        if known != kept {
+            let text = serde_json::to_string(&known).map_err(Error::failed)?;
+            state::set(KNOWN, text.as_bytes())?;
+        }
+        Ok(report)
+    }
+}
+
+fn has_device() -> Result<bool, AccessError> {
+    for path in DEVICES {
+        match sysfs::stat(path) {
+            Ok(_) => return Ok(true),
+            Err(AccessError::NotFound(_)) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(false)
+}
+
+gpud_sdk::export!(ServerBmc: Descriptor::new(
+    "server-bmc",
+    "Inlet, fans, power supplies, voltages and leak sensors, from the management controller",
+)
+.interval_seconds(INTERVAL)
+.set_healthy_marks()
+.metric(evaluate::READING, "Reading of a sensor, by sensor and unit, in the controller's own units")
+.metric(evaluate::LEAKS, "Leak sensors of the liquid cooling by what they say (dry, leak, silent)")
+.metric(evaluate::SUPPLIES, "Power supplies that are there (number)")
+.config_schema(SCHEMA));

@@ -1,0 +1,90 @@
+//! `server-event-log`: the system event log (SEL) of the management controller: new entries as events, troubles until
+//! they are over or someone has looked, and whether the log has room.
+//!
+//! Asked through `ipmitool` and the kernel's own device. The log is read and never cleared.
+
+pub mod evaluate;
+pub mod info;
+pub mod open;
+
+use gpud_builtin_ipmi::log;
+use gpud_builtin_shared::findings::{self, Memory};
+use gpud_pack_common::ask::{self, Answer};
+use gpud_sdk::{AccessError, CheckContext, Checker, Descriptor, Error, Report, state, sysfs};
+
+use evaluate::{Config, SCHEMA};
+use open::Kept;
+
+/// Where ipmitool looks for the device.
+const DEVICES: [&str; 3] = ["/dev/ipmi0", "/dev/ipmi/0", "/dev/ipmidev/0"];
+/// Entries that are read; the newest. A number in words for the command line.
+const ENTRIES: &str = "128";
+const LOG_SECONDS: u32 = 40;
+const INFO_SECONDS: u32 = 10;
+const INTERVAL: u64 = 5 * 60;
+const KEPT: &str = "kept";
+
+struct ServerEventLog;
+
+impl Checker for ServerEventLog {
+    fn check(context: &CheckContext) -> Result<Report, Error> {
+        let config = Config::parse(&gpud_sdk::config::document()).map_err(Error::failed)?;
+        if !has_device()? {
+            let reason =
+                "no IPMI device (no management controller, or no ipmi_si and ipmi_devintf)";
+            return Ok(findings::unsupported(context, reason));
+        }
+        let arguments = ["-I", "open", "-c", "sel", "list", "last", ENTRIES];
+        let answer = ask::ask("ipmitool", &arguments, LOG_SECONDS)?;
+        if answer == Answer::Missing {
+            return Ok(findings::unsupported(context, "ipmitool is not installed"));
+        }
+        let entries = answer.output().map(|text| log::parse(&text));
+        // Where the log does not answer, nothing else will.
+        let info = match &entries {
+            Ok(_) => ask::ask("ipmitool", &["-I", "open", "sel", "info"], INFO_SECONDS)?
+                .output()
+                .ok(),
+            Err(_) => None,
+        };
+        let saved = state::get_string(KEPT)?;
+        let mut kept = Kept::restore(saved.as_deref());
+        let before = Memory::load()?;
+        let (report, after) = evaluate::judge(
+            context,
+            &config,
+            entries.as_ref().map(Vec::as_slice).map_err(String::as_str),
+            info.as_deref().map(info::parse),
+            &mut kept,
+            &before,
+        );
+        after.keep(&before)?;
+        let text = kept.save();
+        if saved.as_ref() != Some(&text) {
+            state::set(KEPT, text.as_bytes())?;
+        }
+        Ok(report)
+    }
+}
+
+fn has_device() -> Result<bool, AccessError> {
+    for path in DEVICES {
+        match sysfs::stat(path) {
+            Ok(_) => return Ok(true),
+            Err(AccessError::NotFound(_)) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(false)
+}
+
+gpud_sdk::export!(ServerEventLog: Descriptor::new(
+    "server-event-log",
+    "The management controller's event log: news, open troubles, and its room",
+)
+.interval_seconds(INTERVAL)
+.set_healthy_marks()
+.metric(evaluate::USED, "How full the event log is (percent)")
+.metric(evaluate::ENTRIES, "Entries in the event log (number)")
+.metric(evaluate::OPEN, "Troubles of the event log that are not over (number)")
+.config_schema(SCHEMA));

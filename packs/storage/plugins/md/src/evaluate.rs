@@ -1,0 +1,369 @@
+//! The verdict.
+
+use std::collections::BTreeMap;
+
+use gpud_builtin_shared::files::gauge;
+use gpud_builtin_shared::findings::{self, Finding, Memory};
+use gpud_builtin_shared::settings::Settings;
+use gpud_pack_common::{hold, names};
+use gpud_sdk::{CheckContext, RepairAction, Report};
+use serde_json::json;
+
+use crate::detail::Detail;
+use crate::mdstat::Array;
+
+/// Gauge: devices that an array should have.
+pub const DEVICES: &str = "storage_md_devices";
+/// Gauge: devices that work.
+pub const WORKING: &str = "storage_md_devices_working";
+/// Gauge: progress of a rebuild.
+pub const PROGRESS: &str = "storage_md_work_percent";
+
+/// JSON Schema of the configuration.
+pub const SCHEMA: &str = r#"{
+  "type": "object",
+  "additionalProperties": false,
+  "properties": {
+    "expected_arrays": {
+      "description": "Arrays that have to be there, such as md0; one that is not is Unhealthy.",
+      "type": "array", "maxItems": 64, "items": { "type": "string" }, "default": []
+    },
+    "ignored_arrays": {
+      "description": "Arrays that are not judged; * stands for any text.",
+      "type": "array", "maxItems": 64, "items": { "type": "string" }, "default": []
+    }
+  }
+}"#;
+
+const ADD: &str = "Have the failed disk replaced, then give the array the new one: mdadm --manage ARRAY --add DEVICE.";
+const ASSEMBLE: &str = "See why it was not assembled: mdadm --examine of its devices, and the kernel log of the start.";
+
+/// The configuration.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Config {
+    /// Arrays that have to be there.
+    pub expected: Vec<String>,
+    ignored: Vec<String>,
+}
+
+impl Config {
+    /// Reads the document.
+    ///
+    /// # Errors
+    /// In words, when it is not JSON.
+    pub fn parse(document: &str) -> Result<Self, String> {
+        let settings = Settings::parse(document)?;
+        Ok(Self {
+            expected: settings.words("expected_arrays").unwrap_or_default(),
+            ignored: settings.words("ignored_arrays").unwrap_or_default(),
+        })
+    }
+
+    /// Whether an array is judged.
+    pub fn judges(&self, name: &str) -> bool {
+        !names::any_fits(&self.ignored, name)
+    }
+}
+
+/// Whether an array has fewer devices than it should, or one that failed.
+pub fn is_ailing(array: &Array) -> bool {
+    array.members.iter().any(|member| member.is_faulty)
+        || array.devices.is_some_and(|(all, working)| working < all)
+}
+
+/// Judges the arrays, or that they cannot be read; `details` are those of ailing ones, as far as they are known.
+pub fn judge(
+    context: &CheckContext,
+    config: &Config,
+    arrays: Result<&[Array], &str>,
+    details: &BTreeMap<String, Detail>,
+    before: &Memory,
+) -> (Report, Memory) {
+    let arrays = match arrays {
+        Ok(arrays) => arrays,
+        Err(why) => {
+            let open = hold::open(before, &[], |_, name| name != "storage_md_unreadable");
+            let found = hold::unreadable(
+                "mdstat",
+                "storage_md_unreadable",
+                "/proc/mdstat",
+                why,
+                &open,
+            );
+            let (mut report, mut after) = findings::judge(context, "", &[found], before);
+            hold::keep(&mut report, &mut after, before, &open);
+            return (report, after);
+        }
+    };
+    let mut found = Vec::new();
+    for name in &config.expected {
+        if !arrays.iter().any(|array| array.name == *name) {
+            let text = format!("{name} is not there");
+            found.push(
+                Finding::unhealthy(format!("{name} missing"), "storage_md_missing", text)
+                    .advice(ASSEMBLE)
+                    .about("array", name),
+            );
+        }
+    }
+    let none = Detail::default();
+    for array in arrays.iter().filter(|array| config.judges(&array.name)) {
+        let detail = details.get(&array.name).unwrap_or(&none);
+        found.extend(judged(array, detail));
+    }
+    let healthy = format!("{} arrays, all with all their devices", arrays.len());
+    let (mut report, after) = findings::judge(context, &healthy, &found, before);
+    let mut shown = Vec::new();
+    for array in arrays {
+        let labels = [
+            ("array", array.name.as_str()),
+            ("level", array.level.as_str()),
+        ];
+        if let Some((all, working)) = array.devices {
+            report = report.gauge_with(DEVICES, &labels, gauge(all)).gauge_with(
+                WORKING,
+                &labels,
+                gauge(working),
+            );
+        }
+        let percent = array.work.as_ref().and_then(|work| {
+            let number = work.progress.strip_suffix('%')?.parse::<f64>().ok()?;
+            number.is_finite().then_some((work, number))
+        });
+        if let Some((work, percent)) = percent {
+            let labels = [("array", array.name.as_str()), ("work", work.kind.as_str())];
+            report = report.gauge_with(PROGRESS, &labels, percent);
+        }
+        let members: Vec<&str> = array.members.iter().map(|one| one.name.as_str()).collect();
+        shown.push(json!({
+            "array": array.name, "activity": array.activity, "level": array.level, "devices": members,
+            "work": array.work.as_ref().map(|work| format!("{} {}", work.kind, work.progress)),
+        }));
+    }
+    let report = findings::with_data(report, &json!({ "arrays": shown }));
+    (report, after)
+}
+
+fn judged(array: &Array, detail: &Detail) -> Option<Finding> {
+    let name = &array.name;
+    let key = name.clone();
+    let finding = if array.activity == "broken" {
+        let text = format!(
+            "{name} ({}) has lost a disk that it cannot do without",
+            array.level
+        );
+        Finding::unhealthy(key, "storage_md_broken", text).action(
+            RepairAction::HardwareInspection,
+            "Have the failed disk replaced, and the data brought back.",
+        )
+    } else if array.activity == "inactive" {
+        if array.is_container {
+            return None;
+        }
+        let text = format!("{name} is not running");
+        Finding::unhealthy(key, "storage_md_inactive", text).advice(ASSEMBLE)
+    } else if is_ailing(array) {
+        ailing(array, detail)
+    } else {
+        return None;
+    };
+    Some(finding.about("array", name).from_file("/proc/mdstat"))
+}
+
+fn ailing(array: &Array, detail: &Detail) -> Finding {
+    let Array { name, level, .. } = array;
+    let faulty: Vec<&str> = array
+        .members
+        .iter()
+        .filter(|member| member.is_faulty)
+        .map(|member| member.name.as_str())
+        .chain(
+            detail
+                .faulty
+                .iter()
+                .map(|device| device.trim_start_matches("/dev/")),
+        )
+        .collect::<std::collections::BTreeSet<_>>()
+        .into_iter()
+        .collect();
+    let mut text = match array.devices {
+        Some((all, working)) if working < all => {
+            format!("{name} ({level}) has {working} of {all} devices")
+        }
+        // A spare took its place, or the level does not tell.
+        _ => format!("{name} ({level}) has a failed device"),
+    };
+    if !faulty.is_empty() {
+        text.push_str(&format!("; failed: {}", faulty.join(", ")));
+    }
+    if !detail.empty.is_empty() {
+        let places: Vec<String> = detail.empty.iter().map(u64::to_string).collect();
+        text.push_str(&format!("; empty place {}", places.join(", ")));
+    }
+    let rebuild = array
+        .work
+        .as_ref()
+        .filter(|work| work.kind == "recovery" || work.kind == "resync");
+    let key = name.clone();
+    match rebuild {
+        Some(work) if faulty.is_empty() => {
+            text.push_str(&format!("; {} {}", work.kind, work.progress));
+            Finding::degraded(key, "storage_md_rebuilding", text)
+        }
+        Some(work) => {
+            text.push_str(&format!("; {} {}", work.kind, work.progress));
+            Finding::degraded(key, "storage_md_degraded", text)
+                .action(RepairAction::HardwareInspection, ADD)
+        }
+        None => Finding::degraded(key, "storage_md_degraded", text)
+            .action(RepairAction::HardwareInspection, ADD),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{detail, mdstat};
+    use gpud_builtin_shared::findings::test_context;
+    use gpud_sdk::Health;
+
+    fn run(
+        config: &str,
+        checks: &[Result<&str, &str>],
+        mdadm: &str,
+    ) -> (Health, String, Vec<String>) {
+        let context = test_context("storage-md", 1_000);
+        let config = Config::parse(config).unwrap();
+        let details = [("md0".to_owned(), detail::parse(mdadm))].into();
+        let mut memory = Memory::default();
+        let mut answer = (Health::Healthy, String::new(), Vec::new());
+        for check in checks {
+            let arrays = check.map(mdstat::parse);
+            let arrays = arrays.as_ref().map(Vec::as_slice).map_err(|why| *why);
+            let (report, after) = judge(&context, &config, arrays, &details, &memory);
+            memory = after;
+            answer.0 = report.states[0].health.clone();
+            answer.1.clone_from(&report.states[0].reason);
+            answer
+                .2
+                .extend(report.events.into_iter().map(|event| event.name));
+        }
+        answer
+    }
+
+    const FULL: &str = "md0 : active raid1 sdb1[1] sda1[0]\n      1 blocks super 1.2 [2/2] [UU]\n";
+    const HALF: &str =
+        "md0 : active raid1 sdb1[1] sda1[0](F)\n      1 blocks super 1.2 [2/1] [_U]\n";
+    const REBUILD: &str = "md0 : active raid1 sdc1[2] sdb1[1]\n      1 blocks super 1.2 [2/1] [_U]\n      [>....]  recovery =  8.5% (1/2) finish=1min\n";
+    const SPARED: &str =
+        "md0 : active raid1 sdc1[2] sdb1[1] sda1[0](F)\n      1 blocks super 1.2 [2/2] [UU]\n";
+    const BROKEN: &str =
+        "md0 : broken raid0 sdb1[1] sda1[0]\n      1 blocks super 1.2 512k chunks\n";
+    const IDLE: &str = "md0 : inactive sdb1[1]\n      1 blocks super 1.2\n";
+    const IMSM: &str = "md0 : inactive sdb1[1](S)\n      1 blocks super external:imsm\n";
+
+    #[test]
+    fn verdicts() {
+        let table = "  Number Major Minor RaidDevice State\n  - 0 0 0 removed\n  0 8 1 - faulty /dev/sda1\n";
+        let fine = "1 arrays, all with all their devices".to_owned();
+        for (config, text, mdadm, health, reason) in [
+            ("{}", FULL, "", Health::Healthy, fine.clone()),
+            (
+                "{}",
+                HALF,
+                "",
+                Health::Degraded,
+                "md0 (raid1) has 1 of 2 devices; failed: sda1".to_owned(),
+            ),
+            (
+                "{}",
+                HALF,
+                table,
+                Health::Degraded,
+                "md0 (raid1) has 1 of 2 devices; failed: sda1; empty place 0".to_owned(),
+            ),
+            (
+                "{}",
+                REBUILD,
+                "",
+                Health::Degraded,
+                "md0 (raid1) has 1 of 2 devices; recovery 8.5%".to_owned(),
+            ),
+            (
+                "{}",
+                SPARED,
+                "",
+                Health::Degraded,
+                "md0 (raid1) has a failed device; failed: sda1".to_owned(),
+            ),
+            (
+                "{}",
+                BROKEN,
+                "",
+                Health::Unhealthy,
+                "md0 (raid0) has lost a disk that it cannot do without".to_owned(),
+            ),
+            (
+                "{}",
+                IDLE,
+                "",
+                Health::Unhealthy,
+                format!("md0 is not running. {ASSEMBLE}"),
+            ),
+            ("{}", IMSM, "", Health::Healthy, fine.clone()),
+            (
+                r#"{"ignored_arrays":["md*"]}"#,
+                HALF,
+                "",
+                Health::Healthy,
+                fine.clone(),
+            ),
+            (
+                r#"{"expected_arrays":["md0","md1"]}"#,
+                FULL,
+                "",
+                Health::Unhealthy,
+                format!("md1 is not there. {ASSEMBLE}"),
+            ),
+        ] {
+            let (found, said, _) = run(config, &[Ok(text)], mdadm);
+            assert_eq!((found, said), (health, reason), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_begins_and_ends() {
+        let (.., events) = run(
+            "{}",
+            &[
+                Ok(FULL),
+                Ok(HALF),
+                Err("gone"),
+                Ok(HALF),
+                Ok(REBUILD),
+                Ok(FULL),
+            ],
+            "",
+        );
+        assert_eq!(
+            events,
+            [
+                "storage_md_degraded",
+                "storage_md_unreadable",
+                "storage_md_unreadable_cleared",
+                "storage_md_rebuilding",
+                "storage_md_rebuilding_cleared",
+            ]
+        );
+        let (health, reason, _) = run("{}", &[Ok(HALF), Err("gone")], "");
+        assert_eq!(
+            (health, reason.as_str()),
+            (
+                Health::Degraded,
+                "/proc/mdstat cannot be read (gone); last known trouble: md0"
+            )
+        );
+        serde_json::from_str::<serde_json::Value>(SCHEMA).unwrap();
+        assert!(Config::parse("{").is_err());
+    }
+}

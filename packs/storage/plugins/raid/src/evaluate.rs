@@ -1,0 +1,341 @@
+//! The verdict.
+
+use std::collections::BTreeMap;
+
+use gpud_builtin_shared::files::gauge;
+use gpud_builtin_shared::findings::{self, Finding, Memory};
+use gpud_builtin_shared::settings::Settings;
+use gpud_pack_common::hold;
+use gpud_sdk::{CheckContext, RepairAction, Report};
+use serde_json::json;
+
+use crate::storcli::{Backup, Controller, Disk, Volume};
+
+/// Gauge: virtual drives by state.
+pub const VOLUMES: &str = "storage_raid_virtual_drives";
+/// Gauge: physical drives by state.
+pub const DISKS: &str = "storage_raid_physical_drives";
+/// Gauge: temperature of a controller.
+pub const TEMPERATURE: &str = "storage_raid_controller_temperature_celsius";
+
+/// JSON Schema of the configuration.
+pub const SCHEMA: &str = r#"{
+  "type": "object",
+  "additionalProperties": false,
+  "properties": {
+    "expected_controllers": {
+      "description": "Controllers that have to answer; fewer are Degraded. 0: not judged.",
+      "type": "integer", "minimum": 0, "maximum": 16, "default": 0
+    },
+    "min_hot_spares": {
+      "description": "Hot spares that a controller with virtual drives has to have; fewer are Degraded. 0: not judged.",
+      "type": "integer", "minimum": 0, "maximum": 64, "default": 0
+    },
+    "max_controller_celsius": {
+      "description": "Temperature of a controller above which the state is Degraded; 0: not judged.",
+      "type": "integer", "minimum": 0, "maximum": 200, "default": 105
+    },
+    "ignored_slots": {
+      "description": "Physical drives that are not judged, by controller, enclosure and slot: \"c0/64:3\".",
+      "type": "array", "maxItems": 256, "items": { "type": "string" }, "default": []
+    }
+  }
+}"#;
+
+const REPLACE: &str =
+    "Have the failed disk replaced; the controller rebuilds by itself or with a hot spare.";
+const OFFLINE: &str = "Data may be lost. Have the controller's log looked at before a disk is pulled or a drive \
+    forced online.";
+const BATTERY: &str = "Have the battery or capacitor of the controller's cache replaced; until then writes are slower.";
+const CONTROLLER: &str =
+    "Look into the controller's log (show events) and have the controller checked.";
+
+/// The configuration.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Config {
+    /// Controllers that have to answer.
+    pub controllers: u64,
+    spares: u64,
+    celsius: u64,
+    ignored: Vec<String>,
+}
+
+impl Config {
+    /// Reads the document.
+    ///
+    /// # Errors
+    /// In words, when it is not JSON.
+    pub fn parse(document: &str) -> Result<Self, String> {
+        let settings = Settings::parse(document)?;
+        Ok(Self {
+            controllers: settings.number("expected_controllers", 0, 0..=16),
+            spares: settings.number("min_hot_spares", 0, 0..=64),
+            celsius: settings.number("max_controller_celsius", 105, 0..=200),
+            ignored: settings.words("ignored_slots").unwrap_or_default(),
+        })
+    }
+}
+
+/// Judges what the controllers say, or why they say nothing.
+pub fn judge(
+    context: &CheckContext,
+    config: &Config,
+    controllers: Result<&[Controller], &str>,
+    before: &Memory,
+) -> (Report, Memory) {
+    let controllers = match controllers {
+        Ok(controllers) => controllers,
+        Err(why) => {
+            let open = hold::open(before, &[], |_, name| name != "storage_raid_unreadable");
+            let what = "the RAID controllers";
+            let found =
+                hold::unreadable("controllers", "storage_raid_unreadable", what, why, &open);
+            let (mut report, mut after) = findings::judge(context, "", &[found], before);
+            hold::keep(&mut report, &mut after, before, &open);
+            return (report, after);
+        }
+    };
+    let mut found = Vec::new();
+    let count = controllers.len() as u64;
+    if count < config.controllers {
+        let text = format!(
+            "{count} controllers answer, expected are {}",
+            config.controllers
+        );
+        found.push(
+            Finding::degraded(
+                "controllers missing",
+                "storage_raid_controller_missing",
+                text,
+            )
+            .action(RepairAction::HardwareInspection, CONTROLLER),
+        );
+    }
+    for controller in controllers {
+        found.extend(judged(config, controller));
+    }
+    let volumes: usize = controllers.iter().map(|one| one.volumes.len()).sum();
+    let disks: usize = controllers.iter().map(|one| one.disks.len()).sum();
+    let healthy = format!(
+        "{count} controllers with {volumes} virtual and {disks} physical drives, none failed"
+    );
+    let (mut report, after) = findings::judge(context, &healthy, &found, before);
+    let mut shown = Vec::new();
+    for one in controllers {
+        let number = format!("c{}", one.number);
+        for (metric, states) in [
+            (
+                VOLUMES,
+                one.volumes
+                    .iter()
+                    .map(|one| one.state.as_str())
+                    .collect::<Vec<_>>(),
+            ),
+            (
+                DISKS,
+                one.disks.iter().map(|one| one.state.as_str()).collect(),
+            ),
+        ] {
+            let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
+            for state in states {
+                *counts.entry(state).or_default() += 1;
+            }
+            for (state, count) in counts {
+                let labels = [("controller", number.as_str()), ("state", state)];
+                report = report.gauge_with(metric, &labels, gauge(count));
+            }
+        }
+        if let Some(celsius) = one.celsius {
+            report = report.gauge_with(TEMPERATURE, &[("controller", &number)], gauge(celsius));
+        }
+        let volumes: Vec<String> = one
+            .volumes
+            .iter()
+            .map(|one| format!("{} {} {}", one.id, one.level, one.state))
+            .collect();
+        shown.push(json!({
+            "controller": number, "model": one.model, "serial": one.serial, "status": one.status,
+            "virtual_drives": volumes, "physical_drives": one.disks.len(),
+        }));
+    }
+    let report = findings::with_data(report, &json!({ "controllers": shown }));
+    (report, after)
+}
+
+fn judged(config: &Config, controller: &Controller) -> Vec<Finding> {
+    let at = format!("c{}", controller.number);
+    let mut found: Vec<Finding> = Vec::new();
+    found.extend(controller.volumes.iter().filter_map(|one| volume(&at, one)));
+    let disks = controller
+        .disks
+        .iter()
+        .filter(|disk| !config.ignored.contains(&format!("{at}/{}", disk.slot)));
+    found.extend(disks.filter_map(|one| disk(&at, one)));
+    found.extend(controller.backups.iter().filter_map(|one| backup(&at, one)));
+    let spares = controller
+        .disks
+        .iter()
+        .filter(|disk| disk.state == "GHS" || disk.state == "DHS")
+        .count() as u64;
+    if spares < config.spares && !controller.volumes.is_empty() {
+        let text = format!(
+            "{at} has {spares} hot spares, expected are {}",
+            config.spares
+        );
+        found.push(
+            Finding::degraded(format!("{at} spares"), "storage_raid_hot_spares", text)
+                .action(RepairAction::HardwareInspection, REPLACE),
+        );
+    }
+    if let Some(celsius) = controller.celsius
+        && config.celsius > 0
+        && celsius > config.celsius
+    {
+        let text = format!("{at} has {celsius} °C, more than {} °C", config.celsius);
+        found.push(
+            Finding::degraded(format!("{at} heat"), "storage_raid_temperature", text)
+                .action(RepairAction::HardwareInspection, "Check fans and air flow."),
+        );
+    }
+    if controller.memory_errors > 0 {
+        let text = format!(
+            "{at}: {} uncorrectable errors of the controller's memory",
+            controller.memory_errors
+        );
+        found.push(
+            Finding::degraded(format!("{at} memory"), "storage_raid_memory_errors", text)
+                .action(RepairAction::HardwareInspection, CONTROLLER),
+        );
+    }
+    let key = format!("{at} status");
+    match controller.status.as_str() {
+        "" | "Optimal" | "OK" | "Ok" => {}
+        "Failed" => found.push(
+            Finding::unhealthy(
+                key,
+                "storage_raid_controller_failed",
+                format!("{at} has failed"),
+            )
+            .action(RepairAction::HardwareInspection, CONTROLLER),
+        ),
+        // Its drives say what the trouble is.
+        _ if found
+            .iter()
+            .any(|one| one.event != "storage_raid_disk_note") => {}
+        status => found.push(
+            Finding::degraded(
+                key,
+                "storage_raid_controller",
+                format!("{at} says {status}"),
+            )
+            .action(RepairAction::HardwareInspection, CONTROLLER),
+        ),
+    }
+    found
+        .into_iter()
+        .map(|finding| match finding.subject {
+            Some(_) => finding,
+            None => finding.about("controller", &at),
+        })
+        .collect()
+}
+
+fn volume(at: &str, volume: &Volume) -> Option<Finding> {
+    let Volume {
+        id,
+        level,
+        state,
+        name,
+    } = volume;
+    let mut what = format!("{at}/{id} ({level}");
+    if !name.is_empty() {
+        what.push_str(&format!(", {name}"));
+    }
+    what.push(')');
+    let key = format!("{at}/{id}");
+    let finding = match state.as_str() {
+        "" | "Optl" | "Cac" | "HD" | "TRANS" => return None,
+        "OfLn" => Finding::unhealthy(key, "storage_raid_offline", format!("{what} is offline"))
+            .action(RepairAction::HardwareInspection, OFFLINE),
+        "Dgrd" => {
+            let text = format!("{what} is degraded: another disk less may cost its data");
+            Finding::degraded(key, "storage_raid_degraded", text)
+                .action(RepairAction::HardwareInspection, REPLACE)
+        }
+        "Pdgd" => {
+            let text = format!("{what} is partially degraded");
+            Finding::degraded(key, "storage_raid_partially_degraded", text)
+                .action(RepairAction::HardwareInspection, REPLACE)
+        }
+        "Rec" => Finding::degraded(
+            key,
+            "storage_raid_recovering",
+            format!("{what} is recovering"),
+        ),
+        other => {
+            let text = format!("{what} is in the state {other}, which gpud does not know");
+            Finding::degraded(key, "storage_raid_unknown_state", text)
+        }
+    };
+    Some(finding.about("virtual drive", &format!("{at}/{id}")))
+}
+
+fn disk(at: &str, disk: &Disk) -> Option<Finding> {
+    let Disk {
+        slot,
+        state,
+        group,
+        model,
+    } = disk;
+    let place = format!("{at}/{slot}");
+    let what = match model.as_str() {
+        "" => format!("disk {place}"),
+        model => format!("disk {place} ({model})"),
+    };
+    let failed = |text: &str| {
+        Finding::degraded(
+            place.clone(),
+            "storage_raid_disk_failed",
+            format!("{what} {text}"),
+        )
+        .action(RepairAction::HardwareInspection, REPLACE)
+    };
+    let note = |text: &str| {
+        Finding::note(
+            place.clone(),
+            "storage_raid_disk_note",
+            format!("{what} {text}"),
+        )
+    };
+    let finding = match state.as_str() {
+        "Failed" | "F" => failed("has failed"),
+        "Offln" => failed("is offline"),
+        "UBad" => failed("is bad, and in no group"),
+        "Msng" => failed("is missing"),
+        "Rbld" => note("is being rebuilt"),
+        "Cpybck" => note("is being copied back"),
+        _ if group == "F" => note("bears the configuration of another controller (foreign)"),
+        _ => return None,
+    };
+    Some(finding.about("disk", &place))
+}
+
+fn backup(at: &str, backup: &Backup) -> Option<Finding> {
+    let Backup { model, state } = backup;
+    let fine = ["Optimal", "Opt", "Ready", "Charging", "Learning"];
+    if state.is_empty() || fine.iter().any(|word| state.starts_with(word)) {
+        return None;
+    }
+    let text = format!("{at}: the cache's backup {model} says {state}");
+    Some(
+        Finding::degraded(
+            format!("{at} backup {model}"),
+            "storage_raid_cache_backup",
+            text,
+        )
+        .action(RepairAction::HardwareInspection, BATTERY),
+    )
+}
+
+#[cfg(test)]
+mod tests;

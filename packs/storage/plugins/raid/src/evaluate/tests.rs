@@ -1,0 +1,215 @@
+use super::*;
+use crate::storcli;
+use gpud_builtin_shared::findings::test_context;
+use gpud_sdk::Health;
+
+fn run(config: &str, checks: &[Result<&[Controller], &str>]) -> (Health, String, Vec<String>) {
+    let context = test_context("storage-raid", 1_000);
+    let config = Config::parse(config).unwrap();
+    let mut memory = Memory::default();
+    let mut answer = (Health::Healthy, String::new(), Vec::new());
+    for check in checks {
+        let (report, after) = judge(&context, &config, *check, &memory);
+        memory = after;
+        answer.0 = report.states[0].health.clone();
+        answer.1.clone_from(&report.states[0].reason);
+        answer
+            .2
+            .extend(report.events.into_iter().map(|event| event.name));
+    }
+    answer
+}
+
+fn fine() -> Controller {
+    Controller {
+        status: "Optimal".to_owned(),
+        celsius: Some(60),
+        volumes: vec![Volume {
+            id: "0/0".to_owned(),
+            level: "RAID1".to_owned(),
+            state: "Optl".to_owned(),
+            name: "os".to_owned(),
+        }],
+        disks: vec![Disk {
+            slot: "64:0".to_owned(),
+            state: "Onln".to_owned(),
+            group: "0".to_owned(),
+            model: "M".to_owned(),
+        }],
+        backups: vec![Backup {
+            model: "CV".to_owned(),
+            state: "Optimal".to_owned(),
+        }],
+        ..Controller::default()
+    }
+}
+
+type Change = fn(&mut Controller);
+
+#[test]
+fn verdicts() {
+    let healthy = "1 controllers with 1 virtual and 1 physical drives, none failed";
+    let cases: [(&str, Change, Health, &str); 20] = [
+        ("{}", |_| {}, Health::Healthy, healthy),
+        (
+            "{}",
+            |one| one.volumes[0].state = "Dgrd".into(),
+            Health::Degraded,
+            "c0/0/0 (RAID1, os) is degraded: another disk less may cost its data",
+        ),
+        (
+            "{}",
+            |one| one.volumes[0].state = "Pdgd".into(),
+            Health::Degraded,
+            "c0/0/0 (RAID1, os) is partially degraded",
+        ),
+        (
+            "{}",
+            |one| one.volumes[0].state = "OfLn".into(),
+            Health::Unhealthy,
+            "c0/0/0 (RAID1, os) is offline",
+        ),
+        (
+            "{}",
+            |one| one.volumes[0].state = "Rec".into(),
+            Health::Degraded,
+            "c0/0/0 (RAID1, os) is recovering",
+        ),
+        (
+            "{}",
+            |one| one.volumes[0].state = "Xyz".into(),
+            Health::Degraded,
+            "c0/0/0 (RAID1, os) is in the state Xyz, which gpud does not know",
+        ),
+        (
+            "{}",
+            |one| one.disks[0].state = "Failed".into(),
+            Health::Degraded,
+            "disk c0/64:0 (M) has failed",
+        ),
+        (
+            "{}",
+            |one| one.disks[0].state = "UBad".into(),
+            Health::Degraded,
+            "disk c0/64:0 (M) is bad, and in no group",
+        ),
+        (
+            "{}",
+            |one| one.disks[0].state = "Rbld".into(),
+            Health::Healthy,
+            healthy,
+        ),
+        (
+            "{}",
+            |one| one.disks[0].group = "F".into(),
+            Health::Healthy,
+            healthy,
+        ),
+        (
+            r#"{"ignored_slots":["c0/64:0"]}"#,
+            |one| one.disks[0].state = "Failed".into(),
+            Health::Healthy,
+            healthy,
+        ),
+        (
+            "{}",
+            |one| one.backups[0].state = "Learning".into(),
+            Health::Healthy,
+            healthy,
+        ),
+        (
+            "{}",
+            |one| one.backups[0].state = "Failed".into(),
+            Health::Degraded,
+            "c0: the cache's backup CV says Failed",
+        ),
+        (
+            "{}",
+            |one| one.celsius = Some(106),
+            Health::Degraded,
+            "c0 has 106 °C, more than 105 °C",
+        ),
+        (
+            r#"{"max_controller_celsius":0}"#,
+            |one| one.celsius = Some(106),
+            Health::Healthy,
+            healthy,
+        ),
+        (
+            "{}",
+            |one| one.memory_errors = 2,
+            Health::Degraded,
+            "c0: 2 uncorrectable errors of the controller's memory",
+        ),
+        (
+            "{}",
+            |one| one.status = "Needs Attention".into(),
+            Health::Degraded,
+            "c0 says Needs Attention",
+        ),
+        (
+            "{}",
+            |one| one.status = "Failed".into(),
+            Health::Unhealthy,
+            "c0 has failed",
+        ),
+        (
+            r#"{"min_hot_spares":1}"#,
+            |_| {},
+            Health::Degraded,
+            "c0 has 0 hot spares, expected are 1",
+        ),
+        (
+            r#"{"expected_controllers":2}"#,
+            |_| {},
+            Health::Degraded,
+            "1 controllers answer, expected are 2",
+        ),
+    ];
+    for (config, change, health, reason) in cases {
+        let mut controller = fine();
+        change(&mut controller);
+        let (found, said, _) = run(config, &[Ok(&[controller])]);
+        assert_eq!((found, said.as_str()), (health, reason));
+    }
+}
+
+#[test]
+fn what_begins_and_ends() {
+    let degraded = storcli::parse(storcli::tests::TEXT).unwrap();
+    let (health, reason, events) = run("{}", &[Ok(&degraded), Err("busy"), Ok(&degraded)]);
+    assert_eq!(health, Health::Degraded);
+    assert_eq!(
+        reason,
+        "c0/1/238 (RAID6, data) is partially degraded; disk c0/64:2 (KPM6XRUG7T68) has failed"
+    );
+    assert_eq!(
+        events,
+        [
+            "storage_raid_partially_degraded",
+            "storage_raid_disk_failed",
+            "storage_raid_disk_note",
+            "storage_raid_disk_note",
+            "storage_raid_unreadable",
+            "storage_raid_unreadable_cleared",
+        ]
+    );
+    let (_, reason, _) = run("{}", &[Ok(&degraded), Err("busy")]);
+    assert!(
+        reason.starts_with(
+            "the RAID controllers cannot be read (busy); last known trouble: c0/1/238"
+        )
+    );
+}
+
+#[test]
+fn the_schema_says_the_same() {
+    let schema: serde_json::Value = serde_json::from_str(SCHEMA).unwrap();
+    let defaults = schema["properties"].as_object().unwrap().iter();
+    let defaults: serde_json::Map<_, _> = defaults
+        .map(|(key, value)| (key.clone(), value["default"].clone()))
+        .collect();
+    let defaults = serde_json::Value::Object(defaults).to_string();
+    assert_eq!(Config::parse(&defaults), Config::parse("{}"));
+    assert!(Config::parse("{").is_err());
+}

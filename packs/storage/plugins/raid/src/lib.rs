@@ -1,0 +1,87 @@
+//! `storage-raid`: RAID controllers of Broadcom (MegaRAID) and Dell (PERC): virtual and physical drives, the cache's
+//! backup, the controller itself. Asked through `storcli` or `perccli`, which only show here.
+
+pub mod evaluate;
+pub mod storcli;
+
+use gpud_builtin_shared::files;
+use gpud_builtin_shared::findings::{self, Memory};
+use gpud_pack_common::ask::{self, Answer};
+use gpud_sdk::{AccessError, CheckContext, Checker, Descriptor, Error, Report};
+
+use evaluate::{Config, SCHEMA};
+use storcli::Controller;
+
+/// Where the makers' packages put their programs.
+const PROGRAMS: [&str; 6] = [
+    "/opt/MegaRAID/perccli/perccli64",
+    "/opt/MegaRAID/perccli2/perccli2",
+    "/opt/MegaRAID/storcli/storcli64",
+    "/opt/MegaRAID/storcli2/storcli2",
+    "storcli64",
+    "perccli64",
+];
+/// `nolog`: without it the program leaves a log file where it runs.
+const ARGUMENTS: [&str; 5] = ["/call", "show", "all", "J", "nolog"];
+/// Asking a controller with a hundred disks takes some ten seconds.
+const SECONDS: u32 = 50;
+const INTERVAL: u64 = 5 * 60;
+/// Kernel drivers of RAID controllers (`/sys/class/scsi_host/*/proc_name`).
+const DRIVERS: [&str; 2] = ["megaraid_sas", "mpi3mr"];
+
+struct StorageRaid;
+
+impl Checker for StorageRaid {
+    fn check(context: &CheckContext) -> Result<Report, Error> {
+        let config = Config::parse(&gpud_sdk::config::document()).map_err(Error::failed)?;
+        let hosts = files::read_all("/sys/class/scsi_host/*/proc_name")?;
+        let found = hosts
+            .iter()
+            .filter(|(_, driver)| DRIVERS.contains(&driver.as_str()));
+        if found.count() == 0 && config.controllers == 0 {
+            let reason =
+                "no RAID controller with the driver megaraid_sas or mpi3mr on this machine";
+            return Ok(findings::unsupported(context, reason));
+        }
+        let answer = ask_all()?;
+        let before = Memory::load()?;
+        let controllers = answer.as_ref().map(Vec::as_slice).map_err(String::as_str);
+        let (report, after) = evaluate::judge(context, &config, controllers, &before);
+        after.keep(&before)?;
+        Ok(report)
+    }
+}
+
+/// The controllers, of the first program that knows any.
+fn ask_all() -> Result<Result<Vec<Controller>, String>, AccessError> {
+    let mut why = "neither storcli nor perccli is installed".to_owned();
+    for program in PROGRAMS {
+        let text = match ask::ask(program, &ARGUMENTS, SECONDS)? {
+            Answer::Missing => continue,
+            // It ends with a status other than 0 also where it has answered.
+            Answer::Said(said) if said.stdout.contains('{') => said.stdout,
+            Answer::Silent(silent) => return Ok(Err(silent)),
+            answer => {
+                why = answer.output().err().unwrap_or_default();
+                continue;
+            }
+        };
+        match storcli::parse(&text) {
+            Ok(controllers) if controllers.is_empty() => {
+                "no controller answers to its program".clone_into(&mut why);
+            }
+            answer => return Ok(answer),
+        }
+    }
+    Ok(Err(why))
+}
+
+gpud_sdk::export!(StorageRaid: Descriptor::new(
+    "storage-raid",
+    "RAID controllers, their virtual and physical drives and the backup of their cache",
+)
+.interval_seconds(INTERVAL)
+.metric(evaluate::VOLUMES, "Virtual drives by controller and state (number)")
+.metric(evaluate::DISKS, "Physical drives by controller and state (number)")
+.metric(evaluate::TEMPERATURE, "Temperature of a controller's processor (degrees Celsius)")
+.config_schema(SCHEMA));
