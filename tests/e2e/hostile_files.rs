@@ -123,7 +123,7 @@ impl Damage {
             Self::Missing => healthy::remove(root, path),
             Self::Denied => {
                 put(content.as_bytes());
-                fs::set_permissions(file, fs::Permissions::from_mode(0)).unwrap();
+                fs::set_permissions(file, fs::Permissions::from_mode(0o000)).unwrap();
             }
             Self::Empty => put(b""),
             Self::Garbage => put(&(0u16..4000)

@@ -146,8 +146,15 @@ fn text(view: &View) -> String {
             lines.push(format!("  and {} more", one.further_differences));
         }
     }
-    let lines: Vec<String> = lines.iter().map(|line| printable(line)).collect();
+    let lines: Vec<String> = lines.iter().map(|line| indented(line)).collect();
     lines.join("\n") + "\n"
+}
+
+/// Without characters that a terminal would act on; the indentation stays.
+fn indented(line: &str) -> String {
+    let text = line.trim_start();
+    let indentation = line.strip_suffix(text).unwrap_or_default();
+    format!("{indentation}{}", printable(text))
 }
 
 fn cost(cost: &Cost) -> String {

@@ -4,6 +4,10 @@
 //! lie beside it as `‹sha256 of the file›.wasm`. A record holds the last two versions that worked (an older one is for
 //! the case that the newest fails on its first kernel messages), the one that is on probation, and the one that was
 //! taken back. Whatever is missing, damaged or too large only means that there is nothing to go back to.
+#![allow(
+    clippy::disallowed_methods,
+    reason = "gpud's own files, not the machine's"
+)]
 
 mod version;
 
