@@ -127,7 +127,7 @@ impl Damage {
             }
             Self::Empty => put(b""),
             Self::Garbage => put(&(0u16..4000)
-                .map(|n| (n * 37 % 256) as u8 | 0x80)
+                .map(|n| (n % 256 * 37 % 256) as u8 | 0x80)
                 .collect::<Vec<_>>()),
             Self::Huge => {
                 put(content.as_bytes());

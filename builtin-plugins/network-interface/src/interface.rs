@@ -85,7 +85,12 @@ impl Interface {
         let physical = read("device/uevent")?.is_some();
         interface.wired = ethernet && physical && !uevent.lines().any(|l| l == "DEVTYPE=wlan");
         interface.enabled = read("flags")?.and_then(|text| hex(&text)).unwrap_or(0) & 1 != 0;
-        interface.member_up = read("bonding_slave/mii_status")?.map(|status| status == "up");
+        // `bond_slave_link_status` in the kernel's include/net/bonding.h; what is none of its words says nothing.
+        interface.member_up = match read("bonding_slave/mii_status")?.as_deref() {
+            Some("up") => Some(true),
+            Some("down" | "going down" | "going back") => Some(false),
+            _ => None,
+        };
         if let Some(mode) = read("bonding/mode")? {
             let members = read("bonding/slaves")?.unwrap_or_default();
             let partner = read("bonding/ad_partner_mac")?.unwrap_or_default();

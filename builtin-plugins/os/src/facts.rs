@@ -138,11 +138,15 @@ impl Facts {
     }
 }
 
+/// Longest name of a kind of virtualization, characters; systemd's own are a word.
+const MAX_WORD: usize = 64;
+
 impl Virtualization {
     fn gather(sources: &impl Sources) -> Self {
         let ask = |arguments: &[&str]| {
             let answer = sources.program("systemd-detect-virt", arguments)?;
-            Some(answer.lines().next().unwrap_or("").trim().to_owned())
+            let word = answer.lines().next().unwrap_or("").trim();
+            Some(word.chars().take(MAX_WORD).collect::<String>())
         };
         // Where the program is missing, there is no use in asking twice.
         let Some(kind) = ask(&[]) else {

@@ -64,6 +64,7 @@ impl Machine for Node<'_> {
             return Ok(answer.to_owned());
         }
         let answer = self.detect(arguments)?;
+        let answer: String = answer.chars().take(MAX_ANSWER).collect();
         let boot_id = self.boot_id;
         state::set(&key, format!("{boot_id}\n{answer}").as_bytes())?;
         Ok(answer)
@@ -73,6 +74,9 @@ impl Machine for Node<'_> {
         list_devices()
     }
 }
+
+/// Longest answer that is kept, characters; systemd's own are a word.
+const MAX_ANSWER: usize = 64;
 
 impl Node<'_> {
     fn detect(&self, arguments: &[&str]) -> Result<String, AccessError> {

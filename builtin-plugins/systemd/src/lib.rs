@@ -50,7 +50,7 @@ impl Checker for SystemdUnits {
             {
                 return Ok(findings::unsupported(context, reason));
             }
-            return Err(Error::failed(reason));
+            return Err(AccessError::Other(reason).into());
         }
         let watched = config.watched();
         let mut shown = String::new();

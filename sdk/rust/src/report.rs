@@ -60,6 +60,9 @@ impl Report {
     }
 }
 
+/// Longest error of a state that the host takes, bytes.
+const MAX_ERROR: usize = 4096;
+
 impl HealthState {
     /// A state under the component's name, judged now.
     pub fn new(context: &CheckContext, health: Health, reason: impl Into<String>) -> Self {
@@ -94,9 +97,11 @@ impl HealthState {
         Self::new(context, Health::Unhealthy, reason)
     }
 
-    /// With the technical error behind it.
+    /// With the technical error behind it, as far as the host takes it (4,096 bytes): it may quote a file.
     pub fn error(mut self, error: impl ToString) -> Self {
-        self.error = Some(error.to_string());
+        let mut text = error.to_string();
+        text.truncate(text.floor_char_boundary(MAX_ERROR));
+        self.error = Some(text);
         self
     }
 
