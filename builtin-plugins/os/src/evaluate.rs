@@ -198,7 +198,9 @@ pub fn judge(
     if let Some(finding) = findings.into_iter().next() {
         state.health = finding.health;
         state.reason = finding.reason;
-        state.error = finding.error.or(state.error);
+        if let Some(error) = finding.error {
+            state = state.error(error);
+        }
         if let Some((action, description)) = finding.action {
             state = state.action(action, &description);
         }

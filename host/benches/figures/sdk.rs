@@ -101,6 +101,7 @@ pub async fn measure(table: &mut Table, components: &Path) {
                 component: NAME,
                 store: Some(store.clone()),
                 config: Arc::from("{}"),
+                values: None,
             };
             let finished = run.plugin.check(&asked, &context()).await;
             let report = finished.answer.unwrap();
