@@ -5,7 +5,7 @@ use gpud_builtin_nvidia_common::{Finding, Gpu, SeenNow, state, text, trouble, wi
 use gpud_sdk::{CheckContext, Report};
 use serde::Serialize;
 
-/// Names and help of the metrics, in the order of [`values`].
+/// Names and help of the metrics, in the order of the readings.
 pub const METRICS: [(&str, &str); 7] = [
     (
         "accelerator_nvidia_temperature_current_celsius",
