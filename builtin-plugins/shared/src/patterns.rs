@@ -2,7 +2,7 @@
 //!
 //! Each is a data file, `builtin-plugins/‹folder›/catalog/patterns.json`, which is the only place where its patterns, names
 //! of events, types, messages, actions and advice stand. `builtin-plugins/shared/patterns.py` makes constants of these
-//! types from it (`src/patterns.rs` of the checker), so that no instance parses anything; [`testing`] holds the checker
+//! types from it (`src/patterns.rs` of the checker), so that no instance parses anything; `testing` holds the checker
 //! against the file. What a line's facts are is left to code (`docs/decisions/0007`).
 //!
 //! # The file
