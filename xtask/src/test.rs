@@ -20,6 +20,7 @@ pub fn run(cargo: &Cargo) -> Result<()> {
             "warnings",
         ],
     )?;
+    fuzz::lint(cargo)?;
     // Benchmarks are not tests: `cargo xtask bench` runs them, on a release build.
     cargo.run(
         "tests",
@@ -35,7 +36,6 @@ pub fn run(cargo: &Cargo) -> Result<()> {
     requests(cargo)?;
     plugins(cargo)?;
     packs(cargo)?;
-    fuzz::lint(cargo)?;
     fuzz::run(cargo, fuzz::SECONDS, Vec::new())?;
     cargo.run(
         "examples in the documentation",

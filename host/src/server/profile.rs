@@ -14,9 +14,9 @@ use http::{
 use tokio::sync::Semaphore;
 
 use super::{errors::ApiError, query::Query};
-use crate::{
-    service::{profile, threads},
-    wire::pprof::Profile,
+use crate::service::{
+    profile::{self, pprof::Profile},
+    threads,
 };
 
 /// Without `seconds`, as in Go.

@@ -12,7 +12,6 @@ mod health;
 mod machine;
 mod metric;
 mod plugin;
-pub mod pprof;
 mod quote;
 mod reply;
 mod shadow;

@@ -2,8 +2,8 @@
 
 use std::{collections::BTreeMap, fs, io, path::Path, time::Duration};
 
+use super::pprof::{Profile, ValueType};
 use super::{OWN, now, sample};
-use crate::wire::pprof::{Profile, ValueType};
 
 /// Time between two looks. Threads that begin and end between two of them are seen in the process's own sum only.
 const PERIOD: Duration = Duration::from_millis(100);

@@ -2,8 +2,8 @@
 
 use std::{collections::BTreeMap, fs, io, path::Path};
 
+use super::pprof::{Profile, ValueType};
 use super::{OWN, now, sample};
-use crate::wire::pprof::{Profile, ValueType};
 
 /// What a mapping takes, KiB.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -5,13 +5,14 @@
 
 mod cpu;
 mod memory;
+pub mod pprof;
 
 pub use cpu::cpu;
 pub use memory::memory;
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use crate::wire::pprof::Sample;
+use pprof::Sample;
 
 /// Where the kernel tells about this process.
 const OWN: &str = "/proc/self";
