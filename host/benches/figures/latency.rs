@@ -18,6 +18,14 @@ use crate::{
 };
 
 const LINES: usize = 400;
+/// Level of a line that the kernel keeps and does not print: printing it on a serial console takes milliseconds, in which
+/// nobody who writes it goes on.
+const QUIET: u8 = 6;
+/// Between two lines.
+const PAUSE: Duration = Duration::from_millis(20);
+/// Lines after which gpud no longer looks on its own (docs/decisions/0017).
+const FIRST_LINES: usize = 30;
+const SILENCE: Duration = Duration::from_millis(1_500);
 /// Lines that no checker wants, in the second round.
 const UNRELATED_PER_SECOND: u32 = 1000;
 
@@ -28,7 +36,7 @@ pub async fn measure(table: &mut Table, daemon: &Daemon) {
         return;
     }
     let mut client = daemon.client().await;
-    let mut quiet = round(daemon, &mut client, 0xb000).await;
+    let mut quiet = round(daemon, &mut client, (QUIET, 0xb000), LINES, PAUSE).await;
     table.add(
         "line in /dev/kmsg to /v1/events (p99)",
         quantile(&mut quiet, 0.99),
@@ -36,8 +44,20 @@ pub async fn measure(table: &mut Table, daemon: &Daemon) {
         Target::AtMost(5.0),
     );
     table.note("  median", quantile(&mut quiet, 0.5), "ms");
+    let mut first = round(daemon, &mut client, (QUIET, 0xd000), FIRST_LINES, SILENCE).await;
+    table.note(
+        "  the first line after silence, woken by the kernel's tick (most)",
+        quantile(&mut first, 1.0),
+        "ms",
+    );
+    let mut printed = round(daemon, &mut client, (3, 0xe000), LINES / 4, PAUSE).await;
+    table.note(
+        "  a line that the console prints, too (p99)",
+        quantile(&mut printed, 0.99),
+        "ms",
+    );
     let noise = Noise::start();
-    let mut busy = round(daemon, &mut client, 0xc000).await;
+    let mut busy = round(daemon, &mut client, (QUIET, 0xc000), LINES, PAUSE).await;
     let written = noise.stop();
     table.add(
         "line in /dev/kmsg to /v1/events, beside unrelated lines (p99)",
@@ -50,9 +70,15 @@ pub async fn measure(table: &mut Table, daemon: &Daemon) {
 }
 
 /// Milliseconds from each line to the answer that has its event.
-async fn round(daemon: &Daemon, client: &mut Client, domain: usize) -> Vec<f64> {
+async fn round(
+    daemon: &Daemon,
+    client: &mut Client,
+    (level, domain): (u8, usize),
+    lines: usize,
+    pause: Duration,
+) -> Vec<f64> {
     let mut samples = Vec::new();
-    for n in 0..LINES {
+    for n in 0..lines {
         let device = format!("PCI:{:04x}:{:02x}:00", domain + n, n % 256);
         let line =
             format!("NVRM: Xid ({device}): 79, pid={n}, name=bench, GPU has fallen off the bus.");
@@ -61,7 +87,7 @@ async fn round(daemon: &Daemon, client: &mut Client, domain: usize) -> Vec<f64> 
         let since = now.as_secs() - 2;
         let path = format!("/v1/events?components=accelerator-nvidia-error-xid&startTime={since}");
         let written = Instant::now();
-        kmsg::inject(3, &line).unwrap();
+        kmsg::inject(level, &line).unwrap();
         loop {
             let (_, body) = client.get(&path).await;
             if String::from_utf8_lossy(&body).contains(&device) {
@@ -80,7 +106,7 @@ async fn round(daemon: &Daemon, client: &mut Client, domain: usize) -> Vec<f64> 
             // Keeps the history as short as that of a machine in trouble, not of a benchmark.
             clear(daemon);
         }
-        tokio::time::sleep(Duration::from_millis(20)).await;
+        tokio::time::sleep(pause).await;
     }
     samples
 }

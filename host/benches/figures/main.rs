@@ -1,7 +1,7 @@
 //! The figures that gpud is held to, measured on this machine and printed beside their targets; run by
 //! `cargo xtask bench`. Where a baseline exists it is measured in the same run and the figure is a ratio.
 //!
-//! `--only guest|system|kernel-log|sdk|flood|script|daemon|api` measures one part. `--minutes N` is how long the idle daemon is
+//! `--only guest|nvidia|system|kernel-log|sdk|flood|script|daemon|api` measures one part. `--minutes N` is how long the idle daemon is
 //! watched (default 10); `--json FILE` is where the figures go as well (default `target/bench.json`); `--components
 //! FOLDER` is where the examples of `examples/` lie (default `target/examples`, where `examples/test.sh` leaves them).
 #![allow(
@@ -20,6 +20,7 @@ mod flood;
 mod guest;
 mod kernel_log;
 mod latency;
+mod nvidia;
 mod script;
 mod sdk;
 mod system;
@@ -29,11 +30,17 @@ use std::{path::PathBuf, time::Duration};
 
 use table::Table;
 
+/// What runs in a process of its own, for a part that starts this program once more.
+enum Inside {
+    System,
+    Nvidia(PathBuf, u32),
+}
+
 fn main() {
     let mut arguments = std::env::args().skip(1);
     let mut minutes = 10.0;
     let mut only = None;
-    let mut inside = false;
+    let mut inside = None;
     let target = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../target"));
     let mut json = target.join("bench.json");
     let mut components = target.join("examples");
@@ -46,7 +53,13 @@ fn main() {
                     .expect("--minutes N")
             }
             "--json" => json = arguments.next().map(PathBuf::from).expect("--json FILE"),
-            system::INSIDE => inside = true,
+            system::INSIDE => inside = Some(Inside::System),
+            nvidia::INSIDE => {
+                let library = arguments.next().map(PathBuf::from);
+                let rounds = arguments.next().and_then(|n| n.parse().ok());
+                let (library, rounds) = library.zip(rounds).expect("a library and a number");
+                inside = Some(Inside::Nvidia(library, rounds));
+            }
             "--components" => {
                 components = arguments
                     .next()
@@ -64,8 +77,12 @@ fn main() {
         .enable_all()
         .build();
     let runtime = runtime.expect("a runtime");
-    if inside {
-        return runtime.block_on(system::inside());
+    match inside {
+        Some(Inside::System) => return runtime.block_on(system::inside()),
+        Some(Inside::Nvidia(library, rounds)) => {
+            return runtime.block_on(nvidia::inside(&library, rounds));
+        }
+        None => {}
     }
     let mut table = Table::default();
     runtime.block_on(async {
@@ -79,6 +96,9 @@ fn main() {
             if wanted("kernel-log") {
                 kernel_log::measure(&mut table, &runtime).await;
             }
+        }
+        if wanted("nvidia") {
+            nvidia::measure(&mut table).await;
         }
         if wanted("system") {
             system::measure(&mut table).await;

@@ -194,7 +194,7 @@ pub async fn inside() {
 }
 
 /// Processor time of this process so far.
-fn own_ms() -> f64 {
+pub fn own_ms() -> f64 {
     let time = clock_gettime(ClockId::ProcessCPUTime);
     time.tv_sec as f64 * 1e3 + time.tv_nsec as f64 / 1e6
 }

@@ -58,6 +58,14 @@ impl Checker {
         }
     }
 
+    /// Does it ask GPUs?
+    pub(super) fn asks_gpus(&self) -> bool {
+        match self {
+            Self::Wasm(checker) => checker.asks_for("nvml"),
+            Self::Script(_) => false,
+        }
+    }
+
     /// Between two tries of a checker that fails.
     pub(super) fn retry_interval(&self) -> Duration {
         match self {

@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use tokio::sync::Semaphore;
+use tokio::{sync::Semaphore, time::Instant};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{Component, Schedule, Services};
@@ -18,12 +18,17 @@ const FIRST_AT_ONCE: usize = 2;
 /// A first check that takes longer, such as a script that waits, does not hold up the others any more.
 const FIRST_TURN: Duration = Duration::from_millis(250);
 
+/// The beat of components that ask GPUs.
+const GPUS: &str = "nvml";
+
 /// Makes components run until `shutdown`, or until they are closed.
 pub struct Scheduler {
     services: Arc<Services>,
     tasks: TaskTracker,
     shutdown: CancellationToken,
     first: Arc<Semaphore>,
+    /// What beats are counted from.
+    start: Instant,
 }
 
 impl Scheduler {
@@ -34,6 +39,7 @@ impl Scheduler {
             tasks,
             shutdown,
             first: Arc::new(Semaphore::new(FIRST_AT_ONCE)),
+            start: Instant::now(),
         }
     }
 
@@ -48,11 +54,12 @@ impl Scheduler {
         }
         let (services, shutdown) = (Arc::clone(&self.services), self.shutdown.clone());
         let first = Arc::clone(&self.first);
+        let start = self.start;
         self.tasks.spawn(async move {
             tokio::select! {
                 () = shutdown.cancelled() => {}
                 () = component.closed() => {}
-                () = run(&component, &services, schedule, &first) => {}
+                () = run(&component, &services, schedule, &first, start) => {}
             }
         });
     }
@@ -90,7 +97,13 @@ impl Scheduler {
     }
 }
 
-async fn run(component: &Component, services: &Services, schedule: Schedule, first: &Semaphore) {
+async fn run(
+    component: &Component,
+    services: &Services,
+    schedule: Schedule,
+    first: &Semaphore,
+    start: Instant,
+) {
     {
         let turn = first.acquire().await;
         let mut check = pin!(component.check_if_idle(services, Trigger::Startup));
@@ -102,9 +115,14 @@ async fn run(component: &Component, services: &Services, schedule: Schedule, fir
     let Schedule::Every(interval) = schedule else {
         return;
     };
-    // Components of one interval keep apart from here on, and at the same place from start to start.
-    tokio::time::sleep(phase(component.name(), interval)).await;
-    let mut ticks = tokio::time::interval(interval);
+    // Components of one interval keep apart from here on, and at the same place from start to start; but those that ask
+    // GPUs run together, so that what one asked is there for the others.
+    let beat = match component.checker() {
+        Some(checker) if checker.asks_gpus() => GPUS,
+        _ => component.name(),
+    };
+    let next = next_beat(start, phase(beat, interval), interval, Instant::now());
+    let mut ticks = tokio::time::interval_at(next, interval);
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Skip);
     loop {
         ticks.tick().await;
@@ -112,7 +130,7 @@ async fn run(component: &Component, services: &Services, schedule: Schedule, fir
     }
 }
 
-/// Where in its interval a component runs: up to all of it after the first check.
+/// Where in its interval a component runs.
 fn phase(name: &str, interval: Duration) -> Duration {
     let mut hasher = DefaultHasher::new();
     name.hash(&mut hasher);
@@ -120,9 +138,40 @@ fn phase(name: &str, interval: Duration) -> Duration {
     interval * part / 1000
 }
 
+/// The first beat after `now`, of those that come each `interval` from `phase` after the start.
+fn next_beat(start: Instant, phase: Duration, interval: Duration, now: Instant) -> Instant {
+    let first = start + phase;
+    let late = now.saturating_duration_since(first).as_nanos();
+    let missed = late.div_ceil(interval.as_nanos().max(1));
+    first + interval * u32::try_from(missed).unwrap_or(u32::MAX)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_next_beat_is_the_same_for_all_whose_first_check_ended_in_between() {
+        let (start, minute) = (Instant::now(), Duration::from_secs(60));
+        let phase = Duration::from_secs(7);
+        let beat = |seconds: f64| {
+            let now = start + Duration::from_secs_f64(seconds);
+            next_beat(start, phase, minute, now) - start
+        };
+        for (now, next) in [
+            (0.0, 7),
+            (0.2, 7),
+            (6.9, 7),
+            (7.0, 7),
+            (7.1, 67),
+            (66.0, 67),
+            (3607.5, 3667),
+        ] {
+            assert_eq!(beat(now), Duration::from_secs(next), "{now}");
+        }
+        // Nonsense of an interval is no endless loop and no panic.
+        next_beat(start, Duration::ZERO, Duration::ZERO, start);
+    }
 
     #[test]
     fn phases_are_stable_and_spread() {

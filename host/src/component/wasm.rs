@@ -52,10 +52,12 @@ impl WasmChecker {
     /// Does it draw its verdicts from the kernel log (and what became of it) and nothing else?
     pub(super) fn judges_by_log_alone(&self) -> bool {
         let of_this_machine = ["sysfs", "exec", "net"];
-        let asks_for = self.plugin.asks_for();
-        !asks_for
-            .iter()
-            .any(|word| of_this_machine.contains(&word.as_str()))
+        !of_this_machine.iter().any(|word| self.asks_for(word))
+    }
+
+    /// Does it import the interface of this grant?
+    pub(super) fn asks_for(&self, grant: &str) -> bool {
+        self.plugin.asks_for().iter().any(|word| word == grant)
     }
 
     pub(super) async fn check(

@@ -274,10 +274,9 @@ impl Plugin {
         store.set_hostcall_fuel(limits.transfer_bytes);
         store.set_epoch_deadline(1);
         store.epoch_deadline_async_yield_and_update(1);
-        let ticking = shared.ticker.tick();
         let guest = self.code.guest();
-        let ran = tokio::time::timeout(limit, guest.run(&mut store, request)).await;
-        drop(ticking);
+        let running = shared.ticker.tick(guest.run(&mut store, request));
+        let ran = tokio::time::timeout(limit, running).await;
         let Host { call, limiter, .. } = store.into_data();
         if call.dropped_log_lines > 0 {
             let Identity { plugin, component } = &*call.identity;

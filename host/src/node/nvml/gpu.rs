@@ -3,9 +3,13 @@
 //! All calls of one GPU run one after the other on one thread, so that a GPU that hangs holds that thread and nothing
 //! else. Whoever asks waits [`DEADLINE`] at most; while a call hangs, further questions fail at once and say for how
 //! long. When it comes back, the next question is asked again.
+//!
+//! Going to that thread and back costs more than a call. So the first question of a round takes along those that were
+//! asked in the round before: one way for all of them, and no call that nobody wanted.
 
 use std::{
     collections::HashMap,
+    ops::Range,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, AtomicU64, Ordering},
@@ -29,6 +33,11 @@ pub const DEADLINE: Duration = Duration::from_secs(5);
 pub const SHARED_FOR: Duration = Duration::from_secs(3);
 /// Answers kept of one GPU; questions have arguments that guests choose.
 const MAX_KEPT: usize = 512;
+/// How long ago a question was asked that is asked again on the way: in another round, which may last for seconds (GPM
+/// samples), and in the one before, with the usual minute between them.
+const LAST_ROUND: Range<Duration> = Duration::from_secs(10)..Duration::from_secs(90);
+/// Longest that the questions that are taken along may hold up the one that was asked.
+const ON_THE_WAY: Duration = Duration::from_millis(250);
 
 /// Timing, so that tests need not wait.
 #[derive(Debug, Clone, Copy)]
@@ -70,11 +79,23 @@ pub(super) enum Place {
     Closed,
 }
 
+/// An answer for others.
+struct Kept {
+    at: Instant,
+    answer: Answer,
+    /// Somebody wanted it, and did not just find it beside another.
+    wanted: bool,
+}
+
 /// A GPU that was seen since the driver was started.
 pub struct Gpu {
     identity: Mutex<Arc<Identity>>,
     place: Mutex<Place>,
-    answers: Mutex<HashMap<Reading, (Instant, Answer)>>,
+    answers: Mutex<HashMap<Reading, Kept>>,
+    /// Held by who goes to the thread: who comes meanwhile may find the answer when it is free.
+    way: tokio::sync::Mutex<()>,
+    /// The call under way.
+    asking: Mutex<&'static str>,
     worker: HangPool,
     /// Unix milliseconds; 0 is never.
     last_good: AtomicU64,
@@ -89,6 +110,8 @@ impl Gpu {
             identity: Mutex::new(Arc::new(identity)),
             place: Mutex::new(place),
             answers: Mutex::default(),
+            way: tokio::sync::Mutex::default(),
+            asking: Mutex::default(),
             last_good: AtomicU64::new(0),
             gpm_turn: tokio::sync::Mutex::default(),
             common,
@@ -153,38 +176,72 @@ impl Gpu {
             return said(answer);
         }
         let call = reading.call();
-        let gpu = Arc::clone(self);
-        let asked = self.worker.run(call, self.common.timing.deadline, move || {
-            Ok(gpu.ask_driver(reading))
-        });
+        let deadline = self.common.timing.deadline;
+        let Ok(_way) = tokio::time::timeout(deadline, self.way.lock()).await else {
+            return Err(self.not_answering(call));
+        };
+        if let Some(answer) = self.kept(&reading) {
+            return said(answer);
+        }
+        let (gpu, asked) = (Arc::clone(self), reading.clone());
+        let asked = self
+            .worker
+            .run(call, deadline, move || Ok(gpu.ask_driver(asked)));
         match asked.await {
             Ok((Some(answer), took)) => {
                 answer.map_err(|fault| fault.to_source(&who, took, self.last_good()))
             }
             // It went while the question waited.
             Ok((None, _)) => Err(self.gone(&who, call).unwrap_or_else(|| closed(&who, call))),
-            Err(SourceError::TimedOut { .. }) => Err(self.not_answering(call)),
+            // It may be another one, taken along, that hangs.
+            Err(SourceError::TimedOut { .. }) => match self.kept(&reading) {
+                Some(answer) => said(answer),
+                None => Err(self.not_answering(call)),
+            },
             Err(other) => Err(other),
         }
     }
 
     /// On the GPU's thread. `None` when there is nobody to ask.
     fn ask_driver(&self, reading: Reading) -> (Option<Answer>, Duration) {
-        // Asked by several at once, the first one's answer is for all.
-        if let Some(answer) = self.kept(&reading) {
-            return (Some(answer), Duration::ZERO);
-        }
         let Place::Driver(held, slot) = self.place() else {
             return (None, Duration::ZERO);
         };
         let began = Instant::now();
-        let answer = held.0.read(slot, &reading);
-        drop(held);
-        self.note(&answer);
+        let answer = self.read(&held, slot, &reading);
+        let took = began.elapsed();
         if reading.is_shared() {
-            self.keep(reading, &answer);
+            self.keep(reading, &answer, true);
         }
-        (Some(answer), began.elapsed())
+        self.ask_again(&held, slot);
+        (Some(answer), took)
+    }
+
+    fn read(&self, held: &Held, slot: Slot, reading: &Reading) -> Answer {
+        *lock(&self.asking) = reading.call();
+        let answer = held.0.read(slot, reading);
+        self.note(&answer);
+        answer
+    }
+
+    /// Asks what was wanted in the last round and is no longer fresh.
+    fn ask_again(&self, held: &Held, slot: Slot) {
+        let began = Instant::now();
+        for reading in self.wanted_again() {
+            if began.elapsed() > ON_THE_WAY || self.common.suspect.load(Ordering::Relaxed) {
+                return;
+            }
+            let answer = self.read(held, slot, &reading);
+            self.keep(reading, &answer, false);
+        }
+    }
+
+    fn wanted_again(&self) -> Vec<Reading> {
+        let answers = lock(&self.answers);
+        let again = answers.iter().filter(|(reading, kept)| {
+            kept.wanted && LAST_ROUND.contains(&kept.at.elapsed()) && reading.stands_alone()
+        });
+        again.map(|(reading, _)| reading.clone()).collect()
     }
 
     /// Takes note of when it answered, and whether it is still one of us.
@@ -246,13 +303,13 @@ impl Gpu {
 
     fn not_answering(&self, call: &'static str) -> SourceError {
         let who = self.identity().label();
-        let oldest = self.worker.stuck().into_iter().next();
-        let (what, after) = match oldest {
-            Some(stuck) if stuck.what == call => {
+        let hanging = *lock(&self.asking);
+        let (what, after) = match self.worker.stuck().into_iter().next() {
+            Some(stuck) if hanging == call => {
                 (format!("{call} of {who}: not answering"), stuck.elapsed)
             }
             Some(stuck) => (
-                format!("{call} of {who}: not answering, {} hangs", stuck.what),
+                format!("{call} of {who}: not answering, {hanging} hangs"),
                 stuck.elapsed,
             ),
             None => (
@@ -268,19 +325,27 @@ impl Gpu {
     }
 
     fn kept(&self, reading: &Reading) -> Option<Answer> {
-        let answers = lock(&self.answers);
-        let (at, answer) = answers.get(reading)?;
-        (at.elapsed() < self.common.timing.shared_for).then(|| answer.clone())
+        let mut answers = lock(&self.answers);
+        let kept = answers.get_mut(reading)?;
+        (kept.at.elapsed() < self.common.timing.shared_for).then(|| {
+            kept.wanted = true;
+            kept.answer.clone()
+        })
     }
 
-    fn keep(&self, reading: Reading, answer: &Answer) {
+    fn keep(&self, reading: Reading, answer: &Answer, wanted: bool) {
         let shared_for = self.common.timing.shared_for;
         let mut answers = lock(&self.answers);
         if answers.len() >= MAX_KEPT {
-            answers.retain(|_, (at, _)| at.elapsed() < shared_for);
+            answers.retain(|_, kept| kept.at.elapsed() < shared_for);
         }
         if answers.len() < MAX_KEPT {
-            answers.insert(reading, (Instant::now(), answer.clone()));
+            let kept = Kept {
+                at: Instant::now(),
+                answer: answer.clone(),
+                wanted,
+            };
+            answers.insert(reading, kept);
         }
     }
 

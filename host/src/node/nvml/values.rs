@@ -316,6 +316,11 @@ impl Reading {
     pub(super) fn is_shared(&self) -> bool {
         !matches!(self, Self::GpmSample)
     }
+
+    /// May it be asked without the questions that belong before it? GPM metrics are the difference of two samples.
+    pub(super) fn stands_alone(&self) -> bool {
+        !matches!(self, Self::GpmSample | Self::GpmMetrics(..))
+    }
 }
 
 macro_rules! values {

@@ -1,0 +1,274 @@
+//! What the NVIDIA components cost: processor time and calls of NVML of one round of all of them on a node with eight GPUs,
+//! played by the library of `tests/nvml-mock`; and what a GPU that does not answer does to the schedule of the others.
+//!
+//! The round runs in a process of its own, so that the library's log of calls can be had once and be left out once.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::Path,
+    process::{Command, Stdio},
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use futures_util::future::join_all;
+use gpud::{
+    component::{builtin, trial::Trial},
+    model::Trigger,
+    node::{Node, nvml::Options},
+    runtime::{Compiler, Effort, Runtime},
+};
+use gpud_nvml_mock::{
+    install::{built, install},
+    source::CALL_LOG_ENV,
+};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    daemon::Daemon,
+    guest,
+    system::own_ms,
+    table::{Table, Target},
+};
+
+/// Runs the round; the library and the number of rounds come after.
+pub const INSIDE: &str = "--nvidia-inside";
+const HEALTHY: &str = "product: h100-sxm\n";
+/// A GPU that never answers anything after it was opened.
+const HANGS: &str = "product: h100-sxm\nfaults:\n  - {call: nvmlDeviceGetTemperature, gpu: 2, hang: forever}\n  - {call: nvmlDeviceGetPowerUsage, gpu: 2, hang: forever}\n";
+const ROUNDS: u32 = 5;
+/// Less than the usual minute, and long enough for gpud to take it for another round.
+const BETWEEN: Duration = Duration::from_millis(10_500);
+/// How long the schedule is watched, and how often the script that shows it runs.
+const WATCHED: Duration = Duration::from_secs(40);
+const INTERVAL_MS: f64 = 1_000.0;
+
+/// Per round.
+#[derive(Debug, Serialize, Deserialize)]
+struct Figures {
+    components: usize,
+    /// Milliseconds of this process.
+    all_ms: f64,
+    /// Of it, on threads in which only NVML is called.
+    calls_ms: f64,
+    host_calls: f64,
+    /// Milliseconds from the start to the last answer.
+    took_ms: f64,
+}
+
+pub async fn measure(table: &mut Table) {
+    eprintln!("NVIDIA components …");
+    let folder = tempfile::tempdir().unwrap();
+    let library = install(&built().unwrap(), HEALTHY, folder.path()).unwrap();
+    let figures = in_child(&library, ROUNDS, None);
+    let log = folder.path().join("calls");
+    in_child(&library, 1, Some(&log));
+    let (before, calls) = calls(&log);
+    let what = format!(
+        "a round of {} NVIDIA components, 8 GPUs",
+        figures.components
+    );
+    table.add(
+        &format!("{what}: CPU of host and guests"),
+        figures.all_ms - figures.calls_ms,
+        "ms",
+        Target::AtMost(5.0),
+    );
+    table.note(
+        "  threads that call NVML, the simulated library included",
+        figures.calls_ms,
+        "ms",
+    );
+    table.note(
+        "  until the last answer (GPM samples for seconds)",
+        figures.took_ms,
+        "ms",
+    );
+    table.note("  calls from guests", figures.host_calls, "");
+    table.note("  calls of NVML in a round", calls as f64, "");
+    table.note(
+        "  calls of NVML before, to open the driver and eight GPUs",
+        before as f64,
+        "",
+    );
+    schedule(table, folder.path()).await;
+}
+
+/// Runs itself once more.
+fn in_child(library: &Path, rounds: u32, log: Option<&Path>) -> Figures {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command
+        .arg(INSIDE)
+        .arg(library)
+        .arg(rounds.to_string())
+        .stderr(Stdio::inherit());
+    if let Some(log) = log {
+        command.env(CALL_LOG_ENV, log);
+    }
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// How many calls there were before the mark that [`inside`] leaves, and after it.
+fn calls(log: &Path) -> (usize, usize) {
+    let text = fs::read_to_string(log).unwrap();
+    let (before, round) = text.split_once(MARK).unwrap();
+    (before.lines().count(), round.lines().count())
+}
+
+/// Stands in the log before the last round.
+const MARK: &str = "--\n";
+
+/// Measures a machine with this library and prints the figures as JSON.
+pub async fn inside(library: &Path, rounds: u32) {
+    let options = Options {
+        library: Some(library.to_owned()),
+        ..Options::default()
+    };
+    let node = Arc::new(Node::live_with(options).await.unwrap());
+    let cache = tempfile::tempdir().unwrap();
+    let runtime = Runtime::start(
+        cache.path(),
+        Compiler::InProcess(Effort::Thorough),
+        Arc::clone(&node),
+    )
+    .unwrap();
+    let mut trials = Vec::new();
+    for builtin in builtin::all() {
+        if !builtin.folder.starts_with("nvidia-") {
+            continue;
+        }
+        let plugin = Arc::new(guest::load(&runtime, builtin.folder).await);
+        let descriptor = plugin.components().first().unwrap().clone();
+        let trial = Trial::new(plugin, descriptor, Arc::from("{}"), Arc::clone(&node)).await;
+        trials.push((builtin.folder, trial.unwrap()));
+    }
+    // What is asked once only, at the start, and pages that are touched for the first time.
+    round(&mut trials, Trigger::Startup).await;
+    let (mut all, mut calls, mut host_calls, mut took) = (0.0, 0.0, 0, Duration::ZERO);
+    for _ in 0..rounds {
+        tokio::time::sleep(BETWEEN).await;
+        if let Some(log) = std::env::var_os(CALL_LOG_ENV) {
+            let mut file = fs::OpenOptions::new().append(true).open(log).unwrap();
+            std::io::Write::write_all(&mut file, MARK.as_bytes()).unwrap();
+        }
+        let before = (own_ms(), nvml_ms(), Instant::now());
+        host_calls += round(&mut trials, Trigger::Scheduled).await;
+        all += own_ms() - before.0;
+        calls += nvml_ms() - before.1;
+        took += before.2.elapsed();
+    }
+    let rounds = f64::from(rounds);
+    let figures = Figures {
+        components: trials.len(),
+        all_ms: all / rounds,
+        calls_ms: calls / rounds,
+        host_calls: host_calls as f64 / rounds,
+        took_ms: took.as_secs_f64() * 1e3 / rounds,
+    };
+    println!("{}", serde_json::to_string(&figures).unwrap());
+}
+
+/// All components at the same time, as a daemon has it. How many calls the guests made.
+async fn round(trials: &mut [(&'static str, Trial)], trigger: Trigger) -> u64 {
+    let checks = trials.iter_mut().map(|(folder, trial)| async move {
+        let tried = trial.check(trigger).await;
+        if let Err(error) = tried.report {
+            eprintln!("  {folder}: {error}");
+        }
+        tried.bill.host_calls
+    });
+    join_all(checks).await.into_iter().sum()
+}
+
+/// Processor time of the threads that call NVML, milliseconds, to the nanosecond: the first field of schedstat.
+fn nvml_ms() -> f64 {
+    let mut nanoseconds = 0;
+    for task in fs::read_dir("/proc/self/task").unwrap() {
+        let task = task.unwrap().path();
+        let read = |file: &str| fs::read_to_string(task.join(file)).unwrap_or_default();
+        if read("comm").starts_with("nvml") {
+            let stat = read("schedstat");
+            nanoseconds += stat
+                .split_whitespace()
+                .next()
+                .map_or(0, |field| field.parse::<u64>().unwrap());
+        }
+    }
+    nanoseconds as f64 / 1e6
+}
+
+/// When a script that runs every second ran, in a daemon over GPUs that all answer and in one over a GPU that does not.
+async fn schedule(table: &mut Table, folder: &Path) {
+    let mut shown = BTreeMap::new();
+    for (name, scenario) in [("normal", HEALTHY), ("hangs", HANGS)] {
+        let folder = folder.join(name);
+        let library = install(&built().unwrap(), scenario, &folder.join("library")).unwrap();
+        let times = folder.join("times");
+        let spec = folder.join("spec.yaml");
+        fs::write(&spec, every_second(&times)).unwrap();
+        let data = folder.join("data");
+        let library = library.to_str().unwrap();
+        let daemon = Daemon::start(
+            &data,
+            &[
+                "--nvml-library",
+                library,
+                "--plugin-specs-file",
+                spec.to_str().unwrap(),
+            ],
+        );
+        daemon.client().await;
+        tokio::time::sleep(WATCHED).await;
+        drop(daemon);
+        shown.insert(name, furthest(&times));
+    }
+    table.note(
+        "a script's runs from their second, all GPUs answering (furthest)",
+        shown["normal"],
+        "ms",
+    );
+    table.add(
+        "  beside a GPU whose calls never come back, further by",
+        (shown["hangs"] - shown["normal"]).max(0.0),
+        "ms",
+        Target::AtMost(10.0),
+    );
+}
+
+fn every_second(times: &Path) -> String {
+    format!(
+        "- plugin_name: every-second\n  plugin_type: component\n  run_mode: auto\n  timeout: 10s\n  interval: 1s\n  health_state_plugin:\n    steps:\n      - name: time\n        run_bash_script:\n          content_type: plaintext\n          script: date +%s%N >> {}\n",
+        times.display()
+    )
+}
+
+/// How far the times lie from a beat of a second, milliseconds, when the start is over.
+fn furthest(times: &Path) -> f64 {
+    let text = fs::read_to_string(times).unwrap();
+    let times: Vec<f64> = text
+        .lines()
+        .map(|line| line.parse::<f64>().unwrap() / 1e6)
+        .skip(10)
+        .collect();
+    assert!(times.len() > 20, "the script ran {} times", times.len());
+    let beat = |time: f64| (time - times[0]) % INTERVAL_MS;
+    let mut beats: Vec<f64> = times
+        .iter()
+        .map(|time| beat(*time))
+        .map(|ms| {
+            if ms > INTERVAL_MS / 2.0 {
+                ms - INTERVAL_MS
+            } else {
+                ms
+            }
+        })
+        .collect();
+    let middle = crate::table::quantile(&mut beats, 0.5);
+    beats
+        .iter()
+        .map(|ms| (ms - middle).abs())
+        .fold(0.0, f64::max)
+}
