@@ -8,7 +8,7 @@ use gpud_builtin_shared::files::{self, read_optional};
 use gpud_builtin_shared::findings::Memory;
 use gpud_sdk::{AccessError, CheckContext, Checker, Descriptor, Error, Report, state, sysfs};
 
-use conntrack::Conntrack;
+use conntrack::{Before, Conntrack};
 use evaluate::{Config, Inputs, SCHEMA};
 use ports::{Ports, Range};
 
@@ -29,14 +29,16 @@ impl Checker for NetworkLimits {
         let kept = state::get_string(DROPS)?;
         let inputs = Inputs {
             conntrack: read_conntrack()?,
-            drops_before: kept.as_deref().and_then(|kept| {
-                let (boot, count) = kept.split_once(' ')?;
-                count.parse().ok().filter(|_| boot == context.boot_id)
-            }),
+            drops_before: kept
+                .as_deref()
+                .and_then(|kept| Before::restore(kept, &context.boot_id)),
             ports: read_ports()?,
         };
-        if let Some(drops) = inputs.conntrack.as_ref().and_then(|found| found.drops) {
-            state::set(DROPS, format!("{} {drops}", context.boot_id).as_bytes())?;
+        if let Some(counters) = inputs.conntrack.as_ref().and_then(Conntrack::counters) {
+            let text = counters.save(&context.boot_id);
+            if kept.as_ref() != Some(&text) {
+                state::set(DROPS, text.as_bytes())?;
+            }
         }
         let before = Memory::load()?;
         let (report, after) = evaluate::judge(context, &config, &inputs, &before);
