@@ -14,6 +14,7 @@ use crate::interface::{Bond, Interface, ROOT};
 
 const HOUR: u64 = 3_600;
 const KIND: &str = "network-interface";
+const UNKNOWN_SPEED: &str = "Expect a speed of 0 where none is told (virtual machines).";
 const LINK: &str = "Check the cable, the transceiver and the port of the switch.";
 
 /// What is kept of one interface from check to check.
@@ -36,11 +37,12 @@ pub struct History {
     pub interfaces: BTreeMap<String, Kept>,
 }
 
-/// Judges one reading; what is kept is brought up to date.
+/// Judges one reading; what is kept is brought up to date. `left_out`: interfaces that were too many to be looked at.
 pub fn judge(
     context: &CheckContext,
     config: &Config,
     interfaces: &[Interface],
+    left_out: usize,
     history: &mut History,
     before: &Memory,
 ) -> (Report, Memory) {
@@ -73,7 +75,7 @@ pub fn judge(
             .filter(|one| one.carrier == Some(up))
             .count()
     };
-    let healthy = if interfaces.is_empty() {
+    let mut healthy = if interfaces.is_empty() {
         "no network device on this machine".to_owned()
     } else {
         format!(
@@ -82,6 +84,9 @@ pub fn judge(
             interfaces.len()
         )
     };
+    if left_out > 0 {
+        healthy.push_str(&format!("; {left_out} more were not looked at"));
+    }
     let (mut report, after) = findings::judge(context, &healthy, &found, before);
     report.supported = !interfaces.is_empty() || !config.expected.is_empty();
     for interface in interfaces {
@@ -118,8 +123,17 @@ fn unmet(name: &str, least: f64, interface: Option<&Interface>) -> Option<Findin
             };
             Finding::unhealthy(key, "network_link_down", format!("{name} {why}"))
         }
-        Some(one) => {
-            let speed = one.speed?;
+        Some(_) if least <= 0.0 => return None,
+        Some(Interface { speed: None, .. }) => {
+            let text =
+                format!("{name}: its driver does not tell the speed, expected are {least} Mbit/s");
+            let found = Finding::degraded(key, "network_speed_unknown", text);
+            return Some(found.advice(UNKNOWN_SPEED).about(KIND, name));
+        }
+        Some(Interface {
+            speed: Some(speed), ..
+        }) => {
+            let speed = *speed;
             if gauge(speed) >= least {
                 return None;
             }
