@@ -59,7 +59,9 @@ impl Config {
     }
 }
 
-/// Docker, with systemd as its cgroup driver, puts containers below `/system.slice`.
+/// What is below `/system.slice` and no service of the machine. Docker, with systemd as its cgroup driver, puts containers
+/// there; a path that is written for systemd and made without it is one name with colons; Slurm has its jobs in
+/// `slurmstepd.scope` (Slurm, "Control Group v2 plugin"), with the node's name before where there are several.
 fn is_a_container(path: &str) -> bool {
     [
         "/docker-",
@@ -67,6 +69,11 @@ fn is_a_container(path: &str) -> bool {
         "/cri-containerd-",
         "/libpod-",
         "/nerdctl-",
+        ":docker:",
+        ":crio:",
+        ":cri-containerd:",
+        ":libpod:",
+        "slurmstepd.scope/",
     ]
     .iter()
     .any(|part| path.contains(part))
@@ -91,8 +98,11 @@ pub fn judge(
             events.push(event(context, path, count));
         }
     }
-    kept.recent
-        .retain(|_, (last, _)| last.saturating_add(config.window) > now);
+    kept.recent.retain(|_, (last, _)| {
+        // A clock that was set back must not make the trouble last until it gets there again.
+        *last = (*last).min(now);
+        last.saturating_add(config.window) > now
+    });
     let found: Vec<Finding> = kept
         .recent
         .iter()
@@ -206,6 +216,40 @@ mod tests {
         assert_eq!((health, events.len()), (Health::Healthy, 2));
         let config = r#"{"system_cgroups":["/kubepods"]}"#;
         assert_eq!(run(config, &[(0, none), (1, pod)]).0, Health::Degraded);
+    }
+
+    #[test]
+    fn jobs_and_containers_of_the_system_slice() {
+        for (path, expected) in [
+            (
+                "/system.slice/slurmstepd.scope/job_7/step_0/user",
+                Health::Healthy,
+            ),
+            (
+                "/system.slice/node1_slurmstepd.scope/job_7",
+                Health::Healthy,
+            ),
+            (
+                "/system.slice/containerd.service/kubepods-pod1.slice:cri-containerd:abc",
+                Health::Healthy,
+            ),
+            ("/system.slice/slurmd.service", Health::Degraded),
+            ("/system.slice/containerd.service", Health::Degraded),
+        ] {
+            let none: &[(&str, u64)] = &[];
+            let one: &[(&str, u64)] = &[(path, 1)];
+            assert_eq!(run("{}", &[(0, none), (1, one)]).0, expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn a_clock_that_is_set_back() {
+        let none: &[(&str, u64)] = &[];
+        let service: &[(&str, u64)] = &[("/system.slice/kubelet.service", 1)];
+        let checks = [(100_000, none), (100_001, service), (0, service)];
+        assert_eq!(run("{}", &checks).0, Health::Degraded);
+        let later = [checks[0], checks[1], checks[2], (60, service)];
+        assert_eq!(run("{}", &later).0, Health::Healthy);
     }
 
     #[test]
