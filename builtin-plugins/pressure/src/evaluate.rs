@@ -82,7 +82,7 @@ pub fn judge(
     readings: &[Reading],
     before: &Memory,
 ) -> (Report, Memory) {
-    if readings.iter().all(|reading| reading.lines.is_empty()) {
+    if readings.is_empty() {
         let reason = "the kernel keeps no pressure stall information (no CONFIG_PSI, or psi=0)";
         return (findings::unsupported(context, reason), Memory::default());
     }
@@ -91,6 +91,18 @@ pub fn judge(
             .iter()
             .flat_map(|reading| reading.lines.iter().map(|line| (reading.resource, line)))
     };
+    // What cannot be understood is not known to be within limits.
+    let unread = readings
+        .iter()
+        .filter(|reading| reading.lines.is_empty())
+        .map(|reading| {
+            let path = psi::path(reading.resource);
+            let text = format!("{path} cannot be understood");
+            let key = format!("{} unread", reading.resource);
+            Finding::degraded(key, "pressure_unreadable", text)
+                .advice("See what the kernel has in it.")
+                .from_file(path)
+        });
     let found: Vec<Finding> = lines()
         .filter(|(resource, line)| {
             let limit = config.limit(resource, line.full);
@@ -109,6 +121,7 @@ pub fn judge(
                 .advice(advice(resource))
                 .from_file(psi::path(resource))
         })
+        .chain(unread)
         .collect();
     let (mut report, after) = findings::judge(context, "no pressure beyond limits", &found, before);
     for (resource, line) in lines() {
@@ -203,6 +216,24 @@ mod tests {
             assert_eq!((&state.health, state.reason.as_str()), (&health, reason));
             assert_eq!(report.metrics.len(), 8);
         }
+    }
+
+    #[test]
+    fn what_cannot_be_understood_is_not_healthy() {
+        let context = test_context("pressure", 1_000);
+        let config = Config::parse("{}").unwrap();
+        let unread = Reading {
+            resource: "memory",
+            lines: psi::parse("x"),
+        };
+        let readings = [reading("cpu", 1.0, 0.0), unread];
+        let (report, _) = judge(&context, &config, &readings, &Memory::default());
+        let state = &report.states[0];
+        assert_eq!(state.health, Health::Degraded);
+        assert_eq!(
+            state.reason,
+            "/proc/pressure/memory cannot be understood. See what the kernel has in it."
+        );
     }
 
     #[test]
