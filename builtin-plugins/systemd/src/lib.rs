@@ -64,7 +64,8 @@ impl Checker for SystemdUnits {
             arguments.extend(watched.iter().map(String::as_str));
             let said = program::run("systemctl", &arguments, SECONDS)?.unwrap_or_default();
             if !said.is_ok() {
-                return Err(Error::failed(format!("systemctl show: {}", said.complaint)));
+                let reason = format!("systemctl show: {}", said.complaint);
+                return Err(AccessError::Other(reason).into());
             }
             shown = said.stdout;
         }
