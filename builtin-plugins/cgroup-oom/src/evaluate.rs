@@ -5,7 +5,7 @@ use gpud_builtin_shared::findings::{self, Finding, Memory};
 use gpud_builtin_shared::settings::Settings;
 use gpud_sdk::{CheckContext, Event, EventType, Report};
 
-use crate::tree::{Kept, Kills};
+use crate::tree::{Kept, Reading};
 
 /// Gauge: kills.
 pub const KILLS: &str = "cgroup_oom_kills";
@@ -16,7 +16,7 @@ pub const SCHEMA: &str = r#"{
   "additionalProperties": false,
   "properties": {
     "system_cgroups": {
-      "description": "Beginnings of the paths of groups, below /sys/fs/cgroup, in which a kill makes the state Degraded.",
+      "description": "Beginnings of the paths of groups, below /sys/fs/cgroup (of version 1: below /sys/fs/cgroup/memory), in which a kill makes the state Degraded.",
       "type": "array", "maxItems": 64, "items": { "type": "string", "pattern": "^/" }, "default": ["/system.slice/"]
     },
     "window_seconds": {
@@ -83,12 +83,12 @@ fn is_a_container(path: &str) -> bool {
 pub fn judge(
     context: &CheckContext,
     config: &Config,
-    kills: &Kills,
+    reading: &Reading,
     kept: &mut Kept,
     before: &Memory,
 ) -> (Report, Memory) {
     let now = context.now / 1000;
-    let grown = kept.take(kills);
+    let grown = kept.take(reading);
     let mut events = Vec::new();
     for (path, &count) in grown.iter().take(MAX_TOLD) {
         if config.is_system(path) {
@@ -126,7 +126,7 @@ pub fn judge(
     };
     let (mut report, after) = findings::judge(context, &healthy, &found, before);
     report.events.extend(events);
-    for (path, &count) in kills.iter().filter(|(path, _)| path.rfind('/') == Some(0)) {
+    for (path, count) in reading.by_top() {
         report = report.gauge_with(KILLS, &[("cgroup", path)], gauge(count));
     }
     (report, after)
@@ -173,7 +173,11 @@ mod tests {
                 .iter()
                 .map(|&(path, count)| (path.to_owned(), count))
                 .collect();
-            let (report, after) = judge(&context, &config, &kills, &mut kept, &memory);
+            let reading = Reading {
+                kills,
+                takes_in: true,
+            };
+            let (report, after) = judge(&context, &config, &reading, &mut kept, &memory);
             memory = after;
             answer.0 = report.states[0].health.clone();
             answer.1.clone_from(&report.states[0].reason);
