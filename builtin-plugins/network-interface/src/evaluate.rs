@@ -20,8 +20,8 @@ const LINK: &str = "Check the cable, the transceiver and the port of the switch.
 /// What is kept of one interface from check to check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Kept {
-    errors: Samples,
-    losses: Samples,
+    errors: Option<Samples>,
+    losses: Option<Samples>,
     /// It had a link in this boot.
     was_up: bool,
     /// The highest speed in this boot, Mbit/s.
@@ -198,23 +198,26 @@ fn changed(
     history: &mut History,
 ) -> Vec<Finding> {
     let name = &interface.name;
-    let (errors, losses) = (
-        interface.all_errors().unwrap_or(0),
-        interface.losses.unwrap_or(0),
-    );
-    // What happened before the first check is not known to be news.
     let kept = history
         .interfaces
         .entry(name.clone())
         .or_insert_with(|| Kept {
-            errors: Samples::starting_at(errors),
-            losses: Samples::starting_at(losses),
+            errors: None,
+            losses: None,
             was_up: false,
             speed: 0,
         });
     let now = context.now / 1000;
-    let errors = kept.errors.add(now, HOUR, errors);
-    let losses = kept.losses.add(now, HOUR, losses);
+    // What happened before the first reading is not known to be news; and a counter that cannot be read once has not
+    // begun anew.
+    let grown = |samples: &mut Option<Samples>, count: Option<u64>| {
+        count.map_or(0, |count| {
+            let samples = samples.get_or_insert_with(|| Samples::starting_at(count));
+            samples.add(now, HOUR, count)
+        })
+    };
+    let errors = grown(&mut kept.errors, interface.all_errors());
+    let losses = grown(&mut kept.losses, interface.losses);
     let mut found = Vec::new();
     if errors >= config.max_errors {
         let text = format!("{name}: {errors} receive and transmit errors within an hour");

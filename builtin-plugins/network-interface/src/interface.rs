@@ -104,12 +104,10 @@ impl Interface {
         Ok(interface)
     }
 
-    /// All errors.
+    /// All errors; nothing unless both directions are known: half of them would look like a counter that began anew.
     pub fn all_errors(&self) -> Option<u64> {
-        match self.errors {
-            [None, None] => None,
-            [rx, tx] => Some(rx.unwrap_or(0).saturating_add(tx.unwrap_or(0))),
-        }
+        let [rx, tx] = self.errors;
+        Some(rx?.saturating_add(tx?))
     }
 }
 

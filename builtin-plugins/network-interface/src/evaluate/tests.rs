@@ -97,7 +97,7 @@ fn expectations() {
 fn counters_count_from_the_first_check() {
     let with = |errors: u64, losses: u64| {
         eth(&format!(
-            "carrier: 1;statistics/rx_errors: {errors};carrier_down_count: {losses}"
+            "carrier: 1;statistics/rx_errors: {errors};statistics/tx_errors: 0;carrier_down_count: {losses}"
         ))
     };
     let start = with(5_000, 50);
@@ -109,6 +109,18 @@ fn counters_count_from_the_first_check() {
     );
     assert_eq!(health, Health::Degraded);
     assert_eq!(events, ["network_errors", "network_link_flapping"]);
+}
+
+#[test]
+fn a_counter_that_cannot_be_read_once_has_not_begun_anew() {
+    let with =
+        eth("carrier: 1;statistics/rx_errors: 5000;statistics/tx_errors: 5;carrier_down_count: 50");
+    let without = eth("carrier: 1;statistics/rx_errors: x;statistics/tx_errors: 5");
+    let (reason, health, events) = run("{}", &[&with, &without, &with]);
+    assert_eq!((health, events), (Health::Healthy, vec![]), "{reason}");
+    // Nor is the first reading news.
+    let (_, health, _) = run("{}", &[&without, &with]);
+    assert_eq!(health, Health::Healthy);
 }
 
 #[test]
