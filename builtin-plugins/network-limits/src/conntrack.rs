@@ -13,7 +13,7 @@
 pub struct Conntrack {
     /// Entries.
     pub count: u64,
-    /// Most entries; not 0.
+    /// Most entries; not 0, which is no limit (`nf_conntrack_core.c`, `__nf_conntrack_alloc`).
     pub max: u64,
     /// Dropped packets since boot, where the kernel tells.
     pub drops: Option<u64>,
@@ -48,14 +48,25 @@ impl Before {
 }
 
 impl Conntrack {
-    /// From the texts of the files; nothing where they hold no numbers.
-    pub fn new(count: &str, max: &str, stat: &str) -> Option<Self> {
-        Some(Self {
-            count: count.trim().parse().ok()?,
-            max: max.trim().parse().ok().filter(|&max| max > 0)?,
+    /// From the texts of the files; nothing where the table has no limit (0).
+    ///
+    /// # Errors
+    /// In words, where they hold no numbers.
+    pub fn new(count: &str, max: &str, stat: &str) -> Result<Option<Self>, String> {
+        let number = |name: &str, text: &str| -> Result<u64, String> {
+            let number = text.trim().parse();
+            number.map_err(|_| format!("{name} holds no number"))
+        };
+        let (count, max) = (
+            number("nf_conntrack_count", count)?,
+            number("nf_conntrack_max", max)?,
+        );
+        Ok((max > 0).then(|| Self {
+            count,
+            max,
             drops: sum(stat, "drop"),
             failed: sum(stat, "insert_failed"),
-        })
+        }))
     }
 
     /// The counters, to be kept.
@@ -112,9 +123,11 @@ mod tests {
             ("0", "1", "", table(0, 1, None)),
             ("0", "1", "entries found\n1 2\n", table(0, 1, None)),
             ("0", "0", STAT, None),
-            ("x", "1", STAT, None),
         ] {
-            assert_eq!(Conntrack::new(count, max, stat), expected);
+            assert_eq!(Conntrack::new(count, max, stat), Ok(expected));
+        }
+        for (count, max) in [("x", "1"), ("1", ""), ("1", "99999999999999999999")] {
+            assert!(Conntrack::new(count, max, STAT).is_err());
         }
     }
 

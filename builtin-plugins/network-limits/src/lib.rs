@@ -13,6 +13,7 @@ use evaluate::{Config, Inputs, SCHEMA};
 use ports::{Ports, Range};
 
 const NETFILTER: &str = "/proc/sys/net/netfilter";
+const RANGE: &str = "/proc/sys/net/ipv4/ip_local_port_range";
 const PROC_NET: &str = "/proc/self/net";
 /// A line of 100 bytes for each processor.
 const MAX_STAT_BYTES: u32 = 1 << 20;
@@ -58,15 +59,17 @@ fn read_conntrack() -> Result<Option<Conntrack>, AccessError> {
         Err(AccessError::Denied(_)) => None,
         stat => stat?,
     };
-    Ok(Conntrack::new(&count, &max, &stat.unwrap_or_default()))
+    let table = Conntrack::new(&count, &max, &stat.unwrap_or_default());
+    table.map_err(|why| AccessError::Other(format!("{NETFILTER}: {why}")))
 }
 
 /// The sockets are counted one by one only where there are enough to use up a range: the kernel walks its whole table.
 fn read_ports() -> Result<Option<Ports>, AccessError> {
-    let text = read_optional("/proc/sys/net/ipv4/ip_local_port_range", files::SHORT)?;
-    let Some(range) = text.and_then(|text| Range::parse(&text)) else {
+    let Some(text) = read_optional(RANGE, files::SHORT)? else {
         return Ok(None);
     };
+    let range = Range::parse(&text)
+        .ok_or_else(|| AccessError::Other(format!("{RANGE} holds no range of ports")))?;
     let mut sockets = 0;
     for file in ["sockstat", "sockstat6"] {
         let text = read_optional(&format!("{PROC_NET}/{file}"), 4_096)?.unwrap_or_default();
