@@ -86,6 +86,12 @@ pub fn judge(
 ) -> (Report, Memory) {
     let mut found = settings(config, facts);
     found.extend(nodes(config, facts));
+    found.extend(facts.unread.iter().map(|name| {
+        let text = format!("the memory of {name} cannot be read");
+        Finding::degraded(format!("{name} unread"), "numa_node_unreadable", text)
+            .advice("See /sys/devices/system/node/‹node›/meminfo.")
+            .about("numa-node", name)
+    }));
     if facts == &Facts::default() && found.is_empty() {
         let reason = "the kernel tells nothing of NUMA nodes and huge pages";
         return (findings::unsupported(context, reason), Memory::default());
@@ -210,6 +216,7 @@ mod tests {
                 node("node1", 90 << 20, "2-3"),
                 node("node2", 1 << 20, ""),
             ],
+            unread: Vec::new(),
             pools: vec![Pool::new("hugepages-2048kB", "512", "500").unwrap()],
             transparent: Some("madvise".to_owned()),
             balancing: Some(1),
@@ -255,10 +262,29 @@ mod tests {
     }
 
     #[test]
+    fn a_node_that_cannot_be_read() {
+        let context = test_context("memory-numa", 1_000);
+        let facts = Facts {
+            unread: vec!["node3".to_owned()],
+            ..facts()
+        };
+        let config = Config::parse("{}").unwrap();
+        let (report, _) = judge(&context, &config, &facts, &Memory::default());
+        let state = &report.states[0];
+        assert_eq!(state.health, Health::Degraded);
+        assert!(
+            state
+                .reason
+                .starts_with("the memory of node3 cannot be read")
+        );
+    }
+
+    #[test]
     fn what_a_kernel_does_not_have_is_off() {
         let context = test_context("memory-numa", 1_000);
         let facts = Facts {
             nodes: Vec::new(),
+            unread: Vec::new(),
             transparent: None,
             balancing: None,
             ..facts()
