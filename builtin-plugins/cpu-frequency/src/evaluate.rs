@@ -154,6 +154,16 @@ fn judged(config: &Config, facts: &Facts) -> Vec<Finding> {
             )
         });
         tell("limit", "cpu_frequency_limited", wrong, words, LIMIT_ADVICE);
+        let unread = |policy: &&Policy| policy.limit.is_none() || policy.max.is_none();
+        let wrong: Vec<&Policy> = facts.policies.iter().filter(unread).collect();
+        let words = "do not tell their limit or the hardware's".to_owned();
+        tell(
+            "limit unread",
+            "cpu_frequency_unreadable",
+            wrong,
+            words,
+            "See scaling_max_freq and cpuinfo_max_freq of the policy.",
+        );
         if facts.boost == Some(false) {
             let text = "boost (turbo) is switched off";
             found.push(Finding::degraded("boost", "cpu_boost_off", text).advice(LIMIT_ADVICE));
@@ -224,6 +234,21 @@ mod tests {
         let reason = &report.states[0].reason;
         let expected = "1 of 1 frequency policies have the governor that cannot be read, expected performance (policy0)";
         assert!(reason.starts_with(expected), "{reason}");
+    }
+
+    #[test]
+    fn a_limit_that_cannot_be_read_is_not_full_frequency() {
+        let context = test_context("cpu-frequency", 1_000);
+        let policy = files("policy0/scaling_governor=performance;policy0/scaling_max_freq=x");
+        let facts = Facts::new(&policy, &[], None, None);
+        for (config, health) in [
+            ("{}", Health::Healthy),
+            (r#"{"full_frequency":true}"#, Health::Degraded),
+        ] {
+            let config = Config::parse(config).unwrap();
+            let (report, _) = judge(&context, &config, &facts, &Memory::default());
+            assert_eq!(report.states[0].health, health);
+        }
     }
 
     #[test]
