@@ -58,6 +58,17 @@ pub struct Sensor {
     pub status: Status,
 }
 
+/// The same, of an answer that has to look like a list of sensors.
+///
+/// # Errors
+/// In words, when it does not.
+pub fn read(text: &str) -> Result<Vec<Sensor>, String> {
+    if !text.trim().is_empty() && !text.lines().any(|line| parse_line(line).is_some()) {
+        return Err("ipmitool gave no list of sensors".to_owned());
+    }
+    Ok(parse(text))
+}
+
 /// The sensors that have a reading. Boards have several of one name (a `Temp` of each processor); the second is called
 /// `Temp #2`, in the order of the controller.
 pub fn parse(text: &str) -> Vec<Sensor> {
@@ -127,6 +138,19 @@ mod tests {
                 "12V 11.2 Volts nc"
             ]
         );
+    }
+
+    #[test]
+    fn what_is_no_list() {
+        for (text, expected) in [
+            ("", Some(0)),
+            ("FAN1,,,ns\n", Some(0)),
+            ("T,45,degrees C,ok\n", Some(1)),
+            ("usage: ipmitool\n", None),
+            ("\u{fffd}\u{1}", None),
+        ] {
+            assert_eq!(read(text).ok().map(|list| list.len()), expected, "{text}");
+        }
     }
 
     #[test]
