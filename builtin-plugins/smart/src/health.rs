@@ -100,7 +100,8 @@ pub fn smartctl(text: &str) -> Result<Health, String> {
         used: at(log, "/percentage_used")
             .as_f64()
             .or_else(|| at(&json, "/scsi_percentage_used_endurance_indicator").as_f64())
-            .or_else(|| at(&json, "/endurance_used/current_percent").as_f64()),
+            .or_else(|| at(&json, "/endurance_used/current_percent").as_f64())
+            .filter(is_used),
         spare: at(log, "/available_spare").as_f64(),
         errors: at(log, "/media_errors").as_u64(),
         pending: pending(at(&json, "/ata_smart_attributes/table")),
@@ -117,7 +118,7 @@ pub fn smartctl(text: &str) -> Result<Health, String> {
             .failing
             .extend(sense("ie_string").and_then(Value::as_str).map(short)),
     }
-    if health.passed.is_none() && log.is_null() {
+    if health.passed.is_none() && at(log, "/critical_warning").as_u64().is_none() {
         let messages = at(&json, "/smartctl/messages").as_array();
         let first = messages.and_then(|all| at(all.first()?, "/string").as_str());
         return Err(first.unwrap_or("it does not tell its health").to_owned());
@@ -151,6 +152,11 @@ pub fn silence(text: &str) -> Silence {
     } else {
         Silence::Nothing
     }
+}
+
+/// A byte in the log: what is beyond one was not read right, and no disk is to be replaced for it.
+fn is_used(percent: &f64) -> bool {
+    (0.0..=255.0).contains(percent)
 }
 
 fn short(text: &str) -> String {
@@ -202,7 +208,7 @@ pub fn nvme_cli(text: &str) -> Result<Health, String> {
         passed: Some(warning == 0),
         warning,
         celsius: number(&["temperature"]).map(|kelvins| kelvins - 273.0),
-        used: number(&["percent_used", "percentage_used"]),
+        used: number(&["percent_used", "percentage_used"]).filter(is_used),
         spare: number(&["avail_spare", "available_spare"]),
         errors: at(&json, "/media_errors").as_u64(),
         ..Health::default()
@@ -228,6 +234,12 @@ mod tests {
         );
         let sata = smartctl(SATA).unwrap();
         assert_eq!((sata.passed, sata.pending), (Some(false), Some(2)));
+        let beyond = NVME.replace(
+            "\"percentage_used\":3",
+            "\"percentage_used\":99999999999999999999",
+        );
+        assert_eq!(smartctl(&beyond).unwrap().used, None);
+        assert!(smartctl(r#"{"nvme_smart_health_information_log":{}}"#).is_err());
         let error = smartctl(DENIED).unwrap_err();
         assert_eq!(
             error,
