@@ -75,6 +75,18 @@ pub struct Reading {
     pub lines: Vec<Line>,
 }
 
+/// From texts by resource. A kernel has all of the files or none: one alone that gives nothing was not read.
+pub fn readings(texts: &[(&'static str, Option<String>)]) -> Vec<Reading> {
+    if texts.iter().all(|(_, text)| text.is_none()) {
+        return Vec::new();
+    }
+    let reading = |(resource, text): &(&'static str, Option<String>)| Reading {
+        resource,
+        lines: psi::parse(text.as_deref().unwrap_or_default()),
+    };
+    texts.iter().map(reading).collect()
+}
+
 /// Judges one reading.
 pub fn judge(
     context: &CheckContext,
@@ -97,7 +109,7 @@ pub fn judge(
         .filter(|reading| reading.lines.is_empty())
         .map(|reading| {
             let path = psi::path(reading.resource);
-            let text = format!("{path} cannot be understood");
+            let text = format!("{path} cannot be read or understood");
             let key = format!("{} unread", reading.resource);
             Finding::degraded(key, "pressure_unreadable", text)
                 .advice("See what the kernel has in it.")
@@ -222,18 +234,18 @@ mod tests {
     fn what_cannot_be_understood_is_not_healthy() {
         let context = test_context("pressure", 1_000);
         let config = Config::parse("{}").unwrap();
-        let unread = Reading {
-            resource: "memory",
-            lines: psi::parse("x"),
-        };
-        let readings = [reading("cpu", 1.0, 0.0), unread];
-        let (report, _) = judge(&context, &config, &readings, &Memory::default());
-        let state = &report.states[0];
-        assert_eq!(state.health, Health::Degraded);
-        assert_eq!(
-            state.reason,
-            "/proc/pressure/memory cannot be understood. See what the kernel has in it."
-        );
+        for memory in [None, Some("x".to_owned())] {
+            let cpu = Some("some avg300=1.00 total=5".to_owned());
+            let readings = readings(&[("cpu", cpu), ("memory", memory)]);
+            let (report, _) = judge(&context, &config, &readings, &Memory::default());
+            let state = &report.states[0];
+            assert_eq!(state.health, Health::Degraded);
+            assert_eq!(
+                state.reason,
+                "/proc/pressure/memory cannot be read or understood. See what the kernel has in it."
+            );
+        }
+        assert!(readings(&[("cpu", None), ("memory", None)]).is_empty());
     }
 
     #[test]
