@@ -113,11 +113,12 @@ impl Counters {
     }
 }
 
-/// Judges one reading.
+/// Judges one reading. `left_out`: disks that were too many to be asked.
 pub fn judge(
     context: &CheckContext,
     config: &Config,
     answers: &[Answer],
+    left_out: usize,
     counters: &mut Counters,
     before: &Memory,
 ) -> (Report, Memory) {
@@ -172,6 +173,9 @@ pub fn judge(
             untold.len(),
             gpud_sdk::incidents::clip(first)
         ));
+    }
+    if left_out > 0 {
+        healthy.push_str(&format!("; {left_out} more were not asked"));
     }
     let (mut report, after) = findings::judge(context, &healthy, &found, before);
     report.events.extend(events);

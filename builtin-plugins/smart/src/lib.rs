@@ -62,7 +62,14 @@ impl Checker for DiskSmart {
         let saved = state::get_string(COUNTERS)?;
         let mut counters = Counters::restore(saved.as_deref());
         let before = Memory::load()?;
-        let (report, after) = evaluate::judge(context, &config, &answers, &mut counters, &before);
+        let (report, after) = evaluate::judge(
+            context,
+            &config,
+            &answers,
+            devices.len().saturating_sub(MAX_DEVICES),
+            &mut counters,
+            &before,
+        );
         after.keep(&before)?;
         let text = counters.save();
         if saved.as_ref() != Some(&text) {

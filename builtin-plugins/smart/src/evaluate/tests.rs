@@ -12,7 +12,7 @@ fn run(config: &str, checks: &[Result<Health, Untold>]) -> (Verdict, String, Vec
             name: "nvme0".to_owned(),
             health: health.clone(),
         }];
-        let (report, after) = judge(&context, &config, &answers, &mut counters, &memory);
+        let (report, after) = judge(&context, &config, &answers, 0, &mut counters, &memory);
         (counters, memory) = (Counters::restore(Some(&counters.save())), after);
         answer.0 = report.states[0].health.clone();
         answer.1.clone_from(&report.states[0].reason);
@@ -185,6 +185,7 @@ fn disks_without_a_health_are_not_watched() {
             &context,
             &config,
             answers,
+            0,
             &mut counters,
             &Memory::default(),
         );
@@ -201,6 +202,23 @@ fn disks_without_a_health_are_not_watched() {
             true,
             "1 of 2 disks find themselves healthy; 1 have no health to tell (sda: why)".to_owned()
         )
+    );
+}
+
+#[test]
+fn disks_that_are_left_out_are_said() {
+    let context = test_context("disk-smart", 1_000);
+    let config = Config::parse("{}").unwrap();
+    let answers = [Answer {
+        name: "sda".to_owned(),
+        health: Ok(fine()),
+    }];
+    let mut counters = Counters::default();
+    let none = Memory::default();
+    let (report, _) = judge(&context, &config, &answers, 20, &mut counters, &none);
+    assert_eq!(
+        report.states[0].reason,
+        "1 of 1 disks find themselves healthy; 20 more were not asked"
     );
 }
 
