@@ -10,7 +10,7 @@ use gpud_sdk::{AccessError, CheckContext, Checker, Descriptor, Error, Report, st
 
 use conntrack::{Before, Conntrack};
 use evaluate::{Config, Inputs, SCHEMA};
-use ports::{Ports, Range};
+use ports::{Ports, Range, Reuse};
 
 const NETFILTER: &str = "/proc/sys/net/netfilter";
 const RANGE: &str = "/proc/sys/net/ipv4/ip_local_port_range";
@@ -77,6 +77,8 @@ fn read_ports() -> Result<Option<Ports>, AccessError> {
     }
     let mut ports = Ports::new(range, sockets);
     if ports.is_worth_counting() {
+        let reuse = read_optional("/proc/sys/net/ipv4/tcp_tw_reuse", files::SHORT)?;
+        ports.reuse = Reuse::parse(&reuse.unwrap_or_default());
         for file in ["tcp", "tcp6"] {
             match sysfs::read_to_string(&format!("{PROC_NET}/{file}"), MAX_TABLE_BYTES) {
                 Ok(text) => ports.count(&text),
