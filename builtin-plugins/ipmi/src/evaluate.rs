@@ -26,7 +26,7 @@ pub const SCHEMA: &str = r#"{
   "additionalProperties": false,
   "properties": {
     "ignored_sensors": {
-      "description": "Names of sensors that are not judged.",
+      "description": "Names of sensors that are not judged; of several of one name, all.",
       "type": "array", "maxItems": 256, "items": { "type": "string" }
     }
   }
@@ -48,6 +48,13 @@ impl Config {
         Ok(Self {
             ignored: settings.words("ignored_sensors").unwrap_or_default(),
         })
+    }
+
+    /// A name stands for all sensors of it.
+    fn ignores(&self, name: &str) -> bool {
+        let base = name.split_once(" #").map_or(name, |(base, _)| base);
+        let mut ignored = self.ignored.iter();
+        ignored.any(|ignored| ignored == name || ignored == base)
     }
 }
 
@@ -80,7 +87,7 @@ pub fn judge(
     let sensors = inputs.sensors.as_ref().unwrap_or(&none);
     let mut found: Vec<Finding> = sensors
         .iter()
-        .filter(|sensor| !config.ignored.contains(&sensor.name))
+        .filter(|sensor| !config.ignores(&sensor.name))
         .filter_map(beyond)
         .collect();
     found.extend(seen.power.iter().map(|(key, (_, when))| {
@@ -108,7 +115,8 @@ pub fn judge(
         Ok(_) => words.push(format!("{} sensors, none critical", sensors.len())),
         Err(why) => {
             found.push(unread("sensors", "the controller's sensors", why));
-            found.extend(held(before));
+            let held = held(before).into_iter();
+            found.extend(held.filter(|finding| !config.ignores(&finding.key)));
         }
     }
     match &inputs.log {
@@ -285,6 +293,18 @@ mod tests {
                 Ok("T,95,degrees C,cr\n"),
                 Health::Healthy,
                 "1 sensors, none critical; 0 entries of the event log read",
+            ),
+            (
+                r#"{"ignored_sensors":["T"]}"#,
+                Ok("T,95,degrees C,cr\nT,95,degrees C,cr\n"),
+                Health::Healthy,
+                "2 sensors, none critical; 0 entries of the event log read",
+            ),
+            (
+                r#"{"ignored_sensors":["T #2"]}"#,
+                Ok("T,95,degrees C,cr\nT,95,degrees C,cr\n"),
+                Health::Degraded,
+                "T: 95 degrees C is critical",
             ),
             (
                 "{}",
