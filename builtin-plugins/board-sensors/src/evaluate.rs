@@ -43,6 +43,8 @@ const PLAUSIBLE: std::ops::Range<f64> = -50.0..126.0;
 /// What can be a critical one.
 const PLAUSIBLE_CRITICAL: std::ops::Range<f64> = 40.0..126.0;
 const COOLING: &str = "Check fans, air flow and the temperature of the room.";
+const MISSING: &str =
+    "Names are those of the metrics, ‹chip›/‹sensor›; a driver that is not loaded has none.";
 /// Metrics of a report are bounded.
 const MAX_SENSORS: usize = 1_024;
 
@@ -90,16 +92,18 @@ impl Hot {
     }
 }
 
-/// Judges one reading; the last of the answers is what is critical now.
+/// Judges one reading; the last of the answers is what is critical now. `device`: the device that a sensor measures.
 pub fn judge(
     context: &CheckContext,
     config: &Config,
     sensors: &[Sensor],
+    device: impl Fn(&Sensor) -> Option<String>,
     hot: &Hot,
     before: &Memory,
 ) -> (Report, Memory, Hot) {
     if sensors.is_empty() && *config == Config::default() {
-        let report = findings::unsupported(context, "no hardware monitoring chip on this machine");
+        let reason = "no hardware monitoring chip with a reading on this machine";
+        let report = findings::unsupported(context, reason);
         return (report, Memory::default(), Hot::default());
     }
     let mut found = Vec::new();
@@ -109,8 +113,10 @@ pub fn judge(
         if let Some(critical) = critical(sensor) {
             now.0.insert(key.clone());
             if hot.0.contains(&key) {
+                // Of several chips of a kind, the key alone does not tell which.
+                let device = device(sensor).map_or_else(String::new, |name| format!(" ({name})"));
                 let text = format!(
-                    "{key}: {:.0} °C, critical is {critical:.0} °C",
+                    "{key}{device}: {:.0} °C, critical is {critical:.0} °C",
                     sensor.value
                 );
                 found.push(
@@ -170,12 +176,9 @@ fn limits(limits: &BTreeMap<String, f64>, sensors: &[Sensor], upper: bool) -> Ve
     };
     let judged = limits.iter().filter_map(|(key, &limit)| {
         let Some(sensor) = sensors.iter().find(|sensor| sensor.key() == *key) else {
-            let text = format!("{key}: no such sensor");
-            return Some(Finding::degraded(
-                format!("{key} {side}"),
-                "sensor_missing",
-                text,
-            ));
+            let text = format!("{key}: no such sensor, or it gives no reading");
+            let found = Finding::degraded(format!("{key} {side}"), "sensor_missing", text);
+            return Some(found.advice(MISSING));
         };
         let is_beyond = if upper {
             sensor.value > limit

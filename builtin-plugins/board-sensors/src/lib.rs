@@ -9,10 +9,10 @@ pub mod sensor;
 
 use gpud_builtin_shared::files;
 use gpud_builtin_shared::findings::Memory;
-use gpud_sdk::{CheckContext, Checker, Descriptor, Error, Report, state};
+use gpud_sdk::{CheckContext, Checker, Descriptor, Error, Report, state, sysfs};
 
 use evaluate::{Config, Hot, SCHEMA};
-use sensor::{FILES, ROOT};
+use sensor::{FILES, ROOT, Sensor};
 
 /// Where the temperatures that were critical at the last check are kept.
 const HOT: &str = "hot";
@@ -29,13 +29,21 @@ impl Checker for BoardSensors {
         let sensors = sensor::all(&read);
         let hot = Hot::restore(state::get_string(HOT)?.as_deref(), &context.boot_id);
         let before = Memory::load()?;
-        let (report, after, now) = evaluate::judge(context, &config, &sensors, &hot, &before);
+        let (report, after, now) =
+            evaluate::judge(context, &config, &sensors, device, &hot, &before);
         after.keep(&before)?;
         if now != hot {
             state::set(HOT, now.save(&context.boot_id).as_bytes())?;
         }
         Ok(report)
     }
+}
+
+/// The name of the device below a chip, for example `nvme0` or `0000:17:00.0`. Asked only of what is critical.
+fn device(sensor: &Sensor) -> Option<String> {
+    let chip = sensor.path.rsplit_once('/')?.0;
+    let target = sysfs::read_link(&format!("{chip}/device")).ok()?;
+    files::segment(&target, 0).map(str::to_owned)
 }
 
 #[cfg(feature = "component")]

@@ -151,26 +151,34 @@ fn one(chip: &str, driver: &str, name: &str, file: &str, files: &Files) -> Optio
     let label = label
         .map(|(text, _)| *text)
         .filter(|text| !text.is_empty() && text.len() <= 64);
+    let value = number(file).filter(|value| is_reading(kind, *value))?;
     Some(Sensor {
         chip: chip.to_owned(),
         driver: driver.to_owned(),
         name: label.unwrap_or(name).to_owned(),
         kind,
-        value: number(file)?,
+        value,
         critical: number(&format!("{name}_crit")),
         path: files.get(file)?.1.to_owned(),
     })
 }
 
-/// Two sensors of a chip can have the same label; the second gets its file's name.
+/// What no part can show stands for no reading: -274 °C (`THERMAL_TEMP_INVALID`, kernel `include/linux/thermal.h`), and
+/// 65,535 revolutions of a fan whose controller has not answered (`thinkpad_acpi`, `dell_smm_hwmon`).
+fn is_reading(kind: Kind, value: f64) -> bool {
+    match kind {
+        Kind::Temperature => value > -273.15,
+        Kind::Fan => value < 65_535.0,
+        Kind::Voltage | Kind::Power => true,
+    }
+}
+
+/// Two sensors of a chip can have the same label, a fan and a temperature of the processor for example; the configuration
+/// calls them by it, so the second gets its file's name.
 fn unique(sensors: &mut [Sensor]) {
     let mut seen = std::collections::BTreeSet::new();
     for sensor in sensors {
-        if !seen.insert((
-            sensor.chip.clone(),
-            sensor.kind.metric(),
-            sensor.name.clone(),
-        )) {
+        if !seen.insert(sensor.key()) {
             let file = segment(&sensor.path, 0).unwrap_or_default();
             sensor.name = format!("{} ({file})", sensor.name);
         }
@@ -224,6 +232,12 @@ pub(crate) mod tests {
             "hwmon0/temp1_input=1;hwmon0/temp1_label=a;hwmon0/temp2_input=2;hwmon0/temp2_label=a",
         ));
         assert_eq!(same[1].key(), "unknown/a (temp2_input)");
+        let two = "hwmon0/name=dell_smm;hwmon0/fan1_input=900;hwmon0/fan1_label=CPU;hwmon0/temp1_input=50000;hwmon0/temp1_label=CPU";
+        let keys: Vec<_> = all(&files(two)).iter().map(Sensor::key).collect();
+        assert_eq!(keys, ["dell_smm/CPU", "dell_smm/CPU (temp1_input)"]);
+        for impossible in ["temp1_input=-274000", "fan1_input=65535"] {
+            assert_eq!(all(&files(&format!("hwmon0/{impossible}"))), []);
+        }
         let average = all(&files("hwmon3/name=p;hwmon3/power1_average=2000000"));
         assert_eq!(average[0].key(), "p/power1");
     }

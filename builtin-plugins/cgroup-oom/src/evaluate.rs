@@ -5,7 +5,7 @@ use gpud_builtin_shared::findings::{self, Finding, Memory};
 use gpud_builtin_shared::settings::Settings;
 use gpud_sdk::{CheckContext, Event, EventType, Report};
 
-use crate::tree::{Kept, Kills};
+use crate::tree::{Kept, Reading};
 
 /// Gauge: kills.
 pub const KILLS: &str = "cgroup_oom_kills";
@@ -16,7 +16,7 @@ pub const SCHEMA: &str = r#"{
   "additionalProperties": false,
   "properties": {
     "system_cgroups": {
-      "description": "Beginnings of the paths of groups, below /sys/fs/cgroup, in which a kill makes the state Degraded.",
+      "description": "Beginnings of the paths of groups, below /sys/fs/cgroup (of version 1: below /sys/fs/cgroup/memory), in which a kill makes the state Degraded.",
       "type": "array", "maxItems": 64, "items": { "type": "string", "pattern": "^/" }, "default": ["/system.slice/"]
     },
     "window_seconds": {
@@ -59,7 +59,9 @@ impl Config {
     }
 }
 
-/// Docker, with systemd as its cgroup driver, puts containers below `/system.slice`.
+/// What is below `/system.slice` and no service of the machine. Docker, with systemd as its cgroup driver, puts containers
+/// there; a path that is written for systemd and made without it is one name with colons; Slurm has its jobs in
+/// `slurmstepd.scope` (Slurm, "Control Group v2 plugin"), with the node's name before where there are several.
 fn is_a_container(path: &str) -> bool {
     [
         "/docker-",
@@ -67,6 +69,11 @@ fn is_a_container(path: &str) -> bool {
         "/cri-containerd-",
         "/libpod-",
         "/nerdctl-",
+        ":docker:",
+        ":crio:",
+        ":cri-containerd:",
+        ":libpod:",
+        "slurmstepd.scope/",
     ]
     .iter()
     .any(|part| path.contains(part))
@@ -76,12 +83,12 @@ fn is_a_container(path: &str) -> bool {
 pub fn judge(
     context: &CheckContext,
     config: &Config,
-    kills: &Kills,
+    reading: &Reading,
     kept: &mut Kept,
     before: &Memory,
 ) -> (Report, Memory) {
     let now = context.now / 1000;
-    let grown = kept.take(kills);
+    let grown = kept.take(reading);
     let mut events = Vec::new();
     for (path, &count) in grown.iter().take(MAX_TOLD) {
         if config.is_system(path) {
@@ -91,8 +98,11 @@ pub fn judge(
             events.push(event(context, path, count));
         }
     }
-    kept.recent
-        .retain(|_, (last, _)| last.saturating_add(config.window) > now);
+    kept.recent.retain(|_, (last, _)| {
+        // A clock that was set back must not make the trouble last until it gets there again.
+        *last = (*last).min(now);
+        last.saturating_add(config.window) > now
+    });
     let found: Vec<Finding> = kept
         .recent
         .iter()
@@ -116,7 +126,7 @@ pub fn judge(
     };
     let (mut report, after) = findings::judge(context, &healthy, &found, before);
     report.events.extend(events);
-    for (path, &count) in kills.iter().filter(|(path, _)| path.rfind('/') == Some(0)) {
+    for (path, count) in reading.by_top() {
         report = report.gauge_with(KILLS, &[("cgroup", path)], gauge(count));
     }
     (report, after)
@@ -163,7 +173,11 @@ mod tests {
                 .iter()
                 .map(|&(path, count)| (path.to_owned(), count))
                 .collect();
-            let (report, after) = judge(&context, &config, &kills, &mut kept, &memory);
+            let reading = Reading {
+                kills,
+                takes_in: true,
+            };
+            let (report, after) = judge(&context, &config, &reading, &mut kept, &memory);
             memory = after;
             answer.0 = report.states[0].health.clone();
             answer.1.clone_from(&report.states[0].reason);
@@ -206,6 +220,40 @@ mod tests {
         assert_eq!((health, events.len()), (Health::Healthy, 2));
         let config = r#"{"system_cgroups":["/kubepods"]}"#;
         assert_eq!(run(config, &[(0, none), (1, pod)]).0, Health::Degraded);
+    }
+
+    #[test]
+    fn jobs_and_containers_of_the_system_slice() {
+        for (path, expected) in [
+            (
+                "/system.slice/slurmstepd.scope/job_7/step_0/user",
+                Health::Healthy,
+            ),
+            (
+                "/system.slice/node1_slurmstepd.scope/job_7",
+                Health::Healthy,
+            ),
+            (
+                "/system.slice/containerd.service/kubepods-pod1.slice:cri-containerd:abc",
+                Health::Healthy,
+            ),
+            ("/system.slice/slurmd.service", Health::Degraded),
+            ("/system.slice/containerd.service", Health::Degraded),
+        ] {
+            let none: &[(&str, u64)] = &[];
+            let one: &[(&str, u64)] = &[(path, 1)];
+            assert_eq!(run("{}", &[(0, none), (1, one)]).0, expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn a_clock_that_is_set_back() {
+        let none: &[(&str, u64)] = &[];
+        let service: &[(&str, u64)] = &[("/system.slice/kubelet.service", 1)];
+        let checks = [(100_000, none), (100_001, service), (0, service)];
+        assert_eq!(run("{}", &checks).0, Health::Degraded);
+        let later = [checks[0], checks[1], checks[2], (60, service)];
+        assert_eq!(run("{}", &later).0, Health::Healthy);
     }
 
     #[test]

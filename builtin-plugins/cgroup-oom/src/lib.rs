@@ -1,7 +1,7 @@
 //! `cgroup-oom`: processes that were killed because their cgroup reached its memory limit.
 //!
 //! A group's counter takes in those of the groups below it, so that only groups in which something was killed are looked
-//! into: on most machines that is one reading of the first level.
+//! into: on most machines that is one reading of the first level. Those of cgroup v1 do not: all of them are read.
 
 pub mod evaluate;
 pub mod tree;
@@ -11,9 +11,11 @@ use gpud_builtin_shared::findings::{self, Memory};
 use gpud_sdk::{AccessError, CheckContext, Checker, Descriptor, Error, Report, state, sysfs};
 
 use evaluate::{Config, SCHEMA};
-use tree::{Kept, Kills};
+use tree::{Kept, Kills, Reading};
 
 const ROOT: &str = "/sys/fs/cgroup";
+/// Where cgroup v1 has the groups of its memory controller; also beside a unified hierarchy without one (hybrid).
+const ROOT_V1: &str = "/sys/fs/cgroup/memory";
 /// Seven lines.
 const MAX_BYTES: u32 = 1_024;
 /// Groups below one.
@@ -29,11 +31,12 @@ struct CgroupOom;
 impl Checker for CgroupOom {
     fn check(context: &CheckContext) -> Result<Report, Error> {
         let config = Config::parse(&gpud_sdk::config::document()).map_err(Error::failed)?;
-        if files::read_optional(&format!("{ROOT}/cgroup.controllers"), MAX_BYTES)?.is_none() {
-            let reason = "no unified cgroup hierarchy (cgroup v2) at /sys/fs/cgroup";
-            return Ok(findings::unsupported(context, reason));
-        }
-        let Some(now) = read()? else {
+        let unified = files::read_optional(&format!("{ROOT}/cgroup.controllers"), MAX_BYTES)?;
+        let now = match unified {
+            Some(_) => read()?,
+            None => read_v1()?,
+        };
+        let Some(now) = now else {
             let reason = "no cgroup with memory accounting";
             return Ok(findings::unsupported(context, reason));
         };
@@ -51,7 +54,7 @@ impl Checker for CgroupOom {
 }
 
 /// The groups in which something was killed; nothing where none has a counter.
-fn read() -> Result<Option<Kills>, AccessError> {
+fn read() -> Result<Option<Reading>, AccessError> {
     let (mut kills, mut any) = (Kills::new(), false);
     let mut level = vec![String::new()];
     let mut looks = 0;
@@ -85,7 +88,41 @@ fn read() -> Result<Option<Kills>, AccessError> {
         }
         level = next;
     }
-    Ok(any.then_some(kills))
+    Ok(any.then_some(Reading {
+        kills,
+        takes_in: true,
+    }))
+}
+
+/// The same of cgroup v1.
+fn read_v1() -> Result<Option<Reading>, AccessError> {
+    let (mut kills, mut any) = (Kills::new(), false);
+    let mut groups = String::new();
+    for _ in 0..MAX_DEPTH {
+        groups.push_str("/*");
+        let pattern = format!("{ROOT_V1}{groups}/memory.oom_control");
+        let files = match sysfs::read_glob(&pattern, MAX_BYTES, MAX_GROUPS) {
+            Err(AccessError::NotFound(_)) => break,
+            files => files?,
+        };
+        for file in files {
+            let Some(count) = file.content.ok().and_then(|text| tree::kills(&text)) else {
+                continue;
+            };
+            any = true;
+            let path = file
+                .path
+                .strip_prefix(ROOT_V1)
+                .and_then(|path| path.strip_suffix("/memory.oom_control"));
+            if let Some(path) = path.filter(|_| count > 0) {
+                kills.insert(path.to_owned(), count);
+            }
+        }
+    }
+    Ok(any.then_some(Reading {
+        kills,
+        takes_in: false,
+    }))
 }
 
 gpud_sdk::export!(CgroupOom: Descriptor::new(

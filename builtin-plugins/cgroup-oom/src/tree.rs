@@ -1,5 +1,9 @@
-//! Counters of the tree of groups (`Documentation/admin-guide/cgroup-v2.rst`, `memory.events`: `oom_kill` is the number of
-//! processes of the group *and those below it* that were killed by any kind of OOM killer).
+//! Counters of the tree of groups. `oom_kill` is the number of processes that were killed by any kind of OOM killer:
+//!
+//! | file | whose | source |
+//! |---|---|---|
+//! | `memory.events` | of the group *and those below it* | `Documentation/admin-guide/cgroup-v2.rst` |
+//! | `memory.oom_control` (cgroup v1, Linux 4.13 and later) | of the group alone | `mm/memcontrol-v1.c`, `mem_cgroup_oom_control_read`; `include/linux/memcontrol.h`, `memcg_memory_event` |
 
 use std::collections::BTreeMap;
 
@@ -11,7 +15,33 @@ pub type Kills = BTreeMap<String, u64>;
 /// Groups that are remembered: 64 KiB of text.
 const MAX_KEPT: usize = 400;
 
-/// The counter in a `memory.events`.
+/// One reading.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Reading {
+    /// The counters.
+    pub kills: Kills,
+    /// They take in those of the groups below (cgroup v2).
+    pub takes_in: bool,
+}
+
+impl Reading {
+    /// Kills by top-level group, with those below.
+    pub fn by_top(&self) -> BTreeMap<&str, u64> {
+        let mut tops: BTreeMap<&str, u64> = BTreeMap::new();
+        for (path, &count) in &self.kills {
+            let end = path.get(1..).and_then(|rest| rest.find('/'));
+            if end.is_some() && self.takes_in {
+                continue;
+            }
+            let top = end.and_then(|end| path.get(..=end)).unwrap_or(path);
+            let sum = tops.entry(top).or_default();
+            *sum = sum.saturating_add(count);
+        }
+        tops
+    }
+}
+
+/// The counter in a `memory.events` or `memory.oom_control`.
 pub fn kills(text: &[u8]) -> Option<u64> {
     let text = std::str::from_utf8(text).ok()?;
     let line = text
@@ -56,12 +86,13 @@ impl Kept {
 
     /// Takes a reading; gives the groups in which processes were killed since the last one, each kill in the lowest group
     /// that is still there. The first reading of a boot gives nothing: nobody knows when that was.
-    pub fn take(&mut self, now: &Kills) -> Kills {
+    pub fn take(&mut self, now: &Reading) -> Kills {
         let grown = self
             .kills
             .as_ref()
-            .map_or_else(Kills::new, |before| grown(before, now));
+            .map_or_else(Kills::new, |before| grown(before, &now.kills, now.takes_in));
         let kept = now
+            .kills
             .iter()
             .take(MAX_KEPT)
             .map(|(path, count)| (path.clone(), *count));
@@ -70,7 +101,7 @@ impl Kept {
     }
 }
 
-fn grown(before: &Kills, now: &Kills) -> Kills {
+fn grown(before: &Kills, now: &Kills, takes_in: bool) -> Kills {
     // A group whose counter is lower than before was made anew.
     let growth = |path: &str, count: u64| {
         let known = before.get(path).copied().unwrap_or(0);
@@ -92,6 +123,7 @@ fn grown(before: &Kills, now: &Kills) -> Kills {
             .fold(0, |sum: u64, (other, &count)| {
                 sum.saturating_add(growth(other, count))
             });
+        let below = if takes_in { below } else { 0 };
         let own = growth(path, count).saturating_sub(below);
         if own > 0 {
             grown.insert(path.clone(), own);
@@ -119,6 +151,8 @@ mod tests {
                 "low 0\nhigh 0\nmax 5\noom 1\noom_kill 3\noom_group_kill 0\n",
                 Some(3),
             ),
+            ("oom_kill_disable 0\nunder_oom 0\noom_kill 2\n", Some(2)),
+            ("oom_kill_disable 0\nunder_oom 0\n", None),
             ("oom 1\noom_kill x\n", None),
             ("", None),
         ] {
@@ -148,19 +182,50 @@ mod tests {
             ),
             (tree(&[("/k", 2)]), tree(&[("/k", 2)])),
         ] {
-            let mut kept = Kept::restore(None, "b");
-            assert_eq!(kept.take(&start), tree(&[]));
-            let mut kept = Kept::restore(Some(&kept.save()), "b");
-            assert_eq!(kept.take(&now), expected);
+            assert_eq!(taken(&start, now, true), expected);
+        }
+    }
+
+    /// What a second reading gives.
+    fn taken(start: &Kills, now: Kills, takes_in: bool) -> Kills {
+        let reading = |kills| Reading { kills, takes_in };
+        let mut kept = Kept::restore(None, "b");
+        assert_eq!(kept.take(&reading(start.clone())), tree(&[]));
+        Kept::restore(Some(&kept.save()), "b").take(&reading(now))
+    }
+
+    #[test]
+    fn counters_of_one_group_alone() {
+        let start = tree(&[("/k", 1), ("/k/old", 5)]);
+        for (now, expected) in [
+            (tree(&[("/k", 1), ("/k/old", 5)]), tree(&[])),
+            (
+                tree(&[("/k", 2), ("/k/old", 7)]),
+                tree(&[("/k", 1), ("/k/old", 2)]),
+            ),
+            // Its parent does not know of it, and nothing was killed.
+            (tree(&[("/k", 1)]), tree(&[])),
+            (tree(&[("/k/old", 5), ("/n", 3)]), tree(&[("/n", 3)])),
+        ] {
+            assert_eq!(taken(&start, now, false), expected);
+        }
+        for (takes_in, expected) in [(true, 1), (false, 6)] {
+            let reading = Reading {
+                kills: start.clone(),
+                takes_in,
+            };
+            assert_eq!(reading.by_top(), [("/k", expected)].into());
         }
     }
 
     proptest! {
         #[test]
-        fn any_tree_is_survived(one in prop::collection::btree_map("(/[ab]{1,2}){1,3}", any::<u64>(), 0..12), two in prop::collection::btree_map("(/[ab]{1,2}){1,3}", 0..1_000u64, 0..12)) {
+        fn any_tree_is_survived(one in prop::collection::btree_map("(/[ab]{1,2}){1,3}", any::<u64>(), 0..12), two in prop::collection::btree_map("(/[ab]{1,2}){1,3}", 0..1_000u64, 0..12), takes_in in any::<bool>()) {
             let mut kept = Kept::default();
-            kept.take(&one);
+            kept.take(&Reading { kills: one, takes_in });
+            let two = Reading { kills: two, takes_in };
             kept.take(&two);
+            two.by_top();
         }
 
         #[test]

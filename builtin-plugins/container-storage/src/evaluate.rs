@@ -45,6 +45,10 @@ const ROOTS: [(&str, &str); 4] = [
     ("containers_root", "/var/lib/containers/storage"),
     ("kubelet_root", "/var/lib/kubelet"),
 ];
+const LOW: &str = "container_storage_low";
+const INODES: &str = "container_inodes_low";
+/// gpud follows no link out of what it was granted.
+const UNREAD: &str = "If it is a symbolic link, configure the place where it leads (docker_root, containerd_root, containers_root, kubelet_root).";
 const ADVICE: &str =
     "Remove images and containers that are not used (crictl rmi --prune, docker system prune).";
 
@@ -124,9 +128,28 @@ pub fn judge(
     for Room { who, path, room } in rooms {
         let usage = match room {
             Ok(usage) if usage.total_bytes > 0 => usage,
-            Ok(_) => continue,
+            Ok(_) => {
+                words.push(format!(
+                    "{who}: the filesystem of {path} does not tell its size"
+                ));
+                continue;
+            }
             Err(why) => {
-                words.push(format!("{who} cannot be looked at ({why})"));
+                let text = format!("{who}: {path} cannot be looked at ({why})");
+                found.push(
+                    Finding::degraded(
+                        format!("{who} unread"),
+                        "container_storage_unreadable",
+                        text,
+                    )
+                    .advice(UNREAD)
+                    .about("folder", path),
+                );
+                // What is not known is not over.
+                let events = [(*who).to_owned(), format!("{who} inodes")]
+                    .into_iter()
+                    .filter_map(|key| Some((before.0.get(&key)?.as_str(), key)));
+                found.extend(events.filter_map(|(event, key)| held(event, key, who)));
                 continue;
             }
         };
@@ -143,7 +166,7 @@ pub fn judge(
             let text =
                 format!("{who}: {free:.0} % of {path} is free, less than {least} %{consequence}");
             found.push(
-                Finding::degraded(*who, "container_storage_low", text)
+                Finding::degraded(*who, LOW, text)
                     .advice(ADVICE)
                     .about("folder", path),
             );
@@ -156,7 +179,7 @@ pub fn judge(
             );
             let key = format!("{who} inodes");
             found.push(
-                Finding::degraded(key, "container_inodes_low", text)
+                Finding::degraded(key, INODES, text)
                     .advice(ADVICE)
                     .about("folder", path),
             );
@@ -174,6 +197,17 @@ pub fn judge(
         findings::with_data(report, &json!({ "folders": shown })),
         after,
     )
+}
+
+/// What a folder had that cannot be looked at now.
+fn held(event: &str, key: String, who: &str) -> Option<Finding> {
+    let (event, what) = match event {
+        LOW => (LOW, "room"),
+        INODES => (INODES, "inodes"),
+        _ => return None,
+    };
+    let text = format!("{who}: {what} ran short when it could last be looked at");
+    Some(Finding::degraded(key, event, text).advice(ADVICE))
 }
 
 #[cfg(test)]
@@ -268,10 +302,56 @@ mod tests {
             path: "/x".to_owned(),
             room: Err("/x: permission denied".to_owned()),
         }];
-        let (report, _) = judge(&context, &config, &unread, &Memory::default());
+        let (report, memory) = judge(&context, &config, &unread, &Memory::default());
+        let state = &report.states[0];
+        assert_eq!(state.health, Health::Degraded);
+        assert!(
+            state
+                .reason
+                .starts_with("docker: /x cannot be looked at (/x: permission denied)"),
+            "{}",
+            state.reason
+        );
+        assert_eq!(
+            memory.0.get("docker unread").map(String::as_str),
+            Some("container_storage_unreadable")
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_looked_at_again_is_not_over() {
+        let context = test_context("container-storage", 1_000);
+        let config = Config::parse("{}").unwrap();
+        let (_, memory) = judge(
+            &context,
+            &config,
+            &[room("docker", 4, 50)],
+            &Memory::default(),
+        );
+        let unread = [Room {
+            room: Err("no answer for 5000 ms".to_owned()),
+            ..room("docker", 0, 0)
+        }];
+        let (report, memory) = judge(&context, &config, &unread, &memory);
+        let names: Vec<&str> = report.events.iter().map(|one| one.name.as_str()).collect();
+        assert_eq!(names, ["container_storage_unreadable"]);
+        let (report, _) = judge(&context, &config, &[room("docker", 50, 50)], &memory);
+        assert_eq!(report.states[0].health, Health::Healthy);
+        assert_eq!(report.events.len(), 2);
+    }
+
+    #[test]
+    fn a_filesystem_without_a_size() {
+        let context = test_context("container-storage", 1_000);
+        let config = Config::parse("{}").unwrap();
+        let mut none = room("docker", 0, 0);
+        if let Ok(usage) = &mut none.room {
+            usage.total_bytes = 0;
+        }
+        let (report, _) = judge(&context, &config, &[none], &Memory::default());
         assert_eq!(
             report.states[0].reason,
-            "docker cannot be looked at (/x: permission denied)"
+            "docker: the filesystem of /var/lib/docker does not tell its size"
         );
         serde_json::from_str::<serde_json::Value>(SCHEMA).unwrap();
     }

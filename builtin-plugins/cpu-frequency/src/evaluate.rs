@@ -100,7 +100,11 @@ fn healthy(facts: &Facts, governors: &BTreeMap<&str, u64>) -> String {
     let Some(first) = facts.policies.first() else {
         return "the kernel does not steer the frequency of processors here".to_owned();
     };
-    let names: Vec<&str> = governors.keys().copied().collect();
+    let named = governors.keys().map(|name| match *name {
+        "" => "unknown",
+        name => name,
+    });
+    let names: Vec<&str> = named.collect();
     let mut text = format!("governor {} ({})", names.join(", "), first.driver);
     if facts.boost == Some(false) {
         text.push_str(", boost is off");
@@ -126,7 +130,10 @@ fn judged(config: &Config, facts: &Facts) -> Vec<Finding> {
             .iter()
             .filter(|policy| policy.governor != *expected)
             .collect();
-        let is = wrong.first().map_or("", |policy| policy.governor.as_str());
+        let is = match wrong.first().map_or("", |policy| policy.governor.as_str()) {
+            "" => "that cannot be read",
+            is => is,
+        };
         let words = format!("have the governor {is}, expected {expected}");
         tell("governor", "cpu_governor", wrong, words, GOVERNOR_ADVICE);
     }
@@ -147,6 +154,16 @@ fn judged(config: &Config, facts: &Facts) -> Vec<Finding> {
             )
         });
         tell("limit", "cpu_frequency_limited", wrong, words, LIMIT_ADVICE);
+        let unread = |policy: &&Policy| policy.limit.is_none() || policy.max.is_none();
+        let wrong: Vec<&Policy> = facts.policies.iter().filter(unread).collect();
+        let words = "do not tell their limit or the hardware's".to_owned();
+        tell(
+            "limit unread",
+            "cpu_frequency_unreadable",
+            wrong,
+            words,
+            "See scaling_max_freq and cpuinfo_max_freq of the policy.",
+        );
         if facts.boost == Some(false) {
             let text = "boost (turbo) is switched off";
             found.push(Finding::degraded("boost", "cpu_boost_off", text).advice(LIMIT_ADVICE));
@@ -204,6 +221,33 @@ mod tests {
             let state = &report.states[0];
             assert_eq!(state.health, health);
             assert!(state.reason.starts_with(reason), "{}", state.reason);
+        }
+    }
+
+    #[test]
+    fn a_governor_that_cannot_be_read_is_not_the_expected_one() {
+        let context = test_context("cpu-frequency", 1_000);
+        let config = Config::parse(r#"{"expected_governor":"performance"}"#).unwrap();
+        let policy = files("policy0/scaling_driver=acpi-cpufreq");
+        let facts = Facts::new(&policy, &[], None, None);
+        let (report, _) = judge(&context, &config, &facts, &Memory::default());
+        let reason = &report.states[0].reason;
+        let expected = "1 of 1 frequency policies have the governor that cannot be read, expected performance (policy0)";
+        assert!(reason.starts_with(expected), "{reason}");
+    }
+
+    #[test]
+    fn a_limit_that_cannot_be_read_is_not_full_frequency() {
+        let context = test_context("cpu-frequency", 1_000);
+        let policy = files("policy0/scaling_governor=performance;policy0/scaling_max_freq=x");
+        let facts = Facts::new(&policy, &[], None, None);
+        for (config, health) in [
+            ("{}", Health::Healthy),
+            (r#"{"full_frequency":true}"#, Health::Degraded),
+        ] {
+            let config = Config::parse(config).unwrap();
+            let (report, _) = judge(&context, &config, &facts, &Memory::default());
+            assert_eq!(report.states[0].health, health);
         }
     }
 

@@ -83,7 +83,8 @@ fn zones_of(files: &[(String, String)]) -> Vec<(String, f64)> {
     zones
         .filter_map(|(path, text)| {
             let zone = segment(path, 1)?;
-            let millidegrees: i32 = text.parse().ok()?;
+            // `THERMAL_TEMP_INVALID` of the kernel's include/linux/thermal.h is below what there can be.
+            let millidegrees = text.parse().ok().filter(|&value: &i32| value > -273_150)?;
             let number = zone.strip_prefix("thermal_zone").unwrap_or(zone);
             let name = format!("{}-{number}", of(zone, "type").unwrap_or("zone"));
             Some((name, f64::from(millidegrees) / 1e3))
@@ -111,7 +112,7 @@ pub(crate) mod tests {
                 "policy0/scaling_governor=powersave;policy0/scaling_driver=intel_pstate;policy0/scaling_max_freq=2000000;policy0/cpuinfo_max_freq=3000000;policy1/scaling_governor=x",
             ),
             &files(
-                "thermal_zone0/type=x86_pkg_temp;thermal_zone0/temp=45500;thermal_zone1/temp=bad;thermal_zone2/temp=-1000",
+                "thermal_zone0/type=x86_pkg_temp;thermal_zone0/temp=45500;thermal_zone1/temp=bad;thermal_zone2/temp=-1000;thermal_zone3/temp=-274000",
             ),
             Some("1"),
             Some("1"),

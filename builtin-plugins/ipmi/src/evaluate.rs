@@ -16,13 +16,17 @@ pub const READING: &str = "ipmi_sensor_reading";
 /// Gauge: sensors by status.
 pub const STATUS: &str = "ipmi_sensors";
 
+const CRITICAL: &str = "ipmi_sensor_critical";
+const NON_RECOVERABLE: &str = "ipmi_sensor_non_recoverable";
+const SENSOR_ADVICE: &str = "Check fans, power and air flow; the controller's own pages tell more.";
+
 /// JSON Schema of the configuration.
 pub const SCHEMA: &str = r#"{
   "type": "object",
   "additionalProperties": false,
   "properties": {
     "ignored_sensors": {
-      "description": "Names of sensors that are not judged.",
+      "description": "Names of sensors that are not judged; of several of one name, all.",
       "type": "array", "maxItems": 256, "items": { "type": "string" }
     }
   }
@@ -44,6 +48,13 @@ impl Config {
         Ok(Self {
             ignored: settings.words("ignored_sensors").unwrap_or_default(),
         })
+    }
+
+    /// A name stands for all sensors of it.
+    fn ignores(&self, name: &str) -> bool {
+        let base = name.split_once(" #").map_or(name, |(base, _)| base);
+        let mut ignored = self.ignored.iter();
+        ignored.any(|ignored| ignored == name || ignored == base)
     }
 }
 
@@ -76,7 +87,7 @@ pub fn judge(
     let sensors = inputs.sensors.as_ref().unwrap_or(&none);
     let mut found: Vec<Finding> = sensors
         .iter()
-        .filter(|sensor| !config.ignored.contains(&sensor.name))
+        .filter(|sensor| !config.ignores(&sensor.name))
         .filter_map(beyond)
         .collect();
     found.extend(seen.power.iter().map(|(key, (_, when))| {
@@ -90,28 +101,39 @@ pub fn judge(
             "Check the power supply, its cable and the feed.",
         )
     }));
-    let mut words = vec![match inputs.sensors {
-        Ok(_) => format!("{} sensors, none critical", sensors.len()),
-        Err(ref why) => format!("sensors cannot be read ({why})"),
-    }];
+    let last = inputs.log.as_ref().ok().and_then(|entries| entries.last());
+    if last.is_some_and(Entry::is_full_log) {
+        let text = "the controller's event log is full, and new entries are lost";
+        found.push(
+            Finding::degraded("event log", "ipmi_event_log_full", text).advice(
+                "Keep what is in it (ipmitool sel save FILE), and clear it (ipmitool sel clear).",
+            ),
+        );
+    }
+    let mut words = Vec::new();
+    match &inputs.sensors {
+        Ok(_) => words.push(format!("{} sensors, none critical", sensors.len())),
+        Err(why) => {
+            found.push(unread("sensors", "the controller's sensors", why));
+            let held = held(before).into_iter();
+            found.extend(held.filter(|finding| !config.ignores(&finding.key)));
+        }
+    }
     match &inputs.log {
         Ok(entries) => words.push(format!("{} entries of the event log read", entries.len())),
-        Err(why) => words.push(format!("the event log cannot be read ({why})")),
+        Err(why) => {
+            found.push(unread("log", "the controller's event log", why));
+            let full = before.0.contains_key("event log");
+            found.extend(full.then(|| {
+                Finding::degraded(
+                    "event log",
+                    "ipmi_event_log_full",
+                    "the controller's event log was full at the last reading",
+                )
+            }));
+        }
     }
-    let (mut report, mut after) = findings::judge(context, &words.join("; "), &found, before);
-    if inputs.sensors.is_err() {
-        // What is not known is not over.
-        report
-            .events
-            .retain(|event| !event.name.ends_with("_cleared"));
-        let open = before
-            .0
-            .iter()
-            .filter(|(_, name)| *name == "ipmi_sensor_critical");
-        after
-            .0
-            .extend(open.map(|(key, name)| (key.clone(), name.clone())));
-    }
+    let (mut report, after) = findings::judge(context, &words.join("; "), &found, before);
     report.events.extend(events);
     let mut by_status: BTreeMap<Status, u64> = BTreeMap::new();
     for sensor in sensors {
@@ -140,6 +162,37 @@ pub fn judge(
     )
 }
 
+fn unread(key: &str, what: &str, why: &str) -> Finding {
+    let text = format!("{what} cannot be read ({why})");
+    // ipmitool tries three names, and complains of the last: without the right to open the first, that one is missing.
+    let advice = if why.contains("Could not open device") {
+        "gpud has to run as root for it."
+    } else {
+        "A controller that stays silent may want a reset (ipmitool mc reset cold)."
+    };
+    Finding::degraded(format!("{key} unread"), "ipmi_unreadable", text).advice(advice)
+}
+
+/// What is not known is not over.
+fn held(before: &Memory) -> Vec<Finding> {
+    let held = before.0.iter().filter_map(|(key, event)| {
+        let finding = match event.as_str() {
+            CRITICAL => {
+                let text = format!("{key} was critical at the last reading");
+                Finding::degraded(key.clone(), CRITICAL, text)
+            }
+            NON_RECOVERABLE => {
+                let text = format!("{key} was beyond what the hardware stands at the last reading");
+                Finding::unhealthy(key.clone(), NON_RECOVERABLE, text)
+            }
+            _ => return None,
+        };
+        let finding = finding.action(RepairAction::HardwareInspection, SENSOR_ADVICE);
+        Some(finding.about("sensor", key))
+    });
+    held.collect()
+}
+
 fn beyond(sensor: &Sensor) -> Option<Finding> {
     let Sensor {
         name,
@@ -152,17 +205,16 @@ fn beyond(sensor: &Sensor) -> Option<Finding> {
         Status::Ok | Status::NonCritical => return None,
         Status::Critical => {
             let text = format!("{name}: {value} {unit} is critical");
-            Finding::degraded(key, "ipmi_sensor_critical", text)
+            Finding::degraded(key, CRITICAL, text)
         }
         Status::NonRecoverable => {
             let text = format!("{name}: {value} {unit} is beyond what the hardware stands");
-            Finding::unhealthy(key, "ipmi_sensor_non_recoverable", text)
+            Finding::unhealthy(key, NON_RECOVERABLE, text)
         }
     };
-    let advice = "Check fans, power and air flow; the controller's own pages tell more.";
     Some(
         finding
-            .action(RepairAction::HardwareInspection, advice)
+            .action(RepairAction::HardwareInspection, SENSOR_ADVICE)
             .about("sensor", name),
     )
 }
@@ -243,10 +295,31 @@ mod tests {
                 "1 sensors, none critical; 0 entries of the event log read",
             ),
             (
+                r#"{"ignored_sensors":["T"]}"#,
+                Ok("T,95,degrees C,cr\nT,95,degrees C,cr\n"),
+                Health::Healthy,
+                "2 sensors, none critical; 0 entries of the event log read",
+            ),
+            (
+                r#"{"ignored_sensors":["T #2"]}"#,
+                Ok("T,95,degrees C,cr\nT,95,degrees C,cr\n"),
+                Health::Degraded,
+                "T: 95 degrees C is critical",
+            ),
+            (
                 "{}",
                 Err("timeout"),
-                Health::Healthy,
-                "sensors cannot be read (timeout); 0 entries of the event log read",
+                Health::Degraded,
+                "the controller's sensors cannot be read (timeout). A controller that stays silent may want a reset (ipmitool mc reset cold).",
+            ),
+            (
+                "{}",
+                // ipmitool 1.8.19 of Debian 12, without root, where /dev/ipmi0 is there.
+                Err(
+                    "Could not open device at /dev/ipmi0 or /dev/ipmi/0 or /dev/ipmidev/0: No such file or directory",
+                ),
+                Health::Degraded,
+                "the controller's sensors cannot be read (Could not open device at /dev/ipmi0 or /dev/ipmi/0 or /dev/ipmidev/0: No such file or directory). gpud has to run as root for it.",
             ),
         ] {
             let (found, said, _) = run(config, &[(Ok(""), sensors)]);
@@ -277,10 +350,41 @@ mod tests {
     }
 
     #[test]
+    fn a_full_log() {
+        let fine: Answer = Ok("T,45,degrees C,ok\n");
+        let full = "1,04/12/24,10:20:30 UTC,Event Logging Disabled #0x72,Log full,Asserted\n";
+        let (health, reason, events) = run("{}", &[(Ok(full), fine), (Err("busy"), fine)]);
+        assert_eq!(health, Health::Degraded);
+        assert!(reason.contains("was full"), "{reason}");
+        assert_eq!(events, ["ipmi_event_log_full", "ipmi_unreadable"]);
+        let later = "1,04/12/24,10:20:30 UTC,Event Logging Disabled #0x72,Log full,Asserted\n\
+            2,04/12/24,10:25:30 UTC,Fan #0x30,Lower Non-critical going low ,Asserted\n";
+        assert_eq!(run("{}", &[(Ok(later), fine)]).0, Health::Healthy);
+    }
+
+    #[test]
     fn what_is_not_known_is_not_over() {
-        let hot: Answer = Ok("T,95,degrees C,cr\n");
-        let (.., events) = run("{}", &[(Ok(""), hot), (Ok(""), Err("busy")), (Ok(""), hot)]);
-        assert_eq!(events, ["ipmi_sensor_critical"]);
+        for (sensors, event, health) in [
+            (
+                "T,95,degrees C,cr\n",
+                "ipmi_sensor_critical",
+                Health::Degraded,
+            ),
+            (
+                "T,120,degrees C,nr\n",
+                "ipmi_sensor_non_recoverable",
+                Health::Unhealthy,
+            ),
+        ] {
+            let (hot, lost): (Answer, Answer) = (Ok(sensors), Err("busy"));
+            let (found, reason, _) = run("{}", &[(Ok(""), hot), (Ok(""), lost)]);
+            assert_eq!(found, health, "{reason}");
+            let (.., events) = run("{}", &[(Ok(""), hot), (Ok(""), lost), (Ok(""), hot)]);
+            assert_eq!(
+                events,
+                [event, "ipmi_unreadable", "ipmi_unreadable_cleared"]
+            );
+        }
         serde_json::from_str::<serde_json::Value>(SCHEMA).unwrap();
     }
 }

@@ -48,7 +48,7 @@ impl Checker for Ipmi {
             log: log.map(|text| log::parse(&text)),
             sensors: sensors
                 .unwrap_or_else(|| Err("ipmitool is gone".to_owned()))
-                .map(|text| sensors::parse(&text)),
+                .and_then(|text| sensors::read(&text)),
         };
         let saved = state::get_string(SEEN)?;
         let mut seen = Seen::restore(saved.as_deref());

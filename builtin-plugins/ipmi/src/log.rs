@@ -1,6 +1,7 @@
 //! The system event log: `ipmitool -c sel list` (ipmitool(1)), lines `‹number›,‹date›,‹time›,‹sensor›,‹what›,‹Asserted or
 //! Deasserted›`. The words for what happened are ipmitool's for the sensor types and offsets of the Intelligent Platform
-//! Management Interface Specification 2.0, table 42-3.
+//! Management Interface Specification 2.0, table 42-3. Records of kernel panics (`lib/ipmi_sel.c`, type F0h) have neither date
+//! nor sensor: `‹number›,,,Linux kernel panic: ‹text›`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +16,8 @@ const MAX_BYTES: usize = 256;
 /// An entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// What makes it the same: number, date and time. The numbers begin anew when the log is cleared.
+    /// What makes it the same: number, sensor, and what happened; the numbers begin anew when the log is cleared. Not the
+    /// time: ipmitool writes it in the machine's time zone, and since 1.8.19 with the zone's name.
     pub id: String,
     /// Date and time by the controller's clock, as written.
     pub when: String,
@@ -42,18 +44,31 @@ fn parse_line(line: &str) -> Option<Entry> {
     let mut fields = line.splitn(4, ',').map(str::trim);
     let (number, date, time) = (fields.next()?, fields.next()?, fields.next()?);
     u32::from_str_radix(number, 16).ok()?;
-    let (sensor, rest) = fields.next()?.split_once(',')?;
+    let rest = fields.next()?;
+    if rest.starts_with(PANIC) {
+        return Some(Entry {
+            id: format!("{number} {rest}"),
+            when: "no date".to_owned(),
+            sensor: "Operating system".to_owned(),
+            what: rest.to_owned(),
+            asserted: true,
+        });
+    }
+    let (sensor, rest) = rest.split_once(',')?;
     // Some events have no direction.
     let (what, asserted) = match rest.rsplit_once(',') {
         Some((what, "Asserted")) => (what, true),
         Some((what, "Deasserted")) => (what, false),
         _ => (rest, true),
     };
+    let (sensor, what) = (sensor.trim(), what.trim().trim_end_matches(','));
+    let when = format!("{date} {time}");
+    let direction = if asserted { "" } else { " over" };
     Some(Entry {
-        id: format!("{number} {date} {time}"),
-        when: format!("{date} {time}"),
-        sensor: sensor.trim().to_owned(),
-        what: what.trim().trim_end_matches(',').to_owned(),
+        id: format!("{number} {sensor} {what}{direction}"),
+        when: when.trim().to_owned(),
+        sensor: sensor.to_owned(),
+        what: what.to_owned(),
         asserted,
     })
 }
@@ -66,7 +81,8 @@ impl Entry {
             EventType::Info
         } else if has(&CRITICAL) {
             EventType::Critical
-        } else if has(&WARNING) {
+        // A drive's parity check is no trouble.
+        } else if has(&WARNING) || self.what == "Parity" {
             EventType::Warning
         } else {
             EventType::Info
@@ -78,13 +94,23 @@ impl Entry {
         self.sensor.starts_with("Power Supply") && POWER.iter().any(|word| self.what.contains(word))
     }
 
+    /// The log has no room. Where the controller overwrites the oldest entries, this is not the last one.
+    pub fn is_full_log(&self) -> bool {
+        self.asserted && self.what == "Log full"
+    }
+
     /// What makes the end of a trouble that of its beginning.
     pub fn key(&self) -> String {
         format!("{} {}", self.sensor, self.what)
     }
 }
 
-const CRITICAL: [&str; 11] = [
+const PANIC: &str = "Linux kernel panic";
+const CRITICAL: [&str; 15] = [
+    PANIC,
+    "critical stop",
+    "Uncorrectable CPU",
+    "Fatal NMI",
     "Uncorrectable ECC",
     "Uncorrectable machine check",
     "Bus Fatal Error",
@@ -97,7 +123,11 @@ const CRITICAL: [&str; 11] = [
     "Drive Fault",
     "Non-recoverable",
 ];
-const WARNING: [&str; 13] = [
+const WARNING: [&str; 16] = [
+    "In Failed Array",
+    "Fault Status",
+    "BIST failure",
+    "Hang in POST",
     "Critical",
     "Failure detected",
     "Predictive failure",
@@ -110,7 +140,6 @@ const WARNING: [&str; 13] = [
     "Correctable machine check",
     "Bus Degraded",
     "Log full",
-    "Parity",
 ];
 const POWER: [&str; 4] = [
     "Failure detected",
@@ -123,7 +152,7 @@ const POWER: [&str; 4] = [
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Seen {
     /// Entries of the last reading; nothing before the first.
-    known: Option<BTreeSet<String>>,
+    ids: Option<BTreeSet<String>>,
     /// Power troubles that began while we watched: key to the entry that told and when.
     pub power: BTreeMap<String, (String, String)>,
 }
@@ -144,9 +173,9 @@ impl Seen {
     /// Takes a reading; gives the entries that are new. Those of the first reading are not: the log can be years old.
     pub fn take<'a>(&mut self, entries: &'a [Entry]) -> Vec<&'a Entry> {
         let is_new = |entry: &&Entry| {
-            self.known
+            self.ids
                 .as_ref()
-                .is_some_and(|known| !known.contains(&entry.id))
+                .is_some_and(|ids| !ids.contains(&entry.id))
         };
         let new: Vec<&Entry> = entries.iter().filter(is_new).collect();
         for entry in new.iter().filter(|entry| entry.is_power_trouble()) {
@@ -161,7 +190,7 @@ impl Seen {
             // Someone cleared the log, and has seen what was in it.
             self.power.clear();
         }
-        self.known = Some(entries.iter().map(|entry| entry.id.clone()).collect());
+        self.ids = Some(entries.iter().map(|entry| entry.id.clone()).collect());
         new
     }
 }
@@ -187,6 +216,52 @@ mod tests {
         assert_eq!(entries[1].key(), entries[0].key());
         assert!(entries[0].is_power_trouble() && !entries[3].is_power_trouble());
         assert_eq!(entries[2].when, "Pre-Init 0000000012");
+    }
+
+    #[test]
+    fn how_serious() {
+        use EventType::{Critical, Info, Warning};
+        for (line, expected) in [
+            ("1f,,,Linux kernel panic: Fatal, exce", Critical),
+            (
+                "1,04/12/24,10:20:30 UTC,OS Critical Stop,Run-time critical stop,Asserted",
+                Critical,
+            ),
+            (
+                "1,04/12/24,10:20:30 UTC,Memory #0x01,Parity,Asserted",
+                Warning,
+            ),
+            (
+                "1,04/12/24,10:20:30 UTC,Drive Slot #0x01,Parity Check In Progress,Asserted",
+                Info,
+            ),
+            (
+                "1,04/12/24,10:20:30 UTC,Drive Slot #0x01,In Failed Array,Asserted",
+                Warning,
+            ),
+            (
+                "1,04/12/24,10:20:30 UTC,Fan #0x30,Lower Non-critical going low ,Asserted",
+                Info,
+            ),
+            ("1f,,,OEM record e0,00157c", Info),
+        ] {
+            let entries = parse(line);
+            assert_eq!(entries[0].event_type(), expected, "{line}");
+        }
+        assert_eq!(
+            parse("1f,,,Linux kernel panic: Fatal, exce")[0].key(),
+            "Operating system Linux kernel panic: Fatal, exce"
+        );
+    }
+
+    #[test]
+    fn another_time_zone_makes_no_news() {
+        let mut seen = Seen::default();
+        seen.take(&parse(LOG));
+        let moved = LOG
+            .replace("04/12/2024,1", "04/12/24,2")
+            .replace(":00,", ":00 CEST,");
+        assert!(seen.take(&parse(&moved)).is_empty());
     }
 
     #[test]

@@ -2,6 +2,8 @@
 //! `ok`, `nc` non-critical, `cr` critical, `nr` non-recoverable, `ns` no reading (Intelligent Platform Management Interface
 //! Specification 2.0, §35.15).
 
+use std::collections::BTreeMap;
+
 /// Sensors that are taken.
 const MAX_SENSORS: usize = 1_024;
 /// Longest name or unit, bytes.
@@ -56,28 +58,56 @@ pub struct Sensor {
     pub status: Status,
 }
 
-/// The sensors that have a reading.
-pub fn parse(text: &str) -> Vec<Sensor> {
-    text.lines()
-        .filter_map(parse_line)
-        .take(MAX_SENSORS)
-        .collect()
+/// The same, of an answer that has to look like a list of sensors.
+///
+/// # Errors
+/// In words, when it does not.
+pub fn read(text: &str) -> Result<Vec<Sensor>, String> {
+    if !text.trim().is_empty() && !text.lines().any(|line| parse_line(line).is_some()) {
+        return Err("ipmitool gave no list of sensors".to_owned());
+    }
+    Ok(parse(text))
 }
 
-fn parse_line(line: &str) -> Option<Sensor> {
+/// The sensors that have a reading. Boards have several of one name (a `Temp` of each processor); the second is called
+/// `Temp #2`, in the order of the controller.
+pub fn parse(text: &str) -> Vec<Sensor> {
+    let mut seen: BTreeMap<String, u32> = BTreeMap::new();
+    let mut sensors = Vec::new();
+    for line in text.lines().take(MAX_SENSORS) {
+        let Some((name, sensor)) = parse_line(line) else {
+            continue;
+        };
+        // One without a reading counts too, so that the names stay while it has none.
+        let count = seen.entry(name.to_owned()).or_default();
+        *count += 1;
+        let Some(mut sensor) = sensor else { continue };
+        if *count > 1 {
+            sensor.name = format!("{name} #{count}");
+        }
+        sensors.push(sensor);
+    }
+    sensors
+}
+
+/// A name, and its reading where there is one.
+fn parse_line(line: &str) -> Option<(&str, Option<Sensor>)> {
     let mut fields = line.rsplitn(4, ',').map(str::trim);
     let (status, unit, value) = (fields.next()?, fields.next()?, fields.next()?);
     let name = fields.next().filter(|name| !name.is_empty())?;
-    let value: f64 = value.parse().ok().filter(|value: &f64| value.is_finite())?;
     if name.len() > MAX_BYTES || unit.len() > MAX_BYTES {
         return None;
     }
-    Some(Sensor {
-        name: name.to_owned(),
-        value,
-        unit: unit.to_owned(),
-        status: Status::parse(status)?,
-    })
+    let reading = || {
+        let value: f64 = value.parse().ok().filter(|value: &f64| value.is_finite())?;
+        Some(Sensor {
+            name: name.to_owned(),
+            value,
+            unit: unit.to_owned(),
+            status: Status::parse(status)?,
+        })
+    };
+    Some((name, reading()))
 }
 
 #[cfg(test)]
@@ -108,6 +138,28 @@ mod tests {
                 "12V 11.2 Volts nc"
             ]
         );
+    }
+
+    #[test]
+    fn what_is_no_list() {
+        for (text, expected) in [
+            ("", Some(0)),
+            ("FAN1,,,ns\n", Some(0)),
+            ("T,45,degrees C,ok\n", Some(1)),
+            ("usage: ipmitool\n", None),
+            ("\u{fffd}\u{1}", None),
+        ] {
+            assert_eq!(read(text).ok().map(|list| list.len()), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn names_are_unique() {
+        let names =
+            |text: &str| -> Vec<String> { parse(text).into_iter().map(|one| one.name).collect() };
+        let both = "Temp,45,degrees C,ok\nTemp,46,degrees C,ok\n";
+        assert_eq!(names(both), ["Temp", "Temp #2"]);
+        assert_eq!(names("Temp,,,ns\nTemp,46,degrees C,ok\n"), ["Temp #2"]);
     }
 
     proptest! {

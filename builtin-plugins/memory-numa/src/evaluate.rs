@@ -86,6 +86,12 @@ pub fn judge(
 ) -> (Report, Memory) {
     let mut found = settings(config, facts);
     found.extend(nodes(config, facts));
+    found.extend(facts.unread.iter().map(|name| {
+        let text = format!("the memory of {name} cannot be read");
+        Finding::degraded(format!("{name} unread"), "numa_node_unreadable", text)
+            .advice("See /sys/devices/system/node/‹node›/meminfo.")
+            .about("numa-node", name)
+    }));
     if facts == &Facts::default() && found.is_empty() {
         let reason = "the kernel tells nothing of NUMA nodes and huge pages";
         return (findings::unsupported(context, reason), Memory::default());
@@ -117,6 +123,7 @@ pub fn judge(
 
 fn healthy(facts: &Facts) -> String {
     let mut words = vec![match facts.nodes.len() {
+        0 => "no NUMA nodes".to_owned(),
         1 => "1 NUMA node".to_owned(),
         count => format!("{count} NUMA nodes"),
     }];
@@ -143,8 +150,10 @@ fn settings(config: &Config, facts: &Facts) -> Vec<Finding> {
             );
         }
     }
+    // A kernel without either has it switched off.
+    let transparent = facts.transparent.as_deref().unwrap_or("never");
     if let Some(expected) = &config.transparent
-        && let Some(is) = &facts.transparent
+        && let is = transparent
         && is != expected
     {
         let text = format!("transparent huge pages are set to {is}, expected {expected}");
@@ -153,7 +162,7 @@ fn settings(config: &Config, facts: &Facts) -> Vec<Finding> {
         );
     }
     if let Some(expected) = config.balancing
-        && let Some(is) = facts.balancing
+        && let is = facts.balancing.unwrap_or(0)
         && is != expected
     {
         let text = format!("kernel.numa_balancing is {is}, expected {expected}");
@@ -207,6 +216,7 @@ mod tests {
                 node("node1", 90 << 20, "2-3"),
                 node("node2", 1 << 20, ""),
             ],
+            unread: Vec::new(),
             pools: vec![Pool::new("hugepages-2048kB", "512", "500").unwrap()],
             transparent: Some("madvise".to_owned()),
             balancing: Some(1),
@@ -248,6 +258,55 @@ mod tests {
             let state = &report.states[0];
             assert_eq!((&state.health, state.reason.as_str()), (&health, reason));
             assert_eq!(report.metrics.len(), 11);
+        }
+    }
+
+    #[test]
+    fn a_node_that_cannot_be_read() {
+        let context = test_context("memory-numa", 1_000);
+        let facts = Facts {
+            unread: vec!["node3".to_owned()],
+            ..facts()
+        };
+        let config = Config::parse("{}").unwrap();
+        let (report, _) = judge(&context, &config, &facts, &Memory::default());
+        let state = &report.states[0];
+        assert_eq!(state.health, Health::Degraded);
+        assert!(
+            state
+                .reason
+                .starts_with("the memory of node3 cannot be read")
+        );
+    }
+
+    #[test]
+    fn what_a_kernel_does_not_have_is_off() {
+        let context = test_context("memory-numa", 1_000);
+        let facts = Facts {
+            nodes: Vec::new(),
+            unread: Vec::new(),
+            transparent: None,
+            balancing: None,
+            ..facts()
+        };
+        let off = r#"{"expected_transparent_hugepages":"never","expected_numa_balancing":0}"#;
+        let on = r#"{"expected_transparent_hugepages":"always","expected_numa_balancing":1}"#;
+        for (config, health, reason) in [
+            (
+                off,
+                Health::Healthy,
+                "no NUMA nodes, 512 huge pages of 2048kB (500 free)",
+            ),
+            (
+                on,
+                Health::Degraded,
+                "transparent huge pages are set to never, expected always; kernel.numa_balancing is 0, expected 1. Set it as the site expects.",
+            ),
+        ] {
+            let config = Config::parse(config).unwrap();
+            let (report, _) = judge(&context, &config, &facts, &Memory::default());
+            let state = &report.states[0];
+            assert_eq!((&state.health, state.reason.as_str()), (&health, reason));
         }
     }
 

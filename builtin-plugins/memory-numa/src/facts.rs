@@ -72,6 +72,8 @@ impl Pool {
 pub struct Facts {
     /// NUMA nodes.
     pub nodes: Vec<Node>,
+    /// Names of those whose memory is not told.
+    pub unread: Vec<String>,
     /// Pools of huge pages.
     pub pools: Vec<Pool>,
     /// Setting of transparent huge pages.

@@ -41,12 +41,11 @@ fn read() -> Result<Facts, AccessError> {
             Some(files.swap_remove(at).1)
         };
         let (stat, cpus) = (of_node(&mut stat), of_node(&mut cpus));
-        facts.nodes.extend(Node::new(
-            &name,
-            &meminfo,
-            &stat.unwrap_or_default(),
-            &cpus.unwrap_or_default(),
-        ));
+        let (stat, cpus) = (stat.unwrap_or_default(), cpus.unwrap_or_default());
+        match Node::new(&name, &meminfo, &stat, &cpus) {
+            Some(node) => facts.nodes.push(node),
+            None => facts.unread.push(name),
+        }
     }
     let free = read_all(&format!("{POOLS}/free_hugepages"))?;
     for (path, total) in read_all(&format!("{POOLS}/nr_hugepages"))? {

@@ -14,13 +14,14 @@ use crate::interface::{Bond, Interface, ROOT};
 
 const HOUR: u64 = 3_600;
 const KIND: &str = "network-interface";
+const UNKNOWN_SPEED: &str = "Expect a speed of 0 where none is told (virtual machines).";
 const LINK: &str = "Check the cable, the transceiver and the port of the switch.";
 
 /// What is kept of one interface from check to check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Kept {
-    errors: Samples,
-    losses: Samples,
+    errors: Option<Samples>,
+    losses: Option<Samples>,
     /// It had a link in this boot.
     was_up: bool,
     /// The highest speed in this boot, Mbit/s.
@@ -36,11 +37,12 @@ pub struct History {
     pub interfaces: BTreeMap<String, Kept>,
 }
 
-/// Judges one reading; what is kept is brought up to date.
+/// Judges one reading; what is kept is brought up to date. `left_out`: interfaces that were too many to be looked at.
 pub fn judge(
     context: &CheckContext,
     config: &Config,
     interfaces: &[Interface],
+    left_out: usize,
     history: &mut History,
     before: &Memory,
 ) -> (Report, Memory) {
@@ -73,7 +75,7 @@ pub fn judge(
             .filter(|one| one.carrier == Some(up))
             .count()
     };
-    let healthy = if interfaces.is_empty() {
+    let mut healthy = if interfaces.is_empty() {
         "no network device on this machine".to_owned()
     } else {
         format!(
@@ -82,6 +84,9 @@ pub fn judge(
             interfaces.len()
         )
     };
+    if left_out > 0 {
+        healthy.push_str(&format!("; {left_out} more were not looked at"));
+    }
     let (mut report, after) = findings::judge(context, &healthy, &found, before);
     report.supported = !interfaces.is_empty() || !config.expected.is_empty();
     for interface in interfaces {
@@ -118,8 +123,17 @@ fn unmet(name: &str, least: f64, interface: Option<&Interface>) -> Option<Findin
             };
             Finding::unhealthy(key, "network_link_down", format!("{name} {why}"))
         }
-        Some(one) => {
-            let speed = one.speed?;
+        Some(_) if least <= 0.0 => return None,
+        Some(Interface { speed: None, .. }) => {
+            let text =
+                format!("{name}: its driver does not tell the speed, expected are {least} Mbit/s");
+            let found = Finding::degraded(key, "network_speed_unknown", text);
+            return Some(found.advice(UNKNOWN_SPEED).about(KIND, name));
+        }
+        Some(Interface {
+            speed: Some(speed), ..
+        }) => {
+            let speed = *speed;
             if gauge(speed) >= least {
                 return None;
             }
@@ -184,23 +198,26 @@ fn changed(
     history: &mut History,
 ) -> Vec<Finding> {
     let name = &interface.name;
-    let (errors, losses) = (
-        interface.all_errors().unwrap_or(0),
-        interface.losses.unwrap_or(0),
-    );
-    // What happened before the first check is not known to be news.
     let kept = history
         .interfaces
         .entry(name.clone())
         .or_insert_with(|| Kept {
-            errors: Samples::starting_at(errors),
-            losses: Samples::starting_at(losses),
+            errors: None,
+            losses: None,
             was_up: false,
             speed: 0,
         });
     let now = context.now / 1000;
-    let errors = kept.errors.add(now, HOUR, errors);
-    let losses = kept.losses.add(now, HOUR, losses);
+    // What happened before the first reading is not known to be news; and a counter that cannot be read once has not
+    // begun anew.
+    let grown = |samples: &mut Option<Samples>, count: Option<u64>| {
+        count.map_or(0, |count| {
+            let samples = samples.get_or_insert_with(|| Samples::starting_at(count));
+            samples.add(now, HOUR, count)
+        })
+    };
+    let errors = grown(&mut kept.errors, interface.all_errors());
+    let losses = grown(&mut kept.losses, interface.losses);
     let mut found = Vec::new();
     if errors >= config.max_errors {
         let text = format!("{name}: {errors} receive and transmit errors within an hour");

@@ -69,7 +69,7 @@ impl Interface {
         let mut interface = Self {
             name: name.to_owned(),
             carrier: number("carrier")?.map(|carrier| carrier == 1),
-            speed: number("speed")?.filter(|&speed| speed > 0 && speed < u64::from(u32::MAX)),
+            speed: number("speed")?.filter(|&speed| is_speed(speed)),
             losses: number("carrier_down_count")?,
             errors: [
                 number("statistics/rx_errors")?,
@@ -104,13 +104,16 @@ impl Interface {
         Ok(interface)
     }
 
-    /// All errors.
+    /// All errors; nothing unless both directions are known: half of them would look like a counter that began anew.
     pub fn all_errors(&self) -> Option<u64> {
-        match self.errors {
-            [None, None] => None,
-            [rx, tx] => Some(rx.unwrap_or(0).saturating_add(tx.unwrap_or(0))),
-        }
+        let [rx, tx] = self.errors;
+        Some(rx?.saturating_add(tx?))
     }
+}
+
+/// `SPEED_UNKNOWN` is -1, which drivers of old have as a number of 16 or 32 bits (`include/uapi/linux/ethtool.h`).
+fn is_speed(speed: u64) -> bool {
+    speed > 0 && speed < u64::from(u32::MAX) && speed != u64::from(u16::MAX)
 }
 
 fn hex(text: &str) -> Option<u32> {
@@ -158,7 +161,9 @@ pub(crate) mod tests {
             "type: 1;device/uevent: ;uevent: DEVTYPE=wlan\nIFINDEX=3;speed: -1",
         );
         assert!(!wlan.wired && wlan.speed.is_none() && wlan.all_errors().is_none());
-        assert_eq!(of("x", "speed: 4294967295").speed, None);
+        for unknown in ["4294967295", "65535", "0", "-1", ""] {
+            assert_eq!(of("x", &format!("speed: {unknown}")).speed, None);
+        }
         assert_eq!(
             of("x", "bonding_slave/mii_status: down").member_up,
             Some(false)

@@ -37,18 +37,16 @@ struct NetworkInterface;
 impl Checker for NetworkInterface {
     fn check(context: &CheckContext) -> Result<Report, Error> {
         let config = Config::parse(&gpud_sdk::config::document()).map_err(Error::failed)?;
-        let mut names: BTreeSet<String> = config.expected.keys().cloned().collect();
-        for pattern in ["device/uevent", "bonding/mode"] {
+        let mut names = BTreeSet::new();
+        // Members of a bond need not be devices: VLANs can be.
+        for pattern in ["device/uevent", "bonding/mode", "bonding_slave/mii_status"] {
             for (path, _) in files::read_all(&format!("{ROOT}/*/{pattern}"))? {
                 names.extend(files::segment(&path, 2).map(str::to_owned));
             }
         }
         let mut interfaces = Vec::new();
-        // A name with a slash is no interface.
-        let plain = names
-            .iter()
-            .filter(|name| !name.contains('/') && !name.starts_with('.'));
-        for name in plain.take(MAX_INTERFACES) {
+        let (names, left_out) = chosen(&config, &names);
+        for name in names {
             let path = format!("{ROOT}/{name}");
             if files::read_optional(&format!("{path}/type"), files::SHORT)?.is_some() {
                 interfaces.push(Interface::read(name, |file| {
@@ -62,13 +60,59 @@ impl Checker for NetworkInterface {
             .and_then(|text| serde_json::from_str(text).ok())
             .unwrap_or_default();
         let before = Memory::load()?;
-        let (report, after) = evaluate::judge(context, &config, &interfaces, &mut history, &before);
+        let (report, after) = evaluate::judge(
+            context,
+            &config,
+            &interfaces,
+            left_out,
+            &mut history,
+            &before,
+        );
         after.keep(&before)?;
         let text = serde_json::to_string(&history).map_err(Error::failed)?;
         if kept.as_ref() != Some(&text) {
             state::set(HISTORY, text.as_bytes())?;
         }
         Ok(report)
+    }
+}
+
+/// The interfaces to look at, those that the operator expects first, and how many more there are.
+fn chosen<'a>(config: &'a Config, there: &'a BTreeSet<String>) -> (Vec<&'a str>, usize) {
+    // A name with a slash is no interface.
+    let plain = |name: &&String| !name.contains('/') && !name.starts_with('.');
+    let others = there
+        .iter()
+        .filter(|name| !config.expected.contains_key(*name));
+    let mut names: Vec<&str> = config
+        .expected
+        .keys()
+        .chain(others)
+        .filter(plain)
+        .map(String::as_str)
+        .collect();
+    let left_out = names.len().saturating_sub(MAX_INTERFACES);
+    names.truncate(MAX_INTERFACES);
+    (names, left_out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Cards with hundreds of virtual functions come first in the alphabet.
+    #[test]
+    fn what_is_expected_is_looked_at_first() {
+        let config = Config::parse(r#"{"expected":{"wan0":0,"../x":0}}"#).unwrap();
+        let there = (0..200)
+            .map(|n| format!("eth{n:03}"))
+            .chain(["wan0".to_owned()]);
+        let there = there.collect();
+        let (names, left_out) = chosen(&config, &there);
+        assert_eq!((names[0], names[1], names.len()), ("wan0", "eth000", 128));
+        assert_eq!(left_out, 73);
+        let few = ["lo".to_owned()].into();
+        assert_eq!(chosen(&config, &few), (vec!["wan0", "lo"], 0));
     }
 }
 

@@ -3,34 +3,95 @@
 //! Sources: `nf_conntrack_count` and `nf_conntrack_max` (`Documentation/networking/nf_conntrack-sysctl.rst`);
 //! `/proc/net/stat/nf_conntrack`, a headline and one line of hexadecimal numbers for each processor
 //! (`net/netfilter/nf_conntrack_standalone.c`, `ct_cpu_seq_show`). `drop` counts packets that were dropped because
-//! the table was full or there was no memory for an entry.
+//! the table was full or there was no memory for an entry; and those of two packets that wanted the same entry at once,
+//! which also count as `insert_failed` (`net/netfilter/nf_conntrack_core.c`, `nf_ct_resolve_clash`): on a node of
+//! Kubernetes name look-ups do that every day. So the growth of `drop` beyond that of `insert_failed` is certain to be for
+//! want of an entry.
 
 /// What is known of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Conntrack {
     /// Entries.
     pub count: u64,
-    /// Most entries; not 0.
+    /// Most entries; not 0, which is no limit (`nf_conntrack_core.c`, `__nf_conntrack_alloc`).
     pub max: u64,
     /// Dropped packets since boot, where the kernel tells.
     pub drops: Option<u64>,
+    /// Entries that could not be made since boot, where it tells.
+    pub failed: Option<u64>,
 }
 
-impl Conntrack {
-    /// From the texts of the files; nothing where they hold no numbers.
-    pub fn new(count: &str, max: &str, stat: &str) -> Option<Self> {
-        Some(Self {
-            count: count.trim().parse().ok()?,
-            max: max.trim().parse().ok().filter(|&max| max > 0)?,
-            drops: drops(stat),
-        })
+/// Counters at the last check.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Before {
+    /// Dropped packets.
+    pub drops: u64,
+    /// Entries that could not be made.
+    pub failed: u64,
+}
+
+impl Before {
+    /// From what [`Before::save`] gave in this boot.
+    pub fn restore(saved: &str, boot_id: &str) -> Option<Self> {
+        let mut words = saved.split(' ');
+        if words.next()? != boot_id {
+            return None;
+        }
+        let (drops, failed) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
+        Some(Self { drops, failed })
+    }
+
+    /// As text.
+    pub fn save(self, boot_id: &str) -> String {
+        format!("{boot_id} {} {}", self.drops, self.failed)
     }
 }
 
-fn drops(stat: &str) -> Option<u64> {
+impl Conntrack {
+    /// From the texts of the files; nothing where the table has no limit (0).
+    ///
+    /// # Errors
+    /// In words, where they hold no numbers.
+    pub fn new(count: &str, max: &str, stat: &str) -> Result<Option<Self>, String> {
+        let number = |name: &str, text: &str| -> Result<u64, String> {
+            let number = text.trim().parse();
+            number.map_err(|_| format!("{name} holds no number"))
+        };
+        let (count, max) = (
+            number("nf_conntrack_count", count)?,
+            number("nf_conntrack_max", max)?,
+        );
+        Ok((max > 0).then(|| Self {
+            count,
+            max,
+            drops: sum(stat, "drop"),
+            failed: sum(stat, "insert_failed"),
+        }))
+    }
+
+    /// The counters, to be kept.
+    pub fn counters(&self) -> Option<Before> {
+        let drops = self.drops?;
+        Some(Before {
+            drops,
+            failed: self.failed.unwrap_or(0),
+        })
+    }
+
+    /// Packets that were certainly dropped for want of an entry since the last check.
+    pub fn new_drops(&self, before: Option<Before>) -> u64 {
+        let Some((now, before)) = self.counters().zip(before) else {
+            return 0;
+        };
+        let drops = now.drops.saturating_sub(before.drops);
+        drops.saturating_sub(now.failed.saturating_sub(before.failed))
+    }
+}
+
+fn sum(stat: &str, column: &str) -> Option<u64> {
     let mut lines = stat.lines();
     let mut names = lines.next()?.split_ascii_whitespace();
-    let column = names.position(|name| name == "drop")?;
+    let column = names.position(|name| name == column)?;
     let numbers = lines.filter_map(|line| {
         let word = line.split_ascii_whitespace().nth(column)?;
         u64::from_str_radix(word, 16).ok()
@@ -44,28 +105,71 @@ mod tests {
     use proptest::prelude::*;
 
     const STAT: &str = "entries  clashres found new invalid ignore delete chainlength insert insert_failed drop early_drop icmp_error  expect_new expect_create expect_delete search_restart\n\
-        00000112  00000000 00000000 00000000 00000003 00000000 00000000 00000000 00000000 00000000 0000000a 00000000 00000000  00000000 00000000 00000000 00000000\n\
+        00000112  00000000 00000000 00000000 00000003 00000000 00000000 00000000 00000000 00000002 0000000a 00000000 00000000  00000000 00000000 00000000 00000000\n\
         00000112  00000000 00000000 00000000 00000003 00000000 00000000 00000000 00000000 00000000 00000001 00000000 00000000  00000000 00000000 00000000 00000000\n";
 
     #[test]
     fn files() {
-        let table = |count, max, drops| Some(Conntrack { count, max, drops });
+        let table = |count, max, drops: Option<u64>| {
+            Some(Conntrack {
+                count,
+                max,
+                drops,
+                failed: drops.map(|_| 2),
+            })
+        };
         for (count, max, stat, expected) in [
             ("274\n", "262144\n", STAT, table(274, 262_144, Some(11))),
             ("0", "1", "", table(0, 1, None)),
             ("0", "1", "entries found\n1 2\n", table(0, 1, None)),
             ("0", "0", STAT, None),
-            ("x", "1", STAT, None),
         ] {
-            assert_eq!(Conntrack::new(count, max, stat), expected);
+            assert_eq!(Conntrack::new(count, max, stat), Ok(expected));
         }
+        for (count, max) in [("x", "1"), ("1", ""), ("1", "99999999999999999999")] {
+            assert!(Conntrack::new(count, max, STAT).is_err());
+        }
+    }
+
+    #[test]
+    fn what_was_dropped_for_want_of_an_entry() {
+        for (before, now, expected) in [
+            ((5, 5), (5, 5), 0),
+            ((5, 5), (8, 5), 3),
+            // Two look-ups of a name at once.
+            ((5, 5), (8, 8), 0),
+            ((5, 5), (9, 8), 1),
+            ((5, 5), (5, 9), 0),
+            // A counter that began anew.
+            ((5, 5), (0, 0), 0),
+        ] {
+            let before = Before {
+                drops: before.0,
+                failed: before.1,
+            };
+            let table = Conntrack {
+                count: 0,
+                max: 1,
+                drops: Some(now.0),
+                failed: Some(now.1),
+            };
+            let before = Before::restore(&before.save("b"), "b");
+            assert!(before.is_some());
+            assert_eq!(table.new_drops(before), expected, "{now:?}");
+        }
+        let other = Before {
+            drops: 1,
+            failed: 1,
+        };
+        assert_eq!(Before::restore(&other.save("b"), "c"), None);
+        assert_eq!(Before::restore("b 5", "b"), None);
     }
 
     proptest! {
         #[test]
         fn any_text_is_survived(text in "[ -~\n]{0,200}") {
-            drops(&text);
-            drops(&format!("drop\n{text}"));
+            sum(&text, "drop");
+            sum(&format!("drop\n{text}"), "drop");
         }
     }
 }

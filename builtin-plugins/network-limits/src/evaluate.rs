@@ -5,7 +5,7 @@ use gpud_builtin_shared::findings::{self, Finding, Memory};
 use gpud_builtin_shared::settings::Settings;
 use gpud_sdk::{CheckContext, Report};
 
-use crate::conntrack::Conntrack;
+use crate::conntrack::{Before, Conntrack};
 use crate::ports::Ports;
 
 /// Gauge: entries.
@@ -67,8 +67,8 @@ impl Config {
 pub struct Inputs {
     /// Nothing where connections are not tracked.
     pub conntrack: Option<Conntrack>,
-    /// Dropped packets at the last check of this boot.
-    pub drops_before: Option<u64>,
+    /// Counters at the last check of this boot.
+    pub drops_before: Option<Before>,
     /// Nothing where there is no IPv4.
     pub ports: Option<Ports>,
 }
@@ -88,8 +88,7 @@ pub fn judge(
             "{} of {} tracked connections ({used:.0} %)",
             table.count, table.max
         );
-        let dropped = table.drops.zip(inputs.drops_before);
-        let dropped = dropped.map_or(0, |(now, before)| now.saturating_sub(before));
+        let dropped = table.new_drops(inputs.drops_before);
         if used >= 100.0 {
             let text = format!("connection tracking table is full: {text}");
             found.push(Finding::unhealthy("conntrack", "conntrack_full", text));
@@ -115,7 +114,11 @@ pub fn judge(
             .into_iter()
             .map(|one| one.advice(CONNTRACK_ADVICE))
             .collect();
-        healthy.push(text);
+        let unknown = match table.drops {
+            Some(_) => "",
+            None => ", dropped packets are not told (to root only)",
+        };
+        healthy.push(format!("{text}{unknown}"));
     }
     if let Some(ports) = &inputs.ports {
         let size = ports.range.size();
@@ -212,8 +215,9 @@ mod tests {
                     count,
                     max: 1000,
                     drops: drops.0,
+                    failed: Some(0),
                 }),
-                drops_before: drops.1,
+                drops_before: drops.1.map(|drops| Before { drops, failed: 0 }),
                 ports: None,
             };
             let (found, reason, events) = verdict(&inputs);

@@ -8,11 +8,12 @@ use gpud_builtin_shared::files::{self, read_optional};
 use gpud_builtin_shared::findings::Memory;
 use gpud_sdk::{AccessError, CheckContext, Checker, Descriptor, Error, Report, state, sysfs};
 
-use conntrack::Conntrack;
+use conntrack::{Before, Conntrack};
 use evaluate::{Config, Inputs, SCHEMA};
-use ports::{Ports, Range};
+use ports::{Ports, Range, Reuse};
 
 const NETFILTER: &str = "/proc/sys/net/netfilter";
+const RANGE: &str = "/proc/sys/net/ipv4/ip_local_port_range";
 const PROC_NET: &str = "/proc/self/net";
 /// A line of 100 bytes for each processor.
 const MAX_STAT_BYTES: u32 = 1 << 20;
@@ -29,14 +30,16 @@ impl Checker for NetworkLimits {
         let kept = state::get_string(DROPS)?;
         let inputs = Inputs {
             conntrack: read_conntrack()?,
-            drops_before: kept.as_deref().and_then(|kept| {
-                let (boot, count) = kept.split_once(' ')?;
-                count.parse().ok().filter(|_| boot == context.boot_id)
-            }),
+            drops_before: kept
+                .as_deref()
+                .and_then(|kept| Before::restore(kept, &context.boot_id)),
             ports: read_ports()?,
         };
-        if let Some(drops) = inputs.conntrack.as_ref().and_then(|found| found.drops) {
-            state::set(DROPS, format!("{} {drops}", context.boot_id).as_bytes())?;
+        if let Some(counters) = inputs.conntrack.as_ref().and_then(Conntrack::counters) {
+            let text = counters.save(&context.boot_id);
+            if kept.as_ref() != Some(&text) {
+                state::set(DROPS, text.as_bytes())?;
+            }
         }
         let before = Memory::load()?;
         let (report, after) = evaluate::judge(context, &config, &inputs, &before);
@@ -56,15 +59,17 @@ fn read_conntrack() -> Result<Option<Conntrack>, AccessError> {
         Err(AccessError::Denied(_)) => None,
         stat => stat?,
     };
-    Ok(Conntrack::new(&count, &max, &stat.unwrap_or_default()))
+    let table = Conntrack::new(&count, &max, &stat.unwrap_or_default());
+    table.map_err(|why| AccessError::Other(format!("{NETFILTER}: {why}")))
 }
 
 /// The sockets are counted one by one only where there are enough to use up a range: the kernel walks its whole table.
 fn read_ports() -> Result<Option<Ports>, AccessError> {
-    let text = read_optional("/proc/sys/net/ipv4/ip_local_port_range", files::SHORT)?;
-    let Some(range) = text.and_then(|text| Range::parse(&text)) else {
+    let Some(text) = read_optional(RANGE, files::SHORT)? else {
         return Ok(None);
     };
+    let range = Range::parse(&text)
+        .ok_or_else(|| AccessError::Other(format!("{RANGE} holds no range of ports")))?;
     let mut sockets = 0;
     for file in ["sockstat", "sockstat6"] {
         let text = read_optional(&format!("{PROC_NET}/{file}"), 4_096)?.unwrap_or_default();
@@ -72,6 +77,8 @@ fn read_ports() -> Result<Option<Ports>, AccessError> {
     }
     let mut ports = Ports::new(range, sockets);
     if ports.is_worth_counting() {
+        let reuse = read_optional("/proc/sys/net/ipv4/tcp_tw_reuse", files::SHORT)?;
+        ports.reuse = Reuse::parse(&reuse.unwrap_or_default());
         for file in ["tcp", "tcp6"] {
             match sysfs::read_to_string(&format!("{PROC_NET}/{file}"), MAX_TABLE_BYTES) {
                 Ok(text) => ports.count(&text),

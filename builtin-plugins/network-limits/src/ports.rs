@@ -3,7 +3,9 @@
 //! A connection needs a local port that no other connection from the same address to the same place has: what runs out is
 //! the range *for one destination*. Sources: `ip_local_port_range` (`Documentation/networking/ip-sysctl.rst`);
 //! `/proc/net/sockstat` (`net/ipv4/proc.c`, `sockstat_seq_show`); `/proc/net/tcp`
-//! (`Documentation/networking/proc_net_tcp.rst`: address and port in hexadecimal, state `0A` is LISTEN).
+//! (`Documentation/networking/proc_net_tcp.rst`: address and port in hexadecimal; states, `include/net/tcp_states.h`:
+//! `0A` LISTEN, `06` TIME_WAIT); `tcp_tw_reuse` (`ip-sysctl.rst`: a new connection takes the port of one in TIME_WAIT, 1
+//! everywhere, 2, as is usual, on the loopback only; `net/ipv4/tcp_ipv4.c`, `tcp_twsk_unique`).
 
 use std::collections::HashMap;
 
@@ -35,6 +37,43 @@ impl Range {
     }
 }
 
+/// `tcp_tw_reuse`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Reuse {
+    /// Nowhere.
+    #[default]
+    Never,
+    /// Between programs of this machine.
+    Loopback,
+    /// Everywhere.
+    Always,
+}
+
+impl Reuse {
+    /// Reads the setting; one that is not known frees nothing.
+    pub fn parse(text: &str) -> Self {
+        match text.trim() {
+            "1" => Self::Always,
+            "2" => Self::Loopback,
+            _ => Self::Never,
+        }
+    }
+
+    fn frees(self, address: &str) -> bool {
+        match self {
+            Self::Never => false,
+            Self::Loopback => is_loopback(address),
+            Self::Always => true,
+        }
+    }
+}
+
+/// 127.0.0.0/8, also as an address of IPv6, or `::1`.
+fn is_loopback(address: &str) -> bool {
+    let four = address.len() == 8 || address.starts_with("0000000000000000FFFF0000");
+    four && address.ends_with("7F") || address == "00000000000000000000000001000000"
+}
+
 /// What is known of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ports {
@@ -44,6 +83,8 @@ pub struct Ports {
     pub sockets: u64,
     /// There were more than can be counted by destination.
     pub too_many: bool,
+    /// Where ports of connections in TIME_WAIT are free for new ones.
+    pub reuse: Reuse,
     /// Local address, remote address and port, as the kernel writes them, to the number of connections.
     destinations: HashMap<String, u64>,
 }
@@ -55,6 +96,7 @@ impl Ports {
             range,
             sockets,
             too_many: false,
+            reuse: Reuse::default(),
             destinations: HashMap::new(),
         }
     }
@@ -77,7 +119,8 @@ impl Ports {
                 continue;
             };
             let port = u16::from_str_radix(port, 16);
-            if state != "0A" && port.is_ok_and(|port| self.range.has(port)) {
+            let free = state == "0A" || state == "06" && self.reuse.frees(address);
+            if !free && port.is_ok_and(|port| self.range.has(port)) {
                 *self
                     .destinations
                     .entry(format!("{address} {remote}"))
@@ -171,6 +214,32 @@ mod tests {
         ports.count(TCP6);
         assert_eq!(ports.busiest(), Some(("[2001:db8::1]:80".to_owned(), 1)));
         assert_eq!(Ports::new(range(), 0).busiest(), None);
+    }
+
+    #[test]
+    fn ports_that_wait_can_be_free() {
+        let line = |local: &str, state: &str| format!("sl\n 0: {local}:8001 X:1F90 {state}\n");
+        let (lo, lan) = ("0100007F", "0100A8C0");
+        let (lo6, mapped) = (
+            "00000000000000000000000001000000",
+            "0000000000000000FFFF00000100007F",
+        );
+        for (setting, address, state, expected) in [
+            ("0\n", lo, "06", 1),
+            ("2\n", lo, "06", 0),
+            ("2\n", lo6, "06", 0),
+            ("2\n", mapped, "06", 0),
+            ("2\n", lan, "06", 1),
+            ("2\n", lo, "01", 1),
+            ("1\n", lan, "06", 0),
+            ("x", lo, "06", 1),
+        ] {
+            let mut ports = Ports::new(range(), 0);
+            ports.reuse = Reuse::parse(setting);
+            ports.count(&line(address, state));
+            let found = ports.busiest().map_or(0, |(_, count)| count);
+            assert_eq!(found, expected, "{setting:?} {address} {state}");
+        }
     }
 
     #[test]

@@ -75,6 +75,18 @@ pub struct Reading {
     pub lines: Vec<Line>,
 }
 
+/// From texts by resource. A kernel has all of the files or none: one alone that gives nothing was not read.
+pub fn readings(texts: &[(&'static str, Option<String>)]) -> Vec<Reading> {
+    if texts.iter().all(|(_, text)| text.is_none()) {
+        return Vec::new();
+    }
+    let reading = |(resource, text): &(&'static str, Option<String>)| Reading {
+        resource,
+        lines: psi::parse(text.as_deref().unwrap_or_default()),
+    };
+    texts.iter().map(reading).collect()
+}
+
 /// Judges one reading.
 pub fn judge(
     context: &CheckContext,
@@ -82,7 +94,7 @@ pub fn judge(
     readings: &[Reading],
     before: &Memory,
 ) -> (Report, Memory) {
-    if readings.iter().all(|reading| reading.lines.is_empty()) {
+    if readings.is_empty() {
         let reason = "the kernel keeps no pressure stall information (no CONFIG_PSI, or psi=0)";
         return (findings::unsupported(context, reason), Memory::default());
     }
@@ -91,6 +103,18 @@ pub fn judge(
             .iter()
             .flat_map(|reading| reading.lines.iter().map(|line| (reading.resource, line)))
     };
+    // What cannot be understood is not known to be within limits.
+    let unread = readings
+        .iter()
+        .filter(|reading| reading.lines.is_empty())
+        .map(|reading| {
+            let path = psi::path(reading.resource);
+            let text = format!("{path} cannot be read or understood");
+            let key = format!("{} unread", reading.resource);
+            Finding::degraded(key, "pressure_unreadable", text)
+                .advice("See what the kernel has in it.")
+                .from_file(path)
+        });
     let found: Vec<Finding> = lines()
         .filter(|(resource, line)| {
             let limit = config.limit(resource, line.full);
@@ -109,6 +133,7 @@ pub fn judge(
                 .advice(advice(resource))
                 .from_file(psi::path(resource))
         })
+        .chain(unread)
         .collect();
     let (mut report, after) = findings::judge(context, "no pressure beyond limits", &found, before);
     for (resource, line) in lines() {
@@ -203,6 +228,24 @@ mod tests {
             assert_eq!((&state.health, state.reason.as_str()), (&health, reason));
             assert_eq!(report.metrics.len(), 8);
         }
+    }
+
+    #[test]
+    fn what_cannot_be_understood_is_not_healthy() {
+        let context = test_context("pressure", 1_000);
+        let config = Config::parse("{}").unwrap();
+        for memory in [None, Some("x".to_owned())] {
+            let cpu = Some("some avg300=1.00 total=5".to_owned());
+            let readings = readings(&[("cpu", cpu), ("memory", memory)]);
+            let (report, _) = judge(&context, &config, &readings, &Memory::default());
+            let state = &report.states[0];
+            assert_eq!(state.health, Health::Degraded);
+            assert_eq!(
+                state.reason,
+                "/proc/pressure/memory cannot be read or understood. See what the kernel has in it."
+            );
+        }
+        assert!(readings(&[("cpu", None), ("memory", None)]).is_empty());
     }
 
     #[test]

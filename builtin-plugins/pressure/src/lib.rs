@@ -9,21 +9,19 @@ use gpud_builtin_shared::files;
 use gpud_builtin_shared::findings::Memory;
 use gpud_sdk::{CheckContext, Checker, Descriptor, Error, Report};
 
-use evaluate::{Config, PERCENT, Reading, SCHEMA, TOTAL};
+use evaluate::{Config, PERCENT, SCHEMA, TOTAL};
 
 struct Pressure;
 
 impl Checker for Pressure {
     fn check(context: &CheckContext) -> Result<Report, Error> {
         let config = Config::parse(&gpud_sdk::config::document()).map_err(Error::failed)?;
-        let mut readings = Vec::new();
+        let mut texts = Vec::new();
         for resource in psi::RESOURCES {
             let text = files::read_optional(&psi::path(resource), files::SHORT)?;
-            readings.extend(text.map(|text| Reading {
-                resource,
-                lines: psi::parse(&text),
-            }));
+            texts.push((resource, text));
         }
+        let readings = evaluate::readings(&texts);
         let before = Memory::load()?;
         let (report, after) = evaluate::judge(context, &config, &readings, &before);
         after.keep(&before)?;

@@ -1,14 +1,15 @@
 //! The verdict.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use gpud_builtin_shared::files::gauge;
 use gpud_builtin_shared::findings::{self, Finding, Memory};
 use gpud_builtin_shared::settings::Settings;
 use gpud_sdk::{CheckContext, Event, EventType, RepairAction, Report};
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::health::{self, Health};
+use crate::health::{self, HEAT, Health, Silence};
 
 /// Gauge: own verdict.
 pub const PASSED: &str = "disk_smart_passed";
@@ -43,9 +44,10 @@ pub const SCHEMA: &str = r#"{
   }
 }"#;
 
+const FAILING: &str = "disk_smart_failing";
+const WORN: &str = "disk_smart_worn";
+const SECTORS: &str = "disk_smart_pending_sectors";
 const REPLACE: &str = "Save the data and have the disk replaced.";
-/// The bit of the critical warning that heat sets: it goes when the disk cools down.
-const HEAT: u64 = 1 << 1;
 
 /// The configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -76,62 +78,104 @@ pub struct Answer {
     /// Name below `/dev`.
     pub name: String,
     /// Its health, or why it is not known.
-    pub health: Result<Health, String>,
+    pub health: Result<Health, Untold>,
 }
 
-/// Errors of the medium at the last check, by device and serial number.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Counters(BTreeMap<String, u64>);
+/// Why a health is not known.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Untold {
+    /// What that means.
+    pub silence: Silence,
+    /// In words.
+    pub why: String,
+}
+
+/// What is kept from check to check.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Counters {
+    /// Errors of the medium at the last check, by device and serial number.
+    errors: BTreeMap<String, u64>,
+    /// Devices that told their health before.
+    told: BTreeSet<String>,
+}
 
 impl Counters {
     /// From what [`Counters::save`] gave.
     pub fn restore(saved: Option<&str>) -> Self {
-        Self(
-            saved
-                .and_then(|saved| serde_json::from_str(saved).ok())
-                .unwrap_or_default(),
-        )
+        saved
+            .and_then(|saved| serde_json::from_str(saved).ok())
+            .unwrap_or_default()
     }
 
     /// As text.
     pub fn save(&self) -> String {
-        json!(self.0).to_string()
+        json!(self).to_string()
     }
 }
 
-/// Judges one reading.
+/// Judges one reading. `left_out`: disks that were too many to be asked.
 pub fn judge(
     context: &CheckContext,
     config: &Config,
     answers: &[Answer],
+    left_out: usize,
     counters: &mut Counters,
     before: &Memory,
 ) -> (Report, Memory) {
-    let (mut found, mut events, mut unknown) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut found, mut events) = (Vec::new(), Vec::new());
+    let (mut asleep, mut untold) = (0_u64, Vec::new());
     for Answer { name, health } in answers {
         match health {
             _ if config.ignored.contains(name) => {}
-            Err(why) => unknown.push(format!("{name}: {why}")),
             Ok(health) => {
                 found.extend(judged(config, name, health));
                 events.extend(new_errors(context, name, health, counters));
+                counters.told.insert(name.clone());
+            }
+            Err(Untold { silence, why }) => {
+                match silence {
+                    Silence::Asleep => asleep += 1,
+                    Silence::Nothing if !counters.told.contains(name) => {
+                        untold.push(format!("{name}: {why}"));
+                    }
+                    Silence::Nothing | Silence::Unread => found.push(unread(name, why)),
+                }
+                found.extend(held(name, before));
             }
         }
     }
-    let (known, asked) = (
-        answers.iter().filter(|one| one.health.is_ok()).count(),
-        answers.len(),
-    );
-    let mut healthy = format!("{known} of {asked} disks find themselves healthy");
-    if known == 0 {
-        "no disk tells its health".clone_into(&mut healthy);
+    // Others are no longer there.
+    let is_there = |name: &str| answers.iter().any(|one| one.name == name);
+    counters.told.retain(|name| is_there(name));
+    counters
+        .errors
+        .retain(|key, _| key.split_once(' ').is_some_and(|(name, _)| is_there(name)));
+
+    let known = answers.iter().filter(|one| one.health.is_ok()).count();
+    if known == 0
+        && asleep == 0
+        && found.is_empty()
+        && let Some(first) = untold.first()
+    {
+        let reason = format!(
+            "no disk tells its health here ({})",
+            gpud_sdk::incidents::clip(first)
+        );
+        return (findings::unsupported(context, reason), Memory::default());
     }
-    if let Some(first) = unknown.first() {
+    let mut healthy = format!("{known} of {} disks find themselves healthy", answers.len());
+    if asleep > 0 {
+        healthy.push_str(&format!("; {asleep} sleep and were not asked"));
+    }
+    if let Some(first) = untold.first() {
         healthy.push_str(&format!(
-            "; {} cannot be told ({})",
-            unknown.len(),
+            "; {} have no health to tell ({})",
+            untold.len(),
             gpud_sdk::incidents::clip(first)
         ));
+    }
+    if left_out > 0 {
+        healthy.push_str(&format!("; {left_out} more were not asked"));
     }
     let (mut report, after) = findings::judge(context, &healthy, &found, before);
     report.events.extend(events);
@@ -165,11 +209,73 @@ pub fn judge(
     )
 }
 
+/// A disk that has a health to tell, and did not.
+fn unread(name: &str, why: &str) -> Finding {
+    let text = format!("{name} cannot be asked for its health ({why})");
+    let advice = if why.contains("denied") || why.contains("not permitted") {
+        "gpud has to run as root for it."
+    } else {
+        "See what smartctl -a says of it."
+    };
+    Finding::degraded(format!("{name} unread"), "disk_smart_unreadable", text)
+        .advice(advice)
+        .about("disk", name)
+}
+
+/// What a disk that is silent now had before: it is not over. Heat may well be.
+fn held(name: &str, before: &Memory) -> Vec<Finding> {
+    let its = before.0.iter().filter(|(key, _)| {
+        key.strip_prefix(name)
+            .is_some_and(|rest| rest.starts_with(' '))
+    });
+    let held = its.filter_map(|(key, event)| {
+        let finding = match event.as_str() {
+            FAILING => {
+                let text = format!("{name} found itself failing when it last answered");
+                Finding::unhealthy(key.clone(), FAILING, text)
+            }
+            WORN => {
+                let text = format!("{name} had used its endurance when it last answered");
+                Finding::degraded(key.clone(), WORN, text)
+            }
+            SECTORS => {
+                let text = format!("{name} had sectors that cannot be read when it last answered");
+                Finding::degraded(key.clone(), SECTORS, text)
+            }
+            _ => return None,
+        };
+        let finding = finding.action(RepairAction::HardwareInspection, REPLACE);
+        Some(finding.about("disk", name))
+    });
+    held.collect()
+}
+
+/// A disk in words: who is to replace it needs more than a name that changes.
+fn words(name: &str, health: &Health) -> String {
+    let parts = [
+        (health.model.as_str(), ""),
+        (health.serial.as_str(), "serial "),
+    ];
+    let parts: Vec<String> = parts
+        .into_iter()
+        .filter(|(text, _)| !text.is_empty())
+        .map(|(text, label)| format!("{label}{text}"))
+        .collect();
+    if parts.is_empty() {
+        return name.to_owned();
+    }
+    format!("{name} ({})", parts.join(", "))
+}
+
 fn judged(config: &Config, name: &str, health: &Health) -> Vec<Finding> {
     let mut found = Vec::new();
-    let said = health::warnings(health.warning & !HEAT);
+    let who = words(name, health);
+    let mut said = health::warnings(health.warning & !HEAT);
     if health.warning & HEAT != 0 {
-        let text = format!("{name} is too hot by its own measure");
+        let mut text = format!("{who} is too hot by its own measure");
+        if let Some(celsius) = health.celsius {
+            text.push_str(&format!(" ({celsius:.0} °C)"));
+        }
         found.push(
             Finding::degraded(format!("{name} heat"), "disk_smart_temperature", text)
                 .action(RepairAction::HardwareInspection, "Check fans and air flow."),
@@ -178,12 +284,13 @@ fn judged(config: &Config, name: &str, health: &Health) -> Vec<Finding> {
     // Heat alone makes an NVMe disk fail its own test, too.
     let failed = health.passed == Some(false) && health.warning != HEAT;
     if failed || !said.is_empty() {
-        let mut text = format!("{name} finds itself failing");
+        said.extend(health.failing.iter().map(String::as_str));
+        let mut text = format!("{who} finds itself failing");
         if !said.is_empty() {
             text.push_str(&format!(": {}", said.join(", ")));
         }
         found.push(
-            Finding::unhealthy(format!("{name} failing"), "disk_smart_failing", text)
+            Finding::unhealthy(format!("{name} failing"), FAILING, text)
                 .action(RepairAction::HardwareInspection, REPLACE),
         );
     }
@@ -191,9 +298,9 @@ fn judged(config: &Config, name: &str, health: &Health) -> Vec<Finding> {
         && config.max_used > 0
         && used >= gauge(config.max_used)
     {
-        let text = format!("{name} has used {used} % of its endurance");
+        let text = format!("{who} has used {used} % of its endurance");
         found.push(
-            Finding::degraded(format!("{name} endurance"), "disk_smart_worn", text).action(
+            Finding::degraded(format!("{name} endurance"), WORN, text).action(
                 RepairAction::HardwareInspection,
                 "Plan to have the disk replaced.",
             ),
@@ -203,14 +310,11 @@ fn judged(config: &Config, name: &str, health: &Health) -> Vec<Finding> {
         .pending
         .filter(|pending| *pending > config.max_pending)
     {
-        let text = format!("{name}: {pending} sectors cannot be read");
+        let sectors = if pending == 1 { "sector" } else { "sectors" };
+        let text = format!("{who}: {pending} {sectors} cannot be read");
         found.push(
-            Finding::degraded(
-                format!("{name} sectors"),
-                "disk_smart_pending_sectors",
-                text,
-            )
-            .action(RepairAction::HardwareInspection, REPLACE),
+            Finding::degraded(format!("{name} sectors"), SECTORS, text)
+                .action(RepairAction::HardwareInspection, REPLACE),
         );
     }
     found
@@ -227,7 +331,7 @@ fn new_errors(
 ) -> Option<Event> {
     let now = health.errors?;
     let before = counters
-        .0
+        .errors
         .insert(format!("{name} {}", health.serial), now)?;
     let new = now.checked_sub(before).filter(|new| *new > 0)?;
     let text = format!("{name}: {new} new errors of the medium, {now} in its life");

@@ -3,12 +3,21 @@
 //! | value | source |
 //! |---|---|
 //! | `smart_status.passed` | smartctl(8), `-H`: the disk's own verdict |
+//! | `smart_status.scsi` | `scsiprint.cpp`, `scsiGetSmartData`: the sense code of a SAS disk's informational exception; 0Bh/01h is heat, 5Dh/FFh a test of the reporting (SCSI Primary Commands, "ASC and ASCQ assignments") |
 //! | `smartctl.messages[].string` | why the disk could not be asked |
+//! | `smart_support` | smartctl(8), `-i`: whether it has SMART at all, and whether that is switched on |
 //! | critical warning, bits 0 to 5 | NVM Express Base Specification, SMART / Health Information log: spare below threshold, temperature, reliability degraded, read-only, volatile memory backup failed, persistent memory region |
 //! | percentage used | same: 100 means that the endurance the maker estimated is used up |
-//! | attributes 197, 198 | sectors that cannot be read and wait to be replaced (names in smartctl's drive database) |
+//! | attributes 197, 198 | sectors that cannot be read and wait to be replaced, unless smartctl's drive database (`drivedb.h`) has another name for them: some makers count requests there, and one calls its own `Bogus_Current_Pend_Sect` |
+//! | `ata_smart_attributes.table[].when_failed` | smartctl(8), `-A`: `now` for an attribute that is below its threshold |
 
 use serde_json::Value;
+
+/// The bit of the critical warning that heat sets: it goes when the disk cools down.
+pub const HEAT: u64 = 1 << 1;
+/// Names that are taken of what fails, and characters of one.
+const MAX_FAILING: usize = 8;
+const MAX_NAME: usize = 64;
 
 /// What is known of a disk.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -31,6 +40,19 @@ pub struct Health {
     pub errors: Option<u64>,
     /// Sectors that wait to be replaced.
     pub pending: Option<u64>,
+    /// What the disk names as failing, if it does: attributes, or the words of a SAS disk.
+    pub failing: Vec<String>,
+}
+
+/// Why a disk did not tell its health.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Silence {
+    /// It sleeps, and was not woken up.
+    Asleep,
+    /// It has none to tell, or hides it: a virtual disk, a USB bridge, a RAID controller.
+    Nothing,
+    /// It could not be asked.
+    Unread,
 }
 
 /// The words of the critical warning bits that are set.
@@ -69,7 +91,7 @@ pub fn smartctl(text: &str) -> Result<Health, String> {
             .unwrap_or_default()
             .to_owned()
     };
-    let health = Health {
+    let mut health = Health {
         model: text_of("model_name"),
         serial: text_of("serial_number"),
         passed: at(&json, "/smart_status/passed").as_bool(),
@@ -77,12 +99,26 @@ pub fn smartctl(text: &str) -> Result<Health, String> {
         celsius: at(&json, "/temperature/current").as_f64(),
         used: at(log, "/percentage_used")
             .as_f64()
-            .or_else(|| at(&json, "/scsi_percentage_used_endurance_indicator").as_f64()),
+            .or_else(|| at(&json, "/scsi_percentage_used_endurance_indicator").as_f64())
+            .or_else(|| at(&json, "/endurance_used/current_percent").as_f64())
+            .filter(is_used),
         spare: at(log, "/available_spare").as_f64(),
         errors: at(log, "/media_errors").as_u64(),
         pending: pending(at(&json, "/ata_smart_attributes/table")),
+        failing: failing(at(&json, "/ata_smart_attributes/table")),
     };
-    if health.passed.is_none() && log.is_null() {
+    let sense = |key| at(&json, "/smart_status/scsi").get(key);
+    match (
+        sense("asc").and_then(Value::as_u64),
+        sense("ascq").and_then(Value::as_u64),
+    ) {
+        (Some(0x0b), Some(0x01)) => health.warning |= HEAT,
+        (Some(0x5d), Some(0xff)) => health.passed = Some(true),
+        _ => health
+            .failing
+            .extend(sense("ie_string").and_then(Value::as_str).map(short)),
+    }
+    if health.passed.is_none() && at(log, "/critical_warning").as_u64().is_none() {
         let messages = at(&json, "/smartctl/messages").as_array();
         let first = messages.and_then(|all| at(all.first()?, "/string").as_str());
         return Err(first.unwrap_or("it does not tell its health").to_owned());
@@ -90,9 +126,61 @@ pub fn smartctl(text: &str) -> Result<Health, String> {
     Ok(health)
 }
 
+/// What the silence of a disk means, of which [`smartctl`] made an error. What it does not tell counts as nothing to
+/// tell: smartctl has a message of its own for each kind of bridge and controller.
+pub fn silence(text: &str) -> Silence {
+    let Ok(json) = serde_json::from_str::<Value>(text) else {
+        return Silence::Unread;
+    };
+    let support = |key: &str| at(&json, "/smart_support").get(key)?.as_bool();
+    let messages = at(&json, "/smartctl/messages").as_array();
+    let says = |words: &[&str]| {
+        let mut texts = messages.into_iter().flatten();
+        texts.any(|one| {
+            let text = at(one, "/string").as_str().unwrap_or_default();
+            words.iter().any(|words| text.contains(words))
+        })
+    };
+    if says(&["Device is in "]) {
+        Silence::Asleep
+    } else if support("available") == Some(false) || support("enabled") == Some(false) {
+        Silence::Nothing
+    } else if support("available") == Some(true)
+        || says(&["Permission denied", "Operation not permitted"])
+    {
+        Silence::Unread
+    } else {
+        Silence::Nothing
+    }
+}
+
+/// A byte in the log: what is beyond one was not read right, and no disk is to be replaced for it.
+fn is_used(percent: &f64) -> bool {
+    (0.0..=255.0).contains(percent)
+}
+
+fn short(text: &str) -> String {
+    text.chars().take(MAX_NAME).collect()
+}
+
+/// Attributes that are below their threshold.
+fn failing(table: &Value) -> Vec<String> {
+    let rows = table.as_array().into_iter().flatten();
+    let now = rows.filter(|row| at(row, "/when_failed").as_str() == Some("now"));
+    now.filter_map(|row| at(row, "/name").as_str().map(short))
+        .take(MAX_FAILING)
+        .collect()
+}
+
 fn pending(table: &Value) -> Option<u64> {
     let rows = table.as_array()?.iter();
-    let raw = rows.filter(|row| matches!(at(row, "/id").as_u64(), Some(197 | 198)));
+    let raw = rows.filter(|row| {
+        let name = at(row, "/name").as_str();
+        let sectors = name.is_none_or(|name| {
+            name.contains("Pending") || name.contains("Offl") && name.contains("Unc")
+        });
+        sectors && matches!(at(row, "/id").as_u64(), Some(197 | 198))
+    });
     // The raw value has 48 bits, of which makers use the upper ones for other counts.
     raw.filter_map(|row| at(row, "/raw/value").as_u64())
         .map(|raw| raw & 0xffff_ffff)
@@ -120,7 +208,7 @@ pub fn nvme_cli(text: &str) -> Result<Health, String> {
         passed: Some(warning == 0),
         warning,
         celsius: number(&["temperature"]).map(|kelvins| kelvins - 273.0),
-        used: number(&["percent_used", "percentage_used"]),
+        used: number(&["percent_used", "percentage_used"]).filter(is_used),
         spare: number(&["avail_spare", "available_spare"]),
         errors: at(&json, "/media_errors").as_u64(),
         ..Health::default()
@@ -146,6 +234,12 @@ mod tests {
         );
         let sata = smartctl(SATA).unwrap();
         assert_eq!((sata.passed, sata.pending), (Some(false), Some(2)));
+        let beyond = NVME.replace(
+            "\"percentage_used\":3",
+            "\"percentage_used\":99999999999999999999",
+        );
+        assert_eq!(smartctl(&beyond).unwrap().used, None);
+        assert!(smartctl(r#"{"nvme_smart_health_information_log":{}}"#).is_err());
         let error = smartctl(DENIED).unwrap_err();
         assert_eq!(
             error,
@@ -167,10 +261,111 @@ mod tests {
         assert!(nvme_cli("[]").is_err());
     }
 
+    #[test]
+    fn sas() {
+        let sas = |asc: u8, ascq: u8, words: &str| {
+            smartctl(&format!(
+                r#"{{"smart_status":{{"passed":false,"scsi":{{"asc":{asc},"ascq":{ascq},"ie_string":"{words}"}}}},"scsi_percentage_used_endurance_indicator":4}}"#
+            ))
+            .unwrap()
+        };
+        let hot = sas(0x0b, 0x01, "WARNING - SPECIFIED TEMPERATURE EXCEEDED");
+        assert_eq!((hot.warning, hot.used), (HEAT, Some(4.0)));
+        let words = "DATA CHANNEL IMPENDING FAILURE GENERAL HARD DRIVE FAILURE";
+        let failing = sas(0x5d, 0x30, words);
+        assert_eq!((failing.passed, failing.warning), (Some(false), 0));
+        assert_eq!(failing.failing, [words]);
+        let test = sas(0x5d, 0xff, "FAILURE PREDICTION THRESHOLD EXCEEDED (FALSE)");
+        assert_eq!((test.passed, test.failing.len()), (Some(true), 0));
+    }
+
+    #[test]
+    fn attributes_by_their_names() {
+        let of = |name: &str, when: &str| {
+            smartctl(&format!(
+                r#"{{"smart_status":{{"passed":true}},"ata_smart_attributes":{{"table":[{{"id":198,"name":"{name}","when_failed":"{when}","raw":{{"value":7}}}}]}}}}"#
+            ))
+            .unwrap()
+        };
+        for (name, expected) in [
+            ("Current_Pending_Sector", Some(7)),
+            ("Offline_Uncorrectable", Some(7)),
+            ("Total_Offl_Uncorrectabl", Some(7)),
+            ("Bogus_Current_Pend_Sect", None),
+            ("Host_Reads_GiB", None),
+            ("Uncor_Read_Error_Ct", None),
+        ] {
+            assert_eq!(of(name, "").pending, expected, "{name}");
+        }
+        assert_eq!(of("Not_In_Use", "now").failing, ["Not_In_Use"]);
+        assert!(of("Not_In_Use", "past").failing.is_empty());
+    }
+
+    /// What smartctl 7.3 of Debian 12 printed, as root and not; and what others were seen to print.
+    #[test]
+    fn silences() {
+        let message = |text: &str| {
+            format!(
+                r#"{{"json_format_version":[1,0],"smartctl":{{"version":[7,3],"messages":[{{"string":"{text}","severity":"error"}}],"exit_status":2}},"local_time":{{"time_t":1795358662}}}}"#
+            )
+        };
+        for (text, expected) in [
+            (
+                message("Smartctl open device: /dev/nvme9 failed: Permission denied"),
+                Silence::Unread,
+            ),
+            (
+                message("/dev/vda: Unable to detect device type"),
+                Silence::Nothing,
+            ),
+            (
+                message("Smartctl open device: /dev/sda failed: No such device or address"),
+                Silence::Nothing,
+            ),
+            (
+                message("/dev/sdb: Unknown USB bridge [0x0781:0x5581 (0x100)]"),
+                Silence::Nothing,
+            ),
+            (
+                message(
+                    "Smartctl open device: /dev/sda failed: DELL or MegaRaid controller, please try adding '-d megaraid,N'",
+                ),
+                Silence::Nothing,
+            ),
+            (
+                message("Device is in STANDBY mode, exit(2)"),
+                Silence::Asleep,
+            ),
+            (
+                message("Device is in STANDBY (OS) mode, exit(2)"),
+                Silence::Asleep,
+            ),
+            (
+                r#"{"smart_support":{"available":false}}"#.to_owned(),
+                Silence::Nothing,
+            ),
+            (
+                r#"{"smart_support":{"available":true,"enabled":false}}"#.to_owned(),
+                Silence::Nothing,
+            ),
+            (
+                r#"{"smart_support":{"available":true,"enabled":true}}"#.to_owned(),
+                Silence::Unread,
+            ),
+            (
+                "=======> UNRECOGNIZED OPTION: json=c".to_owned(),
+                Silence::Unread,
+            ),
+        ] {
+            assert!(smartctl(&text).is_err());
+            assert_eq!(silence(&text), expected, "{text}");
+        }
+    }
+
     proptest! {
         #[test]
         fn any_text_is_survived(text in "[ -~]{0,100}", number in any::<u64>()) {
-            let _ = (smartctl(&text), nvme_cli(&text));
+            let _ = (smartctl(&text), nvme_cli(&text), silence(&text));
             let _ = smartctl(&SATA.replace("4294967298", &number.to_string()));
             warnings(number);
         }

@@ -17,7 +17,8 @@ use gpud_builtin_shared::program;
 use gpud_sdk::{AccessError, CheckContext, Checker, Descriptor, Error, Report, state};
 
 use devices::Device;
-use evaluate::{Answer, Config, Counters, SCHEMA};
+use evaluate::{Answer, Config, Counters, SCHEMA, Untold};
+use health::{Health, Silence};
 
 /// Devices that are asked.
 const MAX_DEVICES: usize = 64;
@@ -49,7 +50,7 @@ impl Checker for DiskSmart {
             } else {
                 Some(Answer {
                     name: device.name.clone(),
-                    health: Err("not asked, since others do not answer".to_owned()),
+                    health: Err(unread("not asked, since others do not answer")),
                 })
             };
             answers.extend(answer);
@@ -61,7 +62,14 @@ impl Checker for DiskSmart {
         let saved = state::get_string(COUNTERS)?;
         let mut counters = Counters::restore(saved.as_deref());
         let before = Memory::load()?;
-        let (report, after) = evaluate::judge(context, &config, &answers, &mut counters, &before);
+        let (report, after) = evaluate::judge(
+            context,
+            &config,
+            &answers,
+            devices.len().saturating_sub(MAX_DEVICES),
+            &mut counters,
+            &before,
+        );
         after.keep(&before)?;
         let text = counters.save();
         if saved.as_ref() != Some(&text) {
@@ -82,26 +90,29 @@ fn ask(device: &Device, silent: &mut u32) -> Result<Option<Answer>, AccessError>
         "--attributes",
         &path,
     ];
-    let said = match program::run("smartctl", &arguments, SECONDS) {
-        Ok(Some(said)) => Ok(health::smartctl(&said.stdout)),
-        Ok(None) if device.is_nvme => {
-            let arguments = ["smart-log", "--output-format=json", &path];
-            match program::run("nvme", &arguments, SECONDS) {
-                Ok(Some(said)) if said.is_ok() => Ok(health::nvme_cli(&said.stdout)),
-                Ok(Some(said)) => Ok(Err(said.complaint)),
-                Ok(None) => return Ok(None),
-                Err(error) => Err(error),
+    let said: Result<Result<Health, Untold>, AccessError> =
+        match program::run("smartctl", &arguments, SECONDS) {
+            Ok(Some(said)) => Ok(told(device, &said.stdout)),
+            Ok(None) if device.is_nvme => {
+                let arguments = ["smart-log", "--output-format=json", &path];
+                match program::run("nvme", &arguments, SECONDS) {
+                    Ok(Some(said)) if said.is_ok() => {
+                        Ok(health::nvme_cli(&said.stdout).map_err(unread))
+                    }
+                    Ok(Some(said)) => Ok(Err(unread(said.complaint))),
+                    Ok(None) => return Ok(None),
+                    Err(error) => Err(error),
+                }
             }
-        }
-        Ok(None) => return Ok(None),
-        Err(error) => Err(error),
-    };
+            Ok(None) => return Ok(None),
+            Err(error) => Err(error),
+        };
     let health = match said {
         Ok(health) => health,
         // One disk that hangs must not hide the others.
         Err(error @ AccessError::TimedOut(_)) => {
             *silent += 1;
-            Err(error.text())
+            Err(unread(error.text()))
         }
         Err(error) => return Err(error),
     };
@@ -109,6 +120,25 @@ fn ask(device: &Device, silent: &mut u32) -> Result<Option<Answer>, AccessError>
         name: device.name.clone(),
         health,
     }))
+}
+
+/// Of what smartctl printed. Its exit status tells nothing more: it has bits for what was found, too.
+fn told(device: &Device, text: &str) -> Result<Health, Untold> {
+    health::smartctl(text).map_err(|why| {
+        let silence = match health::silence(text) {
+            // Every NVMe controller has the log.
+            Silence::Nothing if device.is_nvme => Silence::Unread,
+            silence => silence,
+        };
+        Untold { silence, why }
+    })
+}
+
+fn unread(why: impl Into<String>) -> Untold {
+    Untold {
+        silence: Silence::Unread,
+        why: why.into(),
+    }
 }
 
 #[cfg(feature = "component")]

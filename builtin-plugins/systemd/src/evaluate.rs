@@ -140,7 +140,14 @@ fn required(name: &str, unit: Option<&Unit>) -> Option<Finding> {
     let text = match unit {
         None => format!("{name} is not installed"),
         // What reloads, runs.
-        Some(unit) if matches!(unit.active.as_str(), "active" | "reloading") => return None,
+        Some(unit) if matches!(unit.active.as_str(), "active" | "reloading" | "refreshing") => {
+            return None;
+        }
+        // Right after boot, for example; a start that takes too long ends as a failure. One that is tried again is one.
+        Some(unit) if unit.active == "activating" && !unit.sub.starts_with("auto-restart") => {
+            let text = format!("{name} must run and is still being started ({})", unit.sub);
+            return Some(Finding::degraded(name, "systemd_unit_starting", text).advice(ADVICE));
+        }
         Some(unit) => format!("{name} must run and is {} ({})", unit.active, unit.sub),
     };
     Some(Finding::unhealthy(name, "systemd_unit_not_running", text).advice(ADVICE))
@@ -169,6 +176,29 @@ fn healthy(inputs: &Inputs) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_required_unit_that_starts() {
+        for (active, sub, expected) in [
+            ("active", "running", None),
+            ("reloading", "reload", None),
+            ("refreshing", "refresh", None),
+            ("activating", "start-pre", Some(Health::Degraded)),
+            ("activating", "auto-restart", Some(Health::Unhealthy)),
+            ("activating", "auto-restart-queued", Some(Health::Unhealthy)),
+            ("deactivating", "stop-sigterm", Some(Health::Unhealthy)),
+            ("failed", "failed", Some(Health::Unhealthy)),
+        ] {
+            let unit = Unit {
+                active: active.to_owned(),
+                sub: sub.to_owned(),
+                ..Unit::default()
+            };
+            let found = required("a.service", Some(&unit)).map(|one| one.health);
+            assert_eq!(found, expected, "{active} {sub}");
+        }
+    }
+
     use crate::units::shown;
     use gpud_builtin_shared::findings::test_context;
     use gpud_sdk::Health;

@@ -44,10 +44,7 @@ impl Checker for SystemdUnits {
         };
         if !failed.is_ok() {
             let reason = format!("systemctl cannot ask systemd: {}", failed.complaint);
-            // In a container with the host's /run but without its bus.
-            if failed.complaint.contains("connect to bus")
-                || failed.complaint.contains("been booted")
-            {
+            if units::is_absent(&failed.complaint) {
                 return Ok(findings::unsupported(context, reason));
             }
             return Err(AccessError::Other(reason).into());
@@ -64,7 +61,8 @@ impl Checker for SystemdUnits {
             arguments.extend(watched.iter().map(String::as_str));
             let said = program::run("systemctl", &arguments, SECONDS)?.unwrap_or_default();
             if !said.is_ok() {
-                return Err(Error::failed(format!("systemctl show: {}", said.complaint)));
+                let reason = format!("systemctl show: {}", said.complaint);
+                return Err(AccessError::Other(reason).into());
             }
             shown = said.stdout;
         }

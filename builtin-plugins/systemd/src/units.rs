@@ -51,6 +51,15 @@ fn block(text: &str) -> Option<Unit> {
     (!unit.name.is_empty()).then_some(unit)
 }
 
+/// Whether systemctl complains that there is no systemd to talk to, as in a container with the host's `/run` but without
+/// its bus. One that is there and does not take calls is another thing.
+pub fn is_absent(complaint: &str) -> bool {
+    let no_bus = ["connect to bus", "connect to system"];
+    let dead = ["refused", "timed out"];
+    let has = |words: &[&str]| words.iter().any(|words| complaint.contains(words));
+    complaint.contains("been booted") || has(&no_bus) && !has(&dead)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -70,6 +79,27 @@ mod tests {
             ("oom-kill", Some(3))
         );
         assert!(units[0].installed && !units[1].installed);
+    }
+
+    /// The first is of Debian 12 on a machine without systemd.
+    #[test]
+    fn no_systemd_to_talk_to() {
+        for (complaint, expected) in [
+            (
+                "System has not been booted with systemd as init system (PID 1). Can't operate.",
+                true,
+            ),
+            ("Failed to connect to bus: No such file or directory", true),
+            (
+                "Failed to connect to system scope bus via local transport: No such file or directory",
+                true,
+            ),
+            ("Failed to connect to bus: Connection refused", false),
+            ("Failed to connect to bus: Connection timed out", false),
+            ("Failed to list units: Connection timed out", false),
+        ] {
+            assert_eq!(is_absent(complaint), expected, "{complaint}");
+        }
     }
 
     proptest! {

@@ -2,9 +2,11 @@
 //!
 //! | source | fact |
 //! |---|---|
-//! | `chronyc -c tracking` | chronyc(1), `-c` and `tracking`: 14 values in one line; the third is the stratum, the fifth the clock's offset in seconds, the last the leap status, `Not synchronised` or another |
+//! | `chronyc -c tracking` | chronyc(1), `-c` and `tracking`: 14 values in one line; the third is the stratum, the fifth the clock's offset in seconds, the last the leap status, `Not synchronised` or another. The first, the reference, is `7F7F0101` for a clock that follows nobody but itself (`local` of chrony.conf(5)) |
 //! | `timedatectl show` | timedatectl(1), org.freedesktop.timedate1(5): `NTP` a service is switched on, `NTPSynchronized` the kernel's word (`adjtimex`, maximum error below 16 s) |
 //! | `/proc/stat`, `btime` | `Documentation/filesystems/proc.rst`: when the machine booted, in seconds of the wall clock. The kernel computes it at each reading (`fs/proc/stat.c`, `getboottime64`): it moves when the clock is set, and neither while it is slewed nor while the machine sleeps |
+
+const LOCAL: &str = "7F7F0101";
 
 /// What is known.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -30,7 +32,7 @@ pub enum Source {
 /// Reads what `chronyc -c tracking` says.
 pub fn tracking(text: &str) -> Option<Source> {
     let fields: Vec<&str> = text.lines().next()?.split(',').map(str::trim).collect();
-    let [_, _, _, _, offset, .., leap] = fields.as_slice() else {
+    let [reference, _, _, _, offset, .., leap] = fields.as_slice() else {
         return None;
     };
     if fields.len() < 13 {
@@ -41,7 +43,7 @@ pub fn tracking(text: &str) -> Option<Source> {
         .ok()
         .filter(|offset: &f64| offset.is_finite())?;
     Some(Source::Chrony {
-        synchronised: *leap != "Not synchronised",
+        synchronised: *leap != "Not synchronised" && *reference != LOCAL,
         offset: offset.abs(),
     })
 }
@@ -91,10 +93,15 @@ mod tests {
                 chrony(true, 0.000_012_345),
             ),
             (
-                "00000000,,0,0.000000000,0.000000000,0.0,0.0,0.0,0.0,0.0,1.0,1.0,0.0,Not synchronised",
+                // chronyd 4.3 of Debian 12 that has found no server yet; and with `local stratum 10` alone.
+                "00000000,,0,0.000000000,0.000000000,0.000000000,0.000000000,0.000,0.000,0.000,1.000000000,1.000000000,0.0,Not synchronised\n",
                 chrony(false, 0.0),
             ),
-            ("506 Cannot talk to daemon", None),
+            (
+                "7F7F0101,,10,1795358384.027570234,0.000000000,0.000000000,0.000000000,0.000,0.000,0.000,0.000000000,0.000000000,0.0,Normal\n",
+                chrony(false, 0.0),
+            ),
+            ("506 Cannot talk to daemon\n", None),
             ("1,2,3,4,5,6", None),
             (&TRACKING.replace("-0.000012345", "nan"), None),
         ] {

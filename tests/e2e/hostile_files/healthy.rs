@@ -256,7 +256,11 @@ const PROGRAMS: &[(&str, &str)] = &[
         "A9FEA97B,169.254.169.123,4,1699999990.1,0.000001,0.000002,0.000003,1.0,0.0,0.1,0.001,0.001,16.0,Normal\n",
     ),
     ("timedatectl", "NTP=yes\nNTPSynchronized=yes\n"),
-    ("smartctl", r#"{"devices":[]}"#),
+    (
+        "smartctl",
+        r#"{"smart_status":{"passed":true},"nvme_smart_health_information_log":{"critical_warning":0,"temperature":37,
+            "available_spare":100,"percentage_used":1,"media_errors":0},"temperature":{"current":37}}"#,
+    ),
     (
         "nvme",
         r#"{"critical_warning":0,"temperature":310,"avail_spare":100,"spare_thresh":10,"percent_used":1}"#,

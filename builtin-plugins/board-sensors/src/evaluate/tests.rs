@@ -3,6 +3,10 @@ use crate::sensor::{all, tests::files};
 use gpud_builtin_shared::findings::test_context;
 use gpud_sdk::Health;
 
+fn device(sensor: &Sensor) -> Option<String> {
+    sensor.path.contains("hwmon7").then(|| "nvme3".to_owned())
+}
+
 /// Two checks of the same; gives the second's verdict and both's events.
 fn twice(config: &str, lines: &str) -> (Health, String, Vec<String>) {
     let context = test_context("board-sensors", 1_000);
@@ -11,11 +15,12 @@ fn twice(config: &str, lines: &str) -> (Health, String, Vec<String>) {
         &context,
         &config,
         &sensors,
+        |_| None,
         &Hot::default(),
         &Memory::default(),
     );
     let hot = Hot::restore(Some(&hot.save("b-1")), "b-1");
-    let (second, ..) = judge(&context, &config, &sensors, &hot, &memory);
+    let (second, ..) = judge(&context, &config, &sensors, device, &hot, &memory);
     let events = first.events.iter().chain(&second.events);
     let names = events.map(|event| event.name.clone()).collect();
     (
@@ -43,6 +48,21 @@ fn verdicts() {
             Health::Unhealthy,
             critical,
             Some("sensor_critical"),
+        ),
+        (
+            "{}",
+            "hwmon7/name=nvme;hwmon7/temp1_input=90000;hwmon7/temp1_crit=85000",
+            Health::Unhealthy,
+            "nvme/temp1 (nvme3): 90 °C, critical is 85 °C",
+            Some("sensor_critical"),
+        ),
+        // A fan that is watched and shows what no fan can.
+        (
+            r#"{"min":{"thinkpad/fan1":500}}"#,
+            "hwmon0/name=thinkpad;hwmon0/fan1_input=65535",
+            Health::Degraded,
+            "thinkpad/fan1: no such sensor, or it gives no reading. Names are those of the metrics, ‹chip›/‹sensor›; a driver that is not loaded has none.",
+            Some("sensor_missing"),
         ),
         (
             "{}",
@@ -98,7 +118,7 @@ fn verdicts() {
             r#"{"max":{"a/b":1}}"#,
             "",
             Health::Degraded,
-            "a/b: no such sensor",
+            "a/b: no such sensor, or it gives no reading. Names are those of the metrics, ‹chip›/‹sensor›; a driver that is not loaded has none.",
             Some("sensor_missing"),
         ),
     ] {
@@ -120,13 +140,21 @@ fn one_reading_alone_is_no_verdict() {
         &context,
         &config,
         &sensors,
+        |_| None,
         &Hot::default(),
         &Memory::default(),
     );
     assert_eq!(report.states[0].health, Health::Healthy);
     assert_eq!(Hot::restore(Some(&hot.save("b-1")), "b-2"), Hot::default());
     assert_eq!(Hot::restore(Some("x"), "b-1"), Hot::default());
-    let (report, ..) = judge(&context, &config, &[], &Hot::default(), &Memory::default());
+    let (report, ..) = judge(
+        &context,
+        &config,
+        &[],
+        |_| None,
+        &Hot::default(),
+        &Memory::default(),
+    );
     assert!(!report.supported);
     serde_json::from_str::<serde_json::Value>(SCHEMA).unwrap();
 }

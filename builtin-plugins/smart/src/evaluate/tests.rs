@@ -2,7 +2,7 @@ use super::*;
 use gpud_builtin_shared::findings::test_context;
 use gpud_sdk::Health as Verdict;
 
-fn run(config: &str, checks: &[Result<Health, String>]) -> (Verdict, String, Vec<String>) {
+fn run(config: &str, checks: &[Result<Health, Untold>]) -> (Verdict, String, Vec<String>) {
     let context = test_context("disk-smart", 1_000);
     let config = Config::parse(config).unwrap();
     let (mut counters, mut memory) = (Counters::default(), Memory::default());
@@ -12,7 +12,7 @@ fn run(config: &str, checks: &[Result<Health, String>]) -> (Verdict, String, Vec
             name: "nvme0".to_owned(),
             health: health.clone(),
         }];
-        let (report, after) = judge(&context, &config, &answers, &mut counters, &memory);
+        let (report, after) = judge(&context, &config, &answers, 0, &mut counters, &memory);
         (counters, memory) = (Counters::restore(Some(&counters.save())), after);
         answer.0 = report.states[0].health.clone();
         answer.1.clone_from(&report.states[0].reason);
@@ -98,7 +98,7 @@ fn verdicts() {
                 ..fine()
             },
             Verdict::Degraded,
-            "nvme0: 1 sectors cannot be read",
+            "nvme0: 1 sector cannot be read",
         ),
         (
             r#"{"max_pending_sectors":1}"#,
@@ -124,13 +124,120 @@ fn verdicts() {
     }
 }
 
+fn silent(silence: Silence) -> Result<Health, Untold> {
+    Err(Untold {
+        silence,
+        why: "why".to_owned(),
+    })
+}
+
 #[test]
-fn what_cannot_be_asked_is_said() {
-    let (found, said, events) = run("{}", &[Err("Permission denied".to_owned())]);
+fn a_disk_is_named_so_that_it_can_be_found() {
+    let health = Health {
+        passed: Some(false),
+        model: "M".to_owned(),
+        serial: "S".to_owned(),
+        failing: vec!["Reallocated_Sector_Ct".to_owned()],
+        ..fine()
+    };
+    assert_eq!(
+        run("{}", &[Ok(health)]).1,
+        "nvme0 (M, serial S) finds itself failing: Reallocated_Sector_Ct"
+    );
+}
+
+#[test]
+fn unreadable_is_never_healthy() {
+    let (found, said, events) = run("{}", &[silent(Silence::Unread)]);
+    assert_eq!(
+        (found, events),
+        (Verdict::Degraded, vec!["disk_smart_unreadable".to_owned()])
+    );
+    assert_eq!(
+        said,
+        "nvme0 cannot be asked for its health (why). See what smartctl -a says of it."
+    );
+    // It told before.
+    let (found, ..) = run("{}", &[Ok(fine()), silent(Silence::Nothing)]);
+    assert_eq!(found, Verdict::Degraded);
+    let (found, said, events) = run("{}", &[silent(Silence::Asleep)]);
     assert_eq!((found, events.len()), (Verdict::Healthy, 0));
     assert_eq!(
         said,
-        "no disk tells its health; 1 cannot be told (nvme0: Permission denied)"
+        "0 of 1 disks find themselves healthy; 1 sleep and were not asked"
+    );
+    let ignored = r#"{"ignored_devices":["nvme0"]}"#;
+    assert_eq!(run(ignored, &[silent(Silence::Unread)]).0, Verdict::Healthy);
+}
+
+#[test]
+fn disks_without_a_health_are_not_watched() {
+    let answer = |name: &str, health| Answer {
+        name: name.to_owned(),
+        health,
+    };
+    let context = test_context("disk-smart", 1_000);
+    let config = Config::parse("{}").unwrap();
+    let none = [answer("sda", silent(Silence::Nothing))];
+    let judged = |answers: &[Answer]| {
+        let mut counters = Counters::default();
+        let (report, _) = judge(
+            &context,
+            &config,
+            answers,
+            0,
+            &mut counters,
+            &Memory::default(),
+        );
+        (report.supported, report.states[0].reason.clone())
+    };
+    assert_eq!(
+        judged(&none),
+        (false, "no disk tells its health here (sda: why)".to_owned())
+    );
+    let both = [answer("nvme0", Ok(fine())), none[0].clone()];
+    assert_eq!(
+        judged(&both),
+        (
+            true,
+            "1 of 2 disks find themselves healthy; 1 have no health to tell (sda: why)".to_owned()
+        )
+    );
+}
+
+#[test]
+fn disks_that_are_left_out_are_said() {
+    let context = test_context("disk-smart", 1_000);
+    let config = Config::parse("{}").unwrap();
+    let answers = [Answer {
+        name: "sda".to_owned(),
+        health: Ok(fine()),
+    }];
+    let mut counters = Counters::default();
+    let none = Memory::default();
+    let (report, _) = judge(&context, &config, &answers, 20, &mut counters, &none);
+    assert_eq!(
+        report.states[0].reason,
+        "1 of 1 disks find themselves healthy; 20 more were not asked"
+    );
+}
+
+#[test]
+fn a_failing_disk_that_falls_silent_is_not_well() {
+    let failing = Health {
+        passed: Some(false),
+        ..fine()
+    };
+    for silence in [Silence::Asleep, Silence::Nothing, Silence::Unread] {
+        let (found, said, events) = run("{}", &[Ok(failing.clone()), silent(silence)]);
+        assert_eq!(found, Verdict::Unhealthy, "{silence:?}");
+        assert!(said.starts_with("nvme0 found itself failing when it last answered"));
+        assert!(!events.contains(&"disk_smart_failing_cleared".to_owned()));
+    }
+    let (found, _, events) = run("{}", &[Ok(failing), silent(Silence::Asleep), Ok(fine())]);
+    assert_eq!(
+        (found, events.last().map(String::as_str)),
+        (Verdict::Healthy, Some("disk_smart_failing_cleared"))
     );
 }
 
