@@ -14,10 +14,11 @@ use std::{
 
 use futures_util::future::join_all;
 use gpud::{
-    component::{builtin, trial::Trial},
-    model::Trigger,
+    component::builtin,
+    model::{CheckContext, Trigger},
     node::{Node, nvml::Options},
-    runtime::{Compiler, Effort, Runtime},
+    runtime::{Asked, Compiler, Effort, Plugin, Runtime},
+    store::{Commit, Location, Store, StoreOptions},
 };
 use gpud_nvml_mock::{
     install::{built, install},
@@ -34,6 +35,8 @@ use crate::{
 
 /// Runs the round; the library and the number of rounds come after.
 pub const INSIDE: &str = "--nvidia-inside";
+/// Threads in which only NVML is called.
+const CALLS: &str = "nvml";
 const HEALTHY: &str = "product: h100-sxm\n";
 /// A GPU that never answers anything after it was opened.
 const HANGS: &str = "product: h100-sxm\nfaults:\n  - {call: nvmlDeviceGetTemperature, gpu: 2, hang: forever}\n  - {call: nvmlDeviceGetPowerUsage, gpu: 2, hang: forever}\n";
@@ -50,11 +53,18 @@ struct Figures {
     components: usize,
     /// Milliseconds of this process.
     all_ms: f64,
-    /// Of it, on threads in which only NVML is called.
-    calls_ms: f64,
+    /// Of it, by kind of thread, most first.
+    threads: Vec<(String, f64)>,
     host_calls: f64,
     /// Milliseconds from the start to the last answer.
     took_ms: f64,
+}
+
+impl Figures {
+    fn of(&self, threads: &str) -> f64 {
+        let of = self.threads.iter().find(|(name, _)| name == threads);
+        of.map_or(0.0, |(_, ms)| *ms)
+    }
 }
 
 pub async fn measure(table: &mut Table) {
@@ -71,15 +81,18 @@ pub async fn measure(table: &mut Table) {
     );
     table.add(
         &format!("{what}: CPU of host and guests"),
-        figures.all_ms - figures.calls_ms,
+        figures.all_ms - figures.of(CALLS),
         "ms",
         Target::AtMost(5.0),
     );
     table.note(
         "  threads that call NVML, the simulated library included",
-        figures.calls_ms,
+        figures.of(CALLS),
         "ms",
     );
+    for (name, ms) in figures.threads.iter().filter(|(name, _)| name != CALLS) {
+        table.note(&format!("  threads {name}"), *ms, "ms");
+    }
     table.note(
         "  until the last answer (GPM samples for seconds)",
         figures.took_ms,
@@ -135,36 +148,44 @@ pub async fn inside(library: &Path, rounds: u32) {
         Arc::clone(&node),
     )
     .unwrap();
-    let mut trials = Vec::new();
+    let options = StoreOptions::new(Location::File(cache.path().join("gpud.state")));
+    let store = Store::open(options).unwrap().store;
+    let mut plugins = Vec::new();
     for builtin in builtin::all() {
-        if !builtin.folder.starts_with("nvidia-") {
-            continue;
+        if builtin.folder.starts_with("nvidia-") {
+            let plugin = guest::load(&runtime, builtin.folder).await;
+            plugins.push((plugin, builtin.component));
         }
-        let plugin = Arc::new(guest::load(&runtime, builtin.folder).await);
-        let descriptor = plugin.components().first().unwrap().clone();
-        let trial = Trial::new(plugin, descriptor, Arc::from("{}"), Arc::clone(&node)).await;
-        trials.push((builtin.folder, trial.unwrap()));
     }
     // What is asked once only, at the start, and pages that are touched for the first time.
-    round(&mut trials, Trigger::Startup).await;
-    let (mut all, mut calls, mut host_calls, mut took) = (0.0, 0.0, 0, Duration::ZERO);
+    round(&plugins, &store, &node, Trigger::Startup).await;
+    let (mut all, mut host_calls, mut took) = (0.0, 0, Duration::ZERO);
+    let mut threads: BTreeMap<String, f64> = BTreeMap::new();
     for _ in 0..rounds {
         tokio::time::sleep(BETWEEN).await;
         if let Some(log) = std::env::var_os(CALL_LOG_ENV) {
             let mut file = fs::OpenOptions::new().append(true).open(log).unwrap();
             std::io::Write::write_all(&mut file, MARK.as_bytes()).unwrap();
         }
-        let before = (own_ms(), nvml_ms(), Instant::now());
-        host_calls += round(&mut trials, Trigger::Scheduled).await;
+        let before = (own_ms(), thread_ms(), Instant::now());
+        host_calls += round(&plugins, &store, &node, Trigger::Scheduled).await;
         all += own_ms() - before.0;
-        calls += nvml_ms() - before.1;
         took += before.2.elapsed();
+        for (name, ms) in thread_ms() {
+            let ms = ms - before.1.get(&name).unwrap_or(&0.0);
+            *threads.entry(name).or_default() += ms;
+        }
     }
     let rounds = f64::from(rounds);
+    let mut threads: Vec<_> = threads
+        .into_iter()
+        .map(|(name, ms)| (name, ms / rounds))
+        .collect();
+    threads.sort_by(|a, b| b.1.total_cmp(&a.1));
     let figures = Figures {
-        components: trials.len(),
+        components: plugins.len(),
         all_ms: all / rounds,
-        calls_ms: calls / rounds,
+        threads,
         host_calls: host_calls as f64 / rounds,
         took_ms: took.as_secs_f64() * 1e3 / rounds,
     };
@@ -172,32 +193,60 @@ pub async fn inside(library: &Path, rounds: u32) {
 }
 
 /// All components at the same time, as a daemon has it. How many calls the guests made.
-async fn round(trials: &mut [(&'static str, Trial)], trigger: Trigger) -> u64 {
-    let checks = trials.iter_mut().map(|(folder, trial)| async move {
-        let tried = trial.check(trigger).await;
-        if let Err(error) = tried.report {
-            eprintln!("  {folder}: {error}");
+async fn round(
+    plugins: &[(Plugin, &'static str)],
+    store: &Store,
+    node: &Node,
+    trigger: Trigger,
+) -> u64 {
+    let checks = plugins.iter().map(|(plugin, component)| async move {
+        let context = CheckContext {
+            component: (*component).into(),
+            now: node.clock.now_ms(),
+            trigger,
+            boot_id: node.boot.id.clone(),
+            boot_time: node.boot.time,
+            previous_check: None,
+        };
+        let asked = Asked {
+            component,
+            store: Some(store.clone()),
+            config: Arc::from("{}"),
+            values: None,
+        };
+        let finished = plugin.check(&asked, &context).await;
+        match finished.answer {
+            Ok(report) if report.events.is_empty() && finished.state_writes.is_empty() => {}
+            Ok(report) => {
+                let commit = Commit {
+                    events: report.events,
+                    state_writes: finished.state_writes,
+                    cursor: None,
+                };
+                store.commit(component, commit).await.unwrap();
+            }
+            Err(error) => eprintln!("  {component}: {error}"),
         }
-        tried.bill.host_calls
+        finished.bill.host_calls
     });
     join_all(checks).await.into_iter().sum()
 }
 
-/// Processor time of the threads that call NVML, milliseconds, to the nanosecond: the first field of schedstat.
-fn nvml_ms() -> f64 {
-    let mut nanoseconds = 0;
+/// Processor time by kind of thread, milliseconds, to the nanosecond: the first field of schedstat.
+fn thread_ms() -> BTreeMap<String, f64> {
+    let mut found = BTreeMap::new();
     for task in fs::read_dir("/proc/self/task").unwrap() {
         let task = task.unwrap().path();
         let read = |file: &str| fs::read_to_string(task.join(file)).unwrap_or_default();
-        if read("comm").starts_with("nvml") {
-            let stat = read("schedstat");
-            nanoseconds += stat
-                .split_whitespace()
-                .next()
-                .map_or(0, |field| field.parse::<u64>().unwrap());
-        }
+        let (name, stat) = (read("comm"), read("schedstat"));
+        let kind = name
+            .trim()
+            .trim_end_matches(|c: char| c.is_ascii_digit() || c == '-');
+        let time = stat.split_whitespace().next();
+        let nanoseconds = time.map_or(0, |field| field.parse::<u64>().unwrap());
+        *found.entry(kind.to_owned()).or_default() += nanoseconds as f64 / 1e6;
     }
-    nanoseconds as f64 / 1e6
+    found
 }
 
 /// When a script that runs every second ran, in a daemon over GPUs that all answer and in one over a GPU that does not.
