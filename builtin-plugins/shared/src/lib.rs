@@ -13,6 +13,7 @@ pub mod patience;
 pub mod patterns;
 pub mod program;
 pub mod samples;
+pub mod seldom;
 pub mod service;
 pub mod settings;
 #[cfg(feature = "story")]
