@@ -14,6 +14,7 @@ pub mod humanize;
 pub mod kmsg;
 pub mod lsblk;
 pub mod mounts;
+pub mod names;
 #[rustfmt::skip]
 pub mod patterns;
 #[cfg(test)]
@@ -23,6 +24,7 @@ use std::collections::BTreeMap;
 
 use gpud_builtin_shared::patience::Patience;
 use gpud_builtin_shared::patterns::policy;
+use gpud_builtin_shared::seldom::Seldom;
 use gpud_sdk::{
     AccessError, CheckContext, Checker, Descriptor, Error, Event, KmsgWatcher, Message, Report,
     exec, history, log, state, sysfs,
@@ -34,6 +36,7 @@ use df::Filesystems;
 use evaluate::{Devices, Inputs};
 use failures::Log;
 use mounts::{Mount, Partition};
+use names::Names;
 
 /// A node with a thousand containers has some 5,000 mounts of 150 bytes.
 const MAX_MOUNTINFO_BYTES: u32 = 4 << 20;
@@ -44,6 +47,11 @@ const LSBLK_TIMEOUT_MS: u32 = 6_000;
 const FINDMNT_TIMEOUT_MS: u32 = 3_000;
 const DF_TIMEOUT_MS: u32 = 6_000;
 const COUNTERS_KEY: &str = "counters";
+/// Where the answers of lsblk and findmnt wait.
+const NAMES_KEY: &str = "names";
+/// How often they are asked while the same is mounted: what they add to the mounts (serial numbers, partitions) changes
+/// with them or hardly ever.
+const NAMES_EVERY_MS: u64 = 10 * 60_000;
 
 struct Disk;
 
@@ -63,12 +71,11 @@ impl Checker for Disk {
             },
             false => (ask_kernel(config.nfs_mounts)?, None),
         };
-        let devices = list_devices(&space.mounts);
+        let (devices, targets) = names(context, &config, &space.mounts)?;
         let network = match config.nfs_mounts {
             true => space.network,
             false => Vec::new(),
         };
-        let targets = find_targets(&config.mount_points);
 
         let inputs = Inputs {
             config: &config,
@@ -168,6 +175,32 @@ fn measure<'a>(mounts: impl Iterator<Item = &'a Mount>, patience: &mut Patience)
     partitions
 }
 
+/// Block devices, and what holds the tracked paths: what was said last, while the same is mounted. A failure of lsblk is
+/// not kept, so that its next check counts.
+fn names(
+    context: &CheckContext,
+    config: &Config,
+    mounts: &[Mount],
+) -> Result<(Devices, BTreeMap<String, findmnt::Answer>), AccessError> {
+    let tracked = config.mount_points.iter();
+    let tracked: Vec<_> = tracked
+        .map(|point| (point.as_str(), sysfs::stat(point).ok()))
+        .collect();
+    let depends = names::depends(mounts, &tracked);
+    let (seldom, kept) = Seldom::load(context, NAMES_KEY, NAMES_EVERY_MS, &depends)?;
+    if let Some(kept) = kept.as_deref().and_then(Names::restore) {
+        return Ok((kept.devices.into(), kept.targets));
+    }
+    let there = tracked.iter().filter(|(_, stat)| stat.is_some());
+    let targets = find_targets(there.map(|(point, _)| *point));
+    let devices = list_devices(mounts);
+    match Names::new(&devices, &targets) {
+        Some(names) => seldom.keep(&names.save())?,
+        None => seldom.forget()?,
+    }
+    Ok((devices, targets))
+}
+
 /// One attempt: a guest cannot wait for a second one, so failures are counted from check to check instead.
 fn list_devices(mounts: &[Mount]) -> Devices {
     let run = |format| {
@@ -194,9 +227,9 @@ fn list_devices(mounts: &[Mount]) -> Devices {
     }
 }
 
-fn find_targets(points: &[String]) -> BTreeMap<String, findmnt::Answer> {
+fn find_targets<'a>(points: impl Iterator<Item = &'a str>) -> BTreeMap<String, findmnt::Answer> {
     let mut targets = BTreeMap::new();
-    for point in points.iter().filter(|point| sysfs::stat(point).is_ok()) {
+    for point in points {
         let arguments = findmnt::arguments(point);
         let parsed = match output(exec::run_program(
             "findmnt",
@@ -208,7 +241,7 @@ fn find_targets(points: &[String]) -> BTreeMap<String, findmnt::Answer> {
             Err(Failure::TimedOut(error) | Failure::Exit(error)) => Err(error),
         };
         match parsed {
-            Ok(answer) => drop(targets.insert(point.clone(), answer)),
+            Ok(answer) => drop(targets.insert(point.to_owned(), answer)),
             Err(error) => log!(warn, "findmnt {point}: {error}"),
         }
     }
