@@ -22,7 +22,6 @@ mod examples;
 
 use std::collections::BTreeMap;
 
-use gpud_builtin_shared::patience::Patience;
 use gpud_builtin_shared::patterns::policy;
 use gpud_builtin_shared::seldom::Seldom;
 use gpud_sdk::{
@@ -120,10 +119,9 @@ fn read_log(now: u64) -> Log {
 /// Mounts from the kernel, their space from statvfs.
 fn ask_kernel(network: bool) -> Result<Filesystems, AccessError> {
     let mounts = read_mounts()?;
-    let mut patience = Patience::default();
-    let local = measure(mounts::local(&mounts), &mut patience);
+    let local = measure(mounts::local(&mounts))?;
     let network = match network {
-        true => measure(mounts::network(&mounts), &mut patience),
+        true => measure(mounts::network(&mounts))?,
         false => Vec::new(),
     };
     Ok(Filesystems {
@@ -157,22 +155,23 @@ fn read_mounts() -> Result<Vec<Mount>, AccessError> {
     Ok(mounts)
 }
 
-fn measure<'a>(mounts: impl Iterator<Item = &'a Mount>, patience: &mut Patience) -> Vec<Partition> {
-    let mut partitions = Vec::new();
-    for mount in mounts.take(MAX_PARTITIONS) {
-        if patience.is_over() {
-            log!(
-                warn,
-                "{}: not asked, too many mounts did not answer",
-                mount.point
-            );
-            continue;
-        }
-        let usage = sysfs::statvfs(&mount.point);
-        patience.take(&usage);
-        partitions.extend(Partition::new(mount, usage));
+/// Asks all at once: each question of its own would cost as much as all of them. Mounts that the host left out, since
+/// others did not answer, are nothing new; they have their turn in the next check.
+fn measure<'a>(mounts: impl Iterator<Item = &'a Mount>) -> Result<Vec<Partition>, AccessError> {
+    let mounts: Vec<&Mount> = mounts.take(MAX_PARTITIONS).collect();
+    if mounts.is_empty() {
+        return Ok(Vec::new());
     }
-    partitions
+    let points: Vec<String> = mounts.iter().map(|mount| mount.point.clone()).collect();
+    let usages = sysfs::statvfs_all(&points)?;
+    let mut partitions = Vec::new();
+    for (mount, usage) in mounts.into_iter().zip(usages) {
+        match usage {
+            Err(AccessError::OverBudget(text)) => log!(warn, "{text}"),
+            usage => partitions.extend(Partition::new(mount, usage)),
+        }
+    }
+    Ok(partitions)
 }
 
 /// Block devices, and what holds the tracked paths: what was said last, while the same is mounted. A failure of lsblk is

@@ -9,7 +9,6 @@ pub mod findings;
 pub mod listing;
 pub mod mounts;
 pub mod numbers;
-pub mod patience;
 pub mod patterns;
 pub mod program;
 pub mod samples;

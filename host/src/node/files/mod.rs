@@ -246,6 +246,28 @@ impl Files {
             .await
     }
 
+    /// The same for many paths, in one go: an answer for each, in their order. A path that does not answer has its own
+    /// deadline and does not keep the others waiting; `None`: not asked, since too many others did not answer. All
+    /// together take no longer than `whole`.
+    pub async fn statvfs_all(
+        &self,
+        paths: Vec<String>,
+        whole: Duration,
+    ) -> Vec<Option<Result<FsUsage, SourceError>>> {
+        let (tree, roots) = (Arc::clone(&self.tree), self.roots.clone());
+        let calls = paths.iter().map(|path| format!("statvfs {path}")).collect();
+        let label = format!("statvfs of {} paths", paths.len());
+        self.mounts
+            .run_all(&label, calls, self.deadline, whole, move |index| {
+                let view = View {
+                    tree: &tree,
+                    roots: roots.as_ref(),
+                };
+                view.statvfs(paths.get(index).map_or("", String::as_str))
+            })
+            .await
+    }
+
     /// Runs one operation where it may hang.
     async fn run<T: Send + 'static>(
         &self,
