@@ -9,7 +9,7 @@ use gpud_sdk::sysfs::{EntryCount, FileContent};
 use crate::processes::Processes;
 
 /// Up to this many processes, each check looks at all; beyond, at about this many.
-const AT_ONCE: u64 = 1_000;
+const AT_ONCE: u64 = 300;
 /// Up to this many, each check looks at two parts at least, and so at each process within five checks; beyond, at one.
 const TWO_PARTS: u64 = 20_000;
 /// How often open files are counted in checks of the schedule: in every fifth, which may come a little early.
