@@ -55,8 +55,8 @@ const SYSTEM: [&str; 28] = [
     "time-sync",
 ];
 const MOUNTS: usize = 100;
-/// Rounds, a minute of the checkers' clock apart: what they ask every five or ten minutes only has its share in the mean.
-const ROUNDS: u32 = 20;
+/// Rounds, a minute of the checkers' clock apart: what they ask every five minutes or every hour has its share in the mean.
+const ROUNDS: u32 = 60;
 const MINUTE_MS: u64 = 60_000;
 /// Memory of a process that sleeps, generously, in KiB.
 const SLEEPER_KIB: usize = 400;
