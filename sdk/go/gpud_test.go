@@ -109,6 +109,7 @@ func TestTheFakeHostsFiles(t *testing.T) {
 	host := gpudtest.New(t)
 	host.Files["/sys/a/b1"], host.Files["/sys/a/b2"], host.Files["/sys/a/c/d"] = "1\n", "\xff\n", "3"
 	host.Errors["/sys/a/b3"] = gpud.ErrTimedOut
+	host.Filesystems["/"] = sysfs.Usage{TotalBytes: 2}
 	found, err := sysfs.ReadGlob("/sys/a/b*", 10, 10)
 	if err != nil || len(found) != 3 || found[0].Text() != "1" || found[1].Text() != "\uFFFD" ||
 		!errors.Is(found[2].Err, gpud.ErrTimedOut) {
@@ -120,6 +121,16 @@ func TestTheFakeHostsFiles(t *testing.T) {
 	entries, err := sysfs.ListDirectory("/sys/a", 10)
 	if err != nil || len(entries) != 3 || entries[2] != (sysfs.Entry{Name: "c", Kind: sysfs.Directory}) {
 		t.Errorf("%v %v", entries, err)
+	}
+	space, err := sysfs.StatVFSAll([]string{"/", "/none"})
+	if err != nil || len(space) != 2 || space[0].Err != nil || space[0].Usage.TotalBytes != 2 {
+		t.Error(space, err)
+	}
+	if !errors.Is(space[1].Err, fs.ErrNotExist) || space[1].Path != "/none" {
+		t.Error(space[1])
+	}
+	if _, err := sysfs.StatVFSAll(make([]string, 1025)); !errors.Is(err, gpud.ErrTooLarge) {
+		t.Error(err)
 	}
 	if _, err := sysfs.Read("/sys/a/b1", 1); !errors.Is(err, gpud.ErrTooLarge) {
 		t.Errorf("%v", err)

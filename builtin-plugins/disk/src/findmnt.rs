@@ -13,7 +13,7 @@ pub fn arguments(target: &str) -> Vec<String> {
 }
 
 /// A target with the filesystems that hold it, as the `data` document shows it.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Answer {
     /// What was asked for.
     pub target: String,
@@ -22,7 +22,7 @@ pub struct Answer {
 }
 
 /// One filesystem.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Filesystem {
     /// Where it is mounted.
     pub mounted_point: String,

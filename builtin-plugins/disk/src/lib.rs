@@ -14,6 +14,7 @@ pub mod humanize;
 pub mod kmsg;
 pub mod lsblk;
 pub mod mounts;
+pub mod names;
 #[rustfmt::skip]
 pub mod patterns;
 #[cfg(test)]
@@ -21,8 +22,8 @@ mod examples;
 
 use std::collections::BTreeMap;
 
-use gpud_builtin_shared::patience::Patience;
 use gpud_builtin_shared::patterns::policy;
+use gpud_builtin_shared::seldom::Seldom;
 use gpud_sdk::{
     AccessError, CheckContext, Checker, Descriptor, Error, Event, KmsgWatcher, Message, Report,
     exec, history, log, state, sysfs,
@@ -34,6 +35,7 @@ use df::Filesystems;
 use evaluate::{Devices, Inputs};
 use failures::Log;
 use mounts::{Mount, Partition};
+use names::Names;
 
 /// A node with a thousand containers has some 5,000 mounts of 150 bytes.
 const MAX_MOUNTINFO_BYTES: u32 = 4 << 20;
@@ -44,6 +46,11 @@ const LSBLK_TIMEOUT_MS: u32 = 6_000;
 const FINDMNT_TIMEOUT_MS: u32 = 3_000;
 const DF_TIMEOUT_MS: u32 = 6_000;
 const COUNTERS_KEY: &str = "counters";
+/// Where the answers of lsblk and findmnt wait.
+const NAMES_KEY: &str = "names";
+/// How often they are asked while the same is mounted: what they add to the mounts (serial numbers, partitions) changes
+/// with them or hardly ever.
+const NAMES_EVERY_MS: u64 = 10 * 60_000;
 
 struct Disk;
 
@@ -63,12 +70,11 @@ impl Checker for Disk {
             },
             false => (ask_kernel(config.nfs_mounts)?, None),
         };
-        let devices = list_devices(&space.mounts);
+        let (devices, targets) = names(context, &config, &space.mounts)?;
         let network = match config.nfs_mounts {
             true => space.network,
             false => Vec::new(),
         };
-        let targets = find_targets(&config.mount_points);
 
         let inputs = Inputs {
             config: &config,
@@ -113,10 +119,9 @@ fn read_log(now: u64) -> Log {
 /// Mounts from the kernel, their space from statvfs.
 fn ask_kernel(network: bool) -> Result<Filesystems, AccessError> {
     let mounts = read_mounts()?;
-    let mut patience = Patience::default();
-    let local = measure(mounts::local(&mounts), &mut patience);
+    let local = measure(mounts::local(&mounts))?;
     let network = match network {
-        true => measure(mounts::network(&mounts), &mut patience),
+        true => measure(mounts::network(&mounts))?,
         false => Vec::new(),
     };
     Ok(Filesystems {
@@ -150,22 +155,49 @@ fn read_mounts() -> Result<Vec<Mount>, AccessError> {
     Ok(mounts)
 }
 
-fn measure<'a>(mounts: impl Iterator<Item = &'a Mount>, patience: &mut Patience) -> Vec<Partition> {
-    let mut partitions = Vec::new();
-    for mount in mounts.take(MAX_PARTITIONS) {
-        if patience.is_over() {
-            log!(
-                warn,
-                "{}: not asked, too many mounts did not answer",
-                mount.point
-            );
-            continue;
-        }
-        let usage = sysfs::statvfs(&mount.point);
-        patience.take(&usage);
-        partitions.extend(Partition::new(mount, usage));
+/// Asks all at once: each question of its own would cost as much as all of them. Mounts that the host left out, since
+/// others did not answer, are nothing new; they have their turn in the next check.
+fn measure<'a>(mounts: impl Iterator<Item = &'a Mount>) -> Result<Vec<Partition>, AccessError> {
+    let mounts: Vec<&Mount> = mounts.take(MAX_PARTITIONS).collect();
+    if mounts.is_empty() {
+        return Ok(Vec::new());
     }
-    partitions
+    let points: Vec<String> = mounts.iter().map(|mount| mount.point.clone()).collect();
+    let usages = sysfs::statvfs_all(&points)?;
+    let mut partitions = Vec::new();
+    for (mount, usage) in mounts.into_iter().zip(usages) {
+        match usage {
+            Err(AccessError::OverBudget(text)) => log!(warn, "{text}"),
+            usage => partitions.extend(Partition::new(mount, usage)),
+        }
+    }
+    Ok(partitions)
+}
+
+/// Block devices, and what holds the tracked paths: what was said last, while the same is mounted. A failure of lsblk is
+/// not kept, so that its next check counts.
+fn names(
+    context: &CheckContext,
+    config: &Config,
+    mounts: &[Mount],
+) -> Result<(Devices, BTreeMap<String, findmnt::Answer>), AccessError> {
+    let tracked = config.mount_points.iter();
+    let tracked: Vec<_> = tracked
+        .map(|point| (point.as_str(), sysfs::stat(point).ok()))
+        .collect();
+    let depends = names::depends(mounts, &tracked);
+    let (seldom, kept) = Seldom::load(context, NAMES_KEY, NAMES_EVERY_MS, &depends)?;
+    if let Some(kept) = kept.as_deref().and_then(Names::restore) {
+        return Ok((kept.devices.into(), kept.targets));
+    }
+    let there = tracked.iter().filter(|(_, stat)| stat.is_some());
+    let targets = find_targets(there.map(|(point, _)| *point));
+    let devices = list_devices(mounts);
+    match Names::new(&devices, &targets) {
+        Some(names) => seldom.keep(&names.save())?,
+        None => seldom.forget()?,
+    }
+    Ok((devices, targets))
 }
 
 /// One attempt: a guest cannot wait for a second one, so failures are counted from check to check instead.
@@ -194,9 +226,9 @@ fn list_devices(mounts: &[Mount]) -> Devices {
     }
 }
 
-fn find_targets(points: &[String]) -> BTreeMap<String, findmnt::Answer> {
+fn find_targets<'a>(points: impl Iterator<Item = &'a str>) -> BTreeMap<String, findmnt::Answer> {
     let mut targets = BTreeMap::new();
-    for point in points.iter().filter(|point| sysfs::stat(point).is_ok()) {
+    for point in points {
         let arguments = findmnt::arguments(point);
         let parsed = match output(exec::run_program(
             "findmnt",
@@ -208,7 +240,7 @@ fn find_targets(points: &[String]) -> BTreeMap<String, findmnt::Answer> {
             Err(Failure::TimedOut(error) | Failure::Exit(error)) => Err(error),
         };
         match parsed {
-            Ok(answer) => drop(targets.insert(point.clone(), answer)),
+            Ok(answer) => drop(targets.insert(point.to_owned(), answer)),
             Err(error) => log!(warn, "findmnt {point}: {error}"),
         }
     }

@@ -117,7 +117,8 @@ fn unescape(text: &str) -> String {
 }
 
 /// A device as the `data` document shows it; what is empty is left out.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct BlockDevice {
     /// Path of the node.
     pub name: String,

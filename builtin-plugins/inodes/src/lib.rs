@@ -4,7 +4,6 @@ pub mod evaluate;
 
 use gpud_builtin_shared::findings::Memory;
 use gpud_builtin_shared::mounts;
-use gpud_builtin_shared::patience::Patience;
 use gpud_sdk::{AccessError, CheckContext, Checker, Descriptor, Error, Report, log, sysfs};
 
 use evaluate::{Config, Filesystem, SCHEMA};
@@ -20,19 +19,10 @@ impl Checker for Inodes {
         let mounts = mounts::parse(&mounts::read()?);
         let mut found = Vec::new();
         let mut unread = Vec::new();
-        let mut patience = Patience::default();
-        for mount in evaluate::chosen(&mounts).into_iter().take(MAX_FILESYSTEMS) {
-            if patience.is_over() {
-                log!(
-                    warn,
-                    "{}: not asked, too many filesystems did not answer",
-                    mount.point
-                );
-                unread.push(mount.point.clone());
-                continue;
-            }
-            let usage = sysfs::statvfs(&mount.point);
-            patience.take(&usage);
+        let mut chosen = evaluate::chosen(&mounts);
+        chosen.truncate(MAX_FILESYSTEMS);
+        let points: Vec<String> = chosen.iter().map(|mount| mount.point.clone()).collect();
+        for (mount, usage) in chosen.into_iter().zip(sysfs::statvfs_all(&points)?) {
             match usage {
                 Ok(usage) => found.extend(Filesystem::new(mount, &usage)),
                 // Unmounted meanwhile, or of another mount namespace.

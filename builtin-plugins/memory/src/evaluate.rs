@@ -2,7 +2,8 @@
 
 use gpud_sdk::{AccessError, CheckContext, HealthState, Report};
 
-use crate::procfs::{Memory, bpf_jit_bytes};
+use crate::bpf;
+use crate::procfs::Memory;
 
 /// Below this much available memory (100 MiB, where kubelet begins to evict by default) the daemon's log says so.
 const LOW_AVAILABLE_BYTES: u64 = 100 << 20;
@@ -16,15 +17,15 @@ pub struct Verdict {
     pub warning: Option<String>,
 }
 
-/// Judges one reading of `/proc/meminfo` and, when that could be read, of `/proc/vmallocinfo`.
+/// Judges one reading of `/proc/meminfo` and, when that could be read, the size of BPF programs.
 ///
-/// Only root may read the latter. Without the right to read it, its figure is 0 and nothing is said; an answer that
-/// is too large is said, but neither is the machine's fault.
+/// # Errors
+/// That of `bpf`, when it cannot tell whether it has an answer.
 pub fn judge(
     context: &CheckContext,
     meminfo: Result<String, AccessError>,
-    vmallocinfo: impl FnOnce() -> Result<String, AccessError>,
-) -> Verdict {
+    bpf: impl FnOnce() -> Result<bpf::Answer, AccessError>,
+) -> Result<Verdict, AccessError> {
     let memory = match meminfo
         .map_err(|e| e.text())
         .and_then(|text| Memory::parse(&text))
@@ -34,26 +35,23 @@ pub fn judge(
             let state = HealthState::unhealthy(context, "error getting virtual memory")
                 .error(error)
                 .info("data", data(&Memory::default(), "", 0));
-            return Verdict {
+            return Ok(Verdict {
                 report: Report::of(state),
                 warning: None,
-            };
+            });
         }
     };
     let percent = memory.used_percent();
     let used_percent = format!("{percent:.2}");
     let data = |bpf| data(&memory, &used_percent, bpf);
-    let healthy = |bpf| HealthState::healthy(context, "ok").info("data", data(bpf));
-    let broken = |error: String| {
-        HealthState::unhealthy(context, "error getting bpf jit buffer bytes")
+    let state = match bpf()? {
+        Ok(bpf) => HealthState {
+            error: bpf.note,
+            ..HealthState::healthy(context, "ok").info("data", data(bpf.bytes))
+        },
+        Err(error) => HealthState::unhealthy(context, "error getting bpf jit buffer bytes")
             .error(error)
-            .info("data", data(0))
-    };
-    let state = match vmallocinfo() {
-        Ok(text) => bpf_jit_bytes(&text).map_or_else(broken, healthy),
-        Err(AccessError::Denied(_)) => healthy(0),
-        Err(error @ AccessError::TooLarge(_)) => healthy(0).error(error.text()),
-        Err(error) => broken(error.text()),
+            .info("data", data(0)),
     };
     let report = Report::of(state)
         .gauge("memory_total_bytes", memory.total as f64)
@@ -63,7 +61,7 @@ pub fn judge(
         .gauge("memory_used_percent", percent);
     let warning = (memory.available < LOW_AVAILABLE_BYTES)
         .then(|| format!("only {} bytes of memory are available", memory.available));
-    Verdict { report, warning }
+    Ok(Verdict { report, warning })
 }
 
 /// The `data` document.
@@ -84,7 +82,7 @@ fn data(memory: &Memory, used_percent: &str, bpf_jit_buffer_bytes: u64) -> Strin
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gpud_sdk::types::SizeInfo;
+    use crate::bpf::Bpf;
     use gpud_sdk::{Health, Trigger};
 
     fn context() -> CheckContext {
@@ -101,7 +99,10 @@ mod tests {
 
     const MEMINFO: &str = "MemTotal: 3000000 kB\nMemFree: 500000 kB\nMemAvailable: 2000000 kB\n\
                            VmallocTotal: 64 kB\nVmallocUsed: 2 kB\n";
-    const BPF: &str = "0x1-0x2 8192 bpf_jit_alloc_exec+0xe/0x20\n";
+    fn bpf(bytes: u64, note: Option<&str>) -> Bpf {
+        let note = note.map(str::to_owned);
+        Bpf { bytes, note }
+    }
 
     fn data_with(bpf: u64) -> String {
         format!(
@@ -111,7 +112,7 @@ mod tests {
 
     #[test]
     fn readings_become_data_and_metrics() {
-        let verdict = judge(&context(), Ok(MEMINFO.into()), || Ok(BPF.into()));
+        let verdict = judge(&context(), Ok(MEMINFO.into()), || Ok(Ok(bpf(8192, None)))).unwrap();
         let state = HealthState::healthy(&context(), "ok").info("data", data_with(8192));
         assert_eq!(verdict.report.states, [state]);
         let metrics: Vec<_> = verdict
@@ -136,7 +137,7 @@ mod tests {
     #[test]
     fn little_memory_is_logged_and_healthy() {
         let text = "MemTotal: 3000000 kB\nMemAvailable: 102399 kB\n";
-        let verdict = judge(&context(), Ok(text.into()), || Ok(String::new()));
+        let verdict = judge(&context(), Ok(text.into()), || Ok(Ok(bpf(0, None)))).unwrap();
         assert_eq!(verdict.report.states[0].health, Health::Healthy);
         assert_eq!(
             verdict.warning.as_deref(),
@@ -146,49 +147,41 @@ mod tests {
 
     #[test]
     fn only_a_fault_of_vmallocinfo_is_a_verdict() {
-        let too_large = || {
-            AccessError::TooLarge(SizeInfo {
-                what: "/proc/vmallocinfo".into(),
-                size: 5,
-                limit: 4,
-            })
-        };
-        let denied = || AccessError::Denied("/proc/vmallocinfo".into());
-        let not_found = || AccessError::NotFound("/proc/vmallocinfo".into());
+        let broken = "error getting bpf jit buffer bytes";
         let cases = [
-            (Err(denied()), Health::Healthy, "ok", None),
+            (Ok(bpf(0, None)), Health::Healthy, "ok", None),
             (
-                Err(too_large()),
+                Ok(bpf(0, Some("large"))),
                 Health::Healthy,
                 "ok",
-                Some(too_large().text()),
+                Some("large"),
             ),
             (
-                Err(not_found()),
+                Err("gone".to_owned()),
                 Health::Unhealthy,
-                "error getting bpf jit buffer bytes",
-                Some(not_found().text()),
-            ),
-            (
-                Ok("bpf_jit_alloc_exec".to_owned()),
-                Health::Unhealthy,
-                "error getting bpf jit buffer bytes",
-                Some("/proc/vmallocinfo: \"bpf_jit_alloc_exec\"".to_owned()),
+                broken,
+                Some("gone"),
             ),
         ];
-        for (vmallocinfo, health, reason, error) in cases {
-            let verdict = judge(&context(), Ok(MEMINFO.into()), || vmallocinfo);
+        for (answer, health, reason, error) in cases {
+            let verdict = judge(&context(), Ok(MEMINFO.into()), || Ok(answer)).unwrap();
             let mut state = HealthState::new(&context(), health, reason).info("data", data_with(0));
-            state.error = error;
+            state.error = error.map(str::to_owned);
             assert_eq!(verdict.report.states, [state]);
             assert_eq!(verdict.report.metrics.len(), 5);
         }
     }
 
     #[test]
+    fn a_database_that_fails_is_no_verdict() {
+        let error = AccessError::Other("the daemon's database".into());
+        assert!(judge(&context(), Ok(MEMINFO.into()), || Err(error)).is_err());
+    }
+
+    #[test]
     fn no_meminfo_no_more_questions() {
         let denied = Err(AccessError::Denied("/proc/meminfo".into()));
-        let verdict = judge(&context(), denied, || panic!("not asked"));
+        let verdict = judge(&context(), denied, || panic!("not asked")).unwrap();
         let [state] = verdict.report.states.as_slice() else {
             panic!("one state")
         };

@@ -2,6 +2,7 @@
 //!
 //! Neither little free memory nor an OOM kill makes it unhealthy: both are the workload's doing, and the events say so.
 
+pub mod bpf;
 pub mod evaluate;
 pub mod oom;
 #[rustfmt::skip]
@@ -11,15 +12,23 @@ mod examples;
 pub mod procfs;
 
 use gpud_builtin_shared::patterns::policy::{self, Past};
+use gpud_builtin_shared::seldom::Seldom;
 use gpud_sdk::{
-    CheckContext, Checker, Descriptor, Error, Event, KmsgWatcher, Message, Report, log, state,
-    sysfs,
+    AccessError, CheckContext, Checker, Descriptor, Error, Event, KmsgWatcher, Message, Report,
+    log, state, sysfs,
 };
+
+use bpf::Bpf;
 
 /// `/proc/meminfo` has some 60 lines of 28 bytes.
 const MAX_MEMINFO_BYTES: u32 = 64 * 1024;
 /// The most that one read gives: some 40,000 areas of 100 bytes.
 const MAX_VMALLOCINFO_BYTES: u32 = 4 << 20;
+/// How often it is read. Each thread's stack is an area, so the kernel takes up to 100 ms to write it, and the size of
+/// BPF programs is shown, not judged.
+const VMALLOCINFO_EVERY_MS: u64 = 60 * 60_000;
+/// Where its figure waits meanwhile.
+const BPF_KEY: &str = "bpf";
 /// Where an OOM kill of which only a part has been seen waits for the rest.
 const PENDING_KEY: &str = "oom";
 
@@ -32,14 +41,31 @@ impl Checker for Memory {
         let verdict = evaluate::judge(
             context,
             sysfs::read_to_string("/proc/meminfo", MAX_MEMINFO_BYTES),
-            || sysfs::read_to_string("/proc/vmallocinfo", MAX_VMALLOCINFO_BYTES),
-        );
+            || bpf(context),
+        )?;
         if let Some(warning) = verdict.warning {
             log!(warn, "{warning}");
         }
         let past = Past::ask(context, &policy, true)?;
         Ok(policy.add(context, past.as_ref(), verdict.report))
     }
+}
+
+/// The size of the kernel's BPF programs, as it was read last.
+fn bpf(context: &CheckContext) -> Result<bpf::Answer, AccessError> {
+    let (seldom, kept) = Seldom::load(context, BPF_KEY, VMALLOCINFO_EVERY_MS, "")?;
+    if let Some(kept) = kept.as_deref().and_then(Bpf::restore) {
+        return Ok(Ok(kept));
+    }
+    let answer = Bpf::new(sysfs::read_to_string(
+        "/proc/vmallocinfo",
+        MAX_VMALLOCINFO_BYTES,
+    ));
+    match &answer {
+        Ok(bpf) => seldom.keep(&bpf.save())?,
+        Err(_) => seldom.forget()?,
+    }
+    Ok(answer)
 }
 
 impl KmsgWatcher for Memory {

@@ -1,4 +1,4 @@
-//! Readers for `/proc/meminfo` and `/proc/vmallocinfo` (kernel: `Documentation/filesystems/proc.rst`).
+//! A reader for `/proc/meminfo` (kernel: `Documentation/filesystems/proc.rst`).
 
 /// Host memory, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -78,25 +78,6 @@ fn kilobytes(value: &str) -> Option<u64> {
         .checked_mul(1024)
 }
 
-/// Bytes of `vmalloc` areas that `bpf_jit_alloc_exec` took (`kernel/bpf/core.c`), from lines such as
-/// `0x…-0x… 8192 bpf_jit_alloc_exec+0xe/0x20 pages=1 vmalloc N0=1`. Kernels since 5.18 pack programs together and
-/// have few such lines, so 0 is normal.
-///
-/// # Errors
-/// In words, the line whose size cannot be read.
-pub fn bpf_jit_bytes(text: &str) -> Result<u64, String> {
-    text.lines()
-        .filter(|line| line.contains("bpf_jit_alloc_exec"))
-        .try_fold(0u64, |sum, line| {
-            let size = line
-                .split_ascii_whitespace()
-                .nth(1)
-                .and_then(|size| size.parse().ok());
-            size.map(|size: u64| sum.saturating_add(size))
-                .ok_or_else(|| format!("/proc/vmallocinfo: {line:?}"))
-        })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -133,25 +114,10 @@ mod tests {
         }
     }
 
-    #[test]
-    fn bpf_areas_are_summed() {
-        let text = "0x1-0x2   8192 bpf_jit_alloc_exec+0xe/0x20 pages=1 vmalloc N0=1\n\
-                    0x3-0x4  99999 load_module+0x1/0x2 pages=24\n\
-                    0x5-0x6  12288 bpf_jit_alloc_exec+0xe/0x20 pages=2 vmalloc N0=2\n";
-        assert_eq!(bpf_jit_bytes(text), Ok(20480));
-        assert_eq!(bpf_jit_bytes(""), Ok(0));
-        for line in ["bpf_jit_alloc_exec", "0x1-0x2 many bpf_jit_alloc_exec"] {
-            assert_eq!(
-                bpf_jit_bytes(line),
-                Err(format!("/proc/vmallocinfo: {line:?}"))
-            );
-        }
-    }
-
     proptest! {
         #[test]
         fn any_text_is_survived(text in "(MemTotal: *[0-9]{0,20} kB\n)?.*") {
-            let _ = (Memory::parse(&text).map(|memory| memory.used_percent()), bpf_jit_bytes(&text));
+            let _ = Memory::parse(&text).map(|memory| memory.used_percent());
         }
     }
 }

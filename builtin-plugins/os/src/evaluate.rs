@@ -157,7 +157,8 @@ pub fn judge(
 
     let allocated = parsed(inputs.file_nr, "/proc/sys/fs/file-nr", allocated_handles);
     let allocated = known(allocated, "error getting file handles", &mut findings);
-    let usage = open_files(inputs.open_files, &mut notes).saturating_add(elsewhere.open_files);
+    let usage = open_files(&inputs.open_files, &mut notes).saturating_add(elsewhere.open_files);
+    notes = notes.or(elsewhere.note);
     let limit = known(
         file_max,
         "error getting file descriptor limit",

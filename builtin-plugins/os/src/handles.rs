@@ -19,7 +19,7 @@ pub fn allocated_handles(text: &str) -> Option<u64> {
 /// Open files of all processes. Those of a process that may not be looked at are missing from the sum, which is
 /// said; the sum is then a lower bound, and too much is too much all the same.
 pub fn open_files(
-    counted: Result<Vec<EntryCount>, AccessError>,
+    counted: &Result<Vec<EntryCount>, AccessError>,
     notes: &mut Option<String>,
 ) -> u64 {
     let counted = match counted {
@@ -32,8 +32,8 @@ pub fn open_files(
     let all = counted.len();
     let (mut sum, mut failed, mut first) = (0u64, 0u32, None);
     for directory in counted {
-        match directory.count {
-            Ok(count) => sum = sum.saturating_add(u64::from(count)),
+        match &directory.count {
+            Ok(count) => sum = sum.saturating_add(u64::from(*count)),
             // The process ended meanwhile.
             Err(AccessError::NotFound(_)) => {}
             Err(error) => {

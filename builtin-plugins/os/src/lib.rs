@@ -107,34 +107,59 @@ fn look_at_processes(
 ) -> Result<(Read<FileContent>, Read<EntryCount>, Elsewhere), AccessError> {
     let saved = state::get_string(SWEEP_KEY)?;
     let mut sweep = Sweep::restore(saved.as_deref(), &context.boot_id);
+    let scheduled = context.trigger == Trigger::Scheduled;
+
     let read = |turn: &Turn| {
         let pattern = turn.pattern("stat");
         sysfs::read_glob(&pattern, MAX_SMALL_BYTES, MAX_PROCESSES)
     };
-    let mut turn = match context.trigger {
-        Trigger::Scheduled => sweep.turn(),
-        _ => Turn::All,
-    };
+    let mut turn = if scheduled { sweep.turn() } else { Turn::All };
     let mut files = read(&turn);
     if let Err(AccessError::TooLarge(_)) = files {
         turn = sweep.one_part();
         files = read(&turn);
     }
-    let open_files = sysfs::count_entries(&turn.pattern("fd"), MAX_PROCESSES);
-    sweep.take(&turn, &files, &open_files);
+    sweep.take(&turn, &files);
+
+    let files_turn = match scheduled {
+        true => sweep.files_turn(context.now),
+        false => Some(Turn::All),
+    };
+    let (open_files, files_turn) = count_open_files(&mut sweep, files_turn, context.now);
+
     let followed = tracker.pids().filter(|pid| !turn.has(*pid));
     let watched = followed.map(|pid| {
         let path = format!("/proc/{pid}/stat");
         let content = sysfs::read(&path, MAX_SMALL_BYTES);
         FileContent { path, content }
     });
-    let elsewhere = sweep.elsewhere(&turn, watched.collect());
-    match sweep.save(&context.boot_id) {
-        after if after == saved => {}
-        Some(after) => state::set(SWEEP_KEY, after.as_bytes())?,
-        None => state::delete(SWEEP_KEY)?,
+    let elsewhere = sweep.elsewhere(&turn, files_turn.as_ref(), watched.collect());
+    let after = sweep.save(&context.boot_id);
+    if saved.as_ref() != Some(&after) {
+        state::set(SWEEP_KEY, after.as_bytes())?;
     }
     Ok((files, open_files, elsewhere))
+}
+
+/// Open files of the processes whose turn it is, and whose it was.
+fn count_open_files(
+    sweep: &mut Sweep,
+    turn: Option<Turn>,
+    now: u64,
+) -> (Read<EntryCount>, Option<Turn>) {
+    let Some(mut turn) = turn else {
+        return (Ok(Vec::new()), None);
+    };
+    let count = |turn: &Turn| sysfs::count_entries(&turn.pattern("fd"), MAX_PROCESSES);
+    let mut counted = count(&turn);
+    if let Err(AccessError::TooLarge(_)) = counted {
+        turn = sweep.files_of_one_part();
+        counted = count(&turn);
+    }
+    let mut note = None;
+    handles::open_files(&counted, &mut note);
+    sweep.take_files(&turn, &counted, note.as_deref(), now);
+    (counted, Some(turn))
 }
 
 /// The events that a policy judges: those since the component was last set healthy, which deletes none here.

@@ -1,16 +1,21 @@
-//! Which processes one check looks at. Reading the state of a process and counting its files takes the kernel some 15 µs,
-//! so on a machine with thousands of them a scheduled check looks at a part, told by the last digit of the pid, and keeps
-//! what it saw for the checks in which it is others' turn. Processes that are followed are looked at in every check.
+//! Which processes one check looks at. Reading the state of a process takes the kernel some 10 µs, and listing them all
+//! for it again some, so on a machine with thousands of them a scheduled check looks at a part, told by the last digit of
+//! the pid, and keeps what it saw for the checks in which it is others' turn. Processes that are followed are looked at in
+//! every check. Open files are counted less often: that the machine runs out of them is told by `file-nr` at every check.
 
 use gpud_sdk::AccessError;
 use gpud_sdk::sysfs::{EntryCount, FileContent};
 
 use crate::processes::Processes;
 
-/// Up to this many processes, each check looks at all.
-const ALL: u64 = 1_500;
-/// Beyond, it looks at about this many: with 10,000 processes each is looked at every ten minutes.
-const AT_ONCE: u64 = 1_000;
+/// Up to this many processes, each check looks at all; beyond, at about this many.
+const AT_ONCE: u64 = 300;
+/// Up to this many, each check looks at two parts at least, and so at each process within five checks; beyond, at one.
+const TWO_PARTS: u64 = 20_000;
+/// How often open files are counted in checks of the schedule: in every fifth, which may come a little early.
+const FILES_EVERY_MS: u64 = 5 * 60_000 - 30_000;
+/// Of about this many processes.
+const FILES_AT_ONCE: u64 = 2_500;
 /// Parts, by last digit.
 const PARTS: u8 = 10;
 
@@ -19,6 +24,7 @@ const PARTS: u8 = 10;
 pub struct Sweep {
     next: u8,
     parts: [Option<Part>; PARTS as usize],
+    files: Files,
 }
 
 /// One part.
@@ -27,7 +33,17 @@ struct Part {
     total: u64,
     zombies: u64,
     blocked: u64,
-    open_files: u64,
+}
+
+/// Open files.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+struct Files {
+    next: u8,
+    /// When some were counted last, unix milliseconds.
+    at: u64,
+    parts: [Option<u64>; PARTS as usize],
+    /// What is missing from the counts, one line.
+    note: String,
 }
 
 /// Which parts it is the turn of.
@@ -48,8 +64,10 @@ pub struct Elsewhere {
     pub zombies: u64,
     /// In uninterruptible sleep when they were looked at.
     pub blocked: u64,
-    /// Open files.
+    /// Open files, of all whose files were not counted in this check.
     pub open_files: u64,
+    /// What is missing from the open files, if none were counted in this check.
+    pub note: Option<String>,
     /// `stat` of followed processes.
     pub watched: Vec<FileContent>,
 }
@@ -77,6 +95,17 @@ impl Turn {
             Self::Digits(digits) => digits.contains(&digit),
         }
     }
+
+    /// The next so many parts.
+    fn next(next: &mut u8, count: u64) -> Self {
+        let count = count.clamp(1, PARTS.into()) as u8;
+        if count == PARTS {
+            return Self::All;
+        }
+        let first = *next % PARTS;
+        *next = (first + count) % PARTS;
+        Self::Digits((first..first + count).map(|digit| digit % PARTS).collect())
+    }
 }
 
 impl Sweep {
@@ -89,276 +118,180 @@ impl Sweep {
 
     fn parse(saved: &str, boot_id: &str) -> Option<Self> {
         let mut lines = saved.strip_prefix(boot_id)?.strip_prefix('\n')?.lines();
-        let next = lines.next()?.parse().ok()?;
+        let mut head = lines.next()?.split(' ');
         let mut sweep = Self {
-            next,
+            next: head.next()?.parse().ok()?,
             ..Self::default()
         };
-        for part in &mut sweep.parts {
+        sweep.files.next = head.next()?.parse().ok()?;
+        sweep.files.at = head.next()?.parse().ok()?;
+        for (part, files) in sweep.parts.iter_mut().zip(&mut sweep.files.parts) {
             let mut numbers = lines.next()?.split(' ').map(|number| number.parse().ok());
             let mut number = || numbers.next().flatten();
+            *files = number();
             *part = number().and_then(|total| {
                 Some(Part {
                     total,
                     zombies: number()?,
                     blocked: number()?,
-                    open_files: number()?,
                 })
             });
         }
+        lines
+            .next()
+            .unwrap_or_default()
+            .clone_into(&mut sweep.files.note);
         Some(sweep)
     }
 
-    /// As text; nothing while there are so few processes that all are looked at.
-    pub fn save(&self, boot_id: &str) -> Option<String> {
-        if self.estimate(|part| part.total) <= ALL {
-            return None;
-        }
-        let mut text = format!("{boot_id}\n{}\n", self.next);
-        for part in &self.parts {
-            match part {
-                None => text.push_str("-\n"),
+    /// As text. While there are so few processes that all are looked at, it changes only when open files are counted.
+    pub fn save(&self, boot_id: &str) -> String {
+        let Files { next, at, .. } = self.files;
+        let mut text = format!("{boot_id}\n{} {next} {at}\n", self.next);
+        let many = self.total() > AT_ONCE;
+        for (part, files) in self.parts.iter().zip(&self.files.parts) {
+            match files {
+                None => text.push('-'),
+                Some(files) => text.push_str(&files.to_string()),
+            }
+            match part.filter(|_| many) {
+                None => text.push_str(" -\n"),
                 Some(part) => text.push_str(&format!(
-                    "{} {} {} {}\n",
-                    part.total, part.zombies, part.blocked, part.open_files
+                    " {} {} {}\n",
+                    part.total, part.zombies, part.blocked
                 )),
             }
         }
-        Some(text)
+        text.push_str(&self.files.note);
+        text
     }
 
     /// Whose turn it is in a check of the schedule. Others look at all.
     pub fn turn(&mut self) -> Turn {
-        match self.estimate(|part| part.total) {
-            0..=ALL => Turn::All,
-            many => self.digits(u64::from(PARTS) * AT_ONCE / many),
-        }
+        let many = match self.total() {
+            0..=AT_ONCE => return Turn::All,
+            many => many,
+        };
+        let least = if many <= TWO_PARTS { 2 } else { 1 };
+        let count = (u64::from(PARTS) * AT_ONCE / many).max(least);
+        Turn::next(&mut self.next, count)
     }
 
     /// Whose turn it is where all are more than can be looked at.
     pub fn one_part(&mut self) -> Turn {
-        self.digits(1)
+        Turn::next(&mut self.next, 1)
     }
 
-    fn digits(&mut self, count: u64) -> Turn {
-        let count = count.clamp(1, PARTS.into()) as u8;
-        if count == PARTS {
-            return Turn::All;
+    /// Whose open files are to be counted in a check of the schedule, if any. Others count all.
+    pub fn files_turn(&mut self, now: u64) -> Option<Turn> {
+        let since = now.checked_sub(self.files.at);
+        if since.is_some_and(|since| since < FILES_EVERY_MS) {
+            return None;
         }
-        let first = self.next % PARTS;
-        self.next = (first + count) % PARTS;
-        Turn::Digits((first..first + count).map(|digit| digit % PARTS).collect())
+        Some(match self.total() {
+            0..=FILES_AT_ONCE => Turn::All,
+            many => {
+                let count = u64::from(PARTS) * FILES_AT_ONCE / many;
+                Turn::next(&mut self.files.next, count)
+            }
+        })
+    }
+
+    /// The same where all are more than can be looked at.
+    pub fn files_of_one_part(&mut self) -> Turn {
+        Turn::next(&mut self.files.next, 1)
     }
 
     /// Takes in what was seen in a turn.
-    pub fn take(
-        &mut self,
-        turn: &Turn,
-        files: &Result<Vec<FileContent>, AccessError>,
-        open_files: &Result<Vec<EntryCount>, AccessError>,
-    ) {
+    pub fn take(&mut self, turn: &Turn, files: &Result<Vec<FileContent>, AccessError>) {
         let Ok(files) = files else { return };
-        for (digit, part) in (0..PARTS).zip(&mut self.parts) {
-            if !turn.has_digit(digit) {
+        let mut seen = [Part::default(); PARTS as usize];
+        for file in files {
+            let Some(part) = digit(&file.path).and_then(|digit| seen.get_mut(digit)) else {
                 continue;
+            };
+            let process = Processes::parse([file]);
+            part.total += u64::from(process.total);
+            part.zombies += u64::from(process.zombies);
+            part.blocked += process.blocked.len() as u64;
+        }
+        for ((digit, part), seen) in (0..PARTS).zip(&mut self.parts).zip(seen) {
+            if turn.has_digit(digit) {
+                *part = Some(seen);
             }
-            let of_part = |path: &str| pid(path).is_some_and(|pid| pid % 10 == u32::from(digit));
-            let processes = Processes::parse(files.iter().filter(|file| of_part(&file.path)));
-            let counts = open_files.as_deref().unwrap_or_default().iter();
-            let counts = counts.filter(|counted| of_part(&counted.path));
-            *part = Some(Part {
-                total: processes.total.into(),
-                zombies: processes.zombies.into(),
-                blocked: processes.blocked.len() as u64,
-                open_files: counts
-                    .filter_map(|counted| counted.count.as_ref().ok())
-                    .map(|&count| u64::from(count))
-                    .sum(),
-            });
         }
     }
 
-    /// What is known of the others.
-    pub fn elsewhere(&self, turn: &Turn, watched: Vec<FileContent>) -> Elsewhere {
-        let others = Self {
-            next: 0,
-            parts: std::array::from_fn(|digit| {
-                let part = self.parts.get(digit).copied().flatten();
-                match turn.has_digit(digit as u8) {
-                    true => Some(Part::default()),
-                    // Pids are dealt out in turn, so one part is as large as another.
-                    false => part.or_else(|| self.usual()),
-                }
-            }),
-        };
+    /// Takes in the open files that were counted in a turn, and what is missing from them.
+    pub fn take_files(
+        &mut self,
+        turn: &Turn,
+        counts: &Result<Vec<EntryCount>, AccessError>,
+        note: Option<&str>,
+        now: u64,
+    ) {
+        let Ok(counts) = counts else { return };
+        let mut seen = [0_u64; PARTS as usize];
+        for counted in counts {
+            let sum = digit(&counted.path).and_then(|digit| seen.get_mut(digit));
+            if let (Some(sum), Ok(count)) = (sum, &counted.count) {
+                *sum = sum.saturating_add(u64::from(*count));
+            }
+        }
+        for ((digit, part), seen) in (0..PARTS).zip(&mut self.files.parts).zip(seen) {
+            if turn.has_digit(digit) {
+                *part = Some(seen);
+            }
+        }
+        self.files.at = now;
+        self.files.note = note.unwrap_or_default().replace('\n', " ");
+    }
+
+    /// What is known of the others: of those that it was not the turn of, and of those whose files were not counted.
+    pub fn elsewhere(
+        &self,
+        turn: &Turn,
+        files_turn: Option<&Turn>,
+        watched: Vec<FileContent>,
+    ) -> Elsewhere {
+        let looked_at = |digit| turn.has_digit(digit);
+        let counted = |digit| files_turn.is_some_and(|turn| turn.has_digit(digit));
+        let sum = |value: fn(&Part) -> u64| others(&self.parts, value, looked_at);
+        let note = &self.files.note;
         Elsewhere {
-            total: others.estimate(|part| part.total),
-            zombies: others.estimate(|part| part.zombies),
-            blocked: others.estimate(|part| part.blocked),
-            open_files: others.estimate(|part| part.open_files),
+            total: sum(|part| part.total),
+            zombies: sum(|part| part.zombies),
+            blocked: sum(|part| part.blocked),
+            open_files: others(&self.files.parts, |files| *files, counted),
+            note: (files_turn.is_none() && !note.is_empty()).then(|| note.clone()),
             watched,
         }
     }
 
-    /// The mean of the parts that are known.
-    fn usual(&self) -> Option<Part> {
-        let known = self.parts.iter().flatten().count() as u64;
-        let mean = |value: fn(&Part) -> u64| {
-            let sum = self.parts.iter().flatten().map(value);
-            sum.fold(0, u64::saturating_add).checked_div(known)
-        };
-        Some(Part {
-            total: mean(|part| part.total)?,
-            zombies: mean(|part| part.zombies)?,
-            blocked: mean(|part| part.blocked)?,
-            open_files: mean(|part| part.open_files)?,
-        })
-    }
-
-    /// A sum over all parts, those that were never looked at like the others.
-    fn estimate(&self, value: fn(&Part) -> u64) -> u64 {
-        let usual = self.usual().unwrap_or_default();
-        let parts = self.parts.iter();
-        let values = parts.map(|part| value(part.as_ref().unwrap_or(&usual)));
-        values.fold(0, u64::saturating_add)
+    /// How many processes there are, as far as is known.
+    fn total(&self) -> u64 {
+        others(&self.parts, |part| part.total, |_| false)
     }
 }
 
-/// The process of a path `/proc/‹pid›/…`.
-fn pid(path: &str) -> Option<u32> {
-    path.strip_prefix("/proc/")?.split('/').next()?.parse().ok()
+/// A sum over the parts that are not left out. Pids are dealt out in turn, so one part is as large as another, and those
+/// that were never looked at count like the mean of the others.
+fn others<P>(parts: &[Option<P>], value: fn(&P) -> u64, left_out: impl Fn(u8) -> bool) -> u64 {
+    let known = parts.iter().flatten().count() as u64;
+    let sum = parts.iter().flatten().map(value);
+    let mean = sum.fold(0, u64::saturating_add).checked_div(known);
+    let wanted = (0..).zip(parts).filter(|(digit, _)| !left_out(*digit));
+    wanted
+        .map(|(_, part)| part.as_ref().map_or(mean.unwrap_or(0), value))
+        .fold(0, u64::saturating_add)
+}
+
+/// The last digit of the process of a path `/proc/‹pid›/…`.
+fn digit(path: &str) -> Option<usize> {
+    let pid = path.strip_prefix("/proc/")?.split('/').next()?;
+    let digit = pid.bytes().next_back()?.checked_sub(b'0')?;
+    (digit < PARTS).then_some(digit.into())
 }
 
 #[cfg(test)]
-mod tests {
-    use std::collections::BTreeSet;
-
-    use proptest::prelude::*;
-
-    use super::*;
-
-    /// A machine with processes of pids 1 to `count`, each with two open files, every hundredth a zombie.
-    fn seen(count: u32, turn: &Turn) -> (Vec<FileContent>, Vec<EntryCount>) {
-        let pids: Vec<u32> = (1..=count).filter(|pid| turn.has(*pid)).collect();
-        let stat = |&pid: &u32| {
-            let state = if pid % 100 == 0 { 'Z' } else { 'S' };
-            FileContent {
-                path: format!("/proc/{pid}/stat"),
-                content: Ok(format!("{pid} (x) {state} 1").into_bytes()),
-            }
-        };
-        let fds = |&pid: &u32| EntryCount {
-            path: format!("/proc/{pid}/fd"),
-            count: Ok(2),
-        };
-        (
-            pids.iter().map(stat).collect(),
-            pids.iter().map(fds).collect(),
-        )
-    }
-
-    fn look(sweep: &mut Sweep, count: u32) -> (Turn, Elsewhere, usize) {
-        let turn = sweep.turn();
-        let (files, counts) = seen(count, &turn);
-        let looked_at = files.len();
-        sweep.take(&turn, &Ok(files), &Ok(counts));
-        let elsewhere = sweep.elsewhere(&turn, Vec::new());
-        (turn, elsewhere, looked_at)
-    }
-
-    #[test]
-    fn few_processes_are_all_looked_at() {
-        let mut sweep = Sweep::default();
-        for _ in 0..3 {
-            let (turn, elsewhere, looked_at) = look(&mut sweep, 1_500);
-            assert_eq!(
-                (turn, elsewhere, looked_at),
-                (Turn::All, Elsewhere::default(), 1_500)
-            );
-        }
-        assert_eq!(sweep.save("b"), None);
-    }
-
-    #[test]
-    fn many_processes_take_turns_and_the_sums_stay() {
-        let mut sweep = Sweep::default();
-        assert_eq!(look(&mut sweep, 10_000).0, Turn::All);
-        let mut looked_at = BTreeSet::new();
-        for _ in 0..10 {
-            // As from check to check.
-            sweep = Sweep::restore(sweep.save("b").as_deref(), "b");
-            let (turn, elsewhere, count) = look(&mut sweep, 10_000);
-            let Turn::Digits(digits) = turn else {
-                panic!("all at once")
-            };
-            assert_eq!((digits.len(), count), (1, 1_000));
-            looked_at.extend(digits.iter().copied());
-            let zombies = if digits == [0] { 0 } else { 100 };
-            assert_eq!((elsewhere.total, elsewhere.zombies), (9_000, zombies));
-            assert_eq!(elsewhere.open_files, 18_000);
-        }
-        assert_eq!(looked_at.len(), 10);
-        // They end, and it is noticed.
-        while let (Turn::Digits(_), ..) = look(&mut sweep, 300) {}
-        assert_eq!(sweep.save("b"), None);
-    }
-
-    #[test]
-    fn parts_by_the_number_of_processes() {
-        for (count, parts) in [(1_501, 6), (2_500, 4), (5_000, 2), (10_000, 1), (60_000, 1)] {
-            let mut sweep = Sweep::default();
-            look(&mut sweep, count);
-            let Turn::Digits(digits) = sweep.turn() else {
-                panic!("{count}: all at once")
-            };
-            assert_eq!(digits.len(), parts, "{count}");
-        }
-    }
-
-    #[test]
-    fn more_than_can_be_looked_at_is_estimated() {
-        let mut sweep = Sweep::default();
-        let turn = sweep.one_part();
-        assert_eq!(turn.pattern("stat"), "/proc/*[0]/stat");
-        let (files, counts) = seen(80_000, &turn);
-        sweep.take(&turn, &Ok(files), &Ok(counts));
-        let elsewhere = sweep.elsewhere(&turn, Vec::new());
-        assert_eq!((elsewhere.total, elsewhere.open_files), (72_000, 144_000));
-        assert!(matches!(sweep.turn(), Turn::Digits(_)));
-    }
-
-    #[test]
-    fn what_cannot_be_read_changes_nothing() {
-        let mut sweep = Sweep::default();
-        look(&mut sweep, 5_000);
-        let (before, turn) = (sweep.clone(), Turn::All);
-        sweep.take(
-            &turn,
-            &Err(AccessError::Denied("/proc".into())),
-            &Ok(Vec::new()),
-        );
-        assert_eq!(sweep, before);
-        let saved = sweep.save("b").unwrap();
-        for (text, boot) in [
-            (saved.as_str(), "c"),
-            ("b\n1\n", "b"),
-            ("", "b"),
-            ("b\nx\n-\n", "b"),
-        ] {
-            assert_eq!(Sweep::restore(Some(text), boot), Sweep::default(), "{text}");
-        }
-        assert_eq!(Sweep::restore(None, "b"), Sweep::default());
-    }
-
-    proptest! {
-        #[test]
-        fn any_text_is_survived(saved in "(b\n)?[0-9 -]{0,30}\n([0-9 -]{0,40}\n){0,12}") {
-            let mut sweep = Sweep::restore(Some(&saved), "b");
-            let turn = sweep.turn();
-            sweep.elsewhere(&turn, Vec::new());
-            if let Turn::Digits(digits) = turn {
-                prop_assert!((1..10).contains(&digits.len()));
-            }
-        }
-    }
-}
+mod tests;

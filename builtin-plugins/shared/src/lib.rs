@@ -9,10 +9,10 @@ pub mod findings;
 pub mod listing;
 pub mod mounts;
 pub mod numbers;
-pub mod patience;
 pub mod patterns;
 pub mod program;
 pub mod samples;
+pub mod seldom;
 pub mod service;
 pub mod settings;
 #[cfg(feature = "story")]

@@ -63,6 +63,28 @@ impl Config {
             required: settings.flag("required", false),
         })
     }
+
+    /// Whether an answer is neither a finding nor the beginning of one.
+    pub fn is_well(&self, source: &Source) -> bool {
+        match *source {
+            Source::Chrony {
+                synchronised,
+                offset,
+            } => synchronised && offset <= self.max_offset(),
+            Source::Systemd {
+                synchronised,
+                service,
+            } => synchronised || !(service || self.required),
+            Source::Unknown => !self.required,
+        }
+    }
+
+    /// In seconds.
+    fn max_offset(&self) -> f64 {
+        #[expect(clippy::cast_precision_loss, reason = "at most 2^32")]
+        let limit = self.max_offset_ms as f64 / 1e3;
+        limit
+    }
 }
 
 /// What is kept from check to check, of one boot.
@@ -139,8 +161,7 @@ pub fn judge(
         offset,
     } = *source
     {
-        #[expect(clippy::cast_precision_loss, reason = "at most 2^32")]
-        let limit = config.max_offset_ms as f64 / 1e3;
+        let limit = config.max_offset();
         if offset > limit {
             let text = format!("the clock is {offset:.3} s off, more than {limit} s");
             found.push(Finding::degraded("offset", "clock_offset", text).advice(ADVICE));

@@ -6,10 +6,12 @@
 //! | `timedatectl show` | timedatectl(1), org.freedesktop.timedate1(5): `NTP` a service is switched on, `NTPSynchronized` the kernel's word (`adjtimex`, maximum error below 16 s) |
 //! | `/proc/stat`, `btime` | `Documentation/filesystems/proc.rst`: when the machine booted, in seconds of the wall clock. The kernel computes it at each reading (`fs/proc/stat.c`, `getboottime64`): it moves when the clock is set, and neither while it is slewed nor while the machine sleeps |
 
+use serde::{Deserialize, Serialize};
+
 const LOCAL: &str = "7F7F0101";
 
 /// What is known.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub enum Source {
     /// chrony runs.
     Chrony {

@@ -31,8 +31,12 @@ pub async fn measure(table: &mut Table, runtime: &Runtime) {
 
 /// A runtime over this machine.
 pub async fn runtime(cache: &Path) -> Runtime {
-    let node = Arc::new(Node::live().await.unwrap());
-    Runtime::start(cache, Compiler::InProcess(Effort::Thorough), node).unwrap()
+    runtime_of(cache, Node::live().await.unwrap())
+}
+
+/// The same over this node.
+pub fn runtime_of(cache: &Path, node: Node) -> Runtime {
+    Runtime::start(cache, Compiler::InProcess(Effort::Thorough), Arc::new(node)).unwrap()
 }
 
 /// A built-in checker by its folder.

@@ -4,15 +4,23 @@ use super::{
     Call,
     wire::{
         sysfs::{Entry, EntryCount, FileContent, FileKind, FileStat, FsUsage, Host},
-        types::AccessError,
+        types::{AccessError, SizeInfo},
     },
 };
-use crate::node::files::{self, Files, Roots};
+use crate::node::{
+    error::SourceError,
+    files::{self, Files, Roots},
+    hang_pool::MAX_LOST,
+};
 
 /// Largest file, bytes.
 const MAX_FILE: u32 = 4 * 1024 * 1024;
 /// Most files or entries of one answer.
 const MAX_ENTRIES: u32 = 65_536;
+/// Most paths of one question.
+const MAX_PATHS: usize = 1024;
+/// What an answer about space counts for, bytes.
+const USAGE_BYTES: usize = 48;
 
 impl Call {
     /// The machine's files, confined to what was granted.
@@ -143,14 +151,73 @@ impl Host for Call {
     async fn statvfs(&mut self, path: String) -> Result<FsUsage, AccessError> {
         let files = self.facts("sysfs.statvfs", &path)?;
         let usage = self.wait(files.statvfs(&path)).await?;
-        Ok(FsUsage {
+        Ok(usage.into())
+    }
+
+    async fn statvfs_all(
+        &mut self,
+        paths: Vec<String>,
+    ) -> Result<Vec<Result<FsUsage, AccessError>>, AccessError> {
+        const WHAT: &str = "sysfs.statvfs-all";
+        let grants = self.enter(WHAT)?;
+        if paths.len() > MAX_PATHS {
+            return Err(AccessError::TooLarge(SizeInfo {
+                what: format!("paths of {WHAT}"),
+                size: paths.len() as u64,
+                limit: MAX_PATHS as u64,
+            }));
+        }
+        self.touch(paths.len());
+        self.charge(WHAT, paths.len().saturating_mul(USAGE_BYTES))?;
+        let narrow = grants.statvfs.as_ref();
+        let is_narrow = |path: &String| narrow.is_some_and(|roots| roots.allows(path));
+        let (of_narrow, of_wide): (Vec<_>, Vec<_>) = paths
+            .into_iter()
+            .enumerate()
+            .partition(|(_, path)| is_narrow(path));
+        let mut answers = Vec::new();
+        for (roots, asked) in [(narrow, of_narrow), (grants.sysfs.as_ref(), of_wide)] {
+            if asked.is_empty() {
+                continue;
+            }
+            let (places, paths): (Vec<_>, Vec<_>) = asked.into_iter().unzip();
+            let found = match self.confined(WHAT, roots) {
+                Ok(files) => {
+                    let whole = self.remaining();
+                    let found = self.wait(files.statvfs_all(paths.clone(), whole)).await;
+                    found.into_iter().zip(paths).map(answer_of).collect()
+                }
+                Err(denied) => vec![Err(denied); places.len()],
+            };
+            answers.extend(places.into_iter().zip(found));
+        }
+        answers.sort_unstable_by_key(|(place, _)| *place);
+        Ok(answers.into_iter().map(|(_, answer)| answer).collect())
+    }
+}
+
+/// The answer for one of many paths.
+fn answer_of(
+    (found, path): (Option<Result<files::FsUsage, SourceError>>, String),
+) -> Result<FsUsage, AccessError> {
+    match found {
+        Some(found) => Ok(found?.into()),
+        None => Err(AccessError::OverBudget(format!(
+            "{path}: not asked, {MAX_LOST} others did not answer in time"
+        ))),
+    }
+}
+
+impl From<files::FsUsage> for FsUsage {
+    fn from(usage: files::FsUsage) -> Self {
+        Self {
             total_bytes: usage.total_bytes,
             free_bytes: usage.free_bytes,
             available_bytes: usage.available_bytes,
             total_inodes: usage.total_inodes,
             free_inodes: usage.free_inodes,
             read_only: usage.read_only,
-        })
+        }
     }
 }
 

@@ -199,8 +199,11 @@ impl Trial {
                 state_writes: finished.state_writes,
                 cursor: None,
             };
-            let stored = self.store.commit(&self.descriptor.name, commit).await;
-            tried.problem = stored.err().map(|error| error.to_string());
+            // As in a daemon, nothing to keep is no business of the store's thread.
+            if !commit.events.is_empty() || !commit.state_writes.is_empty() {
+                let stored = self.store.commit(&self.descriptor.name, commit).await;
+                tried.problem = stored.err().map(|error| error.to_string());
+            }
         }
         tried
     }

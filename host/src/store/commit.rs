@@ -41,6 +41,7 @@ impl Store {
         let boot = cursor.as_ref().map(|cursor| cursor.boot_id.clone());
         let (rows, places) = EventRow::all(events, boot.as_deref())?;
         let changed = (!rows.is_empty()).then(|| component.clone());
+        let written = (!state_writes.is_empty()).then(|| component.clone());
         let work = move |conn: &Connection| {
             let inserted = events::insert_all(conn, &component, &rows, &places)?;
             for (key, value) in &state_writes {
@@ -59,6 +60,9 @@ impl Store {
         self.write_then(Kind::InsertUpdate, work, move |versions, _| {
             if let Some(component) = changed {
                 versions.events_added(&component);
+            }
+            if let Some(component) = written {
+                versions.values.changed(&component);
             }
         })
         .await

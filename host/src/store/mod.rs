@@ -27,6 +27,7 @@ mod reboots;
 mod retention;
 mod samples;
 mod schema;
+mod values;
 mod versions;
 mod writer;
 
@@ -215,6 +216,7 @@ impl Store {
     /// `Closed` if it was closed before; otherwise whatever kept the file from being closed in good order (what was
     /// acknowledged is safe all the same).
     pub async fn checkpoint_and_close(&self) -> Result<(), StoreError> {
+        self.inner.versions.values.close();
         // The last connection to close writes the log back; a read-only one cannot, so the readers go first.
         if let Some(readers) = &self.inner.readers {
             readers.close().await;

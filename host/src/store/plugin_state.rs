@@ -23,16 +23,24 @@ impl Store {
         component: &str,
         key: &str,
     ) -> Result<Option<Vec<u8>>, StoreError> {
+        let values = &self.inner.versions.values;
+        let unknown = match values.get(component, key) {
+            Ok(value) => return Ok(value),
+            Err(unknown) => unknown,
+        };
         let at = (component.to_owned(), key.to_owned());
-        self.read(move |conn| {
-            let mut query = conn.prepare_cached(
-                "SELECT value FROM plugin_state WHERE component = ?1 AND key = ?2",
-            )?;
-            Ok(query
-                .query_row(params![at.0, at.1], |row| row.get(0))
-                .optional()?)
-        })
-        .await
+        let value: Option<Vec<u8>> = self
+            .read(move |conn| {
+                let mut query = conn.prepare_cached(
+                    "SELECT value FROM plugin_state WHERE component = ?1 AND key = ?2",
+                )?;
+                Ok(query
+                    .query_row(params![at.0, at.1], |row| row.get(0))
+                    .optional()?)
+            })
+            .await?;
+        values.keep(component, key, value.clone(), unknown);
+        Ok(value)
     }
 
     /// Sets the value of a key.
@@ -47,8 +55,10 @@ impl Store {
         value: Vec<u8>,
     ) -> Result<(), StoreError> {
         let at = (component.to_owned(), key.to_owned());
-        self.write(Kind::InsertUpdate, move |conn| {
-            set(conn, &at.0, &at.1, &value)
+        let whose = component.to_owned();
+        let work = move |conn: &Connection| set(conn, &at.0, &at.1, &value);
+        self.write_then(Kind::InsertUpdate, work, move |versions, _| {
+            versions.values.changed(&whose);
         })
         .await
     }
@@ -59,8 +69,12 @@ impl Store {
     /// Any failure to write.
     pub async fn state_delete(&self, component: &str, key: &str) -> Result<bool, StoreError> {
         let at = (component.to_owned(), key.to_owned());
-        self.write(Kind::Delete, move |conn| delete(conn, &at.0, &at.1))
-            .await
+        let whose = component.to_owned();
+        let work = move |conn: &Connection| delete(conn, &at.0, &at.1);
+        self.write_then(Kind::Delete, work, move |versions, _| {
+            versions.values.changed(&whose);
+        })
+        .await
     }
 
     /// The keys of a component, sorted.

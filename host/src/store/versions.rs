@@ -4,6 +4,8 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use super::values::Values;
+
 /// Changes whenever the events of a component do: rows came, or rows went.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct EventsVersion {
@@ -21,6 +23,8 @@ pub(super) struct Versions {
     /// Of all components.
     events_removed: AtomicU64,
     samples: AtomicU64,
+    /// Of checkers, as far as they were read since they were written.
+    pub(super) values: Values,
 }
 
 impl Versions {

@@ -140,6 +140,9 @@ extern void __wasm_import_gpud_plugin_sysfs_stat(uint8_t *, size_t, uint8_t *);
 __attribute__((__import_module__("gpud:plugin/sysfs@0.1.0"), __import_name__("statvfs")))
 extern void __wasm_import_gpud_plugin_sysfs_statvfs(uint8_t *, size_t, uint8_t *);
 
+__attribute__((__import_module__("gpud:plugin/sysfs@0.1.0"), __import_name__("statvfs-all")))
+extern void __wasm_import_gpud_plugin_sysfs_statvfs_all(uint8_t *, size_t, uint8_t *);
+
 // Imported Functions from `gpud:plugin/kmsg@0.1.0`
 
 __attribute__((__import_module__("gpud:plugin/kmsg@0.1.0"), __import_name__("read-back")))
@@ -1064,6 +1067,36 @@ void gpud_plugin_sysfs_result_fs_usage_access_error_free(gpud_plugin_sysfs_resul
   }
 }
 
+void gpud_wit_list_string_free(gpud_wit_list_string_t *ptr) {
+  size_t list_len = ptr->len;
+  if (list_len > 0) {
+    gpud_wit_string_t *list_ptr = ptr->ptr;
+    for (size_t i = 0; i < list_len; i++) {
+      gpud_wit_string_free(&list_ptr[i]);
+    }
+    free(list_ptr);
+  }
+}
+
+void gpud_plugin_sysfs_list_result_fs_usage_access_error_free(gpud_plugin_sysfs_list_result_fs_usage_access_error_t *ptr) {
+  size_t list_len = ptr->len;
+  if (list_len > 0) {
+    gpud_plugin_sysfs_result_fs_usage_access_error_t *list_ptr = ptr->ptr;
+    for (size_t i = 0; i < list_len; i++) {
+      gpud_plugin_sysfs_result_fs_usage_access_error_free(&list_ptr[i]);
+    }
+    free(list_ptr);
+  }
+}
+
+void gpud_plugin_sysfs_result_list_result_fs_usage_access_error_access_error_free(gpud_plugin_sysfs_result_list_result_fs_usage_access_error_access_error_t *ptr) {
+  if (!ptr->is_err) {
+    gpud_plugin_sysfs_list_result_fs_usage_access_error_free(&ptr->val.ok);
+  } else {
+    gpud_plugin_sysfs_access_error_free(&ptr->val.err);
+  }
+}
+
 void gpud_plugin_kmsg_access_error_free(gpud_plugin_kmsg_access_error_t *ptr) {
   gpud_plugin_types_access_error_free(ptr);
 }
@@ -1096,17 +1129,6 @@ void gpud_plugin_kmsg_list_message_free(gpud_plugin_kmsg_list_message_t *ptr) {
 
 void gpud_plugin_kmsg_look_back_free(gpud_plugin_kmsg_look_back_t *ptr) {
   gpud_plugin_kmsg_list_message_free(&ptr->messages);
-}
-
-void gpud_wit_list_string_free(gpud_wit_list_string_t *ptr) {
-  size_t list_len = ptr->len;
-  if (list_len > 0) {
-    gpud_wit_string_t *list_ptr = ptr->ptr;
-    for (size_t i = 0; i < list_len; i++) {
-      gpud_wit_string_free(&list_ptr[i]);
-    }
-    free(list_ptr);
-  }
 }
 
 void gpud_plugin_kmsg_result_look_back_access_error_free(gpud_plugin_kmsg_result_look_back_access_error_t *ptr) {
@@ -5351,6 +5373,98 @@ bool gpud_plugin_sysfs_statvfs(gpud_wit_string_t *path, gpud_plugin_sysfs_fs_usa
     return 1;
   } else {
     *err = result.val.err;
+    return 0;
+  }
+}
+
+bool gpud_plugin_sysfs_statvfs_all(gpud_wit_list_string_t *paths, gpud_plugin_sysfs_list_result_fs_usage_access_error_t *ret, gpud_plugin_sysfs_access_error_t *err) {
+  __attribute__((__aligned__(8)))
+  uint8_t ret_area[(40+2*sizeof(void*))];
+  uint8_t *ptr = (uint8_t *) &ret_area;
+  __wasm_import_gpud_plugin_sysfs_statvfs_all((uint8_t *) (*paths).ptr, (*paths).len, ptr);
+  gpud_plugin_sysfs_result_list_result_fs_usage_access_error_access_error_t result2;
+  switch ((int32_t) *((uint8_t*) (ptr + 0))) {
+    case 0: {
+      result2.is_err = false;
+      result2.val.ok = (gpud_plugin_sysfs_list_result_fs_usage_access_error_t) { (gpud_plugin_sysfs_result_fs_usage_access_error_t*)(*((uint8_t **) (ptr + 8))), (*((size_t*) (ptr + (8+1*sizeof(void*))))) };
+      break;
+    }
+    case 1: {
+      result2.is_err = true;
+      gpud_plugin_types_access_error_t variant1;
+      variant1.tag = (int32_t) *((uint8_t*) (ptr + 8));
+      switch ((int32_t) variant1.tag) {
+        case 0: {
+          variant1.val.denied = (gpud_wit_string_t) { (uint8_t*)(*((uint8_t **) (ptr + 16))), (*((size_t*) (ptr + (16+1*sizeof(void*))))) };
+          break;
+        }
+        case 1: {
+          variant1.val.not_supported = (gpud_wit_string_t) { (uint8_t*)(*((uint8_t **) (ptr + 16))), (*((size_t*) (ptr + (16+1*sizeof(void*))))) };
+          break;
+        }
+        case 2: {
+          variant1.val.not_found = (gpud_wit_string_t) { (uint8_t*)(*((uint8_t **) (ptr + 16))), (*((size_t*) (ptr + (16+1*sizeof(void*))))) };
+          break;
+        }
+        case 3: {
+          variant1.val.too_large = (gpud_plugin_types_size_info_t) {
+            (gpud_wit_string_t) (gpud_wit_string_t) { (uint8_t*)(*((uint8_t **) (ptr + 16))), (*((size_t*) (ptr + (16+1*sizeof(void*))))) },
+            (uint64_t) (uint64_t) (*((int64_t*) (ptr + (16+2*sizeof(void*))))),
+            (uint64_t) (uint64_t) (*((int64_t*) (ptr + (24+2*sizeof(void*))))),
+          };
+          break;
+        }
+        case 4: {
+          gpud_plugin_types_option_unix_millis_t option0;
+          switch ((int32_t) *((uint8_t*) (ptr + (24+2*sizeof(void*))))) {
+            case 0: {
+              option0.is_some = false;
+              break;
+            }
+            case 1: {
+              option0.is_some = true;
+              option0.val = (uint64_t) (*((int64_t*) (ptr + (32+2*sizeof(void*)))));
+              break;
+            }
+          }
+          variant1.val.timed_out = (gpud_plugin_types_timeout_info_t) {
+            (gpud_wit_string_t) (gpud_wit_string_t) { (uint8_t*)(*((uint8_t **) (ptr + 16))), (*((size_t*) (ptr + (16+1*sizeof(void*))))) },
+            (uint64_t) (uint64_t) (*((int64_t*) (ptr + (16+2*sizeof(void*))))),
+            (gpud_plugin_types_option_unix_millis_t) option0,
+          };
+          break;
+        }
+        case 5: {
+          variant1.val.source_lost = (gpud_wit_string_t) { (uint8_t*)(*((uint8_t **) (ptr + 16))), (*((size_t*) (ptr + (16+1*sizeof(void*))))) };
+          break;
+        }
+        case 6: {
+          variant1.val.needs_reset = (gpud_wit_string_t) { (uint8_t*)(*((uint8_t **) (ptr + 16))), (*((size_t*) (ptr + (16+1*sizeof(void*))))) };
+          break;
+        }
+        case 7: {
+          variant1.val.invalid_argument = (gpud_wit_string_t) { (uint8_t*)(*((uint8_t **) (ptr + 16))), (*((size_t*) (ptr + (16+1*sizeof(void*))))) };
+          break;
+        }
+        case 8: {
+          variant1.val.over_budget = (gpud_wit_string_t) { (uint8_t*)(*((uint8_t **) (ptr + 16))), (*((size_t*) (ptr + (16+1*sizeof(void*))))) };
+          break;
+        }
+        case 9: {
+          variant1.val.other = (gpud_wit_string_t) { (uint8_t*)(*((uint8_t **) (ptr + 16))), (*((size_t*) (ptr + (16+1*sizeof(void*))))) };
+          break;
+        }
+      }
+
+      result2.val.err = variant1;
+      break;
+    }
+  }
+  if (!result2.is_err) {
+    *ret = result2.val.ok;
+    return 1;
+  } else {
+    *err = result2.val.err;
     return 0;
   }
 }

@@ -180,6 +180,18 @@ func (h files) Stat(name string) (sysfs.FileStat, error) {
 	return sysfs.FileStat{}, notFound(name)
 }
 
+func (h files) StatVFSAll(names []string) ([]sysfs.Space, error) {
+	if len(names) > 1024 {
+		return nil, tooLarge("paths", len(names), 1024)
+	}
+	out := make([]sysfs.Space, len(names))
+	for i, name := range names {
+		usage, err := h.StatVFS(name)
+		out[i] = sysfs.Space{Path: name, Usage: usage, Err: err}
+	}
+	return out, nil
+}
+
 func (h files) StatVFS(name string) (sysfs.Usage, error) {
 	if err := h.fault("sysfs", name); err != nil {
 		return sysfs.Usage{}, err

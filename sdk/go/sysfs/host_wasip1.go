@@ -65,8 +65,25 @@ func statVFS(path string) (Usage, error) {
 	if err != nil {
 		return Usage{}, err
 	}
+	return usage(found), nil
+}
+
+func statVFSAll(paths []string) ([]Space, error) {
+	found, err := convert.Result(wit.StatvfsAll(paths))
+	if err != nil {
+		return nil, err
+	}
+	out := make([]Space, len(found))
+	for i, one := range found {
+		space, err := convert.Result(one)
+		out[i] = Space{Path: paths[i], Usage: usage(space), Err: err}
+	}
+	return out, nil
+}
+
+func usage(found wit.FsUsage) Usage {
 	return Usage{
 		TotalBytes: found.TotalBytes, FreeBytes: found.FreeBytes, AvailableBytes: found.AvailableBytes,
 		TotalInodes: found.TotalInodes, FreeInodes: found.FreeInodes, ReadOnly: found.ReadOnly,
-	}, nil
+	}
 }

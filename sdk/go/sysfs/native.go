@@ -13,6 +13,7 @@ type Backend interface {
 	ReadLink(path string) (string, error)
 	Stat(path string) (FileStat, error)
 	StatVFS(path string) (Usage, error)
+	StatVFSAll(paths []string) ([]Space, error)
 }
 
 var backend Backend
@@ -39,3 +40,6 @@ func countEntries(pattern string, maxDirectories uint32) ([]Count, error) {
 func readLink(path string) (string, error) { return host().ReadLink(path) }
 func stat(path string) (FileStat, error)   { return host().Stat(path) }
 func statVFS(path string) (Usage, error)   { return host().StatVFS(path) }
+func statVFSAll(paths []string) ([]Space, error) {
+	return host().StatVFSAll(paths)
+}

@@ -68,6 +68,16 @@ type Usage struct {
 	ReadOnly bool
 }
 
+// Space is one filesystem of StatVFSAll.
+type Space struct {
+	// Path as it was asked.
+	Path string
+	// Usage, if Err is nil.
+	Usage Usage
+	// Err says why it is not known.
+	Err error
+}
+
 // File is one file of ReadGlob.
 type File struct {
 	// Path of the file.
@@ -134,3 +144,8 @@ func Stat(path string) (FileStat, error) { return stat(path) }
 
 // StatVFS gives the space of the filesystem that holds a path.
 func StatVFS(path string) (Usage, error) { return statVFS(path) }
+
+// StatVFSAll gives the space of many filesystems (at most 1,024 paths), in one call and in the order of the paths. One
+// that does not answer holds up the others for a moment only; those that were not asked, since three others did not
+// answer, are gpud.ErrOverBudget.
+func StatVFSAll(paths []string) ([]Space, error) { return statVFSAll(paths) }

@@ -109,3 +109,12 @@ export function stat(path: string): FileStat {
 export function statvfs(path: string): FsUsage {
   return ask(() => wit.statvfs(path));
 }
+
+/**
+ * The same for many paths (at most 1,024) in one call: an answer for each, in the same order. A path that does not
+ * answer is `TimedOut` by itself and holds up the others for a moment only. Those that were not asked, since three
+ * others did not answer, are `OverBudget`.
+ */
+export function statvfsAll(paths: string[]): (FsUsage | AccessError)[] {
+  return ask(() => wit.statvfsAll(paths)).map(settled);
+}

@@ -253,6 +253,15 @@ export class FakeHost {
       return { kind: "file", size: 4096, mode: 0o444, modified: NOW, deviceMajor: 0, deviceMinor: 0, uid: 0 };
     },
     "sysfs.statvfs": (path: string) => given(there(path, this.machine.filesystems[path])),
+    "sysfs.statvfsAll": (paths: string[]): WitResult<FsUsage>[] => {
+      limited("paths", paths.length, 1_024);
+      return paths.map((path) => {
+        const usage = this.machine.filesystems[path] ?? new NotFound(path);
+        return usage instanceof AccessError
+          ? { tag: "err", val: accessErrorToWit(usage) }
+          : { tag: "ok", val: usage };
+      });
+    },
     "state.get": (key: string) => this.machine.state.get(key) ?? null,
     "state.set": (key: string, value: Uint8Array) => {
       limited(key, value.length, 65_536);

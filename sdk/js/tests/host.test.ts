@@ -8,6 +8,7 @@ import { eventFromWit, eventToWit, reportToWit } from "../src/host/events.ts";
 import {
   AccessError,
   type Event,
+  NotFound,
   type Plugin,
   TimedOut,
   TooLarge,
@@ -121,9 +122,13 @@ test("each capability answers from the machine", () => {
     count: 2,
     lastTime: NOW,
   };
+  const usage = {
+    totalBytes: 2, freeBytes: 1, availableBytes: 1, totalInodes: 9, freeInodes: 8, readOnly: false,
+  };
   const host = new FakeHost({
     files: { "/proc/1/fd/0": "", "/proc/1/fd/1": "", "/sys/a": "x\n", "/sys/b": new TimedOut("/sys/b", 5_000) },
     links: { "/sys/l": "a" },
+    filesystems: { "/": usage, "/mnt": new TimedOut("/mnt", 5_000) },
     programs: { lsblk: ([first]) => output(first ?? "none") },
     http: { "/run/x.sock /v": { status: 200, body: "°", headers: { a: "b" } } },
     tcp: { "h:1": 7 },
@@ -144,6 +149,10 @@ test("each capability answers from the machine", () => {
     );
     assert.deepEqual(sysfs.countEntries("/proc/*/fd"), [{ path: "/proc/1/fd", count: 2 }]);
     assert.equal(sysfs.readLink("/sys/l"), "a");
+    const [space, none, dead] = sysfs.statvfsAll(["/", "/none", "/mnt"]);
+    assert.ok(space && "totalBytes" in space && space.totalBytes === 2);
+    assert.ok(none instanceof NotFound && dead instanceof TimedOut);
+    assert.throws(() => sysfs.statvfsAll(Array(1_025).fill("/")), TooLarge);
     assert.throws(() => sysfs.read("/sys/../a"), /not an absolute path/);
     assert.throws(() => sysfs.read("/sys/a", 1), TooLarge);
     assert.equal(exec.runProgram("lsblk", ["-J"]).stdout.length, 2);

@@ -67,6 +67,12 @@ class Probe(Checker, Scanner, KmsgWatcher):
             "link": told(lambda: sysfs.read_link("/proc/self")),
             "stat": told(lambda: sysfs.stat("/proc/sys/kernel/ostype").kind),
             "statvfs": told(lambda: sysfs.statvfs("/").total_bytes > 0),
+            "statvfs_all": told(
+                lambda: [
+                    type(usage).__name__ if isinstance(usage, AccessError) else usage.total_bytes > 0
+                    for usage in sysfs.statvfs_all(["/", "/no/such/path"])
+                ]
+            ),
             "denied": told(lambda: sysfs.read("/etc/shadow")),
             "too_large": told(lambda: sysfs.read("/proc/sys/kernel/ostype", 1)),
             "state": told(lambda: (state.keys(), state.get("b"), state.get("c"), state.get_text("b"))),

@@ -125,9 +125,11 @@ class Host(unittest.TestCase):
     def test_each_capability_answers_from_the_machine(self) -> None:
         message = kmsg.Message(1, 2, 3, 0, "NVRM: Xid", {"DEVICE": "x"})
         stored = history.StoredEvent(Event(NOW, "e", EventType.INFO, "m"), 2, NOW)
+        usage = sysfs.FsUsage(2, 1, 1, 9, 8, False)
         host = FakeHost(
             files={"/proc/1/fd/0": "", "/proc/1/fd/1": "", "/sys/a": "x\n", "/sys/b": TimedOut("/sys/b", 5_000)},
             links={"/sys/l": "a"},
+            filesystems={"/": usage, "/mnt": TimedOut("/mnt", 5_000)},
             programs={"lsblk": lambda arguments: output(arguments[0])},
             http={("/run/x.sock", "/v"): net.Response(200, {"a": "b"}, "°".encode())},
             tcp={("h", 1): 7},
@@ -143,6 +145,9 @@ class Host(unittest.TestCase):
             self.assertEqual([one.kind.name for one in sysfs.list_directory("/proc")], ["DIRECTORY"])
             self.assertEqual(sysfs.count_entries("/proc/*/fd"), [sysfs.EntryCount("/proc/1/fd", 2)])
             self.assertEqual(sysfs.read_link("/sys/l"), "a")
+            space, none, dead = sysfs.statvfs_all(["/", "/none", "/mnt"])
+            self.assertEqual((space, type(none), type(dead)), (usage, NotFound, TimedOut))
+            self.assertRaises(GpudError, lambda: sysfs.statvfs_all(["/"] * 1_025))
             for refused in (lambda: sysfs.read("/sys/../a"), lambda: sysfs.read("/sys/a", 1), lambda: sysfs.read("/x")):
                 self.assertRaises(GpudError, refused)
             self.assertEqual(exec.run_program("lsblk", ["-J"]).text(), "-J")

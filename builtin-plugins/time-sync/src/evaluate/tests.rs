@@ -159,3 +159,32 @@ fn jumps_are_events() {
     serde_json::from_str::<serde_json::Value>(SCHEMA).unwrap();
     assert_eq!(Kept::restore(Some("x"), "b").boot_id, "b");
 }
+
+#[test]
+fn what_is_well_is_neither_a_finding_nor_its_beginning() {
+    let sources = [
+        chrony(true, 0.1),
+        chrony(true, 0.101),
+        chrony(false, 0.0),
+        systemd(true, true),
+        systemd(true, false),
+        systemd(false, true),
+        systemd(false, false),
+        Source::Unknown,
+    ];
+    for document in ["{}", r#"{"required":true}"#] {
+        let config = Config::parse(document).unwrap();
+        let well = sources.map(|source| config.is_well(&source));
+        for (source, well) in sources.into_iter().zip(well) {
+            let context = test_context("time-sync", (BOOT + 60) * 1000);
+            let mut kept = Kept::default();
+            let before = Memory::default();
+            let (report, _) = judge(&context, &config, &source, Some(BOOT), &mut kept, &before);
+            let calm = report.states[0].health == Health::Healthy && kept.lost_at.is_none();
+            assert_eq!(well, calm, "{document} {source:?}");
+            let text = serde_json::to_string(&source).unwrap();
+            assert_eq!(serde_json::from_str::<Source>(&text).unwrap(), source);
+        }
+        assert!(well.contains(&true) && well.contains(&false));
+    }
+}

@@ -14,6 +14,8 @@ const MAX_SEGMENTS: usize = 64;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pattern {
     segments: Vec<Segment>,
+    /// There is a `**`.
+    skips: bool,
 }
 
 /// One part of a pattern between slashes.
@@ -104,9 +106,10 @@ impl Pattern {
         let segments = parts
             .into_iter()
             .map(|part| parse_segment(part).map_err(|why| format!("pattern {text:?}: {why}")))
-            .collect::<Result<_, _>>()
+            .collect::<Result<Vec<_>, _>>()
             .map_err(SourceError::Invalid)?;
-        Ok(Self { segments })
+        let skips = segments.contains(&Segment::AnyDepth);
+        Ok(Self { segments, skips })
     }
 
     /// The parts between the slashes.
@@ -116,7 +119,7 @@ impl Pattern {
 
     /// Whether a path, given as its segments, matches as a whole.
     pub fn matches(&self, path: &[&str]) -> bool {
-        self.walk(path) & (1 << self.segments.len()) != 0
+        self.is_over(self.walk(path))
     }
 
     /// Whether everything that the other one matches is surely matched by this one. `false` may also mean that it is
@@ -153,26 +156,41 @@ impl Pattern {
     /// Positions in the pattern (as bits) that are reachable after the path. Linear in its length: no backtracking
     /// that a hostile pattern could blow up.
     fn walk(&self, path: &[&str]) -> u128 {
-        let mut at = self.with_skips(1);
-        for name in path {
-            let mut next = 0;
-            for (position, segment) in self.segments.iter().enumerate() {
-                if at & (1 << position) == 0 {
-                    continue;
-                }
-                match segment {
-                    Segment::AnyDepth => next |= 1 << position,
-                    segment if segment.matches(name) => next |= 1 << (position + 1),
-                    _ => {}
-                }
+        path.iter()
+            .fold(self.start(), |at, name| self.step(at, name))
+    }
+
+    /// The positions before the first segment of a path.
+    pub(super) fn start(&self) -> u128 {
+        self.with_skips(1)
+    }
+
+    /// Those after one segment more; none (0) when nothing of the kind can match.
+    pub(super) fn step(&self, at: u128, name: &str) -> u128 {
+        let mut next = 0;
+        let mut left = at;
+        while left != 0 {
+            let position = left.trailing_zeros();
+            left &= left - 1;
+            match self.segments.get(position as usize) {
+                Some(Segment::AnyDepth) => next |= 1 << position,
+                Some(segment) if segment.matches(name) => next |= 1 << (position + 1),
+                _ => {}
             }
-            at = self.with_skips(next);
         }
-        at
+        self.with_skips(next)
+    }
+
+    /// Whether the whole pattern is matched at these positions.
+    pub(super) fn is_over(&self, at: u128) -> bool {
+        at & (1 << self.segments.len()) != 0
     }
 
     /// Adds the positions behind every `**` in reach, since it may match nothing.
     fn with_skips(&self, mut at: u128) -> u128 {
+        if at == 0 || !self.skips {
+            return at;
+        }
         for (position, segment) in self.segments.iter().enumerate() {
             if *segment == Segment::AnyDepth && at & (1 << position) != 0 {
                 at |= 1 << (position + 1);

@@ -1,5 +1,7 @@
 //! The file operations themselves, as plain blocking calls; [`super::Files`] runs them where they may hang.
 
+use std::cell::RefCell;
+
 use rustix::{
     fd::OwnedFd,
     fs::{AtFlags, Dir, FileType, OFlags},
@@ -8,8 +10,8 @@ use rustix::{
 
 use super::{
     Answers, DirEntry, FileKind, FileStat, FsUsage,
-    pattern::{Pattern, Segment, normalized},
-    roots::Roots,
+    pattern::{MAX_PATH_BYTES, Pattern, Segment, normalized},
+    roots::{Reach, Roots},
     tree::{PROCFS, Tree, Want, failed, is_on},
 };
 use crate::node::error::SourceError;
@@ -19,10 +21,13 @@ use crate::node::error::SourceError;
 const MAX_WALKED: usize = 1 << 18;
 /// Bytes of all files of one pattern together; what comes after is too large, each for itself.
 const MAX_GLOB_BYTES: u64 = 64 << 20;
-/// Bytes asked for at first; one page holds most files of sysfs and procfs.
-const FIRST_CHUNK: usize = 4096;
-/// Bytes asked for at a time in large files.
-const LARGEST_CHUNK: usize = 64 * 1024;
+/// Bytes asked for at a time.
+const CHUNK: usize = 64 * 1024;
+
+thread_local! {
+    /// What files are read into before they have a size: most hold some hundred bytes, and a round reads thousands.
+    static SCRATCH: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
 
 /// A tree as one caller may see it.
 #[derive(Clone, Copy)]
@@ -44,6 +49,12 @@ impl<'a> View<'a> {
         read_bounded(path, &file, max_bytes)
     }
 
+    /// The same for a file of the machine's own procfs; `None` where it is not one.
+    pub fn read_own(self, path: &str, max_bytes: u64) -> Option<Result<Vec<u8>, SourceError>> {
+        let file = self.tree.open_own(path, self.roots)?;
+        Some(read_bounded(path, &file, max_bytes))
+    }
+
     pub fn read_glob(
         self,
         pattern: &str,
@@ -52,7 +63,7 @@ impl<'a> View<'a> {
     ) -> Result<Answers<Vec<u8>>, SourceError> {
         let mut left = MAX_GLOB_BYTES;
         self.for_each_match(pattern, max_files, "files", |path| {
-            let file = self.open(path, OFlags::RDONLY, Want::Itself)?;
+            let file = self.open_match(path, OFlags::RDONLY)?;
             let content = read_bounded(path, &file, max_bytes_each.min(left))?;
             left = left.saturating_sub(content.len() as u64);
             Ok(content)
@@ -65,11 +76,11 @@ impl<'a> View<'a> {
         max_dirs: usize,
     ) -> Result<Answers<u32>, SourceError> {
         self.for_each_match(pattern, max_dirs, "directories", |path| {
-            let handle = self.open(path, OFlags::PATH | OFlags::DIRECTORY, Want::Itself)?;
+            let handle = self.open_match(path, OFlags::PATH | OFlags::DIRECTORY)?;
             if let Some(count) = open_files(path, &handle) {
                 return Ok(count);
             }
-            let dir = self.open(path, OFlags::RDONLY | OFlags::DIRECTORY, Want::Itself)?;
+            let dir = self.open_match(path, OFlags::RDONLY | OFlags::DIRECTORY)?;
             let mut count = 0u32;
             for_each_name(path, &dir, |_, _| {
                 count = count.saturating_add(1);
@@ -159,6 +170,12 @@ impl<'a> View<'a> {
         self.tree.open(path, flags, within)
     }
 
+    /// Opens what [`View::expand`] found, which is granted.
+    fn open_match(self, path: &str, flags: OFlags) -> Result<OwnedFd, SourceError> {
+        let within = self.roots.map(|roots| (roots, Want::Itself));
+        self.tree.open_granted(path, flags, within)
+    }
+
     fn shows(self, path: &str) -> bool {
         self.roots.is_none_or(|roots| roots.leads_to(path))
     }
@@ -190,14 +207,13 @@ impl<'a> View<'a> {
     /// The paths that match a pattern and are granted. A literal last part is not looked up: the caller will see.
     fn expand(self, pattern: &str) -> Result<Matches, SourceError> {
         let parsed = Pattern::parse(pattern)?;
-        let mut found = Matches {
-            paths: vec![String::new()],
-            unlisted: Vec::new(),
-        };
+        let mut unlisted = Vec::new();
         let mut hidden = false;
+        // Each path with how far it leads in the grants: to look that up for every path would cost more than to read it.
+        let mut paths = vec![(String::new(), self.roots.map(Roots::reach))];
         for segment in parsed.segments() {
             let mut next = Vec::new();
-            for parent in found.paths {
+            for (parent, reach) in paths {
                 let names = match segment {
                     Segment::AnyDepth => {
                         return Err(SourceError::Invalid(format!(
@@ -209,29 +225,33 @@ impl<'a> View<'a> {
                         Ok(names) => names,
                         Err(SourceError::NotFound(_)) => continue,
                         Err(error) => {
-                            found.unlisted.push((parent, error));
+                            unlisted.push((parent, error));
                             continue;
                         }
                     },
                 };
                 for name in names {
                     let path = format!("{parent}/{name}");
-                    if self.shows(&path) {
-                        next.push(path);
+                    let reach = reach.as_ref().map(|reach| reach.step(&name));
+                    let shown = reach.as_ref().is_none_or(Reach::leads_on);
+                    if shown && path.len() <= MAX_PATH_BYTES {
+                        next.push((path, reach));
                     } else {
                         hidden = true;
                     }
                 }
                 check_count(pattern, "candidates", next.len(), MAX_WALKED)?;
             }
-            found.paths = next;
+            paths = next;
         }
         // Passing through is not enough at the end: only what is granted itself may be opened.
-        if let Some(roots) = self.roots {
-            let before = found.paths.len();
-            found.paths.retain(|path| roots.allows(path));
-            hidden |= found.paths.len() < before;
-        }
+        let before = paths.len();
+        paths.retain(|(_, reach)| reach.as_ref().is_none_or(Reach::is_granted));
+        hidden |= paths.len() < before;
+        let found = Matches {
+            paths: paths.into_iter().map(|(path, _)| path).collect(),
+            unlisted,
+        };
         if hidden && found.paths.is_empty() && found.unlisted.is_empty() {
             return Err(SourceError::Denied(format!(
                 "{pattern} (nothing that it matches is granted; to allow it, add {pattern:?} to the granted paths)"
@@ -257,27 +277,28 @@ impl<'a> View<'a> {
 
 /// Reads to the end, or to just beyond `max_bytes`. The file's own size is not asked: sysfs says 4096 and procfs 0.
 fn read_bounded(path: &str, file: &OwnedFd, max_bytes: u64) -> Result<Vec<u8>, SourceError> {
-    let mut content = Vec::new();
-    let mut chunk = FIRST_CHUNK;
-    loop {
-        content.reserve(chunk);
-        let spare = rustix::buffer::spare_capacity(&mut content);
-        match rustix::io::read(file, spare) {
-            Ok(0) => return Ok(content),
-            Ok(_) | Err(Errno::INTR) => {}
-            Err(error) => return Err(failed(path, error)),
+    SCRATCH.with_borrow_mut(|scratch| {
+        // Pages that no file reaches into are never touched.
+        scratch.resize(CHUNK, 0);
+        let mut content = Vec::new();
+        loop {
+            match rustix::io::read(file, scratch.as_mut_slice()) {
+                Ok(0) => return Ok(content),
+                Ok(count) => content.extend_from_slice(scratch.get(..count).unwrap_or_default()),
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(failed(path, error)),
+            }
+            let len = content.len() as u64;
+            if len > max_bytes {
+                let size = rustix::fs::fstat(file).map_or(0, |stat| stat.st_size);
+                return Err(SourceError::TooLarge {
+                    what: path.to_owned(),
+                    size: len.max(u64::try_from(size).unwrap_or(0)),
+                    limit: max_bytes,
+                });
+            }
         }
-        let len = content.len() as u64;
-        if len > max_bytes {
-            let size = rustix::fs::fstat(file).map_or(0, |stat| stat.st_size);
-            return Err(SourceError::TooLarge {
-                what: path.to_owned(),
-                size: len.max(u64::try_from(size).unwrap_or(0)),
-                limit: max_bytes,
-            });
-        }
-        chunk = (chunk * 2).min(LARGEST_CHUNK);
-    }
+    })
 }
 
 /// Number of open files of a process as the kernel counts it: since 6.2 it is the size of `/proc/‹pid›/fd`.

@@ -11,7 +11,43 @@ pub struct Roots {
     patterns: Arc<[Pattern]>,
 }
 
+/// How far a path leads in each pattern of a grant, for paths that are made segment by segment.
+#[derive(Debug, Clone)]
+pub struct Reach<'a> {
+    /// Patterns that can still match, with the positions in them.
+    at: Vec<(&'a Pattern, u128)>,
+}
+
+impl Reach<'_> {
+    /// With one segment more, which is a plain name: no slash, not `.` or `..`.
+    pub fn step(&self, name: &str) -> Self {
+        let steps = self.at.iter();
+        let steps = steps.map(|(pattern, at)| (*pattern, pattern.step(*at, name)));
+        Self {
+            at: steps.filter(|(_, at)| *at != 0).collect(),
+        }
+    }
+
+    /// As [`Roots::leads_to`].
+    pub fn leads_on(&self) -> bool {
+        !self.at.is_empty()
+    }
+
+    /// As [`Roots::allows`].
+    pub fn is_granted(&self) -> bool {
+        self.at.iter().any(|(pattern, at)| pattern.is_over(*at))
+    }
+}
+
 impl Roots {
+    /// The reach of `/`, the path without segments.
+    pub fn reach(&self) -> Reach<'_> {
+        let starts = self.patterns.iter();
+        Reach {
+            at: starts.map(|pattern| (pattern, pattern.start())).collect(),
+        }
+    }
+
     /// Parses the lines of a grant. None at all grants nothing.
     ///
     /// # Errors
@@ -59,6 +95,17 @@ mod tests {
         ] {
             assert_eq!(roots.allows(path), allowed, "{path}");
             assert_eq!(roots.leads_to(path), leads, "{path}");
+            // Segment by segment it is the same.
+            if let Ok(names) = segments_of(path) {
+                let reach = names
+                    .iter()
+                    .fold(roots.reach(), |reach, name| reach.step(name));
+                assert_eq!(
+                    (reach.is_granted(), reach.leads_on()),
+                    (allowed, leads),
+                    "{path}"
+                );
+            }
         }
         assert!(!Roots::parse(&[]).unwrap().leads_to("/"));
     }

@@ -370,6 +370,58 @@ async fn directories_that_come_and_go_do_not_fail_a_glob() {
     churn.join().unwrap();
 }
 
+#[tokio::test]
+async fn the_space_of_many_paths_comes_in_their_order_and_within_the_grant() {
+    let (_dir, files) = machine();
+    let granted = files.within(&roots(&["/etc/**", "/proc/1"]));
+    let paths = ["/etc", "/sys", "/none", "/proc/1", "/etc/none", "etc"].map(str::to_owned);
+    let answers = granted.statvfs_all(paths.to_vec(), DEFAULT_DEADLINE).await;
+    let [etc, sys, none, process, gone, relative] = answers.try_into().unwrap();
+    let one = files.statvfs("/etc").await.unwrap();
+    assert_eq!(etc.unwrap().unwrap().total_bytes, one.total_bytes);
+    assert_eq!(process.unwrap().unwrap().total_inodes, one.total_inodes);
+    denied(sys.unwrap(), "add \"/sys\"");
+    denied(none.unwrap(), "add \"/none\"");
+    assert!(matches!(gone.unwrap(), Err(SourceError::NotFound(_))));
+    assert!(matches!(relative.unwrap(), Err(SourceError::Invalid(_))));
+    assert_eq!(files.mounts.threads(), 1);
+}
+
+#[tokio::test]
+async fn counters_of_the_kernel_are_read_where_they_are_asked_for() {
+    let files = Files::live().unwrap();
+    if files.tree.open_own("/proc/stat", None).is_none() {
+        eprintln!("left out: needs openat2 and a procfs");
+        return;
+    }
+    let own = |path: &'static str| files.tree.open_own(path, None).is_some();
+    let mut read = 0;
+    for path in PROMPT.into_iter().filter(|path| own(path)) {
+        // A pressure file is there and still not to be read where the kernel was started without.
+        if let Ok(content) = files.read(path, 4 * KIB * KIB).await {
+            assert!(!content.is_empty(), "{path}");
+            read += 1;
+        }
+    }
+    assert!(read >= 7, "{read}");
+    assert_eq!(files.kernel.threads(), 0, "no thread was asked");
+    // Bounds and grants are those of any file.
+    let tiny = files.read("/proc/stat", 3).await;
+    assert!(
+        matches!(tiny, Err(SourceError::TooLarge { .. })),
+        "{tiny:?}"
+    );
+    let granted = files.within(&roots(&["/proc/uptime"]));
+    denied(granted.read("/proc/stat", KIB).await, "add \"/proc/stat\"");
+    // A copy of a machine is read on threads, and so is everything else.
+    let (dir, copied) = machine();
+    write(dir.path(), "/proc/stat", "copied");
+    assert_eq!(text(copied.read("/proc/stat", KIB).await), "copied");
+    assert_eq!(copied.kernel.threads(), 1);
+    files.read("/proc/version", KIB).await.unwrap();
+    assert_eq!(files.kernel.threads(), 1);
+}
+
 /// The machine this runs on, with and without `openat2`.
 fn live() -> [Files; 2] {
     let old = Tree::new(Path::new("/")).unwrap().without_openat2();

@@ -50,6 +50,15 @@ pub enum Want {
     Passage,
 }
 
+impl Want {
+    fn is_granted(self, roots: &Roots, path: &str) -> bool {
+        match self {
+            Self::Itself => roots.allows(path),
+            Self::Passage => roots.leads_to(path),
+        }
+    }
+}
+
 impl Tree {
     /// Opens the root folder.
     ///
@@ -103,6 +112,24 @@ impl Tree {
         flags: OFlags,
         within: Option<(&Roots, Want)>,
     ) -> Result<OwnedFd, SourceError> {
+        if let Some((roots, want)) = within
+            && !want.is_granted(roots, path)
+        {
+            return Err(not_granted(path, path));
+        }
+        self.open_granted(path, flags, within)
+    }
+
+    /// The same for a path that is known to be granted: where links lead is looked at all the same.
+    ///
+    /// # Errors
+    /// As for [`Tree::open`].
+    pub fn open_granted(
+        &self,
+        path: &str,
+        flags: OFlags,
+        within: Option<(&Roots, Want)>,
+    ) -> Result<OwnedFd, SourceError> {
         let mut flags = flags | OFlags::CLOEXEC;
         // openat2 refuses flags that mean nothing for a bare handle.
         if !flags.contains(OFlags::PATH) {
@@ -111,13 +138,6 @@ impl Tree {
         let Some((roots, want)) = within else {
             return self.open_any(path, flags);
         };
-        let granted = |path: &str| match want {
-            Want::Itself => roots.allows(path),
-            Want::Passage => roots.leads_to(path),
-        };
-        if !granted(path) {
-            return Err(not_granted(path, path));
-        }
         if let Some(opened) = self.open_plainly(path, flags) {
             return Ok(opened);
         }
@@ -134,7 +154,7 @@ impl Tree {
         };
         // Without openat2 a user's link might lead through a magic one, so only the kernel's links are followed then.
         if real != path
-            && !(self.openat2 && granted(real))
+            && !(self.openat2 && want.is_granted(roots, real))
             && !self.is_kernel_link(path, real, &handle)
         {
             return Err(not_granted(path, real));
@@ -143,6 +163,15 @@ impl Tree {
             return Ok(handle);
         }
         self.reopen(path, &handle, flags)
+    }
+
+    /// Opens a granted file for reading, if it lies on the live machine's own procfs and nothing is mounted over it (as
+    /// lxcfs does, a FUSE that can hang). `None`: it does not, or cannot be opened; [`Tree::open`] tells.
+    pub fn open_own(&self, path: &str, roots: Option<&Roots>) -> Option<OwnedFd> {
+        if roots.is_some_and(|roots| !roots.allows(path)) {
+            return None;
+        }
+        self.open_plainly(path, OFlags::RDONLY | OFlags::NOCTTY | OFlags::CLOEXEC)
     }
 
     /// Opens a file of the live machine's `/proc` that no link leads to and nothing is mounted over. `None`: it is not

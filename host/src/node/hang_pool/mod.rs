@@ -6,6 +6,8 @@
 //! a call whose `what` already hangs fails at once instead of sending a second thread after the first, and when every
 //! thread hangs, new calls fail at once and name what holds them.
 
+mod batch;
+
 use std::{
     collections::{BTreeMap, HashMap, VecDeque},
     future::Future,
@@ -16,6 +18,8 @@ use std::{
 };
 
 use tokio::sync::oneshot;
+
+pub use batch::MAX_LOST;
 
 use super::{clock::Clock, error::SourceError};
 
@@ -73,12 +77,13 @@ struct Call {
 
 /// Hands the answer to the caller. Separate from the work, so that the pool's books are right before the caller wakes.
 type Deliver = Box<dyn FnOnce() + Send>;
+/// Does the work of the job of this number; true when the source gave a good answer.
+type Work = Box<dyn FnOnce(u64) -> (bool, Deliver) + Send>;
 
 struct Job {
     id: u64,
     call: Call,
-    /// Does the work; true when the source gave a good answer.
-    work: Box<dyn FnOnce() -> (bool, Deliver) + Send>,
+    work: Work,
 }
 
 impl Call {
@@ -122,15 +127,10 @@ impl HangPool {
         F: FnOnce() -> Result<T, SourceError> + Send + 'static,
     {
         let shared = Arc::clone(&self.shared);
-        let call_record = Call {
-            what: what.to_owned(),
-            asked: Instant::now(),
-            asked_ms: shared.clock.now_ms(),
-            deadline,
-        };
+        let call_record = self.record(what.to_owned(), deadline);
         let (give, take) = oneshot::channel();
         let label = what.to_owned();
-        let work = Box::new(move || {
+        let work = Box::new(move |_| {
             let answer = catch_unwind(AssertUnwindSafe(call))
                 .unwrap_or_else(|_| Err(SourceError::Other(format!("{label}: the call panicked"))));
             let good = answer.is_ok();
@@ -151,6 +151,22 @@ impl HangPool {
         }
     }
 
+    /// Threads that there are.
+    #[cfg(test)]
+    pub(in crate::node) fn threads(&self) -> usize {
+        self.shared.lock().threads
+    }
+
+    /// The record of a call that is asked now.
+    fn record(&self, what: String, deadline: Duration) -> Call {
+        Call {
+            what,
+            asked: Instant::now(),
+            asked_ms: self.shared.clock.now_ms(),
+            deadline,
+        }
+    }
+
     /// The calls that are past their deadline and have not returned, oldest first.
     pub fn stuck(&self) -> Vec<StuckCall> {
         let state = self.shared.lock();
@@ -165,23 +181,11 @@ impl HangPool {
 }
 
 /// Puts a call in the queue and sees to it that a thread will take it.
-fn submit(
-    shared: &Arc<Shared>,
-    call: &Call,
-    work: Box<dyn FnOnce() -> (bool, Deliver) + Send>,
-) -> Result<Ticket, SourceError> {
+fn submit(shared: &Arc<Shared>, call: &Call, work: Work) -> Result<Ticket, SourceError> {
     let mut state = shared.lock();
     let what = &call.what;
-    if let Some(hung) = state
-        .running
-        .values()
-        .find(|other| other.what == *what && other.is_hung())
-    {
-        return Err(SourceError::TimedOut {
-            what: format!("{what} (an earlier call still hangs)"),
-            after: hung.asked.elapsed(),
-            last_good: state.last_good.get(what).copied(),
-        });
+    if let Some(hangs) = state.hangs(what) {
+        return Err(hangs);
     }
     if state.hung() >= shared.max_threads {
         return Err(shared.exhausted(&state, call));
@@ -232,7 +236,7 @@ impl Shared {
     fn serve(&self) {
         while let Some(job) = self.next_job() {
             let what = job.call.what;
-            let (good, deliver) = (job.work)();
+            let (good, deliver) = (job.work)(job.id);
             let mut state = self.lock();
             state.running.remove(&job.id);
             if good {
@@ -293,6 +297,17 @@ impl Shared {
 impl State {
     fn hung(&self) -> usize {
         self.running.values().filter(|call| call.is_hung()).count()
+    }
+
+    /// The error for a call whose like still hangs.
+    fn hangs(&self, what: &str) -> Option<SourceError> {
+        let mut running = self.running.values();
+        let hung = running.find(|other| other.what == what && other.is_hung())?;
+        Some(SourceError::TimedOut {
+            what: format!("{what} (an earlier call still hangs)"),
+            after: hung.asked.elapsed(),
+            last_good: self.last_good.get(what).copied(),
+        })
     }
 
     fn remember(&mut self, what: String, now_ms: u64) {

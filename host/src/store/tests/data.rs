@@ -1,4 +1,6 @@
-use super::super::{Latch, Sample, StateChange, StoreError};
+use super::super::{
+    Commit, Latch, Location, STATE_FILE, Sample, StateChange, Store, StoreError, StoreOptions,
+};
 use super::{event, in_memory, insert};
 use crate::model::Health;
 
@@ -43,6 +45,39 @@ async fn plugin_state_is_kept_per_component() {
         store.state_get("b", "k").await.unwrap(),
         Some(b"b".to_vec())
     );
+}
+
+#[tokio::test]
+async fn a_value_that_was_read_before_follows_every_write() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = Location::File(folder.path().join(STATE_FILE));
+    let in_file = Store::open(StoreOptions::new(file)).unwrap().store;
+    for store in [in_memory(), in_file] {
+        let value = || async { store.state_get("a", "k").await.unwrap() };
+        let commit = |value: Option<&[u8]>| {
+            let written = ("k".to_owned(), value.map(<[u8]>::to_vec));
+            let commit = Commit {
+                state_writes: [written].into(),
+                ..Commit::default()
+            };
+            store.commit("a", commit)
+        };
+        assert_eq!((value().await, value().await), (None, None));
+        store.state_set("a", "k", b"set".to_vec()).await.unwrap();
+        assert_eq!(value().await, Some(b"set".to_vec()));
+        commit(Some(b"committed")).await.unwrap();
+        assert_eq!(value().await, Some(b"committed".to_vec()));
+        assert_eq!(value().await, Some(b"committed".to_vec()));
+        commit(None).await.unwrap();
+        assert_eq!(value().await, None);
+        store.state_set("a", "k", b"again".to_vec()).await.unwrap();
+        assert_eq!(value().await, Some(b"again".to_vec()));
+        store.state_delete("a", "k").await.unwrap();
+        assert_eq!(value().await, None);
+        store.checkpoint_and_close().await.unwrap();
+        let closed = store.state_get("a", "k").await;
+        assert!(matches!(closed, Err(StoreError::Closed)), "{closed:?}");
+    }
 }
 
 #[tokio::test]

@@ -51,6 +51,11 @@ export default definePlugin({
       link: told(() => sysfs.readLink("/proc/self")),
       stat: told(() => sysfs.stat("/proc/sys/kernel/ostype").kind),
       statvfs: told(() => sysfs.statvfs("/").totalBytes > 0),
+      statvfsAll: told(() =>
+        sysfs
+          .statvfsAll(["/", "/no/such/path"])
+          .map((usage) => (usage instanceof Error ? usage.name : usage.totalBytes > 0)),
+      ),
       denied: told(() => sysfs.read("/etc/shadow")),
       tooLarge: told(() => sysfs.read("/proc/sys/kernel/ostype", 1)),
       state: told(() => [state.keys(), state.get("b")?.length, state.get("c") === undefined]),

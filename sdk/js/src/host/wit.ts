@@ -88,5 +88,6 @@ export interface Wit {
     readLink(path: string): string;
     stat(path: string): FileStat;
     statvfs(path: string): FsUsage;
+    statvfsAll(paths: string[]): WitResult<FsUsage>[];
   };
 }

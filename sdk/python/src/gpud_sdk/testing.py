@@ -237,6 +237,11 @@ class FakeHost:
             raise NotFound(path)
         return given(self.filesystems[path])
 
+    def _sysfs_statvfs_all(self, paths: list[str]) -> list[FsUsage | AccessError]:
+        if len(paths) > 1_024:
+            raise TooLarge("paths", len(paths), 1_024)
+        return [self.filesystems.get(path, NotFound(path)) for path in paths]
+
     def _state_get(self, key: str) -> bytes | None:
         return self.state.get(key)
 

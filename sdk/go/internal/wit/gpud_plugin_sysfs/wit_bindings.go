@@ -918,3 +918,189 @@ func Statvfs(path string) witTypes.Result[FsUsage, gpud_plugin_types.AccessError
 	return result9
 
 }
+
+//go:wasmimport gpud:plugin/sysfs@0.1.0 statvfs-all
+func wasm_import_statvfs_all(arg0 uintptr, arg1 uint32, arg2 uintptr)
+
+func StatvfsAll(paths []string) witTypes.Result[[]witTypes.Result[FsUsage, gpud_plugin_types.AccessError], gpud_plugin_types.AccessError] {
+	pinner := &runtime.Pinner{}
+	defer pinner.Unpin()
+
+	returnArea := uintptr(witRuntime.Allocate(pinner, (40 + 2*4), 8))
+	slice := paths
+	length := uint32(len(slice))
+	result := witRuntime.Allocate(pinner, uintptr(length*(2*4)), 4)
+	for index, element := range slice {
+		base := unsafe.Add(result, index*(2*4))
+		utf8 := unsafe.Pointer(unsafe.StringData(element))
+		pinner.Pin(utf8)
+		*(*uint32)(unsafe.Add(unsafe.Pointer(base), 4)) = uint32(uint32(len(element)))
+		*(*uint32)(unsafe.Add(unsafe.Pointer(base), 0)) = uint32(uintptr(uintptr(utf8)))
+
+	}
+
+	wasm_import_statvfs_all(uintptr(result), length, returnArea)
+	var result23 witTypes.Result[[]witTypes.Result[FsUsage, gpud_plugin_types.AccessError], gpud_plugin_types.AccessError]
+	switch uint8(*(*uint32)(unsafe.Add(unsafe.Pointer(returnArea), 0))) {
+	case 0:
+		result10 := make([]witTypes.Result[FsUsage, gpud_plugin_types.AccessError], 0, *(*uint32)(unsafe.Add(unsafe.Pointer(returnArea), (8 + 1*4))))
+		for index := 0; index < int(*(*uint32)(unsafe.Add(unsafe.Pointer(returnArea), (8 + 1*4)))); index++ {
+			base := unsafe.Add(unsafe.Pointer(uintptr(*(*uint32)(unsafe.Add(unsafe.Pointer(returnArea), 8)))), index*56)
+			var result9 witTypes.Result[FsUsage, gpud_plugin_types.AccessError]
+			switch uint8(*(*uint32)(unsafe.Add(unsafe.Pointer(base), 0))) {
+			case 0:
+
+				result9 = witTypes.Ok[FsUsage, gpud_plugin_types.AccessError](FsUsage{TotalBytes: uint64(*(*int64)(unsafe.Add(unsafe.Pointer(base), 8))), FreeBytes: uint64(*(*int64)(unsafe.Add(unsafe.Pointer(base), 16))), AvailableBytes: uint64(*(*int64)(unsafe.Add(unsafe.Pointer(base), 24))), TotalInodes: uint64(*(*int64)(unsafe.Add(unsafe.Pointer(base), 32))), FreeInodes: uint64(*(*int64)(unsafe.Add(unsafe.Pointer(base), 40))), ReadOnly: (uint8(*(*uint32)(unsafe.Add(unsafe.Pointer(base), 48))) != 0)})
+			case 1:
+				var variant gpud_plugin_types.AccessError
+				switch uint8(*(*uint32)(unsafe.Add(unsafe.Pointer(base), 8))) {
+				case 0:
+					value := unsafe.String((*uint8)(unsafe.Pointer(uintptr(*(*uint32)(unsafe.Add(unsafe.Pointer(base), 16))))), *(*uint32)(unsafe.Add(unsafe.Pointer(base), (16 + 1*4))))
+
+					variant = gpud_plugin_types.MakeAccessErrorDenied(value)
+
+				case 1:
+					value0 := unsafe.String((*uint8)(unsafe.Pointer(uintptr(*(*uint32)(unsafe.Add(unsafe.Pointer(base), 16))))), *(*uint32)(unsafe.Add(unsafe.Pointer(base), (16 + 1*4))))
+
+					variant = gpud_plugin_types.MakeAccessErrorNotSupported(value0)
+
+				case 2:
+					value1 := unsafe.String((*uint8)(unsafe.Pointer(uintptr(*(*uint32)(unsafe.Add(unsafe.Pointer(base), 16))))), *(*uint32)(unsafe.Add(unsafe.Pointer(base), (16 + 1*4))))
+
+					variant = gpud_plugin_types.MakeAccessErrorNotFound(value1)
+
+				case 3:
+					value2 := unsafe.String((*uint8)(unsafe.Pointer(uintptr(*(*uint32)(unsafe.Add(unsafe.Pointer(base), 16))))), *(*uint32)(unsafe.Add(unsafe.Pointer(base), (16 + 1*4))))
+
+					variant = gpud_plugin_types.MakeAccessErrorTooLarge(gpud_plugin_types.SizeInfo{What: value2, Size: uint64(*(*int64)(unsafe.Add(unsafe.Pointer(base), (16 + 2*4)))), Limit: uint64(*(*int64)(unsafe.Add(unsafe.Pointer(base), (24 + 2*4))))})
+
+				case 4:
+					value3 := unsafe.String((*uint8)(unsafe.Pointer(uintptr(*(*uint32)(unsafe.Add(unsafe.Pointer(base), 16))))), *(*uint32)(unsafe.Add(unsafe.Pointer(base), (16 + 1*4))))
+					var option witTypes.Option[uint64]
+					switch uint8(*(*uint32)(unsafe.Add(unsafe.Pointer(base), (24 + 2*4)))) {
+					case 0:
+
+						option = witTypes.None[uint64]()
+					case 1:
+
+						option = witTypes.Some[uint64](uint64(*(*int64)(unsafe.Add(unsafe.Pointer(base), (32 + 2*4)))))
+					default:
+						panic("unreachable")
+					}
+
+					variant = gpud_plugin_types.MakeAccessErrorTimedOut(gpud_plugin_types.TimeoutInfo{What: value3, AfterMs: uint64(*(*int64)(unsafe.Add(unsafe.Pointer(base), (16 + 2*4)))), LastGood: option})
+
+				case 5:
+					value4 := unsafe.String((*uint8)(unsafe.Pointer(uintptr(*(*uint32)(unsafe.Add(unsafe.Pointer(base), 16))))), *(*uint32)(unsafe.Add(unsafe.Pointer(base), (16 + 1*4))))
+
+					variant = gpud_plugin_types.MakeAccessErrorSourceLost(value4)
+
+				case 6:
+					value5 := unsafe.String((*uint8)(unsafe.Pointer(uintptr(*(*uint32)(unsafe.Add(unsafe.Pointer(base), 16))))), *(*uint32)(unsafe.Add(unsafe.Pointer(base), (16 + 1*4))))
+
+					variant = gpud_plugin_types.MakeAccessErrorNeedsReset(value5)
+
+				case 7:
+					value6 := unsafe.String((*uint8)(unsafe.Pointer(uintptr(*(*uint32)(unsafe.Add(unsafe.Pointer(base), 16))))), *(*uint32)(unsafe.Add(unsafe.Pointer(base), (16 + 1*4))))
+
+					variant = gpud_plugin_types.MakeAccessErrorInvalidArgument(value6)
+
+				case 8:
+					value7 := unsafe.String((*uint8)(unsafe.Pointer(uintptr(*(*uint32)(unsafe.Add(unsafe.Pointer(base), 16))))), *(*uint32)(unsafe.Add(unsafe.Pointer(base), (16 + 1*4))))
+
+					variant = gpud_plugin_types.MakeAccessErrorOverBudget(value7)
+
+				case 9:
+					value8 := unsafe.String((*uint8)(unsafe.Pointer(uintptr(*(*uint32)(unsafe.Add(unsafe.Pointer(base), 16))))), *(*uint32)(unsafe.Add(unsafe.Pointer(base), (16 + 1*4))))
+
+					variant = gpud_plugin_types.MakeAccessErrorOther(value8)
+
+				default:
+					panic("unreachable")
+				}
+
+				result9 = witTypes.Err[FsUsage, gpud_plugin_types.AccessError](variant)
+			default:
+				panic("unreachable")
+			}
+
+			result10 = append(result10, result9)
+		}
+
+		result23 = witTypes.Ok[[]witTypes.Result[FsUsage, gpud_plugin_types.AccessError], gpud_plugin_types.AccessError](result10)
+	case 1:
+		var variant22 gpud_plugin_types.AccessError
+		switch uint8(*(*uint32)(unsafe.Add(unsafe.Pointer(returnArea), 8))) {
+		case 0:
+			value11 := unsafe.String((*uint8)(unsafe.Pointer(uintptr(*(*uint32)(unsafe.Add(unsafe.Pointer(returnArea), 16))))), *(*uint32)(unsafe.Add(unsafe.Pointer(returnArea), (16 + 1*4))))
+
+			variant22 = gpud_plugin_types.MakeAccessErrorDenied(value11)
+
+		case 1:
+			value12 := unsafe.String((*uint8)(unsafe.Pointer(uintptr(*(*uint32)(unsafe.Add(unsafe.Pointer(returnArea), 16))))), *(*uint32)(unsafe.Add(unsafe.Pointer(returnArea), (16 + 1*4))))
+
+			variant22 = gpud_plugin_types.MakeAccessErrorNotSupported(value12)
+
+		case 2:
+			value13 := unsafe.String((*uint8)(unsafe.Pointer(uintptr(*(*uint32)(unsafe.Add(unsafe.Pointer(returnArea), 16))))), *(*uint32)(unsafe.Add(unsafe.Pointer(returnArea), (16 + 1*4))))
+
+			variant22 = gpud_plugin_types.MakeAccessErrorNotFound(value13)
+
+		case 3:
+			value14 := unsafe.String((*uint8)(unsafe.Pointer(uintptr(*(*uint32)(unsafe.Add(unsafe.Pointer(returnArea), 16))))), *(*uint32)(unsafe.Add(unsafe.Pointer(returnArea), (16 + 1*4))))
+
+			variant22 = gpud_plugin_types.MakeAccessErrorTooLarge(gpud_plugin_types.SizeInfo{What: value14, Size: uint64(*(*int64)(unsafe.Add(unsafe.Pointer(returnArea), (16 + 2*4)))), Limit: uint64(*(*int64)(unsafe.Add(unsafe.Pointer(returnArea), (24 + 2*4))))})
+
+		case 4:
+			value15 := unsafe.String((*uint8)(unsafe.Pointer(uintptr(*(*uint32)(unsafe.Add(unsafe.Pointer(returnArea), 16))))), *(*uint32)(unsafe.Add(unsafe.Pointer(returnArea), (16 + 1*4))))
+			var option16 witTypes.Option[uint64]
+			switch uint8(*(*uint32)(unsafe.Add(unsafe.Pointer(returnArea), (24 + 2*4)))) {
+			case 0:
+
+				option16 = witTypes.None[uint64]()
+			case 1:
+
+				option16 = witTypes.Some[uint64](uint64(*(*int64)(unsafe.Add(unsafe.Pointer(returnArea), (32 + 2*4)))))
+			default:
+				panic("unreachable")
+			}
+
+			variant22 = gpud_plugin_types.MakeAccessErrorTimedOut(gpud_plugin_types.TimeoutInfo{What: value15, AfterMs: uint64(*(*int64)(unsafe.Add(unsafe.Pointer(returnArea), (16 + 2*4)))), LastGood: option16})
+
+		case 5:
+			value17 := unsafe.String((*uint8)(unsafe.Pointer(uintptr(*(*uint32)(unsafe.Add(unsafe.Pointer(returnArea), 16))))), *(*uint32)(unsafe.Add(unsafe.Pointer(returnArea), (16 + 1*4))))
+
+			variant22 = gpud_plugin_types.MakeAccessErrorSourceLost(value17)
+
+		case 6:
+			value18 := unsafe.String((*uint8)(unsafe.Pointer(uintptr(*(*uint32)(unsafe.Add(unsafe.Pointer(returnArea), 16))))), *(*uint32)(unsafe.Add(unsafe.Pointer(returnArea), (16 + 1*4))))
+
+			variant22 = gpud_plugin_types.MakeAccessErrorNeedsReset(value18)
+
+		case 7:
+			value19 := unsafe.String((*uint8)(unsafe.Pointer(uintptr(*(*uint32)(unsafe.Add(unsafe.Pointer(returnArea), 16))))), *(*uint32)(unsafe.Add(unsafe.Pointer(returnArea), (16 + 1*4))))
+
+			variant22 = gpud_plugin_types.MakeAccessErrorInvalidArgument(value19)
+
+		case 8:
+			value20 := unsafe.String((*uint8)(unsafe.Pointer(uintptr(*(*uint32)(unsafe.Add(unsafe.Pointer(returnArea), 16))))), *(*uint32)(unsafe.Add(unsafe.Pointer(returnArea), (16 + 1*4))))
+
+			variant22 = gpud_plugin_types.MakeAccessErrorOverBudget(value20)
+
+		case 9:
+			value21 := unsafe.String((*uint8)(unsafe.Pointer(uintptr(*(*uint32)(unsafe.Add(unsafe.Pointer(returnArea), 16))))), *(*uint32)(unsafe.Add(unsafe.Pointer(returnArea), (16 + 1*4))))
+
+			variant22 = gpud_plugin_types.MakeAccessErrorOther(value21)
+
+		default:
+			panic("unreachable")
+		}
+
+		result23 = witTypes.Err[[]witTypes.Result[FsUsage, gpud_plugin_types.AccessError], gpud_plugin_types.AccessError](variant22)
+	default:
+		panic("unreachable")
+	}
+	result24 := result23
+	return result24
+
+}

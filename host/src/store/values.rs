@@ -1,0 +1,160 @@
+//! Values of checkers that were read before. Every check reads its own and few write them, and to ask the thread of a
+//! connection costs more than to read.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Most bytes of keys and values that are kept; beyond, all are forgotten.
+const MAX_BYTES: usize = 2 * 1024 * 1024;
+/// What an entry costs beside its key and value.
+const ENTRY_BYTES: usize = 128;
+
+/// What is known of the table `plugin_state`.
+#[derive(Debug, Default)]
+pub(super) struct Values {
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    components: HashMap<String, Component>,
+    bytes: usize,
+    closed: bool,
+}
+
+#[derive(Debug, Default)]
+struct Component {
+    /// Goes up when a value was written.
+    version: u64,
+    /// `None`: there is none of this key.
+    values: HashMap<String, Option<Vec<u8>>>,
+}
+
+/// A value is to be read from the table; [`Values::keep`] wants this back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Unknown {
+    version: u64,
+}
+
+impl Values {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The value of a key, if it is known.
+    pub(super) fn get(&self, component: &str, key: &str) -> Result<Option<Vec<u8>>, Unknown> {
+        let state = self.lock();
+        let Some(known) = state.components.get(component) else {
+            return Err(Unknown { version: 0 });
+        };
+        let unknown = Unknown {
+            version: known.version,
+        };
+        known.values.get(key).cloned().ok_or(unknown)
+    }
+
+    /// Keeps what was read, unless something was written since it was asked for: then it may be what was there before.
+    pub(super) fn keep(
+        &self,
+        component: &str,
+        key: &str,
+        value: Option<Vec<u8>>,
+        unknown: Unknown,
+    ) {
+        let mut state = self.lock();
+        let bytes = ENTRY_BYTES + key.len() + value.as_ref().map_or(0, Vec::len);
+        if state.closed || bytes > MAX_BYTES {
+            return;
+        }
+        if state.bytes + bytes > MAX_BYTES {
+            for known in state.components.values_mut() {
+                known.values.clear();
+            }
+            state.bytes = 0;
+        }
+        let known = state.components.entry(component.to_owned()).or_default();
+        if known.version == unknown.version && known.values.insert(key.to_owned(), value).is_none()
+        {
+            state.bytes += bytes;
+        }
+    }
+
+    /// Values of this component were written, or may have been.
+    pub(super) fn changed(&self, component: &str) {
+        let mut state = self.lock();
+        let known = state.components.entry(component.to_owned()).or_default();
+        known.version += 1;
+        let gone = known.values.drain();
+        let gone: usize = gone
+            .map(|(key, value)| ENTRY_BYTES + key.len() + value.map_or(0, |value| value.len()))
+            .sum();
+        state.bytes = state.bytes.saturating_sub(gone);
+    }
+
+    /// Knows nothing from now on: who asks is told that the store is closed.
+    pub(super) fn close(&self) {
+        *self.lock() = State {
+            closed: true,
+            ..State::default()
+        };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn unknown(values: &Values, component: &str, key: &str) -> Unknown {
+        values.get(component, key).unwrap_err()
+    }
+
+    #[test]
+    fn what_was_read_is_known_until_something_is_written() {
+        let values = Values::default();
+        for value in [Some(b"one".to_vec()), None] {
+            let asked = unknown(&values, "a", "k");
+            values.keep("a", "k", value.clone(), asked);
+            assert_eq!(values.get("a", "k"), Ok(value));
+            values.changed("b");
+            assert!(values.get("a", "k").is_ok());
+            values.changed("a");
+        }
+        unknown(&values, "a", "k");
+        assert_eq!(values.lock().bytes, 0);
+    }
+
+    #[test]
+    fn what_may_be_outdated_is_not_kept() {
+        let values = Values::default();
+        let asked = unknown(&values, "a", "k");
+        values.changed("a");
+        values.keep("a", "k", Some(b"old".to_vec()), asked);
+        unknown(&values, "a", "k");
+    }
+
+    #[test]
+    fn it_is_bounded() {
+        let values = Values::default();
+        for n in 0..200 {
+            let key = n.to_string();
+            let asked = unknown(&values, "a", &key);
+            values.keep("a", &key, Some(vec![0; 64 * 1024]), asked);
+            assert!(values.lock().bytes <= MAX_BYTES);
+            assert!(values.get("a", &key).is_ok());
+        }
+        let asked = unknown(&values, "b", "k");
+        values.keep("b", "k", Some(vec![0; MAX_BYTES]), asked);
+        unknown(&values, "b", "k");
+    }
+
+    #[test]
+    fn a_closed_store_knows_nothing() {
+        let values = Values::default();
+        let asked = unknown(&values, "a", "k");
+        values.keep("a", "k", None, asked);
+        values.close();
+        let asked = unknown(&values, "a", "k");
+        values.keep("a", "k", None, asked);
+        unknown(&values, "a", "k");
+    }
+}
