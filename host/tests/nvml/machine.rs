@@ -15,6 +15,7 @@ use tempfile::TempDir;
 pub const QUICK: Timing = Timing {
     deadline: Duration::from_secs(2),
     shared_for: Duration::ZERO,
+    again_after: Duration::from_secs(10),
     round: Duration::ZERO,
     patience: Duration::from_secs(2),
     first: Duration::from_secs(20),

@@ -9,7 +9,6 @@
 
 use std::{
     collections::HashMap,
-    ops::Range,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, AtomicU64, Ordering},
@@ -33,9 +32,11 @@ pub const DEADLINE: Duration = Duration::from_secs(5);
 pub const SHARED_FOR: Duration = Duration::from_secs(3);
 /// Answers kept of one GPU; questions have arguments that guests choose.
 const MAX_KEPT: usize = 512;
-/// How long ago a question was asked that is asked again on the way: in another round, which may last for seconds (GPM
-/// samples), and in the one before, with the usual minute between them.
-const LAST_ROUND: Range<Duration> = Duration::from_secs(10)..Duration::from_secs(90);
+/// How old an answer is that is asked for again on the way: it is of another round, which may last for seconds (GPM
+/// samples).
+pub const AGAIN_AFTER: Duration = Duration::from_secs(10);
+/// How old it is at most: of the round before, with the usual minute between them.
+const AGAIN_WITHIN: Duration = Duration::from_secs(90);
 /// Longest that the questions that are taken along may hold up the one that was asked.
 const ON_THE_WAY: Duration = Duration::from_millis(250);
 
@@ -46,6 +47,8 @@ pub struct Timing {
     pub deadline: Duration,
     /// See [`SHARED_FOR`].
     pub shared_for: Duration,
+    /// See [`AGAIN_AFTER`].
+    pub again_after: Duration,
     /// How long a list of GPUs counts.
     pub round: Duration,
     /// Wait for a list of GPUs when there is an older one.
@@ -211,9 +214,9 @@ impl Gpu {
         let answer = self.read(&held, slot, &reading);
         let took = began.elapsed();
         if reading.is_shared() {
-            self.keep(reading, &answer, true);
+            self.keep(reading.clone(), &answer, true);
         }
-        self.ask_again(&held, slot);
+        self.ask_again(&held, slot, &reading);
         (Some(answer), took)
     }
 
@@ -225,9 +228,10 @@ impl Gpu {
     }
 
     /// Asks what was wanted in the last round and is no longer fresh.
-    fn ask_again(&self, held: &Held, slot: Slot) {
+    fn ask_again(&self, held: &Held, slot: Slot, just_asked: &Reading) {
         let began = Instant::now();
-        for reading in self.wanted_again() {
+        let wanted = self.wanted_again();
+        for reading in wanted.into_iter().filter(|it| it != just_asked) {
             if began.elapsed() > ON_THE_WAY || self.common.suspect.load(Ordering::Relaxed) {
                 return;
             }
@@ -239,7 +243,9 @@ impl Gpu {
     fn wanted_again(&self) -> Vec<Reading> {
         let answers = lock(&self.answers);
         let again = answers.iter().filter(|(reading, kept)| {
-            kept.wanted && LAST_ROUND.contains(&kept.at.elapsed()) && reading.stands_alone()
+            let age = kept.at.elapsed();
+            let of_last_round = age >= self.common.timing.again_after && age < AGAIN_WITHIN;
+            kept.wanted && of_last_round && reading.stands_alone()
         });
         again.map(|(reading, _)| reading.clone()).collect()
     }

@@ -336,6 +336,7 @@ impl Default for Timing {
         Self {
             deadline: gpu::DEADLINE,
             shared_for: gpu::SHARED_FOR,
+            again_after: gpu::AGAIN_AFTER,
             round: ROUND,
             patience: PATIENCE,
             first: FIRST,

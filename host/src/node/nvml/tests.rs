@@ -24,6 +24,8 @@ struct Faulty {
 struct Script {
     /// GPUs all of whose readings hang; `u32::MAX` is the list of GPUs.
     hanging: BTreeSet<u32>,
+    /// Calls that hang, of whatever GPU.
+    hanging_calls: BTreeSet<&'static str>,
     /// GPUs that cannot be opened.
     closed: BTreeMap<u32, u32>,
     /// How many the driver lists, if not all.
@@ -59,7 +61,7 @@ impl Faulty {
     fn count_and_hang(&self, call: &str, gpu: u32) {
         let mut state = self.state.lock().unwrap();
         *state.calls.entry(call.to_owned()).or_default() += 1;
-        while state.hanging.contains(&gpu) {
+        while state.hanging.contains(&gpu) || state.hanging_calls.contains(call) {
             state = self.released.wait(state).unwrap();
         }
     }
@@ -133,6 +135,7 @@ fn gpu(index: u32) -> SimulatedGpu {
 const QUICK: Timing = Timing {
     deadline: Duration::from_millis(200),
     shared_for: Duration::ZERO,
+    again_after: Duration::MAX,
     round: Duration::ZERO,
     patience: Duration::from_millis(200),
     first: Duration::from_millis(300),
@@ -188,6 +191,53 @@ async fn what_several_ask_at_once_is_asked_once() {
     assert_eq!(driver.calls("count"), 1);
     assert_eq!(driver.calls("nvmlDeviceGetName"), 1);
     assert_eq!(driver.calls("nvmlDeviceGetTemperature"), 1);
+}
+
+#[tokio::test]
+async fn questions_of_the_last_round_are_taken_along_and_those_that_nobody_repeats_are_not() {
+    let driver = Faulty::of(1);
+    let timing = Timing {
+        again_after: Duration::ZERO,
+        ..SHARING
+    };
+    let nvml = nvml(&driver, timing);
+    let gpu = &nvml.devices().await.unwrap()[0];
+    let calls = || {
+        let calls = ["Temperature", "PersistenceMode", "EccMode"];
+        calls.map(|call| driver.calls(&format!("nvmlDeviceGet{call}")))
+    };
+    gpu.temperature(0).await.unwrap();
+    assert_eq!(calls(), [1, 0, 0]);
+    gpu.persistence_mode().await.unwrap();
+    assert_eq!(calls(), [2, 1, 0], "it was asked for");
+    // Whether there is an answer or none.
+    assert!(gpu.ecc_mode().await.is_err());
+    assert_eq!(calls(), [2, 2, 1], "nobody has asked for it since");
+    // What was taken along is an answer like another.
+    assert_eq!(gpu.temperature(0).await, Ok(40));
+    assert_eq!(calls(), [2, 2, 1]);
+}
+
+#[tokio::test]
+async fn what_hangs_on_the_way_does_not_take_the_answer_that_was_there() {
+    let driver = Faulty::of(1);
+    let timing = Timing {
+        again_after: Duration::ZERO,
+        ..SHARING
+    };
+    let nvml = nvml(&driver, timing);
+    let gpu = nvml.devices().await.unwrap().remove(0);
+    gpu.temperature(0).await.unwrap();
+    driver.script(|script| {
+        script.hanging_calls.insert("nvmlDeviceGetTemperature");
+    });
+    assert!(gpu.persistence_mode().await.is_ok());
+    let other = gpu.ecc_mode().await.unwrap_err().to_string();
+    assert!(
+        other.contains("not answering, nvmlDeviceGetTemperature hangs"),
+        "{other}"
+    );
+    driver.script(|script| script.hanging_calls.clear());
 }
 
 #[tokio::test]
