@@ -11,7 +11,7 @@ const NOW: u64 = 1_800_000_000_000;
 fn states(count: u32, turn: &Turn) -> Vec<FileContent> {
     let pids = (1..=count).filter(|pid| turn.has(*pid));
     let stat = |pid: u32| {
-        let state = if pid % 100 == 0 { 'Z' } else { 'S' };
+        let state = if pid.is_multiple_of(100) { 'Z' } else { 'S' };
         FileContent {
             path: format!("/proc/{pid}/stat"),
             content: Ok(format!("{pid} (x) {state} 1").into_bytes()),
