@@ -376,12 +376,13 @@ fn a_daemon_follows_its_gpus() {
         "persistence-mode",
         "Unhealthy: GPU-1582a755-bac3-4f01-a002-1582a755bac3 persistence mode supported but not enabled",
     );
-    // One GPU that does not come back holds up nobody, and the check that needs it says so.
+    change(folder.path(), "product: h100-sxm\n# mended\n");
+    becomes("persistence-mode", "Healthy: all 8 GPU(s)");
+    // One GPU that does not come back holds up no other, and the checks that need it say so.
     change(
         folder.path(),
         "product: h100-sxm\nfaults: [{call: nvmlDeviceGetTemperature, gpu: 4, hang: forever}]\n# another one\n",
     );
-    becomes("persistence-mode", "Healthy: all 8 GPU(s)");
     for component in ["temperature", "power"] {
         eventually("a GPU does not answer", || {
             let state = daemon.state(&format!("accelerator-nvidia-{component}"));
