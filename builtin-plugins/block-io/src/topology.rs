@@ -7,6 +7,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use gpud_builtin_shared::mounts::unescape;
+
 /// Devices that are looked at.
 const MAX_DEVICES: usize = 64;
 /// Levels of mapped devices: a crypt volume on a logical volume on an array on partitions is three.
@@ -139,28 +141,6 @@ fn mount(line: &str) -> Option<(String, String)> {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'!');
     (!name.is_empty() && name.bytes().all(plain))
         .then(|| (format!("/sys/class/block/{name}"), point))
-}
-
-/// Space, tab, newline and backslash stand as `\` with three octal digits.
-fn unescape(text: &str) -> String {
-    let mut parts = text.split('\\');
-    let mut plain = parts.next().unwrap_or("").to_owned();
-    for part in parts {
-        let code = part
-            .get(..3)
-            .and_then(|digits| u8::from_str_radix(digits, 8).ok());
-        match (code.filter(u8::is_ascii), part.get(3..)) {
-            (Some(code), Some(rest)) => {
-                plain.push(char::from(code));
-                plain.push_str(rest);
-            }
-            _ => {
-                plain.push('\\');
-                plain.push_str(part);
-            }
-        }
-    }
-    plain
 }
 
 #[cfg(test)]

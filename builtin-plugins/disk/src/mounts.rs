@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use gpud_builtin_shared::mounts::unescape;
 use gpud_sdk::AccessError;
 use gpud_sdk::sysfs::FsUsage;
 use serde::Serialize;
@@ -75,28 +76,6 @@ fn parse_line(line: &str) -> Option<Mount> {
         major: major.parse().ok()?,
         minor: minor.parse().ok()?,
     })
-}
-
-/// Space, tab, newline and backslash stand as `\` with three octal digits.
-fn unescape(text: &str) -> String {
-    let mut parts = text.split('\\');
-    let mut plain = parts.next().unwrap_or("").to_owned();
-    for part in parts {
-        let code = part
-            .get(..3)
-            .and_then(|digits| u8::from_str_radix(digits, 8).ok());
-        match (code.filter(u8::is_ascii), part.get(3..)) {
-            (Some(code), Some(rest)) => {
-                plain.push(char::from(code));
-                plain.push_str(rest);
-            }
-            _ => {
-                plain.push('\\');
-                plain.push_str(part);
-            }
-        }
-    }
-    plain
 }
 
 /// Whether a mount is looked at. Per-container mounts and cloud-init's are nobody's disks.

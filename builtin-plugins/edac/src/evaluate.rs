@@ -11,7 +11,7 @@ use gpud_sdk::history::StoredEvent;
 use gpud_sdk::incidents::fact;
 use gpud_sdk::{CheckContext, Event, Health, HealthState, Recovery, RepairAction, Report};
 
-use crate::config::Config;
+use crate::Config;
 use crate::counters::Dimm;
 use crate::line::{CONTROLLER, CORRECTED, DIMM, ERRORS, LOCATION, UNCORRECTED, facts, subject};
 use crate::memory::Memory;

@@ -7,7 +7,6 @@
     allow(dead_code, unused_imports, reason = "the checker is not exported then")
 )]
 
-pub mod config;
 pub mod counters;
 pub mod evaluate;
 pub mod line;
@@ -17,6 +16,7 @@ pub mod patterns;
 #[cfg(test)]
 mod examples;
 
+use gpud_builtin_shared::error_limits;
 use gpud_builtin_shared::patterns::policy::{self, Policy};
 use gpud_sdk::incidents::{as_stored, boots};
 use gpud_sdk::{
@@ -24,7 +24,6 @@ use gpud_sdk::{
     Scanner, history, kmsg, log, state, sysfs,
 };
 
-use crate::config::Config;
 use crate::counters::Dimm;
 use crate::memory::Memory;
 
@@ -41,6 +40,9 @@ const COUNTERS: &str = "counters";
 const SEEN: &str = "seen";
 
 struct MemoryEdac;
+
+/// Limits of errors of one DIMM; after 1 earlier boot with uncorrected ones an inspection is asked for.
+pub type Config = error_limits::Limits<1>;
 
 fn config() -> Result<(Config, Policy), Error> {
     let read = |document: &str| Config::read(document).map_err(|error| error.to_string());
@@ -168,7 +170,7 @@ fn descriptor() -> Descriptor {
         evaluate::UNCORRECTED_METRIC,
         "Uncorrected memory errors of a DIMM since its driver was loaded (number)",
     )
-    .config_schema(&policy::schema(config::SCHEMA, &patterns::CATALOG))
+    .config_schema(&policy::schema(&Config::schema(), &patterns::CATALOG))
 }
 
 #[cfg(feature = "component")]

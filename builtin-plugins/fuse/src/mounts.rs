@@ -3,6 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use gpud_builtin_shared::mounts::unescape;
+
 /// Bits of the minor number in the kernel's own device numbers (`MINORBITS`, `include/linux/kdev_t.h`).
 const MINOR_BITS: u32 = 20;
 
@@ -47,28 +49,6 @@ fn line(line: &str) -> Option<(u32, Mount)> {
     Some((major << MINOR_BITS | minor, mount))
 }
 
-/// Space, tab, newline and backslash stand as `\` with three octal digits.
-fn unescape(text: &str) -> String {
-    let mut parts = text.split('\\');
-    let mut plain = parts.next().unwrap_or("").to_owned();
-    for part in parts {
-        let code = part
-            .get(..3)
-            .and_then(|digits| u8::from_str_radix(digits, 8).ok());
-        match (code.filter(u8::is_ascii), part.get(3..)) {
-            (Some(code), Some(rest)) => {
-                plain.push(char::from(code));
-                plain.push_str(rest);
-            }
-            _ => {
-                plain.push('\\');
-                plain.push_str(part);
-            }
-        }
-    }
-    plain
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -100,19 +80,6 @@ broken
         assert_eq!(show(8_388_609), Some(["fuseblk", "/dev/sda1", "/win"]));
         assert_eq!((show(1), show(77)), (None, None));
         assert_eq!(mounts.len(), 4);
-    }
-
-    #[test]
-    fn odd_escapes_stay() {
-        for (text, plain) in [
-            (r"a\040b", "a b"),
-            (r"\134", r"\"),
-            (r"a\9", r"a\9"),
-            (r"a\", r"a\"),
-            (r"\377", r"\377"),
-        ] {
-            assert_eq!(unescape(text), plain);
-        }
     }
 
     proptest! {

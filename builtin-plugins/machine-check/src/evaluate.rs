@@ -12,7 +12,7 @@ use gpud_sdk::{
     CheckContext, EventType, Evidence, Health, HealthState, Recovery, RepairAction, Report,
 };
 
-use crate::config::Config;
+use crate::Config;
 use crate::row::{CORRECTED, DEFERRED, PLACE, PREVIOUS_BOOT, STORM, STORM_OVER, UNHANDLED};
 
 /// Metric of errors by severity.

@@ -6,7 +6,6 @@
 //! Lines become events as they come ([`mod@line`], [`firmware`], [`row`]); the state is what the stored events come to
 //! ([`evaluate`]). `scan` looks at the kernel log alone.
 
-pub mod config;
 pub mod evaluate;
 pub mod firmware;
 pub mod line;
@@ -16,14 +15,13 @@ pub mod patterns;
 mod examples;
 pub mod row;
 
+use gpud_builtin_shared::error_limits;
 use gpud_builtin_shared::patterns::policy::{self, Policy};
 use gpud_sdk::incidents::{as_stored, boots};
 use gpud_sdk::{
     AccessError, CheckContext, Checker, Descriptor, Error, Event, KmsgWatcher, Message, Report,
     Scanner, history, kmsg, state, sysfs,
 };
-
-use crate::config::Config;
 
 /// Most events that `history` gives, and most messages that `kmsg` does.
 const MAX_EVENTS: u32 = 10_000;
@@ -39,6 +37,9 @@ const SOURCES: [&str; 2] = [
 ];
 
 struct MachineCheck;
+
+/// Limits of errors and storms of one place; after 2 earlier boots with uncorrected ones an inspection is asked for.
+pub type Config = error_limits::Limits<2>;
 
 fn config() -> Result<(Config, Policy), Error> {
     let read = |document: &str| Config::read(document).map_err(|error| error.to_string());
@@ -125,7 +126,7 @@ fn descriptor() -> Descriptor {
         evaluate::METRIC,
         "Hardware errors stored within the look-back, by severity (number)",
     )
-    .config_schema(&policy::schema(config::SCHEMA, &patterns::CATALOG))
+    .config_schema(&policy::schema(&Config::schema(), &patterns::CATALOG))
 }
 
 gpud_sdk::export!(MachineCheck + kmsg_watcher + scanner: descriptor());

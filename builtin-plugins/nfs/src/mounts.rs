@@ -1,5 +1,7 @@
 //! What is mounted where: `/proc/‹pid›/mountinfo` (kernel: `Documentation/filesystems/proc.rst` §3.5).
 
+use gpud_builtin_shared::mounts::unescape;
+
 /// Automounters put this where a filesystem will be mounted on first use.
 pub const AUTOFS: &str = "autofs";
 
@@ -35,28 +37,6 @@ fn line(line: &str) -> Option<(String, &str)> {
     let fstype = fields.next()?;
     fields.next()?;
     Some((unescape(point), fstype))
-}
-
-/// Space, tab, newline and backslash stand as `\` with three octal digits.
-fn unescape(text: &str) -> String {
-    let mut parts = text.split('\\');
-    let mut plain = parts.next().unwrap_or("").to_owned();
-    for part in parts {
-        let code = part
-            .get(..3)
-            .and_then(|digits| u8::from_str_radix(digits, 8).ok());
-        match (code.filter(u8::is_ascii), part.get(3..)) {
-            (Some(code), Some(rest)) => {
-                plain.push(char::from(code));
-                plain.push_str(rest);
-            }
-            _ => {
-                plain.push('\\');
-                plain.push_str(part);
-            }
-        }
-    }
-    plain
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 pub mod boots;
 pub mod coded;
 pub mod driver;
+pub mod error_limits;
 pub mod files;
 pub mod findings;
 pub mod listing;

@@ -54,7 +54,7 @@ fn parse_line(line: &str) -> Option<Mount> {
 }
 
 /// Space, tab, newline and backslash stand as `\` with three octal digits.
-fn unescape(text: &str) -> String {
+pub fn unescape(text: &str) -> String {
     let mut parts = text.split('\\');
     let mut plain = parts.next().unwrap_or("").to_owned();
     for part in parts {
@@ -94,6 +94,19 @@ mod tests {
             found,
             expected.map(|(a, b, c)| (a.to_owned(), b.to_owned(), c.to_owned()))
         );
+    }
+
+    #[test]
+    fn odd_escapes_stay() {
+        for (text, plain) in [
+            (r"a\040b", "a b"),
+            (r"\134", r"\"),
+            (r"a\9", r"a\9"),
+            (r"a\", r"a\"),
+            (r"\377", r"\377"),
+        ] {
+            assert_eq!(unescape(text), plain);
+        }
     }
 
     proptest! {

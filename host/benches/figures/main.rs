@@ -1,7 +1,7 @@
 //! The figures that gpud is held to, measured on this machine and printed beside their targets; run by
 //! `cargo xtask bench`. Where a baseline exists it is measured in the same run and the figure is a ratio.
 //!
-//! `--only guest|nvidia|system|kernel-log|sdk|flood|script|daemon|api` measures one part. `--minutes N` is how long the idle daemon is
+//! `--only guest|nvidia|system|kernel-log|sdk|plugins|flood|script|daemon|api` measures one part. `--minutes N` is how long the idle daemon is
 //! watched (default 10); `--json FILE` is where the figures go as well (default `target/bench.json`); `--components
 //! FOLDER` is where the examples of `examples/` lie (default `target/examples`, where `examples/test.sh` leaves them).
 #![allow(
@@ -21,6 +21,7 @@ mod guest;
 mod kernel_log;
 mod latency;
 mod nvidia;
+mod plugins;
 mod script;
 mod sdk;
 mod system;
@@ -105,6 +106,9 @@ fn main() {
         }
         if wanted("sdk") {
             sdk::measure(&mut table, &components).await;
+        }
+        if wanted("plugins") {
+            plugins::measure(&mut table, &components).await;
         }
         if wanted("flood") {
             flood::measure(&mut table).await;

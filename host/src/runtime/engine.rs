@@ -41,10 +41,10 @@ const STACK: usize = 1 << 20;
 /// Part of it that the guest may use; deeper recursion traps.
 const WASM_STACK: usize = 512 << 10;
 /// Bytes of a used slot that are cleared by hand instead of being given back to the kernel, which would have to flush the
-/// TLBs of all cores. All of a small guest's memory fits (64 KiB of stack, its data, 64 KiB of heap), and of an interpreter
-/// what a short run of it writes: with `PAGEMAP_SCAN` (Linux 6.7) the kernel tells which pages those are, and a run in
-/// JavaScript takes a third less; without it the first bytes of a memory are taken to be those.
-const KEEP_RESIDENT: usize = 1 << 20;
+/// TLBs of all cores. All of a small guest's memory fits: 64 KiB of stack, its data, 64 KiB of heap. With `PAGEMAP_SCAN`
+/// (Linux 6.7) these are the pages that were written, wherever they lie, and a run of an interpreter takes a third less;
+/// without, the first ones of a memory.
+const KEEP_RESIDENT: usize = 256 << 10;
 
 fn config(pooling: bool) -> Config {
     let mut config = Config::new();

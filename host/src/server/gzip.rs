@@ -88,7 +88,7 @@ fn not_compressed() -> Response {
 fn gzip(plain: &[u8]) -> Bytes {
     let mut encoder = GzEncoder::new(
         Vec::with_capacity(plain.len() / 4 + 64),
-        Compression::default(),
+        Compression::fast(),
     );
     // Writing into memory cannot fail.
     let _ = encoder.write_all(plain);

@@ -1,51 +1,59 @@
-//! The component's configuration:
+//! Limits of checkers that count errors of hardware, corrected ones and others:
 //!
 //! | key | meaning | default |
 //! |---|---|---|
 //! | `lookback_seconds` | how far back uncorrected errors count; at least 1 | 1,209,600 (14 days) |
-//! | `reboot_threshold` | earlier boots with uncorrected errors of a DIMM from which on an inspection is asked for; at least 1 | 1 |
-//! | `corrected_threshold` | corrected errors of a DIMM within the window that are too many; at least 1 | 100 |
+//! | `reboot_threshold` | earlier boots with uncorrected errors from which on an inspection is asked for; at least 1 | the checker's |
+//! | `corrected_threshold` | corrected errors of one place within the window that are too many; at least 1 | 100 |
 //! | `corrected_window_seconds` | the window of corrected errors; at least 3,600 | 86,400 (one day) |
 
-use gpud_builtin_shared::numbers;
+use crate::numbers;
 
-/// JSON Schema of the configuration.
-pub const SCHEMA: &str = r#"{
-  "type": "object",
-  "properties": {
-    "lookback_seconds": {"type": "integer", "minimum": 1, "default": 1209600},
-    "reboot_threshold": {"type": "integer", "minimum": 1, "default": 1},
-    "corrected_threshold": {"type": "integer", "minimum": 1, "default": 100},
-    "corrected_window_seconds": {"type": "integer", "minimum": 3600, "default": 86400}
-  },
-  "additionalProperties": false
-}"#;
+/// Counters are read by the hour.
+const MIN_WINDOW_SECONDS: u64 = 3_600;
 
-/// Read configuration.
+/// Limits as an operator set them; `REBOOTS` is the reboot threshold where nobody did.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Config {
+pub struct Limits<const REBOOTS: u64> {
     /// How far back errors count, seconds.
     pub lookback_seconds: u64,
-    /// Earlier boots with uncorrected errors of a DIMM from which on an inspection is asked for.
+    /// Earlier boots with uncorrected errors from which on an inspection is asked for.
     pub reboot_threshold: u64,
-    /// Corrected errors of a DIMM within the window that are too many.
+    /// Corrected errors of one place within the window that are too many.
     pub corrected_threshold: u64,
     /// Window of corrected errors, seconds.
     pub corrected_window_seconds: u64,
 }
 
-impl Default for Config {
+impl<const REBOOTS: u64> Default for Limits<REBOOTS> {
     fn default() -> Self {
         Self {
             lookback_seconds: 14 * 86_400,
-            reboot_threshold: 1,
+            reboot_threshold: REBOOTS,
             corrected_threshold: 100,
             corrected_window_seconds: 86_400,
         }
     }
 }
 
-impl Config {
+impl<const REBOOTS: u64> Limits<REBOOTS> {
+    /// JSON Schema of the configuration.
+    pub fn schema() -> String {
+        let plain = Self::default();
+        let key = |minimum: u64, default: u64| serde_json::json!({"type": "integer", "minimum": minimum, "default": default});
+        serde_json::json!({
+            "type": "object",
+            "properties": {
+                "lookback_seconds": key(1, plain.lookback_seconds),
+                "reboot_threshold": key(1, plain.reboot_threshold),
+                "corrected_threshold": key(1, plain.corrected_threshold),
+                "corrected_window_seconds": key(MIN_WINDOW_SECONDS, plain.corrected_window_seconds),
+            },
+            "additionalProperties": false,
+        })
+        .to_string()
+    }
+
     /// Reads a document. What is not of the right kind or too small counts as not given: an operator's typing error in
     /// one key must not silence the check.
     ///
@@ -60,7 +68,7 @@ impl Config {
             (
                 &mut config.corrected_window_seconds,
                 "corrected_window_seconds",
-                3_600,
+                MIN_WINDOW_SECONDS,
             ),
         ];
         numbers::read(document, keys)?;
@@ -76,6 +84,8 @@ impl Config {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    type Config = Limits<2>;
 
     #[test]
     fn reads_what_fits() {
@@ -103,19 +113,5 @@ mod tests {
         assert!(Config::read("{").is_err());
         assert_eq!(plain.since(1_300_000_000), 90_400_000);
         assert_eq!(plain.since(5), 0);
-    }
-
-    #[test]
-    fn the_schema_says_the_same() {
-        let schema: serde_json::Value = serde_json::from_str(SCHEMA).unwrap();
-        let default = |key: &str| schema["properties"][key]["default"].as_u64().unwrap();
-        let plain = Config::default();
-        assert_eq!(default("lookback_seconds"), plain.lookback_seconds);
-        assert_eq!(default("reboot_threshold"), plain.reboot_threshold);
-        assert_eq!(default("corrected_threshold"), plain.corrected_threshold);
-        assert_eq!(
-            default("corrected_window_seconds"),
-            plain.corrected_window_seconds
-        );
     }
 }
