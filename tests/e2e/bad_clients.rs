@@ -32,8 +32,8 @@ const BAD: usize = 60;
 /// A component that is checked twice a minute.
 const WATCHED: &str = "accelerator-nvidia-persistence-mode";
 const INTERVAL: i64 = 30;
-/// Its times are told in whole seconds, and this runs beside other tests on few cores.
-const TOLERANCE: i64 = 3;
+/// A tick that is left out shows as an interval; the other tests share two cores and a disk with this one.
+const TOLERANCE: i64 = 10;
 
 async fn connect(port: u16, config: &Arc<ClientConfig>) -> std::io::Result<TlsStream<TcpStream>> {
     let stream = TcpStream::connect(("127.0.0.1", port)).await?;

@@ -21,7 +21,7 @@ const PROMPT: Duration = Duration::from_secs(10);
 const BOUNDED: Duration = Duration::from_secs(45);
 
 /// Whether a daemon can have namespaces, and what is needed in them is there.
-fn can(needs: &[&str]) -> bool {
+pub fn can(needs: &[&str]) -> bool {
     let own = Command::new("unshare")
         .args([
             "--mount",
@@ -55,10 +55,10 @@ fn helper(name: &str) -> String {
 }
 
 /// Waits in the script for a file.
-const AWAIT: &str = r#"await() { for _ in $(seq 600); do [ -e "$1" ] && return; sleep 0.05; done; echo "no $1" >&2; exit 1; }"#;
+pub const AWAIT: &str = r#"await() { for _ in $(seq 600); do [ -e "$1" ] && return; sleep 0.05; done; echo "no $1" >&2; exit 1; }"#;
 
 /// A check on demand, which must come back in time; its state.
-fn check(daemon: &Daemon, component: &str, within: Duration) -> Value {
+pub fn check(daemon: &Daemon, component: &str, within: Duration) -> Value {
     let started = Instant::now();
     let target = format!("/v1/components/trigger-check?componentName={component}");
     let (status, body) = daemon.send(Method::GET, &target);

@@ -9,7 +9,10 @@ use std::{
 use gpud::component::builtin;
 use serde_json::Value;
 
-use crate::daemon::{Daemon, Start, eventually, free_port, gpud};
+use crate::{
+    daemon::{Daemon, Start, eventually, free_port, gpud},
+    tools::tool,
+};
 
 /// A vendor and an operator in one folder.
 struct Site(tempfile::TempDir);
@@ -207,19 +210,6 @@ fn a_pack_that_was_changed_or_is_from_elsewhere_is_refused() {
     assert!(!site.path("data/packs/acme.yaml").exists());
     let list = site.ok(&["list", "--data-dir", &site.text("data")]);
     assert!(list.starts_with("no packs"), "{list}");
-}
-
-/// A program of a Debian package, where `GPUD_TEST_TOOLS` names a folder with it, or where it is installed.
-fn tool(name: &str) -> Option<PathBuf> {
-    let folders = std::env::var_os("GPUD_TEST_TOOLS")
-        .unwrap_or_else(|| std::env::var_os("PATH").unwrap_or_default());
-    let found = std::env::split_paths(&folders)
-        .map(|folder| folder.join(name))
-        .find(|file| file.is_file());
-    if found.is_none() {
-        eprintln!("SKIPPED: {name} is not installed (Debian has a package of it)");
-    }
-    found
 }
 
 #[test]

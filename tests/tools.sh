@@ -1,0 +1,19 @@
+#!/bin/bash
+# Fetches the programs that end-to-end tests run for real (a registry, minisign, container runtimes) from Debian, without
+# installing them: a runtime that is installed and does not run would show in scans of this machine.
+#
+#   tools.sh FOLDER     leaves them in FOLDER and prints the value for GPUD_TEST_TOOLS
+set -euo pipefail
+
+folder=$(mkdir -p -- "$1" && realpath -- "$1")
+cd "$folder"
+fetch() { apt-get download "$@" >&2; }
+for package in containerd docker-registry docker.io minisign runc; do
+    # The second time, nothing is fetched.
+    [[ -e $package.done ]] && continue
+    fetch "$package" || { apt-get update >&2 && fetch "$package"; }
+    dpkg-deb --extract "$package"_*.deb .
+    rm -- "$package"_*.deb
+    touch "$package.done"
+done
+echo "$folder/usr/bin:$folder/usr/sbin:$PATH"
