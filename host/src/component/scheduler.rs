@@ -11,7 +11,7 @@ use tokio::{sync::Semaphore, time::Instant};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{Component, Schedule, Services};
-use crate::model::Trigger;
+use crate::{model::Trigger, node::nvml::Library};
 
 /// First checks at once after the start.
 const FIRST_AT_ONCE: usize = 2;
@@ -115,10 +115,11 @@ async fn run(
     let Schedule::Every(interval) = schedule else {
         return;
     };
-    // Components of one interval keep apart from here on, and at the same place from start to start; but those that ask
-    // GPUs run together, so that what one asked is there for the others.
+    // Components of one interval keep apart from here on, and at the same place from start to start; but where there are
+    // GPUs, those that ask them run together, so that what one asked is there for the others.
+    let has_gpus = services.node.nvml.latest().library == Library::Loaded;
     let beat = match component.checker() {
-        Some(checker) if checker.asks_gpus() => GPUS,
+        Some(checker) if has_gpus && checker.asks_gpus() => GPUS,
         _ => component.name(),
     };
     let next = next_beat(start, phase(beat, interval), interval, Instant::now());
