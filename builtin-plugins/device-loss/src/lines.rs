@@ -1,6 +1,6 @@
 //! Kernel lines about devices that are lost, or never came.
 //!
-//! Per driver: [`mlx5`] and [`nvidia`]; here what the driver core says of all:
+//! Per driver: [`mlx5`], [`nouveau`] and [`nvidia`]; here what the driver core says of all:
 //!
 //! | line | source |
 //! |---|---|
@@ -10,6 +10,7 @@
 //! All are matched from the beginning of the line. What else `amdgpu` says is `accelerator-amd-errors`' to read.
 
 mod mlx5;
+mod nouveau;
 mod nvidia;
 
 pub use crate::patterns::PATTERNS;
@@ -71,6 +72,8 @@ pub enum Kind {
     NvidiaMismatch,
     /// Another driver has the GPU.
     NvidiaConflict,
+    /// `nouveau` drives a GPU, and something of it went wrong.
+    NouveauFault,
 }
 
 /// Reads a line.
@@ -78,7 +81,9 @@ pub fn find(line: &str) -> Option<Found<'_>> {
     if let Some(body) = line.strip_prefix("NVRM: ") {
         return nvidia::find(body);
     }
-    probe(line).or_else(|| mlx5::find(line))
+    probe(line)
+        .or_else(|| mlx5::find(line))
+        .or_else(|| nouveau::find(line))
 }
 
 const DRIVERS: [&str; 3] = ["nvidia", "amdgpu", "mlx5_core"];

@@ -5,10 +5,10 @@ use gpud_builtin_shared::coded::Severity::{Critical, Fatal, Info, Warning};
 use gpud_builtin_shared::patterns::{Catalog, Entry, Verdict};
 
 /// Version of the catalogue.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// What the host delivers: no narrower than what is read.
-pub const PATTERNS: [&str; 12] = [
+pub const PATTERNS: [&str; 13] = [
     "^(nvidia|amdgpu|mlx5_core): probe of [0-9a-fA-F:.]+ failed with error ",
     "^(nvidia|amdgpu|mlx5_core) [0-9a-fA-F:.]+: probe with driver [^ ]+ failed with error ",
     "^mlx5_core [0-9a-fA-F:.]+: .*(device's health compromised|Fatal error [0-9]+ detected|Health issue observed, )",
@@ -21,6 +21,7 @@ pub const PATTERNS: [&str; 12] = [
     "^NVRM: .*RC watchdog: GPU is probably locked!",
     "^NVRM: API mismatch: ",
     "^NVRM: The NVIDIA probe routine (was not called|failed) for ",
+    "^nouveau [0-9a-fA-F:.]+: (bus: MMIO (read|write) of |fifo: (SCHED_ERROR |fault |(read|write) fault at )|gr: TRAP)",
 ];
 
 /// A driver could not start a GPU or network card: the device is not usable.
@@ -191,10 +192,22 @@ pub const NVIDIA_DRIVER_CONFLICT: Entry = Entry {
     verdict: Some(Verdict { unhealthy: false, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &[] }),
 };
 
+/// The kernel's own driver (nouveau), not NVIDIA's, drives this GPU, and reports a fault of it. CUDA cannot use the GPU.
+pub const NOUVEAU_FAULT: Entry = Entry {
+    name: "nouveau_fault",
+    severity: Info,
+    otherwise: None,
+    message: "nouveau reports a fault of the GPU that it drives",
+    other_message: "",
+    actions: &[Reboot],
+    advice: "If the GPU is meant to compute: keep nouveau from loading (blacklist it, also in the initial RAM disk), install NVIDIA's driver, then reboot.",
+    verdict: None,
+};
+
 /// All of it.
 pub static CATALOG: Catalog = Catalog {
     version: VERSION,
     device: "device",
     patterns: &PATTERNS,
-    entries: &[&DRIVER_PROBE_FAILED, &MLX5_HEALTH_COMPROMISED, &MLX5_FATAL_ERROR, &MLX5_HEALTH_ISSUE, &MLX5_HEALTH_NOTICE, &MLX5_RECOVERY_FAILED, &MLX5_RECOVERED, &MLX5_COMMAND_TIMEOUT, &NVIDIA_INIT_FAILED, &NVIDIA_FALLEN_OFF_BUS, &NVIDIA_GSP_TIMEOUT, &NVIDIA_GPU_LOCKED, &NVIDIA_API_MISMATCH, &NVIDIA_DRIVER_CONFLICT],
+    entries: &[&DRIVER_PROBE_FAILED, &MLX5_HEALTH_COMPROMISED, &MLX5_FATAL_ERROR, &MLX5_HEALTH_ISSUE, &MLX5_HEALTH_NOTICE, &MLX5_RECOVERY_FAILED, &MLX5_RECOVERED, &MLX5_COMMAND_TIMEOUT, &NVIDIA_INIT_FAILED, &NVIDIA_FALLEN_OFF_BUS, &NVIDIA_GSP_TIMEOUT, &NVIDIA_GPU_LOCKED, &NVIDIA_API_MISMATCH, &NVIDIA_DRIVER_CONFLICT, &NOUVEAU_FAULT],
 };

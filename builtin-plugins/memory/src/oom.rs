@@ -3,8 +3,9 @@
 //! A kill begins with `‹name› invoked oom-killer: …`. Its victim stands in the summary `oom-kill:constraint=…` (Linux
 //! 5.0 and later, kills within a memory cgroup), in `Task in ‹cgroup› killed as a result of limit of ‹cgroup›`
 //! (before 4.19), or in `… Killed process ‹pid› (‹name›) …` (all, and the only one for the machine as a whole).
-//! Lines that belong to no beginning are ignored: the first line that names the victim makes the event, and the later
-//! one says the same again.
+//! The kernel limits how often it writes the beginning and the summary, but writes each kill
+//! (`oom_kill_process`): a line that names a victim outside of a kill that began is one of its own, unless it repeats
+//! the victim of the last.
 
 use gpud_sdk::incidents::{clip, is_kernel_line};
 use gpud_sdk::{CheckContext, Event, Evidence, Message};
@@ -20,25 +21,42 @@ const ROOT: &str = "/";
 
 /// Where in a kill the log is.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Matcher {
-    /// The cgroup whose limit was hit, once a kill has begun.
-    limited: Option<String>,
+pub enum Matcher {
+    /// Between two kills.
+    #[default]
+    Outside,
+    /// A kill has begun; its victim is not known yet.
+    Begun {
+        /// The cgroup whose limit was hit.
+        limited: String,
+    },
+    /// A kill was told; the line that says it again may follow.
+    Told {
+        /// Its victim.
+        pid: i64,
+    },
 }
 
 impl Matcher {
     /// Goes on where [`Matcher::save`] left off, unless the machine was booted since.
     pub fn restore(saved: Option<&str>, boot_id: &str) -> Self {
         let saved = saved.and_then(|saved| saved.strip_prefix(boot_id)?.strip_prefix('\n'));
-        Self {
-            limited: saved.map(str::to_owned),
+        match (saved, saved.and_then(|saved| saved.parse().ok())) {
+            (None, _) => Self::Outside,
+            (_, Some(pid)) => Self::Told { pid },
+            (Some(limited), None) => Self::Begun {
+                limited: limited.to_owned(),
+            },
         }
     }
 
-    /// What to keep until the next lines come; nothing between two kills.
+    /// What to keep until the next lines come; nothing before the first kill. A cgroup begins with `/`.
     pub fn save(&self, boot_id: &str) -> Option<String> {
-        self.limited
-            .as_ref()
-            .map(|limited| format!("{boot_id}\n{limited}"))
+        match self {
+            Self::Outside => None,
+            Self::Begun { limited } => Some(format!("{boot_id}\n{limited}")),
+            Self::Told { pid } => Some(format!("{boot_id}\n{pid}")),
+        }
     }
 
     /// The event that a message completes, if any.
@@ -56,31 +74,36 @@ impl Matcher {
 
     fn line(&mut self, line: &str) -> Option<String> {
         if line.contains("invoked oom-killer:") {
-            self.limited = Some(ROOT.to_owned());
+            let limited = ROOT.to_owned();
+            *self = Self::Begun { limited };
             return None;
         }
-        let limited = self.limited.as_mut()?;
         if let Some(summary) = Summary::parse(line) {
-            *limited = clip(summary.limited).to_owned();
+            let limited = clip(summary.limited).to_owned();
             let Ok(pid) = summary.pid.parse::<i64>() else {
-                self.limited = None;
+                *self = Self::Outside;
                 return None;
             };
-            return if pid == 0 {
-                None
-            } else {
-                self.finish(summary.task, pid)
-            };
+            if pid == 0 {
+                *self = Self::Begun { limited };
+                return None;
+            }
+            return self.tell(&limited, summary.task, pid);
         }
-        if let Some(cgroup) = legacy_limit(line) {
+        if let (Self::Begun { limited }, Some(cgroup)) = (&mut *self, legacy_limit(line)) {
             *limited = clip(&clean(cgroup)).to_owned();
         }
         let (pid, name) = killed_process(line)?;
-        self.finish(name, pid)
+        let limited = match self {
+            Self::Begun { limited } => limited.clone(),
+            Self::Told { pid: told } if *told == pid => return None,
+            _ => limit_of_lone(line)?.to_owned(),
+        };
+        self.tell(&limited, name, pid)
     }
 
-    fn finish(&mut self, victim: &str, pid: i64) -> Option<String> {
-        let limited = self.limited.take()?;
+    fn tell(&mut self, limited: &str, victim: &str, pid: i64) -> Option<String> {
+        *self = Self::Told { pid };
         let whose = if limited == ROOT { "System " } else { "" };
         let what = if victim.is_empty() || pid == 0 {
             OOM.say_otherwise(&[])
@@ -132,6 +155,17 @@ fn killed_process(line: &str) -> Option<(i64, &str)> {
         let (name, _) = rest.get(digits..)?.strip_prefix(" (")?.rsplit_once(')')?;
         (!name.is_empty()).then_some((pid, name))
     })
+}
+
+/// What a kill's own line says of the limit that was hit: [`ROOT`], or some cgroup's. Nothing where another part of the
+/// kernel may have written it.
+fn limit_of_lone(line: &str) -> Option<&'static str> {
+    if line.starts_with("Out of memory") {
+        Some(ROOT)
+    } else {
+        let oom = line.starts_with("Memory cgroup out of memory") || line.contains(" total-vm:");
+        oom.then_some("")
+    }
 }
 
 /// A cgroup's path, absolute and without empty, `.` and `..` parts.
@@ -203,7 +237,7 @@ mod tests {
             (&[START, &root], &[of_system]),
             (&[START, global, killed], &[of_system]),
             (&[START, &zero, killed], &[in_cgroup]),
-            (&[START, &odd, killed], &[]),
+            (&[START, &odd, killed], &[of_system]),
             (
                 &[START, &tricky],
                 &["OOM encountered, victim process: b,pid=1,uid=2, pid: 7"],
@@ -242,14 +276,31 @@ mod tests {
                 &[START, START, &memcg, START, &memcg],
                 &[in_cgroup, in_cgroup],
             ),
+            // The kernel left the beginning out.
             (
                 &[
                     &memcg,
                     killed,
                     "oom_reaper: reaped process 5120 (etl-worker)",
                 ],
-                &[],
+                &[in_cgroup],
             ),
+            (&[killed], &[of_system]),
+            (&[killed, killed], &[of_system]),
+            (&[killed, START, killed], &[of_system, of_system]),
+            (
+                &["Memory cgroup out of memory: Killed process 5120 (etl-worker) total-vm:9kB"],
+                &[in_cgroup],
+            ),
+            (
+                &[START, &memcg, "Memory cgroup out of memory: Killed process 5121 (etl-worker)"],
+                &[in_cgroup, "OOM encountered, victim process: etl-worker, pid: 5121"],
+            ),
+            (
+                &["Killed process 5120 (etl-worker) total-vm:1kB, anon-rss:1kB"],
+                &[in_cgroup],
+            ),
+            (&["lowmemorykiller: Killed process 5120 (etl-worker)"], &[]),
         ];
         for (lines, expected) in cases {
             assert_eq!(run(lines), *expected, "{lines:#?}");
@@ -269,8 +320,12 @@ mod tests {
         assert_eq!(Matcher::restore(Some(&saved), "b-1"), first);
         assert_eq!(Matcher::restore(Some(&saved), "b-2"), Matcher::default());
         assert_eq!(Matcher::restore(None, "b-1"), Matcher::default());
-        let text = Matcher::restore(Some(&saved), "b-1").line(KILLED).unwrap();
+        let mut later = Matcher::restore(Some(&saved), "b-1");
+        let text = later.line(KILLED).unwrap();
         assert!(text.starts_with("OOM encountered, "), "{text}");
+        let told = later.save("b-1").unwrap();
+        let mut later = Matcher::restore(Some(&told), "b-1");
+        assert_eq!((later.line(KILLED), later), (None, Matcher::Told { pid: 5120 }));
     }
 
     #[test]
@@ -369,10 +424,11 @@ mod tests {
         #[test]
         fn every_line_that_matters_is_delivered(line in line()) {
             static DELIVERED: LazyLock<Regex> = LazyLock::new(|| Regex::new(&PATTERNS.join("|")).unwrap());
-            let mut matcher = Matcher { limited: Some("/x".to_owned()) };
-            let before = matcher.clone();
-            if matcher.line(&line).is_some() || matcher != before {
-                prop_assert!(DELIVERED.is_match(&line));
+            for before in [Matcher::Outside, Matcher::Begun { limited: "/x".to_owned() }, Matcher::Told { pid: 12 }] {
+                let mut matcher = before.clone();
+                if matcher.line(&line).is_some() || matcher != before {
+                    prop_assert!(DELIVERED.is_match(&line));
+                }
             }
         }
     }

@@ -109,7 +109,8 @@ impl Matcher {
     }
 }
 
-/// The events of messages, oldest first, and what to keep until the next ones come. `saved` is what was kept last.
+/// The events of messages, oldest first, and what to keep until the next ones come. `saved` is what was kept last. No
+/// messages: the log has ended.
 pub fn events(
     context: &CheckContext,
     messages: Vec<Message>,
@@ -117,6 +118,9 @@ pub fn events(
 ) -> (Vec<Event>, Option<String>) {
     let mut matcher = Matcher::restore(saved);
     let mut events = Vec::new();
+    if messages.is_empty() {
+        events.extend(matcher.overdue(&context.boot_id, context.now));
+    }
     for mut message in messages.into_iter().filter(is_kernel_line) {
         // The kernel's clock can run ahead of the wall clock by a little; the future is refused.
         message.time = message.time.min(context.now);

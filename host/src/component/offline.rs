@@ -11,6 +11,9 @@ use crate::{
 
 /// Messages handed over at once, as the contract promises.
 const BATCH: usize = 512;
+/// A log that has ended is judged once more as if so long had passed, in milliseconds: longer than any checker waits for
+/// further lines.
+const AFTER_THE_END_MS: u64 = 60_000;
 /// Most events of one component that are told, the newest.
 const MAX_EVENTS: u32 = 1000;
 
@@ -77,8 +80,14 @@ async fn of_one(
             return judgement;
         }
     };
-    let context = component.context(services, Trigger::Event, None);
-    for batch in wanted.chunks(BATCH) {
+    let mut context = component.context(services, Trigger::Event, None);
+    let the_end: &[_] = &[];
+    let batches = wanted.chunks(BATCH);
+    let end = (!wanted.is_empty()).then_some(the_end);
+    for batch in batches.chain(end) {
+        if batch.is_empty() {
+            context.now = context.now.saturating_add(AFTER_THE_END_MS);
+        }
         let finished = checker.on_messages(services, &context, batch).await;
         let stored = match finished.answer {
             Ok(events) => {

@@ -9,6 +9,22 @@ use std::{ffi::c_void, fs, io, ops::Range, os::unix::fs::MetadataExt};
 
 use rustix::mm::{Advice, madvise};
 
+/// Resident pages of mapped files, in bytes (`RssFile` of `/proc/self/status`, proc_pid_status(5)).
+///
+/// # Errors
+/// When it cannot be read.
+pub fn of_files() -> io::Result<u64> {
+    let status = fs::read_to_string("/proc/self/status")?;
+    Ok(rss_file(&status).ok_or(io::ErrorKind::InvalidData)?)
+}
+
+fn rss_file(status: &str) -> Option<u64> {
+    let mut lines = status.lines();
+    let value = lines.find_map(|line| line.strip_prefix("RssFile:"))?;
+    let kilobytes = value.trim().strip_suffix(" kB")?;
+    Some(kilobytes.parse::<u64>().ok()?.saturating_mul(1024))
+}
+
 /// Drops the resident pages of this program's file and of mapped files at addresses in `code`, where they are as in the
 /// file. What is mapped there must stay so during the call. Gives the size of what was resident in bytes. A debugger's
 /// breakpoints are lost.
@@ -142,6 +158,14 @@ Rss:                  32 kB
 Rss:                   8 kB
 Anonymous:             0 kB
 ";
+
+    #[test]
+    fn pages_of_files_are_told_from_others() {
+        let status = "VmRSS:\t   36000 kB\nRssAnon:\t   16000 kB\nRssFile:\t   20000 kB\n";
+        assert_eq!(rss_file(status), Some(20_480_000));
+        assert_eq!(rss_file("RssFile:\t  many kB\n"), None);
+        assert!(of_files().unwrap() > 0);
+    }
 
     #[test]
     fn only_what_is_as_in_its_file_is_given_back() {

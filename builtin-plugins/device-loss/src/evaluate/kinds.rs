@@ -44,7 +44,7 @@ const fn news(kind: Kind, class: DeviceClass, entry: &'static Entry) -> News {
 use DeviceClass::{Gpu, Network, Pci};
 
 /// All kinds.
-pub static NEWS: [News; 14] = [
+pub static NEWS: [News; 15] = [
     news(Kind::ProbeFailed, Pci, &patterns::DRIVER_PROBE_FAILED),
     news(
         Kind::MlxCompromised,
@@ -71,4 +71,5 @@ pub static NEWS: [News; 14] = [
     news(Kind::NvidiaLocked, Gpu, &patterns::NVIDIA_GPU_LOCKED),
     news(Kind::NvidiaMismatch, Gpu, &patterns::NVIDIA_API_MISMATCH),
     news(Kind::NvidiaConflict, Gpu, &patterns::NVIDIA_DRIVER_CONFLICT),
+    news(Kind::NouveauFault, Gpu, &patterns::NOUVEAU_FAULT),
 ];

@@ -284,6 +284,46 @@ fn nvidia_lines() {
 }
 
 #[test]
+fn nouveau() {
+    let unit = |unit| [("unit", unit)];
+    for (line, unit) in [
+        (
+            "nouveau 0000:01:00.0: bus: MMIO read of 00000000 FAULT at 6013d4 [ PRIVRING ]",
+            unit("bus"),
+        ),
+        (
+            "nouveau 0000:01:00.0: bus: MMIO write of 80000042 FAULT at 10eb14 [ TIMEOUT ]",
+            unit("bus"),
+        ),
+        (
+            "nouveau 0000:01:00.0: fifo: SCHED_ERROR 0a [CTXSW_TIMEOUT]",
+            unit("fifo"),
+        ),
+        (
+            "nouveau 0000:01:00.0: fifo: fault 00 [READ] at 0000000000000000 engine 00 [GR] client 0f",
+            unit("fifo"),
+        ),
+        (
+            "nouveau 0000:01:00.0: gr: TRAP ch 5 [00ff1c2000 glxgears[1801]]",
+            unit("gr"),
+        ),
+    ] {
+        let found = find(line).unwrap();
+        assert_eq!(found.kind, Kind::NouveauFault, "{line}");
+        assert_eq!((found.device.as_str(), &found.facts[..]), ("0000:01:00.0", &unit[..]));
+    }
+    for line in [
+        "nouveau 0000:01:00.0: bus: MMIO read of 00000000",
+        "nouveau 0000:01:00.0: bios: version 90.04.5f.00.19",
+        "nouveau 0000:01:00.0: fifo: channels: 4096",
+        "nouveau somewhere: gr: TRAP ch 5",
+        "nouveau: gr: TRAP ch 5",
+    ] {
+        assert_eq!(find(line), None, "{line}");
+    }
+}
+
+#[test]
 fn lookalikes() {
     for line in [
         "",

@@ -14,6 +14,11 @@ use crate::{
     wire::{ComponentHealthStates, HealthState, Origin},
 };
 
+const UNKNOWN: &str = "\
+no checker makes anything of it
+Some messages mean something only together with those around them: paste these too, or save the log and use --file.
+";
+
 /// For people.
 pub fn text(log: &Capture, judgements: &[Judgement], terminal: Terminal) -> String {
     let mut text = String::new();
@@ -33,7 +38,7 @@ pub fn text(log: &Capture, judgements: &[Judgement], terminal: Terminal) -> Stri
         let _ = writeln!(text, "note: {note}");
     }
     if judgements.is_empty() {
-        text.push_str("no checker makes anything of it\n");
+        text.push_str(UNKNOWN);
     }
     for judgement in judgements {
         one(&mut text, judgement, terminal);
