@@ -1,0 +1,273 @@
+//! A component at work: checks, scans, set-healthy, and what is kept of their outcome.
+
+use std::{sync::PoisonError, time::Instant};
+
+use super::{
+    Component, Latest, Services, Turn, WasmChecker,
+    checker::{Checker, Judged},
+    commit, failure, script,
+};
+use crate::{
+    model::{CheckContext, HealthState, Report, SetHealthy, Trigger, UnixMillis},
+    runtime::CallError,
+};
+
+impl Component {
+    /// Checks now, waiting for a check that is under way. Keeps the verdicts, stores events and metrics. Gives the
+    /// verdicts; those of [`Self::states`] when there is nothing to check with.
+    pub async fn check(&self, services: &Services, trigger: Trigger) -> Vec<HealthState> {
+        self.check_with_output(services, trigger).await.0
+    }
+
+    /// As [`Self::check`], and what its script printed.
+    pub async fn check_with_output(
+        &self,
+        services: &Services,
+        trigger: Trigger,
+    ) -> (Vec<HealthState>, Vec<u8>) {
+        let turn = self.turn.lock().await;
+        self.check_in_turn(services, trigger, turn).await
+    }
+
+    /// As [`Self::check`], unless a check is under way or the component is backing off after failures.
+    pub async fn check_if_idle(&self, services: &Services, trigger: Trigger) -> bool {
+        let Ok(turn) = self.turn.try_lock() else {
+            return false;
+        };
+        if turn
+            .not_before
+            .is_some_and(|instant| Instant::now() < instant)
+        {
+            return false;
+        }
+        self.check_in_turn(services, trigger, turn).await;
+        true
+    }
+
+    /// Judges the moment for whoever asks: as a check, but a component that has a scan of its own for this gives that,
+    /// and nothing is kept of it.
+    pub async fn trigger(&self, services: &Services) -> Vec<HealthState> {
+        self.settled().await;
+        match self.checker().as_ref().and_then(Checker::scanner) {
+            Some(checker) => self.scan(services, checker).await.states,
+            None => self.check(services, Trigger::Manual).await,
+        }
+    }
+
+    async fn scan(&self, services: &Services, checker: &WasmChecker) -> Report {
+        let _turn = self.turn.lock().await;
+        let context = self.context(services, Trigger::Manual, None);
+        let finished = checker.scan(services, &context).await;
+        commit::bill(services, &self.name, &finished);
+        if let Err(error) = &finished.answer {
+            self.is_taken_back(Err(error));
+        }
+        let mut report = finished.answer.unwrap_or_else(|error| Report {
+            supported: true,
+            states: vec![failure::state(&self.name, context.now, &error, None)],
+            ..Report::default()
+        });
+        report.states = self.with_trouble(report.states);
+        report
+    }
+
+    /// The states, saying what of the configuration is not used.
+    fn with_trouble(&self, states: Vec<HealthState>) -> Vec<HealthState> {
+        match self.misconfigured.get() {
+            Some(problem) => failure::with_error(states, problem),
+            None => states,
+        }
+    }
+
+    /// One look at the machine without a daemon: the report of a scan or a check, for `gpud scan`.
+    pub async fn look(&self, services: &Services) -> Report {
+        let Some(checker) = self.checker() else {
+            let states = self.states(services.node.clock.now_ms());
+            return Report {
+                supported: true,
+                states,
+                ..Report::default()
+            };
+        };
+        if let Some(scanner) = checker.scanner() {
+            return self.scan(services, scanner).await;
+        }
+        let states = self.check(services, Trigger::Manual).await;
+        Report {
+            supported: self.is_supported(),
+            states,
+            ..Report::default()
+        }
+    }
+
+    /// Clears what is recorded against the component and judges anew.
+    ///
+    /// # Errors
+    /// In words: it is not offered, or the store failed.
+    pub async fn set_healthy(&self, services: &Services) -> Result<(), SetHealthyProblem> {
+        self.settled().await;
+        let mode = self
+            .descriptor()
+            .map_or(SetHealthy::Unsupported, |d| d.set_healthy);
+        let latched = services.latches.holds(&self.name);
+        if mode == SetHealthy::Unsupported && !latched {
+            return Err(SetHealthyProblem::Unsupported);
+        }
+        let now = services.node.clock.now_ms();
+        if let Some(store) = &services.store {
+            let failed =
+                |error: crate::store::StoreError| SetHealthyProblem::Failed(error.to_string());
+            store.add_mark(&self.name, now).await.map_err(failed)?;
+            if mode == SetHealthy::ClearsEvents {
+                store.delete_events(&self.name, now).await.map_err(failed)?;
+            }
+        }
+        services
+            .latches
+            .clear(&self.name, services.store.as_ref())
+            .await;
+        self.check(services, Trigger::SetHealthy).await;
+        Ok(())
+    }
+
+    async fn check_in_turn(
+        &self,
+        services: &Services,
+        trigger: Trigger,
+        mut turn: tokio::sync::MutexGuard<'_, Turn>,
+    ) -> (Vec<HealthState>, Vec<u8>) {
+        let Some(checker) = self.checker() else {
+            return (self.states(services.node.clock.now_ms()), Vec::new());
+        };
+        if self.closed.is_cancelled() {
+            // Another one took its place while this check waited for its turn.
+            return (self.states(services.node.clock.now_ms()), Vec::new());
+        }
+        let context = self.context(services, trigger, turn.previous_check);
+        let Judged { finished, output } = checker.check(services, &context, &self.closed).await;
+        commit::bill(services, &self.name, &finished);
+        if let Some(shadow) = &self.shadow {
+            shadow.check_beside(&context, &finished);
+        }
+        let outcome = finished.answer.as_ref().map(|_| ());
+        if self.is_taken_back(outcome) {
+            // What is shown stays as it is: the version before judges in a moment.
+            let error = finished.answer.err();
+            let state = error.map(|error| failure::state(&self.name, context.now, &error, None));
+            return (state.into_iter().collect(), output);
+        }
+        let (supported, states) = match finished.answer {
+            Ok(report) => {
+                turn.failures = 0;
+                turn.not_before = None;
+                let Report {
+                    supported,
+                    states,
+                    events,
+                    metrics,
+                } = report;
+                let written = commit::events_and_state(
+                    services,
+                    &self.name,
+                    events,
+                    finished.state_writes,
+                    None,
+                );
+                let states = match written.await {
+                    Ok(_) => states,
+                    Err(error) => {
+                        let problem = format!("events and values could not be stored: {error}");
+                        tracing::error!(component = self.name, "{problem}");
+                        failure::with_error(states, &problem)
+                    }
+                };
+                commit::metrics(
+                    services,
+                    &self.name,
+                    &metrics,
+                    &checker.descriptor().metrics,
+                );
+                (supported, states)
+            }
+            Err(error) => {
+                let retry = failure::back_off(&error, &mut turn.failures, checker.retry_interval());
+                turn.not_before = retry.map(|retry| Instant::now() + retry.wait);
+                if !matches!(error, CallError::Source(_)) {
+                    let blame = error.blame().as_str();
+                    tracing::warn!(component = self.name, blame, "check failed: {error}");
+                }
+                (
+                    true,
+                    vec![failure::state(
+                        &self.name,
+                        context.now,
+                        &error,
+                        retry.as_ref(),
+                    )],
+                )
+            }
+        };
+        turn.previous_check = Some(context.now);
+        let unfed = || self.unfed.get().cloned();
+        let states = match services.kernel_log_problem().or_else(unfed) {
+            Some(problem) if checker.kmsg_watcher().is_some() => {
+                failure::with_error(states, &problem)
+            }
+            _ => states,
+        };
+        let states = self.with_trouble(states);
+        let judged = Latest {
+            supported,
+            states,
+            raw_output: script::shown(&output),
+        };
+        (self.keep(services, judged, context.now).await, output)
+    }
+
+    /// Makes these, with what is latched, the latest verdicts, and records what changed.
+    async fn keep(
+        &self,
+        services: &Services,
+        mut judged: Latest,
+        now: UnixMillis,
+    ) -> Vec<HealthState> {
+        let boot = &services.node.boot.id;
+        let store = services.store.as_ref();
+        judged.states = services
+            .latches
+            .apply(&self.name, judged.states, now, boot, store)
+            .await;
+        let states = judged.states.clone();
+        let before = std::mem::replace(
+            &mut *self.latest.write().unwrap_or_else(PoisonError::into_inner),
+            judged,
+        );
+        commit::changes(services, &self.name, &before.states, &states, now).await;
+        states
+    }
+
+    pub(super) fn context(
+        &self,
+        services: &Services,
+        trigger: Trigger,
+        previous_check: Option<UnixMillis>,
+    ) -> CheckContext {
+        CheckContext {
+            component: self.name.clone(),
+            now: services.node.clock.now_ms(),
+            trigger,
+            boot_id: services.node.boot.id.clone(),
+            boot_time: services.node.boot.time,
+            previous_check,
+        }
+    }
+}
+
+/// Why a component was not set healthy.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SetHealthyProblem {
+    /// It is not offered.
+    Unsupported,
+    /// It was tried.
+    Failed(String),
+}
