@@ -39,7 +39,10 @@ fn run(input: &str, output: &str) -> Result<(), Box<dyn Error>> {
                 bytes.len(),
             );
             for left in &flattened.left_out {
-                println!("core instance {} of module {} stays: {}", left.instance, left.module, left.reason);
+                println!(
+                    "core instance {} of module {} stays: {}",
+                    left.instance, left.module, left.reason
+                );
             }
             fs::write(output, flattened.component)?;
         }

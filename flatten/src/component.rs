@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use wasm_encoder::reencode::{self, Reencode, ReencodeComponent};
 use wasmparser::{
-    CanonicalFunction, ComponentAlias, ComponentExternalKind, ComponentInstance, ComponentOuterAliasKind,
-    ComponentType, ComponentTypeRef, Encoding, Parser, Payload,
+    CanonicalFunction, ComponentAlias, ComponentExternalKind, ComponentInstance,
+    ComponentOuterAliasKind, ComponentType, ComponentTypeRef, Encoding, Parser, Payload,
 };
 
 use crate::error::Error;
@@ -42,7 +42,10 @@ pub(crate) enum What<'a> {
     /// The names of things: some of them have new numbers.
     Names(&'a [u8], u64),
     /// A section that has nothing to do with core things.
-    Section { id: u8, data: &'a [u8] },
+    Section {
+        id: u8,
+        data: &'a [u8],
+    },
 }
 
 /// A core module in a component.
@@ -103,7 +106,9 @@ impl<'a> Component<'a> {
 
     /// A core module by its index.
     pub(crate) fn module(&self, module: u32) -> Result<&CoreModule<'a>, Error> {
-        self.modules.get(place(module)).ok_or(Error::missing("module", module))
+        self.modules
+            .get(place(module))
+            .ok_or(Error::missing("module", module))
     }
 
     /// A core instance by its index, where a module was instantiated for it.
@@ -116,20 +121,30 @@ impl<'a> Component<'a> {
 
     /// A core instance of a module by its index.
     pub(crate) fn expect_real(&self, instance: u32) -> Result<&Real<'a>, Error> {
-        self.real(instance).ok_or(Error::missing("instance", instance))
+        self.real(instance)
+            .ok_or(Error::missing("instance", instance))
     }
 
     /// The origin of what has this index in one of the component's core index spaces.
     pub(crate) fn origin(&self, kind: Kind, index: u32) -> Result<Origin, Error> {
-        self.core.get(kind).get(place(index)).copied().ok_or(Error::missing("thing", index))
+        self.core
+            .get(kind)
+            .get(place(index))
+            .copied()
+            .ok_or(Error::missing("thing", index))
     }
 
     fn payload(&mut self, payload: Payload<'a>, whole: &'a [u8]) -> Result<(), Error> {
         match payload {
-            Payload::ModuleSection { unchecked_range, .. } => {
+            Payload::ModuleSection {
+                unchecked_range, ..
+            } => {
                 let bytes = slice(whole, unchecked_range)?;
                 self.push(What::Module(index(self.modules.len())), Vec::new());
-                self.modules.push(CoreModule { bytes, parsed: Module::parse(bytes)? });
+                self.modules.push(CoreModule {
+                    bytes,
+                    parsed: Module::parse(bytes)?,
+                });
             }
             Payload::InstanceSection(section) => {
                 for instance in section {
@@ -163,10 +178,15 @@ impl<'a> Component<'a> {
             }
             Payload::ComponentTypeSection(section) => {
                 let types = section.clone().into_iter().collect::<Result<Vec<_>, _>>()?;
-                if types.iter().any(|ty| matches!(ty, ComponentType::Resource { dtor: Some(_), .. })) {
+                if types
+                    .iter()
+                    .any(|ty| matches!(ty, ComponentType::Resource { dtor: Some(_), .. }))
+                {
                     for ty in types {
                         let needs = match &ty {
-                            ComponentType::Resource { dtor: Some(dtor), .. } => vec![self.origin(Kind::Func, *dtor)?],
+                            ComponentType::Resource {
+                                dtor: Some(dtor), ..
+                            } => vec![self.origin(Kind::Func, *dtor)?],
                             _ => Vec::new(),
                         };
                         self.push(What::Type(ty), needs);
@@ -179,7 +199,10 @@ impl<'a> Component<'a> {
                 for import in section.clone() {
                     let import = import?;
                     if matches!(import.ty, ComponentTypeRef::Module(_)) {
-                        return Err(Error::SharedModule(format!("{:?} is imported", import.name.name)));
+                        return Err(Error::SharedModule(format!(
+                            "{:?} is imported",
+                            import.name.name
+                        )));
                     }
                 }
                 self.section(&Payload::ComponentImportSection(section), whole)?;
@@ -203,7 +226,10 @@ impl<'a> Component<'a> {
                 self.section(&Payload::ComponentInstanceSection(section), whole)?;
             }
             Payload::CustomSection(section) if section.name() == "component-name" => {
-                self.push(What::Names(section.data(), section.data_offset()), Vec::new());
+                self.push(
+                    What::Names(section.data(), section.data_offset()),
+                    Vec::new(),
+                );
             }
             payload => self.section(&payload, whole)?,
         }
@@ -215,7 +241,9 @@ impl<'a> Component<'a> {
     }
 
     fn section(&mut self, payload: &Payload<'a>, whole: &'a [u8]) -> Result<(), Error> {
-        let (id, range) = payload.as_section().ok_or_else(|| Error::Encode(format!("{payload:?}")))?;
+        let (id, range) = payload
+            .as_section()
+            .ok_or_else(|| Error::Encode(format!("{payload:?}")))?;
         let data = slice(whole, range)?;
         self.push(What::Section { id, data }, Vec::new());
         Ok(())
@@ -224,7 +252,11 @@ impl<'a> Component<'a> {
     fn alias(&mut self, alias: ComponentAlias<'a>) -> Result<(), Error> {
         refuse_module_alias(&alias)?;
         match alias {
-            ComponentAlias::CoreInstanceExport { kind, instance_index, name } => {
+            ComponentAlias::CoreInstanceExport {
+                kind,
+                instance_index,
+                name,
+            } => {
                 let origin = self.export(instance_index, name)?;
                 self.core.get_mut(kind.into()).push(origin);
             }
@@ -254,7 +286,8 @@ impl<'a> Component<'a> {
             wasmparser::Instance::Instantiate { module_index, args } => {
                 let number = index(self.instances.len());
                 let module = &self.module(module_index)?.parsed;
-                let args: HashMap<&str, u32> = args.iter().map(|arg| (arg.name, arg.index)).collect();
+                let args: HashMap<&str, u32> =
+                    args.iter().map(|arg| (arg.name, arg.index)).collect();
                 let mut real = Real {
                     module: module_index,
                     imports: Vec::with_capacity(module.imports.len()),
@@ -262,7 +295,9 @@ impl<'a> Component<'a> {
                     exports: HashMap::new(),
                 };
                 for import in &module.imports {
-                    let arg = args.get(import.module).ok_or(Error::missing("instance", number))?;
+                    let arg = args
+                        .get(import.module)
+                        .ok_or(Error::missing("instance", number))?;
                     let origin = self.export(*arg, import.name)?;
                     real.imports.push(origin);
                     real.by_kind.get_mut(import_kind(import.ty)).push(origin);
@@ -280,7 +315,10 @@ impl<'a> Component<'a> {
         &self,
         encode: impl FnOnce(&mut Uses<'_, 'a>) -> Result<(), reencode::Error<Error>>,
     ) -> Result<Vec<Origin>, Error> {
-        let mut uses = Uses { component: self, origins: Vec::new() };
+        let mut uses = Uses {
+            component: self,
+            origins: Vec::new(),
+        };
         encode(&mut uses)?;
         Ok(uses.origins)
     }
@@ -288,10 +326,16 @@ impl<'a> Component<'a> {
     fn refuse_copies(&self) -> Result<(), Error> {
         let mut instance_of = HashMap::new();
         for (second, instance) in self.instances.iter().enumerate() {
-            let Instance::Real(Real { module, .. }) = *instance else { continue };
+            let Instance::Real(Real { module, .. }) = *instance else {
+                continue;
+            };
             let second = index(second);
             if let Some(first) = instance_of.insert(module, second) {
-                return Err(Error::InstantiatedTwice { module, first, second });
+                return Err(Error::InstantiatedTwice {
+                    module,
+                    first,
+                    second,
+                });
             }
         }
         Ok(())
@@ -303,7 +347,11 @@ impl Real<'_> {
     pub(crate) fn origin(&self, instance: u32, kind: Kind, index: u32) -> Origin {
         match self.by_kind.get(kind).get(place(index)) {
             Some(origin) => *origin,
-            None => Origin::Instance { instance, kind, index },
+            None => Origin::Instance {
+                instance,
+                kind,
+                index,
+            },
         }
     }
 }
@@ -340,7 +388,9 @@ impl Reencode for Uses<'_, '_> {
 impl ReencodeComponent for Uses<'_, '_> {}
 
 fn slice(whole: &[u8], range: std::ops::Range<u64>) -> Result<&[u8], Error> {
-    let bounds = usize::try_from(range.start).ok().zip(usize::try_from(range.end).ok());
+    let bounds = usize::try_from(range.start)
+        .ok()
+        .zip(usize::try_from(range.end).ok());
     bounds
         .and_then(|(start, end)| whole.get(start..end))
         .ok_or_else(|| Error::Encode(format!("the section at {range:?} is not there")))
@@ -348,28 +398,39 @@ fn slice(whole: &[u8], range: std::ops::Range<u64>) -> Result<&[u8], Error> {
 
 fn refuse_module_alias(alias: &ComponentAlias<'_>) -> Result<(), Error> {
     match alias {
-        ComponentAlias::InstanceExport { kind: ComponentExternalKind::Module, name, .. } => {
-            Err(Error::SharedModule(format!("{name:?} is taken from an instance")))
-        }
-        ComponentAlias::Outer { kind: ComponentOuterAliasKind::CoreModule, index, .. } => {
-            Err(Error::SharedModule(format!("a nested component uses core module {index} of an outer one")))
-        }
+        ComponentAlias::InstanceExport {
+            kind: ComponentExternalKind::Module,
+            name,
+            ..
+        } => Err(Error::SharedModule(format!(
+            "{name:?} is taken from an instance"
+        ))),
+        ComponentAlias::Outer {
+            kind: ComponentOuterAliasKind::CoreModule,
+            index,
+            ..
+        } => Err(Error::SharedModule(format!(
+            "a nested component uses core module {index} of an outer one"
+        ))),
         _ => Ok(()),
     }
 }
 
 fn refuse_module_arg(instance: &ComponentInstance<'_>) -> Result<(), Error> {
     let found = match instance {
-        ComponentInstance::Instantiate { args, .. } => {
-            args.iter().map(|arg| (arg.kind, arg.index)).find(|(kind, _)| *kind == ComponentExternalKind::Module)
-        }
+        ComponentInstance::Instantiate { args, .. } => args
+            .iter()
+            .map(|arg| (arg.kind, arg.index))
+            .find(|(kind, _)| *kind == ComponentExternalKind::Module),
         ComponentInstance::FromExports(exports) => exports
             .iter()
             .map(|export| (export.kind, export.index))
             .find(|(kind, _)| *kind == ComponentExternalKind::Module),
     };
     match found {
-        Some((_, index)) => Err(Error::SharedModule(format!("core module {index} is handed to an instance"))),
+        Some((_, index)) => Err(Error::SharedModule(format!(
+            "core module {index} is handed to an instance"
+        ))),
         None => Ok(()),
     }
 }

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use wasm_encoder::reencode::{self, Reencode, ReencodeComponent};
 use wasm_encoder::{
-    Alias, CanonicalFunctionSection, ComponentAliasSection, ComponentNameSection, ComponentTypeSection, ExportKind,
-    InstanceSection, ModuleArg, RawSection,
+    Alias, CanonicalFunctionSection, ComponentAliasSection, ComponentNameSection,
+    ComponentTypeSection, ExportKind, InstanceSection, ModuleArg, RawSection,
 };
 use wasmparser::{BinaryReader, CanonicalFunction, ComponentName, ComponentNameSectionReader};
 
@@ -17,11 +17,13 @@ use crate::space::{Kind, Origin, PerKind};
 
 /// What items other than members need of members.
 pub(crate) fn wanted(component: &Component<'_>, members: &Members<'_, '_>) -> BTreeSet<Origin> {
-    let others = component
-        .items
-        .iter()
-        .filter(|item| !matches!(item.what, What::Instance(instance) if members.contains(instance)));
-    others.flat_map(|item| item.needs.iter().copied()).filter(|need| members.define(*need)).collect()
+    let others = component.items.iter().filter(
+        |item| !matches!(item.what, What::Instance(instance) if members.contains(instance)),
+    );
+    others
+        .flat_map(|item| item.needs.iter().copied())
+        .filter(|need| members.define(*need))
+        .collect()
 }
 
 /// Writes the component.
@@ -118,7 +120,8 @@ impl Emitter<'_, '_> {
                     self.need(*need)?;
                 }
                 let mut section = self.canons();
-                Relocate { emitter: self }.parse_component_canonical(&mut section, canon.clone())?;
+                Relocate { emitter: self }
+                    .parse_component_canonical(&mut section, canon.clone())?;
                 self.open = Open::Canons(section);
                 if !matches!(canon, CanonicalFunction::Lift { .. }) {
                     self.number(Origin::Canon { item: number });
@@ -158,7 +161,10 @@ impl Emitter<'_, '_> {
 
     fn module(&mut self, bytes: &[u8]) -> u32 {
         self.close();
-        self.output.section(&RawSection { id: wasm_encoder::ComponentSectionId::CoreModule.into(), data: bytes });
+        self.output.section(&RawSection {
+            id: wasm_encoder::ComponentSectionId::CoreModule.into(),
+            data: bytes,
+        });
         self.module_count += 1;
         self.module_count - 1
     }
@@ -166,18 +172,26 @@ impl Emitter<'_, '_> {
     /// An instance that stays by itself, with what its module imports as arguments.
     fn instance(&mut self, instance: u32) -> Result<(), Error> {
         let component = self.component;
-        let Some(real) = component.real(instance) else { return Ok(()) };
+        let Some(real) = component.real(instance) else {
+            return Ok(());
+        };
         let module = &component.module(real.module)?.parsed;
         let mut args: BTreeMap<&str, BTreeMap<&str, Origin>> = BTreeMap::new();
         for (import, origin) in module.imports.iter().zip(&real.imports) {
-            args.entry(import.module).or_default().insert(import.name, *origin);
+            args.entry(import.module)
+                .or_default()
+                .insert(import.name, *origin);
         }
         let mut made = Vec::new();
         for (name, exports) in &args {
             let exports = exports.iter().map(|(field, origin)| (*field, *origin));
             made.push((*name, ModuleArg::Instance(self.inline(exports)?)));
         }
-        let number = self.modules.get(&real.module).copied().ok_or(Error::missing("module", real.module))?;
+        let number = self
+            .modules
+            .get(&real.module)
+            .copied()
+            .ok_or(Error::missing("module", real.module))?;
         let new = self.instantiate(number, made);
         self.instances.insert(instance, new);
         Ok(())
@@ -188,14 +202,20 @@ impl Emitter<'_, '_> {
         let module = self.module(&merged.bytes);
         let mut args = Vec::new();
         if !merged.imports.is_empty() {
-            let exports = merged.imports.iter().map(|(field, origin)| (field.as_str(), *origin));
+            let exports = merged
+                .imports
+                .iter()
+                .map(|(field, origin)| (field.as_str(), *origin));
             args.push((IMPORTS, ModuleArg::Instance(self.inline(exports)?)));
         }
         self.merged_instance = Some(self.instantiate(module, args));
         Ok(())
     }
 
-    fn inline<'n>(&mut self, exports: impl Iterator<Item = (&'n str, Origin)>) -> Result<u32, Error> {
+    fn inline<'n>(
+        &mut self,
+        exports: impl Iterator<Item = (&'n str, Origin)>,
+    ) -> Result<u32, Error> {
         let mut items = Vec::new();
         for (name, origin) in exports {
             items.push((name, ExportKind::from(origin.kind()), self.need(origin)?));
@@ -245,22 +265,40 @@ impl Emitter<'_, '_> {
         if let Some(index) = self.core.get(&origin) {
             return Ok(*index);
         }
-        let Origin::Instance { instance, kind, index } = origin else {
+        let Origin::Instance {
+            instance,
+            kind,
+            index,
+        } = origin
+        else {
             return Err(Error::missing("canonical function", 0));
         };
         let component = self.component;
         let merged = self.merged;
         let (from, name) = if self.members.contains(instance) {
-            (self.merged_instance, merged.exports.get(&origin).map(String::as_str))
+            (
+                self.merged_instance,
+                merged.exports.get(&origin).map(String::as_str),
+            )
         } else {
-            let module = &component.module_of(component.expect_real(instance)?)?.parsed;
+            let module = &component
+                .module_of(component.expect_real(instance)?)?
+                .parsed;
             let mut exports = module.exports.iter();
-            let export = exports.find(|export| Kind::from(export.kind) == kind && export.index == index);
-            (self.instances.get(&instance).copied(), export.map(|export| export.name))
+            let export =
+                exports.find(|export| Kind::from(export.kind) == kind && export.index == index);
+            (
+                self.instances.get(&instance).copied(),
+                export.map(|export| export.name),
+            )
         };
         let from = from.ok_or(Error::missing("instance", instance))?;
         let name = name.ok_or(Error::missing("export", index))?;
-        self.alias(Alias::CoreInstanceExport { instance: from, kind: kind.into(), name });
+        self.alias(Alias::CoreInstanceExport {
+            instance: from,
+            kind: kind.into(),
+            name,
+        });
         Ok(self.number(origin))
     }
 
@@ -306,7 +344,12 @@ struct Relocate<'r, 'e, 'a> {
 impl Relocate<'_, '_, '_> {
     fn index(&self, kind: Kind, index: u32) -> Result<u32, reencode::Error<Error>> {
         let origin = self.emitter.component.origin(kind, index)?;
-        Ok(self.emitter.core.get(&origin).copied().ok_or(Error::missing("thing in the new component", index))?)
+        Ok(self
+            .emitter
+            .core
+            .get(&origin)
+            .copied()
+            .ok_or(Error::missing("thing in the new component", index))?)
     }
 }
 
@@ -341,7 +384,9 @@ impl ReencodeComponent for Relocate<'_, '_, '_> {
             | ComponentName::CoreTags(_)
             | ComponentName::CoreModules(_)
             | ComponentName::CoreInstances(_) => Ok(()),
-            other => reencode::component_utils::parse_custom_component_name_subsection(self, names, other),
+            other => reencode::component_utils::parse_custom_component_name_subsection(
+                self, names, other,
+            ),
         }
     }
 }

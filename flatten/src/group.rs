@@ -14,7 +14,7 @@ use wasmparser::CanonicalFunction;
 use crate::component::{Component, Item, Real, What};
 use crate::error::Error;
 use crate::module::Module;
-use crate::space::{Kind, Origin};
+use crate::space::{Kind, Origin, index};
 
 /// The instances to merge, and what happens to the others.
 #[derive(Debug)]
@@ -44,7 +44,7 @@ pub struct LeftOut {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Reason {
-    /// It is instantiated before the first member of the largest group.
+    /// It is instantiated before the first member of the group.
     Before,
     /// It needs something that in turn needs a member, as a function that is lowered with a member's memory.
     NeedsWhatNeedsTheGroup,
@@ -63,8 +63,10 @@ pub enum Reason {
 impl fmt::Display for Reason {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
-            Self::Before => "it is instantiated before the first member of the largest group",
-            Self::NeedsWhatNeedsTheGroup => "it needs something that itself needs the merged instance",
+            Self::Before => "it is instantiated before the first member of the group",
+            Self::NeedsWhatNeedsTheGroup => {
+                "it needs something that itself needs the merged instance"
+            }
             Self::AfterUse => "the component uses the merged instance before this one is made",
             Self::SecondTable => "a module with two tables would result",
             Self::SecondMemory => "a module with two memories would result",
@@ -82,39 +84,57 @@ enum Place {
     After,
 }
 
-/// Finds the largest group, and of several the first. `None` if no two instances can become one.
+/// Finds the best group, and of several the first. `None` if no two instances can become one.
 pub(crate) fn choose(component: &Component<'_>) -> Result<Option<Group>, Error> {
     let effects = effects(component)?;
     // One member may define the table; which one makes all the difference where a shim with a table comes early.
     let mut owners = vec![None];
     for instance in effects.keys() {
-        let module = &component.module_of(component.expect_real(*instance)?)?.parsed;
+        let module = &component
+            .module_of(component.expect_real(*instance)?)?
+            .parsed;
         if module.defined(Kind::Table) == 1 {
             owners.push(Some(*instance));
         }
     }
     owners.sort_unstable();
-    let mut left = effects.len();
-    let mut best: Option<Group> = None;
+    let mut left = i64::from(index(effects.len()));
+    let mut best: Option<(i64, Group)> = None;
     for (first, item) in component.items.iter().enumerate() {
-        let What::Instance(instance) = item.what else { continue };
+        let What::Instance(instance) = item.what else {
+            continue;
+        };
         if !effects.contains_key(&instance) {
             continue;
         }
         for owner in &owners {
-            let size = best.as_ref().map_or(1, |best| best.members.len());
-            // No later start can give a larger group.
-            if size >= left {
-                return Ok(best);
+            // No later start can give a better group.
+            if best.as_ref().is_some_and(|(score, _)| *score >= left) {
+                return Ok(best.map(|(_, group)| group));
             }
             let group = grow(component, &effects, first, *owner)?;
-            if group.members.len() > size {
-                best = Some(group);
+            let score = score(&group, &effects);
+            if group.members.len() >= 2 && best.as_ref().is_none_or(|(best, _)| score > *best) {
+                best = Some((score, group));
             }
         }
-        left = left.saturating_sub(1);
+        left -= 1;
     }
-    Ok(best)
+    Ok(best.map(|(_, group)| group))
+}
+
+/// How good a group is: the more members the better; but segments that go to the table or memory of an instance outside
+/// are written anew for each instance, where a runtime can prepare a module's own.
+fn score(group: &Group, effects: &BTreeMap<u32, Effects>) -> i64 {
+    let written = group
+        .members
+        .iter()
+        .filter_map(|member| effects.get(member))
+        .flat_map(|it| &it.writes);
+    let outside: HashSet<&Origin> = written
+        .filter(|origin| !matches!(origin, Origin::Instance { instance, .. } if group.members.contains(instance)))
+        .collect();
+    i64::from(index(group.members.len())) - 2 * i64::from(index(outside.len()))
 }
 
 /// Takes instances into a group in their order, beginning at one item, whenever that is possible.
@@ -133,7 +153,12 @@ fn grow(
         waiting: Vec::new(),
         used: false,
         memories: 0,
-        group: Group { members: Vec::new(), last: first, waiting: HashSet::new(), left_out: Vec::new() },
+        group: Group {
+            members: Vec::new(),
+            last: first,
+            waiting: HashSet::new(),
+            left_out: Vec::new(),
+        },
     };
     for (number, item) in component.items.iter().enumerate() {
         growing.step(number, item, number < first)?;
@@ -162,7 +187,9 @@ impl Growing<'_, '_> {
     fn step(&mut self, number: usize, item: &Item<'_>, before: bool) -> Result<(), Error> {
         match &item.what {
             What::Instance(instance) => {
-                let Some(real) = self.component.real(*instance) else { return Ok(()) };
+                let Some(real) = self.component.real(*instance) else {
+                    return Ok(());
+                };
                 let module = &self.component.module_of(real)?.parsed;
                 let (place, reason) = if before {
                     (Place::Before, Some(Reason::Before))
@@ -183,12 +210,17 @@ impl Growing<'_, '_> {
                     }
                 }
                 if let Some(reason) = reason {
-                    self.group.left_out.push(LeftOut { instance: *instance, module: real.module, reason });
+                    self.group.left_out.push(LeftOut {
+                        instance: *instance,
+                        module: real.module,
+                        reason,
+                    });
                 }
             }
             What::Canon(canon) => {
                 let waits = self.waits(&item.needs);
-                self.canons.insert(number, if waits { Place::After } else { Place::Before });
+                self.canons
+                    .insert(number, if waits { Place::After } else { Place::Before });
                 if waits && matches!(canon, CanonicalFunction::Lift { .. }) {
                     self.used = true;
                 } else if waits {
@@ -202,22 +234,39 @@ impl Growing<'_, '_> {
     }
 
     /// Where an instance belongs, and why it is no member.
-    fn place(&self, instance: u32, module: &Module<'_>, needs: &[Origin]) -> (Place, Option<Reason>) {
-        if needs.iter().any(|need| self.place_of(*need) == Place::After) {
+    fn place(
+        &self,
+        instance: u32,
+        module: &Module<'_>,
+        needs: &[Origin],
+    ) -> (Place, Option<Reason>) {
+        if needs
+            .iter()
+            .any(|need| self.place_of(*need) == Place::After)
+        {
             return (Place::After, Some(Reason::NeedsWhatNeedsTheGroup));
         }
-        let Some(reason) = self.refuse(instance, module) else { return (Place::Member, None) };
+        let Some(reason) = self.refuse(instance, module) else {
+            return (Place::Member, None);
+        };
         // By itself, then. It may come before the group, where later members can still use it, if it can do without
         // the members and changes places unseen with them and with what waits.
         let mut passed = self.group.members.iter().chain(&self.waiting);
         let free = !self.waits(needs) && passed.all(|other| self.commute(*other, instance));
-        (if free { Place::Before } else { Place::After }, Some(reason))
+        (
+            if free { Place::Before } else { Place::After },
+            Some(reason),
+        )
     }
 
     fn refuse(&self, instance: u32, module: &Module<'_>) -> Option<Reason> {
         let effects = self.effects.get(&instance)?;
         // In the merged module all segments are written first, then the start functions are called in order.
-        let started = self.group.members.iter().any(|member| self.effects.get(member).is_some_and(|it| it.starts));
+        let started = self
+            .group
+            .members
+            .iter()
+            .any(|member| self.effects.get(member).is_some_and(|it| it.starts));
         if self.used {
             Some(Reason::AfterUse)
         } else if !module.has_plain_types() {
@@ -226,7 +275,12 @@ impl Growing<'_, '_> {
             Some(Reason::SecondTable)
         } else if self.memories + module.defined(Kind::Memory) > 1 {
             Some(Reason::SecondMemory)
-        } else if (started && effects.segments) || !self.waiting.iter().all(|other| self.commute(*other, instance)) {
+        } else if (started && effects.segments)
+            || !self
+                .waiting
+                .iter()
+                .all(|other| self.commute(*other, instance))
+        {
             Some(Reason::Order)
         } else {
             None
@@ -244,7 +298,9 @@ impl Growing<'_, '_> {
 
     /// Whether something with these needs has to wait for the merged instance.
     fn waits(&self, needs: &[Origin]) -> bool {
-        needs.iter().any(|need| self.place_of(*need) != Place::Before)
+        needs
+            .iter()
+            .any(|need| self.place_of(*need) != Place::Before)
     }
 
     fn commute(&self, one: u32, other: u32) -> bool {
@@ -267,15 +323,21 @@ struct Effects {
 impl Effects {
     fn commutes(&self, other: &Self) -> bool {
         let silent = |it: &Self| !it.starts && it.writes.is_empty();
-        (!self.starts || silent(other)) && (!other.starts || silent(self)) && self.writes.is_disjoint(&other.writes)
+        (!self.starts || silent(other))
+            && (!other.starts || silent(self))
+            && self.writes.is_disjoint(&other.writes)
     }
 }
 
 fn effects(component: &Component<'_>) -> Result<BTreeMap<u32, Effects>, Error> {
     let mut effects = BTreeMap::new();
     for item in &component.items {
-        let What::Instance(instance) = item.what else { continue };
-        let Some(real) = component.real(instance) else { continue };
+        let What::Instance(instance) = item.what else {
+            continue;
+        };
+        let Some(real) = component.real(instance) else {
+            continue;
+        };
         let module = &component.module_of(real)?.parsed;
         effects.insert(instance, effects_of(instance, real, module));
     }
@@ -286,7 +348,13 @@ fn effects_of(number: u32, real: &Real<'_>, module: &Module<'_>) -> Effects {
     let writes = module
         .writes()
         .map(|(kind, index)| real.origin(number, kind, index))
-        .filter(|origin| !matches!(origin, Origin::Instance { instance, .. } if *instance == number))
+        .filter(
+            |origin| !matches!(origin, Origin::Instance { instance, .. } if *instance == number),
+        )
         .collect();
-    Effects { starts: module.start.is_some(), segments: module.writes().next().is_some(), writes }
+    Effects {
+        starts: module.start.is_some(),
+        segments: module.writes().next().is_some(),
+        writes,
+    }
 }

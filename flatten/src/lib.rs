@@ -18,6 +18,8 @@ mod module;
 mod names;
 mod reach;
 mod space;
+#[cfg(test)]
+mod tests;
 mod types;
 mod value;
 
@@ -28,8 +30,8 @@ pub use crate::error::Error;
 pub use crate::group::{LeftOut, Reason};
 use crate::merge::Members;
 
-/// A component with up to so many core modules stays as it is: a shim, a program and a fix-up are the least that
-/// `wit-component` makes.
+/// A component with up to so many instances of core modules stays as it is: a shim, a program and a fix-up are what
+/// `wit-component` makes of a program in one piece.
 const FEW: usize = 3;
 
 /// What became of a component.
@@ -44,9 +46,9 @@ pub enum Outcome {
 /// Why a component stays as it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unchanged {
-    /// It has three core modules or fewer.
-    #[error("it has no more than {FEW} core modules")]
-    FewModules,
+    /// It has three instances of core modules or fewer.
+    #[error("it has no more than {FEW} instances of core modules")]
+    FewInstances,
     /// No two of its core instances can become one.
     #[error("no two of its core instances can become one")]
     NoGroup,
@@ -73,10 +75,18 @@ pub struct Flattened {
 ///
 /// Both what is given and what is returned are validated. The same bytes always give the same result.
 pub fn flatten(bytes: &[u8]) -> Result<Outcome, Error> {
-    Validator::new().validate_all(bytes).map_err(Error::Invalid)?;
+    Validator::new()
+        .validate_all(bytes)
+        .map_err(Error::Invalid)?;
     let component = Component::parse(bytes)?;
-    if component.instances.iter().filter(|instance| matches!(instance, Instance::Real(_))).count() <= FEW {
-        return Ok(Outcome::Unchanged(Unchanged::FewModules));
+    if component
+        .instances
+        .iter()
+        .filter(|instance| matches!(instance, Instance::Real(_)))
+        .count()
+        <= FEW
+    {
+        return Ok(Outcome::Unchanged(Unchanged::FewInstances));
     }
     let Some(group) = group::choose(&component)? else {
         return Ok(Outcome::Unchanged(Unchanged::NoGroup));
@@ -85,7 +95,9 @@ pub fn flatten(bytes: &[u8]) -> Result<Outcome, Error> {
     let members = Members::new(&component, &group.members, &values);
     let merged = merge::merge(&members, &emit::wanted(&component, &members))?;
     let output = emit::emit(&component, &group, &members, &merged)?;
-    Validator::new().validate_all(&output).map_err(Error::Output)?;
+    Validator::new()
+        .validate_all(&output)
+        .map_err(Error::Output)?;
     Ok(Outcome::Flattened(Flattened {
         component: output,
         merged: group.members.len(),

@@ -4,18 +4,18 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use wasm_encoder::reencode::{self, Reencode};
 use wasm_encoder::{
-    CodeSection, DataCountSection, DataSection, ElementSection, Elements, EntityType, ExportKind, ExportSection,
-    Function, FunctionSection, GlobalSection, ImportSection, Instruction, MemorySection, StartSection, TableSection,
-    TagSection,
+    CodeSection, DataCountSection, DataSection, ElementSection, Elements, EntityType, ExportKind,
+    ExportSection, Function, FunctionSection, GlobalSection, ImportSection, Instruction,
+    MemorySection, StartSection, TableSection, TagSection,
 };
 use wasmparser::Operator;
 
 use crate::component::Component;
 use crate::error::Error;
-use crate::module::{Module, import_kind};
+use crate::module::Module;
 use crate::names;
 use crate::reach::{Reached, reach};
-use crate::space::{Kind, Origin, PerKind, index};
+use crate::space::{Kind, Origin, PerKind, index, place};
 use crate::types::Types;
 use crate::value::{Value, evaluate};
 
@@ -31,8 +31,17 @@ pub(crate) struct Members<'c, 'a> {
 }
 
 impl<'c, 'a> Members<'c, 'a> {
-    pub(crate) fn new(component: &'c Component<'a>, numbers: &[u32], values: &'c HashMap<Origin, Value>) -> Self {
-        Self { component, numbers: numbers.to_vec(), set: numbers.iter().copied().collect(), values }
+    pub(crate) fn new(
+        component: &'c Component<'a>,
+        numbers: &[u32],
+        values: &'c HashMap<Origin, Value>,
+    ) -> Self {
+        Self {
+            component,
+            numbers: numbers.to_vec(),
+            set: numbers.iter().copied().collect(),
+            values,
+        }
     }
 
     /// The core instances, in the order in which they are instantiated.
@@ -56,13 +65,24 @@ impl<'c, 'a> Members<'c, 'a> {
 
     /// The origin of what a member's module knows by this index.
     pub(crate) fn origin(&self, instance: u32, kind: Kind, index: u32) -> Result<Origin, Error> {
-        Ok(self.component.expect_real(instance)?.origin(instance, kind, index))
+        Ok(self
+            .component
+            .expect_real(instance)?
+            .origin(instance, kind, index))
     }
 
     /// The value of a constant expression in a member's module, if it is known.
-    pub(crate) fn evaluate(&self, instance: u32, expression: &wasmparser::ConstExpr<'_>) -> Option<Value> {
+    pub(crate) fn evaluate(
+        &self,
+        instance: u32,
+        expression: &wasmparser::ConstExpr<'_>,
+    ) -> Option<Value> {
         let real = self.component.real(instance)?;
-        evaluate(expression, |global| self.values.get(&real.origin(instance, Kind::Global, global)).copied())
+        evaluate(expression, |global| {
+            self.values
+                .get(&real.origin(instance, Kind::Global, global))
+                .copied()
+        })
     }
 
     /// Everything of one kind that members define, with the member.
@@ -72,7 +92,14 @@ impl<'c, 'a> Members<'c, 'a> {
             let module = self.module(instance)?;
             let first = module.imported(kind);
             for number in 0..module.defined(kind) {
-                all.push((instance, Origin::Instance { instance, kind, index: first + number }));
+                all.push((
+                    instance,
+                    Origin::Instance {
+                        instance,
+                        kind,
+                        index: first + number,
+                    },
+                ));
             }
         }
         Ok(all)
@@ -91,7 +118,10 @@ pub(crate) struct Merged {
 }
 
 /// Merges the members; `exports` is what the rest of the component uses of them.
-pub(crate) fn merge(members: &Members<'_, '_>, exports: &BTreeSet<Origin>) -> Result<Merged, Error> {
+pub(crate) fn merge(
+    members: &Members<'_, '_>,
+    exports: &BTreeSet<Origin>,
+) -> Result<Merged, Error> {
     let reached = reach(members, exports)?;
     let types = Types::collect(members)?;
     let mut plan = Plan::new(members, exports, &reached, types);
@@ -139,7 +169,12 @@ impl<'m, 'c, 'a> Plan<'m, 'c, 'a> {
     /// The value of a global that never changes.
     fn constant(&self, global: Origin) -> Option<Value> {
         let value = self.members.values.get(&global).copied()?;
-        let Origin::Instance { instance, index, .. } = global else { return None };
+        let Origin::Instance {
+            instance, index, ..
+        } = global
+        else {
+            return None;
+        };
         let real = self.members.component.real(instance)?;
         let module = &self.members.component.module(real.module).ok()?.parsed;
         let fixed = !module.global(index).ok()?.ty.mutable
@@ -172,13 +207,21 @@ impl<'m, 'c, 'a> Plan<'m, 'c, 'a> {
         let mut taken = HashSet::new();
         for instance in self.members.numbers() {
             let real = self.members.component.expect_real(instance)?;
-            for (import, origin) in self.members.module(instance)?.imports.iter().zip(&real.imports) {
-                if self.members.define(*origin) || self.indices.contains_key(origin) || !self.needed(*origin) {
+            for (import, origin) in self
+                .members
+                .module(instance)?
+                .imports
+                .iter()
+                .zip(&real.imports)
+            {
+                if self.members.define(*origin)
+                    || self.indices.contains_key(origin)
+                    || !self.needed(*origin)
+                {
                     continue;
                 }
-                let ty = Rewrite { plan: self, instance }.entity_type(import.ty)?;
+                let ty = self.rewrite(instance).entity_type(import.ty)?;
                 let name = unique(&mut taken, import.name);
-                debug_assert_eq!(import_kind(import.ty), origin.kind());
                 self.imports.push((name, *origin, ty));
                 self.number(*origin);
             }
@@ -187,7 +230,13 @@ impl<'m, 'c, 'a> Plan<'m, 'c, 'a> {
     }
 
     fn lay_out_definitions(&mut self) -> Result<(), Error> {
-        for kind in [Kind::Func, Kind::Table, Kind::Memory, Kind::Global, Kind::Tag] {
+        for kind in [
+            Kind::Func,
+            Kind::Table,
+            Kind::Memory,
+            Kind::Global,
+            Kind::Tag,
+        ] {
             let mut needed = self.members.defined(kind)?;
             needed.retain(|(_, origin)| self.needed(*origin));
             for (_, origin) in &needed {
@@ -251,7 +300,11 @@ impl<'m, 'c, 'a> Plan<'m, 'c, 'a> {
         section(&mut module, &globals, globals.is_empty());
         let mut export_section = ExportSection::new();
         for (origin, name) in &exports {
-            export_section.export(name, ExportKind::from(origin.kind()), self.index_of(*origin)?);
+            export_section.export(
+                name,
+                ExportKind::from(origin.kind()),
+                self.index_of(*origin)?,
+            );
         }
         section(&mut module, &export_section, export_section.is_empty());
         if let Some(function_index) = start {
@@ -260,7 +313,11 @@ impl<'m, 'c, 'a> Plan<'m, 'c, 'a> {
         let elements = self.element_section(&exports)?;
         section(&mut module, &elements, elements.is_empty());
         let data = self.data_section()?;
-        section(&mut module, &DataCountSection { count: data.len() }, data.is_empty());
+        section(
+            &mut module,
+            &DataCountSection { count: data.len() },
+            data.is_empty(),
+        );
         section(&mut module, &code, code.is_empty());
         section(&mut module, &data, data.is_empty());
         module.section(&names::section(&self.names()?));
@@ -271,7 +328,11 @@ impl<'m, 'c, 'a> Plan<'m, 'c, 'a> {
         }
         Ok(Merged {
             bytes: module.finish(),
-            imports: self.imports.into_iter().map(|(name, origin, _)| (name, origin)).collect(),
+            imports: self
+                .imports
+                .into_iter()
+                .map(|(name, origin, _)| (name, origin))
+                .collect(),
             exports,
             dropped_funcs: all.saturating_sub(self.defined.get(Kind::Func).len()),
         })
@@ -281,10 +342,22 @@ impl<'m, 'c, 'a> Plan<'m, 'c, 'a> {
         let mut names = BTreeMap::new();
         let mut taken = HashSet::new();
         for origin in self.wanted {
-            let Origin::Instance { instance, kind, index } = *origin else { continue };
+            let Origin::Instance {
+                instance,
+                kind,
+                index,
+            } = *origin
+            else {
+                continue;
+            };
             let module = self.members.module(instance)?;
-            let export = module.exports.iter().find(|export| Kind::from(export.kind) == kind && export.index == index);
-            let name = export.map(|export| export.name).ok_or(Error::missing("export", index))?;
+            let export = module
+                .exports
+                .iter()
+                .find(|export| Kind::from(export.kind) == kind && export.index == index);
+            let name = export
+                .map(|export| export.name)
+                .ok_or(Error::missing("export", index))?;
             names.insert(*origin, unique(&mut taken, name));
         }
         Ok(names)
@@ -313,7 +386,8 @@ impl<'m, 'c, 'a> Plan<'m, 'c, 'a> {
         let mut section = CodeSection::new();
         for (instance, origin) in self.defined.get(Kind::Func) {
             let body = self.of_module(*instance, *origin, |module| &module.bodies)?;
-            self.rewrite(*instance).parse_function_body(&mut section, body.clone())?;
+            self.rewrite(*instance)
+                .parse_function_body(&mut section, body.clone())?;
         }
         Ok(section)
     }
@@ -322,7 +396,8 @@ impl<'m, 'c, 'a> Plan<'m, 'c, 'a> {
         let mut section = TableSection::new();
         for (instance, origin) in self.defined.get(Kind::Table) {
             let table = self.of_module(*instance, *origin, |module| &module.tables)?;
-            self.rewrite(*instance).parse_table(&mut section, table.clone())?;
+            self.rewrite(*instance)
+                .parse_table(&mut section, table.clone())?;
         }
         Ok(section)
     }
@@ -349,7 +424,8 @@ impl<'m, 'c, 'a> Plan<'m, 'c, 'a> {
         let mut section = GlobalSection::new();
         for (instance, origin) in self.defined.get(Kind::Global) {
             let global = self.of_module(*instance, *origin, |module| &module.globals)?;
-            self.rewrite(*instance).parse_global(&mut section, global.clone())?;
+            self.rewrite(*instance)
+                .parse_global(&mut section, global.clone())?;
         }
         Ok(section)
     }
@@ -358,13 +434,20 @@ impl<'m, 'c, 'a> Plan<'m, 'c, 'a> {
         let mut section = ElementSection::new();
         for instance in self.members.numbers() {
             for element in &self.members.module(instance)?.elements {
-                self.rewrite(instance).parse_element(&mut section, element.clone())?;
+                self.rewrite(instance)
+                    .parse_element(&mut section, element.clone())?;
             }
         }
         // A function of which code takes a reference must be named outside of code. It may have been exported for that
         // by an export that is gone.
-        let undeclared = self.reached.referenced.iter().filter(|func| !exports.contains_key(func));
-        let undeclared = undeclared.map(|func| self.index_of(*func)).collect::<Result<Vec<_>, _>>()?;
+        let undeclared = self
+            .reached
+            .referenced
+            .iter()
+            .filter(|func| !exports.contains_key(func));
+        let undeclared = undeclared
+            .map(|func| self.index_of(*func))
+            .collect::<Result<Vec<_>, _>>()?;
         if !undeclared.is_empty() {
             section.declared(Elements::Functions(undeclared.into()));
         }
@@ -375,7 +458,8 @@ impl<'m, 'c, 'a> Plan<'m, 'c, 'a> {
         let mut section = DataSection::new();
         for instance in self.members.numbers() {
             for data in &self.members.module(instance)?.data {
-                self.rewrite(instance).parse_data(&mut section, data.clone())?;
+                self.rewrite(instance)
+                    .parse_data(&mut section, data.clone())?;
             }
         }
         Ok(section)
@@ -390,7 +474,9 @@ impl<'m, 'c, 'a> Plan<'m, 'c, 'a> {
             }
         }
         for (instance, origin) in self.defined.get(Kind::Func) {
-            let Origin::Instance { index, .. } = origin else { continue };
+            let Origin::Instance { index, .. } = origin else {
+                continue;
+            };
             if let Some(name) = self.members.module(*instance)?.func_names.get(index) {
                 names.insert(self.index_of(*origin)?, (*name).to_owned());
             }
@@ -399,19 +485,27 @@ impl<'m, 'c, 'a> Plan<'m, 'c, 'a> {
     }
 
     /// What a member's module says about something that it defines.
-    fn of_module<T>(&self, instance: u32, origin: Origin, list: fn(&'c Module<'a>) -> &'c Vec<T>) -> Result<&'c T, Error> {
+    fn of_module<T>(
+        &self,
+        instance: u32,
+        origin: Origin,
+        list: fn(&'c Module<'a>) -> &'c Vec<T>,
+    ) -> Result<&'c T, Error> {
         let Origin::Instance { kind, index, .. } = origin else {
             return Err(Error::missing("definition in instance", instance));
         };
         let module = self.members.module(instance)?;
         index
             .checked_sub(module.imported(kind))
-            .and_then(|defined| list(module).get(crate::space::place(defined)))
+            .and_then(|defined| list(module).get(place(defined)))
             .ok_or(Error::missing("definition", index))
     }
 
     fn rewrite(&self, instance: u32) -> Rewrite<'_, 'm, 'c, 'a> {
-        Rewrite { plan: self, instance }
+        Rewrite {
+            plan: self,
+            instance,
+        }
     }
 }
 
@@ -428,7 +522,11 @@ impl Rewrite<'_, '_, '_, '_> {
     }
 
     fn segments(&self) -> Result<(u32, u32), Error> {
-        self.plan.segments.get(&self.instance).copied().ok_or(Error::missing("instance", self.instance))
+        self.plan
+            .segments
+            .get(&self.instance)
+            .copied()
+            .ok_or(Error::missing("instance", self.instance))
     }
 }
 
@@ -477,9 +575,15 @@ impl Reencode for Rewrite<'_, '_, '_, '_> {
         }
     }
 
-    fn instruction<'i>(&mut self, operator: Operator<'i>) -> Result<Instruction<'i>, reencode::Error<Error>> {
+    fn instruction<'i>(
+        &mut self,
+        operator: Operator<'i>,
+    ) -> Result<Instruction<'i>, reencode::Error<Error>> {
         if let Operator::GlobalGet { global_index } = operator {
-            let global = self.plan.members.origin(self.instance, Kind::Global, global_index)?;
+            let global = self
+                .plan
+                .members
+                .origin(self.instance, Kind::Global, global_index)?;
             if let Some(value) = self.plan.constant(global) {
                 return Ok(value.instruction());
             }

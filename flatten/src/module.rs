@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use wasmparser::{
-    Data, DataKind, Element, ElementKind, Export, FunctionBody, Global, Import, KnownCustom, MemoryType, Name, Parser,
-    Payload, RecGroup, Table, TagType, TypeRef,
+    CompositeInnerType, Data, DataKind, Element, ElementKind, Export, FuncType, FunctionBody,
+    Global, HeapType, Import, KnownCustom, MemoryType, Name, Parser, Payload, RecGroup, Table,
+    TagType, TypeRef, ValType,
 };
 
 use crate::error::Error;
@@ -36,7 +37,9 @@ impl<'a> Module<'a> {
         for payload in Parser::new(0).parse_all(bytes) {
             match payload? {
                 Payload::TypeSection(section) => module.types = collect(section)?,
-                Payload::ImportSection(section) => module.imports = collect(section.into_imports())?,
+                Payload::ImportSection(section) => {
+                    module.imports = collect(section.into_imports())?
+                }
                 Payload::FunctionSection(section) => module.funcs = collect(section)?,
                 Payload::TableSection(section) => module.tables = collect(section)?,
                 Payload::MemorySection(section) => module.memories = collect(section)?,
@@ -99,10 +102,15 @@ impl<'a> Module<'a> {
 
     /// The tables and memories into which it writes when it is instantiated.
     pub(crate) fn writes(&self) -> impl Iterator<Item = (Kind, u32)> {
-        let tables = self.elements.iter().filter_map(|element| match &element.kind {
-            ElementKind::Active { table_index, .. } => Some((Kind::Table, table_index.unwrap_or(0))),
-            ElementKind::Passive | ElementKind::Declared => None,
-        });
+        let tables = self
+            .elements
+            .iter()
+            .filter_map(|element| match &element.kind {
+                ElementKind::Active { table_index, .. } => {
+                    Some((Kind::Table, table_index.unwrap_or(0)))
+                }
+                ElementKind::Passive | ElementKind::Declared => None,
+            });
         let memories = self.data.iter().filter_map(|data| match &data.kind {
             DataKind::Active { memory_index, .. } => Some((Kind::Memory, *memory_index)),
             DataKind::Passive => None,
@@ -110,7 +118,7 @@ impl<'a> Module<'a> {
         tables.chain(memories)
     }
 
-    /// Whether all its types are functions that stand for themselves: others would have to be merged as groups.
+    /// Whether all its types are functions that do not name other types: others would have to be merged as groups.
     pub(crate) fn has_plain_types(&self) -> bool {
         self.types.iter().all(|group| {
             !group.is_explicit_rec_group()
@@ -121,7 +129,7 @@ impl<'a> Module<'a> {
                         && !composite.shared
                         && composite.descriptor_idx.is_none()
                         && composite.describes_idx.is_none()
-                        && matches!(composite.inner, wasmparser::CompositeInnerType::Func(_))
+                        && matches!(&composite.inner, CompositeInnerType::Func(func) if names_no_type(func))
                 })
         })
     }
@@ -138,7 +146,19 @@ pub(crate) fn import_kind(ty: TypeRef) -> Kind {
     }
 }
 
-fn collect<T>(items: impl IntoIterator<Item = Result<T, wasmparser::Error>>) -> Result<Vec<T>, Error> {
+fn names_no_type(func: &FuncType) -> bool {
+    func.params()
+        .iter()
+        .chain(func.results())
+        .all(|ty| match ty {
+            ValType::Ref(ty) => matches!(ty.heap_type(), HeapType::Abstract { .. }),
+            _ => true,
+        })
+}
+
+fn collect<T>(
+    items: impl IntoIterator<Item = Result<T, wasmparser::Error>>,
+) -> Result<Vec<T>, Error> {
     Ok(items.into_iter().collect::<Result<_, _>>()?)
 }
 

@@ -25,7 +25,10 @@ pub(crate) struct Reached {
 
 /// Follows references from what the component uses of the members (`exports`), their start functions, segments and
 /// initial values.
-pub(crate) fn reach(members: &Members<'_, '_>, exports: &BTreeSet<Origin>) -> Result<Reached, Error> {
+pub(crate) fn reach(
+    members: &Members<'_, '_>,
+    exports: &BTreeSet<Origin>,
+) -> Result<Reached, Error> {
     let mut reached = Reached::default();
     let mut todo: Vec<Origin> = Vec::new();
     for origin in exports {
@@ -39,7 +42,12 @@ pub(crate) fn reach(members: &Members<'_, '_>, exports: &BTreeSet<Origin>) -> Re
     }
     for instance in members.numbers() {
         let module = members.module(instance)?;
-        let mut seen = Seen { members, instance, funcs: Vec::new(), read: Vec::new() };
+        let mut seen = Seen {
+            members,
+            instance,
+            funcs: Vec::new(),
+            read: Vec::new(),
+        };
         seen.roots(module)?;
         todo.append(&mut seen.funcs);
         reached.read.extend(seen.read);
@@ -48,21 +56,40 @@ pub(crate) fn reach(members: &Members<'_, '_>, exports: &BTreeSet<Origin>) -> Re
         if !reached.funcs.insert(func) {
             continue;
         }
-        let Origin::Instance { instance, index, .. } = func else { continue };
+        let Origin::Instance {
+            instance, index, ..
+        } = func
+        else {
+            continue;
+        };
         if !members.contains(instance) {
             continue;
         }
-        let mut operators = members.module(instance)?.body(index)?.get_operators_reader()?;
-        let mut seen = Seen { members, instance, funcs: Vec::new(), read: Vec::new() };
+        let mut operators = members
+            .module(instance)?
+            .body(index)?
+            .get_operators_reader()?;
+        let mut seen = Seen {
+            members,
+            instance,
+            funcs: Vec::new(),
+            read: Vec::new(),
+        };
         while !operators.eof() {
             match operators.read()? {
                 Operator::GlobalSet { global_index } => {
-                    reached.written.insert(members.origin(instance, Kind::Global, global_index)?);
+                    reached
+                        .written
+                        .insert(members.origin(instance, Kind::Global, global_index)?);
                 }
                 Operator::GlobalGet { global_index } => seen.see_global(global_index)?,
                 Operator::RefFunc { function_index } => {
                     seen.see_func(function_index)?;
-                    reached.referenced.insert(members.origin(instance, Kind::Func, function_index)?);
+                    reached.referenced.insert(members.origin(
+                        instance,
+                        Kind::Func,
+                        function_index,
+                    )?);
                 }
                 Operator::Call { function_index } => seen.see_func(function_index)?,
                 // Whatever else may name a global may write it.
@@ -89,12 +116,14 @@ struct Seen<'m, 'c, 'a> {
 
 impl Seen<'_, '_, '_> {
     fn see_func(&mut self, func: u32) -> Result<(), Error> {
-        self.funcs.push(self.members.origin(self.instance, Kind::Func, func)?);
+        self.funcs
+            .push(self.members.origin(self.instance, Kind::Func, func)?);
         Ok(())
     }
 
     fn see_global(&mut self, global: u32) -> Result<(), Error> {
-        self.read.push(self.members.origin(self.instance, Kind::Global, global)?);
+        self.read
+            .push(self.members.origin(self.instance, Kind::Global, global)?);
         Ok(())
     }
 

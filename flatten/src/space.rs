@@ -74,7 +74,11 @@ impl<T> PerKind<T> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Origin {
     /// Defined (not imported) by the module of a core instance.
-    Instance { instance: u32, kind: Kind, index: u32 },
+    Instance {
+        instance: u32,
+        kind: Kind,
+        index: u32,
+    },
     /// A core function that a canonical built-in defines; the number is that of the component's item.
     Canon { item: usize },
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use wasm_encoder::reencode::{self, Reencode};
+use wasm_encoder::reencode::{Reencode, RoundtripReencoder};
 use wasm_encoder::{FuncType, TypeSection};
 use wasmparser::CompositeInnerType;
 
@@ -20,18 +20,29 @@ pub(crate) struct Types {
 impl Types {
     /// Collects the types of all members.
     pub(crate) fn collect(members: &Members<'_, '_>) -> Result<Self, Error> {
-        let mut types = Self { section: TypeSection::new(), indices: HashMap::new(), of_instances: HashMap::new() };
+        let mut types = Self {
+            section: TypeSection::new(),
+            indices: HashMap::new(),
+            of_instances: HashMap::new(),
+        };
         for instance in members.numbers() {
-            let mut mapped = Mapped(Vec::new());
-            for ty in members.module(instance)?.types.iter().flat_map(|group| group.types()) {
+            let mut mapped = Vec::new();
+            for ty in members
+                .module(instance)?
+                .types
+                .iter()
+                .flat_map(|group| group.types())
+            {
+                // The group was chosen such that there are functions only, and that they name no other types.
                 let CompositeInnerType::Func(func) = &ty.composite_type.inner else {
-                    return Err(Error::missing("function type", index(mapped.0.len())));
+                    return Err(Error::missing("function type", index(mapped.len())));
                 };
-                let func = mapped.func_type(func.clone())?;
-                let number = types.add(func);
-                mapped.0.push(number);
+                let func = RoundtripReencoder
+                    .func_type(func.clone())
+                    .map_err(|error| Error::Encode(error.to_string()))?;
+                mapped.push(types.add(func));
             }
-            types.of_instances.insert(instance, mapped.0);
+            types.of_instances.insert(instance, mapped);
         }
         // For a start function that calls several, should there be one.
         let mut starts = 0_u32;
@@ -60,22 +71,17 @@ impl Types {
     /// The merged module's index for a type of a member's module.
     pub(crate) fn index(&self, instance: u32, ty: u32) -> Result<u32, Error> {
         let types = self.of_instances.get(&instance);
-        types.and_then(|types| types.get(place(ty))).copied().ok_or(Error::missing("type", ty))
+        types
+            .and_then(|types| types.get(place(ty)))
+            .copied()
+            .ok_or(Error::missing("type", ty))
     }
 
     /// The type of a function that takes and gives nothing.
     pub(crate) fn nullary(&self) -> u32 {
-        self.indices.get(&FuncType::new([], [])).copied().unwrap_or(0)
-    }
-}
-
-/// Types of one module in order, by their indices in the merged one: types may name earlier types.
-struct Mapped(Vec<u32>);
-
-impl Reencode for Mapped {
-    type Error = Error;
-
-    fn type_index(&mut self, ty: u32) -> Result<u32, reencode::Error<Error>> {
-        Ok(self.0.get(place(ty)).copied().ok_or(Error::missing("type", ty))?)
+        self.indices
+            .get(&FuncType::new([], []))
+            .copied()
+            .unwrap_or(0)
     }
 }

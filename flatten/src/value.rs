@@ -39,14 +39,25 @@ impl Value {
 pub(crate) fn initial_values(component: &Component<'_>) -> Result<HashMap<Origin, Value>, Error> {
     let mut values = HashMap::new();
     for number in 0..index(component.instances.len()) {
-        let Some(real) = component.real(number) else { continue };
+        let Some(real) = component.real(number) else {
+            continue;
+        };
         let module = &component.module_of(real)?.parsed;
         for (global, first) in module.globals.iter().zip(module.imported(Kind::Global)..) {
             let known = evaluate(&global.init_expr, |global| {
-                values.get(&real.origin(number, Kind::Global, global)).copied()
+                values
+                    .get(&real.origin(number, Kind::Global, global))
+                    .copied()
             });
             if let Some(value) = known {
-                values.insert(Origin::Instance { instance: number, kind: Kind::Global, index: first }, value);
+                values.insert(
+                    Origin::Instance {
+                        instance: number,
+                        kind: Kind::Global,
+                        index: first,
+                    },
+                    value,
+                );
             }
         }
     }
