@@ -76,6 +76,9 @@ impl fmt::Display for Reason {
     }
 }
 
+/// How many groups are tried at most. Real components need a handful; made-up ones shall not take forever.
+const TRIES: u32 = 1000;
+
 /// What comes when, for everything up to the last member.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {
@@ -100,6 +103,7 @@ pub(crate) fn choose(component: &Component<'_>) -> Result<Option<Group>, Error> 
     owners.sort_unstable();
     let mut left = i64::from(index(effects.len()));
     let mut best: Option<(i64, Group)> = None;
+    let mut tries = 0;
     for (first, item) in component.items.iter().enumerate() {
         let What::Instance(instance) = item.what else {
             continue;
@@ -110,6 +114,10 @@ pub(crate) fn choose(component: &Component<'_>) -> Result<Option<Group>, Error> 
         for owner in &owners {
             // No later start can give a better group.
             if best.as_ref().is_some_and(|(score, _)| *score >= left) {
+                return Ok(best.map(|(_, group)| group));
+            }
+            tries += 1;
+            if tries > TRIES {
                 return Ok(best.map(|(_, group)| group));
             }
             let group = grow(component, &effects, first, *owner)?;

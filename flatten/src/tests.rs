@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use wasmparser::{
-    ElementKind, ExternalKind, KnownCustom, Name, Operator, Parser, Payload, Validator,
+    ComponentName, ElementKind, ExternalKind, KnownCustom, Name, Operator, Parser, Payload,
+    Validator,
 };
 
 use super::*;
@@ -34,6 +35,11 @@ const MERGED: &[((&str, &str), usize, &[Reason])] = &[
     (case!("cycle"), 3, &[Reason::Before]),
     (case!("resource"), 3, &[Reason::Before]),
     (case!("start-then-data"), 3, &[Reason::Order]),
+    (
+        case!("late"),
+        2,
+        &[Reason::AfterUse, Reason::NeedsWhatNeedsTheGroup],
+    ),
     (case!("two-memories"), 4, &[Reason::SecondMemory]),
 ];
 
@@ -170,6 +176,30 @@ fn merges_what_it_can() {
             "{name}: nothing more to merge"
         );
     }
+}
+
+#[test]
+fn keeps_custom_sections_and_names_of_the_component() {
+    let result = flattened(&binary(case!("late").1));
+    let mut found = Vec::new();
+    for payload in Parser::new(0).parse_all(&result.component) {
+        let Payload::CustomSection(section) = payload.unwrap() else {
+            continue;
+        };
+        match section.as_known() {
+            KnownCustom::ComponentName(names) => {
+                found.extend(names.into_iter().map(|name| match name.unwrap() {
+                    ComponentName::Component { name, .. } => name.to_owned(),
+                    ComponentName::Funcs(names) => format!("{} function", names.count()),
+                    _ => "something else".to_owned(),
+                }));
+            }
+            _ if section.name() == "note" => found.push("note".to_owned()),
+            _ => {}
+        }
+    }
+    found.sort();
+    assert_eq!(found, ["1 function", "late", "note"]);
 }
 
 #[test]
