@@ -12,7 +12,8 @@ use wasmparser::{BinaryReader, CanonicalFunction, ComponentName, ComponentNameSe
 use crate::component::{Component, Item, What};
 use crate::error::Error;
 use crate::group::Group;
-use crate::merge::{IMPORTS, Members, Merged};
+use crate::members::Members;
+use crate::merge::{IMPORTS, Merged};
 use crate::space::{Kind, Origin, PerKind};
 
 /// What items other than members need of members.

@@ -13,10 +13,12 @@ mod component;
 mod emit;
 mod error;
 mod group;
+mod members;
 mod merge;
 mod module;
 mod names;
 mod reach;
+mod rewrite;
 mod space;
 #[cfg(test)]
 mod tests;
@@ -28,7 +30,7 @@ use wasmparser::Validator;
 use crate::component::{Component, Instance};
 pub use crate::error::Error;
 pub use crate::group::{LeftOut, Reason};
-use crate::merge::Members;
+use crate::members::Members;
 
 /// A component with up to so many instances of core modules stays as it is: a shim, a program and a fix-up are what
 /// `wit-component` makes of a program in one piece.

@@ -2,109 +2,25 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use wasm_encoder::reencode::{self, Reencode};
+use wasm_encoder::reencode::Reencode;
 use wasm_encoder::{
     CodeSection, DataCountSection, DataSection, ElementSection, Elements, EntityType, ExportKind,
     ExportSection, Function, FunctionSection, GlobalSection, ImportSection, Instruction,
     MemorySection, StartSection, TableSection, TagSection,
 };
-use wasmparser::Operator;
 
-use crate::component::Component;
 use crate::error::Error;
+use crate::members::Members;
 use crate::module::Module;
 use crate::names;
 use crate::reach::{Reached, reach};
+use crate::rewrite::Rewrite;
 use crate::space::{Kind, Origin, PerKind, index, place};
 use crate::types::Types;
-use crate::value::{Value, evaluate};
+use crate::value::Value;
 
 /// The name under which the merged module imports everything.
 pub(crate) const IMPORTS: &str = "imports";
-
-/// The instances that become one.
-pub(crate) struct Members<'c, 'a> {
-    component: &'c Component<'a>,
-    numbers: Vec<u32>,
-    set: HashSet<u32>,
-    values: &'c HashMap<Origin, Value>,
-}
-
-impl<'c, 'a> Members<'c, 'a> {
-    pub(crate) fn new(
-        component: &'c Component<'a>,
-        numbers: &[u32],
-        values: &'c HashMap<Origin, Value>,
-    ) -> Self {
-        Self {
-            component,
-            numbers: numbers.to_vec(),
-            set: numbers.iter().copied().collect(),
-            values,
-        }
-    }
-
-    /// The core instances, in the order in which they are instantiated.
-    pub(crate) fn numbers(&self) -> impl Iterator<Item = u32> {
-        self.numbers.iter().copied()
-    }
-
-    pub(crate) fn contains(&self, instance: u32) -> bool {
-        self.set.contains(&instance)
-    }
-
-    /// Whether a member defines this.
-    pub(crate) fn define(&self, origin: Origin) -> bool {
-        matches!(origin, Origin::Instance { instance, .. } if self.contains(instance))
-    }
-
-    pub(crate) fn module(&self, instance: u32) -> Result<&'c Module<'a>, Error> {
-        let real = self.component.expect_real(instance)?;
-        Ok(&self.component.module(real.module)?.parsed)
-    }
-
-    /// The origin of what a member's module knows by this index.
-    pub(crate) fn origin(&self, instance: u32, kind: Kind, index: u32) -> Result<Origin, Error> {
-        Ok(self
-            .component
-            .expect_real(instance)?
-            .origin(instance, kind, index))
-    }
-
-    /// The value of a constant expression in a member's module, if it is known.
-    pub(crate) fn evaluate(
-        &self,
-        instance: u32,
-        expression: &wasmparser::ConstExpr<'_>,
-    ) -> Option<Value> {
-        let real = self.component.real(instance)?;
-        evaluate(expression, |global| {
-            self.values
-                .get(&real.origin(instance, Kind::Global, global))
-                .copied()
-        })
-    }
-
-    /// Everything of one kind that members define, with the member.
-    fn defined(&self, kind: Kind) -> Result<Vec<(u32, Origin)>, Error> {
-        let mut all = Vec::new();
-        for instance in self.numbers() {
-            let module = self.module(instance)?;
-            let first = module.imported(kind);
-            for number in 0..module.defined(kind) {
-                all.push((
-                    instance,
-                    Origin::Instance {
-                        instance,
-                        kind,
-                        index: first + number,
-                    },
-                ));
-            }
-        }
-        Ok(all)
-    }
-}
 
 /// The merged module, and how it is connected with the rest.
 pub(crate) struct Merged {
@@ -131,11 +47,11 @@ pub(crate) fn merge(
 }
 
 /// The merged module's index spaces.
-struct Plan<'m, 'c, 'a> {
-    members: &'m Members<'c, 'a>,
+pub(crate) struct Plan<'m, 'c, 'a> {
+    pub(crate) members: &'m Members<'c, 'a>,
     reached: &'m Reached,
     wanted: &'m BTreeSet<Origin>,
-    types: Types,
+    pub(crate) types: Types,
     /// New indices. What is not here is not in the merged module.
     indices: HashMap<Origin, u32>,
     counts: PerKind<u32>,
@@ -143,7 +59,7 @@ struct Plan<'m, 'c, 'a> {
     /// What is defined in the merged module, in order of the new indices.
     defined: PerKind<Vec<(u32, Origin)>>,
     /// The first index of a member's element and data segments.
-    segments: HashMap<u32, (u32, u32)>,
+    pub(crate) segments: HashMap<u32, (u32, u32)>,
 }
 
 impl<'m, 'c, 'a> Plan<'m, 'c, 'a> {
@@ -167,7 +83,7 @@ impl<'m, 'c, 'a> Plan<'m, 'c, 'a> {
     }
 
     /// The value of a global that never changes.
-    fn constant(&self, global: Origin) -> Option<Value> {
+    pub(crate) fn constant(&self, global: Origin) -> Option<Value> {
         let value = self.members.values.get(&global).copied()?;
         let Origin::Instance {
             instance, index, ..
@@ -254,7 +170,7 @@ impl<'m, 'c, 'a> Plan<'m, 'c, 'a> {
         Ok(())
     }
 
-    fn index_of(&self, origin: Origin) -> Result<u32, Error> {
+    pub(crate) fn index_of(&self, origin: Origin) -> Result<u32, Error> {
         self.indices.get(&origin).copied().ok_or(match origin {
             Origin::Instance { index, .. } => Error::missing("thing in the merged module", index),
             Origin::Canon { item } => Error::missing("thing in the merged module", index(item)),
@@ -506,89 +422,6 @@ impl<'m, 'c, 'a> Plan<'m, 'c, 'a> {
             plan: self,
             instance,
         }
-    }
-}
-
-/// Writes parts of a member's module with the indices of the merged one.
-struct Rewrite<'p, 'm, 'c, 'a> {
-    plan: &'p Plan<'m, 'c, 'a>,
-    instance: u32,
-}
-
-impl Rewrite<'_, '_, '_, '_> {
-    fn index(&self, kind: Kind, index: u32) -> Result<u32, reencode::Error<Error>> {
-        let origin = self.plan.members.origin(self.instance, kind, index)?;
-        Ok(self.plan.index_of(origin)?)
-    }
-
-    fn segments(&self) -> Result<(u32, u32), Error> {
-        self.plan
-            .segments
-            .get(&self.instance)
-            .copied()
-            .ok_or(Error::missing("instance", self.instance))
-    }
-}
-
-impl Reencode for Rewrite<'_, '_, '_, '_> {
-    type Error = Error;
-
-    fn function_index(&mut self, func: u32) -> Result<u32, reencode::Error<Error>> {
-        self.index(Kind::Func, func)
-    }
-
-    fn table_index(&mut self, table: u32) -> Result<u32, reencode::Error<Error>> {
-        self.index(Kind::Table, table)
-    }
-
-    fn memory_index(&mut self, memory: u32) -> Result<u32, reencode::Error<Error>> {
-        self.index(Kind::Memory, memory)
-    }
-
-    fn global_index(&mut self, global: u32) -> Result<u32, reencode::Error<Error>> {
-        self.index(Kind::Global, global)
-    }
-
-    fn tag_index(&mut self, tag: u32) -> Result<u32, reencode::Error<Error>> {
-        self.index(Kind::Tag, tag)
-    }
-
-    fn type_index(&mut self, ty: u32) -> Result<u32, reencode::Error<Error>> {
-        Ok(self.plan.types.index(self.instance, ty)?)
-    }
-
-    fn element_index(&mut self, element: u32) -> Result<u32, reencode::Error<Error>> {
-        Ok(self.segments()?.0 + element)
-    }
-
-    fn data_index(&mut self, data: u32) -> Result<u32, reencode::Error<Error>> {
-        Ok(self.segments()?.1 + data)
-    }
-
-    fn const_expr(
-        &mut self,
-        expression: wasmparser::ConstExpr<'_>,
-    ) -> Result<wasm_encoder::ConstExpr, reencode::Error<Error>> {
-        match self.plan.members.evaluate(self.instance, &expression) {
-            Some(value) => Ok(value.expression()),
-            None => reencode::utils::const_expr(self, expression),
-        }
-    }
-
-    fn instruction<'i>(
-        &mut self,
-        operator: Operator<'i>,
-    ) -> Result<Instruction<'i>, reencode::Error<Error>> {
-        if let Operator::GlobalGet { global_index } = operator {
-            let global = self
-                .plan
-                .members
-                .origin(self.instance, Kind::Global, global_index)?;
-            if let Some(value) = self.plan.constant(global) {
-                return Ok(value.instruction());
-            }
-        }
-        reencode::utils::instruction(self, operator)
     }
 }
 

@@ -6,7 +6,7 @@ use wasm_encoder::reencode::{self, Reencode};
 use wasmparser::{ConstExpr, ElementItems, ElementKind, Operator, TableInit};
 
 use crate::error::Error;
-use crate::merge::Members;
+use crate::members::Members;
 use crate::module::Module;
 use crate::space::{Kind, Origin};
 

@@ -7,7 +7,7 @@ use wasm_encoder::{FuncType, TypeSection};
 use wasmparser::CompositeInnerType;
 
 use crate::error::Error;
-use crate::merge::Members;
+use crate::members::Members;
 use crate::space::{index, place};
 
 /// The merged module's types.
