@@ -6,7 +6,7 @@ use wasmparser::Operator;
 
 use crate::error::Error;
 use crate::merge::Plan;
-use crate::space::{Kind, Origin};
+use crate::space::Kind;
 
 /// Writes parts of a member's module with the indices of the merged one.
 pub(crate) struct Rewrite<'p, 'm, 'c, 'a> {
