@@ -1,0 +1,60 @@
+;; References to functions, some declared by an export that goes away, passive segments, floats and wide constants.
+(component
+  (core module $env
+    (table (export "table") 4 funcref)
+    (memory (export "memory") 1)
+    (func $five (export "five") (result i32) (i32.const 5))
+    (func (export "reference") (result funcref) (ref.func $five))
+    (global (export "half") f64 (f64.const 0.5))
+    (global (export "wide") i64 (i64.const 0x100000002))
+    (global (export "function") funcref (ref.func $five)))
+  (core module $a
+    (import "env" "memory" (memory 1))
+    (import "env" "function" (global $function funcref))
+    (import "env" "table" (table 4 funcref))
+    (data $unused "zzzz")
+    (data $passive "\07\08")
+    (elem $e func $six)
+    (elem (table 0) (i32.const 3) funcref (item (global.get $function)))
+    (func $six (result i32) (i32.const 6))
+    (func (export "fill")
+      (memory.init $passive (i32.const 4) (i32.const 0) (i32.const 2))
+      (data.drop $passive)
+      (table.init $e (i32.const 2) (i32.const 0) (i32.const 1))
+      (elem.drop $e)))
+  (core module $b
+    (import "env" "memory" (memory 1))
+    (import "env" "table" (table $own 4 funcref))
+    (data $mine "\01\02")
+    (elem $none func)
+    (func (export "fill")
+      (memory.init $mine (i32.const 6) (i32.const 0) (i32.const 2))
+      (table.init $own $none (i32.const 0) (i32.const 0) (i32.const 0))))
+  (core module $main
+    (type $f (func (result i32)))
+    (import "env" "table" (table $table 4 funcref))
+    (import "env" "memory" (memory 1))
+    (import "env" "reference" (func $reference (result funcref)))
+    (import "env" "half" (global $half f64))
+    (import "env" "wide" (global $wide i64))
+    (import "a" "fill" (func $a))
+    (import "b" "fill" (func $b))
+    (func (export "run") (result i32)
+      (call $a)
+      (call $b)
+      (table.set $table (i32.const 0) (call $reference))
+      (i32.add
+        (i32.add (i32.load (i32.const 4)) (i32.trunc_f64_s (f64.mul (global.get $half) (f64.const 4))))
+        (i32.add
+          (i32.wrap_i64 (global.get $wide))
+          (i32.add
+            (call_indirect $table (type $f) (i32.const 3))
+            (i32.add
+              (call_indirect $table (type $f) (i32.const 0))
+              (call_indirect $table (type $f) (i32.const 2))))))))
+  (core instance $env (instantiate $env))
+  (core instance $a (instantiate $a (with "env" (instance $env))))
+  (core instance $b (instantiate $b (with "env" (instance $env))))
+  (core instance $main (instantiate $main
+    (with "env" (instance $env)) (with "a" (instance $a)) (with "b" (instance $b))))
+  (func (export "run") (result u32) (canon lift (core func $main "run"))))
