@@ -293,8 +293,15 @@ mod tests {
                 &[in_cgroup],
             ),
             (
-                &[START, &memcg, "Memory cgroup out of memory: Killed process 5121 (etl-worker)"],
-                &[in_cgroup, "OOM encountered, victim process: etl-worker, pid: 5121"],
+                &[
+                    START,
+                    &memcg,
+                    "Memory cgroup out of memory: Killed process 5121 (etl-worker)",
+                ],
+                &[
+                    in_cgroup,
+                    "OOM encountered, victim process: etl-worker, pid: 5121",
+                ],
             ),
             (
                 &["Killed process 5120 (etl-worker) total-vm:1kB, anon-rss:1kB"],
@@ -325,7 +332,10 @@ mod tests {
         assert!(text.starts_with("OOM encountered, "), "{text}");
         let told = later.save("b-1").unwrap();
         let mut later = Matcher::restore(Some(&told), "b-1");
-        assert_eq!((later.line(KILLED), later), (None, Matcher::Told { pid: 5120 }));
+        assert_eq!(
+            (later.line(KILLED), later),
+            (None, Matcher::Told { pid: 5120 })
+        );
     }
 
     #[test]

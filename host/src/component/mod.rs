@@ -43,12 +43,8 @@ pub use services::Services;
 pub use shadow::Shadow;
 pub use wasm::WasmChecker;
 
-use self::checker::Judged;
 use crate::{
-    model::{
-        CheckContext, ComponentDescriptor, Event, Health, HealthState, Report, SetHealthy, Trigger,
-        UnixMillis,
-    },
+    model::{ComponentDescriptor, Event, Health, HealthState, UnixMillis},
     runtime::CallError,
     spec::Plugin,
     wire::Origin,

@@ -225,7 +225,7 @@ impl Component {
     }
 
     /// Makes these, with what is latched, the latest verdicts, and records what changed.
-    async fn keep(
+    pub(super) async fn keep(
         &self,
         services: &Services,
         mut judged: Latest,

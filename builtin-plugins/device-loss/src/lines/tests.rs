@@ -310,7 +310,10 @@ fn nouveau() {
     ] {
         let found = find(line).unwrap();
         assert_eq!(found.kind, Kind::NouveauFault, "{line}");
-        assert_eq!((found.device.as_str(), &found.facts[..]), ("0000:01:00.0", &unit[..]));
+        assert_eq!(
+            (found.device.as_str(), &found.facts[..]),
+            ("0000:01:00.0", &unit[..])
+        );
     }
     for line in [
         "nouveau 0000:01:00.0: bus: MMIO read of 00000000",

@@ -10,6 +10,7 @@ use std::{
     time::Duration,
 };
 
+use gpud_flatten::Outcome;
 use serde_json::json;
 
 use super::{
@@ -97,11 +98,28 @@ pub async fn built(folder: &Path, project: &Project) -> Result<Built, String> {
             component.display()
         ));
     }
+    let bytes = flat(&component, bytes)?;
     Ok(Built {
         size: bytes.len(),
         sha256: digest(&bytes),
         component,
     })
+}
+
+/// Merges the core modules of a component that was linked of many (Python's): it starts in a fraction of the time. One
+/// that cannot be merged works all the same.
+fn flat(path: &Path, bytes: Vec<u8>) -> Result<Vec<u8>, String> {
+    match gpud_flatten::flatten(&bytes) {
+        Ok(Outcome::Flattened(flattened)) => {
+            replace(path, &flattened.component)?;
+            Ok(flattened.component)
+        }
+        Ok(Outcome::Unchanged(_)) => Ok(bytes),
+        Err(error) => {
+            tracing::debug!("{}: not flattened: {error}", path.display());
+            Ok(bytes)
+        }
+    }
 }
 
 /// Runs commands in a folder, one after another, with the environment of who called.
