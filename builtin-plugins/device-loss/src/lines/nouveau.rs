@@ -16,7 +16,12 @@ pub(super) fn find(line: &str) -> Option<Found<'_>> {
     let begins = |beginnings: &[&str]| beginnings.iter().any(|start| text.starts_with(start));
     let fault = match unit {
         "bus" => begins(&["MMIO read of ", "MMIO write of "]) && text.contains(" FAULT at "),
-        "fifo" => begins(&["SCHED_ERROR ", "fault ", "read fault at ", "write fault at "]),
+        "fifo" => begins(&[
+            "SCHED_ERROR ",
+            "fault ",
+            "read fault at ",
+            "write fault at ",
+        ]),
         "gr" => begins(&["TRAP"]),
         _ => false,
     };
