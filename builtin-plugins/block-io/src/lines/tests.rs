@@ -569,5 +569,15 @@ fn names_that_no_device_has() {
         ] {
             assert_eq!(find(&line).is_some(), length <= MAX_NAME, "{line}");
         }
+        for line in [
+            format!("EXT4-fs error (device {name}): x"),
+            format!("Aborting journal on device {name}-8."),
+            format!("XFS ({name}): log I/O error -5"),
+            format!("BTRFS info (device {name} state E): forced readonly"),
+            format!("md/raid1:md0: Disk failure on {name}, disabling device."),
+            format!("md/raid1:{name}: Disk failure on sda1, disabling device."),
+        ] {
+            assert_eq!(find(&line).is_some(), length < 32, "{line}");
+        }
     }
 }
