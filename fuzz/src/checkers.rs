@@ -90,11 +90,7 @@ pub static ALL: [Checker; 20] = [
             infiniband::kmsg::events(context, messages, |_| Some("mlx5_0".to_owned()))
         },
     ),
-    checker(
-        "kernel-stalls",
-        &kernel_stalls::lines::PATTERNS,
-        blocked_tasks,
-    ),
+    checker("kernel-stalls", &kernel_stalls::lines::PATTERNS, stalls),
     checker(
         "machine-check",
         &machine_check::line::PATTERNS,
@@ -172,18 +168,23 @@ pub static ALL: [Checker; 20] = [
     }),
 ];
 
-fn blocked_tasks(
-    context: &CheckContext,
-    messages: &[Message],
-    kept: &mut Option<String>,
-) -> Vec<Event> {
-    use kernel_stalls::{blocked::Blocked, config::Config, evaluate};
+/// What is kept of the last oops and of blocked tasks is one text here, with a blank line between.
+fn stalls(context: &CheckContext, messages: &[Message], kept: &mut Option<String>) -> Vec<Event> {
+    use kernel_stalls::{blocked::Blocked, config::Config, evaluate, oops::Oops};
 
     let config = Config::parse("{}").expect("the defaults");
-    let mut blocked = Blocked::restore(kept.as_deref(), &context.boot_id);
-    let events = evaluate::events(context, &config, messages, &mut blocked);
-    if let Some(after) = blocked.changed() {
-        *kept = Some(after);
+    let both = kept.as_deref().and_then(|kept| kept.split_once("\n\n"));
+    let (of_oops, of_blocked) = both.unzip();
+    let mut blocked = Blocked::restore(of_blocked, &context.boot_id);
+    let mut oops = Oops::restore(of_oops, &context.boot_id);
+    let events = evaluate::events(context, &config, messages, &mut blocked, &mut oops);
+    let after = (oops.changed(), blocked.changed());
+    if after != (None, None) {
+        let or_before = |after: Option<String>, before: Option<&str>| {
+            after.unwrap_or_else(|| before.unwrap_or_default().to_owned())
+        };
+        let (of_oops, of_blocked) = (or_before(after.0, of_oops), or_before(after.1, of_blocked));
+        *kept = Some(format!("{of_oops}\n\n{of_blocked}"));
     }
     events
 }

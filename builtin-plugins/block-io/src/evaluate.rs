@@ -39,6 +39,10 @@ fn entry(kind: Kind) -> &'static Entry {
         Kind::NvmeDown => &patterns::NVME_CONTROLLER_DOWN,
         Kind::NvmeNotReady => &patterns::NVME_NOT_READY,
         Kind::NvmeRemoved => &patterns::NVME_REMOVED,
+        Kind::FilesystemError => &patterns::FILESYSTEM_ERROR,
+        Kind::FilesystemShutDown => &patterns::FILESYSTEM_SHUT_DOWN,
+        Kind::FilesystemImage => &patterns::FILESYSTEM_IMAGE_ERROR,
+        Kind::RaidMember => &patterns::RAID_MEMBER_FAILED,
     }
 }
 
@@ -107,6 +111,7 @@ fn rules(config: &Config) -> Vec<Rule> {
         patterns::DISK_OFFLINE.rule(),
         patterns::NVME_REMOVED.rule(),
         patterns::NVME_NOT_READY.rule(),
+        patterns::FILESYSTEM_SHUT_DOWN.rule(),
         // First the worse of two on the same events.
         Rule {
             at_least: config.medium_error_threshold,
@@ -115,6 +120,8 @@ fn rules(config: &Config) -> Vec<Rule> {
         },
         broken(&patterns::DISK_MEDIUM_ERROR),
         broken(&patterns::DISK_HARDWARE_ERROR),
+        patterns::FILESYSTEM_ERROR.rule(),
+        patterns::RAID_MEMBER_FAILED.rule(),
         often(&patterns::DISK_IO_ERROR),
         often(&patterns::ATA_LINK_ERROR),
         often(&patterns::NVME_COMMAND_TIMEOUT),

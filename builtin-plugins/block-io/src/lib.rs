@@ -1,4 +1,5 @@
-//! `block-io`: requests that disks did not fulfil, and disks that the kernel gave up, with the filesystem they hit.
+//! `block-io`: requests that disks did not fulfil, disks that the kernel gave up or arrays lost, and filesystems in
+//! trouble, with the mount points they hit.
 //!
 //! What the `disk` check knows by its own lines (buffer I/O errors, failed arrays, read-only remounts, NVMe resets) is
 //! left to it. Every line becomes an event as it comes ([`lines`]), with the mount points that stand on the device
@@ -107,7 +108,7 @@ fn read_config() -> Result<(Config, Policy), Error> {
 
 gpud_sdk::export!(BlockIo + kmsg_watcher + scanner: Descriptor::new(
     COMPONENT,
-    "Failed requests to disks and lost disks in the kernel log, with device and mount point",
+    "Failed requests to disks, lost disks and filesystem errors in the kernel log, with device and mount point",
 )
 .set_healthy_clears_events()
 .metric(

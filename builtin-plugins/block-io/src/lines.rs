@@ -1,4 +1,4 @@
-//! Kernel lines about requests that failed, Linux 5.4 to 6.18.
+//! Kernel lines about requests that failed, Linux 5.4 to 6.18; those of filesystems and arrays: [`filesystems`].
 //!
 //! | line | source |
 //! |---|---|
@@ -21,6 +21,8 @@
 /// Longest name of a device, bytes; the kernel's own are at most 31 (`DISK_NAME_LEN`). The host refuses subjects of more
 /// than 128, and with one of them all events of its batch.
 const MAX_NAME: usize = 64;
+
+mod filesystems;
 
 pub use crate::patterns::PATTERNS;
 
@@ -68,6 +70,14 @@ pub enum Kind {
     NvmeNotReady,
     /// An NVMe controller was given up.
     NvmeRemoved,
+    /// A filesystem found an error, and goes on.
+    FilesystemError,
+    /// A filesystem takes no more requests, or no more writes.
+    FilesystemShutDown,
+    /// Either, of a filesystem in a file.
+    FilesystemImage,
+    /// An array goes on without one of its disks.
+    RaidMember,
 }
 
 /// Reads a line.
@@ -76,6 +86,7 @@ pub fn find(line: &str) -> Option<Found<'_>> {
         .or_else(|| ata(line))
         .or_else(|| nvme(line))
         .or_else(|| request(line))
+        .or_else(|| filesystems::find(line))
         .filter(|found| found.device.len() <= MAX_NAME && found.address.len() <= MAX_NAME)
 }
 

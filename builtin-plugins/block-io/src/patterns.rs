@@ -5,10 +5,10 @@ use gpud_builtin_shared::coded::Severity::{Critical, Fatal, Info, Warning};
 use gpud_builtin_shared::patterns::{Catalog, Entry, Verdict};
 
 /// Version of the catalogue.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// What the host delivers: no narrower than what is read.
-pub const PATTERNS: [&str; 7] = [
+pub const PATTERNS: [&str; 16] = [
     " error, dev [^ ]+, sector [0-9]",
     r"^sd [0-9:]+: (\[[A-Za-z0-9_]+\] )?(tag#[0-9]+ )?(FAILED|UNKNOWN\(0x[0-9a-f]+\)) Result: ",
     r"^sd [0-9:]+: (\[[A-Za-z0-9_]+\] )?(tag#[0-9]+ )?[Ss]ense [Kk]ey : (Medium|Hardware) Error",
@@ -16,6 +16,15 @@ pub const PATTERNS: [&str; 7] = [
     r"^ata[0-9.]+: (failed command: |error: \{|disabled?( device)?$)",
     "^nvme nvme[0-9]+: (I/O .* timeout, |controller is down; will reset|Device not ready; aborting )",
     "^nvme nvme[0-9]+: Removing after probe failure",
+    r"^EXT4-fs error \(device [^)]+\)(: | in )",
+    "^Aborting journal on device ",
+    "^JBD2: (Error -?[0-9]+ detected|I/O error) when updating journal superblock for ",
+    r"^XFS \([^)]+\): (metadata I/O error|Metadata (corruption|CRC error) detected|Corruption |Internal error |log I/O error )",
+    r"^XFS \([^)]+\): (Filesystem has been shut down due to |xfs_do_force_shutdown\(|.*Shutting down filesystem)",
+    r"^BTRFS (error|critical) \(device [^)]+\): ",
+    r"^BTRFS(: error \(device [^)]+\) in | info \(device [^)]+\): forced readonly)",
+    r"^FAT-fs \([^)]+\): error, ",
+    "^md/raid[0-9]*:[^ ]+: Disk failure on [^ ]+, disabling device",
 ];
 
 /// The medium does not give back (or take) what belongs at this place: data is lost there.
@@ -186,10 +195,58 @@ pub const NVME_REMOVED: Entry = Entry {
     verdict: Some(Verdict { unhealthy: true, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &[] }),
 };
 
+/// A filesystem could not read or write what belongs to itself, or found it damaged; it goes on, but files may be lost.
+pub const FILESYSTEM_ERROR: Entry = Entry {
+    name: "filesystem_error",
+    severity: Critical,
+    otherwise: None,
+    message: "filesystem error",
+    other_message: "",
+    actions: &[Inspect],
+    advice: "Save what is on the filesystem, have it checked (fsck, xfs_repair, btrfs check) and the disk looked at; then set healthy.",
+    verdict: Some(Verdict { unhealthy: false, at_least: 1, window_seconds: 604_800, reboot_clears: false, ended_by: &[] }),
+};
+
+/// After an error a filesystem takes no more requests, or no more writes, until it is mounted anew.
+pub const FILESYSTEM_SHUT_DOWN: Entry = Entry {
+    name: "filesystem_shut_down",
+    severity: Fatal,
+    otherwise: None,
+    message: "filesystem shut down",
+    other_message: "",
+    actions: &[Reboot],
+    advice: "Nothing can be written to the filesystem: have it checked, mount it anew or reboot; if it comes back, have the disk looked at.",
+    verdict: Some(Verdict { unhealthy: true, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &[] }),
+};
+
+/// A filesystem that is mounted from a file (a loop device) found an error or shut down: the file is damaged, or the filesystem that it lies on, which tells of its own.
+pub const FILESYSTEM_IMAGE_ERROR: Entry = Entry {
+    name: "filesystem_image_error",
+    severity: Info,
+    otherwise: None,
+    message: "error of a filesystem in a file",
+    other_message: "",
+    actions: &[],
+    advice: "",
+    verdict: None,
+};
+
+/// An array with redundancy goes on without one of its disks, after an error or because someone asked for it (mdadm --fail); its data stand on fewer disks.
+pub const RAID_MEMBER_FAILED: Entry = Entry {
+    name: "raid_member_failed",
+    severity: Warning,
+    otherwise: None,
+    message: "RAID member failed",
+    other_message: "",
+    actions: &[Inspect],
+    advice: "Replace the disk and add the new one to the array; then set healthy.",
+    verdict: Some(Verdict { unhealthy: false, at_least: 1, window_seconds: 604_800, reboot_clears: false, ended_by: &[] }),
+};
+
 /// All of it.
 pub static CATALOG: Catalog = Catalog {
     version: VERSION,
     device: "device",
     patterns: &PATTERNS,
-    entries: &[&DISK_MEDIUM_ERROR, &DISK_IO_ERROR, &DISK_PATH_ERROR, &DISK_HARDWARE_ERROR, &DISK_OFFLINE, &SCSI_COMMAND_FAILED, &SCSI_MEDIUM_ERROR, &ATA_COMMAND_FAILED, &ATA_MEDIUM_ERROR, &ATA_LINK_ERROR, &NVME_COMMAND_TIMEOUT, &NVME_CONTROLLER_DOWN, &NVME_NOT_READY, &NVME_REMOVED],
+    entries: &[&DISK_MEDIUM_ERROR, &DISK_IO_ERROR, &DISK_PATH_ERROR, &DISK_HARDWARE_ERROR, &DISK_OFFLINE, &SCSI_COMMAND_FAILED, &SCSI_MEDIUM_ERROR, &ATA_COMMAND_FAILED, &ATA_MEDIUM_ERROR, &ATA_LINK_ERROR, &NVME_COMMAND_TIMEOUT, &NVME_CONTROLLER_DOWN, &NVME_NOT_READY, &NVME_REMOVED, &FILESYSTEM_ERROR, &FILESYSTEM_SHUT_DOWN, &FILESYSTEM_IMAGE_ERROR, &RAID_MEMBER_FAILED],
 };

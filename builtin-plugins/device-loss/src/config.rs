@@ -8,7 +8,7 @@ pub const SCHEMA: &str = r#"{
   "additionalProperties": false,
   "properties": {
     "repeat_threshold": {
-      "description": "Command time-outs and locked GPUs of one device within the window that make the state Degraded.",
+      "description": "Command time-outs, transmit time-outs and locked GPUs of one device within the window that make the state Degraded.",
       "type": "integer", "minimum": 1, "default": 3
     },
     "repeat_window_seconds": {

@@ -6,7 +6,7 @@ use gpud_sdk::incidents::{self, Incident, Sighting};
 use gpud_sdk::{CheckContext, Event, GpuId, Message, Report, Subject};
 
 use crate::config::Config;
-use crate::lines::{self, Found};
+use crate::lines::{self, Found, Kind};
 
 mod kinds;
 mod rules;
@@ -22,6 +22,9 @@ pub const METRIC: &str = "device_loss_events_recent";
 const MERGE_SECONDS: u32 = 300;
 /// Network cards whose names are looked up for one batch of messages.
 const MAX_LOOKUPS: usize = 16;
+/// Time after a line about a transmit time-out in which another tells of the same one, milliseconds. The driver is called
+/// at once, and the next can come after five seconds.
+const SAME_TIMEOUT_MS: u64 = 1_000;
 /// Names of one card in a message.
 const MAX_NAMES: usize = 4;
 
@@ -32,6 +35,7 @@ pub fn events(
     mut names: impl FnMut(&str) -> Vec<String>,
 ) -> Vec<Event> {
     let mut known: Vec<(String, Vec<String>)> = Vec::new();
+    let mut timeout: Option<(&str, u64)> = None;
     let genuine = messages
         .iter()
         .filter(|message| incidents::is_kernel_line(message));
@@ -39,8 +43,14 @@ pub fn events(
         .filter_map(|message| {
             let found = lines::find(&message.text)?;
             let news = NEWS.iter().find(|news| news.kind == found.kind)?;
+            if found.kind == Kind::TxTimeout && tells_again(&mut timeout, &found, message.time) {
+                return None;
+            }
             let looked_up = known.iter().any(|(device, _)| *device == found.device);
-            if news.class == DeviceClass::Network && !looked_up && known.len() < MAX_LOOKUPS {
+            // Without a PCI id there is only the name of an interface.
+            let has_names =
+                news.class == DeviceClass::Network && lines::pci_id(&found.device).is_some();
+            if has_names && !looked_up && known.len() < MAX_LOOKUPS {
                 known.push((found.device.clone(), names(&found.device)));
             }
             let names = known.iter().find(|(device, _)| *device == found.device);
@@ -48,6 +58,18 @@ pub fn events(
             Some(sighting(found, news, names).event(context, message, MERGE_SECONDS))
         })
         .collect()
+}
+
+/// Is this the driver's line about the transmit time-out of which the watchdog's told? `last` is the interface and time
+/// of the line before.
+fn tells_again<'a>(last: &mut Option<(&'a str, u64)>, found: &Found<'a>, time: u64) -> bool {
+    let mut facts = found.facts.iter();
+    let interface = facts.find(|(key, _)| *key == "interface");
+    let interface = interface.map_or("", |(_, interface)| *interface);
+    let before = last.replace((interface, time));
+    before.is_some_and(|(other, earlier)| {
+        other == interface && time.saturating_sub(earlier) <= SAME_TIMEOUT_MS
+    })
 }
 
 fn sighting(found: Found<'_>, news: &kinds::News, names: &[String]) -> Sighting {

@@ -1,7 +1,7 @@
 //! `device-loss`: drivers that lost their GPU or network card, or never got it.
 //!
-//! Kernel lines of `mlx5_core` and the NVIDIA driver, and of a failed start of `amdgpu` ([`lines`]), become events; the
-//! state is what the recent ones come to ([`evaluate`]). What the NVIDIA driver reports as an Xid (that a GPU fell off the
+//! Kernel lines of `mlx5_core` and the NVIDIA driver, of a failed start of `amdgpu`, of network cards that do not send,
+//! of PCIe slots and of IOMMUs ([`lines`]) become events; the state is what the recent ones come to ([`evaluate`]). What the NVIDIA driver reports as an Xid (that a GPU fell off the
 //! bus among it) is the Xid check's, what the InfiniBand check knows of mlx5 is that check's.
 
 pub mod config;
@@ -131,7 +131,7 @@ fn read_config() -> Result<(Config, Policy), Error> {
 
 gpud_sdk::export!(DeviceLoss + kmsg_watcher + scanner: Descriptor::new(
     COMPONENT,
-    "GPUs and network cards that their driver lost or could not start, as the kernel log tells",
+    "GPUs and network cards that their driver lost or could not start, and faults of PCIe slots and IOMMUs, as the kernel log tells",
 )
 .tags(&["accelerator", "gpu", "network", COMPONENT])
 .set_healthy_clears_events()

@@ -1,6 +1,7 @@
 //! Kernel lines about devices that are lost, or never came.
 //!
-//! Per driver: [`mlx5`], [`nouveau`] and [`nvidia`]; here what the driver core says of all:
+//! Per driver: [`mlx5`], [`nouveau`] and [`nvidia`]; of all network cards: [`netdev`]; of slots and IOMMUs: [`bus`]; here
+//! what the driver core says of all:
 //!
 //! | line | source |
 //! |---|---|
@@ -9,7 +10,9 @@
 //!
 //! All are matched from the beginning of the line. What else `amdgpu` says is `accelerator-amd-errors`' to read.
 
+mod bus;
 mod mlx5;
+mod netdev;
 mod nouveau;
 mod nvidia;
 
@@ -74,6 +77,12 @@ pub enum Kind {
     NvidiaConflict,
     /// `nouveau` drives a GPU, and something of it went wrong.
     NouveauFault,
+    /// A network card did not send what it was given.
+    TxTimeout,
+    /// A slot's link or card is gone.
+    SlotLost,
+    /// A device reached for memory that is not its own.
+    IommuFault,
 }
 
 /// Reads a line.
@@ -84,6 +93,8 @@ pub fn find(line: &str) -> Option<Found<'_>> {
     probe(line)
         .or_else(|| mlx5::find(line))
         .or_else(|| nouveau::find(line))
+        .or_else(|| netdev::find(line))
+        .or_else(|| bus::find(line))
 }
 
 const DRIVERS: [&str; 3] = ["nvidia", "amdgpu", "mlx5_core"];

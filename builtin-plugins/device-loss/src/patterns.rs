@@ -5,10 +5,10 @@ use gpud_builtin_shared::coded::Severity::{Critical, Fatal, Info, Warning};
 use gpud_builtin_shared::patterns::{Catalog, Entry, Verdict};
 
 /// Version of the catalogue.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 
 /// What the host delivers: no narrower than what is read.
-pub const PATTERNS: [&str; 13] = [
+pub const PATTERNS: [&str; 19] = [
     "^(nvidia|amdgpu|mlx5_core): probe of [0-9a-fA-F:.]+ failed with error ",
     "^(nvidia|amdgpu|mlx5_core) [0-9a-fA-F:.]+: probe with driver [^ ]+ failed with error ",
     "^mlx5_core [0-9a-fA-F:.]+: .*(device's health compromised|Fatal error [0-9]+ detected|Health issue observed, )",
@@ -22,6 +22,12 @@ pub const PATTERNS: [&str; 13] = [
     "^NVRM: API mismatch: ",
     "^NVRM: The NVIDIA probe routine (was not called|failed) for ",
     "^nouveau [0-9a-fA-F:.]+: (bus: MMIO (read|write) of |fifo: (SCHED_ERROR |fault |(read|write) fault at )|gr: TRAP)",
+    "NETDEV WATCHDOG: ",
+    ": TX timeout detected",
+    r"^pcieport [0-9a-fA-F:.]+: pciehp: Slot\(.*\): (Link Down|Card not present)",
+    r"^DMAR: \[(DMA Read|DMA Write|INTR-REMAP).*\] Request device \[",
+    r"AMD-Vi: Event logged \[IO_PAGE_FAULT ",
+    "^arm-smmu-v3 [^ ]*: event(: .* client: | 0x[0-9a-fA-F]+ received:)",
 ];
 
 /// A driver could not start a GPU or network card: the device is not usable.
@@ -204,10 +210,46 @@ pub const NOUVEAU_FAULT: Entry = Entry {
     verdict: None,
 };
 
+/// A network card did not send within seconds what its driver gave it; the driver resets its queue or the card.
+pub const NETDEV_TX_TIMEOUT: Entry = Entry {
+    name: "netdev_tx_timeout",
+    severity: Warning,
+    otherwise: None,
+    message: "Network card: does not send",
+    other_message: "",
+    actions: &[Reboot],
+    advice: "If it goes on, drain the machine and reboot; look at the card's firmware, its link and the switch.",
+    verdict: Some(Verdict { unhealthy: false, at_least: 3, window_seconds: 3_600, reboot_clears: true, ended_by: &[] }),
+};
+
+/// The link of a hot-plug slot went down, or its card is gone: pulled out in an orderly way, reset, or lost.
+pub const PCIE_SLOT_LINK_DOWN: Entry = Entry {
+    name: "pcie_slot_link_down",
+    severity: Warning,
+    otherwise: None,
+    message: "PCIe slot lost its link or card",
+    other_message: "",
+    actions: &[Inspect],
+    advice: "If nobody took the card out or reset it, look at its seat, power and cables.",
+    verdict: None,
+};
+
+/// The IOMMU stopped a device that read or wrote where it may not: a fault of its driver, of the virtual machine that has it, or of the device.
+pub const IOMMU_FAULT: Entry = Entry {
+    name: "iommu_fault",
+    severity: Warning,
+    otherwise: None,
+    message: "Device reached for memory that is not its own",
+    other_message: "",
+    actions: &[CheckApp, Inspect],
+    advice: "Look for what the device was doing, and for a newer driver or firmware; if it goes on with both, have the device looked at.",
+    verdict: None,
+};
+
 /// All of it.
 pub static CATALOG: Catalog = Catalog {
     version: VERSION,
     device: "device",
     patterns: &PATTERNS,
-    entries: &[&DRIVER_PROBE_FAILED, &MLX5_HEALTH_COMPROMISED, &MLX5_FATAL_ERROR, &MLX5_HEALTH_ISSUE, &MLX5_HEALTH_NOTICE, &MLX5_RECOVERY_FAILED, &MLX5_RECOVERED, &MLX5_COMMAND_TIMEOUT, &NVIDIA_INIT_FAILED, &NVIDIA_FALLEN_OFF_BUS, &NVIDIA_GSP_TIMEOUT, &NVIDIA_GPU_LOCKED, &NVIDIA_API_MISMATCH, &NVIDIA_DRIVER_CONFLICT, &NOUVEAU_FAULT],
+    entries: &[&DRIVER_PROBE_FAILED, &MLX5_HEALTH_COMPROMISED, &MLX5_FATAL_ERROR, &MLX5_HEALTH_ISSUE, &MLX5_HEALTH_NOTICE, &MLX5_RECOVERY_FAILED, &MLX5_RECOVERED, &MLX5_COMMAND_TIMEOUT, &NVIDIA_INIT_FAILED, &NVIDIA_FALLEN_OFF_BUS, &NVIDIA_GSP_TIMEOUT, &NVIDIA_GPU_LOCKED, &NVIDIA_API_MISMATCH, &NVIDIA_DRIVER_CONFLICT, &NOUVEAU_FAULT, &NETDEV_TX_TIMEOUT, &PCIE_SLOT_LINK_DOWN, &IOMMU_FAULT],
 };

@@ -11,6 +11,7 @@ use gpud_sdk::{CheckContext, Event, Message, Report};
 use crate::blocked::Blocked;
 use crate::config::Config;
 use crate::lines::{self, Found, RcuKind};
+use crate::oops::Oops;
 use crate::patterns;
 
 /// How far back lockups and lost clocks count: 14 days.
@@ -21,6 +22,8 @@ pub const METRIC: &str = "kernel_stalls_recent";
 /// Repeats within this time are counted. The kernel repeats an RCU stall about every minute, a lockup of a work queue
 /// every 30 s.
 const MERGE_SECONDS: u32 = 300;
+/// Oopses within this time are counted.
+const OOPS_MERGE_SECONDS: u32 = 60;
 /// Time after a stall in which lines may still name its processors, milliseconds. They follow at once.
 const DETAIL_MS: u64 = 1_000;
 /// Processors that a fact lists.
@@ -40,12 +43,14 @@ const KINDS: [&str; 4] = [RCU, HARD_LOCKUP, WORKQUEUE, BLOCKED];
 /// Clocks that take about a microsecond to read, or only count ticks: what x86 falls back to.
 const SLOW_CLOCKS: [&str; 5] = ["hpet", "acpi_pm", "pit", "jiffies", "refined-jiffies"];
 
-/// The events of messages, oldest first. Lines that name a stall's processors add them to its event.
+/// The events of messages, oldest first. Lines that name a stall's processors add them to its event, and an oops is what
+/// its first line says.
 pub fn events(
     context: &CheckContext,
     config: &Config,
     messages: &[Message],
     blocked: &mut Blocked,
+    oops: &mut Oops,
 ) -> Vec<Event> {
     let mut events = Vec::new();
     let mut stall: Option<(Sighting, &Message, BTreeSet<u32>)> = None;
@@ -81,8 +86,12 @@ pub fn events(
                 stall = Some((sighting, message, cpus.into_iter().collect()));
             }
             Some(found) => {
-                let sighting = sighting(found, message, config, blocked);
-                events.extend(sighting.map(|s| s.event(context, message, MERGE_SECONDS)));
+                let window = match found {
+                    Found::Oops { .. } => OOPS_MERGE_SECONDS,
+                    _ => MERGE_SECONDS,
+                };
+                let sighting = sighting(found, message, config, blocked, oops);
+                events.extend(sighting.map(|s| s.event(context, message, window)));
             }
         }
     }
@@ -112,6 +121,7 @@ fn sighting(
     message: &Message,
     config: &Config,
     blocked: &mut Blocked,
+    oops: &mut Oops,
 ) -> Option<Sighting> {
     Some(match found {
         Found::Rcu {
@@ -156,6 +166,15 @@ fn sighting(
                 .fact("pid", pid)
                 .fact("seconds", seconds.to_string())
         }
+        Found::Oops { what, number } => {
+            if !oops.is_first(number.is_some(), message.time) {
+                return None;
+            }
+            let entry = patterns::KERNEL_OOPS;
+            let text = entry.say(&[("what", what.trim_end())]);
+            Sighting::new(entry.name, entry.event_type(), text)
+                .fact("number", number.unwrap_or_default())
+        }
         Found::Clock { name, why } => {
             let named = if name.is_empty() { "in use" } else { name };
             let entry = patterns::CLOCKSOURCE_UNSTABLE;
@@ -175,6 +194,7 @@ fn rules(config: &Config, slow_clock: bool) -> Vec<Rule> {
     };
     let mut rules = vec![
         patterns::HARD_LOCKUP.rule(),
+        patterns::KERNEL_OOPS.rule(),
         stall(&patterns::RCU_STALL),
         stall(&patterns::WORKQUEUE_LOCKUP),
         Rule {

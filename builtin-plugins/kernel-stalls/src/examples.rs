@@ -10,6 +10,7 @@ fn the_data_file_holds() {
     testing::holds(file, &CATALOG, |context, messages| {
         let config = crate::config::Config::default();
         let mut blocked = crate::blocked::Blocked::restore(None, &context.boot_id);
-        crate::evaluate::events(context, &config, messages, &mut blocked)
+        let mut oops = crate::oops::Oops::restore(None, &context.boot_id);
+        crate::evaluate::events(context, &config, messages, &mut blocked, &mut oops)
     });
 }

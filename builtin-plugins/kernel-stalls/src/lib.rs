@@ -1,13 +1,14 @@
-//! `kernel-stalls`: processors, work queues and tasks that the kernel finds stuck.
+//! `kernel-stalls`: processors, work queues and tasks that the kernel finds stuck, and failures of its own code (oopses).
 //!
 //! Every line becomes an event as it comes ([`lines`]); the state is what the recent ones come to ([`evaluate`]). Hung
 //! tasks one by one are the `cpu` check's; here they count by name, and only a name that comes back is news
-//! ([`blocked`]).
+//! ([`blocked`]). The several lines of one oops are one event ([`oops`]).
 
 pub mod blocked;
 pub mod config;
 pub mod evaluate;
 pub mod lines;
+pub mod oops;
 #[rustfmt::skip]
 pub mod patterns;
 #[cfg(test)]
@@ -22,6 +23,7 @@ use gpud_sdk::{
 
 use blocked::Blocked;
 use config::Config;
+use oops::Oops;
 
 /// Name of the component.
 pub const COMPONENT: &str = "kernel-stalls";
@@ -29,6 +31,8 @@ pub const COMPONENT: &str = "kernel-stalls";
 const CLOCKSOURCE: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
 /// Key of the tasks counted so far.
 const BLOCKED: &str = "blocked";
+/// Key of the oops seen last.
+const OOPS: &str = "oops";
 const MAX_EVENTS: u32 = 1_000;
 
 struct KernelStalls;
@@ -69,9 +73,18 @@ impl KmsgWatcher for KernelStalls {
             None
         };
         let mut blocked = Blocked::restore(before.as_deref(), &context.boot_id);
-        let events = evaluate::events(context, &config, &messages, &mut blocked);
+        let before = if messages.iter().any(lines::is_oops) {
+            state::get_string(OOPS)?
+        } else {
+            None
+        };
+        let mut oops = Oops::restore(before.as_deref(), &context.boot_id);
+        let events = evaluate::events(context, &config, &messages, &mut blocked, &mut oops);
         if let Some(after) = blocked.changed() {
             state::set(BLOCKED, after.as_bytes())?;
+        }
+        if let Some(after) = oops.changed() {
+            state::set(OOPS, after.as_bytes())?;
         }
         Ok(events)
     }
@@ -88,7 +101,8 @@ impl Scanner for KernelStalls {
             return Ok(Report::of(HealthState::healthy(context, reason)));
         };
         let mut blocked = Blocked::restore(None, &context.boot_id);
-        let events = evaluate::events(context, &config, &messages, &mut blocked);
+        let mut oops = Oops::restore(None, &context.boot_id);
+        let events = evaluate::events(context, &config, &messages, &mut blocked, &mut oops);
         let events = incidents::as_stored(events);
         Ok(judge(context, &config, &policy, &events, []))
     }
@@ -116,7 +130,7 @@ fn read_config() -> Result<(Config, Policy), Error> {
 
 gpud_sdk::export!(KernelStalls + kmsg_watcher + scanner: Descriptor::new(
     COMPONENT,
-    "RCU stalls, hard lockups, work queue lockups, tasks blocked again and again, and lost clocks in the kernel log",
+    "RCU stalls, hard lockups, work queue lockups, tasks blocked again and again, oopses and lost clocks in the kernel log",
 )
 .set_healthy_clears_events()
 .metric(

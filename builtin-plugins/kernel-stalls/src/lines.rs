@@ -15,9 +15,17 @@
 //! | `clocksource: timekeeping watchdog on CPU‹n›: Marking clocksource '‹name›' as unstable because the skew is too large:` | `kernel/time/clocksource.c`, `clocksource_watchdog` |
 //! | `clocksource: timekeeping watchdog on CPU‹n›: … marking [‹name› ]unstable` | same, `cs_watchdog_read` |
 //! | `tsc: Marking TSC unstable due to ‹why›` | `arch/x86/kernel/tsc.c`, `mark_tsc_unstable` |
+//! | `BUG: unable to handle page fault for address: ‹address›`, `BUG: kernel NULL pointer dereference, address: ‹address›`, up to 5.1 `BUG: unable to handle kernel ‹what› at ‹address›` | `arch/x86/mm/fault.c`, `show_fault_oops` |
+//! | `kernel BUG at ‹file›:‹line›!` | `lib/bug.c`, `report_bug` |
+//! | `Unable to handle kernel ‹what› at virtual address ‹address›` | `arch/arm64/mm/fault.c`, `die_kernel_fault`; `arch/riscv/mm/fault.c` |
+//! | `BUG: Kernel NULL pointer dereference on …`, `BUG: Unable to handle kernel …` | `arch/powerpc/mm/fault.c`, `bad_page_fault` |
+//! | `Oops: ‹hex› [#‹n›] …`, `‹trap›: ‹hex› [#‹n›] …`, later `Oops: ‹either› [#‹n›] …` | `arch/x86/kernel/dumpstack.c`, `__die_header`; the traps' words: `arch/x86/kernel/traps.c` |
+//! | `Oops: ‹what›, sig: ‹n› [#‹n›]`; `Oops [#‹n›]` | `arch/powerpc/kernel/traps.c`, `__die`; `arch/riscv/kernel/traps.c`, `die` |
+//! | `Internal error: ‹what›: ‹hex› [#‹n›] …` | `arch/arm64/kernel/traps.c`, `__die` |
 //!
 //! All are matched from the beginning of the line: names chosen by users only ever stand within one. `panic` lines that
-//! repeat a lockup (`Kernel panic - not syncing: Hard LOCKUP`) are the `os` check's, soft lockups the `cpu` check's.
+//! repeat a lockup (`Kernel panic - not syncing: Hard LOCKUP`) are the `os` check's, soft lockups the `cpu` check's. Traps
+//! of programs (`traps: ‹name›[‹pid›] general protection fault ip:…`) are no oops.
 
 use gpud_sdk::Message;
 
@@ -65,6 +73,13 @@ pub enum Found<'a> {
         /// Why.
         why: &'a str,
     },
+    /// The kernel's own code failed; one of the lines that say so.
+    Oops {
+        /// What it says: the line.
+        what: &'a str,
+        /// Which of this boot, where the line says.
+        number: Option<&'a str>,
+    },
 }
 
 /// Which processor found an RCU stall.
@@ -99,11 +114,17 @@ pub fn find(line: &str) -> Option<Found<'_>> {
         .or_else(|| workqueue(line))
         .or_else(|| hung_task(line))
         .or_else(|| clock(line))
+        .or_else(|| oops(line))
 }
 
 /// Is this a line about a hung task?
 pub fn is_hung_task(message: &Message) -> bool {
     hung_task(&message.text).is_some()
+}
+
+/// Is this a line of an oops?
+pub fn is_oops(message: &Message) -> bool {
+    oops(&message.text).is_some()
 }
 
 fn rcu(line: &str) -> Option<Found<'_>> {
@@ -262,6 +283,50 @@ fn clock(line: &str) -> Option<Found<'_>> {
     // The kernel's own test of its watchdog (`kernel/time/clocksource-wdtest.c`).
     let real = name.len() <= 32 && !name.starts_with("wdtest");
     real.then_some(Found::Clock { name, why })
+}
+
+/// Beginnings of lines that say what went wrong.
+const OOPS_HEADINGS: [&str; 7] = [
+    "BUG: unable to handle page fault for address",
+    "BUG: kernel NULL pointer dereference, address: ",
+    "BUG: unable to handle kernel ",
+    "BUG: Kernel NULL pointer dereference ",
+    "BUG: Unable to handle kernel ",
+    "kernel BUG at ",
+    "Unable to handle kernel ",
+];
+
+/// Beginnings of lines that have the number of an oops: those of architectures, and the traps of x86.
+const OOPS_NUMBERED: [&str; 9] = [
+    "Oops",
+    "Internal error: ",
+    "general protection fault",
+    "invalid opcode: ",
+    "divide error: ",
+    "double fault: ",
+    "stack segment: ",
+    "stack guard page: ",
+    "kernel stack overflow",
+];
+
+fn oops(line: &str) -> Option<Found<'_>> {
+    let begins = |forms: &[&str]| forms.iter().any(|form| line.starts_with(form));
+    let number = if begins(&OOPS_HEADINGS) {
+        None
+    } else if begins(&OOPS_NUMBERED) {
+        Some(oops_number(line)?)
+    } else {
+        return None;
+    };
+    Some(Found::Oops { what: line, number })
+}
+
+/// `[#‹n›]`.
+fn oops_number(line: &str) -> Option<&str> {
+    line.split("[#").skip(1).find_map(|rest| {
+        let (number, rest) = split_digits(rest);
+        (!number.is_empty() && rest.starts_with(']')).then_some(number)
+    })
 }
 
 fn number(text: &str) -> Option<(u64, &str)> {

@@ -1,14 +1,14 @@
 //! The catalogue as constants. Made by `builtin-plugins/shared/patterns.py` from `catalog/patterns.json`; do not edit.
 
 use gpud_builtin_shared::coded::Action::Reboot;
-use gpud_builtin_shared::coded::Severity::{Fatal, Info, Warning};
+use gpud_builtin_shared::coded::Severity::{Critical, Fatal, Info, Warning};
 use gpud_builtin_shared::patterns::{Catalog, Entry, Verdict};
 
 /// Version of the catalogue.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// What the host delivers: no narrower than what is read.
-pub const PATTERNS: [&str; 8] = [
+pub const PATTERNS: [&str; 10] = [
     "^(rcu: )?INFO: rcu[^ ]* (self-)?detected (expedited )?stalls? on ",
     r"^rcu: (\\x09)?[ \t]*[0-9]+-",
     "^(NMI )?watchdog: (CPU ?[0-9]+:? )?Watchdog detected hard LOCKUP on cpu ",
@@ -17,6 +17,8 @@ pub const PATTERNS: [&str; 8] = [
     "^INFO: task .*:[0-9]+ blocked (in I/O wait )?for more than [0-9]",
     "^clocksource: timekeeping watchdog on CPU.*[Mm]arking",
     "^tsc: Marking TSC unstable due to ",
+    "^(BUG: unable to handle (page fault for address|kernel )|BUG: kernel NULL pointer dereference, address: |BUG: (Kernel NULL pointer dereference |Unable to handle kernel )|kernel BUG at |Unable to handle kernel )",
+    r"^(Oops|Internal error: |general protection fault|invalid opcode: |divide error: |double fault: |stack segment: |stack guard page: |kernel stack overflow).*\[#[0-9]+\]",
 ];
 
 /// A processor or task has not let the kernel go on for many seconds; the lines that follow name the processors and the code.
@@ -91,10 +93,22 @@ pub const CLOCKSOURCE_UNSTABLE: Entry = Entry {
     verdict: Some(Verdict { unhealthy: false, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &[] }),
 };
 
+/// The kernel's own code failed. It ended the task that it was at and went on, but locks may be held and data damaged; the lines that follow name the code.
+pub const KERNEL_OOPS: Entry = Entry {
+    name: "kernel_oops",
+    severity: Critical,
+    otherwise: None,
+    message: "Kernel oops: {what}",
+    other_message: "",
+    actions: &[Reboot],
+    advice: "The kernel cannot be trusted any more: drain the machine and reboot; if it comes back, look for the driver that the lines below it name, and test the memory.",
+    verdict: Some(Verdict { unhealthy: false, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &[] }),
+};
+
 /// All of it.
 pub static CATALOG: Catalog = Catalog {
     version: VERSION,
     device: "device",
     patterns: &PATTERNS,
-    entries: &[&RCU_STALL, &RCU_STALL_SHORT, &HARD_LOCKUP, &WORKQUEUE_LOCKUP, &TASK_BLOCKED_REPEATEDLY, &CLOCKSOURCE_UNSTABLE],
+    entries: &[&RCU_STALL, &RCU_STALL_SHORT, &HARD_LOCKUP, &WORKQUEUE_LOCKUP, &TASK_BLOCKED_REPEATEDLY, &CLOCKSOURCE_UNSTABLE, &KERNEL_OOPS],
 };

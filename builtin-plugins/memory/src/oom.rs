@@ -1,8 +1,9 @@
 //! OOM kills, put together from the several lines that the kernel writes for one (`mm/oom_kill.c`).
 //!
 //! A kill begins with `‹name› invoked oom-killer: …`. Its victim stands in the summary `oom-kill:constraint=…` (Linux
-//! 5.0 and later, kills within a memory cgroup), in `Task in ‹cgroup› killed as a result of limit of ‹cgroup›`
-//! (before 4.19), or in `… Killed process ‹pid› (‹name›) …` (all, and the only one for the machine as a whole).
+//! 5.0 and later: `dump_oom_summary`; with `oom_memcg=‹cgroup›` where a cgroup's limit was hit, else with `global_oom`), in
+//! `Task in ‹cgroup› killed as a result of limit of ‹cgroup›` (before 4.19), or in `… Killed process ‹pid› (‹name›) …`
+//! (all).
 //! The kernel limits how often it writes the beginning and the summary, but writes each kill
 //! (`oom_kill_process`): a line that names a victim outside of a kill that began is one of its own, unless it repeats
 //! the victim of the last.
@@ -114,7 +115,7 @@ impl Matcher {
     }
 }
 
-/// The summary of a kill within a cgroup.
+/// The summary of a kill.
 #[derive(Debug, PartialEq, Eq)]
 struct Summary<'a> {
     limited: &'a str,
@@ -124,14 +125,19 @@ struct Summary<'a> {
 
 impl<'a> Summary<'a> {
     /// All fields, in this order. Names may hold commas and even what looks like a field, so the last place where
-    /// each separator can stand is taken, from the right.
+    /// each separator can stand is taken, from the right. A kill of the machine as a whole has no cgroup with a limit.
     fn parse(line: &'a str) -> Option<Self> {
         let (_, fields) = line.split_once("oom-kill:constraint=")?;
         let (rest, _uid) = fields.rsplit_once(",uid=")?;
         let (rest, pid) = rest.rsplit_once(",pid=")?;
         let (rest, task) = rest.rsplit_once(",task=")?;
-        let (rest, _cgroup) = rest.rsplit_once(",task_memcg=")?;
-        let (rest, limited) = rest.rsplit_once(",oom_memcg=")?;
+        let of_cgroup = rest
+            .rsplit_once(",task_memcg=")
+            .and_then(|(rest, _cgroup)| rest.rsplit_once(",oom_memcg="));
+        let (rest, limited) = match of_cgroup {
+            Some(found) => found,
+            None => (rest.rsplit_once(",global_oom,task_memcg=")?.0, ROOT),
+        };
         let (rest, _mems) = rest.rsplit_once(",mems_allowed=")?;
         let (rest, _cpuset) = rest.rsplit_once(",cpuset=")?;
         rest.rsplit_once(",nodemask=")?;
@@ -236,6 +242,10 @@ mod tests {
             ),
             (&[START, &root], &[of_system]),
             (&[START, global, killed], &[of_system]),
+            (&[START, global], &[of_system]),
+            (&[global], &[of_system]),
+            (&[global, killed], &[of_system]),
+            (&[global, killed, global, killed], &[of_system, of_system]),
             (&[START, &zero, killed], &[in_cgroup]),
             (&[START, &odd, killed], &[of_system]),
             (
@@ -307,6 +317,8 @@ mod tests {
                 &["Killed process 5120 (etl-worker) total-vm:1kB, anon-rss:1kB"],
                 &[in_cgroup],
             ),
+            // Neither the machine's nor a cgroup's.
+            (&[&global.replace(",global_oom", "")], &[]),
             (&["lowmemorykiller: Killed process 5120 (etl-worker)"], &[]),
         ];
         for (lines, expected) in cases {
@@ -385,6 +397,9 @@ mod tests {
     static SUMMARY: LazyLock<Regex> = LazyLock::new(|| {
         Regex::new("oom-kill:constraint=(.*),nodemask=(.*),cpuset=(.*),mems_allowed=(.*),oom_memcg=(.*),task_memcg=(.*),task=(.*),pid=(.*),uid=(.*)").unwrap()
     });
+    static GLOBAL: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new("oom-kill:constraint=(.*),nodemask=(.*),cpuset=(.*),mems_allowed=(.*),global_oom,task_memcg=(.*),task=(.*),pid=(.*),uid=(.*)").unwrap()
+    });
     static LEGACY: LazyLock<Regex> =
         LazyLock::new(|| Regex::new("Task in (.*) killed as a result of limit of (.*)").unwrap());
     static KILL: LazyLock<Regex> =
@@ -398,6 +413,7 @@ mod tests {
             ",cpuset=",
             "c,mems_allowed=",
             "0,oom_memcg=",
+            ",global_oom",
             ",task_memcg=",
             "/a,task=",
             "x,pid=",
@@ -412,6 +428,7 @@ mod tests {
             "é",
             "oom-kill:constraint=C,nodemask=n,cpuset=c,mems_allowed=0",
             ",oom_memcg=/a,task_memcg=/b",
+            ",global_oom,task_memcg=/b",
             ",task=t,pid=7,uid=9",
         ]);
         prop::collection::vec(piece, 0..14).prop_map(|pieces| pieces.concat())
@@ -423,8 +440,13 @@ mod tests {
         #[test]
         fn agrees_with_the_reference(line in line()) {
             let found = Summary::parse(&line).map(|s| [s.limited, s.task, s.pid].map(str::to_owned));
-            let expected = SUMMARY.captures(&line).map(|c| [5, 7, 8].map(|group| c[group].to_owned()));
-            prop_assert_eq!(found, expected);
+            let of_cgroup = SUMMARY.captures(&line).map(|c| [5, 7, 8].map(|group| c[group].to_owned()));
+            if of_cgroup.is_some() || !line.contains("global_oom") {
+                prop_assert_eq!(found, of_cgroup);
+            } else if !line.contains("oom_memcg") {
+                let of_all = GLOBAL.captures(&line).map(|c| [ROOT, &c[6], &c[7]].map(str::to_owned));
+                prop_assert_eq!(found, of_all);
+            }
             let expected = LEGACY.captures(&line).map(|c| c[2].to_owned());
             prop_assert_eq!(legacy_limit(&line).map(str::to_owned), expected);
             let expected = KILL.captures(&line).map(|c| (c[1].parse().unwrap(), c[2].to_owned()));

@@ -236,6 +236,71 @@ fn a_lost_disk_asks_for_a_reboot_then_for_an_inspection() {
 }
 
 #[test]
+fn a_storm_of_filesystem_errors_is_one_event() {
+    let line = "EXT4-fs error (device sda1): ext4_find_entry:1455: inode #2: comm ls: reading directory lblock 0";
+    let stored = incidents::as_stored(all(&[(10, line); 500]));
+    assert_eq!((stored.len(), stored[0].count), (1, 500));
+    let event = &stored[0].event;
+    assert_eq!(
+        event.message,
+        "Filesystem error on sda1 (mounted at /, /var)"
+    );
+    assert_eq!(incidents::fact(event, "filesystem"), Some("ext4"));
+    let state = report(&[(10, line); 500], &[NOW - MINUTE]).states.remove(0);
+    assert_eq!(state.health, Health::Degraded);
+    assert_eq!(
+        state.reason,
+        "sda1: filesystem error (500 times), mounted at /, /var"
+    );
+    assert_eq!(
+        state.suggested_actions.unwrap().repair_actions,
+        [RepairAction::HardwareInspection]
+    );
+    let later = report(&[(8 * 24 * 60, line)], &[]);
+    assert_eq!(later.states[0].health, Health::Healthy);
+}
+
+#[test]
+fn filesystems_that_stop_and_arrays_that_go_on() {
+    let stopped = [
+        (5, "XFS (sda1): log I/O error -5"),
+        (
+            5,
+            "XFS (sda1): Filesystem has been shut down due to log error (0x2).",
+        ),
+    ];
+    let state = report(&stopped, &[]).states.remove(0);
+    assert_eq!(state.health, Health::Unhealthy);
+    let actions = |lines: &[(u64, &str)]| {
+        let state = report(lines, &[]).states.remove(0);
+        state.suggested_actions.unwrap().repair_actions
+    };
+    assert_eq!(actions(&stopped[1..]), [RepairAction::RebootSystem]);
+    let both = [RepairAction::HardwareInspection, RepairAction::RebootSystem];
+    assert_eq!(actions(&stopped), both);
+    // A reboot mounts it anew; what was wrong with it is still to be looked at.
+    let state = report(&stopped, &[NOW - MINUTE]).states.remove(0);
+    assert_eq!(
+        (state.health, state.reason.as_str()),
+        (
+            Health::Degraded,
+            "sda1: filesystem error, mounted at /, /var"
+        )
+    );
+    let member = "md/raid1:md0: Disk failure on sdb1, disabling device.";
+    let state = report(&[(5, member)], &[]).states.remove(0);
+    assert_eq!(
+        (state.health, state.reason.as_str()),
+        (Health::Degraded, "sdb1: RAID member failed")
+    );
+    // A damaged image says nothing of the machine.
+    let image = "EXT4-fs error (device loop3): ext4_find_entry:1455: inode #2: comm ls: x";
+    assert_eq!(all(&[(5, image)])[0].event_type, EventType::Info);
+    let state = report(&[(5, image); 20], &[]).states.remove(0);
+    assert_eq!(state.health, Health::Healthy);
+}
+
+#[test]
 fn every_kind_has_a_name() {
     let lines = [
         "nvme nvme0: controller is down; will reset: CSTS=0xffffffff, PCI_STATUS=0x10",

@@ -238,6 +238,141 @@ fn lines_of_real_kernels() {
 }
 
 #[test]
+fn filesystems_and_arrays() {
+    use Kind::{FilesystemError as Error, FilesystemImage, FilesystemShutDown as Down, RaidMember};
+    for (line, kind, device) in [
+        (
+            "EXT4-fs error (device sda1): ext4_find_entry:1455: inode #2: comm ls: reading directory lblock 0",
+            Error,
+            "sda1",
+        ),
+        (
+            "EXT4-fs error (device dm-0) in ext4_reserve_inode_write:5806: Journal has aborted",
+            Error,
+            "dm-0",
+        ),
+        (
+            "EXT4-fs error (device cciss!c0d0p1): ext4_journal_check_start:84: Detected aborted journal",
+            Error,
+            "cciss!c0d0p1",
+        ),
+        (
+            "JBD2: Error -5 detected when updating journal superblock for sda1-8.",
+            Error,
+            "sda1",
+        ),
+        (
+            "JBD2: I/O error when updating journal superblock for dm-0-8.",
+            Error,
+            "dm-0",
+        ),
+        ("Aborting journal on device dm-0-8.", Down, "dm-0"),
+        // A journal on a device of its own.
+        ("Aborting journal on device dm-8.", Down, "dm-8"),
+        ("Aborting journal on device nvme0n1p3.", Down, "nvme0n1p3"),
+        (
+            r#"XFS (dm-0): metadata I/O error in "xfs_read_agf" at daddr 0x1 len 1 error 5"#,
+            Error,
+            "dm-0",
+        ),
+        (
+            r#"XFS (sda1): metadata I/O error: block 0x1 ("xfs_trans_read_buf_map") error 5 numblks 1"#,
+            Error,
+            "sda1",
+        ),
+        (
+            "XFS (dm-0): Metadata CRC error detected at xfs_agf_read_verify+0x5d/0xe0 [xfs], xfs_agf block 0x1",
+            Error,
+            "dm-0",
+        ),
+        (
+            "XFS (dm-0): Internal error XFS_WANT_CORRUPTED_GOTO at line 1635 of file fs/xfs/libxfs/xfs_alloc.c.",
+            Error,
+            "dm-0",
+        ),
+        ("XFS (nvme0n1p1): log I/O error -5", Error, "nvme0n1p1"),
+        (
+            "XFS (nvme0n1p1): Filesystem has been shut down due to log error (0x2).",
+            Down,
+            "nvme0n1p1",
+        ),
+        (
+            "XFS (dm-0): Block device removal (0x20) detected at fs_bdev_mark_dead+0x4e/0x80 (fs/xfs/xfs_super.c:1240).  Shutting down filesystem.",
+            Down,
+            "dm-0",
+        ),
+        (
+            "XFS (dm-0): Corruption of in-memory data detected.  Shutting down filesystem",
+            Down,
+            "dm-0",
+        ),
+        (
+            "XFS (dm-0): Corruption warning: Metadata has LSN (5:1) ahead of current LSN (4:9).",
+            Error,
+            "dm-0",
+        ),
+        (
+            "BTRFS error (device sda1 state EA): parent transid verify failed on logical 1 mirror 1 wanted 5 found 4",
+            Error,
+            "sda1",
+        ),
+        (
+            "BTRFS critical (device nvme0n1p2): unable to find logical 1 length 4096",
+            Error,
+            "nvme0n1p2",
+        ),
+        (
+            "BTRFS: error (device sda1 state EA) in btrfs_commit_transaction:2283: errno=-5 IO failure",
+            Down,
+            "sda1",
+        ),
+        (
+            "BTRFS info (device sda1 state EA): forced readonly",
+            Down,
+            "sda1",
+        ),
+        (
+            "FAT-fs (sda1): error, fat_free_clusters: deleting FAT entry beyond EOF",
+            Error,
+            "sda1",
+        ),
+        (
+            "Aborting journal on device loop7-8.",
+            FilesystemImage,
+            "loop7",
+        ),
+        (
+            "md/raid1:md0: Disk failure on sda1, disabling device.",
+            RaidMember,
+            "sda1",
+        ),
+        (
+            r"md/raid10:md127: Disk failure on sdb1, disabling device.\x0amd/raid10:md127: Operation continuing on 3 devices.",
+            RaidMember,
+            "sdb1",
+        ),
+        (
+            "md/raid:md_d0: Disk failure on loop1, disabling device.",
+            RaidMember,
+            "loop1",
+        ),
+    ] {
+        let found = find(line).unwrap_or_else(|| panic!("{line}"));
+        assert_eq!((found.kind, found.device), (kind, device), "{line}");
+        assert!(DELIVERED.is_match(line), "{line}");
+    }
+    let facts = |line: &'static str| find(line).unwrap().facts;
+    assert_eq!(
+        facts("XFS (sda1): log I/O error -5"),
+        [("filesystem", "xfs"), ("detail", "log I/O error -5")]
+    );
+    assert_eq!(
+        facts("md/raid1:md0: Disk failure on sda1, disabling device."),
+        [("array", "md0")]
+    );
+}
+
+#[test]
 fn lookalikes() {
     for line in [
         "",
@@ -269,7 +404,33 @@ fn lookalikes() {
         "nvme nvme0: I/O 12 QID 9 timeout, reset controller",
         "nvme nvme6: Disabling device after reset failure: -19",
         "Buffer I/O error on dev dm-4, logical block 771, async page read",
+        "md/raid0:md126: Disk failure on nvme5n1 detected, failing array.",
+        "EXT4-fs (nvme1n1p2): Remounting filesystem read-only",
+        "EXT4-fs (dm-4): I/O error while writing superblock",
+        // Filesystems that are well, are told to stop, or are asked for what they do not have.
+        "EXT4-fs (sda1): mounted filesystem with ordered data mode. Quota mode: none.",
+        "EXT4-fs warning (device sda1): ext4_end_bio:343: I/O error 10 writing to inode 12 starting block 99",
+        "EXT4-fs error (device sr0): ext4_find_entry:1: comm ls: x",
+        "XFS (sda1): User initiated shutdown received. Shutting down filesystem",
+        "XFS (sda1): xfs_do_force_shutdown(0x6) called from line 3 of file fs/xfs/xfs_fsops.c.",
+        "XFS (sda1): Quotacheck: Done.",
+        "BTRFS error (device sda1): open_ctree failed",
+        "BTRFS error (device sda1): balance: reduces metadata redundancy, use --force if you want this",
+        "BTRFS info (device sda1 state E): turning on async discard",
+        "BTRFS: device label x devid 1 transid 5 /dev/sda1 scanned by mount (9)",
+        "BTRFS error (device <unknown>): x",
+        "md/raid1:md0: Operation continuing on 1 devices.",
+        "md/raidx:md0: Disk failure on sda1, disabling device.",
+        "md/raid1:m d: Disk failure on sda1, disabling device.",
+        "JBD2: Error x detected when updating journal superblock for sda1-8.",
+        "JBD2: Error - detected when updating journal superblock for sda1-8.",
+        "Aborting journal on device .",
+        "FAT-fs (sda1): error",
         // Not the kernel's lines.
+        "app: EXT4-fs error (device sda1): x",
+        "EXT4-fs error (device sda1) x",
+        "EXT4-fs error (device sda 1): x",
+        "XFS (sda1: log I/O error -5",
         "dump: x: I/O error, dev sda, sector 1",
         "a-b: I/O error, dev sda, sector 1",
         "I/O error, dev a b, sector 1",
@@ -330,6 +491,30 @@ fn line() -> impl Strategy<Value = String> {
         "Device not ready; aborting ",
         "reset",
         "Removing after probe failure",
+        "EXT4-fs error (device ",
+        "Aborting journal on device ",
+        "-8.",
+        "JBD2: ",
+        "Error -5 detected",
+        " when updating journal superblock for ",
+        "XFS (",
+        "): ",
+        ") in ",
+        "log I/O error ",
+        "Corruption ",
+        "xfs_do_force_shutdown(0x2)",
+        "Shutting down filesystem",
+        "BTRFS error (device ",
+        "BTRFS: error (device ",
+        "BTRFS info (device ",
+        " state E",
+        "forced readonly",
+        "FAT-fs (",
+        "error, ",
+        "md/raid",
+        "1:md0",
+        ": Disk failure on ",
+        ", disabling device",
         "é",
         ": ",
         " ",
@@ -383,6 +568,16 @@ fn names_that_no_device_has() {
             ),
         ] {
             assert_eq!(find(&line).is_some(), length <= MAX_NAME, "{line}");
+        }
+        for line in [
+            format!("EXT4-fs error (device {name}): x"),
+            format!("Aborting journal on device {name}-8."),
+            format!("XFS ({name}): log I/O error -5"),
+            format!("BTRFS info (device {name} state E): forced readonly"),
+            format!("md/raid1:md0: Disk failure on {name}, disabling device."),
+            format!("md/raid1:{name}: Disk failure on sda1, disabling device."),
+        ] {
+            assert_eq!(find(&line).is_some(), length < 32, "{line}");
         }
     }
 }

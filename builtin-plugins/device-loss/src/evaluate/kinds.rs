@@ -15,7 +15,7 @@ pub enum DeviceClass {
     Gpu,
     /// A network card.
     Network,
-    /// One or the other.
+    /// One or the other, or another.
     Pci,
 }
 
@@ -44,7 +44,7 @@ const fn news(kind: Kind, class: DeviceClass, entry: &'static Entry) -> News {
 use DeviceClass::{Gpu, Network, Pci};
 
 /// All kinds.
-pub static NEWS: [News; 15] = [
+pub static NEWS: [News; 18] = [
     news(Kind::ProbeFailed, Pci, &patterns::DRIVER_PROBE_FAILED),
     news(
         Kind::MlxCompromised,
@@ -72,4 +72,7 @@ pub static NEWS: [News; 15] = [
     news(Kind::NvidiaMismatch, Gpu, &patterns::NVIDIA_API_MISMATCH),
     news(Kind::NvidiaConflict, Gpu, &patterns::NVIDIA_DRIVER_CONFLICT),
     news(Kind::NouveauFault, Gpu, &patterns::NOUVEAU_FAULT),
+    news(Kind::TxTimeout, Network, &patterns::NETDEV_TX_TIMEOUT),
+    news(Kind::SlotLost, Pci, &patterns::PCIE_SLOT_LINK_DOWN),
+    news(Kind::IommuFault, Pci, &patterns::IOMMU_FAULT),
 ];

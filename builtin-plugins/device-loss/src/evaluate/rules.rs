@@ -21,6 +21,7 @@ pub fn rules(config: &Config, nouveau: bool) -> Vec<Rule> {
         patterns::MLX5_HEALTH_COMPROMISED.rule(),
         patterns::MLX5_HEALTH_ISSUE.rule(),
         often(&patterns::MLX5_COMMAND_TIMEOUT),
+        often(&patterns::NETDEV_TX_TIMEOUT),
         patterns::NVIDIA_INIT_FAILED.rule(),
         patterns::NVIDIA_FALLEN_OFF_BUS.rule(),
         patterns::NVIDIA_GSP_TIMEOUT.rule(),

@@ -191,6 +191,7 @@ fn what_devices_recover_from_counts_when_it_comes_often() {
     for line in [
         "NVRM: krcWatchdog_IMPL: RC watchdog: GPU is probably locked!  Notify Timeout Seconds: 7",
         "mlx5_core 0000:01:00.0: wait_func:1004:(pid 9): DESTROY_EQ(0x302) timeout. Will cause a leak of a command resource",
+        "mlx5_core 0000:17:00.0 ens1np0: TX timeout detected",
     ] {
         assert_eq!(verdict(&[(9, line), (8, line)]).0, Healthy, "{line}");
         assert_eq!(
@@ -255,6 +256,57 @@ fn notices_are_for_the_record() {
     ] {
         assert_eq!(all(&[(1, line)])[0].event_type, EventType::Info);
         assert_eq!(verdict(&[(1, line); 20]).0, Health::Healthy, "{line}");
+    }
+}
+
+#[test]
+fn a_time_out_of_sending_counts_once() {
+    let watchdog = "mlx5_core 0000:17:00.0 ens1np0: NETDEV WATCHDOG: CPU: 3: transmit queue 0 timed out 5000 ms";
+    let driver = "mlx5_core 0000:17:00.0 ens1np0: TX timeout detected";
+    let events = all(&[(9, watchdog), (9, driver), (8, watchdog), (8, driver)]);
+    assert_eq!(events.len(), 2);
+    assert_eq!(
+        events[0].message,
+        "Network card: does not send (0000:17:00.0), mlx5_0, ens1np0"
+    );
+    assert_eq!(incidents::fact(&events[0], "queue"), Some("0"));
+    // Two interfaces at once are two; the name of one is not looked up as a PCI id.
+    let lines = ["eth0", "eth1"]
+        .map(|name| format!("NETDEV WATCHDOG: {name} (e1000e): transmit queue 0 timed out"));
+    let message = |text: &String| Message {
+        sequence: 1,
+        time: NOW,
+        level: 3,
+        facility: 0,
+        text: text.clone(),
+        dictionary: None,
+    };
+    let messages: Vec<Message> = lines.iter().map(message).collect();
+    let events = events_without_lookup(&messages);
+    assert_eq!(events.len(), 2);
+    assert_eq!(
+        (events[1].subject.as_ref(), incidents::device(&events[1])),
+        (None, "eth1")
+    );
+}
+
+fn events_without_lookup(messages: &[Message]) -> Vec<Event> {
+    events(&context(NOW), messages, |id| panic!("asked for {id}"))
+}
+
+#[test]
+fn slots_and_iommus_are_news_only() {
+    for line in [
+        "pcieport 0000:00:01.0: pciehp: Slot(1): Link Down",
+        "DMAR: [DMA Read NO_PASID] Request device [3b:00.0] fault addr 0xfffff000 [fault reason 0x06] x",
+        "arm-smmu-v3 arm-smmu-v3.0.auto: event 0x10 received:",
+    ] {
+        assert_eq!(
+            all(&[(1, line)])[0].event_type,
+            EventType::Warning,
+            "{line}"
+        );
+        assert_eq!(verdict(&[(1, line); 50]).0, Health::Healthy, "{line}");
     }
 }
 

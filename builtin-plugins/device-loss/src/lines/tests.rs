@@ -327,6 +327,146 @@ fn nouveau() {
 }
 
 #[test]
+fn network_cards_that_do_not_send() {
+    use Kind::TxTimeout;
+    hold(&[
+        (
+            "NETDEV WATCHDOG: eth0 (mlx5_core): transmit queue 3 timed out",
+            TxTimeout,
+            "eth0",
+            &[("interface", "eth0"), ("queue", "3")],
+        ),
+        (
+            "NETDEV WATCHDOG: eth0 (e1000e): transmit queue 0 timed out 5000 ms",
+            TxTimeout,
+            "eth0",
+            &[("interface", "eth0"), ("queue", "0")],
+        ),
+        (
+            "eth0: NETDEV WATCHDOG: CPU: 3: transmit queue 0 timed out 5000 ms",
+            TxTimeout,
+            "eth0",
+            &[("interface", "eth0"), ("queue", "0")],
+        ),
+        (
+            "mlx5_core 0000:17:00.0 ens1np0: NETDEV WATCHDOG: CPU: 113: transmit queue 12 timed out 15500 ms",
+            TxTimeout,
+            "0000:17:00.0",
+            &[("interface", "ens1np0"), ("queue", "12")],
+        ),
+        (
+            "virtio_net virtio0 eth0: NETDEV WATCHDOG: CPU: 0: transmit queue 0 timed out 5000 ms",
+            TxTimeout,
+            "eth0",
+            &[("interface", "eth0"), ("queue", "0")],
+        ),
+        (
+            "mlx5_core 0000:17:00.0 eth0: TX timeout detected",
+            TxTimeout,
+            "0000:17:00.0",
+            &[("interface", "eth0"), ("queue", "")],
+        ),
+    ]);
+    for line in [
+        "NETDEV WATCHDOG: ../x (y): transmit queue 3 timed out",
+        "NETDEV WATCHDOG: sixteen-letters0 (y): transmit queue 3 timed out",
+        "NETDEV WATCHDOG: eth0 (y): transmit queue 3",
+        "NETDEV WATCHDOG: eth0: transmit queue 3 timed out",
+        "eth0: NETDEV WATCHDOG: CPU: x: transmit queue 0 timed out 5000 ms",
+        "eth0: TX timeout detected",
+        "a b c eth0: TX timeout detected",
+        "mlx5_core 0000:17:00.0 eth0: TX timeout on queue: 3, SQ: 0x12",
+    ] {
+        assert_eq!(find(line), None, "{line}");
+    }
+}
+
+#[test]
+fn slots_and_iommus() {
+    use Kind::{IommuFault, SlotLost};
+    hold(&[
+        (
+            "pcieport 0000:00:01.0: pciehp: Slot(1): Link Down",
+            SlotLost,
+            "0000:00:01.0",
+            &[("slot", "1"), ("cause", "Link Down")],
+        ),
+        (
+            "pcieport 10000:00:01.0: pciehp: Slot(0-1): Card not present",
+            SlotLost,
+            "10000:00:01.0",
+            &[("slot", "0-1"), ("cause", "Card not present")],
+        ),
+        (
+            "DMAR: [DMA Read NO_PASID] Request device [3b:00.0] fault addr 0xfffff000 [fault reason 0x06] PTE Read access is not set",
+            IommuFault,
+            "0000:3b:00.0",
+            &[("access", "DMA Read NO_PASID"), ("address", "0xfffff000")],
+        ),
+        (
+            "DMAR: [DMA Read] Request device [3b:00.1] PASID ffffffff fault addr fffff000 [fault reason 06] PTE Read access is not set",
+            IommuFault,
+            "0000:3b:00.1",
+            &[("access", "DMA Read"), ("address", "fffff000")],
+        ),
+        (
+            "DMAR: [DMA Write PASID 0x1] Request device [0x3b:0x00.0] fault addr 0x1000 [fault reason 0x71] SM: Present bit in first-level paging entry is clear",
+            IommuFault,
+            "0000:3b:00.0",
+            &[("access", "DMA Write PASID 0x1"), ("address", "0x1000")],
+        ),
+        (
+            "DMAR: [INTR-REMAP] Request device [3b:00.0] fault index 0x9 [fault reason 0x26] Blocked an interrupt request due to source-id verification failure",
+            IommuFault,
+            "0000:3b:00.0",
+            &[("access", "INTR-REMAP"), ("address", "")],
+        ),
+        (
+            "AMD-Vi: Event logged [IO_PAGE_FAULT device=0001:3b:00.0 domain=0x0000 address=0x7f000000 flags=0x0]",
+            IommuFault,
+            "0001:3b:00.0",
+            &[("address", "0x7f000000")],
+        ),
+        (
+            "nvidia 0000:3b:00.0: AMD-Vi: Event logged [IO_PAGE_FAULT domain=0x0011 address=0x0 flags=0x0020]",
+            IommuFault,
+            "0000:3b:00.0",
+            &[("address", "0x0")],
+        ),
+        (
+            "arm-smmu-v3 arm-smmu-v3.0.auto: event 0x10 received:",
+            IommuFault,
+            "",
+            &[("iommu", "arm-smmu-v3.0.auto")],
+        ),
+        (
+            "arm-smmu-v3 arm-smmu-v3.9.auto: event: F_TRANSLATION client: 0009:01:00.0 sid: 0x100 ssid: 0x0 iova: 0x1000 ipa: 0x0",
+            IommuFault,
+            "0009:01:00.0",
+            &[("access", "F_TRANSLATION"), ("iommu", "arm-smmu-v3.9.auto")],
+        ),
+    ]);
+    for line in [
+        "pcieport 0000:00:01.0: pciehp: Slot(1): Link Down/Up ignored",
+        "pcieport 0000:00:01.0: pciehp: Slot(1): Link Down event queued; currently getting powered on",
+        "pcieport 0000:00:01.0: pciehp: Slot(1): Link Up",
+        "pcieport 0000:00:01.0: AER: Correctable error message received from 0000:01:00.0",
+        "DMAR: DRHD: handling fault status reg 3",
+        "DMAR: [DMA Read] Request device [x] fault addr 1 [fault reason 0x06] y",
+        "DMAR: [Other] Request device [3b:00.0] fault addr 1 [fault reason 0x06] y",
+        "DMAR: [DMA Read] Request device [3b:00.0] fault addr 1",
+        "AMD-Vi: Event logged [IO_PAGE_FAULT domain=0x0007 address=0xffffc02000 flags=0x0000]",
+        "AMD-Vi: Event logged [ILLEGAL_DEV_TABLE_ENTRY device=3b:00.0 pasid=0x0 address=0x0]",
+        "a nvidia 0000:3b:00.0: AMD-Vi: Event logged [IO_PAGE_FAULT domain=0x0011 address=0x0]",
+        "arm-smmu-v3 arm-smmu-v3.0.auto: event 0x received:",
+        "arm-smmu-v3 arm-smmu-v3.0.auto: event 0x10 sent:",
+        "arm-smmu-v3 arm-smmu-v3.0.auto: EVTQ overflow detected -- events lost",
+    ] {
+        assert_eq!(find(line), None, "{line}");
+    }
+}
+
+#[test]
 fn lookalikes() {
     for line in [
         "",
@@ -432,6 +572,29 @@ fn line() -> impl Strategy<Value = String> {
         "was not called for ",
         "failed for ",
         "Rate limiting GSP RPC error prints for GPU at ",
+        "NETDEV WATCHDOG: ",
+        "eth0",
+        " (",
+        "): ",
+        "CPU: 3: ",
+        "transmit queue ",
+        " timed out",
+        "TX timeout detected",
+        "pcieport ",
+        "pciehp: Slot(",
+        "Link Down",
+        "Card not present",
+        "DMAR: [",
+        "DMA Read",
+        "] Request device [",
+        "] fault addr ",
+        "[fault reason ",
+        "AMD-Vi: Event logged [IO_PAGE_FAULT ",
+        "device=3b:00.0 ",
+        "arm-smmu-v3 ",
+        ": event",
+        " 0x10 received:",
+        " client: ",
         "é",
     ]);
     prop::collection::vec(piece, 0..8).prop_map(|pieces| pieces.concat())

@@ -36,7 +36,14 @@ fn all(texts: &[(u64, &str)]) -> Vec<Event> {
         .map(|(n, (minute, text))| message(n as u64, NOW - 60 * MINUTE + minute * MINUTE, text))
         .collect();
     let mut blocked = Blocked::restore(None, "boot");
-    events(&context(NOW), &Config::default(), &messages, &mut blocked)
+    let mut oops = Oops::restore(None, "boot");
+    events(
+        &context(NOW),
+        &Config::default(),
+        &messages,
+        &mut blocked,
+        &mut oops,
+    )
 }
 
 fn report(texts: &[(u64, &str)], clock: Option<&str>) -> Report {
@@ -260,14 +267,53 @@ fn a_lost_clock_matters_where_a_slow_one_takes_its_place() {
 }
 
 #[test]
+fn an_oops_is_one_event_of_its_first_line() {
+    let first = "BUG: kernel NULL pointer dereference, address: 0000000000000010";
+    let lines = [
+        (10, first),
+        (10, "#PF: supervisor read access in kernel mode"),
+        (10, "Oops: Oops: 0000 [#1] SMP PTI"),
+        (10, "Oops: general protection fault: 0000 [#2] SMP PTI"),
+        (12, "kernel BUG at mm/slub.c:4000!"),
+        (12, "invalid opcode: 0000 [#3] SMP NOPTI"),
+    ];
+    let events = all(&lines);
+    assert_eq!(events.len(), 3);
+    assert_eq!(events[0].message, format!("Kernel oops: {first}"));
+    assert_eq!(events[0].event_type, EventType::Critical);
+    assert_eq!(incidents::fact(&events[1], "number"), Some("2"));
+    let merge = |at: usize| events[at].merge.clone().unwrap();
+    assert_eq!((merge(0).key, merge(0).window_seconds), (merge(2).key, 60));
+
+    let state = &report(&lines[..3], None).states[0];
+    assert_eq!(
+        (&state.health, state.reason.clone()),
+        (&Health::Degraded, format!("Kernel oops: {first}"))
+    );
+    assert_eq!(state.recovery[0], Recovery::Reboot);
+    let actions = state.suggested_actions.as_ref().unwrap();
+    assert_eq!(actions.repair_actions, [RepairAction::RebootSystem]);
+    let long = format!("kernel BUG at {}", "é".repeat(5000));
+    assert!(all(&[(1, &long)])[0].message.len() <= 512);
+}
+
+#[test]
 fn services_are_not_believed() {
     let mut line = message(1, NOW, "watchdog: Watchdog detected hard LOCKUP on cpu 3");
     for (facility, found) in [(0, 1), (5, 1), (3, 0)] {
         line.facility = facility;
         let mut blocked = Blocked::restore(None, "");
+        let mut oops = Oops::restore(None, "");
         let lines = [line.clone()];
         assert_eq!(
-            events(&context(NOW), &Config::default(), &lines, &mut blocked).len(),
+            events(
+                &context(NOW),
+                &Config::default(),
+                &lines,
+                &mut blocked,
+                &mut oops
+            )
+            .len(),
             found
         );
     }

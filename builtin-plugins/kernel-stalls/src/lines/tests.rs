@@ -219,6 +219,70 @@ fn processors_of_a_stall() {
     }
 }
 
+#[test]
+fn oopses() {
+    for (line, expected) in [
+        (
+            "BUG: unable to handle page fault for address: ffffc90000a3f000",
+            None,
+        ),
+        (
+            "BUG: kernel NULL pointer dereference, address: 0000000000000010",
+            None,
+        ),
+        (
+            "BUG: unable to handle kernel paging request at ffffc90000a3f000",
+            None,
+        ),
+        ("kernel BUG at mm/slub.c:4000!", None),
+        (
+            "Unable to handle kernel NULL pointer dereference at virtual address 0000000000000010",
+            None,
+        ),
+        (
+            "BUG: Kernel NULL pointer dereference on read at 0x00000010",
+            None,
+        ),
+        ("Oops: 0002 [#1] SMP PTI", Some("1")),
+        ("Oops: Oops: 0000 [#12] SMP NOPTI", Some("12")),
+        ("Oops: Kernel access of bad area, sig: 11 [#1]", Some("1")),
+        ("Oops [#3]", Some("3")),
+        (
+            "general protection fault, probably for non-canonical address 0xdead000000000100: 0000 [#1] SMP",
+            Some("1"),
+        ),
+        ("general protection fault: 0000 [#1] SMP", Some("1")),
+        ("invalid opcode: 0000 [#1] SMP NOPTI", Some("1")),
+        (
+            "Internal error: synchronous external abort: 0000000096000210 [#1] SMP",
+            Some("1"),
+        ),
+    ] {
+        let found = Found::Oops {
+            what: line,
+            number: expected,
+        };
+        assert_eq!(find(line), Some(found), "{line}");
+        assert!(DELIVERED.is_match(line), "{line}");
+    }
+    for line in [
+        "traps: x[1] general protection fault ip:7f sp:7f error:0 in libc.so.6[7f+1]",
+        "x[1]: segfault at 0 ip 00007f sp 00007e error 4",
+        "general protection fault ip:7f",
+        "Oops: 0000 [#]",
+        "Oops: 0000 [#1",
+        "Internal error: x [ #1]",
+        "BUG: soft lockup - CPU#3 stuck for 22s! [x:1]",
+        "BUG: scheduling while atomic: x/1/0x2",
+        "BUG: KASAN: use-after-free in x",
+        "unhandled level 3 translation fault (11) at 0x00000010",
+        "app: kernel BUG at x",
+        "Kernel panic - not syncing: Fatal exception",
+    ] {
+        assert_eq!(find(line), None, "{line}");
+    }
+}
+
 /// Lines put together from the pieces that the rules look at, so that near misses are common.
 fn line() -> impl Strategy<Value = String> {
     let piece = prop::sample::select(vec![
@@ -262,6 +326,16 @@ fn line() -> impl Strategy<Value = String> {
         ", marking ",
         "unstable",
         "tsc: Marking TSC unstable due to ",
+        "BUG: unable to handle ",
+        "page fault for address",
+        "kernel ",
+        "kernel BUG at ",
+        "Unable to handle kernel ",
+        "Oops",
+        "Internal error: ",
+        "general protection fault",
+        " [#",
+        "]",
         "é",
         ":",
         " ",

@@ -1,0 +1,183 @@
+//! What filesystems and arrays say of the disks below them.
+//!
+//! | line | source |
+//! |---|---|
+//! | `EXT4-fs error (device ‹dev›): ‹function›:‹line›: …`, `EXT4-fs error (device ‹dev›) in ‹function›:‹line›: …` | `fs/ext4/super.c`, `__ext4_error`, `__ext4_error_inode`, `__ext4_error_file`, `__ext4_grp_locked_error`; `__ext4_std_error` |
+//! | `Aborting journal on device ‹dev›-‹inode›.` | `fs/jbd2/journal.c`, `jbd2_journal_abort`, earlier `__jbd2_journal_abort_hard` |
+//! | `JBD2: Error ‹n› detected when updating journal superblock for ‹dev›-‹inode›.`, later `JBD2: I/O error when …` | same, `jbd2_write_superblock` |
+//! | `XFS (‹dev›): metadata I/O error in "‹function›" at daddr …`, before 4.19 `metadata I/O error: block …` | `fs/xfs/xfs_buf.c`, `xfs_buf_ioerror_alert` |
+//! | `XFS (‹dev›): Metadata corruption detected at …`, `… Metadata CRC error detected at …` | `fs/xfs/xfs_error.c`, `xfs_buf_verifier_error`, `xfs_inode_verifier_error` |
+//! | `XFS (‹dev›): Internal error ‹what› at line …` | same, `xfs_error_report` |
+//! | `XFS (‹dev›): Corruption detected. Unmount and run xfs_repair` | same, `xfs_corruption_error` |
+//! | `XFS (‹dev›): log I/O error ‹n›` | `fs/xfs/xfs_log.c`, `xlog_ioend_work` |
+//! | `XFS (‹dev›): Filesystem has been shut down due to log error (0x‹flags›).` | same, `xlog_force_shutdown` |
+//! | `XFS (‹dev›): ‹why› (0x‹flags›) detected at ….  Shutting down filesystem.`, earlier `‹why› detected.  Shutting down filesystem` | `fs/xfs/xfs_fsops.c`, `xfs_do_force_shutdown` |
+//! | `XFS (‹dev›): xfs_do_force_shutdown(0x‹flags›) called from …` | same, in older kernels |
+//! | `BTRFS error (device ‹dev›[ state ‹S›]): …`, `BTRFS critical (device …): …` | `fs/btrfs/messages.c`, `_btrfs_printk` (earlier in `super.c`) |
+//! | `BTRFS: error (device ‹dev›[ state ‹S›]) in ‹function›:‹line›: errno=‹n› …` | same, `__btrfs_handle_fs_error` |
+//! | `BTRFS info (device ‹dev›[ state ‹S›]): forced readonly` | same |
+//! | `FAT-fs (‹dev›): error, …` | `fs/fat/misc.c`, `__fat_fs_error` |
+//! | `md/raid[‹level›]:‹array›: Disk failure on ‹dev›, disabling device.` | `drivers/md/raid1.c`, `raid1_error`; `raid10.c`, `raid10_error`; `raid5.c`, `raid5_error` (all once `error`). In older kernels what goes on without it follows in the same record |
+//!
+//! `Remounting filesystem read-only`, `I/O error while writing superblock` and arrays without redundancy are the `disk`
+//! check's.
+
+use super::{Found, Kind, count_digits, is_device, is_removable};
+
+/// `SHUTDOWN_FORCE_UMOUNT` (`fs/xfs/xfs_mount.h`): someone asked for it.
+const ASKED_FOR: u64 = 0x4;
+
+/// Beginnings of errors of btrfs that a command or a mount option is to blame for.
+const MISTAKES: [&str; 5] = [
+    "open_ctree failed",
+    "unrecognized mount option",
+    "cannot mount",
+    "couldn't mount",
+    "balance: ",
+];
+
+/// Beginnings of what XFS says of errors that it goes on after.
+const XFS_ERRORS: [&str; 6] = [
+    "metadata I/O error",
+    "Metadata corruption detected",
+    "Metadata CRC error detected",
+    "Corruption ",
+    "Internal error ",
+    "log I/O error ",
+];
+
+pub(super) fn find(line: &str) -> Option<Found<'_>> {
+    let found = ext4(line)
+        .or_else(|| journal(line))
+        .or_else(|| xfs(line))
+        .or_else(|| btrfs(line))
+        .or_else(|| fat(line))
+        .or_else(|| array(line))?;
+    if !is_device(found.device) || is_removable(found.device) {
+        return None;
+    }
+    // What is wrong with a file that someone mounts says nothing of the machine's disks.
+    let kind = if is_image(found.device) && found.kind != Kind::RaidMember {
+        Kind::FilesystemImage
+    } else {
+        found.kind
+    };
+    Some(Found { kind, ..found })
+}
+
+fn found<'a>(kind: Kind, device: &'a str, filesystem: &'a str, detail: &'a str) -> Found<'a> {
+    Found {
+        kind,
+        device,
+        address: "",
+        facts: vec![("filesystem", filesystem), ("detail", detail)],
+    }
+}
+
+fn is_image(device: &str) -> bool {
+    device
+        .strip_prefix("loop")
+        .is_some_and(|number| count_digits(number) > 0)
+}
+
+fn ext4(line: &str) -> Option<Found<'_>> {
+    let (device, rest) = line
+        .strip_prefix("EXT4-fs error (device ")?
+        .split_once(')')?;
+    let detail = rest
+        .strip_prefix(": ")
+        .or_else(|| rest.strip_prefix(" in "))?;
+    Some(found(Kind::FilesystemError, device, "ext4", detail))
+}
+
+fn journal(line: &str) -> Option<Found<'_>> {
+    if let Some(name) = line.strip_prefix("Aborting journal on device ") {
+        let device = journal_device(name);
+        return Some(found(Kind::FilesystemShutDown, device, "", line));
+    }
+    let detail = line.strip_prefix("JBD2: ")?;
+    let (what, name) = detail.split_once(" when updating journal superblock for ")?;
+    let code = what
+        .strip_prefix("Error ")
+        .and_then(|rest| rest.strip_suffix(" detected"))
+        .map(|code| code.strip_prefix('-').unwrap_or(code));
+    let is_code = |code: &str| !code.is_empty() && count_digits(code) == code.len();
+    let device = journal_device(name);
+    (what == "I/O error" || code.is_some_and(is_code))
+        .then(|| found(Kind::FilesystemError, device, "", detail))
+}
+
+/// The device of a journal: where it lies in the filesystem itself, the number of its inode follows (`sda1-8`,
+/// `dm-0-8`).
+fn journal_device(name: &str) -> &str {
+    let name = name.strip_suffix('.').unwrap_or(name);
+    match name.rsplit_once('-') {
+        Some((device, inode)) if device != "dm" && count_digits(inode) == inode.len() => device,
+        _ => name,
+    }
+}
+
+fn xfs(line: &str) -> Option<Found<'_>> {
+    let (device, text) = line.strip_prefix("XFS (")?.split_once("): ")?;
+    let stops = text.starts_with("Filesystem has been shut down due to ")
+        || text.starts_with("xfs_do_force_shutdown(")
+        || text.contains("Shutting down filesystem");
+    if stops {
+        let asked_for = text.starts_with("User initiated shutdown")
+            || flags(text).is_some_and(|flags| flags & ASKED_FOR != 0);
+        return (!asked_for).then(|| found(Kind::FilesystemShutDown, device, "xfs", text));
+    }
+    XFS_ERRORS
+        .iter()
+        .any(|start| text.starts_with(start))
+        .then(|| found(Kind::FilesystemError, device, "xfs", text))
+}
+
+/// The number in the first brackets that hold one.
+fn flags(text: &str) -> Option<u64> {
+    let (_, rest) = text.split_once("(0x")?;
+    let (flags, _) = rest.split_once(')')?;
+    u64::from_str_radix(flags, 16).ok()
+}
+
+fn btrfs(line: &str) -> Option<Found<'_>> {
+    let (class, rest) = line.strip_prefix("BTRFS")?.split_once(" (device ")?;
+    let (device, text) = rest.split_once(')')?;
+    let (device, _state) = device.split_once(' ').unwrap_or((device, ""));
+    match class {
+        ": error" => {
+            let detail = text.strip_prefix(" in ")?;
+            Some(found(Kind::FilesystemShutDown, device, "btrfs", detail))
+        }
+        " info" => {
+            let detail = text.strip_prefix(": ")?;
+            let stops = detail.starts_with("forced readonly");
+            stops.then(|| found(Kind::FilesystemShutDown, device, "btrfs", detail))
+        }
+        " error" | " critical" => {
+            let detail = text.strip_prefix(": ")?;
+            let mistaken = MISTAKES.iter().any(|start| detail.starts_with(start));
+            (!mistaken).then(|| found(Kind::FilesystemError, device, "btrfs", detail))
+        }
+        _ => None,
+    }
+}
+
+fn fat(line: &str) -> Option<Found<'_>> {
+    let (device, detail) = line.strip_prefix("FAT-fs (")?.split_once("): error, ")?;
+    Some(found(Kind::FilesystemError, device, "fat", detail))
+}
+
+fn array(line: &str) -> Option<Found<'_>> {
+    let (array, rest) = line
+        .strip_prefix("md/raid")?
+        .split_once(": Disk failure on ")?;
+    let (level, array) = array.split_once(':')?;
+    let (device, _) = rest.split_once(", disabling device")?;
+    (count_digits(level) == level.len() && is_device(array)).then(|| Found {
+        kind: Kind::RaidMember,
+        device,
+        address: "",
+        facts: vec![("array", array)],
+    })
+}

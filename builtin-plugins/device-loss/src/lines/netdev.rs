@@ -1,0 +1,57 @@
+//! Network interfaces whose card does not send what it was given.
+//!
+//! | line | source |
+//! |---|---|
+//! | `NETDEV WATCHDOG: ‹interface› (‹driver›): transmit queue ‹n› timed out[ ‹n› ms]`, up to 6.8; only once a boot | `net/sched/sch_generic.c`, `dev_watchdog` |
+//! | `[‹driver› ‹id› ]‹interface›: NETDEV WATCHDOG: CPU: ‹n›: transmit queue ‹n› timed out ‹n› ms` | same, later |
+//! | `‹driver› ‹id› ‹interface›: TX timeout detected…`, after it | the driver, for example `mlx5e_tx_timeout` in `drivers/net/ethernet/mellanox/mlx5/core/en_main.c` |
+//!
+//! What stands before the colon is of `netdev_printk` (`net/core/dev.c`), and names the bus device where there is one.
+
+use super::{Found, Kind, bare_id, split_digits};
+
+/// Longest name of an interface (`IFNAMSIZ`, without its end).
+const MAX_NAME: usize = 15;
+const WATCHDOG: &str = "NETDEV WATCHDOG: ";
+
+pub(super) fn find(line: &str) -> Option<Found<'_>> {
+    if let Some(rest) = line.strip_prefix(WATCHDOG) {
+        let (interface, rest) = rest.split_once(" (")?;
+        let (_driver, rest) = rest.split_once("): ")?;
+        return found(interface, None, queue(rest)?);
+    }
+    let (who, what) = line.split_once(": ")?;
+    let queue = if what.starts_with("TX timeout detected") {
+        ""
+    } else {
+        let rest = what.strip_prefix(WATCHDOG)?.strip_prefix("CPU: ")?;
+        let (cpu, rest) = split_digits(rest);
+        if cpu.is_empty() {
+            return None;
+        }
+        queue(rest.strip_prefix(": ")?)?
+    };
+    let mut words = who.split(' ');
+    match (words.next(), words.next(), words.next(), words.next()) {
+        (Some(_driver), Some(id), Some(interface), None) => found(interface, Some(id), queue),
+        (Some(interface), None, ..) if what.starts_with(WATCHDOG) => found(interface, None, queue),
+        _ => None,
+    }
+}
+
+/// `transmit queue ‹n› timed out`.
+fn queue(text: &str) -> Option<&str> {
+    let (queue, rest) = split_digits(text.strip_prefix("transmit queue ")?);
+    (!queue.is_empty() && rest.starts_with(" timed out")).then_some(queue)
+}
+
+/// A card is called by its PCI id where the line has it. Other buses (`virtio0`) have none.
+fn found<'a>(interface: &'a str, id: Option<&str>, queue: &'a str) -> Option<Found<'a>> {
+    let plain = |byte: u8| byte.is_ascii_graphic() && !matches!(byte, b'/' | b':');
+    if interface.is_empty() || interface.len() > MAX_NAME || !interface.bytes().all(plain) {
+        return None;
+    }
+    let device = id.and_then(bare_id).unwrap_or_else(|| interface.to_owned());
+    let found = Found::new(Kind::TxTimeout, device);
+    Some(found.fact("interface", interface).fact("queue", queue))
+}
