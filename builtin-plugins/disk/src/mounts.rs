@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use gpud_builtin_shared::mounts::unescape;
+use gpud_builtin_shared::mounts::{is_network, unescape};
 use gpud_sdk::AccessError;
 use gpud_sdk::sysfs::FsUsage;
 use serde::Serialize;
@@ -89,10 +89,6 @@ pub fn counts(point: &str, fstype: &str) -> bool {
 fn is_local(point: &str, fstype: &str) -> bool {
     DISK_TYPES.contains(&fstype)
         || (point == "/" && !IMAGE_TYPES.contains(&fstype) && !is_network(fstype))
-}
-
-fn is_network(fstype: &str) -> bool {
-    matches!(fstype, "wekafs" | "virtiofs" | "lustre") || fstype.starts_with("nfs")
 }
 
 /// The mounts of local filesystems.

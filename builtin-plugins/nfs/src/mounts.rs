@@ -1,5 +1,6 @@
 //! What is mounted where: `/proc/‹pid›/mountinfo` (kernel: `Documentation/filesystems/proc.rst` §3.5).
 
+pub use gpud_builtin_shared::mounts::is_network;
 use gpud_builtin_shared::mounts::unescape;
 
 /// Automounters put this where a filesystem will be mounted on first use.
@@ -22,11 +23,6 @@ pub fn fstype<'a>(mountinfo: &'a str, target: &str) -> Option<&'a str> {
         }
     }
     found
-}
-
-/// Whether a filesystem lies on a server or the host.
-pub fn is_network(fstype: &str) -> bool {
-    matches!(fstype, "wekafs" | "virtiofs" | "lustre") || fstype.starts_with("nfs")
 }
 
 /// `‹id› ‹parent› ‹major›:‹minor› ‹root› ‹point› ‹options› [‹tags›…] - ‹type› ‹source› ‹options›`

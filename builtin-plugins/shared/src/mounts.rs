@@ -53,6 +53,11 @@ fn parse_line(line: &str) -> Option<Mount> {
     })
 }
 
+/// Whether a filesystem lies on a server or the host.
+pub fn is_network(fstype: &str) -> bool {
+    matches!(fstype, "wekafs" | "virtiofs" | "lustre") || fstype.starts_with("nfs")
+}
+
 /// Space, tab, newline and backslash stand as `\` with three octal digits.
 pub fn unescape(text: &str) -> String {
     let mut parts = text.split('\\');
