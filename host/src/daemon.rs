@@ -27,7 +27,12 @@ use crate::{
     logging::Reopener,
     machine_info::Collector,
     metrics,
-    node::{Node, kmsg::KernelLog, nvml, resident},
+    node::{
+        Node,
+        kmsg::KernelLog,
+        nvml,
+        resident::{self, CleanMappings},
+    },
     pack::installed::Packs,
     plugins::{
         Plugins,
@@ -44,10 +49,10 @@ use crate::{
 /// How often metrics are stored and old rows removed.
 const HOUSEKEEPING: Duration = Duration::from_secs(60);
 /// How often it is seen whether pages of code and constants are to be given back.
-const SLIMMING: Duration = Duration::from_secs(5);
+const SLIMMING: Duration = Duration::from_millis(2_500);
 /// From how much of them on they are, in bytes: with what is written to, and what comes within that time, 40 MiB are not
 /// exceeded. Right after they were given back, what runs all the time takes half of this.
-const MAX_CLEAN: u64 = 14 << 20;
+const MAX_CLEAN: u64 = 17 << 20;
 /// How long nothing was loaded before code is compiled anew: the start, or an edit of the spec file, is over.
 const QUIET: Duration = Duration::from_secs(60);
 /// Longest that checks under way may take to stop.
@@ -545,6 +550,8 @@ async fn housekeeping(services: Arc<Services>, shutdown: CancellationToken) {
 
 /// Gives back pages of code and constants whenever they have become many.
 async fn stay_slim(runtime: Runtime, shutdown: CancellationToken) {
+    // Code that was found clean is held, so that nothing else can come to lie at its addresses.
+    let mut found = (Vec::new(), CleanMappings::default());
     loop {
         tokio::select! {
             () = shutdown.cancelled() => return,
@@ -553,20 +560,27 @@ async fn stay_slim(runtime: Runtime, shutdown: CancellationToken) {
         if resident::of_files().is_ok_and(|bytes| bytes < MAX_CLEAN) {
             continue;
         }
-        let runtime = runtime.clone();
+        let code = runtime.code_in_use();
         // The kernel takes the pages back under a lock of this process's memory.
         let released = tokio::task::spawn_blocking(move || {
-            let code = runtime.code_in_use();
-            let ranges: Vec<_> = code.iter().map(CodeInUse::addresses).collect();
-            let released = resident::release_clean_pages(&ranges);
-            drop(code);
+            if found.0 != code {
+                let ranges: Vec<_> = code.iter().map(CodeInUse::addresses).collect();
+                found = (code, CleanMappings::find(&ranges)?);
+            }
+            found.1.release()?;
             resident::release_free_memory();
-            released
+            Ok::<_, std::io::Error>(found)
         });
-        match released.await {
-            Ok(Ok(_)) => {}
-            Ok(Err(error)) => tracing::debug!("pages stay resident: {error}"),
-            Err(error) => tracing::error!("{error}"),
-        }
+        found = match released.await {
+            Ok(Ok(found)) => found,
+            Ok(Err(error)) => {
+                tracing::debug!("pages stay resident: {error}");
+                Default::default()
+            }
+            Err(error) => {
+                tracing::error!("{error}");
+                Default::default()
+            }
+        };
     }
 }

@@ -21,28 +21,44 @@ pub fn of_files() -> io::Result<u64> {
 fn rss_file(status: &str) -> Option<u64> {
     let mut lines = status.lines();
     let value = lines.find_map(|line| line.strip_prefix("RssFile:"))?;
-    let kilobytes = value.trim().strip_suffix(" kB")?;
-    Some(kilobytes.parse::<u64>().ok()?.saturating_mul(1024))
+    Some(kilobytes(value)?.saturating_mul(1024))
 }
 
-/// Drops the resident pages of this program's file and of mapped files at addresses in `code`, where they are as in the
-/// file. What is mapped there must stay so during the call. Gives the size of what was resident in bytes. A debugger's
-/// breakpoints are lost.
-///
-/// # Errors
-/// When `/proc/self` cannot be read or the kernel refuses.
-pub fn release_clean_pages(code: &[Range<usize>]) -> io::Result<u64> {
-    let program = fs::metadata("/proc/self/exe")?.ino();
-    let smaps = fs::read_to_string("/proc/self/smaps")?;
-    let mut bytes = 0;
-    for mapping in mappings(&smaps) {
-        let ours = mapping.inode == program || mapping.is_within(code);
-        if ours && mapping.is_clean() {
-            release(&mapping)?;
-            bytes += mapping.resident;
-        }
+fn kilobytes(value: &str) -> Option<u64> {
+    value.trim().strip_suffix(" kB")?.parse().ok()
+}
+
+/// The mappings whose pages can go: of this program's file, and of code that is mapped from files.
+#[derive(Debug, Default)]
+pub struct CleanMappings(Vec<Range<usize>>);
+
+impl CleanMappings {
+    /// Those of this program and of mapped files at addresses in `code`, where they are as in the file. Looking for them
+    /// costs milliseconds.
+    ///
+    /// # Errors
+    /// When `/proc/self` cannot be read.
+    pub fn find(code: &[Range<usize>]) -> io::Result<Self> {
+        let program = fs::metadata("/proc/self/exe")?.ino();
+        let smaps = fs::read_to_string("/proc/self/smaps")?;
+        let clean = mappings(&smaps).into_iter().filter(|mapping| {
+            (mapping.inode == program || mapping.is_within(code)) && mapping.is_clean()
+        });
+        let addresses = clean.map(|mapping| {
+            let address = |at: u64| usize::try_from(at).map_err(io::Error::other);
+            Ok(address(mapping.start)?..address(mapping.end)?)
+        });
+        Ok(Self(addresses.collect::<io::Result<_>>()?))
     }
-    Ok(bytes)
+
+    /// Drops their resident pages. The code must have been loaded without a break since it was found. A debugger's
+    /// breakpoints are lost.
+    ///
+    /// # Errors
+    /// When the kernel refuses.
+    pub fn release(&self) -> io::Result<()> {
+        self.0.iter().try_for_each(release)
+    }
 }
 
 /// Gives memory that was allocated and freed back to the kernel, as far as the C library can (`malloc_trim(3)`).
@@ -62,9 +78,7 @@ struct Mapping<'a> {
     end: u64,
     permissions: &'a str,
     inode: u64,
-    /// Bytes.
-    resident: u64,
-    /// Bytes that are not as in the file; `None` when the kernel did not say.
+    /// Kilobytes that are not as in the file; `None` when the kernel did not say.
     changed: Option<u64>,
 }
 
@@ -73,17 +87,10 @@ fn mappings(smaps: &str) -> Vec<Mapping<'_>> {
     for line in smaps.lines() {
         if let Some(mapping) = Mapping::parse(line) {
             found.push(mapping);
-        } else if let Some((last, (key, value))) = found.last_mut().zip(line.split_once(':')) {
-            let bytes = value
-                .trim()
-                .strip_suffix(" kB")
-                .and_then(|n| n.parse().ok());
-            let bytes = bytes.map(|kilobytes: u64| kilobytes * 1024);
-            match key {
-                "Rss" => last.resident = bytes.unwrap_or(0),
-                "Anonymous" => last.changed = bytes,
-                _ => {}
-            }
+        } else if let (Some(last), Some(value)) =
+            (found.last_mut(), line.strip_prefix("Anonymous:"))
+        {
+            last.changed = kilobytes(value);
         }
     }
     found
@@ -122,17 +129,15 @@ impl<'a> Mapping<'a> {
 }
 
 #[expect(unsafe_code, reason = "the kernel is told about raw addresses")]
-fn release(clean: &Mapping<'_>) -> io::Result<()> {
-    let start = usize::try_from(clean.start).map_err(io::Error::other)?;
-    let end = usize::try_from(clean.end).map_err(io::Error::other)?;
-    let address: *mut c_void = std::ptr::with_exposed_provenance_mut(start);
-    // SAFETY: the range is one whole mapping that the kernel has just listed: of a file, private, not writable, and without
-    // a page that differs from the file. It is still there: the program's file stays mapped, and the caller sees to it
+fn release(clean: &Range<usize>) -> io::Result<()> {
+    let address: *mut c_void = std::ptr::with_exposed_provenance_mut(clean.start);
+    // SAFETY: the range is one whole mapping that the kernel has listed: of a file, private, not writable, and without a
+    // page that differs from the file. It is still there: the program's file stays mapped, and the caller sees to it
     // that its components do. Nothing makes such a mapping writable again: the loader is done with the program, and
     // Wasmtime with a component once its code is executable. A running program's file cannot be written (ETXTBSY), and
     // files of compiled code are only ever replaced by others. So a page that is dropped reads the same when it comes
     // back.
-    unsafe { madvise(address, end - start, Advice::LinuxDontNeed) }?;
+    unsafe { madvise(address, clean.len(), Advice::LinuxDontNeed) }?;
     Ok(())
 }
 
@@ -172,8 +177,7 @@ Anonymous:             0 kB
         let found = mappings(SMAPS);
         let clean: Vec<bool> = found.iter().map(Mapping::is_clean).collect();
         assert_eq!(clean, [true, false, false, false, true]);
-        let first = found.first().unwrap();
-        assert_eq!((first.inode, first.resident), (4711, 13_784 * 1024));
+        assert_eq!(found.first().unwrap().inode, 4711);
         let code = [0x1000..0x2000, 0x7f00_0000_0000..0x7f00_0002_0000];
         let within: Vec<bool> = found.iter().map(|it| it.is_within(&code)).collect();
         assert_eq!(within, [false, false, false, true, false]);
@@ -191,7 +195,11 @@ Anonymous:             0 kB
 
     #[test]
     fn this_program_goes_on() {
-        assert!(release_clean_pages(&[]).unwrap() > 0);
-        release_clean_pages(&[]).unwrap();
+        let clean = CleanMappings::find(&[]).unwrap();
+        assert!(!clean.0.is_empty());
+        let before = of_files().unwrap();
+        clean.release().unwrap();
+        assert!(of_files().unwrap() < before);
+        clean.release().unwrap();
     }
 }

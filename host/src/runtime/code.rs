@@ -26,6 +26,13 @@ pub(super) struct Code {
 /// Code that stays loaded for as long as this lives.
 pub struct CodeInUse(Arc<Guest>);
 
+impl PartialEq for CodeInUse {
+    /// The very same code, at the same addresses.
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
 impl CodeInUse {
     /// The addresses at which its file is mapped: whole pages.
     pub fn addresses(&self) -> Range<usize> {
