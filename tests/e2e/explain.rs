@@ -65,6 +65,63 @@ fn a_code_and_a_pasted_line_are_explained() {
     }
 }
 
+/// As people paste them: one line of several that the kernel writes.
+#[test]
+fn a_line_alone_is_explained_or_wants_those_around_it() {
+    for (line, component, event) in [
+        (
+            "Kernel panic - not syncing: Fatal exception",
+            "os",
+            "kernel_panic",
+        ),
+        (
+            "Out of memory: Killed process 123 (a) total-vm:1234kB, anon-rss:12kB",
+            "memory",
+            "victim process: a, pid: 123",
+        ),
+        (
+            "oom-kill:constraint=CONSTRAINT_NONE,nodemask=(null),cpuset=/,mems_allowed=0,global_oom,task_memcg=/,task=a,pid=9,uid=0",
+            "memory",
+            "victim process: a, pid: 9",
+        ),
+        (
+            "nouveau 0000:01:00.0: bus: MMIO read of 00000000 FAULT at 6013d4 [ PRIVRING ]",
+            "device-loss",
+            "nouveau_fault",
+        ),
+        (
+            "XFS (nvme0n1p1): Filesystem has been shut down due to log error (0x2).",
+            "block-io",
+            "filesystem_shut_down",
+        ),
+        (
+            "BUG: unable to handle page fault for address: ffffffffc0a1b2c3",
+            "kernel-stalls",
+            "kernel_oops",
+        ),
+        (
+            "NETDEV WATCHDOG: eth0 (mlx5_core): transmit queue 3 timed out",
+            "device-loss",
+            "netdev_tx_timeout",
+        ),
+    ] {
+        let output = run(&["explain", line]);
+        let text = text(&output);
+        assert!(output.status.success(), "{line}: {text}");
+        for part in [component, event, "means: "] {
+            assert!(text.contains(part), "{line}: {part}: {text}");
+        }
+    }
+    for line in [
+        "pcieport 0000:00:01.0: AER: Corrected error received: 0000:01:00.0",
+        "python3 invoked oom-killer: gfp_mask=0xcc0(GFP_KERNEL), order=0, oom_score_adj=0",
+    ] {
+        let output = run(&["explain", line]);
+        assert_eq!(output.status.code(), Some(1), "{line}");
+        assert!(text(&output).contains("together with those around them"));
+    }
+}
+
 #[test]
 fn a_saved_log_is_judged() {
     let folder = tempfile::tempdir().unwrap();
