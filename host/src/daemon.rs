@@ -551,36 +551,36 @@ async fn housekeeping(services: Arc<Services>, shutdown: CancellationToken) {
 /// Gives back pages of code and constants whenever they have become many.
 async fn stay_slim(runtime: Runtime, shutdown: CancellationToken) {
     // Code that was found clean is held, so that nothing else can come to lie at its addresses.
-    let mut found = (Vec::new(), CleanMappings::default());
+    let mut found: Option<(Vec<CodeInUse>, CleanMappings)> = None;
     loop {
         tokio::select! {
             () = shutdown.cancelled() => return,
             () = tokio::time::sleep(SLIMMING) => {}
         }
+        let code = runtime.code_in_use();
+        // What was replaced is let go.
+        found = found.filter(|(held, _)| *held == code);
         if resident::of_files().is_ok_and(|bytes| bytes < MAX_CLEAN) {
             continue;
         }
-        let code = runtime.code_in_use();
+        let known = found.take();
         // The kernel takes the pages back under a lock of this process's memory.
         let released = tokio::task::spawn_blocking(move || {
-            if found.0 != code {
-                let ranges: Vec<_> = code.iter().map(CodeInUse::addresses).collect();
-                found = (code, CleanMappings::find(&ranges)?);
-            }
-            found.1.release()?;
+            let (code, clean) = match known {
+                Some(known) => known,
+                None => {
+                    let ranges: Vec<_> = code.iter().map(CodeInUse::addresses).collect();
+                    (code, CleanMappings::find(&ranges)?)
+                }
+            };
+            clean.release()?;
             resident::release_free_memory();
-            Ok::<_, std::io::Error>(found)
+            Ok::<_, std::io::Error>((code, clean))
         });
-        found = match released.await {
-            Ok(Ok(found)) => found,
-            Ok(Err(error)) => {
-                tracing::debug!("pages stay resident: {error}");
-                Default::default()
-            }
-            Err(error) => {
-                tracing::error!("{error}");
-                Default::default()
-            }
-        };
+        match released.await {
+            Ok(Ok(known)) => found = Some(known),
+            Ok(Err(error)) => tracing::debug!("pages stay resident: {error}"),
+            Err(error) => tracing::error!("{error}"),
+        }
     }
 }

@@ -29,7 +29,7 @@ fn kilobytes(value: &str) -> Option<u64> {
 }
 
 /// The mappings whose pages can go: of this program's file, and of code that is mapped from files.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct CleanMappings(Vec<Range<usize>>);
 
 impl CleanMappings {

@@ -47,6 +47,8 @@ pub struct Built {
     pub size: usize,
     /// SHA-256 of it.
     pub sha256: String,
+    /// Why its many core modules could not be merged: it works, but starts slower than it could.
+    pub unmerged: Option<String>,
 }
 
 /// Builds and says what came of it.
@@ -64,16 +66,23 @@ pub async fn build(folder: &Path, json: bool, terminal: Terminal) -> Result<Exit
                 json!({"component": shown.to_string(), "size": built.size, "sha256": built.sha256});
             format!("{document}\n")
         }
-        false => format!(
-            "{} {shown}: {}, sha256 {}\n",
-            terminal.good(),
-            iec(built.size as u64),
-            built.sha256
-        ),
+        false => {
+            let mut text = format!(
+                "{} {shown}: {}, sha256 {}\n",
+                terminal.good(),
+                iec(built.size as u64),
+                built.sha256
+            );
+            if let Some(why) = &built.unmerged {
+                text.push_str(&format!("  its core modules stay apart: {why}\n"));
+            }
+            text
+        }
     }))
 }
 
-/// Builds a project.
+/// Builds a project. The core modules of a component that was linked of many (Python's) are merged: it starts in a
+/// fraction of the time.
 ///
 /// # Errors
 /// In words, with the last lines of a command that failed.
@@ -98,28 +107,20 @@ pub async fn built(folder: &Path, project: &Project) -> Result<Built, String> {
             component.display()
         ));
     }
-    let bytes = flat(&component, bytes)?;
+    let (bytes, unmerged) = match gpud_flatten::flatten(&bytes) {
+        Ok(Outcome::Flattened(flattened)) => {
+            replace(&component, &flattened.component)?;
+            (flattened.component, None)
+        }
+        Ok(Outcome::Unchanged(_)) => (bytes, None),
+        Err(error) => (bytes, Some(error.to_string())),
+    };
     Ok(Built {
         size: bytes.len(),
         sha256: digest(&bytes),
         component,
+        unmerged,
     })
-}
-
-/// Merges the core modules of a component that was linked of many (Python's): it starts in a fraction of the time. One
-/// that cannot be merged works all the same.
-fn flat(path: &Path, bytes: Vec<u8>) -> Result<Vec<u8>, String> {
-    match gpud_flatten::flatten(&bytes) {
-        Ok(Outcome::Flattened(flattened)) => {
-            replace(path, &flattened.component)?;
-            Ok(flattened.component)
-        }
-        Ok(Outcome::Unchanged(_)) => Ok(bytes),
-        Err(error) => {
-            tracing::debug!("{}: not flattened: {error}", path.display());
-            Ok(bytes)
-        }
-    }
 }
 
 /// Runs commands in a folder, one after another, with the environment of who called.
@@ -202,8 +203,40 @@ mod tests {
         let built = built(folder.path(), &project(&["true", line], None))
             .await
             .unwrap();
-        assert_eq!(built.size, 8);
+        assert_eq!((built.size, built.unmerged), (8, None));
         assert_eq!(built.sha256.len(), 64);
+    }
+
+    #[tokio::test]
+    async fn a_component_linked_of_many_modules_is_merged() {
+        let folder = tempfile::tempdir().unwrap();
+        let linked = r#"(component
+            (core module $a (func (export "one") (result i32) i32.const 1))
+            (core module $b (import "a" "one" (func (result i32)))
+                (func (export "two") (result i32) call 0))
+            (core module $c (import "b" "two" (func (result i32)))
+                (func (export "three") (result i32) call 0))
+            (core module $d (import "c" "three" (func (result i32)))
+                (func (export "four") (result i32) call 0))
+            (core instance $a (instantiate $a))
+            (core instance $b (instantiate $b (with "a" (instance $a))))
+            (core instance $c (instantiate $c (with "b" (instance $b))))
+            (core instance $d (instantiate $d (with "c" (instance $c))))
+            (func (export "four") (result u32) (canon lift (core func $d "four"))))"#;
+        let linked = wat::parse_str(linked).unwrap();
+        fs::write(folder.path().join("linked.wasm"), &linked).unwrap();
+        let lines = ["mkdir -p out; cp linked.wasm out/x.wasm"];
+        let built = built(folder.path(), &project(&lines, None)).await.unwrap();
+        let modules = |bytes: &[u8]| {
+            let parts = wasmparser::Parser::new(0).parse_all(bytes);
+            let modules =
+                parts.filter(|part| matches!(part, Ok(wasmparser::Payload::ModuleSection { .. })));
+            modules.count()
+        };
+        let left = fs::read(&built.component).unwrap();
+        assert_eq!((modules(&linked), modules(&left)), (4, 1));
+        assert_eq!((built.size, built.sha256), (left.len(), digest(&left)));
+        assert_eq!(built.unmerged, None);
     }
 
     #[tokio::test]
