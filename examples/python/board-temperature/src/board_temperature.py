@@ -30,8 +30,10 @@ HOT = "hot"
 
 def restore(saved: str | None) -> dict[str, Health]:
     """What `save` gave; anything else is nothing."""
+    if saved is None:
+        return {}
     try:
-        document = json.loads(saved or "{}")
+        document = json.loads(saved)
         return {key: Health(level) for key, level in document.items()}
     except (ValueError, AttributeError):
         return {}

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cached_property
 
 from gpud_sdk.sysfs import FileContent
 
@@ -32,7 +33,7 @@ class Sensor:
     #: Degrees Celsius; none where the file could not be read or shows no temperature.
     value: float | None
 
-    @property
+    @cached_property
     def key(self) -> str:
         """What the configuration calls it: `nvme/Composite`."""
         return f"{self.chip}/{self.name}"

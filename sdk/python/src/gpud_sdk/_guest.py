@@ -6,10 +6,12 @@
 from __future__ import annotations
 
 import importlib
+import operator
 import sys
 import time
 from dataclasses import fields, is_dataclass
 from enum import Enum
+from types import FunctionType
 from typing import Any, Callable
 
 import wit_world.exports.checker as exported  # type: ignore[import-not-found]
@@ -94,8 +96,8 @@ def access_error_to_wit(error: errors.AccessError) -> Any:
 
 
 PLAIN = frozenset((type(None), bool, int, float, str, bytes))
-# The names of a record's parts, by the SDK's class.
-PARTS: dict[Any, tuple[str, ...]] = {}
+# How values of a class of the contract become the SDK's, by that class and the capability's module.
+CONVERTERS: dict[tuple[type, int], Callable[[Any], Any]] = {}
 
 
 def adopt(value: Any, names: dict[str, Any]) -> Any:
@@ -104,28 +106,72 @@ def adopt(value: Any, names: dict[str, Any]) -> Any:
     if of in PLAIN:
         return value
     if of is list:
-        return value if value and type(value[0]) in PLAIN else [adopt(item, names) for item in value]
+        if not value or type(value[0]) in PLAIN:
+            return value
+        # An answer has hundreds of files or more: what is to be done with an item is looked up once.
+        first = type(value[0])
+        convert = converter(first, names)
+        return [convert(item) if type(item) is first else adopt(item, names) for item in value]
     if of is tuple:
         return tuple(adopt(item, names) for item in value)
+    return converter(of, names)(value)
+
+
+def converter(of: type, names: dict[str, Any]) -> Callable[[Any], Any]:
+    """Makes values of a class the SDK's."""
+    known = CONVERTERS.get((of, id(names)))
+    if known is None:
+        known = CONVERTERS[of, id(names)] = make_converter(of, names)
+    return known
+
+
+def make_converter(of: type, names: dict[str, Any]) -> Callable[[Any], Any]:
+    """The same, for a class that is seen for the first time."""
+    if of in (list, tuple):
+        return lambda value: adopt(value, names)
     if of is Ok:
-        return adopt(value.value, names)
+        return lambda value: adopt(value.value, names)
     if of is Err:
-        return access_error(value.value)
+        return lambda value: access_error(value.value)
     if of is wit.Event:
-        return event_from_wit(value)
+        return event_from_wit
     kind = names.get(of.__name__)
     if kind is None:
-        return value
-    if isinstance(value, Enum):
-        return kind(value.value)
-    if not is_dataclass(value):
-        return kind(value)  # a resource, wrapped
-    parts = PARTS.get(kind)
-    if parts is None:
-        parts = PARTS[kind] = tuple(part.name for part in fields(kind))
-    return kind(
-        *(dict(getattr(value, part) or ()) if part in PAIRS else adopt(getattr(value, part), names) for part in parts)
-    )
+        return lambda value: value
+    if issubclass(of, Enum):
+        return lambda value: kind(value.value)
+    if not is_dataclass(of):
+        return kind  # a resource, wrapped
+    return record_converter(kind, names)
+
+
+# Types of parts, as the SDK's classes declare them, that are the same on both sides.
+SAME = frozenset(("str", "int", "float", "bool", "bytes", "str | None", "int | None", "float | None", "bool | None"))
+
+
+def record_converter(kind: Any, names: dict[str, Any]) -> Callable[[Any], Any]:
+    """Makes a record of the contract one of the SDK."""
+    parts = [(part.name, part.type) for part in fields(kind)]
+    other = [at for at, (name, of) in enumerate(parts) if of not in SAME and name not in PAIRS]
+    pairs = [at for at, (name, _) in enumerate(parts) if name in PAIRS]
+    get = operator.attrgetter(*(name for name, _ in parts))
+    if len(parts) == 1:
+        return lambda value: kind(adopt(get(value), names))
+    if not other and not pairs:
+        return lambda value: kind(*get(value))
+
+    def convert(value: Any) -> Any:
+        given = list(get(value))
+        for at in other:
+            part = given[at]
+            if type(part) is Ok:
+                part = part.value
+            given[at] = part if type(part) in PLAIN else adopt(part, names)
+        for at in pairs:
+            given[at] = dict(given[at] or ())
+        return kind(*given)
+
+    return convert
 
 
 class Guest:
@@ -145,7 +191,7 @@ class Guest:
         if module is None:
             raise RuntimeError(f"import gpud_sdk.{interface} at the top of a module, so that the build sees it")
         try:
-            answer = getattr(module, function)(*(give(argument, module) for argument in arguments))
+            answer = getattr(module, function)(*[give(argument, module) for argument in arguments])
         except Err as error:
             raise access_error(error.value) from None
         return adopt(answer, names)
@@ -154,7 +200,7 @@ class Guest:
         """A call on a resource."""
         module = sys.modules[type(resource).__module__]
         try:
-            answer = getattr(resource, name)(*(give(argument, module) for argument in arguments))
+            answer = getattr(resource, name)(*[give(argument, module) for argument in arguments])
         except Err as error:
             raise access_error(error.value) from None
         return adopt(answer, names)
@@ -162,6 +208,8 @@ class Guest:
 
 def give(value: Any, module: Any) -> Any:
     """An argument in the contract's classes: those of the same name in the interface's module."""
+    if type(value) in PLAIN:
+        return value
     if isinstance(value, Enum):
         return getattr(module, type(value).__name__)(value.value)
     if is_dataclass(value):
@@ -260,9 +308,14 @@ def state_to_wit(state: types.HealthState) -> Any:
 
 
 def metric_to_wit(metric: types.Metric) -> Any:
-    """A metric."""
-    kind = variant(wit, "MetricKind", types.word(metric.kind))
+    """A metric. A report has hundreds or more, nearly all of one kind."""
+    kind = METRIC_KINDS.get(metric.kind)
+    if kind is None:
+        kind = METRIC_KINDS[metric.kind] = variant(wit, "MetricKind", types.word(metric.kind))
     return wit.Metric(metric.name, types.pairs(metric.labels), float(metric.value), kind)
+
+
+METRIC_KINDS: dict[Any, Any] = {}
 
 
 def report_to_wit(report: types.Report) -> Any:
@@ -403,43 +456,82 @@ class LogWriter:
         return False
 
 
-class EmptyMachine:
-    """Answers before the snapshot, when there is no host yet: nothing is configured, kept or there."""
-
-    ANSWERS: dict[str, Any] = {"document": "{}", "get": None, "set": None, "delete": None, "write": None}
-
-    def call(self, interface: str, function: str, arguments: tuple[Any, ...], names: dict[str, Any]) -> Any:
-        """Implements `_host.Backend`."""
-        if function == "read_glob":
-            return []
-        if function not in self.ANSWERS:
-            raise errors.NotFound(function)
-        return self.ANSWERS[function]
-
-    def method(self, resource: Any, name: str, arguments: tuple[Any, ...], names: dict[str, Any]) -> Any:
-        """Implements `_host.Backend`."""
-        raise errors.NotFound(name)
-
-
 # Where lines for the daemon's log go; nowhere before the snapshot.
 write_log: Callable[[Any, str], None] = lambda level, line: None  # noqa: E731
 
 
+class PlainMachine:
+    """A machine for the time before the snapshot, when there is no host yet: each file says 1, each pattern matches two.
+
+    Stands in for the imports themselves, so that the way of an answer to the plugin is warmed up as well.
+    """
+
+    def __init__(self, guest: Guest) -> None:
+        self.modules = guest.modules
+        self.real: list[tuple[Any, str, Any]] = []
+
+    def __enter__(self) -> None:
+        for interface, module in self.modules.items():
+            for name, function in list(vars(module).items()):
+                if isinstance(function, FunctionType) and function.__module__ == module.__name__:
+                    self.real.append((module, name, function))
+                    setattr(module, name, getattr(self, f"{interface}_{name}", self.not_found))
+
+    def __exit__(self, *_: object) -> None:
+        for module, name, function in self.real:
+            setattr(module, name, function)
+
+    @staticmethod
+    def not_found(*_: Any) -> Any:
+        """What everything else answers."""
+        raise Err(wit.AccessError_NotFound("there is no host yet"))
+
+    @staticmethod
+    def config_document() -> str:
+        """Nothing is configured."""
+        return "{}"
+
+    @staticmethod
+    def state_get(key: str) -> None:
+        """Nothing is kept, and nothing will be."""
+
+    @staticmethod
+    def state_set(key: str, value: bytes) -> None:
+        """See above."""
+
+    @staticmethod
+    def state_delete(key: str) -> None:
+        """See above."""
+
+    @staticmethod
+    def sysfs_read(path: str, max_bytes: int) -> bytes:
+        """A file."""
+        return b"1\n"
+
+    def sysfs_read_glob(self, pattern: str, max_bytes_each: int, max_files: int) -> list[Any]:
+        """Files."""
+        kind = self.modules["sysfs"].FileContent
+        return [kind(pattern.replace("*", name), Ok(b"1\n")) for name in ("0", "1")]
+
+
 def warm_up(exports: Any, plugin: type[Checker]) -> None:
-    """Checks an empty machine a few times before the snapshot is taken.
+    """Checks a plain machine a few times before the snapshot is taken.
 
     Python adapts its code to what runs, and makes things when they are first needed. What is in the snapshot need not
     be made, page by page, in every instance.
     """
-    _host.backend = EmptyMachine()
-    for _ in range(ROUNDS):
-        exports.describe()
-        for component in plugin.descriptor.components:
-            context = wit.CheckContext(component.name, 0, wit.Trigger_Scheduled(), "", 0, None, [])
-            try:
-                exports.check(context)
-            except Err:
-                continue
+    global write_log
+    real, write_log = write_log, lambda level, line: None
+    with PlainMachine(_host.backend):  # type: ignore[arg-type]
+        for _ in range(ROUNDS):
+            exports.describe()
+            for component in plugin.descriptor.components:
+                context = wit.CheckContext(component.name, 0, wit.Trigger_Scheduled(), "", 0, None, [])
+                try:
+                    exports.check(context)
+                except Err:
+                    continue
+    write_log = real
 
 
 # Enough for Python to adapt a function.
@@ -447,7 +539,7 @@ ROUNDS = 16
 
 
 def start(interfaces: list[str]) -> None:
-    """Puts the component's imports behind the capabilities. Called once, at the end, before the snapshot is taken."""
+    """Puts the component's imports behind the capabilities. Called once, before the snapshot is taken."""
     global write_log
     time.time, time.time_ns = lambda: clock[0] / 1000, lambda: clock[0] * 1_000_000
     time.monotonic = time.perf_counter = lambda: 0.0

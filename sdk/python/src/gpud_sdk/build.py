@@ -8,7 +8,7 @@
     [tool.gpud]
     plugin = "fan_check:FanCheck"   # module and class
     source = "src"                  # where the module lies; `.` if left out
-    warm_up = false                 # no trial run on an empty machine before the snapshot; true if left out
+    warm_up = false                 # no trial runs before the snapshot is taken; true if left out
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ from pathlib import Path
 PACKAGE = Path(__file__).resolve().parent
 ENTRY = '''"""Made by `python -m gpud_sdk build`."""
 
-import gc
+import gpud_heap
+
+gpud_heap.prepare("wit_world", "componentize_py_types", "gpud_sdk", {modules})
 
 from gpud_sdk import _guest
 from {module} import {plugin} as _Plugin
 {classes}
+_guest.start({interfaces!r})
 if {warm_up}:
     _guest.warm_up(Checker(), _Plugin)
-_guest.start({interfaces!r})
-# The snapshot holds what is there now. Frozen, it is not looked through (and copied, page by page) by each call.
-gc.collect()
-gc.freeze()
+gpud_heap.finish()
 '''
 CLASS = """
 
@@ -92,6 +92,8 @@ class Plan:
 
     capabilities: list[str]
     exports: list[str]
+    #: Top-level modules of the plugin.
+    modules: list[str]
 
     def world(self) -> str:
         """The world, to be laid beside the contract."""
@@ -105,7 +107,10 @@ class Plan:
         names = ["".join(part.capitalize() for part in export.split("-")) for export in self.exports]
         classes = "".join(CLASS.format(name=one) for one in names)
         interfaces = ["log", *self.capabilities]
-        return ENTRY.format(interfaces=interfaces, module=module, plugin=name, classes=classes, warm_up=warm_up)
+        modules = ", ".join(map(repr, self.modules))
+        return ENTRY.format(
+            interfaces=interfaces, modules=modules, module=module, plugin=name, classes=classes, warm_up=warm_up
+        )
 
 
 def plan(project: Project) -> Plan:
@@ -119,7 +124,7 @@ def plan(project: Project) -> Plan:
     answer = json.loads(done.stdout.splitlines()[-1])
     if "problem" in answer:
         raise BuildError(str(answer["problem"]))
-    return Plan(answer["capabilities"], answer["exports"])
+    return Plan(answer["capabilities"], answer["exports"], answer["modules"])
 
 
 def build(root: Path) -> tuple[Path, Plan]:
@@ -137,6 +142,7 @@ def build(root: Path) -> tuple[Path, Plan]:
         (wit / "gpud-sdk-plugin.wit").write_text(planned.world(), encoding="utf-8")
         entry.mkdir()
         (entry / "gpud_entry.py").write_text(planned.entry(project.plugin, project.warm_up), encoding="utf-8")
+        shutil.copy(PACKAGE / "_heap.py", entry / "gpud_heap.py")
         # Only what the plugin needs of this package and its folder: not all that lies in the virtual environment.
         shutil.copytree(PACKAGE, entry / "gpud_sdk", ignore=shutil.ignore_patterns("wit", "__pycache__"))
         made = Path(scratch, "plugin.wasm")

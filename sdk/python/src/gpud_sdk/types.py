@@ -315,7 +315,8 @@ class Report:
 
     def gauge(self, name: str, value: float, labels: Mapping[str, str] | None = None) -> Report:
         """Adds a gauge."""
-        return self.metric(Metric(name, value, labels or {}))
+        self.metrics.append(Metric(name, value, labels or {}))
+        return self
 
     def metric(self, *metrics: Metric) -> Report:
         """Adds metrics of any kind."""
@@ -349,4 +350,4 @@ def word(member: Enum | str) -> str:
 
 def pairs(of: Mapping[str, str] | Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
     """Key-value pairs as the contract has them."""
-    return [(str(key), str(value)) for key, value in dict(of).items()]
+    return [(str(key), str(value)) for key, value in (of if type(of) is dict else dict(of)).items()]

@@ -1,0 +1,133 @@
+"""Puts the heap in order before the snapshot of a built component is taken.
+
+Each page that an instance writes to has to be copied for it first, and CPython writes to whatever it uses: it counts
+references. So the snapshot should have side by side what is used in one call, and what a call makes should come to lie
+side by side as well.
+
+`build` lays a copy beside the entry, which begins with it: before the SDK itself is imported.
+"""
+
+from __future__ import annotations
+
+import gc
+import marshal
+import os
+import sys
+
+from importlib.machinery import ModuleSpec
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+# Bytes at the end of the heap that are kept free, more than the objects of a usual call take.
+ROOM = 1 << 20
+# What the SDK uses of Python's library, and what that uses.
+LIBRARY = (
+    "__future__ _opcode_metadata _weakrefset annotationlib ast collections contextlib copy copyreg dataclasses dis enum "
+    "functools importlib inspect json keyword linecache opcode operator re reprlib token tokenize types typing weakref"
+).split()
+# What fills the gaps.
+filling: list[bytes] = []
+
+
+def close_gaps() -> None:
+    """Fills the gaps between objects for good. What is made from here on comes to lie side by side, at the end."""
+    gc.collect()
+    end = bytes(ROOM)
+    at_end = id(end)  # CPython: its address
+    for size in sizes():
+        while id(piece := bytes(size)) < at_end:
+            filling.append(piece)
+
+
+def sizes() -> list[int]:
+    """From large to small: what is left of a gap is smaller than the piece that went into it."""
+    found = []
+    size = ROOM
+    while size > 256:
+        found.append(size)
+        size = size * 3 // 4
+    return found + list(range(256, 0, -8))
+
+
+class Compiled:
+    """Imports modules that were compiled before, since compiling one leaves gaps behind and among its objects."""
+
+    def __init__(self, *names: str) -> None:
+        #: Where a module lies, if it is a package its folder, and its code, by name.
+        self.modules: dict[str, tuple[str, str | None, bytes]] = {}
+        for name in names:
+            any(self.add(name, f"{root}/{name}") for root in sys.path)
+
+    def add(self, name: str, place: str) -> bool:
+        """Compiles a module, or all of a package. What cannot be compiled is left to Python's own import."""
+        try:
+            if os.path.isfile(f"{place}.py"):
+                self.modules[name] = f"{place}.py", None, compiled(f"{place}.py")
+            elif os.path.isdir(place) and not os.path.islink(place):
+                file = f"{place}/__init__.py"
+                self.modules[name] = file, place, compiled(file) if os.path.isfile(file) else NOTHING
+                for inner in {entry.removesuffix(".py") for entry in os.listdir(place)} - {"__init__"}:
+                    if inner.isidentifier():
+                        self.add(f"{name}.{inner}", f"{place}/{inner}")
+        except (OSError, SyntaxError, ValueError):
+            self.modules.pop(name, None)
+        return name in self.modules
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        """Of `sys.meta_path`."""
+        if name not in self.modules:
+            return None
+        file, folder, _ = self.modules[name]
+        spec = ModuleSpec(name, self, origin=file, is_package=folder is not None)  # type: ignore[arg-type]
+        spec.has_location = True
+        if folder is not None:
+            spec.submodule_search_locations = [folder]
+        return spec
+
+    def create_module(self, spec: ModuleSpec) -> None:
+        """The usual kind."""
+
+    def exec_module(self, module: Any) -> None:
+        """Runs it. Its code is kept: a new gap would be filled with what is made next."""
+        exec(marshal.loads(self.modules[module.__name__][2]), module.__dict__)
+
+
+def compiled(file: str) -> bytes:
+    """The code of a source file."""
+    with open(file, "rb") as source:
+        return marshal.dumps(compile(source.read(), file, "exec", dont_inherit=True))
+
+
+# The code of a folder without a module of its own.
+NOTHING = marshal.dumps(compile("", "", "exec"))
+
+
+def thaw() -> None:
+    """Makes frozen dataclasses as quick to make as others. That nothing writes to them, tests outside have shown."""
+    import dataclasses
+
+    real = dataclasses.dataclass
+
+    def dataclass(cls: Any = None, /, *, frozen: bool = False, **settings: Any) -> Any:
+        return real(cls, **({"unsafe_hash": True} if frozen else {}), **settings)
+
+    dataclasses.dataclass = dataclass  # type: ignore[assignment]
+
+
+def prepare(*names: str) -> None:
+    """Makes ready for the import of these modules and packages."""
+    compiled = Compiled(*LIBRARY, *names)
+    close_gaps()
+    sys.meta_path.insert(0, compiled)  # type: ignore[arg-type]
+    thaw()
+
+
+def finish() -> None:
+    """Leaves the heap as the snapshot is to have it. Nothing may be made after this that is to last."""
+    close_gaps()
+    # What is there already is not looked through for garbage (and copied, page by page) by any call, and what a usual
+    # call makes neither: its instance goes before there could be much of it.
+    gc.freeze()
+    gc.set_threshold(100_000)
