@@ -387,7 +387,7 @@ impl Reencode for Uses<'_, '_> {
 
 impl ReencodeComponent for Uses<'_, '_> {}
 
-fn slice(whole: &[u8], range: std::ops::Range<u64>) -> Result<&[u8], Error> {
+pub(crate) fn slice(whole: &[u8], range: std::ops::Range<u64>) -> Result<&[u8], Error> {
     let bounds = usize::try_from(range.start)
         .ok()
         .zip(usize::try_from(range.end).ok());

@@ -17,6 +17,7 @@ mod members;
 mod merge;
 mod module;
 mod names;
+mod nested;
 mod reach;
 mod rewrite;
 mod space;
@@ -63,7 +64,7 @@ pub struct Flattened {
     pub component: Vec<u8>,
     /// How many core instances became one.
     pub merged: usize,
-    /// The core instances that stay by themselves, by their numbers in the component that was given.
+    /// The core instances that stay by themselves, by their numbers in the component that they are in.
     pub left_out: Vec<LeftOut>,
     /// How many imports the merged module has.
     pub imports: usize,
@@ -73,13 +74,42 @@ pub struct Flattened {
     pub dropped_funcs: usize,
 }
 
-/// Merges the core modules of a component, as far as that cannot be noticed from outside.
+impl Flattened {
+    /// Of two parts of a component, of which this one has the bytes.
+    fn and(mut self, other: Self) -> Self {
+        self.merged += other.merged;
+        self.left_out.extend(other.left_out);
+        self.imports += other.imports;
+        self.exports += other.exports;
+        self.dropped_funcs += other.dropped_funcs;
+        self
+    }
+}
+
+/// Merges the core modules of a component, as far as that cannot be noticed from outside; those of components within it
+/// as well, each for itself.
 ///
 /// Both what is given and what is returned are validated. The same bytes always give the same result.
 pub fn flatten(bytes: &[u8]) -> Result<Outcome, Error> {
+    flatten_at(bytes, 0)
+}
+
+/// The same for a component that lies so deep in others.
+fn flatten_at(bytes: &[u8], depth: u32) -> Result<Outcome, Error> {
     Validator::new()
         .validate_all(bytes)
         .map_err(Error::Invalid)?;
+    let within = nested::flatten_within(bytes, depth)?;
+    let bytes = within.as_ref().map_or(bytes, |within| &within.component);
+    Ok(match (flatten_top(bytes)?, within) {
+        (Outcome::Flattened(top), Some(within)) => Outcome::Flattened(top.and(within)),
+        (Outcome::Unchanged(_), Some(within)) => Outcome::Flattened(within),
+        (top, None) => top,
+    })
+}
+
+/// The core modules of the top level.
+fn flatten_top(bytes: &[u8]) -> Result<Outcome, Error> {
     let component = Component::parse(bytes)?;
     if component
         .instances

@@ -179,6 +179,35 @@ fn merges_what_it_can() {
 }
 
 #[test]
+fn merges_within_nested_components() {
+    let inner = MERGED[0].0.1;
+    let (_, body) = inner.split_once("(component").unwrap();
+    let alone = flattened(&binary(inner));
+    let nested = binary(&format!(
+        r#"(component
+            (component $other)
+            (component $inner {body}
+            (instance $made (instantiate $inner))
+            (instance (instantiate $other))
+            (export "made" (instance $made)))"#
+    ));
+    let result = flattened(&nested);
+    assert_eq!(result.merged, alone.merged);
+    assert!(result.component.len() < nested.len() + 64);
+    let within = |bytes: &[u8]| {
+        let parts = Parser::new(0).parse_all(bytes).map(Result::unwrap);
+        let modules = parts.filter(|part| matches!(part, Payload::ModuleSection { .. }));
+        modules.count()
+    };
+    assert_eq!(within(&result.component), within(&alone.component));
+    assert!(within(&nested) > within(&result.component));
+    assert!(matches!(
+        flatten(&result.component).unwrap(),
+        Outcome::Unchanged(_)
+    ));
+}
+
+#[test]
 fn keeps_custom_sections_and_names_of_the_component() {
     let result = flattened(&binary(case!("late").1));
     let mut found = Vec::new();

@@ -163,9 +163,10 @@ async fn watch_idle(table: &mut Table, daemon: &Daemon, idle: Duration) {
         "an idle daemon for {:.1} minutes …",
         idle.as_secs_f64() / 60.0
     );
-    let before = cpu_seconds(daemon.pid());
+    let before = (cpu_seconds(daemon.pid()), major_faults(daemon.pid()));
     tokio::time::sleep(idle).await;
-    let used = cpu_seconds(daemon.pid()) - before;
+    let used = cpu_seconds(daemon.pid()) - before.0;
+    let read_again = major_faults(daemon.pid()) - before.1;
     let minutes = idle.as_secs_f64() / 60.0;
     table.add(
         &format!("resident memory after {minutes:.1} minutes"),
@@ -183,6 +184,11 @@ async fn watch_idle(table: &mut Table, daemon: &Daemon, idle: Duration) {
         used / idle.as_secs_f64() * 100.0,
         "% of a core",
         Target::AtMost(0.3),
+    );
+    table.note(
+        "  pages of code that the machine had dropped meanwhile, and that were read from disk again",
+        read_again,
+        "",
     );
 }
 
@@ -204,8 +210,19 @@ async fn requests(table: &mut Table, daemon: &Daemon) {
     table.note("  median", quantile(&mut samples, 0.5), "ms");
 }
 
-/// User and system time of a process, from /proc/‹pid›/stat; 100 ticks a second on Linux.
+/// User and system time of a process; 100 ticks a second on Linux.
 pub fn cpu_seconds(pid: u32) -> f64 {
+    (stat(pid, 11) + stat(pid, 12)) / 100.0
+}
+
+/// Pages that a process had to wait for (`majflt`). A few at the start; hundreds mean that the machine takes pages of files
+/// away that were not used for a minute (DAMON's `pageout`), which is how often a check uses its own.
+fn major_faults(pid: u32) -> f64 {
+    stat(pid, 9)
+}
+
+/// A number of /proc/‹pid›/stat (proc_pid_stat(5)), counted from the one behind the name.
+fn stat(pid: u32, field: usize) -> f64 {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
     let fields: Vec<&str> = stat
         .rsplit_once(')')
@@ -213,8 +230,7 @@ pub fn cpu_seconds(pid: u32) -> f64 {
         .1
         .split_whitespace()
         .collect();
-    let ticks = |n: usize| fields[n].parse::<f64>().unwrap();
-    (ticks(11) + ticks(12)) / 100.0
+    fields[field].parse().unwrap()
 }
 
 /// A line of /proc/‹pid›/status in KiB.

@@ -159,7 +159,8 @@ pub async fn inside(library: &Path, rounds: u32) {
         }
     }
     // What is asked once only, at the start, and pages that are touched for the first time.
-    round(&plugins, &store, &node, Trigger::Startup).await;
+    let mut previous = node.clock.now_ms();
+    round(&plugins, &store, &node, Trigger::Startup, None).await;
     let (mut all, mut host_calls, mut took) = (0.0, 0, Duration::ZERO);
     let mut threads: BTreeMap<String, f64> = BTreeMap::new();
     for _ in 0..rounds {
@@ -169,7 +170,9 @@ pub async fn inside(library: &Path, rounds: u32) {
             std::io::Write::write_all(&mut file, MARK.as_bytes()).unwrap();
         }
         let before = (own_ms(), thread_ms(), Instant::now());
-        host_calls += round(&plugins, &store, &node, Trigger::Scheduled).await;
+        let now = node.clock.now_ms();
+        host_calls += round(&plugins, &store, &node, Trigger::Scheduled, Some(previous)).await;
+        previous = now;
         all += own_ms() - before.0;
         took += before.2.elapsed();
         for (name, ms) in thread_ms() {
@@ -199,6 +202,7 @@ async fn round(
     store: &Store,
     node: &Node,
     trigger: Trigger,
+    previous_check: Option<u64>,
 ) -> u64 {
     let checks = plugins.iter().map(|(plugin, component)| async move {
         let context = CheckContext {
@@ -207,7 +211,7 @@ async fn round(
             trigger,
             boot_id: node.boot.id.clone(),
             boot_time: node.boot.time,
-            previous_check: None,
+            previous_check,
         };
         let asked = Asked {
             component,

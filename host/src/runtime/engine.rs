@@ -44,7 +44,7 @@ const WASM_STACK: usize = 512 << 10;
 /// TLBs of all cores. All of a small guest's memory fits: 64 KiB of stack, its data, 64 KiB of heap. With `PAGEMAP_SCAN`
 /// (Linux 6.7) these are the pages that were written, wherever they lie, and a run of an interpreter takes a third less;
 /// without, the first ones of a memory.
-const KEEP_RESIDENT: usize = 256 << 10;
+const KEEP_RESIDENT: usize = 512 << 10;
 
 fn config(pooling: bool) -> Config {
     let mut config = Config::new();

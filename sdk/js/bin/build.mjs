@@ -2,6 +2,8 @@
 //
 //     "name": "fan-check",
 //     "gpud": { "plugin": "src/plugin.ts" }
+//
+// With `"warmUp": false` beside it, no check is run before the snapshot of the component is taken.
 
 import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -37,11 +39,11 @@ export async function project(folder) {
   } catch (error) {
     throw new BuildError(`${file}: ${error.message}; run this in the plugin's folder`);
   }
-  const { name, gpud: { plugin } = {} } = document;
+  const { name, gpud: { plugin, warmUp = true } = {} } = document;
   if (typeof name !== "string" || typeof plugin !== "string") {
     throw new BuildError(`${file}: wants "name" and "gpud": { "plugin": "src/plugin.ts" }`);
   }
-  return { root, name: name.replace(/^@[^/]*\//, ""), entry: path.join(root, plugin) };
+  return { root, name: name.replace(/^@[^/]*\//, ""), entry: path.join(root, plugin), warmUp };
 }
 
 /** A bundle of one module; `gpud-sdk` is this package, wherever the project lies. */
@@ -79,13 +81,14 @@ async function inspect({ root, entry }, scratch) {
 }
 
 /** The component's module, and the interfaces that it imports. */
-async function compile({ root, entry }, exported) {
+async function compile({ root, entry, warmUp }, exported) {
   const guest = path.join(SDK, "src/guest.ts");
   const names = exported.map((name) => name.replace(/-(.)/g, (_, letter) => letter.toUpperCase()));
   const contents = [
     `import plugin from ${JSON.stringify(entry)};`,
     `import * as guest from ${JSON.stringify(guest)};`,
     ...names.map((name) => `export const ${name} = guest.${name}(plugin);`),
+    ...(warmUp ? ["guest.warmUp(plugin, checker);"] : []),
   ].join("\n");
   const imports = {
     name: "gpud",

@@ -3,13 +3,15 @@
 const REPLACEMENT = 0xfffd;
 /** Characters that are made by one call. */
 const MAX_ARGUMENTS = 4096;
+const BEYOND_ASCII = /[^\x00-\x7f]/;
 
 /** Bytes as text; what is not UTF-8 becomes U+FFFD. */
 export function decodeText(bytes: Uint8Array): string {
-  // Most files of the kernel are short and plain, and a closure per byte or a spread is slow in an interpreter.
-  let plain = bytes.length <= MAX_ARGUMENTS;
-  for (let at = 0; plain && at < bytes.length; at++) plain = (bytes[at] ?? 0) < 0x80;
-  if (plain) return String.fromCharCode.apply(null, bytes as unknown as number[]);
+  // Most files of the kernel are short and plain, and a loop over bytes is slow in an interpreter.
+  if (bytes.length <= MAX_ARGUMENTS) {
+    const plain = String.fromCharCode.apply(null, bytes as unknown as number[]);
+    if (!BEYOND_ASCII.test(plain)) return plain;
+  }
   let text = "";
   const points: number[] = [];
   for (let at = 0; at < bytes.length;) {

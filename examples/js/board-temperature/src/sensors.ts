@@ -41,9 +41,15 @@ export function find(
   labels: readonly sysfs.FileContent[],
   names: readonly sysfs.FileContent[],
 ): Sensor[] {
-  const texts = new Map([...labels, ...names].map((file) => [file.path, oneLine(sysfs.textOf(file))]));
+  const texts = new Map<string, string | undefined>();
+  for (const file of labels.concat(names)) texts.set(file.path, oneLine(sysfs.textOf(file)));
+  const places: Place[] = [];
+  for (const file of inputs) {
+    const match = /^(\/sys\/class\/hwmon\/hwmon([0-9]{1,9}))\/(temp([0-9]{1,9}))_input$/.exec(file.path);
+    if (match) places.push(place(file, match));
+  }
   // By number, since hwmon10 comes before hwmon2 otherwise.
-  const places = inputs.flatMap(place).sort((a, b) => a.chip - b.chip || a.index - b.index);
+  places.sort((a, b) => a.chip - b.chip || a.index - b.index);
   const chips = new Map<string, string>();
   const drivers = new Map<string, number>();
   const sensors = new Map<string, Sensor>();
@@ -64,11 +70,9 @@ export function find(
   return [...sensors.values()];
 }
 
-function place(file: sysfs.FileContent): Place[] {
-  const match = /^(\/sys\/class\/hwmon\/hwmon([0-9]{1,9}))\/(temp([0-9]{1,9}))_input$/.exec(file.path);
-  if (!match) return [];
-  const [, folder = "", chip = "", base = "", index = ""] = match;
-  return [{ folder, chip: Number(chip), base, index: Number(index), file }];
+// By the groups' numbers: a pattern that takes the match apart costs an iterator, and each step of it, in an interpreter.
+function place(file: sysfs.FileContent, match: RegExpExecArray): Place {
+  return { folder: match[1] ?? "", chip: Number(match[2]), base: match[3] ?? "", index: Number(match[4]), file };
 }
 
 /** A name that can be shown, or none. */

@@ -1,6 +1,7 @@
 // In a component: the import itself.
 // @ts-ignore: known to the componentizer alone.
 import imported from "gpud:plugin/exec@0.1.0";
+import { warmable } from "../warm.ts";
 import type { Wit } from "../wit.ts";
 
-export default imported as Wit["exec"];
+export default /* @__PURE__ */ warmable("exec", imported as Wit["exec"]);
