@@ -56,14 +56,16 @@ pub(crate) fn flatten_within(bytes: &[u8], depth: u32) -> Result<Option<Flattene
     }))
 }
 
-/// A nested component that changes. One that takes things from around it is none by itself, and stays as it is.
+/// A nested component that changes. One that takes things from around it is none by itself; that, and one that cannot be
+/// flattened, stays as it is.
 fn flattened(id: u8, data: &[u8], depth: u32) -> Result<Option<Flattened>, Error> {
     if id != COMPONENT_SECTION {
         return Ok(None);
     }
     match flatten_at(data, depth + 1) {
         Ok(Outcome::Flattened(inner)) => Ok(Some(inner)),
-        Ok(Outcome::Unchanged(_)) | Err(Error::Invalid(_)) => Ok(None),
-        Err(error) => Err(error),
+        Ok(Outcome::Unchanged(_)) => Ok(None),
+        Err(fault @ (Error::Output(_) | Error::Encode(_) | Error::Missing { .. })) => Err(fault),
+        Err(_) => Ok(None),
     }
 }

@@ -205,6 +205,10 @@ fn merges_within_nested_components() {
         flatten(&result.component).unwrap(),
         Outcome::Unchanged(_)
     ));
+    // One that cannot be flattened keeps the others from nothing.
+    let (_, twice) = REFUSED[0].0.1.split_once("(component").unwrap();
+    let both = format!("(component (component {twice} (component {body})");
+    assert_eq!(flattened(&binary(&both)).merged, alone.merged);
 }
 
 #[test]
