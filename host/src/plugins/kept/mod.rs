@@ -73,6 +73,14 @@ struct Record {
     turn: u64,
 }
 
+impl Record {
+    /// The files of its versions, by their digests.
+    fn files(&self) -> impl Iterator<Item = &String> {
+        let versions = self.good.iter().chain(&self.candidate);
+        versions.map(|kept| &kept.version.file)
+    }
+}
+
 /// What is kept. Every method may wait for the disk.
 pub struct Kept {
     folder: PathBuf,
@@ -268,8 +276,12 @@ impl Kept {
             return Err(io::ErrorKind::FileTooLarge.into());
         }
         replace(&self.record_file(&record.component), &text)?;
-        records.insert(record.component.clone(), record);
-        self.sweep(records);
+        let files: BTreeSet<String> = record.files().cloned().collect();
+        let before = records.insert(record.component.clone(), record);
+        // Looking at all files for each of a thousand plugins would be a million looks.
+        if before.is_some_and(|before| before.files().any(|file| !files.contains(file))) {
+            self.sweep(records);
+        }
         Ok(())
     }
 
