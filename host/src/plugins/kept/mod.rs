@@ -74,10 +74,10 @@ struct Record {
 }
 
 impl Record {
-    /// The files of its versions, by their digests.
-    fn files(&self) -> impl Iterator<Item = &String> {
-        let versions = self.good.iter().chain(&self.candidate);
-        versions.map(|kept| &kept.version.file)
+    /// Those that may come back.
+    fn versions(&self) -> impl Iterator<Item = &Version> {
+        let kept = self.good.iter().chain(&self.candidate);
+        kept.map(|kept| &kept.version)
     }
 }
 
@@ -276,10 +276,11 @@ impl Kept {
             return Err(io::ErrorKind::FileTooLarge.into());
         }
         replace(&self.record_file(&record.component), &text)?;
-        let files: BTreeSet<String> = record.files().cloned().collect();
+        let needed: Vec<String> = record.versions().map(|it| it.file.clone()).collect();
         let before = records.insert(record.component.clone(), record);
         // Looking at all files for each of a thousand plugins would be a million looks.
-        if before.is_some_and(|before| before.files().any(|file| !files.contains(file))) {
+        let let_go = |before: Record| before.versions().any(|it| !needed.contains(&it.file));
+        if before.is_some_and(let_go) {
             self.sweep(records);
         }
         Ok(())
@@ -332,8 +333,8 @@ impl Kept {
     fn sweep(&self, records: &BTreeMap<String, Record>) {
         let named: BTreeSet<PathBuf> = records
             .values()
-            .flat_map(|record| record.good.iter().chain(&record.candidate))
-            .map(|kept| self.file(&kept.version))
+            .flat_map(Record::versions)
+            .map(|version| self.file(version))
             .collect();
         let all = files(&self.folder, "wasm")
             .into_iter()
@@ -392,8 +393,8 @@ fn read_record(file: &Path) -> Result<Record, String> {
     let text = local_file::read(file, MAX_RECORD_BYTES).map_err(|error| error.to_string())?;
     let mut record: Record = serde_json::from_slice(&text).map_err(|error| error.to_string())?;
     record.good.truncate(GOOD);
-    let mut versions = record.good.iter().chain(&record.candidate);
-    match versions.all(|kept| kept.version.is_well_formed()) {
+    let well_formed = record.versions().all(Version::is_well_formed);
+    match well_formed {
         true => Ok(record),
         false => Err("a digest in it is none".to_owned()),
     }
