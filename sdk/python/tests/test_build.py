@@ -86,7 +86,9 @@ class Heap(unittest.TestCase):
             (package / "broken.py").write_text("this is no Python")
             (package / "self").symlink_to(package)
             Path(folder, "heap_alone.py").write_text("VALUE = __name__, __file__")
-            with patch("sys.path", [folder, *sys.path]):
+            Path(folder, "first", "heap_alone").mkdir(parents=True)  # data, not a module
+            Path(folder, "heap_package.py").write_text("a package goes first")
+            with patch("sys.path", [f"{folder}/first", folder, *sys.path]):
                 compiled = _heap.Compiled("heap_package", "heap_alone", "heap_nowhere")
                 names = ["heap_alone", "heap_package", "heap_package.inner", "heap_package.inner.two", "heap_package.one"]
                 self.assertEqual(sorted(compiled.modules), names)

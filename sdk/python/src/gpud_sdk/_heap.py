@@ -58,22 +58,27 @@ class Compiled:
         #: Where a module lies, if it is a package its folder, and its code, by name.
         self.modules: dict[str, tuple[str, str | None, bytes]] = {}
         for name in names:
-            any(self.add(name, f"{root}/{name}") for root in sys.path)
+            places = (f"{root}/{name}" for root in sys.path)
+            # A folder of data may be called like a module that lies elsewhere.
+            whole = (place for place in places if os.path.isfile(f"{place}/__init__.py") or os.path.isfile(f"{place}.py"))
+            for place in whole:
+                self.add(name, place)
+                break
 
-    def add(self, name: str, place: str) -> bool:
+    def add(self, name: str, place: str) -> None:
         """Compiles a module, or all of a package. What cannot be compiled is left to Python's own import."""
+        init = f"{place}/__init__.py"
+        is_package = os.path.isfile(init) or not os.path.isfile(f"{place}.py")
         try:
-            if os.path.isfile(f"{place}.py"):
+            if not is_package:
                 self.modules[name] = f"{place}.py", None, compiled(f"{place}.py")
             elif os.path.isdir(place) and not os.path.islink(place):
-                file = f"{place}/__init__.py"
-                self.modules[name] = file, place, compiled(file) if os.path.isfile(file) else NOTHING
+                self.modules[name] = init, place, compiled(init) if os.path.isfile(init) else NOTHING
                 for inner in {entry.removesuffix(".py") for entry in os.listdir(place)} - {"__init__"}:
                     if inner.isidentifier():
                         self.add(f"{name}.{inner}", f"{place}/{inner}")
         except (OSError, SyntaxError, ValueError):
             self.modules.pop(name, None)
-        return name in self.modules
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
         """Of `sys.meta_path`."""
