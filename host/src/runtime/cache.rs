@@ -81,8 +81,13 @@ impl Cache {
         self.compiled.load(Ordering::Relaxed)
     }
 
-    /// The component's machine code, from the cache if it is there. An entry comes with code that was compiled quickly:
-    /// [`Self::thorough`] has better.
+    /// Where a component's files lie.
+    pub(super) fn entry(&self, engine: &Engine, wasm: &[u8]) -> Entry {
+        Entry(self.folder.join(key(engine, wasm)))
+    }
+
+    /// The component's machine code, from the cache if it is there, and whether it was compiled quickly:
+    /// [`Self::thorough`] has better then.
     ///
     /// # Errors
     /// [`LoadError`], naming the plugin.
@@ -90,12 +95,12 @@ impl Cache {
         &self,
         engine: &Engine,
         name: &str,
+        entry: &Entry,
         wasm: &[u8],
-    ) -> Result<(Component, Option<Entry>), LoadError> {
-        let entry = Entry(self.folder.join(key(engine, wasm)));
+    ) -> Result<(Component, bool), LoadError> {
         let thorough = entry.file(Effort::Thorough);
         if let Some(component) = kept(engine, &thorough) {
-            return Ok((component, None));
+            return Ok((component, false));
         }
         let effort = self.compiler.first_effort();
         let file = entry.file(effort);
@@ -120,13 +125,13 @@ impl Cache {
                     Err(error) if self.is_full() => {
                         tracing::warn!("{error}; compiled in memory instead, for this run");
                         let component = self.in_memory(engine, name, wasm).await?;
-                        return Ok((component, None));
+                        return Ok((component, false));
                     }
                     Err(error) => return Err(error),
                 }
             }
         };
-        Ok((component, (effort == Effort::Quick).then_some(entry)))
+        Ok((component, effort == Effort::Quick))
     }
 
     /// Is there no room for code?
@@ -271,7 +276,7 @@ impl Drop for Cache {
 }
 
 /// Where a component's files lie in the cache.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Entry(PathBuf);
 
 impl Entry {
@@ -423,8 +428,9 @@ mod tests {
     }
 
     async fn component(cache: &Cache, engine: &Engine) -> Result<Component, LoadError> {
-        let (component, quick) = cache.component(engine, "test", &wasm()).await?;
-        assert_eq!(quick, None, "nothing better can be had");
+        let entry = cache.entry(engine, &wasm());
+        let (component, quick) = cache.component(engine, "test", &entry, &wasm()).await?;
+        assert!(!quick, "nothing better can be had");
         Ok(component)
     }
 

@@ -1,8 +1,14 @@
 //! The machine code of each loaded plugin: what is called now, and how it gets better while the daemon runs.
+//!
+//! Plugins with the same component share its code, whatever each of them is called and may reach.
 
 use std::{
+    collections::HashMap,
     ops::Range,
-    sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
@@ -18,9 +24,43 @@ use crate::capability::Grants;
 pub(super) struct Code {
     name: String,
     grants: Arc<Grants>,
+    entry: Entry,
     guest: RwLock<Arc<Guest>>,
     /// Set while the code is what could be had quickly.
-    quick: Mutex<Option<Entry>>,
+    quick: AtomicBool,
+}
+
+/// The codes of all plugins, and what they share.
+#[derive(Default)]
+pub(super) struct Codes {
+    plugins: Vec<Weak<Code>>,
+    components: HashMap<Entry, Component>,
+}
+
+/// What there is of a component.
+struct Component {
+    guest: Weak<Guest>,
+    quick: bool,
+}
+
+impl Codes {
+    fn find(&self, entry: &Entry) -> Option<(Arc<Guest>, bool)> {
+        let component = self.components.get(entry)?;
+        Some((component.guest.upgrade()?, component.quick))
+    }
+
+    fn keep(&mut self, entry: &Entry, guest: &Arc<Guest>, quick: bool) {
+        self.components
+            .retain(|_, component| component.guest.strong_count() > 0);
+        let guest = Arc::downgrade(guest);
+        self.components
+            .insert(entry.clone(), Component { guest, quick });
+    }
+
+    fn loaded(&mut self) -> Vec<Arc<Code>> {
+        self.plugins.retain(|code| code.strong_count() > 0);
+        self.plugins.iter().filter_map(Weak::upgrade).collect()
+    }
 }
 
 /// Code that stays loaded for as long as this lives.
@@ -54,38 +94,50 @@ impl Code {
     pub(super) fn guest(&self) -> Arc<Guest> {
         Arc::clone(&self.guest.read().unwrap_or_else(PoisonError::into_inner))
     }
-
-    fn quick(&self) -> MutexGuard<'_, Option<Entry>> {
-        self.quick.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl Runtime {
-    /// Compiles a component (or finds it compiled) and links it.
+    /// The code of a component, linked: of another plugin with the same one, from the cache, or compiled.
     pub(super) async fn code(
         &self,
         name: &str,
         wasm: &[u8],
         grants: Grants,
     ) -> Result<Arc<Code>, LoadError> {
-        let engine = &self.shared.engine;
-        let (component, quick) = self.shared.cache.component(engine, name, wasm).await?;
-        let guest = guest::link(name, engine, &component, &grants)?;
+        let (engine, cache) = (&self.shared.engine, &self.shared.cache);
+        let entry = cache.entry(engine, wasm);
+        let found = self.codes().find(&entry);
+        let (guest, quick) = match found {
+            Some(found) => {
+                guest::granted(name, &found.0.imports, &grants)?;
+                found
+            }
+            None => {
+                let (component, quick) = cache.component(engine, name, &entry, wasm).await?;
+                let guest = Arc::new(guest::link(name, engine, &component, &grants)?);
+                self.codes().keep(&entry, &guest, quick);
+                (guest, quick)
+            }
+        };
         let code = Arc::new(Code {
             name: name.to_owned(),
             grants: Arc::new(grants),
-            guest: RwLock::new(Arc::new(guest)),
-            quick: Mutex::new(quick),
+            entry,
+            guest: RwLock::new(guest),
+            quick: AtomicBool::new(quick),
         });
-        self.loaded().push(Arc::downgrade(&code));
+        self.codes().plugins.push(Arc::downgrade(&code));
         self.shared.new_code.notify_one();
         Ok(code)
     }
 
     /// The code of all plugins that are loaded now.
     pub fn code_in_use(&self) -> Vec<CodeInUse> {
-        let codes = self.codes();
-        codes.iter().map(|code| CodeInUse(code.guest())).collect()
+        let codes = self.codes().loaded();
+        let mut guests: Vec<_> = codes.iter().map(|code| code.guest()).collect();
+        guests.sort_by_key(Arc::as_ptr);
+        guests.dedup_by(|a, b| Arc::ptr_eq(a, b));
+        guests.into_iter().map(CodeInUse).collect()
     }
 
     /// For ever: compiles thoroughly what was compiled quickly, one by one and in the background, whenever nothing was
@@ -96,7 +148,8 @@ impl Runtime {
                 .await
                 .is_ok()
             {}
-            for code in self.codes() {
+            let codes = self.codes().loaded();
+            for code in codes {
                 self.improve(&code).await;
             }
             self.shared.new_code.notified().await;
@@ -104,35 +157,41 @@ impl Runtime {
     }
 
     async fn improve(&self, code: &Code) {
-        let Some(entry) = code.quick().clone() else {
+        // One that fails would fail again.
+        if !code.quick.swap(false, Ordering::Relaxed) {
             return;
+        }
+        let found = self.codes().find(&code.entry);
+        let better = match found {
+            Some((better, false)) => better,
+            _ => self.better(code).await,
         };
+        *code.guest.write().unwrap_or_else(PoisonError::into_inner) = better;
+    }
+
+    /// Compiles thoroughly, for all plugins with this component. What there is where that fails.
+    async fn better(&self, code: &Code) -> Arc<Guest> {
         let shared = &self.shared;
-        let compiled = shared.cache.thorough(&shared.engine, &code.name, &entry);
+        let compiled = shared
+            .cache
+            .thorough(&shared.engine, &code.name, &code.entry);
         let linked = compiled.await.and_then(|component| {
             guest::link(&code.name, &shared.engine, &component, &code.grants)
         });
-        // One that fails would fail again.
-        code.quick().take();
-        match linked {
-            Ok(guest) => {
-                *code.guest.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(guest);
+        let guest = match linked {
+            Ok(guest) => Arc::new(guest),
+            Err(error) => {
+                tracing::warn!("it stays with its first code: {error}");
+                code.guest()
             }
-            Err(error) => tracing::warn!("it stays with its first code: {error}"),
-        }
+        };
+        self.codes().keep(&code.entry, &guest, false);
+        guest
     }
 
-    fn codes(&self) -> Vec<Arc<Code>> {
-        let mut loaded = self.loaded();
-        loaded.retain(|code| code.strong_count() > 0);
-        loaded.iter().filter_map(Weak::upgrade).collect()
-    }
-
-    fn loaded(&self) -> MutexGuard<'_, Vec<Weak<Code>>> {
-        self.shared
-            .loaded
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+    fn codes(&self) -> MutexGuard<'_, Codes> {
+        let codes = self.shared.codes.lock();
+        codes.unwrap_or_else(PoisonError::into_inner)
     }
 }
 

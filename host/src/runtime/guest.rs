@@ -127,7 +127,29 @@ pub(super) fn is_component(name: &str, wasm: &[u8]) -> Result<(), LoadError> {
     })
 }
 
-/// Links a component with exactly what it imports and was granted.
+/// May a plugin of this name have all these interfaces?
+///
+/// # Errors
+/// [`LoadError::NotGranted`] with those that it may not.
+pub(super) fn granted(
+    name: &str,
+    imports: &[Interface],
+    grants: &Grants,
+) -> Result<(), LoadError> {
+    let refused = imports.iter().filter(|import| !grants.allow(**import));
+    let mut refused: Vec<Interface> = refused.copied().collect();
+    if refused.is_empty() {
+        return Ok(());
+    }
+    refused.sort_unstable();
+    Err(LoadError::NotGranted {
+        name: name.to_owned(),
+        refused,
+    })
+}
+
+/// Links a component with exactly what it imports, if that was granted. What is linked does not depend on the grants:
+/// each call carries its own.
 pub(super) fn link(
     name: &str,
     engine: &Engine,
@@ -140,15 +162,10 @@ pub(super) fn link(
     };
     let ty = component.component_type();
     let mut linker = Linker::new(engine);
-    let (mut refused, mut unknown, mut wasi) = (Vec::new(), Vec::new(), false);
-    let mut imports = Vec::new();
+    let (mut imports, mut unknown, mut wasi) = (Vec::new(), Vec::new(), false);
     for (import, _) in ty.imports(engine) {
         match Interface::from_import(import) {
-            Some(interface) if grants.allow(interface) => {
-                interface.add_to(&mut linker).map_err(engine_error)?;
-                imports.push(interface);
-            }
-            Some(interface) => refused.push(interface),
+            Some(interface) => imports.push(interface),
             None if import.starts_with("wasi:") => wasi = true,
             None => unknown.push(import.to_owned()),
         }
@@ -159,12 +176,9 @@ pub(super) fn link(
             unknown,
         });
     }
-    if !refused.is_empty() {
-        refused.sort_unstable();
-        return Err(LoadError::NotGranted {
-            name: name.to_owned(),
-            refused,
-        });
+    granted(name, &imports, grants)?;
+    for interface in &imports {
+        interface.add_to(&mut linker).map_err(engine_error)?;
     }
     if wasi {
         wasmtime_wasi::p2::add_to_linker_async(&mut linker).map_err(engine_error)?;

@@ -19,7 +19,7 @@ pub mod wasi;
 
 use std::{
     path::Path,
-    sync::{Arc, Mutex, Weak},
+    sync::{Arc, Mutex},
 };
 
 use tokio::sync::{Notify, Semaphore};
@@ -48,7 +48,7 @@ struct Shared {
     ticker: engine::Ticker,
     slots: Semaphore,
     cache: Cache,
-    loaded: Mutex<Vec<Weak<code::Code>>>,
+    codes: Mutex<code::Codes>,
     new_code: Notify,
     node: Arc<Node>,
 }
@@ -87,7 +87,7 @@ impl Runtime {
                 ticker,
                 slots,
                 cache,
-                loaded: Mutex::default(),
+                codes: Mutex::default(),
                 new_code: Notify::new(),
                 node,
             }),

@@ -23,7 +23,9 @@ impl Runtime {
     pub async fn shape(&self, name: &str, wasm: &[u8]) -> Result<Shape, LoadError> {
         is_component(name, wasm)?;
         let engine = &self.shared.engine;
-        let (component, _) = self.shared.cache.component(engine, name, wasm).await?;
+        let cache = &self.shared.cache;
+        let entry = cache.entry(engine, wasm);
+        let (component, _) = cache.component(engine, name, &entry, wasm).await?;
         let ty = component.component_type();
         Ok(Shape {
             imports: ty

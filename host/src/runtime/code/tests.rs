@@ -14,18 +14,28 @@ async fn start(folder: &Path) -> Runtime {
 }
 
 async fn load(runtime: &Runtime) -> Plugin {
+    load_with(runtime, "pci", |_| ()).await.unwrap()
+}
+
+/// The component `pci` under another name and with other grants.
+async fn load_with(
+    runtime: &Runtime,
+    name: &str,
+    change: impl FnOnce(&mut serde_json::Value),
+) -> Result<Plugin, LoadError> {
     let all = builtin::all();
-    let pci = all
-        .iter()
+    let mut pci = all
+        .into_iter()
         .find(|builtin| builtin.component == "pci")
         .unwrap();
+    change(&mut pci.grants);
     let source = PluginSource {
-        name: "pci",
+        name,
         wasm: pci.wasm,
         grants: Grants::parse(&pci.grants).unwrap(),
         limits: Limits::default(),
     };
-    runtime.load(source).await.unwrap()
+    runtime.load(source).await
 }
 
 async fn works(plugin: &Plugin) -> bool {
@@ -110,4 +120,44 @@ async fn without_its_source_quick_code_is_not_used() {
     let runtime = start(&folder).await;
     load(&runtime).await;
     assert_eq!(runtime.compiled(), 1, "it could never get better");
+}
+
+#[tokio::test]
+async fn plugins_with_the_same_component_share_its_code_and_not_their_grants() {
+    let home = tempfile::tempdir().unwrap();
+    let runtime = start(&home.path().join("cache")).await;
+    let first = load(&runtime).await;
+    let second = load_with(&runtime, "second", |grants| grants["sysfs"] = serde_json::json!([]));
+    let second = second.await.unwrap();
+    assert_eq!(runtime.code_in_use().len(), 1);
+    assert_eq!((first.name(), second.name()), ("pci", "second"));
+    assert!(works(&first).await);
+    assert!(!works(&second).await, "it may not read anything");
+    let nothing = |grants: &mut serde_json::Value| *grants = serde_json::json!({});
+    match load_with(&runtime, "third", nothing).await {
+        Err(LoadError::NotGranted { name, .. }) => assert_eq!(name, "third"),
+        Err(other) => panic!("{other}"),
+        Ok(_) => panic!("loaded without its grants"),
+    }
+
+    let quick = runtime.code_in_use();
+    let better = async {
+        while runtime.code_in_use() == quick {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        // Until none has the quick code any more.
+        while runtime.code_in_use().len() > 1 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::select! {
+        () = runtime.improve_code(Duration::from_millis(1)) => unreachable!("it goes on for ever"),
+        () = better => {}
+    }
+    assert!(works(&first).await);
+    assert_eq!(runtime.compiled(), 2, "quickly and thoroughly, once each");
+    drop(first);
+    assert_eq!(runtime.code_in_use().len(), 1);
+    drop(second);
+    assert!(runtime.code_in_use().is_empty());
 }
