@@ -14,6 +14,30 @@ const SLOWDOWNS: [&str; 3] = [
     "hw_power_brake_slowdown",
 ];
 
+/// The groups of counters of a driver.
+fn groups(of: Fields) -> [Vec<(u32, &'static str)>; 2] {
+    let newer = of.slowdowns.into_iter();
+    let newer = newer.flat_map(|first| (first..).zip(SLOWDOWNS));
+    [OLD_COUNTERS.into(), newer.collect()]
+}
+
+/// Fields of the first counter of each group.
+pub fn first(of: Fields) -> Vec<u32> {
+    let groups = groups(of);
+    let firsts = groups.iter().filter_map(|group| group.first());
+    firsts.map(|(field, _)| *field).collect()
+}
+
+/// Fields of the others, of groups whose first one a GPU counts.
+pub fn further(of: Fields, counts: impl Fn(u32) -> bool) -> Vec<u32> {
+    let groups = groups(of);
+    let counted = groups.iter().filter_map(|group| {
+        let (first, others) = group.split_first()?;
+        counts(first.0).then_some(others)
+    });
+    counted.flatten().map(|(field, _)| *field).collect()
+}
+
 /// Reads them: `read` gives a field, or nothing where the GPU does not count it. One that does not count the first of a
 /// group is not asked for the others.
 ///
@@ -23,11 +47,8 @@ pub fn count(
     of: Fields,
     mut read: impl FnMut(u32) -> Result<Option<u64>, AccessError>,
 ) -> Result<HeldBack, AccessError> {
-    let newer = of.slowdowns.into_iter();
-    let newer = newer.flat_map(|first| (first..).zip(SLOWDOWNS));
-    let groups: [Vec<(u32, &str)>; 2] = [OLD_COUNTERS.into(), newer.collect()];
     let mut counted = HeldBack::new();
-    for group in groups {
+    for group in groups(of) {
         for (field, reason) in group {
             match read(field)? {
                 Some(nanoseconds) => counted.insert(reason, nanoseconds),

@@ -4,8 +4,8 @@ pub mod evaluate;
 pub mod held_back;
 
 use gpud_builtin_nvidia_common::fields::{self, Fields};
-use gpud_builtin_nvidia_common::{Asking, asking, tags};
-use gpud_sdk::nvml::{self, Clock, Device};
+use gpud_builtin_nvidia_common::{Asking, Questions, asking, tags};
+use gpud_sdk::nvml::{self, Answers, Clock, Question};
 use gpud_sdk::{CheckContext, Checker, Descriptor, Error, Report};
 
 use crate::evaluate::{GRAPHICS, HELD_BACK, MEMORY, Reading};
@@ -18,20 +18,32 @@ struct ClockSpeed;
 impl Checker for ClockSpeed {
     fn check(context: &CheckContext) -> Result<Report, Error> {
         let of = Fields::of_driver(&nvml::driver_version().unwrap_or_default());
-        let ask = |device: &Device| {
+        let mut first = vec![
+            Question::ClockMhz(Clock::Graphics),
+            Question::ClockMhz(Clock::Memory),
+        ];
+        first.extend(fields::questions(held_back::first(of)));
+        let further = |gpu: &Answers| {
+            let counts = |field| matches!(fields::whole(gpu, field), Ok(Some(_)));
+            fields::questions(held_back::further(of, counts))
+        };
+        let questions = Questions::of(&first).then(&further);
+        let ask = |gpu: &Answers| {
             Ok(Reading {
-                graphics: device
+                graphics: gpu
                     .clock_mhz(Clock::Graphics)
                     .if_supported()
                     .trying("failed to get device clock info for nvml.CLOCK_GRAPHICS")?,
-                memory: device
+                memory: gpu
                     .clock_mhz(Clock::Memory)
                     .if_supported()
                     .trying("failed to get device clock info for nvml.CLOCK_MEM")?,
-                held_back: held_back::count(of, |field| fields::whole(device, field))?,
+                held_back: held_back::count(of, |field| fields::whole(gpu, field))?,
             })
         };
-        asking::check(context, ask, |seen| Ok(evaluate::evaluate(context, seen)))
+        asking::check(context, &questions, ask, |seen| {
+            Ok(evaluate::evaluate(context, seen))
+        })
     }
 }
 

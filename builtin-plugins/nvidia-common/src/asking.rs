@@ -1,7 +1,7 @@
 //! Asking every GPU the same questions.
 
 use gpud_builtin_shared::driver::Driver;
-use gpud_sdk::nvml::{self, Device};
+use gpud_sdk::nvml::{self, Answers, Question};
 use gpud_sdk::{AccessError, CheckContext, Error, Health, HealthState, RepairAction, Report};
 
 use crate::{Gpu, mig};
@@ -89,9 +89,61 @@ pub struct SeenNow<T> {
 }
 
 impl<T> SeenNow<T> {
+    /// What these GPUs of this driver answered, as `ask` understands it.
+    pub fn of(
+        driver: Driver,
+        gpus: &[Answers],
+        ask: impl Fn(&Answers) -> Result<T, Failure>,
+    ) -> Self {
+        let gpus = gpus.iter().map(|gpu| Asked {
+            gpu: gpu.into(),
+            answer: ask(gpu),
+        });
+        Self {
+            gpus: gpus.collect(),
+            product: driver.product.unwrap_or_default(),
+        }
+    }
+
     /// Those that answered.
     pub fn answered(&self) -> impl Iterator<Item = (&Gpu, &T)> {
         self.gpus.iter().filter_map(Asked::answered)
+    }
+}
+
+/// What all GPUs are asked, in one call for all of them.
+pub struct Questions<'a> {
+    first: &'a [Question],
+    further: &'a dyn Fn(&Answers) -> Vec<Question>,
+}
+
+impl<'a> Questions<'a> {
+    /// These.
+    pub fn of(first: &'a [Question]) -> Self {
+        Self {
+            first,
+            further: &|_| Vec::new(),
+        }
+    }
+
+    /// And those that the answers of a GPU lead to. They go to all GPUs, in a second call: the GPUs of a machine are
+    /// alike.
+    pub fn then(self, further: &'a dyn Fn(&Answers) -> Vec<Question>) -> Self {
+        Self { further, ..self }
+    }
+
+    /// Asks them.
+    ///
+    /// # Errors
+    /// When the GPUs cannot be listed.
+    pub fn ask(&self) -> Result<Vec<Answers>, AccessError> {
+        let mut gpus = nvml::ask(self.first)?;
+        let further = gpus.iter().map(self.further);
+        let most = further.max_by_key(Vec::len).unwrap_or_default();
+        if !most.is_empty() {
+            nvml::ask_more(&mut gpus, &most)?;
+        }
+        Ok(gpus)
     }
 }
 
@@ -102,24 +154,17 @@ impl<T> SeenNow<T> {
 /// When the GPUs cannot be listed, or `evaluate` fails.
 pub fn check<T>(
     context: &CheckContext,
-    ask: impl Fn(&Device) -> Result<T, Failure>,
+    questions: &Questions<'_>,
+    ask: impl Fn(&Answers) -> Result<T, Failure>,
     evaluate: impl FnOnce(&SeenNow<T>) -> Result<Report, Error>,
 ) -> Result<Report, Error> {
     let driver = Driver::ask();
     if let Some(report) = closed(context, &driver) {
         return Ok(report);
     }
-    let devices = nvml::devices()?;
-    let gpus = devices.iter().map(|device| Asked {
-        gpu: device.identity().into(),
-        answer: ask(device),
-    });
-    let seen = SeenNow {
-        gpus: gpus.collect(),
-        product: driver.product.unwrap_or_default(),
-    };
+    let seen = SeenNow::of(driver, &questions.ask()?, ask);
     let report = evaluate(&seen)?;
-    Ok(mig::extend(context, report, &devices, &seen.gpus))
+    Ok(mig::extend(context, report, &seen.gpus))
 }
 
 /// The report of a machine on which there are no GPUs to ask: NVML fails, or is not there, or knows no GPU.

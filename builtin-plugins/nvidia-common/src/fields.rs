@@ -10,7 +10,7 @@
 //! | from 580.82 on | 251 to 268 | 269 to 271 |
 
 use gpud_sdk::AccessError;
-use gpud_sdk::nvml::Device;
+use gpud_sdk::nvml::{Answers, Question};
 
 use crate::trouble::if_readable;
 
@@ -43,12 +43,20 @@ impl Fields {
     }
 }
 
+/// The questions for these fields.
+pub fn questions(fields: impl IntoIterator<Item = u32>) -> Vec<Question> {
+    let fields = fields.into_iter();
+    fields
+        .map(|field| Question::FieldValue((field, 0)))
+        .collect()
+}
+
 /// A field of a GPU as a whole number; `None` where the GPU does not have it, or says what is no number.
 ///
 /// # Errors
 /// When the GPU as a whole does not answer.
-pub fn whole(device: &Device, field: u32) -> Result<Option<u64>, AccessError> {
-    let value = if_readable(device.field_value(field, 0))?;
+pub fn whole(gpu: &Answers, field: u32) -> Result<Option<u64>, AccessError> {
+    let value = if_readable(gpu.field_value(field, 0))?;
     Ok(value.and_then(as_whole))
 }
 

@@ -1,6 +1,6 @@
 //! One GPU and its names.
 
-use gpud_sdk::nvml::Identity;
+use gpud_sdk::nvml::{Answers, Identity};
 use gpud_sdk::{GpuId, Subject};
 
 /// What the host calls a GPU that could not be opened even once, before its index.
@@ -46,6 +46,17 @@ impl From<Identity> for Gpu {
             bus_id: identity.bus_id,
             name: identity.name,
             serial: identity.serial,
+        }
+    }
+}
+
+impl From<&Answers> for Gpu {
+    fn from(gpu: &Answers) -> Self {
+        Self {
+            uuid: gpu.uuid.clone(),
+            bus_id: gpu.bus_id.clone(),
+            name: gpu.name.clone(),
+            serial: gpu.serial.clone(),
         }
     }
 }

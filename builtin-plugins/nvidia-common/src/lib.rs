@@ -18,7 +18,7 @@ pub mod testing;
 pub mod text;
 pub mod trouble;
 
-pub use asking::{Asked, Asking, Failure, SeenNow};
+pub use asking::{Asked, Asking, Failure, Questions, SeenNow};
 pub use finding::{Finding, state, with_data};
 pub use gpu::Gpu;
 

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use gpud_sdk::nvml::Device;
+use gpud_sdk::nvml::{self, Answers, Question};
 use gpud_sdk::{AccessError, CheckContext, Evidence, Health, HealthState, Report, log, state};
 
 use crate::{Asked, Gpu, text};
@@ -23,14 +23,21 @@ const MAX_BYTES: usize = 16 << 10;
 /// UUIDs of MIG devices by that of their GPU; GPUs without any are not in it.
 pub type Parts = BTreeMap<String, Vec<String>>;
 
-/// A GPU, its handle, and whether it answered this check's questions.
-type Looked<'a> = (&'a Device, &'a Gpu, bool);
+/// Asks all GPUs for their parts: for the parts only where one has any. Nobody knows any where they cannot be listed.
+fn ask() -> Vec<Answers> {
+    let mut gpus = nvml::ask(&[Question::MigEnabled]).unwrap_or_default();
+    if gpus.iter().any(|gpu| gpu.mig_enabled() == Ok(true)) {
+        // Those that did not come are asked for one by one.
+        let _ = nvml::ask_more(&mut gpus, &[Question::MigDevices]);
+    }
+    gpus
+}
 
 /// The parts of a GPU; nothing if it does not say.
-fn ask(device: &Device) -> Option<Vec<String>> {
-    match device.mig_enabled() {
+fn parts(gpu: &Answers) -> Option<Vec<String>> {
+    match gpu.mig_enabled() {
         Ok(true) => {
-            let devices = device.mig_devices().ok()?;
+            let devices = gpu.mig_devices().ok()?;
             Some(devices.into_iter().map(|part| part.uuid).collect())
         }
         Ok(false) | Err(AccessError::NotSupported(_)) => Some(Vec::new()),
@@ -94,45 +101,30 @@ fn attach(mut state: HealthState, parts: &Parts) -> HealthState {
     }
 }
 
-/// Adds to a report what its trouble comes to for MIG devices. `devices` are those of `asked`, in their order.
-pub fn extend<T>(
-    context: &CheckContext,
-    mut report: Report,
-    devices: &[Device],
-    asked: &[Asked<T>],
-) -> Report {
-    let looked: Vec<Looked<'_>> = devices
-        .iter()
-        .zip(asked)
-        .map(|(device, asked)| (device, &asked.gpu, asked.answer.is_ok()))
-        .collect();
+/// Adds to a report what its trouble comes to for MIG devices.
+pub fn extend<T>(context: &CheckContext, mut report: Report, asked: &[Asked<T>]) -> Report {
     let trouble = report.states.first().filter(|state| is_trouble(state));
-    let concerned: Vec<&Looked<'_>> = trouble.map_or_else(Vec::new, |state| {
-        let looked = looked.iter();
-        looked
-            .filter(|(_, gpu, answered)| concerns(state, gpu, *answered))
+    let concerned: Vec<&Gpu> = trouble.map_or_else(Vec::new, |state| {
+        let asked = asked.iter();
+        asked
+            .filter(|asked| concerns(state, &asked.gpu, asked.answer.is_ok()))
+            .map(|asked| &asked.gpu)
             .collect()
     });
-    let due = is_due(context);
-    if !due && concerned.is_empty() {
+    if !is_due(context) && concerned.is_empty() {
         return report;
     }
-    let asked: Vec<&Looked<'_>> = match due {
-        true => looked.iter().collect(),
-        false => concerned.clone(),
-    };
-    let asked = asked
-        .into_iter()
-        .map(|(device, gpu, _)| (gpu.uuid.clone(), ask(device)));
+    let gpus = ask();
+    let told = gpus.iter().map(|gpu| (gpu.uuid.clone(), parts(gpu)));
     // In a scan nothing is kept.
     let before = kept();
-    let known = learn(&before, asked);
+    let known = learn(&before, told);
     if known != before {
         keep(&known);
     }
     let parts: Parts = concerned
         .iter()
-        .filter_map(|(_, gpu, _)| Some((gpu.uuid.clone(), known.get(&gpu.uuid)?.clone())))
+        .filter_map(|gpu| Some((gpu.uuid.clone(), known.get(&gpu.uuid)?.clone())))
         .collect();
     if let Some(state) = report.states.first_mut() {
         *state = attach(state.clone(), &parts);

@@ -3,11 +3,13 @@
 pub mod evaluate;
 pub mod reading;
 
-use gpud_builtin_nvidia_common::{asking, tags};
+use gpud_builtin_nvidia_common::{Questions, asking, tags};
 use gpud_builtin_shared::numbers;
+use gpud_sdk::nvml::Answers;
 use gpud_sdk::{CheckContext, Checker, Descriptor, Error, Report, config};
 
 use crate::evaluate::METRICS;
+use crate::reading::Source;
 
 /// Name of the component.
 pub const COMPONENT: &str = "accelerator-nvidia-ecc";
@@ -23,7 +25,9 @@ impl Checker for Ecc {
         let mut threshold = 0;
         let number = (&mut threshold, THRESHOLD_KEY, 0);
         numbers::read(&config::document(), [number]).map_err(Error::failed)?;
-        asking::check(context, reading::ask, |seen| {
+        let further = |gpu: &Answers| reading::further(&gpu.mode());
+        let questions = Questions::of(&reading::QUESTIONS).then(&further);
+        asking::check(context, &questions, reading::ask, |seen| {
             Ok(evaluate::evaluate(context, seen, threshold))
         })
     }

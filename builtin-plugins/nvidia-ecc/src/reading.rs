@@ -3,7 +3,7 @@
 use gpud_builtin_nvidia_common::trouble::if_readable;
 use gpud_builtin_nvidia_common::{Asking, Failure};
 use gpud_sdk::AccessError;
-use gpud_sdk::nvml::{Device, EccError, EccPeriod, MemoryLocation};
+use gpud_sdk::nvml::{Answers, EccError, EccPeriod, MemoryLocation, Question};
 
 /// What was tried when the mode could not be read.
 pub const TRYING_MODE: &str = "failed to get current/pending ecc mode";
@@ -16,6 +16,16 @@ const PLACES: [MemoryLocation; 7] = [
     MemoryLocation::TextureMemory,
     MemoryLocation::TextureShared,
     MemoryLocation::RegisterFile,
+];
+const ERRORS: [EccError; 2] = [EccError::Corrected, EccError::Uncorrected];
+const PERIODS: [EccPeriod; 2] = [EccPeriod::Aggregate, EccPeriod::Volatile];
+/// What every GPU is asked.
+pub const QUESTIONS: [Question; 5] = [
+    Question::EccMode,
+    Question::EccTotal((EccError::Corrected, EccPeriod::Aggregate)),
+    Question::EccTotal((EccError::Uncorrected, EccPeriod::Aggregate)),
+    Question::EccTotal((EccError::Corrected, EccPeriod::Volatile)),
+    Question::EccTotal((EccError::Uncorrected, EccPeriod::Volatile)),
 ];
 /// Number of [`PLACES`].
 pub const PLACE_COUNT: usize = PLACES.len();
@@ -94,7 +104,7 @@ pub trait Source {
     ) -> Result<u64, AccessError>;
 }
 
-impl Source for Device {
+impl Source for Answers {
     fn mode(&self) -> Result<Mode, AccessError> {
         self.ecc_mode().map(|mode| Mode {
             current: mode.current,
@@ -114,6 +124,21 @@ impl Source for Device {
     ) -> Result<u64, AccessError> {
         self.ecc_count(error, period, place)
     }
+}
+
+/// What a GPU with this mode is asked further.
+pub fn further(mode: &Result<Mode, AccessError>) -> Vec<Question> {
+    if !mode.as_ref().is_ok_and(|mode| mode.current) {
+        return Vec::new();
+    }
+    let mut questions = Vec::new();
+    for period in PERIODS {
+        for place in PLACES {
+            let of = |error| Question::EccCount((error, period, place));
+            questions.extend(ERRORS.map(of));
+        }
+    }
+    questions
 }
 
 /// Asks a GPU. The totals must be there, unless the GPU has none; counters of places are details, and of many GPUs there
@@ -234,6 +259,17 @@ mod tests {
         assert_eq!(reading.volatile.places, [pair(7, 7); PLACE_COUNT]);
         assert_eq!(whole.places_asked.get(), 4 * PLACE_COUNT);
         assert!(reading.counts());
+    }
+
+    #[test]
+    fn questions_are_asked_together() {
+        let mode = |current| Mode {
+            current,
+            pending: false,
+        };
+        assert_eq!(further(&Ok(mode(true))).len(), 4 * PLACE_COUNT);
+        assert!(further(&Ok(mode(false))).is_empty());
+        assert!(further(&unsupported()).is_empty());
     }
 
     #[test]

@@ -7,8 +7,8 @@ pub mod fabric;
 pub mod log;
 pub mod reader;
 
-use gpud_builtin_nvidia_common::{Asking, Failure, asking, product, remembered, tags};
-use gpud_sdk::nvml::Device;
+use gpud_builtin_nvidia_common::{Asking, Failure, Questions, asking, product, remembered, tags};
+use gpud_sdk::nvml::{Answers, Question};
 use gpud_sdk::{
     AccessError, CheckContext, Checker, Descriptor, Error, Event, Report, history, net, sysfs,
 };
@@ -42,7 +42,11 @@ struct FabricManager;
 impl Checker for FabricManager {
     fn check(context: &CheckContext) -> Result<Report, Error> {
         let config = Config::parse(&gpud_sdk::config::document()).map_err(Error::failed)?;
-        asking::check(context, ask, |seen| {
+        let questions = Questions::of(&[]).then(&|gpu| match has_fabric(gpu) {
+            true => vec![Question::FabricInfo],
+            false => Vec::new(),
+        });
+        asking::check(context, &questions, ask, |seen| {
             let mut node = Node {
                 bus: bus().ok(),
                 ..Node::default()
@@ -64,13 +68,16 @@ impl Checker for FabricManager {
     }
 }
 
-fn ask(device: &Device) -> Result<Option<Fabric>, Failure> {
-    let name = device.identity().name;
-    // One that could not be opened has no name; why, it says when it is asked.
-    if !name.is_empty() && !product::has_fabric_state(&name) {
+/// By its product. One that could not be opened has no name; why, it says when it is asked.
+fn has_fabric(gpu: &Answers) -> bool {
+    gpu.name.is_empty() || product::has_fabric_state(&gpu.name)
+}
+
+fn ask(gpu: &Answers) -> Result<Option<Fabric>, Failure> {
+    if !has_fabric(gpu) {
         return Ok(None);
     }
-    let info = device.fabric_info().if_supported()?;
+    let info = gpu.fabric_info().if_supported()?;
     Ok(info.map(|info| Fabric {
         cluster_uuid: info.cluster_uuid,
         clique_id: info.clique_id,

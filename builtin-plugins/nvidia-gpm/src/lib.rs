@@ -4,7 +4,7 @@ pub mod evaluate;
 
 use std::collections::BTreeMap;
 
-use gpud_builtin_nvidia_common::{Asked, Failure, Gpu, SeenNow, asking, mig, tags};
+use gpud_builtin_nvidia_common::{Failure, SeenNow, asking, mig, tags};
 use gpud_builtin_shared::driver::Driver;
 use gpud_sdk::{AccessError, CheckContext, Checker, Descriptor, Error, Report, nvml};
 
@@ -21,11 +21,10 @@ impl Checker for Gpm {
         if let Some(report) = asking::closed(context, &driver) {
             return Ok(report);
         }
-        let devices = nvml::devices()?;
         let ids: Vec<u32> = METRICS.iter().map(|(id, ..)| *id).collect();
         // One call for all, since a sample period passes.
         let readings = nvml::gpm_metrics_of_all(&ids, PERIOD_MS)?;
-        let mut readings: BTreeMap<String, Result<Values, AccessError>> = readings
+        let readings: BTreeMap<String, Result<Values, AccessError>> = readings
             .into_iter()
             .map(|reading| {
                 let values = reading.metrics.map(|metrics| {
@@ -35,23 +34,16 @@ impl Checker for Gpm {
                 (reading.uuid, values)
             })
             .collect();
-        let gpus = devices.iter().map(|device| {
-            let gpu = Gpu::from(device.identity());
+        let seen = SeenNow::of(driver, &nvml::ask(&[])?, |gpu| {
             // The list is as old as the readings, or else the GPU came or went in between.
             let answer = readings
-                .remove(&gpu.uuid)
+                .get(&gpu.uuid)
+                .cloned()
                 .unwrap_or_else(|| Err(AccessError::NotFound(format!("GPM of {}", gpu.uuid))));
-            Asked {
-                gpu,
-                answer: evaluate::understand(answer).map_err(Failure::from),
-            }
+            evaluate::understand(answer).map_err(Failure::from)
         });
-        let seen = SeenNow {
-            gpus: gpus.collect(),
-            product: driver.product.unwrap_or_default(),
-        };
         let report = evaluate::evaluate(context, &seen);
-        Ok(mig::extend(context, report, &devices, &seen.gpus))
+        Ok(mig::extend(context, report, &seen.gpus))
     }
 }
 

@@ -4,11 +4,10 @@ pub mod bus;
 pub mod config;
 pub mod evaluate;
 
-use gpud_builtin_nvidia_common::{Asked, Failure, SeenNow, asking, mig, remembered, tags};
+use gpud_builtin_nvidia_common::{Failure, SeenNow, asking, mig, remembered, tags};
 use gpud_builtin_shared::driver::Driver;
-use gpud_sdk::{
-    AccessError, CheckContext, Checker, Descriptor, Error, Report, history, nvml, sysfs,
-};
+use gpud_sdk::nvml::{self, Question};
+use gpud_sdk::{AccessError, CheckContext, Checker, Descriptor, Error, Report, history, sysfs};
 
 use crate::config::Config;
 use crate::evaluate::{LOOK_BACK_MS, Past};
@@ -30,19 +29,12 @@ impl Checker for GpuCounts {
             return Ok(report);
         }
         let config = Config::parse(&gpud_sdk::config::document()).map_err(Error::failed)?;
-        let devices = nvml::devices()?;
-        let gpus = devices.iter().map(|device| Asked {
-            gpu: device.identity().into(),
-            answer: device.presence().map_err(Failure::from),
-        });
-        let seen = SeenNow {
-            gpus: gpus.collect(),
-            product: driver.product.unwrap_or_default(),
-        };
+        let gpus = nvml::ask(&[Question::Presence])?;
+        let seen = SeenNow::of(driver, &gpus, |gpu| gpu.presence().map_err(Failure::from));
         let on_bus = gpus_on_bus();
         if !history::available() {
             let (report, _) = evaluate::evaluate(context, &config, &seen, &on_bus, None);
-            return Ok(mig::extend(context, report, &devices, &seen.gpus));
+            return Ok(mig::extend(context, report, &seen.gpus));
         }
         let known = remembered::read()?;
         let since = context.now.saturating_sub(LOOK_BACK_MS);
@@ -56,7 +48,7 @@ impl Checker for GpuCounts {
         };
         let (report, now) = evaluate::evaluate(context, &config, &seen, &on_bus, Some(&past));
         remembered::write(&past.known, &now);
-        Ok(mig::extend(context, report, &devices, &seen.gpus))
+        Ok(mig::extend(context, report, &seen.gpus))
     }
 }
 

@@ -6,7 +6,7 @@ pub mod evaluate;
 use gpud_builtin_nvidia_common::{asking, tags};
 use gpud_builtin_shared::driver::Driver;
 use gpud_builtin_shared::findings::Memory;
-use gpud_sdk::nvml;
+use gpud_sdk::nvml::{self, Answers, Question};
 use gpud_sdk::{CheckContext, Checker, Descriptor, Error, Report};
 
 use crate::config::Config;
@@ -24,10 +24,8 @@ impl Checker for GspFirmwareMode {
             return Ok(report);
         }
         let config = Config::parse(&gpud_sdk::config::document()).map_err(Error::failed)?;
-        let gpus: Vec<_> = nvml::devices()?
-            .iter()
-            .map(nvml::Device::identity)
-            .collect();
+        let gpus = nvml::ask(&[Question::Identity])?;
+        let gpus: Vec<_> = gpus.iter().flat_map(Answers::identity).collect();
         let before = Memory::load()?;
         let (report, after) = evaluate::evaluate(context, config, &gpus, &before);
         after.keep(&before)?;

@@ -7,8 +7,8 @@ pub mod evaluate;
 pub mod minutes;
 pub mod reasons;
 
-use gpud_builtin_nvidia_common::{Asking, asking, remembered, tags};
-use gpud_sdk::nvml::{self, Device};
+use gpud_builtin_nvidia_common::{Asking, Questions, asking, remembered, tags};
+use gpud_sdk::nvml::{self, Answers, Question};
 use gpud_sdk::{AccessError, CheckContext, Checker, Descriptor, Error, Report, history};
 
 use crate::evaluate::METRICS;
@@ -21,11 +21,12 @@ struct HwSlowdown;
 
 impl Checker for HwSlowdown {
     fn check(context: &CheckContext) -> Result<Report, Error> {
-        let ask = |device: &Device| {
-            let reasons = device.clock_event_reasons().if_supported();
+        let questions = Questions::of(&[Question::ClockEventReasons]);
+        let ask = |gpu: &Answers| {
+            let reasons = gpu.clock_event_reasons().if_supported();
             reasons.trying("could not get current clock events")
         };
-        asking::check(context, ask, |seen| {
+        asking::check(context, &questions, ask, |seen| {
             let before = match history::available() {
                 true => Some(remembered::read()?),
                 false => None,

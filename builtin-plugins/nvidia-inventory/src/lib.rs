@@ -6,7 +6,7 @@ pub mod evaluate;
 use gpud_builtin_nvidia_common::{asking, tags};
 use gpud_builtin_shared::driver::Driver;
 use gpud_builtin_shared::findings::Memory;
-use gpud_sdk::nvml::{self, Device, MigDevice};
+use gpud_sdk::nvml::{self, Answers, MigDevice, Question};
 use gpud_sdk::{CheckContext, Checker, Descriptor, Error, Report};
 
 use crate::evaluate::Machine;
@@ -23,12 +23,15 @@ impl Checker for Inventory {
         if let Some(report) = asking::closed(context, &Driver::ask()) {
             return Ok(report);
         }
-        let devices = nvml::devices()?;
+        let mut gpus = nvml::ask(&[Question::Identity, Question::MigEnabled])?;
+        if gpus.iter().any(is_divided) {
+            nvml::ask_more(&mut gpus, &[Question::MigDevices])?;
+        }
         let machine = Machine {
             driver_version: nvml::driver_version().ok(),
             cuda_version: nvml::cuda_version().ok(),
-            gpus: devices.iter().map(Device::identity).collect(),
-            mig: devices.iter().filter_map(parts).collect(),
+            gpus: gpus.iter().flat_map(Answers::identity).collect(),
+            mig: gpus.iter().filter_map(parts).collect(),
         };
         let before = Memory::load()?;
         let (report, after) = evaluate::evaluate(context, &machine, &before);
@@ -38,10 +41,13 @@ impl Checker for Inventory {
 }
 
 /// A GPU's UUID and MIG devices, if it has any and says so.
-fn parts(device: &Device) -> Option<(String, Vec<MigDevice>)> {
-    let is_divided = device.mig_enabled().unwrap_or(false);
-    let parts = is_divided.then(|| device.mig_devices().ok())??;
-    (!parts.is_empty()).then(|| (device.identity().uuid, parts))
+fn parts(gpu: &Answers) -> Option<(String, Vec<MigDevice>)> {
+    let parts = is_divided(gpu).then(|| gpu.mig_devices().ok())??;
+    (!parts.is_empty()).then(|| (gpu.uuid.clone(), parts))
+}
+
+fn is_divided(gpu: &Answers) -> bool {
+    gpu.mig_enabled().unwrap_or(false)
 }
 
 gpud_sdk::export!(Inventory: Descriptor::new(

@@ -3,8 +3,8 @@
 pub mod evaluate;
 pub mod host_memory;
 
-use gpud_builtin_nvidia_common::{Asking, Failure, asking, product, tags};
-use gpud_sdk::nvml::Device;
+use gpud_builtin_nvidia_common::{Asking, Failure, Questions, asking, product, tags};
+use gpud_sdk::nvml::{Answers, Question};
 use gpud_sdk::{AccessError, CheckContext, Checker, Descriptor, Error, Report, sysfs};
 
 use crate::evaluate::{FREE, RESERVED, Reading, TOTAL, USED, USED_PERCENT};
@@ -18,12 +18,15 @@ struct Memory;
 
 impl Checker for Memory {
     fn check(context: &CheckContext) -> Result<Report, Error> {
-        asking::check(context, ask, |seen| Ok(evaluate::evaluate(context, seen)))
+        let questions = Questions::of(&[Question::MemoryInfo]);
+        asking::check(context, &questions, ask, |seen| {
+            Ok(evaluate::evaluate(context, seen))
+        })
     }
 }
 
-fn ask(device: &Device) -> Result<Option<Reading>, Failure> {
-    let info = device
+fn ask(gpu: &Answers) -> Result<Option<Reading>, Failure> {
+    let info = gpu
         .memory_info()
         .if_supported()
         .trying("failed to get device memory info")?;
@@ -35,7 +38,7 @@ fn ask(device: &Device) -> Result<Option<Reading>, Failure> {
             free: info.free,
             is_unified: false,
         }),
-        None if product::has_unified_memory(&device.identity().name) => Some(of_host()?),
+        None if product::has_unified_memory(&gpu.name) => Some(of_host()?),
         None => None,
     })
 }

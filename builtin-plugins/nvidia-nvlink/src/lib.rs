@@ -10,11 +10,11 @@ pub mod patterns;
 mod examples;
 pub mod reading;
 
-use gpud_builtin_nvidia_common::{Asked, Asking, Failure, SeenNow, asking, mig, tags};
+use gpud_builtin_nvidia_common::{Asking, Failure, SeenNow, asking, mig, tags};
 use gpud_builtin_shared::driver::Driver;
 use gpud_builtin_shared::patterns::policy;
 use gpud_sdk::history::StoredEvent;
-use gpud_sdk::nvml::{self, Device};
+use gpud_sdk::nvml::{self, Answers, Question};
 use gpud_sdk::{
     AccessError, CheckContext, Checker, Descriptor, Error, Event, KmsgWatcher, Message, Report,
     Scanner, history, incidents,
@@ -92,27 +92,22 @@ fn judge(
     let document = gpud_sdk::config::document();
     let (config, policy) =
         policy::settings(&document, &patterns::CATALOG, Config::parse).map_err(Error::failed)?;
-    let devices = nvml::devices()?;
-    let gpus = devices.iter().map(|device| Asked {
-        gpu: device.identity().into(),
-        answer: read(device),
-    });
-    let seen = SeenNow {
-        gpus: gpus.collect(),
-        product: driver.product.unwrap_or_default(),
-    };
-    let pairs = reading::pairs(&seen.gpus, |a, b| {
-        let (a, b) = (devices.get(a)?, devices.get(b)?);
-        a.nvlink_p2p_status(b).ok()
+    let gpus = nvml::ask(&[Question::Nvlinks, Question::MigEnabled])?;
+    let seen = SeenNow::of(driver, &gpus, read);
+    let pairs = reading::pairs(&seen.gpus, |among| {
+        let statuses = nvml::nvlink_p2p_among(among)
+            .unwrap_or_default()
+            .into_iter();
+        statuses.map(Result::ok).collect()
     });
     let report = policy.judge(context, &events()?, boots, |events| {
         evaluate::evaluate(context, &config, &seen, &pairs, events, prefix)
     })?;
-    Ok(mig::extend(context, report, &devices, &seen.gpus))
+    Ok(mig::extend(context, report, &seen.gpus))
 }
 
-fn read(device: &Device) -> Result<Reading, Failure> {
-    let links = device.nvlinks().if_supported()?;
+fn read(gpu: &Answers) -> Result<Reading, Failure> {
+    let links = gpu.nvlinks().if_supported()?;
     let link = |link: nvml::Nvlink| Link {
         number: link.link,
         active: link.active,
@@ -125,7 +120,7 @@ fn read(device: &Device) -> Result<Reading, Failure> {
     Ok(Reading {
         links: links.map(|links| links.into_iter().map(link).collect()),
         // A GPU that cannot say whether it is in MIG mode is not.
-        mig: device.mig_enabled().unwrap_or(false),
+        mig: gpu.mig_enabled().unwrap_or(false),
     })
 }
 

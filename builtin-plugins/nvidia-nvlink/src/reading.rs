@@ -1,6 +1,6 @@
 //! What each GPU says of its links, and each pair of GPUs of the way between them.
 
-use gpud_builtin_nvidia_common::{Asked, Gpu};
+use gpud_builtin_nvidia_common::Asked;
 
 /// Counters of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -77,26 +77,33 @@ impl Pair {
     }
 }
 
-/// Most GPUs whose pairs are asked: a call may ask the host so often and no more.
+/// Most GPUs whose pairs are asked; the host's bound.
 const MAX_PROBED: usize = 64;
 
-/// Asks all pairs of GPUs that answered and are not in MIG mode, in the order of their UUIDs. `status` is asked with
-/// positions in the list.
-pub fn pairs(gpus: &[Asked<Reading>], status: impl Fn(usize, usize) -> Option<u32>) -> Vec<Pair> {
-    let peers = gpus.iter().enumerate();
-    let mut peers: Vec<(usize, &Gpu)> = peers
-        .filter(|(_, asked)| asked.answer.as_ref().is_ok_and(|reading| !reading.mig))
-        .map(|(index, asked)| (index, &asked.gpu))
-        .collect();
-    peers.sort_by_key(|(_, gpu)| &gpu.uuid);
+/// Asks all pairs of GPUs that answered and are not in MIG mode, in the order of their UUIDs. `among` is asked with these,
+/// and gives what there is of each pair: of the first and the second, the first and the third and so on.
+pub fn pairs(
+    gpus: &[Asked<Reading>],
+    among: impl FnOnce(&[String]) -> Vec<Option<u32>>,
+) -> Vec<Pair> {
+    let peers = gpus.iter().filter(|asked| {
+        let answer = asked.answer.as_ref();
+        answer.is_ok_and(|reading| !reading.mig)
+    });
+    let mut peers: Vec<String> = peers.map(|asked| asked.gpu.uuid.clone()).collect();
+    peers.sort();
     peers.truncate(MAX_PROBED);
+    if peers.len() < 2 {
+        return Vec::new();
+    }
+    let mut statuses = among(&peers).into_iter();
     let mut pairs = Vec::new();
-    for (at, (a, one)) in peers.iter().enumerate() {
-        for (b, other) in peers.iter().skip(at + 1) {
+    for (at, one) in peers.iter().enumerate() {
+        for other in peers.iter().skip(at + 1) {
             pairs.push(Pair {
-                a: one.uuid.clone(),
-                b: other.uuid.clone(),
-                status: status(*a, *b),
+                a: one.clone(),
+                b: other.clone(),
+                status: statuses.next().flatten(),
             });
         }
     }
@@ -123,13 +130,15 @@ mod tests {
         .gpus;
         gpus.push(lost(4));
         gpus.reverse();
-        let found = pairs(&gpus, |a, b| (a + b != 3).then_some(0));
+        let uuid = |index| gpu(index).uuid;
+        let found = pairs(&gpus, |among| {
+            assert_eq!(among, [uuid(0), uuid(2), uuid(3)]);
+            vec![Some(0), Some(0), None]
+        });
         let names: Vec<_> = found
             .iter()
             .map(|pair| (&pair.a, &pair.b, pair.is_ok()))
             .collect();
-        let uuid = |index| gpu(index).uuid;
-        // Positions are those of the reversed list: 4, 2 and 1.
         assert_eq!(
             names,
             [

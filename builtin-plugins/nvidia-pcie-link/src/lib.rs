@@ -4,8 +4,8 @@ pub mod config;
 pub mod evaluate;
 pub mod memory;
 
-use gpud_builtin_nvidia_common::{Asking, Failure, asking, remembered, tags};
-use gpud_sdk::nvml::Device;
+use gpud_builtin_nvidia_common::{Asking, Failure, Questions, asking, remembered, tags};
+use gpud_sdk::nvml::{Answers, Question};
 use gpud_sdk::{CheckContext, Checker, Descriptor, Error, Report};
 
 use crate::config::Config;
@@ -17,12 +17,12 @@ pub const COMPONENT: &str = "accelerator-nvidia-pcie-link";
 
 struct PcieLink;
 
-fn ask(device: &Device) -> Result<Option<Reading>, Failure> {
-    let Some(link) = device.pcie_link().if_supported()? else {
+fn ask(gpu: &Answers) -> Result<Option<Reading>, Failure> {
+    let Some(link) = gpu.pcie_link().if_supported()? else {
         return Ok(None);
     };
     // Not known in MIG mode; then the speed is not judged.
-    let utilization = device.utilization().if_supported()?;
+    let utilization = gpu.utilization().if_supported()?;
     Ok(Some(Reading {
         generation: link.generation,
         width: link.width,
@@ -35,7 +35,8 @@ fn ask(device: &Device) -> Result<Option<Reading>, Failure> {
 impl Checker for PcieLink {
     fn check(context: &CheckContext) -> Result<Report, Error> {
         let config = Config::parse(&gpud_sdk::config::document()).map_err(Error::failed)?;
-        asking::check(context, ask, |seen| {
+        let questions = Questions::of(&[Question::PcieLink, Question::Utilization]);
+        asking::check(context, &questions, ask, |seen| {
             // In a scan nothing is remembered.
             let before: Memory = remembered::read().unwrap_or_default();
             let (report, now) = evaluate::evaluate(context, &config, seen, &before);

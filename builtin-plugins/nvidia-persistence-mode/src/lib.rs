@@ -4,8 +4,8 @@ pub mod evaluate;
 
 use std::collections::BTreeSet;
 
-use gpud_builtin_nvidia_common::{Asking, asking, remembered, tags};
-use gpud_sdk::nvml::Device;
+use gpud_builtin_nvidia_common::{Asking, Questions, asking, remembered, tags};
+use gpud_sdk::nvml::{Answers, Question};
 use gpud_sdk::{CheckContext, Checker, Descriptor, Error, Report, log};
 
 /// Name of the component.
@@ -15,11 +15,12 @@ struct PersistenceMode;
 
 impl Checker for PersistenceMode {
     fn check(context: &CheckContext) -> Result<Report, Error> {
-        let ask = |device: &Device| {
-            let mode = device.persistence_mode().if_supported();
+        let questions = Questions::of(&[Question::PersistenceMode]);
+        let ask = |gpu: &Answers| {
+            let mode = gpu.persistence_mode().if_supported();
             mode.trying("failed to get device persistence mode")
         };
-        asking::check(context, ask, |seen| {
+        asking::check(context, &questions, ask, |seen| {
             // Without it the worst is an event too many, which is counted as a repeat.
             let before: BTreeSet<String> = remembered::read().unwrap_or_else(|error| {
                 log!(warn, "what was off before is not known: {}", error.text());

@@ -4,8 +4,8 @@ pub mod evaluate;
 pub mod smoothing;
 
 use gpud_builtin_nvidia_common::fields::{self, Fields};
-use gpud_builtin_nvidia_common::{asking, tags};
-use gpud_sdk::nvml::{self, Device};
+use gpud_builtin_nvidia_common::{Questions, asking, tags};
+use gpud_sdk::nvml::{self, Answers, Question};
 use gpud_sdk::{CheckContext, Checker, Descriptor, Error, Report};
 
 use crate::evaluate::{ENFORCED, Reading, SMOOTHING, SMOOTHING_LIFE, USAGE, USED_PERCENT};
@@ -18,16 +18,25 @@ struct Power;
 impl Checker for Power {
     fn check(context: &CheckContext) -> Result<Report, Error> {
         let of = Fields::of_driver(&nvml::driver_version().unwrap_or_default());
-        let ask = |device: &Device| {
-            let power = device.power()?;
+        let mut first = vec![Question::Power];
+        first.extend(fields::questions(of.smoothing));
+        let further = |gpu: &Answers| {
+            let has = |field| matches!(fields::whole(gpu, field), Ok(Some(_)));
+            fields::questions(smoothing::further(of, has))
+        };
+        let questions = Questions::of(&first).then(&further);
+        let ask = |gpu: &Answers| {
+            let power = gpu.power()?;
             Ok(Reading {
                 usage: power.usage,
                 enforced_limit: power.enforced_limit,
                 management_limit: power.management_limit,
-                smoothing: smoothing::read(of, |field| fields::whole(device, field))?,
+                smoothing: smoothing::read(of, |field| fields::whole(gpu, field))?,
             })
         };
-        asking::check(context, ask, |seen| Ok(evaluate::evaluate(context, seen)))
+        asking::check(context, &questions, ask, |seen| {
+            Ok(evaluate::evaluate(context, seen))
+        })
     }
 }
 

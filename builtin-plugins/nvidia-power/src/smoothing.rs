@@ -28,6 +28,17 @@ pub struct Smoothing {
     pub active_preset_profile: Option<u64>,
 }
 
+/// Those of its fields that are read after the first.
+const FURTHER: [u32; 8] = [1, 2, 3, 4, 5, 6, 7, 13];
+
+/// Fields of a GPU that has the first one.
+pub fn further(of: Fields, has: impl Fn(u32) -> bool) -> Vec<u32> {
+    let first = of.smoothing.filter(|first| has(*first));
+    first.map_or_else(Vec::new, |first| {
+        FURTHER.iter().map(|offset| first + offset).collect()
+    })
+}
+
 /// Reads it: `read` gives a field, or nothing where the GPU does not tell. Their order is NVML's: after the first come
 /// privilege level, immediate ramp-down, ceiling and floor in force, highest and lowest floor, and the life of the
 /// circuits; the active profile is the fourteenth. A GPU that does not tell the first is not asked for the others.

@@ -4,8 +4,10 @@ pub mod container;
 pub mod evaluate;
 pub mod process;
 
-use gpud_builtin_nvidia_common::{Asked, Asking, Failure, SeenNow, asking, remembered, tags};
-use gpud_sdk::nvml::{ComputeProcess, Device, ProcessUtilization};
+use gpud_builtin_nvidia_common::{
+    Asked, Asking, Failure, Questions, SeenNow, asking, remembered, tags,
+};
+use gpud_sdk::nvml::{Answers, ComputeProcess, ProcessUtilization, Question};
 use gpud_sdk::{CheckContext, Checker, Descriptor, Error, Report, sysfs};
 
 use crate::evaluate::{Process, RUNNING, Reading};
@@ -32,14 +34,22 @@ struct Processes;
 /// What a GPU says: its processes, and what they used, each if it can tell.
 type Answer = (Option<Vec<ComputeProcess>>, Option<Vec<ProcessUtilization>>);
 
-fn ask(device: &Device) -> Result<Answer, Failure> {
-    let processes = device
+/// What GPUs with processes are asked further.
+fn further(gpu: &Answers) -> Vec<Question> {
+    match gpu.compute_processes().as_deref() {
+        Err(_) | Ok([]) => Vec::new(),
+        Ok(_) => vec![Question::ProcessUtilization],
+    }
+}
+
+fn ask(gpu: &Answers) -> Result<Answer, Failure> {
+    let processes = gpu
         .compute_processes()
         .if_supported()
         .trying("failed to get compute processes")?;
     let used = match processes.as_deref() {
         None | Some([]) => Some(Vec::new()),
-        Some(_) => device
+        Some(_) => gpu
             .process_utilization()
             .if_supported()
             .trying("failed to get process utilization")?,
@@ -52,7 +62,8 @@ impl Checker for Processes {
         // In a scan nothing is remembered.
         let before: u32 = remembered::read().unwrap_or_default();
         let mut failures = 0;
-        let report = asking::check(context, ask, |seen| {
+        let questions = Questions::of(&[Question::ComputeProcesses]).then(&further);
+        let report = asking::check(context, &questions, ask, |seen| {
             let (report, now) = evaluate::evaluate(context, &look(seen), before);
             failures = now;
             Ok(report)

@@ -11,11 +11,11 @@ pub mod patterns;
 #[cfg(test)]
 mod examples;
 
-use gpud_builtin_nvidia_common::{Asked, Asking, Failure, SeenNow, asking, mig, tags};
+use gpud_builtin_nvidia_common::{Asking, Failure, SeenNow, asking, mig, tags};
 use gpud_builtin_shared::driver::Driver;
 use gpud_builtin_shared::patterns::policy;
 use gpud_sdk::history::StoredEvent;
-use gpud_sdk::nvml::{self, Device};
+use gpud_sdk::nvml::{self, Answers, Question};
 use gpud_sdk::{
     AccessError, CheckContext, Checker, Descriptor, Error, Event, KmsgWatcher, Message, Report,
     Scanner, history, incidents,
@@ -80,22 +80,15 @@ fn judge(
         let judge = |events: &[_]| evaluate::without_nvml(context, closed.clone(), events);
         return Ok(policy.judge(context, events, boots, judge)?);
     }
-    let devices = nvml::devices()?;
-    let gpus = devices.iter().map(|device| Asked {
-        gpu: device.identity().into(),
-        answer: ask(device),
-    });
-    let seen = SeenNow {
-        gpus: gpus.collect(),
-        product: driver.product.unwrap_or_default(),
-    };
+    let gpus = nvml::ask(&[Question::FieldValue((FIELD, 0))])?;
+    let seen = SeenNow::of(driver, &gpus, ask);
     let judge = |events: &[_]| evaluate::evaluate(context, &seen, events);
     let report = policy.judge(context, events, boots, judge)?;
-    Ok(mig::extend(context, report, &devices, &seen.gpus))
+    Ok(mig::extend(context, report, &seen.gpus))
 }
 
-fn ask(device: &Device) -> Result<Option<u32>, Failure> {
-    let value = device.field_value(FIELD, 0).if_supported()?;
+fn ask(gpu: &Answers) -> Result<Option<u32>, Failure> {
+    let value = gpu.field_value(FIELD, 0).if_supported()?;
     // It is a small whole number.
     Ok(value.map(|value| value as u32))
 }

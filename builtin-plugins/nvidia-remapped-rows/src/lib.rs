@@ -4,8 +4,8 @@ pub mod changes;
 pub mod evaluate;
 
 use gpud_builtin_nvidia_common::trouble::if_readable;
-use gpud_builtin_nvidia_common::{Asking, Failure, asking, product, remembered, tags};
-use gpud_sdk::nvml::Device;
+use gpud_builtin_nvidia_common::{Asking, Failure, Questions, asking, product, remembered, tags};
+use gpud_sdk::nvml::{Answers, Question};
 use gpud_sdk::{AccessError, CheckContext, Checker, Descriptor, Error, Report, history};
 
 use crate::evaluate::{Banks, METRICS, Reading, Rows};
@@ -17,7 +17,12 @@ struct RemappedRows;
 
 impl Checker for RemappedRows {
     fn check(context: &CheckContext) -> Result<Report, Error> {
-        asking::check(context, ask, |seen| {
+        // Those whose rows were remapped are few, and are asked for their banks one by one.
+        let questions = Questions::of(&[]).then(&|gpu| match can_remap(gpu) {
+            true => vec![Question::RemappedRows],
+            false => Vec::new(),
+        });
+        asking::check(context, &questions, ask, |seen| {
             let mut report = evaluate::evaluate(context, seen);
             // A scan has no past to compare with.
             if history::available() {
@@ -31,13 +36,16 @@ impl Checker for RemappedRows {
     }
 }
 
-fn ask(device: &Device) -> Result<Reading, Failure> {
-    let name = device.identity().name;
-    // One without a name could not be opened, and says why when it is asked.
-    if !name.is_empty() && !product::memory_errors(&name).row_remapping {
+/// By its product. One without a name could not be opened, and says why when it is asked.
+fn can_remap(gpu: &Answers) -> bool {
+    gpu.name.is_empty() || product::memory_errors(&gpu.name).row_remapping
+}
+
+fn ask(gpu: &Answers) -> Result<Reading, Failure> {
+    if !can_remap(gpu) {
         return Ok(Reading::NotOfThisProduct);
     }
-    let rows = device
+    let rows = gpu
         .remapped_rows()
         .if_supported()
         .trying("failed to get device remapped rows")?;
@@ -49,19 +57,19 @@ fn ask(device: &Device) -> Result<Reading, Failure> {
             failed: rows.failed,
             // Where nothing was remapped, all spare rows are left.
             banks: match rows.correctable > 0 || rows.uncorrectable > 0 {
-                true => banks(device)?,
+                true => banks(gpu)?,
                 false => None,
             },
         }),
         // NVML's documentation: not supported while a GPU in MIG mode has instances.
         None => Reading::Unsupported {
-            mig: device.mig_enabled().unwrap_or(false),
+            mig: gpu.mig_enabled().unwrap_or(false),
         },
     })
 }
 
-fn banks(device: &Device) -> Result<Option<Banks>, AccessError> {
-    let banks = if_readable(device.row_histogram())?;
+fn banks(gpu: &Answers) -> Result<Option<Banks>, AccessError> {
+    let banks = if_readable(gpu.row_histogram())?;
     Ok(banks.map(|banks| Banks {
         max: banks.max,
         high: banks.high,

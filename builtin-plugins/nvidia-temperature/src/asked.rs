@@ -3,9 +3,20 @@
 use gpud_builtin_nvidia_common::Failure;
 use gpud_builtin_nvidia_common::trouble::if_readable;
 use gpud_sdk::AccessError;
-use gpud_sdk::nvml::{Device, TemperatureSensor, TemperatureThreshold};
+use gpud_sdk::nvml::{Answers, Question, TemperatureSensor, TemperatureThreshold};
 
 use crate::evaluate::Reading;
+
+/// What every GPU is asked.
+pub const QUESTIONS: [Question; 7] = [
+    Question::Temperature(TemperatureSensor::Core),
+    Question::Temperature(TemperatureSensor::Memory),
+    Question::TemperatureMargin,
+    Question::TemperatureThreshold(TemperatureThreshold::Shutdown),
+    Question::TemperatureThreshold(TemperatureThreshold::Slowdown),
+    Question::TemperatureThreshold(TemperatureThreshold::MemoryMax),
+    Question::TemperatureThreshold(TemperatureThreshold::GpuMax),
+];
 
 /// Where readings come from.
 pub trait Source {
@@ -28,7 +39,7 @@ pub trait Source {
     fn threshold(&self, which: TemperatureThreshold) -> Result<u32, AccessError>;
 }
 
-impl Source for Device {
+impl Source for Answers {
     fn sensor(&self, which: TemperatureSensor) -> Result<u32, AccessError> {
         self.temperature(which)
     }

@@ -3,9 +3,9 @@
 pub mod asked;
 pub mod evaluate;
 
-use gpud_builtin_nvidia_common::{asking, tags};
+use gpud_builtin_nvidia_common::{Questions, asking, tags};
 use gpud_builtin_shared::numbers;
-use gpud_sdk::nvml::Device;
+use gpud_sdk::nvml::Answers;
 use gpud_sdk::{CheckContext, Checker, Descriptor, Error, Report, config};
 
 use crate::evaluate::METRICS;
@@ -26,7 +26,8 @@ impl Checker for Temperature {
             .map_err(Error::failed)?;
         asking::check(
             context,
-            |device: &Device| asked::ask(device),
+            &Questions::of(&asked::QUESTIONS),
+            |gpu: &Answers| asked::ask(gpu),
             |seen| Ok(evaluate::evaluate(context, seen, margin)),
         )
     }

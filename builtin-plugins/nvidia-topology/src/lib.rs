@@ -48,10 +48,7 @@ impl Checker for Topology {
             return Ok(report);
         }
         let config = Config::parse(&gpud_sdk::config::document()).map_err(Error::failed)?;
-        let gpus = nvml::devices()?
-            .iter()
-            .map(|device| device.identity().into())
-            .collect();
+        let gpus = nvml::ask(&[])?.iter().map(Into::into).collect();
         let machine = Machine::read(&Node, gpus)?;
         let before = Memory::load()?;
         let (report, after) = evaluate::evaluate(context, &config, &machine, &before);

@@ -2,8 +2,8 @@
 
 pub mod evaluate;
 
-use gpud_builtin_nvidia_common::{Asking, asking, tags};
-use gpud_sdk::nvml::Device;
+use gpud_builtin_nvidia_common::{Asking, Questions, asking, tags};
+use gpud_sdk::nvml::{Answers, Question};
 use gpud_sdk::{CheckContext, Checker, Descriptor, Error, Report};
 
 use crate::evaluate::{GPU, MEMORY, Reading};
@@ -15,14 +15,17 @@ struct Utilization;
 
 impl Checker for Utilization {
     fn check(context: &CheckContext) -> Result<Report, Error> {
-        let ask = |device: &Device| {
-            let used = device.utilization().if_supported()?;
+        let questions = Questions::of(&[Question::Utilization]);
+        let ask = |gpu: &Answers| {
+            let used = gpu.utilization().if_supported()?;
             Ok(used.map(|used| Reading {
                 gpu: used.gpu,
                 memory: used.memory,
             }))
         };
-        asking::check(context, ask, |seen| Ok(evaluate::evaluate(context, seen)))
+        asking::check(context, &questions, ask, |seen| {
+            Ok(evaluate::evaluate(context, seen))
+        })
     }
 }
 

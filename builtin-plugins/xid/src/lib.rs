@@ -111,14 +111,12 @@ impl Scanner for XidErrors {
 
 /// The GPUs that NVML names; none when it does not answer.
 fn gpus() -> Vec<Gpu> {
-    let devices = nvml::devices().unwrap_or_default();
-    let identities = devices.iter().map(nvml::Device::identity);
-    identities
-        .map(|identity| Gpu {
-            uuid: identity.uuid,
-            bus_id: identity.bus_id,
-        })
-        .collect()
+    let gpus = nvml::ask(&[]).unwrap_or_default().into_iter();
+    gpus.map(|gpu| Gpu {
+        uuid: gpu.uuid,
+        bus_id: gpu.bus_id,
+    })
+    .collect()
 }
 
 fn descriptor() -> Descriptor {

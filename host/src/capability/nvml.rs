@@ -3,6 +3,8 @@
 //! Nothing is decided here: numbers of the contract's enums are NVML's, and each question of a device is one of the
 //! node's. Waits end a little before the call's own deadline, so that the guest hears what did not answer.
 
+mod all;
+
 use std::time::Duration;
 
 use futures_util::future::join_all;
@@ -12,10 +14,11 @@ use super::{
     Call,
     wire::{
         nvml::{
-            Clock, ComputeProcess, EccError, EccMode, EccPeriod, FabricInfo, GpmMetric, GpmReading,
-            Host, HostDevice, Identity, Library, MemoryInfo, MemoryLocation, MigDevice, Nvlink,
-            NvlinkErrors, PcieLink, Power, ProcessUtilization, RemappedRows, RowHistogram,
-            TemperatureSensor, TemperatureThreshold, Utilization,
+            Answer, Clock, ComputeProcess, EccError, EccMode, EccPeriod, FabricInfo, GpmMetric,
+            GpmReading, GpuAnswers, Host, HostDevice, Identity, Library, MemoryInfo,
+            MemoryLocation, MigDevice, Nvlink, NvlinkErrors, PcieLink, Power, ProcessUtilization,
+            Question, RemappedRows, RowHistogram, TemperatureSensor, TemperatureThreshold,
+            Utilization,
         },
         types::{AccessError, TimeoutInfo},
     },
@@ -168,6 +171,17 @@ impl Host for Call {
         };
         Ok(readings.into_iter().map(reading).collect())
     }
+
+    async fn ask_all(&mut self, questions: Vec<Question>) -> Result<Vec<GpuAnswers>, AccessError> {
+        all::ask(self, &questions).await
+    }
+
+    async fn nvlink_p2p_among(
+        &mut self,
+        uuids: Vec<String>,
+    ) -> Result<Vec<Result<u32, AccessError>>, AccessError> {
+        all::p2p_among(self, &uuids).await
+    }
 }
 
 fn of_the_driver(fault: Fault) -> SourceError {
@@ -221,22 +235,10 @@ impl HostDevice for Call {
         // Costs nothing and cannot fail by the contract; a budget that is used up ends the call at its next question.
         let _ = self.enter("nvml.device.identity");
         let device = self.nvml_device(&device).ok();
-        let identity = device.map(|device| device.identity()).unwrap_or_default();
-        let text = identity.uuid.len() + identity.name.len() + identity.bus_id.len();
+        let found = device.map(|device| device.identity()).unwrap_or_default();
+        let text = found.uuid.len() + found.name.len() + found.bus_id.len();
         let _ = self.charge("nvml.device.identity", text + 64);
-        let identity = (*identity).clone();
-        Identity {
-            index: identity.index,
-            uuid: identity.uuid,
-            name: identity.name,
-            bus_id: identity.bus_id,
-            brand: identity.brand,
-            compute_capability: identity.compute_capability,
-            serial: identity.serial,
-            minor_number: identity.minor_number,
-            board_id: identity.board_id,
-            extra: identity.extra,
-        }
+        identity(&found)
     }
 
     questions! {
@@ -285,25 +287,12 @@ impl HostDevice for Call {
         self.nvml_ask(WHAT, &device, ask, |_| VALUE_BYTES).await
     }
 
-    /// The use is asked beside the list; a list without it is still a list.
     async fn compute_processes(
         &mut self,
         device: Resource<Device>,
     ) -> Result<Vec<ComputeProcess>, AccessError> {
         const WHAT: &str = "nvml.device.compute-processes";
-        let ask = move |device: Device| async move {
-            let processes = device.processes().await?;
-            let used = match processes.is_empty() {
-                true => Vec::new(),
-                false => device.process_use().await.unwrap_or_default(),
-            };
-            let with_use = processes.into_iter().map(|process| ComputeProcess {
-                pid: process.pid,
-                used_memory: process.used_memory,
-                sm_utilization: used.iter().find(|it| it.pid == process.pid).map(|it| it.sm),
-            });
-            Ok::<_, SourceError>(with_use.collect::<Vec<_>>())
-        };
+        let ask = move |device: Device| async move { compute_processes(&device).await };
         let size = |found: &Vec<ComputeProcess>| found.len() * size_of::<ComputeProcess>();
         self.nvml_ask(WHAT, &device, ask, size).await
     }
@@ -312,6 +301,37 @@ impl HostDevice for Call {
         self.table.delete(device)?;
         Ok(())
     }
+}
+
+fn identity(of_node: &values::Identity) -> Identity {
+    let of_node = of_node.clone();
+    Identity {
+        index: of_node.index,
+        uuid: of_node.uuid,
+        name: of_node.name,
+        bus_id: of_node.bus_id,
+        brand: of_node.brand,
+        compute_capability: of_node.compute_capability,
+        serial: of_node.serial,
+        minor_number: of_node.minor_number,
+        board_id: of_node.board_id,
+        extra: of_node.extra,
+    }
+}
+
+/// The use is asked beside the list; a list without it is still a list.
+async fn compute_processes(device: &Device) -> Result<Vec<ComputeProcess>, SourceError> {
+    let processes = device.processes().await?;
+    let used = match processes.is_empty() {
+        true => Vec::new(),
+        false => device.process_use().await.unwrap_or_default(),
+    };
+    let with_use = processes.into_iter().map(|process| ComputeProcess {
+        pid: process.pid,
+        used_memory: process.used_memory,
+        sm_utilization: used.iter().find(|it| it.pid == process.pid).map(|it| it.sm),
+    });
+    Ok(with_use.collect())
 }
 
 /// Records whose fields have the same names on both sides.

@@ -6,7 +6,7 @@ use std::{
     collections::HashMap,
     ops::Range,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak,
+        Arc, MutexGuard, PoisonError, RwLock, Weak,
         atomic::{AtomicBool, Ordering},
     },
     time::Duration,

@@ -9,7 +9,7 @@ use super::{
     library::MAX_GPM_METRICS,
     values::{
         EccMode, Fabric, Identity, Memory, MigDevice, Nvlink, NvlinkErrors, PcieLink, Power,
-        Process, ProcessUse, Reading, RemappedRows, RowHistogram, Utilization,
+        Process, ProcessUse, Reading, RemappedRows, RowHistogram, Utilization, Value,
     },
 };
 use crate::node::error::SourceError;
@@ -122,7 +122,28 @@ impl Device {
     /// # Errors
     /// As [`Gpu::ask`].
     pub async fn p2p_status(&self, other: &Self) -> Answer<u32> {
-        self.nvml.p2p_status(&self.gpu, &other.gpu).await
+        let both = [self.clone(), other.clone()];
+        let mut statuses = self.nvml.p2p_among(&both).await.into_iter();
+        statuses
+            .next()
+            .unwrap_or_else(|| Err(SourceError::NotFound("nvmlDeviceGetP2PStatus".to_owned())))
+    }
+
+    /// Asks these on one way to the GPU's thread, unless they are known: questions that come next find their answers.
+    pub async fn prepare(&self, readings: &[Reading]) {
+        self.gpu.prepare(readings).await;
+    }
+
+    /// The answer to any of the questions below.
+    ///
+    /// # Errors
+    /// As [`Gpu::ask`].
+    pub async fn value(&self, reading: Reading) -> Answer<Value> {
+        self.gpu.value(reading).await
+    }
+
+    pub(super) fn gpu(&self) -> &Arc<Gpu> {
+        &self.gpu
     }
 
     /// Is it still there? Asks something that every GPU has to ask its hardware's driver for.

@@ -4,8 +4,8 @@
 //! else. Whoever asks waits [`DEADLINE`] at most; while a call hangs, further questions fail at once and say for how
 //! long. When it comes back, the next question is asked again.
 //!
-//! Going to that thread and back costs more than a call. So the first question of a round takes along those that were
-//! asked in the round before: one way for all of them, and no call that nobody wanted.
+//! Going to that thread and back costs more than a call. So questions that are asked together go together, and the first
+//! question of a round takes along those that were asked in the round before: no call that nobody wanted.
 
 use std::{
     collections::HashMap,
@@ -38,7 +38,7 @@ pub const AGAIN_AFTER: Duration = Duration::from_secs(10);
 /// How old it is at most: of the round before, with the usual minute between them.
 const AGAIN_WITHIN: Duration = Duration::from_secs(90);
 /// Longest that the questions that are taken along may hold up the one that was asked.
-const ON_THE_WAY: Duration = Duration::from_millis(250);
+pub(super) const ON_THE_WAY: Duration = Duration::from_millis(250);
 
 /// Timing, so that tests need not wait.
 #[derive(Debug, Clone, Copy)]
@@ -167,16 +167,38 @@ impl Gpu {
         })
     }
 
-    async fn value(self: &Arc<Self>, reading: Reading) -> Result<Value, SourceError> {
-        let who = self.identity().label();
-        if let Some(gone) = self.gone(&who, reading.call()) {
+    /// Asks these on one way to the thread, unless they are known: questions that come next find their answers.
+    pub(super) async fn prepare(self: &Arc<Self>, readings: &[Reading]) {
+        let unknown = readings
+            .iter()
+            .filter(|reading| self.kept(reading).is_none());
+        let mut unknown = unknown.cloned();
+        if let Some(first) = unknown.next() {
+            // What went wrong, whoever asks is told.
+            let _ = self.value_with(first, unknown.collect()).await;
+        }
+    }
+
+    /// As [`Self::ask`], of any type.
+    pub(super) async fn value(self: &Arc<Self>, reading: Reading) -> Result<Value, SourceError> {
+        self.value_with(reading, Vec::new()).await
+    }
+
+    /// The answer to a question that takes others along.
+    async fn value_with(
+        self: &Arc<Self>,
+        reading: Reading,
+        along: Vec<Reading>,
+    ) -> Result<Value, SourceError> {
+        if let Some(gone) = self.gone(reading.call()) {
             return Err(gone);
         }
-        let said = |answer: Answer| {
-            answer.map_err(|fault| fault.to_source(&who, Duration::ZERO, self.last_good()))
+        let said = |answer: Answer, took: Duration| {
+            answer
+                .map_err(|fault| fault.to_source(&self.identity().label(), took, self.last_good()))
         };
         if let Some(answer) = self.kept(&reading) {
-            return said(answer);
+            return said(answer, Duration::ZERO);
         }
         let call = reading.call();
         let deadline = self.common.timing.deadline;
@@ -184,21 +206,19 @@ impl Gpu {
             return Err(self.not_answering(call));
         };
         if let Some(answer) = self.kept(&reading) {
-            return said(answer);
+            return said(answer, Duration::ZERO);
         }
         let (gpu, asked) = (Arc::clone(self), reading.clone());
         let asked = self
             .worker
-            .run(call, deadline, move || Ok(gpu.ask_driver(asked)));
+            .run(call, deadline, move || Ok(gpu.ask_driver(asked, along)));
         match asked.await {
-            Ok((Some(answer), took)) => {
-                answer.map_err(|fault| fault.to_source(&who, took, self.last_good()))
-            }
+            Ok((Some(answer), took)) => said(answer, took),
             // It went while the question waited.
-            Ok((None, _)) => Err(self.gone(&who, call).unwrap_or_else(|| closed(&who, call))),
+            Ok((None, _)) => Err(self.gone(call).unwrap_or_else(|| self.closed(call))),
             // It may be another one, taken along, that hangs.
             Err(SourceError::TimedOut { .. }) => match self.kept(&reading) {
-                Some(answer) => said(answer),
+                Some(answer) => said(answer, Duration::ZERO),
                 None => Err(self.not_answering(call)),
             },
             Err(other) => Err(other),
@@ -206,7 +226,7 @@ impl Gpu {
     }
 
     /// On the GPU's thread. `None` when there is nobody to ask.
-    fn ask_driver(&self, reading: Reading) -> (Option<Answer>, Duration) {
+    fn ask_driver(&self, reading: Reading, along: Vec<Reading>) -> (Option<Answer>, Duration) {
         let Place::Driver(held, slot) = self.place() else {
             return (None, Duration::ZERO);
         };
@@ -216,7 +236,7 @@ impl Gpu {
         if reading.is_shared() {
             self.keep(reading.clone(), &answer, true);
         }
-        self.ask_again(&held, slot, &reading);
+        self.ask_along(&held, slot, &reading, along);
         (Some(answer), took)
     }
 
@@ -227,16 +247,21 @@ impl Gpu {
         answer
     }
 
-    /// Asks what was wanted in the last round and is no longer fresh.
-    fn ask_again(&self, held: &Held, slot: Slot, just_asked: &Reading) {
+    /// Asks what came along, and what was wanted in the last round and is no longer fresh.
+    fn ask_along(&self, held: &Held, slot: Slot, just_asked: &Reading, along: Vec<Reading>) {
         let began = Instant::now();
-        let wanted = self.wanted_again();
-        for reading in wanted.into_iter().filter(|it| it != just_asked) {
+        let again = self.wanted_again();
+        let again = again
+            .into_iter()
+            .filter(|it| it != just_asked && !along.contains(it));
+        let again: Vec<Reading> = again.collect();
+        let along = along.into_iter().map(|reading| (reading, true));
+        for (reading, wanted) in along.chain(again.into_iter().map(|reading| (reading, false))) {
             if began.elapsed() > ON_THE_WAY || self.common.suspect.load(Ordering::Relaxed) {
                 return;
             }
             let answer = self.read(held, slot, &reading);
-            self.keep(reading, &answer, false);
+            self.keep(reading, &answer, wanted);
         }
     }
 
@@ -294,12 +319,20 @@ impl Gpu {
     }
 
     /// Why this GPU cannot be asked now, if so.
-    pub(super) fn gone(&self, who: &str, call: &'static str) -> Option<SourceError> {
-        match self.place() {
+    pub(super) fn gone(&self, call: &'static str) -> Option<SourceError> {
+        match &*lock(&self.place) {
             Place::Driver(..) => None,
-            Place::Missing(fault) => Some(fault.to_source(who, Duration::ZERO, self.last_good())),
-            Place::Closed => Some(closed(who, call)),
+            Place::Missing(fault) => {
+                let who = self.identity().label();
+                Some(fault.to_source(&who, Duration::ZERO, self.last_good()))
+            }
+            Place::Closed => Some(self.closed(call)),
         }
+    }
+
+    fn closed(&self, call: &'static str) -> SourceError {
+        let who = self.identity().label();
+        SourceError::NotFound(format!("{call} of {who}: the driver was unloaded"))
     }
 
     /// Does a call hang?
@@ -359,10 +392,6 @@ impl Gpu {
     pub(super) fn forget_answers(&self) {
         lock(&self.answers).clear();
     }
-}
-
-fn closed(who: &str, call: &'static str) -> SourceError {
-    SourceError::NotFound(format!("{call} of {who}: the driver was unloaded"))
 }
 
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

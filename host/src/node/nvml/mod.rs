@@ -21,6 +21,7 @@ pub mod gpu;
 pub mod injected;
 mod inventory;
 mod library;
+mod pairs;
 mod round;
 pub mod simulated;
 pub mod values;
@@ -47,7 +48,7 @@ pub use round::View;
 use super::{clock::Clock, error::SourceError, hang_pool::HangPool};
 use driver::{Always, Never};
 use find::Places;
-use gpu::{Common, Place, lock};
+use gpu::{Common, lock};
 use library::LibraryOpener;
 use round::Rounds;
 use simulated::Simulated;
@@ -248,32 +249,11 @@ impl Nvml {
             .collect())
     }
 
-    /// `nvmlGpuP2PStatus_t` over NVLink. On a thread of its own: a GPU that hangs must not hold the other's.
-    async fn p2p_status(&self, from: &Arc<Gpu>, to: &Arc<Gpu>) -> Result<u32, SourceError> {
-        const CALL: &str = "nvmlDeviceGetP2PStatus";
-        let label = |gpu: &Gpu| gpu.identity().label();
-        for gpu in [from, to] {
-            if let Some(error) = gpu.gone(&label(gpu), CALL).or_else(|| gpu.hangs(CALL)) {
-                return Err(error);
-            }
-        }
-        let (Place::Driver(held, from_slot), Place::Driver(_, to_slot)) =
-            (from.place(), to.place())
-        else {
-            return Err(SourceError::NotFound(CALL.to_owned()));
-        };
-        let who = format!("{} and {}", label(from), label(to));
-        let what = format!("{CALL} of {who}");
-        let last_good = from.last_good();
-        self.shared
-            .pairs
-            .run(&what, self.shared.common.timing.deadline, move || {
-                let began = Instant::now();
-                let answer = held.0.p2p_status(from_slot, to_slot);
-                drop(held);
-                answer.map_err(|fault| fault.to_source(&who, began.elapsed(), last_good))
-            })
-            .await
+    /// `nvmlGpuP2PStatus_t` over NVLink between each two of these, in the order of [`pairs::of`].
+    pub async fn p2p_among(&self, devices: &[Device]) -> Vec<Result<u32, SourceError>> {
+        let gpus: Vec<_> = devices.iter().map(Device::gpu).collect();
+        let Shared { pairs, common, .. } = &*self.shared;
+        pairs::statuses(&gpus, pairs, common.timing.deadline).await
     }
 }
 

@@ -127,7 +127,9 @@ async fn plugins_with_the_same_component_share_its_code_and_not_their_grants() {
     let home = tempfile::tempdir().unwrap();
     let runtime = start(&home.path().join("cache")).await;
     let first = load(&runtime).await;
-    let second = load_with(&runtime, "second", |grants| grants["sysfs"] = serde_json::json!([]));
+    let second = load_with(&runtime, "second", |grants| {
+        grants["sysfs"] = serde_json::json!([])
+    });
     let second = second.await.unwrap();
     assert_eq!(runtime.code_in_use().len(), 1);
     assert_eq!((first.name(), second.name()), ("pci", "second"));
