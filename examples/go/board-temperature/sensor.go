@@ -33,7 +33,7 @@ type sensor struct {
 	value float64
 }
 
-// place is where a sensor is: its file, the folder of its chip, and the numbers of both, by which the kernel orders them.
+// place is where a sensor is: its file, the folder of its chip, and the numbers of both, by which the kernel orders.
 type place struct {
 	chip, sensor uint64
 	folder       string
