@@ -100,6 +100,9 @@ type Metric struct {
 	Kind MetricKind
 }
 
+// fewMetrics is how many there is room for at first: to make room again and again is dear in a call that is short.
+const fewMetrics = 8
+
 // Report is what one check found.
 type Report struct {
 	// Unsupported: this machine has nothing for this checker to watch. The component is then hidden from states,
@@ -134,9 +137,12 @@ func (r *Report) AddGauge(name string, value float64, labels ...string) *Report 
 
 // AddMetric adds a metric of any kind, with labels as AddGauge has them.
 func (r *Report) AddMetric(name string, value float64, kind MetricKind, labels ...string) *Report {
-	metric := Metric{Name: name, Value: value, Kind: kind}
+	metric := Metric{Name: name, Value: value, Kind: kind, Labels: make([]Pair, 0, len(labels)/2)}
 	for ; len(labels) >= 2; labels = labels[2:] {
 		metric.Labels = append(metric.Labels, Pair{labels[0], labels[1]})
+	}
+	if r.Metrics == nil {
+		r.Metrics = make([]Metric, 0, fewMetrics)
 	}
 	r.Metrics = append(r.Metrics, metric)
 	return r

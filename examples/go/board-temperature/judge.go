@@ -1,11 +1,11 @@
 package main
 
 import (
-	"bytes"
-	"encoding/json"
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"gpud.internal/gpud"
@@ -53,24 +53,28 @@ func (l limits) or(other limits) limits {
 	return l
 }
 
-func parseConfig(document []byte) (*settings, error) {
-	var out settings
-	decoder := json.NewDecoder(bytes.NewReader(document))
-	if err := decoder.Decode(&out); err != nil {
-		return nil, fmt.Errorf("config: %w", err)
+// complete fills in what the operator left open.
+func (s *settings) complete() error {
+	s.limits = s.or(usual())
+	if *s.Warn >= *s.Critical {
+		return errors.New("config: warn has to be less than critical")
 	}
-	out.limits = out.or(usual())
-	if *out.Warn >= *out.Critical {
-		return nil, errors.New("config: warn has to be less than critical")
-	}
-	for key, own := range out.Sensors {
-		own = own.or(out.limits)
+	for key, own := range s.Sensors {
+		own = own.or(s.limits)
 		if *own.Warn >= *own.Critical {
-			return nil, fmt.Errorf("config: %s: warn has to be less than critical", gpud.Truncate(key, 100))
+			return fmt.Errorf("config: %s: warn has to be less than critical", gpud.Truncate(key, 100))
 		}
-		out.Sensors[key] = own
+		s.Sensors[key] = own
 	}
-	return &out, nil
+	return nil
+}
+
+// of gives the limits of a sensor.
+func (s *settings) of(key string) limits {
+	if own, found := s.Sensors[key]; found {
+		return own
+	}
+	return s.limits
 }
 
 // hot has the sensors that are not Healthy.
@@ -113,81 +117,82 @@ func judge(ctx *gpud.Context, config *settings, found []sensor, before hot) (*gp
 		results  []gpud.Result
 		events   []*gpud.Event
 		hottest  *sensor
-		readable = map[string]bool{}
+		readable int
 	)
 	for i := range found {
 		one := &found[i]
-		key := one.key()
-		was, known := before[key]
-		if !known {
-			was = gpud.Healthy
-		}
+		was := cmp.Or(before[one.key], gpud.Healthy)
 		is := was // A sensor that cannot be read stays what it was: no second event when it can be again.
 		if one.readable {
-			readable[key] = true
+			readable++
 			if hottest == nil || one.value > hottest.value {
 				hottest = one
 			}
-			of, own := config.Sensors[key]
-			if !own {
-				of = config.limits
-			}
-			result := reading(one, of)
-			is = result.Health
-			results = append(results, result)
-			if is != was {
-				events = append(events, crossing(ctx, result))
+			of := config.of(one.key)
+			is = of.health(one.value)
+			// Most sensors are fine and were before: nothing is said of them.
+			if is != gpud.Healthy || is != was {
+				result := reading(one, is, of)
+				results = append(results, result)
+				if is != was {
+					events = append(events, crossing(ctx, result))
+				}
 			}
 		}
 		if is != gpud.Healthy {
-			after[key] = is
+			after[one.key] = is
 		}
 	}
-	for _, key := range missing(config, readable) {
-		why := "no such sensor"
-		if slices.ContainsFunc(found, func(one sensor) bool { return one.key() == key }) {
-			why = "cannot be read"
-		}
-		results = append(results, gpud.Result{Name: key, Health: gpud.Degraded, Reason: why})
-	}
-	report := gpud.Judge(ctx, results, healthy(len(readable), hottest))
+	results = append(results, missing(config, found)...)
+	report := gpud.Judge(ctx, results, healthy(readable, hottest))
 	report.Events = events
-	for _, one := range found {
-		if one.readable {
+	for i := range found {
+		if one := &found[i]; one.readable {
 			report.AddGauge(metric, one.value, "chip", one.chip, "sensor", one.name)
 		}
 	}
 	verdict := report.States[0]
-	if len(readable) == 0 && verdict.Health == gpud.Healthy {
+	if readable == 0 && verdict.Health == gpud.Healthy {
 		verdict.Health = gpud.Degraded
 		verdict.Reason = fmt.Sprintf("none of %d temperature sensors can be read", len(found))
 	}
-	if blind := len(found) - len(readable); blind > 0 {
+	if blind := len(found) - readable; blind > 0 {
 		verdict.WithInfo("unreadable", fmt.Sprintf("%d of %d", blind, len(found)))
 	}
 	return report, after
 }
 
+// degrees in words. In a run this short fmt.Sprintf would be among what takes longest.
+func degrees(value float64) string { return strconv.FormatFloat(value, 'f', 1, 64) + " °C" }
+
 func healthy(readable int, hottest *sensor) string {
 	if hottest == nil {
 		return ""
 	}
-	return fmt.Sprintf("%d sensors, hottest is %s with %.1f °C", readable, hottest.key(), hottest.value)
+	return strconv.Itoa(readable) + " sensors, hottest is " + hottest.key + " with " + degrees(hottest.value)
 }
 
-// reading judges one reading.
-func reading(one *sensor, of limits) gpud.Result {
-	result := gpud.Result{Name: one.key(), Path: one.path, Action: gpud.HardwareInspection, Advice: cooling}
+func (l limits) health(value float64) gpud.Health {
 	switch {
-	case one.value >= *of.Critical:
-		result.Health = gpud.Unhealthy
-		result.Reason = fmt.Sprintf("%.1f °C, critical is %.1f °C", one.value, *of.Critical)
-	case one.value >= *of.Warn:
-		result.Health = gpud.Degraded
-		result.Reason = fmt.Sprintf("%.1f °C, warning is %.1f °C", one.value, *of.Warn)
+	case value >= *l.Critical:
+		return gpud.Unhealthy
+	case value >= *l.Warn:
+		return gpud.Degraded
+	}
+	return gpud.Healthy
+}
+
+// reading puts one reading into words.
+func reading(one *sensor, is gpud.Health, of limits) gpud.Result {
+	result := gpud.Result{
+		Name: one.key, Health: is, Path: one.path, Action: gpud.HardwareInspection, Advice: cooling}
+	switch is {
+	case gpud.Unhealthy:
+		result.Reason = degrees(one.value) + ", critical is " + degrees(*of.Critical)
+	case gpud.Degraded:
+		result.Reason = degrees(one.value) + ", warning is " + degrees(*of.Warn)
 	default:
-		result.Health = gpud.Healthy
-		result.Reason = fmt.Sprintf("%.1f °C, below %.1f °C again", one.value, *of.Warn)
+		result.Reason = degrees(one.value) + ", below " + degrees(*of.Warn) + " again"
 	}
 	return result
 }
@@ -205,14 +210,18 @@ func crossing(ctx *gpud.Context, result gpud.Result) *gpud.Event {
 		WithEvidence(gpud.File(result.Path))
 }
 
-// missing lists configured sensors that gave no reading.
-func missing(config *settings, readable map[string]bool) []string {
-	var out []string
+// missing are configured sensors that gave no reading.
+func missing(config *settings, found []sensor) []gpud.Result {
+	var out []gpud.Result
 	for key := range config.Sensors {
-		if !readable[key] {
-			out = append(out, key)
+		at := slices.IndexFunc(found, func(one sensor) bool { return one.key == key })
+		switch {
+		case at < 0:
+			out = append(out, gpud.Result{Name: key, Health: gpud.Degraded, Reason: "no such sensor"})
+		case !found[at].readable:
+			out = append(out, gpud.Result{Name: key, Health: gpud.Degraded, Reason: "cannot be read"})
 		}
 	}
-	slices.Sort(out)
+	slices.SortFunc(out, func(a, b gpud.Result) int { return strings.Compare(a.Name, b.Name) })
 	return out
 }

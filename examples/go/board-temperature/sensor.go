@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"fmt"
 	"path"
 	"slices"
 	"strconv"
@@ -24,6 +23,8 @@ type sensor struct {
 	chip string
 	// name is its label, or else its file's name: temp1.
 	name string
+	// key is what the configuration calls it: nvme/Composite.
+	key string
 	// path of the file.
 	path string
 	// readable: value is known, since the file could be read and is a plausible temperature.
@@ -32,71 +33,89 @@ type sensor struct {
 	value float64
 }
 
-// key is what the configuration calls it: nvme/Composite.
-func (s sensor) key() string { return s.chip + "/" + s.name }
+// place is where a sensor is: its file, the folder of its chip, and the numbers of both, by which the kernel orders.
+type place struct {
+	chip, sensor uint64
+	folder       string
+	file         *sysfs.File
+}
 
-// sensors finds the sensors of files that come in any order, with hwmon2 before hwmon10.
-func sensors(files []sysfs.File) []sensor {
-	texts := map[string]string{}
-	var inputs []sysfs.File
-	for _, file := range files {
-		if name := path.Base(file.Path); strings.HasPrefix(name, "temp") && strings.HasSuffix(name, "_input") {
-			inputs = append(inputs, file)
-		} else if text := file.Text(); file.Err == nil && isName(text) {
-			texts[file.Path] = text
-		}
+// sensors finds the sensors of all files temp*_input, temp*_label and name, with hwmon2 before hwmon10.
+func sensors(inputs, labels, names []sysfs.File) []sensor {
+	places := make([]place, len(inputs))
+	for i := range inputs {
+		folder, base := path.Split(inputs[i].Path)
+		places[i] = place{number(path.Base(folder)), number(base), folder, &inputs[i]}
 	}
-	slices.SortFunc(inputs, byNumber)
+	slices.SortFunc(places, func(a, b place) int {
+		return cmp.Or(cmp.Compare(a.chip, b.chip), strings.Compare(a.folder, b.folder),
+			cmp.Compare(a.sensor, b.sensor), strings.Compare(a.file.Path, b.file.Path))
+	})
 	var (
-		found []sensor
-		chips = map[string]string{} // by folder
-		many  = map[string]int{}    // chips of a driver
-		seen  = map[string]bool{}   // keys
+		drivers = texts(names, "name")
+		labelOf = texts(labels, "_label")
+		found   = make([]sensor, 0, len(places))
+		many    = map[string]int{}                   // chips of a driver
+		seen    = make(map[string]bool, len(places)) // keys
+		chip    string
 	)
-	for _, input := range inputs {
-		folder, base := path.Split(input.Path)
-		if _, known := chips[folder]; !known {
-			driver := cmp.Or(texts[folder+"name"], "unknown")
-			many[driver]++
-			chips[folder] = driver
-			if many[driver] > 1 {
-				chips[folder] = driver + "." + strconv.Itoa(many[driver])
+	for i, place := range places {
+		if i == 0 || place.folder != places[i-1].folder {
+			chip = cmp.Or(drivers[place.folder], "unknown")
+			many[chip]++
+			if count := many[chip]; count > 1 {
+				chip += "." + strconv.Itoa(count)
 			}
 		}
-		base = strings.TrimSuffix(base, "_input")
-		one := sensor{chip: chips[folder], name: cmp.Or(texts[folder+base+"_label"], base), path: input.Path}
-		if seen[one.key()] {
-			one.name = fmt.Sprintf("%s (%s)", one.name, base)
+		stem := strings.TrimSuffix(place.file.Path, "_input")
+		base := stem[len(place.folder):]
+		one := sensor{chip: chip, name: cmp.Or(labelOf[stem], base), path: place.file.Path}
+		one.key = chip + "/" + one.name
+		if seen[one.key] {
+			one.name += " (" + base + ")"
+			one.key = chip + "/" + one.name
 		}
-		seen[one.key()] = true
-		if thousandths, err := strconv.ParseInt(input.Text(), 10, 64); err == nil && input.Err == nil {
-			one.value = float64(thousandths) / 1000
-			one.readable = one.value > coldest && one.value < hottest
-		}
+		seen[one.key] = true
+		one.value, one.readable = celsius(place.file)
 		found = append(found, one)
 	}
 	return found
+}
+
+// texts has the texts of files that hold a name, by path without the suffix.
+func texts(files []sysfs.File, suffix string) map[string]string {
+	out := make(map[string]string, len(files))
+	for i := range files {
+		if text := files[i].Text(); files[i].Err == nil && isName(text) {
+			out[strings.TrimSuffix(files[i].Path, suffix)] = text
+		}
+	}
+	return out
 }
 
 func isName(text string) bool {
 	return text != "" && len(text) <= maxName && !strings.ContainsFunc(text, func(r rune) bool { return r < ' ' })
 }
 
-// byNumber orders files by the numbers of chip and sensor.
-func byNumber(a, b sysfs.File) int {
-	return cmp.Or(
-		cmp.Compare(number(path.Base(path.Dir(a.Path))), number(path.Base(path.Dir(b.Path)))),
-		cmp.Compare(number(path.Base(a.Path)), number(path.Base(b.Path))),
-		cmp.Compare(a.Path, b.Path),
-	)
+// celsius is a sensor's reading, if it is one.
+func celsius(input *sysfs.File) (float64, bool) {
+	thousandths, err := strconv.ParseInt(input.Text(), 10, 64)
+	if err != nil || input.Err != nil {
+		return 0, false
+	}
+	value := float64(thousandths) / 1000
+	return value, value > coldest && value < hottest
 }
 
 // number is the first number in a name.
 func number(name string) uint64 {
-	name = strings.TrimLeftFunc(name, func(r rune) bool { return r < '0' || r > '9' })
-	if end := strings.IndexFunc(name, func(r rune) bool { return r < '0' || r > '9' }); end >= 0 {
-		name = name[:end]
+	isDigit := func(letter byte) bool { return letter >= '0' && letter <= '9' }
+	for name != "" && !isDigit(name[0]) {
+		name = name[1:]
 	}
-	found, _ := strconv.ParseUint(name, 10, 64)
-	return found
+	var out uint64
+	for ; name != "" && isDigit(name[0]); name = name[1:] {
+		out = 10*out + uint64(name[0]-'0')
+	}
+	return out
 }

@@ -2,9 +2,9 @@
 package config
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
+	"strings"
 )
 
 // Document is one JSON object; "{}" when nothing was configured. At most 256 KiB. It fits the descriptor's schema, or
@@ -14,7 +14,11 @@ func Document() string { return document() }
 // Decode reads the document into a struct, over the values that it has. A field that the struct does not know is an
 // error.
 func Decode(into any) error {
-	decoder := json.NewDecoder(bytes.NewReader([]byte(document())))
+	text := document()
+	if text == "{}" { // Nothing was configured, as on most machines.
+		return nil
+	}
+	decoder := json.NewDecoder(strings.NewReader(text))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(into); err != nil {
 		return fmt.Errorf("config: %w", err)

@@ -7,6 +7,7 @@
 package sysfs
 
 import (
+	"bytes"
 	"strings"
 	"time"
 )
@@ -104,7 +105,7 @@ type Count struct {
 // Text turns the content of a kernel file into text: without white space at its ends, and with U+FFFD for bytes that
 // are not UTF-8.
 func Text(content []byte) string {
-	return strings.TrimSpace(strings.ToValidUTF8(string(content), "\uFFFD"))
+	return strings.ToValidUTF8(string(bytes.TrimSpace(content)), "\uFFFD")
 }
 
 // Read gives the whole content of one file. Larger than maxBytes (at most 4 MiB) is gpud.ErrTooLarge.

@@ -10,7 +10,7 @@ import (
 
 // Descriptor for the host.
 func Descriptor(from *gpud.Descriptor) gpud_plugin_checker.Descriptor {
-	out := gpud_plugin_checker.Descriptor{Version: utf8(from.Version)}
+	out := gpud_plugin_checker.Descriptor{Version: valid(from.Version)}
 	for _, component := range from.Components {
 		out.Components = append(out.Components, descriptorOf(component))
 	}
@@ -19,9 +19,9 @@ func Descriptor(from *gpud.Descriptor) gpud_plugin_checker.Descriptor {
 
 func descriptorOf(from gpud.Component) gpud_plugin_checker.ComponentDescriptor {
 	out := gpud_plugin_checker.ComponentDescriptor{
-		Name:         utf8(from.Name),
-		Description:  utf8(from.Description),
-		Tags:         []string{utf8(from.Name)},
+		Name:         valid(from.Name),
+		Description:  valid(from.Description),
+		Tags:         []string{valid(from.Name)},
 		IntervalMs:   witrt.None[uint64](),
 		RunMode:      gpud_plugin_checker.MakeRunModeAuto(),
 		SetHealthy:   gpud_plugin_checker.MakeSetHealthyModeUnsupported(),
@@ -44,7 +44,7 @@ func descriptorOf(from gpud.Component) gpud_plugin_checker.ComponentDescriptor {
 	}
 	for _, metric := range from.Metrics {
 		out.Metrics = append(out.Metrics, gpud_plugin_checker.MetricDescription{
-			Name: utf8(metric.Name), Help: utf8(metric.Help), Buckets: metric.Buckets})
+			Name: valid(metric.Name), Help: valid(metric.Help), Buckets: metric.Buckets})
 	}
 	return out
 }

@@ -57,13 +57,13 @@ func Result[T any](from witrt.Result[T, gpud_plugin_types.AccessError]) (T, erro
 func CheckError(err error) gpud_plugin_types.CheckError {
 	var source *gpud.AccessError
 	if !errors.As(err, &source) {
-		return gpud_plugin_types.MakeCheckErrorFailed(utf8(err.Error()))
+		return gpud_plugin_types.MakeCheckErrorFailed(valid(err.Error()))
 	}
 	return gpud_plugin_types.MakeCheckErrorSource(access(source))
 }
 
 func access(err *gpud.AccessError) gpud_plugin_types.AccessError {
-	what := utf8(err.What)
+	what := valid(err.What)
 	switch err.Kind {
 	case gpud.ErrDenied:
 		return gpud_plugin_types.MakeAccessErrorDenied(what)

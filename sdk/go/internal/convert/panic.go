@@ -29,6 +29,6 @@ func LogPanic() {
 			break
 		}
 	}
-	gpud_plugin_log.Write(gpud_plugin_log.Level_Error, utf8(fmt.Sprintf("panic%s: %v", place, reason)))
+	gpud_plugin_log.Write(gpud_plugin_log.Level_Error, valid(fmt.Sprintf("panic%s: %v", place, reason)))
 	panic(reason)
 }

@@ -5,61 +5,85 @@ package convert
 import (
 	"math"
 	"strings"
+	"unicode/utf8"
 
 	"gpud.internal/gpud"
 	"gpud.internal/gpud/internal/wit/gpud_plugin_types"
 	"gpud.internal/gpud/internal/witrt"
 )
 
-// utf8 makes text that the host takes.
-func utf8(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }
+// valid makes text that the host takes.
+func valid(text string) string {
+	if utf8.ValidString(text) { // eight bytes at a time, unlike ToValidUTF8
+		return text
+	}
+	return strings.ToValidUTF8(text, "\uFFFD")
+}
 
 func optional(text string) witrt.Option[string] {
 	if text == "" {
 		return witrt.None[string]()
 	}
-	return witrt.Some(utf8(text))
+	return witrt.Some(valid(text))
 }
 
+// pair for the host.
+type pair = witrt.Tuple2[string, string]
+
 // Pairs for the host.
-func Pairs(from []gpud.Pair) []witrt.Tuple2[string, string] {
+func Pairs(from []gpud.Pair) []pair {
 	if len(from) == 0 {
 		return nil
 	}
-	out := make([]witrt.Tuple2[string, string], len(from))
-	for i, pair := range from {
-		out[i] = witrt.Tuple2[string, string]{F0: utf8(pair.Key), F1: utf8(pair.Value)}
+	return appendPairs(make([]pair, 0, len(from)), from)
+}
+
+func appendPairs(to []pair, from []gpud.Pair) []pair {
+	for _, one := range from {
+		to = append(to, pair{F0: valid(one.Key), F1: valid(one.Value)})
 	}
-	return out
+	return to
 }
 
 // PairsFrom the host.
-func PairsFrom(from []witrt.Tuple2[string, string]) []gpud.Pair {
+func PairsFrom(from []pair) []gpud.Pair {
 	if len(from) == 0 {
 		return nil
 	}
 	out := make([]gpud.Pair, len(from))
-	for i, pair := range from {
-		out[i] = gpud.Pair{Key: pair.F0, Value: pair.F1}
+	for i, one := range from {
+		out[i] = gpud.Pair{Key: one.F0, Value: one.F1}
 	}
 	return out
 }
 
 // Report for the host.
 func Report(from *gpud.Report) gpud_plugin_types.Report {
-	out := gpud_plugin_types.Report{Supported: !from.Unsupported, Events: Events(from.Events)}
+	out := gpud_plugin_types.Report{
+		Supported: !from.Unsupported,
+		States:    make([]gpud_plugin_types.HealthState, 0, len(from.States)),
+		Events:    Events(from.Events),
+		Metrics:   make([]gpud_plugin_types.Metric, 0, len(from.Metrics)),
+	}
 	for _, state := range from.States {
 		if state != nil {
 			out.States = append(out.States, healthState(state))
 		}
 	}
-	for _, metric := range from.Metrics {
+	count := 0
+	for i := range from.Metrics {
+		count += len(from.Metrics[i].Labels)
+	}
+	labels := make([]pair, 0, count) // of all metrics, one behind the other
+	for i := range from.Metrics {
+		metric := &from.Metrics[i]
 		// The host refuses a report with a value that is not finite.
 		if math.IsNaN(metric.Value) || math.IsInf(metric.Value, 0) {
 			continue
 		}
+		labels = appendPairs(labels[len(labels):], metric.Labels)
 		out.Metrics = append(out.Metrics, gpud_plugin_types.Metric{
-			Name: utf8(metric.Name), Labels: Pairs(metric.Labels), Value: metric.Value, Kind: metricKind(metric.Kind)})
+			Name: valid(metric.Name), Labels: labels, Value: metric.Value, Kind: metricKind(metric.Kind)})
 	}
 	return out
 }
@@ -69,7 +93,7 @@ func healthState(from *gpud.State) gpud_plugin_types.HealthState {
 		Name:             optional(from.Name),
 		Time:             optionalTime(from.Time),
 		Health:           health(from.Health),
-		Reason:           utf8(from.Reason),
+		Reason:           valid(from.Reason),
 		Error:            optional(from.Error),
 		SuggestedActions: witrt.None[gpud_plugin_types.SuggestedActions](),
 		Subject:          subject(from.Subject),
@@ -81,7 +105,7 @@ func healthState(from *gpud.State) gpud_plugin_types.HealthState {
 		out.Recovery = append(out.Recovery, recovery(way))
 	}
 	if from.SuggestedActions != nil {
-		actions := gpud_plugin_types.SuggestedActions{Description: utf8(from.SuggestedActions.Description)}
+		actions := gpud_plugin_types.SuggestedActions{Description: valid(from.SuggestedActions.Description)}
 		for _, action := range from.SuggestedActions.RepairActions {
 			actions.RepairActions = append(actions.RepairActions, repairAction(action))
 		}
@@ -101,7 +125,7 @@ func health(from gpud.Health) gpud_plugin_types.Health {
 	case gpud.Initializing:
 		return gpud_plugin_types.MakeHealthInitializing()
 	}
-	return gpud_plugin_types.MakeHealthOther(utf8(string(from)))
+	return gpud_plugin_types.MakeHealthOther(valid(string(from)))
 }
 
 func repairAction(from gpud.RepairAction) gpud_plugin_types.RepairAction {
@@ -115,7 +139,7 @@ func repairAction(from gpud.RepairAction) gpud_plugin_types.RepairAction {
 	case gpud.CheckUserAppAndGPU:
 		return gpud_plugin_types.MakeRepairActionCheckUserAppAndGpu()
 	}
-	return gpud_plugin_types.MakeRepairActionOther(utf8(string(from)))
+	return gpud_plugin_types.MakeRepairActionOther(valid(string(from)))
 }
 
 func recovery(from gpud.Recovery) gpud_plugin_types.Recovery {
@@ -129,7 +153,7 @@ func recovery(from gpud.Recovery) gpud_plugin_types.Recovery {
 	case "at":
 		return gpud_plugin_types.MakeRecoveryAt(Millis(from.Moment()))
 	}
-	return gpud_plugin_types.MakeRecoveryOther(utf8(from.Word()))
+	return gpud_plugin_types.MakeRecoveryOther(valid(from.Word()))
 }
 
 func subject(from gpud.Subject) witrt.Option[gpud_plugin_types.Subject] {
@@ -141,13 +165,13 @@ func subject(from gpud.Subject) witrt.Option[gpud_plugin_types.Subject] {
 		out = gpud_plugin_types.MakeSubjectGpu(gpud_plugin_types.GpuId{
 			Uuid: optional(from.UUID), Serial: optional(from.Serial), PciId: optional(from.PCIID)})
 	case gpud.Port:
-		out = gpud_plugin_types.MakeSubjectPort(gpud_plugin_types.PortId{Device: utf8(from.Device), Port: from.Port})
+		out = gpud_plugin_types.MakeSubjectPort(gpud_plugin_types.PortId{Device: valid(from.Device), Port: from.Port})
 	case gpud.Mount:
-		out = gpud_plugin_types.MakeSubjectMount(utf8(string(from)))
+		out = gpud_plugin_types.MakeSubjectMount(valid(string(from)))
 	case gpud.Unit:
-		out = gpud_plugin_types.MakeSubjectUnit(utf8(string(from)))
+		out = gpud_plugin_types.MakeSubjectUnit(valid(string(from)))
 	case gpud.OtherSubject:
-		out = gpud_plugin_types.MakeSubjectOther(witrt.Tuple2[string, string]{F0: utf8(from.Kind), F1: utf8(from.Which)})
+		out = gpud_plugin_types.MakeSubjectOther(witrt.Tuple2[string, string]{F0: valid(from.Kind), F1: valid(from.Which)})
 	default:
 		return witrt.None[gpud_plugin_types.Subject]()
 	}
@@ -155,17 +179,17 @@ func subject(from gpud.Subject) witrt.Option[gpud_plugin_types.Subject] {
 }
 
 func evidence(from []gpud.Evidence) []gpud_plugin_types.Evidence {
-	var out []gpud_plugin_types.Evidence
+	out := make([]gpud_plugin_types.Evidence, 0, len(from))
 	for _, one := range from {
 		switch one := one.(type) {
 		case gpud.KmsgRecord:
 			out = append(out, gpud_plugin_types.MakeEvidenceKmsg(uint64(one)))
 		case gpud.File:
-			out = append(out, gpud_plugin_types.MakeEvidenceFile(utf8(string(one))))
+			out = append(out, gpud_plugin_types.MakeEvidenceFile(valid(string(one))))
 		case gpud.NVMLReading:
-			out = append(out, gpud_plugin_types.MakeEvidenceNvml(utf8(string(one))))
+			out = append(out, gpud_plugin_types.MakeEvidenceNvml(valid(string(one))))
 		case gpud.OtherEvidence:
-			out = append(out, gpud_plugin_types.MakeEvidenceOther(utf8(string(one))))
+			out = append(out, gpud_plugin_types.MakeEvidenceOther(valid(string(one))))
 		}
 	}
 	return out
@@ -173,7 +197,7 @@ func evidence(from []gpud.Evidence) []gpud_plugin_types.Evidence {
 
 // Events for the host.
 func Events(from []*gpud.Event) []gpud_plugin_types.Event {
-	var out []gpud_plugin_types.Event
+	out := make([]gpud_plugin_types.Event, 0, len(from))
 	for _, event := range from {
 		if event == nil {
 			continue
@@ -181,13 +205,13 @@ func Events(from []*gpud.Event) []gpud_plugin_types.Event {
 		merge := witrt.None[gpud_plugin_types.MergeRule]()
 		if event.Merge != nil {
 			merge = witrt.Some(gpud_plugin_types.MergeRule{
-				Key: utf8(event.Merge.Key), WindowSeconds: event.Merge.WindowSeconds})
+				Key: valid(event.Merge.Key), WindowSeconds: event.Merge.WindowSeconds})
 		}
 		out = append(out, gpud_plugin_types.Event{
 			Time:      Millis(event.Time),
-			Name:      utf8(event.Name),
+			Name:      valid(event.Name),
 			EventType: eventType(event.Type),
-			Message:   utf8(event.Message),
+			Message:   valid(event.Message),
 			Subject:   subject(event.Subject),
 			Evidence:  evidence(event.Evidence),
 			ExtraInfo: Pairs(event.ExtraInfo),
@@ -210,7 +234,7 @@ func eventType(from gpud.EventType) gpud_plugin_types.EventType {
 	case gpud.Fatal:
 		return gpud_plugin_types.MakeEventTypeFatal()
 	}
-	return gpud_plugin_types.MakeEventTypeOther(utf8(string(from)))
+	return gpud_plugin_types.MakeEventTypeOther(valid(string(from)))
 }
 
 func metricKind(from gpud.MetricKind) gpud_plugin_types.MetricKind {
@@ -222,5 +246,5 @@ func metricKind(from gpud.MetricKind) gpud_plugin_types.MetricKind {
 	case gpud.Histogram:
 		return gpud_plugin_types.MakeMetricKindHistogram()
 	}
-	return gpud_plugin_types.MakeMetricKindOther(utf8(string(from)))
+	return gpud_plugin_types.MakeMetricKindOther(valid(string(from)))
 }

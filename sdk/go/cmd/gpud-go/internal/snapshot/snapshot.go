@@ -19,6 +19,8 @@ import (
 const (
 	// start is the export that runs a reactor's initialisation.
 	start = "_initialize"
+	// ready is an export that prepares the heap for the first call, if the SDK has one.
+	ready = "gpud-ready"
 	// globalName begins the names under which globals are exported while the start runs.
 	globalName = "gpud-snapshot-global-"
 )
@@ -37,8 +39,8 @@ func Take(ctx context.Context, file []byte, output io.Writer) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	begin := slices.IndexFunc(exports, func(e wasm.Export) bool { return e.Name == start && e.Kind == wasm.Func })
-	if begin < 0 || module.Body(wasm.Start) != nil {
+	starts := slices.ContainsFunc(exports, func(e wasm.Export) bool { return e.Name == start && e.Kind == wasm.Func })
+	if !starts || module.Body(wasm.Start) != nil {
 		return nil, fmt.Errorf("the module has no %s, or begins by itself: build it with -buildmode=c-shared", start)
 	}
 	open := slices.Clone(exports)
@@ -49,7 +51,9 @@ func Take(ctx context.Context, file []byte, output io.Writer) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	module = module.WithExports(slices.Delete(exports, begin, begin+1))
+	module = module.WithExports(slices.DeleteFunc(exports, func(e wasm.Export) bool {
+		return e.Name == start || e.Name == ready
+	}))
 	if module, err = module.WithMemory(memory); err != nil {
 		return nil, err
 	}
@@ -83,6 +87,11 @@ func run(
 	}
 	if _, err := instance.ExportedFunction(start).Call(ctx); err != nil {
 		return nil, nil, fmt.Errorf("package initialisation failed: %w", err)
+	}
+	if prepare := instance.ExportedFunction(ready); prepare != nil {
+		if _, err := prepare.Call(ctx); err != nil {
+			return nil, nil, err
+		}
 	}
 	room, err := arenaOf(ctx, instance)
 	if err != nil {

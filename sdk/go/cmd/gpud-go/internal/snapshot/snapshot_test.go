@@ -8,22 +8,24 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/tetratelabs/wazero"
-
-	"gpud.internal/gpud/cmd/gpud-go/internal/wasm"
 )
 
 // compile compiles a Go program of one file to a reactor.
 func compile(t *testing.T, source string) []byte {
 	t.Helper()
+	return compileWith(t, source, "module x\n\ngo 1.26\n")
+}
+
+// compileWith does it with this go.mod.
+func compileWith(t *testing.T, source, mod string) []byte {
+	t.Helper()
 	folder := t.TempDir()
-	for name, content := range map[string]string{"go.mod": "module x\n\ngo 1.26\n", "main.go": source} {
+	for name, content := range map[string]string{"go.mod": mod, "main.go": source} {
 		if err := os.WriteFile(filepath.Join(folder, name), []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	command := exec.Command("go", "build", "-buildmode=c-shared", "-ldflags=-s -w", "-o", "x.wasm", ".")
+	command := exec.Command("go", "build", "-buildmode=c-shared", "-ldflags=-w", "-o", "x.wasm", ".")
 	command.Dir = folder
 	command.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm")
 	if said, err := command.CombinedOutput(); err != nil {
@@ -62,6 +64,9 @@ func reallocate(old unsafe.Pointer, oldSize, align, size uintptr) unsafe.Pointer
 	return unsafe.Pointer(unsafe.SliceData(make([]uint64, (size+7)/8)))
 }
 
+//go:wasmexport gpud-ready
+func prepare() { table[200] = -1 }
+
 //go:wasmexport square
 func square(i int32) int32 { return table[i] }
 
@@ -83,30 +88,17 @@ func TestASnapshotGoesOnWhereTheStartEnded(t *testing.T) {
 	if err != nil || !bytes.Equal(file, again) {
 		t.Errorf("the same module gave another snapshot (%v)", err)
 	}
-	module, err := wasm.Parse(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	runtime := wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfigInterpreter())
-	defer runtime.Close(ctx)
-	imports, err := module.Imports()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := provide(ctx, runtime, imports, &said); err != nil {
-		t.Fatal(err)
-	}
-	instance, err := runtime.InstantiateWithConfig(ctx, file, wazero.NewModuleConfig().WithStartFunctions())
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, gone := range []string{start, arenaStart, arenaSize} {
+	instance := instantiate(ctx, t, file)
+	for _, gone := range []string{start, ready, arenaStart, arenaSize} {
 		if instance.ExportedFunction(gone) != nil {
 			t.Errorf("%s is still exported", gone)
 		}
 	}
 	if answer, err := instance.ExportedFunction("square").Call(ctx, 7); err != nil || answer[0] != 49 {
 		t.Errorf("%v %v", answer, err)
+	}
+	if answer, err := instance.ExportedFunction("square").Call(ctx, 200); err != nil || int32(answer[0]) != -1 {
+		t.Errorf("what was to be prepared was not: %v %v", answer, err)
 	}
 	ask := func(align, size uint64) uint64 {
 		answer, err := instance.ExportedFunction(realloc).Call(ctx, 0, 0, align, size)
