@@ -6,7 +6,7 @@ import { eventToWit, reportToWit } from "./host/events.ts";
 import { onPlainMachine } from "./host/warm.ts";
 import type { WitMessage } from "./host/wit.ts";
 import type { Component, Plugin } from "./plugin.ts";
-import type { CheckContext, Trigger } from "./types.ts";
+import type { CheckContext, Report, Trigger } from "./types.ts";
 import { clip } from "./text.ts";
 
 interface WitContext extends Omit<CheckContext, "trigger" | "extra"> {
@@ -54,12 +54,23 @@ function honest<T>(context: WitContext, run: (context: CheckContext) => T): T {
   const { tag, val } = context.trigger;
   const trigger: Trigger = tag === "other" ? (val ?? tag) : tag;
   try {
-    return run({ ...context, trigger, extra: Object.fromEntries(context.extra) });
+    // In place: nobody else has it, and each new property of an object costs.
+    return run(Object.assign(context as object, { trigger, extra: Object.fromEntries(context.extra) }) as CheckContext);
   } catch (error) {
     if (error instanceof AccessError) throw { tag: "source", val: accessErrorToWit(error) };
     if (!(error instanceof CheckFailed)) for (const one of shown(error).trim().split("\n")) wit.write("error", one);
     throw { tag: "failed", val: clip(error instanceof CheckFailed ? error.message : String(error), 4_000) };
   }
+}
+
+// What is held until the instance goes. What the warm-up came to: shapes of objects live as long as one that has them.
+// And the report: the engine would take apart each of its objects, of which the next call sees nothing anyway.
+const kept: unknown[] = [];
+
+function given(report: Report): object {
+  const wit = reportToWit(report);
+  kept.push(report, wit);
+  return wit;
 }
 
 function componentToWit(component: Component): object {
@@ -85,12 +96,9 @@ export function checker(plugin: Plugin): { describe(): object; check(context: Wi
       components: plugin.components.map(componentToWit),
       extra: [],
     }),
-    check: (context: WitContext) => honest(context, (plain) => reportToWit(plugin.check(plain))),
+    check: (context: WitContext) => honest(context, (plain) => given(plugin.check(plain))),
   };
 }
-
-// What the warm-up came to: shapes of objects live as long as one that has them.
-const kept: unknown[] = [];
 
 /** Checks a plain machine before the snapshot is taken, see `host/warm.ts`. */
 export function warmUp(plugin: Plugin, exported: ReturnType<typeof checker>): void {
@@ -101,7 +109,7 @@ export function warmUp(plugin: Plugin, exported: ReturnType<typeof checker>): vo
       const extra: [string, string][] = [];
       const context = { component: name, now: 0, trigger, bootId: "", bootTime: 0, previousCheck: null, extra };
       try {
-        kept.push(exported.check(context));
+        exported.check(context);
       } catch (error) {
         kept.push(error);
       }
@@ -111,7 +119,7 @@ export function warmUp(plugin: Plugin, exported: ReturnType<typeof checker>): vo
 
 /** `scanner`. */
 export function scanner(plugin: Required<Pick<Plugin, "scan">>): object {
-  return { scan: (context: WitContext) => honest(context, (plain) => reportToWit(plugin.scan(plain))) };
+  return { scan: (context: WitContext) => honest(context, (plain) => given(plugin.scan(plain))) };
 }
 
 /** `kmsg-watcher`. */

@@ -8,7 +8,7 @@
 
 import wit from "#host/sysfs";
 import { AccessError } from "./errors.ts";
-import { ask, settled } from "./host/ask.ts";
+import { ask, settleAll, settled } from "./host/ask.ts";
 import { decodeText } from "./text.ts";
 
 /** What a directory entry is; `special` is a device node, socket, pipe or other. */
@@ -81,7 +81,7 @@ export function readText(path: string, maxBytes = 65_536): string {
  */
 export function readGlob(pattern: string, maxBytesEach = 4_096, maxFiles = 4_096): FileContent[] {
   const files = ask(() => wit.readGlob(pattern, maxBytesEach, maxFiles));
-  return files.map(({ path, content }) => ({ path, content: settled(content) }));
+  return settleAll<FileContent>(files, "content");
 }
 
 /** Entries of a directory, sorted by name; more than `maxEntries` (at most 65,536) is `TooLarge`. */
@@ -92,7 +92,7 @@ export function listDirectory(path: string, maxEntries = 4_096): Entry[] {
 /** Number of entries of every directory that matches a pattern, sorted by path. */
 export function countEntries(pattern: string, maxDirectories = 4_096): EntryCount[] {
   const counts = ask(() => wit.countEntries(pattern, maxDirectories));
-  return counts.map(({ path, count }) => ({ path, count: settled(count) }));
+  return settleAll<EntryCount>(counts, "count");
 }
 
 /** Target of a symbolic link, as written. */

@@ -3,14 +3,13 @@
 const REPLACEMENT = 0xfffd;
 /** Characters that are made by one call. */
 const MAX_ARGUMENTS = 4096;
-const BEYOND_ASCII = /[^\x00-\x7f]/;
 
 /** Bytes as text; what is not UTF-8 becomes U+FFFD. */
 export function decodeText(bytes: Uint8Array): string {
   // Most files of the kernel are short and plain, and a loop over bytes is slow in an interpreter.
   if (bytes.length <= MAX_ARGUMENTS) {
-    const plain = String.fromCharCode.apply(null, bytes as unknown as number[]);
-    if (!BEYOND_ASCII.test(plain)) return plain;
+    const units = bytes as unknown as number[];
+    if (Math.max.apply(null, units) < 0x80) return String.fromCharCode.apply(null, units);
   }
   let text = "";
   const points: number[] = [];

@@ -77,6 +77,13 @@ test("events go to the contract and back", () => {
   });
 });
 
+test("a word is no property that all objects have, and facts are texts", () => {
+  const facts = { count: 3 } as unknown as Record<string, string>;
+  const event = eventToWit({ time: 1, name: "e", type: "constructor", message: "", extraInfo: facts });
+  assert.deepEqual(event.eventType, { tag: "other", val: "constructor" });
+  assert.deepEqual(event.extraInfo, [["count", "3"]]);
+});
+
 test("a report for the contract has all fields", () => {
   const context = new FakeHost().context(plugin);
   const state = degraded(context, "why", { recovery: ["reboot", { at: 5 }, "odd"], latch: true });

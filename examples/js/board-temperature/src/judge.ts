@@ -24,8 +24,9 @@ const EVENTS = {
 
 /** From what `save` gave; anything else is nothing. */
 export function restore(saved: string | undefined): Hot {
+  if (saved === undefined) return new Map();
   try {
-    const entries = Object.entries(JSON.parse(saved ?? "{}") as object);
+    const entries = Object.entries(JSON.parse(saved) as object);
     return new Map(entries.filter((entry): entry is [string, Level] => LEVELS.includes(entry[1] as string)));
   } catch {
     return new Map();
@@ -67,7 +68,7 @@ export function judge(
       found.push({ key, event: event.name, text, health: level, action, advice: COOLING, subject, file: path });
     }
   }
-  const readable = sensors.flatMap((one) => (one.value === undefined ? [] : [{ ...one, value: one.value }]));
+  const readable = sensors.filter(isReadable);
   for (const key of config.sensors.keys()) {
     if (readable.some((one) => one.key === key)) continue;
     const why = sensors.some((one) => one.key === key) ? "cannot be read" : "no such sensor";
@@ -77,8 +78,8 @@ export function judge(
     const text = `none of ${sensors.length} temperature sensors can be read`;
     found.push({ key: "all", event: "unreadable", text, health: "degraded" });
   }
-  const [first, ...others] = readable;
-  const hottest = first && others.reduce((most, one) => (one.value > most.value ? one : most), first);
+  const [first] = readable;
+  const hottest = first && readable.reduce((most, one) => (one.value > most.value ? one : most));
   const reason = hottest
     ? `${readable.length} sensors, hottest is ${hottest.key} with ${hottest.value.toFixed(1)} °C`
     : "";
@@ -87,6 +88,10 @@ export function judge(
   const extraInfo = missing > 0 ? { unreadable: `${missing} of ${sensors.length}` } : {};
   const metrics = readable.map(({ chip, name, value }) => gauge(METRIC, value, { chip, sensor: name }));
   return { report: { states: [{ ...state, extraInfo }], events, metrics }, hot };
+}
+
+function isReadable(sensor: Sensor): sensor is Sensor & { value: number } {
+  return sensor.value !== undefined;
 }
 
 function levelOf(value: number, { warn, critical }: Limits): Level {

@@ -13,6 +13,10 @@ const HOTTEST = 126;
 const MAX_NAME = 64;
 const MAX_SENSORS = 1_024;
 
+const INPUT = /^(\/sys\/class\/hwmon\/hwmon([0-9]{1,9}))\/(temp([0-9]{1,9}))_input$/;
+const THOUSANDTHS = /^-?[0-9]{1,7}$/;
+const CONTROL = /[\u0000-\u001f\u007f-\u009f]/;
+
 /** One sensor. */
 export interface Sensor {
   /** Name of the chip's driver; with a number where there are several: `nvme`, `nvme.2`. */
@@ -45,7 +49,7 @@ export function find(
   for (const file of labels.concat(names)) texts.set(file.path, oneLine(sysfs.textOf(file)));
   const places: Place[] = [];
   for (const file of inputs) {
-    const match = /^(\/sys\/class\/hwmon\/hwmon([0-9]{1,9}))\/(temp([0-9]{1,9}))_input$/.exec(file.path);
+    const match = INPUT.exec(file.path);
     if (match) places.push(place(file, match));
   }
   // By number, since hwmon10 comes before hwmon2 otherwise.
@@ -77,12 +81,12 @@ function place(file: sysfs.FileContent, match: RegExpExecArray): Place {
 
 /** A name that can be shown, or none. */
 function oneLine(text: string | undefined): string | undefined {
-  return text && text.length <= MAX_NAME && !/[\u0000-\u001f\u007f-\u009f]/.test(text) ? text : undefined;
+  return text && text.length <= MAX_NAME && !CONTROL.test(text) ? text : undefined;
 }
 
 /** Degrees out of thousandths, where it is a temperature. */
 function celsius(text: string | undefined): number | undefined {
-  if (text === undefined || !/^-?[0-9]{1,7}$/.test(text)) return undefined;
+  if (text === undefined || !THOUSANDTHS.test(text)) return undefined;
   const value = Number(text) / 1_000;
   return value > COLDEST && value < HOTTEST ? value : undefined;
 }

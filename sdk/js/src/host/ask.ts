@@ -17,3 +17,10 @@ export function ask<T>(call: () => T): T {
 export function settled<T>(result: WitResult<T>): T | AccessError {
   return result.tag === "ok" ? result.val : accessError(result.val as WitAccessError);
 }
+
+/** Settles one property of each record of an answer, in place: nobody else has them, and there may be thousands. */
+export function settleAll<Record extends object>(records: object[], key: keyof Record): Record[] {
+  const settling = records as { [name: PropertyKey]: unknown }[];
+  for (const record of settling) record[key] = settled(record[key] as WitResult<unknown>);
+  return settling as Record[];
+}

@@ -3,20 +3,32 @@
 import type { Event, Evidence, HealthState, Metric, Pairs, Recovery, Report, Subject } from "../types.ts";
 import type { WitCase, WitEvent } from "./values.ts";
 
-const HEALTH = ["healthy", "degraded", "unhealthy", "initializing"];
-const REPAIR = ["ignore-no-action-required", "reboot-system", "hardware-inspection", "check-user-app-and-gpu"];
-const EVENT = ["unknown", "info", "warning", "critical", "fatal"];
-const METRIC = ["gauge", "counter", "histogram"];
-const RECOVERY = ["next-good-reading", "reboot", "set-healthy"];
+type Cases = Readonly<Record<string, WitCase | undefined>>;
+
+const HEALTH = cases("healthy", "degraded", "unhealthy", "initializing");
+const REPAIR = cases("ignore-no-action-required", "reboot-system", "hardware-inspection", "check-user-app-and-gpu");
+const EVENT = cases("unknown", "info", "warning", "critical", "fatal");
+const METRIC = cases("gauge", "counter", "histogram");
+const RECOVERY = cases("next-good-reading", "reboot", "set-healthy");
+
+/** The cases of an open set by their words, made once: a report may have thousands of the same. */
+function cases(...words: string[]): Cases {
+  return Object.assign(Object.create(null), Object.fromEntries(words.map((tag) => [tag, { tag }]))) as Cases;
+}
 
 /** A case of an open set; `other` for a word that the contract does not know. */
-function word(value: string, known: readonly string[]): WitCase {
-  return known.includes(value) ? { tag: value } : { tag: "other", val: value };
+function word(value: string, known: Cases): WitCase {
+  return known[value] ?? { tag: "other", val: value };
 }
 
 function pairs(of: Pairs | undefined): [string, string][] {
-  const list: [string, string][] = [];
-  for (const key in of) list.push([key, String(of[key])]);
+  if (of === undefined) return [];
+  // By index, since an interpreter's iterator costs more than what is done with a pair.
+  const list = Object.entries(of);
+  for (let index = 0; index < list.length; index++) {
+    const pair = list[index]!;
+    if (typeof pair[1] !== "string") pair[1] = String(pair[1]);
+  }
   return list;
 }
 
