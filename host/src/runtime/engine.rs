@@ -46,6 +46,9 @@ const WASM_STACK: usize = 512 << 10;
 /// without, the first ones of a memory.
 const KEEP_RESIDENT: usize = 512 << 10;
 
+/// The same of a table, bytes: that of a program in Go takes 19 KiB.
+const TABLE_KEEP_RESIDENT: usize = 32 << 10;
+
 fn config(pooling: bool) -> Config {
     let mut config = Config::new();
     config
@@ -70,7 +73,7 @@ fn config(pooling: bool) -> Config {
             .table_elements(100_000)
             .max_memory_size(MAX_MEMORY)
             .linear_memory_keep_resident(KEEP_RESIDENT)
-            .table_keep_resident(4 << 10)
+            .table_keep_resident(TABLE_KEEP_RESIDENT)
             .async_stack_keep_resident(16 << 10)
             .max_unused_warm_slots(4)
             .pagemap_scan(Enabled::Auto);

@@ -33,6 +33,12 @@ extern void __wasm_import_gpud_plugin_nvml_devices(uint8_t *);
 __attribute__((__import_module__("gpud:plugin/nvml@0.1.0"), __import_name__("gpm-metrics-of-all")))
 extern void __wasm_import_gpud_plugin_nvml_gpm_metrics_of_all(uint8_t *, size_t, int32_t, uint8_t *);
 
+__attribute__((__import_module__("gpud:plugin/nvml@0.1.0"), __import_name__("ask-all")))
+extern void __wasm_import_gpud_plugin_nvml_ask_all(uint8_t *, size_t, uint8_t *);
+
+__attribute__((__import_module__("gpud:plugin/nvml@0.1.0"), __import_name__("nvlink-p2p-among")))
+extern void __wasm_import_gpud_plugin_nvml_nvlink_p2p_among(uint8_t *, size_t, uint8_t *);
+
 __attribute__((__import_module__("gpud:plugin/nvml@0.1.0"), __import_name__("[method]device.identity")))
 extern void __wasm_import_gpud_plugin_nvml_method_device_identity(int32_t, uint8_t *);
 
@@ -692,6 +698,166 @@ void gpud_plugin_nvml_gpm_reading_free(gpud_plugin_nvml_gpm_reading_t *ptr) {
   gpud_plugin_nvml_result_list_gpm_metric_access_error_free(&ptr->metrics);
 }
 
+void gpud_plugin_nvml_question_free(gpud_plugin_nvml_question_t *ptr) {
+  switch ((int32_t) ptr->tag) {
+    case 4: {
+      break;
+    }
+    case 8: {
+      break;
+    }
+    case 9: {
+      break;
+    }
+    case 12: {
+      break;
+    }
+    case 13: {
+      break;
+    }
+    case 23: {
+      break;
+    }
+  }
+}
+
+void gpud_plugin_nvml_list_nvlink_free(gpud_plugin_nvml_list_nvlink_t *ptr) {
+  size_t list_len = ptr->len;
+  if (list_len > 0) {
+    gpud_plugin_nvml_nvlink_t *list_ptr = ptr->ptr;
+    for (size_t i = 0; i < list_len; i++) {
+      gpud_plugin_nvml_nvlink_free(&list_ptr[i]);
+    }
+    free(list_ptr);
+  }
+}
+
+void gpud_plugin_nvml_list_compute_process_free(gpud_plugin_nvml_list_compute_process_t *ptr) {
+  size_t list_len = ptr->len;
+  if (list_len > 0) {
+    gpud_plugin_nvml_compute_process_t *list_ptr = ptr->ptr;
+    for (size_t i = 0; i < list_len; i++) {
+      gpud_plugin_nvml_compute_process_free(&list_ptr[i]);
+    }
+    free(list_ptr);
+  }
+}
+
+void gpud_plugin_nvml_list_process_utilization_free(gpud_plugin_nvml_list_process_utilization_t *ptr) {
+  size_t list_len = ptr->len;
+  if (list_len > 0) {
+    gpud_plugin_nvml_process_utilization_t *list_ptr = ptr->ptr;
+    for (size_t i = 0; i < list_len; i++) {
+    }
+    free(list_ptr);
+  }
+}
+
+void gpud_plugin_nvml_list_mig_device_free(gpud_plugin_nvml_list_mig_device_t *ptr) {
+  size_t list_len = ptr->len;
+  if (list_len > 0) {
+    gpud_plugin_nvml_mig_device_t *list_ptr = ptr->ptr;
+    for (size_t i = 0; i < list_len; i++) {
+      gpud_plugin_nvml_mig_device_free(&list_ptr[i]);
+    }
+    free(list_ptr);
+  }
+}
+
+void gpud_plugin_nvml_answer_free(gpud_plugin_nvml_answer_t *ptr) {
+  switch ((int32_t) ptr->tag) {
+    case 1: {
+      break;
+    }
+    case 2: {
+      break;
+    }
+    case 3: {
+      break;
+    }
+    case 4: {
+      break;
+    }
+    case 5: {
+      break;
+    }
+    case 6: {
+      gpud_plugin_nvml_identity_free(&ptr->val.identity);
+      break;
+    }
+    case 7: {
+      break;
+    }
+    case 8: {
+      break;
+    }
+    case 9: {
+      gpud_plugin_nvml_power_free(&ptr->val.power);
+      break;
+    }
+    case 10: {
+      break;
+    }
+    case 11: {
+      break;
+    }
+    case 12: {
+      break;
+    }
+    case 13: {
+      gpud_plugin_nvml_list_nvlink_free(&ptr->val.nvlinks);
+      break;
+    }
+    case 14: {
+      gpud_plugin_nvml_fabric_info_free(&ptr->val.fabric_info);
+      break;
+    }
+    case 15: {
+      gpud_plugin_nvml_list_compute_process_free(&ptr->val.compute_processes);
+      break;
+    }
+    case 16: {
+      gpud_plugin_nvml_list_process_utilization_free(&ptr->val.process_utilization);
+      break;
+    }
+    case 17: {
+      gpud_plugin_nvml_list_mig_device_free(&ptr->val.mig_devices);
+      break;
+    }
+    case 18: {
+      gpud_plugin_nvml_pcie_link_free(&ptr->val.pcie_link);
+      break;
+    }
+  }
+}
+
+void gpud_plugin_nvml_result_answer_access_error_free(gpud_plugin_nvml_result_answer_access_error_t *ptr) {
+  if (!ptr->is_err) {
+    gpud_plugin_nvml_answer_free(&ptr->val.ok);
+  } else {
+    gpud_plugin_nvml_access_error_free(&ptr->val.err);
+  }
+}
+
+void gpud_plugin_nvml_list_result_answer_access_error_free(gpud_plugin_nvml_list_result_answer_access_error_t *ptr) {
+  size_t list_len = ptr->len;
+  if (list_len > 0) {
+    gpud_plugin_nvml_result_answer_access_error_t *list_ptr = ptr->ptr;
+    for (size_t i = 0; i < list_len; i++) {
+      gpud_plugin_nvml_result_answer_access_error_free(&list_ptr[i]);
+    }
+    free(list_ptr);
+  }
+}
+
+void gpud_plugin_nvml_gpu_answers_free(gpud_plugin_nvml_gpu_answers_t *ptr) {
+  gpud_wit_string_free(&ptr->uuid);
+  gpud_wit_string_free(&ptr->name);
+  gpud_wit_string_free(&ptr->bus_id);
+  gpud_wit_option_string_free(&ptr->serial);
+  gpud_plugin_nvml_list_result_answer_access_error_free(&ptr->answers);
+}
+
 __attribute__((__import_module__("gpud:plugin/nvml@0.1.0"), __import_name__("[resource-drop]device")))
 extern void __wasm_import_gpud_plugin_nvml_device_drop(int32_t handle);
 
@@ -769,6 +935,66 @@ void gpud_plugin_nvml_result_list_gpm_reading_access_error_free(gpud_plugin_nvml
   }
 }
 
+void gpud_plugin_nvml_list_question_free(gpud_plugin_nvml_list_question_t *ptr) {
+  size_t list_len = ptr->len;
+  if (list_len > 0) {
+    gpud_plugin_nvml_question_t *list_ptr = ptr->ptr;
+    for (size_t i = 0; i < list_len; i++) {
+      gpud_plugin_nvml_question_free(&list_ptr[i]);
+    }
+    free(list_ptr);
+  }
+}
+
+void gpud_plugin_nvml_list_gpu_answers_free(gpud_plugin_nvml_list_gpu_answers_t *ptr) {
+  size_t list_len = ptr->len;
+  if (list_len > 0) {
+    gpud_plugin_nvml_gpu_answers_t *list_ptr = ptr->ptr;
+    for (size_t i = 0; i < list_len; i++) {
+      gpud_plugin_nvml_gpu_answers_free(&list_ptr[i]);
+    }
+    free(list_ptr);
+  }
+}
+
+void gpud_plugin_nvml_result_list_gpu_answers_access_error_free(gpud_plugin_nvml_result_list_gpu_answers_access_error_t *ptr) {
+  if (!ptr->is_err) {
+    gpud_plugin_nvml_list_gpu_answers_free(&ptr->val.ok);
+  } else {
+    gpud_plugin_nvml_access_error_free(&ptr->val.err);
+  }
+}
+
+void gpud_wit_list_string_free(gpud_wit_list_string_t *ptr) {
+  size_t list_len = ptr->len;
+  if (list_len > 0) {
+    gpud_wit_string_t *list_ptr = ptr->ptr;
+    for (size_t i = 0; i < list_len; i++) {
+      gpud_wit_string_free(&list_ptr[i]);
+    }
+    free(list_ptr);
+  }
+}
+
+void gpud_plugin_nvml_list_result_u32_access_error_free(gpud_plugin_nvml_list_result_u32_access_error_t *ptr) {
+  size_t list_len = ptr->len;
+  if (list_len > 0) {
+    gpud_plugin_nvml_result_u32_access_error_t *list_ptr = ptr->ptr;
+    for (size_t i = 0; i < list_len; i++) {
+      gpud_plugin_nvml_result_u32_access_error_free(&list_ptr[i]);
+    }
+    free(list_ptr);
+  }
+}
+
+void gpud_plugin_nvml_result_list_result_u32_access_error_access_error_free(gpud_plugin_nvml_result_list_result_u32_access_error_access_error_t *ptr) {
+  if (!ptr->is_err) {
+    gpud_plugin_nvml_list_result_u32_access_error_free(&ptr->val.ok);
+  } else {
+    gpud_plugin_nvml_access_error_free(&ptr->val.err);
+  }
+}
+
 void gpud_plugin_nvml_result_memory_info_access_error_free(gpud_plugin_nvml_result_memory_info_access_error_t *ptr) {
   if (!ptr->is_err) {
   } else {
@@ -841,17 +1067,6 @@ void gpud_plugin_nvml_result_fabric_info_access_error_free(gpud_plugin_nvml_resu
   }
 }
 
-void gpud_plugin_nvml_list_compute_process_free(gpud_plugin_nvml_list_compute_process_t *ptr) {
-  size_t list_len = ptr->len;
-  if (list_len > 0) {
-    gpud_plugin_nvml_compute_process_t *list_ptr = ptr->ptr;
-    for (size_t i = 0; i < list_len; i++) {
-      gpud_plugin_nvml_compute_process_free(&list_ptr[i]);
-    }
-    free(list_ptr);
-  }
-}
-
 void gpud_plugin_nvml_result_list_compute_process_access_error_free(gpud_plugin_nvml_result_list_compute_process_access_error_t *ptr) {
   if (!ptr->is_err) {
     gpud_plugin_nvml_list_compute_process_free(&ptr->val.ok);
@@ -874,17 +1089,6 @@ void gpud_plugin_nvml_result_void_access_error_free(gpud_plugin_nvml_result_void
   }
 }
 
-void gpud_plugin_nvml_list_nvlink_free(gpud_plugin_nvml_list_nvlink_t *ptr) {
-  size_t list_len = ptr->len;
-  if (list_len > 0) {
-    gpud_plugin_nvml_nvlink_t *list_ptr = ptr->ptr;
-    for (size_t i = 0; i < list_len; i++) {
-      gpud_plugin_nvml_nvlink_free(&list_ptr[i]);
-    }
-    free(list_ptr);
-  }
-}
-
 void gpud_plugin_nvml_result_list_nvlink_access_error_free(gpud_plugin_nvml_result_list_nvlink_access_error_t *ptr) {
   if (!ptr->is_err) {
     gpud_plugin_nvml_list_nvlink_free(&ptr->val.ok);
@@ -893,32 +1097,11 @@ void gpud_plugin_nvml_result_list_nvlink_access_error_free(gpud_plugin_nvml_resu
   }
 }
 
-void gpud_plugin_nvml_list_process_utilization_free(gpud_plugin_nvml_list_process_utilization_t *ptr) {
-  size_t list_len = ptr->len;
-  if (list_len > 0) {
-    gpud_plugin_nvml_process_utilization_t *list_ptr = ptr->ptr;
-    for (size_t i = 0; i < list_len; i++) {
-    }
-    free(list_ptr);
-  }
-}
-
 void gpud_plugin_nvml_result_list_process_utilization_access_error_free(gpud_plugin_nvml_result_list_process_utilization_access_error_t *ptr) {
   if (!ptr->is_err) {
     gpud_plugin_nvml_list_process_utilization_free(&ptr->val.ok);
   } else {
     gpud_plugin_nvml_access_error_free(&ptr->val.err);
-  }
-}
-
-void gpud_plugin_nvml_list_mig_device_free(gpud_plugin_nvml_list_mig_device_t *ptr) {
-  size_t list_len = ptr->len;
-  if (list_len > 0) {
-    gpud_plugin_nvml_mig_device_t *list_ptr = ptr->ptr;
-    for (size_t i = 0; i < list_len; i++) {
-      gpud_plugin_nvml_mig_device_free(&list_ptr[i]);
-    }
-    free(list_ptr);
   }
 }
 
@@ -1064,17 +1247,6 @@ void gpud_plugin_sysfs_result_fs_usage_access_error_free(gpud_plugin_sysfs_resul
   if (!ptr->is_err) {
   } else {
     gpud_plugin_sysfs_access_error_free(&ptr->val.err);
-  }
-}
-
-void gpud_wit_list_string_free(gpud_wit_list_string_t *ptr) {
-  size_t list_len = ptr->len;
-  if (list_len > 0) {
-    gpud_wit_string_t *list_ptr = ptr->ptr;
-    for (size_t i = 0; i < list_len; i++) {
-      gpud_wit_string_free(&list_ptr[i]);
-    }
-    free(list_ptr);
   }
 }
 
@@ -1943,6 +2115,190 @@ bool gpud_plugin_nvml_gpm_metrics_of_all(gpud_wit_list_u32_t *ids, uint32_t peri
     case 0: {
       result2.is_err = false;
       result2.val.ok = (gpud_plugin_nvml_list_gpm_reading_t) { (gpud_plugin_nvml_gpm_reading_t*)(*((uint8_t **) (ptr + 8))), (*((size_t*) (ptr + (8+1*sizeof(void*))))) };
+      break;
+    }
+    case 1: {
+      result2.is_err = true;
+      gpud_plugin_types_access_error_t variant1;
+      variant1.tag = (int32_t) *((uint8_t*) (ptr + 8));
+      switch ((int32_t) variant1.tag) {
+        case 0: {
+          variant1.val.denied = (gpud_wit_string_t) { (uint8_t*)(*((uint8_t **) (ptr + 16))), (*((size_t*) (ptr + (16+1*sizeof(void*))))) };
+          break;
+        }
+        case 1: {
+          variant1.val.not_supported = (gpud_wit_string_t) { (uint8_t*)(*((uint8_t **) (ptr + 16))), (*((size_t*) (ptr + (16+1*sizeof(void*))))) };
+          break;
+        }
+        case 2: {
+          variant1.val.not_found = (gpud_wit_string_t) { (uint8_t*)(*((uint8_t **) (ptr + 16))), (*((size_t*) (ptr + (16+1*sizeof(void*))))) };
+          break;
+        }
+        case 3: {
+          variant1.val.too_large = (gpud_plugin_types_size_info_t) {
+            (gpud_wit_string_t) (gpud_wit_string_t) { (uint8_t*)(*((uint8_t **) (ptr + 16))), (*((size_t*) (ptr + (16+1*sizeof(void*))))) },
+            (uint64_t) (uint64_t) (*((int64_t*) (ptr + (16+2*sizeof(void*))))),
+            (uint64_t) (uint64_t) (*((int64_t*) (ptr + (24+2*sizeof(void*))))),
+          };
+          break;
+        }
+        case 4: {
+          gpud_plugin_types_option_unix_millis_t option0;
+          switch ((int32_t) *((uint8_t*) (ptr + (24+2*sizeof(void*))))) {
+            case 0: {
+              option0.is_some = false;
+              break;
+            }
+            case 1: {
+              option0.is_some = true;
+              option0.val = (uint64_t) (*((int64_t*) (ptr + (32+2*sizeof(void*)))));
+              break;
+            }
+          }
+          variant1.val.timed_out = (gpud_plugin_types_timeout_info_t) {
+            (gpud_wit_string_t) (gpud_wit_string_t) { (uint8_t*)(*((uint8_t **) (ptr + 16))), (*((size_t*) (ptr + (16+1*sizeof(void*))))) },
+            (uint64_t) (uint64_t) (*((int64_t*) (ptr + (16+2*sizeof(void*))))),
+            (gpud_plugin_types_option_unix_millis_t) option0,
+          };
+          break;
+        }
+        case 5: {
+          variant1.val.source_lost = (gpud_wit_string_t) { (uint8_t*)(*((uint8_t **) (ptr + 16))), (*((size_t*) (ptr + (16+1*sizeof(void*))))) };
+          break;
+        }
+        case 6: {
+          variant1.val.needs_reset = (gpud_wit_string_t) { (uint8_t*)(*((uint8_t **) (ptr + 16))), (*((size_t*) (ptr + (16+1*sizeof(void*))))) };
+          break;
+        }
+        case 7: {
+          variant1.val.invalid_argument = (gpud_wit_string_t) { (uint8_t*)(*((uint8_t **) (ptr + 16))), (*((size_t*) (ptr + (16+1*sizeof(void*))))) };
+          break;
+        }
+        case 8: {
+          variant1.val.over_budget = (gpud_wit_string_t) { (uint8_t*)(*((uint8_t **) (ptr + 16))), (*((size_t*) (ptr + (16+1*sizeof(void*))))) };
+          break;
+        }
+        case 9: {
+          variant1.val.other = (gpud_wit_string_t) { (uint8_t*)(*((uint8_t **) (ptr + 16))), (*((size_t*) (ptr + (16+1*sizeof(void*))))) };
+          break;
+        }
+      }
+
+      result2.val.err = variant1;
+      break;
+    }
+  }
+  if (!result2.is_err) {
+    *ret = result2.val.ok;
+    return 1;
+  } else {
+    *err = result2.val.err;
+    return 0;
+  }
+}
+
+bool gpud_plugin_nvml_ask_all(gpud_plugin_nvml_list_question_t *questions, gpud_plugin_nvml_list_gpu_answers_t *ret, gpud_plugin_nvml_access_error_t *err) {
+  __attribute__((__aligned__(8)))
+  uint8_t ret_area[(40+2*sizeof(void*))];
+  uint8_t *ptr = (uint8_t *) &ret_area;
+  __wasm_import_gpud_plugin_nvml_ask_all((uint8_t *) (*questions).ptr, (*questions).len, ptr);
+  gpud_plugin_nvml_result_list_gpu_answers_access_error_t result46;
+  switch ((int32_t) *((uint8_t*) (ptr + 0))) {
+    case 0: {
+      result46.is_err = false;
+      result46.val.ok = (gpud_plugin_nvml_list_gpu_answers_t) { (gpud_plugin_nvml_gpu_answers_t*)(*((uint8_t **) (ptr + 8))), (*((size_t*) (ptr + (8+1*sizeof(void*))))) };
+      break;
+    }
+    case 1: {
+      result46.is_err = true;
+      gpud_plugin_types_access_error_t variant45;
+      variant45.tag = (int32_t) *((uint8_t*) (ptr + 8));
+      switch ((int32_t) variant45.tag) {
+        case 0: {
+          variant45.val.denied = (gpud_wit_string_t) { (uint8_t*)(*((uint8_t **) (ptr + 16))), (*((size_t*) (ptr + (16+1*sizeof(void*))))) };
+          break;
+        }
+        case 1: {
+          variant45.val.not_supported = (gpud_wit_string_t) { (uint8_t*)(*((uint8_t **) (ptr + 16))), (*((size_t*) (ptr + (16+1*sizeof(void*))))) };
+          break;
+        }
+        case 2: {
+          variant45.val.not_found = (gpud_wit_string_t) { (uint8_t*)(*((uint8_t **) (ptr + 16))), (*((size_t*) (ptr + (16+1*sizeof(void*))))) };
+          break;
+        }
+        case 3: {
+          variant45.val.too_large = (gpud_plugin_types_size_info_t) {
+            (gpud_wit_string_t) (gpud_wit_string_t) { (uint8_t*)(*((uint8_t **) (ptr + 16))), (*((size_t*) (ptr + (16+1*sizeof(void*))))) },
+            (uint64_t) (uint64_t) (*((int64_t*) (ptr + (16+2*sizeof(void*))))),
+            (uint64_t) (uint64_t) (*((int64_t*) (ptr + (24+2*sizeof(void*))))),
+          };
+          break;
+        }
+        case 4: {
+          gpud_plugin_types_option_unix_millis_t option44;
+          switch ((int32_t) *((uint8_t*) (ptr + (24+2*sizeof(void*))))) {
+            case 0: {
+              option44.is_some = false;
+              break;
+            }
+            case 1: {
+              option44.is_some = true;
+              option44.val = (uint64_t) (*((int64_t*) (ptr + (32+2*sizeof(void*)))));
+              break;
+            }
+          }
+          variant45.val.timed_out = (gpud_plugin_types_timeout_info_t) {
+            (gpud_wit_string_t) (gpud_wit_string_t) { (uint8_t*)(*((uint8_t **) (ptr + 16))), (*((size_t*) (ptr + (16+1*sizeof(void*))))) },
+            (uint64_t) (uint64_t) (*((int64_t*) (ptr + (16+2*sizeof(void*))))),
+            (gpud_plugin_types_option_unix_millis_t) option44,
+          };
+          break;
+        }
+        case 5: {
+          variant45.val.source_lost = (gpud_wit_string_t) { (uint8_t*)(*((uint8_t **) (ptr + 16))), (*((size_t*) (ptr + (16+1*sizeof(void*))))) };
+          break;
+        }
+        case 6: {
+          variant45.val.needs_reset = (gpud_wit_string_t) { (uint8_t*)(*((uint8_t **) (ptr + 16))), (*((size_t*) (ptr + (16+1*sizeof(void*))))) };
+          break;
+        }
+        case 7: {
+          variant45.val.invalid_argument = (gpud_wit_string_t) { (uint8_t*)(*((uint8_t **) (ptr + 16))), (*((size_t*) (ptr + (16+1*sizeof(void*))))) };
+          break;
+        }
+        case 8: {
+          variant45.val.over_budget = (gpud_wit_string_t) { (uint8_t*)(*((uint8_t **) (ptr + 16))), (*((size_t*) (ptr + (16+1*sizeof(void*))))) };
+          break;
+        }
+        case 9: {
+          variant45.val.other = (gpud_wit_string_t) { (uint8_t*)(*((uint8_t **) (ptr + 16))), (*((size_t*) (ptr + (16+1*sizeof(void*))))) };
+          break;
+        }
+      }
+
+      result46.val.err = variant45;
+      break;
+    }
+  }
+  if (!result46.is_err) {
+    *ret = result46.val.ok;
+    return 1;
+  } else {
+    *err = result46.val.err;
+    return 0;
+  }
+}
+
+bool gpud_plugin_nvml_nvlink_p2p_among(gpud_wit_list_string_t *uuids, gpud_plugin_nvml_list_result_u32_access_error_t *ret, gpud_plugin_nvml_access_error_t *err) {
+  __attribute__((__aligned__(8)))
+  uint8_t ret_area[(40+2*sizeof(void*))];
+  uint8_t *ptr = (uint8_t *) &ret_area;
+  __wasm_import_gpud_plugin_nvml_nvlink_p2p_among((uint8_t *) (*uuids).ptr, (*uuids).len, ptr);
+  gpud_plugin_nvml_result_list_result_u32_access_error_access_error_t result2;
+  switch ((int32_t) *((uint8_t*) (ptr + 0))) {
+    case 0: {
+      result2.is_err = false;
+      result2.val.ok = (gpud_plugin_nvml_list_result_u32_access_error_t) { (gpud_plugin_nvml_result_u32_access_error_t*)(*((uint8_t **) (ptr + 8))), (*((size_t*) (ptr + (8+1*sizeof(void*))))) };
       break;
     }
     case 1: {

@@ -801,6 +801,192 @@ typedef struct gpud_plugin_nvml_gpm_reading_t {
   gpud_plugin_nvml_result_list_gpm_metric_access_error_t   metrics;
 } gpud_plugin_nvml_gpm_reading_t;
 
+typedef struct {
+  gpud_plugin_nvml_ecc_error_t f0;
+  gpud_plugin_nvml_ecc_period_t f1;
+} gpud_plugin_nvml_tuple2_ecc_error_ecc_period_t;
+
+typedef struct {
+  gpud_plugin_nvml_ecc_error_t f0;
+  gpud_plugin_nvml_ecc_period_t f1;
+  gpud_plugin_nvml_memory_location_t f2;
+} gpud_plugin_nvml_tuple3_ecc_error_ecc_period_memory_location_t;
+
+// A question that can be asked of all GPUs at once, by the function of `device` that it stands for.
+typedef struct gpud_plugin_nvml_question_t {
+  uint8_t tag;
+  union {
+    gpud_plugin_nvml_clock_t     clock_mhz;
+    gpud_plugin_nvml_temperature_sensor_t     temperature;
+    gpud_plugin_nvml_temperature_threshold_t     temperature_threshold;
+    gpud_plugin_nvml_tuple2_ecc_error_ecc_period_t     ecc_total;
+    gpud_plugin_nvml_tuple3_ecc_error_ecc_period_memory_location_t     ecc_count;
+    gpud_wit_tuple2_u32_u32_t     field_value;
+  } val;
+} gpud_plugin_nvml_question_t;
+
+// `device.identity`.
+#define GPUD_PLUGIN_NVML_QUESTION_IDENTITY 0
+// `device.presence`.
+#define GPUD_PLUGIN_NVML_QUESTION_PRESENCE 1
+// `device.memory-info`.
+#define GPUD_PLUGIN_NVML_QUESTION_MEMORY_INFO 2
+// `device.utilization`.
+#define GPUD_PLUGIN_NVML_QUESTION_UTILIZATION 3
+// `device.clock-mhz`.
+#define GPUD_PLUGIN_NVML_QUESTION_CLOCK_MHZ 4
+// `device.clock-event-reasons`.
+#define GPUD_PLUGIN_NVML_QUESTION_CLOCK_EVENT_REASONS 5
+// `device.power`.
+#define GPUD_PLUGIN_NVML_QUESTION_POWER 6
+// `device.persistence-mode`.
+#define GPUD_PLUGIN_NVML_QUESTION_PERSISTENCE_MODE 7
+// `device.temperature`.
+#define GPUD_PLUGIN_NVML_QUESTION_TEMPERATURE 8
+// `device.temperature-threshold`.
+#define GPUD_PLUGIN_NVML_QUESTION_TEMPERATURE_THRESHOLD 9
+// `device.temperature-margin`.
+#define GPUD_PLUGIN_NVML_QUESTION_TEMPERATURE_MARGIN 10
+// `device.ecc-mode`.
+#define GPUD_PLUGIN_NVML_QUESTION_ECC_MODE 11
+// `device.ecc-total`.
+#define GPUD_PLUGIN_NVML_QUESTION_ECC_TOTAL 12
+// `device.ecc-count`.
+#define GPUD_PLUGIN_NVML_QUESTION_ECC_COUNT 13
+// `device.remapped-rows`.
+#define GPUD_PLUGIN_NVML_QUESTION_REMAPPED_ROWS 14
+// `device.row-histogram`.
+#define GPUD_PLUGIN_NVML_QUESTION_ROW_HISTOGRAM 15
+// `device.nvlinks`.
+#define GPUD_PLUGIN_NVML_QUESTION_NVLINKS 16
+// `device.fabric-info`.
+#define GPUD_PLUGIN_NVML_QUESTION_FABRIC_INFO 17
+// `device.compute-processes`.
+#define GPUD_PLUGIN_NVML_QUESTION_COMPUTE_PROCESSES 18
+// `device.process-utilization`.
+#define GPUD_PLUGIN_NVML_QUESTION_PROCESS_UTILIZATION 19
+// `device.mig-enabled`.
+#define GPUD_PLUGIN_NVML_QUESTION_MIG_ENABLED 20
+// `device.mig-devices`.
+#define GPUD_PLUGIN_NVML_QUESTION_MIG_DEVICES 21
+// `device.pcie-link`.
+#define GPUD_PLUGIN_NVML_QUESTION_PCIE_LINK 22
+// `device.field-value`: field and scope.
+#define GPUD_PLUGIN_NVML_QUESTION_FIELD_VALUE 23
+
+typedef struct {
+  gpud_plugin_nvml_nvlink_t *ptr;
+  size_t len;
+} gpud_plugin_nvml_list_nvlink_t;
+
+typedef struct {
+  gpud_plugin_nvml_compute_process_t *ptr;
+  size_t len;
+} gpud_plugin_nvml_list_compute_process_t;
+
+typedef struct {
+  gpud_plugin_nvml_process_utilization_t *ptr;
+  size_t len;
+} gpud_plugin_nvml_list_process_utilization_t;
+
+typedef struct {
+  gpud_plugin_nvml_mig_device_t *ptr;
+  size_t len;
+} gpud_plugin_nvml_list_mig_device_t;
+
+// An answer to one of them, as the function gives it.
+typedef struct gpud_plugin_nvml_answer_t {
+  uint8_t tag;
+  union {
+    bool     flag;
+    uint32_t     number;
+    int32_t     signed_;
+    uint64_t     count;
+    double     real;
+    gpud_plugin_nvml_identity_t     identity;
+    gpud_plugin_nvml_memory_info_t     memory_info;
+    gpud_plugin_nvml_utilization_t     utilization;
+    gpud_plugin_nvml_power_t     power;
+    gpud_plugin_nvml_ecc_mode_t     ecc_mode;
+    gpud_plugin_nvml_remapped_rows_t     remapped_rows;
+    gpud_plugin_nvml_row_histogram_t     row_histogram;
+    gpud_plugin_nvml_list_nvlink_t     nvlinks;
+    gpud_plugin_nvml_fabric_info_t     fabric_info;
+    gpud_plugin_nvml_list_compute_process_t     compute_processes;
+    gpud_plugin_nvml_list_process_utilization_t     process_utilization;
+    gpud_plugin_nvml_list_mig_device_t     mig_devices;
+    gpud_plugin_nvml_pcie_link_t     pcie_link;
+  } val;
+} gpud_plugin_nvml_answer_t;
+
+// To `presence`.
+#define GPUD_PLUGIN_NVML_ANSWER_PRESENT 0
+// To `persistence-mode`, `mig-enabled`.
+#define GPUD_PLUGIN_NVML_ANSWER_FLAG 1
+// To `clock-mhz`, `temperature`, `temperature-threshold`.
+#define GPUD_PLUGIN_NVML_ANSWER_NUMBER 2
+// To `temperature-margin`.
+#define GPUD_PLUGIN_NVML_ANSWER_SIGNED 3
+// To `clock-event-reasons`, `ecc-total`, `ecc-count`.
+#define GPUD_PLUGIN_NVML_ANSWER_COUNT 4
+// To `field-value`.
+#define GPUD_PLUGIN_NVML_ANSWER_REAL 5
+// To `identity`.
+#define GPUD_PLUGIN_NVML_ANSWER_IDENTITY 6
+// To `memory-info`.
+#define GPUD_PLUGIN_NVML_ANSWER_MEMORY_INFO 7
+// To `utilization`.
+#define GPUD_PLUGIN_NVML_ANSWER_UTILIZATION 8
+// To `power`.
+#define GPUD_PLUGIN_NVML_ANSWER_POWER 9
+// To `ecc-mode`.
+#define GPUD_PLUGIN_NVML_ANSWER_ECC_MODE 10
+// To `remapped-rows`.
+#define GPUD_PLUGIN_NVML_ANSWER_REMAPPED_ROWS 11
+// To `row-histogram`.
+#define GPUD_PLUGIN_NVML_ANSWER_ROW_HISTOGRAM 12
+// To `nvlinks`.
+#define GPUD_PLUGIN_NVML_ANSWER_NVLINKS 13
+// To `fabric-info`.
+#define GPUD_PLUGIN_NVML_ANSWER_FABRIC_INFO 14
+// To `compute-processes`.
+#define GPUD_PLUGIN_NVML_ANSWER_COMPUTE_PROCESSES 15
+// To `process-utilization`.
+#define GPUD_PLUGIN_NVML_ANSWER_PROCESS_UTILIZATION 16
+// To `mig-devices`.
+#define GPUD_PLUGIN_NVML_ANSWER_MIG_DEVICES 17
+// To `pcie-link`.
+#define GPUD_PLUGIN_NVML_ANSWER_PCIE_LINK 18
+
+typedef struct {
+  bool is_err;
+  union {
+    gpud_plugin_nvml_answer_t ok;
+    gpud_plugin_nvml_access_error_t err;
+  } val;
+} gpud_plugin_nvml_result_answer_access_error_t;
+
+typedef struct {
+  gpud_plugin_nvml_result_answer_access_error_t *ptr;
+  size_t len;
+} gpud_plugin_nvml_list_result_answer_access_error_t;
+
+// What one GPU answered.
+typedef struct gpud_plugin_nvml_gpu_answers_t {
+  // Position in NVML's order.
+  uint32_t   index;
+  // `GPU-…`, or `unknown-gpu-‹index›`.
+  gpud_wit_string_t   uuid;
+  // Product name; may be empty.
+  gpud_wit_string_t   name;
+  // PCI id as in `identity`; may be empty.
+  gpud_wit_string_t   bus_id;
+  // Board serial number, where there is one.
+  gpud_wit_option_string_t   serial;
+  // One answer for each question, in their order.
+  gpud_plugin_nvml_list_result_answer_access_error_t   answers;
+} gpud_plugin_nvml_gpu_answers_t;
+
 typedef struct gpud_plugin_nvml_own_device_t {
   int32_t __handle;
 } gpud_plugin_nvml_own_device_t;
@@ -855,6 +1041,42 @@ typedef struct {
     gpud_plugin_nvml_access_error_t err;
   } val;
 } gpud_plugin_nvml_result_list_gpm_reading_access_error_t;
+
+typedef struct {
+  gpud_plugin_nvml_question_t *ptr;
+  size_t len;
+} gpud_plugin_nvml_list_question_t;
+
+typedef struct {
+  gpud_plugin_nvml_gpu_answers_t *ptr;
+  size_t len;
+} gpud_plugin_nvml_list_gpu_answers_t;
+
+typedef struct {
+  bool is_err;
+  union {
+    gpud_plugin_nvml_list_gpu_answers_t ok;
+    gpud_plugin_nvml_access_error_t err;
+  } val;
+} gpud_plugin_nvml_result_list_gpu_answers_access_error_t;
+
+typedef struct {
+  gpud_wit_string_t *ptr;
+  size_t len;
+} gpud_wit_list_string_t;
+
+typedef struct {
+  gpud_plugin_nvml_result_u32_access_error_t *ptr;
+  size_t len;
+} gpud_plugin_nvml_list_result_u32_access_error_t;
+
+typedef struct {
+  bool is_err;
+  union {
+    gpud_plugin_nvml_list_result_u32_access_error_t ok;
+    gpud_plugin_nvml_access_error_t err;
+  } val;
+} gpud_plugin_nvml_result_list_result_u32_access_error_access_error_t;
 
 typedef struct {
   bool is_err;
@@ -937,11 +1159,6 @@ typedef struct {
 } gpud_plugin_nvml_result_fabric_info_access_error_t;
 
 typedef struct {
-  gpud_plugin_nvml_compute_process_t *ptr;
-  size_t len;
-} gpud_plugin_nvml_list_compute_process_t;
-
-typedef struct {
   bool is_err;
   union {
     gpud_plugin_nvml_list_compute_process_t ok;
@@ -965,11 +1182,6 @@ typedef struct {
 } gpud_plugin_nvml_result_void_access_error_t;
 
 typedef struct {
-  gpud_plugin_nvml_nvlink_t *ptr;
-  size_t len;
-} gpud_plugin_nvml_list_nvlink_t;
-
-typedef struct {
   bool is_err;
   union {
     gpud_plugin_nvml_list_nvlink_t ok;
@@ -978,22 +1190,12 @@ typedef struct {
 } gpud_plugin_nvml_result_list_nvlink_access_error_t;
 
 typedef struct {
-  gpud_plugin_nvml_process_utilization_t *ptr;
-  size_t len;
-} gpud_plugin_nvml_list_process_utilization_t;
-
-typedef struct {
   bool is_err;
   union {
     gpud_plugin_nvml_list_process_utilization_t ok;
     gpud_plugin_nvml_access_error_t err;
   } val;
 } gpud_plugin_nvml_result_list_process_utilization_access_error_t;
-
-typedef struct {
-  gpud_plugin_nvml_mig_device_t *ptr;
-  size_t len;
-} gpud_plugin_nvml_list_mig_device_t;
 
 typedef struct {
   bool is_err;
@@ -1176,11 +1378,6 @@ typedef struct {
     gpud_plugin_sysfs_access_error_t err;
   } val;
 } gpud_plugin_sysfs_result_fs_usage_access_error_t;
-
-typedef struct {
-  gpud_wit_string_t *ptr;
-  size_t len;
-} gpud_wit_list_string_t;
 
 typedef struct {
   gpud_plugin_sysfs_result_fs_usage_access_error_t *ptr;
@@ -1643,6 +1840,12 @@ extern bool gpud_plugin_nvml_devices(gpud_plugin_nvml_list_own_device_t *ret, gp
 // GPM readings of all GPUs in one call, which takes little longer than for one: a GPU's sample period runs beside
 // the others'. Arguments as `device.gpm-metrics`.
 extern bool gpud_plugin_nvml_gpm_metrics_of_all(gpud_wit_list_u32_t *ids, uint32_t period_ms, gpud_plugin_nvml_list_gpm_reading_t *ret, gpud_plugin_nvml_access_error_t *err);
+// Asks all GPUs the same questions, at most 64: the GPUs of `devices`, in that order. Costs one call, where asking
+// each of them costs one for each question. A GPU that does not answer holds up the others for 5 seconds at most.
+extern bool gpud_plugin_nvml_ask_all(gpud_plugin_nvml_list_question_t *questions, gpud_plugin_nvml_list_gpu_answers_t *ret, gpud_plugin_nvml_access_error_t *err);
+// `device.nvlink-p2p-status` of all pairs among these GPUs, by UUID, at most 64: of the first and the second, the
+// first and the third and so on, then of the second and the third. Costs one call.
+extern bool gpud_plugin_nvml_nvlink_p2p_among(gpud_wit_list_string_t *uuids, gpud_plugin_nvml_list_result_u32_access_error_t *ret, gpud_plugin_nvml_access_error_t *err);
 // Who it is; known since enumeration, so this does not fail.
 extern void gpud_plugin_nvml_method_device_identity(gpud_plugin_nvml_borrow_device_t self, gpud_plugin_nvml_identity_t *ret);
 // Frame buffer.
@@ -1889,6 +2092,24 @@ void gpud_plugin_nvml_result_list_gpm_metric_access_error_free(gpud_plugin_nvml_
 
 void gpud_plugin_nvml_gpm_reading_free(gpud_plugin_nvml_gpm_reading_t *ptr);
 
+void gpud_plugin_nvml_question_free(gpud_plugin_nvml_question_t *ptr);
+
+void gpud_plugin_nvml_list_nvlink_free(gpud_plugin_nvml_list_nvlink_t *ptr);
+
+void gpud_plugin_nvml_list_compute_process_free(gpud_plugin_nvml_list_compute_process_t *ptr);
+
+void gpud_plugin_nvml_list_process_utilization_free(gpud_plugin_nvml_list_process_utilization_t *ptr);
+
+void gpud_plugin_nvml_list_mig_device_free(gpud_plugin_nvml_list_mig_device_t *ptr);
+
+void gpud_plugin_nvml_answer_free(gpud_plugin_nvml_answer_t *ptr);
+
+void gpud_plugin_nvml_result_answer_access_error_free(gpud_plugin_nvml_result_answer_access_error_t *ptr);
+
+void gpud_plugin_nvml_list_result_answer_access_error_free(gpud_plugin_nvml_list_result_answer_access_error_t *ptr);
+
+void gpud_plugin_nvml_gpu_answers_free(gpud_plugin_nvml_gpu_answers_t *ptr);
+
 extern void gpud_plugin_nvml_device_drop_own(gpud_plugin_nvml_own_device_t handle);
 
 extern void gpud_plugin_nvml_device_drop_borrow(gpud_plugin_nvml_borrow_device_t handle);
@@ -1908,6 +2129,18 @@ void gpud_wit_list_u32_free(gpud_wit_list_u32_t *ptr);
 void gpud_plugin_nvml_list_gpm_reading_free(gpud_plugin_nvml_list_gpm_reading_t *ptr);
 
 void gpud_plugin_nvml_result_list_gpm_reading_access_error_free(gpud_plugin_nvml_result_list_gpm_reading_access_error_t *ptr);
+
+void gpud_plugin_nvml_list_question_free(gpud_plugin_nvml_list_question_t *ptr);
+
+void gpud_plugin_nvml_list_gpu_answers_free(gpud_plugin_nvml_list_gpu_answers_t *ptr);
+
+void gpud_plugin_nvml_result_list_gpu_answers_access_error_free(gpud_plugin_nvml_result_list_gpu_answers_access_error_t *ptr);
+
+void gpud_wit_list_string_free(gpud_wit_list_string_t *ptr);
+
+void gpud_plugin_nvml_list_result_u32_access_error_free(gpud_plugin_nvml_list_result_u32_access_error_t *ptr);
+
+void gpud_plugin_nvml_result_list_result_u32_access_error_access_error_free(gpud_plugin_nvml_result_list_result_u32_access_error_access_error_t *ptr);
 
 void gpud_plugin_nvml_result_memory_info_access_error_free(gpud_plugin_nvml_result_memory_info_access_error_t *ptr);
 
@@ -1929,23 +2162,15 @@ void gpud_plugin_nvml_result_nvlink_errors_access_error_free(gpud_plugin_nvml_re
 
 void gpud_plugin_nvml_result_fabric_info_access_error_free(gpud_plugin_nvml_result_fabric_info_access_error_t *ptr);
 
-void gpud_plugin_nvml_list_compute_process_free(gpud_plugin_nvml_list_compute_process_t *ptr);
-
 void gpud_plugin_nvml_result_list_compute_process_access_error_free(gpud_plugin_nvml_result_list_compute_process_access_error_t *ptr);
 
 void gpud_plugin_nvml_result_f64_access_error_free(gpud_plugin_nvml_result_f64_access_error_t *ptr);
 
 void gpud_plugin_nvml_result_void_access_error_free(gpud_plugin_nvml_result_void_access_error_t *ptr);
 
-void gpud_plugin_nvml_list_nvlink_free(gpud_plugin_nvml_list_nvlink_t *ptr);
-
 void gpud_plugin_nvml_result_list_nvlink_access_error_free(gpud_plugin_nvml_result_list_nvlink_access_error_t *ptr);
 
-void gpud_plugin_nvml_list_process_utilization_free(gpud_plugin_nvml_list_process_utilization_t *ptr);
-
 void gpud_plugin_nvml_result_list_process_utilization_access_error_free(gpud_plugin_nvml_result_list_process_utilization_access_error_t *ptr);
-
-void gpud_plugin_nvml_list_mig_device_free(gpud_plugin_nvml_list_mig_device_t *ptr);
 
 void gpud_plugin_nvml_result_list_mig_device_access_error_free(gpud_plugin_nvml_result_list_mig_device_access_error_t *ptr);
 
@@ -1984,8 +2209,6 @@ void gpud_plugin_sysfs_result_string_access_error_free(gpud_plugin_sysfs_result_
 void gpud_plugin_sysfs_result_file_stat_access_error_free(gpud_plugin_sysfs_result_file_stat_access_error_t *ptr);
 
 void gpud_plugin_sysfs_result_fs_usage_access_error_free(gpud_plugin_sysfs_result_fs_usage_access_error_t *ptr);
-
-void gpud_wit_list_string_free(gpud_wit_list_string_t *ptr);
 
 void gpud_plugin_sysfs_list_result_fs_usage_access_error_free(gpud_plugin_sysfs_list_result_fs_usage_access_error_t *ptr);
 

@@ -7,6 +7,7 @@ python tools/generate_nvml.py
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 import tempfile
@@ -88,11 +89,19 @@ def resource(node: ast.ClassDef) -> str:
     return text
 
 
+# Asking all GPUs at once saves calls into the host, of which a check in Python notices little, and it would need a class for
+# each kind of question and answer.
+LEFT_OUT = re.compile("ask_all|nvlink_p2p_among|GpuAnswers|(Question|Answer)(_.*)?")
+
+
 def module(source: str) -> str:
     """The SDK's module for a module of the bindings."""
     tree = ast.parse(source)
     parts = [HEAD.format(doc=(ast.get_docstring(tree) or "").strip() + "\n")]
     for node in tree.body:
+        targets = [ast.unparse(one) for one in node.targets] if isinstance(node, ast.Assign) else []
+        if any(LEFT_OUT.fullmatch(name) for name in [getattr(node, "name", ""), *targets]):
+            continue
         if isinstance(node, ast.ClassDef):
             kinds = {ast.unparse(base) for base in node.bases}
             if "Enum" in kinds:

@@ -33,10 +33,10 @@ pub(super) async fn ask(
     let nvml = call.node.nvml.clone();
     let devices = call.nvml_wait(WHAT, nvml.devices()).await??;
     let readings: Vec<Reading> = questions.iter().filter_map(prepared).collect();
-    let until = Instant::now() + call.remaining().saturating_sub(FOR_THE_GUEST);
+    let time = call.remaining().saturating_sub(FOR_THE_GUEST);
     let gpus = devices
         .iter()
-        .map(|device| one(device, questions, &readings, until));
+        .map(|device| one(device, questions, &readings, time));
     let gpus = call.wait(join_all(gpus)).await;
     call.charge(WHAT, gpus.iter().map(size).sum())?;
     Ok(gpus)
@@ -74,19 +74,20 @@ fn at_most(what: &str, of: &str, count: usize) -> Result<(), AccessError> {
     }
 }
 
-/// All answers of one GPU. One that hangs has until then, so that the others' answers still come.
+/// All answers of one GPU. One that hangs has so much time, and then the others' answers still come.
 async fn one(
     device: &Device,
     questions: &[Question],
     readings: &[Reading],
-    until: Instant,
+    time: Duration,
 ) -> GpuAnswers {
-    let left = || until.saturating_duration_since(Instant::now());
+    let began = Instant::now();
+    let left = || time.saturating_sub(began.elapsed());
     let _ = tokio::time::timeout(left(), device.prepare(readings)).await;
     let mut answers = Vec::with_capacity(questions.len());
     for question in questions {
         let answer = tokio::time::timeout(left(), answer(device, *question)).await;
-        let answer = answer.unwrap_or_else(|_| Err(too_late(device)));
+        let answer = answer.unwrap_or_else(|_| Err(too_late(device, time)));
         answers.push(answer.map_err(AccessError::from));
     }
     let identity = device.identity();
@@ -100,11 +101,11 @@ async fn one(
     }
 }
 
-fn too_late(device: &Device) -> SourceError {
+fn too_late(device: &Device, after: Duration) -> SourceError {
     SourceError::TimedOut {
         what: format!("{} (this call's time is over)", device.identity().label()),
-        after: Duration::ZERO,
-        last_good: None,
+        after,
+        last_good: device.last_good(),
     }
 }
 
@@ -207,3 +208,6 @@ fn size(gpu: &GpuAnswers) -> usize {
     let names = gpu.uuid.len() + gpu.name.len() + gpu.bus_id.len();
     names + gpu.answers.iter().map(answer).sum::<usize>()
 }
+
+#[cfg(test)]
+mod tests;

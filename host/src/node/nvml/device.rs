@@ -142,6 +142,11 @@ impl Device {
         self.gpu.value(reading).await
     }
 
+    /// When it last answered, Unix milliseconds.
+    pub fn last_good(&self) -> Option<u64> {
+        self.gpu.last_good()
+    }
+
     pub(super) fn gpu(&self) -> &Arc<Gpu> {
         &self.gpu
     }

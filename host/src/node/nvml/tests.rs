@@ -219,6 +219,55 @@ async fn questions_of_the_last_round_are_taken_along_and_those_that_nobody_repea
 }
 
 #[tokio::test]
+async fn what_was_prepared_is_asked_once_and_what_hangs_then_is_told() {
+    let driver = Faulty::of(2);
+    let nvml = nvml(&driver, SHARING);
+    let devices = nvml.devices().await.unwrap();
+    let readings = [
+        Reading::Temperature(0),
+        Reading::PersistenceMode,
+        Reading::EccMode,
+    ];
+    devices[0].prepare(&readings).await;
+    let calls = || {
+        let calls = ["Temperature", "PersistenceMode", "EccMode"];
+        calls.map(|call| driver.calls(&format!("nvmlDeviceGet{call}")))
+    };
+    assert_eq!(calls(), [1, 1, 1]);
+    assert_eq!(devices[0].temperature(0).await, Ok(40));
+    assert_eq!(devices[0].persistence_mode().await, Ok(true));
+    assert!(devices[0].ecc_mode().await.is_err());
+    devices[0].prepare(&readings).await;
+    assert_eq!(calls(), [1, 1, 1]);
+
+    driver.script(|script| {
+        script.hanging_calls.insert("nvmlDeviceGetPersistenceMode");
+    });
+    devices[1].prepare(&readings).await;
+    assert_eq!(devices[1].temperature(0).await, Ok(41));
+    let hanging = devices[1].persistence_mode().await.unwrap_err();
+    assert!(matches!(hanging, SourceError::TimedOut { .. }), "{hanging}");
+    driver.script(|script| script.hanging_calls.clear());
+}
+
+#[tokio::test]
+async fn pairs_among_gpus_are_told_in_their_order_and_those_of_a_gpu_that_hangs_fail() {
+    let driver = Faulty::of(3);
+    let nvml = nvml(&driver, QUICK);
+    let devices = nvml.devices().await.unwrap();
+    assert_eq!(nvml.p2p_among(&devices).await, [Ok(0), Ok(0), Ok(0)]);
+    assert_eq!(nvml.p2p_among(&devices[..1]).await, []);
+    driver.script(|script| {
+        script.hanging.insert(2);
+    });
+    devices[2].temperature(0).await.unwrap_err();
+    let found = nvml.p2p_among(&devices).await;
+    let answered: Vec<bool> = found.iter().map(Result::is_ok).collect();
+    assert_eq!(answered, [true, false, false], "{found:?}");
+    driver.script(|script| script.hanging.clear());
+}
+
+#[tokio::test]
 async fn what_hangs_on_the_way_does_not_take_the_answer_that_was_there() {
     let driver = Faulty::of(1);
     let timing = Timing {
