@@ -105,6 +105,12 @@ mod tests {
             };
             let found = count(Fields::of_driver(driver), read).unwrap();
             assert_eq!(questions, asked, "{driver} {known:?}");
+            // What is asked of all GPUs at once is what is read then.
+            let of = Fields::of_driver(driver);
+            let mut together = first(of);
+            together.extend(further(of, |field| known.contains(&field)));
+            together.sort_unstable();
+            assert_eq!(together, asked, "{driver} {known:?}");
             let mut counted: Vec<&str> = counted.to_vec();
             counted.sort_unstable();
             assert_eq!(found.keys().copied().collect::<Vec<_>>(), counted);

@@ -103,6 +103,11 @@ mod tests {
                 assert_eq!(life, Some(u64::from(first + 7)));
             }
             assert_eq!(questions, asked);
+            // What is asked of all GPUs at once is what is read then.
+            let of = Fields::of_driver(driver);
+            let mut together: Vec<u32> = of.smoothing.into_iter().collect();
+            together.extend(further(of, |_| known));
+            assert_eq!(together, asked);
         }
         let lost = AccessError::SourceLost("x".into());
         let found = read(Fields::of_driver("570.86.10"), |_| Err(lost.clone()));
