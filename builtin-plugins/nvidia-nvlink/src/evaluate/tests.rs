@@ -53,7 +53,7 @@ fn on(product: &str, readings: Vec<Reading>) -> SeenNow<Reading> {
 
 /// All pairs with these answers, in order; `None` when there are no more.
 fn ways(seen: &SeenNow<Reading>, statuses: &[Option<u32>]) -> Vec<Pair> {
-    let mut pairs = crate::reading::pairs(&seen.gpus, |_, _| None);
+    let mut pairs = crate::reading::pairs(&seen.gpus, |_| Vec::new());
     for (pair, status) in pairs.iter_mut().zip(statuses) {
         pair.status = *status;
     }
