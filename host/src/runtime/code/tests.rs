@@ -147,7 +147,10 @@ async fn plugins_with_the_same_component_share_its_code_and_not_their_grants() {
     assert_eq!((first.name(), second.name()), ("pci", "second"));
     assert!(works(&first).await);
     let (of_first, of_second) = (told(&first).await, told(&second).await);
-    assert_ne!(of_first, of_second, "the second may not run the first one's program");
+    assert_ne!(
+        of_first, of_second,
+        "the second may not run the first one's program"
+    );
     let nothing = |grants: &mut serde_json::Value| *grants = serde_json::json!({});
     match load_with(&runtime, "third", nothing).await {
         Err(LoadError::NotGranted { name, .. }) => assert_eq!(name, "third"),
