@@ -2,7 +2,7 @@
 
 #![allow(clippy::disallowed_methods, reason = "a build script writes files")]
 
-use std::{env, fs, path::PathBuf};
+use std::{collections::BTreeSet, env, fs, path::PathBuf};
 
 use anyhow::{Context, Result};
 use xtask::{
@@ -37,23 +37,35 @@ fn main() -> Result<()> {
         .and_then(|build| build.parent()?.parent())
         .map_or_else(|| out.join("guests"), |target| target.join("guests"));
     let builtins = guests::builtins(&workspace)?;
-    let packages = builtins.iter().map(guests::Builtin::package).collect();
-    let components = guests::build(&workspace, &target_dir, &What::Packages(packages))?;
-    let mut index = String::from("&[\n");
-    for builtin in &builtins {
-        let package = builtin.package();
+    let packages: BTreeSet<String> = builtins.iter().map(guests::Builtin::package).collect();
+    let packages: Vec<String> = packages.into_iter().collect();
+    let components = guests::build(&workspace, &target_dir, &What::Packages(packages.clone()))?;
+    // A component lies in the binary once, however many checkers are in it.
+    let mut index = String::from("{\n");
+    for (number, package) in packages.iter().enumerate() {
         let crate_name = package.replace('-', "_");
         let built = components
             .iter()
             .find(|component| component.name == crate_name)
             .with_context(|| format!("{package} gave no component"))?;
+        let file = out.join(format!("{package}.wasm"));
+        fs::write(&file, &built.bytes)?;
+        index.push_str(&format!(
+            "static CODE_{number}: &[u8] = include_bytes!({:?});\n",
+            file.display().to_string()
+        ));
+    }
+    index.push_str("&[\n");
+    for builtin in &builtins {
+        let package = builtin.package();
+        let code = packages.iter().position(|other| *other == package);
+        let code = code.context("a package that was not asked for")?;
         let guests::Builtin {
             folder,
             component,
             grants,
+            ..
         } = builtin;
-        let file = out.join(format!("{folder}.wasm"));
-        fs::write(&file, &built.bytes)?;
         // What is known of its events, for people: not in the component, which has no use for it.
         let known = workspace.join(format!("builtin-plugins/{folder}/catalog/patterns.json"));
         let known = if known.is_file() {
@@ -62,11 +74,10 @@ fn main() -> Result<()> {
             "\"\"".to_owned()
         };
         index.push_str(&format!(
-            "    ({folder:?}, {component:?}, {grants:?}, include_bytes!({:?}), {known}),\n",
-            file.display().to_string()
+            "    ({folder:?}, {component:?}, {grants:?}, CODE_{code}, {known}),\n"
         ));
     }
-    index.push_str("]\n");
+    index.push_str("]\n}\n");
     fs::write(out.join("builtins.rs"), index)?;
     let mut embedded = String::from("&[\n");
     for file in templates::all(&workspace)? {

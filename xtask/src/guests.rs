@@ -29,19 +29,21 @@ pub struct Builtin {
     pub component: String,
     /// What it may reach, JSON in the words of a spec's `grants`.
     pub grants: String,
+    /// The folder of the crate whose component it is in: its own, or one that it shares with others.
+    pub code: String,
 }
 
 impl Builtin {
-    /// Its package.
+    /// The package of the component that it is in.
     pub fn package(&self) -> String {
-        format!("gpud-builtin-{}", self.folder)
+        format!("gpud-builtin-{}", self.code)
     }
 }
 
 /// The checkers that are part of the binary, by folder.
 ///
 /// # Errors
-/// When a manifest cannot be read or has other keys than `component` and `grants`.
+/// When a manifest cannot be read or has other keys than `component`, `grants` and `code`.
 pub fn builtins(workspace: &Path) -> Result<Vec<Builtin>> {
     let mut found = Vec::new();
     let plugins = workspace.join("builtin-plugins");
@@ -54,8 +56,10 @@ pub fn builtins(workspace: &Path) -> Result<Vec<Builtin>> {
         let place = || path.display().to_string();
         let text = fs::read_to_string(&path).with_context(place)?;
         let manifest: Manifest = serde_json::from_str(&text).with_context(place)?;
+        let folder = entry.file_name().to_string_lossy().into_owned();
         found.push(Builtin {
-            folder: entry.file_name().to_string_lossy().into_owned(),
+            code: manifest.code.unwrap_or_else(|| folder.clone()),
+            folder,
             component: manifest.component,
             grants: serde_json::Value::Object(manifest.grants).to_string(),
         });
@@ -69,6 +73,7 @@ pub fn builtins(workspace: &Path) -> Result<Vec<Builtin>> {
 #[serde(deny_unknown_fields)]
 struct Manifest {
     component: String,
+    code: Option<String>,
     grants: serde_json::Map<String, serde_json::Value>,
 }
 

@@ -13,7 +13,8 @@ use crate::evaluate::{GRAPHICS, HELD_BACK, MEMORY, Reading};
 /// Name of the component.
 pub const COMPONENT: &str = "accelerator-nvidia-clock-speed";
 
-struct ClockSpeed;
+/// The checker.
+pub struct ClockSpeed;
 
 impl Checker for ClockSpeed {
     fn check(context: &CheckContext) -> Result<Report, Error> {
@@ -47,8 +48,11 @@ impl Checker for ClockSpeed {
     }
 }
 
-gpud_sdk::export!(ClockSpeed: Descriptor::new(COMPONENT, "Clock speeds of NVIDIA GPUs and of their memory")
-    .tags(&tags(COMPONENT))
-    .metric(GRAPHICS, "Graphics clock, in MHz, by GPU")
-    .metric(MEMORY, "Memory clock, in MHz, by GPU")
-    .metric(HELD_BACK, "Time for which the clocks were held back since the driver was loaded, in seconds, by GPU and reason"));
+/// What it says of itself.
+pub fn descriptor() -> Descriptor {
+    Descriptor::new(COMPONENT, "Clock speeds of NVIDIA GPUs and of their memory")
+        .tags(&tags(COMPONENT))
+        .metric(GRAPHICS, "Graphics clock, in MHz, by GPU")
+        .metric(MEMORY, "Memory clock, in MHz, by GPU")
+        .metric(HELD_BACK, "Time for which the clocks were held back since the driver was loaded, in seconds, by GPU and reason")
+}

@@ -18,7 +18,8 @@ pub const THRESHOLD_KEY: &str = "volatile_uncorrected_threshold";
 
 const SCHEMA: &str = r#"{"type":"object","properties":{"volatile_uncorrected_threshold":{"type":"integer","minimum":0,"description":"Degraded from this many uncorrected errors of a GPU since its last reset on; 0: not judged"}}}"#;
 
-struct Ecc;
+/// The checker.
+pub struct Ecc;
 
 impl Checker for Ecc {
     fn check(context: &CheckContext) -> Result<Report, Error> {
@@ -33,7 +34,8 @@ impl Checker for Ecc {
     }
 }
 
-fn descriptor() -> Descriptor {
+/// What it says of itself.
+pub fn descriptor() -> Descriptor {
     let descriptor = Descriptor::new(COMPONENT, "ECC mode and ECC errors of NVIDIA GPUs")
         .tags(&tags(COMPONENT))
         .config_schema(SCHEMA);
@@ -41,5 +43,3 @@ fn descriptor() -> Descriptor {
         descriptor.metric(name, help)
     })
 }
-
-gpud_sdk::export!(Ecc: descriptor());

@@ -13,7 +13,8 @@ use crate::evaluate::{METRICS, PERIOD_MS, Values};
 /// Name of the component.
 pub const COMPONENT: &str = "accelerator-nvidia-gpm";
 
-struct Gpm;
+/// The checker.
+pub struct Gpm;
 
 impl Checker for Gpm {
     fn check(context: &CheckContext) -> Result<Report, Error> {
@@ -47,12 +48,11 @@ impl Checker for Gpm {
     }
 }
 
-fn descriptor() -> Descriptor {
+/// What it says of itself.
+pub fn descriptor() -> Descriptor {
     let descriptor = Descriptor::new(COMPONENT, "What the units of NVIDIA GPUs do (GPM)");
     METRICS.iter().fold(
         descriptor.tags(&tags(COMPONENT)),
         |descriptor, (_, name, help)| descriptor.metric(name, help),
     )
 }
-
-gpud_sdk::export!(Gpm: descriptor());

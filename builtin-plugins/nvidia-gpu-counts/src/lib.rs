@@ -20,7 +20,8 @@ const MAX_EVENTS: u32 = 1_000;
 const MAX_DEVICES: u32 = 4_096;
 const MAX_UEVENT_BYTES: u32 = 4_096;
 
-struct GpuCounts;
+/// The checker.
+pub struct GpuCounts;
 
 impl Checker for GpuCounts {
     fn check(context: &CheckContext) -> Result<Report, Error> {
@@ -62,7 +63,10 @@ fn gpus_on_bus() -> Result<Vec<String>, AccessError> {
     Ok(gpus.collect())
 }
 
-gpud_sdk::export!(GpuCounts: Descriptor::new(COMPONENT, "Whether all NVIDIA GPUs are there")
-    .tags(&tags(COMPONENT))
-    .set_healthy_clears_events()
-    .config_schema(config::SCHEMA));
+/// What it says of itself.
+pub fn descriptor() -> Descriptor {
+    Descriptor::new(COMPONENT, "Whether all NVIDIA GPUs are there")
+        .tags(&tags(COMPONENT))
+        .set_healthy_clears_events()
+        .config_schema(config::SCHEMA)
+}

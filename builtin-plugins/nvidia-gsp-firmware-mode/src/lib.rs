@@ -16,7 +16,8 @@ pub const COMPONENT: &str = "accelerator-nvidia-gsp-firmware-mode";
 /// What it says changes when the driver is loaded.
 const INTERVAL_SECONDS: u64 = 600;
 
-struct GspFirmwareMode;
+/// The checker.
+pub struct GspFirmwareMode;
 
 impl Checker for GspFirmwareMode {
     fn check(context: &CheckContext) -> Result<Report, Error> {
@@ -33,8 +34,14 @@ impl Checker for GspFirmwareMode {
     }
 }
 
-gpud_sdk::export!(GspFirmwareMode: Descriptor::new(COMPONENT, "GSP firmware of NVIDIA GPUs")
-    .tags(&tags(COMPONENT))
-    .interval_seconds(INTERVAL_SECONDS)
-    .metric(evaluate::ENABLED, "Whether a GPU's GSP runs firmware (1 or 0)")
-    .config_schema(config::SCHEMA));
+/// What it says of itself.
+pub fn descriptor() -> Descriptor {
+    Descriptor::new(COMPONENT, "GSP firmware of NVIDIA GPUs")
+        .tags(&tags(COMPONENT))
+        .interval_seconds(INTERVAL_SECONDS)
+        .metric(
+            evaluate::ENABLED,
+            "Whether a GPU's GSP runs firmware (1 or 0)",
+        )
+        .config_schema(config::SCHEMA)
+}

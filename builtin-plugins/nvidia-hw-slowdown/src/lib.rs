@@ -17,7 +17,8 @@ use crate::minutes::{Minutes, WINDOW_SECONDS};
 /// Name of the component.
 pub const COMPONENT: &str = "accelerator-nvidia-hw-slowdown";
 
-struct HwSlowdown;
+/// The checker.
+pub struct HwSlowdown;
 
 impl Checker for HwSlowdown {
     fn check(context: &CheckContext) -> Result<Report, Error> {
@@ -51,7 +52,8 @@ fn since_set_healthy(context: &CheckContext, minutes: &Minutes) -> Result<Minute
     Ok(minutes.later_than(marks.first().copied().unwrap_or(0)))
 }
 
-fn descriptor() -> Descriptor {
+/// What it says of itself.
+pub fn descriptor() -> Descriptor {
     let descriptor = Descriptor::new(COMPONENT, "Slowdown of NVIDIA GPUs by their hardware")
         .tags(&tags(COMPONENT))
         .set_healthy_clears_events();
@@ -59,5 +61,3 @@ fn descriptor() -> Descriptor {
         descriptor.metric(name, help)
     })
 }
-
-gpud_sdk::export!(HwSlowdown: descriptor());

@@ -16,7 +16,8 @@ pub const COMPONENT: &str = "accelerator-nvidia-inventory";
 /// What it says changes with a driver or a board.
 const INTERVAL_SECONDS: u64 = 600;
 
-struct Inventory;
+/// The checker.
+pub struct Inventory;
 
 impl Checker for Inventory {
     fn check(context: &CheckContext) -> Result<Report, Error> {
@@ -50,9 +51,12 @@ fn is_divided(gpu: &Answers) -> bool {
     gpu.mig_enabled().unwrap_or(false)
 }
 
-gpud_sdk::export!(Inventory: Descriptor::new(
-    COMPONENT,
-    "Serial numbers, boards and firmware of NVIDIA GPUs",
-)
-.tags(&tags(COMPONENT))
-.interval_seconds(INTERVAL_SECONDS));
+/// What it says of itself.
+pub fn descriptor() -> Descriptor {
+    Descriptor::new(
+        COMPONENT,
+        "Serial numbers, boards and firmware of NVIDIA GPUs",
+    )
+    .tags(&tags(COMPONENT))
+    .interval_seconds(INTERVAL_SECONDS)
+}

@@ -14,7 +14,8 @@ pub const COMPONENT: &str = "accelerator-nvidia-memory";
 /// Some 60 lines of 30 bytes.
 const MAX_MEMINFO_BYTES: u32 = 64 << 10;
 
-struct Memory;
+/// The checker.
+pub struct Memory;
 
 impl Checker for Memory {
     fn check(context: &CheckContext) -> Result<Report, Error> {
@@ -50,10 +51,13 @@ fn of_host() -> Result<Reading, Failure> {
         .trying("failed to get system memory")
 }
 
-gpud_sdk::export!(Memory: Descriptor::new(COMPONENT, "Memory of NVIDIA GPUs")
-    .tags(&tags(COMPONENT))
-    .metric(TOTAL, "Memory of the GPU, in bytes, by GPU")
-    .metric(RESERVED, "Memory that the driver keeps, in bytes, by GPU")
-    .metric(USED, "Memory in use, in bytes, by GPU")
-    .metric(FREE, "Free memory, in bytes, by GPU")
-    .metric(USED_PERCENT, "Memory in use, in percent, by GPU"));
+/// What it says of itself.
+pub fn descriptor() -> Descriptor {
+    Descriptor::new(COMPONENT, "Memory of NVIDIA GPUs")
+        .tags(&tags(COMPONENT))
+        .metric(TOTAL, "Memory of the GPU, in bytes, by GPU")
+        .metric(RESERVED, "Memory that the driver keeps, in bytes, by GPU")
+        .metric(USED, "Memory in use, in bytes, by GPU")
+        .metric(FREE, "Free memory, in bytes, by GPU")
+        .metric(USED_PERCENT, "Memory in use, in percent, by GPU")
+}

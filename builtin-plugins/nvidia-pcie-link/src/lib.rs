@@ -15,7 +15,8 @@ use crate::memory::Memory;
 /// Name of the component.
 pub const COMPONENT: &str = "accelerator-nvidia-pcie-link";
 
-struct PcieLink;
+/// The checker.
+pub struct PcieLink;
 
 fn ask(gpu: &Answers) -> Result<Option<Reading>, Failure> {
     let Some(link) = gpu.pcie_link().if_supported()? else {
@@ -46,10 +47,19 @@ impl Checker for PcieLink {
     }
 }
 
-gpud_sdk::export!(PcieLink: Descriptor::new(COMPONENT, "PCIe links of NVIDIA GPUs")
-    .tags(&tags(COMPONENT))
-    .config_schema(config::SCHEMA)
-    .metric(GENERATION, "PCIe generation now, by GPU")
-    .metric(WIDTH, "PCIe lanes now, by GPU")
-    .metric(MAX_GENERATION, "Highest PCIe generation that GPU and slot can do, by GPU")
-    .metric(MAX_WIDTH, "Most PCIe lanes that GPU and slot can do, by GPU"));
+/// What it says of itself.
+pub fn descriptor() -> Descriptor {
+    Descriptor::new(COMPONENT, "PCIe links of NVIDIA GPUs")
+        .tags(&tags(COMPONENT))
+        .config_schema(config::SCHEMA)
+        .metric(GENERATION, "PCIe generation now, by GPU")
+        .metric(WIDTH, "PCIe lanes now, by GPU")
+        .metric(
+            MAX_GENERATION,
+            "Highest PCIe generation that GPU and slot can do, by GPU",
+        )
+        .metric(
+            MAX_WIDTH,
+            "Most PCIe lanes that GPU and slot can do, by GPU",
+        )
+}

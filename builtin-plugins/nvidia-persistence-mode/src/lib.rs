@@ -11,7 +11,8 @@ use gpud_sdk::{CheckContext, Checker, Descriptor, Error, Report, log};
 /// Name of the component.
 pub const COMPONENT: &str = "accelerator-nvidia-persistence-mode";
 
-struct PersistenceMode;
+/// The checker.
+pub struct PersistenceMode;
 
 impl Checker for PersistenceMode {
     fn check(context: &CheckContext) -> Result<Report, Error> {
@@ -33,6 +34,9 @@ impl Checker for PersistenceMode {
     }
 }
 
-gpud_sdk::export!(PersistenceMode: Descriptor::new(COMPONENT, "Persistence mode of NVIDIA GPUs")
-    .tags(&tags(COMPONENT))
-    .interval_seconds(30));
+/// What it says of itself.
+pub fn descriptor() -> Descriptor {
+    Descriptor::new(COMPONENT, "Persistence mode of NVIDIA GPUs")
+        .tags(&tags(COMPONENT))
+        .interval_seconds(30)
+}

@@ -13,7 +13,8 @@ use crate::evaluate::{ENFORCED, Reading, SMOOTHING, SMOOTHING_LIFE, USAGE, USED_
 /// Name of the component.
 pub const COMPONENT: &str = "accelerator-nvidia-power";
 
-struct Power;
+/// The checker.
+pub struct Power;
 
 impl Checker for Power {
     fn check(context: &CheckContext) -> Result<Report, Error> {
@@ -40,10 +41,16 @@ impl Checker for Power {
     }
 }
 
-gpud_sdk::export!(Power: Descriptor::new(COMPONENT, "Power that NVIDIA GPUs draw")
-    .tags(&tags(COMPONENT))
-    .metric(USAGE, "Power drawn now, in milliwatts, by GPU")
-    .metric(ENFORCED, "Power limit in force, in milliwatts, by GPU")
-    .metric(USED_PERCENT, "Power drawn, in percent of the limit, by GPU")
-    .metric(SMOOTHING, "1 when power smoothing is on, by GPU")
-    .metric(SMOOTHING_LIFE, "What is left of the life of the circuits of power smoothing, in percent, by GPU"));
+/// What it says of itself.
+pub fn descriptor() -> Descriptor {
+    Descriptor::new(COMPONENT, "Power that NVIDIA GPUs draw")
+        .tags(&tags(COMPONENT))
+        .metric(USAGE, "Power drawn now, in milliwatts, by GPU")
+        .metric(ENFORCED, "Power limit in force, in milliwatts, by GPU")
+        .metric(USED_PERCENT, "Power drawn, in percent of the limit, by GPU")
+        .metric(SMOOTHING, "1 when power smoothing is on, by GPU")
+        .metric(
+            SMOOTHING_LIFE,
+            "What is left of the life of the circuits of power smoothing, in percent, by GPU",
+        )
+}

@@ -29,7 +29,8 @@ const MAX_CGROUP_BYTES: u32 = 16 << 10;
 /// Counters of all processors and interrupts.
 const MAX_STAT_BYTES: u32 = 4 << 20;
 
-struct Processes;
+/// The checker.
+pub struct Processes;
 
 /// What a GPU says: its processes, and what they used, each if it can tell.
 type Answer = (Option<Vec<ComputeProcess>>, Option<Vec<ProcessUtilization>>);
@@ -145,9 +146,12 @@ fn whole(process: &ComputeProcess, used: Option<&[ProcessUtilization]>, facts: F
     }
 }
 
-gpud_sdk::export!(Processes: Descriptor::new(COMPONENT, "Programs that compute on NVIDIA GPUs")
-    .tags(&tags(COMPONENT))
-    .metric(RUNNING, "Programs that compute on it, by GPU"));
+/// What it says of itself.
+pub fn descriptor() -> Descriptor {
+    Descriptor::new(COMPONENT, "Programs that compute on NVIDIA GPUs")
+        .tags(&tags(COMPONENT))
+        .metric(RUNNING, "Programs that compute on it, by GPU")
+}
 
 #[cfg(test)]
 mod tests {

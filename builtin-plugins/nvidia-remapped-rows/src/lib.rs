@@ -13,7 +13,8 @@ use crate::evaluate::{Banks, METRICS, Reading, Rows};
 /// Name of the component.
 pub const COMPONENT: &str = "accelerator-nvidia-remapped-rows";
 
-struct RemappedRows;
+/// The checker.
+pub struct RemappedRows;
 
 impl Checker for RemappedRows {
     fn check(context: &CheckContext) -> Result<Report, Error> {
@@ -79,7 +80,8 @@ fn banks(gpu: &Answers) -> Result<Option<Banks>, AccessError> {
     }))
 }
 
-fn descriptor() -> Descriptor {
+/// What it says of itself.
+pub fn descriptor() -> Descriptor {
     let descriptor = Descriptor::new(
         COMPONENT,
         "Rows of NVIDIA GPUs' memory that were remapped, or wait to be",
@@ -91,5 +93,3 @@ fn descriptor() -> Descriptor {
         descriptor.metric(name, help)
     })
 }
-
-gpud_sdk::export!(RemappedRows: descriptor());

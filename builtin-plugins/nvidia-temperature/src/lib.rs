@@ -17,7 +17,8 @@ pub const MARGIN_KEY: &str = "celsius_slowdown_margin";
 
 const SCHEMA: &str = r#"{"type":"object","properties":{"celsius_slowdown_margin":{"type":"integer","description":"Degraded when this many degrees or fewer are left until slowdown; 0 or less: not judged"}}}"#;
 
-struct Temperature;
+/// The checker.
+pub struct Temperature;
 
 impl Checker for Temperature {
     fn check(context: &CheckContext) -> Result<Report, Error> {
@@ -33,7 +34,8 @@ impl Checker for Temperature {
     }
 }
 
-fn descriptor() -> Descriptor {
+/// What it says of itself.
+pub fn descriptor() -> Descriptor {
     let descriptor = Descriptor::new(COMPONENT, "Temperatures of NVIDIA GPUs and of their memory")
         .tags(&tags(COMPONENT))
         .config_schema(SCHEMA);
@@ -41,5 +43,3 @@ fn descriptor() -> Descriptor {
         descriptor.metric(name, help)
     })
 }
-
-gpud_sdk::export!(Temperature: descriptor());

@@ -22,7 +22,8 @@ const INTERVAL_SECONDS: u64 = 600;
 const MAX_ENTRIES: u32 = 4_096;
 const MAX_BYTES: u32 = 256;
 
-struct Topology;
+/// The checker.
+pub struct Topology;
 
 /// The real machine.
 struct Node;
@@ -57,10 +58,13 @@ impl Checker for Topology {
     }
 }
 
-gpud_sdk::export!(Topology: Descriptor::new(
-    COMPONENT,
-    "Where NVIDIA GPUs and network cards are on the PCI bus, and which are close to each other",
-)
-.tags(&tags(COMPONENT))
-.interval_seconds(INTERVAL_SECONDS)
-.config_schema(config::SCHEMA));
+/// What it says of itself.
+pub fn descriptor() -> Descriptor {
+    Descriptor::new(
+        COMPONENT,
+        "Where NVIDIA GPUs and network cards are on the PCI bus, and which are close to each other",
+    )
+    .tags(&tags(COMPONENT))
+    .interval_seconds(INTERVAL_SECONDS)
+    .config_schema(config::SCHEMA)
+}

@@ -11,7 +11,8 @@ use crate::evaluate::{GPU, MEMORY, Reading};
 /// Name of the component.
 pub const COMPONENT: &str = "accelerator-nvidia-utilization";
 
-struct Utilization;
+/// The checker.
+pub struct Utilization;
 
 impl Checker for Utilization {
     fn check(context: &CheckContext) -> Result<Report, Error> {
@@ -29,7 +30,16 @@ impl Checker for Utilization {
     }
 }
 
-gpud_sdk::export!(Utilization: Descriptor::new(COMPONENT, "How busy NVIDIA GPUs are")
-    .tags(&tags(COMPONENT))
-    .metric(GPU, "Time in which a kernel was running, in percent, by GPU")
-    .metric(MEMORY, "Time in which memory was read or written, in percent, by GPU"));
+/// What it says of itself.
+pub fn descriptor() -> Descriptor {
+    Descriptor::new(COMPONENT, "How busy NVIDIA GPUs are")
+        .tags(&tags(COMPONENT))
+        .metric(
+            GPU,
+            "Time in which a kernel was running, in percent, by GPU",
+        )
+        .metric(
+            MEMORY,
+            "Time in which memory was read or written, in percent, by GPU",
+        )
+}

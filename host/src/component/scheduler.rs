@@ -127,6 +127,9 @@ async fn run(
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Skip);
     loop {
         ticks.tick().await;
+        if beat == GPUS {
+            services.node.nvml.ask_again().await;
+        }
         component.check_if_idle(services, Trigger::Scheduled).await;
     }
 }

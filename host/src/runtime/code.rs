@@ -35,7 +35,11 @@ pub(super) struct Code {
 pub(super) struct Codes {
     plugins: Vec<Weak<Code>>,
     components: HashMap<Entry, Component>,
+    /// Held by who loads a component: others with the same one wait, and find it.
+    turns: HashMap<Entry, Weak<Turn>>,
 }
+
+type Turn = tokio::sync::Mutex<()>;
 
 /// What there is of a component.
 struct Component {
@@ -47,6 +51,16 @@ impl Codes {
     fn find(&self, entry: &Entry) -> Option<(Arc<Guest>, bool)> {
         let component = self.components.get(entry)?;
         Some((component.guest.upgrade()?, component.quick))
+    }
+
+    fn turn(&mut self, entry: &Entry) -> Arc<Turn> {
+        self.turns.retain(|_, turn| turn.strong_count() > 0);
+        let waiting = self.turns.get(entry).and_then(Weak::upgrade);
+        waiting.unwrap_or_else(|| {
+            let turn = Arc::default();
+            self.turns.insert(entry.clone(), Arc::downgrade(&turn));
+            turn
+        })
     }
 
     fn keep(&mut self, entry: &Entry, guest: &Arc<Guest>, quick: bool) {
@@ -106,6 +120,8 @@ impl Runtime {
     ) -> Result<Arc<Code>, LoadError> {
         let (engine, cache) = (&self.shared.engine, &self.shared.cache);
         let entry = cache.entry(engine, wasm);
+        let turn = self.codes().turn(&entry);
+        let _turn = turn.lock().await;
         let found = self.codes().find(&entry);
         let (guest, quick) = match found {
             Some(found) => {

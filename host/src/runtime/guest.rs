@@ -1,12 +1,17 @@
 //! What of a component can be instantiated, and how it is asked.
 
+use std::sync::{Arc, OnceLock};
+
 use wasmtime::{
     Engine, Store as WasmStore,
     component::{Component, InstancePre, Linker},
 };
 
 use super::error::LoadError;
-use crate::capability::{Grants, Host, Interface, wire};
+use crate::{
+    capability::{Grants, Host, Interface, wire},
+    model::ComponentDescriptor,
+};
 use wire::types::{CheckContext as WitContext, CheckError};
 
 /// What can be instantiated, and where its exports are.
@@ -17,6 +22,15 @@ pub(super) struct Guest {
     pub(super) kmsg_watcher: Option<wire::kmsg_watcher::GuestIndices>,
     /// The interfaces of the contract that it imports.
     pub(super) imports: Vec<Interface>,
+    /// What it said of itself to the first plugin that asked.
+    pub(super) description: OnceLock<Arc<Description>>,
+}
+
+/// What a component says of itself.
+#[derive(Default)]
+pub(super) struct Description {
+    pub(super) version: String,
+    pub(super) components: Vec<ComponentDescriptor>,
 }
 
 /// A question to a guest.
@@ -213,6 +227,7 @@ pub(super) fn link(
         scanner,
         kmsg_watcher,
         imports,
+        description: OnceLock::new(),
     })
 }
 

@@ -12,7 +12,7 @@ use super::{
     Runtime,
     code::Code,
     error::{CallError, LoadError},
-    guest::{Answer, OtherForm, Request, contract, is_component, other_form},
+    guest::{Answer, Description, OtherForm, Request, contract, is_component, other_form},
     limits::{Limits, MemoryLimiter},
     validate,
 };
@@ -43,8 +43,7 @@ pub struct PluginSource<'a> {
 
 /// A compiled, linked plugin that has described itself.
 pub struct Plugin {
-    version: String,
-    components: Vec<ComponentDescriptor>,
+    description: Arc<Description>,
     limits: Limits,
     code: Arc<Code>,
     runtime: Runtime,
@@ -86,39 +85,21 @@ impl Runtime {
             limits,
         } = source;
         is_component(name, wasm)?;
+        let code = self.code(name, wasm, grants).await?;
+        let guest = code.guest();
         let mut plugin = Plugin {
-            version: String::new(),
-            components: Vec::new(),
+            description: Arc::default(),
             limits,
-            code: self.code(name, wasm, grants).await?,
+            code,
             runtime: self.clone(),
         };
-        let nobody = Asked {
-            component: "",
-            store: None,
-            config: Arc::from("{}"),
-            values: None,
+        plugin.description = match guest.description.get() {
+            Some(description) => Arc::clone(description),
+            None => {
+                let description = Arc::new(plugin.describe().await?);
+                Arc::clone(guest.description.get_or_init(|| description))
+            }
         };
-        let described = plugin.call(Request::Describe, &nobody).await;
-        let name = || name.to_owned();
-        match described.answer {
-            Ok(Answer::Description(description)) => {
-                plugin.version = description.version.chars().take(64).collect();
-                plugin.components = description.components.into_iter().map(Into::into).collect();
-            }
-            Ok(_) => return Err(contract(plugin.name(), "an answer to another question")),
-            Err(CallError::Contract(problem)) => return Err(other_form(plugin.name(), &problem)),
-            Err(source) => {
-                return Err(LoadError::Describe {
-                    name: name(),
-                    source,
-                });
-            }
-        }
-        validate::descriptor(&plugin.components).map_err(|problem| LoadError::Descriptor {
-            name: name(),
-            problem,
-        })?;
         Ok(plugin)
     }
 }
@@ -131,12 +112,42 @@ impl Plugin {
 
     /// The plugin's own version.
     pub fn version(&self) -> &str {
-        &self.version
+        &self.description.version
     }
 
     /// Its components.
     pub fn components(&self) -> &[ComponentDescriptor] {
-        &self.components
+        &self.description.components
+    }
+
+    async fn describe(&self) -> Result<Description, LoadError> {
+        let nobody = Asked {
+            component: "",
+            store: None,
+            config: Arc::from("{}"),
+            values: None,
+        };
+        let described = self.call(Request::Describe, &nobody).await;
+        let name = || self.name().to_owned();
+        let description = match described.answer {
+            Ok(Answer::Description(description)) => Description {
+                version: description.version.chars().take(64).collect(),
+                components: description.components.into_iter().map(Into::into).collect(),
+            },
+            Ok(_) => return Err(contract(self.name(), "an answer to another question")),
+            Err(CallError::Contract(problem)) => return Err(other_form(self.name(), &problem)),
+            Err(source) => {
+                return Err(LoadError::Describe {
+                    name: name(),
+                    source,
+                });
+            }
+        };
+        validate::descriptor(&description.components).map_err(|problem| LoadError::Descriptor {
+            name: name(),
+            problem,
+        })?;
+        Ok(description)
     }
 
     /// The grants that it asks for, as words of a spec, sorted.

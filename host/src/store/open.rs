@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 use std::time::Duration;
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use super::lock::FolderLock;
@@ -112,6 +113,7 @@ fn degrade(
 
 fn memory(options: &StoreOptions, degraded: Option<String>) -> Result<Database, StoreError> {
     let writer = Connection::open_in_memory()?;
+    keep_plans(&writer)?;
     limit_size(&writer, options.max_bytes.unwrap_or(MEMORY_LIMIT))?;
     schema::migrate(&writer)?;
     Ok(Database {
@@ -165,8 +167,16 @@ pub(super) fn connect(path: &Path) -> Result<Connection, StoreError> {
          PRAGMA wal_autocheckpoint = 4000;
          PRAGMA journal_size_limit = {WAL_LIMIT};"
     ))?;
+    keep_plans(&conn)?;
     conn.set_prepared_statement_cache_capacity(32);
     Ok(conn)
+}
+
+/// Without it, SQLite parses a kept statement anew whenever other values are bound to it, in case there are statistics by
+/// which it would then look for rows in another way.
+fn keep_plans(conn: &Connection) -> Result<(), StoreError> {
+    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
+    Ok(())
 }
 
 fn connect_read_only(path: &Path) -> Result<Connection, StoreError> {
@@ -174,6 +184,7 @@ fn connect_read_only(path: &Path) -> Result<Connection, StoreError> {
     let conn = Connection::open_with_flags(path, flags)?;
     conn.busy_timeout(BUSY_TIMEOUT)?;
     conn.execute_batch("PRAGMA query_only = ON; PRAGMA cache_size = -2048; PRAGMA mmap_size = 0;")?;
+    keep_plans(&conn)?;
     Ok(conn)
 }
 

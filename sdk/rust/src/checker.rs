@@ -58,6 +58,17 @@ impl Descriptor {
         }
     }
 
+    /// A plugin of all these.
+    #[doc(hidden)]
+    pub fn of<const N: usize>(descriptors: [Descriptor; N]) -> Self {
+        Self {
+            components: descriptors
+                .into_iter()
+                .flat_map(|descriptor| descriptor.components)
+                .collect(),
+        }
+    }
+
     /// Adds the components of another descriptor: a plugin of several components.
     pub fn and(mut self, other: Descriptor) -> Self {
         self.components.extend(other.components);

@@ -14,6 +14,8 @@ pub fn install_panic_hook() {
 
 /// Exports a checker: `export!(Type: descriptor)`, and with further exports `export!(Type + kmsg_watcher + scanner:
 /// descriptor)`. The descriptor is an expression of type [`crate::Descriptor`].
+///
+/// Several checkers in one plugin, each with its component's name: `export!(NAME => Type: descriptor, …)`.
 #[macro_export]
 macro_rules! export {
     ($checker:ident $(+ $more:ident)* : $descriptor:expr) => {
@@ -38,6 +40,25 @@ macro_rules! export {
         #[cfg(target_arch = "wasm32")]
         $crate::bindings::checker::export_checker!($checker with_types_in $crate::bindings::checker);
         $($crate::export!(@$more $checker);)*
+    };
+    ($($component:expr => $checker:path : $descriptor:expr),+ $(,)?) => {
+        struct Components;
+
+        impl $crate::Checker for Components {
+            fn check(
+                context: &$crate::CheckContext,
+            ) -> ::core::result::Result<$crate::Report, $crate::Error> {
+                $(if context.component == $component {
+                    return <$checker as $crate::Checker>::check(context);
+                })+
+                ::core::result::Result::Err($crate::Error::failed(::std::format!(
+                    "this plugin has no component `{}`",
+                    context.component
+                )))
+            }
+        }
+
+        $crate::export!(Components: $crate::Descriptor::of([$($descriptor),+]));
     };
     (@kmsg_watcher $checker:ident) => {
         impl $crate::bindings::kmsg_watcher::exports::gpud::plugin::kmsg_watcher::Guest for $checker {
@@ -70,4 +91,59 @@ macro_rules! export {
         #[cfg(target_arch = "wasm32")]
         $crate::bindings::scanner::export_scanner!($checker with_types_in $crate::bindings::scanner);
     };
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{CheckContext, Checker as _, Descriptor, Error, Report, Trigger};
+
+    struct First;
+    struct Second;
+
+    impl crate::Checker for First {
+        fn check(_: &CheckContext) -> Result<Report, Error> {
+            Err(Error::failed("the first"))
+        }
+    }
+
+    impl crate::Checker for Second {
+        fn check(_: &CheckContext) -> Result<Report, Error> {
+            Err(Error::failed("the second"))
+        }
+    }
+
+    const FIRST: &str = "first";
+
+    crate::export! {
+        FIRST => First: Descriptor::new(FIRST, "One"),
+        "second" => Second: Descriptor::new("second", "Another").manual(),
+    }
+
+    #[test]
+    fn each_component_has_its_own_checker() {
+        for (component, said) in [
+            ("first", "the first"),
+            ("second", "the second"),
+            ("third", "this plugin has no component `third`"),
+        ] {
+            let context = CheckContext {
+                component: component.to_owned(),
+                now: 0,
+                trigger: Trigger::Manual,
+                boot_id: String::new(),
+                boot_time: 0,
+                previous_check: None,
+                extra: Vec::new(),
+            };
+            let error = Components::check(&context).unwrap_err();
+            assert!(format!("{error:?}").contains(said), "{error:?}");
+        }
+        let described = <Components as crate::bindings::checker::exports::gpud::plugin::checker::Guest>::describe();
+        let names: Vec<&str> = described
+            .components
+            .iter()
+            .map(|it| it.name.as_str())
+            .collect();
+        assert_eq!(names, ["first", "second"]);
+    }
 }

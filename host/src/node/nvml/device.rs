@@ -134,6 +134,11 @@ impl Device {
         self.gpu.prepare(readings).await;
     }
 
+    /// The answers to all of these, if all are known: of the last [`super::gpu::SHARED_FOR`].
+    pub fn known(&self, readings: &[Reading]) -> Option<Vec<Answer<Value>>> {
+        self.gpu.known(readings)
+    }
+
     /// The answer to any of the questions below.
     ///
     /// # Errors
@@ -157,7 +162,15 @@ impl Device {
     /// [`SourceError::SourceLost`], [`SourceError::NeedsReset`], [`SourceError::TimedOut`], or
     /// [`SourceError::NotFound`] when the driver has gone. All other trouble with the question is no answer to it.
     pub async fn presence(&self) -> Answer<()> {
-        match self.persistence_mode().await {
+        Self::presence_of(self.persistence_mode().await)
+    }
+
+    /// What the answer to [`Self::persistence_mode`] says of it.
+    ///
+    /// # Errors
+    /// As [`Self::presence`].
+    pub fn presence_of<T>(answer: Answer<T>) -> Answer<()> {
+        match answer {
             Err(
                 gone @ (SourceError::SourceLost(_)
                 | SourceError::NeedsReset(_)

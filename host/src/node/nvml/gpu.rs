@@ -37,6 +37,8 @@ const MAX_KEPT: usize = 512;
 pub const AGAIN_AFTER: Duration = Duration::from_secs(10);
 /// How old it is at most: of the round before, with the usual minute between them.
 const AGAIN_WITHIN: Duration = Duration::from_secs(90);
+/// What the thread is doing while it asks for a round's answers.
+const AGAIN: &str = "the questions of the last round";
 /// Longest that the questions that are taken along may hold up the one that was asked.
 pub(super) const ON_THE_WAY: Duration = Duration::from_millis(250);
 
@@ -179,6 +181,27 @@ impl Gpu {
         }
     }
 
+    /// Asks what was wanted in the last round and is no longer fresh. Waits as long as it may hold up others.
+    pub(super) async fn ask_again(self: &Arc<Self>) {
+        let asking = async {
+            let _way = self.way.lock().await;
+            if self.wanted_again().is_empty() {
+                return;
+            }
+            let gpu = Arc::clone(self);
+            let deadline = self.common.timing.deadline;
+            let asked = self.worker.run(AGAIN, deadline, move || {
+                if let Place::Driver(held, slot) = gpu.place() {
+                    gpu.ask_along(&held, slot, None, Vec::new());
+                }
+                Ok(())
+            });
+            // What went wrong, whoever asks is told.
+            let _ = asked.await;
+        };
+        let _ = tokio::time::timeout(ON_THE_WAY, asking).await;
+    }
+
     /// As [`Self::ask`], of any type.
     pub(super) async fn value(self: &Arc<Self>, reading: Reading) -> Result<Value, SourceError> {
         self.value_with(reading, Vec::new()).await
@@ -236,7 +259,7 @@ impl Gpu {
         if reading.is_shared() {
             self.keep(reading.clone(), &answer, true);
         }
-        self.ask_along(&held, slot, &reading, along);
+        self.ask_along(&held, slot, Some(&reading), along);
         (Some(answer), took)
     }
 
@@ -248,12 +271,18 @@ impl Gpu {
     }
 
     /// Asks what came along, and what was wanted in the last round and is no longer fresh.
-    fn ask_along(&self, held: &Held, slot: Slot, just_asked: &Reading, along: Vec<Reading>) {
+    fn ask_along(
+        &self,
+        held: &Held,
+        slot: Slot,
+        just_asked: Option<&Reading>,
+        along: Vec<Reading>,
+    ) {
         let began = Instant::now();
         let again = self.wanted_again();
         let again = again
             .into_iter()
-            .filter(|it| it != just_asked && !along.contains(it));
+            .filter(|it| Some(it) != just_asked && !along.contains(it));
         let again: Vec<Reading> = again.collect();
         let along = along.into_iter().map(|reading| (reading, true));
         for (reading, wanted) in along.chain(again.into_iter().map(|reading| (reading, false))) {
@@ -361,6 +390,27 @@ impl Gpu {
             after,
             last_good: self.last_good(),
         }
+    }
+
+    /// The answers to all of these, if all are known.
+    pub(super) fn known(&self, readings: &[Reading]) -> Option<Vec<Result<Value, SourceError>>> {
+        if !matches!(&*lock(&self.place), Place::Driver(..)) {
+            return None;
+        }
+        let now = Instant::now();
+        let mut answers = lock(&self.answers);
+        let one = |reading: &Reading| {
+            let kept = answers.get_mut(reading)?;
+            if now.duration_since(kept.at) >= self.common.timing.shared_for {
+                return None;
+            }
+            kept.wanted = true;
+            let answer = kept.answer.clone();
+            Some(answer.map_err(|fault| {
+                fault.to_source(&self.identity().label(), Duration::ZERO, self.last_good())
+            }))
+        };
+        readings.iter().map(one).collect()
     }
 
     fn kept(&self, reading: &Reading) -> Option<Answer> {

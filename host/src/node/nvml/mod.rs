@@ -35,6 +35,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use futures_util::future::join_all;
 use tokio::sync::Semaphore;
 
 pub use device::Device;
@@ -125,6 +126,8 @@ struct Shared {
     pairs: HangPool,
     /// One round at a time; the others wait for its result.
     turn: tokio::sync::Mutex<()>,
+    /// When the GPUs were last asked again.
+    again: tokio::sync::Mutex<Option<Instant>>,
     latest: Mutex<Latest>,
     inventory: Mutex<Option<Arc<Inventory>>>,
 }
@@ -175,6 +178,7 @@ impl Nvml {
                 library: HangPool::new("nvml-lib", 1),
                 pairs: HangPool::new("nvml-pairs", 1),
                 turn: tokio::sync::Mutex::default(),
+                again: tokio::sync::Mutex::default(),
                 latest: Mutex::new(Latest {
                     view: Arc::new(View::without_driver(nothing, 0)),
                     looked: None,
@@ -247,6 +251,18 @@ impl Nvml {
         Ok(gpus
             .map(|gpu| Device::new(Arc::clone(gpu), self.clone()))
             .collect())
+    }
+
+    /// Asks all GPUs again what the last round asked. Checkers that come next find their answers and need not wait for a
+    /// thread: they run one after the other and use the same memory, which is then still in the processor's caches.
+    pub async fn ask_again(&self) {
+        let mut last = self.shared.again.lock().await;
+        if last.is_some_and(|last| last.elapsed() < self.shared.common.timing.again_after) {
+            return;
+        }
+        let view = self.view().await;
+        join_all(view.gpus.iter().map(Gpu::ask_again)).await;
+        *last = Some(Instant::now());
     }
 
     /// `nvmlGpuP2PStatus_t` over NVLink between each two of these, in the order of [`pairs::of`].

@@ -219,6 +219,59 @@ async fn questions_of_the_last_round_are_taken_along_and_those_that_nobody_repea
 }
 
 #[tokio::test]
+async fn a_round_has_its_answers_before_anybody_waits_for_them() {
+    let driver = Faulty::of(2);
+    let timing = Timing {
+        again_after: Duration::ZERO,
+        ..SHARING
+    };
+    let nvml = nvml(&driver, timing);
+    let devices = nvml.devices().await.unwrap();
+    let (temperature, mode) = (Reading::Temperature(0), Reading::PersistenceMode);
+    // Nobody has asked for anything yet.
+    nvml.ask_again().await;
+    assert_eq!(driver.calls("nvmlDeviceGetTemperature"), 0);
+    for device in &devices {
+        device.temperature(0).await.unwrap();
+    }
+    nvml.ask_again().await;
+    assert_eq!(driver.calls("nvmlDeviceGetTemperature"), 4);
+    assert!(matches!(
+        devices[1].known(&[temperature.clone()]).as_deref(),
+        Some([Ok(Value::Number(41))])
+    ));
+    assert!(
+        devices[1].known(&[temperature.clone(), mode]).is_none(),
+        "all or nothing"
+    );
+
+    // A GPU that hangs holds up the round for a moment, and the others have their answers.
+    driver.script(|script| {
+        script.hanging_calls.insert("nvmlDeviceGetTemperature");
+    });
+    nvml.ask_again().await;
+    driver.script(|script| script.hanging_calls.clear());
+    assert_eq!(driver.calls("nvmlDeviceGetTemperature"), 6);
+
+    let lately = Timing {
+        again_after: Duration::from_secs(3600),
+        ..SHARING
+    };
+    let driver = Faulty::of(1);
+    let nvml = self::nvml(&driver, lately);
+    nvml.devices().await.unwrap()[0]
+        .temperature(0)
+        .await
+        .unwrap();
+    nvml.ask_again().await;
+    assert_eq!(
+        driver.calls("nvmlDeviceGetTemperature"),
+        1,
+        "it was of this round"
+    );
+}
+
+#[tokio::test]
 async fn what_was_prepared_is_asked_once_and_what_hangs_then_is_told() {
     let driver = Faulty::of(2);
     let nvml = nvml(&driver, SHARING);

@@ -179,3 +179,35 @@ async fn plugins_with_the_same_component_share_its_code_and_not_their_grants() {
     drop(second);
     assert!(runtime.code_in_use().is_empty());
 }
+
+#[tokio::test]
+async fn plugins_that_are_loaded_at_once_compile_their_component_once() {
+    let home = tempfile::tempdir().unwrap();
+    let runtime = start(&home.path().join("cache")).await;
+    let names = ["first", "second", "third"];
+    let loading = names.map(|name| load_with(&runtime, name, |_| ()));
+    let loaded = futures_util::future::join_all(loading).await;
+    let plugins: Vec<Plugin> = loaded.into_iter().collect::<Result<_, _>>().unwrap();
+    assert_eq!(runtime.compiled(), 1);
+    assert_eq!(runtime.code_in_use().len(), 1);
+    for (plugin, name) in plugins.iter().zip(names) {
+        assert_eq!(plugin.name(), name);
+        assert_eq!(plugin.components()[0].name, "pci");
+        assert!(works(plugin).await);
+    }
+}
+
+#[test]
+fn an_interface_that_only_others_of_a_component_need_reaches_nothing() {
+    let all = builtin::all();
+    let find = |name: &str| all.iter().find(|it| it.component == name).unwrap();
+    let temperature = find("accelerator-nvidia-temperature");
+    let memory = find("accelerator-nvidia-memory");
+    assert_eq!(temperature.wasm, memory.wasm);
+    let may_read = |builtin: &builtin::Builtin| {
+        let grants = Grants::parse(&builtin.grants(&serde_json::json!({}))).unwrap();
+        grants.sysfs.unwrap().allows("/proc/meminfo")
+    };
+    assert!(may_read(memory));
+    assert!(!may_read(temperature));
+}

@@ -219,3 +219,24 @@ async fn a_folder_that_cannot_be_and_a_full_disk_degrade_too() {
     let full = Store::open(no_space).unwrap_err();
     assert!(matches!(full, StoreError::DiskFull(_)), "{full}");
 }
+
+#[test]
+fn a_kept_statement_is_not_parsed_anew_for_other_values() {
+    let folder = tempfile::tempdir().unwrap();
+    drop(open(folder.path()));
+    let conn = super::super::open::connect(&state_file(folder.path())).unwrap();
+    let mut query = conn
+        .prepare("SELECT name FROM event WHERE component = ?1 AND time_ms / 1000 >= ?2")
+        .unwrap();
+    for time in [1, 2, 3] {
+        assert!(
+            query
+                .query(("cpu", time))
+                .unwrap()
+                .next()
+                .unwrap()
+                .is_none()
+        );
+    }
+    assert_eq!(query.get_status(rusqlite::StatementStatus::RePrepare), 0);
+}
