@@ -172,8 +172,8 @@ pub(super) fn connect(path: &Path) -> Result<Connection, StoreError> {
     Ok(conn)
 }
 
-/// Without it, SQLite parses a kept statement anew whenever other values are bound to it, in case there are statistics by
-/// which it would then look for rows in another way.
+/// Without it, SQLite parses a kept statement anew whenever other values are bound to it, in case it would look for rows
+/// in another way with these: by a limit, for example.
 fn keep_plans(conn: &Connection) -> Result<(), StoreError> {
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     Ok(())

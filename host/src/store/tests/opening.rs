@@ -225,18 +225,12 @@ fn a_kept_statement_is_not_parsed_anew_for_other_values() {
     let folder = tempfile::tempdir().unwrap();
     drop(open(folder.path()));
     let conn = super::super::open::connect(&state_file(folder.path())).unwrap();
-    let mut query = conn
-        .prepare("SELECT name FROM event WHERE component = ?1 AND time_ms / 1000 >= ?2")
-        .unwrap();
-    for time in [1, 2, 3] {
-        assert!(
-            query
-                .query(("cpu", time))
-                .unwrap()
-                .next()
-                .unwrap()
-                .is_none()
-        );
+    let events = "SELECT name FROM event WHERE component = ?1 AND time_ms / 1000 > ?2
+                  ORDER BY time_ms / 1000 DESC, id DESC LIMIT ?3";
+    let mut query = conn.prepare(events).unwrap();
+    for value in [1, 2, 3] {
+        let mut rows = query.query(("cpu", value, value)).unwrap();
+        assert!(rows.next().unwrap().is_none());
     }
     assert_eq!(query.get_status(rusqlite::StatementStatus::RePrepare), 0);
 }
