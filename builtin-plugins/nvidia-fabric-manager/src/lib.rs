@@ -53,7 +53,8 @@ impl Checker for FabricManager {
             };
             let mut events = Vec::new();
             if product::has_fabric_manager(&seen.product) {
-                node.installed = PROGRAMS.iter().any(|path| sysfs::stat(path).is_ok());
+                let programs = sysfs::statvfs_all(&PROGRAMS.map(str::to_owned));
+                node.installed = programs.is_ok_and(|found| found.iter().any(Result::is_ok));
                 node.active = net::tcp_connect("localhost", PORT, CONNECT_MS).is_ok();
                 // A scan has no place to go on from.
                 if node.installed && history::available() {

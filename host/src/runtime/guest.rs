@@ -7,7 +7,7 @@ use wasmtime::{
     component::{Component, InstancePre, Linker},
 };
 
-use super::error::LoadError;
+use super::{error::LoadError, exports::Exports};
 use crate::{
     capability::{Grants, Host, Interface, wire},
     model::ComponentDescriptor,
@@ -18,7 +18,9 @@ use wire::types::{CheckContext as WitContext, CheckError};
 pub(super) struct Guest {
     pre: InstancePre<Host>,
     checker: wire::checker::GuestIndices,
-    pub(super) scanner: Option<wire::scanner::GuestIndices>,
+    exports: Exports,
+    /// Can it judge the moment?
+    pub(super) scans: bool,
     pub(super) kmsg_watcher: Option<wire::kmsg_watcher::GuestIndices>,
     /// The interfaces of the contract that it imports.
     pub(super) imports: Vec<Interface>,
@@ -84,18 +86,15 @@ impl Guest {
                 Answer::Description(guest.call_describe(&mut *store).await?)
             }
             Request::Check(context) => {
-                let guest = self
-                    .checker
-                    .load(&mut *store, &instance)
-                    .map_err(OtherForm::of)?;
-                Answer::Report(guest.call_check(&mut *store, context).await?)
+                let check = self.exports.check(&mut *store, &instance);
+                let check = check.map_err(OtherForm::of)?;
+                Answer::Report(check.call_async(&mut *store, (context,)).await?.0)
             }
             Request::Scan(context) => {
-                let indices = self.scanner.as_ref().ok_or_else(|| missing("scanner"))?;
-                let guest = indices
-                    .load(&mut *store, &instance)
-                    .map_err(OtherForm::of)?;
-                Answer::Report(guest.call_scan(&mut *store, context).await?)
+                let scan = self.exports.scan(&mut *store, &instance);
+                let scan = scan.ok_or_else(|| missing("scanner"))?;
+                let scan = scan.map_err(OtherForm::of)?;
+                Answer::Report(scan.call_async(&mut *store, (context,)).await?.0)
             }
             Request::Patterns(component) => {
                 let indices = self
@@ -108,18 +107,11 @@ impl Guest {
                 Answer::Patterns(guest.call_patterns(&mut *store, component).await?)
             }
             Request::OnMessages(context, messages) => {
-                let indices = self
-                    .kmsg_watcher
-                    .as_ref()
-                    .ok_or_else(|| missing("kmsg-watcher"))?;
-                let guest = indices
-                    .load(&mut *store, &instance)
-                    .map_err(OtherForm::of)?;
-                Answer::Events(
-                    guest
-                        .call_on_messages(&mut *store, context, messages)
-                        .await?,
-                )
+                let on_messages = self.exports.on_messages(&mut *store, &instance);
+                let on_messages = on_messages.ok_or_else(|| missing("kmsg-watcher"))?;
+                let on_messages = on_messages.map_err(OtherForm::of)?;
+                let call = on_messages.call_async(&mut *store, (context, messages));
+                Answer::Events(call.await?.0)
             }
         })
     }
@@ -213,10 +205,12 @@ pub(super) fn link(
         .instantiate_pre(component)
         .map_err(|error| contract(name, &format!("its imports do not fit: {error:#}")))?;
     let checker = wire::checker::GuestIndices::new(&pre).map_err(mismatch)?;
-    let scanner = match has("scanner") {
-        true => Some(wire::scanner::GuestIndices::new(&pre).map_err(mismatch)?),
-        false => None,
-    };
+    let found = Exports::of(component, &exports);
+    let found = found.ok_or_else(|| contract(name, "it has no function `check`"))?;
+    let scans = has("scanner");
+    if scans {
+        wire::scanner::GuestIndices::new(&pre).map_err(mismatch)?;
+    }
     let kmsg_watcher = match has("kmsg-watcher") {
         true => Some(wire::kmsg_watcher::GuestIndices::new(&pre).map_err(mismatch)?),
         false => None,
@@ -224,14 +218,15 @@ pub(super) fn link(
     Ok(Guest {
         pre,
         checker,
-        scanner,
+        exports: found,
+        scans,
         kmsg_watcher,
         imports,
         description: OnceLock::new(),
     })
 }
 
-fn exported(export: &str, interface: &str) -> bool {
+pub(super) fn exported(export: &str, interface: &str) -> bool {
     export
         .strip_prefix("gpud:plugin/")
         .and_then(|rest| rest.strip_prefix(interface))

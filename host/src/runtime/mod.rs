@@ -10,6 +10,7 @@ pub mod compiler;
 mod convert;
 mod engine;
 pub mod error;
+mod exports;
 mod guest;
 pub mod limits;
 mod plugin;

@@ -170,7 +170,7 @@ impl Plugin {
 
     /// Can it judge the moment?
     pub fn scans(&self) -> bool {
-        self.code.guest().scanner.is_some()
+        self.code.guest().scans
     }
 
     /// Does it watch the kernel log?
