@@ -1,6 +1,6 @@
 //! What stands in the way of a start, and what does not.
 
-use std::{net::TcpListener, os::unix::fs::symlink, process::Command};
+use std::{collections::BTreeSet, net::TcpListener, os::unix::fs::symlink, process::Command};
 
 use http::Method;
 use serde_json::json;
@@ -89,8 +89,11 @@ fn compiled_code_is_kept_and_a_broken_cache_is_made_anew() {
         line["compiled"].as_u64().unwrap()
     };
     let first = Start::new().folder(&data).ready();
-    let builtins = gpud::component::builtin::all().len() as u64;
-    assert_eq!(compiled(&first), builtins);
+    // Several checkers may be in one component, which is compiled once.
+    let builtins = gpud::component::builtin::all();
+    let components: BTreeSet<&[u8]> = builtins.iter().map(|builtin| builtin.wasm).collect();
+    assert!(components.len() < builtins.len());
+    assert_eq!(compiled(&first), components.len() as u64);
     drop(first);
     let cache = data.join("cache");
     let mut spoiled = 0;
