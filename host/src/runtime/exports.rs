@@ -107,11 +107,11 @@ impl Export {
         R: ComponentNamedList + Lift,
     {
         if !self.fits.load(Ordering::Relaxed) {
-            let function = instance.get_typed_func(&mut *store, &self.index)?;
+            let function = instance.get_typed_func(&mut *store, self.index)?;
             self.fits.store(true, Ordering::Relaxed);
             return Ok(function);
         }
-        let function = instance.get_func(&mut *store, &self.index);
+        let function = instance.get_func(&mut *store, self.index);
         let function = function.ok_or_else(|| wasmtime::Error::msg("an export has gone"))?;
         // SAFETY: Wasmtime has compared these types with those of this very component before.
         Ok(unsafe { TypedFunc::new_unchecked(function) })
