@@ -21,6 +21,21 @@ pub fn run(cargo: &Cargo) -> Result<()> {
         ],
     )?;
     fuzz::lint(cargo)?;
+    cargo.run_with(
+        "documentation",
+        &[
+            "doc",
+            "--locked",
+            "--workspace",
+            "--no-deps",
+            "--document-private-items",
+        ],
+        // These pages are for whoever works on gpud: links to private items are what is wanted.
+        &[(
+            "RUSTDOCFLAGS",
+            "--deny warnings --allow rustdoc::private-intra-doc-links",
+        )],
+    )?;
     // Benchmarks are not tests: `cargo xtask bench` runs them, on a release build.
     cargo.run(
         "tests",
@@ -40,21 +55,6 @@ pub fn run(cargo: &Cargo) -> Result<()> {
     cargo.run(
         "examples in the documentation",
         &["test", "--locked", "--package", "gpud-sdk", "--doc"],
-    )?;
-    cargo.run_with(
-        "documentation",
-        &[
-            "doc",
-            "--locked",
-            "--workspace",
-            "--no-deps",
-            "--document-private-items",
-        ],
-        // These pages are for whoever works on gpud: links to private items are what is wanted.
-        &[(
-            "RUSTDOCFLAGS",
-            "--deny warnings --allow rustdoc::private-intra-doc-links",
-        )],
     )
 }
 

@@ -265,7 +265,7 @@ impl Nvml {
         *last = Some(Instant::now());
     }
 
-    /// `nvmlGpuP2PStatus_t` over NVLink between each two of these, in the order of [`pairs::of`].
+    /// `nvmlGpuP2PStatus_t` over NVLink between each two of these: 0 and 1, 0 and 2 …, 1 and 2 ….
     pub async fn p2p_among(&self, devices: &[Device]) -> Vec<Result<u32, SourceError>> {
         let gpus: Vec<_> = devices.iter().map(Device::gpu).collect();
         let Shared { pairs, common, .. } = &*self.shared;
