@@ -8,7 +8,7 @@ import unittest
 from pathlib import Path
 from unittest.mock import patch
 
-from gpud_sdk import _heap
+from gpud_sdk import _heap, _immortal
 from gpud_sdk.build import BuildError, Plan, Project, plan
 
 PYPROJECT = '[project]\nname = "fan-check"\n[tool.gpud]\nplugin = "fan:Fan"\n'
@@ -115,6 +115,87 @@ class Heap(unittest.TestCase):
         sizes = _heap.sizes()
         self.assertEqual(sizes, sorted(sizes, reverse=True))
         self.assertEqual((sizes[0], sizes[-1]), (_heap.ROOM, 8))
+
+    def test_all_objects_are_found_once(self) -> None:
+        seen: set[int] = set()
+
+        def is_new(address: int) -> bool:
+            new = address not in seen
+            seen.add(address)
+            return new
+
+        found = {id(one) for one in _heap.everything(is_new)}
+        for one in (_heap, _heap.sizes, _heap.sizes.__code__.co_consts, _heap.LIBRARY, str.__dict__["join"], str.__mro__):
+            self.assertIn(id(one), found)
+        self.assertEqual(len(found), len(seen))
+
+    def test_what_was_seen(self) -> None:
+        seen = _heap.Seen()
+        for address, new in ((0, True), (4, True), (4, False), (32, True), (0, False), (_heap.MEMORY, False)):
+            self.assertEqual(seen.is_new(address), new, address)
+        seen.clear()
+        self.assertFalse(any(seen.bits))
+        self.assertTrue(seen.is_new(4))
+
+
+def section(kind: int, content: bytes) -> bytes:
+    """Of up to 16 KiB."""
+    return bytes([kind, len(content) & 127 | 128, len(content) >> 7]) + content
+
+
+def segment(base: int, content: bytes) -> bytes:
+    """Data at an address below 64."""
+    return bytes([0, _immortal.I32_CONST, base, _immortal.END, len(content) & 127 | 128, len(content) >> 7]) + content
+
+
+def component(*segments: bytes) -> bytes:
+    """With a module within a component within it; one with other data comes before."""
+    other = _immortal.MODULE + section(_immortal.DATA, bytes([1]) + segment(0, b"\1\0\0\0"))
+    module = _immortal.MODULE + section(1, b"\0") + section(_immortal.DATA, bytes([len(segments)]) + b"".join(segments))
+    inner = _immortal.COMPONENT + section(1, module)
+    return _immortal.COMPONENT + section(1, other) + section(7, b"\0") + section(4, inner)
+
+
+def words(*numbers: int) -> bytes:
+    """As they lie in memory."""
+    return b"".join(number.to_bytes(4, "little") for number in numbers)
+
+
+def listing(*addresses: int, wrong: int = 0) -> bytes:
+    """Of objects."""
+    return _immortal.MARK + words(sum(addresses) + wrong, len(addresses), *addresses)
+
+
+class Immortal(unittest.TestCase):
+    def test_a_list_survives_that_zeros_are_left_out(self) -> None:
+        small = type("Small", (), {})()
+        with patch.object(_heap, "id", lambda _: 0x10000, create=True):
+            text = bytes(_heap.addresses([small, small]))
+        self.assertEqual(text, listing(0x10000, 0x10000) + b".")
+
+    def test_both_sides_know_the_mark(self) -> None:
+        self.assertEqual(_heap.MARK, _immortal.MARK)
+
+    def test_counts_of_listed_objects_are_set(self) -> None:
+        immortal = _immortal.IMMORTAL
+        # Two at the ends, one without references, one that is immortal, two that are not whole or not there, an unlisted one.
+        before, after = words(1, 0, 7 << 28, 5, 9), words(immortal, 0, 7 << 28, 5, immortal)
+        addresses = listing(0, 4, 8, 16, 18, 60)
+        passive = bytes([1, 2]) + b"xy"
+        for rest in (addresses, _immortal.MARK + addresses, listing(12, wrong=1) + addresses):
+            given = component(passive, segment(0, before), segment(20, rest))
+            self.assertEqual(_immortal.apply(given), component(passive, segment(0, after), segment(20, rest)))
+
+    def test_what_has_no_list_is_told(self) -> None:
+        good = component(segment(0, words(1)), segment(4, listing(0)))
+        _immortal.apply(good)
+        cases = [good[:length] for length in range(len(good) - len(listing(0)))]
+        cases += [b"", b"text, not WebAssembly", component(), component(segment(0, words(1)))]
+        cases += [component(segment(0, words(1)), segment(4, listing(0, wrong=1)))]
+        cases += [component(segment(0, words(1)), segment(4, _immortal.MARK + words(0, 1 << 31)))]
+        for given in cases:
+            with self.assertRaises(_immortal.Malformed):
+                _immortal.apply(given)
 
 
 if __name__ == "__main__":

@@ -535,7 +535,7 @@ def warm_up(exports: Any, plugin: type[Checker]) -> None:
 
 
 # Enough for Python to adapt a function.
-ROUNDS = 16
+ROUNDS = 64
 
 
 def start(interfaces: list[str]) -> None:

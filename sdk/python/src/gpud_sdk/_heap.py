@@ -16,9 +16,13 @@ import sys
 
 from importlib.machinery import ModuleSpec
 
+CODE = type((lambda: None).__code__)
+# Where types keep their `__dict__`, also those with another attribute of that name.
+NAMES = type.__dict__["__dict__"]
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, Callable
 
 # Bytes at the end of the heap that are kept free, more than the objects of a usual call take.
 ROOM = 1 << 20
@@ -29,6 +33,11 @@ LIBRARY = (
 ).split()
 # What fills the gaps.
 filling: list[bytes] = []
+# For `build`: see `_immortal`, which has the mark as well.
+immortal: list[Any] = []
+# Objects that lie higher stay mortal, bytes.
+MEMORY = 64 << 20
+MARK = b"gpud: addresses of objects that are to be immortal:"
 
 
 def close_gaps() -> None:
@@ -129,8 +138,62 @@ def prepare(*names: str) -> None:
     thaw()
 
 
+def everything(is_new: Callable[[int], bool]) -> list[Any]:
+    """All objects that there are, each whose address is new."""
+    found: list[Any] = []
+    to_see = gc.get_objects()
+    while to_see:
+        one = to_see.pop()
+        if is_new(id(one)):
+            found.append(one)
+            to_see += gc.get_referents(one)
+            # The collector does not look into code, and not into types that are written in C.
+            if type(one) is CODE:
+                to_see += one.co_consts, one.co_names, one.co_name, one.co_qualname, one.co_filename
+            elif isinstance(one, type):
+                to_see += one.__mro__, one.__bases__, *NAMES.__get__(one).values()
+    return found
+
+
+class Seen:
+    """One bit for each 32-bit word of memory: a set of numbers would leave megabytes behind."""
+
+    def __init__(self) -> None:
+        self.bits = bytearray(MEMORY >> 5)
+
+    def is_new(self, address: int) -> bool:
+        """Not asked before, and within what is looked at."""
+        byte, bit = address >> 5, 1 << (address >> 2 & 7)
+        if address >= MEMORY or self.bits[byte] & bit:
+            return False
+        self.bits[byte] |= bit
+        return True
+
+    def clear(self) -> None:
+        """Zeros take no place in the component."""
+        self.bits[:] = bytes(len(self.bits))
+
+
+def addresses(objects: list[Any]) -> bytearray:
+    """As `_immortal` reads them."""
+    text = bytearray(MARK)
+    for number in (sum(map(id, objects)) & 0xFFFF_FFFF, len(objects)):
+        text += number.to_bytes(4, "little")
+    for one in objects:
+        text += id(one).to_bytes(4, "little")
+    # A snapshot leaves out zeros at the end of a piece of memory, and the last address ends with one.
+    text += b"."
+    return text
+
+
 def finish() -> None:
     """Leaves the heap as the snapshot is to have it. Nothing may be made after this that is to last."""
+    gc.collect()
+    seen = Seen()
+    objects = everything(seen.is_new)
+    seen.clear()
+    # The objects as well: none of them may go, or something else comes to lie in its place.
+    immortal.append((addresses(objects), objects, seen))
     close_gaps()
     # What is there already is not looked through for garbage (and copied, page by page) by any call, and what a usual
     # call makes neither: its instance goes before there could be much of it.

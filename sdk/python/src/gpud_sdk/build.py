@@ -23,6 +23,8 @@ import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
+from gpud_sdk import _immortal
+
 PACKAGE = Path(__file__).resolve().parent
 ENTRY = '''"""Made by `python -m gpud_sdk build`."""
 
@@ -153,5 +155,9 @@ def build(root: Path) -> tuple[Path, Plan]:
         if done.returncode != 0 or not made.is_file():
             raise BuildError(f"componentize-py failed:\n{(done.stdout + done.stderr).strip()}")
         project.output.parent.mkdir(exist_ok=True)
-        shutil.move(made, project.output)
+        try:
+            component = _immortal.apply(made.read_bytes())
+        except _immortal.Malformed as error:
+            raise BuildError(f"what componentize-py made cannot be used: {error}") from error
+        project.output.write_bytes(component)
     return project.output, planned
