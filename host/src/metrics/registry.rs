@@ -1,7 +1,6 @@
 //! The present value of every series.
 
 use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::MetricError;
@@ -323,12 +322,15 @@ impl Table {
             labels: sorted_labels(name, labels)?,
         };
         let served = metric_name(name);
-        let known = self.families.get(&served);
-        if let Some(family) = known {
+        if let Some(family) = self.families.get_mut(&served) {
             family.admits(name, change.kind())?;
+            // The rule: a series that is there. It is looked up once.
+            if let Some(value) = family.series.get_mut(&key) {
+                value.take(&family.bounds, change);
+                return Ok(());
+            }
         }
-        let is_new = known.is_none_or(|family| !family.series.contains_key(&key));
-        if let Some(component) = component.filter(|_| is_new) {
+        if let Some(component) = component {
             let series = self.series_of.entry(component.to_owned()).or_default();
             if *series >= limit {
                 return Err(MetricError::TooManySeries {
@@ -341,7 +343,7 @@ impl Table {
         self.families
             .entry(served)
             .or_insert_with(|| described.family(change.kind()))
-            .take(key, change);
+            .begin(key, change);
         Ok(())
     }
 }
@@ -364,25 +366,29 @@ impl Family {
         Ok(())
     }
 
-    fn take(&mut self, key: SeriesKey, change: Change) {
-        let bounds = &self.bounds;
-        let value = match self.series.entry(key) {
-            Entry::Occupied(there) => there.into_mut(),
-            Entry::Vacant(free) => free.insert(match self.kind {
-                Kind::Gauge | Kind::Counter => Value::Number(0.0),
-                Kind::Histogram => Value::Histogram {
-                    buckets: vec![0; bounds.len()],
-                    sum: 0.0,
-                    count: 0,
-                },
-            }),
+    /// Takes the first value of a series.
+    fn begin(&mut self, key: SeriesKey, change: Change) {
+        let mut value = match self.kind {
+            Kind::Gauge | Kind::Counter => Value::Number(0.0),
+            Kind::Histogram => Value::Histogram {
+                buckets: vec![0; self.bounds.len()],
+                sum: 0.0,
+                count: 0,
+            },
         };
-        match (value, change) {
-            (Value::Number(number), Change::Add(amount)) => *number += amount,
-            (Value::Number(number), Change::Raise(value)) => *number = number.max(value),
-            (Value::Number(number), change) => *number = change.value(),
+        value.take(&self.bounds, change);
+        self.series.insert(key, value);
+    }
+}
+
+impl Value {
+    fn take(&mut self, bounds: &[f64], change: Change) {
+        match (self, change) {
+            (Self::Number(number), Change::Add(amount)) => *number += amount,
+            (Self::Number(number), Change::Raise(value)) => *number = number.max(value),
+            (Self::Number(number), change) => *number = change.value(),
             (
-                Value::Histogram {
+                Self::Histogram {
                     buckets,
                     sum,
                     count,

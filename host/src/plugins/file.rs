@@ -1,6 +1,9 @@
 //! Reads a spec file and the files that it names. Blocks: a file may lie on a dead mount.
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use crate::{
     node::local_file::{self, Stamp},
@@ -38,34 +41,88 @@ pub fn folder(path: &Path) -> PathBuf {
     }
 }
 
-/// Stamps of a spec file and of everything that it names, in a fixed order: if they are as before, nothing was edited.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Stamps(Vec<(PathBuf, Option<Stamp>)>);
+/// Stamps of a spec file and of everything that it names: if they are as before, nothing was edited.
+#[derive(Debug, Clone, Default)]
+pub struct Stamps {
+    /// Sorted, each once: a thousand plugins may be of one file. Shared by all looks at the same files.
+    files: Arc<[PathBuf]>,
+    stamps: Vec<Option<Stamp>>,
+}
 
 impl Stamps {
     /// Looks at these files now.
     pub fn take(files: impl IntoIterator<Item = PathBuf>) -> Self {
-        let stamped = files.into_iter().map(|file| {
-            let stamp = local_file::stamp(&file);
-            (file, stamp)
-        });
-        Self(stamped.collect())
+        let mut files: Vec<PathBuf> = files.into_iter().collect();
+        files.sort_unstable();
+        files.dedup();
+        Self::look(files.into())
+    }
+
+    fn look(files: Arc<[PathBuf]>) -> Self {
+        let stamps = files.iter().map(|file| local_file::stamp(file)).collect();
+        Self { files, stamps }
     }
 
     /// Of a file that is not there.
     pub fn missing(file: PathBuf) -> Self {
-        Self(vec![(file, None)])
+        Self {
+            files: Arc::new([file]),
+            stamps: vec![None],
+        }
     }
 
     /// Looks at the same files again.
     #[must_use]
     pub fn again(&self) -> Self {
-        Self::take(self.0.iter().map(|(file, _)| file.clone()))
+        Self::look(Arc::clone(&self.files))
     }
 
     /// The stamp of one of them.
     pub fn of(&self, file: &Path) -> Option<Stamp> {
-        let found = self.0.iter().find(|(known, _)| known == file);
-        found.and_then(|(_, stamp)| *stamp)
+        let at = self
+            .files
+            .binary_search_by(|known| known.as_path().cmp(file))
+            .ok()?;
+        self.stamps.get(at).copied().flatten()
+    }
+}
+
+impl PartialEq for Stamps {
+    fn eq(&self, other: &Self) -> bool {
+        let same_files = Arc::ptr_eq(&self.files, &other.files) || self.files == other.files;
+        same_files && self.stamps == other.stamps
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_looked_at_once_and_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let [one, two, none] = ["one", "two", "none"].map(|name| folder.path().join(name));
+        std::fs::write(&one, "1").unwrap();
+        std::fs::write(&two, "22").unwrap();
+        let before = Stamps::take([&two, &one, &two, &none].map(Clone::clone));
+        assert_eq!(before.files.len(), 3);
+        assert_eq!(before.of(&one), local_file::stamp(&one));
+        assert_eq!(before.of(&two), local_file::stamp(&two));
+        assert_ne!(before.of(&one), before.of(&two));
+        assert_eq!(before.of(&none), None);
+        assert_eq!(before.of(folder.path()), None);
+        assert_eq!(before, before.again());
+        assert_eq!(
+            before,
+            Stamps::take([&none, &two, &one].map(Clone::clone)),
+            "the order in which they are named is nothing"
+        );
+        assert_ne!(before, Stamps::take([two.clone(), one.clone()]));
+        std::fs::write(&two, "333").unwrap();
+        let after = before.again();
+        assert_ne!(before, after);
+        assert_eq!(before.of(&one), after.of(&one));
+        assert_ne!(Stamps::missing(one.clone()), Stamps::take([one]));
+        assert_eq!(Stamps::missing(none.clone()), Stamps::take([none]));
     }
 }

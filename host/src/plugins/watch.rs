@@ -3,7 +3,7 @@
 use std::{
     path::{Path, PathBuf},
     sync::Arc,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use tokio::sync::{mpsc::Receiver, oneshot::Sender};
@@ -18,6 +18,10 @@ use crate::spec::PluginFile;
 /// Between two looks. An edit is applied when two looks in a row see the same, so that a file that is being written is
 /// not read half.
 const LOOK: Duration = Duration::from_secs(1);
+/// The longest time between two looks. Where there are so many files that a look takes long, there are fewer looks.
+const LOOK_SELDOM: Duration = Duration::from_secs(5);
+/// What looking may take of a core's time: a thousandth.
+const SHARE: u32 = 1000;
 
 /// A spec file that was read, with stamps from before it was read.
 pub struct Read {
@@ -66,18 +70,24 @@ pub async fn run(
     mut hurry: Receiver<Sender<()>>,
 ) {
     let (mut applied, mut before) = (stamps.clone(), stamps);
+    let mut pause = LOOK;
     loop {
         // Dropped at the end of the turn, whichever it is: that is the answer.
-        let asked = tokio::time::timeout(LOOK, hurry.recv()).await;
+        let asked = tokio::time::timeout(pause, hurry.recv()).await;
         if matches!(asked, Ok(None)) {
             // Nobody can ask any more.
-            tokio::time::sleep(LOOK).await;
+            tokio::time::sleep(pause).await;
         }
         let asked = asked.ok().flatten();
         let last = before.clone();
-        let Ok(now) = tokio::task::spawn_blocking(move || last.again()).await else {
+        let look = move || {
+            let began = Instant::now();
+            (last.again(), began.elapsed())
+        };
+        let Ok((now, took)) = tokio::task::spawn_blocking(look).await else {
             return;
         };
+        pause = (took * SHARE).clamp(LOOK, LOOK_SELDOM);
         // Who asks says that the file is whole.
         let settled = now == before || asked.is_some();
         before.clone_from(&now);
