@@ -192,7 +192,8 @@ def finish() -> None:
     seen = Seen()
     objects = everything(seen.is_new)
     seen.clear()
-    # The objects as well: none of them may go, or something else comes to lie in its place.
+    # The objects as well: none of them may go, or something else comes to lie in its place. And the bits, whose place
+    # `close_gaps` would take for the end of the heap.
     immortal.append((addresses(objects), objects, seen))
     close_gaps()
     # What is there already is not looked through for garbage (and copied, page by page) by any call, and what a usual
