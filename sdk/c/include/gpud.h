@@ -312,6 +312,32 @@ typedef struct gpud_entry {
 /* Entries of a directory, sorted by name; more than max_entries is GPUD_TOO_LARGE. */
 gpud_error gpud_list_directory(const char *path, uint32_t max_entries, gpud_entry **entries, size_t *count);
 
+/* How many entries a directory has. */
+typedef struct gpud_entry_count {
+    const char *path;
+    uint32_t entries; /* 0 after an error. */
+    gpud_error error; /* Why the number is not known. */
+} gpud_entry_count;
+
+/* The number of entries of every directory that matches a pattern, sorted by path; more than max_directories is
+ * GPUD_TOO_LARGE. For /proc/PID/fd it is the number of open files, which newer kernels (6.2) know without listing them. */
+gpud_error gpud_count_entries(const char *pattern, uint32_t max_directories, gpud_entry_count **directories,
+                              size_t *count);
+
+/* Facts about a file; links are followed. */
+typedef struct gpud_file_stat {
+    gpud_file_kind kind;
+    uint64_t size;         /* Bytes as stat(2) says; 0 or 4096 for most kernel files. */
+    uint32_t mode;         /* Permission bits. */
+    gpud_millis modified;  /* Last change of the content. */
+    uint32_t device_major; /* Numbers of the device that the file lies on. */
+    uint32_t device_minor;
+    uint32_t uid;          /* Owner. */
+} gpud_file_stat;
+
+/* Facts about a file. Grant: sysfs or statvfs. */
+gpud_error gpud_stat(const char *path, gpud_file_stat *facts);
+
 /* Target of a symbolic link, as written. */
 gpud_error gpud_read_link(const char *path, const char **target);
 
@@ -327,6 +353,17 @@ typedef struct gpud_fs_usage {
 
 /* Space of the filesystem that holds a path. Grant: sysfs or statvfs. */
 gpud_error gpud_statvfs(const char *path, gpud_fs_usage *usage);
+
+/* One answer of gpud_statvfs_all. */
+typedef struct gpud_fs_answer {
+    gpud_fs_usage usage; /* Zeros after an error. */
+    gpud_error error;    /* Why it is not known. */
+} gpud_fs_answer;
+
+/* The same for many paths in one call: as many answers, in the same order. More than 1,024 paths are GPUD_TOO_LARGE. A
+ * path that does not answer is GPUD_TIMED_OUT by itself and holds up the others for a moment only; after three of that
+ * kind those that were not asked yet are GPUD_OVER_BUDGET: leave them to the next check. */
+gpud_error gpud_statvfs_all(const char *const *paths, size_t count, gpud_fs_answer **answers);
 
 /* The component's configuration, one JSON object; "{}" when nothing was configured. Grant: config. */
 const char *gpud_config(void);

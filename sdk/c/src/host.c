@@ -103,16 +103,68 @@ gpud_error gpud_read_link(const char *path, const char **target) {
     return GPUD_NO_ERROR;
 }
 
+gpud_error gpud_count_entries(const char *pattern, uint32_t max_directories, gpud_entry_count **directories,
+                              size_t *count) {
+    gpud_wit_string_t name = gpud_to_wit(pattern);
+    gpud_plugin_sysfs_list_entry_count_t found;
+    ANSWER(gpud_plugin_sysfs_count_entries(&name, max_directories, &found, &failed));
+    gpud_entry_count *out = gpud_alloc(found.len * sizeof *out);
+    for (size_t i = 0; i < found.len; i++) {
+        const gpud_plugin_sysfs_entry_count_t *one = &found.ptr[i];
+        out[i] = (gpud_entry_count){.path = gpud_from_wit(one->path)};
+        if (one->count.is_err) out[i].error = gpud_error_from_wit(&one->count.val.err);
+        else out[i].entries = one->count.val.ok;
+    }
+    *directories = out;
+    *count = found.len;
+    return GPUD_NO_ERROR;
+}
+
+gpud_error gpud_stat(const char *path, gpud_file_stat *facts) {
+    gpud_wit_string_t name = gpud_to_wit(path);
+    gpud_plugin_sysfs_file_stat_t found;
+    ANSWER(gpud_plugin_sysfs_stat(&name, &found, &failed));
+    *facts = (gpud_file_stat){.kind = (gpud_file_kind)found.kind,
+                              .size = found.size,
+                              .mode = found.mode,
+                              .modified = found.modified,
+                              .device_major = found.device_major,
+                              .device_minor = found.device_minor,
+                              .uid = found.uid};
+    return GPUD_NO_ERROR;
+}
+
+static gpud_fs_usage usage_from_wit(const gpud_plugin_sysfs_fs_usage_t *found) {
+    return (gpud_fs_usage){.total_bytes = found->total_bytes,
+                           .free_bytes = found->free_bytes,
+                           .available_bytes = found->available_bytes,
+                           .total_inodes = found->total_inodes,
+                           .free_inodes = found->free_inodes,
+                           .read_only = found->read_only};
+}
+
 gpud_error gpud_statvfs(const char *path, gpud_fs_usage *usage) {
     gpud_wit_string_t name = gpud_to_wit(path);
     gpud_plugin_sysfs_fs_usage_t found;
     ANSWER(gpud_plugin_sysfs_statvfs(&name, &found, &failed));
-    *usage = (gpud_fs_usage){.total_bytes = found.total_bytes,
-                             .free_bytes = found.free_bytes,
-                             .available_bytes = found.available_bytes,
-                             .total_inodes = found.total_inodes,
-                             .free_inodes = found.free_inodes,
-                             .read_only = found.read_only};
+    *usage = usage_from_wit(&found);
+    return GPUD_NO_ERROR;
+}
+
+gpud_error gpud_statvfs_all(const char *const *paths, size_t count, gpud_fs_answer **answers) {
+    gpud_wit_list_string_t names = {gpud_alloc(count * sizeof *names.ptr), count};
+    for (size_t i = 0; i < count; i++) names.ptr[i] = gpud_to_wit(paths[i]);
+    gpud_plugin_sysfs_list_result_fs_usage_access_error_t found;
+    ANSWER(gpud_plugin_sysfs_statvfs_all(&names, &found, &failed));
+    gpud_fs_answer *out = gpud_alloc(count * sizeof *out);
+    for (size_t i = 0; i < count; i++) {
+        out[i] = (gpud_fs_answer){0};
+        /* The contract has an answer for each path. */
+        if (i >= found.len) out[i].error = (gpud_error){.code = GPUD_OTHER, .what = paths[i]};
+        else if (found.ptr[i].is_err) out[i].error = gpud_error_from_wit(&found.ptr[i].val.err);
+        else out[i].usage = usage_from_wit(&found.ptr[i].val.ok);
+    }
+    *answers = out;
     return GPUD_NO_ERROR;
 }
 

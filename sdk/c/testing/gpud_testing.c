@@ -264,6 +264,67 @@ gpud_error gpud_read_link(const char *path, const char **target) {
     return GPUD_NO_ERROR;
 }
 
+static int by_directory(const void *a, const void *b) {
+    return strcmp(((const gpud_entry_count *)a)->path, ((const gpud_entry_count *)b)->path);
+}
+
+gpud_error gpud_count_entries(const char *pattern, uint32_t max_directories, gpud_entry_count **directories,
+                              size_t *count) {
+    gpud_error error = allowed("sysfs", pattern);
+    if (error.code) return error;
+    gpud_entry_count *all = NULL;
+    size_t found = 0, room = 0;
+    for (size_t i = 0; i < fake.node_count; i++) {
+        const char *path = fake.nodes[i].path;
+        for (const char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+            char *folder = copy(path, (size_t)(slash - path));
+            size_t same = 0;
+            while (same < found && strcmp(all[same].path, folder) != 0) same++;
+            if (same < found || fnmatch(pattern, folder, FNM_PATHNAME | FNM_NOESCAPE) != 0) continue;
+            all = gpud_grow(all, found, &room, sizeof *all);
+            gpud_entry *entries;
+            size_t entry_count = 0;
+            gpud_error failed = gpud_list_directory(folder, UINT32_MAX, &entries, &entry_count);
+            all[found++] = (gpud_entry_count){folder, (uint32_t)entry_count, failed};
+        }
+    }
+    if (found > max_directories) return too_large(pattern, found, max_directories);
+    if (found > 0) qsort(all, found, sizeof *all, by_directory);
+    *directories = all;
+    *count = found;
+    return GPUD_NO_ERROR;
+}
+
+gpud_error gpud_stat(const char *path, gpud_file_stat *facts) {
+    gpud_error error = allowed("sysfs", path);
+    if (error.code) return error;
+    const node *file = find(path);
+    for (int links = 0; file && file->is_link && file->error == GPUD_OK && links < 40; links++) file = find(file->data);
+    if (file && file->error) return error_of(file->error, path);
+    if (file && !file->is_link) {
+        *facts = (gpud_file_stat){.kind = GPUD_FILE, .size = file->length, .mode = 0644, .modified = fake.context.now};
+        return GPUD_NO_ERROR;
+    }
+    gpud_entry *entries;
+    size_t count;
+    if (file || gpud_list_directory(path, UINT32_MAX, &entries, &count).code) return error_of(GPUD_NOT_FOUND, path);
+    *facts = (gpud_file_stat){.kind = GPUD_DIRECTORY, .mode = 0755, .modified = fake.context.now};
+    return GPUD_NO_ERROR;
+}
+
+gpud_error gpud_statvfs_all(const char *const *paths, size_t count, gpud_fs_answer **answers) {
+    gpud_error error = allowed("sysfs", "statvfs-all");
+    if (error.code) return error;
+    if (count > 1024) return too_large("statvfs-all", count, 1024);
+    gpud_fs_answer *all = gpud_alloc(count * sizeof *all);
+    for (size_t i = 0; i < count; i++) {
+        all[i] = (gpud_fs_answer){0};
+        all[i].error = gpud_statvfs(paths[i], &all[i].usage);
+    }
+    *answers = all;
+    return GPUD_NO_ERROR;
+}
+
 gpud_error gpud_statvfs(const char *path, gpud_fs_usage *usage) {
     gpud_error error = allowed("sysfs", path);
     if (error.code) return error;

@@ -65,12 +65,48 @@ static void judges(void) {
     GPUD_EXPECT_TEXT(gpud_judge(&report, gpud_test_context(), many, 0, "all fine")->reason, "all fine");
 }
 
+static void files(void) {
+    gpud_test_file("/proc/1/fd/0", "");
+    gpud_test_file("/proc/1/fd/1", "");
+    gpud_test_file("/proc/22/fd/0", "");
+    gpud_test_file("/proc/22/fdinfo/0", "");
+    gpud_entry_count *folders;
+    size_t count;
+    GPUD_EXPECT(gpud_count_entries("/proc/*/fd", 2, &folders, &count).code == GPUD_OK && count == 2);
+    GPUD_EXPECT_TEXT(folders[0].path, "/proc/1/fd");
+    GPUD_EXPECT(folders[0].entries == 2 && folders[1].entries == 1 && folders[0].error.code == GPUD_OK);
+    GPUD_EXPECT(gpud_count_entries("/proc/*/fd", 1, &folders, &count).code == GPUD_TOO_LARGE);
+    GPUD_EXPECT(gpud_count_entries("/sys/*", 9, &folders, &count).code == GPUD_OK && count == 0);
+
+    gpud_file_stat facts;
+    gpud_test_file("/etc/key", "12345");
+    gpud_test_link("/etc/link", "/etc/key");
+    gpud_test_link("/etc/round", "/etc/round");
+    GPUD_EXPECT(gpud_stat("/etc/link", &facts).code == GPUD_OK && facts.kind == GPUD_FILE && facts.size == 5);
+    GPUD_EXPECT(gpud_stat("/etc", &facts).code == GPUD_OK && facts.kind == GPUD_DIRECTORY);
+    GPUD_EXPECT(gpud_stat("/etc/round", &facts).code == GPUD_NOT_FOUND);
+    gpud_test_file_error("/etc/key", GPUD_TIMED_OUT);
+    GPUD_EXPECT(gpud_stat("/etc/link", &facts).code == GPUD_TIMED_OUT);
+
+    const char *paths[] = {"/data", "/none"};
+    gpud_fs_answer *answers;
+    gpud_test_filesystem("/data", (gpud_fs_usage){.total_bytes = 7});
+    GPUD_EXPECT(gpud_statvfs_all(paths, 2, &answers).code == GPUD_OK);
+    GPUD_EXPECT(answers[0].usage.total_bytes == 7 && answers[0].error.code == GPUD_OK);
+    GPUD_EXPECT(answers[1].usage.total_bytes == 0 && answers[1].error.code == GPUD_NOT_FOUND);
+    gpud_test_deny("sysfs");
+    GPUD_EXPECT(gpud_count_entries("/proc/*/fd", 2, &folders, &count).code == GPUD_DENIED);
+    GPUD_EXPECT(gpud_stat("/etc", &facts).code == GPUD_DENIED);
+    GPUD_EXPECT(gpud_statvfs_all(paths, 2, &answers).code == GPUD_DENIED);
+}
+
 int main(void) {
     gpud_test_begin();
     judges();
     formats();
     integers();
     json();
+    files();
     gpud_test_end();
     return gpud_test_summary();
 }
