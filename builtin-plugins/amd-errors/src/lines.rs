@@ -42,15 +42,15 @@ use crate::kinds::Kind;
 
 /// What the host delivers: no narrower than [`find`].
 pub const PATTERNS: [&str; 9] = [
-    r"^(amdgpu |\[drm:).*(GPU reset|GPU Recovery Failed|VRAM is lost|device lost from bus)",
-    r"^(amdgpu |\[drm:).*(device wedged, |ring [^ ]+ timeout, )",
-    r"^(amdgpu |\[drm:).*(page fault \(src_id:|GPU fault detected: )",
-    r"^(amdgpu |\[drm:).*SMU(: I'm not done|: No response| may be not in the right)",
+    r"^(amdgpu|\[drm:).*(GPU reset|GPU Recovery Failed|VRAM is lost|device lost from bus)",
+    r"^(amdgpu|\[drm:).*(device wedged, |ring [^ ]+ timeout, )",
+    r"^(amdgpu|\[drm:).*(page fault \(src_id:|GPU fault detected: )",
+    r"^(amdgpu|\[drm:).*SMU(: I'm not done|: No response| may be not in the right)",
     r"^(amdgpu|\[drm:).*(MES(\([^)]*\))? failed to respond|MES might be in|qcm fence wait loop|The cp might be in)",
     r"^(amdgpu|\[drm:).*([Uu]ncorrectable hardware error|ERREVENT_ATHUB|RAS poison consumption)",
     r"^(amdgpu|\[drm:).*(RAS records:|Saved bad pages )",
-    r"^(amdgpu |\[drm:).*( PCS [A-Za-z0-9]+ detected|XGMI: Set topology failure)",
-    r"^(amdgpu |\[drm:).*(PSP firmware loading failed|hw_init of IP block|Fatal error during GPU init)",
+    r"^(amdgpu|\[drm:).*( PCS [A-Za-z0-9]+ detected|XGMI: Set topology failure)",
+    r"^(amdgpu|\[drm:).*(PSP firmware loading failed|hw_init of IP block|Fatal error during GPU init)",
 ];
 
 /// Without a name, the driver stands for its GPUs.

@@ -334,16 +334,6 @@ const PREFIXES: [&str; 4] = [
     "amdgpu 0000:03:00.0: amdgpu: {3}",
 ];
 
-/// Kinds that are delivered without a GPU's name, too.
-const NAMELESS: [Kind; 6] = [
-    Kind::SchedulerHang,
-    Kind::Uncorrectable,
-    Kind::FatalError,
-    Kind::Poison,
-    Kind::BadPages,
-    Kind::BadPagesNear,
-];
-
 #[test]
 fn lines() {
     for (line, expected) in LINES {
@@ -358,9 +348,13 @@ fn lines() {
 #[test]
 fn the_host_delivers_what_is_read() {
     let patterns = regex::RegexSet::new(PATTERNS).unwrap();
-    for (line, expected) in LINES {
-        if expected.is_some() {
-            assert!(patterns.is_match(line), "{line}");
+    let told = LINES.iter().filter(|(_, expected)| expected.is_some());
+    for (line, _) in told {
+        assert!(patterns.is_match(line), "{line}");
+        let (_, text) = split(line).unwrap();
+        for prefix in PREFIXES {
+            let line = format!("{prefix}{text}");
+            assert_eq!(find(&line).is_some(), patterns.is_match(&line), "{line}");
         }
     }
     assert!(!patterns.is_match("amdgpu 0000:03:00.0: amdgpu: SMU is resuming..."));
@@ -387,10 +381,7 @@ proptest! {
         let line = format!("{prefix}{}", &text[..cut]);
         if let Some(found) = find(&line) {
             let patterns = regex::RegexSet::new(PATTERNS).unwrap();
-            // Lines without a GPU's name are known of the scheduler and of damaged data alone.
-            let nameless = line.starts_with("amdgpu: ");
-            let wide = NAMELESS.contains(&found.kind);
-            prop_assert!(patterns.is_match(&line) || (nameless && !wide), "{}", line);
+            prop_assert!(patterns.is_match(&line), "{line} is {found:?}");
         }
     }
 }
