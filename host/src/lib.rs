@@ -15,6 +15,7 @@ pub mod capture;
 pub mod cli;
 pub mod component;
 pub mod daemon;
+pub mod executor;
 pub mod logging;
 pub mod machine_info;
 pub mod metrics;

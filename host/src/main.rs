@@ -8,14 +8,11 @@ use gpud::{
         list_plugins, machine_info, metadata, pack, plugin, run, run_plugin_group, scan, service,
         set_healthy, shells, status, terminal::Terminal,
     },
-    logging,
+    executor, logging,
     node::{Node, clock::Clock},
     runtime::compiler,
     service::{Service, notify},
 };
-
-/// Worker threads: requests are small, guests are short, and two cores are the usual share of a daemon.
-const WORKERS: usize = 2;
 
 fn main() -> ExitCode {
     share_heaps();
@@ -39,14 +36,7 @@ fn main() -> ExitCode {
         tracing::warn!("{note}");
     }
     systemd.log = guard.reopener();
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(WORKERS)
-        .max_blocking_threads(16)
-        // Timers are looked at more often than usual: guests that spin give a thread back only every 10 ms.
-        .event_interval(11)
-        .enable_all()
-        .build();
-    let exit = match runtime {
+    let exit = match executor::start() {
         Ok(runtime) => {
             let exit = runtime.block_on(carry_out(action, systemd, stdout, stderr));
             runtime.shutdown_background();

@@ -73,11 +73,7 @@ fn main() {
             other => panic!("unknown argument {other}"),
         }
     }
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_all()
-        .build();
-    let runtime = runtime.expect("a runtime");
+    let runtime = gpud::executor::start().expect("threads to run on");
     match inside {
         Some(Inside::System) => return runtime.block_on(system::inside()),
         Some(Inside::Nvidia(library, rounds)) => {

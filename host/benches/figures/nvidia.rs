@@ -35,8 +35,8 @@ use crate::{
 
 /// Runs the round; the library and the number of rounds come after.
 pub const INSIDE: &str = "--nvidia-inside";
-/// Threads in which only NVML is called: of each GPU, of the library, of pairs.
-const CALLS: [&str; 3] = ["nvml", "nvml-lib", "nvml-pairs"];
+/// Threads in which only NVML is called: of each GPU, of the library, of pairs, of GPM samples.
+const CALLS: [&str; 4] = ["nvml", "nvml-lib", "nvml-pairs", "nvml-gpm"];
 const HEALTHY: &str = "product: h100-sxm\n";
 /// A GPU that never answers anything after it was opened.
 const HANGS: &str = "product: h100-sxm\nfaults:\n  - {call: nvmlDeviceGetTemperature, gpu: 2, hang: forever}\n  - {call: nvmlDeviceGetPowerUsage, gpu: 2, hang: forever}\n";

@@ -7,7 +7,6 @@ mod all;
 
 use std::time::Duration;
 
-use futures_util::future::join_all;
 use wasmtime::component::Resource;
 
 use super::{
@@ -151,14 +150,11 @@ impl Host for Call {
         let nvml = self.node.nvml.clone();
         let period = Duration::from_millis(period_ms.into());
         let devices = self.nvml_wait(WHAT, nvml.devices()).await??;
-        let readings = devices.into_iter().map(|device| {
-            let ids = ids.clone();
-            async move {
-                let metrics = device.gpm(ids, period).await;
-                (device.identity().uuid.clone(), metrics)
-            }
-        });
-        let readings = self.nvml_wait(WHAT, join_all(readings)).await?;
+        let found = self
+            .nvml_wait(WHAT, nvml.gpm_of(&devices, ids, period))
+            .await?;
+        let uuids = devices.iter().map(|device| device.identity().uuid.clone());
+        let readings: Vec<_> = uuids.zip(found).collect();
         let size = |(uuid, metrics): &(String, Result<Vec<(u32, f64)>, _>)| {
             uuid.len() + metrics.as_ref().map_or(0, |metrics| metrics.len() * 16)
         };

@@ -8,6 +8,7 @@ pub mod grpc;
 use std::{
     convert::Infallible,
     future::{Future, pending},
+    io,
     net::{Ipv4Addr, Ipv6Addr, SocketAddr},
     path::Path,
     time::{Duration, Instant},
@@ -18,6 +19,11 @@ use http::{HeaderMap, Request, header::HOST};
 use http_body_util::{BodyExt, Empty};
 use hyper::body::Incoming;
 use hyper_util::rt::TokioIo;
+use rustix::{
+    event::{PollFd, PollFlags, Timespec, poll},
+    io::Errno,
+    net::{AddressFamily, SocketFlags, SocketType, connect, socket_with, sockopt::socket_error},
+};
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     net::{TcpStream, UnixStream, lookup_host},
@@ -117,14 +123,41 @@ pub async fn tcp_connect(
         let mut failure = SourceError::NotFound(what.clone());
         for address in addresses {
             let started = Instant::now();
-            match TcpStream::connect(address).await {
-                Ok(_) => return Ok(started.elapsed()),
+            match connected(address).await {
+                Ok(()) => return Ok(started.elapsed()),
                 Err(error) => failure = SourceError::from_io(&what, &error),
             }
         }
         Err(failure)
     };
     within(&what, deadline, connect).await
+}
+
+/// Opens and closes one connection. Those to this machine are decided when the call comes back, and then nobody is asked
+/// to wait for them.
+async fn connected(address: SocketAddr) -> io::Result<()> {
+    let family = match address {
+        SocketAddr::V4(_) => AddressFamily::INET,
+        SocketAddr::V6(_) => AddressFamily::INET6,
+    };
+    let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+    let socket = socket_with(family, SocketType::STREAM, flags, None)?;
+    match connect(&socket, &address) {
+        Ok(()) => return Ok(()),
+        Err(Errno::INPROGRESS) => {}
+        Err(error) => return Err(error.into()),
+    }
+    let at_once = Timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    if poll(&mut [PollFd::new(&socket, PollFlags::OUT)], Some(&at_once))? == 0 {
+        let stream = TcpStream::from_std(socket.into())?;
+        stream.writable().await?;
+        return stream.take_error()?.map_or(Ok(()), Err);
+    }
+    socket_error(&socket)??;
+    Ok(())
 }
 
 async fn within<T>(

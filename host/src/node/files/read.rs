@@ -21,6 +21,8 @@ use crate::node::error::SourceError;
 const MAX_WALKED: usize = 1 << 18;
 /// Bytes of all files of one pattern together; what comes after is too large, each for itself.
 const MAX_GLOB_BYTES: u64 = 64 << 20;
+/// Names in a directory that are looked at without going to a thread: some tens of microseconds.
+const MAX_PROMPT: usize = 512;
 /// Bytes asked for at a time.
 const CHUNK: usize = 64 * 1024;
 
@@ -49,10 +51,10 @@ impl<'a> View<'a> {
         read_bounded(path, &file, max_bytes)
     }
 
-    /// The same for a file of the machine's own procfs; `None` where it is not one.
+    /// The same for a file of the machine's own procfs or sysfs; `None` where it is not one.
     pub fn read_own(self, path: &str, max_bytes: u64) -> Option<Result<Vec<u8>, SourceError>> {
-        let file = self.tree.open_own(path, self.roots)?;
-        Some(read_bounded(path, &file, max_bytes))
+        let file = self.open_own(path, OFlags::RDONLY | OFlags::NOCTTY, Want::Itself)?;
+        Some(file.and_then(|file| read_bounded(path, &file, max_bytes)))
     }
 
     pub fn read_glob(
@@ -93,14 +95,41 @@ impl<'a> View<'a> {
     pub fn list(self, path: &str, max_entries: usize) -> Result<Vec<DirEntry>, SourceError> {
         let path = normalized(path)?;
         let dir = self.open(&path, OFlags::RDONLY | OFlags::DIRECTORY, Want::Passage)?;
+        self.entries(&path, &dir, max_entries, usize::MAX)
+    }
+
+    /// The same for a directory of the machine's own sysfs; `None` where it is not one, or has more than some names.
+    pub fn list_own(
+        self,
+        path: &str,
+        max_entries: usize,
+    ) -> Option<Result<Vec<DirEntry>, SourceError>> {
+        let path = normalized(path).ok()?;
+        let dir = self.open_own(&path, OFlags::RDONLY | OFlags::DIRECTORY, Want::Passage)?;
+        match dir.and_then(|dir| self.entries(&path, &dir, max_entries, MAX_PROMPT)) {
+            Err(SourceError::TooLarge { .. }) => None,
+            answer => Some(answer),
+        }
+    }
+
+    fn entries(
+        self,
+        path: &str,
+        dir: &OwnedFd,
+        max_entries: usize,
+        max_names: usize,
+    ) -> Result<Vec<DirEntry>, SourceError> {
         let mut entries = Vec::new();
-        for_each_name(&path, &dir, |name, kind| {
-            if !self.shows(&join(&path, name)) {
+        let mut names = 0;
+        for_each_name(path, dir, |name, kind| {
+            names += 1;
+            check_count(path, "names", names, max_names)?;
+            if !self.shows(&join(path, name)) {
                 return Ok(());
             }
             // Some filesystems do not tell with the name.
             let kind = match kind {
-                FileType::Unknown => rustix::fs::statat(&dir, name, AtFlags::SYMLINK_NOFOLLOW)
+                FileType::Unknown => rustix::fs::statat(dir, name, AtFlags::SYMLINK_NOFOLLOW)
                     .map_or(kind, |stat| FileType::from_raw_mode(stat.st_mode)),
                 kind => kind,
             };
@@ -108,7 +137,7 @@ impl<'a> View<'a> {
                 name: name.to_owned(),
                 kind: kind.into(),
             });
-            check_count(&path, "entries", entries.len(), max_entries)
+            check_count(path, "entries", entries.len(), max_entries)
         })?;
         entries.sort_unstable_by(|a, b| a.name.cmp(&b.name));
         Ok(entries)
@@ -117,12 +146,14 @@ impl<'a> View<'a> {
     pub fn read_link(self, path: &str) -> Result<String, SourceError> {
         let path = normalized(path)?;
         let link = self.open(&path, OFlags::PATH | OFlags::NOFOLLOW, Want::Itself)?;
-        let stat = rustix::fs::fstat(&link).map_err(|e| failed(&path, e))?;
-        if FileType::from_raw_mode(stat.st_mode) != FileType::Symlink {
-            return Err(SourceError::Invalid(format!("{path}: not a symbolic link")));
-        }
-        let target = rustix::fs::readlinkat(&link, "", Vec::new()).map_err(|e| failed(&path, e))?;
-        Ok(target.to_string_lossy().into_owned())
+        target_of(&path, &link)
+    }
+
+    /// The same for a link of the machine's own sysfs; `None` where it is not one.
+    pub fn read_link_own(self, path: &str) -> Option<Result<String, SourceError>> {
+        let path = normalized(path).ok()?;
+        let link = self.open_own(&path, OFlags::PATH | OFlags::NOFOLLOW, Want::Itself)?;
+        Some(link.and_then(|link| target_of(&path, &link)))
     }
 
     pub fn stat(self, path: &str) -> Result<FileStat, SourceError> {
@@ -168,6 +199,16 @@ impl<'a> View<'a> {
     fn open(self, path: &str, flags: OFlags, want: Want) -> Result<OwnedFd, SourceError> {
         let within = self.roots.map(|roots| (roots, want));
         self.tree.open(path, flags, within)
+    }
+
+    fn open_own(
+        self,
+        path: &str,
+        flags: OFlags,
+        want: Want,
+    ) -> Option<Result<OwnedFd, SourceError>> {
+        let within = self.roots.map(|roots| (roots, want));
+        self.tree.open_own(path, flags, within)
     }
 
     /// Opens what [`View::expand`] found, which is granted.
@@ -273,6 +314,15 @@ impl<'a> View<'a> {
         })?;
         Ok(names)
     }
+}
+
+fn target_of(path: &str, link: &OwnedFd) -> Result<String, SourceError> {
+    let stat = rustix::fs::fstat(link).map_err(|e| failed(path, e))?;
+    if FileType::from_raw_mode(stat.st_mode) != FileType::Symlink {
+        return Err(SourceError::Invalid(format!("{path}: not a symbolic link")));
+    }
+    let target = rustix::fs::readlinkat(link, "", Vec::new()).map_err(|e| failed(path, e))?;
+    Ok(target.to_string_lossy().into_owned())
 }
 
 /// Reads to the end, or to just beyond `max_bytes`. The file's own size is not asked: sysfs says 4096 and procfs 0.

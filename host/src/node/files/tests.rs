@@ -392,11 +392,11 @@ async fn the_space_of_many_paths_comes_in_their_order_and_within_the_grant() {
 #[tokio::test]
 async fn counters_of_the_kernel_are_read_where_they_are_asked_for() {
     let files = Files::live().unwrap();
-    if files.tree.open_own("/proc/stat", None).is_none() {
+    let own = |path: &str| files.view().read_own(path, 4 * KIB * KIB).is_some();
+    if !own("/proc/stat") {
         eprintln!("left out: needs openat2 and a procfs");
         return;
     }
-    let own = |path: &'static str| files.tree.open_own(path, None).is_some();
     let mut read = 0;
     for path in PROMPT.into_iter().filter(|path| own(path)) {
         // A pressure file is there and still not to be read where the kernel was started without.
@@ -422,6 +422,45 @@ async fn counters_of_the_kernel_are_read_where_they_are_asked_for() {
     assert_eq!(copied.kernel.threads(), 1);
     files.read("/proc/version", KIB).await.unwrap();
     assert_eq!(files.kernel.threads(), 1);
+}
+
+#[tokio::test]
+async fn names_and_links_of_sysfs_are_read_where_they_are_asked_for() {
+    let files = Files::live().unwrap();
+    let (class, link) = ("/sys/class/net", "/sys/class/net/lo");
+    if files.view().list_own(class, 512).is_none() {
+        eprintln!("left out: needs openat2 and a sysfs");
+        return;
+    }
+    let granted = files.within(&roots(&["/sys/class/net/lo"]));
+    let names: Vec<_> = granted.list(class, 512).await.unwrap();
+    assert_eq!(names.len(), 1, "{names:?}");
+    assert_eq!(
+        (names[0].name.as_str(), names[0].kind),
+        ("lo", FileKind::Link)
+    );
+    let target = granted.read_link(link).await.unwrap();
+    assert_eq!(target, "../../devices/virtual/net/lo");
+    let gone = files.read_link("/sys/class/net/none").await;
+    assert!(matches!(gone, Err(SourceError::NotFound(_))), "{gone:?}");
+    let gone = files.list("/sys/class/none", 512).await;
+    assert!(matches!(gone, Err(SourceError::NotFound(_))), "{gone:?}");
+    let file = files.read_link("/sys/class/net/lo/mtu").await;
+    assert!(matches!(file, Err(SourceError::Invalid(_))), "{file:?}");
+    assert_eq!(files.kernel.threads(), 0, "no thread was asked");
+    // What is not granted, or too much, is told from a thread.
+    denied(granted.read_link("/sys/class/net/eth0").await, "add");
+    denied(granted.list("/sys/class/block", 512).await, "add");
+    let much = files.list("/sys/class/net/lo", 1).await;
+    assert!(
+        matches!(much, Err(SourceError::TooLarge { .. })),
+        "{much:?}"
+    );
+    assert_eq!(files.kernel.threads(), 1);
+    // A copy of a machine is read on threads.
+    let (_dir, copied) = machine();
+    assert_eq!(copied.list(class, 512).await.unwrap()[0].name, "eth0");
+    assert_eq!(copied.kernel.threads(), 1);
 }
 
 /// The machine this runs on, with and without `openat2`.

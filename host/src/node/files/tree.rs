@@ -9,8 +9,9 @@
 //! There is no gap between check and use: the file is opened first as a bare handle (`O_PATH`, which has no side
 //! effects), R is the kernel's own name for that handle, and reading goes through the handle.
 //!
-//! Most files of the machine's own `/proc` are opened in one step instead of five, since there are thousands of them in
-//! a round: without a link on the way and without leaving that procfs R is P, and procfs has no pipes or devices.
+//! Most files of the machine's own `/proc` and `/sys` are opened in one step instead of five, since there are thousands of
+//! them in a round: without leaving that filesystem R passes by the rule (on procfs without a link on the way, since
+//! users make some of its links, so R is P), and neither of them has pipes or devices.
 
 use std::{io, os::fd::AsRawFd, path::Path};
 
@@ -39,6 +40,8 @@ pub struct Tree {
     openat2: bool,
     /// `/proc` of the live machine, if it is a procfs.
     proc: Option<OwnedFd>,
+    /// `/sys` of it, if it is a sysfs.
+    sys: Option<OwnedFd>,
 }
 
 /// What a confined access wants.
@@ -76,10 +79,14 @@ impl Tree {
             prefix: prefix.trim_end_matches('/').to_owned(),
             openat2: probe.is_ok(),
             proc: None,
+            sys: None,
         };
         if tree.openat2 && tree.is_live() {
-            let proc = rustix::fs::openat(&tree.root, "proc", flags, Mode::empty()).ok();
-            tree.proc = proc.filter(|proc| is_on(proc, PROCFS));
+            let own = |name, magic| {
+                let opened = rustix::fs::openat(&tree.root, name, flags, Mode::empty()).ok();
+                opened.filter(|folder| is_on(folder, magic))
+            };
+            (tree.proc, tree.sys) = (own("proc", PROCFS), own("sys", SYSFS));
         }
         if !tree.openat2 && !tree.is_live() {
             return Err(SourceError::NotSupported(format!(
@@ -97,7 +104,7 @@ impl Tree {
     #[cfg(test)]
     pub(super) fn without_openat2(mut self) -> Self {
         self.openat2 = false;
-        self.proc = None;
+        (self.proc, self.sys) = (None, None);
         self
     }
 
@@ -139,7 +146,7 @@ impl Tree {
             return self.open_any(path, flags);
         };
         if let Some(opened) = self.open_plainly(path, flags) {
-            return Ok(opened);
+            return opened;
         }
         if !self.openat2 && passes_magic_link(path) {
             return Err(magic_link(path));
@@ -165,25 +172,38 @@ impl Tree {
         self.reopen(path, &handle, flags)
     }
 
-    /// Opens a granted file for reading, if it lies on the live machine's own procfs and nothing is mounted over it (as
-    /// lxcfs does, a FUSE that can hang). `None`: it does not, or cannot be opened; [`Tree::open`] tells.
-    pub fn open_own(&self, path: &str, roots: Option<&Roots>) -> Option<OwnedFd> {
-        if roots.is_some_and(|roots| !roots.allows(path)) {
+    /// Opens what is granted, if it lies on the live machine's own procfs or sysfs and nothing is mounted over it (as
+    /// lxcfs does, a FUSE that can hang), or says that it is not there. `None`: [`Tree::open`] tells.
+    pub fn open_own(
+        &self,
+        path: &str,
+        flags: OFlags,
+        within: Option<(&Roots, Want)>,
+    ) -> Option<Result<OwnedFd, SourceError>> {
+        if within.is_some_and(|(roots, want)| !want.is_granted(roots, path)) {
             return None;
         }
-        self.open_plainly(path, OFlags::RDONLY | OFlags::NOCTTY | OFlags::CLOEXEC)
+        self.open_plainly(path, flags | OFlags::CLOEXEC)
     }
 
-    /// Opens a file of the live machine's `/proc` that no link leads to and nothing is mounted over. `None`: it is not
-    /// such a file, or cannot be opened at all; the long way tells.
-    fn open_plainly(&self, path: &str, flags: OFlags) -> Option<OwnedFd> {
-        let inside = path.strip_prefix("/proc/")?;
-        let resolve = ResolveFlags::BENEATH
-            | ResolveFlags::NO_SYMLINKS
-            | ResolveFlags::NO_MAGICLINKS
-            | ResolveFlags::NO_XDEV;
-        let proc = self.proc.as_ref()?;
-        rustix::fs::openat2(proc, inside, flags, Mode::empty(), resolve).ok()
+    /// Opens a file of the live machine's `/proc` that no link leads to, or of its `/sys`, that nothing is mounted over.
+    /// `None`: it is not such a file, or cannot be opened for another reason than that it is not there; the long way
+    /// tells.
+    fn open_plainly(&self, path: &str, flags: OFlags) -> Option<Result<OwnedFd, SourceError>> {
+        let mut resolve =
+            ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS | ResolveFlags::NO_XDEV;
+        let (folder, inside) = match path.strip_prefix("/sys/") {
+            Some(inside) => (&self.sys, inside),
+            None => {
+                resolve |= ResolveFlags::NO_SYMLINKS;
+                (&self.proc, path.strip_prefix("/proc/")?)
+            }
+        };
+        match rustix::fs::openat2(folder.as_ref()?, inside, flags, Mode::empty(), resolve) {
+            Ok(opened) => Some(Ok(opened)),
+            Err(error @ Errno::NOENT) => Some(Err(failed(path, error))),
+            Err(_) => None,
+        }
     }
 
     /// Turns a checked handle into one that can be read.
@@ -305,6 +325,14 @@ fn passes_magic_link(path: &str) -> bool {
 mod tests {
     use super::*;
 
+    fn short(tree: &Tree, path: &str) -> Option<Result<OwnedFd, SourceError>> {
+        tree.open_plainly(path, OFlags::RDONLY | OFlags::CLOEXEC)
+    }
+
+    fn is_missing(opened: Option<Result<OwnedFd, SourceError>>) -> bool {
+        matches!(opened, Some(Err(SourceError::NotFound(_))))
+    }
+
     #[test]
     fn only_plain_files_of_proc_take_the_short_way() {
         let tree = Tree::new(Path::new("/")).unwrap();
@@ -313,7 +341,7 @@ mod tests {
             return;
         }
         let own = std::process::id();
-        for (path, short) in [
+        for (path, expected) in [
             (format!("/proc/{own}/stat"), true),
             ("/proc/stat".to_owned(), true),
             (format!("/proc/{own}/fd"), true),
@@ -325,18 +353,42 @@ mod tests {
             ("/proc/net/tcp".to_owned(), false),
             // Out of it, and elsewhere.
             ("/proc/../etc/passwd".to_owned(), false),
-            ("/proc/no-such-file".to_owned(), false),
             ("/proc".to_owned(), false),
             ("/procfs/stat".to_owned(), false),
-            ("/sys/kernel/mm".to_owned(), false),
         ] {
-            let flags = OFlags::RDONLY | OFlags::CLOEXEC;
-            assert_eq!(tree.open_plainly(&path, flags).is_some(), short, "{path}");
+            assert_eq!(short(&tree, &path).is_some(), expected, "{path}");
         }
+        assert!(is_missing(short(&tree, "/proc/no-such-file")));
         let folder = tempfile::tempdir().unwrap();
-        assert!(
-            Tree::new(folder.path()).unwrap().proc.is_none(),
-            "a copy has none"
-        );
+        let copy = Tree::new(folder.path()).unwrap();
+        assert!(copy.proc.is_none() && copy.sys.is_none(), "a copy has none");
+    }
+
+    #[test]
+    fn files_of_sys_take_the_short_way_and_never_leave_it() {
+        let tree = Tree::new(Path::new("/")).unwrap();
+        if tree.sys.is_none() {
+            eprintln!("left out: needs openat2 and a sysfs");
+            return;
+        }
+        // Through a link of the kernel, and without one.
+        for path in ["/sys/class/net/lo/mtu", "/sys/devices/virtual/net/lo/mtu"] {
+            let opened = short(&tree, path).expect(path).expect(path);
+            let real = real_path(path, &opened).unwrap();
+            assert_eq!(real, "/sys/devices/virtual/net/lo/mtu");
+        }
+        for path in [
+            "/sys/../etc/passwd",
+            "/sys/class/../../etc/passwd",
+            "/sys",
+            "/system/stat",
+            // Filesystems of their own, where they are mounted.
+            "/sys/fs/cgroup/cgroup.controllers",
+            "/sys/kernel/debug/sched",
+        ] {
+            assert!(!matches!(short(&tree, path), Some(Ok(_))), "{path}");
+        }
+        assert!(is_missing(short(&tree, "/sys/no-such-file")));
+        assert!(is_missing(short(&tree, "/sys/class/net/lo/no-such-file")));
     }
 }

@@ -62,7 +62,11 @@ struct State {
     next_id: u64,
     queue: VecDeque<Job>,
     threads: usize,
+    /// Threads that sleep until they are woken.
     idle: usize,
+    /// Threads that are done with a call and look at the queue before they sleep. Who asks next, because of that call's
+    /// answer, comes about now: nobody need be woken for it.
+    returning: usize,
     running: BTreeMap<u64, Call>,
     last_good: HashMap<String, u64>,
 }
@@ -134,7 +138,9 @@ impl HangPool {
             let answer = catch_unwind(AssertUnwindSafe(call))
                 .unwrap_or_else(|_| Err(SourceError::Other(format!("{label}: the call panicked"))));
             let good = answer.is_ok();
-            let deliver: Deliver = Box::new(move || drop(give.send(answer)));
+            // What nobody waits for any more may take its time to go: here, where it holds up nobody.
+            let answer = (!give.is_closed()).then_some(answer);
+            let deliver: Deliver = Box::new(move || drop(answer.map(|answer| give.send(answer))));
             (good, deliver)
         });
         async move {
@@ -149,6 +155,30 @@ impl HangPool {
                 Err(_) => Err(ticket.timed_out(&call_record)),
             }
         }
+    }
+
+    /// As [`HangPool::run`], without waiting for the end; what `call` gives is dropped then. Dropping the ticket takes a
+    /// call that has not started out of the queue.
+    ///
+    /// # Errors
+    /// Where `run` has one at once.
+    pub fn start<T, F>(
+        &self,
+        what: &str,
+        deadline: Duration,
+        call: F,
+    ) -> Result<Ticket, SourceError>
+    where
+        T: Send + 'static,
+        F: FnOnce() -> T + Send + 'static,
+    {
+        let work = Box::new(move |_| {
+            let end = catch_unwind(AssertUnwindSafe(call));
+            let good = end.is_ok();
+            let deliver: Deliver = Box::new(move || drop(end));
+            (good, deliver)
+        });
+        submit(&self.shared, &self.record(what.to_owned(), deadline), work)
     }
 
     /// Threads that there are.
@@ -203,7 +233,8 @@ fn submit(shared: &Arc<Shared>, call: &Call, work: Work) -> Result<Ticket, Sourc
         call: call.clone(),
         work,
     });
-    if state.queue.len() > state.idle && state.threads < shared.max_threads {
+    let taken_anyway = state.queue.len() <= state.returning;
+    if state.queue.len() > state.idle + state.returning && state.threads < shared.max_threads {
         let own = Arc::clone(shared);
         let name = format!("{}-{}", shared.name, state.threads);
         match thread::Builder::new().name(name).spawn(move || own.serve()) {
@@ -219,7 +250,9 @@ fn submit(shared: &Arc<Shared>, call: &Call, work: Work) -> Result<Ticket, Sourc
         }
     }
     drop(state);
-    shared.work.notify_one();
+    if !taken_anyway {
+        shared.work.notify_one();
+    }
     Ok(Ticket {
         shared: Arc::clone(shared),
         id,
@@ -234,22 +267,25 @@ impl Shared {
 
     /// One thread's life.
     fn serve(&self) {
-        while let Some(job) = self.next_job() {
+        let mut state = self.lock();
+        while let Some(job) = self.next_job(state) {
             let what = job.call.what;
             let (good, deliver) = (job.work)(job.id);
-            let mut state = self.lock();
+            state = self.lock();
             state.running.remove(&job.id);
             if good {
                 state.remember(what, self.clock.now_ms());
             }
+            state.returning += 1;
             drop(state);
             deliver();
+            state = self.lock();
+            state.returning -= 1;
         }
     }
 
     /// Waits for work; `None` when there was none for [`IDLE_EXIT`].
-    fn next_job(&self) -> Option<Job> {
-        let mut state = self.lock();
+    fn next_job(&self, mut state: MutexGuard<'_, State>) -> Option<Job> {
         loop {
             if let Some(job) = state.queue.pop_front() {
                 state.running.insert(job.id, job.call.clone());
@@ -322,7 +358,7 @@ impl State {
 }
 
 /// A call in the queue or on a thread. Dropped, it takes the call out of the queue if it has not started.
-struct Ticket {
+pub struct Ticket {
     shared: Arc<Shared>,
     id: u64,
 }

@@ -134,6 +134,41 @@ async fn dropping_the_future_unqueues_the_call() {
     busy.await.unwrap().unwrap();
 }
 
+/// Whoever asks next is often served by the thread that has just answered, and nobody is woken for it: no call may be left
+/// lying.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn calls_that_follow_answers_are_all_served() {
+    let pool = HangPool::new("test", 2);
+    let chain = |of: u32| {
+        let pool = pool.clone();
+        tokio::spawn(async move {
+            for n in 0..500 {
+                let answer = pool.run(&format!("{of} {n}"), LONG, move || Ok(n)).await;
+                assert_eq!(answer, Ok(n));
+            }
+        })
+    };
+    let chains: Vec<_> = (0..6).map(chain).collect();
+    for chain in chains {
+        chain.await.unwrap();
+    }
+    let state = pool.shared.lock();
+    assert_eq!((state.queue.len(), state.running.len()), (0, 0));
+}
+
+#[tokio::test]
+async fn a_call_that_is_started_is_made_and_ends_though_it_panics() {
+    let pool = HangPool::new("test", 1);
+    let (end, mut ended) = tokio::sync::mpsc::channel::<()>(1);
+    let kept = end.clone();
+    let panics = pool.start("a", LONG, move || {
+        let _kept = kept;
+        panic!("on purpose")
+    });
+    let _tickets = [panics.unwrap(), pool.start("b", LONG, || end).unwrap()];
+    assert_eq!(ended.recv().await, None);
+}
+
 #[tokio::test]
 async fn threads_stay_within_the_bound_and_every_call_is_served() {
     let pool = HangPool::new("test", 3);

@@ -6,16 +6,12 @@ use std::{sync::Arc, time::Duration};
 use super::{
     Nvml,
     gpu::Gpu,
-    library::MAX_GPM_METRICS,
     values::{
         EccMode, Fabric, Identity, Memory, MigDevice, Nvlink, NvlinkErrors, PcieLink, Power,
         Process, ProcessUse, Reading, RemappedRows, RowHistogram, Utilization, Value,
     },
 };
 use crate::node::error::SourceError;
-
-/// Shortest and longest time between two GPM samples.
-const GPM_PERIOD: (Duration, Duration) = (Duration::from_millis(10), Duration::from_secs(10));
 
 type Answer<T> = Result<T, SourceError>;
 
@@ -102,19 +98,14 @@ impl Device {
         field_value(field: u32, scope: u32) -> f64 = Reading::FieldValue(field, scope);
     }
 
-    /// GPM metrics by id, between two samples that are `period` apart (10 ms to 10 s).
+    /// GPM metrics by id; see [`Nvml::gpm_of`].
     ///
     /// # Errors
     /// As [`Gpu::ask`]; [`SourceError::Invalid`] for more than 64 ids.
     pub async fn gpm(&self, ids: Vec<u32>, period: Duration) -> Answer<Vec<(u32, f64)>> {
-        if ids.len() > MAX_GPM_METRICS {
-            return Err(SourceError::Invalid(format!(
-                "{} GPM metrics at once are more than {MAX_GPM_METRICS}",
-                ids.len()
-            )));
-        }
-        let (shortest, longest) = GPM_PERIOD;
-        self.gpu.gpm(ids, period.clamp(shortest, longest)).await
+        let found = self.nvml.gpm_of(std::slice::from_ref(self), ids, period);
+        let missing = || Err(SourceError::NotFound("nvmlGpmMetricsGet".to_owned()));
+        found.await.into_iter().next().unwrap_or_else(missing)
     }
 
     /// `nvmlGpuP2PStatus_t` over NVLink to another GPU.

@@ -9,6 +9,7 @@
 
 use std::{
     collections::HashMap,
+    convert::Infallible,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, AtomicU64, Ordering},
@@ -16,7 +17,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use tokio::sync::Semaphore;
+use tokio::sync::mpsc;
 
 use super::{
     driver::{Answer, Driver, Slot},
@@ -64,8 +65,6 @@ pub struct Timing {
 pub(super) struct Common {
     pub clock: Clock,
     pub timing: Timing,
-    /// GPM calls go to one GPU at a time: drivers are said to crash otherwise.
-    pub gpm: Arc<Semaphore>,
     /// Set when an answer says that the list of GPUs may be out of date.
     pub suspect: Arc<AtomicBool>,
 }
@@ -104,7 +103,8 @@ pub struct Gpu {
     worker: HangPool,
     /// Unix milliseconds; 0 is never.
     last_good: AtomicU64,
-    gpm_turn: tokio::sync::Mutex<()>,
+    /// Held by who takes GPM samples.
+    pub(super) gpm_turn: tokio::sync::Mutex<()>,
     common: Common,
 }
 
@@ -181,27 +181,6 @@ impl Gpu {
         }
     }
 
-    /// Asks what was wanted in the last round and is no longer fresh. Waits as long as it may hold up others.
-    pub(super) async fn ask_again(self: &Arc<Self>) {
-        let asking = async {
-            let _way = self.way.lock().await;
-            if self.wanted_again().is_empty() {
-                return;
-            }
-            let gpu = Arc::clone(self);
-            let deadline = self.common.timing.deadline;
-            let asked = self.worker.run(AGAIN, deadline, move || {
-                if let Place::Driver(held, slot) = gpu.place() {
-                    gpu.ask_along(&held, slot, None, Vec::new());
-                }
-                Ok(())
-            });
-            // What went wrong, whoever asks is told.
-            let _ = asked.await;
-        };
-        let _ = tokio::time::timeout(ON_THE_WAY, asking).await;
-    }
-
     /// As [`Self::ask`], of any type.
     pub(super) async fn value(self: &Arc<Self>, reading: Reading) -> Result<Value, SourceError> {
         self.value_with(reading, Vec::new()).await
@@ -216,10 +195,8 @@ impl Gpu {
         if let Some(gone) = self.gone(reading.call()) {
             return Err(gone);
         }
-        let said = |answer: Answer, took: Duration| {
-            answer
-                .map_err(|fault| fault.to_source(&self.identity().label(), took, self.last_good()))
-        };
+        let said =
+            |answer: Answer, took: Duration| answer.map_err(|fault| self.to_source(&fault, took));
         if let Some(answer) = self.kept(&reading) {
             return said(answer, Duration::ZERO);
         }
@@ -296,12 +273,16 @@ impl Gpu {
 
     fn wanted_again(&self) -> Vec<Reading> {
         let answers = lock(&self.answers);
-        let again = answers.iter().filter(|(reading, kept)| {
-            let age = kept.at.elapsed();
-            let of_last_round = age >= self.common.timing.again_after && age < AGAIN_WITHIN;
-            kept.wanted && of_last_round && reading.stands_alone()
-        });
+        let again = answers
+            .iter()
+            .filter(|(reading, kept)| self.is_wanted_again(reading, kept));
         again.map(|(reading, _)| reading.clone()).collect()
+    }
+
+    fn is_wanted_again(&self, reading: &Reading, kept: &Kept) -> bool {
+        let age = kept.at.elapsed();
+        let of_last_round = age >= self.common.timing.again_after && age < AGAIN_WITHIN;
+        kept.wanted && of_last_round && reading.stands_alone()
     }
 
     /// Takes note of when it answered, and whether it is still one of us.
@@ -319,32 +300,32 @@ impl Gpu {
         }
     }
 
-    /// GPM metrics by id over `period`. The GPU's thread is free in between.
-    ///
-    /// # Errors
-    /// As [`Gpu::ask`].
-    pub async fn gpm(
-        self: &Arc<Self>,
-        ids: Vec<u32>,
-        period: Duration,
-    ) -> Result<Vec<(u32, f64)>, SourceError> {
-        let period_ms = u32::try_from(period.as_millis()).unwrap_or(u32::MAX);
-        let metrics = Reading::GpmMetrics(ids, period_ms);
-        let _turn = self.gpm_turn.lock().await;
-        if self.kept(&metrics).is_none() {
-            self.one_at_a_time::<()>(Reading::GpmSample).await?;
-            tokio::time::sleep(period).await;
-        }
-        self.one_at_a_time(metrics).await
+    /// The answer of the last [`SHARED_FOR`], if there is one.
+    pub(super) fn lately(&self, reading: &Reading) -> Option<Result<Value, SourceError>> {
+        let answer = self.kept(reading)?;
+        Some(answer.map_err(|fault| self.to_source(&fault, Duration::ZERO)))
     }
 
-    async fn one_at_a_time<T: TryFrom<Value>>(
-        self: &Arc<Self>,
-        reading: Reading,
-    ) -> Result<T, SourceError> {
-        // Never closed; and without a permit it is still only one thread of a driver that says it is thread-safe.
-        let _permit = self.common.gpm.acquire().await.ok();
-        self.ask(reading).await
+    /// Asks on the thread that calls this, which is not the GPU's own.
+    pub(super) fn read_here(&self, reading: &Reading) -> Result<Value, SourceError> {
+        let call = reading.call();
+        if let Some(error) = self.gone(call).or_else(|| self.hangs(call)) {
+            return Err(error);
+        }
+        let Place::Driver(held, slot) = self.place() else {
+            return Err(self.closed(call));
+        };
+        let began = Instant::now();
+        let answer = held.0.read(slot, reading);
+        self.note(&answer);
+        if reading.is_shared() {
+            self.keep(reading.clone(), &answer, true);
+        }
+        answer.map_err(|fault| self.to_source(&fault, began.elapsed()))
+    }
+
+    fn to_source(&self, fault: &Fault, took: Duration) -> SourceError {
+        fault.to_source(&self.identity().label(), took, self.last_good())
     }
 
     /// Why this GPU cannot be asked now, if so.
@@ -406,9 +387,7 @@ impl Gpu {
             }
             kept.wanted = true;
             let answer = kept.answer.clone();
-            Some(answer.map_err(|fault| {
-                fault.to_source(&self.identity().label(), Duration::ZERO, self.last_good())
-            }))
+            Some(answer.map_err(|fault| self.to_source(&fault, Duration::ZERO)))
         };
         readings.iter().map(one).collect()
     }
@@ -442,6 +421,38 @@ impl Gpu {
     pub(super) fn forget_answers(&self) {
         lock(&self.answers).clear();
     }
+}
+
+/// Asks each of these GPUs what was wanted of it in the last round and is no longer fresh. Waits as long as it may hold up
+/// others, and is woken once, not by each GPU.
+pub(super) async fn ask_again(gpus: &[Arc<Gpu>]) {
+    let (one_less, mut none_left) = mpsc::channel::<Infallible>(1);
+    let mut asked = Vec::with_capacity(gpus.len());
+    for gpu in gpus {
+        // Who is on the way takes these questions along.
+        let Ok(way) = gpu.way.try_lock() else {
+            continue;
+        };
+        if !lock(&gpu.answers)
+            .iter()
+            .any(|(reading, kept)| gpu.is_wanted_again(reading, kept))
+        {
+            continue;
+        }
+        let (own, one_less) = (Arc::clone(gpu), one_less.clone());
+        let asking = gpu
+            .worker
+            .start(AGAIN, gpu.common.timing.deadline, move || {
+                if let Place::Driver(held, slot) = own.place() {
+                    own.ask_along(&held, slot, None, Vec::new());
+                }
+                one_less
+            });
+        // What went wrong, whoever asks is told.
+        asked.extend(asking.ok().map(|ticket| (way, ticket)));
+    }
+    drop(one_less);
+    let _ = tokio::time::timeout(ON_THE_WAY, none_left.recv()).await;
 }
 
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -4,7 +4,8 @@
 //!
 //! - One thread asks about the library as a whole ([`round`]): it finds and starts the driver, lists its GPUs, and
 //!   notices when a GPU or the driver has gone or another driver was installed. Nothing needs a restart.
-//! - One thread per GPU asks about that GPU ([`gpu`]); one more asks about pairs. A GPU that hangs holds its own thread.
+//! - One thread per GPU asks about that GPU ([`gpu`]); one more asks about pairs, and some take GPM samples
+//!   ([`gpm`]). A GPU that hangs holds its own thread.
 //!
 //! Everybody who asks waits for a bounded time. A list of GPUs counts for [`ROUND`], an answer for
 //! [`gpu::SHARED_FOR`]: checkers of one round that ask the same thing cause one call. What never asks the driver at all
@@ -17,6 +18,7 @@ mod device;
 pub mod driver;
 pub mod fault;
 mod find;
+mod gpm;
 pub mod gpu;
 pub mod injected;
 mod inventory;
@@ -35,9 +37,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-use futures_util::future::join_all;
-use tokio::sync::Semaphore;
-
 pub use device::Device;
 pub use driver::{Driver, Opener};
 pub use gpu::{Gpu, Timing};
@@ -49,6 +48,7 @@ pub use round::View;
 use super::{clock::Clock, error::SourceError, hang_pool::HangPool};
 use driver::{Always, Never};
 use find::Places;
+use gpm::Gpm;
 use gpu::{Common, lock};
 use library::LibraryOpener;
 use round::Rounds;
@@ -57,6 +57,8 @@ use simulated::Simulated;
 /// How long a list of GPUs counts. Components run spread over their intervals: a longer time saves calls, a shorter one
 /// notices sooner that a GPU or the driver has gone. (That a GPU does not answer is noticed by whoever asks it.)
 pub const ROUND: Duration = Duration::from_secs(10);
+/// Shortest and longest time between two GPM samples.
+const GPM_PERIOD: (Duration, Duration) = (Duration::from_millis(10), Duration::from_secs(10));
 /// Wait for a new list of GPUs when there is an older one to go on with.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// Wait for the driver's start and the first list: without persistence mode, it wakes one GPU after the other.
@@ -124,6 +126,7 @@ struct Shared {
     common: Common,
     library: HangPool,
     pairs: HangPool,
+    gpm: Gpm,
     /// One round at a time; the others wait for its result.
     turn: tokio::sync::Mutex<()>,
     /// When the GPUs were last asked again.
@@ -167,13 +170,13 @@ impl Nvml {
         let common = Common {
             clock: Clock::Live,
             timing,
-            gpm: Arc::new(Semaphore::new(1)),
             suspect: Arc::new(AtomicBool::new(false)),
         };
         let nothing = Library::Failed("NVML was not asked yet".to_owned());
         Self {
             shared: Arc::new(Shared {
                 rounds: Arc::new(Rounds::new(opener, common.clone())),
+                gpm: Gpm::new(timing.deadline),
                 common,
                 library: HangPool::new("nvml-lib", 1),
                 pairs: HangPool::new("nvml-pairs", 1),
@@ -261,8 +264,27 @@ impl Nvml {
             return;
         }
         let view = self.view().await;
-        join_all(view.gpus.iter().map(Gpu::ask_again)).await;
+        gpu::ask_again(&view.gpus).await;
         *last = Some(Instant::now());
+    }
+
+    /// GPM metrics by id of each of these, which are in the order of [`Nvml::devices`], between two samples that are
+    /// `period` apart (10 ms to 10 s). More than 64 ids are [`SourceError::Invalid`].
+    pub async fn gpm_of(
+        &self,
+        devices: &[Device],
+        ids: Vec<u32>,
+        period: Duration,
+    ) -> Vec<Result<Vec<(u32, f64)>, SourceError>> {
+        if ids.len() > MAX_GPM_METRICS {
+            let count = ids.len();
+            let text = format!("{count} GPM metrics at once are more than {MAX_GPM_METRICS}");
+            return vec![Err(SourceError::Invalid(text)); devices.len()];
+        }
+        let (shortest, longest) = GPM_PERIOD;
+        let gpus: Vec<_> = devices.iter().map(Device::gpu).collect();
+        let period = period.clamp(shortest, longest);
+        self.shared.gpm.metrics(&gpus, ids, period).await
     }
 
     /// `nvmlGpuP2PStatus_t` over NVLink between each two of these: 0 and 1, 0 and 2 …, 1 and 2 ….

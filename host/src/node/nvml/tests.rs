@@ -557,6 +557,33 @@ async fn gpm_takes_two_samples_and_frees_the_thread_in_between() {
     assert!(matches!(too_many, Err(SourceError::Invalid(_))));
 }
 
+#[tokio::test]
+async fn gpm_of_a_gpu_that_hangs_leaves_the_others_theirs() {
+    let driver = Faulty::of(3);
+    let nvml = nvml(&driver, SHARING);
+    let devices = nvml.devices().await.unwrap();
+    driver.script(|script| {
+        script.hanging.insert(1);
+    });
+    let period = Duration::from_millis(1);
+    for _ in 0..2 {
+        let found = nvml.gpm_of(&devices, vec![2], period).await;
+        assert_eq!(found[0], Ok(vec![(2, 50.0)]));
+        let text = found[1].clone().unwrap_err().to_string();
+        assert!(
+            text.contains("nvmlGpmSampleGet of GPU 1") && text.contains("not answering"),
+            "{text}"
+        );
+        assert_eq!(found[2], Ok(vec![(2, 50.0)]));
+    }
+    // What was answered lately is not asked again, and one that hangs takes one thread.
+    assert_eq!(driver.calls("nvmlGpmSampleGet"), 3);
+    driver.script(|script| script.hanging.clear());
+    while nvml.gpm_of(&devices, vec![2], period).await[1].is_err() {
+        tokio::task::yield_now().await;
+    }
+}
+
 /// A driver that is installed, upgraded and removed.
 #[derive(Default)]
 struct Installed {
