@@ -28,7 +28,7 @@ WASM_CC    ?= $(or $(GPUD_CLANG),$(if $(GPUD_ZIG),$(GPUD_ZIG) -m ziglang cc),cla
 
 GPUD_HEADERS := $(wildcard $(GPUD_SDK_DIR)/include/*.h $(GPUD_SDK_DIR)/src/*.h $(GPUD_SDK_DIR)/libc/*.h) $(wildcard *.h)
 GPUD_COMMON  := $(addprefix $(GPUD_SDK_DIR)/src/,report.c text.c json.c)
-GPUD_WASM    := $(addprefix $(GPUD_SDK_DIR)/src/,memory.c host.c exports.c) $(GPUD_SDK_DIR)/generated/gpud_wit.c
+GPUD_WASM    := $(addprefix $(GPUD_SDK_DIR)/src/,memory.c host.c nvml.c exports.c) $(GPUD_SDK_DIR)/generated/gpud_wit.c
 
 # No standard library: what a checker needs of one is in libc/ and src/memory.c. zig names the target otherwise.
 WASM_TARGET ?= $(if $(findstring zig,$(WASM_CC)),wasm32-freestanding,wasm32-unknown-unknown)
@@ -49,7 +49,7 @@ $(BUILD)/$(NAME).core.wasm: $(SOURCES) $(GPUD_COMMON) $(GPUD_WASM) $(GPUD_HEADER
 	@mkdir -p $(BUILD)
 	$(WASM_CC) $(WASM_FLAGS) $(CFLAGS) $(WASM_LINK) -o $@ $(SOURCES) $(GPUD_COMMON) $(GPUD_WASM)
 
-$(BUILD)/test: $(TESTS) $(SOURCES) $(GPUD_COMMON) $(GPUD_SDK_DIR)/testing/gpud_testing.c $(GPUD_HEADERS) \
+$(BUILD)/test: $(TESTS) $(SOURCES) $(GPUD_COMMON) $(wildcard $(GPUD_SDK_DIR)/testing/gpud_testing*) $(GPUD_HEADERS) \
 		$(MAKEFILE_LIST)
 	@mkdir -p $(BUILD)
 	$(CC) $(TEST_FLAGS) $(CFLAGS) -o $@ $(TESTS) $(SOURCES) $(GPUD_COMMON) $(GPUD_SDK_DIR)/testing/gpud_testing.c -lm

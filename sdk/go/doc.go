@@ -28,7 +28,7 @@
 //
 // "gpud plugin build" makes a component of it (with cmd/gpud-go). What it may touch is decided by the operator's
 // grants; what it imports is what it asks for, and only packages that it uses are imported: sysfs, config, state,
-// history, kmsg, exec, net and log.
+// history, kmsg, exec, net, nvml and log.
 //
 // Every call runs in a fresh instance. Package initialisation has been run when the component was built: it sees no
 // capability, and its result is the same in every call. What must survive a call goes through package state.

@@ -23,6 +23,8 @@ adapt() {
         awk '
         /^\/\/go:wasmexport cabi_post_/ { dropping = 1 }
         dropping { if (/^}/) dropping = 0; next }
+        /^[[:space:]]*runtime\.AddCleanup\(/ { cleaning = 1 }
+        cleaning { if (/^[[:space:]]*}, 0\)/) cleaning = 0; next }
         /^\/\/ Unused, but present to make the compiler happy/ { exit }
         { print }
         ' "$1" | sed \
@@ -47,7 +49,6 @@ find "$out" -name '*.go' -delete
 generate capabilities
 for folder in "$raw"/capabilities/gpud_plugin_*; do
     name=$(basename "$folder")
-    [ "$name" != gpud_plugin_nvml ] || continue # the SDK has no package for it
     adapt "$folder/wit_bindings.go" "$out/$name/wit_bindings.go" "$name"
 done
 for export in checker scanner kmsg_watcher; do

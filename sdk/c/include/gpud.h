@@ -46,6 +46,12 @@ typedef struct gpud_text {
     size_t length;
 } gpud_text;
 
+/* A key and a value. */
+typedef struct gpud_pair {
+    const char *key;
+    const char *value;
+} gpud_pair;
+
 /* ---- errors ---------------------------------------------------------------------------------------------------- */
 
 /* Why there was no answer. */
@@ -498,6 +504,7 @@ bool gpud_json_bool(const gpud_json *object, const char *key, bool otherwise);
 }
 #endif
 
-/* The structures behind the types above, for those who want to look into a report. */
+/* GPUs, and the structures behind the types above for those who want to look into a report. */
+#include "gpud_nvml.h"
 #include "gpud_report.h"
 #endif

@@ -8,16 +8,13 @@
 extern "C" {
 #endif
 
-/* A key and a value. */
-typedef struct gpud_pair {
-    const char *key;
-    const char *value;
-} gpud_pair;
-
 /* What something is about; kind is NULL when it is the whole component. */
 typedef struct gpud_subject {
     const char *kind;
-    const char *which;
+    const char *which;  /* Of a GPU, its UUID. */
+    bool is_gpu;        /* From gpud_state_gpu or gpud_event_gpu; serial and pci_id count. */
+    const char *serial; /* Or NULL. */
+    const char *pci_id; /* Or NULL. */
 } gpud_subject;
 
 /* What something was drawn from: a file, or without a path a kernel log record. */

@@ -15,7 +15,12 @@ static gpud_plugin_types_pairs_t pairs(const gpud_pair *from, size_t count) {
 
 static gpud_plugin_types_option_subject_t subject(const gpud_subject *from) {
     gpud_plugin_types_option_subject_t out = {.is_some = from->kind != NULL};
-    if (out.is_some) {
+    if (from->is_gpu) {
+        out.val.tag = GPUD_PLUGIN_TYPES_SUBJECT_GPU;
+        out.val.val.gpu = (gpud_plugin_types_gpu_id_t){.uuid = optional(from->which),
+                                                       .serial = optional(from->serial),
+                                                       .pci_id = optional(from->pci_id)};
+    } else if (out.is_some) {
         out.val.tag = GPUD_PLUGIN_TYPES_SUBJECT_OTHER;
         out.val.val.other =
             (gpud_wit_tuple2_string_string_t){gpud_to_wit(from->kind), gpud_to_wit(from->which)};

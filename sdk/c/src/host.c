@@ -50,12 +50,6 @@ gpud_error gpud_error_from_wit(const gpud_plugin_types_access_error_t *error) {
     return out;
 }
 
-#define ANSWER(call)                             \
-    do {                                         \
-        gpud_plugin_types_access_error_t failed; \
-        if (!(call)) return gpud_error_from_wit(&failed); \
-    } while (0)
-
 gpud_error gpud_read(const char *path, uint32_t max_bytes, gpud_text *content) {
     gpud_wit_string_t name = gpud_to_wit(path);
     gpud_wit_list_u8_t bytes;

@@ -68,8 +68,18 @@ void gpud_state_action(gpud_state *state, gpud_action action, const char *descri
 }
 
 void gpud_state_subject(gpud_state *state, const char *kind, const char *which) {
-    state->subject = (gpud_subject){kind, which};
+    state->subject = (gpud_subject){.kind = kind, .which = which};
 }
+
+static gpud_subject subject_of(const gpud_nvml_gpu *gpu) {
+    return (gpud_subject){.kind = "gpu",
+                          .which = gpu->uuid,
+                          .is_gpu = true,
+                          .serial = gpu->serial,
+                          .pci_id = gpu->bus_id && *gpu->bus_id ? gpu->bus_id : NULL};
+}
+
+void gpud_state_gpu(gpud_state *state, const gpud_nvml_gpu *gpu) { state->subject = subject_of(gpu); }
 
 void gpud_state_file(gpud_state *state, const char *path) {
     gpud_evidence file = {.path = path};
@@ -109,8 +119,10 @@ gpud_event *gpud_add_event(gpud_report *report, const gpud_context *context, con
 }
 
 void gpud_event_subject(gpud_event *event, const char *kind, const char *which) {
-    event->subject = (gpud_subject){kind, which};
+    event->subject = (gpud_subject){.kind = kind, .which = which};
 }
+
+void gpud_event_gpu(gpud_event *event, const gpud_nvml_gpu *gpu) { event->subject = subject_of(gpu); }
 
 void gpud_event_info(gpud_event *event, const char *key, const char *value) {
     gpud_pair pair = {key, value};

@@ -13,6 +13,12 @@ const char *gpud_from_wit(gpud_wit_string_t text);
 gpud_text gpud_bytes_from_wit(gpud_wit_list_u8_t bytes);
 /* An error from the host. */
 gpud_error gpud_error_from_wit(const gpud_plugin_types_access_error_t *error);
+/* Asks the host with `call`, which takes &failed for the error; the function that it stands in gives the error on. */
+#define ANSWER(call)                                      \
+    do {                                                  \
+        gpud_plugin_types_access_error_t failed;          \
+        if (!(call)) return gpud_error_from_wit(&failed); \
+    } while (0)
 /* Messages from the host. */
 gpud_messages gpud_messages_from_wit(const gpud_plugin_kmsg_message_t *from, size_t count);
 

@@ -59,6 +59,11 @@ static struct {
     size_t reboot_count;
     const char *denied[MAX_OTHERS];
     size_t denied_count;
+    gpud_test_gpu *gpus[MAX_OTHERS];
+    size_t gpu_count;
+    gpud_nvml_library library;
+    const char *driver_version; /* NULL when it was not given. */
+    uint32_t cuda_version;
     const char *config, *log;
     gpud_context context;
     gpud_error error;
@@ -458,6 +463,8 @@ gpud_error gpud_tcp_connect(const char *host, uint16_t port, uint32_t timeout_ms
     *microseconds = 100;
     return allowed("net", host);
 }
+
+#include "gpud_testing_gpus.c"
 
 gpud_report *gpud_test_check(void) {
     gpud_report *report = gpud_alloc(sizeof *report);

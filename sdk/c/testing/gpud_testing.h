@@ -8,12 +8,13 @@
  *     gpud_test_end();
  *
  * Values of gpud_state_set stay from one check to the next until gpud_test_begin. Anything that a test did not give
- * answers GPUD_NOT_FOUND.
+ * answers GPUD_NOT_FOUND. GPUs: gpud_testing_gpus.h.
  */
 #ifndef GPUD_TESTING_H
 #define GPUD_TESTING_H
 
 #include "gpud_report.h"
+#include "gpud_testing_gpus.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -48,7 +49,7 @@ void gpud_test_kmsg(gpud_message message);
 void gpud_test_http(const char *path, uint16_t status, const char *body);
 /* A boot, for gpud_reboots. Give the newest first. */
 void gpud_test_reboot(gpud_millis time);
-/* A capability answers GPUD_DENIED: sysfs, state, exec, kmsg, history or net. */
+/* A capability answers GPUD_DENIED: sysfs, state, exec, kmsg, history, net or nvml. */
 void gpud_test_deny(const char *capability);
 /* The context of the next check; change it as you like. */
 gpud_context *gpud_test_context(void);

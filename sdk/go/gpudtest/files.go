@@ -17,7 +17,12 @@ func (h *Host) fault(capability, what string) error {
 	if h.Denied[capability] {
 		return &gpud.AccessError{Kind: gpud.ErrDenied, What: what}
 	}
-	switch err := h.Errors[what].(type) {
+	return named(h.Errors[what], what)
+}
+
+// named makes an error that a test gave one of the host's.
+func named(err error, what string) error {
+	switch err := err.(type) {
 	case nil:
 		return nil
 	case *gpud.AccessError:

@@ -22,6 +22,7 @@ import (
 	"gpud.internal/gpud/kmsg"
 	"gpud.internal/gpud/log"
 	"gpud.internal/gpud/net"
+	"gpud.internal/gpud/nvml"
 	"gpud.internal/gpud/state"
 	"gpud.internal/gpud/sysfs"
 )
@@ -32,8 +33,8 @@ type Host struct {
 	Files map[string]string
 	// Links are targets of symbolic links by path.
 	Links map[string]string
-	// Errors by path, pattern, key, program or whatever else is asked for; the text of an *gpud.AccessError without
-	// one becomes what was asked for.
+	// Errors by path, pattern, key, program, UUID of a GPU or whatever else is asked for; the text of an
+	// *gpud.AccessError without one becomes what was asked for.
 	Errors map[string]error
 	// Stats of files; without one here, a file of Files is a regular file of mode 0444.
 	Stats map[string]sysfs.FileStat
@@ -60,7 +61,13 @@ type Host struct {
 	HTTP func(request net.Request) (*net.Response, error)
 	// TCP answers TCPConnect; nil means that nobody listens.
 	TCP func(host string, port uint16) (time.Duration, error)
-	// Denied are capabilities that were not granted: sysfs, exec, net, kmsg, history or state.
+	// GPUs in NVML's order. Nil means that there is no driver, an empty list that it found none.
+	GPUs []GPU
+	// DriverVersion of NVML; gpud.ErrNotSupported if empty.
+	DriverVersion string
+	// CUDAVersion of the driver; gpud.ErrNotSupported if 0.
+	CUDAVersion uint32
+	// Denied are capabilities that were not granted: sysfs, exec, net, nvml, kmsg, history or state.
 	Denied map[string]bool
 	// Log has the lines that were logged.
 	Log []string
@@ -93,6 +100,7 @@ func New(t testing.TB) *Host {
 	oldExec, oldKmsg, oldHistory := exec.SetBackend(programs{host}), kmsg.SetBackend(messages{host}),
 		history.SetBackend(past{host})
 	oldNet, oldLog := net.SetBackend(services{host}), log.SetBackend(lines{host})
+	oldNVML := nvml.SetBackend(driver{host})
 	t.Cleanup(func() {
 		sysfs.SetBackend(oldSysfs)
 		config.SetBackend(oldConfig)
@@ -102,6 +110,7 @@ func New(t testing.TB) *Host {
 		history.SetBackend(oldHistory)
 		net.SetBackend(oldNet)
 		log.SetBackend(oldLog)
+		nvml.SetBackend(oldNVML)
 	})
 	return host
 }

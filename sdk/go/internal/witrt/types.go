@@ -57,5 +57,12 @@ type Tuple2[A, B any] struct {
 	F1 B
 }
 
+// Tuple3 is three values.
+type Tuple3[A, B, C any] struct {
+	F0 A
+	F1 B
+	F2 C
+}
+
 // Unit is no value.
 type Unit struct{}
