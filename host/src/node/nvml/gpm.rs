@@ -1,7 +1,8 @@
 //! GPM metrics of GPUs: a sample, a wait, another sample.
 //!
 //! Samples are taken on threads of their own and one GPU after the other: drivers are said to crash when two are asked at
-//! the same time, and to go to each GPU's thread costs more than the call. A GPU that hangs keeps such a thread.
+//! the same time, and to go to each GPU's thread costs more than the call. Only one that takes longer than a quarter of
+//! a second has another asked beside it; one that hangs keeps a thread.
 
 use std::{sync::Arc, time::Duration};
 
@@ -68,6 +69,9 @@ impl Gpm {
                 }
                 _ => true,
             });
+        }
+        // Where no GPU took a sample, such as before Hopper, there is nothing to wait for.
+        if !open.is_empty() {
             tokio::time::sleep(period).await;
             let found = self.ask(&open, &metrics).await;
             for ((place, _), answer) in open.iter().zip(found) {

@@ -584,6 +584,25 @@ async fn gpm_of_a_gpu_that_hangs_leaves_the_others_theirs() {
     }
 }
 
+#[tokio::test]
+async fn nobody_waits_for_a_second_gpm_sample_where_there_was_no_first() {
+    let driver = Faulty::of(2);
+    driver.below().change(|gpus| {
+        for gpu in gpus {
+            gpu.answers.remove(&Reading::GpmSample);
+        }
+    });
+    let nvml = nvml(&driver, SHARING);
+    let devices = nvml.devices().await.unwrap();
+    let gpus: Vec<_> = devices.iter().map(Device::gpu).collect();
+    let period = Duration::from_secs(24 * 3600);
+    let asked = nvml.shared.gpm.metrics(&gpus, vec![2], period);
+    let found = tokio::time::timeout(Duration::from_secs(600), asked).await;
+    let found = found.expect("an answer on the same day");
+    assert!(found.iter().all(Result::is_err), "{found:?}");
+    assert_eq!(driver.calls("nvmlGpmMetricsGet"), 0);
+}
+
 /// A driver that is installed, upgraded and removed.
 #[derive(Default)]
 struct Installed {
