@@ -418,7 +418,7 @@ fn load(engine: &Engine, entry: &Path) -> Result<Component, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::runtime::engine::engine;
+    use crate::runtime::engine::Engines;
 
     const COMPONENT: &str =
         "(component (core module $m (func (export \"f\"))) (core instance (instantiate $m)))";
@@ -436,26 +436,27 @@ mod tests {
 
     #[tokio::test]
     async fn compiles_once_and_heals_itself() {
-        let engine = engine().unwrap();
+        let engines = Engines::new().unwrap();
+        let engine = engines.any();
         let home = tempfile::tempdir().unwrap();
         let folder = home.path().join("cache");
         let cache = Cache::open(&folder, Compiler::InProcess(Effort::Thorough)).unwrap();
-        component(&cache, &engine).await.unwrap();
-        component(&cache, &engine).await.unwrap();
+        component(&cache, engine).await.unwrap();
+        component(&cache, engine).await.unwrap();
         assert_eq!(cache.compiled(), 1);
 
-        let entry = folder.join(format!("{}.cwasm", key(&engine, &wasm())));
+        let entry = folder.join(format!("{}.cwasm", key(engine, &wasm())));
         let mut code = fs::read(&entry).unwrap();
         let middle = code.len() / 2;
         code[middle] ^= 1;
         fs::write(&entry, code).unwrap();
-        component(&cache, &engine).await.unwrap();
+        component(&cache, engine).await.unwrap();
         assert_eq!(cache.compiled(), 2, "a flipped bit is noticed");
 
         fs::write(&entry, b"").unwrap();
-        component(&cache, &engine).await.unwrap();
+        component(&cache, engine).await.unwrap();
         fs::remove_file(sum_file(&entry)).unwrap();
-        component(&cache, &engine).await.unwrap();
+        component(&cache, engine).await.unwrap();
         assert_eq!(cache.compiled(), 4);
         let names: Vec<_> = fs::read_dir(&folder)
             .unwrap()
@@ -467,14 +468,15 @@ mod tests {
 
     #[tokio::test]
     async fn a_folder_that_is_not_ours_is_not_used() {
-        let engine = engine().unwrap();
+        let engines = Engines::new().unwrap();
+        let engine = engines.any();
         let home = tempfile::tempdir().unwrap();
         let target = home.path().join("elsewhere");
         fs::create_dir(&target).unwrap();
         let link = home.path().join("cache");
         std::os::unix::fs::symlink(&target, &link).unwrap();
         let cache = Cache::open(&link, Compiler::InProcess(Effort::Thorough)).unwrap();
-        component(&cache, &engine).await.unwrap();
+        component(&cache, engine).await.unwrap();
         assert_eq!(fs::read_dir(&target).unwrap().count(), 0);
 
         let foreign = home.path().join("foreign");
@@ -484,7 +486,7 @@ mod tests {
             return;
         }
         let cache = Cache::open(&foreign, Compiler::InProcess(Effort::Thorough)).unwrap();
-        component(&cache, &engine).await.unwrap();
+        component(&cache, engine).await.unwrap();
         assert_eq!(fs::read_dir(&foreign).unwrap().count(), 0);
     }
 

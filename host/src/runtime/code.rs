@@ -118,8 +118,8 @@ impl Runtime {
         wasm: &[u8],
         grants: Grants,
     ) -> Result<Arc<Code>, LoadError> {
-        let (engine, cache) = (&self.shared.engine, &self.shared.cache);
-        let entry = cache.entry(engine, wasm);
+        let (engines, cache) = (&self.shared.engines, &self.shared.cache);
+        let entry = cache.entry(engines.any(), wasm);
         let turn = self.codes().turn(&entry);
         let _turn = turn.lock().await;
         let found = self.codes().find(&entry);
@@ -129,6 +129,7 @@ impl Runtime {
                 found
             }
             None => {
+                let engine = engines.of(wasm);
                 let (component, quick) = cache.component(engine, name, &entry, wasm).await?;
                 let guest = Arc::new(guest::link(name, engine, &component, &grants)?);
                 self.codes().keep(&entry, &guest, quick);
@@ -187,18 +188,17 @@ impl Runtime {
 
     /// Compiles thoroughly, for all plugins with this component. What there is where that fails.
     async fn better(&self, code: &Code) -> Arc<Guest> {
-        let shared = &self.shared;
-        let compiled = shared
-            .cache
-            .thorough(&shared.engine, &code.name, &code.entry);
-        let linked = compiled.await.and_then(|component| {
-            guest::link(&code.name, &shared.engine, &component, &code.grants)
-        });
+        let before = code.guest();
+        let (engine, cache) = (before.component().engine(), &self.shared.cache);
+        let compiled = cache.thorough(engine, &code.name, &code.entry);
+        let linked = compiled
+            .await
+            .and_then(|component| guest::link(&code.name, engine, &component, &code.grants));
         let guest = match linked {
             Ok(guest) => Arc::new(guest),
             Err(error) => {
                 tracing::warn!("it stays with its first code: {error}");
-                code.guest()
+                before
             }
         };
         self.codes().keep(&code.entry, &guest, false);

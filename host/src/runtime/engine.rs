@@ -1,25 +1,13 @@
 //! The one place that configures Wasmtime: daemon, compiler child, tests and benchmarks share it, or their compiled
 //! code would not load in each other.
 
-use std::{
-    future::poll_fn,
-    pin::pin,
-    sync::{
-        Arc, Condvar, Mutex, PoisonError,
-        atomic::{AtomicBool, AtomicUsize, Ordering},
-    },
-    time::Duration,
-};
-
+use wasmparser::{Parser, Payload};
 use wasmtime::{
     Config, Enabled, Engine, InstanceAllocationStrategy, OptLevel, PoolingAllocationConfig,
     RegallocAlgorithm,
 };
 
 use super::compiler::Effort;
-
-/// How often a spinning guest gives the thread back.
-const TICK: Duration = Duration::from_millis(10);
 
 /// Instances alive at once; a semaphore of the same size stands in front of the pool.
 pub const SLOTS: u32 = 32;
@@ -40,16 +28,16 @@ const GUARD: u64 = 32 << 20;
 const STACK: usize = 1 << 20;
 /// Part of it that the guest may use; deeper recursion traps.
 const WASM_STACK: usize = 512 << 10;
-/// Bytes of a used slot that are cleared by hand instead of being given back to the kernel, which would have to flush the
-/// TLBs of all cores. All of a small guest's memory fits: 64 KiB of stack, its data, 64 KiB of heap. With `PAGEMAP_SCAN`
-/// (Linux 6.7) these are the pages that were written, wherever they lie, and a run of an interpreter takes a third less;
-/// without, the first ones of a memory.
-const KEEP_RESIDENT: usize = 512 << 10;
-
+/// Largest memory of a guest, bytes, that is made new by hand between two calls: copied from the component, and cleared.
+/// Its pages stay where they are, so that neither the TLBs of all cores are flushed nor the next call meets a page fault.
+/// Checkers in Rust and C have 192 KiB, QuickJS 1.6 MiB.
+const BY_HAND: usize = 2 << 20;
 /// The same of a table, bytes: that of a program in Go takes 19 KiB.
-const TABLE_KEEP_RESIDENT: usize = 32 << 10;
+const TABLE_BY_HAND: usize = 32 << 10;
+/// Bytes in a page of WebAssembly.
+const WASM_PAGE: u64 = 64 << 10;
 
-fn config(pooling: bool) -> Config {
+fn config() -> Config {
     let mut config = Config::new();
     config
         .epoch_interruption(true)
@@ -58,28 +46,98 @@ fn config(pooling: bool) -> Config {
         .max_wasm_stack(WASM_STACK)
         .memory_reservation(RESERVATION)
         .memory_guard_size(GUARD);
-    if pooling {
-        let mut pool = PoolingAllocationConfig::new();
-        pool.total_component_instances(SLOTS)
-            .total_core_instances(SLOTS * CORE_INSTANCES_PER_COMPONENT)
-            .total_memories(SLOTS * MEMORIES_PER_COMPONENT)
-            .total_tables(SLOTS * TABLES_PER_COMPONENT)
-            .total_stacks(SLOTS)
-            .max_core_instances_per_component(CORE_INSTANCES_PER_COMPONENT)
-            .max_memories_per_component(MEMORIES_PER_COMPONENT)
-            .max_tables_per_component(TABLES_PER_COMPONENT)
-            .max_component_instance_size(4 << 20)
-            .max_core_instance_size(1 << 20)
-            .table_elements(100_000)
-            .max_memory_size(MAX_MEMORY)
-            .linear_memory_keep_resident(KEEP_RESIDENT)
-            .table_keep_resident(TABLE_KEEP_RESIDENT)
-            .async_stack_keep_resident(16 << 10)
-            .max_unused_warm_slots(4)
-            .pagemap_scan(Enabled::Auto);
-        config.allocation_strategy(InstanceAllocationStrategy::Pooling(pool));
-    }
     config
+}
+
+/// Where instances live. `PAGEMAP_SCAN`, by which the kernel would tell which pages a guest wrote to, stays off: Wasmtime
+/// before 50 takes a page that was swapped out, or is being moved, for one that nobody wrote to, and the next instance
+/// finds there what the last one left (decision 33).
+fn pool(by_hand: usize) -> PoolingAllocationConfig {
+    let mut pool = PoolingAllocationConfig::new();
+    pool.total_component_instances(SLOTS)
+        .total_core_instances(SLOTS * CORE_INSTANCES_PER_COMPONENT)
+        .total_memories(SLOTS * MEMORIES_PER_COMPONENT)
+        .total_tables(SLOTS * TABLES_PER_COMPONENT)
+        .total_stacks(SLOTS)
+        .max_core_instances_per_component(CORE_INSTANCES_PER_COMPONENT)
+        .max_memories_per_component(MEMORIES_PER_COMPONENT)
+        .max_tables_per_component(TABLES_PER_COMPONENT)
+        .max_component_instance_size(4 << 20)
+        .max_core_instance_size(1 << 20)
+        .table_elements(100_000)
+        .max_memory_size(MAX_MEMORY)
+        .linear_memory_keep_resident(by_hand)
+        .table_keep_resident(TABLE_BY_HAND)
+        .async_stack_keep_resident(16 << 10)
+        .max_unused_warm_slots(4)
+        .pagemap_scan(Enabled::No);
+    pool
+}
+
+/// Wasmtime as everything in this crate uses it. Code that was compiled for one of the engines runs in the other.
+pub struct Engines {
+    /// For guests of which all memory is made new by hand.
+    small: Engine,
+    /// For the others, whose memory is given back to the kernel: an interpreter like Python's, or the runtime of Go, writes
+    /// to few pages of many, all over it. Copying some megabytes costs more than the page faults do.
+    large: Engine,
+}
+
+impl Engines {
+    /// Both.
+    ///
+    /// # Errors
+    /// When this machine cannot run Wasmtime at all. Where only address space for the pools is missing (`ulimit -v`,
+    /// small containers), instances are allocated on demand instead.
+    pub fn new() -> wasmtime::Result<Self> {
+        Ok(Self {
+            small: engine(BY_HAND)?,
+            large: engine(0)?,
+        })
+    }
+
+    /// One to look at components with, none of which is called.
+    pub fn any(&self) -> &Engine {
+        &self.small
+    }
+
+    /// The one for calls of this component.
+    pub fn of(&self, wasm: &[u8]) -> &Engine {
+        match initial_memory(wasm) <= BY_HAND as u64 {
+            true => &self.small,
+            false => &self.large,
+        }
+    }
+
+    pub(super) fn both(&self) -> [&Engine; 2] {
+        [&self.small, &self.large]
+    }
+}
+
+fn engine(by_hand: usize) -> wasmtime::Result<Engine> {
+    let mut pooling = config();
+    pooling.allocation_strategy(InstanceAllocationStrategy::Pooling(pool(by_hand)));
+    Engine::new(&pooling).or_else(|error| {
+        tracing::warn!("no address space for the instance pool, allocating on demand: {error:#}");
+        Engine::new(&config())
+    })
+}
+
+/// Bytes of all memories of a component when it starts. Of one that is malformed, those before the place where it is.
+fn initial_memory(wasm: &[u8]) -> u64 {
+    let mut bytes = 0_u64;
+    for part in Parser::new(0).parse_all(wasm) {
+        match part {
+            Ok(Payload::MemorySection(memories)) => {
+                let pages = memories.into_iter().flatten().map(|memory| memory.initial);
+                let sizes = pages.map(|pages| pages.saturating_mul(WASM_PAGE));
+                bytes = sizes.fold(bytes, u64::saturating_add);
+            }
+            Ok(_) => {}
+            Err(_) => break,
+        }
+    }
+    bytes
 }
 
 /// A component of this size, bytes, is an interpreter or a language's whole run-time library. The main loop of one has so
@@ -87,25 +145,13 @@ fn config(pooling: bool) -> Config {
 /// JavaScript then overflows the stack five calls deep.
 const INTERPRETER: usize = 1 << 20;
 
-/// Wasmtime as everything in this crate uses it.
+/// An engine without a pool's address space, for a process that only compiles a component of this size. Its code runs in
+/// the others: effort and size change nothing that they depend on.
 ///
 /// # Errors
-/// When this machine cannot run Wasmtime at all. Where only address space for the pool is missing (`ulimit -v`,
-/// small containers), instances are allocated on demand instead.
-pub fn engine() -> wasmtime::Result<Engine> {
-    Engine::new(&config(true)).or_else(|error| {
-        tracing::warn!("no address space for the instance pool, allocating on demand: {error:#}");
-        Engine::new(&config(false))
-    })
-}
-
-/// The same engine without the pool's address space, for a process that only compiles a component of this size. Its code
-/// runs in the others: effort and size change nothing that they depend on.
-///
-/// # Errors
-/// As [`engine`].
+/// As [`Engines::new`].
 pub fn for_compiling(effort: Effort, wasm_bytes: usize) -> wasmtime::Result<Engine> {
-    let mut config = config(false);
+    let mut config = config();
     if effort == Effort::Quick {
         config.cranelift_opt_level(OptLevel::None);
         if wasm_bytes < INTERPRETER {
@@ -115,89 +161,86 @@ pub fn for_compiling(effort: Effort, wasm_bytes: usize) -> wasmtime::Result<Engi
     Engine::new(&config)
 }
 
-/// Moves the engine's epoch on while guests run, and sleeps while none does: neither an idle daemon nor a guest that waits
-/// for the machine has a heartbeat.
-///
-/// A plain thread, because a stalled async runtime must not stop time.
-#[derive(Clone)]
-pub struct Ticker {
-    shared: Arc<Shared>,
-}
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt;
+    use wasmtime::{Instance, Module, Store};
 
-struct Shared {
-    running: AtomicUsize,
-    asleep: AtomicBool,
-    /// Held around `asleep` where the thread goes to sleep or is woken.
-    turn: Mutex<()>,
-    wake: Condvar,
-}
+    use super::*;
 
-/// While it lives, time passes.
-struct Ticking<'a>(&'a Shared);
+    const PAGES: usize = 64;
 
-impl Ticker {
-    /// Starts the thread; it ends with the engine, or sleeps for good.
-    ///
-    /// # Errors
-    /// When no thread can be started.
-    pub fn start(engine: &Engine) -> std::io::Result<Self> {
-        let shared = Arc::new(Shared {
-            running: AtomicUsize::new(0),
-            asleep: AtomicBool::new(false),
-            turn: Mutex::new(()),
-            wake: Condvar::new(),
-        });
-        let (weak, ticker) = (engine.weak(), Arc::clone(&shared));
-        std::thread::Builder::new()
-            .name("epoch".to_owned())
-            .spawn(move || {
-                while let Some(engine) = weak.upgrade() {
-                    engine.increment_epoch();
-                    drop(engine);
-                    std::thread::sleep(TICK);
-                    ticker.sleep_while_idle();
-                }
-            })?;
-        Ok(Self { shared })
+    fn small_module(engine: &Engine) -> Module {
+        let text = r#"(module (memory (export "memory") 4) (data (i32.const 65536) "image"))"#;
+        Module::new(engine, wat::parse_str(text).unwrap()).unwrap()
     }
 
-    /// Makes time pass for a call whenever it runs, which is while it is polled.
-    pub async fn tick<T>(&self, call: impl Future<Output = T>) -> T {
-        let mut call = pin!(call);
-        poll_fn(|context| {
-            let _ticking = self.shared.tick();
-            call.as_mut().poll(context)
-        })
-        .await
+    /// Shows the memory of a fresh instance.
+    fn with_memory(engine: &Engine, module: &Module, look: impl FnOnce(&mut [u8])) {
+        let mut store = Store::new(engine, ());
+        store.set_epoch_deadline(1);
+        let instance = Instance::new_async(&mut store, module, &[]);
+        let instance = instance.now_or_never().unwrap().unwrap();
+        let memory = instance.get_memory(&mut store, "memory").unwrap();
+        look(memory.data_mut(&mut store));
     }
-}
 
-impl Shared {
-    fn tick(&self) -> Ticking<'_> {
-        // Whoever counts up first and then finds the thread awake was seen by it before it slept.
-        if self.running.fetch_add(1, Ordering::SeqCst) == 0 && self.asleep.load(Ordering::SeqCst) {
-            let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
-            if self.asleep.swap(false, Ordering::SeqCst) {
-                self.wake.notify_one();
+    /// Where there is swap: without, the kernel leaves the pages where they are.
+    #[test]
+    #[expect(unsafe_code, reason = "the kernel is asked to swap out")]
+    fn an_instance_does_not_find_what_another_wrote_before_it_was_swapped_out() {
+        let engines = Engines::new().unwrap();
+        for engine in engines.both() {
+            let module = small_module(engine);
+            for round in 0..3 {
+                with_memory(engine, &module, |memory| {
+                    for (number, page) in memory.chunks_mut(4096).enumerate() {
+                        let fresh = if number == 16 { b"image" } else { &[0; 5] };
+                        assert_eq!(&page[..5], fresh, "round {round}, page {number}");
+                        page[..5].copy_from_slice(b"other");
+                    }
+                    // SAFETY: the pages come back when they are touched.
+                    let swapped = unsafe {
+                        libc::madvise(memory.as_mut_ptr().cast(), memory.len(), libc::MADV_PAGEOUT)
+                    };
+                    assert_eq!(swapped, 0);
+                });
             }
         }
-        Ticking(self)
     }
 
-    fn sleep_while_idle(&self) {
-        let mut turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
-        self.asleep.store(true, Ordering::SeqCst);
-        if self.running.load(Ordering::SeqCst) > 0 {
-            self.asleep.store(false, Ordering::SeqCst);
-        }
-        while self.asleep.load(Ordering::SeqCst) {
-            turn = self.wake.wait(turn).unwrap_or_else(PoisonError::into_inner);
-        }
+    #[test]
+    fn all_of_a_small_memory_is_made_new_whatever_the_kernel_says_was_written() {
+        let engines = Engines::new().unwrap();
+        let module = small_module(&engines.small);
+        with_memory(&engines.small, &module, |memory| memory[0] = 1);
+        let metrics = engines.small.pooling_allocator_metrics().unwrap();
+        assert_eq!(metrics.unused_memory_bytes_resident(), PAGES * 4096);
     }
-}
 
-impl Drop for Ticking<'_> {
-    fn drop(&mut self) {
-        self.0.running.fetch_sub(1, Ordering::SeqCst);
+    #[test]
+    fn the_engine_goes_by_the_memories_that_a_component_starts_with() {
+        let engines = Engines::new().unwrap();
+        for (memories, bytes, small) in [
+            ("", 0, true),
+            ("(core module (memory 3))", 3 << 16, true),
+            (
+                "(core module (memory 16)) (core module (memory 16))",
+                2 << 20,
+                true,
+            ),
+            (
+                "(core module (memory 16)) (component (core module (memory 17)))",
+                33 << 16,
+                false,
+            ),
+            ("(core module (memory 65536))", 4 << 30, false),
+        ] {
+            let wasm = wat::parse_str(format!("(component {memories})")).unwrap();
+            assert_eq!(initial_memory(&wasm), bytes, "{memories}");
+            let engine = engines.of(&wasm);
+            assert_eq!(Engine::same(engine, &engines.small), small, "{memories}");
+        }
+        assert_eq!(initial_memory(b"\0asm\x0d\0\x01\0 nonsense"), 0);
     }
 }

@@ -15,6 +15,7 @@ mod guest;
 pub mod limits;
 mod plugin;
 mod shape;
+mod ticker;
 mod validate;
 pub mod wasi;
 
@@ -24,18 +25,17 @@ use std::{
 };
 
 use tokio::sync::{Notify, Semaphore};
-use wasmtime::Engine;
 
 pub use crate::capability::Values;
 pub use cache::Cache;
 pub use code::CodeInUse;
 pub use compiler::{Compiler, Effort};
-pub use engine::engine;
 pub use error::{Blame, CallError, LoadError};
 pub use limits::Limits;
 pub use plugin::{Asked, Finished, Plugin, PluginSource};
 pub use shape::Shape;
 
+use self::{engine::Engines, ticker::Ticker};
 use crate::node::Node;
 
 /// What all plugins of a process share.
@@ -45,8 +45,8 @@ pub struct Runtime {
 }
 
 struct Shared {
-    engine: Engine,
-    ticker: engine::Ticker,
+    engines: Engines,
+    ticker: Ticker,
     slots: Semaphore,
     cache: Cache,
     codes: Mutex<code::Codes>,
@@ -78,13 +78,14 @@ impl Runtime {
         compiler: Compiler,
         node: Arc<Node>,
     ) -> Result<Self, StartError> {
-        let engine = engine().map_err(|error| StartError::Engine(format!("{error:#}")))?;
-        let ticker = engine::Ticker::start(&engine).map_err(StartError::Thread)?;
+        let engines = Engines::new();
+        let engines = engines.map_err(|error| StartError::Engine(format!("{error:#}")))?;
+        let ticker = Ticker::start(&engines).map_err(StartError::Thread)?;
         let cache = Cache::open(cache_folder, compiler).map_err(StartError::Cache)?;
         let slots = Semaphore::new(engine::SLOTS as usize);
         Ok(Self {
             shared: Arc::new(Shared {
-                engine,
+                engines,
                 ticker,
                 slots,
                 cache,

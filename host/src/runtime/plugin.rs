@@ -280,12 +280,12 @@ impl Plugin {
             limiter: MemoryLimiter::new(*limits),
             wasi: None,
         };
-        let mut store = WasmStore::new(&shared.engine, host);
+        let guest = self.code.guest();
+        let mut store = WasmStore::new(guest.component().engine(), host);
         store.limiter(|host| &mut host.limiter);
         store.set_hostcall_fuel(limits.transfer_bytes);
         store.set_epoch_deadline(1);
         store.epoch_deadline_async_yield_and_update(1);
-        let guest = self.code.guest();
         let running = shared.ticker.tick(guest.run(&mut store, request));
         let ran = tokio::time::timeout(limit, running).await;
         let Host { call, limiter, .. } = store.into_data();

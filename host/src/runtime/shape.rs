@@ -22,7 +22,7 @@ impl Runtime {
     /// [`LoadError`]: it is no component, or cannot be compiled.
     pub async fn shape(&self, name: &str, wasm: &[u8]) -> Result<Shape, LoadError> {
         is_component(name, wasm)?;
-        let engine = &self.shared.engine;
+        let engine = self.shared.engines.any();
         let cache = &self.shared.cache;
         let entry = cache.entry(engine, wasm);
         let (component, _) = cache.component(engine, name, &entry, wasm).await?;
