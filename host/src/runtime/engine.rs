@@ -90,10 +90,17 @@ impl Engines {
     /// When this machine cannot run Wasmtime at all. Where only address space for the pools is missing (`ulimit -v`,
     /// small containers), instances are allocated on demand instead.
     pub fn new() -> wasmtime::Result<Self> {
-        Ok(Self {
-            small: engine(BY_HAND)?,
-            large: engine(0)?,
-        })
+        match pooling(BY_HAND).and_then(|small| Ok([small, pooling(0)?])) {
+            Ok([small, large]) => Ok(Self { small, large }),
+            Err(error) => {
+                tracing::warn!(
+                    "no address space for the instance pools, allocating on demand: {error:#}"
+                );
+                let small = Engine::new(&config())?;
+                let large = small.clone();
+                Ok(Self { small, large })
+            }
+        }
     }
 
     /// One to look at components with, none of which is called.
@@ -114,13 +121,10 @@ impl Engines {
     }
 }
 
-fn engine(by_hand: usize) -> wasmtime::Result<Engine> {
-    let mut pooling = config();
-    pooling.allocation_strategy(InstanceAllocationStrategy::Pooling(pool(by_hand)));
-    Engine::new(&pooling).or_else(|error| {
-        tracing::warn!("no address space for the instance pool, allocating on demand: {error:#}");
-        Engine::new(&config())
-    })
+fn pooling(by_hand: usize) -> wasmtime::Result<Engine> {
+    let mut config = config();
+    config.allocation_strategy(InstanceAllocationStrategy::Pooling(pool(by_hand)));
+    Engine::new(&config)
 }
 
 /// Bytes of all memories of a component when it starts. Of one that is malformed, those before the place where it is.
