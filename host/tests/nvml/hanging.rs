@@ -42,8 +42,8 @@ async fn a_gpu_that_hangs_holds_nobody_else_and_comes_back() {
     .await;
 }
 
-/// While one GPU hangs, what others do is not delayed: 200 rounds of another GPU's reading, each within 10 ms of what
-/// it takes without the hang. On a machine that is busy otherwise, the median is what counts.
+/// While one GPU hangs, readings of another do not wait for it: far less than its deadline in the middle of 200. The
+/// benchmark shows by how much.
 #[tokio::test]
 async fn others_are_not_delayed() {
     let machine = Machine::new("product: h100-sxm\n");
@@ -74,7 +74,7 @@ async fn others_are_not_delayed() {
     asking.abort();
     machine.change("product: h100-sxm\n");
     assert!(
-        beside < alone + Duration::from_millis(10),
+        beside < alone + QUICK.deadline / 10,
         "{alone:?} alone, {beside:?} beside a GPU that hangs"
     );
 }

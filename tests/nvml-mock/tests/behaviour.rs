@@ -4,9 +4,12 @@
 
 mod common;
 
-use std::time::{Duration, Instant};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
-use common::Mock;
+use common::{Mock, until};
 use gpud_nvml_mock::code::Code;
 use gpud_nvml_mock::functions::NAMES;
 use gpud_nvml_mock::install::{InstallError, built, install};
@@ -260,12 +263,15 @@ fn a_changed_file_is_taken_up_and_a_broken_one_is_not() {
 
 #[test]
 fn readings_change_with_time() {
-    let mock = Mock::new("product: h100\ntimeline: [{after_ms: 150, gpu: 0, set: {state: lost}}]");
+    let mock = Mock::new(
+        "product: h100\ntimeline:\n- {after_ms: 150, gpu: 0, set: {state: lost}}\n- {after_ms: 3600000, gpu: 1, set: {state: lost}}",
+    );
+    let began = Instant::now();
     let nvml = mock.nvml();
     let gpu = nvml.device_by_index(0).unwrap();
-    gpu.power_usage().unwrap();
-    std::thread::sleep(Duration::from_millis(250));
-    assert!(matches!(gpu.power_usage().unwrap_err(), NvmlError::GpuLost));
+    let lost = until("GPU 0 is lost", || gpu.power_usage().err());
+    assert!(matches!(lost, NvmlError::GpuLost), "{lost:?}");
+    assert!(began.elapsed() >= Duration::from_millis(150));
     nvml.device_by_index(1).unwrap().power_usage().unwrap();
 }
 
@@ -274,29 +280,20 @@ fn a_call_that_hangs_holds_up_no_other_and_ends_when_the_file_says_so() {
     let mock = Mock::new(
         "product: h100\nfaults: [{call: nvmlDeviceGetPowerUsage, gpu: 0, hang: forever}]",
     );
-    let nvml = mock.nvml();
-    std::thread::scope(|scope| {
-        let hanging = scope.spawn(|| {
-            let began = Instant::now();
-            (
-                nvml.device_by_index(0).unwrap().power_usage().unwrap(),
-                began.elapsed(),
-            )
-        });
-        std::thread::sleep(Duration::from_millis(200));
-        let began = Instant::now();
-        nvml.device_by_index(1).unwrap().power_usage().unwrap();
-        assert!(began.elapsed() < Duration::from_millis(150));
-        assert!(!hanging.is_finished());
-        mock.change("product: h100\nall: {power: {usage: 9}}");
-        let (power, took) = hanging.join().unwrap();
-        assert_eq!(power, 9);
-        assert!(took >= Duration::from_millis(200));
+    let nvml = Arc::new(mock.nvml());
+    let ask = |nvml: &Nvml, gpu| nvml.device_by_index(gpu).unwrap().power_usage().unwrap();
+    let hanging = std::thread::spawn({
+        let nvml = Arc::clone(&nvml);
+        move || ask(&nvml, 0)
     });
-    assert!(
-        mock.calls()
-            .contains(&"nvmlDeviceGetPowerUsage gpu=0 arg=- hangs".to_owned())
-    );
+    until("the call hangs", || {
+        let hangs = "nvmlDeviceGetPowerUsage gpu=0 arg=- hangs".to_owned();
+        mock.calls().contains(&hangs).then_some(())
+    });
+    ask(&nvml, 1);
+    assert!(!hanging.is_finished(), "another GPU answers meanwhile");
+    mock.change("product: h100\nall: {power: {usage: 9}}");
+    assert_eq!(hanging.join().unwrap(), 9);
 }
 
 #[test]

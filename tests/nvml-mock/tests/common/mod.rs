@@ -8,11 +8,26 @@
     reason = "a test ends where its helper fails"
 )]
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
 
 use gpud_nvml_mock::install::{built, install};
 use libloading::{Library, Symbol};
 use nvml_wrapper::Nvml;
+
+/// Asks until there is something; gives up after a minute.
+pub fn until<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
+    let began = Instant::now();
+    loop {
+        if let Some(answer) = ask() {
+            return answer;
+        }
+        assert!(began.elapsed() < Duration::from_secs(60), "never: {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
 
 /// One copy. Each has its own state, so tests of one program do not meet.
 pub struct Mock {
@@ -37,8 +52,10 @@ impl Mock {
 
     /// Writes another scenario in place of the first.
     pub fn change(&self, scenario: &str) {
-        // The length differs almost always; where it does not, the time of the file does.
-        std::fs::write(self.path().join("nvml-mock.yaml"), scenario).unwrap();
+        // The length differs almost always; where it does not, the time of the file does. Never half of it is there.
+        let part = self.path().join("part");
+        std::fs::write(&part, scenario).unwrap();
+        std::fs::rename(part, self.path().join("nvml-mock.yaml")).unwrap();
     }
 
     pub fn nvml(&self) -> Nvml {
