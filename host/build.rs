@@ -22,6 +22,8 @@ fn main() -> Result<()> {
         "sdk/templates",
         "xtask/src/guests.rs",
         "xtask/src/templates.rs",
+        // Profiles.
+        "Cargo.toml",
         "Cargo.lock",
     ] {
         println!(
