@@ -17,8 +17,8 @@ use serde_json::Value;
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
-/// Longest that anything may take; far more than it does, also where several daemons compile all checkers with a debug build on
-/// a machine that is busy otherwise.
+/// Longest that anything may take; far more than it does, also where several daemons compile all checkers with a debug
+/// build on a busy machine.
 pub const PATIENCE: Duration = Duration::from_secs(300);
 
 /// The binary, with an environment that does not depend on the developer's.

@@ -48,7 +48,14 @@ async fn every_call_has_its_answer_and_few_threads_made_them_all() {
         5 => panic!("on purpose"),
         index => Ok((index, thread::current().id())),
     };
+    let began = Instant::now();
     let answers = pool.run_all("all", names(100), LONG, LONG, call).await;
+    // Where the machine is so busy that a call seems to hang, others go on with the rest.
+    let most = if began.elapsed() < HAND_OVER {
+        1
+    } else {
+        MAX_AT_ONCE
+    };
     assert_eq!(answers.len(), 100);
     let mut threads = HashSet::new();
     for (index, answer) in answers.into_iter().enumerate() {
@@ -64,10 +71,9 @@ async fn every_call_has_its_answer_and_few_threads_made_them_all() {
             }
         }
     }
-    // One, unless the machine is so busy that a call seems to hang.
     let made = pool.shared.lock().threads;
-    assert!((1..=MAX_AT_ONCE).contains(&threads.len()), "{threads:?}");
-    assert!((1..=MAX_AT_ONCE).contains(&made), "{made}");
+    assert!((1..=most).contains(&threads.len()), "{threads:?}");
+    assert!((1..=most).contains(&made), "{made}");
     let nothing = pool.run_all("none", Vec::new(), LONG, LONG, call).await;
     assert!(nothing.is_empty());
 }
