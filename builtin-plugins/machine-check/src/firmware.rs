@@ -16,6 +16,8 @@
 //! Each section is one event. The kernel log is handed over in batches that may cut a record: what is needed to go on
 //! (mark, severity, unit) is kept, and a section is told at the end of its batch with the details that it has by then.
 
+use gpud_sdk::incidents::clip;
+
 /// A word that the record uses (`cper_severity_str`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Severity {
@@ -51,7 +53,8 @@ impl Severity {
     }
 }
 
-/// One line of a record, without its mark.
+/// One line of a record, without its mark. Texts are clipped: the unit is kept between batches, and the host refuses a
+/// batch with more than it keeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Piece<'a> {
     /// A record begins.
@@ -89,12 +92,12 @@ impl<'a> Piece<'a> {
         let piece = if let Some(word) = text.strip_prefix("event severity: ") {
             Self::Event(Severity::of(word))
         } else if let Some(unit) = text.strip_prefix("fru_text: ") {
-            Self::Unit(unit.trim_end())
+            Self::Unit(clip(unit).trim_end())
         } else if let Some(kind) = text
             .strip_prefix("section_type: ")
             .or_else(|| text.strip_prefix("section type: "))
         {
-            Self::Section(kind)
+            Self::Section(clip(kind))
         } else if let Some(rest) = text.strip_prefix("Error ") {
             let (number, word) = rest.split_once(", type: ")?;
             let plain = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
@@ -103,7 +106,7 @@ impl<'a> Piece<'a> {
             .iter()
             .any(|key| text.starts_with(key))
         {
-            Self::Detail(text.trim_end())
+            Self::Detail(clip(text).trim_end())
         } else {
             return None;
         };

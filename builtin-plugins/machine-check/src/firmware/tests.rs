@@ -118,6 +118,32 @@ fn what_is_kept_belongs_to_a_boot() {
 }
 
 #[test]
+fn what_is_kept_is_short() {
+    let mut assembler = Assembler::default();
+    let long = "é".repeat(40_000);
+    for (line, kept) in [
+        (
+            "{9}[Hardware Error]: event severity: fatal",
+            "b\n9\nfatal\n",
+        ),
+        (
+            &format!("{{9}}[Hardware Error]:  fru_text: {long}"),
+            "b\n9\nfatal\né",
+        ),
+    ] {
+        let (mark, piece) = Piece::parse(line).unwrap();
+        assert_eq!(assembler.take(mark, piece, 0, 0), None);
+        let saved = assembler.save("b").unwrap();
+        assert!(
+            saved.starts_with(kept) && saved.len() < 1_000,
+            "{}",
+            saved.len()
+        );
+        assert_eq!(Assembler::restore(Some(&saved), "b"), assembler);
+    }
+}
+
+#[test]
 fn lookalikes() {
     for line in [
         "[Hardware Error]: Corrected error, no action required.",
