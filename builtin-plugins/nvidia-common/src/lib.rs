@@ -5,6 +5,7 @@
 //! rows for the document under `data`, metrics, and [`Finding`]s, to which [`trouble::findings`] adds what did not answer.
 
 pub mod asking;
+pub mod bus;
 pub mod fields;
 pub mod finding;
 pub mod gpu;

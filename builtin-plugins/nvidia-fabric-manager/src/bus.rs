@@ -1,11 +1,9 @@
 //! GPUs and NVLink switches on the PCI bus.
 
-/// What the kernel knows of each device.
-pub const FILES: &str = "/sys/bus/pci/devices/*/uevent";
-/// Class and subclass of GPUs in data centres: 3D controllers.
-const GPU: &str = "302";
-/// Of NVSwitches: bridges of no other kind. NVIDIA's PCI bridges (Grace's root ports) are not among them.
-const SWITCH: &str = "680";
+use gpud_builtin_nvidia_common::bus::{CONTROLLER_3D, Device, OTHER_BRIDGE};
+
+/// Classes of what is counted: GPUs of data centres, and switches.
+pub const CLASSES: [u16; 2] = [CONTROLLER_3D, OTHER_BRIDGE];
 
 /// What is there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -17,27 +15,18 @@ pub struct Bus {
 }
 
 impl Bus {
-    /// Counts, given all `uevent` files.
-    pub fn count<'a>(uevents: impl Iterator<Item = &'a str>) -> Self {
-        let mut bus = Self::default();
-        for uevent in uevents {
-            let value = |key: &str| {
-                let mut lines = uevent.lines();
-                lines.find_map(|line| line.strip_prefix(key)?.strip_prefix('='))
-            };
-            let id = value("PCI_ID").unwrap_or("");
-            let vendor = id.split(':').next().unwrap_or("");
-            if !vendor.eq_ignore_ascii_case("10de") {
-                continue;
-            }
-            // Six digits without zeros in front: class, subclass, interface.
-            match value("PCI_CLASS").and_then(|class| class.get(..class.len().checked_sub(2)?)) {
-                Some(GPU) => bus.gpus += 1,
-                Some(SWITCH) => bus.switches += 1,
-                _ => {}
-            }
+    /// Counts NVIDIA's devices.
+    pub fn count(devices: &[Device]) -> Self {
+        let of = |class: u16| {
+            devices
+                .iter()
+                .filter(|device| device.class == class)
+                .count()
+        };
+        Self {
+            gpus: of(CONTROLLER_3D),
+            switches: of(OTHER_BRIDGE),
         }
-        bus
     }
 }
 
@@ -47,21 +36,14 @@ mod tests {
 
     #[test]
     fn counts() {
-        let uevents = [
-            "DRIVER=nvidia\nPCI_CLASS=30200\nPCI_ID=10DE:2330\n",
-            "PCI_CLASS=30200\nPCI_ID=10de:2330\n",
-            "DRIVER=nvidia-nvswitch\nPCI_CLASS=68000\nPCI_ID=10DE:22A3\n",
-            // A root port of Grace, another maker's switch, something broken.
-            "PCI_CLASS=60400\nPCI_ID=10DE:22B1\n",
-            "PCI_CLASS=68000\nPCI_ID=8086:22A3\n",
-            "PCI_CLASS=6\nPCI_ID=10DE:22A3\n",
-            "PCI_CLASS=ää\nPCI_ID=10DE:22A3\n",
-            "",
-        ];
+        let devices = [CONTROLLER_3D, CONTROLLER_3D, OTHER_BRIDGE, 0x0604].map(|class| Device {
+            id: "0000:0f:00.0".to_owned(),
+            class,
+        });
         let expected = Bus {
             gpus: 2,
             switches: 1,
         };
-        assert_eq!(Bus::count(uevents.into_iter()), expected);
+        assert_eq!(Bus::count(&devices), expected);
     }
 }

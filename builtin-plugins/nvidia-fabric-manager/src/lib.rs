@@ -7,6 +7,7 @@ pub mod fabric;
 pub mod log;
 pub mod reader;
 
+use gpud_builtin_nvidia_common::bus::devices;
 use gpud_builtin_nvidia_common::{Asking, Failure, Questions, asking, product, remembered, tags};
 use gpud_sdk::nvml::{Answers, Question};
 use gpud_sdk::{
@@ -32,8 +33,6 @@ const PROGRAMS: [&str; 6] = [
 /// Where it listens (`FM_CMD_PORT_NUMBER`).
 const PORT: u16 = 6666;
 const CONNECT_MS: u32 = 3_000;
-const MAX_DEVICES: u32 = 4_096;
-const MAX_UEVENT_BYTES: u32 = 4_096;
 /// The newest one is asked for.
 const MAX_EVENTS: u32 = 1;
 
@@ -48,7 +47,9 @@ impl Checker for FabricManager {
         });
         asking::check(context, &questions, ask, |seen| {
             let mut node = Node {
-                bus: bus().ok(),
+                bus: devices(&bus::CLASSES)
+                    .ok()
+                    .map(|devices| Bus::count(&devices)),
                 ..Node::default()
             };
             let mut events = Vec::new();
@@ -87,13 +88,6 @@ fn ask(gpu: &Answers) -> Result<Option<Fabric>, Failure> {
         health_mask: info.health_mask,
         summary: info.health_summary,
     }))
-}
-
-fn bus() -> Result<Bus, AccessError> {
-    let files = sysfs::read_glob(bus::FILES, MAX_UEVENT_BYTES, MAX_DEVICES)?;
-    let read = files.iter().filter_map(|file| file.content.as_deref().ok());
-    let texts: Vec<_> = read.map(String::from_utf8_lossy).collect();
-    Ok(Bus::count(texts.iter().map(|text| &**text)))
 }
 
 /// What the manager logged since the last check.

@@ -34,7 +34,7 @@ pub struct Known {
 pub struct Past {
     /// Events of the look-back.
     pub mismatches: Vec<StoredEvent>,
-    /// Boots of the look-back, unix milliseconds.
+    /// Boots of the look-back, unix milliseconds. They matter only where there are mismatches.
     pub reboots: Vec<u64>,
     /// The mismatch that was there at the last check.
     pub known: Option<Known>,

@@ -98,19 +98,29 @@ impl Store {
         since: UnixMillis,
         limit: Option<u32>,
     ) -> Result<Vec<StoredEvent>, StoreError> {
-        let component = component.to_owned();
-        self.read(move |conn| {
-            let mut query = conn.prepare_cached(&format!(
-                "SELECT {COLUMNS} FROM event WHERE component = ?1 AND time_ms / 1000 > ?2
-                 ORDER BY time_ms / 1000 DESC, id DESC LIMIT ?3"
-            ))?;
-            let limit = limit.map_or(-1, i64::from);
-            let mut found = Vec::new();
-            let rows = query.query(params![component, sql_time(since / 1000), limit])?;
-            collect(rows, |_, event| found.push(event))?;
-            Ok(found)
-        })
-        .await
+        let quiet = &self.inner.versions.quiet_events;
+        let unknown = match quiet.since(component, since) {
+            Ok(()) => return Ok(Vec::new()),
+            Err(unknown) => unknown,
+        };
+        let of = component.to_owned();
+        let events = self
+            .read(move |conn| {
+                let mut query = conn.prepare_cached(&format!(
+                    "SELECT {COLUMNS} FROM event WHERE component = ?1 AND time_ms / 1000 > ?2
+                     ORDER BY time_ms / 1000 DESC, id DESC LIMIT ?3"
+                ))?;
+                let limit = limit.map_or(-1, i64::from);
+                let mut found = Vec::new();
+                let rows = query.query(params![of, sql_time(since / 1000), limit])?;
+                collect(rows, |_, event| found.push(event))?;
+                Ok(found)
+            })
+            .await?;
+        if events.is_empty() && limit != Some(0) {
+            quiet.keep(component, since, unknown);
+        }
+        Ok(events)
     }
 
     /// [`Store::events`] of several components with one read, for listing: without subject, evidence and extra info. Every

@@ -1,6 +1,6 @@
 //! Set-healthy marks: when an operator declared a component healthy.
 
-use rusqlite::params;
+use rusqlite::{Connection, params};
 
 use super::{Kind, Store, StoreError, sql_time, unsigned};
 use crate::model::UnixMillis;
@@ -12,12 +12,16 @@ impl Store {
     /// Any failure to write.
     pub async fn add_mark(&self, component: &str, time: UnixMillis) -> Result<(), StoreError> {
         let component = component.to_owned();
-        self.write(Kind::InsertUpdate, move |conn| {
+        let name = component.clone();
+        let insert = move |conn: &Connection| {
             conn.execute(
                 "INSERT OR IGNORE INTO healthy_mark (component, time_ms) VALUES (?1, ?2)",
                 params![component, sql_time(time)],
             )?;
             Ok(())
+        };
+        self.write_then(Kind::InsertUpdate, insert, move |versions, _| {
+            versions.quiet_marks.added(&name);
         })
         .await
     }
@@ -32,16 +36,26 @@ impl Store {
         component: &str,
         since: UnixMillis,
     ) -> Result<Vec<UnixMillis>, StoreError> {
-        let component = component.to_owned();
-        self.read(move |conn| {
-            let mut query = conn.prepare_cached(
-                "SELECT time_ms FROM healthy_mark WHERE component = ?1 AND time_ms > ?2
-                 ORDER BY time_ms DESC",
-            )?;
-            let times =
-                query.query_map(params![component, sql_time(since)], |row| unsigned(row, 0))?;
-            Ok(times.collect::<Result<_, _>>()?)
-        })
-        .await
+        let quiet = &self.inner.versions.quiet_marks;
+        let unknown = match quiet.since(component, since) {
+            Ok(()) => return Ok(Vec::new()),
+            Err(unknown) => unknown,
+        };
+        let of = component.to_owned();
+        let marks: Vec<_> = self
+            .read(move |conn| {
+                let mut query = conn.prepare_cached(
+                    "SELECT time_ms FROM healthy_mark WHERE component = ?1 AND time_ms > ?2
+                     ORDER BY time_ms DESC",
+                )?;
+                let times =
+                    query.query_map(params![of, sql_time(since)], |row| unsigned(row, 0))?;
+                Ok(times.collect::<Result<_, _>>()?)
+            })
+            .await?;
+        if marks.is_empty() {
+            quiet.keep(component, since, unknown);
+        }
+        Ok(marks)
     }
 }

@@ -22,6 +22,7 @@ mod marks;
 mod meta;
 mod open;
 mod plugin_state;
+mod quiet;
 mod reader;
 mod reboots;
 mod retention;
@@ -216,7 +217,7 @@ impl Store {
     /// `Closed` if it was closed before; otherwise whatever kept the file from being closed in good order (what was
     /// acknowledged is safe all the same).
     pub async fn checkpoint_and_close(&self) -> Result<(), StoreError> {
-        self.inner.versions.values.close();
+        self.inner.versions.close();
         // The last connection to close writes the log back; a read-only one cannot, so the readers go first.
         if let Some(readers) = &self.inner.readers {
             readers.close().await;

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use super::quiet::Quiet;
 use super::values::Values;
 
 /// Changes whenever the events of a component do: rows came, or rows went.
@@ -25,6 +26,10 @@ pub(super) struct Versions {
     samples: AtomicU64,
     /// Of checkers, as far as they were read since they were written.
     pub(super) values: Values,
+    /// Of which components there are no events.
+    pub(super) quiet_events: Quiet,
+    /// Of which there are no marks.
+    pub(super) quiet_marks: Quiet,
 }
 
 impl Versions {
@@ -43,6 +48,7 @@ impl Versions {
     /// Events of this component came.
     pub(super) fn events_added(&self, component: &str) {
         self.change(component, |version| version.added += 1);
+        self.quiet_events.added(component);
     }
 
     /// Events of this component went.
@@ -53,6 +59,13 @@ impl Versions {
     /// Events went, of whatever component.
     pub(super) fn any_events_removed(&self) {
         self.events_removed.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// Nothing is known from now on.
+    pub(super) fn close(&self) {
+        self.values.close();
+        self.quiet_events.close();
+        self.quiet_marks.close();
     }
 
     /// Samples came or went.

@@ -41,6 +41,19 @@ const PROMPT: [&str; 12] = [
     "/proc/uptime",
     "/proc/vmstat",
 ];
+/// Folder of the PCI devices of the machine's own sysfs.
+const PCI_DEVICES: &str = "/sys/bus/pci/devices";
+/// What is as prompt there: numbers that the kernel keeps of each device and prints (`drivers/pci/pci-sysfs.c`).
+/// `uevent` is not, some kernels wait in it for the device's lock.
+const PCI_PROMPT: [&str; 7] = [
+    "class",
+    "device",
+    "numa_node",
+    "revision",
+    "subsystem_device",
+    "subsystem_vendor",
+    "vendor",
+];
 /// For everything else: each dead mount keeps one, and the mounts that are well must still be answered.
 const MOUNT_THREADS: usize = 32;
 
@@ -187,7 +200,7 @@ impl Files {
     /// process or device of a kernel file went away meanwhile; as for every call here, [`SourceError::Denied`],
     /// [`SourceError::Invalid`] for an unusable path, and [`SourceError::TimedOut`].
     pub async fn read(&self, path: &str, max_bytes: u64) -> Result<Vec<u8>, SourceError> {
-        if PROMPT.contains(&path)
+        if is_prompt(path)
             && let Some(answer) = self.view().read_own(path, max_bytes)
         {
             return answer;
@@ -209,6 +222,12 @@ impl Files {
         max_bytes_each: u64,
         max_files: usize,
     ) -> Result<Answers<Vec<u8>>, SourceError> {
+        if let Some(attribute) = prompt_of_each(pattern)
+            && let Some(answer) =
+                (self.view()).read_each_own(PCI_DEVICES, attribute, max_bytes_each, max_files)
+        {
+            return answer;
+        }
         self.run("read_glob", pattern, move |view, pattern| {
             view.read_glob(pattern, max_bytes_each, max_files)
         })
@@ -331,6 +350,22 @@ impl Files {
         })
         .await
     }
+}
+
+/// Whether a file is read where it is asked for.
+fn is_prompt(path: &str) -> bool {
+    let of_pci = || {
+        let below = path.strip_prefix(PCI_DEVICES)?.strip_prefix('/')?;
+        let (_, attribute) = below.split_once('/')?;
+        Some(PCI_PROMPT.contains(&attribute))
+    };
+    PROMPT.contains(&path) || of_pci().unwrap_or(false)
+}
+
+/// The attribute, where a pattern names a prompt one of all PCI devices.
+fn prompt_of_each(pattern: &str) -> Option<&str> {
+    let below = pattern.strip_prefix(PCI_DEVICES)?.strip_prefix("/*/")?;
+    PCI_PROMPT.contains(&below).then_some(below)
 }
 
 /// Names and links of the machine's own sysfs are as prompt as [`PROMPT`]: kernfs has them in memory and asks no driver for them

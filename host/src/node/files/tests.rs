@@ -425,6 +425,55 @@ async fn counters_of_the_kernel_are_read_where_they_are_asked_for() {
 }
 
 #[tokio::test]
+async fn what_pci_devices_are_is_read_where_it_is_asked_for() {
+    let files = Files::live().unwrap();
+    let devices = files.list(PCI_DEVICES, 1024).await.unwrap_or_default();
+    let Some(device) = devices.first().filter(|_| files.kernel.threads() == 0) else {
+        eprintln!("left out: needs openat2, a sysfs and a PCI device");
+        return;
+    };
+    let of_first = |name: &str| format!("{PCI_DEVICES}/{}/{name}", device.name);
+    for name in PCI_PROMPT {
+        let one = files.read(&of_first(name), KIB).await;
+        let every = format!("{PCI_DEVICES}/*/{name}");
+        let all = files.read_glob(&every, KIB, 1024).await.unwrap();
+        // Of kernels without NUMA it has no node.
+        assert_eq!(all.is_empty(), one.is_err(), "{name}");
+        assert!(one.is_ok() || name == "numa_node", "{one:?}");
+        if let Ok(one) = one {
+            assert_eq!(all.len(), devices.len());
+            assert_eq!(all[0], (of_first(name), Ok(one)));
+            assert!(all.is_sorted_by(|a, b| a.0 < b.0));
+        }
+    }
+    let granted = files.within(&roots(&["/sys/bus/pci/devices/*/class"]));
+    let classes = granted.read_glob("/sys/bus/pci/devices/*/class", KIB, 1024);
+    assert_eq!(classes.await.unwrap().len(), devices.len());
+    assert_eq!(files.kernel.threads(), 0, "no thread was asked");
+    // The long way tells what is wrong, and knows what is like any file.
+    denied(granted.read(&of_first("vendor"), KIB).await, "vendor");
+    let vendors = granted.read_glob("/sys/bus/pci/devices/*/vendor", KIB, 1024);
+    denied(vendors.await, "vendor");
+    let many = files
+        .read_glob("/sys/bus/pci/devices/*/class", KIB, 0)
+        .await;
+    assert!(
+        matches!(many, Err(SourceError::TooLarge { .. })),
+        "{many:?}"
+    );
+    files.read(&of_first("uevent"), KIB).await.unwrap();
+    assert_eq!(files.kernel.threads(), 1);
+    // So is what only looks like one of these.
+    for path in [
+        "/sys/bus/pci/devices/a/b/class",
+        "/sys/bus/pci/devices/class",
+        "/sys/bus/pcie/devices/a/class",
+    ] {
+        assert!(!is_prompt(path), "{path}");
+    }
+}
+
+#[tokio::test]
 async fn names_and_links_of_sysfs_are_read_where_they_are_asked_for() {
     let files = Files::live().unwrap();
     let (class, link) = ("/sys/class/net", "/sys/class/net/lo");
