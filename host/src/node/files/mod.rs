@@ -5,6 +5,7 @@
 //! granted; `tree.rs` has the rule for links.
 
 mod pattern;
+mod pci;
 mod read;
 mod roots;
 mod tree;
@@ -41,19 +42,6 @@ const PROMPT: [&str; 12] = [
     "/proc/uptime",
     "/proc/vmstat",
 ];
-/// Folder of the PCI devices of the machine's own sysfs.
-const PCI_DEVICES: &str = "/sys/bus/pci/devices";
-/// What is as prompt there: numbers that the kernel keeps of each device and prints (`drivers/pci/pci-sysfs.c`).
-/// `uevent` is not, some kernels wait in it for the device's lock.
-const PCI_PROMPT: [&str; 7] = [
-    "class",
-    "device",
-    "numa_node",
-    "revision",
-    "subsystem_device",
-    "subsystem_vendor",
-    "vendor",
-];
 /// For everything else: each dead mount keeps one, and the mounts that are well must still be answered.
 const MOUNT_THREADS: usize = 32;
 
@@ -69,6 +57,7 @@ pub struct Files {
     /// For `/proc` and `/sys`: a dead network mount must never keep these from being read.
     kernel: HangPool,
     mounts: HangPool,
+    devices: Arc<pci::Devices>,
 }
 
 /// One answer for each path, sorted by path.
@@ -159,6 +148,7 @@ impl Files {
             deadline: DEFAULT_DEADLINE,
             kernel: HangPool::new("kernel-files", KERNEL_THREADS),
             mounts: HangPool::new("files", MOUNT_THREADS),
+            devices: Arc::default(),
         }
     }
 
@@ -200,7 +190,7 @@ impl Files {
     /// process or device of a kernel file went away meanwhile; as for every call here, [`SourceError::Denied`],
     /// [`SourceError::Invalid`] for an unusable path, and [`SourceError::TimedOut`].
     pub async fn read(&self, path: &str, max_bytes: u64) -> Result<Vec<u8>, SourceError> {
-        if is_prompt(path)
+        if (PROMPT.contains(&path) || pci::is_attribute(path))
             && let Some(answer) = self.view().read_own(path, max_bytes)
         {
             return answer;
@@ -222,9 +212,9 @@ impl Files {
         max_bytes_each: u64,
         max_files: usize,
     ) -> Result<Answers<Vec<u8>>, SourceError> {
-        if let Some(attribute) = prompt_of_each(pattern)
+        if let Some(attribute) = pci::of_all(pattern)
             && let Some(answer) =
-                (self.view()).read_each_own(PCI_DEVICES, attribute, max_bytes_each, max_files)
+                (self.devices).read(self.view(), attribute, max_bytes_each, max_files)
         {
             return answer;
         }
@@ -350,22 +340,6 @@ impl Files {
         })
         .await
     }
-}
-
-/// Whether a file is read where it is asked for.
-fn is_prompt(path: &str) -> bool {
-    let of_pci = || {
-        let below = path.strip_prefix(PCI_DEVICES)?.strip_prefix('/')?;
-        let (_, attribute) = below.split_once('/')?;
-        Some(PCI_PROMPT.contains(&attribute))
-    };
-    PROMPT.contains(&path) || of_pci().unwrap_or(false)
-}
-
-/// The attribute, where a pattern names a prompt one of all PCI devices.
-fn prompt_of_each(pattern: &str) -> Option<&str> {
-    let below = pattern.strip_prefix(PCI_DEVICES)?.strip_prefix("/*/")?;
-    PCI_PROMPT.contains(&below).then_some(below)
 }
 
 /// Names and links of the machine's own sysfs are as prompt as [`PROMPT`]: kernfs has them in memory and asks no driver for them

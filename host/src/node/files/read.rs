@@ -23,8 +23,6 @@ const MAX_WALKED: usize = 1 << 18;
 const MAX_GLOB_BYTES: u64 = 64 << 20;
 /// Names in a directory that are looked at without going to a thread: some tens of microseconds.
 const MAX_PROMPT: usize = 512;
-/// Files of a pattern that are read without going to a thread: about a millisecond. Large servers have some 300 devices.
-const MAX_PROMPT_FILES: usize = 384;
 /// Bytes asked for at a time.
 const CHUNK: usize = 64 * 1024;
 
@@ -58,39 +56,6 @@ impl<'a> View<'a> {
         let path = normalized(path).ok()?;
         let file = self.open_own(&path, OFlags::RDONLY | OFlags::NOCTTY, Want::Itself)?;
         Some(file.and_then(|file| read_bounded(&path, &file, max_bytes)))
-    }
-
-    /// One file of every folder in a folder of the machine's own sysfs, as [`View::read_glob`] gives them for
-    /// `‹folder›/*/‹name›`; `None` where the folder is not one, has more than some names, or anything is unusual.
-    pub fn read_each_own(
-        self,
-        folder: &str,
-        name: &str,
-        max_bytes_each: u64,
-        max_files: usize,
-    ) -> Option<Result<Answers<Vec<u8>>, SourceError>> {
-        let dir = self.open_own(folder, OFlags::RDONLY | OFlags::DIRECTORY, Want::Passage)?;
-        let mut paths = Vec::new();
-        for_each_name(folder, &dir.ok()?, |entry, _| {
-            paths.push(format!("{folder}/{entry}/{name}"));
-            check_count(
-                folder,
-                "names",
-                paths.len(),
-                MAX_PROMPT_FILES.min(max_files),
-            )
-        })
-        .ok()?;
-        paths.sort_unstable();
-        let mut answers = Vec::with_capacity(paths.len());
-        for path in paths {
-            let file = self.open_own(&path, OFlags::RDONLY | OFlags::NOCTTY, Want::Itself)?;
-            let content = file.and_then(|file| read_bounded(&path, &file, max_bytes_each));
-            if !matches!(content, Err(SourceError::NotFound(_))) {
-                answers.push((path, content));
-            }
-        }
-        Some(Ok(answers))
     }
 
     pub fn read_glob(
@@ -237,7 +202,7 @@ impl<'a> View<'a> {
         self.tree.open(path, flags, within)
     }
 
-    fn open_own(
+    pub fn open_own(
         self,
         path: &str,
         flags: OFlags,

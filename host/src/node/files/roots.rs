@@ -70,6 +70,12 @@ impl Roots {
         segments_of(path).is_ok_and(|path| self.patterns.iter().any(|one| one.matches(&path)))
     }
 
+    /// Whether surely everything that a pattern matches is granted.
+    pub fn allow_all(&self, pattern: &str) -> bool {
+        let whole = Pattern::parse(pattern);
+        whole.is_ok_and(|whole| self.patterns.iter().any(|one| one.covers(&whole)))
+    }
+
     /// Whether the path is granted or lies above something that could be. Such a directory may be listed, but only
     /// the names that lead on are shown.
     pub fn leads_to(&self, path: &str) -> bool {

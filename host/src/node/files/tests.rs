@@ -427,15 +427,15 @@ async fn counters_of_the_kernel_are_read_where_they_are_asked_for() {
 #[tokio::test]
 async fn what_pci_devices_are_is_read_where_it_is_asked_for() {
     let files = Files::live().unwrap();
-    let devices = files.list(PCI_DEVICES, 1024).await.unwrap_or_default();
+    let devices = files.list(pci::DEVICES, 1024).await.unwrap_or_default();
     let Some(device) = devices.first().filter(|_| files.kernel.threads() == 0) else {
         eprintln!("left out: needs openat2, a sysfs and a PCI device");
         return;
     };
-    let of_first = |name: &str| format!("{PCI_DEVICES}/{}/{name}", device.name);
-    for name in PCI_PROMPT {
+    let of_first = |name: &str| format!("{pci::DEVICES}/{}/{name}", device.name);
+    for name in pci::ATTRIBUTES {
         let one = files.read(&of_first(name), KIB).await;
-        let every = format!("{PCI_DEVICES}/*/{name}");
+        let every = format!("{pci::DEVICES}/*/{name}");
         let all = files.read_glob(&every, KIB, 1024).await.unwrap();
         // Of kernels without NUMA it has no node.
         assert_eq!(all.is_empty(), one.is_err(), "{name}");
@@ -447,8 +447,18 @@ async fn what_pci_devices_are_is_read_where_it_is_asked_for() {
         }
     }
     let granted = files.within(&roots(&["/sys/bus/pci/devices/*/class"]));
-    let classes = granted.read_glob("/sys/bus/pci/devices/*/class", KIB, 1024);
-    assert_eq!(classes.await.unwrap().len(), devices.len());
+    let classes = async || {
+        let classes = granted.read_glob("/sys/bus/pci/devices/*/class", KIB, 1024);
+        classes.await.unwrap()
+    };
+    let real = classes().await;
+    assert_eq!(real.len(), devices.len());
+    // It is not read again, until there is another device.
+    assert_eq!(classes().await, real);
+    files.devices.pretend("class", b"kept", true);
+    assert_eq!(classes().await[0].1, Ok(b"kept".to_vec()));
+    files.devices.pretend("class", b"kept", false);
+    assert_eq!(classes().await, real);
     assert_eq!(files.kernel.threads(), 0, "no thread was asked");
     // The long way tells what is wrong, and knows what is like any file.
     denied(granted.read(&of_first("vendor"), KIB).await, "vendor");
@@ -461,6 +471,12 @@ async fn what_pci_devices_are_is_read_where_it_is_asked_for() {
         matches!(many, Err(SourceError::TooLarge { .. })),
         "{many:?}"
     );
+    let short = files.read_glob("/sys/bus/pci/devices/*/class", 3, 1024);
+    let short = short.await.unwrap();
+    assert!(
+        matches!(short[0].1, Err(SourceError::TooLarge { .. })),
+        "{short:?}"
+    );
     files.read(&of_first("uevent"), KIB).await.unwrap();
     assert_eq!(files.kernel.threads(), 1);
     // So is what only looks like one of these.
@@ -469,7 +485,7 @@ async fn what_pci_devices_are_is_read_where_it_is_asked_for() {
         "/sys/bus/pci/devices/class",
         "/sys/bus/pcie/devices/a/class",
     ] {
-        assert!(!is_prompt(path), "{path}");
+        assert!(!pci::is_attribute(path), "{path}");
     }
 }
 
