@@ -32,12 +32,15 @@ pub(super) async fn ask(
     at_most(WHAT, "questions", questions.len())?;
     let nvml = call.node.nvml.clone();
     let devices = call.nvml_wait(WHAT, nvml.devices()).await??;
-    let readings: Vec<Reading> = questions.iter().filter_map(prepared).collect();
-    let time = call.remaining().saturating_sub(FOR_THE_GUEST);
-    let gpus = devices
-        .iter()
-        .map(|device| one(device, questions, &readings, time));
-    let gpus = call.wait(join_all(gpus)).await;
+    let known = devices.iter().map(|device| known(device, questions));
+    let gpus = match known.collect::<Option<Vec<_>>>() {
+        Some(gpus) => gpus,
+        None => {
+            let time = call.remaining().saturating_sub(FOR_THE_GUEST);
+            let gpus = devices.iter().map(|device| one(device, questions, time));
+            call.wait(join_all(gpus)).await
+        }
+    };
     call.charge(WHAT, gpus.iter().map(size).sum())?;
     Ok(gpus)
 }
@@ -75,16 +78,14 @@ fn at_most(what: &str, of: &str, count: usize) -> Result<(), AccessError> {
 }
 
 /// All answers of one GPU. One that hangs has so much time, and then the others' answers still come.
-async fn one(
-    device: &Device,
-    questions: &[Question],
-    readings: &[Reading],
-    time: Duration,
-) -> GpuAnswers {
-    let answers = match known(device, questions, readings) {
+async fn one(device: &Device, questions: &[Question], time: Duration) -> GpuAnswers {
+    match known(device, questions) {
         Some(answers) => answers,
-        None => ask_for(device, questions, readings, time).await,
-    };
+        None => with_identity(device, ask_for(device, questions, time).await),
+    }
+}
+
+fn with_identity(device: &Device, answers: Vec<Result<Answer, AccessError>>) -> GpuAnswers {
     let identity = device.identity();
     GpuAnswers {
         index: identity.index,
@@ -97,41 +98,39 @@ async fn one(
 }
 
 /// Without a wait, which is the rule: other checkers of the round asked the same, or the last round did.
-fn known(
-    device: &Device,
-    questions: &[Question],
-    readings: &[Reading],
-) -> Option<Vec<Result<Answer, AccessError>>> {
-    if questions
-        .iter()
-        .any(|it| matches!(it, Question::ComputeProcesses))
-    {
-        return None;
-    }
-    let mut values = device.known(readings)?.into_iter();
-    let one = |question: &Question| {
-        if let Question::Identity = question {
-            return Some(Ok(Answer::Identity(identity(&device.identity()))));
-        }
-        let value = values.next()?;
+fn known(device: &Device, questions: &[Question]) -> Option<GpuAnswers> {
+    let mut known = device.known()?;
+    let mut answers = Vec::with_capacity(questions.len());
+    for question in questions {
+        let reading = match question {
+            Question::Identity => {
+                answers.push(Ok(Answer::Identity(identity(&device.identity()))));
+                continue;
+            }
+            // Two questions, of which the second depends on the first.
+            Question::ComputeProcesses => return None,
+            other => prepared(other)?,
+        };
+        let value = known.get(&reading)?;
         let answer = match question {
             Question::Presence => Device::presence_of(value).map(|()| Answer::Present),
             simple => value.and_then(|value| plain(device, simple, value)),
         };
-        Some(answer.map_err(AccessError::from))
-    };
-    questions.iter().map(one).collect()
+        answers.push(answer.map_err(AccessError::from));
+    }
+    drop(known);
+    Some(with_identity(device, answers))
 }
 
 async fn ask_for(
     device: &Device,
     questions: &[Question],
-    readings: &[Reading],
     time: Duration,
 ) -> Vec<Result<Answer, AccessError>> {
+    let readings: Vec<Reading> = questions.iter().filter_map(prepared).collect();
     let began = Instant::now();
     let left = || time.saturating_sub(began.elapsed());
-    let _ = tokio::time::timeout(left(), device.prepare(readings)).await;
+    let _ = tokio::time::timeout(left(), device.prepare(&readings)).await;
     let mut answers = Vec::with_capacity(questions.len());
     for question in questions {
         let answer = tokio::time::timeout(left(), answer(device, *question)).await;
@@ -192,13 +191,13 @@ async fn answer(device: &Device, question: Question) -> Result<Answer, SourceErr
         simple => {
             let reading = prepared(&simple)
                 .ok_or_else(|| SourceError::Other("no such question".to_owned()))?;
-            plain(device, &simple, device.value(reading).await?)
+            plain(device, &simple, &device.value(reading).await?)
         }
     }
 }
 
 /// A value as the answer to a question that needs no more.
-fn plain(device: &Device, question: &Question, value: Value) -> Result<Answer, SourceError> {
+fn plain(device: &Device, question: &Question, value: &Value) -> Result<Answer, SourceError> {
     of_value(value).ok_or_else(|| {
         let who = device.identity().label();
         let call = prepared(question).map_or("NVML", |reading| reading.call());
@@ -208,27 +207,27 @@ fn plain(device: &Device, question: &Question, value: Value) -> Result<Answer, S
     })
 }
 
-fn of_value(value: Value) -> Option<Answer> {
-    fn all<T: Into<U>, U>(values: Vec<T>) -> Vec<U> {
-        values.into_iter().map(Into::into).collect()
+fn of_value(value: &Value) -> Option<Answer> {
+    fn all<T: Clone + Into<U>, U>(values: &[T]) -> Vec<U> {
+        values.iter().cloned().map(Into::into).collect()
     }
     Some(match value {
-        Value::Flag(flag) => Answer::Flag(flag),
-        Value::Number(number) => Answer::Number(number),
-        Value::Signed(number) => Answer::Signed(number),
-        Value::Count(count) => Answer::Count(count),
-        Value::Real(number) => Answer::Real(number),
-        Value::Memory(memory) => Answer::MemoryInfo(memory.into()),
-        Value::Utilization(utilization) => Answer::Utilization(utilization.into()),
-        Value::Power(power) => Answer::Power(power.into()),
-        Value::EccMode(mode) => Answer::EccMode(mode.into()),
-        Value::RemappedRows(rows) => Answer::RemappedRows(rows.into()),
-        Value::RowHistogram(banks) => Answer::RowHistogram(banks.into()),
+        Value::Flag(flag) => Answer::Flag(*flag),
+        Value::Number(number) => Answer::Number(*number),
+        Value::Signed(number) => Answer::Signed(*number),
+        Value::Count(count) => Answer::Count(*count),
+        Value::Real(number) => Answer::Real(*number),
+        Value::Memory(memory) => Answer::MemoryInfo((*memory).into()),
+        Value::Utilization(utilization) => Answer::Utilization((*utilization).into()),
+        Value::Power(power) => Answer::Power((*power).into()),
+        Value::EccMode(mode) => Answer::EccMode((*mode).into()),
+        Value::RemappedRows(rows) => Answer::RemappedRows((*rows).into()),
+        Value::RowHistogram(banks) => Answer::RowHistogram((*banks).into()),
         Value::Nvlinks(links) => Answer::Nvlinks(all::<_, Nvlink>(links)),
-        Value::Fabric(fabric) => Answer::FabricInfo(fabric.into()),
+        Value::Fabric(fabric) => Answer::FabricInfo(fabric.clone().into()),
         Value::ProcessUse(used) => Answer::ProcessUtilization(all::<_, ProcessUtilization>(used)),
         Value::MigDevices(devices) => Answer::MigDevices(all::<_, MigDevice>(devices)),
-        Value::PcieLink(link) => Answer::PcieLink(link.into()),
+        Value::PcieLink(link) => Answer::PcieLink((*link).into()),
         Value::Done(())
         | Value::Identity(_)
         | Value::NvlinkErrors(_)

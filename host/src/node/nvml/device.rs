@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 
 use super::{
     Nvml,
-    gpu::Gpu,
+    gpu::{Gpu, Known},
     values::{
         EccMode, Fabric, Identity, Memory, MigDevice, Nvlink, NvlinkErrors, PcieLink, Power,
         Process, ProcessUse, Reading, RemappedRows, RowHistogram, Utilization, Value,
@@ -125,9 +125,9 @@ impl Device {
         self.gpu.prepare(readings).await;
     }
 
-    /// The answers to all of these, if all are known: of the last [`super::gpu::SHARED_FOR`].
-    pub fn known(&self, readings: &[Reading]) -> Option<Vec<Answer<Value>>> {
-        self.gpu.known(readings)
+    /// What it answered in the last [`super::gpu::SHARED_FOR`]; nothing when it cannot be asked now.
+    pub fn known(&self) -> Option<Known<'_>> {
+        self.gpu.known()
     }
 
     /// The answer to any of the questions below.

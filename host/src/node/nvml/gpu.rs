@@ -17,6 +17,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use rustc_hash::FxBuildHasher;
 use tokio::sync::mpsc;
 
 use super::{
@@ -91,11 +92,14 @@ struct Kept {
     wanted: bool,
 }
 
+/// With a quick hash that can be foreseen: there are [`MAX_KEPT`] answers at most, whatever guests ask.
+type Answers = HashMap<Reading, Kept, FxBuildHasher>;
+
 /// A GPU that was seen since the driver was started.
 pub struct Gpu {
     identity: Mutex<Arc<Identity>>,
     place: Mutex<Place>,
-    answers: Mutex<HashMap<Reading, Kept>>,
+    answers: Mutex<Answers>,
     /// Held by who goes to the thread: who comes meanwhile may find the answer when it is free.
     way: tokio::sync::Mutex<()>,
     /// The call under way.
@@ -373,23 +377,16 @@ impl Gpu {
         }
     }
 
-    /// The answers to all of these, if all are known.
-    pub(super) fn known(&self, readings: &[Reading]) -> Option<Vec<Result<Value, SourceError>>> {
+    /// What it answered lately; nothing when it cannot be asked now.
+    pub(super) fn known(&self) -> Option<Known<'_>> {
         if !matches!(&*lock(&self.place), Place::Driver(..)) {
             return None;
         }
-        let now = Instant::now();
-        let mut answers = lock(&self.answers);
-        let one = |reading: &Reading| {
-            let kept = answers.get_mut(reading)?;
-            if now.duration_since(kept.at) >= self.common.timing.shared_for {
-                return None;
-            }
-            kept.wanted = true;
-            let answer = kept.answer.clone();
-            Some(answer.map_err(|fault| self.to_source(&fault, Duration::ZERO)))
-        };
-        readings.iter().map(one).collect()
+        Some(Known {
+            gpu: self,
+            now: Instant::now(),
+            answers: lock(&self.answers),
+        })
     }
 
     fn kept(&self, reading: &Reading) -> Option<Answer> {
@@ -420,6 +417,27 @@ impl Gpu {
     /// Forgets what it answered: another driver may answer otherwise.
     pub(super) fn forget_answers(&self) {
         lock(&self.answers).clear();
+    }
+}
+
+/// The answers of the last [`SHARED_FOR`], for who asks many questions: under one lock, and without copies. Whoever asks
+/// the GPU meanwhile waits.
+pub struct Known<'a> {
+    gpu: &'a Gpu,
+    now: Instant,
+    answers: MutexGuard<'a, Answers>,
+}
+
+impl Known<'_> {
+    /// The answer to one question, if it is known.
+    pub fn get(&mut self, reading: &Reading) -> Option<Result<&Value, SourceError>> {
+        let kept = self.answers.get_mut(reading)?;
+        if self.now.duration_since(kept.at) >= self.gpu.common.timing.shared_for {
+            return None;
+        }
+        kept.wanted = true;
+        let answer = kept.answer.as_ref();
+        Some(answer.map_err(|fault| self.gpu.to_source(fault, Duration::ZERO)))
     }
 }
 

@@ -226,7 +226,7 @@ impl Driver for Overlay {
             Reading::RemappedRows => self.rows(&uuid, below),
             Reading::ClockEventReasons => self.reasons(&uuid, below),
             _ => below.map(|value| match value {
-                Value::Identity(identity) => Value::Identity(self.identity(identity)),
+                Value::Identity(identity) => Value::Identity(Box::new(self.identity(*identity))),
                 Value::Fabric(fabric) => Value::Fabric(self.fabric(&uuid, fabric)),
                 other => other,
             }),

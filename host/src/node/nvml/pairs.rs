@@ -18,15 +18,13 @@ const CALL: &str = "nvmlDeviceGetP2PStatus";
 struct Question {
     held: Arc<Held>,
     slots: (Slot, Slot),
-    /// Both, for errors.
-    who: String,
-    last_good: Option<u64>,
+    from: Arc<Gpu>,
+    to: Arc<Gpu>,
 }
 
 impl Question {
     /// Or why it cannot be asked.
-    fn of(from: &Gpu, to: &Gpu) -> Result<Self, SourceError> {
-        let label = |gpu: &Gpu| gpu.identity().label();
+    fn of(from: &Arc<Gpu>, to: &Arc<Gpu>) -> Result<Self, SourceError> {
         for gpu in [from, to] {
             if let Some(error) = gpu.gone(CALL).or_else(|| gpu.hangs(CALL)) {
                 return Err(error);
@@ -36,8 +34,8 @@ impl Question {
             (Place::Driver(held, from_slot), Place::Driver(_, to_slot)) => Ok(Self {
                 held,
                 slots: (from_slot, to_slot),
-                who: format!("{} and {}", label(from), label(to)),
-                last_good: from.last_good(),
+                from: Arc::clone(from),
+                to: Arc::clone(to),
             }),
             _ => Err(SourceError::NotFound(CALL.to_owned())),
         }
@@ -46,7 +44,14 @@ impl Question {
     fn ask(&self) -> Result<u32, SourceError> {
         let began = Instant::now();
         let answer = self.held.0.p2p_status(self.slots.0, self.slots.1);
-        answer.map_err(|fault| fault.to_source(&self.who, began.elapsed(), self.last_good))
+        let last_good = self.from.last_good();
+        answer.map_err(|fault| fault.to_source(&self.who(), began.elapsed(), last_good))
+    }
+
+    /// Both, for errors.
+    fn who(&self) -> String {
+        let label = |gpu: &Gpu| gpu.identity().label();
+        format!("{} and {}", label(&self.from), label(&self.to))
     }
 }
 
@@ -68,7 +73,7 @@ pub(super) async fn statuses(
     let mut open: Vec<Question> = questions.iter().flatten().cloned().collect();
     let mut answers = Vec::with_capacity(open.len());
     while let Some(first) = open.first() {
-        let what = format!("{CALL} of {}", first.who);
+        let what = format!("{CALL} of {}", first.who());
         let asked = open.clone();
         let some = pool
             .run(&what, deadline, move || Ok(ask_some(&asked)))

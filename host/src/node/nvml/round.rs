@@ -345,7 +345,7 @@ fn no_longer_listed() -> Fault {
 
 fn identity(driver: &Arc<dyn Driver>, slot: Slot) -> Answer<Identity> {
     match driver.read(slot, &Reading::Identity)? {
-        Value::Identity(identity) => Ok(identity),
+        Value::Identity(identity) => Ok(*identity),
         _ => Err(Fault::new("nvmlDeviceGetName", super::fault::UNKNOWN)),
     }
 }

@@ -126,10 +126,10 @@ impl Driver for Simulated {
                 return answer.clone();
             }
             match reading {
-                Reading::Identity => Ok(Value::Identity(Identity {
+                Reading::Identity => Ok(Value::from(Box::new(Identity {
                     index: gpu.0,
                     ..known.identity.clone()
-                })),
+                }))),
                 other => (known.rest)(other),
             }
         })

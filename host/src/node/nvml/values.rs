@@ -366,7 +366,7 @@ values! {
     /// A number with a fraction.
     Real(f64),
     /// Who it is.
-    Identity(Identity),
+    Identity(Box<Identity>),
     /// Frame buffer.
     Memory(Memory),
     /// Busy or not.

@@ -388,7 +388,7 @@ impl Driver for Library {
     fn read(&self, gpu: Slot, reading: &Reading) -> Answer {
         let (nvml, handle) = (&self.nvml, self.handle(gpu)?);
         Ok(match *reading {
-            Reading::Identity => self.identity(gpu)?.into(),
+            Reading::Identity => Box::new(self.identity(gpu)?).into(),
             Reading::Memory => raw::memory(nvml, handle)?.into(),
             Reading::Utilization => {
                 let rates = self.device(gpu)?.utilization_rates();
