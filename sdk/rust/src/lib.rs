@@ -32,6 +32,8 @@
 ))]
 mod arena;
 pub mod bindings;
+#[cfg(any(test, all(feature = "arena", target_arch = "wasm32")))]
+mod block_size;
 mod checker;
 mod error;
 #[doc(hidden)]
