@@ -63,8 +63,8 @@ pub enum StartError {
     /// Neither the cache folder nor a temporary one can be used.
     #[error("no folder for compiled code: {0}")]
     Cache(std::io::Error),
-    /// No thread could be started.
-    #[error("no thread for the epoch clock: {0}")]
+    /// No thread could be started, or the kernel gave no timer.
+    #[error("no thread or timer for the epoch clock: {0}")]
     Thread(std::io::Error),
 }
 

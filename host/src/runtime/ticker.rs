@@ -2,14 +2,23 @@
 
 use std::{
     future::poll_fn,
+    io,
+    os::fd::OwnedFd,
     pin::pin,
     sync::{
-        Arc, Condvar, Mutex, PoisonError,
+        Arc,
         atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     time::Duration,
 };
 
+use rustix::{
+    io::{Errno, read},
+    time::{
+        Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create,
+        timerfd_settime,
+    },
+};
 use wasmtime::{Engine, EngineWeak};
 
 use super::engine::Engines;
@@ -20,7 +29,8 @@ const TICK: Duration = Duration::from_millis(10);
 /// Moves the engines' epochs on while guests run, and sleeps while none does: neither an idle daemon nor a guest that waits
 /// for the machine has a heartbeat.
 ///
-/// A plain thread, because a stalled async runtime must not stop time.
+/// A plain thread, because a stalled async runtime must not stop time. A guest that runs winds the kernel's timer up, which
+/// costs it less than waking that thread would: most guests have ended before the timer has run down.
 #[derive(Clone)]
 pub struct Ticker {
     shared: Arc<Shared>,
@@ -28,10 +38,9 @@ pub struct Ticker {
 
 struct Shared {
     running: AtomicUsize,
-    asleep: AtomicBool,
-    /// Held around `asleep` where the thread goes to sleep or is woken.
-    turn: Mutex<()>,
-    wake: Condvar,
+    /// The timer runs, or the thread is about to look whether it has to.
+    wound_up: AtomicBool,
+    timer: OwnedFd,
 }
 
 /// While it lives, time passes.
@@ -41,29 +50,29 @@ impl Ticker {
     /// Starts the thread; it ends with the engines, or sleeps for good.
     ///
     /// # Errors
-    /// When no thread can be started.
-    pub fn start(engines: &Engines) -> std::io::Result<Self> {
+    /// When no timer or thread can be had.
+    pub fn start(engines: &Engines) -> io::Result<Self> {
         let shared = Arc::new(Shared {
             running: AtomicUsize::new(0),
-            asleep: AtomicBool::new(false),
-            turn: Mutex::new(()),
-            wake: Condvar::new(),
+            wound_up: AtomicBool::new(false),
+            timer: timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC)?,
         });
+        // Here an operator hears of a kernel that has no such timers, and not when a guest spins.
+        shared.wind_up()?;
+        shared.wound_up.store(true, Ordering::SeqCst);
         let ticker = Arc::clone(&shared);
         let engines = engines.both().map(Engine::weak);
         std::thread::Builder::new()
             .name("epoch".to_owned())
             .spawn(move || {
-                // A guest that starts while this sleeps has a whole tick before it yields.
-                loop {
-                    ticker.sleep_while_idle();
-                    std::thread::sleep(TICK);
+                while ticker.wait() {
                     let alive: Vec<Engine> =
                         engines.iter().filter_map(EngineWeak::upgrade).collect();
                     if alive.is_empty() {
                         return;
                     }
                     alive.iter().for_each(Engine::increment_epoch);
+                    ticker.go_on();
                 }
             })?;
         Ok(Self { shared })
@@ -82,24 +91,53 @@ impl Ticker {
 
 impl Shared {
     fn tick(&self) -> Ticking<'_> {
-        // Whoever counts up first and then finds the thread awake was seen by it before it slept.
-        if self.running.fetch_add(1, Ordering::SeqCst) == 0 && self.asleep.load(Ordering::SeqCst) {
-            let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
-            if self.asleep.swap(false, Ordering::SeqCst) {
-                self.wake.notify_one();
-            }
-        }
+        // Whoever counts up first and then finds the timer wound up is seen when it has run down.
+        self.running.fetch_add(1, Ordering::SeqCst);
+        self.wind_up_once();
         Ticking(self)
     }
 
-    fn sleep_while_idle(&self) {
-        let mut turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
-        self.asleep.store(true, Ordering::SeqCst);
+    /// After a tick: another one, if a guest runs.
+    fn go_on(&self) {
+        self.wound_up.store(false, Ordering::SeqCst);
         if self.running.load(Ordering::SeqCst) > 0 {
-            self.asleep.store(false, Ordering::SeqCst);
+            self.wind_up_once();
         }
-        while self.asleep.load(Ordering::SeqCst) {
-            turn = self.wake.wait(turn).unwrap_or_else(PoisonError::into_inner);
+    }
+
+    fn wind_up_once(&self) {
+        if !self.wound_up.load(Ordering::SeqCst)
+            && !self.wound_up.swap(true, Ordering::SeqCst)
+            && let Err(error) = self.wind_up()
+        {
+            tracing::error!("no time passes for guests: {error}");
+        }
+    }
+
+    fn wind_up(&self) -> io::Result<()> {
+        let once = Itimerspec {
+            it_interval: Timespec::default(),
+            it_value: Timespec {
+                tv_sec: 0,
+                tv_nsec: TICK.subsec_nanos().into(),
+            },
+        };
+        timerfd_settime(&self.timer, TimerfdTimerFlags::empty(), &once)?;
+        Ok(())
+    }
+
+    /// Sleeps until the timer has run down. False: it never will.
+    fn wait(&self) -> bool {
+        let mut times = [0; 8];
+        loop {
+            match read(&self.timer, &mut times) {
+                Ok(_) => return true,
+                Err(Errno::INTR) => {}
+                Err(error) => {
+                    tracing::error!("no time passes for guests: {error}");
+                    return false;
+                }
+            }
         }
     }
 }
@@ -107,5 +145,42 @@ impl Shared {
 impl Drop for Ticking<'_> {
     fn drop(&mut self) {
         self.0.running.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shared() -> Shared {
+        Shared {
+            running: AtomicUsize::new(0),
+            wound_up: AtomicBool::new(false),
+            timer: timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC).unwrap(),
+        }
+    }
+
+    fn is_wound_up(shared: &Shared) -> bool {
+        shared.wound_up.load(Ordering::SeqCst)
+    }
+
+    #[test]
+    fn time_passes_while_a_guest_runs_and_stops_after_it() {
+        let shared = shared();
+        let first = shared.tick();
+        assert!(is_wound_up(&shared));
+        for _ in 0..2 {
+            assert!(shared.wait());
+            shared.go_on();
+            assert!(is_wound_up(&shared), "it still runs");
+        }
+        drop(first);
+        // One that begins and ends before the timer has run down.
+        drop(shared.tick());
+        assert!(shared.wait());
+        shared.go_on();
+        assert!(!is_wound_up(&shared), "nobody runs");
+        let _second = shared.tick();
+        assert!(shared.wait());
     }
 }
