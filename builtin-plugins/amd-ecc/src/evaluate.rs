@@ -223,7 +223,7 @@ fn measure(mut report: Report, reading: &Reading) -> Report {
         ("pending", pages.pending),
         ("failed", pages.failed),
     ] {
-        report = report.gauge_with(BAD_PAGES, &[("bus_id", id), ("state", state)], gauge(count));
+        report.add_gauge(BAD_PAGES, &[("bus_id", id), ("state", state)], gauge(count));
     }
     report
 }

@@ -71,7 +71,7 @@ pub fn judge(
             .iter()
             .filter(|row| row.event.name == news.event && row.last_time >= since);
         let count = of_kind.map(|row| row.count).fold(0, u64::saturating_add);
-        report = report.gauge_with(METRIC, &[("kind", news.event)], gauge(count));
+        report.add_gauge(METRIC, &[("kind", news.event)], gauge(count));
     }
     report
 }

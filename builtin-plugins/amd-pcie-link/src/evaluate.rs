@@ -81,7 +81,7 @@ pub fn evaluate(
             (MAX_WIDTH, link.best.width),
         ] {
             if let Some(value) = value {
-                report = report.gauge_with(name, &labels, value.into());
+                report.add_gauge(name, &labels, value.into());
             }
         }
     }

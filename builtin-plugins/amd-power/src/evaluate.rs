@@ -128,7 +128,7 @@ pub fn evaluate(
             (USED, reading.used_percent()),
         ] {
             if let Some(value) = value {
-                report = report.gauge_with(name, &labels, value);
+                report.add_gauge(name, &labels, value);
             }
         }
     }

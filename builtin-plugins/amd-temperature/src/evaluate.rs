@@ -111,9 +111,9 @@ pub fn evaluate(
     for (card, sensors) in &readings {
         for sensor in sensors {
             let labels = [("bus_id", card.id.as_str()), ("sensor", sensor.name)];
-            report = report.gauge_with(TEMPERATURE, &labels, sensor.value);
+            report.add_gauge(TEMPERATURE, &labels, sensor.value);
             if let Some(critical) = sensor.critical {
-                report = report.gauge_with(CRITICAL, &labels, critical);
+                report.add_gauge(CRITICAL, &labels, critical);
             }
         }
     }

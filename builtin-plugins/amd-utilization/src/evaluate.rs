@@ -114,7 +114,7 @@ pub fn evaluate(context: &CheckContext, cards: &[Card], before: &Past) -> (Repor
             (GTT_USED, reading.gtt_used.map(gauge)),
         ] {
             if let Some(value) = value {
-                report = report.gauge_with(name, &labels, value);
+                report.add_gauge(name, &labels, value);
             }
         }
     }

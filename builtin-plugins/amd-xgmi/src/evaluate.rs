@@ -135,7 +135,7 @@ pub fn evaluate(
             .hive
             .and_then(|hive| hives.get(&hive))
             .map_or(0, Vec::len);
-        report = report.gauge_with(HIVE_SIZE, &labels, gauge(size as u64));
+        report.add_gauge(HIVE_SIZE, &labels, gauge(size as u64));
     }
     (report, after, grown)
 }

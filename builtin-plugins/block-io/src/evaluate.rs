@@ -183,7 +183,7 @@ pub fn judge(
     for entry in CATALOG.entries {
         #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
         let value = recent(entry.name) as f64;
-        report = report.gauge_with(METRIC, &[("kind", entry.name)], value);
+        report.add_gauge(METRIC, &[("kind", entry.name)], value);
     }
     report
 }

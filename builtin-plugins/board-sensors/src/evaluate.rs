@@ -142,7 +142,7 @@ pub fn judge(
             ("chip", sensor.chip.as_str()),
             ("sensor", sensor.name.as_str()),
         ];
-        report = report.gauge_with(sensor.kind.metric(), &labels, sensor.value);
+        report.add_gauge(sensor.kind.metric(), &labels, sensor.value);
     }
     let shown: BTreeMap<String, String> = sensors
         .iter()

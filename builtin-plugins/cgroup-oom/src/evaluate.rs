@@ -127,7 +127,7 @@ pub fn judge(
     let (mut report, after) = findings::judge(context, &healthy, &found, before);
     report.events.extend(events);
     for (path, count) in reading.by_top() {
-        report = report.gauge_with(KILLS, &[("cgroup", path)], gauge(count));
+        report.add_gauge(KILLS, &[("cgroup", path)], gauge(count));
     }
     (report, after)
 }

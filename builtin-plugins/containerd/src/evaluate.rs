@@ -216,7 +216,7 @@ fn with_pods(mut report: Report, all: Vec<Pod>) -> Result<Report, Error> {
     }
     for (name, counts) in [(PODS, pods), (CONTAINERS, containers)] {
         for (state, count) in counts {
-            report = report.gauge_with(name, &[("state", state)], gauge(count));
+            report.add_gauge(name, &[("state", state)], gauge(count));
         }
     }
     if !all.is_empty() {

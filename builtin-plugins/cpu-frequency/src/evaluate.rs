@@ -79,7 +79,7 @@ pub fn judge(
     }
     let (mut report, after) = findings::judge(context, &healthy(facts, &governors), &found, before);
     for (governor, count) in &governors {
-        report = report.gauge_with(POLICIES, &[("governor", governor)], gauge(*count));
+        report.add_gauge(POLICIES, &[("governor", governor)], gauge(*count));
     }
     if let Some(limit) = facts
         .policies
@@ -90,7 +90,7 @@ pub fn judge(
         report = report.gauge(LIMIT, gauge(limit) * 1e3);
     }
     for (zone, celsius) in facts.zones.iter().take(MAX_ZONES) {
-        report = report.gauge_with(ZONE, &[("zone", zone)], *celsius);
+        report.add_gauge(ZONE, &[("zone", zone)], *celsius);
     }
     let data = json!({ "governors": governors, "boost": facts.boost });
     (findings::with_data(report, &data), after)

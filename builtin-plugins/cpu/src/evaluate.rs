@@ -58,7 +58,7 @@ pub fn judge(
         HealthState::healthy(context, "ok").info("data", data(stat.online, &used, Some(loads)));
     let mut report = Report::of(state).gauge("cpu_used_percent", percent);
     for (duration, load) in ["1m0s", "5m0s", "15m0s"].into_iter().zip(loads) {
-        report = report.gauge_with("cpu_load_average", &[("load_duration", duration)], load);
+        report.add_gauge("cpu_load_average", &[("load_duration", duration)], load);
     }
     Verdict { report, sample }
 }

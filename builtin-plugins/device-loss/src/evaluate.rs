@@ -195,7 +195,7 @@ pub fn judge(
         let count: u64 = of_kind.map(|row| row.count).sum();
         #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
         let value = count as f64;
-        report = report.gauge_with(METRIC, &[("kind", news.event)], value);
+        report.add_gauge(METRIC, &[("kind", news.event)], value);
     }
     report
 }

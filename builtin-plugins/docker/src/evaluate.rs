@@ -117,7 +117,7 @@ pub fn evaluate(
     }
     if let Some(containers) = verdict.listed {
         for (state, count) in &containers.by_state {
-            report = report.gauge_with(CONTAINERS, &[("state", state)], gauge(*count));
+            report.add_gauge(CONTAINERS, &[("state", state)], gauge(*count));
         }
         if !containers.shown.is_empty() {
             let document = Document {

@@ -113,10 +113,10 @@ pub fn judge(context: &CheckContext, inputs: Inputs<'_>, before: &Memory) -> (Re
     for (name, [congested, background]) in &gauges {
         let labels = [("device_name", name.as_str())];
         if let Some(percent) = congested {
-            report = report.gauge_with(CONGESTED_METRIC, &labels, *percent);
+            report.add_gauge(CONGESTED_METRIC, &labels, *percent);
         }
         if let Some(percent) = background {
-            report = report.gauge_with(BACKGROUND_METRIC, &labels, *percent);
+            report.add_gauge(BACKGROUND_METRIC, &labels, *percent);
         }
     }
     (report, after)

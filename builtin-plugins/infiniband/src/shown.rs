@@ -60,7 +60,7 @@ pub fn metrics(mut report: Report, class: &Class) -> Report {
         for (metric, value) in METRICS.iter().zip(port.counters) {
             if let Some(value) = value {
                 let labels = [("device_port", label.as_str())];
-                report = report.gauge_with(metric.name, &labels, value as f64);
+                report.add_gauge(metric.name, &labels, value as f64);
             }
         }
     }

@@ -142,10 +142,10 @@ pub fn judge(
             ("sensor", sensor.name.as_str()),
             ("unit", sensor.unit.as_str()),
         ];
-        report = report.gauge_with(READING, &labels, sensor.value);
+        report.add_gauge(READING, &labels, sensor.value);
     }
     for (status, count) in by_status {
-        report = report.gauge_with(STATUS, &[("status", status.label())], gauge(count));
+        report.add_gauge(STATUS, &[("status", status.label())], gauge(count));
     }
     let shown: BTreeMap<&str, String> = sensors
         .iter()

@@ -264,7 +264,7 @@ pub fn judge(
     for kind in KINDS {
         #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
         let value = recent(kind) as f64;
-        report = report.gauge_with(METRIC, &[("kind", kind)], value);
+        report.add_gauge(METRIC, &[("kind", kind)], value);
     }
     report
 }

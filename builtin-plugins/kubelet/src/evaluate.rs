@@ -240,7 +240,7 @@ fn pods(config: &Config, machine: &impl Machine) -> Result<Option<Pods>, String>
 
 fn with_pods(mut report: Report, pods: Pods) -> Result<Report, Error> {
     for (phase, count) in &pods.by_phase {
-        report = report.gauge_with(PODS, &[("phase", phase)], gauge(*count));
+        report.add_gauge(PODS, &[("phase", phase)], gauge(*count));
     }
     if pods.shown.is_empty() {
         return Ok(report);

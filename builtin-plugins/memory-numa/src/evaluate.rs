@@ -103,7 +103,7 @@ pub fn judge(
             .gauge_with(TOTAL, &labels, gauge(node.total))
             .gauge_with(FREE, &labels, gauge(node.free));
         if let Some(misses) = node.misses {
-            report = report.gauge_with(MISS, &labels, gauge(misses));
+            report.add_gauge(MISS, &labels, gauge(misses));
         }
     }
     for pool in &facts.pools {

@@ -272,7 +272,7 @@ fn with_metrics(mut report: Report, interface: &Interface) -> Report {
     ];
     for (name, value) in rows {
         if let Some(value) = value {
-            report = report.gauge_with(name, &labels, gauge(value));
+            report.add_gauge(name, &labels, gauge(value));
         }
     }
     for (name, counters) in [
@@ -285,7 +285,7 @@ fn with_metrics(mut report: Report, interface: &Interface) -> Report {
                 ("interface", interface.name.as_str()),
                 ("direction", direction),
             ];
-            report = report.gauge_with(name, &labels, gauge(value));
+            report.add_gauge(name, &labels, gauge(value));
         }
     }
     report

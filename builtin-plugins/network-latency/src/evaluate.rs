@@ -134,7 +134,7 @@ pub fn judge(
     reached.sort_by_key(|(_, micros)| *micros);
     for (name, micros) in &reached {
         let region = format!("{name} ({PROVIDER})");
-        report = report.gauge_with(LATENCY, &[("region", &region)], gauge(*micros) / 1_000.0);
+        report.add_gauge(LATENCY, &[("region", &region)], gauge(*micros) / 1_000.0);
     }
     Ok((with_data(report, &reached)?, after))
 }

@@ -80,7 +80,7 @@ pub fn evaluate(context: &CheckContext, seen: &SeenNow<Reading>) -> Report {
             let labels = [("uuid", gpu.uuid.as_str()), ("reason", reason)];
             #[expect(clippy::cast_precision_loss, reason = "seconds need fewer digits")]
             let seconds = *nanoseconds as f64 / 1e9;
-            report = report.gauge_with(HELD_BACK, &labels, seconds);
+            report.add_gauge(HELD_BACK, &labels, seconds);
         }
     }
     report

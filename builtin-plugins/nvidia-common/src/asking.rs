@@ -158,13 +158,29 @@ pub fn check<T>(
     ask: impl Fn(&Answers) -> Result<T, Failure>,
     evaluate: impl FnOnce(&SeenNow<T>) -> Result<Report, Error>,
 ) -> Result<Report, Error> {
-    let driver = Driver::ask();
-    if let Some(report) = closed(context, &driver) {
-        return Ok(report);
-    }
-    let seen = SeenNow::of(driver, &questions.ask()?, ask);
+    let (driver, gpus) = match open(context, questions)? {
+        Opened::Gpus(driver, gpus) => (driver, gpus),
+        Opened::Closed(report) => return Ok(report),
+    };
+    let seen = SeenNow::of(driver, &gpus, ask);
     let report = evaluate(&seen)?;
     Ok(mig::extend(context, report, &seen.gpus))
+}
+
+/// What there is to look at.
+enum Opened {
+    Gpus(Driver, Vec<Answers>),
+    Closed(Report),
+}
+
+/// Once for all checkers of a component, since it is the same for all: the processor has it at hand.
+#[inline(never)]
+fn open(context: &CheckContext, questions: &Questions<'_>) -> Result<Opened, AccessError> {
+    let driver = Driver::ask();
+    Ok(match closed(context, &driver) {
+        Some(report) => Opened::Closed(report),
+        None => Opened::Gpus(driver, questions.ask()?),
+    })
 }
 
 /// The report of a machine on which there are no GPUs to ask: NVML fails, or is not there, or knows no GPU.

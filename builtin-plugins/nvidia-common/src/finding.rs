@@ -80,11 +80,18 @@ pub fn state(
     findings: Vec<Finding>,
 ) -> HealthState {
     let worst = findings.iter().map(|finding| &finding.health);
-    let Some(health) = worst.max_by_key(|health| rank(health)).cloned() else {
-        return HealthState::healthy(context, healthy);
-    };
+    match worst.max_by_key(|health| rank(health)) {
+        Some(worst) => of_findings(context, worst, &findings),
+        None => HealthState::healthy(context, healthy),
+    }
+}
+
+/// Apart from what each check does as a rule.
+#[cold]
+#[inline(never)]
+fn of_findings(context: &CheckContext, worst: &Health, findings: &[Finding]) -> HealthState {
     let reasons = findings.iter().map(|finding| finding.reason.as_str());
-    let mut state = HealthState::new(context, health, text::join(reasons, "; "))
+    let mut state = HealthState::new(context, worst.clone(), text::join(reasons, "; "))
         .clears_by(Recovery::NextGoodReading);
     let errors = findings.iter().map(|finding| finding.error.as_str());
     let errors = text::join(errors.filter(|error| !error.is_empty()), "; ");

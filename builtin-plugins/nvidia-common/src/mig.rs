@@ -102,7 +102,7 @@ fn attach(mut state: HealthState, parts: &Parts) -> HealthState {
 }
 
 /// Adds to a report what its trouble comes to for MIG devices.
-pub fn extend<T>(context: &CheckContext, mut report: Report, asked: &[Asked<T>]) -> Report {
+pub fn extend<T>(context: &CheckContext, report: Report, asked: &[Asked<T>]) -> Report {
     let trouble = report.states.first().filter(|state| is_trouble(state));
     let concerned: Vec<&Gpu> = trouble.map_or_else(Vec::new, |state| {
         let asked = asked.iter();
@@ -111,9 +111,15 @@ pub fn extend<T>(context: &CheckContext, mut report: Report, asked: &[Asked<T>])
             .map(|asked| &asked.gpu)
             .collect()
     });
-    if !is_due(context) && concerned.is_empty() {
-        return report;
+    match is_due(context) || !concerned.is_empty() {
+        true => with_parts(report, &concerned),
+        false => report,
     }
+}
+
+#[cold]
+#[inline(never)]
+fn with_parts(mut report: Report, concerned: &[&Gpu]) -> Report {
     let gpus = ask();
     let told = gpus.iter().map(|gpu| (gpu.uuid.clone(), parts(gpu)));
     // In a scan nothing is kept.

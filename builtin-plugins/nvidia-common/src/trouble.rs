@@ -67,9 +67,19 @@ pub fn findings_by<'a, 'r, T>(
         .iter()
         .filter_map(|asked| Some((&asked.gpu, asked.answer.as_ref().err()?)))
         .collect();
-    if failed.is_empty() {
-        return Vec::new();
+    match failed.is_empty() {
+        true => Vec::new(),
+        false => of_failures(&failed, &getting),
     }
+}
+
+/// Apart, and once for all checkers of a component: GPUs answer as a rule.
+#[cold]
+#[inline(never)]
+fn of_failures<'a, 'r>(
+    failed: &[(&'a Gpu, &'a Failure)],
+    getting: &dyn Fn(&'a Failure) -> &'r str,
+) -> Vec<Finding> {
     let finding = |kind: Kind| {
         let of_kind = || {
             let failed = failed.iter();

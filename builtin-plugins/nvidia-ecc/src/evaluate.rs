@@ -171,7 +171,7 @@ pub fn evaluate(context: &CheckContext, seen: &SeenNow<Reading>, threshold: u64)
             volatile.uncorrected,
         ];
         for ((name, _), value) in METRICS.iter().zip(values) {
-            report = report.gauge_with(name, &labels, value.unwrap_or(0) as f64);
+            report.add_gauge(name, &labels, value.unwrap_or(0) as f64);
         }
     }
     report

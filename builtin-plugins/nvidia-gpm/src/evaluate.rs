@@ -139,7 +139,7 @@ pub fn evaluate(context: &CheckContext, seen: &SeenNow<Option<Values>>) -> Repor
         let labels = [("uuid", gpu.uuid.as_str())];
         for (id, name, _) in METRICS {
             if let Some(value) = values.get(&id) {
-                report = report.gauge_with(name, &labels, *value);
+                report.add_gauge(name, &labels, *value);
             }
         }
     }

@@ -82,7 +82,7 @@ pub fn evaluate(
     for (identity, mode) in &modes {
         if let Some(on) = mode {
             let labels = [("uuid", identity.uuid.as_str())];
-            report = report.gauge_with(ENABLED, &labels, f64::from(u8::from(*on)));
+            report.add_gauge(ENABLED, &labels, f64::from(u8::from(*on)));
         }
     }
     (report, after)

@@ -177,7 +177,7 @@ pub fn evaluate(
         let labels = [("uuid", gpu.uuid.as_str())];
         for ((name, _), bit) in METRICS.iter().zip(BITS) {
             let value = f64::from(u8::from(bits & bit != 0));
-            report = report.gauge_with(name, &labels, value);
+            report.add_gauge(name, &labels, value);
         }
     }
     (report, minutes)

@@ -106,7 +106,7 @@ pub fn evaluate(context: &CheckContext, seen: &SeenNow<Option<Reading>>) -> Repo
             (FREE, reading.free as f64),
             (USED_PERCENT, percent_rounded(reading.percent())),
         ] {
-            report = report.gauge_with(name, &labels, value);
+            report.add_gauge(name, &labels, value);
         }
     }
     report

@@ -268,7 +268,7 @@ pub fn evaluate(
             ),
             (CRC, links().map(|link| link.errors.crc as f64).sum()),
         ] {
-            report = report.gauge_with(name, &labels, value);
+            report.add_gauge(name, &labels, value);
         }
     }
     report

@@ -198,7 +198,7 @@ pub fn evaluate(
             (MAX_WIDTH, link.max_width),
         ] {
             if let Some(value) = value {
-                report = report.gauge_with(name, &[("uuid", gpu.uuid.as_str())], value.into());
+                report.add_gauge(name, &[("uuid", gpu.uuid.as_str())], value.into());
             }
         }
     }

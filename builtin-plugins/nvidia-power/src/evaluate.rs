@@ -97,17 +97,17 @@ pub fn evaluate(context: &CheckContext, seen: &SeenNow<Reading>) -> Report {
             (ENFORCED, reading.enforced_limit.unwrap_or(0).into()),
             (USED_PERCENT, percent_rounded(reading.percent())),
         ] {
-            report = report.gauge_with(name, &labels, value);
+            report.add_gauge(name, &labels, value);
         }
         let Some(smoothing) = reading.smoothing else {
             continue;
         };
         let enabled = f64::from(u8::from(smoothing.enabled));
-        report = report.gauge_with(SMOOTHING, &labels, enabled);
+        report.add_gauge(SMOOTHING, &labels, enabled);
         if let Some(percent) = smoothing.lifetime_remaining_percent {
             #[expect(clippy::cast_precision_loss, reason = "a percentage")]
             let percent = percent as f64;
-            report = report.gauge_with(SMOOTHING_LIFE, &labels, percent);
+            report.add_gauge(SMOOTHING_LIFE, &labels, percent);
         }
     }
     report

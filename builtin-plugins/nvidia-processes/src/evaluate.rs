@@ -150,7 +150,7 @@ pub fn evaluate(context: &CheckContext, seen: &SeenNow<Reading>, before: u32) ->
     let mut report = Report::of(state);
     for (gpu, reading) in read {
         let running = reading.processes.as_ref().map_or(0, Vec::len);
-        report = report.gauge_with(RUNNING, &[("uuid", gpu.uuid.as_str())], running as f64);
+        report.add_gauge(RUNNING, &[("uuid", gpu.uuid.as_str())], running as f64);
     }
     (report, failures)
 }

@@ -118,7 +118,7 @@ pub fn evaluate(
     }
     let mut report = Report::of(state);
     for (gpu, action) in told {
-        report = report.gauge_with(
+        report.add_gauge(
             ACTION,
             &[("uuid", gpu.uuid.as_str())],
             action.number().into(),

@@ -218,7 +218,7 @@ pub fn evaluate(context: &CheckContext, seen: &SeenNow<Reading>) -> Report {
         ];
         for ((name, _), value) in METRICS.iter().zip(values) {
             if let Some(value) = value {
-                report = report.gauge_with(name, &labels, value.into());
+                report.add_gauge(name, &labels, value.into());
             }
         }
     }

@@ -233,7 +233,7 @@ pub fn evaluate(context: &CheckContext, seen: &SeenNow<Reading>, configured: u64
     for (gpu, reading) in measured {
         let labels = [("uuid", gpu.uuid.as_str())];
         for ((name, _), value) in METRICS.iter().zip(reading.values()) {
-            report = report.gauge_with(name, &labels, value);
+            report.add_gauge(name, &labels, value);
         }
     }
     report

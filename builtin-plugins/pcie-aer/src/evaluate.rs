@@ -348,7 +348,7 @@ fn metrics(mut report: Report, counters: &Counters) -> Report {
             ("fatal", totals.fatal),
         ] {
             let labels = [("device", id.as_str()), ("severity", severity)];
-            report = report.gauge_with(METRIC, &labels, count as f64);
+            report.add_gauge(METRIC, &labels, count as f64);
         }
     }
     report

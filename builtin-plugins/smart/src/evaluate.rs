@@ -195,7 +195,7 @@ pub fn judge(
             (PENDING, health.pending.map(gauge)),
         ] {
             if let Some(value) = value {
-                report = report.gauge_with(metric, &labels, value);
+                report.add_gauge(metric, &labels, value);
             }
         }
         shown.push(json!({

@@ -119,9 +119,9 @@ pub fn judge(
     for unit in installed() {
         let labels = [("unit", unit.name.as_str())];
         let active = u8::from(unit.active == "active");
-        report = report.gauge_with(ACTIVE, &labels, f64::from(active));
+        report.add_gauge(ACTIVE, &labels, f64::from(active));
         if let Some(count) = unit.restarts {
-            report = report.gauge_with(RESTARTS, &labels, gauge(count));
+            report.add_gauge(RESTARTS, &labels, gauge(count));
         }
     }
     let watched: BTreeMap<&str, String> = installed()

@@ -144,14 +144,14 @@ pub fn judge(
         )]
         let gauge = |value: u64| value as f64;
         if let Some(throttled) = readings.since(level) {
-            report = report.gauge_with(PERCENT, &labels, gauge(throttled.percent));
+            report.add_gauge(PERCENT, &labels, gauge(throttled.percent));
         }
         if let Some(total) = readings
             .sample
             .as_ref()
             .and_then(|sample| sample.most(level))
         {
-            report = report.gauge_with(TOTAL, &labels, gauge(total));
+            report.add_gauge(TOTAL, &labels, gauge(total));
         }
     }
     report

@@ -38,8 +38,14 @@ impl Report {
     }
 
     /// Adds a gauge with labels.
-    pub fn gauge_with(self, name: &str, labels: &[(&str, &str)], value: f64) -> Self {
-        self.metric(name, labels, value, MetricKind::Gauge)
+    pub fn gauge_with(mut self, name: &str, labels: &[(&str, &str)], value: f64) -> Self {
+        self.add_gauge(name, labels, value);
+        self
+    }
+
+    /// The same in place, for the many of a loop.
+    pub fn add_gauge(&mut self, name: &str, labels: &[(&str, &str)], value: f64) {
+        self.add(name, labels, value, MetricKind::Gauge);
     }
 
     /// Adds a metric of any kind.
@@ -50,13 +56,17 @@ impl Report {
         value: f64,
         kind: MetricKind,
     ) -> Self {
+        self.add(name, labels, value, kind);
+        self
+    }
+
+    fn add(&mut self, name: &str, labels: &[(&str, &str)], value: f64, kind: MetricKind) {
         self.metrics.push(Metric {
             name: name.to_owned(),
             labels: pairs(labels),
             value,
             kind,
         });
-        self
     }
 }
 

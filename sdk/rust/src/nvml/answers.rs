@@ -63,14 +63,28 @@ macro_rules! questions {
             /// # Errors
             /// Those of the question of [`Device`] with this name.
             pub fn $name(&self, $($argument: $kind),*) -> Result<$type, AccessError> {
+                // Apart, or it lies in the way of what each check does.
+                #[cold]
+                #[inline(never)]
+                fn ask_now(gpu: &Answers, $($argument: $kind),*) -> Result<$type, AccessError> {
+                    gpu.device()?.$name($($argument),*)
+                }
+
                 match self.find($question) {
                     Some(Ok(Answer::$answer(value))) => Ok(value.clone()),
-                    Some(Err(error)) => Err(error.clone()),
-                    _ => self.device()?.$name($($argument),*),
+                    Some(Err(error)) => Err(again(error)),
+                    _ => ask_now(self, $($argument),*),
                 }
             }
         )+
     };
+}
+
+/// An error that was answered before.
+#[cold]
+#[inline(never)]
+fn again(error: &AccessError) -> AccessError {
+    error.clone()
 }
 
 impl Answers {
@@ -85,6 +99,7 @@ impl Answers {
         }
     }
 
+    #[inline(never)]
     fn find(&self, question: Question) -> Option<&Result<Answer, AccessError>> {
         let mut answers = self.answers.iter();
         let found = answers.find(|(asked, _)| *asked == question);
@@ -95,6 +110,7 @@ impl Answers {
     ///
     /// # Errors
     /// When the GPUs cannot be listed, or it is not among them any more.
+    #[cold]
     pub fn device(&self) -> Result<&Device, AccessError> {
         let devices = self.devices.0.get_or_init(host::devices);
         let devices = devices.as_ref().map_err(AccessError::clone)?;
@@ -111,7 +127,7 @@ impl Answers {
     pub fn presence(&self) -> Result<(), AccessError> {
         match self.find(Question::Presence) {
             Some(Ok(_)) => Ok(()),
-            Some(Err(error)) => Err(error.clone()),
+            Some(Err(error)) => Err(again(error)),
             None => self.device()?.presence(),
         }
     }
