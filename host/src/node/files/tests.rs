@@ -6,7 +6,11 @@ use std::{
     thread,
 };
 
-use super::{tree::Tree, *};
+use super::{
+    pci::{ATTRIBUTES, DEVICES, is_attribute},
+    tree::Tree,
+    *,
+};
 
 const KIB: u64 = 1024;
 
@@ -427,15 +431,15 @@ async fn counters_of_the_kernel_are_read_where_they_are_asked_for() {
 #[tokio::test]
 async fn what_pci_devices_are_is_read_where_it_is_asked_for() {
     let files = Files::live().unwrap();
-    let devices = files.list(pci::DEVICES, 1024).await.unwrap_or_default();
+    let devices = files.list(DEVICES, 1024).await.unwrap_or_default();
     let Some(device) = devices.first().filter(|_| files.kernel.threads() == 0) else {
         eprintln!("left out: needs openat2, a sysfs and a PCI device");
         return;
     };
-    let of_first = |name: &str| format!("{pci::DEVICES}/{}/{name}", device.name);
-    for name in pci::ATTRIBUTES {
+    let of_first = |name: &str| format!("{DEVICES}/{}/{name}", device.name);
+    for name in ATTRIBUTES {
         let one = files.read(&of_first(name), KIB).await;
-        let every = format!("{pci::DEVICES}/*/{name}");
+        let every = format!("{DEVICES}/*/{name}");
         let all = files.read_glob(&every, KIB, 1024).await.unwrap();
         // Of kernels without NUMA it has no node.
         assert_eq!(all.is_empty(), one.is_err(), "{name}");
@@ -485,7 +489,7 @@ async fn what_pci_devices_are_is_read_where_it_is_asked_for() {
         "/sys/bus/pci/devices/class",
         "/sys/bus/pcie/devices/a/class",
     ] {
-        assert!(!pci::is_attribute(path), "{path}");
+        assert!(!is_attribute(path), "{path}");
     }
 }
 
