@@ -9,7 +9,7 @@
 
 use core::{
     alloc::{GlobalAlloc, Layout},
-    cell::{Cell, UnsafeCell},
+    cell::Cell,
     ptr,
 };
 
@@ -17,15 +17,28 @@ use crate::block_size;
 
 /// Bytes that are there from the beginning.
 const FIRST: usize = 64 * 1024;
-/// Least growth, in WebAssembly pages of 64 KiB.
-const GROWTH: usize = 1;
 /// A WebAssembly page, bytes.
 const PAGE: usize = 64 * 1024;
-/// What all blocks of a size are aligned to. Others are not handed out again.
+/// Memory that is large already grows by this part of it, since each time costs the host a change of page protections.
+const GROWTH: usize = 8;
+/// What all blocks are aligned to, at least. Those that are to be aligned to more are not handed out again.
 const ALIGN: usize = 16;
 
+/// What the arena hands out: three parts, of which the last two are one where nothing lies between them.
+trait Memory {
+    /// Address of the first [`FIRST`] bytes.
+    fn first(&self) -> usize;
+    /// Address from which on the initial memory is nobody else's.
+    fn rest(&self) -> usize;
+    /// Where memory ends now.
+    fn end(&self) -> usize;
+    /// Makes it longer by so many pages; false where the host refuses.
+    fn grow(&self, pages: usize) -> bool;
+}
+
 /// The allocator.
-pub struct Arena {
+struct Arena<M> {
+    memory: M,
     next: Cell<usize>,
     end: Cell<usize>,
     /// The last page of the initial memory is the module's only up to a point; the rest is used before it grows.
@@ -33,29 +46,6 @@ pub struct Arena {
     /// Of each size the block that was freed last; in its first word is the one before it, and so on.
     freed: [Cell<usize>; block_size::COUNT],
 }
-
-#[repr(align(16))]
-struct First(UnsafeCell<[u8; FIRST]>);
-
-// SAFETY: this module is compiled for wasm32 without threads only; there is nobody to share with.
-unsafe impl Sync for Arena {}
-// SAFETY: as above.
-unsafe impl Sync for First {}
-
-unsafe extern "C" {
-    /// Where the module's own data ends; the linker says so.
-    static __heap_base: u8;
-}
-
-static FIRST_BYTES: First = First(UnsafeCell::new([0; FIRST]));
-
-#[global_allocator]
-static ARENA: Arena = Arena {
-    next: Cell::new(0),
-    end: Cell::new(0),
-    is_rest_used: Cell::new(false),
-    freed: [const { Cell::new(0) }; block_size::COUNT],
-};
 
 /// Which list a block of this layout belongs to, if any, and its bytes.
 fn block(layout: Layout) -> (Option<usize>, usize) {
@@ -65,50 +55,61 @@ fn block(layout: Layout) -> (Option<usize>, usize) {
     }
 }
 
-impl Arena {
+impl<M: Memory> Arena<M> {
+    const fn new(memory: M) -> Self {
+        Self {
+            memory,
+            next: Cell::new(0),
+            end: Cell::new(0),
+            is_rest_used: Cell::new(false),
+            freed: [const { Cell::new(0) }; block_size::COUNT],
+        }
+    }
+
     /// Room for `size` bytes at `align`, or null.
     fn take(&self, size: usize, align: usize) -> *mut u8 {
         if self.end.get() == 0 {
-            let start = FIRST_BYTES.0.get().addr();
+            let start = self.memory.first();
             self.next.set(start);
             self.end.set(start + FIRST);
         }
-        let aligned = |next: usize| next.checked_add(align - 1).map(|end| end & !(align - 1));
-        let Some(mut start) = aligned(self.next.get()) else {
-            return ptr::null_mut();
-        };
-        let fits = |start: usize| {
-            let stop = start.checked_add(size);
-            stop.is_some_and(|stop| stop <= self.end.get())
-        };
-        if !fits(start) && !self.is_rest_used.replace(true) {
+        let found = self.find(size, align).or_else(|| {
             // A large block may leave some of the first part unused, once.
-            self.next.set((&raw const __heap_base).addr());
-            self.end.set(core::arch::wasm32::memory_size::<0>() * PAGE);
-            start = aligned(self.next.get()).unwrap_or(usize::MAX);
-        }
-        if !fits(start) {
-            let Some(wanted) = size.checked_add(align) else {
-                return ptr::null_mut();
-            };
-            let pages = wanted.div_ceil(PAGE).max(GROWTH);
-            let old = core::arch::wasm32::memory_grow::<0>(pages);
-            if old == usize::MAX {
-                return ptr::null_mut();
+            if !self.is_rest_used.replace(true) {
+                self.next.set(self.memory.rest());
+                self.end.set(self.memory.end());
             }
-            // Growth that follows what is there makes it longer; anything else begins anew.
-            let grown = old * PAGE;
-            if grown != self.end.get() {
-                self.next.set(grown);
+            self.find(size, align)
+        });
+        let found = found.or_else(|| {
+            let left = self.end.get().saturating_sub(self.next.get());
+            self.grow(size.checked_add(align)?.saturating_sub(left))?;
+            self.find(size, align)
+        });
+        match found {
+            Some(start) => {
+                self.next.set(start + size);
+                ptr::with_exposed_provenance_mut(start)
             }
-            self.end.set(grown + pages * PAGE);
-            let Some(again) = aligned(self.next.get()) else {
-                return ptr::null_mut();
-            };
-            start = again;
+            None => ptr::null_mut(),
         }
-        self.next.set(start + size);
-        ptr::with_exposed_provenance_mut(start)
+    }
+
+    /// Where such a block would begin, if it fits.
+    fn find(&self, size: usize, align: usize) -> Option<usize> {
+        let start = self.next.get().checked_add(align - 1)? & !(align - 1);
+        let stop = start.checked_add(size)?;
+        (stop <= self.end.get()).then_some(start)
+    }
+
+    /// Makes memory longer by at least so many bytes. It follows what is left of it.
+    fn grow(&self, bytes: usize) -> Option<()> {
+        let needed = bytes.div_ceil(PAGE);
+        let so_far = self.memory.end().saturating_sub(self.memory.first());
+        let wanted = needed.max(so_far / PAGE / GROWTH);
+        let grown = self.memory.grow(wanted) || wanted > needed && self.memory.grow(needed);
+        self.end.set(self.memory.end());
+        grown.then_some(())
     }
 
     /// Is this block the last one handed out?
@@ -117,14 +118,14 @@ impl Arena {
     }
 }
 
-// SAFETY: `take` gives disjoint, aligned parts of memory that belongs to the arena alone (the static above, and pages
-// that it grew itself); only the last part is taken back, or made longer where room follows. A part that is in a list was
+// SAFETY: `take` gives disjoint, aligned parts of memory that belongs to the arena alone ([`Memory`]); only the last part is taken back, or made longer where room follows. A part that is in a list was
 // freed, has room for a word, and leaves the list before it is handed out again, for a layout that fits its size.
-unsafe impl GlobalAlloc for Arena {
+unsafe impl<M: Memory> GlobalAlloc for Arena<M> {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let (list, size) = block(layout);
         let Some(freed) = list.and_then(|list| self.freed.get(list)) else {
-            return self.take(size, layout.align());
+            // A block that shrinks may come to belong to a list.
+            return self.take(size, layout.align().max(ALIGN));
         };
         match freed.get() {
             0 => self.take(size, ALIGN),
@@ -175,3 +176,55 @@ unsafe impl GlobalAlloc for Arena {
         }
     }
 }
+
+#[cfg(target_arch = "wasm32")]
+mod wasm {
+    use core::{
+        arch::wasm32::{memory_grow, memory_size},
+        cell::UnsafeCell,
+    };
+
+    use super::{Arena, FIRST, Memory, PAGE};
+
+    /// The module's own memory.
+    struct Own;
+
+    #[repr(align(16))]
+    struct First(UnsafeCell<[u8; FIRST]>);
+
+    // SAFETY: this module is compiled for wasm32 without threads only; there is nobody to share with.
+    unsafe impl Sync for Arena<Own> {}
+    // SAFETY: as above.
+    unsafe impl Sync for First {}
+
+    unsafe extern "C" {
+        /// Where the module's own data ends; the linker says so.
+        static __heap_base: u8;
+    }
+
+    static FIRST_BYTES: First = First(UnsafeCell::new([0; FIRST]));
+
+    #[global_allocator]
+    static ARENA: Arena<Own> = Arena::new(Own);
+
+    impl Memory for Own {
+        fn first(&self) -> usize {
+            FIRST_BYTES.0.get().addr()
+        }
+
+        fn rest(&self) -> usize {
+            (&raw const __heap_base).addr()
+        }
+
+        fn end(&self) -> usize {
+            memory_size::<0>() * PAGE
+        }
+
+        fn grow(&self, pages: usize) -> bool {
+            memory_grow::<0>(pages) != usize::MAX
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -25,10 +25,13 @@
 //!
 //! Every call runs in a fresh instance: keep what must survive in [`state`], look back with [`history`].
 
-#[cfg(all(
-    feature = "arena",
-    target_arch = "wasm32",
-    not(target_feature = "atomics")
+#[cfg(any(
+    test,
+    all(
+        feature = "arena",
+        target_arch = "wasm32",
+        not(target_feature = "atomics")
+    )
 ))]
 mod arena;
 pub mod bindings;
