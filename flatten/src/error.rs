@@ -2,7 +2,9 @@
 
 use wasm_encoder::reencode;
 
-/// Why a component cannot be flattened.
+use crate::program::Untouchable;
+
+/// Why a component cannot be changed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The input is no valid component.
@@ -29,8 +31,12 @@ pub enum Error {
     #[error("core modules must belong to the component alone, but {0}")]
     SharedModule(String),
 
-    /// The merged component would not be valid. That is a fault of this crate.
-    #[error("the flattened component is not valid (a fault of gpud-flatten): {0}")]
+    /// The memory of the component's program has to stay as it is.
+    #[error("{0}")]
+    Untouchable(Untouchable),
+
+    /// The changed component would not be valid. That is a fault of this crate.
+    #[error("the changed component is not valid (a fault of gpud-flatten): {0}")]
     Output(#[source] wasmparser::Error),
 
     /// A part of the component cannot be written again.

@@ -19,6 +19,7 @@ pub mod resident;
 pub mod simulated;
 pub mod socket_owner;
 pub mod system;
+pub mod written_pages;
 
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::Duration};
 

@@ -32,8 +32,9 @@ const WASM_STACK: usize = 512 << 10;
 /// Its pages stay where they are, so that neither the TLBs of all cores are flushed nor the next call meets a page fault.
 /// Checkers in Rust and C have 192 KiB, QuickJS 1.6 MiB.
 const BY_HAND: usize = 2 << 20;
-/// The same of a table, bytes: that of a program in Go takes 19 KiB.
-const TABLE_BY_HAND: usize = 32 << 10;
+/// The same of a table, bytes: that of a program in Go takes 51 KiB, that of Python 45. What is beyond is given back, and
+/// costs a call, and page faults in the next one.
+const TABLE_BY_HAND: usize = 64 << 10;
 /// Bytes in a page of WebAssembly.
 const WASM_PAGE: u64 = 64 << 10;
 
@@ -110,9 +111,9 @@ impl Engines {
 
     /// The one for calls of this component.
     pub fn of(&self, wasm: &[u8]) -> &Engine {
-        match initial_memory(wasm) <= BY_HAND as u64 {
-            true => &self.small,
-            false => &self.large,
+        match is_given_back(wasm) {
+            true => &self.large,
+            false => &self.small,
         }
     }
 
@@ -125,6 +126,11 @@ fn pooling(by_hand: usize) -> wasmtime::Result<Engine> {
     let mut config = config();
     config.allocation_strategy(InstanceAllocationStrategy::Pooling(pool(by_hand)));
     Engine::new(&config)
+}
+
+/// Is the memory of this component given back to the kernel after each call, so that the next one meets page faults?
+pub fn is_given_back(wasm: &[u8]) -> bool {
+    initial_memory(wasm) > BY_HAND as u64
 }
 
 /// Bytes of all memories of a component when it starts. Of one that is malformed, those before the place where it is.

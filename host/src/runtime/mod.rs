@@ -14,6 +14,7 @@ mod exports;
 mod guest;
 pub mod limits;
 mod plugin;
+mod rehearsal;
 mod shape;
 mod ticker;
 mod validate;
@@ -21,7 +22,7 @@ pub mod wasi;
 
 use std::{
     path::Path,
-    sync::{Arc, Mutex},
+    sync::{Arc, Mutex, OnceLock},
 };
 
 use tokio::sync::{Notify, Semaphore};
@@ -30,9 +31,11 @@ pub use crate::capability::Values;
 pub use cache::Cache;
 pub use code::CodeInUse;
 pub use compiler::{Compiler, Effort};
+pub use engine::is_given_back;
 pub use error::{Blame, CallError, LoadError};
 pub use limits::Limits;
 pub use plugin::{Asked, Finished, Plugin, PluginSource};
+pub use rehearsal::Rehearsal;
 pub use shape::Shape;
 
 use self::{engine::Engines, ticker::Ticker};
@@ -52,6 +55,7 @@ struct Shared {
     codes: Mutex<code::Codes>,
     new_code: Notify,
     node: Arc<Node>,
+    rehearsal: OnceLock<Arc<Rehearsal>>,
 }
 
 /// Why the runtime could not start.
@@ -92,6 +96,7 @@ impl Runtime {
                 codes: Mutex::default(),
                 new_code: Notify::new(),
                 node,
+                rehearsal: OnceLock::new(),
             }),
         })
     }

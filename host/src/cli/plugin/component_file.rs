@@ -111,6 +111,14 @@ pub fn digest(bytes: &[u8]) -> String {
 /// # Errors
 /// In words.
 pub fn runtime(node: Arc<Node>) -> Result<Runtime, String> {
+    runtime_in(&cache_folder(), node)
+}
+
+/// The same, with compiled code in a folder of its own.
+///
+/// # Errors
+/// In words.
+pub fn runtime_in(cache: &Path, node: Arc<Node>) -> Result<Runtime, String> {
     let compiler = env::current_exe().map_or(Compiler::InProcess(Effort::Quick), Compiler::Child);
     // A test binary is no gpud that could compile for itself.
     let compiler = if cfg!(test) {
@@ -118,5 +126,5 @@ pub fn runtime(node: Arc<Node>) -> Result<Runtime, String> {
     } else {
         compiler
     };
-    Runtime::start(&cache_folder(), compiler, node).map_err(|error| error.to_string())
+    Runtime::start(cache, compiler, node).map_err(|error| error.to_string())
 }

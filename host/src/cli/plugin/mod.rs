@@ -13,6 +13,7 @@ pub(crate) mod grant_flags;
 pub(crate) mod inspect;
 mod new;
 mod project;
+mod rehearse;
 mod shadow;
 mod templates;
 mod told;

@@ -31,9 +31,9 @@ use crate::{
     cli::terminal::{Terminal, printable},
     component::{config, trial::Trial},
     model::Trigger,
-    node::{kmsg::KernelMessage, local_file},
+    node::{Node, kmsg::KernelMessage, local_file},
     plugins::file as spec_file,
-    runtime::Limits,
+    runtime::{Limits, Runtime},
     wire::WasmSpec,
 };
 
@@ -46,6 +46,13 @@ pub struct Cases {
     component: ComponentFile,
     grants: Value,
     config: Value,
+}
+
+/// A file of cases as it was read, with the entry of its spec.
+struct Read {
+    file: CaseFile,
+    base: PathBuf,
+    spec: Option<(PathBuf, WasmSpec)>,
 }
 
 /// What became of one case.
@@ -65,44 +72,23 @@ impl Cases {
     /// # Errors
     /// In words, naming the file.
     pub async fn read(path: &Path, component: Option<&Path>) -> Result<Self, String> {
-        let owned = path.to_owned();
-        let reading = tokio::task::spawn_blocking(move || {
-            let bytes = local_file::read(&owned, document::MAX_BYTES)
-                .map_err(|error| local_file::open_error(&owned, &error))?;
-            let wrong = |problem: String| format!("{}: {problem}", owned.display());
-            let text = String::from_utf8(bytes).map_err(|_| wrong("it is not UTF-8".to_owned()))?;
-            let file = CaseFile::parse(&text).map_err(wrong)?;
-            let base = spec_file::folder(&owned);
-            let spec = match &file.spec {
-                Some(spec) => Some(wasm_entry(&base.join(spec))?),
-                None => None,
-            };
-            Ok::<_, String>((file, base, spec))
-        });
-        let (file, base, spec) = reading.await.map_err(|error| error.to_string())??;
-        let named = file.component.as_ref().map(|file| base.join(file));
-        let of_spec = spec.as_ref().map(|(folder, wasm)| folder.join(&wasm.path));
-        let component = component.map(Path::to_owned).or(named).or(of_spec);
+        let read = Read::of(path).await?;
+        let component = component.map(Path::to_owned).or_else(|| read.component());
         let component = component.ok_or_else(|| {
             format!(
                 "{}: it names no component: add `component: FILE.wasm` or `spec: FILE.yaml`",
                 path.display()
             )
         })?;
-        let object = |own: &Option<Map<String, Value>>, of_spec: Option<&Value>| match own {
-            Some(own) => Value::Object(own.clone()),
-            None => of_spec
-                .cloned()
-                .unwrap_or_else(|| Value::Object(Map::new())),
-        };
-        let wasm = spec.as_ref().map(|(_, wasm)| wasm);
-        Ok(Self {
-            grants: object(&file.grants, wasm.map(|wasm| &wasm.grants)),
-            config: object(&file.config, wasm.map(|wasm| &wasm.config)),
-            component: ComponentFile::read(&component).await?,
-            file,
-            base,
-        })
+        Ok(read.about(ComponentFile::read(&component).await?))
+    }
+
+    /// Reads a file of cases that are to be about this component, whichever they name.
+    ///
+    /// # Errors
+    /// In words, naming the file.
+    pub async fn about(path: &Path, component: ComponentFile) -> Result<Self, String> {
+        Ok(Read::of(path).await?.about(component))
     }
 
     /// Runs all of them, one after another.
@@ -122,9 +108,63 @@ impl Cases {
         outcomes
     }
 
+    /// Runs the first step of up to so many cases, whatever comes of it, each with a runtime that `start` makes.
+    ///
+    /// # Errors
+    /// What kept the last case from being run that could not be.
+    pub async fn first_steps(
+        &self,
+        most: usize,
+        start: impl Fn(Arc<Node>) -> Result<Runtime, String>,
+    ) -> Result<(), String> {
+        let mut last = Ok(());
+        for case in self.file.cases.iter().take(most) {
+            let ran = self.first_step(case, &start).await;
+            if ran.is_err() {
+                last = ran;
+            }
+        }
+        last
+    }
+
     async fn one(&self, case: &Case) -> Result<Vec<String>, String> {
         let mut machine = Machine::of(case, &self.base)?;
         let runtime = runtime(Arc::clone(&machine.node))?;
+        let mut trial = self.trial(case, &machine, &runtime).await?;
+        let steps = case.steps();
+        let mut differences = Vec::new();
+        for (at, step) in steps.iter().enumerate() {
+            let found = self.step(step, &mut machine, &mut trial).await?;
+            let several = steps.len() > 1;
+            differences.extend(found.into_iter().map(|text| match several {
+                true => format!("step {}: {text}", at + 1),
+                false => text,
+            }));
+        }
+        Ok(differences)
+    }
+
+    async fn first_step(
+        &self,
+        case: &Case,
+        start: impl Fn(Arc<Node>) -> Result<Runtime, String>,
+    ) -> Result<(), String> {
+        let mut machine = Machine::of(case, &self.base)?;
+        let runtime = start(Arc::clone(&machine.node))?;
+        let mut trial = self.trial(case, &machine, &runtime).await?;
+        if let Some(step) = case.steps().first() {
+            self.step(step, &mut machine, &mut trial).await?;
+        }
+        Ok(())
+    }
+
+    /// The component of a case, on its machine.
+    async fn trial(
+        &self,
+        case: &Case,
+        machine: &Machine,
+        runtime: &Runtime,
+    ) -> Result<Trial, String> {
         let own = |own: &Option<Map<String, Value>>, of_file: &Value| {
             own.clone().map_or_else(|| of_file.clone(), Value::Object)
         };
@@ -132,7 +172,7 @@ impl Cases {
         let grants = Grants::parse(&grants).map_err(|error| error.to_string())?;
         let plugin = self
             .component
-            .load(&runtime, grants, Limits::default())
+            .load(runtime, grants, Limits::default())
             .await
             .map_err(|error| error.to_string())?;
         let descriptors = chosen(&plugin, self.file.component_name.as_deref())?;
@@ -148,18 +188,7 @@ impl Cases {
             document.to_string().into(),
             Arc::clone(&machine.node),
         );
-        let mut trial = trial.await.map_err(|error| error.to_string())?;
-        let steps = case.steps();
-        let mut differences = Vec::new();
-        for (at, step) in steps.iter().enumerate() {
-            let found = self.step(step, &mut machine, &mut trial).await?;
-            let several = steps.len() > 1;
-            differences.extend(found.into_iter().map(|text| match several {
-                true => format!("step {}: {text}", at + 1),
-                false => text,
-            }));
-        }
-        Ok(differences)
+        trial.await.map_err(|error| error.to_string())
     }
 
     async fn step(
@@ -219,6 +248,51 @@ impl Cases {
                 path.display()
             )),
             false => Ok(read.messages),
+        }
+    }
+}
+
+impl Read {
+    async fn of(path: &Path) -> Result<Self, String> {
+        let owned = path.to_owned();
+        let reading = tokio::task::spawn_blocking(move || {
+            let bytes = local_file::read(&owned, document::MAX_BYTES)
+                .map_err(|error| local_file::open_error(&owned, &error))?;
+            let wrong = |problem: String| format!("{}: {problem}", owned.display());
+            let text = String::from_utf8(bytes).map_err(|_| wrong("it is not UTF-8".to_owned()))?;
+            let file = CaseFile::parse(&text).map_err(wrong)?;
+            let base = spec_file::folder(&owned);
+            let spec = match &file.spec {
+                Some(spec) => Some(wasm_entry(&base.join(spec))?),
+                None => None,
+            };
+            Ok(Self { file, base, spec })
+        });
+        reading.await.map_err(|error| error.to_string())?
+    }
+
+    /// The component that it names, itself or by its spec.
+    fn component(&self) -> Option<PathBuf> {
+        let named = self.file.component.as_ref();
+        let named = named.map(|file| self.base.join(file));
+        let of_spec = self.spec.as_ref();
+        named.or_else(|| of_spec.map(|(folder, wasm)| folder.join(&wasm.path)))
+    }
+
+    fn about(self, component: ComponentFile) -> Cases {
+        let object = |own: &Option<Map<String, Value>>, of_spec: Option<&Value>| match own {
+            Some(own) => Value::Object(own.clone()),
+            None => of_spec
+                .cloned()
+                .unwrap_or_else(|| Value::Object(Map::new())),
+        };
+        let wasm = self.spec.as_ref().map(|(_, wasm)| wasm);
+        Cases {
+            grants: object(&self.file.grants, wasm.map(|wasm| &wasm.grants)),
+            config: object(&self.file.config, wasm.map(|wasm| &wasm.config)),
+            component,
+            file: self.file,
+            base: self.base,
         }
     }
 }
