@@ -41,8 +41,11 @@ pub fn start_memory(component: &[u8]) -> Result<StartMemory, Error> {
             continue;
         };
         let page = |at: usize| start.saturating_add(at as u64) / u64::from(PAGE);
-        let before = image.unwrap_or(u64::MAX..0);
-        image = Some(before.start.min(page(first))..before.end.max(page(last) + 1));
+        let (start, end) = (page(first), page(last) + 1);
+        image = Some(match image {
+            Some(before) => before.start.min(start)..before.end.max(end),
+            None => start..end,
+        });
     }
     Ok(StartMemory {
         size: program.size(),

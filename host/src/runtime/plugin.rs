@@ -288,8 +288,10 @@ impl Plugin {
         store.epoch_deadline_async_yield_and_update(1);
         let running = shared.ticker.tick(guest.run(&mut store, request));
         let ran = tokio::time::timeout(limit, running).await;
-        if let (Some(rehearsal), Ok(Ok(Answer::Report(Ok(_))))) = (shared.rehearsal.get(), &ran) {
-            rehearsal.look();
+        if let Some(rehearsal) = shared.rehearsal.get()
+            && let Ok(Ok(Answer::Report(Ok(report)))) = &ran
+        {
+            rehearsal.look(report);
         }
         let Host { call, limiter, .. } = store.into_data();
         if call.dropped_log_lines > 0 {

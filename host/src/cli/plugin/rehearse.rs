@@ -2,7 +2,7 @@
 //! and the component is made to write to these first, when an instance of it begins.
 //!
 //! Only for components whose memory is given back to the kernel after each call (Go's, Python's). It compiles the component
-//! once, quickly, in a temporary folder (three to five seconds for Python, one for Go), and runs the first steps of at most
+//! once, quickly, in a temporary folder (some two seconds for Go, six for Python), and runs the first steps of at most
 //! [`MOST_CASES`] cases.
 
 use std::{path::Path, sync::Arc, time::Duration};
