@@ -5,6 +5,7 @@
     reason = "this is where the machine is touched"
 )]
 
+pub mod alarm;
 pub mod append;
 pub mod clock;
 pub mod error;

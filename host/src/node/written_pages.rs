@@ -66,6 +66,11 @@ fn is_own(entry: u64) -> bool {
     !has(SHARED) && (has(SWAPPED) || has(PRESENT) && has(EXCLUSIVE))
 }
 
+/// Bytes of a page of this machine.
+pub fn page_bytes() -> usize {
+    page_size()
+}
+
 /// From now on no page of this process stands for hundreds of which one was written to.
 pub fn without_huge_pages() {
     // A kernel that has none does not know the question.

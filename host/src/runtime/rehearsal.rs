@@ -52,7 +52,7 @@ impl Rehearsal {
     /// # Errors
     /// In words: this machine counts its pages otherwise.
     pub fn of(memory: StartMemory) -> Result<Self, String> {
-        if rustix::param::page_size() != PAGE as usize {
+        if written_pages::page_bytes() != PAGE as usize {
             return Err(format!("this machine's pages are not of {PAGE} bytes"));
         }
         written_pages::without_huge_pages();

@@ -3,7 +3,6 @@
 use std::{
     future::poll_fn,
     io,
-    os::fd::OwnedFd,
     pin::pin,
     sync::{
         Arc,
@@ -12,16 +11,10 @@ use std::{
     time::Duration,
 };
 
-use rustix::{
-    io::{Errno, read},
-    time::{
-        Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create,
-        timerfd_settime,
-    },
-};
 use wasmtime::{Engine, EngineWeak};
 
 use super::engine::Engines;
+use crate::node::alarm::Alarm;
 
 /// How often a spinning guest gives the thread back.
 const TICK: Duration = Duration::from_millis(10);
@@ -40,7 +33,7 @@ struct Shared {
     running: AtomicUsize,
     /// The timer runs, or the thread is about to look whether it has to.
     wound_up: AtomicBool,
-    timer: OwnedFd,
+    timer: Alarm,
 }
 
 /// While it lives, time passes.
@@ -55,10 +48,10 @@ impl Ticker {
         let shared = Arc::new(Shared {
             running: AtomicUsize::new(0),
             wound_up: AtomicBool::new(false),
-            timer: timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC)?,
+            timer: Alarm::new()?,
         });
         // Here an operator hears of a kernel that has no such timers, and not when a guest spins.
-        shared.wind_up()?;
+        shared.timer.set(TICK)?;
         shared.wound_up.store(true, Ordering::SeqCst);
         let ticker = Arc::clone(&shared);
         let engines = engines.both().map(Engine::weak);
@@ -93,7 +86,7 @@ impl Shared {
     fn tick(&self) -> Ticking<'_> {
         // Whoever counts up first and then finds the timer wound up is seen when it has run down.
         self.running.fetch_add(1, Ordering::SeqCst);
-        self.wind_up_once();
+        self.wind_up();
         Ticking(self)
     }
 
@@ -101,44 +94,28 @@ impl Shared {
     fn go_on(&self) {
         self.wound_up.store(false, Ordering::SeqCst);
         if self.running.load(Ordering::SeqCst) > 0 {
-            self.wind_up_once();
+            self.wind_up();
         }
     }
 
-    fn wind_up_once(&self) {
-        if !self.wound_up.load(Ordering::SeqCst)
-            && !self.wound_up.swap(true, Ordering::SeqCst)
-            && let Err(error) = self.wind_up()
-        {
+    fn wind_up(&self) {
+        if self.wound_up.load(Ordering::SeqCst) || self.wound_up.swap(true, Ordering::SeqCst) {
+            return;
+        }
+        if let Err(error) = self.timer.set(TICK) {
+            // The next guest tries again.
+            self.wound_up.store(false, Ordering::SeqCst);
             tracing::error!("no time passes for guests: {error}");
         }
     }
 
-    fn wind_up(&self) -> io::Result<()> {
-        let once = Itimerspec {
-            it_interval: Timespec::default(),
-            it_value: Timespec {
-                tv_sec: 0,
-                tv_nsec: TICK.subsec_nanos().into(),
-            },
-        };
-        timerfd_settime(&self.timer, TimerfdTimerFlags::empty(), &once)?;
-        Ok(())
-    }
-
     /// Sleeps until the timer has run down. False: it never will.
     fn wait(&self) -> bool {
-        let mut times = [0; 8];
-        loop {
-            match read(&self.timer, &mut times) {
-                Ok(_) => return true,
-                Err(Errno::INTR) => {}
-                Err(error) => {
-                    tracing::error!("no time passes for guests: {error}");
-                    return false;
-                }
-            }
+        let waited = self.timer.wait();
+        if let Err(error) = &waited {
+            tracing::error!("no time passes for guests: {error}");
         }
+        waited.is_ok()
     }
 }
 
@@ -156,7 +133,7 @@ mod tests {
         Shared {
             running: AtomicUsize::new(0),
             wound_up: AtomicBool::new(false),
-            timer: timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC).unwrap(),
+            timer: Alarm::new().unwrap(),
         }
     }
 

@@ -95,7 +95,7 @@ pub async fn build(folder: &Path, json: bool, terminal: Terminal) -> Result<Exit
 }
 
 /// Builds a project. The core modules of a component that was linked of many (Python's) are merged: it starts in a
-/// fraction of the time. One with a large memory (Go's, Python's) is rehearsed: it takes fewer page faults then.
+/// fraction of the time. One with a large memory (Go's, Python's) is rehearsed: its page faults are cheaper then.
 ///
 /// # Errors
 /// In words, with the last lines of a command that failed.
