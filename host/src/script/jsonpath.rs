@@ -294,6 +294,28 @@ mod tests {
     }
 
     #[test]
+    fn examples_of_the_guide_find_what_it_says() {
+        let guide = include_str!("../../../docs/script-plugins.md");
+        let (_, section) = guide.split_once("### Standard JSONPath").unwrap();
+        let (section, _) = section.split_once("\n### ").unwrap();
+        let mut examples = 0;
+        for row in section.lines().filter(|line| line.contains("`{\"")) {
+            let cells: Vec<&str> = row.split(" | ").collect();
+            let (_, document) = cells[0].split_once("`{").unwrap();
+            let document = format!("{{{}", document.trim_end_matches('`'));
+            let document: Value = serde_json::from_str(&document).unwrap();
+            let text = |cell: &str| cell.trim_matches([' ', '|', '`']).to_owned();
+            assert_eq!(
+                select(&text(cells[1]), &document),
+                Ok(Some(text(cells[2]))),
+                "{row}"
+            );
+            examples += 1;
+        }
+        assert_eq!(examples, 5);
+    }
+
+    #[test]
     fn what_is_no_query_is_refused_with_the_language() {
         let deep = format!("$[?{}@.a{}]", "(".repeat(9), ")".repeat(9));
         let long = format!("$.{}", "a".repeat(MAX_QUERY_BYTES));
