@@ -8,7 +8,7 @@ use crate::humanize;
 use crate::mounts::Partition;
 
 /// A filesystem with little space left.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Shortage {
     /// How bad it is.
     pub health: Health,
