@@ -220,6 +220,9 @@ pub struct CustomPluginsArgs {
         hide_possible_values = true
     )]
     pub fail_fast: bool,
+    /// Fail where there are warnings, too
+    #[arg(long)]
+    pub strict: bool,
     /// Print one JSON document instead of text
     #[arg(long)]
     pub json: bool,

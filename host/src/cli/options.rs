@@ -211,6 +211,8 @@ pub struct CustomPluginsOptions {
     pub run: bool,
     /// End at the first that is not healthy, and fail.
     pub fail_fast: bool,
+    /// Warnings count as problems.
+    pub strict: bool,
     /// Print one JSON document.
     pub json: bool,
 }

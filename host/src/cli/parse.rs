@@ -310,6 +310,7 @@ fn custom_plugins(
         file,
         run: args.run,
         fail_fast: args.fail_fast,
+        strict: args.strict,
         json: args.json,
     };
     (args.common, options)

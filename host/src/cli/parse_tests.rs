@@ -394,6 +394,7 @@ fn custom_plugins_with_go_flags() {
         file: None,
         run: false,
         fail_fast: true,
+        strict: false,
         json: false,
     };
     let of = |file: &str| Some(PathBuf::from(file));

@@ -11,6 +11,7 @@ mod commit;
 mod comparison;
 pub mod config;
 mod failure;
+mod health_log;
 pub mod kernel_log;
 mod latch;
 pub mod offline;
@@ -22,6 +23,7 @@ mod script;
 mod services;
 mod shadow;
 pub mod trial;
+mod verdict_metrics;
 mod wasm;
 
 use std::{

@@ -331,6 +331,47 @@ fn warnings_for_what_gpud_passes_over() {
 }
 
 #[test]
+fn queries_patterns_and_run_modes_are_checked() {
+    let spec = |parser: &str| {
+        let text = format!(
+            "- plugin_name: a\n  plugin_type: component\n  run_mode: manuel\n  health_state_plugin:\n    steps: []\n    parser: {parser}\n"
+        );
+        let file = read(&text);
+        let said = |problems: &[Problem]| -> Vec<String> {
+            let line = |problem: &Problem| format!("{}: {problem}", problem.kind.as_str());
+            problems.iter().map(line).collect()
+        };
+        (said(&file.problems), said(&file.warnings))
+    };
+    // What GPUd loads stays loadable.
+    let (problems, warnings) =
+        spec("{json_paths: [{query: '$[', field: a, expect: {regex: '('}}]}");
+    assert_eq!(problems, Vec::<String>::new());
+    let begins = [
+        "unknown_run_mode: unknown run mode: manuel (f.yaml:3:13, [0].run_mode)",
+        "invalid_query: the query does not compile (language gpud): parsing error",
+        "invalid_pattern: the regular expression does not compile: ",
+    ];
+    assert_eq!(warnings.len(), begins.len(), "{warnings:#?}");
+    for begin in begins {
+        let found = warnings.iter().any(|warning| warning.starts_with(begin));
+        assert!(found, "{begin}: {warnings:#?}");
+    }
+    // What GPUd does not know is held to the rule at once.
+    let (problems, _) = spec("{query_language: jsonpath, json_paths: [{query: '$[', field: a}]}");
+    assert!(
+        problems[0].starts_with("invalid_query: the query does not compile (language jsonpath)")
+    );
+    let (problems, _) = spec("{query_language: xpath}");
+    assert!(
+        problems[0].starts_with("unknown_query_language: unknown query language: xpath (f.yaml:6:")
+    );
+    let (problems, warnings) =
+        spec("{query_language: jsonpath, json_paths: [{query: '$.a[?@.b > 1].c', field: a}]}");
+    assert_eq!((problems, warnings.len()), (vec![], 1));
+}
+
+#[test]
 fn actions_keep_the_order_of_the_spec() {
     let file = read(
         "- {plugin_name: a, plugin_type: component, health_state_plugin: {parser: {json_paths: [{suggested_actions: {<<: {M: {regex: m}, Z: }, Z: {regex: z}, y: {}, A: ~, Z: {regex: last}}}]}}}",
