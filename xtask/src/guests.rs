@@ -151,7 +151,7 @@ pub fn build(workspace: &Path, target_dir: &Path, what: &What) -> Result<Vec<Com
         let bytes = wit_component::ComponentEncoder::default()
             .validate(true)
             .module(&module)
-            .and_then(|encoder| encoder.encode())
+            .and_then(|mut encoder| encoder.encode())
             .with_context(|| format!("making a component of {}", path.display()))?;
         let name = path
             .file_stem()

@@ -41,8 +41,8 @@ pub fn encode(module: &[u8], lacks: &Lacks) -> Result<Vec<u8>, String> {
         Some(contract) => typed(module, contract, &worlds(module)?)?,
         None => module.to_vec(),
     };
-    let mut encoder = ComponentEncoder::default();
-    encoder.validate(true).module(&module).map_err(none)?;
+    let encoder = ComponentEncoder::default().validate(true);
+    let mut encoder = encoder.module(&module).map_err(none)?;
     if let Some(path) = &lacks.adapter {
         let wrong = |problem: String| format!("{}: {problem}", path.display());
         let bytes = local_file::read(path, MAX_COMPONENT_BYTES)
@@ -52,7 +52,7 @@ pub fn encode(module: &[u8], lacks: &Lacks) -> Result<Vec<u8>, String> {
             Some(contract) => typed(&binary, contract, &[IMPORTS]).map_err(wrong)?,
             None => binary.into_owned(),
         };
-        encoder.adapter(WASI, &adapter).map_err(none)?;
+        encoder = encoder.adapter(WASI, &adapter).map_err(none)?;
     }
     encoder.encode().map_err(none)
 }
