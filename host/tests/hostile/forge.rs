@@ -32,7 +32,7 @@ pub fn component(wit: &str, module: &str) -> Vec<u8> {
 
 fn wrap(resolve: &Resolve, world: wit_parser::WorldId, module: &str) -> Vec<u8> {
     let mut module = wat::parse_str(module).unwrap();
-    embed_component_metadata(&mut module, resolve, world, StringEncoding::UTF8, false).unwrap();
+    embed_component_metadata(&mut module, resolve, world, StringEncoding::UTF8).unwrap();
     ComponentEncoder::default()
         .validate(true)
         .module(&module)
