@@ -119,11 +119,9 @@ fn a_damaged_release_compiles_what_it_runs_and_says_so() {
         archive[at] ^= 1;
     };
     let code = |archive: &mut Vec<u8>| {
-        let half = archive.len() / 2;
-        archive[..half].fill(0);
-        // In case that they are in the other half.
-        let end = archive.len() - archive.len() / 20;
-        archive[half..end].fill(0);
+        let trailer = archive.len() - TRAILER;
+        let length = u64::from_le_bytes(archive[trailer + 8..][..8].try_into().unwrap());
+        archive[..trailer - usize::try_from(length).unwrap()].fill(0);
     };
     let cut = |archive: &mut Vec<u8>| archive.truncate(archive.len() - 10);
     let damages: [(&dyn Fn(&mut Vec<u8>), &str); 4] = [
