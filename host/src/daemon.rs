@@ -27,12 +27,7 @@ use crate::{
     logging::Reopener,
     machine_info::Collector,
     metrics,
-    node::{
-        Node,
-        kmsg::KernelLog,
-        nvml,
-        resident::{self, CleanMappings},
-    },
+    node::{Node, kmsg::KernelLog, nvml},
     pack::installed::Packs,
     plugins::{
         Plugins,
@@ -40,7 +35,7 @@ use crate::{
         init, packs,
         watch::{self, Read},
     },
-    runtime::{CodeInUse, Compiler, Limits, PluginSource, Runtime},
+    runtime::{Compiler, Limits, PluginSource, Runtime},
     server,
     service::{Service, presence::Presence, reload::Reload, watchdog},
     store::{Store, StoreOptions},
@@ -48,13 +43,6 @@ use crate::{
 
 /// How often metrics are stored and old rows removed.
 const HOUSEKEEPING: Duration = Duration::from_secs(60);
-/// How often it is seen whether pages of code and constants are to be given back.
-const SLIMMING: Duration = Duration::from_millis(2_500);
-/// From how much of them on they are, in bytes: with what is written to, and what comes within that time, 40 MiB are not
-/// exceeded. Right after they were given back, what runs all the time takes half of this.
-const MAX_CLEAN: u64 = 17 << 20;
-/// How long nothing was loaded before code is compiled anew: the start, or an edit of the spec file, is over.
-const QUIET: Duration = Duration::from_secs(60);
 /// Longest that checks under way may take to stop.
 const STOP_WAIT: Duration = Duration::from_secs(5);
 /// The component that says what is wrong with the site's configuration of components. It is only there while something is.
@@ -259,8 +247,6 @@ pub async fn run(options: Options, shutdown: CancellationToken) -> Result<(), St
         shutdown.clone(),
     ));
     tasks.spawn(housekeeping(Arc::clone(&services), shutdown.clone()));
-    tasks.spawn(stay_slim(runtime.clone(), shutdown.clone()));
-    tasks.spawn(improve_code(runtime.clone(), shutdown.clone()));
     tasks.spawn(keep_gpus(Arc::clone(&services), shutdown.clone()));
     let presence = address.and_then(|address| Presence::announce(&data_dir, address));
     if let Err(error) = &presence {
@@ -520,14 +506,6 @@ async fn keep_gpus(services: Arc<Services>, shutdown: CancellationToken) {
     }
 }
 
-/// Compiles anew what was compiled in haste.
-async fn improve_code(runtime: Runtime, shutdown: CancellationToken) {
-    tokio::select! {
-        () = shutdown.cancelled() => {}
-        () = runtime.improve_code(QUIET) => {}
-    }
-}
-
 /// Stores metrics and removes old rows, once a minute.
 async fn housekeeping(services: Arc<Services>, shutdown: CancellationToken) {
     let Some(store) = services.store.clone() else {
@@ -544,43 +522,6 @@ async fn housekeeping(services: Arc<Services>, shutdown: CancellationToken) {
         }
         if let Err(error) = store.purge(now).await {
             tracing::error!("old rows could not be removed: {error}");
-        }
-    }
-}
-
-/// Gives back pages of code and constants whenever they have become many.
-async fn stay_slim(runtime: Runtime, shutdown: CancellationToken) {
-    // Code that was found clean is held, so that nothing else can come to lie at its addresses.
-    let mut found: Option<(Vec<CodeInUse>, CleanMappings)> = None;
-    loop {
-        tokio::select! {
-            () = shutdown.cancelled() => return,
-            () = tokio::time::sleep(SLIMMING) => {}
-        }
-        let code = runtime.code_in_use();
-        // What was replaced is let go.
-        found = found.filter(|(held, _)| *held == code);
-        if resident::of_files().is_ok_and(|bytes| bytes < MAX_CLEAN) {
-            continue;
-        }
-        let known = found.take();
-        // The kernel takes the pages back under a lock of this process's memory.
-        let released = tokio::task::spawn_blocking(move || {
-            let (code, clean) = match known {
-                Some(known) => known,
-                None => {
-                    let ranges: Vec<_> = code.iter().map(CodeInUse::addresses).collect();
-                    (code, CleanMappings::find(&ranges)?)
-                }
-            };
-            clean.release()?;
-            resident::release_free_memory();
-            Ok::<_, std::io::Error>((code, clean))
-        });
-        match released.await {
-            Ok(Ok(known)) => found = Some(known),
-            Ok(Err(error)) => tracing::debug!("pages stay resident: {error}"),
-            Err(error) => tracing::error!("{error}"),
         }
     }
 }

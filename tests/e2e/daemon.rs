@@ -23,7 +23,11 @@ pub const PATIENCE: Duration = Duration::from_secs(300);
 
 /// The binary, with an environment that does not depend on the developer's.
 pub fn gpud() -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_gpud"));
+    program(Path::new(env!("CARGO_BIN_EXE_gpud")))
+}
+
+fn program(path: &Path) -> Command {
+    let mut command = Command::new(path);
     command
         .env_remove("KMSG_FILE_PATH")
         .env_remove("GPUD_NVML_LIBRARY_PATH");
@@ -31,16 +35,17 @@ pub fn gpud() -> Command {
 }
 
 /// The binary, inside namespaces if there is a script that prepares them.
-fn within(script: Option<&str>) -> Command {
+fn within(script: Option<&str>, gpud: &Path) -> Command {
     let Some(script) = script else {
-        return gpud();
+        return program(gpud);
     };
     let mut command = Command::new("unshare");
     command
         .args(["--mount", "--propagation=private", "--pid", "--fork"])
         .args(["--kill-child", "--mount-proc", "bash", "-ec"])
         .arg(format!("{script}\nexec \"$@\""))
-        .args(["bash", env!("CARGO_BIN_EXE_gpud")])
+        .arg("bash")
+        .arg(gpud)
         .env_remove("KMSG_FILE_PATH")
         .env_remove("GPUD_NVML_LIBRARY_PATH");
     command
@@ -107,6 +112,7 @@ mod warm {
 
 /// How to start one.
 pub struct Start {
+    program: PathBuf,
     host: &'static str,
     inside: Option<String>,
     folder: Option<PathBuf>,
@@ -118,12 +124,19 @@ impl Start {
     /// With a fresh data folder, in which the checkers' compiled code is already, and the kernel log left alone.
     pub fn new() -> Self {
         Self {
+            program: env!("CARGO_BIN_EXE_gpud").into(),
             host: "127.0.0.1",
             inside: None,
             folder: None,
             arguments: Vec::new(),
             environment: vec![("KMSG_FILE_PATH".into(), "/dev/null".into())],
         }
+    }
+
+    /// Another file of the binary.
+    pub fn program(mut self, path: &Path) -> Self {
+        self.program = path.to_owned();
+        self
     }
 
     /// Reads the machine's own kernel log.
@@ -185,7 +198,7 @@ impl Start {
             .append(true)
             .open(folder.join("log"))
             .unwrap();
-        let child = within(self.inside.as_deref())
+        let child = within(self.inside.as_deref(), &self.program)
             .arg("run")
             .arg("--data-dir")
             .arg(&folder)

@@ -12,6 +12,7 @@
 
 mod api;
 mod bad_clients;
+mod builtin_code;
 mod component_configs;
 mod custom_plugins;
 mod daemon;

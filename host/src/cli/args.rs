@@ -81,6 +81,9 @@ pub enum Command {
     /// Compile a Wasm component; gpud runs this for itself
     #[command(hide = true)]
     CompileComponent(CompileComponentArgs),
+    /// Compile the built-in components; the build of gpud runs this
+    #[command(hide = true)]
+    CompileBuiltins(CompileBuiltinsArgs),
 }
 
 /// Flags that every command has.
@@ -272,13 +275,22 @@ pub struct ManArgs {
 pub struct CompileComponentArgs {
     #[command(flatten)]
     pub common: CommonArgs,
-    /// Soon, rather than well
-    #[arg(long)]
-    pub quick: bool,
     /// The component
     pub input: PathBuf,
     /// Where the compiled code goes
     pub output: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub struct CompileBuiltinsArgs {
+    #[command(flatten)]
+    pub common: CommonArgs,
+    /// Where the archive goes
+    #[arg(long, value_name = "FILE", value_parser = path)]
+    pub output: PathBuf,
+    /// For machines of this target; this machine's without one
+    #[arg(long, value_name = "TRIPLE")]
+    pub target: Option<String>,
 }
 
 /// A path as it is; clap's own reader refuses the empty one, which here means "none" or "the default".

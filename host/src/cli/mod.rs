@@ -12,6 +12,7 @@ mod checks;
 pub mod client;
 mod client_args;
 pub mod compact;
+pub mod compile_builtins;
 mod components;
 pub mod custom_plugins;
 mod data_dir;

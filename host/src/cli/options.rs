@@ -10,7 +10,7 @@ use super::{
     metadata::MetadataOptions, pack::PackAction, plugin::PluginAction, service::UpOptions,
     status::StatusOptions, terminal::ColorChoice,
 };
-use crate::{logging::LogOptions, runtime::compiler::Effort, wire::GoDuration};
+use crate::{logging::LogOptions, wire::GoDuration};
 
 /// Where the daemon listens unless told otherwise: this machine only.
 pub const DEFAULT_LISTEN: &str = "127.0.0.1:15132";
@@ -138,12 +138,17 @@ pub enum Action {
     },
     /// Compile a Wasm component.
     CompileComponent {
-        /// How well.
-        effort: Effort,
         /// The component.
         input: PathBuf,
         /// Where the code goes.
         output: PathBuf,
+    },
+    /// Compile the built-in components.
+    CompileBuiltins {
+        /// Where the archive goes.
+        output: PathBuf,
+        /// For machines of this target.
+        target: Option<String>,
     },
 }
 

@@ -24,10 +24,7 @@ use super::{
     pack, plugin, shells,
     status::StatusOptions,
 };
-use crate::{
-    logging::{LogLevel, LogOptions},
-    runtime::compiler::Effort,
-};
+use crate::logging::{LogLevel, LogOptions};
 
 /// Reads a command line, the program's name first.
 ///
@@ -220,12 +217,15 @@ fn action(
         Command::CompileComponent(args) => (
             args.common,
             Action::CompileComponent {
-                effort: match args.quick {
-                    true => Effort::Quick,
-                    false => Effort::Thorough,
-                },
                 input: args.input,
                 output: args.output,
+            },
+        ),
+        Command::CompileBuiltins(args) => (
+            args.common,
+            Action::CompileBuiltins {
+                output: args.output,
+                target: args.target,
             },
         ),
     };

@@ -254,17 +254,15 @@ fn small_commands() {
             },
         ),
         (
-            "compile-component|--quick|in|out",
-            Action::CompileComponent {
-                effort: Effort::Quick,
-                input: "in".into(),
+            "compile-builtins|--output=out|--target=aarch64-unknown-linux-gnu",
+            Action::CompileBuiltins {
                 output: "out".into(),
+                target: Some("aarch64-unknown-linux-gnu".into()),
             },
         ),
         (
             "compile-component|in|out",
             Action::CompileComponent {
-                effort: Effort::Thorough,
                 input: "in".into(),
                 output: "out".into(),
             },

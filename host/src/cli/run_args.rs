@@ -34,7 +34,7 @@ pub struct RunArgs {
     /// Ask for the token on every route but /healthz, also on this machine
     #[arg(long)]
     pub require_token: bool,
-    /// Serve /admin/pprof: profiles of what gpud itself takes
+    /// Answer under /admin/pprof, where GPUd has Go's profiles, with what to use instead
     #[arg(long)]
     pub pprof: bool,
     /// YAML file with script plugins; an empty name means none

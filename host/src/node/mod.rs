@@ -5,7 +5,6 @@
     reason = "this is where the machine is touched"
 )]
 
-pub mod alarm;
 pub mod append;
 pub mod clock;
 pub mod error;
@@ -15,12 +14,11 @@ pub mod kmsg;
 pub mod local_file;
 pub mod net;
 pub mod nvml;
+pub mod parts;
 pub mod process;
-pub mod resident;
 pub mod simulated;
 pub mod socket_owner;
 pub mod system;
-pub mod written_pages;
 
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::Duration};
 

@@ -270,7 +270,14 @@ mod tests {
                 Some("no command(s) or bash script contents provided"),
                 "",
             ),
-            ("!", 0, Some("illegal base64 data at input byte 0"), ""),
+            (
+                "!",
+                0,
+                Some(
+                    "not base64: the standard alphabet, padded with = to a multiple of four characters, is expected",
+                ),
+                "",
+            ),
         ] {
             let prepared = prepare(&[encoded(script)]);
             let done = steps(

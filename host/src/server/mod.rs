@@ -39,7 +39,7 @@ mod inject_fault;
 mod machine_info;
 mod metrics;
 mod plugins;
-mod profile;
+mod pprof;
 mod prometheus;
 mod set_healthy;
 mod states;

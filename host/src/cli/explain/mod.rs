@@ -7,7 +7,6 @@ mod known;
 mod print;
 
 use std::{
-    env,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -27,7 +26,7 @@ use crate::{
     daemon, metrics,
     model::UnixMillis,
     node::{Node, clock::Clock, local_file},
-    runtime::{Compiler, Effort, Runtime},
+    runtime::{Compiler, Runtime},
     store::{Location, Store, StoreError, StoreOptions},
 };
 
@@ -121,7 +120,7 @@ async fn judge(
     let end = messages.iter().map(|message| message.time).max();
     let node = Node::of_log(end.unwrap_or_else(now)).map_err(|error| error.to_string())?;
     let node = Arc::new(node);
-    let compiler = env::current_exe().map_or(Compiler::InProcess(Effort::Quick), Compiler::Child);
+    let compiler = Compiler::of_this_program();
     let runtime = Runtime::start(&cache_folder(), compiler, Arc::clone(&node))
         .map_err(|error| error.to_string())?;
     let store = Store::open(StoreOptions::new(Location::Memory)).map_err(|e| e.to_string())?;

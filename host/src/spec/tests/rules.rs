@@ -64,7 +64,7 @@ fn each_kind_with_its_message_and_place() {
         (step("{name: s}"), "missing_plugin_step@1:74 [0].health_state_plugin.steps[0].run_bash_script", "plugin step cannot be empty"),
         (step("{name: s, run_bash_script: {content_type: plaintext}}"), "script_required@1:101 [0].health_state_plugin.steps[0].run_bash_script.script", "script is required"),
         (step("{name: s, run_bash_script: {content_type: text, script: x}}"), "unsupported_content_type@1:116 [0].health_state_plugin.steps[0].run_bash_script.content_type", "unsupported content type: text"),
-        (step("{name: s, run_bash_script: {content_type: base64, script: 'YQ='}}"), "invalid_base64@1:132 [0].health_state_plugin.steps[0].run_bash_script.script", "illegal base64 data at input byte 3"),
+        (step("{name: s, run_bash_script: {content_type: base64, script: 'YQ='}}"), "invalid_base64@1:132 [0].health_state_plugin.steps[0].run_bash_script.script", "not base64: the standard alphabet, padded with = to a multiple of four characters, is expected"),
         (format!("- {{plugin_name: a, interval: 59s, {GOOD}}}"), "interval_too_short@1:30 [0].interval", "interval is too short"),
     ];
     for (text, place, message) in cases {
