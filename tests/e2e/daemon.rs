@@ -61,6 +61,9 @@ pub fn eventually<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     }
 }
 
+/// The Unix socket of a daemon under test, in its data folder: the usual one is the machine's own daemon's.
+const SOCKET: &str = "gpud.sock";
+
 /// A port that was free a moment ago.
 pub fn free_port() -> u16 {
     TcpListener::bind("127.0.0.1:0")
@@ -190,6 +193,7 @@ impl Start {
             .arg("--data-dir")
             .arg(&folder)
             .arg(format!("--listen-address={}:{port}", self.host))
+            .arg(format!("--local-socket={}", folder.join(SOCKET).display()))
             .args(&self.arguments)
             .envs(self.environment)
             .stdout(Stdio::null())
@@ -250,6 +254,11 @@ impl Daemon {
     /// Data folder.
     pub fn folder(&self) -> &Path {
         &self.folder
+    }
+
+    /// Its Unix socket, unless an argument says otherwise.
+    pub fn socket(&self) -> PathBuf {
+        self.folder.join(SOCKET)
     }
 
     /// What it has logged so far, in all starts in this folder.
