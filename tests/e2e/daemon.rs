@@ -78,6 +78,7 @@ pub struct Daemon {
     child: Child,
     port: u16,
     folder: PathBuf,
+    socket: PathBuf,
     runtime: Runtime,
     _own_folder: Option<TempDir>,
 }
@@ -113,6 +114,7 @@ pub struct Start {
     host: &'static str,
     inside: Option<String>,
     folder: Option<PathBuf>,
+    socket: Option<PathBuf>,
     arguments: Vec<String>,
     environment: Vec<(String, String)>,
 }
@@ -124,6 +126,7 @@ impl Start {
             host: "127.0.0.1",
             inside: None,
             folder: None,
+            socket: None,
             arguments: Vec::new(),
             environment: vec![("KMSG_FILE_PATH".into(), "/dev/null".into())],
         }
@@ -165,6 +168,12 @@ impl Start {
         self
     }
 
+    /// With its Unix socket at this path.
+    pub fn socket(mut self, path: &Path) -> Self {
+        self.socket = Some(path.to_owned());
+        self
+    }
+
     /// With further arguments.
     pub fn arguments(mut self, arguments: &[&str]) -> Self {
         self.arguments
@@ -182,6 +191,7 @@ impl Start {
         if own_folder.is_some() {
             warm::copy_to(&folder);
         }
+        let socket = self.socket.unwrap_or_else(|| folder.join(SOCKET));
         let port = free_port();
         let log = File::options()
             .create(true)
@@ -193,7 +203,7 @@ impl Start {
             .arg("--data-dir")
             .arg(&folder)
             .arg(format!("--listen-address={}:{port}", self.host))
-            .arg(format!("--local-socket={}", folder.join(SOCKET).display()))
+            .arg(format!("--local-socket={}", socket.display()))
             .args(&self.arguments)
             .envs(self.environment)
             .stdout(Stdio::null())
@@ -208,6 +218,7 @@ impl Start {
             child,
             port,
             folder,
+            socket,
             runtime,
             _own_folder: own_folder,
         }
@@ -256,9 +267,9 @@ impl Daemon {
         &self.folder
     }
 
-    /// Its Unix socket, unless an argument says otherwise.
-    pub fn socket(&self) -> PathBuf {
-        self.folder.join(SOCKET)
+    /// Its Unix socket.
+    pub fn socket(&self) -> &Path {
+        &self.socket
     }
 
     /// What it has logged so far, in all starts in this folder.
