@@ -2,12 +2,12 @@
 //!
 //! Another user is a thread of this process that has given up root, so these tests need root and are left out elsewhere.
 
-use std::{io, net::SocketAddr, sync::Arc, thread};
+use std::{io, net::SocketAddr, sync::Arc, thread, time::Duration};
 
 use gpud::cli::client::{Client, trust};
 use http::Method;
 use rustix::{
-    process::{Resource, geteuid, getrlimit, setrlimit},
+    process::{Gid, Resource, Uid, geteuid, getrlimit, setrlimit},
     thread::{set_thread_groups, set_thread_res_gid, set_thread_res_uid},
 };
 use tokio::{
@@ -34,10 +34,7 @@ fn can_be_others() -> bool {
 fn as_user<T: Send>(uid: u32, work: impl AsyncFnOnce() -> T + Send) -> T {
     let done = thread::scope(|scope| {
         let user = scope.spawn(|| {
-            let (user, group) = (
-                rustix::fs::Uid::from_raw(uid),
-                rustix::fs::Gid::from_raw(uid),
-            );
+            let (user, group) = (Uid::from_raw(uid), Gid::from_raw(uid));
             set_thread_groups(&[]).unwrap();
             set_thread_res_gid(group, group, group).unwrap();
             set_thread_res_uid(user, user, user).unwrap();
@@ -74,6 +71,19 @@ async fn connect(port: u16, daemon: u16) -> io::Result<TcpStream> {
     socket
         .connect(SocketAddr::from(([127, 0, 0, 1], daemon)))
         .await
+}
+
+/// 64 requests whose bodies never come. A daemon may also refuse them at once.
+async fn hold_turns(port: u16) -> Vec<std::net::TcpStream> {
+    let slow = "POST /inject-fault HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n{";
+    let mut held = Vec::new();
+    for _ in 0..64 {
+        let stream = connect(0, port).await.unwrap();
+        let mut stream = tls(stream, b"http/1.1").await.unwrap();
+        let _ = stream.write_all(slow.as_bytes()).await;
+        held.push(stream.into_inner().0.into_std().unwrap());
+    }
+    held
 }
 
 /// Status and body of the answer to these bytes.
@@ -157,26 +167,20 @@ fn a_queued_request_does_not_become_that_of_the_next_user_of_its_port() {
         "POST /v1/plugins HTTP/1.1\r\nHost: localhost\r\nContent-Length: {}\r\n\r\n{spec}POST /v1/plug",
         spec.len()
     );
-    let slow = "POST /inject-fault HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n{";
     // The attacker's part: all turns are taken, the plugin is queued, the connections are reset.
     let (held, ports) = as_user(STRANGER, async || {
-        let mut held = Vec::new();
-        for _ in 0..64 {
-            let Ok(stream) = connect(0, port).await else {
-                continue;
-            };
-            if let Ok(mut stream) = tls(stream, b"http/1.1").await {
-                let _ = stream.write_all(slow.as_bytes()).await;
-                held.push(stream.into_inner().0.into_std().unwrap());
-            }
-        }
+        let held = hold_turns(port).await;
+        let mut queued = Vec::new();
         let mut ports = Vec::new();
         for _ in 0..8 {
             let stream = connect(0, port).await.unwrap();
             ports.push(stream.local_addr().unwrap().port());
             let mut stream = tls(stream, b"http/1.1").await.unwrap();
             let _ = stream.write_all(plugin.as_bytes()).await;
+            queued.push(stream);
         }
+        // A daemon that is fooled has read them by now.
+        tokio::time::sleep(Duration::from_secs(1)).await;
         (held, ports)
     });
     // Root's part: its commands get these ports. They say nothing yet.
@@ -237,19 +241,11 @@ fn bodies_that_never_come_take_no_turns() {
     }
     let daemon = Start::new().arguments(ONE).ready();
     let (port, url) = (daemon.port(), daemon.url());
-    let slow = "POST /inject-fault HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n{";
-    let hold = async || {
-        let mut held = Vec::new();
-        for _ in 0..64 {
-            let stream = TcpStream::connect(("127.0.0.1", port)).await.unwrap();
-            let mut stream = tls(stream, b"http/1.1").await.unwrap();
-            stream.write_all(slow.as_bytes()).await.unwrap();
-            held.push(stream.into_inner().0.into_std().unwrap());
-        }
-        held
-    };
     // Those of another user are refused before, those of root wait.
-    let held = (as_user(STRANGER, hold), block_on(hold()));
+    let held = (
+        as_user(STRANGER, async || hold_turns(port).await),
+        block_on(hold_turns(port)),
+    );
     assert_eq!(daemon.send(Method::GET, "/v1/states").0, 200);
     let other = as_user(STRANGER, async || {
         status(&url, Method::GET, "/v1/states", "").await

@@ -38,10 +38,10 @@ const STICKY: u32 = 0o1000;
 #[derive(Debug, thiserror::Error)]
 pub enum SocketError {
     /// Another daemon serves it.
-    #[error("{0}: another gpud serves this socket; give this one its own with --local-socket")]
+    #[error("{}: another gpud serves this socket; give this one its own with --local-socket", .0.display())]
     Taken(PathBuf),
     /// Others could replace it.
-    #[error("{path}: {folder} can be changed by others than root and gpud's user; choose another folder with --local-socket", path = path.display(), folder = folder.display())]
+    #[error("{}: {} can be changed by others than root and gpud's user; choose another folder with --local-socket", path.display(), folder.display())]
     Exposed {
         /// The socket.
         path: PathBuf,
@@ -49,12 +49,10 @@ pub enum SocketError {
         folder: PathBuf,
     },
     /// Something else has its name.
-    #[error(
-        "{0}: there is something that is not a socket of gpud; remove it or choose another path with --local-socket"
-    )]
+    #[error("{}: there is something that is not a socket of gpud; remove it or choose another path with --local-socket", .0.display())]
     Occupied(PathBuf),
     /// The system refuses.
-    #[error("{path}: {source}", path = path.display())]
+    #[error("{}: {source}", path.display())]
     System {
         /// The socket.
         path: PathBuf,
@@ -220,7 +218,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn only_owner_and_group_connect_and_it_goes_with_the_daemon() {
+    async fn only_owner_and_group_connect_and_it_is_removed_at_the_end() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("gpud").join("gpud.sock");
         assert!(connect(&path).await.is_none());

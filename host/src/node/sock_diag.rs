@@ -122,7 +122,7 @@ fn read(answer: &[u8], own: SocketAddr, peer: SocketAddr) -> Answer {
         .and_then(|bytes| bytes.try_into().ok())
         .map(u16::from_ne_bytes);
     let found = || {
-        let uid = answer.get(UID..UID + 4)?.try_into().ok()?;
+        let uid: [u8; 4] = answer.get(UID..UID + 4)?.try_into().ok()?;
         let state = *answer.get(STATE)?;
         let found = answer.get(ID..ID + ENDS)?;
         Some((uid, state, found))
@@ -132,7 +132,9 @@ fn read(answer: &[u8], own: SocketAddr, peer: SocketAddr) -> Answer {
             Answer::Owner(u32::from_ne_bytes(uid))
         }
         (Some(BY_FAMILY), Some(_)) => Answer::Nobody,
-        (Some(ERROR), _) if answer.get(HEADER..HEADER + 4) == Some(&NOT_FOUND) => Answer::NotFound,
+        (Some(ERROR), _) if answer.get(HEADER..HEADER + 4) == Some(NOT_FOUND.as_slice()) => {
+            Answer::NotFound
+        }
         _ => Answer::Unavailable,
     }
 }

@@ -42,14 +42,19 @@ pub(super) struct Client {
     pub(super) admitted: Arc<Admitted>,
 }
 
-/// Serves a TCP connection until it ends, is idle for too long, or `shutdown` asks it to finish what it has begun.
-pub(super) async fn serve_tls(
+/// Serves a connection until it ends, is idle for too long, or `shutdown` asks it to finish what it has begun. Without
+/// `tls` it speaks plain HTTP/1.1.
+pub(super) async fn serve(
     stream: Stream,
     client: Client,
-    acceptor: TlsAcceptor,
+    tls: Option<TlsAcceptor>,
     router: Router,
     shutdown: CancellationToken,
 ) {
+    let Some(acceptor) = tls else {
+        let stream = StallGuard::new(stream, STALL_TIME);
+        return requests(stream, false, client, router, shutdown).await;
+    };
     let started = tokio::time::Instant::now();
     stream.send_at_once();
     match timeout(HANDSHAKE_TIME, plain_http::speaks_tls(&stream)).await {
@@ -66,17 +71,6 @@ pub(super) async fn serve_tls(
         Ok(Err(error)) => tracing::debug!(%error, "TLS handshake failed"),
         Err(_) => tracing::debug!("TLS handshake took too long"),
     }
-}
-
-/// Serves a connection of the Unix socket in the same way, with HTTP/1.1 and without TLS.
-pub(super) async fn serve_plain(
-    stream: Stream,
-    client: Client,
-    router: Router,
-    shutdown: CancellationToken,
-) {
-    let stream = StallGuard::new(stream, STALL_TIME);
-    requests(stream, false, client, router, shutdown).await;
 }
 
 async fn requests(

@@ -8,12 +8,10 @@ use std::{
     io::{self, IoSlice},
     pin::Pin,
     task::{Context, Poll, ready},
-};
-
-use tokio::{
-    io::{AsyncRead, AsyncWrite, ReadBuf},
     time::Instant,
 };
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 /// Control frames that may come at once.
 const BURST: f64 = 1000.0;
@@ -60,7 +58,7 @@ impl Counter {
     }
 
     /// Takes bytes that came in; false if there were too many control frames.
-    fn take(&mut self, mut bytes: &[u8]) -> bool {
+    fn take(&mut self, mut bytes: &[u8], now: Instant) -> bool {
         while !bytes.is_empty() {
             let skipped = self.skip.min(bytes.len());
             self.skip -= skipped;
@@ -82,20 +80,18 @@ impl Counter {
             }
         }
         if self.left < 0.0 {
-            self.refill();
+            self.refill(now);
         }
         self.left >= 0.0
     }
 
-    fn refill(&mut self) {
-        let now = Instant::now();
+    fn refill(&mut self, now: Instant) {
         self.left += now.duration_since(self.at).as_secs_f64() * RATE;
         self.left = self.left.min(BURST);
         self.at = now;
     }
 
     /// The client has taken so many bytes.
-    #[expect(clippy::cast_precision_loss, reason = "one write is no exabyte")]
     fn read_by_client(&mut self, bytes: usize) {
         self.left = (self.left + bytes as f64 / BYTES_READ_PER_FRAME).min(MOST);
     }
@@ -134,13 +130,17 @@ impl<S: AsyncRead + Unpin> AsyncRead for FrameGuard<S> {
         let before = buf.filled().len();
         ready!(Pin::new(&mut self.stream).poll_read(cx, buf))?;
         let new = buf.filled().get(before..).unwrap_or_default();
-        match &mut self.counter {
-            Some(counter) if !counter.take(new) => Poll::Ready(Err(io::Error::new(
+        let flood = self
+            .counter
+            .as_mut()
+            .is_some_and(|counter| !counter.take(new, Instant::now()));
+        Poll::Ready(match flood {
+            false => Ok(()),
+            true => Err(io::Error::new(
                 io::ErrorKind::InvalidData,
                 "the client sends too many HTTP/2 control frames",
-            ))),
-            _ => Poll::Ready(Ok(())),
-        }
+            )),
+        })
     }
 }
 
@@ -180,6 +180,8 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for FrameGuard<S> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     fn frame(kind: u8, length: usize) -> Vec<u8> {
@@ -190,40 +192,44 @@ mod tests {
         bytes
     }
 
-    fn started() -> Counter {
+    fn started(now: Instant) -> Counter {
         let mut counter = Counter::new();
-        assert!(counter.take(&[b'P'; PREFACE]));
+        assert!(counter.take(&[b'P'; PREFACE], now));
+        counter.at = now;
         counter
     }
 
-    #[tokio::test(start_paused = true)]
-    async fn floods_are_cut_however_they_are_split() {
+    #[test]
+    fn floods_are_cut_however_they_are_split() {
+        let now = Instant::now();
         for kind in [3, 4, 6, 8, 77] {
             for piece in [1, 7, 9, 4096] {
-                let mut counter = started();
+                let mut counter = started(now);
                 let flood = frame(kind, 8).repeat(BURST as usize);
-                assert!(flood.chunks(piece).all(|bytes| counter.take(bytes)));
-                assert!(!counter.take(&frame(kind, 8)), "{kind} {piece}");
+                assert!(flood.chunks(piece).all(|bytes| counter.take(bytes, now)));
+                assert!(!counter.take(&frame(kind, 8), now), "{kind} {piece}");
                 // A while later a few more are fine.
-                tokio::time::advance(std::time::Duration::from_secs(1)).await;
-                assert!(counter.take(&frame(kind, 8).repeat(RATE as usize - 2)));
+                let later = now + Duration::from_secs(1);
+                let few = frame(kind, 8).repeat(RATE as usize - 2);
+                assert!(counter.take(&few, later));
             }
         }
-        let mut counter = started();
-        assert!(!counter.take(&frame(DATA, 0).repeat(BURST as usize + 1)));
+        let mut counter = started(now);
+        assert!(!counter.take(&frame(DATA, 0).repeat(BURST as usize + 1), now));
     }
 
-    #[tokio::test(start_paused = true)]
-    async fn requests_bodies_and_readers_are_not() {
-        let mut counter = started();
+    #[test]
+    fn requests_bodies_and_readers_are_not() {
+        let now = Instant::now();
+        let mut counter = started(now);
         for _ in 0..100_000 {
-            assert!(counter.take(&frame(HEADERS, 30)));
-            assert!(counter.take(&frame(DATA, 100)));
+            assert!(counter.take(&frame(HEADERS, 30), now));
+            assert!(counter.take(&frame(DATA, 100), now));
         }
         // A long answer, as Go's client takes it.
         for _ in 0..100_000 {
             counter.read_by_client(4096);
-            assert!(counter.take(&frame(8, 4).repeat(2)));
+            assert!(counter.take(&frame(8, 4).repeat(2), now));
         }
     }
 }

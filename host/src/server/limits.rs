@@ -118,11 +118,9 @@ pub(super) async fn bound(State(app): State<App>, request: Request, next: Next) 
         }
         let response = next.run(request).await;
         drop((turn, place));
-        Ok(response)
+        Ok::<_, ApiError>(response)
     };
-    bounded
-        .await
-        .unwrap_or_else(|error: ApiError| error.into_response())
+    bounded.await.unwrap_or_else(ApiError::into_response)
 }
 
 /// The request with its whole body, and the place that it takes until it is answered.

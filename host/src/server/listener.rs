@@ -133,19 +133,16 @@ pub async fn serve(
         let kept = Arc::clone(&app.kept);
         async move { tokio::join!(watch(reloaded, reload_now), kept.tidy()) }
     });
-    let port_shares = Arc::clone(&app.shares);
-    let acceptor = TlsAcceptor::from(tls);
+    let port = Entrance {
+        listener: Listener::Port(entrances.port),
+        tls: Some(TlsAcceptor::from(tls)),
+        shares: Arc::clone(&app.shares),
+    };
     let router = router(app);
-    let port = accept(
-        Port(entrances.port, acceptor),
-        router.clone(),
-        port_shares,
-        shutdown.clone(),
-    );
+    let port = accept(port, router.clone(), shutdown.clone());
     let local_socket = async {
         if let Some(socket) = entrances.local_socket {
-            let shares = Arc::new(Shares::new(LOCAL_SOCKET));
-            accept(Local(socket), router, shares, shutdown).await;
+            accept(Entrance::local(socket), router, shutdown).await;
         }
     };
     tokio::join!(port, local_socket);
@@ -153,74 +150,55 @@ pub async fn serve(
 }
 
 /// One way in.
-pub(super) trait Entrance {
+pub(super) struct Entrance {
+    pub(super) listener: Listener,
+    /// `None` where plain HTTP is spoken.
+    pub(super) tls: Option<TlsAcceptor>,
+    pub(super) shares: Arc<Shares>,
+}
+
+impl Entrance {
+    /// The Unix socket, with shares of its own.
+    pub(super) fn local(socket: LocalSocket) -> Self {
+        Self {
+            listener: Listener::Local(socket),
+            tls: None,
+            shares: Arc::new(Shares::new(LOCAL_SOCKET)),
+        }
+    }
+}
+
+/// Where connections come from.
+pub(super) enum Listener {
+    Port(TcpListener),
+    Local(LocalSocket),
+}
+
+impl Listener {
     /// Waits for the next connection.
-    fn next(&self) -> impl Future<Output = io::Result<Stream>> + Send;
-
-    /// Serves one.
-    fn serve(
-        &self,
-        stream: Stream,
-        client: Client,
-        router: Router,
-        shutdown: CancellationToken,
-    ) -> impl Future<Output = ()> + Send + 'static;
-}
-
-/// The port, and the TLS that is spoken there.
-pub(super) struct Port(pub(super) TcpListener, pub(super) TlsAcceptor);
-
-impl Entrance for Port {
     async fn next(&self) -> io::Result<Stream> {
-        Ok(Stream::tcp(self.0.accept().await?.0))
-    }
-
-    fn serve(
-        &self,
-        stream: Stream,
-        client: Client,
-        router: Router,
-        shutdown: CancellationToken,
-    ) -> impl Future<Output = ()> + Send + 'static {
-        connection::serve_tls(stream, client, self.1.clone(), router, shutdown)
-    }
-}
-
-/// The Unix socket.
-pub(super) struct Local(pub(super) LocalSocket);
-
-impl Entrance for Local {
-    async fn next(&self) -> io::Result<Stream> {
-        Ok(Stream::unix(self.0.accept().await?))
-    }
-
-    fn serve(
-        &self,
-        stream: Stream,
-        client: Client,
-        router: Router,
-        shutdown: CancellationToken,
-    ) -> impl Future<Output = ()> + Send + 'static {
-        connection::serve_plain(stream, client, router, shutdown)
+        Ok(match self {
+            Self::Port(listener) => Stream::tcp(listener.accept().await?.0),
+            Self::Local(socket) => Stream::unix(socket.accept().await?),
+        })
     }
 }
 
 /// Takes connections until `shutdown`. Each is taken in as soon as it is known whose it is, or closed if its client has too
 /// many: connections that say nothing never keep others from being accepted.
-pub(super) async fn accept<E: Entrance + Send + Sync + 'static>(
-    entrance: E,
-    router: Router,
-    shares: Arc<Shares>,
-    shutdown: CancellationToken,
-) {
-    let entrance = Arc::new(entrance);
+pub(super) async fn accept(entrance: Entrance, router: Router, shutdown: CancellationToken) {
+    let Entrance {
+        listener,
+        tls,
+        shares,
+    } = entrance;
     let identifying = Arc::new(Semaphore::new(MAX_IDENTIFYING));
     let connections = TaskTracker::new();
     let cut = CancellationToken::new();
     loop {
         let next = async {
             let place = Arc::clone(&identifying).acquire_owned().await.ok()?;
-            Some((place, entrance.next().await))
+            Some((place, listener.next().await))
         };
         let (place, accepted) = tokio::select! {
             () = shutdown.cancelled() => break,
@@ -237,8 +215,7 @@ pub(super) async fn accept<E: Entrance + Send + Sync + 'static>(
                 continue;
             }
         };
-        let (entrance, router, shares) =
-            (Arc::clone(&entrance), router.clone(), Arc::clone(&shares));
+        let (tls, router, shares) = (tls.clone(), router.clone(), Arc::clone(&shares));
         let (shutdown, cut) = (shutdown.clone(), cut.clone());
         connections.spawn(async move {
             let taken_in = take_in(stream, &shares).await;
@@ -246,16 +223,14 @@ pub(super) async fn accept<E: Entrance + Send + Sync + 'static>(
             let Some((stream, client)) = taken_in else {
                 return;
             };
-            let serving = entrance.serve(stream, client, router, shutdown);
-            drop(entrance);
             tokio::select! {
-                () = serving => {}
+                () = connection::serve(stream, client, tls, router, shutdown) => {}
                 () = cut.cancelled() => {}
             }
         });
     }
     // New clients are refused at once rather than left waiting.
-    drop(entrance);
+    drop(listener);
     connections.close();
     if timeout(DRAIN_TIME, connections.wait()).await.is_err() {
         tracing::warn!("requests still under way at the end are cut off");

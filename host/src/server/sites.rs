@@ -23,9 +23,8 @@ use super::{errors::ApiError, router::App, tls::Certificate};
 
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 /// What an allowed site may send.
-const ALLOWED_METHODS: HeaderValue = HeaderValue::from_static("GET, POST, PUT, DELETE");
-const ALLOWED_HEADERS: HeaderValue =
-    HeaderValue::from_static("authorization, content-type, json-indent, x-request-id");
+const ALLOWED_METHODS: &str = "GET, POST, PUT, DELETE";
+const ALLOWED_HEADERS: &str = "authorization, content-type, json-indent, x-request-id";
 
 /// Names by which gpud may be asked, and web sites that may ask.
 #[derive(Debug, Default)]
@@ -137,7 +136,8 @@ fn name_of(host: &str) -> Option<String> {
         },
     };
     let name = name.strip_suffix('.').unwrap_or(name);
-    (!name.is_empty()).then(|| name.to_ascii_lowercase())
+    let good = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.:".contains(&byte);
+    (!name.is_empty() && name.bytes().all(good)).then(|| name.to_ascii_lowercase())
 }
 
 /// Whether the page was loaded from the address that it asks now.
@@ -171,8 +171,14 @@ pub(super) async fn keep_out(State(app): State<App>, request: Request, next: Nex
             };
             let headers = response.headers_mut();
             if preflight {
-                headers.insert(ACCESS_CONTROL_ALLOW_METHODS, ALLOWED_METHODS);
-                headers.insert(ACCESS_CONTROL_ALLOW_HEADERS, ALLOWED_HEADERS);
+                headers.insert(
+                    ACCESS_CONTROL_ALLOW_METHODS,
+                    HeaderValue::from_static(ALLOWED_METHODS),
+                );
+                headers.insert(
+                    ACCESS_CONTROL_ALLOW_HEADERS,
+                    HeaderValue::from_static(ALLOWED_HEADERS),
+                );
             }
             headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
             headers.append(VARY, HeaderValue::from_static("origin"));

@@ -9,7 +9,7 @@ use hyper_util::rt::{TokioExecutor, TokioIo};
 
 use tokio::{
     io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _},
-    net::{TcpStream, UnixStream},
+    net::{TcpListener, TcpStream, UnixStream},
     sync::Notify,
     task::JoinHandle,
 };
@@ -28,8 +28,8 @@ use tower::ServiceExt as _;
 
 use super::{
     Access, Certificate, Entrances, Reload as _, Serving, Sites, Token, bind, from_files,
-    limits::{LOCAL_SOCKET, PORT},
-    listener::{Local, Port, accept},
+    limits::PORT,
+    listener::{Entrance, Listener, accept},
     plain_http,
     router::router,
     self_signed, serve,
@@ -70,6 +70,14 @@ async fn start() -> Server {
         address,
         shutdown,
         task,
+    }
+}
+
+fn port(listener: TcpListener, shares: Arc<Shares>) -> Entrance {
+    Entrance {
+        listener: Listener::Port(listener),
+        tls: Some(TlsAcceptor::from(self_signed("node-1").unwrap())),
+        shares,
     }
 }
 
@@ -234,11 +242,9 @@ async fn a_connection_too_many_is_closed_until_one_ends() {
         connections: two,
         ..PORT
     }));
-    let acceptor = TlsAcceptor::from(self_signed("node-1").unwrap());
     let task = tokio::spawn(accept(
-        Port(listener, acceptor),
+        port(listener, shares),
         router(app(Arc::<Fake>::default())),
-        shares,
         shutdown.clone(),
     ));
     let server = Server {
@@ -305,11 +311,9 @@ async fn what_a_client_asked_for_that_is_gone_is_not_done() {
     let listener = bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let shutdown = CancellationToken::new();
-    let acceptor = TlsAcceptor::from(self_signed("node-1").unwrap());
     let task = tokio::spawn(accept(
-        Port(listener, acceptor),
+        port(listener, Arc::clone(&shares)),
         router(app),
-        Arc::clone(&shares),
         shutdown.clone(),
     ));
     let server = Server {
@@ -391,9 +395,8 @@ async fn the_unix_socket_is_served_beside_the_port_with_turns_of_its_own() {
     };
     let shutdown = CancellationToken::new();
     let task = tokio::spawn(accept(
-        Local(LocalSocket::bind(&path).unwrap()),
+        Entrance::local(LocalSocket::bind(&path).unwrap()),
         router(app),
-        Arc::new(Shares::new(LOCAL_SOCKET)),
         shutdown.clone(),
     ));
     let mut stream = UnixStream::connect(&path).await.unwrap();

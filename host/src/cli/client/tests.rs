@@ -100,7 +100,10 @@ async fn a_unix_socket_is_used_before_the_address() {
     let (answer, ()) = tokio::join!(client.send(Method::GET, "/v1/y"), server);
     assert_eq!(answer.unwrap().status, StatusCode::IM_A_TEAPOT);
     let seen = seen.lock().unwrap().clone();
-    assert!(seen[0].starts_with("GET /v1/x") && seen[1].starts_with("GET /v1/y"), "{seen:?}");
+    assert!(
+        seen[0].starts_with("GET /v1/x") && seen[1].starts_with("GET /v1/y"),
+        "{seen:?}"
+    );
 }
 
 #[test]
