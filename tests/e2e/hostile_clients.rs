@@ -263,7 +263,7 @@ fn an_http2_connection_that_only_pings_is_cut() {
             .unwrap();
         let stream = tls(stream, b"h2").await.unwrap();
         let (mut read, mut write) = tokio::io::split(stream);
-        let settings = b"\0\0\0\x04\0\0\0\0\0";
+        let settings = b"\0\0\0\x04\0\0\0\0\0".as_slice();
         let greeting = [b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".as_slice(), settings].concat();
         write.write_all(&greeting).await.unwrap();
         let drain = tokio::spawn(async move {

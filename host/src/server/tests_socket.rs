@@ -365,7 +365,7 @@ async fn a_flood_of_control_frames_is_cut() {
         let server = start().await;
         let stream = connect(&server, b"h2").await;
         let (mut read, mut write) = tokio::io::split(stream);
-        let greeting = [b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", settings].concat();
+        let greeting = [b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".as_slice(), settings].concat();
         write.write_all(&greeting).await.unwrap();
         let drain = tokio::spawn(async move {
             let mut answers = [0; 4096];
