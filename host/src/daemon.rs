@@ -3,7 +3,11 @@
 //! The API answers first; plugins are compiled and loaded behind it, then the kernel log is read and everything runs
 //! on its schedule.
 
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
 use tokio::{
     sync::{
@@ -27,7 +31,7 @@ use crate::{
     logging::Reopener,
     machine_info::Collector,
     metrics,
-    node::{Node, kmsg::KernelLog, nvml},
+    node::{Node, kmsg::KernelLog, local_socket::LocalSocket, nvml},
     pack::installed::Packs,
     plugins::{
         Plugins,
@@ -68,6 +72,12 @@ pub struct Options {
     pub require_token: bool,
     /// Where the token is, if not in the data folder.
     pub token_file: Option<PathBuf>,
+    /// Path of the Unix socket for local administration; `None` is none.
+    pub local_socket: Option<PathBuf>,
+    /// Further host names by which the API may be asked.
+    pub allowed_hosts: Vec<String>,
+    /// Web sites whose pages may ask it.
+    pub allowed_origins: Vec<String>,
     /// The routes of `--pprof` are there.
     pub profiling: bool,
     /// Command lines for bash that replace programs, by the programs' names.
@@ -132,6 +142,9 @@ pub async fn run(options: Options, shutdown: CancellationToken) -> Result<(), St
         tls_files,
         require_token,
         token_file,
+        local_socket,
+        allowed_hosts,
+        allowed_origins,
         profiling,
         replacements,
         plugin_specs,
@@ -144,22 +157,32 @@ pub async fn run(options: Options, shutdown: CancellationToken) -> Result<(), St
     let listener = server::bind(&listen_address).await?;
     let address = listener.local_addr();
     let mut reloaded: Vec<Arc<dyn server::Reload>> = Vec::new();
+    let hostname = node.hostname().await;
+    let mut sites = server::Sites {
+        hosts: server::Sites::names_of_machine(&hostname),
+        certificate: None,
+        origins: allowed_origins,
+    };
+    sites.hosts.extend(allowed_hosts);
     let tls = match &tls_files {
         Some((certificate, key)) => {
             let (tls, certificate) = server::from_files(certificate, key)?;
+            sites.certificate = Some(Arc::clone(&certificate));
             reloaded.push(certificate);
             tls
         }
-        None => server::self_signed(&node.hostname().await)?,
+        None => server::self_signed(&hostname)?,
     };
     let store = open_store(store).await?;
     // An address that cannot be told counts as open to all.
     let wide = listener
         .local_addr()
         .map_or(true, |address| !address.ip().to_canonical().is_loopback());
-    let token = match wide || require_token {
+    let named = token_file.is_some();
+    let file = token_file.unwrap_or_else(|| data_dir.join(server::TOKEN_FILE));
+    // Where only this machine can connect, root and gpud's own user need none, and others have none unless somebody made it.
+    let token = match wide || require_token || named || file.exists() {
         true => {
-            let file = token_file.unwrap_or_else(|| data_dir.join(server::TOKEN_FILE));
             let token = Arc::new(server::Token::open(&file)?);
             reloaded.push(Arc::<server::Token>::clone(&token));
             Some(token)
@@ -172,8 +195,8 @@ pub async fn run(options: Options, shutdown: CancellationToken) -> Result<(), St
         access: server::Access {
             token,
             require_token,
-            wide,
         },
+        sites,
         profiling,
         reloaded,
         reload_now: Arc::clone(&reload_now),
@@ -240,15 +263,22 @@ pub async fn run(options: Options, shutdown: CancellationToken) -> Result<(), St
         config: shown,
         own_recorded: Mutex::default(),
     };
+    let local_socket = local_socket.and_then(|path| open_local_socket(&path));
+    let socket_path = local_socket.as_ref().map(|socket| socket.path().to_owned());
+    let entrances = server::Entrances {
+        port: listener,
+        local_socket,
+    };
     tasks.spawn(server::serve(
-        listener,
+        entrances,
         serving,
         Arc::new(backend),
         shutdown.clone(),
     ));
     tasks.spawn(housekeeping(Arc::clone(&services), shutdown.clone()));
     tasks.spawn(keep_gpus(Arc::clone(&services), shutdown.clone()));
-    let presence = address.and_then(|address| Presence::announce(&data_dir, address));
+    let presence =
+        address.and_then(|address| Presence::announce(&data_dir, address, socket_path.as_deref()));
     if let Err(error) = &presence {
         tracing::warn!("`gpud status` may not find this daemon: {error}");
     }
@@ -302,6 +332,17 @@ async fn open_store(options: StoreOptions) -> Result<Store, StartError> {
         tracing::error!("nothing is kept across restarts, the database is in memory: {problem}");
     }
     Ok(opened.store)
+}
+
+/// The Unix socket for local administration. Without it root's commands use the port.
+fn open_local_socket(path: &Path) -> Option<LocalSocket> {
+    match LocalSocket::bind(path) {
+        Ok(socket) => Some(socket),
+        Err(error) => {
+            tracing::warn!("there is no Unix socket for local administration: {error}");
+            None
+        }
+    }
 }
 
 async fn record_reboot(store: &Store, node: &Node) {

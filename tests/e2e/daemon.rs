@@ -66,6 +66,9 @@ pub fn eventually<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     }
 }
 
+/// The Unix socket of a daemon under test, in its data folder: the usual one is the machine's own daemon's.
+const SOCKET: &str = "gpud.sock";
+
 /// A port that was free a moment ago.
 pub fn free_port() -> u16 {
     TcpListener::bind("127.0.0.1:0")
@@ -80,6 +83,7 @@ pub struct Daemon {
     child: Child,
     port: u16,
     folder: PathBuf,
+    socket: PathBuf,
     runtime: Runtime,
     _own_folder: Option<TempDir>,
 }
@@ -116,6 +120,7 @@ pub struct Start {
     host: &'static str,
     inside: Option<String>,
     folder: Option<PathBuf>,
+    socket: Option<PathBuf>,
     arguments: Vec<String>,
     environment: Vec<(String, String)>,
 }
@@ -128,6 +133,7 @@ impl Start {
             host: "127.0.0.1",
             inside: None,
             folder: None,
+            socket: None,
             arguments: Vec::new(),
             environment: vec![("KMSG_FILE_PATH".into(), "/dev/null".into())],
         }
@@ -175,6 +181,12 @@ impl Start {
         self
     }
 
+    /// With its Unix socket at this path.
+    pub fn socket(mut self, path: &Path) -> Self {
+        self.socket = Some(path.to_owned());
+        self
+    }
+
     /// With further arguments.
     pub fn arguments(mut self, arguments: &[&str]) -> Self {
         self.arguments
@@ -192,6 +204,7 @@ impl Start {
         if own_folder.is_some() {
             warm::copy_to(&folder);
         }
+        let socket = self.socket.unwrap_or_else(|| folder.join(SOCKET));
         let port = free_port();
         let log = File::options()
             .create(true)
@@ -203,6 +216,7 @@ impl Start {
             .arg("--data-dir")
             .arg(&folder)
             .arg(format!("--listen-address={}:{port}", self.host))
+            .arg(format!("--local-socket={}", socket.display()))
             .args(&self.arguments)
             .envs(self.environment)
             .stdout(Stdio::null())
@@ -217,6 +231,7 @@ impl Start {
             child,
             port,
             folder,
+            socket,
             runtime,
             _own_folder: own_folder,
         }
@@ -263,6 +278,11 @@ impl Daemon {
     /// Data folder.
     pub fn folder(&self) -> &Path {
         &self.folder
+    }
+
+    /// Its Unix socket.
+    pub fn socket(&self) -> &Path {
+        &self.socket
     }
 
     /// What it has logged so far, in all starts in this folder.

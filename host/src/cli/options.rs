@@ -7,8 +7,8 @@ use clap_complete::Shell;
 
 use super::{
     args::OutputFormat, checks::CheckOptions, components::ComponentSelection, explain::Subject,
-    metadata::MetadataOptions, pack::PackAction, plugin::PluginAction, service::UpOptions,
-    status::StatusOptions, terminal::ColorChoice,
+    local_socket::LocalSocketChoice, metadata::MetadataOptions, pack::PackAction,
+    plugin::PluginAction, service::UpOptions, status::StatusOptions, terminal::ColorChoice,
 };
 use crate::{logging::LogOptions, wire::GoDuration};
 
@@ -167,6 +167,12 @@ pub struct RunOptions {
     pub token_file: Option<PathBuf>,
     /// Every route but `/healthz` asks for it.
     pub require_token: bool,
+    /// The Unix socket for local administration.
+    pub local_socket: LocalSocketChoice,
+    /// Further host names by which the daemon may be asked.
+    pub allowed_hosts: Vec<String>,
+    /// Web sites whose pages may ask it.
+    pub allowed_origins: Vec<String>,
     /// Serve `/admin/pprof`.
     pub pprof: bool,
     /// Specs of script plugins; `None` is none. The default file may be missing.

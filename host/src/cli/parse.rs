@@ -15,6 +15,7 @@ use super::{
     exit::{Exit, Stderr},
     explain::Subject,
     hosted_args::{NotifyEvent, UpdateArgs, UpdateCommand},
+    local_socket::LocalSocketChoice,
     metadata::MetadataOptions,
     of_service::{NO_CONTROL_PLANE, NO_SIGNING, NO_UPDATE, machine_info, metadata, up},
     options::{
@@ -24,7 +25,10 @@ use super::{
     pack, plugin, shells,
     status::StatusOptions,
 };
-use crate::logging::{LogLevel, LogOptions};
+use crate::{
+    logging::{LogLevel, LogOptions},
+    server::{parse_hosts, parse_origins},
+};
 
 /// Reads a command line, the program's name first.
 ///
@@ -265,6 +269,9 @@ fn run(command: RunCommand, notes: &mut Vec<String>) -> Result<(CommonArgs, RunO
             .map(|(certificate, key)| TlsFiles { certificate, key }),
         token_file: given(run.token_file),
         require_token: run.require_token,
+        local_socket: LocalSocketChoice::of_flag(run.local_socket),
+        allowed_hosts: parse_hosts(&run.allowed_hosts)?,
+        allowed_origins: parse_origins(&run.allowed_origins)?,
         pprof: run.pprof,
         plugin_specs_file: given(Some(run.plugin_specs_file)),
         components: ComponentSelection::parse(&run.components),

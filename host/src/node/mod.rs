@@ -12,12 +12,15 @@ pub mod files;
 pub mod hang_pool;
 pub mod kmsg;
 pub mod local_file;
+pub mod local_socket;
 pub mod net;
 pub mod nvml;
 pub mod parts;
 pub mod process;
 pub mod simulated;
+mod sock_diag;
 pub mod socket_owner;
+pub mod stream;
 pub mod system;
 
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::Duration};

@@ -18,7 +18,7 @@ pub(super) enum Right {
     Read,
     /// Runs or changes something. Triggers do, although they are GET for the sake of existing clients.
     Write,
-    /// Brings code in, which then has all rights of the daemon: `server/plugins.rs` asks for more than a token.
+    /// Brings code in, which then has all rights of the daemon: more than a token is asked for.
     Code,
 }
 
