@@ -12,6 +12,7 @@
 
 mod api;
 mod bad_clients;
+mod children;
 mod component_configs;
 mod custom_plugins;
 mod daemon;
