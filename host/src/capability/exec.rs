@@ -84,6 +84,10 @@ impl Host for Call {
 impl Call {
     async fn run(&mut self, program: Program, options: Options) -> Result<Output, AccessError> {
         let asked = Duration::from_millis(u64::from(options.timeout_ms));
+        if matches!(program, Program::BashStdin(_)) {
+            let bash = process::find_program("bash").await?;
+            process::check_program(&bash).await?;
+        }
         let mut env = process::fixed_env();
         env.extend(
             options

@@ -328,7 +328,7 @@ mod tests {
 
     #[test]
     fn bad_grants_name_what_is_wrong() {
-        for (value, told) in [
+        for (value, expected) in [
             (json!("sh"), "expected `bash`, a list of programs"),
             (json!(["bin/x"]), "`bin/x` is neither"),
             (json!({}), "expected either `bash: true` or `programs"),
@@ -355,7 +355,7 @@ mod tests {
             ),
         ] {
             let problem = ExecGrant::parse(&value).unwrap_err();
-            assert!(problem.contains(told), "{value}: {problem}");
+            assert!(problem.contains(expected), "{value}: {problem}");
         }
     }
 

@@ -194,7 +194,7 @@ mod tests {
 
     use super::*;
 
-    fn told(path: &Path, rule: Rule) -> String {
+    fn refusal(path: &Path, rule: Rule) -> String {
         match open(path, rule) {
             Ok(_) => String::new(),
             Err(error) => error.to_string(),
@@ -214,30 +214,30 @@ mod tests {
         fs::write(&program, "#!/bin/sh\n").unwrap();
         set_mode(&bin, 0o755);
         set_mode(&program, 0o755);
-        assert_eq!(told(&program, Rule::Guarded), "");
+        assert_eq!(refusal(&program, Rule::Guarded), "");
         // The file, its folder, and the folder above.
         set_mode(&program, 0o757);
-        assert!(told(&program, Rule::Guarded).contains("others can write"));
+        assert!(refusal(&program, Rule::Guarded).contains("others can write"));
         set_mode(&program, 0o755);
         for open_to_all in [&bin, &folder] {
             set_mode(open_to_all, 0o777);
-            let problem = told(&program, Rule::Guarded);
+            let problem = refusal(&program, Rule::Guarded);
             assert!(problem.contains("others can write to"), "{problem}");
             set_mode(open_to_all, 0o1777);
-            assert_eq!(told(&program, Rule::Guarded), "");
+            assert_eq!(refusal(&program, Rule::Guarded), "");
             set_mode(open_to_all, 0o755);
         }
         // A link is as good as its folder and what it leads to.
         let link = folder.join("link");
         symlink("bin/../bin/tool", &link).unwrap();
-        assert_eq!(told(&link, Rule::Guarded), "");
+        assert_eq!(refusal(&link, Rule::Guarded), "");
         set_mode(&bin, 0o777);
-        assert!(told(&link, Rule::Guarded).contains("bin"));
+        assert!(refusal(&link, Rule::Guarded).contains("bin"));
         set_mode(&bin, 0o755);
         let circle = folder.join("circle");
         symlink("circle", &circle).unwrap();
-        assert!(!told(&circle, Rule::Guarded).is_empty());
-        assert!(told(Path::new("tool"), Rule::Guarded).contains("not absolute"));
+        assert!(!refusal(&circle, Rule::Guarded).is_empty());
+        assert!(refusal(Path::new("tool"), Rule::Guarded).contains("not absolute"));
     }
 
     #[test]
@@ -252,17 +252,17 @@ mod tests {
         fs::write(&program, "#!/bin/sh\n").unwrap();
         set_mode(&program, 0o755);
         chown(&program, Some(65534), None).unwrap();
-        assert!(told(&program, Rule::Guarded).contains("belongs to user 65534"));
+        assert!(refusal(&program, Rule::Guarded).contains("belongs to user 65534"));
         chown(&program, Some(0), None).unwrap();
         chown(&folder, Some(65534), None).unwrap();
-        assert!(told(&program, Rule::Guarded).contains("belongs to user 65534"));
+        assert!(refusal(&program, Rule::Guarded).contains("belongs to user 65534"));
         // Folders of others may lead to a socket, their links may not.
-        assert_eq!(told(&program, Rule::LinksGuarded), "");
+        assert_eq!(refusal(&program, Rule::LinksGuarded), "");
         let own = folder.join("own");
         fs::create_dir(&own).unwrap();
         fs::write(own.join("tool"), "").unwrap();
         symlink(&own, folder.join("linked")).unwrap();
-        let linked = told(&folder.join("linked/tool"), Rule::LinksGuarded);
+        let linked = refusal(&folder.join("linked/tool"), Rule::LinksGuarded);
         assert!(linked.contains("belongs to user 65534"), "{linked}");
     }
 
@@ -273,8 +273,8 @@ mod tests {
         fs::write(folder.join("real"), "").unwrap();
         symlink("real", folder.join("link")).unwrap();
         symlink(&folder, folder.join("way")).unwrap();
-        assert_eq!(told(&folder.join("way/real"), Rule::LinksGuarded), "");
-        let problem = told(&folder.join("link"), Rule::LinksGuarded);
+        assert_eq!(refusal(&folder.join("way/real"), Rule::LinksGuarded), "");
+        let problem = refusal(&folder.join("link"), Rule::LinksGuarded);
         assert!(problem.contains("is a link"), "{problem}");
     }
 }

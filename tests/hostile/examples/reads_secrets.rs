@@ -4,7 +4,7 @@ use gpud_sdk::{AccessError, CheckContext, Checker, Descriptor, Error, HealthStat
 
 struct ReadsSecrets;
 
-fn told<T>(what: &str, answer: Result<T, AccessError>) -> String {
+fn described<T>(what: &str, answer: Result<T, AccessError>) -> String {
     match answer {
         Ok(_) => format!("{what} reached"),
         Err(AccessError::Denied(_)) => String::new(),
@@ -28,17 +28,17 @@ impl Checker for ReadsSecrets {
             "/etc/shadow",
             "/dev/mem",
         ] {
-            reached.push(told(path, sysfs::read(path, 4096)));
-            reached.push(told(path, sysfs::stat(path)));
+            reached.push(described(path, sysfs::read(path, 4096)));
+            reached.push(described(path, sysfs::stat(path)));
         }
         for path in ["/proc/1/fd", "/proc/self/fd", "/proc/1/map_files"] {
-            reached.push(told(path, sysfs::list_directory(path, 100)));
+            reached.push(described(path, sysfs::list_directory(path, 100)));
         }
         for path in ["/proc/1/exe", "/proc/1/cwd", "/proc/self/fd/0"] {
-            reached.push(told(path, sysfs::read_link(path)));
+            reached.push(described(path, sysfs::read_link(path)));
         }
         for pattern in ["/proc/*/environ", "/proc/[0-9]*/mem"] {
-            reached.push(told(pattern, sysfs::read_glob(pattern, 4096, 100)));
+            reached.push(described(pattern, sysfs::read_glob(pattern, 4096, 100)));
         }
         reached.retain(|one| !one.is_empty());
         let well = sysfs::read("/proc/uptime", 4096).is_ok()

@@ -5,7 +5,7 @@
 //! | `/proc/kmsg` | reading takes the kernel's messages away from the system's log daemon |
 //! | `/proc/kcore`, `/proc/vmcore`, `/proc/kallsyms`, `/proc/kpage*`, `/proc/keys` | memory, addresses and keys of the kernel |
 //! | of a process: `environ`, `auxv`, `mem`, `maps`, `smaps*`, `numa_maps`, `map_files`, `pagemap`, `clear_refs`, `stack`, `syscall` | its secrets and its memory |
-//! | of a process: `fd`, `fdinfo`, `root`, `cwd`, `exe` | ways into its files; only how many files are open is told |
+//! | of a process: `fd`, `fdinfo`, `root`, `cwd`, `exe` | ways into its files; only the number of open files is reported |
 //! | of gpud itself: all but what [`OWN_SHOWN`] names | its arguments and its state |
 //! | `/dev/mem`, `/dev/kmem`, `/dev/port`, `/dev/kmsg` | memory of the machine, the kernel log |
 //! | `/sys/kernel/debug`, `/sys/kernel/tracing`, `/sys/kernel/security` | files whose reading changes something |
@@ -15,7 +15,7 @@
 //! | `/var/lib/gpud`, and the data folder, token file and TLS key of this daemon | its secrets and what it runs |
 //! | a procfs that is mounted elsewhere than at `/proc` | all of the above |
 //!
-//! How much space is left on the filesystem that holds a path (`statvfs`) is told of every path: it shows nothing of the
+//! How much space is left on the filesystem that holds a path (`statvfs`) is reported for every path: it shows nothing of the
 //! file. The built-in check of GPU processes reads `environ` of other processes, never gpud's own.
 
 use std::path::{Path, PathBuf};
@@ -47,7 +47,7 @@ const OWN_SHOWN: [&str; 12] = [
     "status",
 ];
 /// Files of a process that hold its secrets or its memory.
-const PROCESS_SEALED: [&str; 17] = [
+const PROCESS_SEALED: [&str; 16] = [
     "auxv",
     "clear_refs",
     "cwd",
@@ -64,10 +64,9 @@ const PROCESS_SEALED: [&str; 17] = [
     "smaps_rollup",
     "stack",
     "syscall",
-    "coredump_filter",
 ];
 /// Files of the kernel.
-const PROC_SEALED: [&str; 9] = [
+const PROC_SEALED: [&str; 8] = [
     "kallsyms",
     "kcore",
     "keys",
@@ -75,7 +74,6 @@ const PROC_SEALED: [&str; 9] = [
     "kpagecgroup",
     "kpagecount",
     "kpageflags",
-    "sysrq-trigger",
     "vmcore",
 ];
 /// Everything at and below these.
@@ -90,7 +88,7 @@ const FOLDERS: [&str; 9] = [
     "/sys/kernel/tracing",
     "/var/run/secrets",
 ];
-/// Where gpud keeps its files unless told otherwise.
+/// Where gpud keeps its files by default.
 const DATA_FOLDER: &str = "/var/lib/gpud";
 /// Single files of `/etc`.
 const OF_ETC: [&str; 6] = [

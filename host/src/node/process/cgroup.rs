@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn systems_without_it_are_told_apart() {
+    fn systems_without_it_are_recognised() {
         let base = tempfile::tempdir().unwrap();
         let error = Cgroups::prepare(base.path(), 1, false, 0).unwrap_err();
         assert!(error.to_string().contains("cgroup.kill"), "{error}");

@@ -3,7 +3,7 @@
 //! A script can leave its process group (`setsid`, a double fork, job control). gpud is a *subreaper*: a process whose
 //! parent ends becomes gpud's child instead of process 1's. Such an orphan is ended as soon as none of the runs is left
 //! that were under way when it was started, so no run loses a process to the end of another one. Where gpud is process 1
-//! of a container, orphans of others come to it as well; there only those are ended that carry a run's number in the
+//! of a container, it inherits orphans of others as well; there only those are ended that carry a run's number in the
 //! environment that they were started with. Zombies are reaped, except those that the runtime waits for itself.
 
 use std::{

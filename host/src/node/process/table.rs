@@ -72,7 +72,7 @@ fn listed_children() -> io::Result<Vec<i32>> {
                 text.split_ascii_whitespace()
                     .filter_map(|pid| pid.parse::<i32>().ok()),
             ),
-            // A thread that has ended meanwhile; where there are no such files at all, the first says it.
+            // A thread that has just ended. Where there are no such files at all, the first one is missing.
             Err(error) if error.kind() == io::ErrorKind::NotFound && !pids.is_empty() => {}
             Err(error) => return Err(error),
         }
