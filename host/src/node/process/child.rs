@@ -27,6 +27,8 @@ use crate::node::{error::SourceError, guarded};
 const REAP_WITHIN: Duration = Duration::from_secs(2);
 /// How often is looked for what a run left behind: what is killed may have begun others just before.
 const SWEEPS: u32 = 5;
+/// How long one is waited for.
+const SWEEP_WITHIN: Duration = Duration::from_secs(1);
 /// Between two such looks.
 const BETWEEN_SWEEPS: Duration = Duration::from_millis(2);
 
@@ -82,8 +84,9 @@ pub async fn run(
         if sweep > 0 {
             tokio::time::sleep(BETWEEN_SWEEPS).await;
         }
-        let swept = tokio::task::spawn_blocking(runs::sweep).await;
-        if swept.unwrap_or(0) == 0 {
+        let sweep = tokio::task::spawn_blocking(runs::sweep);
+        let swept = tokio::time::timeout(SWEEP_WITHIN, sweep).await;
+        if !matches!(swept, Ok(Ok(killed)) if killed > 0) {
             break;
         }
     }

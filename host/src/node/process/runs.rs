@@ -8,7 +8,7 @@
 
 use std::{
     collections::BTreeMap,
-    sync::{Mutex, MutexGuard, Once, PoisonError},
+    sync::{Mutex, MutexGuard, Once, PoisonError, TryLockError},
 };
 
 use rustix::{
@@ -101,14 +101,14 @@ impl Run {
     /// Its main process is there. Until [`Self::waited_for`] nobody else takes its exit status.
     pub fn started(&mut self, leader: Pid) {
         let start = table::read(leader.as_raw_pid()).map(|process| process.start);
+        self.leader = Some(leader);
+        // One that cannot be looked at counts as starting until the end of the run.
+        let Some(start) = start else { return };
         let mut runs = lock();
-        if let Some(start) = start {
-            runs.leaders.insert(leader.as_raw_pid(), start);
-        }
+        runs.leaders.insert(leader.as_raw_pid(), start);
         if let Some(active) = runs.active.get_mut(&self.number) {
             active.is_starting = false;
         }
-        self.leader = Some(leader);
     }
 
     /// The runtime has waited for the main process.
@@ -132,8 +132,15 @@ pub fn kill_descendants(leader: Pid) {
     }
 }
 
-/// Ends the orphans whose runs are over and reaps zombies. Returns how many were ended.
+/// Ends the orphans whose runs are over and reaps zombies. Returns how many were ended; 0 also while another sweep is
+/// under way: the environment of a process that hangs may not be readable, and holds no more than one thread by that.
 pub fn sweep() -> usize {
+    static TURN: Mutex<()> = Mutex::new(());
+    let _turn = match TURN.try_lock() {
+        Ok(turn) => turn,
+        Err(TryLockError::Poisoned(turn)) => turn.into_inner(),
+        Err(TryLockError::WouldBlock) => return 0,
+    };
     // No children at all is by far the most usual, and costs one call.
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
     if waitid(WaitId::All, options).is_err() {

@@ -30,8 +30,8 @@ pub fn read(pid: i32) -> Option<Process> {
 pub fn own_children() -> Vec<Process> {
     let own = std::process::id().cast_signed();
     match listed_children() {
-        Ok(pids) => pids.into_iter().filter_map(read).collect(),
-        Err(_) => all().filter(|process| process.parent == own).collect(),
+        Ok(pids) if is_ours() => pids.into_iter().filter_map(read).collect(),
+        _ => all().filter(|process| process.parent == own).collect(),
     }
 }
 
@@ -81,8 +81,15 @@ fn listed_children() -> io::Result<Vec<i32>> {
 }
 
 fn all() -> impl Iterator<Item = Process> {
-    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let folder = is_ours().then(|| fs::read_dir("/proc").ok());
+    let entries = folder.into_iter().flatten().flatten().flatten();
     entries.filter_map(|entry| read(entry.file_name().to_str()?.parse().ok()?))
+}
+
+/// Whether `/proc` counts processes as gpud's own calls do: not where a container has that of another namespace.
+fn is_ours() -> bool {
+    let own = fs::read_link("/proc/self").unwrap_or_default();
+    own.to_str() == Some(std::process::id().to_string().as_str())
 }
 
 /// A line of `/proc/‹pid›/stat`; see proc(5). The name in parentheses may hold anything.
