@@ -195,7 +195,7 @@ fn is_delegated(base: &Path) -> bool {
     ["user.delegate", "trusted.delegate"].iter().any(|name| {
         let mut value = [0; 4];
         rustix::fs::getxattr(base, *name, &mut value)
-            .is_ok_and(|size| value.get(..size) == Some(b"1"))
+            .is_ok_and(|size| value.get(..size) == Some(b"1".as_slice()))
     })
 }
 
@@ -222,13 +222,13 @@ fn own_path(cgroup: &str) -> Option<&str> {
     (!path.starts_with("/..") && !path.ends_with(" (deleted)")).then_some(path)
 }
 
+#[allow(
+    clippy::unnecessary_cast,
+    clippy::useless_conversion,
+    reason = "the types differ between platforms"
+)]
 fn total_memory() -> u64 {
     let facts = rustix::system::sysinfo();
-    #[allow(
-        clippy::unnecessary_cast,
-        clippy::useless_conversion,
-        reason = "the types differ between platforms"
-    )]
     (facts.totalram as u64).saturating_mul(u64::from(facts.mem_unit))
 }
 
