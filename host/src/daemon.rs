@@ -31,7 +31,7 @@ use crate::{
     logging::Reopener,
     machine_info::Collector,
     metrics,
-    node::{Node, kmsg::KernelLog, local_socket::LocalSocket, nvml},
+    node::{Node, kmsg::KernelLog, local_socket::LocalSocket, nvml, process},
     pack::installed::Packs,
     plugins::{
         Plugins,
@@ -153,7 +153,11 @@ pub async fn run(options: Options, shutdown: CancellationToken) -> Result<(), St
         service,
     } = options;
     let notifier = Arc::clone(&service.notifier);
-    let node = Arc::new(Node::live_with(nvml).await?.replacing(replacements));
+    let mut own_files = vec![data_dir.clone()];
+    own_files.extend(token_file.clone());
+    own_files.extend(tls_files.as_ref().map(|(_, key)| key.clone()));
+    let node = Node::live_with(nvml).await?.replacing(replacements);
+    let node = Arc::new(node.sealing(&own_files)?);
     let listener = server::bind(&listen_address).await?;
     let address = listener.local_addr();
     let mut reloaded: Vec<Arc<dyn server::Reload>> = Vec::new();
@@ -229,6 +233,7 @@ pub async fn run(options: Options, shutdown: CancellationToken) -> Result<(), St
         let _ = registry.add(Component::of_problem(CONFIGS, shown));
     }
     let tasks = TaskTracker::new();
+    tasks.spawn(process::look_after_orphans(shutdown.clone()));
     let scheduler = || Scheduler::new(Arc::clone(&services), tasks.clone(), shutdown.clone());
     let plugins = Arc::new(Plugins::new(
         Arc::clone(&registry),
@@ -387,7 +392,7 @@ pub async fn load(
     config: &ComponentConfig,
 ) {
     let grants = match Grants::parse(&builtin.grants(&config.whole())) {
-        Ok(grants) => grants,
+        Ok(grants) => grants.of_builtin(),
         Err(error) => return component.failed(error.to_string()),
     };
     let source = PluginSource {

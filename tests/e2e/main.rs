@@ -13,6 +13,7 @@
 mod api;
 mod bad_clients;
 mod builtin_code;
+mod children;
 mod component_configs;
 mod custom_plugins;
 mod daemon;

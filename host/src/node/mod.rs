@@ -9,6 +9,7 @@ pub mod append;
 pub mod clock;
 pub mod error;
 pub mod files;
+mod guarded;
 pub mod hang_pool;
 pub mod kmsg;
 pub mod local_file;
@@ -127,6 +128,17 @@ impl Node {
             .filter_map(|(name, line)| Some((name, line?)));
         self.replacements.extend(given);
         self
+    }
+
+    /// The same machine, of which no grant of files reaches these: gpud's own.
+    ///
+    /// # Errors
+    /// As [`Node::live`].
+    pub fn sealing(self, own_files: &[PathBuf]) -> Result<Self, SourceError> {
+        Ok(Self {
+            files: Files::live_sealing(own_files)?,
+            ..self
+        })
     }
 
     /// What is run instead of this program.

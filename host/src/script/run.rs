@@ -65,11 +65,12 @@ pub(super) async fn steps(
         };
         let run = process::run(Command {
             program: Program::BashFile(script),
-            env: Env::Inherit,
+            env: Env::WithoutSecrets,
             cwd: None,
             deadline: left,
             max_output_bytes: MAX_OUTPUT.saturating_sub(done.output.len()),
             streams: Streams::Combined,
+            contained: true,
         });
         let ended = tokio::select! {
             ended = run => ended,
