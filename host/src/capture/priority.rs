@@ -44,9 +44,42 @@ pub(super) fn split(prefix: u32) -> (u8, u32) {
 /// `kern  :info  : `: the level and the facility.
 pub(super) fn decoded(scan: &mut Scan) -> Option<(u8, u32)> {
     let facility = facility(padded(scan)?)?;
+    // Talos writes spaces here.
+    scan.spaces();
     let level = level(padded(scan)?)?;
     scan.literal(b" ")?;
     Some((level, facility))
+}
+
+/// `<4>`: the number within.
+pub(super) fn bracketed(scan: &mut Scan) -> Option<u32> {
+    scan.literal(b"<")?;
+    let prefix = u32::try_from(scan.number()?).ok()?;
+    scan.literal(b">")?;
+    Some(prefix)
+}
+
+/// The level that a word of a syslog template names: `err`, `ERR`, `kern.err`, `kern:err`.
+pub(super) fn word(word: &[u8]) -> Option<u8> {
+    if !(3..=16).contains(&word.len()) {
+        return None;
+    }
+    let lower = word.to_ascii_lowercase();
+    let lower = lower.strip_suffix(b":").unwrap_or(&lower);
+    let name = match lower.iter().position(|&byte| matches!(byte, b'.' | b':')) {
+        Some(at) => {
+            facility(lower.get(..at)?)?;
+            lower.get(at + 1..)?
+        }
+        None => lower,
+    };
+    match name {
+        b"error" => Some(3),
+        b"warning" => Some(4),
+        b"critical" => Some(2),
+        b"panic" => Some(0),
+        _ => level(name),
+    }
 }
 
 /// A name, filled up with spaces, and a colon.
