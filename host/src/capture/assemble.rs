@@ -17,9 +17,16 @@ const NEW_YEAR: u64 = 183 * 24 * 3600 * 1000;
 /// Returns the logs in the order in which their hosts appear. Messages without a host belong to the only host that the
 /// file names; where it names several, they are a log of their own.
 pub(super) fn logs(entries: Vec<Entry>, hosts: &Hosts, now: UnixMillis) -> Vec<HostLog> {
+    // Places of hosts in the order of their appearance, by number.
+    let mut places: Vec<Option<usize>> = Vec::new();
     let mut order: Vec<HostId> = Vec::new();
     for entry in &entries {
-        if order.last() != Some(&entry.host) && !order.contains(&entry.host) {
+        let host = usize::try_from(entry.host).unwrap_or(0);
+        if places.len() <= host {
+            places.resize(host + 1, None);
+        }
+        if let Some(place) = places.get_mut(host).filter(|place| place.is_none()) {
+            *place = Some(order.len());
             order.push(entry.host);
         }
     }
@@ -32,13 +39,10 @@ pub(super) fn logs(entries: Vec<Entry>, hosts: &Hosts, now: UnixMillis) -> Vec<H
         };
     }
     let mut groups: Vec<Vec<Entry>> = order.iter().map(|_| Vec::new()).collect();
-    let mut last = (NO_HOST, 0);
     for entry in entries {
-        if last.0 != entry.host || last.1 == 0 {
-            let at = order.iter().position(|host| *host == entry.host);
-            last = (entry.host, at.unwrap_or(0) + 1);
-        }
-        if let Some(group) = groups.get_mut(last.1 - 1) {
+        let host = usize::try_from(entry.host).unwrap_or(0);
+        let place = places.get(host).copied().flatten();
+        if let Some(group) = place.and_then(|place| groups.get_mut(place)) {
             group.push(entry);
         }
     }

@@ -42,6 +42,10 @@ pub(super) fn read<'a>(prefix: &'a [u8], calendar: &mut Calendar) -> Header<'a> 
     {
         words.take(number, word);
     }
+    // A space stands behind the name of a host, and none behind that of a file.
+    if !prefix.last().is_some_and(u8::is_ascii_whitespace) {
+        words.first = b"";
+    }
     words.finish(calendar)
 }
 
@@ -119,7 +123,10 @@ impl<'a> Words<'a> {
                     self.of_program = true;
                 }
             }
-            _ if number == 0 && hosts::is_host(name) => self.first = word,
+            // Digits alone are a line's number.
+            _ if number == 0 && hosts::is_host(name) && !name.iter().all(u8::is_ascii_digit) => {
+                self.first = word;
+            }
             _ => {}
         }
     }
@@ -257,7 +264,7 @@ fn day(word: &[u8]) -> Option<u32> {
 /// `2026-11-21`, `2026/11/21`, `21.11.2026`, `21-Nov-2026`, `11/21/2026` and the parts of `Nov/21`.
 fn date(word: &[u8]) -> Option<(Option<u32>, u32, u32)> {
     let parts: Vec<&[u8]> = word.split(|byte| b"-/.".contains(byte)).collect();
-    let [one, two, three] = parts.as_slice() else {
+    let [one, two, three] = *parts.as_slice() else {
         return None;
     };
     let number = |part: &[u8], max: usize| {
@@ -291,8 +298,8 @@ fn time(word: &[u8]) -> Option<Moment> {
     let padded;
     let word = match word.get(1) {
         Some(b':') => {
-            padded = [b"0", word].concat();
-            &padded[..]
+            padded = [&b"0"[..], word].concat();
+            padded.as_slice()
         }
         _ => word,
     };

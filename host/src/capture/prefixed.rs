@@ -53,6 +53,9 @@ pub(super) fn read_peeled(line: &[u8], context: &mut Context) -> Line {
     let mut rest = line;
     let mut host: &[u8] = b"";
     for _ in 0..MAX_LAYERS {
+        if known::begins_message(rest) {
+            break;
+        }
         let Some((inner, of_host)) = peel(rest) else {
             break;
         };

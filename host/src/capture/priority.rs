@@ -64,22 +64,27 @@ pub(super) fn word(word: &[u8]) -> Option<u8> {
     if !(3..=16).contains(&word.len()) {
         return None;
     }
-    let lower = word.to_ascii_lowercase();
-    let lower = lower.strip_suffix(b":").unwrap_or(&lower);
-    let name = match lower.iter().position(|&byte| matches!(byte, b'.' | b':')) {
+    let word = word.strip_suffix(b":").unwrap_or(word);
+    let name = match word.iter().position(|&byte| matches!(byte, b'.' | b':')) {
         Some(at) => {
-            facility(lower.get(..at)?)?;
-            lower.get(at + 1..)?
+            facility(word.get(..at)?)?;
+            word.get(at + 1..)?
         }
-        None => lower,
+        None => word,
     };
-    match name {
-        b"error" => Some(3),
-        b"warning" => Some(4),
-        b"critical" => Some(2),
-        b"panic" => Some(0),
-        _ => level(name),
-    }
+    let other_names: [(&[u8], u8); 4] = [
+        (b"error", 3),
+        (b"warning", 4),
+        (b"critical", 2),
+        (b"panic", 0),
+    ];
+    let others = other_names.into_iter();
+    (0..)
+        .zip(LEVELS)
+        .map(|(level, name)| (name, level))
+        .chain(others)
+        .find(|(known, _)| known.eq_ignore_ascii_case(name))
+        .map(|(_, level)| level)
 }
 
 /// A name, filled up with spaces, and a colon.

@@ -61,7 +61,9 @@ pub(super) fn open<'r>(mut raw: impl Read + 'r) -> Result<Source<'r>, CaptureErr
 
 /// The error of a read.
 pub(super) fn of_error(error: &io::Error, packed: Option<&'static str>) -> CaptureError {
-    let own = error.get_ref().and_then(|own| own.downcast_ref());
+    let own = error
+        .get_ref()
+        .and_then(|own| own.downcast_ref::<CaptureError>());
     match (own, packed) {
         (Some(own), _) => CaptureError::clone(own),
         (None, Some(name)) => CaptureError::Damaged(name, error.to_string()),
@@ -270,5 +272,30 @@ impl<R: Read> Read for Zstd<R> {
                 .decode_blocks(&mut self.packed, BlockDecodingStrategy::UptoBlocks(1))
                 .map_err(io::Error::other)?;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_expands_without_measure_ends_with_an_error() {
+        let read = |taken, given| {
+            let mut bounded = Bounded {
+                unpacked: io::repeat(b'x'),
+                name: "gzip",
+                taken: Rc::new(Cell::new(taken)),
+                given,
+            };
+            let error = bounded.read(&mut [0; 100]).err();
+            error.map(|error| of_error(&error, Some("gzip")))
+        };
+        assert_eq!(read(1, 0), None);
+        assert_eq!(read(1 << 20, RATIO_FROM), None);
+        let bomb = CaptureError::Bomb("gzip", MAX_RATIO);
+        assert_eq!(read(1, RATIO_FROM), Some(bomb));
+        let large = CaptureError::Expands("gzip");
+        assert_eq!(read(1 << 30, MAX_EXPANDED), Some(large));
     }
 }

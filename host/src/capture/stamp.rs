@@ -343,6 +343,9 @@ pub(super) fn offset(scan: &mut Scan) -> Option<i32> {
 /// `-`, or `[ID NAME="value" …]` as often as it comes (RFC 5424), and the space after it.
 pub(super) fn structured_data(scan: &mut Scan) -> Option<()> {
     if !scan.maybe(b"-") {
+        if scan.peek()? != b'[' {
+            return None;
+        }
         while scan.maybe(b"[") {
             let mut quoted = false;
             let mut escaped = false;

@@ -79,17 +79,21 @@ async fn of_one(
         component: name.to_owned(),
         ..Judgement::default()
     };
-    if !filters.0.contains_key(name) {
-        let filter = filter(services, checker).await;
-        filters.0.insert(name.to_owned(), filter);
-    }
-    let wanted = match filters.0.get(name) {
-        Some(Ok(filter)) => wanted(filter, messages),
-        Some(Err(problem)) => {
-            judgement.problems.push(problem.clone());
+    let filter = match filters.0.remove(name) {
+        Some(known) => known,
+        None => filter(services, checker).await,
+    };
+    let found = match &filter {
+        Ok(filter) => Ok(wanted(filter, messages)),
+        Err(problem) => Err(problem.clone()),
+    };
+    filters.0.insert(name.to_owned(), filter);
+    let wanted = match found {
+        Ok(wanted) => wanted,
+        Err(problem) => {
+            judgement.problems.push(problem);
             return judgement;
         }
-        None => Vec::new(),
     };
     let mut context = component.context(services, Trigger::Event, None);
     let the_end: &[_] = &[];

@@ -297,7 +297,13 @@ fn any_prefix_is_taken_off() {
             6,
             9_000_001,
         ),
-        Case("dmesg-1  | [    9.000001] ", None, None, 6, 9_000_001),
+        Case(
+            "dmesg-1  | [    9.000001] ",
+            None,
+            Some("dmesg-1"),
+            6,
+            9_000_001,
+        ),
         Case(
             "time=2026-11-20T08:00:01Z host=h msg=[    9.000001] ",
             Some("2026-11-20T08:00:01Z"),

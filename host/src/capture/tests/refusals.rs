@@ -135,21 +135,12 @@ fn a_compressed_file_that_was_cut_is_read_as_far_as_it_goes() {
 }
 
 #[test]
-fn a_bomb_ends_with_an_error() {
-    let bomb = gzip(&vec![b'x'; 8 << 20]);
-    let many: Vec<u8> = bomb.repeat(usize::try_from(MAX_EXPANDED >> 23).unwrap() + 1);
-    let error = refused(&many);
-    assert_eq!(error, CaptureError::Expands("gzip"));
-    assert!(error.to_string().contains("when decompressed"));
-}
-
-#[test]
 fn a_line_without_end_takes_no_memory() {
     use std::io::Read as _;
     // Whatever it is made of, and with what stands around it.
     for byte in [b'x', 0, 0x80] {
         let log = LOG.as_bytes();
-        let stream = log.chain(std::io::repeat(byte).take(64 << 20));
+        let stream = log.chain(std::io::repeat(byte).take(4 << 20));
         let stream = stream.chain(&b"\n"[..]).chain(log);
         let read = read_from(stream, NOW, &TimeZone::UTC).unwrap();
         let logs: usize = read.message_count();
