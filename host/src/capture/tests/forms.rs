@@ -350,12 +350,14 @@ fn dmesg_json() {
         ]
     );
     let priorities: Vec<_> = capture
+        .log()
         .messages
         .iter()
         .map(|m| (m.level, m.facility))
         .collect();
     assert_eq!(priorities, [(4, 0), (6, 3), (6, 3)]);
     let micros: Vec<_> = capture
+        .log()
         .messages
         .iter()
         .map(|m| m.monotonic_micros)

@@ -146,7 +146,7 @@ fn one(text: &mut String, judgement: &Judgement, host: Option<&str>, terminal: T
 /// One document.
 pub fn json(log: &Capture, hosts: &[HostJudgement]) -> String {
     let judgements = hosts.iter().flat_map(|host| {
-        let of_host = |judgement| (host, judgement);
+        let of_host = move |judgement| (host, judgement);
         host.judgements.iter().map(of_host)
     });
     let components: Vec<Value> = judgements
