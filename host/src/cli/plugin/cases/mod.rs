@@ -209,12 +209,12 @@ impl Cases {
             .map_err(|error| local_file::open_error(&path, &error))?;
         let read = capture::read(&bytes, now, &TimeZone::UTC)
             .map_err(|error| format!("{}: {error}", path.display()))?;
-        match read.messages.is_empty() {
-            true => Err(format!(
-                "{}: there is no kernel message in it",
-                path.display()
-            )),
-            false => Ok(read.messages),
+        let wrong = |problem: &str| Err(format!("{}: {problem}", path.display()));
+        let mut logs = read.logs.into_iter();
+        match (logs.next(), logs.next()) {
+            (None, _) => wrong("there is no kernel message in it"),
+            (Some(log), None) => Ok(log.messages),
+            (Some(_), Some(_)) => wrong("lines of several hosts; a case is of one machine"),
         }
     }
 }
