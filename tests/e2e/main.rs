@@ -39,3 +39,4 @@ mod status;
 mod stopping;
 mod systemd;
 mod tools;
+mod trust;

@@ -20,6 +20,7 @@ pub mod resident;
 pub mod simulated;
 pub mod socket_owner;
 pub mod system;
+pub mod trusted;
 pub mod written_pages;
 
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::Duration};

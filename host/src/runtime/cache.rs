@@ -1,9 +1,10 @@
 //! Compiled code on disk, so that a restart does not compile anything.
 //!
-//! Loading compiled code runs it, so the folder must be ours alone: mode 0700, our user, not a link; otherwise a
-//! private temporary folder is used and the trouble is said. An entry's name is the SHA-256 of the component and the
-//! engine's compatibility hash; beside it stands the SHA-256 of the code, since Wasmtime does not notice flipped
-//! bits. Whatever does not fit is thrown away and compiled once more.
+//! Loading compiled code runs it, so the folder must be ours alone: mode 0700, our user, not a link, below folders that
+//! nobody else can change ([`crate::node::trusted`]); otherwise a private temporary folder is used and the trouble is said.
+//! An entry's name is the SHA-256 of the component and the engine's compatibility hash; beside it stands the SHA-256 of the
+//! code, since Wasmtime does not notice flipped bits. An entry is opened once: what is hashed is the file that is loaded.
+//! Whatever does not fit is thrown away and compiled once more.
 //!
 //! What was compiled quickly has a name of its own and its component beside it, until it has been compiled thoroughly.
 #![allow(
@@ -12,8 +13,9 @@
 )]
 
 use std::{
+    ffi::OsStr,
     fs, io,
-    os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt},
+    os::fd::AsRawFd as _,
     path::{Path, PathBuf},
     sync::atomic::{AtomicU64, Ordering},
     time::{Duration, SystemTime},
@@ -26,6 +28,7 @@ use super::{
     compiler::{self, Compiler, Effort},
     error::LoadError,
 };
+use crate::node::trusted::{self, OwnFolder};
 
 /// Entries that were not used for this long are removed.
 const MAX_AGE: Duration = Duration::from_secs(30 * 24 * 3600);
@@ -33,12 +36,17 @@ const MAX_AGE: Duration = Duration::from_secs(30 * 24 * 3600);
 const MAX_TOTAL: u64 = 1 << 30;
 /// Less room than this, in bytes, is a full disk: code takes about 1 MiB, that of an interpreter guest 60.
 const FULL: u64 = 8 << 20;
+/// Largest compiled component, bytes.
+const MAX_CODE: usize = 1 << 30;
+/// Longest sum, bytes.
+const MAX_SUM: usize = 256;
 /// Most compilations at once; each takes a processor and up to 100 MiB, an interpreter guest 500.
 const PARALLEL: usize = 8;
 
 /// The cache.
 pub struct Cache {
     folder: PathBuf,
+    own: OwnFolder,
     compiler: Compiler,
     turns: tokio::sync::Semaphore,
     compiled: AtomicU64,
@@ -51,22 +59,23 @@ impl Cache {
     /// # Errors
     /// When not even a temporary folder can be had.
     pub fn open(folder: &Path, compiler: Compiler) -> io::Result<Self> {
-        let (folder, temporary) = match private_folder(folder) {
-            Ok(()) => (folder.to_owned(), false),
+        let (own, temporary) = match private_folder(folder) {
+            Ok(own) => (own, false),
             Err(problem) => {
-                let instead =
-                    std::env::temp_dir().join(format!("gpud-cache-{}", uuid::Uuid::new_v4()));
-                private_folder(&instead)?;
+                let instead = trusted::temporary_folder()
+                    .join(format!("gpud-cache-{}", uuid::Uuid::new_v4()));
+                let own = private_folder(&instead)?;
                 tracing::warn!(
                     "compiled code cannot be kept in {}: {problem}; it is kept in {} until gpud stops",
                     folder.display(),
                     instead.display()
                 );
-                (instead, true)
+                (own, true)
             }
         };
         let cache = Self {
-            folder,
+            folder: own.path().to_owned(),
+            own,
             compiler,
             turns: tokio::sync::Semaphore::new(parallel()),
             compiled: AtomicU64::new(0),
@@ -99,14 +108,14 @@ impl Cache {
         wasm: &[u8],
     ) -> Result<(Component, bool), LoadError> {
         let thorough = entry.file(Effort::Thorough);
-        if let Some(component) = kept(engine, &thorough) {
+        if let Some(component) = self.kept(engine, &thorough) {
             return Ok((component, false));
         }
         let effort = self.compiler.first_effort();
         let file = entry.file(effort);
         let mut component = None;
         if effort == Effort::Quick {
-            component = kept(engine, &file).filter(|_| entry.source().exists());
+            component = self.kept(engine, &file).filter(|_| entry.source().exists());
         }
         let component = match component {
             Some(component) => component,
@@ -177,7 +186,7 @@ impl Cache {
         entry: &Entry,
     ) -> Result<Component, LoadError> {
         let file = entry.file(Effort::Thorough);
-        let component = match kept(engine, &file) {
+        let component = match self.kept(engine, &file) {
             // Another daemon or plugin with the same component was quicker.
             Some(component) => component,
             None => {
@@ -214,10 +223,74 @@ impl Cache {
         publish(&output, entry, &code).map_err(in_file(entry))?;
         drop(remove);
         // Freshly compiled, so the reason is the component: larger than any instance may be, for example.
-        load(engine, entry).map_err(|problem| LoadError::Engine {
-            name: name.to_owned(),
-            problem,
-        })
+        self.load(engine, entry)
+            .map_err(|problem| LoadError::Engine {
+                name: name.to_owned(),
+                problem,
+            })
+    }
+
+    /// What the entry has, if it is there and whole.
+    fn kept(&self, engine: &Engine, entry: &Path) -> Option<Component> {
+        if !entry.exists() {
+            return None;
+        }
+        let loaded = self.load(engine, entry);
+        loaded
+            .inspect_err(|problem| {
+                tracing::warn!("{}: {problem}; it is compiled again", entry.display());
+            })
+            .ok()
+    }
+
+    /// An intact entry that this engine takes, or why not; what is not intact is removed.
+    fn load(&self, engine: &Engine, entry: &Path) -> Result<Component, String> {
+        match self.load_intact(engine, entry) {
+            Ok(component) => {
+                if let Ok(file) = fs::File::options().append(true).open(entry) {
+                    let _ = file.set_modified(SystemTime::now());
+                }
+                Ok(component)
+            }
+            Err(problem) => {
+                let _ = fs::remove_file(entry);
+                let _ = fs::remove_file(sum_file(entry));
+                Err(problem)
+            }
+        }
+    }
+
+    /// Opens the entry once, hashes what was opened and loads the same.
+    #[expect(unsafe_code, reason = "loading compiled code")]
+    fn load_intact(&self, engine: &Engine, entry: &Path) -> Result<Component, String> {
+        let name = |path: &Path| {
+            let name = path.file_name().and_then(OsStr::to_str);
+            name.unwrap_or_default().to_owned()
+        };
+        let file = self
+            .own
+            .open_file(&name(entry))
+            .map_err(|error| error.to_string())?;
+        let code = trusted::read_from(&file, MAX_CODE).map_err(|error| error.to_string())?;
+        let sum = self.own.read(&name(&sum_file(entry)), MAX_SUM);
+        if sum.ok().as_deref() != Some(hex(&Sha256::digest(&code)).as_bytes()) {
+            return Err("its checksum is wrong".to_owned());
+        }
+        // The kernel's name of the very file that was hashed, whatever has its path now.
+        let opened = PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()));
+        let loaded = match opened.exists() {
+            true => {
+                drop(code);
+                // SAFETY: this runs what it is given. The file belongs to us, nobody else can write to it or enter its
+                // folder (judged by their open handles), it was written by our own compiler under a name made from its
+                // source, and has the checksum that was noted then. It is replaced by rename only, so the mapping stays
+                // what it was.
+                unsafe { Component::deserialize_file(engine, &opened) }
+            }
+            // SAFETY: as above; these are the bytes that were hashed. Without /proc they cost memory.
+            false => unsafe { Component::deserialize(engine, &code) },
+        };
+        loaded.map_err(|error| format!("{error:#}"))
     }
 
     /// Writes a file of the cache; it is there as a whole or not at all.
@@ -308,31 +381,12 @@ fn in_file(path: &Path) -> impl FnOnce(io::Error) -> LoadError {
 }
 
 /// Makes the folder private to us, or says why it cannot be.
-fn private_folder(folder: &Path) -> io::Result<()> {
-    if let Some(parent) = folder.parent() {
-        fs::create_dir_all(parent)?;
-    }
-    match fs::DirBuilder::new().mode(0o700).create(folder) {
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
-        _ => {}
-    }
-    let facts = fs::symlink_metadata(folder)?;
-    if !facts.is_dir() {
-        return Err(io::Error::other("it is not a folder"));
-    }
-    let us = rustix::process::geteuid().as_raw();
-    if facts.uid() != us {
-        return Err(io::Error::other(format!(
-            "it belongs to user {}, not to {us}",
-            facts.uid()
-        )));
-    }
-    if facts.mode() & 0o077 != 0 {
-        fs::set_permissions(folder, fs::Permissions::from_mode(0o700))?;
-    }
-    let probe = folder.join(format!("{}.tmp", uuid::Uuid::new_v4()));
+fn private_folder(folder: &Path) -> io::Result<OwnFolder> {
+    let own = OwnFolder::open_unlinked(folder)?;
+    let probe = own.path().join(format!("{}.tmp", uuid::Uuid::new_v4()));
     fs::write(&probe, b"")?;
-    fs::remove_file(&probe)
+    fs::remove_file(&probe)?;
+    Ok(own)
 }
 
 /// Compilations at once: as many as there are processors, within bounds.
@@ -374,49 +428,10 @@ fn publish(code_file: &Path, entry: &Path, code: &[u8]) -> io::Result<()> {
     fs::rename(code_file, entry)
 }
 
-/// What the entry has, if it is there and whole.
-fn kept(engine: &Engine, entry: &Path) -> Option<Component> {
-    if !entry.exists() {
-        return None;
-    }
-    let loaded = load(engine, entry);
-    loaded
-        .inspect_err(|problem| tracing::warn!("{}: {problem}; compiling anew", entry.display()))
-        .ok()
-}
-
-/// An intact entry that this engine takes, or why not (and then there is no entry any more).
-#[expect(unsafe_code, reason = "loading compiled code")]
-fn load(engine: &Engine, entry: &Path) -> Result<Component, String> {
-    let code = fs::read(entry).map_err(|error| error.to_string())?;
-    let intact =
-        fs::read_to_string(sum_file(entry)).is_ok_and(|sum| sum == hex(&Sha256::digest(&code)));
-    drop(code);
-    let loaded = if intact {
-        // SAFETY: `deserialize_file` runs what it is given. The file lies in a folder that only our user can enter
-        // (checked at start), was written by our own compiler under a name made from its source, and has the
-        // checksum that was noted then. It is replaced by rename only, so the mapping stays what it was.
-        unsafe { Component::deserialize_file(engine, entry) }.map_err(|error| format!("{error:#}"))
-    } else {
-        Err("its checksum is wrong".to_owned())
-    };
-    match loaded {
-        Ok(component) => {
-            if let Ok(file) = fs::File::options().append(true).open(entry) {
-                let _ = file.set_modified(SystemTime::now());
-            }
-            Ok(component)
-        }
-        Err(problem) => {
-            let _ = fs::remove_file(entry);
-            let _ = fs::remove_file(sum_file(entry));
-            Err(problem)
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+
     use super::*;
     use crate::runtime::engine::Engines;
 
@@ -498,5 +513,49 @@ mod tests {
         fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).unwrap();
         private_folder(&folder).unwrap();
         assert_eq!(fs::metadata(&folder).unwrap().mode() & 0o777, 0o700);
+    }
+
+    /// A user who owns a folder on the way could put code of their own in the place of ours.
+    #[tokio::test]
+    async fn a_folder_below_somebody_elses_is_not_used() {
+        let engines = Engines::new().unwrap();
+        let home = tempfile::tempdir().unwrap();
+        let theirs = home.path().join("theirs");
+        let folder = theirs.join("cache");
+        fs::create_dir_all(&folder).unwrap();
+        fs::set_permissions(&folder, fs::Permissions::from_mode(0o700)).unwrap();
+        for spoil in [
+            |path: &Path| fs::set_permissions(path, fs::Permissions::from_mode(0o777)),
+            |path: &Path| std::os::unix::fs::chown(path, Some(12345), None),
+        ] {
+            if spoil(&theirs).is_err() {
+                eprintln!("skipped the foreign owner: only root can give folders away");
+                return;
+            }
+            let cache = Cache::open(&folder, Compiler::InProcess(Effort::Thorough)).unwrap();
+            component(&cache, engines.any()).await.unwrap();
+            assert_eq!(fs::read_dir(&folder).unwrap().count(), 0);
+            fs::set_permissions(&theirs, fs::Permissions::from_mode(0o755)).unwrap();
+        }
+    }
+
+    #[tokio::test]
+    async fn code_that_others_can_change_or_a_link_is_compiled_again() {
+        let engines = Engines::new().unwrap();
+        let engine = engines.any();
+        let home = tempfile::tempdir().unwrap();
+        let folder = home.path().join("cache");
+        let cache = Cache::open(&folder, Compiler::InProcess(Effort::Thorough)).unwrap();
+        component(&cache, engine).await.unwrap();
+        let entry = folder.join(format!("{}.cwasm", key(engine, &wasm())));
+        fs::set_permissions(&entry, fs::Permissions::from_mode(0o666)).unwrap();
+        component(&cache, engine).await.unwrap();
+        assert_eq!(cache.compiled(), 2, "open to others");
+        let moved = home.path().join("moved");
+        fs::rename(&entry, &moved).unwrap();
+        std::os::unix::fs::symlink(&moved, &entry).unwrap();
+        component(&cache, engine).await.unwrap();
+        assert_eq!(cache.compiled(), 3, "a link");
+        assert!(moved.exists());
     }
 }

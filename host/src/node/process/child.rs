@@ -17,8 +17,9 @@ use tokio::{
 use super::{
     Command, Env, Output, Program, Streams, io_error,
     output::{Pipes, Stream},
+    search_path,
 };
-use crate::node::error::SourceError;
+use crate::node::{error::SourceError, trusted};
 
 /// How long a killed process may take to go.
 const REAP_WITHIN: Duration = Duration::from_secs(2);
@@ -148,9 +149,14 @@ fn start(command: &Command) -> Result<Running, SourceError> {
             (process, Some(file))
         }
     };
-    if let Env::Replace(variables) = &command.env {
-        process.env_clear();
-        process.envs(variables.iter().map(|(name, value)| (name, value)));
+    match &command.env {
+        Env::Replace(variables) => {
+            process.env_clear();
+            process.envs(variables.iter().map(|(name, value)| (name, value)));
+        }
+        Env::Inherit => {
+            process.env("PATH", search_path());
+        }
     }
     if let Some(cwd) = &command.cwd {
         process.current_dir(cwd);
@@ -193,7 +199,7 @@ fn script_file(script: &[u8]) -> io::Result<tempfile::TempPath> {
     let mut file = tempfile::Builder::new()
         .prefix("gpud-")
         .suffix(".bash")
-        .tempfile()?;
+        .tempfile_in(trusted::temporary_folder())?;
     file.write_all(script)?;
     Ok(file.into_temp_path())
 }

@@ -17,7 +17,10 @@ use std::{
     time::Duration,
 };
 
-use super::error::SourceError;
+use super::{
+    error::SourceError,
+    trusted::{self, Opener},
+};
 
 /// What to run, and within which bounds.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -129,12 +132,12 @@ pub async fn run(command: Command) -> Result<Output, SourceError> {
     child::run(command).await
 }
 
-/// A small environment that does not depend on how the daemon was started: `PATH` (the daemon's, or the usual one),
+/// A small environment that does not depend on how the daemon was started: `PATH` (of [`search_path`]),
 /// `HOME` (the daemon's, or `/`), and `LANG=C`, `LC_ALL=C` so that programs print what parsers expect.
 pub fn minimal_env() -> Vec<(OsString, OsString)> {
     let own = |name: &str, default: &str| env::var_os(name).unwrap_or_else(|| default.into());
     vec![
-        ("PATH".into(), own("PATH", DEFAULT_PATH)),
+        ("PATH".into(), search_path()),
         ("HOME".into(), own("HOME", "/")),
         ("LANG".into(), "C".into()),
         ("LC_ALL".into(), "C".into()),
@@ -143,30 +146,47 @@ pub fn minimal_env() -> Vec<(OsString, OsString)> {
 
 const DEFAULT_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
+/// The folders in which programs are looked for: the daemon's `PATH`, or the usual one. For root, only those into which
+/// nobody else can put a program.
+fn search_path() -> OsString {
+    let path = env::var_os("PATH").unwrap_or_else(|| DEFAULT_PATH.into());
+    let trusted = trusted::search_path(&path);
+    match trusted.is_empty() {
+        false => trusted,
+        true => DEFAULT_PATH.into(),
+    }
+}
+
 /// The file that a program name stands for: itself when it has a slash, else the first regular executable file of that
-/// name in the folders of the daemon's `PATH`.
+/// name in the folders of the daemon's `PATH`. Root runs no program that somebody else can change.
 ///
 /// # Errors
-/// [`SourceError::NotFound`] when there is none; [`SourceError::Invalid`] for an empty name.
+/// [`SourceError::NotFound`] when there is none; [`SourceError::Invalid`] for an empty name; [`SourceError::Other`] for one
+/// that is not trusted.
 pub async fn find_program(name: &str) -> Result<PathBuf, SourceError> {
     if name.is_empty() {
         return Err(SourceError::Invalid("no program named".to_owned()));
     }
     let owned = name.to_owned();
-    let found = tokio::task::spawn_blocking(move || {
-        if owned.contains('/') {
-            return is_executable(Path::new(&owned)).then(|| owned.into());
+    let finding = tokio::task::spawn_blocking(move || {
+        let found: Option<PathBuf> = match owned.contains('/') {
+            true => is_executable(Path::new(&owned)).then(|| owned.into()),
+            false => env::split_paths(&search_path())
+                .filter(|folder| folder.is_absolute())
+                .map(|folder| folder.join(&owned))
+                .find(|candidate| is_executable(candidate)),
+        };
+        let Some(found) = found else {
+            return Err(SourceError::NotFound(owned));
+        };
+        match Opener::of_command().check_program(&found) {
+            Err(error) if error.is_refusal() => Err(SourceError::Other(error.to_string())),
+            Ok(()) | Err(_) => Ok(found),
         }
-        let path = env::var_os("PATH").unwrap_or_else(|| DEFAULT_PATH.into());
-        env::split_paths(&path)
-            .filter(|folder| folder.is_absolute())
-            .map(|folder| folder.join(&owned))
-            .find(|candidate| is_executable(candidate))
     });
-    let found = found
+    finding
         .await
-        .map_err(|error| SourceError::Other(format!("{name}: {error}")))?;
-    found.ok_or_else(|| SourceError::NotFound(name.to_owned()))
+        .map_err(|error| SourceError::Other(format!("{name}: {error}")))?
 }
 
 fn is_executable(path: &Path) -> bool {
