@@ -36,8 +36,8 @@ fn choose(flag: Option<PathBuf>, shared: bool, home: Option<PathBuf>) -> Option<
     }
 }
 
-/// Closes the data folder to everybody but gpud's user, makes it if it is missing, and says in the log what was open: whoever
-/// reads it reads everything that gpud knows, and whoever opens a file in it can hold a lock that gpud needs.
+/// Closes the data folder to everybody but gpud's user, makes it if it is missing, and says in the log what was open. A user who
+/// can read it knows everything that gpud knows, and one who can open a file in it can hold a lock that gpud needs.
 ///
 /// A folder that cannot be made or read is no error here: the daemon then runs from memory.
 ///

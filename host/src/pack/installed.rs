@@ -583,12 +583,12 @@ mod tests {
         let of = |number: &str| version(number, "{kmsg: true}");
         packs.install(&of("1.10.0"), None, APPROVED).unwrap();
         for older in ["1.9.9", "1.10.0-rc.1"] {
-            let told = packs.install(&of(older), None, APPROVED).unwrap_err();
-            let told = told.to_string();
+            let message = packs.install(&of(older), None, APPROVED).unwrap_err();
+            let message = message.to_string();
             assert!(
-                told.contains("older than the installed version 1.10.0")
-                    && told.contains("--allow-downgrade"),
-                "{told}"
+                message.contains("older than the installed version 1.10.0")
+                    && message.contains("--allow-downgrade"),
+                "{message}"
             );
         }
         assert_eq!(fs::read(wasm(&packs).0).unwrap(), b"1.10.0");

@@ -226,11 +226,11 @@ mod tests {
         }
 
         /// Changes a file, asks, and changes it back.
-        fn told(&self, path: &Path, change: impl Fn(&str) -> String) -> String {
+        fn damage_after(&self, path: &Path, change: impl Fn(&str) -> String) -> String {
             let before = fs::read_to_string(path).unwrap();
             fs::write(path, change(&before)).unwrap();
             let read = file::read(&self.spec(), Opener::of_daemon());
-            let told = match (self.verify(), read) {
+            let message = match (self.verify(), read) {
                 (Ok(pack), Ok(read)) => {
                     let mut damage = pack.damage();
                     let entries = pack.check_entries(&read.plugins);
@@ -240,7 +240,7 @@ mod tests {
                 (Err(Refused(why)), _) | (_, Err(why)) => why,
             };
             fs::write(path, before).unwrap();
-            told
+            message
         }
     }
 
@@ -252,34 +252,34 @@ mod tests {
         let read = file::read(&site.spec(), Opener::of_daemon()).unwrap();
         pack.check_entries(&read.plugins).unwrap();
         for name in ["fans.wasm", "README.md", MANIFEST_FILE, SUMS_FILE] {
-            let told = site.told(&pack.folder.join(name), |text| format!("{text} "));
+            let message = site.damage_after(&pack.folder.join(name), |text| format!("{text} "));
             assert!(
-                told.contains(&format!("pack acme 1.0.0: {name} is not as")),
-                "{told}"
+                message.contains(&format!("pack acme 1.0.0: {name} is not as")),
+                "{message}"
             );
         }
-        let told = site.told(&pack.folder.join(SIGNATURE_FILE), |text| {
+        let message = site.damage_after(&pack.folder.join(SIGNATURE_FILE), |text| {
             text.replace("trusted comment: gpud", "trusted comment: evil")
         });
-        assert!(told.contains("signature is bad"), "{told}");
+        assert!(message.contains("signature is bad"), "{message}");
         fs::remove_file(pack.folder.join("fans.wasm")).unwrap();
         let damage = site.verify().unwrap().damage();
         assert!(damage[0].contains("fans.wasm: no such file"), "{damage:?}");
     }
 
-    /// Somebody who swaps a file can write the digests anew, but cannot sign them.
+    /// Somebody who swaps a file can write other digests, but cannot sign them.
     #[test]
     fn grants_and_digests_that_were_not_signed_are_refused() {
         let site = Site::new();
         let more = |text: &str| text.replace("\"kmsg\":true", "\"exec\":\"bash\"");
-        let told = site.told(&site.spec(), more);
+        let message = site.damage_after(&site.spec(), more);
         assert!(
-            told.contains("is not what the signed pack.yaml says, plugin acme-fans"),
-            "{told}"
+            message.contains("is not what the signed pack.yaml says, plugin acme-fans"),
+            "{message}"
         );
         let more = |text: &str| text.replace("\"kmsg\": true", "\"exec\": \"bash\"");
-        let told = site.told(&site.spec(), more);
-        assert!(told.contains("was edited"), "{told}");
+        let message = site.damage_after(&site.spec(), more);
+        assert!(message.contains("was edited"), "{message}");
 
         let pack = site.verify().unwrap();
         let fans = pack.folder.join("fans.wasm");
@@ -298,8 +298,8 @@ mod tests {
             spec.replace(&pack.below, &below("acme", &digest)),
         )
         .unwrap();
-        let told = site.verify().unwrap_err().to_string();
-        assert!(told.contains("its signature is bad"), "{told}");
+        let message = site.verify().unwrap_err().to_string();
+        assert!(message.contains("its signature is bad"), "{message}");
         // Without the key nothing can be proved.
         fs::remove_file(site.home.path().join("acme.pub")).unwrap();
         site.verify().unwrap();

@@ -419,16 +419,16 @@ mod tests {
             return;
         }
         let (folder, _) = trusted(&[&SecretKey::generate().unwrap()]);
-        let told = |path: &Path, mode| {
+        let message = |path: &Path, mode| {
             fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
             TrustedKeys::read(folder.path()).unwrap_err().to_string()
         };
         let key = folder.path().join("0.pub");
-        assert!(told(&key, 0o666).contains("0.pub can be changed by others"));
+        assert!(refusal(&key, 0o666).contains("0.pub can be changed by others"));
         fs::set_permissions(&key, fs::Permissions::from_mode(0o644)).unwrap();
         for mode in [0o777, 0o1777, 0o770] {
-            let told = told(folder.path(), mode);
-            assert!(told.contains("chmod go-w"), "{mode:o}: {told}");
+            let message = refusal(folder.path(), mode);
+            assert!(message.contains("chmod go-w"), "{mode:o}: {message}");
         }
     }
 

@@ -183,24 +183,24 @@ async fn allow_unsigned_takes_no_pack_whose_known_key_does_not_fit() {
     changed = archive::sources(&sources(home, "1.0.1", GRANTS)).unwrap();
     changed.signature = signature;
     std::fs::write(&archive, archive::to_bytes(&changed).unwrap()).unwrap();
-    let told = refused(unsigned(install(home, &archive, true))).await;
+    let message = refused(unsigned(install(home, &archive, true))).await;
     assert!(
-        told.contains("its signature is bad") && !told.contains("--allow-unsigned"),
-        "{told}"
+        message.contains("its signature is bad") && !message.contains("--allow-unsigned"),
+        "{message}"
     );
     // Without a signature, and of somebody who is not known.
     changed.signature = None;
     std::fs::write(&archive, archive::to_bytes(&changed).unwrap()).unwrap();
-    let told = refused(install(home, &archive, true)).await;
-    assert!(told.contains("--allow-unsigned takes it"), "{told}");
+    let message = refused(install(home, &archive, true)).await;
+    assert!(message.contains("--allow-unsigned takes it"), "{message}");
     done(unsigned(install(home, &archive, true))).await;
     std::fs::remove_file(home.join("keys/acme.pub")).unwrap();
     std::fs::write(&archive, bytes).unwrap();
     let PackAction::Install(mut older) = unsigned(install(home, &archive, true)) else {
         panic!();
     };
-    let told = refused(PackAction::Install(older.clone())).await;
-    assert!(told.contains("--allow-downgrade"), "{told}");
+    let message = refused(PackAction::Install(older.clone())).await;
+    assert!(message.contains("--allow-downgrade"), "{message}");
     older.downgrade = true;
     done(PackAction::Install(older)).await;
 }
@@ -219,10 +219,10 @@ async fn an_unsigned_archive_replaces_a_signed_one_only_when_asked() {
         json: false,
     };
     std::fs::remove_dir_all(home.join("src-1.0.0")).unwrap();
-    let told = refused(build(false)).await;
+    let message = refused(build(false)).await;
     assert!(
-        told.contains("is signed") && told.contains("--replace"),
-        "{told}"
+        message.contains("is signed") && message.contains("--replace"),
+        "{message}"
     );
     assert_eq!(std::fs::read(&archive).unwrap(), before);
     std::fs::remove_dir_all(home.join("src-1.0.0")).unwrap();

@@ -170,7 +170,7 @@ pub async fn find_program(name: &str) -> Result<PathBuf, SourceError> {
     let owned = name.to_owned();
     let finding = tokio::task::spawn_blocking(move || {
         let found: Option<PathBuf> = match owned.contains('/') {
-            true => is_executable(Path::new(&owned)).then(|| owned.into()),
+            true => is_executable(Path::new(&owned)).then(|| PathBuf::from(&owned)),
             false => env::split_paths(&search_path())
                 .filter(|folder| folder.is_absolute())
                 .map(|folder| folder.join(&owned))

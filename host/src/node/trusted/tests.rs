@@ -47,7 +47,7 @@ fn give(path: &Path, user: u32) -> bool {
     given
 }
 
-fn told(path: &Path) -> String {
+fn answer(path: &Path) -> String {
     match read(path, 100) {
         Ok(content) => format!("read {}", String::from_utf8_lossy(&content)),
         Err(error) => error.to_string(),
@@ -55,7 +55,7 @@ fn told(path: &Path) -> String {
 }
 
 fn is_read(path: &Path) -> bool {
-    told(path) == "read content"
+    answer(path) == "read content"
 }
 
 fn refusal(path: &Path) -> Refusal {
@@ -79,8 +79,8 @@ fn a_file_of_our_own_is_read_and_answers_of_the_system_are_those_of_any_reader()
         (file.join("below"), "not a directory"),
         (PathBuf::from("/dev/null"), "not a regular file"),
     ] {
-        let told = told(&path);
-        assert_eq!(told, format!("open {}: {words}", path.display()));
+        let message = answer(&path);
+        assert_eq!(message, format!("open {}: {words}", path.display()));
     }
     let large = read(&file, 3).unwrap_err();
     assert!(!large.is_refusal() && !large.is_not_found());
@@ -118,10 +118,10 @@ fn a_file_that_others_can_write_is_refused_with_what_to_do() {
         );
         assert_eq!(refusal.wrong, Wrong::Mode(bad));
     }
-    let told = told(&file);
+    let message = answer(&file);
     let file = file.display();
     assert_eq!(
-        told,
+        message,
         format!(
             "{file} is not trusted: file {file} can be changed by others than its owner (mode 0602); check its content, then \
              `chmod go-w {file}`"
@@ -144,10 +144,10 @@ fn a_folder_on_the_way_that_others_can_write_is_refused_unless_it_is_sticky() {
     if !give(&place.path("a/b"), OTHER) {
         return;
     }
-    let told = told(&file);
+    let message = answer(&file);
     assert!(
-        told.contains("a/b belongs to user 12345") && told.contains("`chown root "),
-        "{told}"
+        message.contains("a/b belongs to user 12345") && message.contains("`chown root "),
+        "{message}"
     );
 }
 
@@ -182,8 +182,8 @@ fn a_daemon_of_another_user_trusts_itself_and_root() {
     give(&file, 0);
     theirs.read(&file, 100).unwrap();
     give(&file, OTHER + 1);
-    let told = theirs.read(&file, 100).unwrap_err().to_string();
-    assert!(told.contains("`chown 12345 "), "{told}");
+    let message = theirs.read(&file, 100).unwrap_err().to_string();
+    assert!(message.contains("`chown 12345 "), "{message}");
 }
 
 #[test]
@@ -208,8 +208,8 @@ fn links_are_followed_by_their_owner_and_to_an_end() {
     }
     let refused = refusal(&absolute);
     assert_eq!((refused.kind, refused.wrong), ("link", Wrong::Owner(OTHER)));
-    let told = told(&absolute);
-    assert!(told.contains("`chown -h root "), "{told}");
+    let message = answer(&absolute);
+    assert!(message.contains("`chown -h root "), "{message}");
 }
 
 #[test]
@@ -217,13 +217,13 @@ fn a_pipe_is_refused_and_not_waited_for() {
     let place = Place::new();
     let pipe = place.path("pipe");
     rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, Mode::RUSR | Mode::WUSR).unwrap();
-    assert!(told(&pipe).contains("not a regular file"));
+    assert!(answer(&pipe).contains("not a regular file"));
 }
 
 /// Another user's folder and a good one change places all the time. The good file may be read, or an error said; never the
 /// other one's content.
 #[test]
-fn whoever_swaps_a_folder_gets_nothing_read() {
+fn swapping_a_folder_gets_nothing_read() {
     let place = Place::new();
     let file = place.file("way/file");
     let evil = place.file("evil/file");
@@ -297,8 +297,8 @@ fn a_program_is_judged_with_its_way() {
     mode(&tool, 0o755);
     program(&tool).unwrap();
     mode(&place.path("bin"), 0o777);
-    let told = program(&tool).unwrap_err().to_string();
-    assert!(told.contains("chmod go-w"), "{told}");
+    let message = program(&tool).unwrap_err().to_string();
+    assert!(message.contains("chmod go-w"), "{message}");
     mode(&place.path("bin"), 0o755);
     mode(&tool, 0o777);
     assert!(program(&tool).unwrap_err().is_refusal());
@@ -325,8 +325,8 @@ fn a_log_file_is_made_private_and_taken_from_nobody() {
     assert!(append(&log).unwrap_err().is_refusal());
     mode(&place.path("a"), 0o755);
     fs::hard_link(&log, place.path("second")).unwrap();
-    let told = append(&log).unwrap_err().to_string();
-    assert!(told.contains("more than one name"), "{told}");
+    let message = append(&log).unwrap_err().to_string();
+    assert!(message.contains("more than one name"), "{message}");
     append(Path::new("/dev/null"))
         .unwrap()
         .write_all(b"x")
