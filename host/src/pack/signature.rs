@@ -419,7 +419,7 @@ mod tests {
             return;
         }
         let (folder, _) = trusted(&[&SecretKey::generate().unwrap()]);
-        let message = |path: &Path, mode| {
+        let refusal = |path: &Path, mode| {
             fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
             TrustedKeys::read(folder.path()).unwrap_err().to_string()
         };
