@@ -438,6 +438,11 @@ fn a_damaged_file_that_never_worked_is_shown_and_the_rest_runs() {
     eventually("it is checked", || {
         (daemon.state("acme-memory")["health"] == "Healthy").then_some(())
     });
+    // A damaged pack is removed like any other.
+    fs::write(&file, b"text").unwrap();
+    wait_for(&daemon, &["acme-cpu", "acme-memory", "plugin-packs"]);
+    pack.ok(&["remove", "acme", "--data-dir", &pack.text("data")]);
+    wait_for(&daemon, &[]);
 }
 
 #[test]

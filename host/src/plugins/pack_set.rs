@@ -79,12 +79,7 @@ impl Plugins {
                 }
             }
         }
-        let gone: BTreeSet<String> = {
-            let entries = self.running.entries();
-            let ours = entries.iter().filter(|(_, entry)| entry.source == source);
-            let gone = ours.filter(|(name, _)| !present.contains(*name));
-            gone.map(|(name, _)| name.clone()).collect()
-        };
+        let gone = self.of_source(&source, &present);
         let replaced: Vec<_> = prepared
             .iter()
             .map(|one: &Prepared| one.plugin.component.clone())
@@ -101,6 +96,33 @@ impl Plugins {
         tokio::task::spawn_blocking(move || gone.iter().for_each(|name| kept.forget(name)));
         *seen = now;
         problems
+    }
+
+    /// Ends every plugin of a pack that was removed, also one that runs in the place of another or does not run.
+    ///
+    /// # Errors
+    /// Why they could not be ended.
+    pub(super) async fn end_pack(&self, spec: &Path) -> Result<(), String> {
+        let sheet = Sheet::of_file(spec);
+        let source = Source::File(sheet.name.clone());
+        let mut sheets = self.editing.lock().await;
+        let gone = self.of_source(&source, &BTreeSet::new());
+        self.running
+            .install(Vec::new(), &sheet, source, &gone)
+            .await?;
+        tracing::info!(?gone, spec = sheet.name, "pack ended");
+        sheets.remove(&sheet.name);
+        let kept = Arc::clone(&self.running.kept);
+        tokio::task::spawn_blocking(move || gone.iter().for_each(|name| kept.forget(name)));
+        Ok(())
+    }
+
+    /// The plugins of a spec file that are there and not among these.
+    fn of_source(&self, source: &Source, present: &BTreeSet<String>) -> BTreeSet<String> {
+        let entries = self.running.entries();
+        let ours = entries.iter().filter(|(_, entry)| entry.source == *source);
+        let gone = ours.filter(|(name, _)| !present.contains(*name));
+        gone.map(|(name, _)| name.clone()).collect()
     }
 
     /// What runs in the place of a plugin that cannot: nothing new where it runs already, or where no version that worked

@@ -107,9 +107,8 @@ async fn follow(
         .collect();
     for spec in gone {
         taken.remove(&spec);
-        let nothing = file::parse(b"", &spec.display().to_string());
-        if let Err(problems) = plugins.apply(nothing, &spec, &Stamps::default()).await {
-            tracing::error!(?problems, "a removed pack could not be ended");
+        if let Err(problem) = plugins.end_pack(&spec).await {
+            tracing::error!("a removed pack could not be ended: {problem}");
         }
         changed = true;
     }
