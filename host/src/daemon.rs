@@ -252,7 +252,16 @@ pub async fn run(options: Options, shutdown: CancellationToken) -> Result<(), St
         let look = start_plugins(&plugins, path, read, &tasks, &shutdown).await;
         reload.on("the plugin specs", move || look_now(look.clone()));
     }
-    let installed = packs::run(Arc::clone(&plugins), Packs::of(&data_dir));
+    let look_at_packs = Arc::new(Notify::new());
+    let installed = packs::run(
+        Arc::clone(&plugins),
+        Packs::of(&data_dir),
+        Arc::clone(&look_at_packs),
+    );
+    reload.on("installed packs", move || {
+        look_at_packs.notify_one();
+        std::future::ready(Ok(()))
+    });
     let until = shutdown.clone();
     tasks.spawn(async move {
         tokio::select! {

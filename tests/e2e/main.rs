@@ -43,3 +43,4 @@ mod status;
 mod stopping;
 mod systemd;
 mod tools;
+mod trust;

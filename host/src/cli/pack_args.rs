@@ -88,6 +88,9 @@ pub struct BuildPackArgs {
     /// Secret key of minisign, without password
     #[arg(long, value_name = "FILE", value_parser = path)]
     pub key: Option<PathBuf>,
+    /// Without --key: replace an archive that is signed
+    #[arg(long)]
+    pub replace: bool,
     /// Print one JSON document instead of text
     #[arg(long)]
     pub json: bool,
@@ -136,6 +139,9 @@ pub struct InstallArgs {
     /// Grant what the pack asks for
     #[arg(long)]
     pub approve: bool,
+    /// Take a version that is older than the installed one
+    #[arg(long)]
+    pub allow_downgrade: bool,
     /// Own configurations, YAML: plugin names with keys that take the place of the pack's
     #[arg(long, value_name = "FILE", value_parser = path)]
     pub config: Option<PathBuf>,
@@ -197,6 +203,9 @@ pub struct PullArgs {
     /// Where the archive goes [default: NAME-VERSION.tar]
     #[arg(long, short = 'o', value_name = "FILE", value_parser = path)]
     pub output: Option<PathBuf>,
+    /// Replace an archive that is signed by one that is not
+    #[arg(long)]
+    pub replace: bool,
     /// HOST/NAME:TAG or HOST/NAME@sha256:DIGEST
     #[arg(value_name = "REFERENCE")]
     pub reference: String,

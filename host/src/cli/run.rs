@@ -6,7 +6,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    RunOptions, VERSION, checks::GpuFaults, exit::Exit, settings::component_config,
+    RunOptions, VERSION, checks::GpuFaults, data_dir, exit::Exit, settings::component_config,
     site_configs::SiteConfigs,
 };
 use crate::{
@@ -34,6 +34,7 @@ pub async fn run(options: RunOptions, mut service: Service) -> Result<(), Exit> 
         tracing::warn!("{warning}");
     }
     tracing::info!(version = VERSION, data_dir = %options.data_dir.display(), "starting gpud");
+    data_dir::close(&options.data_dir).map_err(Exit::failure)?;
     daemon::run(daemon_options(options, service)?, shutdown)
         .await
         .map_err(Exit::failure)

@@ -2,6 +2,7 @@
 
 use std::{
     env,
+    ffi::OsString,
     io::{self, Write},
     path::PathBuf,
     sync::Arc,
@@ -24,13 +25,15 @@ use crate::{
     daemon,
     machine_info::{self, Collector},
     metrics,
-    node::Node,
+    node::{Node, system::euid},
     runtime::{Compiler, Runtime},
     wire::{ComponentHealthStates, HealthState, Origin},
 };
 
 /// Folder of compiled code under the user's cache folder, so that the second scan is quick without any rights.
 const CACHE_FOLDER: &str = "gpud/compiled";
+/// Where root keeps compiled code.
+const ROOTS_CACHE: &str = "/var/cache/gpud";
 
 /// For the whole scan, as in GPUd. What was not looked at by then is named, and the scan has failed.
 const LIMIT: Duration = Duration::from_secs(120);
@@ -120,13 +123,36 @@ pub async fn scan(options: &ScanOptions, terminal: Terminal) -> Result<Exit, Exi
     })
 }
 
-/// Where commands other than `run` keep compiled code.
+/// Where commands other than `run` keep compiled code. Root's is in one place whatever the environment says: with `sudo -E`
+/// or `su`, `HOME` and `XDG_CACHE_HOME` are another user's.
 pub(super) fn cache_folder() -> PathBuf {
-    let home = || env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache"));
-    env::var_os("XDG_CACHE_HOME")
+    match euid() {
+        0 => PathBuf::from(ROOTS_CACHE),
+        _ => users_cache(env::var_os("XDG_CACHE_HOME"), env::var_os("HOME")),
+    }
+}
+
+fn users_cache(cache: Option<OsString>, home: Option<OsString>) -> PathBuf {
+    let home = || home.map(|home| PathBuf::from(home).join(".cache"));
+    cache
         .map(PathBuf::from)
         .filter(|folder| folder.is_absolute())
         .or_else(home)
         .unwrap_or_else(env::temp_dir)
         .join(CACHE_FOLDER)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn root_takes_no_cache_from_the_environment() {
+        let folder = |cache: &str, home: &str| users_cache(Some(cache.into()), Some(home.into()));
+        assert_eq!(folder("/c", "/h"), PathBuf::from("/c/gpud/compiled"));
+        assert_eq!(folder("c", "/h"), PathBuf::from("/h/.cache/gpud/compiled"));
+        if euid() == 0 {
+            assert_eq!(cache_folder(), PathBuf::from(ROOTS_CACHE));
+        }
+    }
 }

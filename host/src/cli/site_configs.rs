@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::{
     component::{SiteConfig, builtin},
-    node::local_file,
+    node::trusted,
 };
 
 /// Looked for when no file is named; it may be missing.
@@ -29,12 +29,12 @@ impl SiteConfigs {
     /// What is wrong with it, naming file, line and key. Nothing of such a file is used.
     pub fn load(named: Option<&Path>) -> Result<Self, String> {
         let path = named.unwrap_or(Path::new(DEFAULT_FILE));
-        let bytes = match local_file::read(path, MAX_BYTES) {
+        let bytes = match trusted::read(path, MAX_BYTES) {
             Ok(bytes) => bytes,
-            Err(error) if named.is_none() && error.kind() == std::io::ErrorKind::NotFound => {
+            Err(error) if named.is_none() && error.is_not_found() => {
                 return Ok(Self::default());
             }
-            Err(error) => return Err(local_file::open_error(path, &error)),
+            Err(error) => return Err(error.to_string()),
         };
         let text = std::str::from_utf8(&bytes)
             .map_err(|error| format!("{}: not UTF-8: {error}", path.display()))?;
@@ -123,5 +123,19 @@ mod tests {
         let problem = SiteConfigs::load(Some(missing)).unwrap_err();
         assert!(problem.contains("/nonexistent"), "{problem}");
         SiteConfigs::load(None).unwrap();
+    }
+
+    #[test]
+    fn a_file_that_others_can_change_is_refused() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let file = tempfile::NamedTempFile::new().unwrap();
+        SiteConfigs::load(Some(file.path())).unwrap();
+        let open = std::fs::Permissions::from_mode(0o666);
+        file.as_file().set_permissions(open).unwrap();
+        let problem = SiteConfigs::load(Some(file.path())).unwrap_err();
+        assert!(
+            problem.contains("is not trusted") && problem.contains("chmod go-w"),
+            "{problem}"
+        );
     }
 }

@@ -2,11 +2,12 @@
 
 use std::{
     ffi::OsString,
-    fs::{self, File, OpenOptions},
+    fs::{self, File},
     io::{self, Write},
-    os::unix::fs::OpenOptionsExt as _,
     path::{Path, PathBuf},
 };
+
+use crate::node::trusted;
 
 /// Largest size of one file, bytes: GPUd's 128 MB.
 const LIMIT: u64 = 128 << 20;
@@ -22,19 +23,14 @@ pub struct RotatingFile {
 }
 
 impl RotatingFile {
-    /// Opens or creates the file (mode 0600) to append to it; missing folders are created.
+    /// Opens or creates the file (mode 0600) to append to it; missing folders are created. A file or a link of another user
+    /// is refused, and others lose what they could do with one that is there.
     pub fn open(path: &Path) -> io::Result<Self> {
         Self::with_limit(path, LIMIT)
     }
 
     fn with_limit(path: &Path, limit: u64) -> io::Result<Self> {
-        if let Some(folder) = path
-            .parent()
-            .filter(|folder| !folder.as_os_str().is_empty())
-        {
-            fs::create_dir_all(folder)?;
-        }
-        let file = append(path)?;
+        let file = trusted::append(path)?;
         Ok(Self {
             path: path.to_owned(),
             size: file.metadata()?.len(),
@@ -55,7 +51,8 @@ impl RotatingFile {
             // Most are not there at first.
             let _ = fs::rename(self.older(number), self.older(number + 1));
         }
-        let moved = fs::rename(&self.path, self.older(1)).and_then(|()| append(&self.path));
+        let moved =
+            fs::rename(&self.path, self.older(1)).and_then(|()| Ok(trusted::append(&self.path)?));
         match moved {
             Ok(file) => self.file = file,
             Err(_) => self.file.set_len(0)?,
@@ -63,14 +60,6 @@ impl RotatingFile {
         self.size = 0;
         Ok(())
     }
-}
-
-fn append(path: &Path) -> io::Result<File> {
-    OpenOptions::new()
-        .append(true)
-        .create(true)
-        .mode(0o600)
-        .open(path)
 }
 
 impl Write for RotatingFile {
@@ -154,5 +143,29 @@ mod tests {
         }
         file.write_all(b"two\n").unwrap();
         assert_eq!(read(&path), "two\n");
+    }
+
+    #[test]
+    fn others_neither_lead_it_elsewhere_nor_read_it() {
+        use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, lchown, symlink};
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("log");
+        fs::write(&path, "old\n").unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o666)).unwrap();
+        RotatingFile::open(&path).unwrap();
+        assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o640);
+        let victim = folder.path().join("victim");
+        fs::write(&victim, "").unwrap();
+        let link = folder.path().join("link");
+        symlink(&victim, &link).unwrap();
+        RotatingFile::open(&link).unwrap();
+        if lchown(&link, Some(12345), None).is_err() {
+            eprintln!("skipped the foreign owner: only root can give links away");
+            return;
+        }
+        let error = RotatingFile::open(&link).err().unwrap().to_string();
+        assert!(error.contains("link") && error.contains("12345"), "{error}");
+        fs::hard_link(&victim, folder.path().join("second")).unwrap();
+        assert!(RotatingFile::open(&victim).is_err());
     }
 }

@@ -1,11 +1,13 @@
-//! Appends to a log file of the operator's choosing.
+//! Appends to a log file of the operator's choosing, never through a link or into a file of another user.
 
 use std::{
-    fs::{self, File, Metadata, OpenOptions},
+    fs::{self, File, Metadata},
     io::{self, Write as _},
-    os::unix::fs::{MetadataExt as _, OpenOptionsExt as _},
+    os::unix::fs::MetadataExt as _,
     path::{Path, PathBuf},
 };
+
+use super::trusted;
 
 /// Size in bytes that a log file is not grown beyond; GPUd has no bound.
 const LIMIT: u64 = 64 << 20;
@@ -76,12 +78,7 @@ fn append_up_to(limit: u64, path: &Path, bytes: &[u8]) -> Result<(), AppendError
 }
 
 fn open(path: &Path) -> io::Result<File> {
-    OpenOptions::new()
-        .append(true)
-        .create(true)
-        .mode(0o644)
-        .custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY)
-        .open(path)
+    Ok(trusted::append_shared(path)?)
 }
 
 /// Renames the file unless another has done so since it was opened.
@@ -198,5 +195,20 @@ mod tests {
         fs::write(&path, b"new").unwrap();
         move_away(&path, &old).unwrap();
         assert_eq!(read(&path), "new");
+    }
+
+    #[test]
+    fn a_link_of_another_user_leads_nowhere() {
+        let folder = tempfile::tempdir().unwrap();
+        let (victim, link) = (folder.path().join("victim"), folder.path().join("link"));
+        fs::write(&victim, "").unwrap();
+        symlink(&victim, &link).unwrap();
+        if std::os::unix::fs::lchown(&link, Some(12345), None).is_err() {
+            eprintln!("skipped: only root can give links away");
+            return;
+        }
+        let error = append(&link, b"x").unwrap_err().to_string();
+        assert!(error.contains("belongs to user 12345"), "{error}");
+        assert_eq!(read(&victim), "");
     }
 }

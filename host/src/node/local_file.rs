@@ -46,12 +46,17 @@ pub fn read(path: &Path, max: usize) -> io::Result<Vec<u8>> {
     let mut content = Vec::new();
     open(path)?.take(max as u64 + 1).read_to_end(&mut content)?;
     if content.len() > max {
-        return Err(io::Error::new(
-            io::ErrorKind::FileTooLarge,
-            format!("larger than {max} bytes"),
-        ));
+        return Err(too_large(max));
     }
     Ok(content)
+}
+
+/// The error about a file that holds more than `max` bytes.
+pub(super) fn too_large(max: usize) -> io::Error {
+    io::Error::new(
+        io::ErrorKind::FileTooLarge,
+        format!("larger than {max} bytes"),
+    )
 }
 
 /// The stamp of a file; `None` where there is none that could be looked at.

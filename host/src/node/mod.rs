@@ -9,7 +9,6 @@ pub mod append;
 pub mod clock;
 pub mod error;
 pub mod files;
-mod guarded;
 pub mod hang_pool;
 pub mod kmsg;
 pub mod local_file;
@@ -23,6 +22,7 @@ mod sock_diag;
 pub mod socket_owner;
 pub mod stream;
 pub mod system;
+pub mod trusted;
 
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::Duration};
 

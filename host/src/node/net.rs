@@ -22,7 +22,6 @@ use hyper::body::Incoming;
 use hyper_util::rt::TokioIo;
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
-    fs::FileType,
     io::Errno,
     net::{AddressFamily, SocketFlags, SocketType, connect, socket_with, sockopt::socket_error},
 };
@@ -33,7 +32,7 @@ use tokio::{
 
 use super::{
     error::SourceError,
-    guarded::{self, Rule},
+    trusted::{self, TrustError},
 };
 
 /// Bytes buffered for the status line and headers of an answer. One read may go a little beyond.
@@ -79,19 +78,17 @@ pub async fn http_over_unix(socket: &Path, get: &HttpGet) -> Result<HttpResponse
     within(&what, get.deadline, exchange).await
 }
 
-/// Connects to a unix socket that is where its path says: the last name is no link, and links on the way are such as
-/// nobody but root and gpud's own user can change. Else a service could have gpud, as root, talk to another one.
+/// Connects to a Unix socket that is where its path says; see [`trusted::open_socket`].
 async fn connect_unix(what: &str, socket: &Path) -> Result<UnixStream, SourceError> {
     let path = socket.to_owned();
-    let opened = tokio::task::spawn_blocking(move || guarded::open(&path, Rule::LinksGuarded));
-    let handle = opened
+    let opened = tokio::task::spawn_blocking(move || trusted::open_socket(&path));
+    let opened = opened
         .await
-        .map_err(|error| SourceError::Other(format!("{what}: {error}")))??;
-    let facts =
-        rustix::fs::fstat(&handle).map_err(|error| SourceError::from_io(what, &error.into()))?;
-    if FileType::from_raw_mode(facts.st_mode) != FileType::Socket {
-        return Err(SourceError::Other(format!("{what}: not a socket")));
-    }
+        .map_err(|error| SourceError::Other(format!("{what}: {error}")))?;
+    let handle = opened.map_err(|error| match error {
+        TrustError::Io { source, .. } => SourceError::from_io(what, &source),
+        refused @ TrustError::Refused(_) => SourceError::Denied(format!("{what}: {refused}")),
+    })?;
     // The socket that was looked at, whatever has its name by now.
     UnixStream::connect(format!("/proc/self/fd/{}", handle.as_raw_fd()))
         .await

@@ -14,7 +14,7 @@ use std::{
 use tar::{Archive, EntryType, Header};
 
 use super::{MAX_BYTES, MAX_FILES, Pack, Refused, content::Collected};
-use crate::node::local_file;
+use crate::node::{local_file, trusted::Opener};
 
 /// What headers and padding add to the files of the largest pack, bytes.
 const OVERHEAD: usize = (MAX_FILES + 2) * 1024 + 1024;
@@ -29,8 +29,9 @@ pub fn read(path: &Path) -> Result<Pack, Refused> {
     if path.is_dir() {
         return collect(path)?.into_pack(false);
     }
-    let bytes = local_file::read(path, MAX_BYTES + OVERHEAD)
-        .map_err(|error| Refused(local_file::open_error(path, &error)))?;
+    let bytes = Opener::of_command()
+        .read(path, MAX_BYTES + OVERHEAD)
+        .map_err(|error| Refused(error.to_string()))?;
     from_bytes(&bytes).map_err(|Refused(why)| Refused(format!("{}: {why}", path.display())))
 }
 
@@ -152,8 +153,9 @@ fn below(
         if kind.is_dir() {
             below(collected, &entry.path(), &path, depth - 1)?;
         } else if kind.is_file() {
-            let content = local_file::read(&entry.path(), collected.room())
-                .map_err(|error| Refused(local_file::open_error(&entry.path(), &error)))?;
+            let content = Opener::of_command()
+                .read(&entry.path(), collected.room())
+                .map_err(|error| Refused(error.to_string()))?;
             collected.add(&path, content)?;
         } else {
             return Err(Refused(format!(

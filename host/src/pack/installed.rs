@@ -1,5 +1,5 @@
 //! Packs in the data folder. `packs/‹name›.yaml` is the spec that the daemon runs; it points into `packs/‹name›/‹digest›/`,
-//! where the files lie. A version is written whole beside the one that runs, and one rename of the spec puts it in place:
+//! where its files are. A version is written whole beside the one that runs, and one rename of the spec puts it in place:
 //! whatever happens before that, the version of before runs on.
 #![allow(clippy::disallowed_methods, reason = "gpud's own files")]
 
@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::{Manifest, Pack, Refused, beyond, signature::Signer};
-use crate::node::local_file;
+use crate::node::trusted::Opener;
 
 /// The folder of packs inside the data folder.
 pub const FOLDER: &str = "packs";
@@ -56,6 +56,8 @@ pub struct Packs {
 pub struct Decisions {
     /// What the pack asks for is granted.
     pub approved: bool,
+    /// The pack may be older than the installed version.
+    pub downgrade: bool,
     /// Own keys of configurations; `None` keeps those of before.
     pub config: Option<OwnConfig>,
 }
@@ -113,8 +115,8 @@ impl Packs {
     pub fn list(&self) -> Result<Vec<Result<Record, Refused>>, Refused> {
         let specs = self
             .specs()
-            .map_err(|error| Refused(local_file::open_error(&self.folder, &error)))?;
-        Ok(specs.iter().map(|spec| record(spec)).collect())
+            .map_err(|error| Refused(format!("{}: {error}", self.folder.display())))?;
+        Ok(specs.iter().map(|spec| self.record(spec)).collect())
     }
 
     /// What is installed under a name.
@@ -124,9 +126,9 @@ impl Packs {
     pub fn get(&self, name: &str) -> Result<Option<Record>, Refused> {
         let spec = self.spec(name);
         match fs::symlink_metadata(&spec) {
-            Ok(_) => record(&spec).map(Some),
+            Ok(_) => self.record(&spec).map(Some),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(Refused(local_file::open_error(&spec, &error))),
+            Err(error) => Err(Refused(format!("{}: {error}", spec.display()))),
         }
     }
 
@@ -163,7 +165,7 @@ impl Packs {
         };
         fs::DirBuilder::new()
             .recursive(true)
-            .mode(0o755)
+            .mode(0o700)
             .create(&self.folder)
             .map_err(failed)?;
         let _turn = self.turn().map_err(failed)?;
@@ -178,10 +180,20 @@ impl Packs {
             )));
         }
         let before = self.get(name)?;
+        if let Some(before) = &before
+            && pack.manifest.is_older_than(&before.manifest)
+            && !decisions.downgrade
+        {
+            return Err(Refused(format!(
+                "pack {name} {} is older than the installed version {}: it can have faults that were mended since; \
+                 --allow-downgrade installs it all the same",
+                pack.manifest.version, before.manifest.version
+            )));
+        }
         let kept = || before.as_ref().map(|before| before.config.clone());
         let config = decisions.config.or_else(kept).unwrap_or_default();
         let digest = pack.digest();
-        let below = format!("{name}/{}", digest.get(..DIGEST_SHOWN).unwrap_or(&digest));
+        let below = below(name, &digest);
         pack.manifest.entries(&below, &config)?;
         let record = Record {
             manifest: pack.manifest.clone(),
@@ -218,6 +230,25 @@ impl Packs {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(failed(error)),
             _ => Ok(()),
         }
+    }
+
+    /// What is noted in a spec.
+    ///
+    /// # Errors
+    /// [`Refused`]: it cannot be read, is not trusted, or was written by somebody else.
+    pub fn record(&self, spec: &Path) -> Result<Record, Refused> {
+        let bytes = Opener::of_command()
+            .read(spec, MAX_SPEC)
+            .map_err(|error| Refused(error.to_string()))?;
+        let text = String::from_utf8_lossy(&bytes);
+        let line = text.lines().find_map(|line| line.strip_prefix(RECORD));
+        let record = line.and_then(|line| serde_json::from_str(line).ok());
+        record.ok_or_else(|| {
+            Refused(format!(
+                "{} was not written by `gpud pack install`, or was edited since",
+                spec.display()
+            ))
+        })
     }
 
     fn spec(&self, name: &str) -> PathBuf {
@@ -320,9 +351,12 @@ impl Packs {
 }
 
 fn kept_folder(before: Option<&Record>) -> Option<String> {
-    let before = before?;
-    let digest = before.digest.get(..DIGEST_SHOWN)?;
-    Some(format!("{}/{digest}", before.manifest.name))
+    before.map(|before| below(&before.manifest.name, &before.digest))
+}
+
+/// The folder of a version, below that of the specs.
+pub(super) fn below(name: &str, digest: &str) -> String {
+    format!("{name}/{}", digest.get(..DIGEST_SHOWN).unwrap_or(digest))
 }
 
 /// The spec of a pack: its record in a comment, then its entries.
@@ -333,20 +367,6 @@ fn text(record: &Record, below: &str) -> serde_json::Result<String> {
         serde_json::to_string(record)?,
         serde_json::to_string_pretty(&entries)?
     ))
-}
-
-fn record(spec: &Path) -> Result<Record, Refused> {
-    let bytes = local_file::read(spec, MAX_SPEC)
-        .map_err(|error| Refused(local_file::open_error(spec, &error)))?;
-    let text = String::from_utf8_lossy(&bytes);
-    let line = text.lines().find_map(|line| line.strip_prefix(RECORD));
-    let record = line.and_then(|line| serde_json::from_str(line).ok());
-    record.ok_or_else(|| {
-        Refused(format!(
-            "{} was not written by `gpud pack install`, or was edited since",
-            spec.display()
-        ))
-    })
 }
 
 /// Removes a folder or a file that nobody needs any more. What cannot be removed now goes with the next installation.
@@ -370,6 +390,7 @@ mod tests {
 
     const APPROVED: Decisions = Decisions {
         approved: true,
+        downgrade: false,
         config: None,
     };
 
@@ -384,7 +405,7 @@ mod tests {
 
     fn wasm(packs: &Packs) -> (PathBuf, Value) {
         let spec = packs.folder().join("acme.yaml");
-        let read = file::read(&spec).unwrap();
+        let read = file::read(&spec, Opener::of_daemon()).unwrap();
         assert!(read.problems.is_empty(), "{:?}", read.problems);
         let wasm = read.plugins[0].spec.wasm.clone().unwrap();
         (packs.folder().join(wasm.path), wasm.config)
@@ -460,6 +481,7 @@ mod tests {
         };
         let decisions = |config| Decisions {
             approved: true,
+            downgrade: true,
             config,
         };
         packs
@@ -552,5 +574,30 @@ mod tests {
         assert!(list[0].is_ok());
         let told = list[1].clone().unwrap_err().to_string();
         assert!(told.contains("own.yaml was not written by"), "{told}");
+    }
+
+    #[test]
+    fn an_older_version_needs_to_be_allowed() {
+        let home = tempfile::tempdir().unwrap();
+        let packs = Packs::of(home.path());
+        let of = |number: &str| version(number, "{kmsg: true}");
+        packs.install(&of("1.10.0"), None, APPROVED).unwrap();
+        for older in ["1.9.9", "1.10.0-rc.1"] {
+            let message = packs.install(&of(older), None, APPROVED).unwrap_err();
+            let message = message.to_string();
+            assert!(
+                message.contains("older than the installed version 1.10.0")
+                    && message.contains("--allow-downgrade"),
+                "{message}"
+            );
+        }
+        assert_eq!(fs::read(wasm(&packs).0).unwrap(), b"1.10.0");
+        let allowed = Decisions {
+            downgrade: true,
+            ..APPROVED
+        };
+        packs.install(&of("1.9.9"), None, allowed).unwrap();
+        packs.install(&of("1.9.9"), None, APPROVED).unwrap();
+        packs.install(&of("2.0.0"), None, APPROVED).unwrap();
     }
 }

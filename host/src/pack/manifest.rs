@@ -164,6 +164,11 @@ impl Manifest {
         }
     }
 
+    /// Whether this is an earlier version than the other one.
+    pub fn is_older_than(&self, other: &Self) -> bool {
+        version(&self.version) < version(&other.version)
+    }
+
     /// The document of a spec file that loads its plugins, their files below `folder`, with an operator's own keys of
     /// configurations, by plugin.
     pub fn spec(&self, folder: &str, own: &BTreeMap<String, Map<String, Value>>) -> Value {

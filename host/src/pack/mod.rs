@@ -4,16 +4,18 @@
 //! A pack is `pack.yaml` ([`Manifest`]), the files that it names, `SHA256SUMS` over all of them (in the form of
 //! `sha256sum`), and `SHA256SUMS.minisig` over that (in the form of minisign): both can be checked without gpud.
 //! [`archive`] reads and writes it, [`signature`] signs and verifies, [`installed`] puts it into the data folder, [`oci`]
-//! brings it to a registry and back. Everything that comes in is bounded and untrusted until its signature was verified.
+//! brings it to a registry and back, [`intact`] finds out whether an
+//! installed one is still what was signed. Everything that comes in is bounded and untrusted until its signature was verified.
 
 pub mod archive;
 mod content;
 pub mod installed;
+pub mod intact;
 mod manifest;
 pub mod oci;
 pub mod signature;
 
-pub use content::{Pack, SIGNATURE_FILE, SUMS_FILE};
+pub use content::{Pack, SIGNATURE_FILE, SUMS_FILE, hex};
 pub use manifest::{MANIFEST_FILE, Manifest, Needs, PackPlugin, beyond};
 
 /// Why a pack was refused, in words for the operator.

@@ -17,7 +17,7 @@ use ring::{
 };
 
 use super::{Pack, Refused, SIGNATURE_FILE};
-use crate::node::local_file;
+use crate::node::trusted::Opener;
 
 /// Where keys that are trusted lie unless told otherwise.
 pub const TRUSTED_KEYS: &str = "/etc/gpud/trusted-keys";
@@ -42,6 +42,20 @@ pub struct TrustedKeys {
     keys: Vec<(String, PublicKey)>,
 }
 
+/// Why a signature proves nothing.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Distrust {
+    /// There is none.
+    #[error("{0}")]
+    Unsigned(String),
+    /// None of the trusted keys made it.
+    #[error("{0}")]
+    UnknownKey(String),
+    /// It is not what it says it is: somebody changed it or what it is over.
+    #[error("{0}")]
+    Bad(String),
+}
+
 /// Who signed.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct Signer {
@@ -55,23 +69,24 @@ impl TrustedKeys {
     /// Reads all `*.pub` files of a folder. A folder that is not there has none.
     ///
     /// # Errors
-    /// [`Refused`]: a file that is no key; none is left out in silence.
+    /// [`Refused`]: a file that is no key, so that none is left out in silence; a folder or a file that somebody else can
+    /// change.
     pub fn read(folder: &Path) -> Result<Self, Refused> {
-        let wrong =
-            |path: &Path, error: &std::io::Error| Refused(local_file::open_error(path, error));
+        let opener = Opener::of_command();
+        let wrong = |error: std::io::Error| Refused(format!("{}: {error}", folder.display()));
         let mut keys = Vec::new();
-        let entries = match fs::read_dir(folder) {
-            Ok(entries) => entries,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+        match opener.check_folder(folder) {
+            Ok(()) => {}
+            Err(error) if error.is_not_found() => {
                 return Ok(Self {
                     folder: folder.to_owned(),
                     keys,
                 });
             }
-            Err(error) => return Err(wrong(folder, &error)),
-        };
-        for entry in entries {
-            let path = entry.map_err(|error| wrong(folder, &error))?.path();
+            Err(error) => return Err(Refused(error.to_string())),
+        }
+        for entry in fs::read_dir(folder).map_err(wrong)? {
+            let path = entry.map_err(wrong)?.path();
             if path.extension().is_none_or(|extension| extension != "pub") {
                 continue;
             }
@@ -81,22 +96,26 @@ impl TrustedKeys {
                     folder.display()
                 )));
             }
-            let bytes =
-                local_file::read(&path, MAX_KEY_FILE).map_err(|error| wrong(&path, &error))?;
-            let text = String::from_utf8_lossy(&bytes);
-            let key = PublicKey::decode(&text).map_err(|error| {
-                Refused(format!(
-                    "{} is no public key of minisign: {error}",
-                    path.display()
-                ))
-            })?;
-            keys.push((path.display().to_string(), key));
+            keys.push(read_key(&path, opener)?);
         }
         keys.sort_by(|a, b| a.0.cmp(&b.0));
         Ok(Self {
             folder: folder.to_owned(),
             keys,
         })
+    }
+
+    /// Reads one key, which an installed pack was verified with. One that is not there any more is none.
+    ///
+    /// # Errors
+    /// As [`Self::read`].
+    pub fn read_one(file: &Path) -> Result<Self, Refused> {
+        let folder = file.parent().unwrap_or(Path::new("/")).to_owned();
+        let keys = match Opener::of_command().open(file) {
+            Err(error) if error.is_not_found() => Vec::new(),
+            _ => vec![read_key(file, Opener::of_command())?],
+        };
+        Ok(Self { folder, keys })
     }
 
     /// Whether there is none.
@@ -107,18 +126,30 @@ impl TrustedKeys {
     /// Who of them signed a pack.
     ///
     /// # Errors
-    /// [`Refused`]: nobody signed it, nobody of these did, or the signature is not over this content.
-    pub fn verify(&self, pack: &Pack) -> Result<Signer, Refused> {
+    /// [`Distrust`]: nobody signed it, nobody of these did, or the signature is not over this content.
+    pub fn verify(&self, pack: &Pack) -> Result<Signer, Distrust> {
         let what = format!("pack {} {}", pack.manifest.name, pack.manifest.version);
-        let Some(text) = &pack.signature else {
-            return Err(Refused(format!("{what} is not signed")));
+        self.verify_sums(&what, &pack.sums(), pack.signature.as_deref())
+    }
+
+    /// Who of them signed these digests of `what`.
+    ///
+    /// # Errors
+    /// As [`Self::verify`].
+    pub fn verify_sums(
+        &self,
+        what: &str,
+        sums: &str,
+        signature: Option<&str>,
+    ) -> Result<Signer, Distrust> {
+        let Some(text) = signature else {
+            return Err(Distrust::Unsigned(format!("{what} is not signed")));
         };
         let signature = Signature::decode(text).map_err(|error| {
-            Refused(format!(
+            Distrust::Bad(format!(
                 "{what}: {SIGNATURE_FILE} is no signature of minisign: {error}"
             ))
         })?;
-        let sums = pack.sums();
         for (file, key) in &self.keys {
             match key.verify(sums.as_bytes(), &signature, false) {
                 Ok(()) => {
@@ -129,14 +160,14 @@ impl TrustedKeys {
                 }
                 Err(Misfit::UnexpectedKeyId) => {}
                 Err(error) => {
-                    return Err(Refused(format!(
+                    return Err(Distrust::Bad(format!(
                         "{what}: its signature is bad ({error}, key {file}): it was changed after it was signed"
                     )));
                 }
             }
         }
         let folder = self.folder.display();
-        Err(Refused(match self.keys.is_empty() {
+        Err(Distrust::UnknownKey(match self.keys.is_empty() {
             true => format!(
                 "{what} is signed, and no key is trusted: put the vendor's public key into {folder}"
             ),
@@ -145,6 +176,20 @@ impl TrustedKeys {
             ),
         }))
     }
+}
+
+fn read_key(path: &Path, opener: Opener) -> Result<(String, PublicKey), Refused> {
+    let bytes = opener
+        .read(path, MAX_KEY_FILE)
+        .map_err(|error| Refused(error.to_string()))?;
+    let text = String::from_utf8_lossy(&bytes);
+    let key = PublicKey::decode(&text).map_err(|error| {
+        Refused(format!(
+            "{} is no public key of minisign: {error}",
+            path.display()
+        ))
+    })?;
+    Ok((path.display().to_string(), key))
 }
 
 /// A secret key.
@@ -364,6 +409,27 @@ mod tests {
             error.contains("a.pub is no public key of minisign"),
             "{error}"
         );
+    }
+
+    #[test]
+    fn keys_that_others_can_change_are_refused() {
+        use std::os::unix::fs::PermissionsExt as _;
+        if !rustix::process::geteuid().is_root() {
+            eprintln!("skipped: only root is held to it");
+            return;
+        }
+        let (folder, _) = trusted(&[&SecretKey::generate().unwrap()]);
+        let refusal = |path: &Path, mode| {
+            fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+            TrustedKeys::read(folder.path()).unwrap_err().to_string()
+        };
+        let key = folder.path().join("0.pub");
+        assert!(refusal(&key, 0o666).contains("0.pub can be changed by others"));
+        fs::set_permissions(&key, fs::Permissions::from_mode(0o644)).unwrap();
+        for mode in [0o777, 0o1777, 0o770] {
+            let message = refusal(folder.path(), mode);
+            assert!(message.contains("chmod go-w"), "{mode:o}: {message}");
+        }
     }
 
     #[test]

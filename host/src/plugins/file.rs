@@ -1,4 +1,5 @@
-//! Reads a spec file and the files that it names. Blocks: a file may lie on a dead mount.
+//! Reads a spec file and the files that it names. Blocks: a file may be on a dead mount. What somebody else can change is not
+//! read.
 
 use std::{
     path::{Path, PathBuf},
@@ -6,29 +7,39 @@ use std::{
 };
 
 use crate::{
-    node::local_file::{self, Stamp},
+    node::{
+        local_file::{self, Stamp},
+        trusted::Opener,
+    },
     spec::{self, PluginFile},
 };
 
 /// Largest list file, bytes: what a spec file may hold.
 const MAX_LIST_BYTES: usize = spec::MAX_FILE_BYTES;
 
-/// Reads and checks a spec file.
+/// Reads and checks a spec file, and the lists that it names.
 ///
 /// # Errors
-/// The file cannot be read, in words such as `open /x: no such file or directory`. What is wrong in it is in the answer.
-pub fn read(path: &Path) -> Result<PluginFile, String> {
+/// The file cannot be read, in words such as `open /x: no such file or directory`, or is not trusted. What is wrong in it is
+/// in the answer.
+pub fn read(path: &Path, opener: Opener) -> Result<PluginFile, String> {
     // One byte more, so that the reader says what is wrong with a file that is too large.
-    let bytes = local_file::read(path, spec::MAX_FILE_BYTES + 1)
-        .map_err(|error| local_file::open_error(path, &error))?;
-    Ok(parse(&bytes, &path.display().to_string()))
+    let bytes = opener
+        .read(path, spec::MAX_FILE_BYTES + 1)
+        .map_err(|error| error.to_string())?;
+    Ok(parse_with(&bytes, &path.display().to_string(), opener))
 }
 
 /// Checks a spec file that came from elsewhere.
 pub fn parse(bytes: &[u8], source: &str) -> PluginFile {
+    parse_with(bytes, source, Opener::of_daemon())
+}
+
+fn parse_with(bytes: &[u8], source: &str, opener: Opener) -> PluginFile {
     spec::parse(bytes, source, &|list| {
-        let bytes = local_file::read(list, MAX_LIST_BYTES)
-            .map_err(|error| local_file::open_error(list, &error))?;
+        let bytes = opener
+            .read(list, MAX_LIST_BYTES)
+            .map_err(|error| error.to_string())?;
         String::from_utf8(bytes).map_err(|_| format!("{} is not UTF-8", list.display()))
     })
 }

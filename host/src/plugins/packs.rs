@@ -1,5 +1,6 @@
 //! Runs the plugins of installed packs beside those of the operator's spec file: each pack has a spec of its own in the data
-//! folder, taken whole or not at all, and looked at while the daemon runs.
+//! folder. Spec, signed manifest, digests and components are looked at while the daemon runs. What differs from what was
+//! signed is not loaded, and is loaded again once it is right.
 
 use std::{
     collections::BTreeMap,
@@ -8,10 +9,17 @@ use std::{
     time::Duration,
 };
 
-use super::{Plugins, file, trouble, watch};
+use tokio::sync::Notify;
+
+use super::{
+    Plugins,
+    file::{self, Stamps},
+    trouble, wasm,
+};
 use crate::{
-    node::local_file::{self, Stamp},
-    pack::installed::Packs,
+    node::trusted::Opener,
+    pack::{Refused, installed::Packs, intact::InstalledPack},
+    spec::PluginFile,
 };
 
 /// Between two looks. A spec is put in place by renaming, so that what is seen is whole.
@@ -19,34 +27,59 @@ const LOOK: Duration = Duration::from_secs(1);
 
 /// What became of a spec.
 struct Taken {
-    stamp: Option<Stamp>,
-    /// Why it was not taken, if so; the version of before runs on.
+    /// Of it and of every file that loading it depends on.
+    stamps: Stamps,
+    /// What of it does not run as it should.
     problems: Vec<String>,
 }
 
-/// Takes up packs that are installed, replaced or removed, for ever.
-pub async fn run(plugins: Arc<Plugins>, packs: Packs) {
+/// A spec that was read, with stamps from before it was read.
+struct Read {
+    file: PluginFile,
+    stamps: Stamps,
+    pack: Result<Arc<InstalledPack>, Refused>,
+}
+
+/// Loads packs that are installed, replaced, damaged or mended, and ends those that are removed, for ever. `again` asks for a
+/// look at once, in which packs with problems are tried again even if none of their files changed.
+pub async fn run(plugins: Arc<Plugins>, packs: Packs, again: Arc<Notify>) {
     let mut taken: BTreeMap<PathBuf, Taken> = BTreeMap::new();
+    let mut hurry = false;
     loop {
         let here = packs.clone();
-        let Ok(found) = tokio::task::spawn_blocking(move || look(&here)).await else {
+        let before: BTreeMap<PathBuf, Stamps> = taken
+            .iter()
+            .filter(|(_, taken)| !hurry || taken.problems.is_empty())
+            .map(|(spec, taken)| (spec.clone(), taken.stamps.clone()))
+            .collect();
+        let looking = tokio::task::spawn_blocking(move || look(&here, &before));
+        let Ok(found) = looking.await else {
             return;
         };
         match found {
-            Ok(found) => follow(&plugins, &mut taken, &found).await,
+            Ok(found) => follow(&plugins, &packs, &mut taken, &found).await,
             // Nothing is ended because a folder cannot be read for a while.
             Err(error) => tracing::error!("installed packs cannot be looked at: {error}"),
         }
-        tokio::time::sleep(LOOK).await;
+        hurry = tokio::select! {
+            () = tokio::time::sleep(LOOK) => false,
+            () = again.notified() => true,
+        };
     }
 }
 
-fn look(packs: &Packs) -> std::io::Result<BTreeMap<PathBuf, Option<Stamp>>> {
+/// The specs that are there, and whether each is new or anything of it has changed.
+fn look(
+    packs: &Packs,
+    before: &BTreeMap<PathBuf, Stamps>,
+) -> std::io::Result<BTreeMap<PathBuf, bool>> {
     let specs = packs.specs()?.into_iter();
     Ok(specs
         .map(|spec| {
-            let stamp = local_file::stamp(&spec);
-            (spec, stamp)
+            let changed = before
+                .get(&spec)
+                .is_none_or(|stamps| stamps.again() != *stamps);
+            (spec, changed)
         })
         .collect())
 }
@@ -54,25 +87,17 @@ fn look(packs: &Packs) -> std::io::Result<BTreeMap<PathBuf, Option<Stamp>>> {
 /// Applies what is different.
 async fn follow(
     plugins: &Plugins,
+    packs: &Packs,
     taken: &mut BTreeMap<PathBuf, Taken>,
-    found: &BTreeMap<PathBuf, Option<Stamp>>,
+    found: &BTreeMap<PathBuf, bool>,
 ) {
     let mut changed = false;
-    for (spec, stamp) in found {
-        if taken.get(spec).is_some_and(|taken| taken.stamp == *stamp) {
-            continue;
-        }
-        let problems = take(plugins, spec).await.err().unwrap_or_default();
-        for problem in &problems {
+    for (spec, _) in found.iter().filter(|(_, changed)| **changed) {
+        let now = take(plugins, packs, spec).await;
+        for problem in &now.problems {
             tracing::error!("pack not taken up: {problem}");
         }
-        taken.insert(
-            spec.clone(),
-            Taken {
-                stamp: *stamp,
-                problems,
-            },
-        );
+        taken.insert(spec.clone(), now);
         changed = true;
     }
     let gone: Vec<PathBuf> = taken
@@ -82,12 +107,8 @@ async fn follow(
         .collect();
     for spec in gone {
         taken.remove(&spec);
-        let nothing = file::parse(b"", &spec.display().to_string());
-        if let Err(problems) = plugins
-            .apply(nothing, &spec, &file::Stamps::default())
-            .await
-        {
-            tracing::error!(?problems, "a removed pack could not be ended");
+        if let Err(problem) = plugins.end_pack(&spec).await {
+            tracing::error!("a removed pack could not be ended: {problem}");
         }
         changed = true;
     }
@@ -101,9 +122,41 @@ async fn follow(
     }
 }
 
-async fn take(plugins: &Plugins, spec: &Path) -> Result<(), Vec<String>> {
-    let read = watch::read(spec.to_owned())
-        .await
-        .map_err(|problem| vec![problem])?;
-    plugins.apply(read.file, spec, &read.stamps).await
+async fn take(plugins: &Plugins, packs: &Packs, spec: &Path) -> Taken {
+    let (packs, owned) = (packs.clone(), spec.to_owned());
+    let reading = tokio::task::spawn_blocking(move || read(&packs, &owned)).await;
+    let read = reading.unwrap_or_else(|error| Err(error.to_string()));
+    match read {
+        Ok(Read { file, stamps, pack }) => Taken {
+            problems: plugins.apply_pack(file, spec, &stamps, pack).await,
+            stamps,
+        },
+        Err(problem) => Taken {
+            stamps: Stamps::take([spec.to_owned()]),
+            problems: vec![problem],
+        },
+    }
+}
+
+/// Reads the spec, and follows the chain from the vendor's key to it.
+fn read(packs: &Packs, spec: &Path) -> Result<Read, String> {
+    let first = Stamps::take([spec.to_owned()]);
+    let file = file::read(spec, Opener::of_daemon())?;
+    let folder = file::folder(spec);
+    let entries = file.plugins.iter().filter_map(|p| p.spec.wasm.as_ref());
+    let mut files: Vec<PathBuf> = entries
+        .flat_map(|wasm| wasm::paths(wasm, &folder))
+        .collect();
+    files.extend(InstalledPack::control_files(packs, spec));
+    files.push(spec.to_owned());
+    let mut stamps = Stamps::take(files);
+    if stamps.of(spec) != first.of(spec) {
+        // It was replaced while it was read, which the next look sees.
+        stamps = first;
+    }
+    let pack = InstalledPack::verify(packs, spec).and_then(|pack| {
+        pack.check_entries(&file.plugins)?;
+        Ok(Arc::new(pack))
+    });
+    Ok(Read { file, stamps, pack })
 }

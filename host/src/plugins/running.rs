@@ -22,6 +22,8 @@ use crate::{
         Component, Paused, Probation, Registry, Shadow, WasmChecker, kernel_log::Watchers,
         scheduler::Scheduler,
     },
+    node::trusted::Opener,
+    pack,
     runtime::Runtime,
     spec::Plugin,
 };
@@ -165,9 +167,17 @@ impl Running {
                 wasm: None,
             });
         }
-        let read = wasm::read_component(&plugin, &sheet.folder).await;
+        let read = wasm::read_component(&plugin, &sheet.folder, Opener::of_daemon()).await;
         let wasm = read.map_err(|problem| Unprepared::of(&plugin, sheet, problem, None))?;
         let (wasm, version) = self.version(wasm, &plugin).await;
+        if let Err(pack::Refused(why)) = sheet.check(&plugin, &wasm) {
+            let problem = wasm::Problem {
+                message: why,
+                place: None,
+                note: None,
+            };
+            return Err(Unprepared::of(&plugin, sheet, problem, Some(version)));
+        }
         let (name, source) = (&plugin.component, &sheet.name);
         let before = self.kept.before(name, source, &version);
         if let Some(refused) = self.kept.refused(name, source, &version)
@@ -239,7 +249,8 @@ impl Running {
 
     /// What runs beside the components of an entry, if it asks for that.
     async fn shadows(&self, plugin: &Plugin, sheet: &Sheet) -> Option<Shadows> {
-        let (digest, loaded) = wasm::load_shadow(&self.runtime, plugin, &sheet.folder).await?;
+        let (digest, loaded) =
+            wasm::load_shadow(&self.runtime, plugin, &sheet.folder, Opener::of_daemon()).await?;
         let checkers = loaded.map(|loaded| loaded.components).map_err(|problem| {
             let problem = problem.message;
             tracing::error!(

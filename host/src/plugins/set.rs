@@ -39,7 +39,7 @@ pub enum RegisterError {
 }
 
 /// What tells whether a plugin of the file has changed.
-type Seen = BTreeMap<String, (PluginSpec, Vec<Option<Stamp>>)>;
+pub(super) type Seen = BTreeMap<String, (PluginSpec, Vec<Option<Stamp>>)>;
 
 /// The plugins of the operator.
 pub struct Plugins {
@@ -364,7 +364,11 @@ impl Plugins {
     }
 }
 
-fn seen_as(plugin: &Plugin, sheet: &Sheet, stamps: &Stamps) -> (PluginSpec, Vec<Option<Stamp>>) {
+pub(super) fn seen_as(
+    plugin: &Plugin,
+    sheet: &Sheet,
+    stamps: &Stamps,
+) -> (PluginSpec, Vec<Option<Stamp>>) {
     let files = plugin.spec.wasm.as_ref();
     let files = files.map_or(Vec::new(), |wasm| wasm::paths(wasm, &sheet.folder));
     let stamps = files.iter().map(|file| stamps.of(file)).collect();

@@ -1,9 +1,15 @@
 //! Where specs stand.
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use super::file;
-use crate::spec::Place;
+use crate::{
+    pack::{Refused, intact::InstalledPack},
+    spec::{Place, Plugin},
+};
 
 /// What the specs in a request are called in messages.
 pub const REQUEST: &str = "request body";
@@ -14,6 +20,8 @@ pub struct Sheet {
     pub name: String,
     /// Relative paths start from here.
     pub folder: PathBuf,
+    /// The pack that the specs are of, or why it is not used; `None` for specs of the operator.
+    pub pack: Option<Result<Arc<InstalledPack>, Refused>>,
 }
 
 impl Sheet {
@@ -21,13 +29,35 @@ impl Sheet {
         Self {
             name: path.display().to_string(),
             folder: file::folder(path),
+            pack: None,
         }
+    }
+
+    pub fn of_pack(path: &Path, pack: Result<Arc<InstalledPack>, Refused>) -> Self {
+        Self {
+            pack: Some(pack),
+            ..Self::of_file(path)
+        }
+    }
+
+    /// Whether a component is what its pack's vendor signed; whatever an operator names is.
+    ///
+    /// # Errors
+    /// Why it is not.
+    pub fn check(&self, plugin: &Plugin, wasm: &[u8]) -> Result<(), Refused> {
+        let (Some(pack), Some(entry)) = (&self.pack, &plugin.spec.wasm) else {
+            return Ok(());
+        };
+        pack.as_ref()
+            .map_err(Refused::clone)?
+            .check(&entry.path, wasm)
     }
 
     pub fn of_request() -> Self {
         Self {
             name: REQUEST.to_owned(),
             folder: PathBuf::from("/"),
+            pack: None,
         }
     }
 

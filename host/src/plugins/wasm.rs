@@ -13,7 +13,7 @@ use crate::{
     capability::Grants,
     component::{WasmChecker, config},
     model::{ComponentDescriptor, RunMode},
-    node::local_file,
+    node::trusted::Opener,
     runtime::{Limits, Plugin as Loadable, PluginSource, Runtime},
     spec::{Place, Plugin},
     wire::{LimitOverrides, ShadowSpec, WasmSpec},
@@ -64,24 +64,28 @@ pub fn paths(wasm: &WasmSpec, folder: &Path) -> Vec<PathBuf> {
 }
 
 /// Loads an entry: reads its file, holds its imports against its grants, lets it describe itself, holds its
-/// configuration against the schema that it declares. Relative paths start from `folder`.
+/// configuration against the schema that it declares. Relative paths start from `folder`. For commands.
 ///
 /// # Errors
 /// [`Problem`], with its place in the spec.
 pub async fn load(runtime: &Runtime, plugin: &Plugin, folder: &Path) -> Result<Loaded, Problem> {
-    let bytes = read_component(plugin, folder).await?;
+    let bytes = read_component(plugin, folder, Opener::of_command()).await?;
     of_bytes(runtime, plugin, folder, &bytes).await
 }
 
 /// Reads the file of an entry.
 ///
 /// # Errors
-/// It cannot be read.
-pub async fn read_component(plugin: &Plugin, folder: &Path) -> Result<Vec<u8>, Problem> {
+/// It cannot be read, or is not trusted.
+pub async fn read_component(
+    plugin: &Plugin,
+    folder: &Path,
+    opener: Opener,
+) -> Result<Vec<u8>, Problem> {
     let Some(wasm) = &plugin.spec.wasm else {
         return Err(Problem::new("not a Wasm entry", plugin.place));
     };
-    read(path(wasm, folder))
+    read(path(wasm, folder), opener)
         .await
         .map_err(|message| Problem::new(message, plugin.place))
 }
@@ -133,6 +137,7 @@ pub async fn load_shadow(
     runtime: &Runtime,
     plugin: &Plugin,
     folder: &Path,
+    opener: Opener,
 ) -> Option<(String, Result<Loaded, Problem>)> {
     let (entry, places) = (plugin.spec.wasm.as_ref()?, plugin.wasm.as_ref()?);
     let shadow = entry.shadow.as_ref()?;
@@ -156,7 +161,7 @@ pub async fn load_shadow(
     if let Err(problem) = no_wider(entry, shadow, place) {
         return Some((String::new(), Err(problem)));
     }
-    let bytes = match read_component(&second, folder).await {
+    let bytes = match read_component(&second, folder, opener).await {
         Ok(bytes) => bytes,
         Err(problem) => return Some((String::new(), Err(at_shadow(problem)))),
     };
@@ -187,10 +192,10 @@ fn no_wider(entry: &WasmSpec, shadow: &ShadowSpec, place: Place) -> Result<(), P
     }
 }
 
-async fn read(file: PathBuf) -> Result<Vec<u8>, String> {
+async fn read(file: PathBuf, opener: Opener) -> Result<Vec<u8>, String> {
     let reading = tokio::task::spawn_blocking(move || {
-        local_file::read(&file, MAX_COMPONENT_BYTES)
-            .map_err(|error| local_file::open_error(&file, &error))
+        let read = opener.read(&file, MAX_COMPONENT_BYTES);
+        read.map_err(|error| error.to_string())
     });
     reading.await.map_err(|error| error.to_string())?
 }

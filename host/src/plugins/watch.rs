@@ -13,7 +13,7 @@ use super::{
     file::{self, Stamps},
     trouble, wasm,
 };
-use crate::spec::PluginFile;
+use crate::{node::trusted::Opener, spec::PluginFile};
 
 /// Between two looks. An edit is applied when two looks in a row see the same, so that a file that is being written is
 /// not read half.
@@ -38,7 +38,7 @@ pub struct Read {
 pub async fn read(path: PathBuf) -> Result<Read, String> {
     let work = move || {
         let stamp = Stamps::take([path.clone()]);
-        let file = file::read(&path)?;
+        let file = file::read(&path, Opener::of_daemon())?;
         // Whatever changes while it is read is seen as a change by the next look.
         let stamps = match Stamps::take([path.clone()]) == stamp {
             true => Stamps::take(files(&path, &file)),
@@ -91,7 +91,9 @@ pub async fn run(
         // Who asks says that the file is whole.
         let settled = now == before || asked.is_some();
         before.clone_from(&now);
-        if now == applied || !settled {
+        // The file may be as it was, and a folder on the way to it is good now.
+        let again = asked.is_some() && trouble::is_shown(plugins.registry());
+        if (now == applied && !again) || !settled {
             continue;
         }
         applied = now;

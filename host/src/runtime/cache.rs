@@ -1,18 +1,20 @@
 //! Compiled code on disk, so that a restart compiles nothing.
 //!
-//! Loading compiled code runs it, so the folder must be ours alone: mode 0700, our user, not a link; otherwise a private
-//! temporary folder is used, or memory, and the log says so. An entry's name is the SHA-256 of the component and the
-//! engine's compatibility hash; beside it is the SHA-256 of the code, since Wasmtime does not notice flipped bits. What
-//! does not fit is removed and made once more: from the code in gpud's own binary ([`super::archive`]), or by compiling.
+//! Loading compiled code runs it, so the folder must be ours alone: mode 0700, our user, not a link, below folders that
+//! nobody else can change ([`crate::node::trusted`]); otherwise a private temporary folder is used, or memory, and the log
+//! says so. An entry's name is the SHA-256 of the component and the engine's compatibility hash; beside it is the SHA-256
+//! of the code, since Wasmtime does not notice flipped bits. An entry is opened once: what is hashed is what is loaded.
+//! What does not fit is removed and made once more: from the code in gpud's own binary ([`super::archive`]), or by
+//! compiling.
 #![allow(
     clippy::disallowed_methods,
     reason = "gpud's own files, not the machine's"
 )]
 
 use std::{
-    fs,
-    io::{self, Read as _},
-    os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt},
+    ffi::OsStr,
+    fs, io,
+    os::fd::AsRawFd as _,
     path::{Path, PathBuf},
     sync::atomic::{AtomicBool, AtomicU64, Ordering},
     time::{Duration, SystemTime},
@@ -22,12 +24,15 @@ use sha2::{Digest, Sha256};
 use wasmtime::{Engine, component::Component};
 
 use super::{
-    archive::{Archive, ArchiveError, Key, Sum},
+    archive::{Archive, ArchiveError, Key},
     compiler::{self, Compiler},
     engine::compatibility,
     error::LoadError,
 };
-use crate::node::parts::Parts;
+use crate::node::{
+    parts::Parts,
+    trusted::{self, OwnFolder},
+};
 
 /// Entries that were not used for this long are removed.
 const MAX_AGE: Duration = Duration::from_secs(30 * 24 * 3600);
@@ -37,8 +42,10 @@ const MAX_TOTAL: u64 = 1 << 30;
 const FULL: u64 = 8 << 20;
 /// Most compilations at once; each takes a processor and up to 100 MiB, an interpreter guest 500.
 const PARALLEL: usize = 8;
-/// Bytes of a file that are hashed at once.
-const PIECE: usize = 64 << 10;
+/// Largest compiled component, bytes.
+const MAX_CODE: usize = 1 << 30;
+/// Longest sum, bytes.
+const MAX_SUM: usize = 256;
 
 /// The cache.
 pub struct Cache {
@@ -56,7 +63,7 @@ pub struct Cache {
 
 /// A folder that only our user can change.
 struct Folder {
-    path: PathBuf,
+    own: OwnFolder,
     temporary: bool,
 }
 
@@ -73,7 +80,7 @@ impl Cache {
     }
 
     fn with_archive(folder: &Path, compiler: Compiler, archive: Option<Archive>) -> Self {
-        let folder = Folder::open(folder, &std::env::temp_dir());
+        let folder = Folder::open(folder, &trusted::temporary_folder());
         if let Some(folder) = &folder {
             folder.clean();
         }
@@ -125,11 +132,12 @@ impl Cache {
 
     /// Returns what the folder has, if it is intact.
     fn cached(&self, engine: &Engine, key: Key) -> Option<Component> {
-        let entry = self.folder.as_ref()?.entry(key);
+        let folder = self.folder.as_ref()?;
+        let entry = folder.entry(key);
         if !entry.exists() {
             return None;
         }
-        let loaded = self.load(engine, &entry);
+        let loaded = self.load(engine, folder, &entry);
         loaded
             .inspect_err(|problem| {
                 tracing::warn!("{}: {problem}; it is replaced", entry.display());
@@ -156,7 +164,7 @@ impl Cache {
             let remove_part = RemoveOnDrop(&part);
             let placed = fs::write(&part, &code).and_then(|()| publish(&part, &entry, &code));
             drop(remove_part);
-            if let (Ok(()), Ok(component)) = (placed, self.load(engine, &entry)) {
+            if let (Ok(()), Ok(component)) = (placed, self.load(engine, folder, &entry)) {
                 return Some(component);
             }
         }
@@ -190,7 +198,7 @@ impl Cache {
         let entry = folder.entry(key);
         publish(&output, &entry, &code).map_err(in_file(&entry))?;
         // Freshly compiled, so the reason is the component: larger than any instance may be, for example.
-        self.load(engine, &entry).map_err(|problem| {
+        self.load(engine, folder, &entry).map_err(|problem| {
             remove(&entry);
             LoadError::Engine {
                 name: name.to_owned(),
@@ -223,28 +231,30 @@ impl Cache {
         })
     }
 
-    /// Returns an intact entry that this engine takes, or why there is none. A folder whose files cannot be run (`noexec`)
-    /// is read into memory.
+    /// Returns an intact entry that this engine takes, or why there is none. Code whose folder does not let it be run
+    /// (`noexec`) is loaded into memory.
     #[expect(unsafe_code, reason = "loading compiled code")]
-    fn load(&self, engine: &Engine, entry: &Path) -> Result<Component, String> {
-        let sum = sum_of(entry).map_err(|error| error.to_string())?;
-        if !fs::read_to_string(sum_file(entry)).is_ok_and(|noted| noted == hex(&sum)) {
+    fn load(&self, engine: &Engine, folder: &Folder, entry: &Path) -> Result<Component, String> {
+        let name = |path: &Path| {
+            let name = path.file_name().and_then(OsStr::to_str);
+            name.unwrap_or_default().to_owned()
+        };
+        let file = folder.own.open_file(&name(entry));
+        let file = file.map_err(|error| error.to_string())?;
+        let code = trusted::read_from(&file, MAX_CODE).map_err(|error| error.to_string())?;
+        let sum = folder.own.read(&name(&sum_file(entry)), MAX_SUM);
+        if sum.ok().as_deref() != Some(hex(&Sha256::digest(&code)).as_bytes()) {
             return Err("its checksum is wrong".to_owned());
         }
-        // SAFETY: `deserialize_file` runs what it is given. The file is in a folder that only our user can enter (checked at
-        // start), was written by our own compiler under a name made from its source, and has the checksum that was noted
-        // then. It is replaced by rename only, so the mapping stays what it was.
-        let loaded = unsafe { Component::deserialize_file(engine, entry) };
+        // The kernel's name of the very file that was hashed, whatever has its path now.
+        let opened = PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()));
+        // SAFETY: `deserialize_file` runs what it is given. The file belongs to us, nobody else can write to it or enter its
+        // folder (judged by their open handles), it was written by our own compiler under a name made from its source, and
+        // has the checksum that was noted then. It is replaced by rename only, so the mapping stays what it was.
+        let loaded = unsafe { Component::deserialize_file(engine, &opened) };
         let component = match loaded {
             Ok(component) => component,
-            Err(error) => {
-                let problem = format!("{error:#}");
-                let code = fs::read(entry).map_err(|error| error.to_string())?;
-                if Sum::from(Sha256::digest(&code)) != sum {
-                    return Err("it changed while it was read".to_owned());
-                }
-                self.in_memory(engine, &code, &problem)?
-            }
+            Err(error) => self.in_memory(engine, &code, &format!("{error:#}"))?,
         };
         if let Ok(file) = fs::File::options().append(true).open(entry) {
             let _ = file.set_modified(SystemTime::now());
@@ -272,22 +282,25 @@ impl Cache {
 impl Folder {
     /// The folder, or one in `temporary`, or none.
     fn open(path: &Path, temporary: &Path) -> Option<Self> {
-        let Err(problem) = private_folder(path) else {
-            return Some(Self {
-                path: path.to_owned(),
-                temporary: false,
-            });
+        let problem = match private_folder(path) {
+            Ok(own) => {
+                return Some(Self {
+                    own,
+                    temporary: false,
+                });
+            }
+            Err(problem) => problem,
         };
         let instead = temporary.join(format!("gpud-cache-{}", uuid::Uuid::new_v4()));
         let shown = path.display();
         match private_folder(&instead) {
-            Ok(()) => {
+            Ok(own) => {
                 tracing::warn!(
                     "compiled code cannot be kept in {shown}: {problem}; it is kept in {} until gpud stops",
                     instead.display()
                 );
                 Some(Self {
-                    path: instead,
+                    own,
                     temporary: true,
                 })
             }
@@ -304,24 +317,25 @@ impl Folder {
     /// Returns where a component's code is.
     fn entry(&self, key: Key) -> PathBuf {
         let Key { component, engine } = key;
-        self.path
+        self.own
+            .path()
             .join(format!("{}-{engine:016x}.cwasm", hex(&component)))
     }
 
     fn temporary_file(&self, kind: &str) -> PathBuf {
         let unique = uuid::Uuid::new_v4();
-        self.path.join(format!("{unique}.{kind}.tmp"))
+        self.own.path().join(format!("{unique}.{kind}.tmp"))
     }
 
     /// Is there no room for code?
     fn is_full(&self) -> bool {
-        rustix::fs::statvfs(&self.path)
+        rustix::fs::statvfs(self.own.path())
             .is_ok_and(|room| room.f_bavail.saturating_mul(room.f_frsize) < FULL)
     }
 
     /// Removes leftovers, what nobody used for long, and the oldest beyond the total size.
     fn clean(&self) {
-        let Ok(entries) = fs::read_dir(&self.path) else {
+        let Ok(entries) = fs::read_dir(self.own.path()) else {
             return;
         };
         let mut kept: Vec<(SystemTime, u64, PathBuf)> = Vec::new();
@@ -354,7 +368,7 @@ impl Folder {
 impl Drop for Folder {
     fn drop(&mut self) {
         if self.temporary {
-            let _ = fs::remove_dir_all(&self.path);
+            let _ = fs::remove_dir_all(self.own.path());
         }
     }
 }
@@ -373,31 +387,12 @@ fn in_file(path: &Path) -> impl FnOnce(io::Error) -> LoadError {
 }
 
 /// Makes the folder private to us, or says why it cannot be.
-fn private_folder(folder: &Path) -> io::Result<()> {
-    if let Some(parent) = folder.parent() {
-        fs::create_dir_all(parent)?;
-    }
-    match fs::DirBuilder::new().mode(0o700).create(folder) {
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
-        _ => {}
-    }
-    let facts = fs::symlink_metadata(folder)?;
-    if !facts.is_dir() {
-        return Err(io::Error::other("it is not a folder"));
-    }
-    let us = rustix::process::geteuid().as_raw();
-    if facts.uid() != us {
-        return Err(io::Error::other(format!(
-            "it belongs to user {}, not to {us}",
-            facts.uid()
-        )));
-    }
-    if facts.mode() & 0o077 != 0 {
-        fs::set_permissions(folder, fs::Permissions::from_mode(0o700))?;
-    }
-    let probe = folder.join(format!("{}.tmp", uuid::Uuid::new_v4()));
+fn private_folder(folder: &Path) -> io::Result<OwnFolder> {
+    let own = OwnFolder::open_unlinked(folder)?;
+    let probe = own.path().join(format!("{}.tmp", uuid::Uuid::new_v4()));
     fs::write(&probe, b"")?;
-    fs::remove_file(&probe)
+    fs::remove_file(&probe)?;
+    Ok(own)
 }
 
 /// Compilations at once: as many as there are processors, within bounds.
@@ -410,17 +405,6 @@ pub(super) fn key(engine: &Engine, wasm: &[u8]) -> Key {
     Key {
         component: Sha256::digest(wasm).into(),
         engine: compatibility(engine),
-    }
-}
-
-fn sum_of(path: &Path) -> io::Result<Sum> {
-    let (mut file, mut hasher) = (fs::File::open(path)?, Sha256::new());
-    let mut piece = vec![0; PIECE];
-    loop {
-        match file.read(&mut piece)? {
-            0 => return Ok(hasher.finalize().into()),
-            length => hasher.update(piece.get(..length).unwrap_or_default()),
-        }
     }
 }
 

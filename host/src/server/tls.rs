@@ -1,7 +1,7 @@
 //! The server's certificate: made in memory at start, or the operator's own.
 
 use std::{
-    io::{self, Read as _},
+    io,
     path::{Path, PathBuf},
     sync::{Arc, PoisonError, RwLock},
 };
@@ -23,9 +23,10 @@ use tokio_rustls::rustls::{
 };
 
 use super::reload::Reload;
+use crate::node::trusted;
 
 /// Larger files hold no certificate.
-const MAX_PEM_BYTES: u64 = 1024 * 1024;
+const MAX_PEM_BYTES: usize = 1024 * 1024;
 
 /// Why there is no certificate to serve with.
 #[derive(Debug, thiserror::Error)]
@@ -168,16 +169,7 @@ fn read(kind: &'static str, path: &Path) -> Result<Vec<u8>, TlsError> {
         path: path.to_owned(),
         source,
     };
-    let mut bytes = Vec::new();
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "the operator's certificate files are gpud's own"
-    )]
-    let file = std::fs::File::open(path).map_err(failed)?;
-    file.take(MAX_PEM_BYTES)
-        .read_to_end(&mut bytes)
-        .map_err(failed)?;
-    Ok(bytes)
+    trusted::read(path, MAX_PEM_BYTES).map_err(|error| failed(error.into()))
 }
 
 fn with_resolver(

@@ -13,7 +13,7 @@ use sha2::{Digest as _, Sha256};
 use tokio_rustls::rustls::crypto::ring;
 
 use super::reload::Reload;
-use crate::node::local_file;
+use crate::node::trusted::Opener;
 
 /// Name of the file inside the data folder.
 pub const TOKEN_FILE: &str = "token";
@@ -59,9 +59,8 @@ impl Token {
     /// # Errors
     /// As [`TokenError`] lists them.
     pub fn open(file: &Path) -> Result<Self, TokenError> {
-        let text = match read(file) {
-            Ok(text) => text,
-            Err(_) if !file.exists() => {
+        let text = match Opener::of_daemon().open(file) {
+            Err(error) if !error.is_refusal() && !file.exists() => {
                 let text = make(file).map_err(|source| TokenError::Make {
                     path: file.to_owned(),
                     source,
@@ -69,7 +68,7 @@ impl Token {
                 tracing::info!(file = %file.display(), "a token for the API is made");
                 text
             }
-            Err(error) => return Err(error),
+            Ok(_) | Err(_) => read_own(file)?,
         };
         warn_if_open(file);
         Ok(Self {
@@ -100,20 +99,30 @@ impl Reload for Token {
     }
 
     fn reload(&self) -> Result<(), String> {
-        let text = read(&self.file).map_err(|error| error.to_string())?;
+        let text = read_own(&self.file).map_err(|error| error.to_string())?;
         warn_if_open(&self.file);
         *self.digest.write().unwrap_or_else(PoisonError::into_inner) = digest(text.as_bytes());
         Ok(())
     }
 }
 
-/// Reads a token file, for the daemon and for its clients. Blocks.
+/// Reads a token file, for clients of the daemon. Blocks.
 ///
 /// # Errors
 /// [`TokenError::Read`] and [`TokenError::Content`].
 pub fn read(file: &Path) -> Result<String, TokenError> {
-    let bytes = local_file::read(file, MAX_BYTES)
-        .map_err(|error| TokenError::Read(local_file::open_error(file, &error)))?;
+    read_with(Opener::of_command(), file)
+}
+
+/// The daemon takes no token from a file that somebody else can change.
+fn read_own(file: &Path) -> Result<String, TokenError> {
+    read_with(Opener::of_daemon(), file)
+}
+
+fn read_with(opener: Opener, file: &Path) -> Result<String, TokenError> {
+    let bytes = opener
+        .read(file, MAX_BYTES)
+        .map_err(|error| TokenError::Read(error.to_string()))?;
     let text = bytes.trim_ascii();
     if text.len() < SHORTEST || !text.iter().all(u8::is_ascii_graphic) {
         return Err(TokenError::Content(file.to_owned()));
@@ -228,5 +237,20 @@ mod tests {
         // A file that stands where a folder should be.
         let error = Token::open(&file.join("below")).unwrap_err();
         assert!(error.to_string().contains("--token-file"), "{error}");
+    }
+
+    #[test]
+    fn a_file_that_others_can_change_is_refused() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("open").join("token");
+        Token::open(&file).unwrap();
+        let parent = file.parent().unwrap();
+        fs::set_permissions(parent, fs::Permissions::from_mode(0o777)).unwrap();
+        for name in ["token", "new"] {
+            let error = Token::open(&parent.join(name)).unwrap_err().to_string();
+            assert!(error.contains("chmod go-w"), "{error}");
+        }
+        assert!(!parent.join("new").exists(), "none is made there");
     }
 }

@@ -72,7 +72,7 @@ impl Presence {
         };
         let mut file = tempfile::Builder::new()
             .prefix(RUN_FILE)
-            .permissions(fs::Permissions::from_mode(0o644))
+            .permissions(fs::Permissions::from_mode(0o600))
             .tempfile_in(folder)?;
         serde_json::to_writer(&mut file, &running)?;
         file.write_all(b"\n")?;
@@ -123,7 +123,7 @@ mod tests {
         );
         assert_eq!(found.socket, Some("/s".into()));
         let mode = fs::metadata(&presence.path).unwrap().permissions().mode();
-        assert_eq!(mode & 0o777, 0o644);
+        assert_eq!(mode & 0o777, 0o600);
         drop(presence);
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
     }

@@ -1,6 +1,7 @@
 //! One gpud per data folder: an exclusive `flock` on `<data dir>/gpud.lock`.
 
 use std::fs::{File, OpenOptions};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
 use rustix::fs::{FlockOperation, flock};
@@ -29,6 +30,7 @@ impl FolderLock {
             .create(true)
             .truncate(false)
             .write(true)
+            .mode(0o600)
             .open(folder.join(LOCK_FILE))?;
         match flock(&file, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => Ok(Self { _file: file }),

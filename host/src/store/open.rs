@@ -4,6 +4,7 @@
 //! starts with what the file holds. Only another daemon, a file of a later gpud and a foreign lock stop the opening.
 
 use std::fs;
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 use std::time::Duration;
@@ -87,7 +88,10 @@ fn lock_folder(path: &Path) -> Result<FolderLock, StoreError> {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
     };
-    fs::create_dir_all(folder)?;
+    fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(folder)?;
     FolderLock::acquire(folder)
 }
 
@@ -129,6 +133,7 @@ fn open_file(
     options: &StoreOptions,
     path: &Path,
 ) -> Result<(Connection, Vec<Connection>), StoreError> {
+    make_private(path);
     let writer = connect(path)?;
     if writer.is_readonly("main")? {
         return Err(StoreError::ReadOnly(path.display().to_string()));
@@ -144,6 +149,13 @@ fn open_file(
         .map(|_| connect_read_only(path))
         .collect::<Result<_, _>>()?;
     Ok((writer, readers))
+}
+
+/// Makes an empty file that its owner alone reads and writes; SQLite gives its log and its shared memory the same mode. One
+/// that is there stays as it is, and what cannot be made is SQLite's to say.
+fn make_private(path: &Path) {
+    let mut options = fs::OpenOptions::new();
+    let _ = options.write(true).create_new(true).mode(0o600).open(path);
 }
 
 /// Opens `path` for reading and writing with the settings of a writer; a later gpud's file is refused untouched.

@@ -8,7 +8,7 @@ use super::{complaint::Complaint, example};
 use crate::{
     cli::scan::cache_folder,
     component::Component,
-    node::Node,
+    node::{Node, trusted::Opener},
     plugins::{file, wasm},
     runtime::{Compiler, Runtime},
     spec::{Plugin, PluginFile, Problem},
@@ -96,7 +96,7 @@ pub async fn load(path: Option<&Path>) -> Loaded {
     };
     let name = path.display().to_string();
     let owned = path.to_owned();
-    let read = tokio::task::spawn_blocking(move || file::read(&owned)).await;
+    let read = tokio::task::spawn_blocking(move || file::read(&owned, Opener::of_command())).await;
     match read.unwrap_or_else(|error| Err(error.to_string())) {
         Ok(read) => of_file(read, &name, &file::folder(path)).await,
         Err(message) => Loaded {
@@ -173,7 +173,9 @@ async fn load_wasm(
         note: None,
     })?;
     let loaded = wasm::load(runtime, plugin, folder).await?;
-    if let Some((_, shadow)) = wasm::load_shadow(runtime, plugin, folder).await {
+    if let Some((_, shadow)) =
+        wasm::load_shadow(runtime, plugin, folder, Opener::of_command()).await
+    {
         shadow?;
     }
     let components = loaded.components.into_iter();

@@ -6,12 +6,16 @@
 
 use std::{fs, io::Write as _, os::unix::fs::OpenOptionsExt as _, path::Path};
 
-use crate::{node::local_file, pack::Refused};
+use crate::{
+    node::trusted::Opener,
+    pack::{Refused, SIGNATURE_FILE},
+};
 
 /// A whole text file.
 pub fn read_text(path: &Path, max: usize) -> Result<String, Refused> {
-    let bytes = local_file::read(path, max)
-        .map_err(|error| Refused(local_file::open_error(path, &error)))?;
+    let bytes = Opener::of_command()
+        .read(path, max)
+        .map_err(|error| Refused(error.to_string()))?;
     String::from_utf8(bytes).map_err(|_| Refused(format!("{} is not UTF-8", path.display())))
 }
 
@@ -34,6 +38,21 @@ pub fn write_new(path: &Path, content: &[u8], mode: u32) -> Result<(), Refused> 
     file.write_all(content)
         .and_then(|()| file.sync_all())
         .map_err(wrong)
+}
+
+/// Refuses to put an archive without a signature in the place of one that has one, even of a damaged one.
+pub fn keep_signed(path: &Path) -> Result<(), Refused> {
+    // What cannot be read says so when it is written.
+    let there = fs::read(path).unwrap_or_default();
+    let name = SIGNATURE_FILE.as_bytes();
+    match there.windows(name.len()).any(|part| part == name) {
+        false => Ok(()),
+        true => Err(Refused(format!(
+            "{} is signed, and what would replace it is not: sign it with --key, write it elsewhere with --output, or replace \
+             the signed one with --replace",
+            path.display()
+        ))),
+    }
 }
 
 /// A file that takes the place of another one as a whole.

@@ -6,15 +6,16 @@
 
 mod components;
 mod files;
+mod list;
 
 use std::{
     fmt::Write as _,
     path::{Path, PathBuf},
 };
 
-use serde_json::{Value, json};
+use serde_json::json;
 
-use self::files::{read_text, write_new, write_whole};
+use self::files::{keep_signed, read_text, write_new, write_whole};
 use super::{
     VERSION,
     args::CommonArgs,
@@ -30,7 +31,7 @@ use crate::{
         Manifest, Pack, Refused, archive, beyond,
         installed::{Decisions, OwnConfig, Packs},
         oci::{Credentials, Reference, Registry},
-        signature::{SecretKey, Signer, TrustedKeys},
+        signature::{Distrust, SecretKey, Signer, TrustedKeys},
     },
 };
 
@@ -52,6 +53,8 @@ pub enum PackAction {
         output: Option<PathBuf>,
         /// Signed with this key.
         key: Option<PathBuf>,
+        /// A signed archive may be replaced by one that is not.
+        replace: bool,
         /// As one JSON document.
         json: bool,
     },
@@ -104,6 +107,8 @@ pub enum PackAction {
         reference: String,
         /// Where the archive goes.
         output: Option<PathBuf>,
+        /// A signed archive may be replaced by one that is not.
+        replace: bool,
         /// How.
         access: Access,
     },
@@ -120,6 +125,8 @@ pub struct Installation {
     pub access: Access,
     /// What it asks for is granted.
     pub approve: bool,
+    /// It may be older than the installed version.
+    pub downgrade: bool,
     /// File with own configurations.
     pub config: Option<PathBuf>,
     /// Folder of the state file.
@@ -133,7 +140,7 @@ pub struct Installation {
 pub struct Trust {
     /// Folder with public keys.
     pub keys: PathBuf,
-    /// Also nobody.
+    /// Also nobody, and somebody who is not known.
     pub unsigned: bool,
 }
 
@@ -182,6 +189,7 @@ pub(super) fn action(args: PackArgs) -> Result<(CommonArgs, PackAction), String>
                 folder: args.folder,
                 output: args.output,
                 key: args.key,
+                replace: args.replace,
                 json: args.json,
             };
             (args.common, action)
@@ -204,6 +212,7 @@ pub(super) fn action(args: PackArgs) -> Result<(CommonArgs, PackAction), String>
                 trust: args.trust.into(),
                 access: args.registry.into(),
                 approve: args.approve,
+                downgrade: args.allow_downgrade,
                 config: args.config,
                 data_dir: data_dir(args.data_dir)?,
                 json: args.json,
@@ -230,6 +239,7 @@ pub(super) fn action(args: PackArgs) -> Result<(CommonArgs, PackAction), String>
             let action = PackAction::Pull {
                 reference: args.reference,
                 output: args.output,
+                replace: args.replace,
                 access: args.registry.into(),
             };
             (args.common, action)
@@ -248,11 +258,13 @@ pub async fn pack(action: &PackAction, stdout: Terminal) -> Result<Exit, Exit> {
             folder,
             output,
             key,
+            replace,
             json,
-        } => (
-            *json,
-            build(folder, output.as_deref(), key.as_deref(), *json, stdout).await,
-        ),
+        } => {
+            let (output, key) = (output.as_deref(), key.as_deref());
+            let built = build(folder, output, key, *replace, *json, stdout).await;
+            (*json, built)
+        }
         PackAction::Sign {
             file,
             key,
@@ -267,7 +279,9 @@ pub async fn pack(action: &PackAction, stdout: Terminal) -> Result<Exit, Exit> {
         PackAction::Install(installation) => {
             (installation.json, install(installation, stdout).await)
         }
-        PackAction::List { data_dir, json } => (*json, list(&Packs::of(data_dir), *json, stdout)),
+        PackAction::List { data_dir, json } => {
+            return list::list(&Packs::of(data_dir), *json, stdout);
+        }
         PackAction::Remove { data_dir, name } => {
             let removed = Packs::of(data_dir).remove(name);
             let text = || format!("{} pack {name} is removed\n", stdout.good());
@@ -281,11 +295,15 @@ pub async fn pack(action: &PackAction, stdout: Terminal) -> Result<Exit, Exit> {
         PackAction::Pull {
             reference,
             output,
+            replace,
             access,
-        } => (
-            false,
-            pull(reference, output.as_deref(), access, stdout).await,
-        ),
+        } => {
+            let output = output.as_deref();
+            (
+                false,
+                pull(reference, output, *replace, access, stdout).await,
+            )
+        }
     };
     done.map(Exit::success)
         .map_err(|refused| Exit::failure(refused).in_json(json, "pack_refused"))
@@ -317,6 +335,7 @@ async fn build(
     folder: &Path,
     output: Option<&Path>,
     key: Option<&Path>,
+    replace: bool,
     json: bool,
     stdout: Terminal,
 ) -> Result<String, Refused> {
@@ -327,8 +346,11 @@ async fn build(
     }
     let bytes = archive::to_bytes(&pack)?;
     let output = output.map_or_else(|| PathBuf::from(file_name(&pack)), Path::to_owned);
-    write_whole(&output, &bytes)?;
     let signed = pack.signature.is_some();
+    if !signed && !replace {
+        keep_signed(&output)?;
+    }
+    write_whole(&output, &bytes)?;
     if json {
         let document = json!({"file": output.display().to_string(), "size": bytes.len(), "digest": pack.digest(), "signed": signed});
         return Ok(format!("{document}\n"));
@@ -376,8 +398,10 @@ fn signer(pack: &Pack, trust: &Trust) -> Result<Option<Signer>, Refused> {
     let keys = TrustedKeys::read(&trust.keys)?;
     match keys.verify(pack) {
         Ok(signer) => Ok(Some(signer)),
+        // A signature of a known key that does not fit is no missing signature: somebody changed the pack.
+        Err(Distrust::Bad(why)) => Err(Refused(why)),
         Err(_) if trust.unsigned => Ok(None),
-        Err(Refused(why)) => Err(Refused(format!(
+        Err(why) => Err(Refused(format!(
             "{why} (--allow-unsigned takes it all the same)"
         ))),
     }
@@ -450,6 +474,7 @@ async fn install(options: &Installation, stdout: Terminal) -> Result<String, Ref
     components::check(&pack).await?;
     let decisions = Decisions {
         approved: options.approve,
+        downgrade: options.downgrade,
         config: options.config.as_deref().map(own_config).transpose()?,
     };
     let packs = Packs::of(&options.data_dir);
@@ -487,47 +512,6 @@ fn own_config(path: &Path) -> Result<OwnConfig, Refused> {
     let read: Option<OwnConfig> = serde_yaml::from_str(&text)
         .map_err(|error| Refused(format!("{}: {error}", path.display())))?;
     Ok(read.unwrap_or_default())
-}
-
-fn list(packs: &Packs, json: bool, stdout: Terminal) -> Result<String, Refused> {
-    let all = packs.list()?;
-    if json {
-        let document: Vec<Value> = all
-            .iter()
-            .map(|one| match one {
-                Ok(record) => json!(record),
-                Err(refused) => json!({"error": refused.to_string()}),
-            })
-            .collect();
-        return Ok(format!("{}\n", Value::Array(document)));
-    }
-    if all.is_empty() {
-        return Ok(format!("no packs in {}\n", packs.folder().display()));
-    }
-    let mut text = String::new();
-    for one in all {
-        match one {
-            Ok(record) => {
-                let _ = write!(text, "{} {}", stdout.good(), described(&record.manifest));
-                let names: Vec<_> = record
-                    .manifest
-                    .plugins
-                    .iter()
-                    .map(|p| p.name.clone())
-                    .collect();
-                let _ = writeln!(text, "  plugins {}", printable(&names.join(", ")));
-                let signed = record.signed_by.map_or_else(
-                    || "not signed by anybody who was trusted".to_owned(),
-                    |key| format!("signed by {key}"),
-                );
-                let _ = writeln!(text, "  digest {}, {}", record.digest, printable(&signed));
-            }
-            Err(refused) => {
-                let _ = writeln!(text, "{} {}", stdout.bad(), printable(&refused.to_string()));
-            }
-        }
-    }
-    Ok(text)
 }
 
 fn registry(reference: &str, access: &Access) -> Result<(Registry, Reference), Refused> {
@@ -574,11 +558,15 @@ async fn fetch(reference: &str, access: &Access) -> Result<Pack, Refused> {
 async fn pull(
     reference: &str,
     output: Option<&Path>,
+    replace: bool,
     access: &Access,
     stdout: Terminal,
 ) -> Result<String, Refused> {
     let pack = fetch(reference, access).await?;
     let output = output.map_or_else(|| PathBuf::from(file_name(&pack)), Path::to_owned);
+    if pack.signature.is_none() && !replace {
+        keep_signed(&output)?;
+    }
     write_whole(&output, &archive::to_bytes(&pack)?)?;
     Ok(format!(
         "{} {}: {}  its signature is looked at when it is verified or installed\n",

@@ -11,7 +11,7 @@ use sha2::{Digest as _, Sha256};
 use crate::{
     capability::Grants,
     cli::scan::cache_folder,
-    node::{Node, local_file},
+    node::{Node, trusted::Opener},
     plugins::wasm::MAX_COMPONENT_BYTES,
     runtime::{Compiler, Limits, LoadError, Plugin, PluginSource, Runtime, Shape},
 };
@@ -37,12 +37,12 @@ impl ComponentFile {
     /// Reads it.
     ///
     /// # Errors
-    /// In words, naming the file.
+    /// In words, naming the file. Root takes no file that another user can change.
     pub async fn read(path: &Path) -> Result<Self, String> {
         let owned = path.to_owned();
         let reading = tokio::task::spawn_blocking(move || {
-            local_file::read(&owned, MAX_COMPONENT_BYTES)
-                .map_err(|error| local_file::open_error(&owned, &error))
+            let read = Opener::of_command().read(&owned, MAX_COMPONENT_BYTES);
+            read.map_err(|error| error.to_string())
         });
         let bytes = reading.await.map_err(|error| error.to_string())??;
         Ok(Self {

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
-use crate::{capability::Grants, node::local_file, spec::MAX_JSON_BYTES};
+use crate::{capability::Grants, node::trusted::Opener, spec::MAX_JSON_BYTES};
 
 /// Reads all `--grant` flags. Gives them as a spec has them, checked.
 ///
@@ -102,8 +102,9 @@ pub fn config(flag: Option<&str>) -> Result<Value, String> {
     let document = match flag.strip_prefix('@') {
         Some(file) => {
             let file = Path::new(file);
-            let bytes = local_file::read(file, MAX_JSON_BYTES)
-                .map_err(|error| wrong(local_file::open_error(file, &error)))?;
+            let bytes = Opener::of_command()
+                .read(file, MAX_JSON_BYTES)
+                .map_err(|error| wrong(error.to_string()))?;
             let text = String::from_utf8(bytes)
                 .map_err(|_| wrong(format!("{} is not UTF-8", file.display())))?;
             mapping(&text)

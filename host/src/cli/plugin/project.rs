@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use crate::node::local_file;
+use crate::node::trusted::Opener;
 
 /// Name of the file.
 pub const FILE: &str = "gpud-plugin.yaml";
@@ -46,15 +46,15 @@ impl Project {
     /// In words, naming the file.
     pub fn read(folder: &Path) -> Result<Self, String> {
         let path = folder.join(FILE);
-        let bytes = local_file::read(&path, MAX_BYTES).map_err(|error| {
-            let why = local_file::open_error(&path, &error);
-            match error.kind() {
-                std::io::ErrorKind::NotFound => {
-                    format!("{why}; this is no folder of a plugin: `gpud plugin new` makes one")
+        // It says what is run to build the plugin.
+        let bytes = Opener::of_command()
+            .read(&path, MAX_BYTES)
+            .map_err(|error| match error.is_not_found() {
+                true => {
+                    format!("{error}; this is no folder of a plugin: `gpud plugin new` makes one")
                 }
-                _ => why,
-            }
-        })?;
+                false => error.to_string(),
+            })?;
         let wrong = |problem: String| format!("{}: {problem}", path.display());
         let text = String::from_utf8(bytes).map_err(|_| wrong("it is not UTF-8".to_owned()))?;
         let project: Self =

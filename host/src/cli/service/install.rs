@@ -121,6 +121,7 @@ mod tests {
             "TimeoutStartSec=300",
             "Slice=runtime.slice",
             "LimitNOFILE=40000",
+            "UMask=0077",
             "WantedBy=multi-user.target",
         ] {
             assert!(UNIT_TEXT.lines().any(|found| found == line), "{line}");

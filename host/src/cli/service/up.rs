@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     cli::{exit::Exit, terminal::Terminal},
-    node::{local_file, system::euid},
+    node::{system::euid, trusted},
 };
 
 /// For commands that answer at once.
@@ -79,10 +79,10 @@ fn write_files(options: &UpOptions, root: &Root, binary: &str) -> Result<String,
     let failed = |path: &PathBuf, what: &str, error: &io::Error| {
         Exit::failure(format!("failed to {what} {}: {error}", path.display()))
     };
-    let former = match local_file::read(&path, MAX_ENVIRONMENT) {
+    let former = match trusted::read(&path, MAX_ENVIRONMENT) {
         Ok(bytes) => Some(String::from_utf8_lossy(&bytes).into_owned()),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-        Err(error) => return Err(failed(&path, "read", &error)),
+        Err(error) if error.is_not_found() => None,
+        Err(error) => return Err(failed(&path, "read", &error.into())),
     };
     let wanted = Wanted {
         data_dir: options.data_dir.display().to_string(),

@@ -21,7 +21,7 @@ use super::{
     output::{Pipes, Stream},
     runs::{self, Run},
 };
-use crate::node::{error::SourceError, guarded};
+use crate::node::{error::SourceError, trusted};
 
 /// How long a killed process may take to go.
 const REAP_WITHIN: Duration = Duration::from_secs(2);
@@ -210,17 +210,18 @@ fn start(command: &Command, cgroups: Option<&'static Cgroups>) -> Result<Running
         }
     };
     match &command.env {
-        Env::Inherit => {}
         Env::WithoutSecrets => {
             let secrets = std::env::vars_os().map(|(name, _)| name);
             for name in secrets.filter(|name| super::environment::is_secret(name)) {
                 process.env_remove(name);
             }
+            process.env("PATH", super::search_path());
         }
         Env::Replace(variables) => {
             process.env_clear();
             process.envs(variables.iter().map(|(name, value)| (name, value)));
         }
+        Env::Inherit => {}
     }
     if std::process::id() == 1 {
         process.env(runs::MARK, run.number().to_string());
@@ -280,11 +281,10 @@ fn connect(process: &mut tokio::process::Command, streams: Streams) -> io::Resul
 
 fn script_file(script: &[u8]) -> io::Result<tempfile::TempPath> {
     // In a folder of somebody else he could put his own script in its place before bash opens it.
-    let folder = guarded::temporary_folder(&std::env::temp_dir());
     let mut file = tempfile::Builder::new()
         .prefix("gpud-")
         .suffix(".bash")
-        .tempfile_in(folder)?;
+        .tempfile_in(trusted::temporary_folder())?;
     file.write_all(script)?;
     Ok(file.into_temp_path())
 }

@@ -27,7 +27,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     error::SourceError,
-    guarded::{self, Rule},
+    trusted::{self, Opener},
 };
 
 pub use environment::{PATH, fixed_env};
@@ -174,11 +174,23 @@ pub async fn look_after_orphans(stop: CancellationToken) {
     }
 }
 
+/// The daemon's `PATH`, or the usual one. For root, only folders into which nobody else can put a program.
+fn search_path() -> OsString {
+    let path = env::var_os("PATH").unwrap_or_else(|| PATH.into());
+    let trusted = trusted::search_path(&path);
+    match trusted.is_empty() {
+        false => trusted,
+        true => PATH.into(),
+    }
+}
+
 /// The file that a program name stands for: itself when it has a slash, else the first regular executable file of that
-/// name in the folders of [`PATH`], wherever the daemon was started from.
+/// name in the folders of [`PATH`], wherever the daemon was started from. Root runs no program that somebody else can
+/// change.
 ///
 /// # Errors
-/// [`SourceError::NotFound`] when there is none; [`SourceError::Invalid`] for an empty name.
+/// [`SourceError::NotFound`] when there is none; [`SourceError::Invalid`] for an empty name; [`SourceError::Other`] for one
+/// that is not trusted.
 pub async fn find_program(name: &str) -> Result<PathBuf, SourceError> {
     find(name, PATH.into()).await
 }
@@ -188,7 +200,7 @@ pub async fn find_program(name: &str) -> Result<PathBuf, SourceError> {
 /// # Errors
 /// As for [`find_program`].
 pub async fn find_in_own_path(name: &str) -> Result<PathBuf, SourceError> {
-    find(name, env::var_os("PATH").unwrap_or_else(|| PATH.into())).await
+    find(name, search_path()).await
 }
 
 async fn find(name: &str, folders: OsString) -> Result<PathBuf, SourceError> {
@@ -196,34 +208,38 @@ async fn find(name: &str, folders: OsString) -> Result<PathBuf, SourceError> {
         return Err(SourceError::Invalid("no program named".to_owned()));
     }
     let owned = name.to_owned();
-    let found = tokio::task::spawn_blocking(move || {
-        if owned.contains('/') {
-            return is_executable(Path::new(&owned)).then(|| owned.into());
+    let finding = tokio::task::spawn_blocking(move || {
+        let found: Option<PathBuf> = match owned.contains('/') {
+            true => is_executable(Path::new(&owned)).then(|| PathBuf::from(&owned)),
+            false => env::split_paths(&folders)
+                .filter(|folder| folder.is_absolute())
+                .map(|folder| folder.join(&owned))
+                .find(|candidate| is_executable(candidate)),
+        };
+        let Some(found) = found else {
+            return Err(SourceError::NotFound(owned));
+        };
+        match Opener::of_command().check_program(&found) {
+            Err(error) if error.is_refusal() => Err(SourceError::Other(error.to_string())),
+            Ok(()) | Err(_) => Ok(found),
         }
-        env::split_paths(&folders)
-            .filter(|folder| folder.is_absolute())
-            .map(|folder| folder.join(&owned))
-            .find(|candidate| is_executable(candidate))
     });
-    let found = found
+    finding
         .await
-        .map_err(|error| SourceError::Other(format!("{name}: {error}")))?;
-    found.ok_or_else(|| SourceError::NotFound(name.to_owned()))
+        .map_err(|error| SourceError::Other(format!("{name}: {error}")))?
 }
 
-/// Whether a daemon that runs as root may run a program on behalf of a plugin: nobody else can change it.
+/// Checks that nobody but root and the daemon's user can change a program that is run on behalf of a plugin.
 ///
 /// # Errors
 /// [`SourceError::Denied`] naming the file or folder that others can change.
 pub async fn check_program(path: &Path) -> Result<(), SourceError> {
-    if !rustix::process::geteuid().is_root() {
-        return Ok(());
-    }
     let (name, path) = (path.display().to_string(), path.to_owned());
-    let checked = tokio::task::spawn_blocking(move || guarded::open(&path, Rule::Guarded)).await;
+    let checked = tokio::task::spawn_blocking(move || Opener::of_daemon().check_program(&path));
     checked
+        .await
         .map_err(|error| SourceError::Other(format!("{name}: {error}")))?
-        .map(drop)
+        .map_err(|error| SourceError::Denied(error.to_string()))
 }
 
 fn is_executable(path: &Path) -> bool {

@@ -24,7 +24,7 @@ use serde::{Deserialize, Serialize};
 pub use version::{Version, entry_text, sha256};
 
 use super::sheet::REQUEST;
-use crate::node::local_file;
+use crate::node::trusted;
 
 /// Folder inside the data folder.
 pub const FOLDER: &str = "plugin-versions";
@@ -255,8 +255,8 @@ impl Kept {
     /// It is not there any more, or not as it was.
     pub fn wasm(&self, version: &Version) -> Result<Vec<u8>, String> {
         let file = self.file(version);
-        let wasm = local_file::read(&file, super::wasm::MAX_COMPONENT_BYTES)
-            .map_err(|error| local_file::open_error(&file, &error))?;
+        let wasm = trusted::read(&file, super::wasm::MAX_COMPONENT_BYTES)
+            .map_err(|error| error.to_string())?;
         match sha256(&wasm) == version.file {
             true => Ok(wasm),
             false => Err(format!("{} was changed", file.display())),
@@ -390,7 +390,7 @@ fn files(folder: &Path, extension: &str) -> Vec<PathBuf> {
 }
 
 fn read_record(file: &Path) -> Result<Record, String> {
-    let text = local_file::read(file, MAX_RECORD_BYTES).map_err(|error| error.to_string())?;
+    let text = trusted::read(file, MAX_RECORD_BYTES).map_err(|error| error.to_string())?;
     let mut record: Record = serde_json::from_slice(&text).map_err(|error| error.to_string())?;
     record.good.truncate(GOOD);
     let well_formed = record.versions().all(Version::is_well_formed);

@@ -156,3 +156,45 @@ fn the_folder_is_made_private() {
     private_folder(&folder).unwrap();
     assert_eq!(fs::metadata(&folder).unwrap().mode() & 0o777, 0o700);
 }
+
+/// A user who owns a folder on the way could put code of their own in the place of ours.
+#[tokio::test]
+async fn a_folder_below_somebody_elses_is_not_used() {
+    let engine = engine::new().unwrap();
+    let home = tempfile::tempdir().unwrap();
+    let theirs = home.path().join("theirs");
+    let folder = theirs.join("cache");
+    fs::create_dir_all(&folder).unwrap();
+    fs::set_permissions(&folder, fs::Permissions::from_mode(0o700)).unwrap();
+    for spoil in [
+        |path: &Path| fs::set_permissions(path, fs::Permissions::from_mode(0o777)),
+        |path: &Path| std::os::unix::fs::chown(path, Some(12345), None),
+    ] {
+        if spoil(&theirs).is_err() {
+            eprintln!("skipped the foreign owner: only root can give folders away");
+            return;
+        }
+        component(&open(&folder), &engine).await.unwrap();
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 0);
+        fs::set_permissions(&theirs, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+}
+
+#[tokio::test]
+async fn code_that_others_can_change_or_a_link_is_compiled_again() {
+    let engine = engine::new().unwrap();
+    let home = tempfile::tempdir().unwrap();
+    let folder = home.path().join("cache");
+    let cache = open(&folder);
+    component(&cache, &engine).await.unwrap();
+    let entry = cache.folder.as_ref().unwrap().entry(key(&engine, &wasm()));
+    fs::set_permissions(&entry, fs::Permissions::from_mode(0o666)).unwrap();
+    component(&cache, &engine).await.unwrap();
+    assert_eq!(cache.compiled(), 2, "open to others");
+    let moved = home.path().join("moved");
+    fs::rename(&entry, &moved).unwrap();
+    std::os::unix::fs::symlink(&moved, &entry).unwrap();
+    component(&cache, &engine).await.unwrap();
+    assert_eq!(cache.compiled(), 3, "a link");
+    assert!(moved.exists());
+}

@@ -234,3 +234,21 @@ fn a_kept_statement_is_not_parsed_anew_for_other_values() {
     }
     assert_eq!(query.get_status(rusqlite::StatementStatus::RePrepare), 0);
 }
+
+#[tokio::test]
+async fn a_new_store_is_for_its_owner_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("a/data");
+    let store = open(&data);
+    insert(&store, "c", event(1, "e", "m")).await;
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(&data), 0o700);
+    for name in [
+        "gpud.state",
+        "gpud.state-wal",
+        "gpud.state-shm",
+        "gpud.lock",
+    ] {
+        assert_eq!(mode(&data.join(name)), 0o600, "{name}");
+    }
+}

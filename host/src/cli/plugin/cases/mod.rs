@@ -31,7 +31,7 @@ use crate::{
     cli::terminal::{Terminal, printable},
     component::{config, trial::Trial},
     model::Trigger,
-    node::{kmsg::KernelMessage, local_file},
+    node::{kmsg::KernelMessage, local_file, trusted::Opener},
     plugins::file as spec_file,
     runtime::{Limits, Runtime},
     wire::WasmSpec,
@@ -266,7 +266,7 @@ impl Read {
 
 /// The first Wasm entry of a spec file, and the folder that its path starts from.
 fn wasm_entry(path: &Path) -> Result<(PathBuf, WasmSpec), String> {
-    let read = spec_file::read(path)?;
+    let read = spec_file::read(path, Opener::of_command())?;
     if let Some(problem) = read.problems.first() {
         return Err(problem.to_string());
     }

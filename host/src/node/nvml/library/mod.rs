@@ -20,7 +20,7 @@ use super::{
         RemappedRows, Utilization, Value, bus_id,
     },
 };
-use crate::node::clock::Clock;
+use crate::node::{clock::Clock, trusted};
 use raw::{Handle, Sample};
 
 /// `NVML_NVLINK_MAX_LINKS`.
@@ -57,6 +57,13 @@ impl Opener for LibraryOpener {
                 Candidate::File(path) => path.as_os_str(),
                 Candidate::ByName => by_name,
             };
+            // The path may be from the environment of the user who became root.
+            if let Candidate::File(file) = &candidate
+                && let Err(refused) = trusted::Opener::of_command().check_program(file)
+                && refused.is_refusal()
+            {
+                return Err(NoDriver::Broken(format!("it is not loaded: {refused}")));
+            }
             match (Nvml::builder().lib_path(path).init(), &candidate) {
                 (Ok(nvml), _) => return Ok(Arc::new(Library::new(nvml))),
                 (Err(NvmlError::LibloadingError(_)), Candidate::ByName) => {}

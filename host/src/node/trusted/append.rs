@@ -1,0 +1,82 @@
+//! Log files: opened to append, made if they are missing, never through something that others made.
+
+use std::{fs::File, io, path::Path};
+
+use rustix::fs::{FileType, Mode, OFlags, fchmod};
+
+use super::{
+    TrustError, Wrong, open_entry,
+    rules::Rules,
+    walk::{Arrival, Goal, walk},
+};
+
+/// What a log file that is there keeps of its permissions: others than owner and group have none, the group reads.
+const LOG_MODE: u32 = 0o640;
+
+/// Opens a file to append to it. A missing one is made with mode 0600, missing folders with 0755. One that is there is
+/// closed to others, and its group can read it if it could before. A pipe, a terminal or a device is taken as it is.
+///
+/// # Errors
+/// [`TrustError`]: also for a file of another user, for one with a second name, and for a link of another user.
+pub fn append(path: &Path) -> Result<File, TrustError> {
+    append_to(path, Kind::Own)
+}
+
+/// Opens a file of an operator's choosing to append to it. A missing one is made with mode 0644, missing folders are not
+/// made. One that is there keeps its mode. Nothing is waited for: a pipe without a reader is an error.
+///
+/// # Errors
+/// As [`append`].
+pub fn append_shared(path: &Path) -> Result<File, TrustError> {
+    append_to(path, Kind::Shared)
+}
+
+/// Whose a log file is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// That of gpud itself.
+    Own,
+    /// That of a plugin, which others read.
+    Shared,
+}
+
+fn append_to(path: &Path, kind: Kind) -> Result<File, TrustError> {
+    let rules = Rules::of_process();
+    let is_own = kind == Kind::Own;
+    let goal = Goal {
+        makes_folders: is_own,
+        groups_may_write: true,
+        ..Goal::FILE
+    };
+    let entry = match walk(path, rules, goal)? {
+        Arrival::Folder { .. } => {
+            return Err(TrustError::io(path, io::ErrorKind::IsADirectory.into()));
+        }
+        Arrival::Entry(entry) => entry,
+    };
+    let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE;
+    let mode = match kind {
+        Kind::Own => 0o600,
+        Kind::Shared => 0o644,
+    };
+    let (file, facts) = open_entry(path, &entry, flags, mode)?;
+    let failed = |error: rustix::io::Errno| TrustError::io(path, error.into());
+    if FileType::from_raw_mode(facts.st_mode) != FileType::RegularFile {
+        if !is_own {
+            return Ok(file);
+        }
+        // Writing is to wait where a terminal or a pipe is slow.
+        let flags = rustix::fs::fcntl_getfl(&file).map_err(failed)?;
+        rustix::fs::fcntl_setfl(&file, flags - OFlags::NONBLOCK).map_err(failed)?;
+        return Ok(file);
+    }
+    rules.judge_owner(path, &entry.path, &facts)?;
+    if facts.st_nlink > 1 {
+        return Err(rules.refuse(path, &entry.path, &facts, Wrong::HardLinks));
+    }
+    let mode = facts.st_mode & 0o777;
+    if is_own && mode & !LOG_MODE != 0 && rules.is_own(&facts) {
+        fchmod(&file, Mode::from_raw_mode(mode & LOG_MODE)).map_err(failed)?;
+    }
+    Ok(file)
+}

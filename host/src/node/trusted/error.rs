@@ -1,0 +1,115 @@
+//! Why something is not opened: what is wrong with which part of the path, and what to do.
+
+use std::{
+    fmt, io,
+    path::{Path, PathBuf},
+};
+
+use crate::node::local_file;
+
+/// Why a path was not opened.
+#[derive(Debug, thiserror::Error)]
+pub enum TrustError {
+    /// The system refused, in words such as `open /x: no such file or directory`.
+    #[error("{}", local_file::open_error(path, source))]
+    Io {
+        /// What was asked for.
+        path: PathBuf,
+        /// The system's answer.
+        source: io::Error,
+    },
+    /// Somebody else could change it.
+    #[error("{0}")]
+    Refused(Box<Refusal>),
+}
+
+/// A part of a path that somebody else could change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal {
+    /// What was asked for.
+    pub asked: PathBuf,
+    /// The part of the path that is wrong, without links.
+    pub part: PathBuf,
+    /// What it is: `folder`, `link` or `file`.
+    pub kind: &'static str,
+    /// What is wrong with it.
+    pub wrong: Wrong,
+    /// The user that gpud runs as.
+    pub us: u32,
+}
+
+/// What is wrong with a part of a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wrong {
+    /// It belongs to this user.
+    Owner(u32),
+    /// Others than its owner can write to it: these are its permissions.
+    Mode(u32),
+    /// It has more than one name, and so belongs to another folder as well.
+    HardLinks,
+    /// It is a link where none is followed, or one too many.
+    Link,
+}
+
+impl TrustError {
+    /// The system's answer about a path.
+    pub(super) fn io(path: &Path, source: io::Error) -> Self {
+        Self::Io {
+            path: path.to_owned(),
+            source,
+        }
+    }
+
+    /// Whether there is nothing of that name.
+    pub fn is_not_found(&self) -> bool {
+        matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::NotFound)
+    }
+
+    /// Whether somebody else could change it, as opposed to an answer of the system.
+    pub fn is_refusal(&self) -> bool {
+        matches!(self, Self::Refused(_))
+    }
+}
+
+impl From<TrustError> for io::Error {
+    fn from(error: TrustError) -> Self {
+        match error {
+            TrustError::Io { source, .. } => source,
+            refused @ TrustError::Refused(_) => {
+                Self::new(io::ErrorKind::PermissionDenied, refused.to_string())
+            }
+        }
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            asked, part, kind, ..
+        } = self;
+        let (asked, part) = (asked.display(), part.display());
+        let us = match self.us {
+            0 => "root".to_owned(),
+            us => us.to_string(),
+        };
+        write!(f, "{asked} is not trusted: {kind} {part} ")?;
+        match self.wrong {
+            Wrong::Owner(owner) => {
+                let option = if *kind == "link" { "-h " } else { "" };
+                write!(
+                    f,
+                    "belongs to user {owner}; check its content, then `chown {option}{us} {part}`, or use a copy in a folder of {us}"
+                )
+            }
+            Wrong::Mode(mode) => write!(
+                f,
+                "can be changed by others than its owner (mode {mode:04o}); check its content, then `chmod go-w {part}`"
+            ),
+            Wrong::HardLinks => write!(
+                f,
+                "has more than one name; use a file of its own, or remove the other names"
+            ),
+            Wrong::Link => write!(f, "is not followed; name what it leads to"),
+        }
+    }
+}

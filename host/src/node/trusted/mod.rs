@@ -1,0 +1,233 @@
+//! The one way to open what decides what gpud runs: specs, lists, configuration, packs, keys, plugins, compiled code, tokens,
+//! log files and programs.
+//!
+//! A path is walked part by part with handles of folders. The walk resolves links itself. It refuses a path when somebody
+//! other than root and gpud's own user could put something else in its place: a folder on the way that is theirs or that
+//! they can write to, a link or a file of theirs, a file that they can write to. A folder with the sticky bit, such as
+//! `/tmp`, is good for entries of root and of gpud's user. What is opened is judged by its handle, and read from that handle,
+//! so that nothing can change between the judgement and the use.
+//!
+//! [`Opener::of_daemon`] is strict for every user. [`Opener::of_command`] is strict for root; a user who runs a command on
+//! their own files risks nothing but their own account. All of these may wait for the disk.
+
+mod append;
+mod environment;
+mod error;
+mod own;
+mod rules;
+#[cfg(test)]
+mod tests;
+mod walk;
+
+use std::{
+    fs::File,
+    io::{self, Read as _},
+    os::fd::OwnedFd,
+    path::Path,
+};
+
+use rustix::fs::{FileType, Mode, OFlags, Stat, fstat, openat};
+
+pub use append::{append, append_shared};
+pub use environment::{search_path, temporary_folder};
+pub use error::{Refusal, TrustError, Wrong};
+pub use own::{OwnFolder, close_files};
+
+use super::local_file;
+use rules::Rules;
+use walk::{Arrival, Entry, Goal, walk};
+
+/// Opens files for one kind of caller.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Opener {
+    rules: Rules,
+    is_strict: bool,
+}
+
+impl Opener {
+    /// For the daemon: trusts root and the user that this process runs as.
+    pub fn of_daemon() -> Self {
+        Self {
+            rules: Rules::of_process(),
+            is_strict: true,
+        }
+    }
+
+    /// For a command: as strict as the daemon where root runs it, else like any program.
+    pub fn of_command() -> Self {
+        let rules = Rules::of_process();
+        Self {
+            rules,
+            is_strict: rules.is_root(),
+        }
+    }
+
+    /// As the daemon of another user would.
+    #[cfg(test)]
+    pub(crate) fn of_user(us: u32) -> Self {
+        Self {
+            rules: Rules::of_user(us),
+            is_strict: true,
+        }
+    }
+
+    /// Opens a regular file for reading.
+    ///
+    /// # Errors
+    /// [`TrustError`].
+    pub fn open(self, path: &Path) -> Result<File, TrustError> {
+        let wrong = |source| TrustError::io(path, source);
+        if !self.is_strict {
+            if !std::fs::metadata(path).map_err(wrong)?.is_file() {
+                return Err(wrong(not_regular()));
+            }
+            return File::open(path).map_err(wrong);
+        }
+        let entry = match walk(path, self.rules, Goal::FILE)? {
+            Arrival::Folder { .. } => return Err(wrong(io::ErrorKind::IsADirectory.into())),
+            Arrival::Entry(entry) => entry,
+        };
+        let (file, facts) = open_entry(path, &entry, OFlags::RDONLY, 0)?;
+        if FileType::from_raw_mode(facts.st_mode) != FileType::RegularFile {
+            return Err(wrong(not_regular()));
+        }
+        self.rules.judge_file(path, &entry.path, &facts)?;
+        Ok(file)
+    }
+
+    /// Reads a whole regular file of up to `max` bytes, once.
+    ///
+    /// # Errors
+    /// [`TrustError`]; [`io::ErrorKind::FileTooLarge`] beyond `max` bytes.
+    pub fn read(self, path: &Path, max: usize) -> Result<Vec<u8>, TrustError> {
+        let file = self.open(path)?;
+        let content = read_from(&file, max).map_err(|source| TrustError::io(path, source))?;
+        Ok(content)
+    }
+
+    /// Checks a folder whose entries are about to be listed. Each entry is to be opened by this opener as well.
+    ///
+    /// # Errors
+    /// [`TrustError`].
+    pub fn check_folder(self, path: &Path) -> Result<(), TrustError> {
+        let not_folder = || TrustError::io(path, io::ErrorKind::NotADirectory.into());
+        if !self.is_strict {
+            let facts = std::fs::metadata(path).map_err(|error| TrustError::io(path, error))?;
+            return facts.is_dir().then_some(()).ok_or_else(not_folder);
+        }
+        match walk(path, self.rules, Goal::FOLDER)? {
+            Arrival::Folder {
+                path: found, facts, ..
+            } => self.rules.judge_listed(path, &found, &facts),
+            Arrival::Entry(_) => Err(not_folder()),
+        }
+    }
+
+    /// Checks a program or a library that is about to be run or loaded, and everything on the way to it.
+    ///
+    /// # Errors
+    /// [`TrustError`].
+    pub fn check_program(self, path: &Path) -> Result<(), TrustError> {
+        if !self.is_strict {
+            return Ok(());
+        }
+        match walk(path, self.rules, Goal::FILE)? {
+            Arrival::Entry(Entry {
+                path: found,
+                facts: Some(facts),
+                ..
+            }) => self.rules.judge_file(path, &found, &facts),
+            Arrival::Entry(_) => Err(TrustError::io(path, io::ErrorKind::NotFound.into())),
+            Arrival::Folder { .. } => Err(TrustError::io(path, io::ErrorKind::IsADirectory.into())),
+        }
+    }
+}
+
+/// Reads a file as the daemon: see [`Opener::read`].
+///
+/// # Errors
+/// [`TrustError`].
+pub fn read(path: &Path, max: usize) -> Result<Vec<u8>, TrustError> {
+    Opener::of_daemon().read(path, max)
+}
+
+/// Checks a program as the daemon: see [`Opener::check_program`].
+///
+/// # Errors
+/// [`TrustError`].
+pub fn program(path: &Path) -> Result<(), TrustError> {
+    Opener::of_daemon().check_program(path)
+}
+
+/// Opens a bare handle (`O_PATH`) of a Unix socket that is where its path says: the last part is no link, and links on the
+/// way are such as nobody but root and the daemon's user can change. Otherwise a service could have the daemon talk to
+/// another one. Folders and the socket itself may be anybody's.
+///
+/// # Errors
+/// [`TrustError`].
+pub fn open_socket(path: &Path) -> Result<OwnedFd, TrustError> {
+    let goal = Goal {
+        follows_last: false,
+        only_links_judged: true,
+        ..Goal::FILE
+    };
+    let wrong = |source| TrustError::io(path, source);
+    let entry = match walk(path, Rules::of_process(), goal)? {
+        Arrival::Entry(entry) => entry,
+        Arrival::Folder { .. } => return Err(wrong(io::ErrorKind::IsADirectory.into())),
+    };
+    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let handle = openat(&entry.folder, &entry.name, flags, Mode::empty())
+        .map_err(|error| wrong(error.into()))?;
+    let facts = fstat(&handle).map_err(|error| wrong(error.into()))?;
+    match FileType::from_raw_mode(facts.st_mode) {
+        FileType::Socket => Ok(handle),
+        _ => Err(wrong(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "not a socket",
+        ))),
+    }
+}
+
+/// Reads what an open file holds, within a bound.
+///
+/// # Errors
+/// The system's; [`io::ErrorKind::FileTooLarge`] beyond `max` bytes.
+pub fn read_from(file: &File, max: usize) -> io::Result<Vec<u8>> {
+    let mut content = Vec::new();
+    file.take(max as u64 + 1).read_to_end(&mut content)?;
+    match content.len() > max {
+        false => Ok(content),
+        true => Err(local_file::too_large(max)),
+    }
+}
+
+/// Opens what the walk found, and looks at what was opened.
+fn open_entry(
+    asked: &Path,
+    entry: &Entry,
+    flags: OFlags,
+    mode: u32,
+) -> Result<(File, Stat), TrustError> {
+    let wrong = |error: rustix::io::Errno| TrustError::io(asked, error.into());
+    if let Some(facts) = &entry.facts
+        && flags == OFlags::RDONLY
+        && !entry.is_magic
+        && FileType::from_raw_mode(facts.st_mode) != FileType::RegularFile
+    {
+        // Opening a device or a pipe can do something, or wait.
+        return Err(TrustError::io(asked, not_regular()));
+    }
+    let mut flags = flags | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
+    if !entry.is_magic {
+        flags |= OFlags::NOFOLLOW;
+    }
+    let mode = Mode::from_raw_mode(mode);
+    let opened = openat(&entry.folder, &entry.name, flags, mode).map_err(wrong)?;
+    let facts = fstat(&opened).map_err(wrong)?;
+    Ok((File::from(opened), facts))
+}
+
+fn not_regular() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, "not a regular file")
+}

@@ -1,0 +1,289 @@
+//! Walks a path part by part, holding a handle of each folder, and judges every part.
+
+use std::{
+    env,
+    ffi::{OsStr, OsString},
+    os::{
+        fd::OwnedFd,
+        unix::ffi::{OsStrExt as _, OsStringExt as _},
+    },
+    path::{Path, PathBuf},
+};
+
+use rustix::{
+    fs::{CWD, FileType, Mode, OFlags, Stat, fstat, fstatfs, mkdirat, openat, readlinkat},
+    io::Errno,
+};
+
+use super::{TrustError, Wrong, rules::Rules};
+
+/// Most links on the way, as the kernel has it.
+const MAX_LINKS: usize = 40;
+/// `PROC_SUPER_MAGIC`: links of this file system, such as `/proc/self/fd/1`, lead to open files and not to paths.
+const PROC: u64 = 0x9fa0;
+
+/// What is looked for.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Goal {
+    /// Missing folders on the way are made.
+    pub makes_folders: bool,
+    /// The last part is a folder, which is made with mode 0700 if it is missing and folders are made.
+    pub is_folder: bool,
+    /// The last part may be a link.
+    pub follows_last: bool,
+    /// A folder on the way may be open to its group.
+    pub groups_may_write: bool,
+    /// Folders and the last part may be anybody's; only links, and the folders that they are in, are judged.
+    pub only_links_judged: bool,
+}
+
+impl Goal {
+    /// A file that is there.
+    pub const FILE: Self = Self {
+        makes_folders: false,
+        is_folder: false,
+        follows_last: true,
+        groups_may_write: false,
+        only_links_judged: false,
+    };
+    /// A folder that is there.
+    pub const FOLDER: Self = Self {
+        is_folder: true,
+        ..Self::FILE
+    };
+}
+
+/// Where a walk ends.
+#[derive(Debug)]
+pub(super) enum Arrival {
+    /// At a folder.
+    Folder {
+        /// Its handle, for looking up entries.
+        handle: OwnedFd,
+        /// Its path, without links.
+        path: PathBuf,
+        /// Its owner and mode.
+        facts: Stat,
+    },
+    /// At something else, or at nothing.
+    Entry(Entry),
+}
+
+/// The last part of a path, which is no folder.
+#[derive(Debug)]
+pub(super) struct Entry {
+    /// The folder that it is in.
+    pub folder: OwnedFd,
+    /// Its name in there.
+    pub name: OsString,
+    /// Its path, without links.
+    pub path: PathBuf,
+    /// Its owner, kind and mode; `None` where nothing has this name.
+    pub facts: Option<Stat>,
+    /// A link to an open file of a process, which only the kernel can follow.
+    pub is_magic: bool,
+}
+
+struct Folder {
+    handle: OwnedFd,
+    path: PathBuf,
+    facts: Stat,
+}
+
+struct Walk<'a> {
+    asked: &'a Path,
+    rules: Rules,
+    goal: Goal,
+    /// From the root to where the walk is; never empty.
+    folders: Vec<Folder>,
+    /// Parts that are still to be walked, the next one last.
+    pending: Vec<OsString>,
+    links: usize,
+}
+
+/// Walks to the end of a path.
+///
+/// # Errors
+/// [`TrustError`], naming the part.
+pub(super) fn walk(path: &Path, rules: Rules, goal: Goal) -> Result<Arrival, TrustError> {
+    let mut pending = Vec::new();
+    push(&mut pending, path.as_os_str());
+    if !path.is_absolute() {
+        let here = env::current_dir().map_err(|error| TrustError::io(path, error))?;
+        push(&mut pending, here.as_os_str());
+    }
+    let mut walk = Walk {
+        asked: path,
+        rules,
+        goal,
+        folders: Vec::new(),
+        pending,
+        links: 0,
+    };
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let root = openat(CWD, "/", flags, Mode::empty()).map_err(|error| walk.failed(error))?;
+    walk.enter(root, PathBuf::from("/"))?;
+    while let Some(part) = walk.pending.pop() {
+        if let Some(entry) = walk.step(part)? {
+            return Ok(Arrival::Entry(entry));
+        }
+    }
+    let Folder {
+        handle,
+        path,
+        facts,
+    } = walk.leave()?;
+    Ok(Arrival::Folder {
+        handle,
+        path,
+        facts,
+    })
+}
+
+/// Puts the parts of a path before those that are pending.
+fn push(pending: &mut Vec<OsString>, path: &OsStr) {
+    let parts = path.as_bytes().rsplit(|byte| *byte == b'/');
+    let parts = parts.filter(|part| !part.is_empty() && *part != b".");
+    pending.extend(parts.map(|part| OsStr::from_bytes(part).to_owned()));
+}
+
+impl Walk<'_> {
+    /// Walks one part; gives the entry if the walk ends there.
+    fn step(&mut self, part: OsString) -> Result<Option<Entry>, TrustError> {
+        let is_last = self.pending.is_empty();
+        if part == ".." {
+            // The folder above the root is the root.
+            if self.folders.len() > 1 {
+                self.folders.pop();
+            }
+            return Ok(None);
+        }
+        let path = self.here()?.path.join(&part);
+        let Some(handle) = self.look_up(&part, is_last)? else {
+            return self.entry(part, path, None, false).map(Some);
+        };
+        let facts = fstat(&handle).map_err(|error| self.failed(error))?;
+        if !self.goal.only_links_judged {
+            let folder = &self.here()?.facts;
+            self.rules.judge_entry(self.asked, &path, folder, &facts)?;
+        }
+        match FileType::from_raw_mode(facts.st_mode) {
+            FileType::Symlink => self.follow(part, path, &handle, &facts, is_last),
+            FileType::Directory => {
+                // A second look-up, since the first does not mount what is mounted on demand.
+                let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+                let handle = openat(&self.here()?.handle, &part, flags, Mode::empty())
+                    .map_err(|error| self.failed(error))?;
+                self.enter(handle, path).map(|()| None)
+            }
+            _ if is_last => self.entry(part, path, Some(facts), false).map(Some),
+            _ => Err(self.failed(Errno::NOTDIR)),
+        }
+    }
+
+    /// The handle of an entry of this folder, by which nothing but its facts can be had. `None` where nothing has this name
+    /// and nothing has to.
+    fn look_up(&self, part: &OsStr, is_last: bool) -> Result<Option<OwnedFd>, TrustError> {
+        let here = &self.here()?.handle;
+        let open = || {
+            let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+            openat(here, part, flags, Mode::empty())
+        };
+        let found = match open() {
+            Err(Errno::NOENT) if is_last && !self.goal.is_folder => return Ok(None),
+            Err(Errno::NOENT) if self.goal.makes_folders => {
+                let mode = if is_last { 0o700 } else { 0o755 };
+                match mkdirat(here, part, Mode::from_raw_mode(mode)) {
+                    Ok(()) | Err(Errno::EXIST) => open(),
+                    Err(error) => Err(error),
+                }
+            }
+            found => found,
+        };
+        found.map(Some).map_err(|error| self.failed(error))
+    }
+
+    fn follow(
+        &mut self,
+        part: OsString,
+        path: PathBuf,
+        link: &OwnedFd,
+        facts: &Stat,
+        is_last: bool,
+    ) -> Result<Option<Entry>, TrustError> {
+        if self.goal.only_links_judged {
+            let folder = self.here()?;
+            let (place, folder) = (&folder.path, &folder.facts);
+            self.rules.judge_folder(self.asked, place, folder, false)?;
+        }
+        self.rules.judge_owner(self.asked, &path, facts)?;
+        self.links += 1;
+        let is_refused = is_last && !self.goal.follows_last;
+        if is_refused || self.links > MAX_LINKS {
+            return Err(self.rules.refuse(self.asked, &path, facts, Wrong::Link));
+        }
+        let system = fstatfs(&self.here()?.handle).map_err(|error| self.failed(error))?;
+        if is_last && u64::try_from(system.f_type).is_ok_and(|kind| kind == PROC) {
+            return self.entry(part, path, None, true).map(Some);
+        }
+        let target = readlinkat(link, "", Vec::new()).map_err(|error| self.failed(error))?;
+        let target = OsString::from_vec(target.into_bytes());
+        if target.is_empty() {
+            return Err(self.failed(Errno::NOENT));
+        }
+        if target.as_bytes().starts_with(b"/") {
+            self.folders.truncate(1);
+        }
+        push(&mut self.pending, &target);
+        Ok(None)
+    }
+
+    /// Goes into a folder, if it is a good one.
+    fn enter(&mut self, handle: OwnedFd, path: PathBuf) -> Result<(), TrustError> {
+        let facts = fstat(&handle).map_err(|error| self.failed(error))?;
+        let is_goal = self.pending.is_empty() && self.goal.is_folder && self.goal.makes_folders;
+        match is_goal {
+            // It is about to be closed to others, which its owner can do.
+            true => self.rules.judge_owner(self.asked, &path, &facts)?,
+            false if self.goal.only_links_judged => {}
+            false => {
+                let groups = self.goal.groups_may_write;
+                self.rules.judge_folder(self.asked, &path, &facts, groups)?;
+            }
+        }
+        self.folders.push(Folder {
+            handle,
+            path,
+            facts,
+        });
+        Ok(())
+    }
+
+    fn entry(
+        &mut self,
+        name: OsString,
+        path: PathBuf,
+        facts: Option<Stat>,
+        is_magic: bool,
+    ) -> Result<Entry, TrustError> {
+        Ok(Entry {
+            folder: self.leave()?.handle,
+            name,
+            path,
+            facts,
+            is_magic,
+        })
+    }
+
+    fn here(&self) -> Result<&Folder, TrustError> {
+        self.folders.last().ok_or_else(|| self.failed(Errno::NOENT))
+    }
+
+    fn leave(&mut self) -> Result<Folder, TrustError> {
+        self.folders.pop().ok_or_else(|| self.failed(Errno::NOENT))
+    }
+
+    fn failed(&self, error: Errno) -> TrustError {
+        TrustError::io(self.asked, error.into())
+    }
+}

@@ -1,0 +1,463 @@
+//! What other users of the machine try with the files that decide what root runs.
+
+use std::{
+    fs::{self, Permissions},
+    os::unix::{
+        fs::{MetadataExt as _, PermissionsExt as _, chown, lchown, symlink},
+        process::CommandExt as _,
+    },
+    path::{Path, PathBuf},
+    process::{Command, Output},
+};
+
+use serde_json::Value;
+
+use crate::{
+    daemon::{Daemon, Start, eventually, gpud},
+    spec_file::plugin,
+};
+
+/// A user who is neither root nor gpud's own.
+const OTHER: u32 = 12345;
+
+/// A folder of root's that everybody can enter, and nothing where the test is not root.
+fn home() -> Option<tempfile::TempDir> {
+    if !rustix::process::geteuid().is_root() {
+        eprintln!("left out: only root can give files away");
+        return None;
+    }
+    let home = tempfile::tempdir().unwrap();
+    mode(home.path(), 0o755);
+    Some(home)
+}
+
+fn mode(path: &Path, mode: u32) {
+    fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
+}
+
+fn bits(path: &Path) -> u32 {
+    fs::metadata(path).unwrap().mode() & 0o777
+}
+
+fn text(output: &Output) -> String {
+    let all = [&output.stdout[..], &output.stderr[..]].concat();
+    String::from_utf8_lossy(&all).into_owned()
+}
+
+fn answers(daemon: &Daemon) {
+    eventually("it answers", || {
+        daemon
+            .try_get("/healthz")
+            .filter(|(status, _)| *status == 200)
+    });
+}
+
+fn names(daemon: &Daemon) -> Vec<String> {
+    let names = daemon.get("/v1/components");
+    let names = names.as_array().cloned().unwrap_or_default();
+    let names = names.iter().filter_map(Value::as_str);
+    names.map(str::to_owned).collect()
+}
+
+#[test]
+fn a_data_folder_that_was_open_is_closed_and_nobody_takes_its_locks() {
+    let Some(home) = home() else { return };
+    let data = home.path().join("data");
+    let own = ["--components=cpu", "--plugin-specs-file="];
+    drop(Start::new().folder(&data).arguments(&own).ready());
+    // As an earlier version left it.
+    mode(&data, 0o755);
+    for name in ["gpud.state", "gpud.lock"] {
+        mode(&data.join(name), 0o644);
+    }
+    let lock = |name: &str| {
+        Command::new("flock")
+            .args(["--nonblock", "--shared"])
+            .arg(data.join(name))
+            .arg("true")
+            .uid(OTHER)
+            .gid(OTHER)
+            .output()
+            .unwrap()
+    };
+    assert!(lock("gpud.lock").status.success(), "the attack of before");
+    let daemon = Start::new().folder(&data).arguments(&own).ready();
+    assert_eq!(bits(&data), 0o700);
+    for name in [
+        "gpud.state",
+        "gpud.state-wal",
+        "gpud.state-shm",
+        "gpud.lock",
+        "gpud.run",
+    ] {
+        assert_eq!(bits(&data.join(name)), 0o600, "{name}");
+        assert!(!lock(name).status.success(), "{name}");
+    }
+    let log = daemon.log();
+    let said = log
+        .lines()
+        .find(|line| line.contains("was open to other users"));
+    let said = said.unwrap_or_else(|| panic!("{log}"));
+    assert!(said.contains("755") && said.contains("gpud.lock"), "{said}");
+}
+
+#[test]
+fn a_new_data_folder_is_closed_from_the_start() {
+    let Some(home) = home() else { return };
+    let data = home.path().join("data");
+    let port = crate::daemon::free_port();
+    // Not through `Start`, which makes the folder.
+    let mut daemon = gpud()
+        .args(["run", "--components=none", "--plugin-specs-file="])
+        .arg(format!("--listen-address=127.0.0.1:{port}"))
+        .arg("--data-dir")
+        .arg(&data)
+        .env("KMSG_FILE_PATH", "/dev/null")
+        .stderr(fs::File::create(home.path().join("log")).unwrap())
+        .spawn()
+        .unwrap();
+    eventually("the database is there", || {
+        data.join("gpud.state-shm").exists().then_some(())
+    });
+    let modes = (
+        bits(&data),
+        bits(&data.join("gpud.state")),
+        bits(&data.join("gpud.lock")),
+    );
+    daemon.kill().unwrap();
+    daemon.wait().unwrap();
+    assert_eq!(modes, (0o700, 0o600, 0o600));
+    let log = fs::read_to_string(home.path().join("log")).unwrap();
+    assert!(!log.contains("was open to other users"), "{log}");
+}
+
+#[test]
+fn a_data_folder_or_a_log_of_somebody_else_ends_the_start() {
+    let Some(home) = home() else { return };
+    let run = |data: &Path, log: &[&str]| {
+        gpud()
+            .args(["run", "--components=none", "--plugin-specs-file="])
+            .arg("--listen-address=127.0.0.1:0")
+            .arg("--data-dir")
+            .arg(data)
+            .args(log)
+            .output()
+            .unwrap()
+    };
+    let theirs = home.path().join("theirs");
+    fs::create_dir(&theirs).unwrap();
+    chown(&theirs, Some(OTHER), None).unwrap();
+    for data in [theirs.clone(), theirs.join("data")] {
+        let output = run(&data, &[]);
+        let said = text(&output);
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        assert!(
+            said.contains("belongs to user 12345") && said.contains("chown root"),
+            "{said}"
+        );
+        assert!(!theirs.join("data").exists());
+    }
+    let victim = home.path().join("victim");
+    fs::write(&victim, "untouched").unwrap();
+    let link = home.path().join("log");
+    symlink(&victim, &link).unwrap();
+    lchown(&link, Some(OTHER), None).unwrap();
+    let output = run(
+        &home.path().join("data"),
+        &["--log-file", link.to_str().unwrap()],
+    );
+    let said = text(&output);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("belongs to user 12345"), "{said}");
+    assert_eq!(fs::read_to_string(&victim).unwrap(), "untouched");
+}
+
+/// `sudo -E` and `su` keep the environment of the user who calls them.
+#[test]
+fn root_keeps_no_compiled_code_where_the_environment_says() {
+    let Some(home) = home() else { return };
+    chown(home.path(), Some(OTHER), None).unwrap();
+    let output = gpud()
+        .args(["scan", "--components=cpu"])
+        .env("HOME", home.path())
+        .env("XDG_CACHE_HOME", home.path().join("cache"))
+        .env("TMPDIR", home.path())
+        .env("KMSG_FILE_PATH", "/dev/null")
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", text(&output));
+    let made: Vec<_> = fs::read_dir(home.path()).unwrap().collect();
+    assert!(made.is_empty(), "{made:?}");
+}
+
+#[test]
+fn root_tries_no_plugins_out_of_files_of_others() {
+    let Some(home) = home() else { return };
+    let spec = home.path().join("specs.yaml");
+    let proof = home.path().join("proof");
+    let script = format!("touch {}", proof.display());
+    fs::write(&spec, plugin("p", "component", &script)).unwrap();
+    chown(&spec, Some(OTHER), None).unwrap();
+    let file = spec.to_str().unwrap();
+    for arguments in [
+        &["cs", "-r", file][..],
+        &["cs", file],
+        &["plugin", "inspect", file],
+    ] {
+        let output = gpud().args(arguments).output().unwrap();
+        let said = text(&output);
+        assert!(!output.status.success(), "{arguments:?}: {said}");
+        assert!(
+            said.contains("chown root") && said.contains("copy"),
+            "{said}"
+        );
+    }
+    let project = home.path().join("project");
+    fs::create_dir(&project).unwrap();
+    fs::write(project.join("gpud-plugin.yaml"), "name: x\n").unwrap();
+    chown(project.join("gpud-plugin.yaml"), Some(OTHER), None).unwrap();
+    let output = gpud()
+        .args(["plugin", "build"])
+        .arg(&project)
+        .output()
+        .unwrap();
+    let said = text(&output);
+    assert!(
+        !output.status.success() && said.contains("chown root"),
+        "{said}"
+    );
+    assert!(!proof.exists());
+    chown(&spec, Some(0), None).unwrap();
+    let output = gpud().args(["cs", "-r", file]).output().unwrap();
+    assert!(proof.exists(), "{}", text(&output));
+}
+
+#[test]
+fn specs_that_others_can_change_wait_until_they_are_closed() {
+    let Some(home) = home() else { return };
+    let folder = home.path().join("open");
+    fs::create_dir(&folder).unwrap();
+    let spec = folder.join("specs.yaml");
+    fs::write(&spec, plugin("p", "component", "echo hello")).unwrap();
+    mode(&folder, 0o777);
+    let daemon = Start::new()
+        .arguments(&["--components=none", "--plugin-specs-file"])
+        .arguments(&[spec.to_str().unwrap()])
+        .spawn();
+    answers(&daemon);
+    eventually("it is refused", || {
+        (names(&daemon) == ["plugin-specs"]).then_some(())
+    });
+    let reason = daemon.state("plugin-specs")["reason"].to_string();
+    assert!(reason.contains("chmod go-w"), "{reason}");
+    mode(&folder, 0o755);
+    daemon.signal("-HUP");
+    eventually("it runs", || (names(&daemon) == ["p"]).then_some(()));
+    // An edit by somebody else is not taken over.
+    let other = folder.join("other.yaml");
+    fs::copy(&spec, &other).unwrap();
+    let text = fs::read_to_string(&spec).unwrap();
+    fs::write(&other, text.replace("plugin_name: p", "plugin_name: evil")).unwrap();
+    chown(&other, Some(OTHER), None).unwrap();
+    fs::rename(&other, &spec).unwrap();
+    eventually("the edit is refused", || {
+        (names(&daemon) == ["p", "plugin-specs"]).then_some(())
+    });
+}
+
+/// Two plugins of one pack, which have passed their probation.
+struct Pack {
+    home: tempfile::TempDir,
+}
+
+impl Pack {
+    fn path(&self, name: &str) -> PathBuf {
+        self.home.path().join(name)
+    }
+
+    fn text(&self, name: &str) -> String {
+        self.path(name).display().to_string()
+    }
+
+    fn run(&self, arguments: &[&str]) -> (bool, String) {
+        let output = gpud().arg("pack").args(arguments).output().unwrap();
+        (output.status.success(), text(&output))
+    }
+
+    fn ok(&self, arguments: &[&str]) -> String {
+        let (ok, said) = self.run(arguments);
+        assert!(ok, "{arguments:?}: {said}");
+        said
+    }
+
+    fn installed() -> Self {
+        let home = tempfile::tempdir().unwrap();
+        let pack = Self { home };
+        fs::create_dir_all(pack.path("keys")).unwrap();
+        fs::create_dir_all(pack.path("sources")).unwrap();
+        fs::create_dir_all(pack.path("data")).unwrap();
+        pack.ok(&["keygen", &pack.text("acme")]);
+        fs::copy(pack.path("acme.pub"), pack.path("keys/acme.pub")).unwrap();
+        let all = gpud::component::builtin::all();
+        let mut entries = String::new();
+        for name in ["cpu", "memory"] {
+            let component = all.iter().find(|one| one.component == name).unwrap();
+            fs::write(pack.path(&format!("sources/{name}.wasm")), component.wasm).unwrap();
+            let grants = &component.grants;
+            entries.push_str(&format!(
+                "- {{name: acme-{name}, file: {name}.wasm, interval: 1h, grants: {grants}}}\n"
+            ));
+        }
+        let manifest = format!("name: acme\nvendor: Acme\nversion: 1.0.0\nplugins:\n{entries}");
+        fs::write(pack.path("sources/pack.yaml"), manifest).unwrap();
+        let (sources, archive) = (pack.text("sources"), pack.text("acme.tar"));
+        let (key, keys, data) = (pack.text("acme.key"), pack.text("keys"), pack.text("data"));
+        pack.ok(&["build", &sources, "-o", &archive, "--key", &key]);
+        let install = [
+            "install",
+            &archive,
+            "--trusted-keys",
+            &keys,
+            "--data-dir",
+            &data,
+        ];
+        pack.ok(&[&install[..], &["--approve"]].concat());
+        pack
+    }
+
+    /// The installed file.
+    fn file(&self, name: &str) -> PathBuf {
+        let versions = fs::read_dir(self.path("data/packs/acme")).unwrap();
+        let version = versions.map(|entry| entry.unwrap().path()).next().unwrap();
+        version.join(name)
+    }
+
+    fn daemon(&self) -> Daemon {
+        let daemon = Start::new()
+            .folder(&self.path("data"))
+            .arguments(&["--components", "none", "--plugin-specs-file", ""])
+            .spawn();
+        answers(&daemon);
+        daemon
+    }
+
+    fn list(&self) -> (bool, String) {
+        self.run(&["list", "--data-dir", &self.text("data")])
+    }
+}
+
+fn running(daemon: &Daemon, plugin: &str) -> Value {
+    let all = daemon.get("/v1/plugins");
+    let all = all.as_array().cloned().unwrap_or_default();
+    let one = all.iter().find(|spec| spec["plugin_name"] == plugin);
+    one.map_or(Value::Null, |spec| spec["running_version"].clone())
+}
+
+fn wait_for(daemon: &Daemon, wanted: &[&str]) {
+    eventually(&format!("{wanted:?}"), || {
+        (names(daemon) == wanted).then_some(())
+    });
+}
+
+#[test]
+fn a_damaged_file_of_a_pack_costs_its_plugin_only_until_it_is_mended() {
+    let pack = Pack::installed();
+    let daemon = pack.daemon();
+    wait_for(&daemon, &["acme-cpu", "acme-memory"]);
+    eventually("the first has passed its probation", || {
+        daemon.get("/v1/components/trigger-check?componentName=acme-memory");
+        let version = running(&daemon, "acme-memory");
+        (version.is_object() && version["on_probation"] != true).then_some(())
+    });
+    let good = running(&daemon, "acme-memory")["digest"].clone();
+    assert!(pack.list().0);
+    eventually("it is retained", || {
+        let records = fs::read_dir(pack.path("data/plugin-versions")).unwrap();
+        let records = records.map(|entry| fs::read(entry.unwrap().path()).unwrap_or_default());
+        let mut records = records.map(|text| String::from_utf8_lossy(&text).into_owned());
+        records
+            .any(|text| text.contains("acme-memory") && text.contains("\"good\":[{"))
+            .then_some(())
+    });
+
+    // Swapped for another component while the daemon runs: what runs goes on, and nothing else is loaded.
+    let (file, other) = (pack.file("memory.wasm"), pack.file("cpu.wasm"));
+    let bytes = fs::read(&file).unwrap();
+    fs::copy(&other, &file).unwrap();
+    wait_for(&daemon, &["acme-cpu", "acme-memory", "plugin-packs"]);
+    let reason = daemon.state("plugin-packs")["reason"].to_string();
+    assert!(
+        reason.contains("memory.wasm is not as it was signed"),
+        "{reason}"
+    );
+    assert_eq!(running(&daemon, "acme-memory")["digest"], good);
+    let (ok, said) = pack.list();
+    assert!(
+        !ok && said.contains("acme 1.0.0: memory.wasm is not as it was signed"),
+        "{said}"
+    );
+    drop(daemon);
+
+    // After a restart the retained version runs, and the other plugin as if nothing had happened.
+    let daemon = pack.daemon();
+    wait_for(&daemon, &["acme-cpu", "acme-memory", "plugin-packs"]);
+    eventually("the retained version runs", || {
+        (running(&daemon, "acme-memory")["digest"] == good).then_some(())
+    });
+    let rolled_back = running(&daemon, "acme-memory")["rolled_back"].to_string();
+    assert!(rolled_back.contains("memory.wasm"), "{rolled_back}");
+    assert!(running(&daemon, "acme-cpu")["rolled_back"].is_null());
+
+    // And it heals by itself.
+    fs::write(&file, bytes).unwrap();
+    wait_for(&daemon, &["acme-cpu", "acme-memory"]);
+    assert_eq!(running(&daemon, "acme-memory")["digest"], good);
+    assert!(running(&daemon, "acme-memory")["rolled_back"].is_null());
+    assert!(pack.list().0);
+}
+
+#[test]
+fn a_damaged_file_that_never_worked_is_shown_and_the_rest_runs() {
+    let pack = Pack::installed();
+    let file = pack.file("memory.wasm");
+    let bytes = fs::read(&file).unwrap();
+    fs::write(&file, b"text").unwrap();
+    let daemon = pack.daemon();
+    wait_for(&daemon, &["acme-cpu", "acme-memory", "plugin-packs"]);
+    let state = daemon.state("acme-memory");
+    assert!(
+        state["reason"].to_string().contains("not as it was signed"),
+        "{state}"
+    );
+    eventually("the other one is checked", || {
+        let state = daemon.state("acme-cpu");
+        (state["reason"] != "no data yet" && state["health"] != "Initializing").then_some(())
+    });
+    fs::write(&file, bytes).unwrap();
+    wait_for(&daemon, &["acme-cpu", "acme-memory"]);
+    eventually("it is checked", || {
+        (daemon.state("acme-memory")["health"] == "Healthy").then_some(())
+    });
+    // A damaged pack is removed like any other.
+    fs::write(&file, b"text").unwrap();
+    wait_for(&daemon, &["acme-cpu", "acme-memory", "plugin-packs"]);
+    pack.ok(&["remove", "acme", "--data-dir", &pack.text("data")]);
+    wait_for(&daemon, &[]);
+}
+
+#[test]
+fn grants_that_were_not_signed_are_not_given() {
+    let pack = Pack::installed();
+    let spec = pack.path("data/packs/acme.yaml");
+    let good = fs::read_to_string(&spec).unwrap();
+    fs::write(&spec, good.replace("/proc/meminfo", "/etc/shadow")).unwrap();
+    let daemon = pack.daemon();
+    wait_for(&daemon, &["acme-cpu", "acme-memory", "plugin-packs"]);
+    let reason = daemon.state("plugin-packs")["reason"].to_string();
+    assert!(reason.contains("it was edited"), "{reason}");
+    assert!(running(&daemon, "acme-memory").is_null());
+    let (ok, said) = pack.list();
+    assert!(!ok && said.contains("it was edited"), "{said}");
+    fs::write(&spec, good).unwrap();
+    wait_for(&daemon, &["acme-cpu", "acme-memory"]);
+}
