@@ -1,6 +1,6 @@
 //! What the type of a component says before anything of it runs: what it imports, what it exports.
 
-use super::{Runtime, error::LoadError, guest::is_component};
+use super::{Runtime, cache, error::LoadError, guest::is_component};
 use crate::capability::Interface;
 
 /// Where the names of the contract begin.
@@ -22,10 +22,9 @@ impl Runtime {
     /// [`LoadError`]: it is no component, or cannot be compiled.
     pub async fn shape(&self, name: &str, wasm: &[u8]) -> Result<Shape, LoadError> {
         is_component(name, wasm)?;
-        let engine = self.shared.engines.any();
-        let cache = &self.shared.cache;
-        let entry = cache.entry(engine, wasm);
-        let (component, _) = cache.component(engine, name, &entry, wasm).await?;
+        let (engine, cache) = (&self.shared.engine, &self.shared.cache);
+        let key = cache::key(engine, wasm);
+        let component = cache.component(engine, name, key, wasm).await?;
         let ty = component.component_type();
         Ok(Shape {
             imports: ty
