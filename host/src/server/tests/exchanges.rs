@@ -1,7 +1,7 @@
 //! Whole answers, head and body, to requests that are right and wrong: `golden/exchanges/`. Read the difference after
 //! writing them anew.
 
-use super::{ask_router, compare};
+use super::{ask_router, compare, peer};
 use crate::server::{
     router::router,
     test_backend::{Fake, app},
@@ -241,20 +241,23 @@ const CASES: &[Case] = &[
 
 /// As `METHOD target`, request headers and body, and the answer: status, headers by name, body.
 async fn exchange(backend: &Arc<Fake>, case: &Case) -> String {
-    let (_, method, target, headers, body) = *case;
+    let (name, method, target, headers, body) = *case;
     let mut request = Request::builder()
         .method(method)
         .uri(target)
         .header("x-request-id", "golden");
     let mut text = format!("{method} {target}\n");
-    for (name, value) in headers {
-        request = request.header(*name, *value);
-        let _ = writeln!(text, "{name}: {value}");
+    for (header, value) in headers {
+        request = request.header(*header, *value);
+        let _ = writeln!(text, "{header}: {value}");
     }
     if !body.is_empty() {
         let _ = writeln!(text, "> {body}");
     }
-    let request = request.body(Body::from(body)).unwrap();
+    let mut request = request.body(Body::from(body)).unwrap();
+    if name.ends_with("_stranger") {
+        request.extensions_mut().insert(peer(12345));
+    }
     let got = ask_router(&router(app(Arc::clone(backend))), request).await;
     let _ = writeln!(text, "\n{}", got.status.as_u16());
     let mut heads: Vec<_> = got
