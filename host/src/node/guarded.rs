@@ -112,9 +112,9 @@ pub fn open(path: &Path, rule: Rule) -> Result<OwnedFd, SourceError> {
 pub fn temporary_folder(named: &Path) -> PathBuf {
     let holds = |folder: &Path| {
         let opened = open(folder, Rule::Guarded)?;
-        let facts = rustix::fs::fstat(&opened)
-            .map_err(|error| SourceError::from_io(&folder.display().to_string(), &error.into()))?;
         let shown = folder.display().to_string();
+        let facts = rustix::fs::fstat(&opened)
+            .map_err(|error| SourceError::from_io(shown.as_str(), &error.into()))?;
         check_folder(&facts, &shown, &shown)
     };
     match holds(named) {
