@@ -636,10 +636,12 @@ async fn no_grant_reaches_secrets_however_they_are_named() {
     ] {
         denied(confined.read(&sealed, KIB).await, "no grant reaches that");
         denied(confined.stat(&sealed).await, "no grant reaches that");
-        denied(
-            confined.read_glob(&sealed, KIB, 9).await,
-            "no grant reaches",
-        );
+        // Of a link, the answer of the one match says it.
+        let mut found = confined.read_glob(&sealed, KIB, 9).await;
+        if let Ok(answers) = &mut found {
+            found = Err(answers.remove(0).1.unwrap_err());
+        }
+        denied(found, "no grant reaches");
     }
     for sealed in [path(data.clone()), "/proc/1/fd".to_owned()] {
         denied(confined.list(&sealed, 99).await, "no grant reaches that");
