@@ -96,7 +96,7 @@ fn a_data_folder_that_was_open_is_closed_and_nobody_takes_its_locks() {
     let log = daemon.log();
     let said = log
         .lines()
-        .find(|line| line.contains("was open to other users"));
+        .rfind(|line| line.contains("was open to other users"));
     let said = said.unwrap_or_else(|| panic!("{log}"));
     assert!(said.contains("755") && said.contains("gpud.lock"), "{said}");
 }
