@@ -51,6 +51,8 @@ struct Boots {
     id: BootNumber,
     micros: Option<u64>,
     sequence: u64,
+    /// The last message was a banner: on Arm, one of two of the same boot.
+    after_banner: bool,
 }
 
 impl Boots {
@@ -67,24 +69,24 @@ impl Boots {
             announced |= self.id != NO_BOOT;
             self.id = entry.boot;
         }
-        if at == 0 || announced || self.begins_one(at, entry) {
+        let text = entry.message.text.as_str();
+        let banner = BANNERS.iter().any(|banner| text.starts_with(banner));
+        if at == 0 || announced || self.begins_one(entry, banner) {
             self.starts.push(at);
             self.micros = None;
         }
         self.micros = entry.micros.or(self.micros);
         self.sequence = entry.message.sequence;
+        self.after_banner = banner;
     }
 
-    fn begins_one(&self, at: usize, entry: &Entry) -> bool {
-        let text = entry.message.text.as_str();
-        let banner = BANNERS.iter().any(|banner| text.starts_with(banner));
+    fn begins_one(&self, entry: &Entry, banner: bool) -> bool {
         match (self.micros, entry.micros) {
             (Some(last), Some(micros)) if micros < last => {
                 banner || last - micros > BACK || entry.message.sequence < self.sequence
             }
             (_, Some(_)) => false,
-            // The two banners of one boot.
-            _ => banner && self.starts.last().is_some_and(|start| at > start + 1),
+            _ => banner && !self.after_banner,
         }
     }
 }

@@ -49,9 +49,18 @@ pub(super) fn read<'a>(prefix: &'a [u8], calendar: &mut Calendar) -> Header<'a> 
     words.finish(calendar)
 }
 
+/// A day of a calendar.
+#[derive(Debug, Clone, Copy)]
+struct Date {
+    /// `None`: not said.
+    year: Option<u32>,
+    month: u32,
+    day: u32,
+}
+
 #[derive(Debug, Default)]
 struct Words<'a> {
-    date: Option<(Option<u32>, u32, u32)>,
+    date: Option<Date>,
     year: Option<u32>,
     month: Option<u32>,
     day: Option<u32>,
@@ -186,24 +195,28 @@ impl<'a> Words<'a> {
 
     fn finish(self, calendar: &mut Calendar) -> Header<'a> {
         let date = match (self.month, self.day) {
-            (Some(month), Some(day)) => Some((self.year, month, day)),
+            (Some(month), Some(day)) => Some(Date {
+                year: self.year,
+                month,
+                day,
+            }),
             _ => None,
         };
         // The date nearest to the message, but one with a year rather than one without.
         let date = match (date, self.date) {
-            (Some((None, ..)), Some(date)) | (None, Some(date)) => Some(date),
+            (Some(Date { year: None, .. }) | None, Some(date)) => Some(date),
             (date, _) => date,
         };
-        let moment = date.zip(self.time).map(|((year, month, day), time)| {
+        let moment = date.zip(self.time).map(|(date, time)| {
             let hour = match self.afternoon {
                 Some(true) if time.hour < 12 => time.hour + 12,
                 Some(false) if time.hour == 12 => 0,
                 _ => time.hour,
             };
             Moment {
-                year,
-                month,
-                day,
+                year: date.year,
+                month: date.month,
+                day: date.day,
                 hour,
                 ..time
             }
@@ -262,7 +275,7 @@ fn day(word: &[u8]) -> Option<u32> {
 }
 
 /// `2026-11-21`, `2026/11/21`, `21.11.2026`, `21-Nov-2026`, `11/21/2026` and the parts of `Nov/21`.
-fn date(word: &[u8]) -> Option<(Option<u32>, u32, u32)> {
+fn date(word: &[u8]) -> Option<Date> {
     let parts: Vec<&[u8]> = word.split(|byte| b"-/.".contains(byte)).collect();
     let [one, two, three] = *parts.as_slice() else {
         return None;
@@ -289,8 +302,9 @@ fn date(word: &[u8]) -> Option<(Option<u32>, u32, u32)> {
     }
 }
 
-fn valid(year: Option<u32>, month: u32, day: u32) -> Option<(Option<u32>, u32, u32)> {
-    ((1..=12).contains(&month) && (1..=31).contains(&day)).then_some((year, month, day))
+fn valid(year: Option<u32>, month: u32, day: u32) -> Option<Date> {
+    let is_valid = (1..=12).contains(&month) && (1..=31).contains(&day);
+    is_valid.then_some(Date { year, month, day })
 }
 
 /// `15:03:52`, `6:56:57.749644`, with a zone or none.
@@ -316,7 +330,7 @@ fn time(word: &[u8]) -> Option<Moment> {
 }
 
 /// `2026-04-22T21:27:51.3Z`.
-fn date_and_time(word: &[u8]) -> Option<((Option<u32>, u32, u32), Moment)> {
+fn date_and_time(word: &[u8]) -> Option<(Date, Moment)> {
     let at = word.iter().position(|&byte| matches!(byte, b'T' | b'_'))?;
     let date = date(word.get(..at)?)?;
     Some((date, time(word.get(at + 1..)?)?))

@@ -17,6 +17,7 @@ mod dmesg_json;
 mod driver_lines;
 mod error;
 mod escape;
+mod file;
 mod format;
 mod header;
 mod hosts;
@@ -149,7 +150,7 @@ pub fn read_from(
     now: UnixMillis,
     zone: &TimeZone,
 ) -> Result<Capture, CaptureError> {
-    reader::read(source::open(stream)?, now, zone)
+    file::read(source::open(stream)?, now, zone)
 }
 
 #[cfg(test)]

@@ -15,85 +15,15 @@ use super::{
     hosts::{HostId, Hosts, NO_HOST},
     json_line, known,
     line::{self, Line, Message},
-    lines::{Lines, RawLine},
+    lines::RawLine,
     notes::{Note, Notes},
-    prefixed, sample,
-    source::{self, Source},
+    prefixed,
     stamp::Stamp,
 };
 use crate::{model::UnixMillis, node::kmsg::KernelMessage};
 
 /// The line's beginning that [`Unparsable`] keeps.
 const MAX_SHOWN: usize = 200;
-/// If there are so many times more lines of no format than others, the others are taken to be chance.
-const CHANCE: u64 = 20;
-
-/// Reads a text.
-pub(super) fn read(
-    source: Source,
-    now: UnixMillis,
-    zone: &TimeZone,
-) -> Result<Capture, CaptureError> {
-    let Source {
-        text,
-        packed,
-        is_binary,
-    } = source;
-    let mut lines = Lines::new(text);
-    let mut line = RawLine::default();
-    let mut first = Vec::new();
-    let mut size = 0;
-    let mut damaged = None;
-    // Ends the text where the rest of a compressed file cannot be read.
-    let mut next = |line: &mut RawLine, damaged: &mut Option<String>| match lines.next(line) {
-        Ok(more) => Ok(more),
-        Err(error) => match source::of_error(&error, packed) {
-            CaptureError::Damaged(name, problem) => {
-                *damaged = Some(format!("{name}: {problem}"));
-                // What there is of the line.
-                Ok(!line.text.is_empty())
-            }
-            other => Err(other),
-        },
-    };
-    while first.len() < sample::LINES && size < sample::BYTES && next(&mut line, &mut damaged)? {
-        size += line.text.len();
-        first.push(line.clone());
-        if damaged.is_some() {
-            break;
-        }
-    }
-    let mut reader = Reader::new(now, zone, is_plain(&first, now, zone)?);
-    for line in &first {
-        reader.take_raw(line)?;
-    }
-    drop(first);
-    while damaged.is_none() && next(&mut line, &mut damaged)? {
-        reader.take_raw(&line)?;
-    }
-    let capture = reader.finish(now, damaged)?;
-    match (is_binary && capture.format.is_none(), capture.damaged) {
-        (true, _) => Err(CaptureError::Binary),
-        (false, Some(problem)) if capture.format.is_none() && capture.unparsable == 0 => {
-            let name = packed.unwrap_or_default();
-            let problem = problem.strip_prefix(name).unwrap_or(&problem);
-            let problem = problem.trim_start_matches(": ").to_owned();
-            Err(CaptureError::Damaged(name, problem))
-        }
-        (false, damaged) => Ok(Capture { damaged, ..capture }),
-    }
-}
-
-/// Whether lines without any format are kernel messages without a stamp, judged by the first lines of a file.
-fn is_plain(first: &[RawLine], now: UnixMillis, zone: &TimeZone) -> Result<bool, CaptureError> {
-    let mut trial = Reader::new(now, zone, false);
-    for line in first {
-        trial.take_raw(line)?;
-    }
-    let texts = first.iter().map(|line| line.text.as_slice());
-    let mostly_unknown = trial.unparsable > 0 && trial.unparsable >= CHANCE * trial.stamped();
-    Ok(mostly_unknown && sample::is_plain(texts))
-}
 
 /// A message and what its line said of it.
 #[derive(Debug)]
@@ -122,7 +52,8 @@ enum Last {
     Other,
 }
 
-struct Reader<'z> {
+/// Takes lines in their order.
+pub(super) struct Reader<'z> {
     context: Context<'z>,
     /// A line of no format is a message without a stamp.
     plain: bool,
@@ -138,13 +69,15 @@ struct Reader<'z> {
     size: usize,
     counts: [u64; Format::ALL.len()],
     skipped: u64,
-    unparsable: u64,
+    /// Lines that fit no format.
+    pub unparsable: u64,
     first_unparsable: Option<Unparsable>,
     cut: u64,
 }
 
 impl<'z> Reader<'z> {
-    fn new(now: UnixMillis, zone: &'z TimeZone, plain: bool) -> Self {
+    /// With nothing read. `plain`: a line of no format is a message without a stamp.
+    pub fn new(now: UnixMillis, zone: &'z TimeZone, plain: bool) -> Self {
         Self {
             context: Context {
                 calendar: Calendar::new(now, zone),
@@ -168,7 +101,11 @@ impl<'z> Reader<'z> {
         }
     }
 
-    fn take_raw(&mut self, raw: &RawLine) -> Result<(), CaptureError> {
+    /// Takes the next line.
+    ///
+    /// # Errors
+    /// The file is larger than the limits.
+    pub fn take_raw(&mut self, raw: &RawLine) -> Result<(), CaptureError> {
         self.cut += u64::from(raw.is_cut);
         let line = escape::strip_terminal(&raw.text);
         if !self.take(&line)? {
@@ -417,7 +354,7 @@ impl<'z> Reader<'z> {
     }
 
     /// Lines of a format other than plain text.
-    fn stamped(&self) -> u64 {
+    pub fn stamped(&self) -> u64 {
         let all = Format::ALL.into_iter().zip(self.counts);
         all.filter(|(format, _)| *format != Format::Plain)
             .map(|(_, count)| count)
@@ -432,7 +369,15 @@ impl<'z> Reader<'z> {
         });
     }
 
-    fn finish(mut self, now: UnixMillis, damaged: Option<String>) -> Result<Capture, CaptureError> {
+    /// Returns what the lines held; `damaged` as in [`Capture`].
+    ///
+    /// # Errors
+    /// As [`Self::take_raw`].
+    pub fn finish(
+        mut self,
+        now: UnixMillis,
+        damaged: Option<String>,
+    ) -> Result<Capture, CaptureError> {
         if let Some(entry) = self.blocks.end(&mut self.context) {
             self.put(entry)?;
         }

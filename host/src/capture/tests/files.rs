@@ -4,7 +4,9 @@ use std::{fs, path::Path};
 
 use super::*;
 
-/// Hosts and clock of the files whose lines name a host, or have no date.
+/// From the folder of the package, where cargo runs tests.
+const FOLDER: &str = "../tests/kernel-logs";
+/// Hosts of the files whose lines name any.
 const HOSTS: [(&str, &[&str]); 13] = [
     ("01", &["gpu-a"]),
     ("05", &["gpu-b"]),
@@ -27,7 +29,7 @@ const SINCE_BOOT: [&str; 13] = [
 
 #[test]
 fn every_file_is_read_to_the_last_line() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/kernel-logs");
+    let folder = Path::new(FOLDER);
     let mut files = 0;
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -84,7 +86,7 @@ fn every_file_is_read_to_the_last_line() {
 /// The times that a reader would otherwise be shown as now.
 #[test]
 fn odd_stamps_are_dated() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/kernel-logs");
+    let folder = Path::new(FOLDER);
     for (file, time) in [
         ("11-xid62-154-45-locale-month.txt", "2026-04-15T07:56:59Z"),
         (

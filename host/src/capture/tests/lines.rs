@@ -165,8 +165,8 @@ fn seconds_since_boot_with_programs_are_journalctls() {
          -- Boot 00000000000000000000000000000000 --\n\
          [    1.343565] archlinux kernel: ata_piix 0000:00:01.1: version 2.13\n\
          -- Boot bc3fc4659c554110994ad36deade2c2c --\n\
-         [    5.418451] H systemd[1]: unit_file_build_name_map\n\
-         [    5.714681] H kernel: kauditd_printk_skb: 66 callbacks suppressed\n",
+         [    5.418451] archlinux systemd[1]: unit_file_build_name_map\n\
+         [    5.714681] archlinux kernel: kauditd_printk_skb: 66 callbacks suppressed\n",
     );
     assert_eq!(capture.format, Some(Format::JournalMonotonic));
     assert_eq!(
