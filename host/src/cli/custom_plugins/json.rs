@@ -205,6 +205,7 @@ mod tests {
                 pattern: Some("^[1-9]".into()),
                 value: Some("0".into()),
             }],
+            unchecked: false,
             output: b"tray \xff\n".to_vec(),
             exit_code: 0,
             wasm: None,

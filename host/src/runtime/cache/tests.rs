@@ -1,3 +1,5 @@
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+
 use super::*;
 use crate::runtime::{archive, engine};
 

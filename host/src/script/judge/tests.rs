@@ -79,6 +79,7 @@ fn the_example_of_the_reference() {
             error: None,
             extra_info: info(&[("advice", "replace tray 2"), ("rpm", "0")]),
             suggested_actions: actions("replace tray 2", &["HARDWARE_INSPECTION"]),
+            unchecked: false,
             mismatches: vec![Mismatch {
                 field: "rpm".to_owned(),
                 query: "$.tray.rpm".to_owned(),
