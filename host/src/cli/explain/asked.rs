@@ -17,7 +17,7 @@ pub fn line(words: &[String], now: UnixMillis) -> Result<Capture, String> {
                 "say what: `xid 79`, `sxid 12028`, a pasted kernel line, or --file FILE".to_owned(),
             );
         }
-        [family, code] if family.eq_ignore_ascii_case("xid") => canned_xid(number(code)?).1,
+        [family, code] if family.eq_ignore_ascii_case("xid") => xid_line(number(code)?),
         [family, code] if family.eq_ignore_ascii_case("sxid") => format!(
             "nvidia-nvswitch0: SXid (PCI:0000:05:00.0): {}, Non-fatal, Link 00 unknown",
             number(code)?
@@ -52,6 +52,25 @@ pub fn line(words: &[String], now: UnixMillis) -> Result<Capture, String> {
         years_guessed: false,
         zone_assumed: false,
     })
+}
+
+/// The daemon's sample line. Those of 63 and 64 speak of one kind of GPU, which nobody has said.
+fn xid_line(code: i64) -> String {
+    match code {
+        63 | 64 => format!("NVRM: Xid (PCI:0000:04:00): {code}, unknown"),
+        code => canned_xid(code).1,
+    }
+}
+
+/// Family and number, if an error is asked for by its number.
+pub fn code(words: &[String]) -> Option<(&'static str, i64)> {
+    let [family, code] = words else {
+        return None;
+    };
+    let family = ["Xid", "SXid"]
+        .into_iter()
+        .find(|known| family.eq_ignore_ascii_case(known))?;
+    Some((family, number(code).ok()?))
 }
 
 fn number(code: &str) -> Result<i64, String> {
