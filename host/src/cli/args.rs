@@ -131,7 +131,7 @@ pub struct ScanArgs {
     /// Judge this saved kernel log instead of the machine: of dmesg, journalctl -k, /dev/kmsg or syslog
     #[arg(long, value_name = "FILE", value_parser = path)]
     pub kmsg_file: Option<PathBuf>,
-    /// GPU product that the saved log is of, such as "NVIDIA H100 80GB HBM3"
+    /// GPU product of the saved log, such as "NVIDIA H100 80GB HBM3"
     #[arg(long, value_name = "NAME", requires = "kmsg_file")]
     pub product: Option<String>,
     /// Components to check, comma-separated; `-name` leaves one out
@@ -173,7 +173,7 @@ pub struct ExplainArgs {
         hide_possible_values = true
     )]
     pub xid_catalog: XidCatalog,
-    /// GPU product that the log is of, such as "NVIDIA H100 80GB HBM3"
+    /// GPU product of the log, such as "NVIDIA H100 80GB HBM3"
     #[arg(long, value_name = "NAME")]
     pub product: Option<String>,
     #[command(flatten)]
