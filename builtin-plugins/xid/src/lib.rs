@@ -122,7 +122,7 @@ impl KmsgWatcher for XidErrors {
             } else {
                 named
             };
-            gpus().into_iter().chain(told).collect()
+            gpus().into_iter().chain(told).collect::<Vec<_>>()
         };
         let product = || nvml::product_name().ok();
         evaluate::events(context, &config, &messages, product, gpus)

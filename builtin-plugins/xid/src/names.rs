@@ -65,7 +65,7 @@ fn word(text: &str) -> Option<&str> {
 pub fn write(gpus: &[Gpu]) -> String {
     let line = |gpu: &Gpu| {
         let serial = gpu.serial.as_deref().unwrap_or("-");
-        [&gpu.bus_id, " ", &gpu.uuid, " ", serial, "\n"].concat()
+        [gpu.bus_id.as_str(), " ", &gpu.uuid, " ", serial, "\n"].concat()
     };
     gpus.iter().map(line).collect()
 }

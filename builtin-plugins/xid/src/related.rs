@@ -61,29 +61,22 @@ struct Near<'r, 'a> {
 
 impl<'r, 'a> Near<'r, 'a> {
     /// The Xids within the window, with whether they are of the same GPU.
-    fn others(
-        &self,
-        row: &'r Row<'a>,
-    ) -> impl Iterator<Item = (&'r Row<'a>, bool)> + use<'_, 'r, 'a> {
-        let all = || {
-            self.rows
-                .iter()
-                .zip(self.gpus)
-                .map(|((_, row), gpu)| (row, gpu))
-        };
-        let gpu = self.gpus.get(self.at);
+    fn others(&self, row: &'r Row<'a>) -> impl Iterator<Item = (&'r Row<'a>, bool)> {
+        let (rows, gpus) = (self.rows, self.gpus);
+        let all = move || rows.iter().map(|(_, row)| row).zip(gpus);
+        let gpu = gpus.get(self.at);
         let before = all()
             .take(self.at)
             .rev()
-            .take_while(|(other, _)| other.second + MERGED + WINDOW >= row.second)
+            .take_while(move |(other, _)| other.second + MERGED + WINDOW >= row.second)
             .take(MAX_NEIGHBOURS);
         let after = all()
             .skip(self.at + 1)
-            .take_while(|(other, _)| other.second <= row.last + WINDOW)
+            .take_while(move |(other, _)| other.second <= row.last + WINDOW)
             .take(MAX_NEIGHBOURS);
         before
             .chain(after)
-            .filter(|(other, _)| {
+            .filter(move |(other, _)| {
                 other.second <= row.last + WINDOW && row.second <= other.last + WINDOW
             })
             .map(move |(other, of)| (other, Some(of) == gpu))

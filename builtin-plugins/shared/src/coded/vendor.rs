@@ -173,8 +173,8 @@ impl VendorAction {
 }
 
 /// A verdict in words: `Fatal, REBOOT_SYSTEM` or `Warning, no action`.
-pub fn verdict_words<'a>(severity: Severity, first_action: Option<&'a str>) -> String {
-    let action: &'a str = first_action.unwrap_or("no action");
+pub fn verdict_words(severity: Severity, first_action: Option<&str>) -> String {
+    let action = first_action.unwrap_or("no action");
     format!("{severity:?}, {action}")
 }
 

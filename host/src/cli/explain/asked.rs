@@ -80,3 +80,38 @@ fn number(code: &str) -> Result<i64, String> {
         .filter(|code| (1..=1_000_000).contains(code));
     parsed.ok_or_else(|| format!("{code:?} is not the number of an error"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(text: &str) -> Vec<String> {
+        text.split(' ').map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn a_family_and_a_number_are_a_code() {
+        for (text, expected) in [
+            ("xid 79", Some(("Xid", 79))),
+            ("SXID 12028", Some(("SXid", 12_028))),
+            ("xid 9999", Some(("Xid", 9999))),
+            ("xid many", None),
+            ("xid 0", None),
+            ("xid", None),
+            ("nvme 1", None),
+            ("xid 79 80", None),
+        ] {
+            assert_eq!(code(&words(text)), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_sample_of_a_row_remapping_names_no_kind_of_gpu() {
+        for code in ["63", "64"] {
+            let log = line(&words(&format!("xid {code}")), 1).unwrap();
+            let text = &log.messages[0].text;
+            assert!(text.contains(&format!("): {code}, ")), "{text}");
+            assert!(!text.contains("Row Remapper"), "{text}");
+        }
+    }
+}

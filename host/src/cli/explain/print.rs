@@ -236,3 +236,50 @@ fn moment(time: UnixMillis) -> String {
         .and_then(|seconds| Timestamp::from_second(seconds).ok())
         .map_or_else(|| time.to_string(), |time| time.to_string())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(pairs: &[(&str, &str)]) -> String {
+        let pairs = pairs.iter();
+        let pairs: Vec<_> = pairs
+            .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
+            .collect();
+        let mut text = String::new();
+        facts(&mut text, &pairs);
+        text
+    }
+
+    #[test]
+    fn facts_of_an_error_with_a_number_are_shown_in_order() {
+        let both = [
+            ("gpud_verdict", "Fatal, REBOOT_SYSTEM"),
+            ("nvidia_verdict", "Warning, CHECK_USER_APP_AND_GPU"),
+        ];
+        let mut all = vec![
+            ("vendor_action", "RESTART_APP"),
+            ("vendor_action_words", "restart the application"),
+            ("xid_catalog", "gpud"),
+            ("verdicts_differ", "true"),
+            ("caused_by", "149"),
+            ("pid", "7"),
+            ("process", "python3"),
+            ("gpu", "GPU 3, 0000:3b:00.0, GPU-a"),
+        ];
+        all.extend(both);
+        assert_eq!(
+            shown(&all),
+            "    GPU: GPU 3, 0000:3b:00.0, GPU-a\n\
+             \x20   process: python3\n\
+             \x20   pid: 7\n\
+             \x20   caused by: Xid 149; look there\n\
+             \x20   GPUd's view: Fatal, REBOOT_SYSTEM\n\
+             \x20   NVIDIA's view: RESTART_APP, restart the application (Warning, CHECK_USER_APP_AND_GPU)\n\
+             \x20   the two views differ; gpud is used (--xid-catalog)\n"
+        );
+        assert!(shown(&both).contains("NVIDIA's view: no action named ("));
+        // Events of other components have no two views.
+        assert_eq!(shown(&[("gpu", "x"), ("pid", "7")]), "");
+    }
+}
