@@ -86,7 +86,7 @@ pub fn check(
         state.reason = current.message();
         state.subject = row::subject(&current.device);
         state.evidence = current.evidence.to_vec();
-        state.extra_info = told(stored, config);
+        state.extra_info = repeated_facts(stored, config);
     }
     timeline::mark(&mut state, by_policy);
     // An SXid proves an NVIDIA driver, even where its library is gone; once cleared, it is to be seen that it is.
@@ -97,16 +97,16 @@ pub fn check(
     }
 }
 
-/// What a state repeats of the facts of its event, and whose view judged.
-fn told(stored: &StoredEvent, config: &Config) -> Vec<(String, String)> {
+/// Returns the facts of its event that a state repeats, and whose view judged.
+fn repeated_facts(stored: &StoredEvent, config: &Config) -> Vec<(String, String)> {
     let facts = stored.event.extra_info.iter();
     let repeated = [row::VENDOR_ACTION, row::VENDOR_ACTION_WORDS];
-    let mut told: Vec<_> = facts
+    let mut copied: Vec<_> = facts
         .filter(|(key, _)| repeated.contains(&key.as_str()))
         .cloned()
         .collect();
-    told.push((CATALOG.to_owned(), config.catalog().word().to_owned()));
-    told
+    copied.push((CATALOG.to_owned(), config.catalog().word().to_owned()));
+    copied
 }
 
 /// What the kernel log says now, without any history: the answer to a scan and to a person who asks. The SXids

@@ -79,7 +79,7 @@ impl KmsgWatcher for SxidErrors {
     }
 
     fn on_messages(context: &CheckContext, messages: Vec<Message>) -> Result<Vec<Event>, Error> {
-        // A mistake in the configuration is told by the check; no error may be lost for it.
+        // The check reports a mistake in the configuration; no error may be lost for it.
         let config = read_config().or_else(|_| config::read("{}").map_err(Error::failed))?;
         evaluate::events(context, &config, &messages)
     }

@@ -68,8 +68,8 @@ fn is_remapping(xid: &Xid<'_>) -> bool {
     matches!(xid.code, 63 | 64)
 }
 
-/// Decodes messages. Xid 63 and 64 are left to the component for remapped rows where the product has them. (Of a
-/// product that cannot be told, they are kept.) In a saved log nobody else can see them, so all are kept.
+/// Decodes messages. Xid 63 and 64 are left to the component for remapped rows where the product has them. They stay
+/// if the product is not known, and in a saved log, where nobody else can see them.
 fn decode<'a>(
     config: &Config,
     messages: impl Iterator<Item = &'a Message>,
@@ -168,7 +168,7 @@ pub fn check(
             ),
         };
         state.evidence = current.evidence.to_vec();
-        state.extra_info = told(stored, config);
+        state.extra_info = repeated_facts(stored, config);
         if found.is_some() {
             let names = gpu::words(&current.device, found);
             state.extra_info.retain(|(key, _)| key != row::GPU);
@@ -184,16 +184,16 @@ pub fn check(
     }
 }
 
-/// What a state repeats of the facts of its event, and whose view judged.
-fn told(stored: &StoredEvent, config: &Config) -> Vec<(String, String)> {
+/// Returns the facts of its event that a state repeats, and whose view judged.
+fn repeated_facts(stored: &StoredEvent, config: &Config) -> Vec<(String, String)> {
     let facts = stored.event.extra_info.iter();
     let repeated = [row::GPU, row::VENDOR_ACTION, row::VENDOR_ACTION_WORDS];
-    let mut told: Vec<_> = facts
+    let mut copied: Vec<_> = facts
         .filter(|(key, _)| repeated.contains(&key.as_str()))
         .cloned()
         .collect();
-    told.push((CATALOG.to_owned(), config.catalog().word().to_owned()));
-    told
+    copied.push((CATALOG.to_owned(), config.catalog().word().to_owned()));
+    copied
 }
 
 /// What the kernel log says now, without any history: the answer to a scan and to a person who asks. The Xids themselves

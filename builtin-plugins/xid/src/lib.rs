@@ -40,7 +40,7 @@ const MAX_EVENTS: u32 = 10_000;
 const MAX_MESSAGES: u32 = 4_096;
 /// Key of the mark up to which errors are counted.
 const COUNTED: &str = "counted";
-/// Key of the names of GPUs that the kernel log told.
+/// Key of the names of GPUs that the kernel log had.
 const NAMES: &str = "gpu_names";
 
 /// How many of these lines are Xids: all the work of decoding, and none of storing. What the host's benchmark compares
@@ -107,22 +107,22 @@ impl KmsgWatcher for XidErrors {
     fn on_messages(context: &CheckContext, messages: Vec<Message>) -> Result<Vec<Event>, Error> {
         let mut named = Vec::new();
         if names::add(&mut named, texts(&messages)) {
-            named = names::read(&names_told());
+            named = names::read(&stored_names());
             names::add(&mut named, texts(&messages));
             if let Err(error) = state::set(NAMES, names::write(&named).as_bytes()) {
                 log!(warn, "names of GPUs are not stored: {}", error.text());
             }
         }
-        // A mistake in the configuration is told by the check; no error may be lost for it.
+        // The check reports a mistake in the configuration; no error may be lost for it.
         let config = read_config().or_else(|_| config::read("{}").map_err(Error::failed))?;
         // NVML knows better, where it answers.
         let gpus = || {
-            let told = if named.is_empty() {
-                names::read(&names_told())
+            let known = if named.is_empty() {
+                names::read(&stored_names())
             } else {
                 named
             };
-            gpus().into_iter().chain(told).collect::<Vec<_>>()
+            gpus().into_iter().chain(known).collect::<Vec<_>>()
         };
         let product = || nvml::product_name().ok();
         evaluate::events(context, &config, &messages, product, gpus)
@@ -133,8 +133,8 @@ fn texts(messages: &[Message]) -> impl Iterator<Item = &str> {
     messages.iter().map(|message| message.text.as_str())
 }
 
-/// What the kernel log told of the names of GPUs so far.
-fn names_told() -> String {
+/// Returns the names of GPUs that the kernel log had so far.
+fn stored_names() -> String {
     match state::get_string(NAMES) {
         Ok(Some(names)) => names,
         _ => String::new(),

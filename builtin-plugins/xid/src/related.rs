@@ -37,7 +37,7 @@ pub fn faults<'a>(rows: &[(usize, Row<'a>)], config: &Config) -> Vec<Fault<'a>> 
             gpus: &gpus,
             at,
         };
-        if near.is_part_of_another(row) {
+        if near.is_part_of_another(row, config.catalog()) {
             return None;
         }
         if let Some(recovery) = near.recovery(row) {
@@ -82,7 +82,7 @@ impl<'r, 'a> Near<'r, 'a> {
             .map(move |(other, of)| (other, Some(of) == gpu))
     }
 
-    fn is_part_of_another(&self, row: &'r Row<'a>) -> bool {
+    fn is_part_of_another(&self, row: &'r Row<'a>, catalog: Catalog) -> bool {
         match row.code {
             45 => self.others(row).any(|(other, same_gpu)| {
                 let is_cause = !matches!(other.code, 45 | 154);
@@ -92,6 +92,14 @@ impl<'r, 'a> Near<'r, 'a> {
             63 => self
                 .others(row)
                 .any(|(other, same_gpu)| other.code == 48 && same_gpu),
+            // For NVIDIA it informs about the others, and is a fault only where they are none.
+            154 if catalog == Catalog::Nvidia => {
+                let own = row.fault(0, catalog).severity;
+                self.others(row).any(|(other, same_gpu)| {
+                    let is_fault = !matches!(other.code, 45 | 154);
+                    is_fault && same_gpu && other.fault(0, catalog).severity >= own
+                })
+            }
             _ => false,
         }
     }

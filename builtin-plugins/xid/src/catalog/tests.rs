@@ -443,7 +443,7 @@ fn the_page_of_differences_is_that_of_the_catalogue() {
         rows, expected,
         "run builtin-plugins/xid/catalog/generate.py"
     );
-    // A verdict of the default that is neither is told, too.
+    // The page lists the defaults that are not GPUd's, too.
     for code in [54, 109, 136, 142, 158, 173, 174, 175, 176] {
         let (severity, action) = verdict(code, Catalog::Gpud);
         let words = verdict_words(severity, action);

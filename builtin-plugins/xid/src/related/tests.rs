@@ -177,7 +177,7 @@ fn xid_154_overrides_the_others_of_its_gpu() {
             (5, &none),
         ],
         (Unhealthy, "119 ", REBOOT),
-        (Healthy, "154 ", IGNORE),
+        (Healthy, "119 ", IGNORE),
     );
     // One that came before says nothing of a later error.
     expect(
@@ -201,7 +201,7 @@ fn xid_154_overrides_the_others_of_its_gpu() {
             ),
         ],
         (Unhealthy, "79 ", REBOOT),
-        (Unhealthy, "154 ", REBOOT),
+        (Unhealthy, "79 ", REBOOT),
     );
 }
 
