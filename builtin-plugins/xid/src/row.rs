@@ -133,8 +133,10 @@ pub fn event(
     let text = xid::message(*code, *sub_code, *status, label, device, uuid);
     // All that tells two errors apart but pid, process and address. Boots are never counted together: an error on both
     // sides of a reboot is what asks for an inspection.
+    let id = gpu::pci_id(device);
+    let id = id.as_deref().unwrap_or(device);
     let mut key = String::with_capacity(96);
-    for part in [context.boot_id.as_str(), device, instance, xid.unit] {
+    for part in [context.boot_id.as_str(), id, instance, xid.unit] {
         key.push_str(part);
         key.push(' ');
     }

@@ -416,13 +416,12 @@ fn changing_the_catalogue_judges_the_past_too() {
             last_time: event.time,
             event,
         });
-        let driver = || unreachable!();
         let report = evaluate::check(
             &crate::config::read(judged_by).unwrap(),
             &stored.collect::<Vec<_>>(),
             Ok(Vec::new()),
             || false,
-            driver,
+            || unreachable!(),
             Vec::new,
         );
         assert_eq!(report.states[0].health, health, "{stored_by} {judged_by}");

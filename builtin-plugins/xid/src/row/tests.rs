@@ -149,6 +149,14 @@ fn repeats_are_counted() {
         key("NVRM: Xid (PCI:0000:3b:00): 31, pid=2, name=y, MMU Fault at 0x2"),
         one
     );
+    // However its address is written.
+    for device in ["0000:3b:00", "PCI:00000000:3B:00.0", "3b:00"] {
+        assert_eq!(
+            key(&format!("NVRM: Xid ({device}): 31, x")),
+            one,
+            "{device}"
+        );
+    }
     let nvlink = |unit: &str, severity: &str, first: &str, second: &str| {
         key(&format!(
             "NVRM: Xid (PCI:0:1): 149, {unit} {severity} XC0 i0 Link 1 (0x{first} 0x{second})"
