@@ -64,11 +64,6 @@ pub fn find<'a>(gpus: &'a [Gpu], device: &str) -> Option<&'a Gpu> {
         .find(|gpu| pci_id(&gpu.bus_id).as_ref() == Some(&wanted))
 }
 
-/// The UUID of the GPU with this PCI id.
-pub fn uuid_of<'a>(gpus: &'a [Gpu], device: &str) -> Option<&'a str> {
-    find(gpus, device).map(|gpu| gpu.uuid.as_str())
-}
-
 /// All names of a GPU for people: `GPU 3, 0000:3b:00.0, GPU-…, serial 1600000000005`.
 pub fn words(device: &str, gpu: Option<&Gpu>) -> String {
     let mut parts = Vec::with_capacity(4);
@@ -154,7 +149,8 @@ mod tests {
             ("PCI:0000:0f:00.1", None),
             ("garbage", None),
         ] {
-            assert_eq!(uuid_of(&gpus, device), uuid, "{device}");
+            let found = find(&gpus, device).map(|gpu| gpu.uuid.as_str());
+            assert_eq!(found, uuid, "{device}");
         }
     }
 

@@ -2,8 +2,8 @@
 //!
 //! An event's extra info holds `device_uuid` (the GPU as the driver named it) and `data`, a JSON document of all facts
 //! under the keys of GPUd, in its order; then what else the line says ([`crate::facts`]) and both catalogues' verdicts.
-//! Readers fill what a row lacks from the catalogue, so rows of older versions get
-//! better with it; a row's own type is never changed.
+//! Readers fill what a row lacks from the catalogue, so rows of older versions get better with it; a row's own type is
+//! never changed.
 
 use std::borrow::Cow;
 
