@@ -31,6 +31,8 @@ fn main() -> Result<()> {
             workspace.join(watched).display()
         );
     }
+    // Code is compiled for this target, see `runtime/engine.rs`.
+    println!("cargo::rustc-env=GPUD_TARGET={}", env::var("TARGET")?);
     let out = PathBuf::from(env::var("OUT_DIR")?);
     // Shared by all profiles and feature sets of the host, since guests do not depend on them.
     let target_dir = out

@@ -119,7 +119,7 @@ fn read(line: &[u8]) -> Line {
         };
         return Line { message, watchers };
     };
-    PREFILTER.watchers_for_bytes(record.text(), &mut watchers);
+    PREFILTER.watchers_for_bytes(record.text().as_bytes(), &mut watchers);
     let message = record.to_message(BootClock::booted_at(BOOT));
     let message = Message {
         sequence: message.sequence,

@@ -81,7 +81,7 @@ fn check_message(record: &[u8]) {
     let raw = RawRecord::split(record).expect("it was parsed");
     assert_eq!(message.sequence, raw.sequence);
     assert_eq!(message.monotonic_micros, raw.monotonic_micros);
-    assert_eq!(message.text, String::from_utf8_lossy(raw.text()));
+    assert_eq!(message.text, raw.text());
     assert!(message.level <= 7 && !message.text.contains('\n'));
     assert_eq!(message.time, BOOT.unix_ms(message.monotonic_micros));
 
@@ -90,9 +90,12 @@ fn check_message(record: &[u8]) {
     let prefix = u64::from(message.facility) * 8 + u64::from(message.level);
     let mut written = format!(
         "{prefix},{},{},{flag};{}\n",
-        message.sequence, message.monotonic_micros, message.text
+        message.sequence,
+        message.monotonic_micros,
+        kmsg::escape(&message.text)
     );
     for (key, value) in &message.dictionary {
+        let (key, value) = (kmsg::escape(key), kmsg::escape(value));
         written.push_str(&format!(" {key}={value}\n"));
     }
     if written.len() <= MAX_RECORD {

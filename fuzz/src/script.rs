@@ -2,6 +2,8 @@
 
 #[path = "../../host/src/script/json/mod.rs"]
 pub mod json;
+#[path = "../../host/src/script/jsonpath.rs"]
+pub mod jsonpath;
 #[path = "../../host/src/script/judge/mod.rs"]
 pub mod judge;
 #[path = "../../host/src/script/pattern/mod.rs"]

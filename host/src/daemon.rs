@@ -3,7 +3,11 @@
 //! The API answers first; plugins are compiled and loaded behind it, then the kernel log is read and everything runs
 //! on its schedule.
 
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
 use tokio::{
     sync::{
@@ -27,12 +31,7 @@ use crate::{
     logging::Reopener,
     machine_info::Collector,
     metrics,
-    node::{
-        Node,
-        kmsg::KernelLog,
-        nvml,
-        resident::{self, CleanMappings},
-    },
+    node::{Node, kmsg::KernelLog, local_socket::LocalSocket, nvml, process},
     pack::installed::Packs,
     plugins::{
         Plugins,
@@ -40,7 +39,7 @@ use crate::{
         init, packs,
         watch::{self, Read},
     },
-    runtime::{CodeInUse, Compiler, Limits, PluginSource, Runtime},
+    runtime::{Compiler, Limits, PluginSource, Runtime},
     server,
     service::{Service, presence::Presence, reload::Reload, watchdog},
     store::{Store, StoreOptions},
@@ -48,13 +47,6 @@ use crate::{
 
 /// How often metrics are stored and old rows removed.
 const HOUSEKEEPING: Duration = Duration::from_secs(60);
-/// How often it is seen whether pages of code and constants are to be given back.
-const SLIMMING: Duration = Duration::from_millis(2_500);
-/// From how much of them on they are, in bytes: with what is written to, and what comes within that time, 40 MiB are not
-/// exceeded. Right after they were given back, what runs all the time takes half of this.
-const MAX_CLEAN: u64 = 17 << 20;
-/// How long nothing was loaded before code is compiled anew: the start, or an edit of the spec file, is over.
-const QUIET: Duration = Duration::from_secs(60);
 /// Longest that checks under way may take to stop.
 const STOP_WAIT: Duration = Duration::from_secs(5);
 /// The component that says what is wrong with the site's configuration of components. It is only there while something is.
@@ -80,6 +72,12 @@ pub struct Options {
     pub require_token: bool,
     /// Where the token is, if not in the data folder.
     pub token_file: Option<PathBuf>,
+    /// Path of the Unix socket for local administration; `None` is none.
+    pub local_socket: Option<PathBuf>,
+    /// Further host names by which the API may be asked.
+    pub allowed_hosts: Vec<String>,
+    /// Web sites whose pages may ask it.
+    pub allowed_origins: Vec<String>,
     /// The routes of `--pprof` are there.
     pub profiling: bool,
     /// Command lines for bash that replace programs, by the programs' names.
@@ -144,6 +142,9 @@ pub async fn run(options: Options, shutdown: CancellationToken) -> Result<(), St
         tls_files,
         require_token,
         token_file,
+        local_socket,
+        allowed_hosts,
+        allowed_origins,
         profiling,
         replacements,
         plugin_specs,
@@ -152,26 +153,40 @@ pub async fn run(options: Options, shutdown: CancellationToken) -> Result<(), St
         service,
     } = options;
     let notifier = Arc::clone(&service.notifier);
-    let node = Arc::new(Node::live_with(nvml).await?.replacing(replacements));
+    let mut own_files = vec![data_dir.clone()];
+    own_files.extend(token_file.clone());
+    own_files.extend(tls_files.as_ref().map(|(_, key)| key.clone()));
+    let node = Node::live_with(nvml).await?.replacing(replacements);
+    let node = Arc::new(node.sealing(&own_files)?);
     let listener = server::bind(&listen_address).await?;
     let address = listener.local_addr();
     let mut reloaded: Vec<Arc<dyn server::Reload>> = Vec::new();
+    let hostname = node.hostname().await;
+    let mut sites = server::Sites {
+        hosts: server::Sites::names_of_machine(&hostname),
+        certificate: None,
+        origins: allowed_origins,
+    };
+    sites.hosts.extend(allowed_hosts);
     let tls = match &tls_files {
         Some((certificate, key)) => {
             let (tls, certificate) = server::from_files(certificate, key)?;
+            sites.certificate = Some(Arc::clone(&certificate));
             reloaded.push(certificate);
             tls
         }
-        None => server::self_signed(&node.hostname().await)?,
+        None => server::self_signed(&hostname)?,
     };
     let store = open_store(store).await?;
     // An address that cannot be told counts as open to all.
     let wide = listener
         .local_addr()
         .map_or(true, |address| !address.ip().to_canonical().is_loopback());
-    let token = match wide || require_token {
+    let named = token_file.is_some();
+    let file = token_file.unwrap_or_else(|| data_dir.join(server::TOKEN_FILE));
+    // Where only this machine can connect, root and gpud's own user need none, and others have none unless somebody made it.
+    let token = match wide || require_token || named || file.exists() {
         true => {
-            let file = token_file.unwrap_or_else(|| data_dir.join(server::TOKEN_FILE));
             let token = Arc::new(server::Token::open(&file)?);
             reloaded.push(Arc::<server::Token>::clone(&token));
             Some(token)
@@ -184,8 +199,8 @@ pub async fn run(options: Options, shutdown: CancellationToken) -> Result<(), St
         access: server::Access {
             token,
             require_token,
-            wide,
         },
+        sites,
         profiling,
         reloaded,
         reload_now: Arc::clone(&reload_now),
@@ -218,6 +233,7 @@ pub async fn run(options: Options, shutdown: CancellationToken) -> Result<(), St
         let _ = registry.add(Component::of_problem(CONFIGS, shown));
     }
     let tasks = TaskTracker::new();
+    tasks.spawn(process::look_after_orphans(shutdown.clone()));
     let scheduler = || Scheduler::new(Arc::clone(&services), tasks.clone(), shutdown.clone());
     let plugins = Arc::new(Plugins::new(
         Arc::clone(&registry),
@@ -252,17 +268,22 @@ pub async fn run(options: Options, shutdown: CancellationToken) -> Result<(), St
         config: shown,
         own_recorded: Mutex::default(),
     };
+    let local_socket = local_socket.and_then(|path| open_local_socket(&path));
+    let socket_path = local_socket.as_ref().map(|socket| socket.path().to_owned());
+    let entrances = server::Entrances {
+        port: listener,
+        local_socket,
+    };
     tasks.spawn(server::serve(
-        listener,
+        entrances,
         serving,
         Arc::new(backend),
         shutdown.clone(),
     ));
     tasks.spawn(housekeeping(Arc::clone(&services), shutdown.clone()));
-    tasks.spawn(stay_slim(runtime.clone(), shutdown.clone()));
-    tasks.spawn(improve_code(runtime.clone(), shutdown.clone()));
     tasks.spawn(keep_gpus(Arc::clone(&services), shutdown.clone()));
-    let presence = address.and_then(|address| Presence::announce(&data_dir, address));
+    let presence =
+        address.and_then(|address| Presence::announce(&data_dir, address, socket_path.as_deref()));
     if let Err(error) = &presence {
         tracing::warn!("`gpud status` may not find this daemon: {error}");
     }
@@ -318,6 +339,17 @@ async fn open_store(options: StoreOptions) -> Result<Store, StartError> {
     Ok(opened.store)
 }
 
+/// The Unix socket for local administration. Without it root's commands use the port.
+fn open_local_socket(path: &Path) -> Option<LocalSocket> {
+    match LocalSocket::bind(path) {
+        Ok(socket) => Some(socket),
+        Err(error) => {
+            tracing::warn!("there is no Unix socket for local administration: {error}");
+            None
+        }
+    }
+}
+
 async fn record_reboot(store: &Store, node: &Node) {
     let recorded = store
         .record_reboot(node.clock.now_ms(), node.boot.time, &node.boot.id)
@@ -360,7 +392,7 @@ pub async fn load(
     config: &ComponentConfig,
 ) {
     let grants = match Grants::parse(&builtin.grants(&config.whole())) {
-        Ok(grants) => grants,
+        Ok(grants) => grants.of_builtin(),
         Err(error) => return component.failed(error.to_string()),
     };
     let source = PluginSource {
@@ -520,14 +552,6 @@ async fn keep_gpus(services: Arc<Services>, shutdown: CancellationToken) {
     }
 }
 
-/// Compiles anew what was compiled in haste.
-async fn improve_code(runtime: Runtime, shutdown: CancellationToken) {
-    tokio::select! {
-        () = shutdown.cancelled() => {}
-        () = runtime.improve_code(QUIET) => {}
-    }
-}
-
 /// Stores metrics and removes old rows, once a minute.
 async fn housekeeping(services: Arc<Services>, shutdown: CancellationToken) {
     let Some(store) = services.store.clone() else {
@@ -544,43 +568,6 @@ async fn housekeeping(services: Arc<Services>, shutdown: CancellationToken) {
         }
         if let Err(error) = store.purge(now).await {
             tracing::error!("old rows could not be removed: {error}");
-        }
-    }
-}
-
-/// Gives back pages of code and constants whenever they have become many.
-async fn stay_slim(runtime: Runtime, shutdown: CancellationToken) {
-    // Code that was found clean is held, so that nothing else can come to lie at its addresses.
-    let mut found: Option<(Vec<CodeInUse>, CleanMappings)> = None;
-    loop {
-        tokio::select! {
-            () = shutdown.cancelled() => return,
-            () = tokio::time::sleep(SLIMMING) => {}
-        }
-        let code = runtime.code_in_use();
-        // What was replaced is let go.
-        found = found.filter(|(held, _)| *held == code);
-        if resident::of_files().is_ok_and(|bytes| bytes < MAX_CLEAN) {
-            continue;
-        }
-        let known = found.take();
-        // The kernel takes the pages back under a lock of this process's memory.
-        let released = tokio::task::spawn_blocking(move || {
-            let (code, clean) = match known {
-                Some(known) => known,
-                None => {
-                    let ranges: Vec<_> = code.iter().map(CodeInUse::addresses).collect();
-                    (code, CleanMappings::find(&ranges)?)
-                }
-            };
-            clean.release()?;
-            resident::release_free_memory();
-            Ok::<_, std::io::Error>((code, clean))
-        });
-        match released.await {
-            Ok(Ok(known)) => found = Some(known),
-            Ok(Err(error)) => tracing::debug!("pages stay resident: {error}"),
-            Err(error) => tracing::error!("{error}"),
         }
     }
 }

@@ -4,9 +4,9 @@ use std::{env, path::Path, process::ExitCode};
 
 use gpud::{
     cli::{
-        self, Action, Exit, Invocation, Stderr, compact, custom_plugins, explain, inject_fault,
-        list_plugins, machine_info, metadata, pack, plugin, run, run_plugin_group, scan, service,
-        set_healthy, shells, status, terminal::Terminal,
+        self, Action, Exit, Invocation, Stderr, compact, compile_builtins, custom_plugins, explain,
+        inject_fault, list_plugins, machine_info, metadata, pack, plugin, run, run_plugin_group,
+        scan, service, set_healthy, shells, status, terminal::Terminal,
     },
     executor, logging,
     node::{Node, clock::Clock},
@@ -112,13 +112,12 @@ async fn carry_out(action: Action, systemd: Service, stdout: Terminal, stderr: T
         Action::Compact { data_dir, json } => compact::compact(&data_dir, json, stdout)
             .await
             .map(Exit::success),
-        Action::CompileComponent {
-            effort,
-            input,
-            output,
-        } => compiler::child_main(effort, &input, &output)
+        Action::CompileComponent { input, output } => compiler::child_main(&input, &output)
             .map(nothing_to_say)
             .map_err(Exit::failure),
+        Action::CompileBuiltins { output, target } => {
+            compile_builtins::compile_builtins(&output, target.as_deref())
+        }
     };
     done.unwrap_or_else(|exit| exit)
 }

@@ -59,7 +59,7 @@ type Message struct {
 	Level uint8
 	// Facility: 0 kernel, 1 user, 3 daemon, 5 syslog and so on. What user space writes is never 0.
 	Facility uint32
-	// Text is the first line. Control and non-ASCII bytes appear as \xNN, as the kernel writes them.
+	// Text is the first line, with the escapes of the kernel decoded. Control characters but the tab appear as \xNN.
 	Text string
 	// Dictionary lines (SUBSYSTEM, DEVICE …); nil for most records.
 	Dictionary []Pair

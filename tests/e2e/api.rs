@@ -74,6 +74,10 @@ fn bills_every_checker() {
         "gpud_checker_files_total{checker=\"os\"} ",
         "gpud_checker_bytes_total{checker=\"memory\"} ",
         "gpud_kmsg_following 1",
+        "gpud_component_health{gpud_component=\"cpu\",health=\"Healthy\"} 1",
+        "gpud_component_last_check_timestamp_seconds{gpud_component=\"cpu\"} ",
+        "gpud_build_info{version=",
+        "process_cpu_seconds_total ",
         "gpud_sqlite_insert_update_total ",
     ] {
         let line = text.lines().find(|line| line.starts_with(series));

@@ -46,7 +46,7 @@ async fn connect(port: u16, config: &Arc<ClientConfig>) -> std::io::Result<TlsSt
 
 /// Asks for a hundred large answers at once and reads none of them, again and again.
 async fn read_nothing(port: u16, config: Arc<ClientConfig>) {
-    let request = "GET /swagger/doc.json HTTP/1.1\r\nHost: x\r\n\r\n".repeat(100);
+    let request = "GET /swagger/doc.json HTTP/1.1\r\nHost: localhost\r\n\r\n".repeat(100);
     loop {
         if let Ok(mut stream) = connect(port, &config).await {
             // The daemon ends such a connection after a while; it may also be full.

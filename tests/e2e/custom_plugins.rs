@@ -170,7 +170,7 @@ fn what_is_wrong_is_said_with_its_place() {
             "invalid_base64",
             script("content_type: base64, script: 'YQ='"),
             132,
-            "illegal base64 data at input byte 3".to_owned(),
+            "not base64: the standard alphabet, padded with = to a multiple of four characters, is expected".to_owned(),
         ),
         (
             "interval_too_short",

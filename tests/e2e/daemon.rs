@@ -23,7 +23,11 @@ pub const PATIENCE: Duration = Duration::from_secs(300);
 
 /// The binary, with an environment that does not depend on the developer's.
 pub fn gpud() -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_gpud"));
+    program(Path::new(env!("CARGO_BIN_EXE_gpud")))
+}
+
+fn program(path: &Path) -> Command {
+    let mut command = Command::new(path);
     command
         .env_remove("KMSG_FILE_PATH")
         .env_remove("GPUD_NVML_LIBRARY_PATH");
@@ -31,16 +35,17 @@ pub fn gpud() -> Command {
 }
 
 /// The binary, inside namespaces if there is a script that prepares them.
-fn within(script: Option<&str>) -> Command {
+fn within(script: Option<&str>, gpud: &Path) -> Command {
     let Some(script) = script else {
-        return gpud();
+        return program(gpud);
     };
     let mut command = Command::new("unshare");
     command
         .args(["--mount", "--propagation=private", "--pid", "--fork"])
         .args(["--kill-child", "--mount-proc", "bash", "-ec"])
         .arg(format!("{script}\nexec \"$@\""))
-        .args(["bash", env!("CARGO_BIN_EXE_gpud")])
+        .arg("bash")
+        .arg(gpud)
         .env_remove("KMSG_FILE_PATH")
         .env_remove("GPUD_NVML_LIBRARY_PATH");
     command
@@ -61,6 +66,9 @@ pub fn eventually<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     }
 }
 
+/// The Unix socket of a daemon under test, in its data folder: the usual one is the machine's own daemon's.
+const SOCKET: &str = "gpud.sock";
+
 /// A port that was free a moment ago.
 pub fn free_port() -> u16 {
     TcpListener::bind("127.0.0.1:0")
@@ -75,6 +83,7 @@ pub struct Daemon {
     child: Child,
     port: u16,
     folder: PathBuf,
+    socket: PathBuf,
     runtime: Runtime,
     _own_folder: Option<TempDir>,
 }
@@ -107,9 +116,11 @@ mod warm {
 
 /// How to start one.
 pub struct Start {
+    program: PathBuf,
     host: &'static str,
     inside: Option<String>,
     folder: Option<PathBuf>,
+    socket: Option<PathBuf>,
     arguments: Vec<String>,
     environment: Vec<(String, String)>,
 }
@@ -118,12 +129,20 @@ impl Start {
     /// With a fresh data folder, in which the checkers' compiled code is already, and the kernel log left alone.
     pub fn new() -> Self {
         Self {
+            program: env!("CARGO_BIN_EXE_gpud").into(),
             host: "127.0.0.1",
             inside: None,
             folder: None,
+            socket: None,
             arguments: Vec::new(),
             environment: vec![("KMSG_FILE_PATH".into(), "/dev/null".into())],
         }
+    }
+
+    /// Another file of the binary.
+    pub fn program(mut self, path: &Path) -> Self {
+        self.program = path.to_owned();
+        self
     }
 
     /// Reads the machine's own kernel log.
@@ -162,6 +181,12 @@ impl Start {
         self
     }
 
+    /// With its Unix socket at this path.
+    pub fn socket(mut self, path: &Path) -> Self {
+        self.socket = Some(path.to_owned());
+        self
+    }
+
     /// With further arguments.
     pub fn arguments(mut self, arguments: &[&str]) -> Self {
         self.arguments
@@ -179,17 +204,19 @@ impl Start {
         if own_folder.is_some() {
             warm::copy_to(&folder);
         }
+        let socket = self.socket.unwrap_or_else(|| folder.join(SOCKET));
         let port = free_port();
         let log = File::options()
             .create(true)
             .append(true)
             .open(folder.join("log"))
             .unwrap();
-        let child = within(self.inside.as_deref())
+        let child = within(self.inside.as_deref(), &self.program)
             .arg("run")
             .arg("--data-dir")
             .arg(&folder)
             .arg(format!("--listen-address={}:{port}", self.host))
+            .arg(format!("--local-socket={}", socket.display()))
             .args(&self.arguments)
             .envs(self.environment)
             .stdout(Stdio::null())
@@ -204,6 +231,7 @@ impl Start {
             child,
             port,
             folder,
+            socket,
             runtime,
             _own_folder: own_folder,
         }
@@ -250,6 +278,11 @@ impl Daemon {
     /// Data folder.
     pub fn folder(&self) -> &Path {
         &self.folder
+    }
+
+    /// Its Unix socket.
+    pub fn socket(&self) -> &Path {
+        &self.socket
     }
 
     /// What it has logged so far, in all starts in this folder.

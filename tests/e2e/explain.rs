@@ -288,3 +288,84 @@ fn a_row_remapping_depends_on_the_product() {
         assert_eq!(component["states"][0]["health"], health, "{component}");
     }
 }
+
+const HOSTS: &str = "\
+Nov 20 08:00:01 n1 kernel: NVRM: Xid (PCI:0000:3b:00): 31, pid=100, name=python3, Ch 00000008, intr 00000000. MMU Fault
+Nov 20 08:00:05 n2 kernel: NVRM: Xid (PCI:0000:3b:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus.
+Nov 20 08:05:05 n1 kernel: Linux version 6.8.0-40-generic (buildd@x) (x86_64-linux-gnu-gcc-13) #40-Ubuntu SMP
+Nov 20 08:06:05 n1 kernel: usb 1-1: new high-speed USB device
+";
+
+#[test]
+fn a_boot_of_one_host_clears_nothing_of_another() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("cluster.log");
+    std::fs::write(&file, HOSTS).unwrap();
+    let file = file.to_str().unwrap();
+    let output = run(&[
+        "scan",
+        "--kmsg-file",
+        file,
+        "--json",
+        "--fail-on",
+        "unhealthy",
+    ]);
+    assert_eq!(output.status.code(), Some(1));
+    let found: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(found["hosts"][0]["boots"], 2);
+    assert_eq!(found["hosts"][1]["host"], "n2");
+    let xid: Vec<_> = found["components"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|component| component["component"] == "accelerator-nvidia-error-xid")
+        .map(|component| (&component["host"], &component["states"][0]["health"]))
+        .collect();
+    assert_eq!(xid.len(), 2, "{found}");
+    assert_eq!(
+        (xid[1].0.as_str(), xid[1].1.as_str()),
+        (Some("n2"), Some("Unhealthy"))
+    );
+    assert_ne!(xid[0].1.as_str(), Some("Unhealthy"));
+    let shown = text(&run(&["explain", "--file", file]));
+    for part in ["lines of 2 hosts", "host n2: ", "XID 79"] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+}
+
+#[test]
+fn a_prefix_of_any_kind_hides_no_fault() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("odd.log");
+    let log = "\
+kwi 15 07:56:59 gpu-d kernel: nvme nvme2: Removing after probe failure status: -19
+> Jun 17 20:18:08 gpu-d kernel: XFS (dm-4): I/O Error Detected. Shutting down filesystem
+nothing that can be read
+";
+    let mut packed = gzip(log);
+    std::fs::write(&file, &packed).unwrap();
+    for _ in 0..2 {
+        let shown = text(&run(&["explain", "--file", file.to_str().unwrap()]));
+        for part in [
+            "2 messages",
+            "nvme_removed",
+            "filesystem_shut_down",
+            "1 lines not understood, the first is line 3: nothing that can be read",
+        ] {
+            assert!(shown.contains(part), "{part}: {shown}");
+        }
+        packed = log.as_bytes().to_vec();
+        std::fs::write(&file, &packed).unwrap();
+    }
+    let output = run(&["scan", "--kmsg-file", file.to_str().unwrap(), "--json"]);
+    let found: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(found["first_unparsable"]["line"], 3);
+}
+
+/// Compressed with gzip.
+fn gzip(text: &str) -> Vec<u8> {
+    use std::io::Write as _;
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    packed.write_all(text.as_bytes()).unwrap();
+    packed.finish().unwrap()
+}

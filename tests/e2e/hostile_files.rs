@@ -23,7 +23,7 @@ use gpud::{
         files::Roots,
         simulated::{Canned, Simulation},
     },
-    runtime::{CallError, Compiler, Effort, Limits, Plugin, PluginSource, Runtime},
+    runtime::{CallError, Compiler, Limits, Plugin, PluginSource, Runtime},
 };
 use rustix::thread::{CapabilitySet, CapabilitySets, capabilities, set_capabilities};
 use serde_json::Value;
@@ -184,7 +184,7 @@ impl Lab {
         };
         let node = Arc::new(Node::simulated(simulation).unwrap());
         let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("hostile-files-cache");
-        let compiler = Compiler::InProcess(Effort::Thorough);
+        let compiler = Compiler::InProcess;
         let runtime = Runtime::start(&cache, compiler, Arc::clone(&node)).unwrap();
         let mut components = Vec::new();
         for builtin in builtin::all() {

@@ -166,9 +166,20 @@ fn a_kernel_log_that_cannot_be_read_is_said_and_stops_nothing() {
     });
     assert_eq!(
         error,
-        "the kernel log is not read: /nonexistent/kmsg: not found"
+        "the kernel log cannot be read (/nonexistent/kmsg: not found)"
     );
     assert_eq!(daemon.state("cpu")["health"], "Healthy");
+    // What is judged by the log alone is unknown.
+    let shown = eventually("kernel-stalls is unknown", || {
+        let state =
+            daemon.get("/v1/components/trigger-check?componentName=kernel-stalls")[0]["states"][0]
+                .clone();
+        (state["health"] == "Degraded").then_some(state)
+    });
+    assert_eq!(
+        shown["reason"],
+        "unknown: the kernel log cannot be read (/nonexistent/kmsg: not found)"
+    );
     let (_, metrics) = daemon.send(http::Method::GET, "/metrics");
     assert!(
         String::from_utf8(metrics)

@@ -12,16 +12,20 @@
 
 mod api;
 mod bad_clients;
+mod builtin_code;
+mod children;
 mod component_configs;
 mod custom_plugins;
 mod daemon;
 mod database;
 mod disk_commands;
 mod explain;
+mod hostile_clients;
 mod hostile_files;
 mod hostile_machine;
 mod hot_swap;
 mod kernel_log;
+mod local_socket;
 mod nvidia;
 mod packs;
 mod plugin_commands;

@@ -7,18 +7,17 @@ use crate::daemon::{Start, eventually};
 #[test]
 fn sigterm_during_a_check_ends_it_and_its_programs() {
     let home = tempfile::tempdir().unwrap();
-    let bin = home.path().join("bin");
-    fs::create_dir(&bin).unwrap();
+    let lsblk = home.path().join("lsblk");
     let marker = home.path().join("pid");
     // An lsblk that hangs, so that the daemon is in the middle of a check of `disk`.
     let script = format!(
         "#!/bin/sh\necho $$ > {}\nexec sleep 1000\n",
         marker.display()
     );
-    fs::write(bin.join("lsblk"), script).unwrap();
-    fs::set_permissions(bin.join("lsblk"), fs::Permissions::from_mode(0o755)).unwrap();
-    let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
-    let daemon = Start::new().environment("PATH", &path).spawn();
+    fs::write(&lsblk, script).unwrap();
+    fs::set_permissions(&lsblk, fs::Permissions::from_mode(0o755)).unwrap();
+    let command = format!("--lsblk-commands={}", lsblk.display());
+    let daemon = Start::new().arguments(&[&command]).spawn();
     let pid: u32 = eventually("lsblk runs", || {
         fs::read_to_string(&marker).ok()?.trim().parse().ok()
     });

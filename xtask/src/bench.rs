@@ -2,12 +2,12 @@
 
 use anyhow::Result;
 
-use crate::{setup, steps::Cargo};
+use crate::{release, setup, steps::Cargo};
 
 /// Builds for release and measures; arguments go to the benchmark program.
 pub fn run(cargo: &Cargo, arguments: &[String]) -> Result<()> {
     setup::run(cargo)?;
-    cargo.run("build gpud", &["build", "--release", "--package", "gpud"])?;
+    release::for_benchmarks(cargo)?;
     let mut words = vec!["bench", "--package", "gpud", "--bench", "figures", "--"];
     words.extend(arguments.iter().map(String::as_str));
     cargo.run("figures", &words)

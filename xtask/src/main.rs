@@ -2,6 +2,7 @@
 
 mod bench;
 mod fuzz;
+mod release;
 mod setup;
 mod steps;
 mod test;
@@ -15,7 +16,9 @@ use steps::Cargo;
 const USAGE: &str = "\
 cargo xtask COMMAND
 
-  scan [ARGS…]   set up, build gpud, and scan this machine (ARGS go to `gpud scan`)
+  scan [ARGS…]   as release, and scan this machine (ARGS go to `gpud scan`)
+  release [--target TRIPLE]
+                 set up, build gpud, and put the compiled code of its built-in components into target/release/gpud
   test           set up, then everything that CI runs: format, lints, unit, end-to-end, some fuzzing, docs
   fuzz [--seconds N] [TARGET…]
                  run these fuzz targets, or all, for N (20) seconds each
@@ -42,10 +45,14 @@ fn run() -> Result<()> {
         Some("setup") => setup::run(&cargo),
         Some("scan") => {
             setup::run(&cargo)?;
-            cargo.run("build gpud", &["build", "--release", "--package", "gpud"])?;
+            release::run(&cargo)?;
             let mut scan = vec!["scan".to_owned()];
             scan.extend(rest);
             cargo.release_binary("gpud", &scan)
+        }
+        Some("release") => {
+            setup::run(&cargo)?;
+            release::command(&cargo, &rest)
         }
         Some("test") => test::run(&cargo),
         Some("fuzz") => fuzz::command(&cargo, &rest),

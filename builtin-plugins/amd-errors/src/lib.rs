@@ -94,6 +94,7 @@ gpud_sdk::export!(Errors + kmsg_watcher + scanner: Descriptor::new(
 )
 .tags(&tags(COMPONENT))
 .set_healthy_clears_events()
+.judged_by_kernel_log()
 .metric(
     evaluate::METRIC,
     "Lines about errors of AMD GPUs within repeat_window_seconds, by kind (number)",

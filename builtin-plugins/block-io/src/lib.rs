@@ -111,6 +111,7 @@ gpud_sdk::export!(BlockIo + kmsg_watcher + scanner: Descriptor::new(
     "Failed requests to disks, lost disks and filesystem errors in the kernel log, with device and mount point",
 )
 .set_healthy_clears_events()
+.judged_by_kernel_log()
 .metric(
     evaluate::METRIC,
     "Failures of disks within io_error_window_seconds, by kind (number)",

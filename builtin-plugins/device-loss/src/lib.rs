@@ -135,6 +135,7 @@ gpud_sdk::export!(DeviceLoss + kmsg_watcher + scanner: Descriptor::new(
 )
 .tags(&["accelerator", "gpu", "network", COMPONENT])
 .set_healthy_clears_events()
+.judged_by_kernel_log()
 .metric(
     evaluate::METRIC,
     "Lines about lost or failing devices within repeat_window_seconds, by kind (number)",

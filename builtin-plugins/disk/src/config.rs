@@ -19,6 +19,22 @@ pub const SCHEMA: &str = r#"{
     "usage_from_df": {
       "description": "Take the space of filesystems from df, or the command that stands in for it, instead of statvfs.",
       "type": "boolean", "default": false
+    },
+    "degraded_percent": {
+      "description": "Share of used space from which a filesystem is Degraded.",
+      "type": "integer", "minimum": 1, "maximum": 100, "default": 95
+    },
+    "unhealthy_percent": {
+      "description": "Share of used space from which a filesystem is Unhealthy.",
+      "type": "integer", "minimum": 1, "maximum": 100, "default": 99
+    },
+    "enough_free_mib": {
+      "description": "A filesystem with so much free space is not short of it, whatever its share.",
+      "type": "integer", "minimum": 1, "maximum": 1073741824, "default": 20480
+    },
+    "ignored_mounts": {
+      "description": "Mount points whose space is not judged.",
+      "type": "array", "maxItems": 256, "items": { "type": "string" }
     }
   }
 }"#;
@@ -33,6 +49,14 @@ pub struct Config {
     pub nfs_mounts: bool,
     /// Whether df is asked for space.
     pub usage_from_df: bool,
+    /// Share of used space from which a filesystem is Degraded.
+    pub degraded_percent: u8,
+    /// Share of used space from which a filesystem is Unhealthy.
+    pub unhealthy_percent: u8,
+    /// Free space, MiB, from which on a filesystem is not short of it.
+    pub enough_free_mib: u64,
+    /// Mount points whose space is not judged.
+    pub ignored_mounts: Vec<String>,
 }
 
 impl Default for Config {
@@ -41,6 +65,10 @@ impl Default for Config {
             mount_points: vec!["/".to_owned(), "/var/lib/kubelet".to_owned()],
             nfs_mounts: false,
             usage_from_df: false,
+            degraded_percent: 95,
+            unhealthy_percent: 99,
+            enough_free_mib: 20 << 10,
+            ignored_mounts: Vec::new(),
         }
     }
 }
@@ -70,7 +98,8 @@ mod tests {
             Config {
                 mount_points: vec!["/data".into()],
                 nfs_mounts: true,
-                usage_from_df: true
+                usage_from_df: true,
+                ..Config::default()
             }
         );
         let error = Config::parse(r#"{"mount_point":[]}"#).unwrap_err();
@@ -81,8 +110,26 @@ mod tests {
     fn the_schema_knows_the_same_keys() {
         let schema: serde_json::Value = serde_json::from_str(SCHEMA).unwrap();
         let keys: Vec<_> = schema["properties"].as_object().unwrap().keys().collect();
-        assert_eq!(keys, ["mount_points", "nfs_mounts", "usage_from_df"]);
-        let defaults = &schema["properties"]["mount_points"]["default"];
-        assert_eq!(*defaults, serde_json::json!(Config::default().mount_points));
+        assert_eq!(
+            keys,
+            [
+                "degraded_percent",
+                "enough_free_mib",
+                "ignored_mounts",
+                "mount_points",
+                "nfs_mounts",
+                "unhealthy_percent",
+                "usage_from_df"
+            ]
+        );
+        let default = |key: &str| schema["properties"][key]["default"].clone();
+        let config = Config::default();
+        assert_eq!(
+            default("mount_points"),
+            serde_json::json!(config.mount_points)
+        );
+        assert_eq!(default("degraded_percent"), config.degraded_percent);
+        assert_eq!(default("unhealthy_percent"), config.unhealthy_percent);
+        assert_eq!(default("enough_free_mib"), config.enough_free_mib);
     }
 }

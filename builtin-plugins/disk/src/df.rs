@@ -43,6 +43,7 @@ pub fn parse(text: &str) -> Filesystems {
             mount_point: mount.point.clone(),
             mounted: true,
             stat_timed_out: false,
+            read_only: false,
             usage: Some(usage),
         };
         if mounts::network(std::slice::from_ref(&mount))

@@ -13,6 +13,7 @@ use crate::findmnt::Answer;
 use crate::humanize;
 use crate::lsblk::BlockDevice;
 use crate::mounts::{self, Partition};
+use crate::space;
 
 /// Less free space than this (500 MiB) on the root filesystem is too little.
 const LOW_SPACE_BYTES: u64 = 500 << 20;
@@ -97,6 +98,14 @@ pub fn judge(
     mounts::sort(&mut inputs.network);
     verdict.space_command(inputs.df_error, inputs.log.available, before, &mut after);
     verdict.root_space(&inputs.local);
+    for shortage in space::shortages(inputs.config, &inputs.local) {
+        if shortage.health == Health::Unhealthy {
+            verdict.health = Health::Unhealthy;
+            verdict.reasons.push(shortage.reason);
+        } else {
+            verdict.degrade(shortage.reason);
+        }
+    }
     verdict.silent_mounts(&inputs.network, before, &mut after);
 
     let reason = if verdict.reasons.is_empty() {

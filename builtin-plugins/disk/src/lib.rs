@@ -15,6 +15,7 @@ pub mod kmsg;
 pub mod lsblk;
 pub mod mounts;
 pub mod names;
+pub mod space;
 #[rustfmt::skip]
 pub mod patterns;
 #[cfg(test)]

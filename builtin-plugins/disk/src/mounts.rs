@@ -116,6 +116,9 @@ pub struct Partition {
     pub mounted: bool,
     /// Whether it did not answer in time.
     pub stat_timed_out: bool,
+    /// Whether it is mounted read-only; not part of the document.
+    #[serde(skip)]
+    pub read_only: bool,
     /// Its space.
     pub usage: Option<Usage>,
 }
@@ -143,6 +146,7 @@ impl Partition {
             mount_point: mount.point.clone(),
             mounted: usage.is_ok(),
             stat_timed_out: matches!(usage, Err(AccessError::TimedOut(_))),
+            read_only: usage.as_ref().is_ok_and(|usage| usage.read_only),
             usage: usage.ok().map(|usage| Usage {
                 total_bytes: usage.total_bytes,
                 free_bytes: usage.available_bytes,

@@ -133,6 +133,7 @@ gpud_sdk::export!(KernelStalls + kmsg_watcher + scanner: Descriptor::new(
     "RCU stalls, hard lockups, work queue lockups, tasks blocked again and again, oopses and lost clocks in the kernel log",
 )
 .set_healthy_clears_events()
+.judged_by_kernel_log()
 .metric(
     evaluate::METRIC,
     "Lines about something stuck within the time that counts (stall_window_seconds), by kind (number)",

@@ -122,6 +122,7 @@ fn descriptor() -> Descriptor {
     )
     .tags(&["hardware", "machine-check"])
     .set_healthy_clears_events()
+    .judged_by_kernel_log()
     .metric(
         evaluate::METRIC,
         "Hardware errors stored within the look-back, by severity (number)",

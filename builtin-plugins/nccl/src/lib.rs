@@ -61,4 +61,5 @@ gpud_sdk::export!(Nccl + kmsg_watcher + scanner: Descriptor::new(
     "Crashes inside the NCCL library, in the kernel log",
 )
 .tags(&["accelerator", "gpu", "nvidia", COMPONENT])
+.judged_by_kernel_log()
 .config_schema(&policy::schema(policy::NOTHING_ELSE, &patterns::CATALOG)));

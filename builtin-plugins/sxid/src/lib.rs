@@ -100,6 +100,7 @@ fn descriptor() -> Descriptor {
     .tags(&["accelerator", "gpu", "nvidia", COMPONENT])
     .interval_seconds(30)
     .set_healthy_clears_events()
+    .judged_by_kernel_log()
     .config_schema(&config::KIND.schema())
 }
 

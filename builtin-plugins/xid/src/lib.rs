@@ -174,6 +174,7 @@ fn descriptor() -> Descriptor {
     .tags(&["accelerator", "gpu", "nvidia", COMPONENT])
     .interval_seconds(30)
     .set_healthy_clears_events()
+    .judged_by_kernel_log()
     .metric(
         counting::METRIC,
         "Xid errors stored, by GPU and code (number)",

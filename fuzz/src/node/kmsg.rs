@@ -13,11 +13,14 @@ mod lines;
 mod prefilter;
 #[path = "../../../host/src/node/kmsg/record.rs"]
 mod record;
+#[path = "../../../host/src/node/kmsg/text.rs"]
+mod text;
 
 pub use clock::BootClock;
 pub use gaps::{Gap, GapCause, GapLog};
 pub use prefilter::{PatternError, Prefilter, WatcherId};
 pub use record::{KernelMessage, MAX_RECORD, RawRecord, RecordError, parse};
+pub use text::{Escapes, escape, text};
 
 /// Cuts a log that arrives in pieces of `piece` bytes into records, as the reader of a file does.
 pub fn records(log: &[u8], piece: usize) -> Vec<Vec<u8>> {

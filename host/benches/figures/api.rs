@@ -178,7 +178,7 @@ async fn flood(table: &mut Table, daemon: &Daemon, events: &str) {
     let mut slow = Vec::new();
     for _ in 0..BAD {
         let mut stream = daemon.raw().await;
-        let request = format!("GET {events} HTTP/1.1\r\nHost: x\r\n\r\n");
+        let request = format!("GET {events} HTTP/1.1\r\nHost: localhost\r\n\r\n");
         stream.write_all(request.as_bytes()).await.unwrap();
         slow.push(stream);
     }

@@ -3,7 +3,7 @@
 use std::{
     fs,
     net::TcpListener,
-    path::Path,
+    path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     sync::Arc,
     time::{Duration, Instant},
@@ -43,7 +43,7 @@ impl Daemon {
             .unwrap()
             .port();
         let started = Instant::now();
-        let child = Command::new(env!("CARGO_BIN_EXE_gpud"))
+        let child = Command::new(program())
             .args(["run", "--log-level", "warn", "--data-dir"])
             .arg(data_dir)
             .arg("--listen-address")
@@ -103,6 +103,15 @@ impl Daemon {
     }
 }
 
+/// The release binary that `cargo xtask bench` leaves, with the code of the built-in components; else cargo's own.
+fn program() -> PathBuf {
+    let release = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/bench/gpud");
+    match release.is_file() {
+        true => release,
+        false => env!("CARGO_BIN_EXE_gpud").into(),
+    }
+}
+
 impl Drop for Daemon {
     fn drop(&mut self) {
         let _ = Command::new("kill").arg(self.pid().to_string()).status();
@@ -154,7 +163,7 @@ async fn starts(table: &mut Table) {
     row(
         "all components checked after start, nothing cached",
         cold_ready,
-        5000.0,
+        1000.0,
     );
 }
 
@@ -163,32 +172,26 @@ async fn watch_idle(table: &mut Table, daemon: &Daemon, idle: Duration) {
         "an idle daemon for {:.1} minutes …",
         idle.as_secs_f64() / 60.0
     );
-    let before = (cpu_seconds(daemon.pid()), major_faults(daemon.pid()));
+    let before = cpu_seconds(daemon.pid());
     tokio::time::sleep(idle).await;
-    let used = cpu_seconds(daemon.pid()) - before.0;
-    let read_again = major_faults(daemon.pid()) - before.1;
+    let used = cpu_seconds(daemon.pid()) - before;
     let minutes = idle.as_secs_f64() / 60.0;
     table.add(
-        &format!("resident memory after {minutes:.1} minutes"),
-        status(daemon.pid(), "VmRSS:") / 1024.0,
+        &format!("anonymous memory after {minutes:.1} minutes"),
+        status(daemon.pid(), "RssAnon:") / 1024.0,
         "MiB",
-        Target::AtMost(40.0),
+        Target::AtMost(20.0),
     );
     table.note(
-        "  of it anonymous",
-        status(daemon.pid(), "RssAnon:") / 1024.0,
+        "  with mapped files, which the machine can drop",
+        status(daemon.pid(), "VmRSS:") / 1024.0,
         "MiB",
     );
     table.add(
         "idle CPU",
         used / idle.as_secs_f64() * 100.0,
         "% of a core",
-        Target::AtMost(0.3),
-    );
-    table.note(
-        "  pages of code that the machine had dropped meanwhile, and that were read from disk again",
-        read_again,
-        "",
+        Target::AtMost(0.1),
     );
 }
 
@@ -213,12 +216,6 @@ async fn requests(table: &mut Table, daemon: &Daemon) {
 /// User and system time of a process; 100 ticks a second on Linux.
 pub fn cpu_seconds(pid: u32) -> f64 {
     (stat(pid, 11) + stat(pid, 12)) / 100.0
-}
-
-/// Pages that a process had to wait for (`majflt`). A few at the start; hundreds mean that the machine takes pages of files
-/// away that were not used for a minute (DAMON's `pageout`), which is how often a check uses its own.
-fn major_faults(pid: u32) -> f64 {
-    stat(pid, 9)
 }
 
 /// A number of /proc/‹pid›/stat (proc_pid_stat(5)), counted from the one behind the name.

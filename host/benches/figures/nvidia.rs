@@ -17,7 +17,7 @@ use gpud::{
     component::builtin,
     model::{CheckContext, Trigger},
     node::{Node, nvml::Options},
-    runtime::{Asked, Compiler, Effort, Plugin, Runtime},
+    runtime::{Asked, Compiler, Plugin, Runtime},
     store::{Commit, Location, Store, StoreOptions},
 };
 use gpud_nvml_mock::{
@@ -154,12 +154,7 @@ pub async fn inside(library: &Path, rounds: u32) {
     };
     let node = Arc::new(Node::live_with(options).await.unwrap());
     let cache = tempfile::tempdir().unwrap();
-    let runtime = Runtime::start(
-        cache.path(),
-        Compiler::InProcess(Effort::Thorough),
-        Arc::clone(&node),
-    )
-    .unwrap();
+    let runtime = Runtime::start(cache.path(), Compiler::InProcess, Arc::clone(&node)).unwrap();
     let options = StoreOptions::new(Location::File(cache.path().join("gpud.state")));
     let store = Store::open(options).unwrap().store;
     let mut plugins = Vec::new();

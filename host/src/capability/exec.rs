@@ -8,6 +8,8 @@ use std::{
 
 use super::{
     Call, ExecGrant,
+    environment::is_refused,
+    exec_grant::Verdict,
     wire::{
         exec::{Host, Options, Output},
         types::AccessError,
@@ -23,12 +25,14 @@ const MAX_SCRIPT: usize = 1024 * 1024;
 impl Host for Call {
     async fn run_bash(&mut self, script: String, options: Options) -> Result<Output, AccessError> {
         let grants = self.enter("exec.run-bash")?;
-        if grants.exec != Some(ExecGrant::Bash) {
+        let granted = grants.exec.as_ref().filter(|granted| granted.is_bash());
+        let Some(granted) = granted else {
             return Err(AccessError::Denied(
                 "exec.run-bash: not granted; add to grants: `exec: bash`".to_owned(),
             ));
-        }
+        };
         bounded("exec.run-bash", script.len())?;
+        check_environment("exec.run-bash", granted, &options)?;
         if let Some(canned) = self.node.canned() {
             let output = canned.run("bash", &[])?;
             return self.handed_over(output);
@@ -45,10 +49,12 @@ impl Host for Call {
     ) -> Result<Output, AccessError> {
         let grants = self.enter("exec.run-program")?;
         bounded("exec.run-program", arguments.iter().map(String::len).sum())?;
+        let nothing = ExecGrant::nothing();
+        let granted = grants.exec.as_ref().unwrap_or(&nothing);
         if let Some(canned) = self.node.canned().cloned() {
-            if !names_program(grants.exec.as_ref(), &program) {
-                return Err(not_granted(Path::new(&program)));
-            }
+            let verdict = granted.verdict_by_name(&program, &arguments);
+            check_verdict(verdict, Path::new(&program))?;
+            check_environment("exec.run-program", granted, &options)?;
             return self.handed_over(canned.run(&program, &arguments)?);
         }
         let replacement = self.node.replacement(&program).map(str::to_owned);
@@ -57,16 +63,8 @@ impl Host for Call {
             Some(_) => PathBuf::from(&program),
             None => process::find_program(&program).await?,
         };
-        let granted = match &grants.exec {
-            Some(ExecGrant::Bash) => true,
-            Some(ExecGrant::Programs(names)) => {
-                names.contains(&program) || names.iter().any(|name| Path::new(name) == path)
-            }
-            None => false,
-        };
-        if !granted {
-            return Err(not_granted(&path));
-        }
+        check_verdict(granted.verdict(&program, &path, &arguments), &path)?;
+        check_environment("exec.run-program", granted, &options)?;
         if let Some(mut line) = replacement {
             for argument in &arguments {
                 line.push(' ');
@@ -77,6 +75,7 @@ impl Host for Call {
                 .run(Program::BashStdin(line.into_bytes()), options)
                 .await;
         }
+        process::check_program(&path).await?;
         let argv = std::iter::once(path.into()).chain(arguments.into_iter().map(OsString::from));
         self.run(Program::Argv(argv.collect()), options).await
     }
@@ -85,7 +84,11 @@ impl Host for Call {
 impl Call {
     async fn run(&mut self, program: Program, options: Options) -> Result<Output, AccessError> {
         let asked = Duration::from_millis(u64::from(options.timeout_ms));
-        let mut env = process::minimal_env();
+        if matches!(program, Program::BashStdin(_)) {
+            let bash = process::find_program("bash").await?;
+            process::check_program(&bash).await?;
+        }
+        let mut env = process::fixed_env();
         env.extend(
             options
                 .environment
@@ -94,6 +97,7 @@ impl Call {
         );
         let command = Command {
             env: Env::Replace(env),
+            contained: true,
             max_output_bytes: options.max_output_bytes.min(MAX_OUTPUT) as usize,
             ..Command::new(program, asked.min(self.remaining()))
         };
@@ -114,24 +118,43 @@ impl Call {
     }
 }
 
-fn not_granted(path: &Path) -> AccessError {
-    AccessError::Denied(format!(
-        "exec.run-program: {0} is not granted; add to grants: `exec: [\"{0}\"]`",
-        path.display()
-    ))
+fn check_verdict(verdict: Verdict, path: &Path) -> Result<(), AccessError> {
+    let path = path.display();
+    match verdict {
+        Verdict::Granted => Ok(()),
+        Verdict::NotGranted => Err(AccessError::Denied(format!(
+            "exec.run-program: {path} is not granted; add to grants: `exec: [\"{path}\"]`"
+        ))),
+        Verdict::OtherArguments => Err(AccessError::Denied(format!(
+            "exec.run-program: {path} is not granted with these arguments; add a list to its `arguments`"
+        ))),
+    }
 }
 
-/// Whether a program is granted on a machine that has no PATH to look it up in: a name stands for any granted path that
-/// ends in it.
-fn names_program(granted: Option<&ExecGrant>, program: &str) -> bool {
-    match granted {
-        Some(ExecGrant::Bash) => true,
-        Some(ExecGrant::Programs(names)) => names.iter().any(|name| {
-            let last = Path::new(name).file_name();
-            name == program || (!program.contains('/') && last.is_some_and(|last| last == program))
-        }),
-        None => false,
+/// Only variables that the grant lists, and never those that [`is_refused`] names, whatever the grant says.
+fn check_environment(
+    what: &str,
+    granted: &ExecGrant,
+    options: &Options,
+) -> Result<(), AccessError> {
+    let variables = &options.environment;
+    let size = variables
+        .iter()
+        .map(|(name, value)| name.len() + value.len());
+    bounded(what, size.sum())?;
+    for (name, value) in variables {
+        if !granted.allows_variable(name) || is_refused(name) {
+            return Err(AccessError::Denied(format!(
+                "{what}: the environment variable {name:?} is not granted; list it in `env` of the grant `exec`"
+            )));
+        }
+        if value.contains('\0') {
+            return Err(AccessError::InvalidArgument(format!(
+                "{what}: the value of {name} contains a NUL byte"
+            )));
+        }
     }
+    Ok(())
 }
 
 /// The text as one word of a shell.

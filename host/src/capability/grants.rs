@@ -6,7 +6,7 @@
 //! grants:
 //!   sysfs: ["/sys/class/hwmon/**"]
 //!   statvfs: ["/**"]               # facts and free space only, no content
-//!   exec: ["/usr/bin/lsblk"]       # or: exec: bash
+//!   exec: ["/usr/bin/lsblk"]       # or: exec: bash; `exec_grant.rs` has the other forms
 //!   net: { unix: ["/run/x.sock"], loopback: [9100], tcp: ["10.0.0.1:2049"], grpc: { "/run/y.sock": ["/a.B/Read"] } }
 //!   kmsg: true
 //!   history: true
@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::Interface;
+use super::{ExecGrant, Interface};
 use crate::node::files::Roots;
 
 /// The word for the half of `sysfs` that shows no content.
@@ -46,15 +46,6 @@ pub enum GrantError {
         /// What is wrong and what is expected.
         problem: String,
     },
-}
-
-/// Programs that may be run.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ExecGrant {
-    /// Bash scripts, and so any program.
-    Bash,
-    /// These programs only: absolute paths, or names that are looked up in the daemon's PATH.
-    Programs(Vec<String>),
 }
 
 /// Services that may be talked to.
@@ -143,6 +134,14 @@ impl Grants {
         Ok(grants)
     }
 
+    /// The same for a checker that is part of gpud: where its grant says so it reads the environments of other
+    /// processes, which no grant of an operator reaches.
+    #[must_use]
+    pub fn of_builtin(mut self) -> Self {
+        self.sysfs = self.sysfs.map(Roots::with_environments);
+        self
+    }
+
     /// Grants by which these interfaces are linked and nothing can be reached through those that have a scope: enough to
     /// let a plugin describe itself.
     pub fn without_scope(interfaces: &[Interface]) -> Self {
@@ -151,7 +150,7 @@ impl Grants {
             match interface {
                 Interface::Types | Interface::Log => {}
                 Interface::Sysfs => grants.sysfs = Roots::parse(&[]).ok(),
-                Interface::Exec => grants.exec = Some(ExecGrant::Programs(Vec::new())),
+                Interface::Exec => grants.exec = Some(ExecGrant::nothing()),
                 Interface::Net => grants.net = Some(NetGrant::default()),
                 Interface::Kmsg => grants.kmsg = true,
                 Interface::History => grants.history = true,
@@ -173,7 +172,7 @@ impl Grants {
         };
         match interface {
             Interface::Sysfs => self.sysfs = Some(roots(word, value)?),
-            Interface::Exec => self.exec = Some(parse_exec(value).map_err(bad)?),
+            Interface::Exec => self.exec = Some(ExecGrant::parse(value).map_err(bad)?),
             Interface::Net => {
                 self.net = Some(
                     serde_json::from_value(value.clone())
@@ -198,11 +197,9 @@ impl Grants {
             (Some(mine), Some(theirs)) => mine.cover(theirs),
         };
         let exec = match (&self.exec, &other.exec) {
-            (_, None) | (Some(ExecGrant::Bash), _) => true,
-            (Some(ExecGrant::Programs(mine)), Some(ExecGrant::Programs(theirs))) => {
-                theirs.iter().all(|program| mine.contains(program))
-            }
-            _ => false,
+            (_, None) => true,
+            (None, Some(_)) => false,
+            (Some(mine), Some(theirs)) => mine.covers(theirs),
         };
         let net = match (&self.net, &other.net) {
             (_, None) => true,
@@ -249,23 +246,6 @@ fn roots(word: &'static str, value: &Value) -> Result<Roots, GrantError> {
     Roots::parse(&patterns).map_err(|error| bad(error.to_string()))
 }
 
-fn parse_exec(value: &Value) -> Result<ExecGrant, String> {
-    if value.as_str() == Some("bash") {
-        return Ok(ExecGrant::Bash);
-    }
-    let programs: Vec<String> = serde_json::from_value(value.clone())
-        .map_err(|_| "expected `bash` or a list of programs".to_owned())?;
-    match programs
-        .iter()
-        .find(|name| name.is_empty() || (name.contains('/') && !name.starts_with('/')))
-    {
-        Some(name) => Err(format!(
-            "`{name}` is neither a program's name nor an absolute path"
-        )),
-        None => Ok(ExecGrant::Programs(programs)),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -289,10 +269,7 @@ mod tests {
         assert!(!grants.sysfs.as_ref().unwrap().allows("/etc/shadow"));
         assert_eq!(
             grants.exec,
-            Some(ExecGrant::Programs(vec![
-                "lsblk".into(),
-                "/usr/bin/findmnt".into()
-            ]))
+            ExecGrant::parse(&json!(["lsblk", "/usr/bin/findmnt"])).ok()
         );
         assert!(grants.allow(Interface::Kmsg) && !grants.allow(Interface::Config));
     }
@@ -358,7 +335,7 @@ mod tests {
         let grants = Grants::without_scope(&all);
         assert!(all.iter().all(|interface| grants.allow(*interface)));
         assert!(!grants.sysfs.unwrap().allows("/proc/stat"));
-        assert_eq!(grants.exec, Some(ExecGrant::Programs(Vec::new())));
+        assert_eq!(grants.exec, Some(ExecGrant::nothing()));
         assert_eq!(grants.net, Some(NetGrant::default()));
         let none = Grants::without_scope(&[]);
         assert!(!none.allow(Interface::Sysfs) && !none.allow(Interface::Kmsg));
@@ -379,7 +356,11 @@ mod tests {
             ),
             (
                 json!({"exec": "sh"}),
-                "grants.exec: expected `bash` or a list of programs",
+                "grants.exec: expected `bash`, a list of programs",
+            ),
+            (
+                json!({"exec": {"programs": ["ls"], "env": ["LD_PRELOAD"]}}),
+                "grants.exec: env: `LD_PRELOAD` decides",
             ),
             (
                 json!({"exec": ["bin/x"]}),

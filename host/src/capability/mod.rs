@@ -6,7 +6,9 @@
 
 mod call;
 mod config;
+mod environment;
 mod exec;
+mod exec_grant;
 mod grants;
 mod history;
 mod kmsg;
@@ -18,7 +20,8 @@ mod sysfs;
 pub(crate) mod wire;
 
 pub use call::{Bill, Budget, Call, Host, Identity, Values};
-pub use grants::{ExecGrant, GrantError, Grants, NetGrant};
+pub use exec_grant::{ExecGrant, GrantedProgram, Programs};
+pub use grants::{GrantError, Grants, NetGrant};
 pub(crate) use log::printable;
 
 use wasmtime::component::{HasSelf, Linker};

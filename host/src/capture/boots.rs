@@ -1,58 +1,86 @@
-//! Where one boot of the machine ends and the next begins.
+//! Where one boot of a machine ends and the next begins.
 
-use super::line::Message;
+use super::reader::Entry;
 
 /// A stamp that is earlier by more than this is of another boot; processors log out of order by far less. Microseconds.
 const BACK: u64 = 10_000_000;
 /// What a kernel says first; on Arm the second comes before the first.
 const BANNERS: [&str; 2] = ["Linux version ", "Booting Linux on physical CPU"];
 
-/// Watches for boots.
+/// The number of a boot id within a capture; [`NO_BOOT`] where none is named.
+pub(super) type BootNumber = u32;
+/// No boot id.
+pub(super) const NO_BOOT: BootNumber = 0;
+/// Another boot, of which no id is known.
+pub(super) const UNNAMED: BootNumber = u32::MAX;
+
+/// Numbers boot ids, so that a message carries four bytes of them.
 #[derive(Debug, Default)]
-pub(super) struct Boots {
-    /// Where each boot begins, as numbers of messages.
-    pub starts: Vec<usize>,
-    id: Option<u128>,
+pub(super) struct BootIds {
+    ids: Vec<u128>,
+}
+
+impl BootIds {
+    /// The number of an id. journald 251 gave kernel messages an id of zeros (systemd issue 24950), which is none.
+    pub fn number(&mut self, id: Option<u128>) -> BootNumber {
+        let Some(id) = id.filter(|id| *id != 0) else {
+            return NO_BOOT;
+        };
+        // Nearly always the one that was named last.
+        let known = self.ids.iter().rposition(|known| *known == id);
+        let at = known.unwrap_or_else(|| {
+            self.ids.push(id);
+            self.ids.len() - 1
+        });
+        u32::try_from(at + 1).unwrap_or(NO_BOOT)
+    }
+}
+
+/// Returns where each boot begins in the messages of one host, as numbers of messages.
+pub(super) fn starts<'a>(entries: impl Iterator<Item = &'a Entry>) -> Vec<usize> {
+    let mut boots = Boots::default();
+    for (at, entry) in entries.enumerate() {
+        boots.take(at, entry);
+    }
+    boots.starts
+}
+
+#[derive(Debug, Default)]
+struct Boots {
+    starts: Vec<usize>,
+    id: BootNumber,
     micros: Option<u64>,
     sequence: u64,
-    /// The capture said that the next message is of another boot.
-    announced: bool,
 }
 
 impl Boots {
-    /// A line between two boots that may name the second.
-    pub fn announce(&mut self, id: Option<u128>) {
-        // journald 251 gave kernel messages an id of zeros (systemd issue 24950).
-        if id != Some(0) && (id.is_none() || id != self.id) {
-            self.announced = true;
-            self.id = id;
+    fn take(&mut self, at: usize, entry: &Entry) {
+        let mut announced = false;
+        if entry.announced == UNNAMED {
+            announced = true;
+            self.id = NO_BOOT;
+        } else if entry.announced != NO_BOOT && entry.announced != self.id {
+            announced = true;
+            self.id = entry.announced;
         }
-    }
-
-    /// Takes note of message number `at`.
-    pub fn take(&mut self, at: usize, message: &Message) {
-        if message
-            .boot
-            .is_some_and(|id| id != 0 && self.id != Some(id))
-        {
-            self.announced |= self.id.is_some();
-            self.id = message.boot;
+        if entry.boot != NO_BOOT && entry.boot != self.id {
+            announced |= self.id != NO_BOOT;
+            self.id = entry.boot;
         }
-        if at == 0 || self.announced || self.begins_one(at, message) {
+        if at == 0 || announced || self.begins_one(at, entry) {
             self.starts.push(at);
             self.micros = None;
         }
-        self.announced = false;
-        self.micros = message.micros.or(self.micros);
-        self.sequence = message.message.sequence;
+        self.micros = entry.micros.or(self.micros);
+        self.sequence = entry.message.sequence;
     }
 
-    fn begins_one(&self, at: usize, message: &Message) -> bool {
-        let text = message.message.text.as_str();
+    fn begins_one(&self, at: usize, entry: &Entry) -> bool {
+        let text = entry.message.text.as_str();
         let banner = BANNERS.iter().any(|banner| text.starts_with(banner));
-        match (self.micros, message.micros) {
+        match (self.micros, entry.micros) {
             (Some(last), Some(micros)) if micros < last => {
-                banner || last - micros > BACK || message.message.sequence < self.sequence
+                banner || last - micros > BACK || entry.message.sequence < self.sequence
             }
             (_, Some(_)) => false,
             // The two banners of one boot.

@@ -33,7 +33,7 @@ pub(super) struct Moment {
 }
 
 /// Dates moments, and remembers what it had to assume.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Calendar<'z> {
     now: i64,
     year: i16,

@@ -12,7 +12,7 @@ pub(super) fn date(
     end: UnixMillis,
 ) -> Clock {
     let any = |kind: fn(&Stamp) -> bool| stamps.iter().any(kind);
-    if any(|stamp| matches!(stamp, Stamp::Wall(_) | Stamp::Minute(_))) {
+    if any(|stamp| stamp.wall().is_some()) {
         wall(messages, stamps);
         Clock::Wall
     } else if any(|stamp| matches!(stamp, Stamp::Boot(_) | Stamp::Delta(_))) {
@@ -26,17 +26,14 @@ pub(super) fn date(
 
 /// A message without a wall-clock stamp has the time of the one before; the first ones that of the first with a stamp.
 fn wall(messages: &mut [KernelMessage], stamps: &[Stamp]) {
-    let first = stamps.iter().find_map(|stamp| match stamp {
-        Stamp::Wall(at) | Stamp::Minute(at) => Some(*at),
-        _ => None,
-    });
+    let first = stamps.iter().find_map(Stamp::wall);
     let mut at = first.unwrap_or(0);
     // The part of differences that is not a whole millisecond yet.
     let mut micros = 0;
     let mut known = false;
     for (message, stamp) in messages.iter_mut().zip(stamps) {
         match stamp {
-            Stamp::Wall(wall) | Stamp::Minute(wall) => {
+            Stamp::Wall(wall) | Stamp::Yearless(wall) | Stamp::Minute(wall) => {
                 at = *wall;
                 micros = 0;
                 known = true;

@@ -1,44 +1,44 @@
 //! Why a file is no capture.
 
-use super::{MAX_BYTES, MAX_MESSAGES};
+use super::{MAX_EXPANDED, MAX_MESSAGES, MAX_TEXT, hosts::MAX_HOSTS};
 
 /// Why a file cannot be read as a capture at all. A line that cannot be read is no error; it is counted.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CaptureError {
-    /// Larger than [`MAX_BYTES`].
-    #[error(
-        "{0} bytes are more than the {MAX_BYTES} that a saved log may have; cut out the part that matters"
-    )]
-    TooLarge(usize),
+    /// The messages have more than [`MAX_TEXT`] bytes.
+    #[error("more than {MAX_TEXT} bytes of kernel messages; cut out the part that matters")]
+    TooLarge,
     /// More than [`MAX_MESSAGES`].
     #[error("more than {MAX_MESSAGES} messages; cut out the part that matters")]
     TooManyMessages,
-    /// Begins like a compressed file.
-    #[error("compressed with {0}; decompress it first")]
-    Compressed(&'static str),
+    /// More hosts than are told apart.
+    #[error("lines of more than {MAX_HOSTS} hosts; split the log by host")]
+    TooManyHosts,
+    /// Compressed in a way that is not read here.
+    #[error("{0}; unpack it first")]
+    Packed(&'static str),
+    /// Decompressed, it would have more than [`MAX_EXPANDED`] bytes.
+    #[error(
+        "more than {MAX_EXPANDED} bytes when decompressed ({0}); decompress it and cut out the part that matters"
+    )]
+    Expands(&'static str),
+    /// It expands far more than text does.
+    #[error(
+        "expands more than {1} times when decompressed ({0}), which no log does; decompress it first"
+    )]
+    Bomb(&'static str, u64),
+    /// Compressed, and damaged from the start.
+    #[error("cannot decompress it ({0}): {1}")]
+    Damaged(&'static str, String),
     /// A file of journald's own.
     #[error(
         "a binary file of systemd's journal; convert it first: journalctl --file FILE -o json _TRANSPORT=kernel"
     )]
     BinaryJournal,
-}
-
-/// First bytes of files that are no text. Source: the formats' own descriptions.
-const MAGICS: [(&[u8], CaptureError); 5] = [
-    (b"\x1f\x8b", CaptureError::Compressed("gzip")),
-    (b"\xfd7zXZ\0", CaptureError::Compressed("xz")),
-    (b"\x28\xb5\x2f\xfd", CaptureError::Compressed("zstd")),
-    (b"BZh", CaptureError::Compressed("bzip2")),
-    (b"LPKSHHRH", CaptureError::BinaryJournal),
-];
-
-/// Refuses what is too large or no text.
-pub(super) fn check(bytes: &[u8]) -> Result<(), CaptureError> {
-    if let Some((_, error)) = MAGICS.iter().find(|(magic, _)| bytes.starts_with(magic)) {
-        return Err(error.clone());
-    }
-    if bytes.len() > MAX_BYTES {
-        return Err(CaptureError::TooLarge(bytes.len()));
-    }
-    Ok(())
+    /// No text, and not a line in it is a kernel message.
+    #[error("a binary file, not a text; save the kernel log with dmesg or journalctl -k")]
+    Binary,
+    /// The system's.
+    #[error("cannot read it: {0}")]
+    Read(String),
 }

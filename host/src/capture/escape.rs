@@ -1,46 +1,26 @@
-//! A message's bytes as the kernel writes them in a record: printable ASCII, and `\xNN` for everything else, the
-//! backslash included. Matchers are written against that form. Source: the kernel's ABI text `dev-kmsg`.
+//! The bytes of a saved line as a message's text, as the kernel log's reader gives it (`node::kmsg`).
 
 use std::borrow::Cow;
+
+use crate::node::kmsg::{self, Escapes};
 
 /// What a backslash in a capture is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Backslash {
-    /// The kernel's own escape: kept.
-    Kernel,
-    /// The start of `\xNN` where a tool could not print a byte (dmesg, some syslog daemons): kept; else a character.
-    Tool,
+    /// The start of `\xNN`, written by the kernel, or by a tool that could not print a byte (dmesg, some syslog daemons);
+    /// otherwise a character.
+    Escape,
     /// A character of the message.
     Character,
 }
 
 /// Appends `bytes` to `out`.
-pub(super) fn push(out: &mut String, mut bytes: &[u8], backslash: Backslash) {
-    out.reserve(bytes.len());
-    while !bytes.is_empty() {
-        let plain = bytes
-            .iter()
-            .position(|&byte| !(b' '..=b'~').contains(&byte) || byte == b'\\')
-            .unwrap_or(bytes.len());
-        let (run, rest) = bytes.split_at(plain);
-        // All ASCII.
-        out.push_str(str::from_utf8(run).unwrap_or_default());
-        let Some((&byte, after)) = rest.split_first() else {
-            return;
-        };
-        let kept = byte == b'\\'
-            && match backslash {
-                Backslash::Kernel => true,
-                Backslash::Tool => is_escape(after),
-                Backslash::Character => false,
-            };
-        if kept {
-            out.push('\\');
-        } else {
-            push_hex(out, byte);
-        }
-        bytes = after;
-    }
+pub(super) fn push(out: &mut String, bytes: &[u8], backslash: Backslash) {
+    let escapes = match backslash {
+        Backslash::Escape => Escapes::Decode,
+        Backslash::Character => Escapes::None,
+    };
+    out.push_str(&kmsg::text(bytes, escapes));
 }
 
 /// `bytes` as text.
@@ -56,16 +36,6 @@ pub(super) fn without_line_end(mut message: &[u8]) -> &[u8] {
         message = shorter;
     }
     message
-}
-
-/// One byte as the kernel escapes it.
-fn push_hex(out: &mut String, byte: u8) {
-    let digit = |value: u8| char::from_digit(u32::from(value), 16).unwrap_or('0');
-    out.extend(['\\', 'x', digit(byte >> 4), digit(byte & 15)]);
-}
-
-fn is_escape(after: &[u8]) -> bool {
-    matches!(after, [b'x', high, low, ..] if high.is_ascii_hexdigit() && low.is_ascii_hexdigit())
 }
 
 /// rsyslog writes control characters as `#` and three octal digits. Only the two that kernel messages have are taken

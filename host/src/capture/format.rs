@@ -29,15 +29,19 @@ pub enum Format {
     JournalMonotonic,
     /// `journalctl -o short-unix`: `1795234453.692956 host kernel: text`.
     JournalUnix,
-    /// `journalctl -o json`: an object a line.
+    /// `journalctl -o json`: an object a line; also `json-pretty`, `export` and `verbose`.
     JournalJson,
+    /// Any other prefix before a kernel message: a log collector's, a hypervisor's, another locale's, grep's, a quotation.
+    Prefixed,
+    /// JSON objects of a log collector, one a line.
+    JsonLines,
     /// Text without stamps: `dmesg -t`, `journalctl -o cat`.
     Plain,
 }
 
 impl Format {
     /// All of them, in the order of their numbers.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 17] = [
         Self::Kmsg,
         Self::Dmesg,
         Self::DmesgRaw,
@@ -52,6 +56,8 @@ impl Format {
         Self::JournalMonotonic,
         Self::JournalUnix,
         Self::JournalJson,
+        Self::Prefixed,
+        Self::JsonLines,
         Self::Plain,
     ];
 
@@ -72,6 +78,8 @@ impl Format {
             Self::JournalMonotonic => "journalctl -o short-monotonic",
             Self::JournalUnix => "journalctl -o short-unix",
             Self::JournalJson => "journalctl -o json",
+            Self::Prefixed => "kernel messages behind another prefix",
+            Self::JsonLines => "JSON lines",
             Self::Plain => "text without time stamps",
         }
     }

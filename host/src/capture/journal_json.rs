@@ -12,6 +12,7 @@ use serde::{
 };
 
 use super::{
+    Context,
     escape::{self, Backslash},
     format::Format,
     line::{Line, Message},
@@ -19,8 +20,8 @@ use super::{
 };
 
 /// An entry's fields, as far as they matter here.
-#[derive(Deserialize)]
-struct Entry<'a> {
+#[derive(Deserialize, Default)]
+pub(super) struct Entry<'a> {
     #[serde(rename = "MESSAGE", borrow)]
     message: Field<'a>,
     #[serde(rename = "PRIORITY", borrow, default)]
@@ -45,64 +46,100 @@ struct Entry<'a> {
     subsystem: Field<'a>,
     #[serde(rename = "_KERNEL_DEVICE", borrow, default)]
     device: Field<'a>,
+    #[serde(rename = "_HOSTNAME", borrow, default)]
+    host: Field<'a>,
 }
 
 /// Reads a line; `None` if it is no entry.
-pub(super) fn read(line: &[u8]) -> Option<Line> {
+pub(super) fn read(line: &[u8], context: &mut Context) -> Option<Line> {
     let object = line.strip_prefix(b"\x1e").unwrap_or(line);
     let object = object.strip_prefix(b"data: ").unwrap_or(object);
-    if object.first() != Some(&b'{') {
+    if object.trim_ascii_start().first() != Some(&b'{') {
         return None;
     }
     // Checked as a whole: much quicker than string by string.
     let entry: Entry = serde_json::from_str(str::from_utf8(object).ok()?).ok()?;
-    let identifier = entry.identifier.bytes().unwrap_or_default();
-    let from_kernel = entry.transport.bytes() == Some(b"kernel");
-    if !from_kernel && identifier != b"kernel" {
-        return Some(Line::Other(Format::JournalJson));
-    }
-    let mut text = String::new();
-    // What user space writes into the kernel log: journald splits `name[pid]: ` off.
-    if !matches!(identifier, b"kernel" | b"") {
-        escape::push(&mut text, identifier, Backslash::Character);
-        if let Some(pid) = entry.pid.bytes() {
-            text.push('[');
-            escape::push(&mut text, pid, Backslash::Character);
-            text.push(']');
-        }
-        text.push_str(": ");
-    }
-    let body = escape::without_line_end(entry.message.bytes()?);
-    escape::push(&mut text, body, Backslash::Character);
+    entry.to_line(context)
+}
 
-    let stamp = entry.realtime.number();
-    let micros = (entry.source_monotonic.number()).or_else(|| entry.monotonic.number());
-    let stamp = match (stamp, micros) {
-        (Some(realtime), _) => Stamp::Wall(realtime / 1000),
-        (None, Some(micros)) => Stamp::Boot(micros),
-        (None, None) => Stamp::None,
-    };
-    let mut message = Message::new(Format::JournalJson, stamp, text);
-    message.set_micros(micros);
-    message.boot = entry.boot.bytes().and_then(super::boots::boot_id);
-    let level = entry
-        .priority
-        .number()
-        .and_then(|level| u8::try_from(level).ok());
-    if let Some(level) = level.filter(|level| *level < 8) {
-        message.message.level = level;
-    }
-    let facility = entry.facility.number();
-    message.message.facility = facility
-        .and_then(|number| u32::try_from(number).ok())
-        .unwrap_or(0);
-    for (key, field) in [("SUBSYSTEM", &entry.subsystem), ("DEVICE", &entry.device)] {
-        if let Some(value) = field.bytes() {
-            let value = escape::text(value, Backslash::Character);
-            message.message.dictionary.push((key.into(), value));
+impl<'a> Entry<'a> {
+    /// The entry of these fields; others than those that matter are passed over.
+    pub fn of_fields(fields: &'a [(String, Vec<u8>)]) -> Self {
+        let mut entry = Self::default();
+        for (key, value) in fields {
+            let field = match key.as_str() {
+                "MESSAGE" => &mut entry.message,
+                "PRIORITY" => &mut entry.priority,
+                "SYSLOG_FACILITY" => &mut entry.facility,
+                "SYSLOG_IDENTIFIER" => &mut entry.identifier,
+                "SYSLOG_PID" => &mut entry.pid,
+                "_TRANSPORT" => &mut entry.transport,
+                "__REALTIME_TIMESTAMP" => &mut entry.realtime,
+                "_SOURCE_MONOTONIC_TIMESTAMP" => &mut entry.source_monotonic,
+                "__MONOTONIC_TIMESTAMP" => &mut entry.monotonic,
+                "_BOOT_ID" => &mut entry.boot,
+                "_KERNEL_SUBSYSTEM" => &mut entry.subsystem,
+                "_KERNEL_DEVICE" => &mut entry.device,
+                "_HOSTNAME" => &mut entry.host,
+                _ => continue,
+            };
+            *field = Field::Bytes(value.clone());
         }
+        entry
     }
-    Some(Line::Message(message))
+
+    /// The line that the entry stands for; `None` if it has no message.
+    pub fn to_line(&self, context: &mut Context) -> Option<Line> {
+        let entry = self;
+        let identifier = entry.identifier.bytes().unwrap_or_default();
+        let from_kernel = entry.transport.bytes() == Some(b"kernel");
+        if !from_kernel && identifier != b"kernel" {
+            return Some(Line::Other(Format::JournalJson));
+        }
+        let mut text = String::new();
+        // What user space writes into the kernel log: journald splits `name[pid]: ` off.
+        if !matches!(identifier, b"kernel" | b"") {
+            escape::push(&mut text, identifier, Backslash::Character);
+            if let Some(pid) = entry.pid.bytes() {
+                text.push('[');
+                escape::push(&mut text, pid, Backslash::Character);
+                text.push(']');
+            }
+            text.push_str(": ");
+        }
+        let body = escape::without_line_end(entry.message.bytes()?);
+        escape::push(&mut text, body, Backslash::Character);
+
+        let stamp = entry.realtime.number();
+        let micros = (entry.source_monotonic.number()).or_else(|| entry.monotonic.number());
+        let stamp = match (stamp, micros) {
+            (Some(realtime), _) => Stamp::Wall(realtime / 1000),
+            (None, Some(micros)) => Stamp::Boot(micros),
+            (None, None) => Stamp::None,
+        };
+        let mut message = Message::new(Format::JournalJson, stamp, text);
+        message.set_micros(micros);
+        message.boot = entry.boot.bytes().and_then(super::boots::boot_id);
+        let level = entry
+            .priority
+            .number()
+            .and_then(|level| u8::try_from(level).ok());
+        if let Some(level) = level.filter(|level| *level < 8) {
+            message.message.level = level;
+        }
+        let facility = entry.facility.number();
+        message.message.facility = facility
+            .and_then(|number| u32::try_from(number).ok())
+            .unwrap_or(0);
+        for (key, field) in [("SUBSYSTEM", &entry.subsystem), ("DEVICE", &entry.device)] {
+            if let Some(value) = field.bytes() {
+                let value = escape::text(value, Backslash::Character);
+                message.message.dictionary.push((key.into(), value));
+            }
+        }
+        message.host = context.hosts.number(entry.host.bytes().unwrap_or_default());
+        Some(Line::Message(message))
+    }
 }
 
 /// A field's value; of several the first.

@@ -1,15 +1,16 @@
-//! One line of a capture: who logged what when.
+//! One line in one of the common formats: who logged what when.
 //!
-//! The forms differ in how a line begins, so each line tells its own form and a file may mix them. Only seconds since
-//! boot are two forms: whether a host and a program follow is for the whole file to say ([`names_a_program`]).
+//! The formats differ in how a line begins, so the format of each line is detected separately and a file may mix them.
+//! Lines that fit none of these go on to [`super::prefixed`].
 
 use super::{
-    calendar::Calendar,
+    Context,
     escape::{self, Backslash},
     format::Format,
-    journal_json, priority,
+    hosts::{self, HostId, NO_HOST},
+    journal_json, known, priority,
     scan::Scan,
-    stamp::{self, Stamp},
+    stamp::{self, Decimals, Stamp},
 };
 use crate::node::kmsg::{self, BootClock, KernelMessage};
 
@@ -20,7 +21,7 @@ pub(super) enum Line {
     Message(Message),
     /// Logged by another program than the kernel.
     Other(Format),
-    /// Of no form.
+    /// Of no common format.
     Unknown,
 }
 
@@ -28,12 +29,13 @@ pub(super) enum Line {
 #[derive(Debug)]
 pub(super) struct Message {
     pub format: Format,
+    pub host: HostId,
     pub stamp: Stamp,
     /// Microseconds since boot, where the line has them.
     pub micros: Option<u64>,
     /// Which boot it was, where the line says it.
     pub boot: Option<u128>,
-    /// `time` is 0, and so is `sequence` where the form has none.
+    /// `time` is 0, and so is `sequence` where the format has none.
     pub message: KernelMessage,
     /// Bytes before the text: further lines of the message are indented as much.
     pub indent: usize,
@@ -43,6 +45,7 @@ impl Message {
     pub fn new(format: Format, stamp: Stamp, text: String) -> Self {
         Self {
             format,
+            host: NO_HOST,
             stamp,
             micros: None,
             boot: None,
@@ -67,26 +70,27 @@ impl Message {
     }
 }
 
-/// Reads a line. `programs`: a host and a program follow seconds since boot.
-pub(super) fn read(line: &[u8], calendar: &mut Calendar, programs: bool) -> Line {
+/// Reads a line of a common format.
+pub(super) fn read(line: &[u8], context: &mut Context) -> Line {
     let scan = Scan(line);
     let found = match line.first() {
-        Some(b'0'..=b'9') => absolute(scan, calendar),
-        Some(b'[') => bracketed(scan, calendar, programs),
-        Some(b'<') => raw(scan, calendar, programs),
-        Some(b'A'..=b'Z') => dated(scan, calendar),
-        Some(b'a'..=b'z') => decoded(scan, calendar),
+        Some(b'0'..=b'9') => absolute(scan, context),
+        Some(b'[') => bracketed(scan, context),
+        Some(b'<') => raw(scan, context),
+        Some(b'A'..=b'Z') => dated(scan, context),
+        Some(b'a'..=b'z') => decoded(scan, context).or_else(|| bare(scan)),
         _ => None,
     };
     let Some(parts) = found else {
         return record(line)
-            .or_else(|| journal_json::read(line))
+            .or_else(|| journal_json::read(line, context))
             .unwrap_or(Line::Unknown);
     };
     let Author::Kernel(text) = parts.author else {
         return Line::Other(parts.format);
     };
     let mut message = Message::new(parts.format, parts.stamp, parts.text(text));
+    message.host = context.hosts.number(parts.host);
     message.set_micros(parts.micros);
     message.message.level = parts.level;
     message.message.facility = parts.facility;
@@ -101,6 +105,8 @@ struct Parts<'a> {
     micros: Option<u64>,
     level: u8,
     facility: u32,
+    /// Empty where the line names none.
+    host: &'a [u8],
     author: Author<'a>,
 }
 
@@ -121,6 +127,7 @@ impl<'a> Parts<'a> {
             micros,
             level: priority::DEFAULT_LEVEL,
             facility: 0,
+            host: b"",
             author: Author::Kernel(text),
         }
     }
@@ -132,84 +139,95 @@ impl<'a> Parts<'a> {
         }
     }
 
-    /// `HOST kernel: text` after a stamp; rsyslog leaves the kernel's own stamp at the text's beginning.
-    fn syslog(format: Format, stamp: Stamp, rest: Scan<'a>) -> Self {
-        let Some(Author::Kernel(text)) = program(rest) else {
-            return Self::other(format);
+    /// `HOST kernel: text` after a stamp; rsyslog leaves the kernel's own stamp at the text's beginning. `None`: no
+    /// program is named where one should be.
+    fn syslog(format: Format, stamp: Stamp, rest: Scan<'a>) -> Option<Self> {
+        let program = Program::read(rest)?;
+        let Author::Kernel(text) = program.author else {
+            return Some(Self::other(format));
         };
         let mut scan = Scan(text);
-        match stamp::kernel(&mut scan) {
-            None => Self::kernel((format, stamp), text),
-            micros => Self {
-                micros,
-                ..Self::kernel((format, stamp), scan.0)
-            },
-        }
+        let own = stamp::kernel(&mut scan, Decimals::Any);
+        let text = if own.is_some() { scan.0 } else { text };
+        Some(Self {
+            micros: own,
+            host: program.host,
+            level: program.level.unwrap_or(priority::DEFAULT_LEVEL),
+            ..Self::kernel((format, stamp), text)
+        })
     }
 
     fn text(&self, text: &[u8]) -> String {
         match self.format {
             Format::Syslog | Format::SyslogIso => {
-                escape::text(&escape::rsyslog(text), Backslash::Tool)
+                escape::text(&escape::rsyslog(text), Backslash::Escape)
             }
-            _ => escape::text(text, Backslash::Tool),
+            _ => escape::text(text, Backslash::Escape),
         }
     }
 }
 
 /// An ISO date, or seconds since 1970.
-fn absolute<'a>(mut scan: Scan<'a>, calendar: &mut Calendar) -> Option<Parts<'a>> {
+fn absolute<'a>(mut scan: Scan<'a>, context: &mut Context) -> Option<Parts<'a>> {
     if scan.0.get(4) != Some(&b'-') {
         let stamp = stamp::unix(&mut scan)?;
-        return Some(Parts::syslog(Format::JournalUnix, stamp, scan));
+        return Parts::syslog(Format::JournalUnix, stamp, scan);
     }
-    let (format, stamp) = stamp::iso(&mut scan, calendar)?;
-    Some(match format {
-        Format::DmesgIso => Parts::kernel((format, stamp), scan.0),
+    let (format, stamp) = stamp::iso(&mut scan, &mut context.calendar)?;
+    match format {
+        Format::DmesgIso => Some(Parts::kernel((format, stamp), scan.0)),
         _ => Parts::syslog(format, stamp, scan),
-    })
+    }
 }
 
 /// A month, or a weekday and an ISO date.
-fn dated<'a>(mut scan: Scan<'a>, calendar: &mut Calendar) -> Option<Parts<'a>> {
+fn dated<'a>(mut scan: Scan<'a>, context: &mut Context) -> Option<Parts<'a>> {
     let start = scan;
-    if let Some(stamp) = stamp::syslog(&mut scan, calendar) {
-        return Some(Parts::syslog(Format::Syslog, stamp, scan));
+    if let Some(stamp) = stamp::syslog(&mut scan, &mut context.calendar) {
+        return Parts::syslog(Format::Syslog, stamp, scan);
     }
     scan = start;
-    let stamp = stamp::journal_full(&mut scan, calendar)?;
-    Some(Parts::syslog(Format::JournalFull, stamp, scan))
+    let stamp = stamp::journal_full(&mut scan, &mut context.calendar)?;
+    Parts::syslog(Format::JournalFull, stamp, scan)
 }
 
-/// A stamp within brackets.
-fn bracketed<'a>(mut scan: Scan<'a>, calendar: &mut Calendar, programs: bool) -> Option<Parts<'a>> {
-    let (format, stamp) = stamp::bracket(&mut scan, calendar)?;
-    let mut parts = Parts::kernel((format, stamp), scan.0);
-    if programs
-        && format == Format::Dmesg
-        && let Some(author) = program(scan)
-    {
-        parts.format = Format::JournalMonotonic;
-        parts.author = author;
+/// A stamp within brackets; journalctl writes a host and a program behind seconds since boot.
+fn bracketed<'a>(mut scan: Scan<'a>, context: &mut Context) -> Option<Parts<'a>> {
+    let (format, stamp) = stamp::bracket(&mut scan, &mut context.calendar)?;
+    let parts = Parts::kernel((format, stamp), scan.0);
+    if format != Format::Dmesg {
+        return Some(parts);
     }
-    Some(parts)
+    Some(match Program::after_seconds(scan) {
+        Some(program) => Parts {
+            format: Format::JournalMonotonic,
+            host: program.host,
+            author: program.author,
+            ..parts
+        },
+        None => parts,
+    })
 }
 
-/// `<6>` and a stamp or none; also a syslog daemon's, as it travels.
-fn raw<'a>(mut scan: Scan<'a>, calendar: &mut Calendar, programs: bool) -> Option<Parts<'a>> {
-    scan.literal(b"<")?;
-    let prefix = u32::try_from(scan.number()?).ok()?;
-    scan.literal(b">")?;
-    let parts = bracketed(scan, calendar, programs)
-        .map(|parts| Parts {
-            format: match parts.format {
-                Format::Dmesg => Format::DmesgRaw,
-                other => other,
-            },
-            ..parts
-        })
-        .or_else(|| dated(scan, calendar))
-        .unwrap_or(Parts::kernel((Format::DmesgRaw, Stamp::None), scan.0));
+/// `<6>` and a stamp or none; also a syslog daemon's, as it travels (RFC 3164 and RFC 5424).
+fn raw<'a>(mut scan: Scan<'a>, context: &mut Context) -> Option<Parts<'a>> {
+    let prefix = priority::bracketed(&mut scan)?;
+    let parts = if scan.maybe(b"1 ") {
+        rfc5424(scan, context)?
+    } else {
+        bracketed(scan, context)
+            .map(|parts| Parts {
+                format: match parts.format {
+                    Format::Dmesg => Format::DmesgRaw,
+                    other => other,
+                },
+                ..parts
+            })
+            .or_else(|| dated(scan, context))
+            .or_else(|| absolute(scan, context))
+            .or_else(|| bare(scan))
+            .unwrap_or(Parts::kernel((Format::DmesgRaw, Stamp::None), scan.0))
+    };
     let (level, facility) = priority::split(prefix);
     Some(Parts {
         level,
@@ -218,11 +236,37 @@ fn raw<'a>(mut scan: Scan<'a>, calendar: &mut Calendar, programs: bool) -> Optio
     })
 }
 
+/// `STAMP HOST APP-NAME PROCID MSGID STRUCTURED-DATA text` (RFC 5424).
+fn rfc5424<'a>(mut scan: Scan<'a>, context: &mut Context) -> Option<Parts<'a>> {
+    let stamp = match scan.maybe(b"- ") {
+        true => Stamp::None,
+        false => stamp::iso(&mut scan, &mut context.calendar)?.1,
+    };
+    let host = scan.word();
+    let program = scan.word();
+    if program != b"kernel" {
+        return Some(Parts::other(Format::SyslogIso));
+    }
+    let (_process, _id) = (scan.word(), scan.word());
+    stamp::structured_data(&mut scan)?;
+    scan.maybe("\u{feff}".as_bytes());
+    let mut text = scan;
+    let own = stamp::kernel(&mut text, Decimals::Any);
+    let text = if own.is_some() { text } else { scan };
+    Some(Parts {
+        micros: own,
+        host,
+        ..Parts::kernel((Format::SyslogIso, stamp), text.0)
+    })
+}
+
 /// `kern  :info  : ` of `dmesg -x`, and a stamp or none.
-fn decoded<'a>(mut scan: Scan<'a>, calendar: &mut Calendar) -> Option<Parts<'a>> {
+fn decoded<'a>(mut scan: Scan<'a>, context: &mut Context) -> Option<Parts<'a>> {
     let (level, facility) = priority::decoded(&mut scan)?;
-    let parts = bracketed(scan, calendar, false)
-        .or_else(|| absolute(scan, calendar).filter(|parts| parts.format == Format::DmesgIso))
+    let mut stamped = scan;
+    let parts = stamp::bracket(&mut stamped, &mut context.calendar)
+        .map(|stamp| Parts::kernel(stamp, stamped.0))
+        .or_else(|| absolute(scan, context).filter(|parts| parts.format == Format::DmesgIso))
         .unwrap_or(Parts::kernel((Format::Plain, Stamp::None), scan.0));
     Some(Parts {
         level,
@@ -231,35 +275,95 @@ fn decoded<'a>(mut scan: Scan<'a>, calendar: &mut Calendar) -> Option<Parts<'a>>
     })
 }
 
-/// Who logged: `[HOST ]PROGRAM: text`. Anything that is not the kernel is someone else; `None` where no program stands
-/// there at all.
-fn program(mut scan: Scan) -> Option<Author> {
-    for _ in 0..2 {
-        let word = scan.word();
-        if word == b"kernel:" {
-            return Some(Author::Kernel(scan.0));
+/// `kernel: text` without anything before it.
+fn bare(mut scan: Scan) -> Option<Parts> {
+    scan.literal(b"kernel:")?;
+    scan.maybe(b" ");
+    let mut text = scan;
+    Some(match stamp::kernel(&mut text, Decimals::Any) {
+        Some(micros) => Parts::kernel((Format::Dmesg, Stamp::Boot(micros)), text.0),
+        None => Parts::kernel((Format::Plain, Stamp::None), scan.0),
+    })
+}
+
+/// Who logged: `[HOST ][LEVEL ]PROGRAM: text`.
+struct Program<'a> {
+    host: &'a [u8],
+    level: Option<u8>,
+    author: Author<'a>,
+}
+
+impl<'a> Program<'a> {
+    /// Reads what follows a syslog stamp. Any program that is not the kernel is another one; `None` where none is named.
+    fn read(mut scan: Scan<'a>) -> Option<Self> {
+        let mut program = Self {
+            host: b"",
+            level: None,
+            author: Author::Other,
+        };
+        for _ in 0..3 {
+            let start = scan.0;
+            let word = scan.word();
+            if word == b"kernel:" {
+                program.author = Author::Kernel(scan.0);
+                return Some(program);
+            }
+            if known::is_tag(word) && word.ends_with(b":") {
+                program.author = Author::Kernel(start);
+                return Some(program);
+            }
+            match priority::word(word) {
+                Some(level) => program.level = Some(level),
+                None if word.ends_with(b":") => return Some(program),
+                None if program.host.is_empty() && hosts::is_host(word) => program.host = word,
+                None => return None,
+            }
         }
-        if word.ends_with(b":") {
-            return Some(Author::Other);
-        }
+        None
     }
-    None
+
+    /// Reads what follows seconds since boot, if a host and a program do: `HOST kernel: `, `HOST PROGRAM[PID]: `.
+    fn after_seconds(mut scan: Scan<'a>) -> Option<Self> {
+        let first = scan.word();
+        let (host, program) = match first.ends_with(b":") {
+            true => (&b""[..], first),
+            false => (first, scan.word()),
+        };
+        if program == b"kernel:" {
+            let author = Author::Kernel(scan.0);
+            return Some(Self {
+                host,
+                level: None,
+                author,
+            });
+        }
+        let is_other = program.ends_with(b"]:") && hosts::is_host(host);
+        (is_other && has_process_id(program)).then_some(Self {
+            host,
+            level: None,
+            author: Author::Other,
+        })
+    }
 }
 
-/// Whether the line has seconds since boot, whether a program follows them, and whether that is the kernel.
-pub(super) fn names_a_program(line: &[u8]) -> Option<Option<bool>> {
-    let mut scan = Scan(line);
-    stamp::kernel(&mut scan)?;
-    Some(program(scan).map(|author| matches!(author, Author::Kernel(_))))
+/// Whether this is `PROGRAM[PID]:`.
+pub(super) fn has_process_id(word: &[u8]) -> bool {
+    let word = word.strip_suffix(b":").unwrap_or(word);
+    let Some(word) = word.strip_suffix(b"]") else {
+        return false;
+    };
+    let digits = word.iter().rev().take_while(|byte| byte.is_ascii_digit());
+    let digits = digits.count();
+    let before = word.len() - digits;
+    digits > 0 && before > 1 && word.get(before - 1) == Some(&b'[') && !word.starts_with(b"kernel[")
 }
 
-/// A record of `/dev/kmsg`. Where a tool has put bytes that the kernel would not, they are escaped.
+/// A record of `/dev/kmsg`.
 fn record(line: &[u8]) -> Option<Line> {
     if !line.first()?.is_ascii_digit() {
         return None;
     }
-    let escaped = escape::text(line, Backslash::Kernel);
-    let record = kmsg::parse(escaped.as_bytes(), BootClock::booted_at(0)).ok()?;
+    let record = kmsg::parse(line, BootClock::booted_at(0)).ok()?;
     let mut message = Message::new(
         Format::Kmsg,
         Stamp::Boot(record.monotonic_micros),

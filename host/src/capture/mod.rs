@@ -1,12 +1,15 @@
-//! A saved kernel log, from text to messages: what a colleague sent is judged without the colleague's machine.
+//! A saved kernel log, from bytes to messages: what a colleague sent is judged without the colleague's machine.
 //!
-//! [`read()`] takes what `dmesg`, `journalctl -k`, a syslog daemon or `cat /dev/kmsg` wrote and gives the messages as
-//! the kernel log itself would have, in the order of the file: `\xNN` escapes as in a record, lines of one message
-//! joined with `\x0a`. Every line tells its own form, so forms may be mixed, and what is no log is passed over and
-//! counted.
+//! [`read()`] and [`read_from()`] take what `dmesg`, `journalctl -k`, a syslog daemon, a log collector or `cat /dev/kmsg`
+//! wrote and give the messages as the kernel log itself would have, for each host in the order of the file; lines of one
+//! message are joined with `\x0a`. The format of each line is detected separately: first the common formats (`line`),
+//! then any prefix before a kernel message (`prefixed`). What is no log is passed over and counted.
 //!
-//! Nothing is read here but the bytes given: no clock, no file, no time zone of this machine.
+//! A file is read as a stream; compressed files and UTF-16 are decoded on the way (`source`). Nothing is read here but
+//! the bytes given: no clock, no file, no time zone of this machine.
 
+mod assemble;
+mod blocks;
 mod boots;
 mod calendar;
 mod dating;
@@ -15,27 +18,42 @@ mod driver_lines;
 mod error;
 mod escape;
 mod format;
+mod header;
+mod hosts;
 mod journal_json;
+mod json_line;
+mod known;
 mod line;
+mod lines;
+mod months;
+mod notes;
+mod prefixed;
 mod priority;
 mod reader;
 mod sample;
 mod scan;
+mod source;
 mod stamp;
+mod utf16;
+
+use std::io::Read;
 
 use jiff::tz::TimeZone;
 
+use self::{calendar::Calendar, hosts::Hosts};
 pub use self::{error::CaptureError, format::Format};
 use crate::{model::UnixMillis, node::kmsg::KernelMessage};
 
-/// The largest file in bytes.
-pub const MAX_BYTES: usize = 256 << 20;
+/// The most bytes of all messages of a file.
+pub const MAX_TEXT: usize = 256 << 20;
+/// The most bytes that a compressed file may have when decompressed.
+pub const MAX_EXPANDED: u64 = 1 << 30;
 /// The most messages in a file.
 pub const MAX_MESSAGES: usize = 5_000_000;
-/// The longest line in bytes, and the longest text of several lines; a longer one is counted as unparsable.
+/// The longest line in bytes, and the longest text of several lines; what is beyond is cut off.
 pub const MAX_LINE: usize = 64 << 10;
 
-/// What the times of a capture are.
+/// What the times of a log are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Clock {
     /// Those of the machine's wall clock, as the file has them.
@@ -47,54 +65,91 @@ pub enum Clock {
     None,
 }
 
-/// A line that fits no form.
+/// A line that fits no format.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unparsable {
     /// Counted from 1.
     pub line: u64,
-    /// Its first 200 bytes, escaped like a message.
+    /// Its first 200 bytes, without control characters.
     pub text: String,
+}
+
+/// The kernel log of one host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HostLog {
+    /// Its name, where the lines tell it. Lines without a host belong to the only host of a file; where a file has
+    /// several, they are a log of their own without a name.
+    pub host: Option<String>,
+    /// The messages in the order of the file; at least one.
+    ///
+    /// `sequence` is the record's own in [`Format::Kmsg`] and the place in the file in all others. Where they are not
+    /// known, `monotonic_micros` is 0, `level` 6 (information) and `facility` 0 (kernel).
+    pub messages: Vec<KernelMessage>,
+    /// What the messages' `time` is.
+    pub clock: Clock,
+    /// Where each boot of the host begins: numbers of messages, ascending, the first one 0. A boot is known by
+    /// journalctl's separators and boot ids, by the kernel's clock going back, and by what a kernel says first.
+    pub boots: Vec<usize>,
 }
 
 /// What a file holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Capture {
-    /// The form that most lines have; `None` if no line has any.
+    /// The format that most lines have; `None` if no line has any.
     pub format: Option<Format>,
-    /// The messages in the order of the file.
-    ///
-    /// `sequence` is the record's own in [`Format::Kmsg`] and counted from 0 in all others. Where they are not known,
-    /// `monotonic_micros` is 0, `level` 6 (information) and `facility` 0 (kernel).
-    pub messages: Vec<KernelMessage>,
-    /// What the messages' `time` is.
-    pub clock: Clock,
-    /// Where each boot of the machine begins: numbers of messages, ascending, the first one 0; empty if there is no
-    /// message. A boot is told by journalctl's separators and boot ids, by the kernel's clock going back, and by what a
-    /// kernel says first.
-    pub boots: Vec<usize>,
+    /// A log for each host, in the order in which they appear.
+    pub logs: Vec<HostLog>,
     /// Lines that other programs than the kernel logged.
     pub skipped: u64,
-    /// Lines that fit no form.
+    /// Lines that fit no format.
     pub unparsable: u64,
     /// The first of them.
     pub first_unparsable: Option<Unparsable>,
-    /// Stamps had no year: each is in the latest year in which it is not in the future.
+    /// Lines longer than [`MAX_LINE`], of which only the beginning was read.
+    pub cut: u64,
+    /// The compressed file ends too early or is damaged: what is missing, in words. What was before it is in `logs`.
+    pub damaged: Option<String>,
+    /// Stamps had no year: the last one is in the latest year in which it is not in the future, the others before it.
     pub years_guessed: bool,
-    /// Stamps had no zone that can be told: they were read in the zone given.
+    /// Stamps had no zone that is known: they were read in the zone given.
     pub zone_assumed: bool,
 }
 
-/// Reads a capture. No message at all is no error: [`Capture::format`] and the counts tell what the file was.
+impl Capture {
+    /// How many messages there are, of all hosts.
+    pub fn message_count(&self) -> usize {
+        self.logs.iter().map(|log| log.messages.len()).sum()
+    }
+}
+
+/// What is known while lines are read.
+#[derive(Debug)]
+struct Context<'z> {
+    calendar: Calendar<'z>,
+    hosts: Hosts,
+}
+
+/// Reads a capture. No message at all is no error: [`Capture::format`] and the counts say what the file was.
 ///
 /// `now`: for stamps without a year or without a date, Unix milliseconds; the time at which the file was written, if
 /// that is known. `zone`: for stamps without a zone; that of the machine that logged, if it is known.
 ///
 /// # Errors
-/// The file is compressed or binary, or larger than the limits.
+/// The file is binary or packed in a way that is not read, or larger than the limits.
 pub fn read(bytes: &[u8], now: UnixMillis, zone: &TimeZone) -> Result<Capture, CaptureError> {
-    error::check(bytes)?;
-    let bytes = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes);
-    reader::read(bytes, now, zone)
+    read_from(bytes, now, zone)
+}
+
+/// Reads a capture from a stream, as [`read()`] does.
+///
+/// # Errors
+/// As [`read()`]; and the stream's.
+pub fn read_from(
+    stream: impl Read,
+    now: UnixMillis,
+    zone: &TimeZone,
+) -> Result<Capture, CaptureError> {
+    reader::read(source::open(stream)?, now, zone)
 }
 
 #[cfg(test)]

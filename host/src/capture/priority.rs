@@ -44,9 +44,47 @@ pub(super) fn split(prefix: u32) -> (u8, u32) {
 /// `kern  :info  : `: the level and the facility.
 pub(super) fn decoded(scan: &mut Scan) -> Option<(u8, u32)> {
     let facility = facility(padded(scan)?)?;
+    // Talos writes spaces here.
+    scan.spaces();
     let level = level(padded(scan)?)?;
     scan.literal(b" ")?;
     Some((level, facility))
+}
+
+/// `<4>`: the number within.
+pub(super) fn bracketed(scan: &mut Scan) -> Option<u32> {
+    scan.literal(b"<")?;
+    let prefix = u32::try_from(scan.number()?).ok()?;
+    scan.literal(b">")?;
+    Some(prefix)
+}
+
+/// The level that a word of a syslog template names: `err`, `ERR`, `kern.err`, `kern:err`.
+pub(super) fn word(word: &[u8]) -> Option<u8> {
+    if !(3..=16).contains(&word.len()) {
+        return None;
+    }
+    let word = word.strip_suffix(b":").unwrap_or(word);
+    let name = match word.iter().position(|&byte| matches!(byte, b'.' | b':')) {
+        Some(at) => {
+            facility(word.get(..at)?)?;
+            word.get(at + 1..)?
+        }
+        None => word,
+    };
+    let other_names: [(&[u8], u8); 4] = [
+        (b"error", 3),
+        (b"warning", 4),
+        (b"critical", 2),
+        (b"panic", 0),
+    ];
+    let others = other_names.into_iter();
+    (0..)
+        .zip(LEVELS)
+        .map(|(level, name)| (name, level))
+        .chain(others)
+        .find(|(known, _)| known.eq_ignore_ascii_case(name))
+        .map(|(_, level)| level)
 }
 
 /// A name, filled up with spaces, and a colon.

@@ -3,40 +3,110 @@
 use jiff::tz::TimeZone;
 
 use super::{
-    Capture, MAX_LINE, MAX_MESSAGES, Unparsable,
-    boots::{Boots, boot_id},
+    Capture, Context, MAX_LINE, MAX_MESSAGES, MAX_TEXT, Unparsable, assemble,
+    blocks::{self, Blocks},
+    boots::{self, BootIds, BootNumber, boot_id},
     calendar::Calendar,
-    dating,
-    dmesg_json::{DmesgJson, Step},
+    dmesg_json::{self, DmesgJson},
     driver_lines,
     error::CaptureError,
     escape::{self, Backslash},
     format::Format,
+    hosts::{HostId, Hosts, NO_HOST},
+    json_line, known,
     line::{self, Line, Message},
-    sample,
+    lines::{Lines, RawLine},
+    notes::{Note, Notes},
+    prefixed, sample,
+    source::{self, Source},
     stamp::Stamp,
 };
 use crate::{model::UnixMillis, node::kmsg::KernelMessage};
 
 /// The line's beginning that [`Unparsable`] keeps.
 const MAX_SHOWN: usize = 200;
-/// If there are so many times more lines of no form than others, the others are taken to be chance.
+/// If there are so many times more lines of no format than others, the others are taken to be chance.
 const CHANCE: u64 = 20;
 
-/// Reads a file.
+/// Reads a text.
 pub(super) fn read(
-    bytes: &[u8],
+    source: Source,
     now: UnixMillis,
     zone: &TimeZone,
 ) -> Result<Capture, CaptureError> {
-    let programs = sample::has_programs(bytes);
-    let mut reader = Reader::new(now, zone, programs, false);
-    reader.lines(bytes)?;
-    if reader.unparsable >= CHANCE * reader.recognised() && sample::is_plain(bytes) {
-        reader = Reader::new(now, zone, programs, true);
-        reader.lines(bytes)?;
+    let Source {
+        text,
+        packed,
+        is_binary,
+    } = source;
+    let mut lines = Lines::new(text);
+    let mut line = RawLine::default();
+    let mut first = Vec::new();
+    let mut size = 0;
+    let mut damaged = None;
+    // Ends the text where the rest of a compressed file cannot be read.
+    let mut next = |line: &mut RawLine, damaged: &mut Option<String>| match lines.next(line) {
+        Ok(more) => Ok(more),
+        Err(error) => match source::of_error(&error, packed) {
+            CaptureError::Damaged(name, problem) => {
+                *damaged = Some(format!("{name}: {problem}"));
+                // What there is of the line.
+                Ok(!line.text.is_empty())
+            }
+            other => Err(other),
+        },
+    };
+    while first.len() < sample::LINES && size < sample::BYTES && next(&mut line, &mut damaged)? {
+        size += line.text.len();
+        first.push(line.clone());
+        if damaged.is_some() {
+            break;
+        }
     }
-    Ok(reader.finish(now))
+    let mut reader = Reader::new(now, zone, is_plain(&first, now, zone)?);
+    for line in &first {
+        reader.take_raw(line)?;
+    }
+    drop(first);
+    while damaged.is_none() && next(&mut line, &mut damaged)? {
+        reader.take_raw(&line)?;
+    }
+    let capture = reader.finish(now, damaged)?;
+    match (is_binary && capture.format.is_none(), capture.damaged) {
+        (true, _) => Err(CaptureError::Binary),
+        (false, Some(problem)) if capture.format.is_none() && capture.unparsable == 0 => {
+            let name = packed.unwrap_or_default();
+            let problem = problem.strip_prefix(name).unwrap_or(&problem);
+            let problem = problem.trim_start_matches(": ").to_owned();
+            Err(CaptureError::Damaged(name, problem))
+        }
+        (false, damaged) => Ok(Capture { damaged, ..capture }),
+    }
+}
+
+/// Whether lines without any format are kernel messages without a stamp, judged by the first lines of a file.
+fn is_plain(first: &[RawLine], now: UnixMillis, zone: &TimeZone) -> Result<bool, CaptureError> {
+    let mut trial = Reader::new(now, zone, false);
+    for line in first {
+        trial.take_raw(line)?;
+    }
+    let texts = first.iter().map(|line| line.text.as_slice());
+    let mostly_unknown = trial.unparsable > 0 && trial.unparsable >= CHANCE * trial.stamped();
+    Ok(mostly_unknown && sample::is_plain(texts))
+}
+
+/// A message and what its line said of it.
+#[derive(Debug)]
+pub(super) struct Entry {
+    pub host: HostId,
+    pub stamp: Stamp,
+    /// Microseconds since boot.
+    pub micros: Option<u64>,
+    /// The boot that the line names.
+    pub boot: BootNumber,
+    /// The boot that a line before this one announced.
+    pub announced: BootNumber,
+    pub message: KernelMessage,
 }
 
 /// What the last line was, for a line that may belong to it.
@@ -53,58 +123,87 @@ enum Last {
 }
 
 struct Reader<'z> {
-    calendar: Calendar<'z>,
-    programs: bool,
-    /// A line of no form is a message without a stamp.
+    context: Context<'z>,
+    /// A line of no format is a message without a stamp.
     plain: bool,
     last: Last,
     document: DmesgJson,
-    boots: Boots,
-    messages: Vec<KernelMessage>,
-    stamps: Vec<Stamp>,
+    blocks: Blocks,
+    notes: Notes,
+    boot_ids: BootIds,
+    announced: BootNumber,
+    entries: Vec<Entry>,
+    /// The last entry of each host.
+    last_of: Vec<Option<usize>>,
+    size: usize,
     counts: [u64; Format::ALL.len()],
     skipped: u64,
     unparsable: u64,
     first_unparsable: Option<Unparsable>,
+    cut: u64,
 }
 
 impl<'z> Reader<'z> {
-    fn new(now: UnixMillis, zone: &'z TimeZone, programs: bool, plain: bool) -> Self {
+    fn new(now: UnixMillis, zone: &'z TimeZone, plain: bool) -> Self {
         Self {
-            calendar: Calendar::new(now, zone),
-            programs,
+            context: Context {
+                calendar: Calendar::new(now, zone),
+                hosts: Hosts::default(),
+            },
             plain,
             last: Last::Nothing,
             document: DmesgJson::default(),
-            boots: Boots::default(),
-            messages: Vec::new(),
-            stamps: Vec::new(),
+            blocks: Blocks::default(),
+            notes: Notes::default(),
+            boot_ids: BootIds::default(),
+            announced: boots::NO_BOOT,
+            entries: Vec::new(),
+            last_of: Vec::new(),
+            size: 0,
             counts: [0; Format::ALL.len()],
             skipped: 0,
             unparsable: 0,
             first_unparsable: None,
+            cut: 0,
         }
     }
 
-    fn lines(&mut self, bytes: &[u8]) -> Result<(), CaptureError> {
-        for (number, line) in (1..).zip(sample::lines(bytes)) {
-            if line.len() > MAX_LINE {
-                self.last = Last::Nothing;
-                self.count_unparsable(number, line);
-                continue;
-            }
-            let line = escape::strip_terminal(line);
-            if !self.take(&line)? {
-                self.count_unparsable(number, &line);
-            }
+    fn take_raw(&mut self, raw: &RawLine) -> Result<(), CaptureError> {
+        self.cut += u64::from(raw.is_cut);
+        let line = escape::strip_terminal(&raw.text);
+        if !self.take(&line)? {
+            self.count_unparsable(raw.number, &line);
+        }
+        if self.context.hosts.too_many {
+            return Err(CaptureError::TooManyHosts);
         }
         Ok(())
     }
 
-    /// Takes a line; false if it fits no form.
+    /// Takes a line; false if it fits no format.
     fn take(&mut self, line: &[u8]) -> Result<bool, CaptureError> {
-        if line.trim_ascii().is_empty() || self.is_note(line) {
+        if line.trim_ascii().is_empty() {
+            return match self.blocks.end(&mut self.context) {
+                Some(entry) => self.put(entry),
+                None => Ok(true),
+            };
+        }
+        if self.is_note(line) {
             return Ok(true);
+        }
+        match self.blocks.take(line, &mut self.context) {
+            blocks::Step::Outside => {}
+            blocks::Step::Taken => {
+                self.last = Last::Nothing;
+                return Ok(true);
+            }
+            blocks::Step::Entry { line: entry, taken } => {
+                let fits = self.put(entry)?;
+                self.last = Last::Nothing;
+                if taken {
+                    return Ok(fits);
+                }
+            }
         }
         let trimmed = line.trim_ascii_start();
         let indent = line.len() - trimmed.len();
@@ -112,14 +211,55 @@ impl<'z> Reader<'z> {
             return Ok(true);
         }
         match self.document.take(trimmed) {
-            Step::Outside => {}
-            Step::Taken => {
+            dmesg_json::Step::Outside => {}
+            dmesg_json::Step::Taken => {
                 self.last = Last::Nothing;
                 return Ok(true);
             }
-            Step::Message(message) => return self.push(message),
+            dmesg_json::Step::Message(message) => return self.push(message),
         }
-        match line::read(trimmed, &mut self.calendar, self.programs) {
+        match line::read(trimmed, &mut self.context) {
+            Line::Unknown => self.take_uncommon(line, trimmed, indent),
+            known => self.put(known),
+        }
+    }
+
+    /// Takes a line of no common format: by what it says itself, then as a further line of the one before, then by the
+    /// shape of its prefix.
+    fn take_uncommon(
+        &mut self,
+        line: &[u8],
+        trimmed: &[u8],
+        indent: usize,
+    ) -> Result<bool, CaptureError> {
+        if indent > 0 && self.last == Last::Other {
+            return Ok(true);
+        }
+        if !known::begins_message(trimmed) {
+            let found = match json_line::read(trimmed, &mut self.context) {
+                Line::Unknown => prefixed::read_marked(trimmed, &mut self.context),
+                found => found,
+            };
+            if !matches!(found, Line::Unknown) {
+                return self.put(found);
+            }
+        }
+        if indent > 0 && self.continues_text(trimmed) || self.continues_driver(trimmed, None) {
+            return Ok(true);
+        }
+        match prefixed::read_peeled(trimmed, &mut self.context) {
+            Line::Unknown if self.plain => {
+                let text = escape::text(line, Backslash::Escape);
+                self.push(Message::new(Format::Plain, Stamp::None, text))
+            }
+            Line::Unknown => Ok(false),
+            found => self.put(found),
+        }
+    }
+
+    /// Adds what a line was; false if that is nothing.
+    fn put(&mut self, line: Line) -> Result<bool, CaptureError> {
+        match line {
             Line::Message(message) => self.push(message),
             Line::Other(format) => {
                 self.count(format);
@@ -127,27 +267,27 @@ impl<'z> Reader<'z> {
                 self.last = Last::Other;
                 Ok(true)
             }
-            Line::Unknown if indent > 0 && self.continues_text(trimmed) => Ok(true),
-            Line::Unknown if self.continues_driver(trimmed, None) => Ok(true),
-            Line::Unknown if self.plain => {
-                let text = escape::text(line, Backslash::Tool);
-                self.push(Message::new(Format::Plain, Stamp::None, text))
-            }
             Line::Unknown => Ok(false),
         }
     }
 
-    /// A line of journalctl about the log: `-- Boot 0123… --`, `-- Reboot --`, `-- Logs begin at … --`.
+    /// Takes a line about the log rather than of it.
     fn is_note(&mut self, line: &[u8]) -> bool {
-        let Some(note) = line.strip_prefix(b"-- ") else {
+        let Some(note) = self.notes.take(line) else {
             return false;
         };
-        let Some(note) = note.strip_suffix(b" --") else {
-            return note.starts_with(b"cursor: ");
-        };
-        let mut words = note.split(|&byte| byte == b' ');
-        if matches!(words.next(), Some(b"Boot" | b"Reboot")) {
-            self.boots.announce(words.next().and_then(boot_id));
+        match note {
+            Note::Boot(id) => {
+                let id = id.map(|id| self.boot_ids.number(boot_id(id)));
+                // A boot id of zeros announces nothing.
+                self.announced = match id {
+                    None => boots::UNNAMED,
+                    Some(boots::NO_BOOT) => self.announced,
+                    Some(id) => id,
+                };
+            }
+            Note::Host(host) => self.notes.host = self.context.hosts.number(host),
+            Note::Text => {}
         }
         self.last = Last::Nothing;
         true
@@ -164,70 +304,109 @@ impl<'z> Reader<'z> {
                 let (Some(key), Some(value)) = (line.get(1..equals), line.get(equals + 1..)) else {
                     return false;
                 };
-                let entry = [key, value].map(|part| escape::text(part, Backslash::Kernel));
-                if let Some(message) = self.messages.last_mut() {
-                    message.dictionary.push(entry.into());
+                let entry = [key, value].map(|part| escape::text(part, Backslash::Escape));
+                if let Some(last) = self.entries.last_mut() {
+                    last.message.dictionary.push(entry.into());
                 }
                 true
             }
             // Indented exactly as the tools do: whatever it looks like, it is the message's.
             Last::Text(width) if indent >= width && width > 0 => {
-                self.join(line.get(width..).unwrap_or(trimmed))
+                let at = self.entries.len().checked_sub(1);
+                self.join(at, line.get(width..).unwrap_or(trimmed))
             }
             _ => false,
         }
     }
 
-    /// Takes an indented line that fits no form.
+    /// Takes an indented line that fits no format.
     fn continues_text(&mut self, trimmed: &[u8]) -> bool {
         match self.last {
-            Last::Text(width) if width > 0 => self.join(trimmed),
-            Last::Other => true,
+            Last::Text(width) if width > 0 => {
+                let at = self.entries.len().checked_sub(1);
+                self.join(at, trimmed)
+            }
             _ => false,
         }
     }
 
-    /// Takes a line that the NVIDIA driver printed together with the one before. `stamp`: the one that it has.
-    fn continues_driver(&mut self, text: &[u8], stamp: Option<Stamp>) -> bool {
-        let (Last::Text(_), Some(last)) = (self.last, self.messages.last()) else {
+    /// Takes a line that the NVIDIA driver printed together with the one before. `of`: the stamp and the host that it
+    /// has.
+    fn continues_driver(&mut self, text: &[u8], of: Option<(Stamp, HostId)>) -> bool {
+        let at = match of {
+            None => self.entries.len().checked_sub(1),
+            Some((_, host)) => self.last_entry(host),
+        };
+        let Some(last) = at.and_then(|at| self.entries.get(at)) else {
             return false;
         };
-        let together = stamp.is_none() || stamp == self.stamps.last().copied();
-        together && driver_lines::continues(&last.text, text) && self.join(text)
+        let together = match of {
+            None => matches!(self.last, Last::Text(_)),
+            Some((stamp, _)) => stamp == last.stamp,
+        };
+        together && driver_lines::continues(&last.message.text, text) && self.join(at, text)
     }
 
-    /// Makes this a further line of the last message.
-    fn join(&mut self, further: &[u8]) -> bool {
-        let Some(message) = self.messages.last_mut() else {
+    fn last_entry(&self, host: HostId) -> Option<usize> {
+        let host = usize::try_from(host).ok()?;
+        self.last_of.get(host).copied().flatten()
+    }
+
+    /// Makes this a further line of a message.
+    fn join(&mut self, at: Option<usize>, further: &[u8]) -> bool {
+        let Some(entry) = at.and_then(|at| self.entries.get_mut(at)) else {
             return false;
         };
-        if message.text.len() + further.len() > MAX_LINE {
+        let text = &mut entry.message.text;
+        if text.len() + further.len() > MAX_LINE {
             return false;
         }
-        message.text.push_str("\\x0a");
-        escape::push(&mut message.text, further, Backslash::Tool);
+        text.push_str("\\x0a");
+        escape::push(text, further, Backslash::Escape);
+        self.size += further.len();
         true
     }
 
-    /// Adds a message. True, as the line fits a form.
-    fn push(&mut self, message: Message) -> Result<bool, CaptureError> {
+    /// Adds a message. True, as the line fits a format.
+    fn push(&mut self, mut message: Message) -> Result<bool, CaptureError> {
         self.count(message.format);
-        if self.continues_driver(message.message.text.as_bytes(), Some(message.stamp)) {
+        if message.host == NO_HOST {
+            message.host = self.notes.host;
+        }
+        let of = (message.stamp, message.host);
+        if self.continues_driver(message.message.text.as_bytes(), Some(of)) {
             return Ok(true);
         }
-        if self.messages.len() >= MAX_MESSAGES {
+        self.size += message.message.text.len();
+        if self.entries.len() >= MAX_MESSAGES {
             return Err(CaptureError::TooManyMessages);
         }
-        self.boots.take(self.messages.len(), &message);
-        self.stamps.push(message.stamp);
+        if self.size > MAX_TEXT {
+            return Err(CaptureError::TooLarge);
+        }
+        let at = self.entries.len();
+        let host = usize::try_from(message.host).unwrap_or(0);
+        if self.last_of.len() <= host {
+            self.last_of.resize(host + 1, None);
+        }
+        if let Some(last) = self.last_of.get_mut(host) {
+            *last = Some(at);
+        }
         let mut entry = message.message;
         self.last = if message.format == Format::Kmsg {
             Last::Record
         } else {
-            entry.sequence = u64::try_from(self.messages.len()).unwrap_or(u64::MAX);
+            entry.sequence = u64::try_from(at).unwrap_or(u64::MAX);
             Last::Text(message.indent)
         };
-        self.messages.push(entry);
+        self.entries.push(Entry {
+            host: message.host,
+            stamp: message.stamp,
+            micros: message.micros,
+            boot: self.boot_ids.number(message.boot),
+            announced: std::mem::take(&mut self.announced),
+            message: entry,
+        });
         Ok(true)
     }
 
@@ -237,20 +416,26 @@ impl<'z> Reader<'z> {
         }
     }
 
-    fn recognised(&self) -> u64 {
-        self.counts.iter().sum()
+    /// Lines of a format other than plain text.
+    fn stamped(&self) -> u64 {
+        let all = Format::ALL.into_iter().zip(self.counts);
+        all.filter(|(format, _)| *format != Format::Plain)
+            .map(|(_, count)| count)
+            .sum()
     }
 
     fn count_unparsable(&mut self, line: u64, text: &[u8]) {
         self.unparsable += 1;
         self.first_unparsable.get_or_insert_with(|| Unparsable {
             line,
-            text: escape::text(text.get(..MAX_SHOWN).unwrap_or(text), Backslash::Tool),
+            text: escape::text(text.get(..MAX_SHOWN).unwrap_or(text), Backslash::Character),
         });
     }
 
-    fn finish(mut self, now: UnixMillis) -> Capture {
-        let clock = dating::date(&mut self.messages, &self.stamps, &self.boots.starts, now);
+    fn finish(mut self, now: UnixMillis, damaged: Option<String>) -> Result<Capture, CaptureError> {
+        if let Some(entry) = self.blocks.end(&mut self.context) {
+            self.put(entry)?;
+        }
         // The first of those that are equal.
         let most = self.counts.iter().copied().max().unwrap_or(0);
         let format = Format::ALL
@@ -258,16 +443,16 @@ impl<'z> Reader<'z> {
             .zip(self.counts)
             .find(|(_, count)| *count == most && most > 0)
             .map(|(format, _)| format);
-        Capture {
+        Ok(Capture {
             format,
-            messages: self.messages,
-            clock,
-            boots: self.boots.starts,
+            logs: assemble::logs(self.entries, &self.context.hosts, now),
             skipped: self.skipped,
             unparsable: self.unparsable,
             first_unparsable: self.first_unparsable,
-            years_guessed: self.calendar.years_guessed,
-            zone_assumed: self.calendar.zone_assumed,
-        }
+            cut: self.cut,
+            damaged,
+            years_guessed: self.context.calendar.years_guessed,
+            zone_assumed: self.context.calendar.zone_assumed,
+        })
     }
 }

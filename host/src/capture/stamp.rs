@@ -1,5 +1,7 @@
 //! The time stamps that lines begin with.
 
+use jiff::tz::TimeZone;
+
 use super::{
     calendar::{Calendar, Moment},
     format::Format,
@@ -17,7 +19,9 @@ const WEEKDAYS: [&[u8]; 7] = [b"Mon", b"Tue", b"Wed", b"Thu", b"Fri", b"Sat", b"
 pub(super) enum Stamp {
     /// Unix milliseconds.
     Wall(UnixMillis),
-    /// Within the minute that begins then, Unix milliseconds.
+    /// Unix milliseconds in the latest year that is not in the future, as the line has no year.
+    Yearless(UnixMillis),
+    /// The same of the minute in which the message was logged.
     Minute(UnixMillis),
     /// Microseconds since boot.
     Boot(u64),
@@ -27,26 +31,78 @@ pub(super) enum Stamp {
     None,
 }
 
+impl Stamp {
+    /// The wall-clock time, Unix milliseconds.
+    pub fn wall(&self) -> Option<UnixMillis> {
+        match self {
+            Self::Wall(at) | Self::Yearless(at) | Self::Minute(at) => Some(*at),
+            Self::Boot(_) | Self::Delta(_) | Self::None => None,
+        }
+    }
+}
+
 /// A stamp within brackets, with the space after it and the caller that a kernel with `CONFIG_PRINTK_CALLER` prints.
 pub(super) fn bracket(scan: &mut Scan, calendar: &mut Calendar) -> Option<(Format, Stamp)> {
     scan.literal(b"[")?;
     let found = match scan.peek()? {
         b'<' => (Format::DmesgDelta, Stamp::Delta(delta(scan)?)),
         b'A'..=b'Z' => named(scan, calendar)?,
-        _ => since(scan)?,
+        _ => since(scan, Decimals::Six)?,
     };
     close(scan)?;
     Some(found)
 }
 
+/// How many decimals a stamp in seconds has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Decimals {
+    /// Six, as the kernel and all its tools write: this tells a stamp from brackets of the message's own.
+    Six,
+    /// One to nine: people and other tools shorten them.
+    Any,
+}
+
 /// The kernel's own stamp, microseconds since boot.
-pub(super) fn kernel(scan: &mut Scan) -> Option<u64> {
+pub(super) fn kernel(scan: &mut Scan, decimals: Decimals) -> Option<u64> {
     scan.literal(b"[")?;
-    let (_, Stamp::Boot(micros)) = since(scan)? else {
+    let (_, Stamp::Boot(micros)) = since(scan, decimals)? else {
         return None;
     };
     close(scan)?;
     Some(micros)
+}
+
+/// `[2026-04-22T21:27:51.3Z]`, and the colon that Talos writes after it.
+pub(super) fn bracketed_iso(scan: &mut Scan, calendar: &mut Calendar) -> Option<Stamp> {
+    scan.literal(b"[")?;
+    let end = scan.0.iter().position(|&byte| byte == b']')?;
+    let mut inside = Scan(scan.0.get(..end)?);
+    let mut moment = date(&mut inside)?;
+    if !inside.maybe(b"T") {
+        inside.literal(b" ")?;
+    }
+    moment = time(&mut inside, moment, true)?;
+    moment.millis += decimals(&mut inside)?;
+    inside.spaces();
+    if !inside.0.is_empty() {
+        moment.offset = Some(offset(&mut inside)?);
+    }
+    scan.0 = scan.0.get(end..)?;
+    close(scan)?;
+    scan.maybe(b": ");
+    dated(moment, calendar)
+}
+
+/// Whether a stamp within brackets stands here, of any kind.
+pub(super) fn is_bracket(scan: Scan) -> bool {
+    // Only to see whether these are dates; none of them is used.
+    let zone = TimeZone::UTC;
+    let mut calendar = Calendar::new(UnixMillis::MAX, &zone);
+    kernel(&mut Scan(scan.0), Decimals::Any).is_some()
+        || matches!(scan.0.get(1), Some(b'A'..=b'Z'))
+            && bracket(&mut Scan(scan.0), &mut calendar).is_some()
+        || matches!(scan.0.get(1), Some(b'0'..=b'9'))
+            && bracketed_iso(&mut Scan(scan.0), &mut calendar).is_some()
 }
 
 /// The end of a stamp within brackets.
@@ -71,18 +127,19 @@ fn take_caller(scan: &mut Scan) -> Option<()> {
 }
 
 /// Seconds since boot, or a sign and seconds since the message before.
-fn since(scan: &mut Scan) -> Option<(Format, Stamp)> {
+fn since(scan: &mut Scan, decimals: Decimals) -> Option<(Format, Stamp)> {
     scan.spaces();
     if matches!(scan.peek()?, b'+' | b'-') {
         return Some((Format::DmesgReltime, Stamp::Delta(signed(scan)?)));
     }
     let before = scan.0.len();
     let whole = scan.number()?;
-    // The kernel and all tools write six decimals, which tells a stamp from a bracket of the message's own.
     scan.literal(b".")?;
-    let micros = whole
-        .checked_mul(1_000_000)?
-        .checked_add(scan.digits(6)?.into())?;
+    let part = match decimals {
+        Decimals::Six => scan.digits(6)?.into(),
+        Decimals::Any => scan.fraction(100_000)?,
+    };
+    let micros = whole.checked_mul(1_000_000)?.checked_add(part)?;
     if before - scan.0.len() > 24 {
         return None;
     }
@@ -133,7 +190,16 @@ fn named(scan: &mut Scan, calendar: &mut Calendar) -> Option<(Format, Stamp)> {
 pub(super) fn syslog(scan: &mut Scan, calendar: &mut Calendar) -> Option<Stamp> {
     let moment = syslog_moment(scan)?;
     scan.literal(b" ")?;
-    Some(Stamp::Wall(calendar.unix_ms(moment)?))
+    dated(moment, calendar)
+}
+
+/// The stamp of a moment.
+pub(super) fn dated(moment: Moment, calendar: &mut Calendar) -> Option<Stamp> {
+    let at = calendar.unix_ms(moment)?;
+    Some(match moment.year {
+        Some(_) => Stamp::Wall(at),
+        None => Stamp::Yearless(at),
+    })
 }
 
 fn syslog_moment(scan: &mut Scan) -> Option<Moment> {
@@ -207,7 +273,7 @@ fn day(scan: &mut Scan) -> Option<u32> {
     scan.digits(2)
 }
 
-fn date(scan: &mut Scan) -> Option<Moment> {
+pub(super) fn date(scan: &mut Scan) -> Option<Moment> {
     let year = Some(scan.digits(4)?);
     scan.literal(b"-")?;
     let month = scan.digits(2)?;
@@ -230,7 +296,7 @@ fn clock(scan: &mut Scan, date: Moment, seconds: bool) -> Option<Moment> {
     Some(moment)
 }
 
-fn time(scan: &mut Scan, date: Moment, seconds: bool) -> Option<Moment> {
+pub(super) fn time(scan: &mut Scan, date: Moment, seconds: bool) -> Option<Moment> {
     let hour = scan.digits(2)?;
     scan.literal(b":")?;
     let minute = scan.digits(2)?;
@@ -248,7 +314,7 @@ fn time(scan: &mut Scan, date: Moment, seconds: bool) -> Option<Moment> {
 }
 
 /// Milliseconds; none if there is neither point nor comma.
-fn decimals(scan: &mut Scan) -> Option<u64> {
+pub(super) fn decimals(scan: &mut Scan) -> Option<u64> {
     if scan.maybe(b".") || scan.maybe(b",") {
         return scan.fraction(100);
     }
@@ -256,7 +322,7 @@ fn decimals(scan: &mut Scan) -> Option<u64> {
 }
 
 /// `Z`, `+01`, `+0100`, `+01:00`, in seconds.
-fn offset(scan: &mut Scan) -> Option<i32> {
+pub(super) fn offset(scan: &mut Scan) -> Option<i32> {
     if scan.maybe(b"Z") {
         return Some(0);
     }
@@ -272,4 +338,26 @@ fn offset(scan: &mut Scan) -> Option<i32> {
     };
     let seconds = i32::try_from(hours * 3600 + minutes * 60).ok()?;
     Some(if negative { -seconds } else { seconds })
+}
+
+/// `-`, or `[ID NAME="value" …]` as often as it comes (RFC 5424), and the space after it.
+pub(super) fn structured_data(scan: &mut Scan) -> Option<()> {
+    if !scan.maybe(b"-") {
+        if scan.peek()? != b'[' {
+            return None;
+        }
+        while scan.maybe(b"[") {
+            let mut quoted = false;
+            let mut escaped = false;
+            let end = scan.0.iter().position(|&byte| {
+                let end = byte == b']' && !quoted;
+                quoted ^= byte == b'"' && !escaped;
+                escaped = byte == b'\\' && !escaped;
+                end
+            })?;
+            scan.0 = scan.0.get(end + 1..)?;
+        }
+    }
+    scan.maybe(b" ");
+    Some(())
 }

@@ -82,6 +82,9 @@ pub enum Command {
     /// Compile a Wasm component; gpud runs this for itself
     #[command(hide = true)]
     CompileComponent(CompileComponentArgs),
+    /// Compile the built-in components; the build of gpud runs this
+    #[command(hide = true)]
+    CompileBuiltins(CompileBuiltinsArgs),
 }
 
 /// Flags that every command has.
@@ -235,6 +238,9 @@ pub struct CustomPluginsArgs {
         hide_possible_values = true
     )]
     pub fail_fast: bool,
+    /// Fail where there are warnings, too
+    #[arg(long)]
+    pub strict: bool,
     /// Print one JSON document instead of text
     #[arg(long)]
     pub json: bool,
@@ -284,13 +290,22 @@ pub struct ManArgs {
 pub struct CompileComponentArgs {
     #[command(flatten)]
     pub common: CommonArgs,
-    /// Soon, rather than well
-    #[arg(long)]
-    pub quick: bool,
     /// The component
     pub input: PathBuf,
     /// Where the compiled code goes
     pub output: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub struct CompileBuiltinsArgs {
+    #[command(flatten)]
+    pub common: CommonArgs,
+    /// Where the archive goes
+    #[arg(long, value_name = "FILE", value_parser = path)]
+    pub output: PathBuf,
+    /// For machines of this target; this machine's without one
+    #[arg(long, value_name = "TRIPLE")]
+    pub target: Option<String>,
 }
 
 /// A path as it is; clap's own reader refuses the empty one, which here means "none" or "the default".

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{
-    client::{Answer, Client, reason_of, token::ClientToken},
+    client::{Answer, Client, reason_of},
     exit::Exit,
     terminal::printable,
 };
@@ -35,9 +35,7 @@ pub async fn list_plugins(
     json: bool,
 ) -> Result<String, Exit> {
     let listed = async {
-        let token = ClientToken::find(token_file).map_err(|error| error.to_string())?;
-        let client = Client::of_daemon(server).map_err(|error| error.to_string())?;
-        let client = client.with_token(token);
+        let client = Client::of_daemon(server, token_file).map_err(|error| error.to_string())?;
         let answer = client.send(Method::GET, "/v1/plugins").await;
         let answer = answer.map_err(|error| error.to_string())?;
         match json {

@@ -12,6 +12,7 @@ mod checks;
 pub mod client;
 mod client_args;
 pub mod compact;
+pub mod compile_builtins;
 mod components;
 pub mod custom_plugins;
 mod data_dir;
@@ -23,6 +24,7 @@ pub mod inject_fault;
 mod json_flags;
 mod layouts;
 pub mod list_plugins;
+mod local_socket;
 pub mod machine_info;
 pub mod metadata;
 mod of_service;
@@ -55,6 +57,7 @@ pub use checks::{
 pub use components::ComponentSelection;
 pub use exit::{Exit, Stderr};
 pub use json_flags::{ExpectedPorts, NfsGroup};
+pub use local_socket::LocalSocketChoice;
 pub use options::{
     Action, CustomPluginsOptions, FailOn, Invocation, RunOptions, ScanOptions, TlsFiles,
 };

@@ -7,10 +7,10 @@ use clap_complete::Shell;
 
 use super::{
     args::OutputFormat, checks::CheckOptions, components::ComponentSelection, explain::Subject,
-    metadata::MetadataOptions, pack::PackAction, plugin::PluginAction, service::UpOptions,
-    status::StatusOptions, terminal::ColorChoice,
+    local_socket::LocalSocketChoice, metadata::MetadataOptions, pack::PackAction,
+    plugin::PluginAction, service::UpOptions, status::StatusOptions, terminal::ColorChoice,
 };
-use crate::{logging::LogOptions, runtime::compiler::Effort, wire::GoDuration};
+use crate::{logging::LogOptions, wire::GoDuration};
 
 /// Where the daemon listens unless told otherwise: this machine only.
 pub const DEFAULT_LISTEN: &str = "127.0.0.1:15132";
@@ -138,12 +138,17 @@ pub enum Action {
     },
     /// Compile a Wasm component.
     CompileComponent {
-        /// How well.
-        effort: Effort,
         /// The component.
         input: PathBuf,
         /// Where the code goes.
         output: PathBuf,
+    },
+    /// Compile the built-in components.
+    CompileBuiltins {
+        /// Where the archive goes.
+        output: PathBuf,
+        /// For machines of this target.
+        target: Option<String>,
     },
 }
 
@@ -162,6 +167,12 @@ pub struct RunOptions {
     pub token_file: Option<PathBuf>,
     /// Every route but `/healthz` asks for it.
     pub require_token: bool,
+    /// The Unix socket for local administration.
+    pub local_socket: LocalSocketChoice,
+    /// Further host names by which the daemon may be asked.
+    pub allowed_hosts: Vec<String>,
+    /// Web sites whose pages may ask it.
+    pub allowed_origins: Vec<String>,
     /// Serve `/admin/pprof`.
     pub pprof: bool,
     /// Specs of script plugins; `None` is none. The default file may be missing.
@@ -211,6 +222,8 @@ pub struct CustomPluginsOptions {
     pub run: bool,
     /// End at the first that is not healthy, and fail.
     pub fail_fast: bool,
+    /// Warnings count as problems.
+    pub strict: bool,
     /// Print one JSON document.
     pub json: bool,
 }

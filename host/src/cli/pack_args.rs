@@ -64,6 +64,9 @@ pub struct RegistryArgs {
     /// Talk HTTP to the registry, without TLS
     #[arg(long)]
     pub plain_http: bool,
+    /// Follow the registry to other hosts, also to log in
+    #[arg(long)]
+    pub allow_redirects: bool,
 }
 
 #[derive(Debug, Args)]

@@ -15,6 +15,7 @@ use super::{
     exit::{Exit, Stderr},
     explain::Subject,
     hosted_args::{NotifyEvent, UpdateArgs, UpdateCommand},
+    local_socket::LocalSocketChoice,
     metadata::MetadataOptions,
     of_service::{NO_CONTROL_PLANE, NO_SIGNING, NO_UPDATE, machine_info, metadata, up},
     options::{
@@ -26,7 +27,7 @@ use super::{
 };
 use crate::{
     logging::{LogLevel, LogOptions},
-    runtime::compiler::Effort,
+    server::{parse_hosts, parse_origins},
 };
 
 /// Reads a command line, the program's name first.
@@ -225,12 +226,15 @@ fn action(
         Command::CompileComponent(args) => (
             args.common,
             Action::CompileComponent {
-                effort: match args.quick {
-                    true => Effort::Quick,
-                    false => Effort::Thorough,
-                },
                 input: args.input,
                 output: args.output,
+            },
+        ),
+        Command::CompileBuiltins(args) => (
+            args.common,
+            Action::CompileBuiltins {
+                output: args.output,
+                target: args.target,
             },
         ),
     };
@@ -270,6 +274,9 @@ fn run(command: RunCommand, notes: &mut Vec<String>) -> Result<(CommonArgs, RunO
             .map(|(certificate, key)| TlsFiles { certificate, key }),
         token_file: given(run.token_file),
         require_token: run.require_token,
+        local_socket: LocalSocketChoice::of_flag(run.local_socket),
+        allowed_hosts: parse_hosts(&run.allowed_hosts)?,
+        allowed_origins: parse_origins(&run.allowed_origins)?,
         pprof: run.pprof,
         plugin_specs_file: given(Some(run.plugin_specs_file)),
         components: ComponentSelection::parse(&run.components),
@@ -318,6 +325,7 @@ fn custom_plugins(
         file,
         run: args.run,
         fail_fast: args.fail_fast,
+        strict: args.strict,
         json: args.json,
     };
     (args.common, options)

@@ -3,6 +3,7 @@ use std::{path::PathBuf, time::Duration};
 use super::*;
 use crate::cli::{
     checks::{BlockedProcesses, CheckOptions, XidOptions},
+    local_socket::LocalSocketChoice,
     options::FailOn,
     service::UpOptions,
     terminal::ColorChoice,
@@ -69,6 +70,9 @@ fn run_without_flags() {
             tls: None,
             token_file: None,
             require_token: false,
+            local_socket: LocalSocketChoice::Usual,
+            allowed_hosts: Vec::new(),
+            allowed_origins: Vec::new(),
             pprof: false,
             plugin_specs_file: Some("/etc/default/gpud.plugins.yaml".into()),
             components: ComponentSelection::default(),
@@ -107,7 +111,7 @@ fn the_unit_files_flags() {
 #[test]
 fn flags_of_run() {
     let options = run(concat!(
-        "--listen-address=:15132|--tls-cert=/c|--tls-key=/k|--pprof|--require-token|--token-file=/t|--plugin-specs-file=|--components=-disk|",
+        "--listen-address=:15132|--tls-cert=/c|--tls-key=/k|--pprof|--require-token|--token-file=/t|--local-socket=none|--allowed-hosts=.a,B|--allowed-origins=https://c|--plugin-specs-file=|--components=-disk|",
         "--retention-period=1h|--events-retention-period=48h|--gpu-count=8|",
         "--infiniband-expected-port-states={\"at_least_ports\":8,\"at_least_rate\":400}|",
         "--nvlink-expected-link-states={\"at_least_gpus_with_all_links_feature_enabled\":4}|",
@@ -127,6 +131,9 @@ fn flags_of_run() {
     );
     assert!(options.pprof && options.plugin_specs_file.is_none());
     assert!(options.require_token && options.token_file == Some("/t".into()));
+    assert_eq!(options.local_socket, LocalSocketChoice::Off);
+    assert_eq!(options.allowed_hosts, [".a", "b"]);
+    assert_eq!(options.allowed_origins, ["https://c"]);
     assert!(options.components.includes("cpu") && !options.components.includes("disk"));
     assert_eq!(options.metrics_retention, Duration::from_secs(3600));
     assert_eq!(options.events_retention, Duration::from_secs(48 * 3600));
@@ -254,17 +261,15 @@ fn small_commands() {
             },
         ),
         (
-            "compile-component|--quick|in|out",
-            Action::CompileComponent {
-                effort: Effort::Quick,
-                input: "in".into(),
+            "compile-builtins|--output=out|--target=aarch64-unknown-linux-gnu",
+            Action::CompileBuiltins {
                 output: "out".into(),
+                target: Some("aarch64-unknown-linux-gnu".into()),
             },
         ),
         (
             "compile-component|in|out",
             Action::CompileComponent {
-                effort: Effort::Thorough,
                 input: "in".into(),
                 output: "out".into(),
             },
@@ -394,6 +399,7 @@ fn custom_plugins_with_go_flags() {
         file: None,
         run: false,
         fail_fast: true,
+        strict: false,
         json: false,
     };
     let of = |file: &str| Some(PathBuf::from(file));

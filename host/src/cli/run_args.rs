@@ -31,10 +31,29 @@ pub struct RunArgs {
     /// File with the bearer token, made if it is not there [default: token in the data folder]
     #[arg(long, value_name = "FILE", value_parser = path)]
     pub token_file: Option<PathBuf>,
+    /// Unix socket for local administration; `none` means none [default: /run/gpud/gpud.sock for root]
+    #[arg(long, value_name = "PATH", value_parser = path)]
+    pub local_socket: Option<PathBuf>,
+    /// Further host names by which gpud may be asked, comma-separated; `.example` is every name in it, `*` any name
+    #[arg(
+        long,
+        value_name = "LIST",
+        default_value = "",
+        hide_default_value = true
+    )]
+    pub allowed_hosts: String,
+    /// Web sites whose pages may ask gpud, comma-separated, such as https://grafana.example
+    #[arg(
+        long,
+        value_name = "LIST",
+        default_value = "",
+        hide_default_value = true
+    )]
+    pub allowed_origins: String,
     /// Ask for the token on every route but /healthz, also on this machine
     #[arg(long)]
     pub require_token: bool,
-    /// Serve /admin/pprof: profiles of what gpud itself takes
+    /// Answer under /admin/pprof, where GPUd has Go's profiles, with what to use instead
     #[arg(long)]
     pub pprof: bool,
     /// YAML file with script plugins; an empty name means none

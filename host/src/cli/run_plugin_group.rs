@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::{
-    client::{Answer, Client, escape, reason_of, token::ClientToken},
+    client::{Answer, Client, escape, reason_of},
     exit::{Exit, Stderr},
     terminal::printable,
 };
@@ -35,9 +35,7 @@ pub async fn run_plugin_group(
     json: bool,
 ) -> Result<Exit, Exit> {
     let checked = async {
-        let token = ClientToken::find(token_file).map_err(|error| error.to_string())?;
-        let client = Client::of_daemon(server).map_err(|error| error.to_string())?;
-        let client = client.with_token(token);
+        let client = Client::of_daemon(server, token_file).map_err(|error| error.to_string())?;
         let target = format!("/v1/components/trigger-tag?tagName={}", escape(tag));
         let answer = client.with_limit(LIMIT).send(Method::GET, &target).await;
         let answer = answer.map_err(|error| error.to_string())?;

@@ -25,7 +25,7 @@ use crate::{
     machine_info::{self, Collector},
     metrics,
     node::Node,
-    runtime::{Compiler, Effort, Runtime},
+    runtime::{Compiler, Runtime},
     wire::{ComponentHealthStates, HealthState, Origin},
 };
 
@@ -47,7 +47,7 @@ pub async fn scan(options: &ScanOptions, terminal: Terminal) -> Result<Exit, Exi
     let site = SiteConfigs::load(options.checks.site_file.as_deref()).map_err(Exit::failure)?;
     let node = Node::live_with(options.checks.nvml()).await;
     let node = Arc::new(node.map_err(Exit::failure)?);
-    let compiler = env::current_exe().map_or(Compiler::InProcess(Effort::Quick), Compiler::Child);
+    let compiler = Compiler::of_this_program();
     let runtime =
         Runtime::start(&cache_folder(), compiler, Arc::clone(&node)).map_err(Exit::failure)?;
     let services = Services::new(Arc::clone(&node), None, Arc::new(metrics::Registry::new())).await;

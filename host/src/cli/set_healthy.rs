@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::{
-    client::{Answer, Client, escape, token::ClientToken},
+    client::{Answer, Client, escape},
     exit::Exit,
     terminal::printable,
 };
@@ -46,10 +46,7 @@ async fn ask(
     token_file: Option<&Path>,
     components: &[String],
 ) -> Result<Answer, Exit> {
-    let token = ClientToken::find(token_file).map_err(Exit::failure)?;
-    let client = Client::of_daemon(server)
-        .map_err(Exit::failure)?
-        .with_token(token);
+    let client = Client::of_daemon(server, token_file).map_err(Exit::failure)?;
     let mut target = "/v1/health-states/set-healthy".to_owned();
     if !components.is_empty() {
         let names: Vec<_> = components.iter().map(|name| escape(name)).collect();

@@ -11,7 +11,7 @@ use futures_util::FutureExt;
 use serde::Serialize;
 use tokio::sync::Mutex;
 
-use super::{Component, Registry, Services, SetHealthyProblem};
+use super::{Component, Registry, Services, SetHealthyProblem, verdict_metrics};
 use crate::{
     machine_info::Collector,
     metrics,
@@ -441,13 +441,20 @@ impl DaemonBackend {
             open_files: system::own_open_fds().ok(),
             db_size_bytes,
             sqlite: store.map(|store| store.counters()).unwrap_or_default(),
+            usage: system::own_usage().ok(),
+            boot_time_seconds: self.services.node.boot.time as f64 / 1000.0,
         };
         let recorded = metrics::own::record(&self.services.metrics, &readings);
         let kernel_log = self.services.kernel_log.get();
         let counted = kernel_log.map_or(Ok(()), |log| {
             metrics::own::record_kernel_log(&self.services.metrics, log)
         });
-        for error in [recorded, counted].into_iter().filter_map(Result::err) {
+        let now = self.services.node.clock.now_ms();
+        let judged = verdict_metrics::record(&self.services.metrics, &self.registry, now);
+        for error in [recorded, counted, judged]
+            .into_iter()
+            .filter_map(Result::err)
+        {
             tracing::warn!("{error}");
         }
     }

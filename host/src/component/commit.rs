@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::Services;
 use crate::{
     metrics::own,
-    model::{Event, HealthState, Metric, MetricDescription, UnixMillis},
+    model::{Event, EventType, HealthState, Metric, MetricDescription, UnixMillis},
     runtime::{CallError, Finished},
     store::{Commit, Inserted, KmsgCursor, StateChange, StoreError},
 };
@@ -24,7 +24,13 @@ pub(super) async fn events_and_state(
     if events.is_empty() && state_writes.is_empty() && cursor.is_none() {
         return Ok(Vec::new());
     }
-    store
+    let weighty: Vec<(usize, Event)> = events
+        .iter()
+        .enumerate()
+        .filter(|(_, event)| event.event_type != EventType::Info)
+        .map(|(at, event)| (at, event.clone()))
+        .collect();
+    let inserted = store
         .commit(
             component,
             Commit {
@@ -33,7 +39,14 @@ pub(super) async fn events_and_state(
                 cursor,
             },
         )
-        .await
+        .await?;
+    let is_new = |at: &usize| inserted.get(*at) == Some(&Inserted::New);
+    let new = weighty.iter().filter(|(at, _)| is_new(at));
+    let now = services.node.clock.now_ms();
+    services
+        .event_log
+        .log(component, new.map(|(_, event)| event), now);
+    Ok(inserted)
 }
 
 /// Takes readings into the metrics; what is refused is logged.

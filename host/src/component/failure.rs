@@ -76,6 +76,18 @@ pub(super) fn with_error(mut states: Vec<HealthState>, problem: &str) -> Vec<Hea
     states
 }
 
+/// The states of a component that judges by the kernel log alone, while that cannot be read: what it calls healthy is
+/// unknown.
+pub(super) fn unknown(mut states: Vec<HealthState>, problem: &str) -> Vec<HealthState> {
+    for state in &mut states {
+        if state.health == Health::Healthy {
+            state.health = Health::Degraded;
+            state.reason = format!("unknown: {problem}");
+        }
+    }
+    with_error(states, problem)
+}
+
 /// A source that hangs, or whose device is gone, says something about the node; one that may not be read, or is not
 /// there, only leaves the component unjudged.
 fn source_health(source: &SourceError) -> Health {
@@ -143,5 +155,30 @@ mod tests {
             "the checker itself failed: it trapped: out of bounds (3 failures in a row, next try in 240 s)"
         );
         assert!(trapped.suggested_actions.is_none());
+    }
+
+    #[test]
+    fn only_what_is_called_healthy_becomes_unknown() {
+        let state = |health| HealthState {
+            health,
+            reason: "as it was".into(),
+            ..HealthState::default()
+        };
+        let states = unknown(
+            vec![state(Health::Healthy), state(Health::Unhealthy)],
+            "the kernel log cannot be read (x)",
+        );
+        let shown: Vec<_> = states
+            .iter()
+            .map(|state| (state.health.as_str(), state.reason.as_str()))
+            .collect();
+        assert_eq!(
+            shown,
+            [
+                ("Degraded", "unknown: the kernel log cannot be read (x)"),
+                ("Unhealthy", "as it was"),
+            ]
+        );
+        assert!(states.iter().all(|state| state.error.is_some()));
     }
 }

@@ -11,6 +11,7 @@ mod commit;
 mod comparison;
 pub mod config;
 mod failure;
+mod health_log;
 pub mod kernel_log;
 mod latch;
 pub mod offline;
@@ -22,6 +23,7 @@ mod script;
 mod services;
 mod shadow;
 pub mod trial;
+mod verdict_metrics;
 mod wasm;
 
 use std::{
@@ -82,8 +84,8 @@ pub struct Paused(OwnedMutexGuard<Turn>);
 
 /// How far a component is.
 enum Stage {
-    /// Its plugin is being compiled or loaded.
-    Loading,
+    /// Its plugin is being compiled or loaded, since then.
+    Loading(Instant),
     /// Its plugin could not be loaded, for this reason.
     Failed(String),
     /// It can be checked.
@@ -109,7 +111,7 @@ struct Turn {
 impl Component {
     /// A built-in component whose plugin is yet to be loaded.
     pub fn loading(name: &str) -> Self {
-        Self::new(name, Origin::default(), Stage::Loading)
+        Self::new(name, Origin::default(), Stage::Loading(Instant::now()))
     }
 
     /// The component of a script plugin.
@@ -127,7 +129,8 @@ impl Component {
 
     /// Stands for a Wasm entry of a spec while its plugin is loaded.
     pub fn of_wasm(plugin: &Plugin) -> Self {
-        Self::new(&plugin.component, script::origin(plugin), Stage::Loading)
+        let stage = Stage::Loading(Instant::now());
+        Self::new(&plugin.component, script::origin(plugin), stage)
     }
 
     /// One of the components of a Wasm entry.
@@ -144,7 +147,7 @@ impl Component {
 
     fn new(name: &str, origin: Origin, stage: Stage) -> Self {
         let settled = CancellationToken::new();
-        if !matches!(stage, Stage::Loading) {
+        if !matches!(stage, Stage::Loading(_)) {
             settled.cancel();
         }
         Self {
@@ -257,7 +260,7 @@ impl Component {
     pub fn checker(&self) -> Option<Checker> {
         match &*self.stage.read().unwrap_or_else(PoisonError::into_inner) {
             Stage::Ready(checker) => Some(checker.clone()),
-            Stage::Loading | Stage::Failed(_) => None,
+            Stage::Loading(_) | Stage::Failed(_) => None,
         }
     }
 
@@ -332,9 +335,12 @@ impl Component {
             return states;
         }
         let (health, reason) = match &*self.stage.read().unwrap_or_else(PoisonError::into_inner) {
-            Stage::Loading => (
+            Stage::Loading(since) => (
                 Health::Initializing,
-                "its plugin is being loaded".to_owned(),
+                format!(
+                    "its plugin is being loaded, for {} s so far; code that is not cached is compiled first",
+                    since.elapsed().as_secs()
+                ),
             ),
             Stage::Failed(problem) => (Health::Unhealthy, problem.clone()),
             Stage::Ready(_) => (Health::Healthy, "no data yet".to_owned()),

@@ -1,7 +1,7 @@
 //! Judges kernel messages that do not come from this machine's log: pasted lines and saved logs. The same sandboxed
 //! checkers, fed with what their patterns match, with a history in memory and the log's own time.
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use super::{Component, Services, WasmChecker, commit};
 use crate::{
@@ -41,20 +41,25 @@ pub struct Seen {
     pub last: UnixMillis,
 }
 
-/// Lets every component that watches the kernel log judge these messages, which are in the order of their log.
+/// What each component watches for, so that the patterns of a component are compiled once for the logs of many hosts.
+#[derive(Default)]
+pub struct Filters(BTreeMap<String, Result<Prefilter, String>>);
+
+/// Lets every component that watches the kernel log judge these messages of one host, which are in the order of its log.
 /// `services` has a store of its own, and a clock that stands at the end of the log. Components that make nothing of it
 /// are left out.
 pub async fn judge(
     services: &Services,
     components: &[Component],
     messages: &[Arc<KernelMessage>],
+    filters: &mut Filters,
 ) -> Vec<Judgement> {
     let mut judgements = Vec::new();
     for component in components {
         let Some(checker) = component.kmsg_watcher() else {
             continue;
         };
-        let judgement = of_one(services, component, &checker, messages).await;
+        let judgement = of_one(services, component, &checker, messages, filters).await;
         if !judgement.events.is_empty() || !judgement.problems.is_empty() {
             judgements.push(judgement);
         }
@@ -67,13 +72,23 @@ async fn of_one(
     component: &Component,
     checker: &WasmChecker,
     messages: &[Arc<KernelMessage>],
+    filters: &mut Filters,
 ) -> Judgement {
     let name = component.name();
     let mut judgement = Judgement {
         component: name.to_owned(),
         ..Judgement::default()
     };
-    let wanted = match wanted(services, checker, messages).await {
+    let filter = match filters.0.remove(name) {
+        Some(known) => known,
+        None => filter(services, checker).await,
+    };
+    let found = match &filter {
+        Ok(filter) => Ok(wanted(filter, messages)),
+        Err(problem) => Err(problem.clone()),
+    };
+    filters.0.insert(name.to_owned(), filter);
+    let wanted = match found {
         Ok(wanted) => wanted,
         Err(problem) => {
             judgement.problems.push(problem);
@@ -119,22 +134,23 @@ async fn of_one(
     judgement
 }
 
-/// The messages that a checker asks for.
-async fn wanted(
-    services: &Services,
-    checker: &WasmChecker,
-    messages: &[Arc<KernelMessage>],
-) -> Result<Vec<Arc<KernelMessage>>, String> {
+/// What a checker asks for.
+async fn filter(services: &Services, checker: &WasmChecker) -> Result<Prefilter, String> {
     let patterns = checker.patterns(services).await.answer;
     let patterns = patterns.map_err(|error| format!("no kernel log patterns: it {error}"))?;
     let (prefilter, refused) = Prefilter::new(&[(0, patterns)]);
-    if let Some(refused) = refused.first() {
-        return Err(refused.to_string());
+    match refused.first() {
+        Some(refused) => Err(refused.to_string()),
+        None => Ok(prefilter),
     }
+}
+
+/// The messages that match.
+fn wanted(filter: &Prefilter, messages: &[Arc<KernelMessage>]) -> Vec<Arc<KernelMessage>> {
     let mut hits = Vec::new();
     let matching = messages.iter().filter(|message| {
-        prefilter.watchers_for_bytes(message.text.as_bytes(), &mut hits);
+        filter.watchers_for_bytes(message.text.as_bytes(), &mut hits);
         !hits.is_empty()
     });
-    Ok(matching.cloned().collect())
+    matching.cloned().collect()
 }

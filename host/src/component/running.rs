@@ -5,7 +5,7 @@ use std::{sync::PoisonError, time::Instant};
 use super::{
     Component, Latest, Services, Turn, WasmChecker,
     checker::{Checker, Judged},
-    commit, failure, script,
+    commit, failure, health_log, script,
 };
 use crate::{
     model::{CheckContext, HealthState, Report, SetHealthy, Trigger, UnixMillis},
@@ -67,8 +67,22 @@ impl Component {
             states: vec![failure::state(&self.name, context.now, &error, None)],
             ..Report::default()
         });
+        if report.supported
+            && checker.watches_kmsg()
+            && let Some(problem) = services.kernel_log_problem_in_scan().await
+        {
+            report.states = self.without_kernel_log(report.states, &problem);
+        }
         report.states = self.with_trouble(report.states);
         report
+    }
+
+    /// Returns the states as they count while the kernel log cannot be read.
+    fn without_kernel_log(&self, states: Vec<HealthState>, problem: &str) -> Vec<HealthState> {
+        match self.descriptor() {
+            Some(described) if described.judged_by_kernel_log => failure::unknown(states, problem),
+            _ => failure::with_error(states, problem),
+        }
     }
 
     /// The states, saying what of the configuration is not used.
@@ -210,8 +224,8 @@ impl Component {
         turn.previous_check = Some(context.now);
         let unfed = || self.unfed.get().cloned();
         let states = match services.kernel_log_problem().or_else(unfed) {
-            Some(problem) if checker.kmsg_watcher().is_some() => {
-                failure::with_error(states, &problem)
+            Some(problem) if supported && checker.kmsg_watcher().is_some() => {
+                self.without_kernel_log(states, &problem)
             }
             _ => states,
         };
@@ -242,6 +256,7 @@ impl Component {
             &mut *self.latest.write().unwrap_or_else(PoisonError::into_inner),
             judged,
         );
+        health_log::log_changes(&self.name, &before.states, &states);
         commit::changes(services, &self.name, &before.states, &states, now).await;
         states
     }

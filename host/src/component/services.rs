@@ -1,8 +1,15 @@
 //! What all components of a daemon share.
 
-use std::sync::{Arc, OnceLock};
+use std::{
+    fmt::Display,
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 
-use super::latch::Latches;
+use regex::RegexSet;
+use tokio::sync::OnceCell;
+
+use super::{health_log::EventLog, latch::Latches};
 use crate::{
     metrics,
     node::{
@@ -11,6 +18,13 @@ use crate::{
     },
     store::Store,
 };
+
+/// Longest that opening the kernel log may take in a scan.
+const PROBE_TIME: Duration = Duration::from_secs(5);
+
+fn unreadable(error: &dyn Display) -> String {
+    format!("the kernel log cannot be read ({error})")
+}
 
 /// What all components share.
 pub struct Services {
@@ -22,6 +36,10 @@ pub struct Services {
     pub metrics: Arc<metrics::Registry>,
     /// The kernel log, once it is read.
     pub kernel_log: OnceLock<Arc<KernelLog>>,
+    /// What opening the kernel log gave where no reader follows it.
+    kernel_log_probe: OnceCell<Option<String>>,
+    /// Logs new events.
+    pub(super) event_log: EventLog,
     /// Verdicts that stay until something clears them.
     pub(super) latches: Latches,
 }
@@ -39,17 +57,31 @@ impl Services {
             store,
             metrics,
             kernel_log: OnceLock::new(),
+            kernel_log_probe: OnceCell::new(),
+            event_log: EventLog::default(),
             latches,
         }
     }
 
-    /// Why nothing comes from the kernel log, if so: what is drawn from it is then not to be trusted.
+    /// Returns why the daemon's reader gets nothing from the kernel log, if so: verdicts that are drawn from it cannot be
+    /// trusted then.
     pub(super) fn kernel_log_problem(&self) -> Option<String> {
         match self.kernel_log.get()?.status().state {
-            SourceState::Unavailable { error, .. } => {
-                Some(format!("the kernel log is not read: {error}"))
-            }
+            SourceState::Unavailable { error, .. } => Some(unreadable(&error)),
             _ => None,
         }
+    }
+
+    /// As [`Self::kernel_log_problem`]; without a reader, as in a scan, the kernel log is opened once to see.
+    pub(super) async fn kernel_log_problem_in_scan(&self) -> Option<String> {
+        if self.kernel_log.get().is_some() {
+            return self.kernel_log_problem();
+        }
+        let probe = || async {
+            let nothing = RegexSet::empty();
+            let opened = self.node.kmsg_read_back(nothing, 0, PROBE_TIME).await;
+            opened.err().map(|error| unreadable(&error))
+        };
+        self.kernel_log_probe.get_or_init(probe).await.clone()
     }
 }

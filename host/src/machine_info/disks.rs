@@ -143,7 +143,7 @@ async fn run(
         }
     };
     let command = Command {
-        env: Env::Replace(process::minimal_env()),
+        env: Env::Replace(process::fixed_env()),
         max_output_bytes: MAX_OUTPUT,
         ..Command::new(program, PROGRAM_LIMIT)
     };

@@ -2,6 +2,7 @@
 
 use super::{MetricError, Registry};
 use crate::node::kmsg::{KernelLog, SourceState};
+use crate::node::system::OwnUsage;
 use crate::store::{QueryCount, SqliteCounters};
 
 /// A metric's name and help text.
@@ -24,6 +25,26 @@ pub const OPEN_FILES: OwnMetric = metric(
 );
 /// Gauge: size of the database.
 pub const DB_SIZE: OwnMetric = metric("gpud_sqlite_db_size_bytes", "size of the database in bytes");
+
+/// Label that names the component in [`HEALTH`] and [`LAST_CHECK`].
+pub const COMPONENT_LABEL: &str = super::registry::COMPONENT_LABEL;
+/// Label that names the health in [`HEALTH`].
+pub const HEALTH_LABEL: &str = "health";
+/// Gauge by [`COMPONENT_LABEL`] and [`HEALTH_LABEL`]: 1 for the health that the component has, 0 for the others.
+pub const HEALTH: OwnMetric = metric(
+    "gpud_component_health",
+    "1 for the health that a component has, 0 for the others",
+);
+/// Gauge by [`COMPONENT_LABEL`]: when a component was last checked.
+pub const LAST_CHECK: OwnMetric = metric(
+    "gpud_component_last_check_timestamp_seconds",
+    "when a component was last checked, in seconds since 1970",
+);
+/// Gauge: always 1; its label `version` says what runs.
+pub const BUILD_INFO: OwnMetric = metric(
+    "gpud_build_info",
+    "always 1; the labels say what build of gpud runs",
+);
 
 /// Label that names the component in the `gpud_checker_*` series.
 pub const CHECKER_LABEL: &str = "checker";
@@ -64,7 +85,7 @@ pub const CHECKER_TIMEOUTS: OwnMetric = metric(
 );
 
 /// What the daemon measured about itself; `None` where it could not.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct OwnReadings {
     /// Open file descriptors.
     pub open_files: Option<u64>,
@@ -72,6 +93,10 @@ pub struct OwnReadings {
     pub db_size_bytes: Option<u64>,
     /// The store's query counts.
     pub sqlite: SqliteCounters,
+    /// What the process uses.
+    pub usage: Option<OwnUsage>,
+    /// When the machine booted, Unix seconds; 0 if unknown.
+    pub boot_time_seconds: f64,
 }
 
 /// Puts the readings into the registry.
@@ -87,6 +112,11 @@ pub fn record(registry: &Registry, readings: &OwnReadings) -> Result<(), MetricE
         if let Some(value) = value {
             registry.set_gauge(gauge.name, gauge.help, &[], value as f64)?;
         }
+    }
+    let version = ("version".to_owned(), env!("CARGO_PKG_VERSION").to_owned());
+    registry.set_gauge(BUILD_INFO.name, BUILD_INFO.help, &[version], 1.0)?;
+    if let Some(usage) = &readings.usage {
+        record_usage(registry, usage, readings)?;
     }
     let SqliteCounters {
         select,
@@ -107,6 +137,54 @@ pub fn record(registry: &Registry, readings: &OwnReadings) -> Result<(), MetricE
         let name = format!("gpud_sqlite_{query}_seconds_total");
         let help = format!("time spent in {query} queries in seconds");
         registry.set_counter(&name, &help, &[], read.time.as_secs_f64())?;
+    }
+    Ok(())
+}
+
+/// Puts what the process uses into the registry, under the names that Prometheus' client libraries give.
+fn record_usage(
+    registry: &Registry,
+    usage: &OwnUsage,
+    readings: &OwnReadings,
+) -> Result<(), MetricError> {
+    registry.set_counter(
+        "process_cpu_seconds_total",
+        "processor time of gpud, user and system, in seconds",
+        &[],
+        usage.cpu_seconds,
+    )?;
+    let started = readings.boot_time_seconds + usage.started_after_boot_seconds;
+    let gauges = [
+        (
+            "process_resident_memory_bytes",
+            "resident memory of gpud in bytes",
+            Some(usage.resident_bytes as f64),
+        ),
+        (
+            "process_virtual_memory_bytes",
+            "address space of gpud in bytes",
+            Some(usage.virtual_bytes as f64),
+        ),
+        (
+            "process_threads",
+            "threads of gpud",
+            Some(usage.threads as f64),
+        ),
+        (
+            "process_open_fds",
+            "open file descriptors of gpud",
+            readings.open_files.map(|count| count as f64),
+        ),
+        (
+            "process_start_time_seconds",
+            "when gpud was started, in seconds since 1970",
+            (readings.boot_time_seconds > 0.0).then_some(started),
+        ),
+    ];
+    for (name, help, value) in gauges {
+        if let Some(value) = value {
+            registry.set_gauge(name, help, &[], value)?;
+        }
     }
     Ok(())
 }

@@ -228,6 +228,45 @@ impl Registry {
         self.own(name, help, labels, Change::Add(amount))
     }
 
+    /// Replaces all series of a gauge of the daemon itself. Unlike others these can carry the label of a component, and none
+    /// of them is stored.
+    ///
+    /// # Errors
+    /// A component has a metric of this name.
+    pub fn replace_gauges(
+        &self,
+        name: &str,
+        help: &str,
+        series: Vec<(Pairs, f64)>,
+    ) -> Result<(), MetricError> {
+        let described = Description {
+            name,
+            help,
+            buckets: &[],
+        };
+        let mut table = self.lock();
+        let family = table
+            .families
+            .entry(metric_name(name))
+            .or_insert_with(|| described.family(Kind::Gauge));
+        family.admits(name, Kind::Gauge)?;
+        if family.series.keys().any(|key| key.component.is_some()) {
+            return Err(MetricError::NameTaken {
+                name: name.to_owned(),
+                known: name.to_owned(),
+            });
+        }
+        family.series = series
+            .into_iter()
+            .map(|(mut labels, value)| {
+                labels.sort_unstable();
+                let component = None;
+                (SeriesKey { component, labels }, Value::Number(value))
+            })
+            .collect();
+        Ok(())
+    }
+
     /// The present value of each counter and gauge of a component, for the store.
     pub fn samples(&self) -> Vec<Sample> {
         let table = self.lock();

@@ -2,6 +2,7 @@ use super::float::go_float;
 use super::own::{self, OwnReadings};
 use super::{MetricError, Registry, scrape};
 use crate::model::{Metric, MetricDescription, MetricKind};
+use crate::node::system::OwnUsage;
 use crate::store::{Location, QueryCount, SqliteCounters, Store, StoreOptions};
 use proptest::prelude::*;
 use std::time::Duration;
@@ -207,6 +208,14 @@ fn own_readings_have_no_component_and_are_not_stored() {
             },
             ..SqliteCounters::default()
         },
+        usage: Some(OwnUsage {
+            cpu_seconds: 1.5,
+            started_after_boot_seconds: 20.0,
+            virtual_bytes: 4096,
+            resident_bytes: 2048,
+            threads: 3,
+        }),
+        boot_time_seconds: 1000.0,
     };
     own::record(&registry, &readings).unwrap();
     own::record(&registry, &readings).unwrap();
@@ -218,6 +227,15 @@ fn own_readings_have_no_component_and_are_not_stored() {
         "gpud_sqlite_select_total 3",
         "gpud_sqlite_select_seconds_total 0.25",
         "gpud_sqlite_vacuum_seconds_total 0",
+        "# TYPE process_cpu_seconds_total counter",
+        "process_cpu_seconds_total 1.5",
+        "process_start_time_seconds 1020",
+        "process_open_fds 12",
+        concat!(
+            "gpud_build_info{version=\"",
+            env!("CARGO_PKG_VERSION"),
+            "\"} 1"
+        ),
     ] {
         assert!(text.lines().any(|there| there == line), "{line}");
     }
@@ -280,4 +298,25 @@ proptest! {
             }
         }
     }
+}
+
+#[test]
+fn gauges_of_components_are_replaced_as_a_whole() {
+    let registry = Registry::new();
+    let series = |component: &str, value| {
+        let labels = vec![
+            ("health".to_owned(), "Healthy".to_owned()),
+            (own::COMPONENT_LABEL.to_owned(), component.to_owned()),
+        ];
+        (labels, value)
+    };
+    let own::OwnMetric { name, help } = own::HEALTH;
+    let replace = |series| registry.replace_gauges(name, help, series);
+    replace(vec![series("cpu", 1.0), series("gone", 1.0)]).unwrap();
+    replace(vec![series("cpu", 0.0)]).unwrap();
+    let text = registry.exposition();
+    let line = "gpud_component_health{gpud_component=\"cpu\",health=\"Healthy\"} 0";
+    assert!(text.lines().any(|there| there == line), "{text}");
+    assert!(!text.contains("gone"));
+    assert_eq!(registry.samples(), []);
 }

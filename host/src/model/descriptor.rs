@@ -54,4 +54,6 @@ pub struct ComponentDescriptor {
     pub metrics: Vec<MetricDescription>,
     /// JSON Schema of its configuration, if it takes one.
     pub config_schema: Option<String>,
+    /// Whether a healthy verdict means nothing while the kernel log cannot be read.
+    pub judged_by_kernel_log: bool,
 }

@@ -19,12 +19,11 @@ pub struct Stamp {
     changed: (i64, i64),
 }
 
-/// Reads a whole regular file.
+/// Opens a regular file to be read as a stream.
 ///
 /// # Errors
-/// The system's; [`io::ErrorKind::FileTooLarge`] beyond `max` bytes, and [`io::ErrorKind::InvalidInput`] for what is not
-/// a regular file: a pipe would never end.
-pub fn read(path: &Path, max: usize) -> io::Result<Vec<u8>> {
+/// The system's, and [`io::ErrorKind::InvalidInput`] for what is not a regular file: a pipe would never end.
+pub fn open(path: &Path) -> io::Result<File> {
     // Asked first, since opening a pipe waits for somebody who writes.
     let facts = std::fs::metadata(path)?;
     if facts.is_dir() {
@@ -36,10 +35,16 @@ pub fn read(path: &Path, max: usize) -> io::Result<Vec<u8>> {
             "not a regular file",
         ));
     }
+    File::open(path)
+}
+
+/// Reads a whole regular file.
+///
+/// # Errors
+/// Those of [`open`]; [`io::ErrorKind::FileTooLarge`] beyond `max` bytes.
+pub fn read(path: &Path, max: usize) -> io::Result<Vec<u8>> {
     let mut content = Vec::new();
-    File::open(path)?
-        .take(max as u64 + 1)
-        .read_to_end(&mut content)?;
+    open(path)?.take(max as u64 + 1).read_to_end(&mut content)?;
     if content.len() > max {
         return Err(io::Error::new(
             io::ErrorKind::FileTooLarge,

@@ -5,22 +5,24 @@
     reason = "this is where the machine is touched"
 )]
 
-pub mod alarm;
 pub mod append;
 pub mod clock;
 pub mod error;
 pub mod files;
+mod guarded;
 pub mod hang_pool;
 pub mod kmsg;
 pub mod local_file;
+pub mod local_socket;
 pub mod net;
 pub mod nvml;
+pub mod parts;
 pub mod process;
-pub mod resident;
 pub mod simulated;
+mod sock_diag;
 pub mod socket_owner;
+pub mod stream;
 pub mod system;
-pub mod written_pages;
 
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::Duration};
 
@@ -126,6 +128,17 @@ impl Node {
             .filter_map(|(name, line)| Some((name, line?)));
         self.replacements.extend(given);
         self
+    }
+
+    /// The same machine, of which no grant of files reaches these: gpud's own.
+    ///
+    /// # Errors
+    /// As [`Node::live`].
+    pub fn sealing(self, own_files: &[PathBuf]) -> Result<Self, SourceError> {
+        Ok(Self {
+            files: Files::live_sealing(own_files)?,
+            ..self
+        })
     }
 
     /// What is run instead of this program.

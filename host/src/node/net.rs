@@ -10,6 +10,7 @@ use std::{
     future::{Future, pending},
     io,
     net::{Ipv4Addr, Ipv6Addr, SocketAddr},
+    os::fd::AsRawFd,
     path::Path,
     time::{Duration, Instant},
 };
@@ -21,6 +22,7 @@ use hyper::body::Incoming;
 use hyper_util::rt::TokioIo;
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
+    fs::FileType,
     io::Errno,
     net::{AddressFamily, SocketFlags, SocketType, connect, socket_with, sockopt::socket_error},
 };
@@ -29,7 +31,10 @@ use tokio::{
     net::{TcpStream, UnixStream, lookup_host},
 };
 
-use super::error::SourceError;
+use super::{
+    error::SourceError,
+    guarded::{self, Rule},
+};
 
 /// Bytes buffered for the status line and headers of an answer. One read may go a little beyond.
 const MAX_HEAD_BYTES: usize = 64 * 1024;
@@ -68,12 +73,29 @@ pub async fn http_over_unix(socket: &Path, get: &HttpGet) -> Result<HttpResponse
     let what = format!("unix:{}{}", socket.display(), get.path);
     let request = request(&what, get)?;
     let exchange = async {
-        let stream = UnixStream::connect(socket)
-            .await
-            .map_err(|error| SourceError::from_io(&what, &error))?;
+        let stream = connect_unix(&what, socket).await?;
         exchange(&what, stream, request, get.max_bytes).await
     };
     within(&what, get.deadline, exchange).await
+}
+
+/// Connects to a unix socket that is where its path says: the last name is no link, and links on the way are such as
+/// nobody but root and gpud's own user can change. Else a service could have gpud, as root, talk to another one.
+async fn connect_unix(what: &str, socket: &Path) -> Result<UnixStream, SourceError> {
+    let path = socket.to_owned();
+    let opened = tokio::task::spawn_blocking(move || guarded::open(&path, Rule::LinksGuarded));
+    let handle = opened
+        .await
+        .map_err(|error| SourceError::Other(format!("{what}: {error}")))??;
+    let facts =
+        rustix::fs::fstat(&handle).map_err(|error| SourceError::from_io(what, &error.into()))?;
+    if FileType::from_raw_mode(facts.st_mode) != FileType::Socket {
+        return Err(SourceError::Other(format!("{what}: not a socket")));
+    }
+    // The socket that was looked at, whatever has its name by now.
+    UnixStream::connect(format!("/proc/self/fd/{}", handle.as_raw_fd()))
+        .await
+        .map_err(|error| SourceError::from_io(what, &error))
 }
 
 /// Sends a GET request to a port of 127.0.0.1, or of ::1 when nobody listens there.
@@ -320,6 +342,39 @@ mod tests {
         assert!(matches!(missing, Err(SourceError::NotFound(_))));
         let relative = http_over_unix(&socket, &get("info")).await;
         assert!(matches!(relative, Err(SourceError::Invalid(_))));
+    }
+
+    #[tokio::test]
+    async fn a_socket_that_is_a_link_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let socket = folder.path().join("other.sock");
+        let _listener = UnixListener::bind(&socket).unwrap();
+        let link = folder.path().join("app.sock");
+        std::os::unix::fs::symlink(&socket, &link).unwrap();
+        let answer = http_over_unix(&link, &get("/")).await;
+        assert!(
+            matches!(&answer, Err(SourceError::Denied(text)) if text.contains("is a link")),
+            "{answer:?}"
+        );
+        let file = folder.path().join("file");
+        std::fs::write(&file, "").unwrap();
+        let answer = http_over_unix(&file, &get("/")).await;
+        assert!(
+            matches!(&answer, Err(SourceError::Other(text)) if text.contains("not a socket")),
+            "{answer:?}"
+        );
+        // A folder that somebody else owns may hold a socket, but a link of his leads nowhere.
+        if rustix::process::geteuid().is_root() {
+            let his = folder.path().join("his");
+            std::fs::create_dir(&his).unwrap();
+            std::os::unix::fs::chown(&his, Some(65534), None).unwrap();
+            std::os::unix::fs::symlink(folder.path(), his.join("way")).unwrap();
+            let answer = http_over_unix(&his.join("way/other.sock"), &get("/")).await;
+            assert!(
+                matches!(&answer, Err(SourceError::Denied(text)) if text.contains("65534")),
+                "{answer:?}"
+            );
+        }
     }
 
     #[tokio::test]

@@ -1,20 +1,39 @@
 //! Whose the other end of a connection on this machine is, from the kernel's table of sockets
-//! (`Documentation/networking/proc_net_tcp.rst`). Unlike a token it cannot be read by others, forgotten, or leaked.
+//! (`sock_diag`, else `Documentation/networking/proc_net_tcp.rst`). Unlike a token it cannot be read by others, forgotten, or leaked.
 
 use std::{
     io::Read,
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
+    sync::atomic::{AtomicBool, Ordering},
 };
+
+use super::sock_diag::{self, Answer};
 
 /// Most of a table that is read, bytes: about 400,000 connections.
 const MAX_TABLE: u64 = 64 << 20;
 
-/// The user that owns the socket at `remote` which is connected to `local`, both on this machine's loopback. `None` when
-/// it cannot be told, and for connections from elsewhere. Blocks for as long as the kernel takes to write its table.
+/// The kernel has answered a question of `sock_diag`, so that its "not found" means what it says.
+static HAS_DIAGNOSTICS: AtomicBool = AtomicBool::new(false);
+
+/// Returns the user that owns the socket at `remote` which is connected to `local`, both on this machine's loopback. `None`
+/// when it is not known, and for connections from elsewhere. Blocks for as long as the kernel takes to answer.
+///
+/// Addresses can be used again: the answer belongs to a connection only if that connection is still open after it was given
+/// (`Link::is_open`).
 pub fn uid(local: SocketAddr, remote: SocketAddr) -> Option<u32> {
     let (local, remote) = (plain(local), plain(remote));
     if !remote.ip().is_loopback() {
         return None;
+    }
+    match sock_diag::owner(remote, local) {
+        Answer::Owner(uid) => {
+            HAS_DIAGNOSTICS.store(true, Ordering::Relaxed);
+            return Some(uid);
+        }
+        Answer::Nobody => return None,
+        // Reading the tables takes long where there are many connections.
+        Answer::NotFound if HAS_DIAGNOSTICS.load(Ordering::Relaxed) => return None,
+        Answer::NotFound | Answer::Unavailable => {}
     }
     // A client with an IPv6 socket may be connected by IPv4.
     ["/proc/net/tcp", "/proc/net/tcp6"]

@@ -1,21 +1,20 @@
-//! Compiled code on disk, so that a restart does not compile anything.
+//! Compiled code on disk, so that a restart compiles nothing.
 //!
-//! Loading compiled code runs it, so the folder must be ours alone: mode 0700, our user, not a link; otherwise a
-//! private temporary folder is used and the trouble is said. An entry's name is the SHA-256 of the component and the
-//! engine's compatibility hash; beside it stands the SHA-256 of the code, since Wasmtime does not notice flipped
-//! bits. Whatever does not fit is thrown away and compiled once more.
-//!
-//! What was compiled quickly has a name of its own and its component beside it, until it has been compiled thoroughly.
+//! Loading compiled code runs it, so the folder must be ours alone: mode 0700, our user, not a link; otherwise a private
+//! temporary folder is used, or memory, and the log says so. An entry's name is the SHA-256 of the component and the
+//! engine's compatibility hash; beside it is the SHA-256 of the code, since Wasmtime does not notice flipped bits. What
+//! does not fit is removed and made once more: from the code in gpud's own binary ([`super::archive`]), or by compiling.
 #![allow(
     clippy::disallowed_methods,
     reason = "gpud's own files, not the machine's"
 )]
 
 use std::{
-    fs, io,
+    fs,
+    io::{self, Read as _},
     os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt},
     path::{Path, PathBuf},
-    sync::atomic::{AtomicU64, Ordering},
+    sync::atomic::{AtomicBool, AtomicU64, Ordering},
     time::{Duration, SystemTime},
 };
 
@@ -23,9 +22,12 @@ use sha2::{Digest, Sha256};
 use wasmtime::{Engine, component::Component};
 
 use super::{
-    compiler::{self, Compiler, Effort},
+    archive::{Archive, ArchiveError, Key, Sum},
+    compiler::{self, Compiler},
+    engine::compatibility,
     error::LoadError,
 };
+use crate::node::parts::Parts;
 
 /// Entries that were not used for this long are removed.
 const MAX_AGE: Duration = Duration::from_secs(30 * 24 * 3600);
@@ -35,59 +37,63 @@ const MAX_TOTAL: u64 = 1 << 30;
 const FULL: u64 = 8 << 20;
 /// Most compilations at once; each takes a processor and up to 100 MiB, an interpreter guest 500.
 const PARALLEL: usize = 8;
+/// Bytes of a file that are hashed at once.
+const PIECE: usize = 64 << 10;
 
 /// The cache.
 pub struct Cache {
-    folder: PathBuf,
+    /// `None` where no folder can be used.
+    folder: Option<Folder>,
+    archive: Option<Archive>,
     compiler: Compiler,
     turns: tokio::sync::Semaphore,
     compiled: AtomicU64,
+    /// The log says why the archive is not used.
+    archive_reported: AtomicBool,
+    /// The log says why code is held in memory.
+    memory_reported: AtomicBool,
+}
+
+/// A folder that only our user can change.
+struct Folder {
+    path: PathBuf,
     temporary: bool,
 }
 
 impl Cache {
-    /// Opens (makes) the folder. Where it cannot be trusted or written, a private temporary one takes its place.
-    ///
-    /// # Errors
-    /// When not even a temporary folder can be had.
-    pub fn open(folder: &Path, compiler: Compiler) -> io::Result<Self> {
-        let (folder, temporary) = match private_folder(folder) {
-            Ok(()) => (folder.to_owned(), false),
-            Err(problem) => {
-                let instead =
-                    std::env::temp_dir().join(format!("gpud-cache-{}", uuid::Uuid::new_v4()));
-                private_folder(&instead)?;
-                tracing::warn!(
-                    "compiled code cannot be kept in {}: {problem}; it is kept in {} until gpud stops",
-                    folder.display(),
-                    instead.display()
-                );
-                (instead, true)
-            }
-        };
-        let cache = Self {
+    /// Opens the cache in a folder, which is made if it is missing, and the archive in gpud's own binary. Where the folder
+    /// cannot be trusted or written, a private temporary one takes its place, or memory.
+    pub fn open(folder: &Path, compiler: Compiler) -> Self {
+        let archive = Parts::own_program().map_err(ArchiveError::File);
+        let archive = archive.and_then(Archive::open).unwrap_or_else(|error| {
+            tracing::warn!("{error}; built-in components are compiled instead");
+            None
+        });
+        Self::with_archive(folder, compiler, archive)
+    }
+
+    fn with_archive(folder: &Path, compiler: Compiler, archive: Option<Archive>) -> Self {
+        let folder = Folder::open(folder, &std::env::temp_dir());
+        if let Some(folder) = &folder {
+            folder.clean();
+        }
+        Self {
             folder,
+            archive,
             compiler,
             turns: tokio::sync::Semaphore::new(parallel()),
             compiled: AtomicU64::new(0),
-            temporary,
-        };
-        cache.clean();
-        Ok(cache)
+            archive_reported: AtomicBool::new(false),
+            memory_reported: AtomicBool::new(false),
+        }
     }
 
-    /// How many components were compiled, as opposed to loaded.
+    /// Returns how many components were compiled, as opposed to loaded.
     pub fn compiled(&self) -> u64 {
         self.compiled.load(Ordering::Relaxed)
     }
 
-    /// Where a component's files lie.
-    pub(super) fn entry(&self, engine: &Engine, wasm: &[u8]) -> Entry {
-        Entry(self.folder.join(key(engine, wasm)))
-    }
-
-    /// The component's machine code, from the cache if it is there, and whether it was compiled quickly:
-    /// [`Self::thorough`] has better then.
+    /// Returns the component's machine code, compiled if need be.
     ///
     /// # Errors
     /// [`LoadError`], naming the plugin.
@@ -95,63 +101,114 @@ impl Cache {
         &self,
         engine: &Engine,
         name: &str,
-        entry: &Entry,
+        key: Key,
         wasm: &[u8],
-    ) -> Result<(Component, bool), LoadError> {
-        let thorough = entry.file(Effort::Thorough);
-        if let Some(component) = kept(engine, &thorough) {
-            return Ok((component, false));
+    ) -> Result<Component, LoadError> {
+        if let Some(component) = self.cached(engine, key) {
+            return Ok(component);
         }
-        let effort = self.compiler.first_effort();
-        let file = entry.file(effort);
-        let mut component = None;
-        if effort == Effort::Quick {
-            component = kept(engine, &file).filter(|_| entry.source().exists());
+        if let Some(component) = self.archived(engine, key) {
+            return Ok(component);
         }
-        let component = match component {
-            Some(component) => component,
-            None => {
-                let source = entry.source();
-                let compiled = match self.write(&source, wasm) {
-                    Ok(()) => self.compile(engine, name, effort, &source, &file).await,
-                    Err(error) => Err(error),
-                };
-                if effort == Effort::Thorough || compiled.is_err() {
-                    let _ = fs::remove_file(source);
+        let _turn = self.turns.acquire().await;
+        if let Some(folder) = &self.folder {
+            match self.compile_in(folder, engine, name, key, wasm).await {
+                // Checks are wanted on a machine whose disk is full or read-only, too.
+                Err(error) if matches!(error, LoadError::File { .. }) || folder.is_full() => {
+                    tracing::warn!("{error}; compiled in memory instead, for this run");
                 }
-                match compiled {
-                    Ok(component) => component,
-                    // Checks are wanted on a machine whose disk is full, too.
-                    Err(error) if self.is_full() => {
-                        tracing::warn!("{error}; compiled in memory instead, for this run");
-                        let component = self.in_memory(engine, name, wasm).await?;
-                        return Ok((component, false));
-                    }
-                    Err(error) => return Err(error),
+                done => return done,
+            }
+        }
+        self.compile_in_memory(engine, name, wasm).await
+    }
+
+    /// Returns what the folder has, if it is intact.
+    fn cached(&self, engine: &Engine, key: Key) -> Option<Component> {
+        let entry = self.folder.as_ref()?.entry(key);
+        if !entry.exists() {
+            return None;
+        }
+        let loaded = self.load(engine, &entry);
+        loaded
+            .inspect_err(|problem| {
+                tracing::warn!("{}: {problem}; it is replaced", entry.display());
+                remove(&entry);
+            })
+            .ok()
+    }
+
+    /// Returns what gpud's own binary has, if it is intact and fits the engine. It is put into the folder, where the kernel
+    /// can share and drop its pages.
+    fn archived(&self, engine: &Engine, key: Key) -> Option<Component> {
+        let code = match self.archive.as_ref()?.code(key) {
+            Ok(code) => code?,
+            Err(error) => {
+                if !self.archive_reported.swap(true, Ordering::Relaxed) {
+                    tracing::warn!("{error}; built-in components are compiled instead");
                 }
+                return None;
             }
         };
-        Ok((component, effort == Effort::Quick))
+        if let Some(folder) = self.folder.as_ref().filter(|folder| !folder.is_full()) {
+            let part = folder.temporary_file("cwasm");
+            let entry = folder.entry(key);
+            let remove_part = RemoveOnDrop(&part);
+            let placed = fs::write(&part, &code).and_then(|()| publish(&part, &entry, &code));
+            drop(remove_part);
+            if let (Ok(()), Ok(component)) = (placed, self.load(engine, &entry)) {
+                return Some(component);
+            }
+        }
+        self.in_memory(engine, &code, "its folder cannot be used")
+            .inspect_err(|problem| tracing::warn!("{problem}; it is compiled instead"))
+            .ok()
     }
 
-    /// Is there no room for code?
-    fn is_full(&self) -> bool {
-        rustix::fs::statvfs(&self.folder)
-            .is_ok_and(|room| room.f_bavail.saturating_mul(room.f_frsize) < FULL)
+    /// Compiles in a child, into the folder, and loads that.
+    async fn compile_in(
+        &self,
+        folder: &Folder,
+        engine: &Engine,
+        name: &str,
+        key: Key,
+        wasm: &[u8],
+    ) -> Result<Component, LoadError> {
+        let (source, output) = (
+            folder.temporary_file("wasm"),
+            folder.temporary_file("cwasm"),
+        );
+        let _remove = (RemoveOnDrop(&source), RemoveOnDrop(&output));
+        fs::write(&source, wasm).map_err(in_file(&source))?;
+        let compiling = self.compiler.compile(&source, &output);
+        compiling.await.map_err(|problem| LoadError::Compile {
+            name: name.to_owned(),
+            problem,
+        })?;
+        self.compiled.fetch_add(1, Ordering::Relaxed);
+        let code = fs::read(&output).map_err(in_file(&output))?;
+        let entry = folder.entry(key);
+        publish(&output, &entry, &code).map_err(in_file(&entry))?;
+        // Freshly compiled, so the reason is the component: larger than any instance may be, for example.
+        self.load(engine, &entry).map_err(|problem| {
+            remove(&entry);
+            LoadError::Engine {
+                name: name.to_owned(),
+                problem,
+            }
+        })
     }
 
-    /// Compiles without touching the disk.
-    #[expect(unsafe_code, reason = "loading compiled code")]
-    async fn in_memory(
+    /// Compiles in this process, without touching the disk.
+    async fn compile_in_memory(
         &self,
         engine: &Engine,
         name: &str,
         wasm: &[u8],
     ) -> Result<Component, LoadError> {
-        let _turn = self.turns.acquire().await;
         let compiling = tokio::task::spawn_blocking({
             let wasm = wasm.to_owned();
-            move || compiler::compile(Effort::Quick, &wasm)
+            move || compiler::compile(&wasm)
         });
         let code = compiling.await.map_err(|error| error.to_string());
         let code = code.flatten().map_err(|problem| LoadError::Compile {
@@ -159,85 +216,112 @@ impl Cache {
             problem,
         })?;
         self.compiled.fetch_add(1, Ordering::Relaxed);
-        // SAFETY: our own compiler has just made it, and nobody else could touch it.
-        unsafe { Component::deserialize(engine, &code) }.map_err(|error| LoadError::Engine {
+        let loaded = self.in_memory(engine, &code, "its folder cannot be used");
+        loaded.map_err(|problem| LoadError::Engine {
             name: name.to_owned(),
-            problem: format!("{error:#}"),
+            problem,
         })
     }
 
-    /// Compiles once more, and better, what was compiled quickly.
-    ///
-    /// # Errors
-    /// [`LoadError`], naming the plugin. What there was stays.
-    pub(super) async fn thorough(
-        &self,
-        engine: &Engine,
-        name: &str,
-        entry: &Entry,
-    ) -> Result<Component, LoadError> {
-        let file = entry.file(Effort::Thorough);
-        let component = match kept(engine, &file) {
-            // Another daemon or plugin with the same component was quicker.
-            Some(component) => component,
-            None => {
-                self.compile(engine, name, Effort::Thorough, &entry.source(), &file)
-                    .await?
+    /// Returns an intact entry that this engine takes, or why there is none. A folder whose files cannot be run (`noexec`)
+    /// is read into memory.
+    #[expect(unsafe_code, reason = "loading compiled code")]
+    fn load(&self, engine: &Engine, entry: &Path) -> Result<Component, String> {
+        let sum = sum_of(entry).map_err(|error| error.to_string())?;
+        if !fs::read_to_string(sum_file(entry)).is_ok_and(|noted| noted == hex(&sum)) {
+            return Err("its checksum is wrong".to_owned());
+        }
+        // SAFETY: `deserialize_file` runs what it is given. The file is in a folder that only our user can enter (checked at
+        // start), was written by our own compiler under a name made from its source, and has the checksum that was noted
+        // then. It is replaced by rename only, so the mapping stays what it was.
+        let loaded = unsafe { Component::deserialize_file(engine, entry) };
+        let component = match loaded {
+            Ok(component) => component,
+            Err(error) => {
+                let problem = format!("{error:#}");
+                let code = fs::read(entry).map_err(|error| error.to_string())?;
+                if Sum::from(Sha256::digest(&code)) != sum {
+                    return Err("it changed while it was read".to_owned());
+                }
+                self.in_memory(engine, &code, &problem)?
             }
         };
-        let quick = entry.file(Effort::Quick);
-        for path in [&entry.source(), &sum_file(&quick), &quick] {
-            let _ = fs::remove_file(path);
+        if let Ok(file) = fs::File::options().append(true).open(entry) {
+            let _ = file.set_modified(SystemTime::now());
         }
         Ok(component)
     }
 
-    /// Compiles `source` into `entry` and loads that.
-    async fn compile(
-        &self,
-        engine: &Engine,
-        name: &str,
-        effort: Effort,
-        source: &Path,
-        entry: &Path,
-    ) -> Result<Component, LoadError> {
-        let _turn = self.turns.acquire().await;
-        let output = self.temporary_file("cwasm");
-        let remove = RemoveOnDrop(&output);
-        let compiling = self.compiler.compile(effort, source, &output);
-        compiling.await.map_err(|problem| LoadError::Compile {
-            name: name.to_owned(),
-            problem,
-        })?;
-        self.compiled.fetch_add(1, Ordering::Relaxed);
-        let code = fs::read(&output).map_err(in_file(&output))?;
-        publish(&output, entry, &code).map_err(in_file(entry))?;
-        drop(remove);
-        // Freshly compiled, so the reason is the component: larger than any instance may be, for example.
-        load(engine, entry).map_err(|problem| LoadError::Engine {
-            name: name.to_owned(),
-            problem,
-        })
+    /// Loads code into memory that nothing else shares. The log says once why.
+    #[expect(unsafe_code, reason = "loading compiled code")]
+    fn in_memory(&self, engine: &Engine, code: &[u8], why: &str) -> Result<Component, String> {
+        // SAFETY: our own compiler made it, and its checksum is the one that was noted then: in the folder, in gpud's
+        // binary, or there was no file at all.
+        let loaded = unsafe { Component::deserialize(engine, code) };
+        let component = loaded.map_err(|error| format!("{error:#}"))?;
+        if !self.memory_reported.swap(true, Ordering::Relaxed) {
+            tracing::warn!(
+                "compiled code is held in memory ({why}): gpud takes more memory; give it a data folder that it can \
+                 write to, with room, on a filesystem without `noexec`"
+            );
+        }
+        Ok(component)
+    }
+}
+
+impl Folder {
+    /// The folder, or one in `temporary`, or none.
+    fn open(path: &Path, temporary: &Path) -> Option<Self> {
+        let Err(problem) = private_folder(path) else {
+            return Some(Self {
+                path: path.to_owned(),
+                temporary: false,
+            });
+        };
+        let instead = temporary.join(format!("gpud-cache-{}", uuid::Uuid::new_v4()));
+        let shown = path.display();
+        match private_folder(&instead) {
+            Ok(()) => {
+                tracing::warn!(
+                    "compiled code cannot be kept in {shown}: {problem}; it is kept in {} until gpud stops",
+                    instead.display()
+                );
+                Some(Self {
+                    path: instead,
+                    temporary: true,
+                })
+            }
+            Err(other) => {
+                tracing::warn!(
+                    "compiled code cannot be kept in {shown}: {problem}; nor in {}: {other}",
+                    instead.display()
+                );
+                None
+            }
+        }
     }
 
-    /// Writes a file of the cache; it is there as a whole or not at all.
-    fn write(&self, path: &Path, bytes: &[u8]) -> Result<(), LoadError> {
-        let part = self.temporary_file("wasm");
-        let remove = RemoveOnDrop(&part);
-        fs::write(&part, bytes).map_err(in_file(&part))?;
-        fs::rename(&part, path).map_err(in_file(path))?;
-        drop(remove);
-        Ok(())
+    /// Returns where a component's code is.
+    fn entry(&self, key: Key) -> PathBuf {
+        let Key { component, engine } = key;
+        self.path
+            .join(format!("{}-{engine:016x}.cwasm", hex(&component)))
     }
 
     fn temporary_file(&self, kind: &str) -> PathBuf {
         let unique = uuid::Uuid::new_v4();
-        self.folder.join(format!("{unique}.{kind}.tmp"))
+        self.path.join(format!("{unique}.{kind}.tmp"))
+    }
+
+    /// Is there no room for code?
+    fn is_full(&self) -> bool {
+        rustix::fs::statvfs(&self.path)
+            .is_ok_and(|room| room.f_bavail.saturating_mul(room.f_frsize) < FULL)
     }
 
     /// Removes leftovers, what nobody used for long, and the oldest beyond the total size.
     fn clean(&self) {
-        let Ok(entries) = fs::read_dir(&self.folder) else {
+        let Ok(entries) = fs::read_dir(&self.path) else {
             return;
         };
         let mut kept: Vec<(SystemTime, u64, PathBuf)> = Vec::new();
@@ -267,30 +351,11 @@ impl Cache {
     }
 }
 
-impl Drop for Cache {
+impl Drop for Folder {
     fn drop(&mut self) {
         if self.temporary {
-            let _ = fs::remove_dir_all(&self.folder);
+            let _ = fs::remove_dir_all(&self.path);
         }
-    }
-}
-
-/// Where a component's files lie in the cache.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) struct Entry(PathBuf);
-
-impl Entry {
-    /// Its code.
-    fn file(&self, effort: Effort) -> PathBuf {
-        self.0.with_extension(match effort {
-            Effort::Quick => "quick.cwasm",
-            Effort::Thorough => "cwasm",
-        })
-    }
-
-    /// The component itself.
-    fn source(&self) -> PathBuf {
-        self.0.with_extension("wasm")
     }
 }
 
@@ -340,17 +405,23 @@ fn parallel() -> usize {
     std::thread::available_parallelism().map_or(2, |processors| processors.get().clamp(2, PARALLEL))
 }
 
-fn key(engine: &Engine, wasm: &[u8]) -> String {
-    use std::hash::{DefaultHasher, Hash, Hasher};
-    let mut compatibility = DefaultHasher::new();
-    engine
-        .precompile_compatibility_hash()
-        .hash(&mut compatibility);
-    format!(
-        "{}-{:016x}",
-        hex(&Sha256::digest(wasm)),
-        compatibility.finish()
-    )
+/// Names the code of a component for an engine.
+pub(super) fn key(engine: &Engine, wasm: &[u8]) -> Key {
+    Key {
+        component: Sha256::digest(wasm).into(),
+        engine: compatibility(engine),
+    }
+}
+
+fn sum_of(path: &Path) -> io::Result<Sum> {
+    let (mut file, mut hasher) = (fs::File::open(path)?, Sha256::new());
+    let mut piece = vec![0; PIECE];
+    loop {
+        match file.read(&mut piece)? {
+            0 => return Ok(hasher.finalize().into()),
+            length => hasher.update(piece.get(..length).unwrap_or_default()),
+        }
+    }
 }
 
 fn hex(bytes: &[u8]) -> String {
@@ -374,129 +445,10 @@ fn publish(code_file: &Path, entry: &Path, code: &[u8]) -> io::Result<()> {
     fs::rename(code_file, entry)
 }
 
-/// What the entry has, if it is there and whole.
-fn kept(engine: &Engine, entry: &Path) -> Option<Component> {
-    if !entry.exists() {
-        return None;
-    }
-    let loaded = load(engine, entry);
-    loaded
-        .inspect_err(|problem| tracing::warn!("{}: {problem}; compiling anew", entry.display()))
-        .ok()
-}
-
-/// An intact entry that this engine takes, or why not (and then there is no entry any more).
-#[expect(unsafe_code, reason = "loading compiled code")]
-fn load(engine: &Engine, entry: &Path) -> Result<Component, String> {
-    let code = fs::read(entry).map_err(|error| error.to_string())?;
-    let intact =
-        fs::read_to_string(sum_file(entry)).is_ok_and(|sum| sum == hex(&Sha256::digest(&code)));
-    drop(code);
-    let loaded = if intact {
-        // SAFETY: `deserialize_file` runs what it is given. The file lies in a folder that only our user can enter
-        // (checked at start), was written by our own compiler under a name made from its source, and has the
-        // checksum that was noted then. It is replaced by rename only, so the mapping stays what it was.
-        unsafe { Component::deserialize_file(engine, entry) }.map_err(|error| format!("{error:#}"))
-    } else {
-        Err("its checksum is wrong".to_owned())
-    };
-    match loaded {
-        Ok(component) => {
-            if let Ok(file) = fs::File::options().append(true).open(entry) {
-                let _ = file.set_modified(SystemTime::now());
-            }
-            Ok(component)
-        }
-        Err(problem) => {
-            let _ = fs::remove_file(entry);
-            let _ = fs::remove_file(sum_file(entry));
-            Err(problem)
-        }
-    }
+fn remove(entry: &Path) {
+    let _ = fs::remove_file(entry);
+    let _ = fs::remove_file(sum_file(entry));
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::runtime::engine::Engines;
-
-    const COMPONENT: &str =
-        "(component (core module $m (func (export \"f\"))) (core instance (instantiate $m)))";
-
-    fn wasm() -> Vec<u8> {
-        wat::parse_str(COMPONENT).unwrap()
-    }
-
-    async fn component(cache: &Cache, engine: &Engine) -> Result<Component, LoadError> {
-        let entry = cache.entry(engine, &wasm());
-        let (component, quick) = cache.component(engine, "test", &entry, &wasm()).await?;
-        assert!(!quick, "nothing better can be had");
-        Ok(component)
-    }
-
-    #[tokio::test]
-    async fn compiles_once_and_heals_itself() {
-        let engines = Engines::new().unwrap();
-        let engine = engines.any();
-        let home = tempfile::tempdir().unwrap();
-        let folder = home.path().join("cache");
-        let cache = Cache::open(&folder, Compiler::InProcess(Effort::Thorough)).unwrap();
-        component(&cache, engine).await.unwrap();
-        component(&cache, engine).await.unwrap();
-        assert_eq!(cache.compiled(), 1);
-
-        let entry = folder.join(format!("{}.cwasm", key(engine, &wasm())));
-        let mut code = fs::read(&entry).unwrap();
-        let middle = code.len() / 2;
-        code[middle] ^= 1;
-        fs::write(&entry, code).unwrap();
-        component(&cache, engine).await.unwrap();
-        assert_eq!(cache.compiled(), 2, "a flipped bit is noticed");
-
-        fs::write(&entry, b"").unwrap();
-        component(&cache, engine).await.unwrap();
-        fs::remove_file(sum_file(&entry)).unwrap();
-        component(&cache, engine).await.unwrap();
-        assert_eq!(cache.compiled(), 4);
-        let names: Vec<_> = fs::read_dir(&folder)
-            .unwrap()
-            .flatten()
-            .map(|e| e.file_name())
-            .collect();
-        assert_eq!(names.len(), 2, "no leftovers: {names:?}");
-    }
-
-    #[tokio::test]
-    async fn a_folder_that_is_not_ours_is_not_used() {
-        let engines = Engines::new().unwrap();
-        let engine = engines.any();
-        let home = tempfile::tempdir().unwrap();
-        let target = home.path().join("elsewhere");
-        fs::create_dir(&target).unwrap();
-        let link = home.path().join("cache");
-        std::os::unix::fs::symlink(&target, &link).unwrap();
-        let cache = Cache::open(&link, Compiler::InProcess(Effort::Thorough)).unwrap();
-        component(&cache, engine).await.unwrap();
-        assert_eq!(fs::read_dir(&target).unwrap().count(), 0);
-
-        let foreign = home.path().join("foreign");
-        fs::create_dir(&foreign).unwrap();
-        if std::os::unix::fs::chown(&foreign, Some(12345), None).is_err() {
-            eprintln!("skipped the foreign owner: only root can give folders away");
-            return;
-        }
-        let cache = Cache::open(&foreign, Compiler::InProcess(Effort::Thorough)).unwrap();
-        component(&cache, engine).await.unwrap();
-        assert_eq!(fs::read_dir(&foreign).unwrap().count(), 0);
-    }
-
-    #[test]
-    fn the_folder_is_made_private() {
-        let home = tempfile::tempdir().unwrap();
-        let folder = home.path().join("a/b");
-        private_folder(&folder).unwrap();
-        fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).unwrap();
-        private_folder(&folder).unwrap();
-        assert_eq!(fs::metadata(&folder).unwrap().mode() & 0o777, 0o700);
-    }
-}
+mod tests;

@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use rustix::process::{Resource, Rlimit, nice, setrlimit};
+use rustix::process::{Resource, Rlimit, setrlimit};
 
 use crate::node::process::{self, Command, Program};
 
@@ -21,52 +21,33 @@ const DEADLINE: Duration = Duration::from_secs(120);
 /// Address space of the child, bytes. Cranelift on the largest interpreter guests stays well below.
 const CHILD_MEMORY: u64 = 4 << 30;
 
-/// How low a child's priority is that nobody waits for (nice(2)).
-const BACKGROUND: i32 = 19;
-
 /// Where compilation happens.
 #[derive(Debug, Clone)]
 pub enum Compiler {
     /// In a child of this gpud binary.
     Child(PathBuf),
-    /// In this process, for tests and benchmarks; with this effort at first.
-    InProcess(Effort),
-}
-
-/// How much compilation may cost.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Effort {
-    /// Somebody waits for the code: half the time (of an interpreter: two thirds), more code, and that slower.
-    Quick,
-    /// Nobody waits, and the code will run for long.
-    Thorough,
+    /// In this process, for tests and benchmarks.
+    InProcess,
 }
 
 impl Compiler {
-    /// What is spent on code that somebody waits for.
-    pub(super) fn first_effort(&self) -> Effort {
-        match self {
-            Self::Child(_) => Effort::Quick,
-            Self::InProcess(effort) => *effort,
-        }
+    /// Compiles in a child of this program.
+    pub fn of_this_program() -> Self {
+        std::env::current_exe().map_or(Self::InProcess, Self::Child)
     }
 
     /// Compiles the component in `wasm_file` into `output`. The error says what is wrong with the component, or with
     /// the compilation.
-    pub(super) async fn compile(
-        &self,
-        effort: Effort,
-        wasm_file: &Path,
-        output: &Path,
-    ) -> Result<(), String> {
+    pub(super) async fn compile(&self, wasm_file: &Path, output: &Path) -> Result<(), String> {
         match self {
-            Self::InProcess(_) => compile_file(effort, wasm_file, output),
+            Self::InProcess => compile_file(wasm_file, output),
             Self::Child(gpud) => {
-                let mut argv = vec![gpud.as_os_str(), CHILD_COMMAND.as_ref()];
-                if effort == Effort::Quick {
-                    argv.push("--quick".as_ref());
-                }
-                argv.extend([wasm_file.as_os_str(), output.as_os_str()]);
+                let argv = [
+                    gpud.as_os_str(),
+                    CHILD_COMMAND.as_ref(),
+                    wasm_file.as_os_str(),
+                    output.as_os_str(),
+                ];
                 let program = Program::Argv(argv.into_iter().map(Into::into).collect());
                 let result = process::run(Command::new(program, DEADLINE))
                     .await
@@ -84,35 +65,30 @@ impl Compiler {
     }
 }
 
-/// The child: bounds its own memory, steps back if nobody waits for it, then compiles.
+/// Compiles in the child, which bounds its own memory first.
 ///
 /// # Errors
 /// In words for the operator.
-pub fn child_main(effort: Effort, wasm_file: &Path, output: &Path) -> Result<(), String> {
-    if effort == Effort::Thorough {
-        // Without the right to step back it takes its share.
-        let _ = nice(BACKGROUND);
-    }
+pub fn child_main(wasm_file: &Path, output: &Path) -> Result<(), String> {
     let limit = Rlimit {
         current: Some(CHILD_MEMORY),
         maximum: Some(CHILD_MEMORY),
     };
     setrlimit(Resource::As, limit).map_err(|error| format!("bounding memory: {error}"))?;
-    compile_file(effort, wasm_file, output)
+    compile_file(wasm_file, output)
 }
 
-/// From a component to machine code.
-pub(super) fn compile(effort: Effort, wasm: &[u8]) -> Result<Vec<u8>, String> {
-    let engine =
-        super::engine::for_compiling(effort, wasm.len()).map_err(|error| format!("{error:#}"))?;
+/// Compiles a component to machine code.
+pub(super) fn compile(wasm: &[u8]) -> Result<Vec<u8>, String> {
+    let engine = super::engine::for_compiling().map_err(|error| format!("{error:#}"))?;
     engine
         .precompile_component(wasm)
         .map_err(|error| format!("{error:#}"))
 }
 
 /// The same from file to file.
-fn compile_file(effort: Effort, wasm_file: &Path, output: &Path) -> Result<(), String> {
+fn compile_file(wasm_file: &Path, output: &Path) -> Result<(), String> {
     let wasm = std::fs::read(wasm_file).map_err(|e| format!("{}: {e}", wasm_file.display()))?;
-    let code = compile(effort, &wasm)?;
+    let code = compile(&wasm)?;
     std::fs::write(output, code).map_err(|error| format!("{}: {error}", output.display()))
 }

@@ -216,6 +216,10 @@ impl From<checker::ComponentDescriptor> for model::ComponentDescriptor {
                 })
                 .collect(),
             config_schema: component.config_schema,
+            judged_by_kernel_log: component
+                .extra
+                .iter()
+                .any(|(key, value)| key == "judged_by" && value == "kernel-log"),
         }
     }
 }

@@ -7,21 +7,19 @@ use wasmtime::{
     component::{Component, InstancePre, Linker},
 };
 
-use super::{error::LoadError, exports::Exports};
+use super::error::LoadError;
 use crate::{
     capability::{Grants, Host, Interface, wire},
     model::ComponentDescriptor,
 };
 use wire::types::{CheckContext as WitContext, CheckError};
 
-/// What can be instantiated, and where its exports are.
+/// What can be instantiated, and where its exports are found.
 pub(super) struct Guest {
     pre: InstancePre<Host>,
     checker: wire::checker::GuestIndices,
-    exports: Exports,
-    /// Can it judge the moment?
-    pub(super) scans: bool,
-    pub(super) kmsg_watcher: Option<wire::kmsg_watcher::GuestIndices>,
+    scanner: Option<wire::scanner::GuestIndices>,
+    kmsg_watcher: Option<wire::kmsg_watcher::GuestIndices>,
     /// The interfaces of the contract that it imports.
     pub(super) imports: Vec<Interface>,
     /// What it said of itself to the first plugin that asked.
@@ -70,6 +68,16 @@ impl Guest {
         self.pre.component()
     }
 
+    /// Can it judge the moment?
+    pub(super) fn scans(&self) -> bool {
+        self.scanner.is_some()
+    }
+
+    /// Does it watch the kernel log?
+    pub(super) fn watches_kmsg(&self) -> bool {
+        self.kmsg_watcher.is_some()
+    }
+
     /// Asks a fresh instance.
     pub(super) async fn run(
         &self,
@@ -79,41 +87,40 @@ impl Guest {
         let instance = self.pre.instantiate_async(&mut *store).await?;
         Ok(match request {
             Request::Describe => {
-                let guest = self
-                    .checker
-                    .load(&mut *store, &instance)
-                    .map_err(OtherForm::of)?;
+                let guest = self.checker.load(&mut *store, &instance);
+                let guest = guest.map_err(OtherForm::of)?;
                 Answer::Description(guest.call_describe(&mut *store).await?)
             }
             Request::Check(context) => {
-                let check = self.exports.check(&mut *store, &instance);
-                let check = check.map_err(OtherForm::of)?;
-                Answer::Report(check.call_async(&mut *store, (context,)).await?.0)
+                let guest = self.checker.load(&mut *store, &instance);
+                let guest = guest.map_err(OtherForm::of)?;
+                Answer::Report(guest.call_check(&mut *store, context).await?)
             }
             Request::Scan(context) => {
-                let scan = self.exports.scan(&mut *store, &instance);
-                let scan = scan.ok_or_else(|| missing("scanner"))?;
-                let scan = scan.map_err(OtherForm::of)?;
-                Answer::Report(scan.call_async(&mut *store, (context,)).await?.0)
+                let indices = self.scanner.as_ref();
+                let indices = indices.ok_or_else(|| missing("scanner"))?;
+                let guest = indices.load(&mut *store, &instance);
+                let guest = guest.map_err(OtherForm::of)?;
+                Answer::Report(guest.call_scan(&mut *store, context).await?)
             }
             Request::Patterns(component) => {
-                let indices = self
-                    .kmsg_watcher
-                    .as_ref()
-                    .ok_or_else(|| missing("kmsg-watcher"))?;
-                let guest = indices
-                    .load(&mut *store, &instance)
-                    .map_err(OtherForm::of)?;
+                let guest = self.kmsg_watcher()?.load(&mut *store, &instance);
+                let guest = guest.map_err(OtherForm::of)?;
                 Answer::Patterns(guest.call_patterns(&mut *store, component).await?)
             }
             Request::OnMessages(context, messages) => {
-                let on_messages = self.exports.on_messages(&mut *store, &instance);
-                let on_messages = on_messages.ok_or_else(|| missing("kmsg-watcher"))?;
-                let on_messages = on_messages.map_err(OtherForm::of)?;
-                let call = on_messages.call_async(&mut *store, (context, messages));
-                Answer::Events(call.await?.0)
+                let guest = self.kmsg_watcher()?.load(&mut *store, &instance);
+                let guest = guest.map_err(OtherForm::of)?;
+                let call = guest.call_on_messages(&mut *store, context, messages);
+                Answer::Events(call.await?)
             }
         })
+    }
+
+    fn kmsg_watcher(&self) -> wasmtime::Result<&wire::kmsg_watcher::GuestIndices> {
+        self.kmsg_watcher
+            .as_ref()
+            .ok_or_else(|| missing("kmsg-watcher"))
     }
 }
 
@@ -205,12 +212,10 @@ pub(super) fn link(
         .instantiate_pre(component)
         .map_err(|error| contract(name, &format!("its imports do not fit: {error:#}")))?;
     let checker = wire::checker::GuestIndices::new(&pre).map_err(mismatch)?;
-    let found = Exports::of(component, &exports);
-    let found = found.ok_or_else(|| contract(name, "it has no function `check`"))?;
-    let scans = has("scanner");
-    if scans {
-        wire::scanner::GuestIndices::new(&pre).map_err(mismatch)?;
-    }
+    let scanner = match has("scanner") {
+        true => Some(wire::scanner::GuestIndices::new(&pre).map_err(mismatch)?),
+        false => None,
+    };
     let kmsg_watcher = match has("kmsg-watcher") {
         true => Some(wire::kmsg_watcher::GuestIndices::new(&pre).map_err(mismatch)?),
         false => None,
@@ -218,15 +223,14 @@ pub(super) fn link(
     Ok(Guest {
         pre,
         checker,
-        exports: found,
-        scans,
+        scanner,
         kmsg_watcher,
         imports,
         description: OnceLock::new(),
     })
 }
 
-pub(super) fn exported(export: &str, interface: &str) -> bool {
+fn exported(export: &str, interface: &str) -> bool {
     export
         .strip_prefix("gpud:plugin/")
         .and_then(|rest| rest.strip_prefix(interface))

@@ -4,17 +4,17 @@
 //! call makes a fresh instance of it and throws it away. What a guest returns is validated here before anything else
 //! sees it. This folder knows neither components' schedules nor the HTTP API.
 
+mod archive;
+pub mod builtins;
 mod cache;
 mod code;
 pub mod compiler;
 mod convert;
 mod engine;
 pub mod error;
-mod exports;
 mod guest;
 pub mod limits;
 mod plugin;
-mod rehearsal;
 mod shape;
 mod ticker;
 mod validate;
@@ -22,23 +22,21 @@ pub mod wasi;
 
 use std::{
     path::Path,
-    sync::{Arc, Mutex, OnceLock},
+    sync::{Arc, Mutex},
 };
 
-use tokio::sync::{Notify, Semaphore};
+use tokio::sync::Semaphore;
+use wasmtime::Engine;
 
 pub use crate::capability::Values;
 pub use cache::Cache;
-pub use code::CodeInUse;
-pub use compiler::{Compiler, Effort};
-pub use engine::is_given_back;
+pub use compiler::Compiler;
 pub use error::{Blame, CallError, LoadError};
 pub use limits::Limits;
 pub use plugin::{Asked, Finished, Plugin, PluginSource};
-pub use rehearsal::Rehearsal;
 pub use shape::Shape;
 
-use self::{engine::Engines, ticker::Ticker};
+use self::ticker::Ticker;
 use crate::node::Node;
 
 /// What all plugins of a process share.
@@ -48,14 +46,12 @@ pub struct Runtime {
 }
 
 struct Shared {
-    engines: Engines,
+    engine: Engine,
     ticker: Ticker,
     slots: Semaphore,
     cache: Cache,
     codes: Mutex<code::Codes>,
-    new_code: Notify,
     node: Arc<Node>,
-    rehearsal: OnceLock<Arc<Rehearsal>>,
 }
 
 /// Why the runtime could not start.
@@ -64,11 +60,8 @@ pub enum StartError {
     /// Wasmtime cannot run on this machine.
     #[error("WebAssembly cannot run on this machine: {0}")]
     Engine(String),
-    /// Neither the cache folder nor a temporary one can be used.
-    #[error("no folder for compiled code: {0}")]
-    Cache(std::io::Error),
-    /// No thread could be started, or the kernel gave no timer.
-    #[error("no thread or timer for the epoch clock: {0}")]
+    /// No thread could be started.
+    #[error("no thread for the epoch clock: {0}")]
     Thread(std::io::Error),
 }
 
@@ -82,21 +75,19 @@ impl Runtime {
         compiler: Compiler,
         node: Arc<Node>,
     ) -> Result<Self, StartError> {
-        let engines = Engines::new();
-        let engines = engines.map_err(|error| StartError::Engine(format!("{error:#}")))?;
-        let ticker = Ticker::start(&engines).map_err(StartError::Thread)?;
-        let cache = Cache::open(cache_folder, compiler).map_err(StartError::Cache)?;
+        let engine = engine::new();
+        let engine = engine.map_err(|error| StartError::Engine(format!("{error:#}")))?;
+        let ticker = Ticker::start(&engine).map_err(StartError::Thread)?;
+        let cache = Cache::open(cache_folder, compiler);
         let slots = Semaphore::new(engine::SLOTS as usize);
         Ok(Self {
             shared: Arc::new(Shared {
-                engines,
+                engine,
                 ticker,
                 slots,
                 cache,
                 codes: Mutex::default(),
-                new_code: Notify::new(),
                 node,
-                rehearsal: OnceLock::new(),
             }),
         })
     }

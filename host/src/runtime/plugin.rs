@@ -45,7 +45,7 @@ pub struct PluginSource<'a> {
 pub struct Plugin {
     description: Arc<Description>,
     limits: Limits,
-    code: Arc<Code>,
+    code: Code,
     runtime: Runtime,
 }
 
@@ -86,7 +86,7 @@ impl Runtime {
         } = source;
         is_component(name, wasm)?;
         let code = self.code(name, wasm, grants).await?;
-        let guest = code.guest();
+        let guest = Arc::clone(code.guest());
         let mut plugin = Plugin {
             description: Arc::default(),
             limits,
@@ -170,12 +170,12 @@ impl Plugin {
 
     /// Can it judge the moment?
     pub fn scans(&self) -> bool {
-        self.code.guest().scans
+        self.code.guest().scans()
     }
 
     /// Does it watch the kernel log?
     pub fn watches_kmsg(&self) -> bool {
-        self.code.guest().kmsg_watcher.is_some()
+        self.code.guest().watches_kmsg()
     }
 
     /// One check.
@@ -288,11 +288,6 @@ impl Plugin {
         store.epoch_deadline_async_yield_and_update(1);
         let running = shared.ticker.tick(guest.run(&mut store, request));
         let ran = tokio::time::timeout(limit, running).await;
-        if let Some(rehearsal) = shared.rehearsal.get()
-            && let Ok(Ok(Answer::Report(Ok(report)))) = &ran
-        {
-            rehearsal.look(report);
-        }
         let Host { call, limiter, .. } = store.into_data();
         if call.dropped_log_lines > 0 {
             let Identity { plugin, component } = &*call.identity;

@@ -1,71 +1,62 @@
-//! The clock of guests: Wasmtime's epochs, after which a spinning one gives the thread back.
+//! The clock of guests: Wasmtime's epochs, after which a spinning guest gives the thread back.
 
 use std::{
     future::poll_fn,
     io,
     pin::pin,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, AtomicUsize, Ordering},
-    },
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
-use wasmtime::{Engine, EngineWeak};
-
-use super::engine::Engines;
-use crate::node::alarm::Alarm;
+use wasmtime::Engine;
 
 /// How often a spinning guest gives the thread back.
 const TICK: Duration = Duration::from_millis(10);
 
-/// Moves the engines' epochs on while guests run, and sleeps while none does: neither an idle daemon nor a guest that waits
-/// for the machine has a heartbeat.
+/// Moves the engine's epoch on while guests run. The thread sleeps while none does: neither an idle daemon nor a guest that
+/// waits for the machine causes wake-ups.
 ///
-/// A plain thread, because a stalled async runtime must not stop time. A guest that runs winds the kernel's timer up, which
-/// costs it less than waking that thread would: most guests have ended before the timer has run down.
-#[derive(Clone)]
+/// It is a plain thread, because a stalled async runtime must not stop time.
 pub struct Ticker {
     shared: Arc<Shared>,
 }
 
+#[derive(Default)]
 struct Shared {
-    running: AtomicUsize,
-    /// The timer runs, or the thread is about to look whether it has to.
-    wound_up: AtomicBool,
-    timer: Alarm,
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    /// Guests that are being polled now.
+    running: usize,
+    /// The thread waits for a guest.
+    parked: bool,
+    /// The runtime is gone.
+    ended: bool,
 }
 
 /// While it lives, time passes.
 struct Ticking<'a>(&'a Shared);
 
 impl Ticker {
-    /// Starts the thread; it ends with the engines, or sleeps for good.
+    /// Starts the thread. It ends when this is dropped.
     ///
     /// # Errors
-    /// When no timer or thread can be had.
-    pub fn start(engines: &Engines) -> io::Result<Self> {
-        let shared = Arc::new(Shared {
-            running: AtomicUsize::new(0),
-            wound_up: AtomicBool::new(false),
-            timer: Alarm::new()?,
-        });
-        // Here an operator hears of a kernel that has no such timers, and not when a guest spins.
-        shared.timer.set(TICK)?;
-        shared.wound_up.store(true, Ordering::SeqCst);
-        let ticker = Arc::clone(&shared);
-        let engines = engines.both().map(Engine::weak);
+    /// When no thread can be had.
+    pub fn start(engine: &Engine) -> io::Result<Self> {
+        let shared = Arc::<Shared>::default();
+        let (ticking, engine) = (Arc::clone(&shared), engine.weak());
         std::thread::Builder::new()
             .name("epoch".to_owned())
             .spawn(move || {
-                while ticker.wait() {
-                    let alive: Vec<Engine> =
-                        engines.iter().filter_map(EngineWeak::upgrade).collect();
-                    if alive.is_empty() {
-                        return;
+                while ticking.wait() {
+                    std::thread::sleep(TICK);
+                    match engine.upgrade() {
+                        Some(engine) => engine.increment_epoch(),
+                        None => return,
                     }
-                    alive.iter().for_each(Engine::increment_epoch);
-                    ticker.go_on();
                 }
             })?;
         Ok(Self { shared })
@@ -82,46 +73,44 @@ impl Ticker {
     }
 }
 
+impl Drop for Ticker {
+    fn drop(&mut self) {
+        self.shared.lock().ended = true;
+        self.shared.changed.notify_one();
+    }
+}
+
 impl Shared {
     fn tick(&self) -> Ticking<'_> {
-        // Whoever counts up first and then finds the timer wound up is seen when it has run down.
-        self.running.fetch_add(1, Ordering::SeqCst);
-        self.wind_up();
+        let mut state = self.lock();
+        state.running += 1;
+        if state.parked {
+            state.parked = false;
+            self.changed.notify_one();
+        }
         Ticking(self)
     }
 
-    /// After a tick: another one, if a guest runs.
-    fn go_on(&self) {
-        self.wound_up.store(false, Ordering::SeqCst);
-        if self.running.load(Ordering::SeqCst) > 0 {
-            self.wind_up();
-        }
-    }
-
-    fn wind_up(&self) {
-        if self.wound_up.load(Ordering::SeqCst) || self.wound_up.swap(true, Ordering::SeqCst) {
-            return;
-        }
-        if let Err(error) = self.timer.set(TICK) {
-            // The next guest tries again.
-            self.wound_up.store(false, Ordering::SeqCst);
-            tracing::error!("no time passes for guests: {error}");
-        }
-    }
-
-    /// Sleeps until the timer has run down. False: it never will.
+    /// Waits until a guest runs. Returns false when none ever will.
     fn wait(&self) -> bool {
-        let waited = self.timer.wait();
-        if let Err(error) = &waited {
-            tracing::error!("no time passes for guests: {error}");
+        let mut state = self.lock();
+        while state.running == 0 && !state.ended {
+            state.parked = true;
+            let waited = self.changed.wait(state);
+            state = waited.unwrap_or_else(PoisonError::into_inner);
         }
-        waited.is_ok()
+        state.parked = false;
+        !state.ended
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Drop for Ticking<'_> {
     fn drop(&mut self) {
-        self.0.running.fetch_sub(1, Ordering::SeqCst);
+        self.0.lock().running -= 1;
     }
 }
 
@@ -129,35 +118,32 @@ impl Drop for Ticking<'_> {
 mod tests {
     use super::*;
 
-    fn shared() -> Shared {
-        Shared {
-            running: AtomicUsize::new(0),
-            wound_up: AtomicBool::new(false),
-            timer: Alarm::new().unwrap(),
+    #[test]
+    fn the_thread_waits_only_while_no_guest_runs() {
+        let shared = Arc::<Shared>::default();
+        let first = shared.tick();
+        let second = shared.tick();
+        drop(first);
+        assert!(shared.wait(), "the second still runs");
+        drop(second);
+        let waiting = Arc::clone(&shared);
+        let thread = std::thread::spawn(move || waiting.wait());
+        while !shared.lock().parked {
+            std::thread::yield_now();
         }
-    }
-
-    fn is_wound_up(shared: &Shared) -> bool {
-        shared.wound_up.load(Ordering::SeqCst)
+        let _third = shared.tick();
+        assert!(thread.join().unwrap(), "a guest wakes it");
+        assert!(!shared.lock().parked);
     }
 
     #[test]
-    fn time_passes_while_a_guest_runs_and_stops_after_it() {
-        let shared = shared();
-        let first = shared.tick();
-        assert!(is_wound_up(&shared));
-        for _ in 0..2 {
-            assert!(shared.wait());
-            shared.go_on();
-            assert!(is_wound_up(&shared), "it still runs");
+    fn the_thread_ends_with_the_ticker() {
+        let engine = crate::runtime::engine::for_compiling().unwrap();
+        let ticker = Ticker::start(&engine).unwrap();
+        let shared = Arc::downgrade(&ticker.shared);
+        drop(ticker);
+        while shared.strong_count() > 0 {
+            std::thread::yield_now();
         }
-        drop(first);
-        // One that begins and ends before the timer has run down.
-        drop(shared.tick());
-        assert!(shared.wait());
-        shared.go_on();
-        assert!(!is_wound_up(&shared), "nobody runs");
-        let _second = shared.tick();
-        assert!(shared.wait());
     }
 }

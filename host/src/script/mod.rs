@@ -1,11 +1,12 @@
 //! Script plugins at run time: the steps of a check are run, what they printed is read, and a verdict is made of it.
 //!
-//! [`run`] runs the steps. [`judge`] makes the verdict: [`json`] finds the JSON object in the output, [`query`] takes
-//! values out of it, [`text`] writes them as text, [`pattern`] matches them. [`log_file`] says what is logged where.
+//! [`run`] runs the steps. [`judge`] makes the verdict: [`json`] finds the JSON object in the output, [`query`] (GPUd's
+//! dialect) or [`jsonpath`] (RFC 9535) takes values out of it, [`text`] writes them as text, [`pattern`] matches them. [`log_file`] says what is logged where.
 //! All but [`run`] are pure. Reading and checking spec files is the business of [`spec`](crate::spec).
 
 mod check;
 pub mod json;
+pub mod jsonpath;
 pub mod judge;
 pub mod log_file;
 pub mod pattern;

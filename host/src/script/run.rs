@@ -65,11 +65,12 @@ pub(super) async fn steps(
         };
         let run = process::run(Command {
             program: Program::BashFile(script),
-            env: Env::Inherit,
+            env: Env::WithoutSecrets,
             cwd: None,
             deadline: left,
             max_output_bytes: MAX_OUTPUT.saturating_sub(done.output.len()),
             streams: Streams::Combined,
+            contained: true,
         });
         let ended = tokio::select! {
             ended = run => ended,
@@ -270,7 +271,14 @@ mod tests {
                 Some("no command(s) or bash script contents provided"),
                 "",
             ),
-            ("!", 0, Some("illegal base64 data at input byte 0"), ""),
+            (
+                "!",
+                0,
+                Some(
+                    "not base64: the standard alphabet, padded with = to a multiple of four characters, is expected",
+                ),
+                "",
+            ),
         ] {
             let prepared = prepare(&[encoded(script)]);
             let done = steps(

@@ -1,4 +1,4 @@
-//! Who may ask for what: [`Right`] of a route, where gpud listens, the bearer token, and who is at the other end.
+//! Who may ask for what: [`Right`] of a route, the bearer token, and who is at the other end of the connection.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use http::{
 
 use super::{
     errors::ApiError,
-    peer::{self, Ends},
+    peer::Peer,
     router::App,
     routes::{self, Right},
     token::Token,
@@ -25,30 +25,38 @@ use super::{
 pub struct Access {
     /// What has to be shown where something has to be shown.
     pub token: Option<Arc<Token>>,
-    /// Every route but `/healthz` asks for the token.
+    /// Every route but `/healthz` asks for the token, unless root or gpud's own user asks over the Unix socket.
     pub require_token: bool,
-    /// Others than this machine can connect.
-    pub wide: bool,
 }
 
-/// What a request has to bring.
+/// What becomes of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Demand {
-    Nothing,
-    /// The token, unless the kernel says that root or gpud's own user asks from here: they can read it anyway.
-    TokenOrOwner,
-    Token,
+enum Verdict {
+    Allowed,
+    NeedsToken,
+    /// Not even a token helps.
+    NeedsOwner(&'static str),
 }
+
+const ONLY_OWNERS_CHANGE: &str = "this runs or changes something: only root and gpud's own user may ask for it, from this machine; for others start gpud with --token-file and show the token";
+const ONLY_OWNERS_REGISTER: &str = "plugins run with gpud's rights: only root and gpud's own user may register them, from this machine";
 
 impl Access {
-    fn demand(&self, right: Right) -> Demand {
+    fn judge(&self, right: Right, headers: &HeaderMap, peer: Option<&Peer>) -> Verdict {
+        // A request that came over no connection is nobody's.
+        let owner = peer.filter(|peer| peer.is_owner());
         match right {
-            Right::Alive => Demand::Nothing,
-            _ if self.require_token => Demand::Token,
-            // The route itself asks for the owner, whom no token replaces.
-            Right::Read | Right::Code => Demand::Nothing,
-            Right::Write if self.wide => Demand::TokenOrOwner,
-            Right::Write => Demand::Nothing,
+            Right::Alive => Verdict::Allowed,
+            // The kernel says who it is, and who it is can read the token anyway.
+            _ if owner.is_some_and(Peer::is_local_socket) => Verdict::Allowed,
+            _ if self.require_token && !self.shows_token(headers) => Verdict::NeedsToken,
+            Right::Read => Verdict::Allowed,
+            Right::Write | Right::Code if owner.is_some() => Verdict::Allowed,
+            // Who registers a script can do whatever the daemon can.
+            Right::Code => Verdict::NeedsOwner(ONLY_OWNERS_REGISTER),
+            Right::Write if self.shows_token(headers) => Verdict::Allowed,
+            Right::Write if self.token.is_some() => Verdict::NeedsToken,
+            Right::Write => Verdict::NeedsOwner(ONLY_OWNERS_CHANGE),
         }
     }
 
@@ -69,19 +77,14 @@ impl Access {
 pub(super) async fn guard(State(app): State<App>, request: Request, next: Next) -> Response {
     let right = routes::find(request.method(), request.uri().path())
         .map_or(Right::Read, |route| route.right);
-    let allowed = match app.access.demand(right) {
-        Demand::Nothing => true,
-        Demand::Token => app.access.shows_token(request.headers()),
-        Demand::TokenOrOwner => {
-            app.access.shows_token(request.headers())
-                || peer::is_owner(request.extensions().get::<Ends>().copied()).await
+    let peer = request.extensions().get::<Peer>();
+    match app.access.judge(right, request.headers(), peer) {
+        Verdict::Allowed => next.run(request).await,
+        Verdict::NeedsToken => refuse(request.headers().contains_key(AUTHORIZATION)),
+        Verdict::NeedsOwner(message) => {
+            ApiError::Typed(StatusCode::FORBIDDEN, message.to_owned()).into_response()
         }
-    };
-    if allowed {
-        return next.run(request).await;
     }
-    let wrong = request.headers().contains_key(AUTHORIZATION);
-    refuse(wrong)
 }
 
 fn refuse(wrong: bool) -> Response {
@@ -107,23 +110,55 @@ fn refuse(wrong: bool) -> Response {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{node::socket_owner::own_uid, server::peer::Identity};
+
+    const STRANGER: u32 = 12345;
 
     #[test]
-    fn what_is_demanded() {
-        use Demand::{Nothing, Token, TokenOrOwner};
-        for (wide, require_token, demands) in [
-            (false, false, [Nothing, Nothing, Nothing, Nothing]),
-            (true, false, [Nothing, Nothing, TokenOrOwner, Nothing]),
-            (false, true, [Nothing, Token, Token, Token]),
-            (true, true, [Nothing, Token, Token, Token]),
+    fn what_each_client_may_do() {
+        use Verdict::{Allowed, NeedsOwner, NeedsToken};
+        let change = NeedsOwner(ONLY_OWNERS_CHANGE);
+        let code = NeedsOwner(ONLY_OWNERS_REGISTER);
+        let folder = tempfile::tempdir().unwrap();
+        let token = Arc::new(Token::open(&folder.path().join("token")).unwrap());
+        let elsewhere = Identity::Address([192, 0, 2, 1].into());
+        let strangers = [
+            (Identity::User(STRANGER), false),
+            (Identity::User(STRANGER), true),
+            (Identity::Unknown, false),
+            (elsewhere, false),
+        ];
+        let owner = Identity::User(own_uid());
+        for (has_token, require_token, stranger, over_tcp) in [
+            (false, false, [Allowed, Allowed, change, code], [Allowed; 4]),
+            (
+                true,
+                false,
+                [Allowed, Allowed, NeedsToken, code],
+                [Allowed; 4],
+            ),
+            (
+                true,
+                true,
+                [Allowed, NeedsToken, NeedsToken, NeedsToken],
+                [Allowed, NeedsToken, NeedsToken, NeedsToken],
+            ),
         ] {
             let access = Access {
-                token: None,
+                token: has_token.then(|| Arc::clone(&token)),
                 require_token,
-                wide,
             };
-            let rights = [Right::Alive, Right::Read, Right::Write, Right::Code];
-            assert_eq!(rights.map(|right| access.demand(right)), demands);
+            let judge = |peer: Option<&Peer>| {
+                let rights = [Right::Alive, Right::Read, Right::Write, Right::Code];
+                rights.map(|right| access.judge(right, &HeaderMap::new(), peer))
+            };
+            for (identity, local_socket) in strangers {
+                let peer = Peer::disconnected(identity, local_socket);
+                assert_eq!(judge(Some(&peer)), stranger, "{peer:?}");
+            }
+            assert_eq!(judge(None), stranger);
+            assert_eq!(judge(Some(&Peer::disconnected(owner, false))), over_tcp);
+            assert_eq!(judge(Some(&Peer::disconnected(owner, true))), [Allowed; 4]);
         }
     }
 

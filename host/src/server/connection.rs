@@ -15,32 +15,48 @@ use hyper_util::{
     server::conn::auto::Builder,
 };
 use tokio::{
-    net::TcpStream,
+    io::{AsyncRead, AsyncWrite},
     time::{sleep, timeout},
 };
-use tokio_rustls::{TlsAcceptor, server::TlsStream};
+use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt as _;
 
 use super::{
-    limits::{HANDSHAKE_TIME, HEAD_TIME, IDLE_TIME, MAX_HEAD, MAX_STREAMS, STALL_TIME},
-    peer::Ends,
+    frames::FrameGuard,
+    limits::{
+        ALIVE_TIME, HANDSHAKE_TIME, HEAD_TIME, HTTP2_WINDOW, IDLE_TIME, MAX_HEAD,
+        MAX_RESET_STREAMS, MAX_STREAMS, STALL_TIME,
+    },
+    peer::Peer,
     plain_http,
+    shares::Admitted,
     stall::StallGuard,
 };
+use crate::node::stream::Stream;
 
-/// Serves the connection until it ends, is idle for too long, or `shutdown` asks it to finish what it has begun.
+/// The client of a connection, which was taken in.
+#[derive(Clone)]
+pub(super) struct Client {
+    pub(super) peer: Peer,
+    pub(super) admitted: Arc<Admitted>,
+}
+
+/// Serves a connection until it ends, is idle for too long, or `shutdown` asks it to finish what it has begun. Without
+/// `tls` it speaks plain HTTP/1.1.
 pub(super) async fn serve(
-    stream: TcpStream,
-    acceptor: TlsAcceptor,
+    stream: Stream,
+    client: Client,
+    tls: Option<TlsAcceptor>,
     router: Router,
     shutdown: CancellationToken,
 ) {
+    let Some(acceptor) = tls else {
+        let stream = StallGuard::new(stream, STALL_TIME);
+        return requests(stream, false, client, router, shutdown).await;
+    };
     let started = tokio::time::Instant::now();
-    // Answers are written whole; waiting for more to send only delays them.
-    let _ = stream.set_nodelay(true);
-    let ends = stream.local_addr().ok().zip(stream.peer_addr().ok());
-    let ends = ends.map(|(local, remote)| Ends { local, remote });
+    stream.send_at_once();
     match timeout(HANDSHAKE_TIME, plain_http::speaks_tls(&stream)).await {
         Ok(true) => {}
         Ok(false) => return plain_http::refuse(stream).await,
@@ -48,25 +64,29 @@ pub(super) async fn serve(
     }
     let handshake = acceptor.accept(StallGuard::new(stream, STALL_TIME));
     match tokio::time::timeout_at(started + HANDSHAKE_TIME, handshake).await {
-        Ok(Ok(stream)) => requests(stream, ends, router, shutdown).await,
+        Ok(Ok(stream)) => {
+            let http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
+            requests(stream, http2, client, router, shutdown).await;
+        }
         Ok(Err(error)) => tracing::debug!(%error, "TLS handshake failed"),
         Err(_) => tracing::debug!("TLS handshake took too long"),
     }
 }
 
 async fn requests(
-    stream: TlsStream<StallGuard<TcpStream>>,
-    ends: Option<Ends>,
+    stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
+    http2: bool,
+    client: Client,
     router: Router,
     shutdown: CancellationToken,
 ) {
-    let http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
+    let stream = FrameGuard::new(stream, http2);
     let activity = Arc::new(Activity::default());
     let service = service_fn(|mut request: Request<Incoming>| {
         let busy = activity.begin();
-        if let Some(ends) = ends {
-            request.extensions_mut().insert(ends);
-        }
+        let Client { peer, admitted } = client.clone();
+        request.extensions_mut().insert(peer);
+        request.extensions_mut().insert(admitted);
         let router = router.clone();
         async move {
             let response: Result<Response, Infallible> =
@@ -109,6 +129,12 @@ fn builder(http2: bool) -> Builder<TokioExecutor> {
         .http2()
         .timer(TokioTimer::new())
         .max_concurrent_streams(MAX_STREAMS)
+        .initial_stream_window_size(HTTP2_WINDOW)
+        .initial_connection_window_size(HTTP2_WINDOW)
+        .max_pending_accept_reset_streams(MAX_RESET_STREAMS)
+        .max_local_error_reset_streams(MAX_RESET_STREAMS)
+        .keep_alive_interval(ALIVE_TIME)
+        .keep_alive_timeout(ALIVE_TIME)
         .max_header_list_size(MAX_HEAD);
     if http2 {
         builder.http2_only()

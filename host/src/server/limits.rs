@@ -1,6 +1,6 @@
 //! Bounds on what clients can make the daemon hold: connections, requests, sizes and times.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use axum::{
     body::{Body, to_bytes},
@@ -11,22 +11,60 @@ use axum::{
 use bytes::Bytes;
 use http::{HeaderMap, StatusCode, header::CONTENT_LENGTH};
 
-use super::{errors::ApiError, router::App};
+use super::{
+    errors::ApiError,
+    router::App,
+    routes::{self, Right},
+    shares::{Admitted, Bounds, Permit, Portions},
+};
 
-/// Connections at a time; further ones wait in the kernel's queue.
-pub(super) const MAX_CONNECTIONS: usize = 512;
-/// Connections at a time of one client elsewhere: it cannot have all of them.
-pub(super) const CLIENT_CONNECTIONS: usize = 128;
-/// Requests a second of one client elsewhere, in the long run.
-pub(super) const CLIENT_RATE: f64 = 100.0;
-/// Requests of such a client that may come at once after a pause.
-pub(super) const CLIENT_BURST: f64 = 500.0;
-/// Clients that are remembered: those connected, and those that asked in the last seconds.
-pub(super) const MAX_CLIENTS: usize = 4096;
-/// Requests at a time, over all connections; further ones wait for [`QUEUE_TIME`]. `/healthz` never waits.
-pub(super) const MAX_IN_FLIGHT: usize = 64;
+/// What the port gives. Root and gpud's own user always find a part of it free.
+pub(super) const PORT: Bounds = Bounds {
+    connections: Portions {
+        all: 512,
+        others: 384,
+        each: 96,
+    },
+    // `/healthz` takes no turn.
+    turns: Portions {
+        all: 64,
+        others: 48,
+        each: 16,
+    },
+    bodies: Portions {
+        all: 64,
+        others: 32,
+        each: 8,
+    },
+};
+/// What the Unix socket gives, apart from the port.
+pub(super) const LOCAL_SOCKET: Bounds = Bounds {
+    connections: Portions {
+        all: 64,
+        others: 16,
+        each: 8,
+    },
+    turns: Portions {
+        all: 16,
+        others: 4,
+        each: 4,
+    },
+    bodies: Portions {
+        all: 16,
+        others: 4,
+        each: 4,
+    },
+};
+/// Connections that the kernel is asked about at a time; further ones wait in its queue.
+pub(super) const MAX_IDENTIFYING: usize = 32;
 /// Requests at a time on one HTTP/2 connection.
 pub(super) const MAX_STREAMS: u32 = 16;
+/// Bytes of bodies that a client may send before they are taken, for one HTTP/2 stream and for all of a connection.
+pub(super) const HTTP2_WINDOW: u32 = 64 * 1024;
+/// Streams on one HTTP/2 connection that the client took back, or that were refused, and that are not forgotten yet.
+pub(super) const MAX_RESET_STREAMS: usize = 32;
+/// An HTTP/2 client that is asked whether it is there answers within this, or it is gone.
+pub(super) const ALIVE_TIME: Duration = Duration::from_secs(30);
 /// Bytes of a request's head; hyper may take up to twice that before it refuses.
 pub(super) const MAX_HEAD: u32 = 64 * 1024;
 /// Bytes of a request's body.
@@ -43,25 +81,85 @@ pub(super) const STALL_TIME: Duration = Duration::from_secs(30);
 /// For requests under way when the daemon stops.
 pub(super) const DRAIN_TIME: Duration = Duration::from_secs(5);
 const BODY_TIME: Duration = Duration::from_secs(30);
-/// Of a request for its turn.
+/// Of a request for its turn, and for a place for its body.
 pub(super) const QUEUE_TIME: Duration = Duration::from_secs(10);
 
 /// The layer that bounds the number of requests under way and refuses bodies announced as too large.
+///
+/// A request whose body is used takes its turn only when the body is there, so that slow clients hold up nobody. What a client
+/// asked for that is gone when its turn comes is not done.
 pub(super) async fn bound(State(app): State<App>, request: Request, next: Next) -> Response {
     if announced_length(request.headers()).is_some_and(|length| length > MAX_BODY as u64) {
         return too_large().into_response();
     }
-    if request.uri().path() == "/healthz" {
+    let route = routes::find(request.method(), request.uri().path());
+    if route.is_some_and(|route| route.right == Right::Alive) {
         return next.run(request).await;
     }
-    match tokio::time::timeout(app.queue_time, app.in_flight.acquire()).await {
-        Ok(Ok(_permit)) => next.run(request).await,
-        _ => ApiError::Typed(
+    let admitted = request.extensions().get::<Arc<Admitted>>().cloned();
+    let bounded = async {
+        let (place, request) = match route.is_some_and(|route| route.body.is_some()) {
+            true => {
+                let (place, request) = arrive(&app, admitted.as_deref(), request).await?;
+                (Some(place), request)
+            }
+            false => (None, request),
+        };
+        let turn = async {
+            match &admitted {
+                Some(admitted) => admitted.turn().await,
+                None => app.shares.turn().await,
+            }
+        };
+        let turn = within(app.queue_time, turn).await?;
+        if admitted.is_some_and(|admitted| !admitted.is_connected()) {
+            tracing::debug!("a client is gone: what it asked for is not done");
+            return Err(gone());
+        }
+        let response = next.run(request).await;
+        drop((turn, place));
+        Ok::<_, ApiError>(response)
+    };
+    bounded.await.unwrap_or_else(ApiError::into_response)
+}
+
+/// The request with its whole body, and the place that it takes until it is answered.
+async fn arrive(
+    app: &App,
+    admitted: Option<&Admitted>,
+    request: Request,
+) -> Result<(Permit, Request), ApiError> {
+    let place = async {
+        match admitted {
+            Some(admitted) => admitted.body().await,
+            None => app.shares.body().await,
+        }
+    };
+    let place = within(app.queue_time, place).await?;
+    let (head, body) = request.into_parts();
+    let body = read_body(body).await?;
+    Ok((place, Request::from_parts(head, Body::from(body))))
+}
+
+async fn within(
+    time: Duration,
+    permit: impl Future<Output = Option<Permit>>,
+) -> Result<Permit, ApiError> {
+    let permit = tokio::time::timeout(time, permit).await.ok().flatten();
+    permit.ok_or_else(|| {
+        ApiError::Typed(
             StatusCode::SERVICE_UNAVAILABLE,
             "too many requests under way".to_owned(),
         )
-        .into_response(),
-    }
+    })
+}
+
+/// Nobody reads it.
+fn gone() -> ApiError {
+    ApiError::Typed(
+        StatusCode::REQUEST_TIMEOUT,
+        "the connection was closed before the request's turn came".to_owned(),
+    )
 }
 
 /// The whole body of a request, within [`MAX_BODY`] and a time limit.

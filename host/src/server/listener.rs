@@ -14,12 +14,15 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use super::{
     access::Access,
     backend::Backend,
-    clients::Clients,
-    connection,
-    limits::{DRAIN_TIME, MAX_CONNECTIONS},
+    connection::{self, Client},
+    limits::{DRAIN_TIME, LOCAL_SOCKET, MAX_IDENTIFYING},
+    peer::Peer,
     reload::{Reload, watch},
     router::{App, router},
+    shares::Shares,
+    sites::Sites,
 };
+use crate::node::{local_socket::LocalSocket, stream::Stream};
 
 /// When the system refuses new connections (no file descriptors left), it is asked again after this.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
@@ -85,12 +88,22 @@ pub async fn bind(address: &str) -> Result<TcpListener, BindError> {
     })
 }
 
+/// Where clients come in.
+pub struct Entrances {
+    /// The port.
+    pub port: TcpListener,
+    /// The Unix socket.
+    pub local_socket: Option<LocalSocket>,
+}
+
 /// How the API is served.
 pub struct Serving {
     /// The certificate and what of TLS is spoken.
     pub tls: Arc<ServerConfig>,
     /// Who may ask for what.
     pub access: Access,
+    /// By which names, and for which web sites.
+    pub sites: Sites,
     /// The routes of `--pprof` are there.
     pub profiling: bool,
     /// What is made anew when its files change.
@@ -101,7 +114,7 @@ pub struct Serving {
 
 /// Serves the API until `shutdown`, then gives requests under way five seconds to finish.
 pub async fn serve(
-    listener: TcpListener,
+    entrances: Entrances,
     serving: Serving,
     backend: Arc<dyn Backend>,
     shutdown: CancellationToken,
@@ -109,65 +122,111 @@ pub async fn serve(
     let Serving {
         tls,
         access,
+        sites,
         profiling,
         reloaded,
         reload_now,
     } = serving;
-    let app = App::new(backend, access, profiling);
+    let mut app = App::new(backend, access, profiling);
+    app.sites = Arc::new(sites);
     let beside = tokio::spawn({
         let kept = Arc::clone(&app.kept);
         async move { tokio::join!(watch(reloaded, reload_now), kept.tidy()) }
     });
-    let clients = Arc::clone(&app.clients);
-    let acceptor = TlsAcceptor::from(tls);
-    let slots = Arc::new(Semaphore::new(MAX_CONNECTIONS));
-    accept(listener, acceptor, router(app), clients, slots, shutdown).await;
+    let port = Entrance {
+        listener: Listener::Port(entrances.port),
+        tls: Some(TlsAcceptor::from(tls)),
+        shares: Arc::clone(&app.shares),
+    };
+    let router = router(app);
+    let port = accept(port, router.clone(), shutdown.clone());
+    let local_socket = async {
+        if let Some(socket) = entrances.local_socket {
+            accept(Entrance::local(socket), router, shutdown).await;
+        }
+    };
+    tokio::join!(port, local_socket);
     beside.abort();
 }
 
-/// A connection takes a slot until it ends.
-pub(super) async fn accept(
-    listener: TcpListener,
-    acceptor: TlsAcceptor,
-    router: Router,
-    clients: Arc<Clients>,
-    slots: Arc<Semaphore>,
-    shutdown: CancellationToken,
-) {
+/// One way in.
+pub(super) struct Entrance {
+    pub(super) listener: Listener,
+    /// `None` where plain HTTP is spoken.
+    pub(super) tls: Option<TlsAcceptor>,
+    pub(super) shares: Arc<Shares>,
+}
+
+impl Entrance {
+    /// The Unix socket, with shares of its own.
+    pub(super) fn local(socket: LocalSocket) -> Self {
+        Self {
+            listener: Listener::Local(socket),
+            tls: None,
+            shares: Arc::new(Shares::new(LOCAL_SOCKET)),
+        }
+    }
+}
+
+/// Where connections come from.
+pub(super) enum Listener {
+    Port(TcpListener),
+    Local(LocalSocket),
+}
+
+impl Listener {
+    /// Waits for the next connection.
+    async fn next(&self) -> io::Result<Stream> {
+        Ok(match self {
+            Self::Port(listener) => Stream::tcp(listener.accept().await?.0),
+            Self::Local(socket) => Stream::unix(socket.accept().await?),
+        })
+    }
+}
+
+/// Takes connections until `shutdown`. Each is taken in as soon as it is known whose it is, or closed if its client has too
+/// many: connections that say nothing never keep others from being accepted.
+pub(super) async fn accept(entrance: Entrance, router: Router, shutdown: CancellationToken) {
+    let Entrance {
+        listener,
+        tls,
+        shares,
+    } = entrance;
+    let identifying = Arc::new(Semaphore::new(MAX_IDENTIFYING));
     let connections = TaskTracker::new();
     let cut = CancellationToken::new();
     loop {
         let next = async {
-            let slot = Arc::clone(&slots).acquire_owned().await.ok()?;
-            Some((slot, listener.accept().await))
+            let place = Arc::clone(&identifying).acquire_owned().await.ok()?;
+            Some((place, listener.next().await))
         };
-        let (slot, accepted) = tokio::select! {
+        let (place, accepted) = tokio::select! {
             () = shutdown.cancelled() => break,
             next = next => match next {
                 Some(next) => next,
                 None => break,
             },
         };
-        let (stream, client) = match accepted {
-            Ok((stream, client)) => (stream, client),
+        let stream = match accepted {
+            Ok(stream) => stream,
             Err(error) => {
                 tracing::warn!(%error, "cannot accept a connection");
                 sleep(ACCEPT_PAUSE).await;
                 continue;
             }
         };
-        let Some(connected) = clients.connect(client.ip()) else {
-            tracing::debug!("a client has too many connections");
-            continue;
-        };
-        let serving = connection::serve(stream, acceptor.clone(), router.clone(), shutdown.clone());
-        let cut = cut.clone();
+        let (tls, router, shares) = (tls.clone(), router.clone(), Arc::clone(&shares));
+        let (shutdown, cut) = (shutdown.clone(), cut.clone());
         connections.spawn(async move {
+            let taken_in = take_in(stream, &shares).await;
+            drop(place);
+            let Some((stream, client)) = taken_in else {
+                return;
+            };
             tokio::select! {
-                () = serving => {}
+                () = connection::serve(stream, client, tls, router, shutdown) => {}
                 () = cut.cancelled() => {}
             }
-            drop((slot, connected));
         });
     }
     // New clients are refused at once rather than left waiting.
@@ -178,6 +237,21 @@ pub(super) async fn accept(
         cut.cancel();
         connections.wait().await;
     }
+}
+
+/// Learns whose a connection is, before anything of it is read, and takes it in.
+async fn take_in(stream: Stream, shares: &Arc<Shares>) -> Option<(Stream, Client)> {
+    let identified = tokio::task::spawn_blocking(move || {
+        let peer = Peer::identify(&stream)?;
+        Some((stream, peer))
+    });
+    let (stream, peer) = identified.await.ok().flatten()?;
+    let Some(admitted) = shares.admit(&peer) else {
+        tracing::debug!(client = ?peer.identity(), "a client has too many connections");
+        return None;
+    };
+    let admitted = Arc::new(admitted);
+    Some((stream, Client { peer, admitted }))
 }
 
 #[cfg(test)]

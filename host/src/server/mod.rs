@@ -1,17 +1,18 @@
 //! The HTTPS server: one file per resource of the API, and what all of them share.
 //!
 //! Resources ask one [`Backend`] and know nothing of checks, stores or the machine. A request passes, from the outside
-//! in: [`listener`] (TCP, TLS, time limits), `envelope` (request id, access log, panics), `gzip`, `clients` (requests
-//! a second), `limits` (size, number in flight), `access` (who may), and then the resource, which answers through `negotiation` or `errors`.
+//! in: [`listener`] (TCP or the Unix socket, who is asking, TLS, time limits), `envelope` (request id, access log, panics),
+//! `gzip`, `sites` (browsers), `access` (who may), `limits` (size, the body, a turn), and then the resource, which answers
+//! through `negotiation` or `errors`.
 
 mod access;
 mod backend;
 mod canned_xid;
-mod clients;
 mod connection;
 mod envelope;
 mod errors;
 mod event_lists;
+mod frames;
 mod gzip;
 mod kept;
 mod limits;
@@ -26,6 +27,8 @@ mod reload;
 mod router;
 mod routes;
 mod sample_lists;
+mod shares;
+mod sites;
 mod stall;
 mod tls;
 mod token;
@@ -39,7 +42,7 @@ mod inject_fault;
 mod machine_info;
 mod metrics;
 mod plugins;
-mod profile;
+mod pprof;
 mod prometheus;
 mod set_healthy;
 mod states;
@@ -60,8 +63,9 @@ pub use backend::{
 };
 pub use canned_xid::canned_xid;
 pub use inject_fault::MAX_MESSAGE_BYTES;
-pub use listener::{BindError, Serving, bind, serve};
+pub use listener::{BindError, Entrances, Serving, bind, serve};
 pub use reload::Reload;
 pub use router::{App, router};
+pub use sites::{Sites, parse_hosts, parse_origins};
 pub use tls::{Certificate, TlsError, from_files, self_signed};
 pub use token::{TOKEN_FILE, Token, TokenError, read as read_token};

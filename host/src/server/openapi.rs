@@ -19,13 +19,13 @@ static ANYWHERE: [Answer; 5] = [
         schema: "TypedError",
     },
     Answer {
-        status: 413,
-        what: "The request's body is larger than 1 MiB.",
+        status: 403,
+        what: "The client may not ask for this, or a browser asks for another web site or by a foreign name.",
         schema: "TypedError",
     },
     Answer {
-        status: 429,
-        what: "This client asks too often.",
+        status: 413,
+        what: "The request's body is larger than 1 MiB.",
         schema: "TypedError",
     },
     Answer {

@@ -1,24 +1,160 @@
-//! Who is at the other end of a request's connection.
+//! Who is at the other end of a connection. Learnt once, when the connection is accepted and before a byte of it is read;
+//! an address is never looked up again later, when somebody else may have it.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv6Addr};
 
-use crate::node::socket_owner;
+use crate::node::{
+    socket_owner,
+    stream::{Link, Stream},
+};
 
-/// The two ends of a request's connection.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Ends {
-    /// Ours.
-    pub local: SocketAddr,
-    /// The client's.
-    pub remote: SocketAddr,
+/// The client of a connection.
+#[derive(Debug, Clone)]
+pub struct Peer {
+    identity: Identity,
+    local_socket: bool,
+    link: Link,
 }
 
-/// Whether the kernel says that root or gpud's own user is the client, on this machine. A request that came over no
-/// connection is nobody's.
-pub(super) async fn is_owner(ends: Option<Ends>) -> bool {
-    let Some(Ends { local, remote }) = ends else {
-        return false;
-    };
-    let owner = tokio::task::spawn_blocking(move || socket_owner::uid(local, remote)).await;
-    matches!(owner, Ok(Some(uid)) if uid == 0 || uid == socket_owner::own_uid())
+/// What is known of a client, and whose share of connections and turns it uses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Identity {
+    /// A user of this machine, according to the kernel.
+    User(u32),
+    /// On this machine; the kernel did not say whose the connection is.
+    Unknown,
+    /// Elsewhere: an IPv4 address, or a network of 64 bits of IPv6.
+    Address(IpAddr),
+}
+
+impl Peer {
+    /// Learns who the client of a connection is. `None` if the client is gone. Blocks for as long as the kernel takes to
+    /// answer.
+    ///
+    /// The kernel is asked by addresses. A client that is reset while it waits to be accepted leaves its port to somebody
+    /// else, so that the answer counts only if the connection was still open afterwards: as long as it is, no other has the
+    /// same addresses.
+    pub fn identify(stream: &Stream) -> Option<Self> {
+        let link = stream.link();
+        // Asking for connections that are gone would be work for nothing.
+        if !link.is_open() {
+            return None;
+        }
+        let user = stream.unix_user();
+        let identity = match (user, stream.ends()) {
+            (Some(uid), _) => Identity::User(uid),
+            (None, Some((local, remote))) if remote.ip().to_canonical().is_loopback() => {
+                socket_owner::uid(local, remote).map_or(Identity::Unknown, Identity::User)
+            }
+            (None, Some((_, remote))) => Identity::Address(network(remote.ip())),
+            (None, None) => return None,
+        };
+        link.is_open().then_some(Self {
+            identity,
+            local_socket: user.is_some(),
+            link,
+        })
+    }
+
+    /// Returns what is known of the client.
+    pub fn identity(&self) -> Identity {
+        self.identity
+    }
+
+    /// Returns whether the client is root or gpud's own user, on this machine.
+    pub fn is_owner(&self) -> bool {
+        matches!(self.identity, Identity::User(uid) if uid == 0 || uid == socket_owner::own_uid())
+    }
+
+    /// Returns whether the client came over the Unix socket.
+    pub fn is_local_socket(&self) -> bool {
+        self.local_socket
+    }
+
+    /// Returns whether the connection is still open.
+    pub fn is_connected(&self) -> bool {
+        self.link.is_open()
+    }
+
+    /// Returns a client that is not connected to anything.
+    #[cfg(test)]
+    pub fn disconnected(identity: Identity, local_socket: bool) -> Self {
+        Self {
+            identity,
+            local_socket,
+            link: Link::default(),
+        }
+    }
+}
+
+/// Returns what of an address counts as one client.
+fn network(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(address) => {
+            let network = address.to_bits() & !u128::from(u64::MAX);
+            IpAddr::V6(Ipv6Addr::from_bits(network))
+        }
+        address => address,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::net::{TcpListener, TcpSocket, TcpStream, UnixStream};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn who_connects_is_known() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let client = TcpStream::connect(listener.local_addr().unwrap());
+        let (client, accepted) = tokio::join!(client, listener.accept());
+        let stream = Stream::tcp(accepted.unwrap().0);
+        let peer = Peer::identify(&stream).unwrap();
+        let me = socket_owner::own_uid();
+        assert_eq!(peer.identity(), Identity::User(me));
+        assert!(peer.is_owner() && peer.is_connected() && !peer.is_local_socket());
+        drop(client);
+        while peer.is_connected() {
+            tokio::task::yield_now().await;
+        }
+        assert!(Peer::identify(&stream).is_none());
+        let (client, server) = UnixStream::pair().unwrap();
+        let peer = Peer::identify(&Stream::unix(server)).unwrap();
+        assert!(peer.is_owner() && peer.is_local_socket());
+        drop(client);
+    }
+
+    /// The port of a client that was reset before it was accepted, used by another client.
+    #[tokio::test]
+    async fn a_port_that_somebody_else_uses_now_proves_nothing() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let server = listener.local_addr().unwrap();
+        let connect = async |port: u16| {
+            let socket = TcpSocket::new_v4().unwrap();
+            socket.set_reuseaddr(true).unwrap();
+            socket.set_zero_linger().unwrap();
+            socket.bind(([127, 0, 0, 1], port).into()).unwrap();
+            socket.connect(server).await.unwrap()
+        };
+        let first = connect(0).await;
+        let port = first.local_addr().unwrap().port();
+        first.writable().await.unwrap();
+        assert_eq!(first.try_write(b"queued").unwrap(), 6);
+        drop(first);
+        let second = connect(port).await;
+        let reset = Stream::tcp(listener.accept().await.unwrap().0);
+        let live = Stream::tcp(listener.accept().await.unwrap().0);
+        assert!(Peer::identify(&reset).is_none());
+        assert!(Peer::identify(&live).unwrap().is_owner());
+        drop(second);
+    }
+
+    #[test]
+    fn hosts_of_one_network_are_one_client() {
+        let host = |n: u16| IpAddr::V6(Ipv6Addr::new(0x2001, 0xdb8, 0, 1, 0, 0, 0, n));
+        assert_eq!(network(host(1)), network(host(2)));
+        let mapped: IpAddr = "::ffff:192.0.2.1".parse().unwrap();
+        assert_eq!(network(mapped).to_string(), "192.0.2.1");
+    }
 }

@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
-    net::TcpStream,
     time::timeout,
 };
+
+use crate::node::stream::Stream;
 
 /// The bytes that Go's server sends.
 pub(super) const ANSWER: &str =
@@ -19,14 +20,13 @@ const PATIENCE: Duration = Duration::from_secs(1);
 const MOST_READ: usize = 64 * 1024;
 
 /// Looks at the first byte without taking it. False also when the client goes away at once.
-pub(super) async fn speaks_tls(stream: &TcpStream) -> bool {
-    let mut first = [0];
-    matches!(stream.peek(&mut first).await, Ok(1)) && first == [TLS_HANDSHAKE]
+pub(super) async fn speaks_tls(stream: &Stream) -> bool {
+    stream.peek().await == Some(TLS_HANDSHAKE)
 }
 
 /// Answers, then reads on until the client has gone: closing with unread bytes would reset the connection, and the
 /// client might never see the answer.
-pub(super) async fn refuse(mut stream: TcpStream) {
+pub(super) async fn refuse(mut stream: Stream) {
     let answer = async {
         stream.write_all(ANSWER.as_bytes()).await?;
         stream.shutdown().await?;

@@ -13,16 +13,16 @@ use http::{
     header::{ALLOW, LOCATION},
 };
 use jiff::{Timestamp, tz::TimeZone};
-use tokio::sync::Semaphore;
 
 use super::{
     access::{self, Access},
     backend::Backend,
-    clients::{self, Clients},
     envelope, gzip,
     kept::Kept,
     limits, machine_info, negotiation,
     routes::{find, routes},
+    shares::Shares,
+    sites::{self, Sites},
     swagger,
 };
 
@@ -33,8 +33,9 @@ pub struct App {
     pub(super) access: Access,
     /// The routes of `--pprof` are there.
     pub(super) profiling: bool,
-    pub(super) clients: Arc<Clients>,
-    pub(super) in_flight: Arc<Semaphore>,
+    pub(super) sites: Arc<Sites>,
+    /// Of the port; the Unix socket has its own.
+    pub(super) shares: Arc<Shares>,
     /// How long a request waits for its turn.
     pub(super) queue_time: Duration,
     pub(super) machine_info: Arc<machine_info::Cache>,
@@ -50,8 +51,8 @@ impl App {
             backend,
             access,
             profiling,
-            clients: Arc::default(),
-            in_flight: Arc::new(Semaphore::new(limits::MAX_IN_FLIGHT)),
+            sites: Arc::default(),
+            shares: Arc::new(Shares::new(limits::PORT)),
             queue_time: limits::QUEUE_TIME,
             machine_info: Arc::default(),
             kept: Arc::default(),
@@ -83,9 +84,9 @@ pub fn router(app: App) -> Router {
         .method_not_allowed_fallback(not_found)
         .fallback(elsewhere)
         // The last is the outermost.
-        .layer(from_fn_with_state(app.clone(), access::guard))
         .layer(from_fn_with_state(app.clone(), limits::bound))
-        .layer(from_fn_with_state(app.clone(), clients::moderate))
+        .layer(from_fn_with_state(app.clone(), access::guard))
+        .layer(from_fn_with_state(app.clone(), sites::keep_out))
         .layer(from_fn(gzip::for_v1))
         .layer(from_fn(envelope::wrap))
         .with_state(app);

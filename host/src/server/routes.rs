@@ -5,8 +5,8 @@ use axum::routing::{MethodRouter, delete, get, post, put};
 use http::Method;
 
 use super::{
-    admin, components, events, healthz, info, inject_fault, machine_info, metrics, plugins,
-    profile, prometheus, router::App, set_healthy, states, swagger, trigger,
+    admin, components, events, healthz, info, inject_fault, machine_info, metrics, plugins, pprof,
+    prometheus, router::App, set_healthy, states, swagger, trigger,
 };
 
 /// What a route does to the machine or the daemon.
@@ -18,7 +18,7 @@ pub(super) enum Right {
     Read,
     /// Runs or changes something. Triggers do, although they are GET for the sake of existing clients.
     Write,
-    /// Brings code in, which then has all rights of the daemon: `server/plugins.rs` asks for more than a token.
+    /// Brings code in, which then has all rights of the daemon: more than a token is asked for.
     Code,
 }
 
@@ -416,58 +416,26 @@ pub(super) static ROUTES: [Route; 25] = [
     PROFILE,
     Route {
         path: "/admin/pprof/heap",
-        what: "Resident memory of gpud by mapping, as a profile in pprof's format.",
-        parameters: &[&FOLDED],
-        answers: &[ok("The profile, compressed.", ""), FAILED],
-        handler: || get(profile::memory),
-        ..PROFILE
-    },
-    Route {
-        path: "/admin/pprof/threads",
-        forms: Forms::Other("text/plain; charset=utf-8"),
-        what: "What each thread of gpud waits for.",
-        parameters: &[],
-        answers: &[ok("A paragraph for each thread.", ""), FAILED],
-        handler: || get(profile::wait_list),
         ..PROFILE
     },
     Route {
         path: "/admin/pprof/trace",
-        forms: Forms::Json,
-        what: "Says what there is instead: a trace in GPUd's sense is one of Go's runtime.",
-        parameters: &[],
-        answers: &[answer(501, "There is none.", "TypedError")],
-        handler: || get(profile::no_trace),
         ..PROFILE
     },
 ];
 
-static SECONDS: Parameter = optional(
-    "seconds",
-    "How long to look, 1 to 300; 30 without it.",
-    "10",
-);
-static FOLDED: Parameter = optional(
-    "debug",
-    "Anything but 0 gives folded stacks as text, one line for each with its number.",
-    "1",
-);
-
-const FAILED: Answer = answer(500, "The kernel does not tell.", "NumericError");
-
+/// What GPUd serves with Go's own profiler.
 const PROFILE: Route = Route {
     path: "/admin/pprof/profile",
-    forms: Forms::Other("application/octet-stream"),
-    what: "Processor time of gpud by thread, as a profile in pprof's format.",
-    parameters: &[&SECONDS, &FOLDED],
-    answers: &[
-        ok("The profile, compressed.", ""),
-        answer(400, "More than 300 seconds.", "TypedError"),
-        FAILED,
-        answer(503, "Somebody else is taking one.", "TypedError"),
-    ],
+    forms: Forms::Json,
+    what: "Says how a native program is profiled instead.",
+    answers: &[answer(
+        501,
+        "There is no profile of a Go program.",
+        "TypedError",
+    )],
     profiling: true,
-    handler: || get(profile::cpu),
+    handler: || get(pprof::instead),
     ..SHOWS
 };
 

@@ -139,7 +139,7 @@ fn rights(route: &Route) -> &'static str {
         Right::Alive => "Open to all.",
         Right::Read => "Shows something: needs a token only with <code>--require-token</code>.",
         Right::Write => {
-            "Runs or changes something: needs a token when gpud listens wider than this machine, unless root or gpud's own user asks from here."
+            "Runs or changes something: for root and gpud's own user on this machine, and for who shows the token."
         }
         Right::Code => "Brings code in: only for root and gpud's own user, from this machine.",
     }

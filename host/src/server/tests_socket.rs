@@ -9,8 +9,8 @@ use hyper_util::rt::{TokioExecutor, TokioIo};
 
 use tokio::{
     io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _},
-    net::TcpStream,
-    sync::{Notify, Semaphore},
+    net::{TcpListener, TcpStream, UnixStream},
+    sync::Notify,
     task::JoinHandle,
 };
 use tokio_rustls::{
@@ -27,13 +27,16 @@ use tokio_util::sync::CancellationToken;
 use tower::ServiceExt as _;
 
 use super::{
-    Access, Certificate, Reload as _, Serving, bind, from_files,
-    listener::accept,
+    Access, Certificate, Entrances, Reload as _, Serving, Sites, Token, bind, from_files,
+    limits::PORT,
+    listener::{Entrance, Listener, accept},
     plain_http,
     router::router,
     self_signed, serve,
+    shares::{Bounds, Portions, Shares},
     test_backend::{Fake, app},
 };
+use crate::node::local_socket::LocalSocket;
 
 struct Server {
     address: SocketAddr,
@@ -48,12 +51,17 @@ async fn start() -> Server {
     let serving = Serving {
         tls: self_signed("node-1").unwrap(),
         access: Access::default(),
+        sites: Sites::default(),
         profiling: false,
         reloaded: Vec::new(),
         reload_now: Arc::default(),
     };
+    let entrances = Entrances {
+        port: listener,
+        local_socket: None,
+    };
     let task = tokio::spawn(serve(
-        listener,
+        entrances,
         serving,
         Arc::new(Fake::default()),
         shutdown.clone(),
@@ -62,6 +70,14 @@ async fn start() -> Server {
         address,
         shutdown,
         task,
+    }
+}
+
+fn port(listener: TcpListener, shares: Arc<Shares>) -> Entrance {
+    Entrance {
+        listener: Listener::Port(listener),
+        tls: Some(TlsAcceptor::from(self_signed("node-1").unwrap())),
+        shares,
     }
 }
 
@@ -107,6 +123,10 @@ impl ServerCertVerifier for Trusting {
 }
 
 async fn connect(server: &Server, alpn: &[u8]) -> TlsStream<TcpStream> {
+    try_connect(server, alpn).await.unwrap()
+}
+
+async fn try_connect(server: &Server, alpn: &[u8]) -> io::Result<TlsStream<TcpStream>> {
     let mut config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()
         .unwrap()
@@ -114,14 +134,13 @@ async fn connect(server: &Server, alpn: &[u8]) -> TlsStream<TcpStream> {
         .with_custom_certificate_verifier(Arc::new(Trusting))
         .with_no_client_auth();
     config.alpn_protocols = vec![alpn.to_vec()];
-    let stream = TcpStream::connect(server.address).await.unwrap();
+    let stream = TcpStream::connect(server.address).await?;
     let name = ServerName::try_from("localhost").unwrap();
     let stream = TlsConnector::from(Arc::new(config))
         .connect(name, stream)
-        .await
-        .unwrap();
+        .await?;
     assert_eq!(stream.get_ref().1.alpn_protocol(), Some(alpn));
-    stream
+    Ok(stream)
 }
 
 /// One HTTP/1.1 answer: head and body, by its content length.
@@ -149,7 +168,7 @@ async fn http1_keeps_the_connection_and_compresses() {
     let mut stream = connect(&server, b"http/1.1").await;
     for _ in 0..2 {
         stream
-            .write_all(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+            .write_all(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
             .await
             .unwrap();
         let (head, body) = read_answer(&mut stream).await;
@@ -160,7 +179,7 @@ async fn http1_keeps_the_connection_and_compresses() {
         assert_eq!(body, br#"{"status":"ok","version":"v1"}"#);
     }
     stream
-        .write_all(b"GET /v1/states HTTP/1.1\r\nHost: x\r\nAccept-Encoding: gzip\r\n\r\n")
+        .write_all(b"GET /v1/states HTTP/1.1\r\nHost: localhost\r\nAccept-Encoding: gzip\r\n\r\n")
         .await
         .unwrap();
     let (head, body) = read_answer(&mut stream).await;
@@ -210,19 +229,22 @@ async fn http2_is_offered_and_spoken() {
 }
 
 #[tokio::test]
-async fn a_connection_too_many_waits_until_one_ends() {
+async fn a_connection_too_many_is_closed_until_one_ends() {
     let listener = bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
-    let (shutdown, slots) = (CancellationToken::new(), Arc::new(Semaphore::new(2)));
-    let app = app(Arc::<Fake>::default());
-    let clients = Arc::clone(&app.clients);
-    let acceptor = TlsAcceptor::from(self_signed("node-1").unwrap());
+    let shutdown = CancellationToken::new();
+    let two = Portions {
+        all: 2,
+        others: 2,
+        each: 2,
+    };
+    let shares = Arc::new(Shares::new(Bounds {
+        connections: two,
+        ..PORT
+    }));
     let task = tokio::spawn(accept(
-        listener,
-        acceptor,
-        router(app),
-        clients,
-        Arc::clone(&slots),
+        port(listener, shares),
+        router(app(Arc::<Fake>::default())),
         shutdown.clone(),
     ));
     let server = Server {
@@ -232,18 +254,163 @@ async fn a_connection_too_many_waits_until_one_ends() {
     };
     // One that never speaks, and one that does.
     let silent = TcpStream::connect(address).await.unwrap();
-    let _speaks = connect(&server, b"http/1.1").await;
-    let third = connect(&server, b"http/1.1");
-    tokio::pin!(third);
-    let early = tokio::time::timeout(Duration::from_millis(200), &mut third).await;
-    assert!(early.is_err(), "there is no slot");
+    let mut speaks = connect(&server, b"http/1.1").await;
+    let mut third = TcpStream::connect(address).await.unwrap();
+    assert_eq!(third.read(&mut [0]).await.unwrap_or(0), 0);
+    speaks
+        .write_all(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        .await
+        .unwrap();
+    read_answer(&mut speaks).await;
     drop(silent);
-    let mut third = third.await;
+    // It takes the daemon a moment to notice.
+    let mut third = loop {
+        if let Ok(stream) = try_connect(&server, b"http/1.1").await {
+            break stream;
+        }
+        tokio::task::yield_now().await;
+    };
     third
-        .write_all(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+        .write_all(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
         .await
         .unwrap();
     read_answer(&mut third).await;
+}
+
+/// The bodies of 64 requests never come; others are answered all the same.
+#[tokio::test]
+async fn bodies_that_do_not_come_hold_up_nobody() {
+    let server = start().await;
+    let mut slow = Vec::new();
+    for _ in 0..64 {
+        let mut stream = connect(&server, b"http/1.1").await;
+        stream
+            .write_all(
+                b"POST /inject-fault HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n{",
+            )
+            .await
+            .unwrap();
+        slow.push(stream);
+    }
+    let mut stream = connect(&server, b"http/1.1").await;
+    stream
+        .write_all(b"GET /v1/components HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        .await
+        .unwrap();
+    let (head, _) = read_answer(&mut stream).await;
+    assert!(head.starts_with("http/1.1 200"), "{head}");
+}
+
+/// What a client sent that is gone when its turn comes is not done, also if another request follows in the same bytes: the
+/// HTTP library then looks no further.
+#[tokio::test]
+async fn what_a_client_asked_for_that_is_gone_is_not_done() {
+    let backend = Arc::<Fake>::default();
+    let app = app(Arc::<Fake>::clone(&backend));
+    let shares = Arc::clone(&app.shares);
+    let listener = bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let shutdown = CancellationToken::new();
+    let task = tokio::spawn(accept(
+        port(listener, Arc::clone(&shares)),
+        router(app),
+        shutdown.clone(),
+    ));
+    let server = Server {
+        address,
+        shutdown,
+        task,
+    };
+    let mut turns = Vec::new();
+    for _ in 0..PORT.turns.all {
+        turns.push(shares.turn().await.unwrap());
+    }
+    let inject = |id: u32| {
+        let body = format!("{{\"xid\":{{\"id\":{id}}}}}");
+        format!(
+            "POST /inject-fault HTTP/1.1\r\nHost: localhost\r\nContent-Length: {}\r\n\r\n{body}",
+            body.len()
+        )
+    };
+    let mut gone = connect(&server, b"http/1.1").await;
+    let both = inject(79) + "POST /inject-fault HTTP/1.1\r\nHost: localh";
+    gone.write_all(both.as_bytes()).await.unwrap();
+    let mut stays = connect(&server, b"http/1.1").await;
+    stays.write_all(inject(48).as_bytes()).await.unwrap();
+    // Both have their bodies' places, and wait for a turn.
+    while shares.free_bodies() > PORT.bodies.all - 2 {
+        tokio::task::yield_now().await;
+    }
+    gone.get_ref().0.set_zero_linger().unwrap();
+    drop(gone);
+    // The reset is on its way over the loopback; another connection's bytes are behind it.
+    connect(&server, b"http/1.1").await;
+    drop(turns);
+    let (head, _) = read_answer(&mut stays).await;
+    assert!(head.starts_with("http/1.1 200"), "{head}");
+    while shares.free_bodies() < PORT.bodies.all {
+        tokio::task::yield_now().await;
+    }
+    let injected = backend.injected.lock().unwrap().clone();
+    assert_eq!(injected.len(), 1, "{injected:?}");
+    assert!(injected[0].1.contains("48"), "{injected:?}");
+}
+
+/// `PING` frames without end, as raw bytes: hyper's client would not send them.
+#[tokio::test]
+async fn a_flood_of_control_frames_is_cut() {
+    let ping = b"\0\0\x08\x06\0\0\0\0\0pingpong".as_slice();
+    let settings = b"\0\0\0\x04\0\0\0\0\0".as_slice();
+    for frame in [ping, settings] {
+        let server = start().await;
+        let stream = connect(&server, b"h2").await;
+        let (mut read, mut write) = tokio::io::split(stream);
+        let greeting = [b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".as_slice(), settings].concat();
+        write.write_all(&greeting).await.unwrap();
+        let drain = tokio::spawn(async move {
+            let mut answers = [0; 4096];
+            while read.read(&mut answers).await.is_ok_and(|bytes| bytes > 0) {}
+        });
+        let frames = frame.repeat(100);
+        let mut sent = 0;
+        while sent < 1_000_000 && write.write_all(&frames).await.is_ok() {
+            sent += 100;
+        }
+        assert!(sent < 1_000_000, "nobody minds");
+        drain.await.unwrap();
+        // Others are served.
+        connect(&server, b"h2").await;
+    }
+}
+
+#[tokio::test]
+async fn the_unix_socket_is_served_beside_the_port_with_turns_of_its_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("gpud.sock");
+    let token = Token::open(&folder.path().join("token")).unwrap();
+    let mut app = app(Arc::<Fake>::default());
+    app.access = Access {
+        token: Some(Arc::new(token)),
+        require_token: true,
+    };
+    let shutdown = CancellationToken::new();
+    let task = tokio::spawn(accept(
+        Entrance::local(LocalSocket::bind(&path).unwrap()),
+        router(app),
+        shutdown.clone(),
+    ));
+    let mut stream = UnixStream::connect(&path).await.unwrap();
+    // Whoever the kernel says is gpud's own user needs no token here.
+    for request in ["GET /v1/components", "POST /v1/health-states/set-healthy"] {
+        let text = format!("{request} HTTP/1.1\r\nHost: localhost\r\n\r\n");
+        stream.write_all(text.as_bytes()).await.unwrap();
+        let (head, _) = read_answer(&mut stream).await;
+        assert!(head.starts_with("http/1.1 200"), "{head}");
+    }
+    drop(stream);
+    shutdown.cancel();
+    task.await.unwrap();
+    assert!(!path.exists());
 }
 
 #[tokio::test]
@@ -264,12 +431,17 @@ async fn a_new_certificate_is_for_new_connections() {
     let serving = Serving {
         tls,
         access: Access::default(),
+        sites: Sites::default(),
         profiling: false,
         reloaded: vec![files.clone()],
         reload_now: Arc::clone(&reload_now),
     };
     let backend = Arc::new(Fake::default());
-    let task = tokio::spawn(serve(listener, serving, backend, shutdown.clone()));
+    let entrances = Entrances {
+        port: listener,
+        local_socket: None,
+    };
+    let task = tokio::spawn(serve(entrances, serving, backend, shutdown.clone()));
     let server = Server {
         address,
         shutdown,
@@ -301,7 +473,7 @@ async fn a_new_certificate_is_for_new_connections() {
 async fn a_request_too_many_waits_and_is_then_refused() {
     let mut app = app(Arc::<Fake>::default());
     app.queue_time = Duration::from_millis(50);
-    let in_flight = Arc::clone(&app.in_flight);
+    let shares = Arc::clone(&app.shares);
     let router = router(app);
     let ask = async |path: &str| {
         let request = Request::get(path).body(axum::body::Body::empty()).unwrap();
@@ -313,7 +485,10 @@ async fn a_request_too_many_waits_and_is_then_refused() {
             .status()
             .as_u16()
     };
-    let all = in_flight.acquire_many(64).await.unwrap();
+    let mut all = Vec::new();
+    for _ in 0..PORT.turns.all {
+        all.push(shares.turn().await.unwrap());
+    }
     assert_eq!((ask("/healthz").await, ask("/v1/states").await), (200, 503));
     drop(all);
     assert_eq!(ask("/v1/states").await, 200);
@@ -324,7 +499,7 @@ async fn plain_http_is_told_what_is_wrong_and_tls_goes_on() {
     let server = start().await;
     let mut plain = TcpStream::connect(server.address).await.unwrap();
     plain
-        .write_all(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+        .write_all(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
         .await
         .unwrap();
     let mut answer = String::new();
@@ -338,7 +513,7 @@ async fn too_large_a_head_is_refused() {
     let server = start().await;
     let mut stream = connect(&server, b"http/1.1").await;
     stream
-        .write_all(b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n")
+        .write_all(b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n")
         .await
         .unwrap();
     let line = format!("X: {}\r\n", "y".repeat(10_000));
@@ -363,7 +538,7 @@ async fn too_large_a_head_is_refused() {
 async fn shutdown_ends_idle_connections_and_refuses_new_ones() {
     let server = start().await;
     let mut idle = connect(&server, b"http/1.1").await;
-    idle.write_all(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+    idle.write_all(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
         .await
         .unwrap();
     read_answer(&mut idle).await;

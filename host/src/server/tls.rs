@@ -13,9 +13,12 @@ use rcgen::{
 };
 use tokio_rustls::rustls::{
     self, ServerConfig,
+    client::verify_server_name,
     crypto::ring,
-    pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer, pem::PemObject as _},
-    server::{ClientHello, ResolvesServerCert},
+    pki_types::{
+        CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer, ServerName, pem::PemObject as _,
+    },
+    server::{ClientHello, ParsedCertificate, ResolvesServerCert},
     sign::{CertifiedKey, SingleCertAndKey},
 };
 
@@ -94,6 +97,18 @@ pub struct Certificate {
     certificate: PathBuf,
     key: PathBuf,
     current: RwLock<Arc<CertifiedKey>>,
+}
+
+impl Certificate {
+    /// Returns whether the certificate is for this name of a machine.
+    pub(super) fn is_for(&self, name: &str) -> bool {
+        let current = self.current.read().unwrap_or_else(PoisonError::into_inner);
+        let parsed = current.cert.first().map(ParsedCertificate::try_from);
+        let (Some(Ok(parsed)), Ok(name)) = (parsed, ServerName::try_from(name)) else {
+            return false;
+        };
+        verify_server_name(&parsed, &name).is_ok()
+    }
 }
 
 impl ResolvesServerCert for Certificate {
@@ -224,7 +239,7 @@ mod tests {
     use tokio_rustls::rustls::{
         RootCertStore,
         client::{WebPkiServerVerifier, danger::ServerCertVerifier as _},
-        pki_types::{ServerName, UnixTime},
+        pki_types::UnixTime,
     };
 
     use super::*;
@@ -288,6 +303,10 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let (certificate, key) = pem_pair(dir.path());
         let (_, current) = from_files(&certificate, &key).unwrap();
+        assert!(current.is_for("localhost"));
+        for name in ["node-2", "localhost.example", "", "not a name"] {
+            assert!(!current.is_for(name), "{name}");
+        }
         let leaf = || current.current.read().unwrap().cert[0].clone();
         let first = leaf();
         pem_pair(dir.path());

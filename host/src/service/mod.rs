@@ -1,12 +1,10 @@
 //! The daemon as a service of its machine: what it tells systemd, where others find it, which signals it heeds.
 //!
 //! [`notify`] speaks systemd's protocol, [`watchdog`] says that the daemon lives, [`presence`] tells other commands the
-//! address, [`signals`] turns SIGHUP and SIGUSR1 into [`reload`] and [`threads`], [`profile`] tells what the daemon
-//! takes.
+//! address, [`signals`] turns SIGHUP and SIGUSR1 into [`reload`] and [`threads`].
 
 pub mod notify;
 pub mod presence;
-pub mod profile;
 pub mod reload;
 pub mod signals;
 pub mod threads;

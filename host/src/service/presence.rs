@@ -34,6 +34,9 @@ pub struct Running {
     pub address: SocketAddr,
     /// Its version.
     pub version: String,
+    /// Its Unix socket for local administration.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub socket: Option<PathBuf>,
 }
 
 impl Running {
@@ -60,11 +63,12 @@ impl Presence {
     ///
     /// # Errors
     /// The file cannot be written.
-    pub fn announce(folder: &Path, address: SocketAddr) -> io::Result<Self> {
+    pub fn announce(folder: &Path, address: SocketAddr, socket: Option<&Path>) -> io::Result<Self> {
         let running = Running {
             pid: process::id(),
             address,
             version: VERSION.to_owned(),
+            socket: socket.map(Path::to_owned),
         };
         let mut file = tempfile::Builder::new()
             .prefix(RUN_FILE)
@@ -111,12 +115,13 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         assert_eq!(find(folder.path()), None);
         let address: SocketAddr = "127.0.0.1:7".parse().unwrap();
-        let presence = Presence::announce(folder.path(), address).unwrap();
+        let presence = Presence::announce(folder.path(), address, Some(Path::new("/s"))).unwrap();
         let found = find(folder.path()).unwrap();
         assert_eq!(
             (found.pid, found.address, found.version.as_str()),
             (process::id(), address, VERSION)
         );
+        assert_eq!(found.socket, Some("/s".into()));
         let mode = fs::metadata(&presence.path).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o644);
         drop(presence);
@@ -138,8 +143,10 @@ mod tests {
     #[test]
     fn the_file_of_another_daemon_is_left() {
         let folder = tempfile::tempdir().unwrap();
-        let first = Presence::announce(folder.path(), "127.0.0.1:1".parse().unwrap()).unwrap();
-        let second = Presence::announce(folder.path(), "127.0.0.1:2".parse().unwrap()).unwrap();
+        let first =
+            Presence::announce(folder.path(), "127.0.0.1:1".parse().unwrap(), None).unwrap();
+        let second =
+            Presence::announce(folder.path(), "127.0.0.1:2".parse().unwrap(), None).unwrap();
         drop(first);
         assert_eq!(find(folder.path()).unwrap().address.port(), 2);
         drop(second);
@@ -158,6 +165,7 @@ mod tests {
                 pid: 1,
                 address: address.parse().unwrap(),
                 version: String::new(),
+                socket: None,
             };
             assert_eq!(running.url(), url);
         }

@@ -33,20 +33,11 @@ pub fn write(folder: &Path, pid: u32, tasks: &RuntimeMetrics) -> io::Result<Path
         .create_new(true)
         .mode(0o600)
         .open(&path)?;
-    file.write_all(text(tasks, &["wchan", "syscall"], true)?.as_bytes())?;
+    file.write_all(text(tasks)?.as_bytes())?;
     Ok(path)
 }
 
-/// The same for whoever may read the API: without system calls and the kernel's stacks, which are root's to see.
-/// Blocks.
-///
-/// # Errors
-/// The kernel does not tell.
-pub fn overview(tasks: &RuntimeMetrics) -> io::Result<String> {
-    text(tasks, &["wchan"], false)
-}
-
-fn text(tasks: &RuntimeMetrics, files: &[&str], stacks: bool) -> io::Result<String> {
+fn text(tasks: &RuntimeMetrics) -> io::Result<String> {
     let mut text = format!(
         "gpud {}\n{} worker threads, {} tasks, {} tasks that wait for a worker\n",
         crate::cli::VERSION,
@@ -65,11 +56,10 @@ fn text(tasks: &RuntimeMetrics, files: &[&str], stacks: bool) -> io::Result<Stri
         let stat = one_line(&folder.join("stat"));
         let state = stat.rsplit_once(") ").map(|(_, rest)| rest.chars().next());
         let _ = writeln!(text, " state {}", state.flatten().unwrap_or('?'));
-        for name in files {
+        for name in ["wchan", "syscall"] {
             let _ = writeln!(text, "  {name}: {}", one_line(&folder.join(name)));
         }
-        let stack = stacks.then(|| content(&folder.join("stack")));
-        for line in stack.iter().flat_map(|stack| stack.lines()) {
+        for line in content(&folder.join("stack")).lines() {
             let _ = writeln!(text, "  {line}");
         }
     }
@@ -113,9 +103,6 @@ mod tests {
         let text = fs::read_to_string(&path).unwrap();
         assert!(text.contains("gpud-idle state "), "{text}");
         assert!(text.contains("\n  wchan: "), "{text}");
-        let short = overview(&tasks).unwrap();
-        assert!(short.contains("gpud-idle state "), "{short}");
-        assert!(!short.contains("syscall") && short.len() < text.len());
         assert_eq!(fs::read_to_string(&victim).unwrap(), "untouched");
         assert_eq!(
             fs::metadata(&path).unwrap().permissions().mode() & 0o777,

@@ -1,64 +1,31 @@
-//! Base64 as Go's standard decoder reads it, with the same byte in the complaint.
-//!
-//! No crate agrees with it: line breaks anywhere are skipped, padding is mandatory, and the error names the input byte.
+//! Base64 with line breaks in it, as GPUd takes it.
+
+use ::base64::{
+    Engine as _, alphabet,
+    engine::{GeneralPurpose, GeneralPurposeConfig},
+};
+
+/// Padding is mandatory. Left-over bits of the last group are ignored, as Go does.
+const LENIENT: GeneralPurpose = GeneralPurpose::new(
+    &alphabet::STANDARD,
+    GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true),
+);
 
 /// Text that is not base64.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("illegal base64 data at input byte {0}")]
-pub struct InvalidBase64(pub usize);
+#[error(
+    "not base64: the standard alphabet, padded with = to a multiple of four characters, is expected"
+)]
+pub struct InvalidBase64;
 
-/// Decodes the standard alphabet. CR and LF are skipped wherever they stand; left-over bits of the last group are ignored.
+/// Decodes the standard alphabet. CR and LF are skipped wherever they are.
 ///
 /// # Errors
-/// [`InvalidBase64`], with the offset of the offending byte as Go counts it.
+/// [`InvalidBase64`].
 pub fn decode(text: &str) -> Result<Vec<u8>, InvalidBase64> {
-    let mut out = Vec::with_capacity(text.len() / 4 * 3);
-    let mut input = text
-        .bytes()
-        .enumerate()
-        .filter(|(_, byte)| !matches!(byte, b'\r' | b'\n'));
-    let mut group: u32 = 0;
-    let mut filled = 0;
-    while let Some((at, byte)) = input.next() {
-        if let Some(bits) = sextet(byte) {
-            group = group << 6 | u32::from(bits);
-            filled += 1;
-            if filled == 4 {
-                out.extend(group.to_be_bytes().iter().skip(1));
-                (group, filled) = (0, 0);
-            }
-            continue;
-        }
-        if byte != b'=' || filled < 2 {
-            return Err(InvalidBase64(at));
-        }
-        if filled == 2 {
-            match input.next() {
-                Some((_, b'=')) => {}
-                Some((at, _)) => return Err(InvalidBase64(at - 1)),
-                None => return Err(InvalidBase64(text.len())),
-            }
-        }
-        if let Some((at, _)) = input.next() {
-            return Err(InvalidBase64(at));
-        }
-        let whole = group << (6 * (4 - filled));
-        out.extend(whole.to_be_bytes().iter().skip(1).take(filled - 1));
-        return Ok(out);
-    }
-    if filled > 0 {
-        return Err(InvalidBase64(text.len() - filled));
-    }
-    Ok(out)
-}
-
-fn sextet(byte: u8) -> Option<u8> {
-    match byte {
-        b'A'..=b'Z' => Some(byte - b'A'),
-        b'a'..=b'z' => Some(byte - b'a' + 26),
-        b'0'..=b'9' => Some(byte - b'0' + 52),
-        b'+' => Some(62),
-        b'/' => Some(63),
-        _ => None,
-    }
+    let bytes = text.bytes();
+    let line: Vec<u8> = bytes
+        .filter(|byte| !matches!(byte, b'\r' | b'\n'))
+        .collect();
+    LENIENT.decode(line).map_err(|_| InvalidBase64)
 }

@@ -14,7 +14,7 @@ use super::{
     source::Source,
     tree::{Node, Value},
 };
-use crate::wire::GoDuration;
+use crate::wire::{GoDuration, QueryLanguage};
 
 /// Most bytes that a file may stand for once aliases and lists are written out, with something for each value.
 pub const MAX_DECODED_BYTES: usize = 64 << 20;
@@ -34,6 +34,8 @@ pub(super) struct Decoder<'s> {
     pub warnings: Problems,
     /// Places of warnings given, for a shared value is seen many times.
     warned: HashSet<Place>,
+    /// Language of the queries of the parser that is being read.
+    pub query_language: QueryLanguage,
     /// Bytes that may still be decoded.
     left: usize,
     /// Whether the current entry has a problem.
@@ -49,6 +51,7 @@ impl<'s> Decoder<'s> {
             problems: Problems::default(),
             warnings: Problems::default(),
             warned: HashSet::new(),
+            query_language: QueryLanguage::default(),
             left: MAX_DECODED_BYTES,
             failed: false,
         }
@@ -113,7 +116,8 @@ impl<'s> Decoder<'s> {
             .push(|| Problem::new(source, Some(place), plugin, finding));
     }
 
-    fn warning(&mut self, place: Place, kind: ProblemKind, message: String, note: String) {
+    /// Reports a warning at a value, once for each place.
+    pub fn warning(&mut self, place: Place, kind: ProblemKind, message: String, note: String) {
         if self.warned.insert(place) {
             let finding = Finding::new(kind, message, self.path.clone()).note(note);
             let (source, plugin) = (self.source, self.plugin.as_deref());

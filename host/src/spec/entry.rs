@@ -4,13 +4,17 @@ use super::{
     decode::{Decoder, ITEM_COST},
     names,
     path::Step as Down,
+    problem::ProblemKind,
     scalar::Typed,
     tree::{Node, Value},
     wasm,
 };
-use crate::wire::{
-    ActionRules, HealthStatePlugin, JsonPath, MatchRule, OutputParser, PluginSpec, RunBashScript,
-    Step,
+use crate::{
+    script::{jsonpath::StandardQuery, pattern::Pattern, query::Query},
+    wire::{
+        ActionRules, HealthStatePlugin, JsonPath, MatchRule, OutputParser, PluginSpec,
+        QueryLanguage, RunBashScript, Step,
+    },
 };
 
 /// Keys of an entry.
@@ -52,12 +56,27 @@ impl Decoder<'_> {
         PluginSpec {
             plugin_name: self.text(node, "plugin_name"),
             plugin_type: self.text(node, "plugin_type"),
-            run_mode: self.text(node, "run_mode"),
+            run_mode: self.run_mode(node),
             tags: self.texts(node, "tags"),
             timeout: self.duration(node, "timeout"),
             interval: self.duration(node, "interval"),
             ..PluginSpec::default()
         }
+    }
+
+    /// Any word but `manual` means automatic, as in GPUd; one that is neither is most likely a mistake.
+    fn run_mode(&mut self, node: &Node<'_>) -> String {
+        const KEY: &str = "run_mode";
+        let word = self.text(node, KEY);
+        if !matches!(word.as_str(), "" | "auto" | "manual") {
+            let place = node.get(KEY).map_or(node.place, |value| value.place);
+            let message = format!("unknown run mode: {word}");
+            let note = "it means auto; one of auto, manual".to_owned();
+            self.down(Down::Key(KEY), |this| {
+                this.warning(place, ProblemKind::UnknownRunMode, message, note);
+            });
+        }
+        word
     }
 
     fn state_plugin(&mut self, node: &Node<'_>) -> HealthStatePlugin {
@@ -94,7 +113,7 @@ impl Decoder<'_> {
     }
 
     fn parser(&mut self, node: &Node<'_>) -> OutputParser {
-        let keys = &["json_paths", "log_path"];
+        let keys = &["json_paths", "log_path", "query_language"];
         if !self.mapping(
             node,
             "customplugins.PluginOutputParseConfig",
@@ -103,7 +122,10 @@ impl Decoder<'_> {
         ) {
             return OutputParser::default();
         }
+        // The queries are checked as they are read.
+        self.query_language = self.language(node);
         OutputParser {
+            query_language: self.query_language,
             json_paths: self.list(
                 node,
                 "json_paths",
@@ -114,13 +136,70 @@ impl Decoder<'_> {
         }
     }
 
+    fn language(&mut self, node: &Node<'_>) -> QueryLanguage {
+        const KEY: &str = "query_language";
+        let Some(word) = self.optional_text(node, KEY) else {
+            return QueryLanguage::Gpud;
+        };
+        match word.as_str() {
+            "gpud" | "" => QueryLanguage::Gpud,
+            "jsonpath" => QueryLanguage::Jsonpath,
+            other => {
+                let message = format!("unknown query language: {other}");
+                let note = "one of gpud (GPUd's dialect, the default), jsonpath (RFC 9535)";
+                let place = node.get(KEY).map_or(node.place, |value| value.place);
+                self.down(Down::Key(KEY), |this| {
+                    this.problem(
+                        place,
+                        ProblemKind::UnknownQueryLanguage,
+                        message,
+                        Some(note.to_owned()),
+                    );
+                });
+                QueryLanguage::Gpud
+            }
+        }
+    }
+
+    /// Says what is wrong with a query. In GPUd's dialect that is a warning, since GPUd loads such a spec and says it in
+    /// each check.
+    fn check_query(&mut self, node: &Node<'_>, query: &str) {
+        const KEY: &str = "query";
+        let (problem, language) = match self.query_language {
+            QueryLanguage::Gpud => (
+                Query::parse(query).err().map(|error| error.to_string()),
+                "gpud",
+            ),
+            QueryLanguage::Jsonpath => (
+                StandardQuery::parse(query)
+                    .err()
+                    .map(|error| error.to_string()),
+                "jsonpath",
+            ),
+        };
+        let Some(problem) = problem else { return };
+        let place = node.get(KEY).map_or(node.place, |value| value.place);
+        let message = format!("the query does not compile (language {language}): {problem}");
+        let strict = self.query_language == QueryLanguage::Jsonpath;
+        self.down(Down::Key(KEY), |this| {
+            if strict {
+                this.problem(place, ProblemKind::InvalidQuery, message, None);
+            } else {
+                let note = "each check will fail with this".to_owned();
+                this.warning(place, ProblemKind::InvalidQuery, message, note);
+            }
+        });
+    }
+
     fn json_path(&mut self, node: &Node<'_>) -> JsonPath {
         let keys = &["query", "field", "expect", "suggested_actions"];
         if !self.mapping(node, "customplugins.JSONPath", keys, "a mapping") {
             return JsonPath::default();
         }
+        let query = self.text(node, "query");
+        self.check_query(node, &query);
         JsonPath {
-            query: self.text(node, "query"),
+            query,
             field: self.text(node, "field"),
             expect: self.optional(node, "expect", Self::rule),
             suggested_actions: self.actions(node),
@@ -131,9 +210,19 @@ impl Decoder<'_> {
         if !self.mapping(node, "customplugins.MatchRule", &["regex"], "a mapping") {
             return MatchRule::default();
         }
-        MatchRule {
-            regex: self.optional_text(node, "regex"),
+        let regex = self.optional_text(node, "regex");
+        if let Some(error) = regex
+            .as_deref()
+            .and_then(|text| Pattern::compile(text).err())
+        {
+            let place = node.get("regex").map_or(node.place, |value| value.place);
+            let message = format!("the regular expression does not compile: {error}");
+            let note = "a check whose value is held against it fails".to_owned();
+            self.down(Down::Key("regex"), |this| {
+                this.warning(place, ProblemKind::InvalidPattern, message, note);
+            });
         }
+        MatchRule { regex }
     }
 
     fn actions(&mut self, node: &Node<'_>) -> ActionRules {

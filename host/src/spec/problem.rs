@@ -84,6 +84,14 @@ pub enum ProblemKind {
     WasmLimit,
     /// A warning: a key that means nothing.
     UnknownKey,
+    /// Not a query language that exists.
+    UnknownQueryLanguage,
+    /// A query that does not compile; a warning in GPUd's dialect.
+    InvalidQuery,
+    /// A warning: a regular expression that does not compile.
+    InvalidPattern,
+    /// A warning: a run mode that means auto.
+    UnknownRunMode,
     /// A warning: a key given twice.
     RepeatedKey,
     /// A warning: only the first document counts.
@@ -124,6 +132,10 @@ impl ProblemKind {
             Self::WasmConfigTooLarge => "wasm_config_too_large",
             Self::WasmLimit => "wasm_limit",
             Self::UnknownKey => "unknown_key",
+            Self::UnknownQueryLanguage => "unknown_query_language",
+            Self::InvalidQuery => "invalid_query",
+            Self::InvalidPattern => "invalid_pattern",
+            Self::UnknownRunMode => "unknown_run_mode",
             Self::RepeatedKey => "repeated_key",
             Self::MoreDocuments => "more_documents",
         }

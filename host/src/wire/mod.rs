@@ -31,7 +31,7 @@ pub use machine::{
 pub use metric::{ComponentInfo, ComponentMetrics, Info, Metric};
 pub use plugin::{
     ActionRules, HealthStatePlugin, JsonPath, LimitOverrides, MatchRule, OutputParser, PluginSpec,
-    RolledBack, RunBashScript, RunningVersion, ShadowSpec, Step, WasmSpec,
+    QueryLanguage, RolledBack, RunBashScript, RunningVersion, ShadowSpec, Step, WasmSpec,
 };
 pub use quote::go_quote;
 pub use reply::{

@@ -162,6 +162,20 @@ pub struct OutputParser {
     /// File to which the output is logged.
     #[serde(skip_serializing_if = "is_zero")]
     pub log_path: String,
+    /// Language of the queries; GPUd has only its own.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub query_language: QueryLanguage,
+}
+
+/// What the queries of a parser are written in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum QueryLanguage {
+    /// GPUd's dialect of JSONPath.
+    #[default]
+    Gpud,
+    /// RFC 9535.
+    Jsonpath,
 }
 
 /// One value to take.

@@ -203,6 +203,16 @@ const CASES: &[Case] = &[
         PatternsFail("returned an unusable answer: 10000 patterns, more than 64"),
     ),
     case("latches", "latches", Fine("never mind")),
+    case(
+        "sets_environment",
+        "sets-environment",
+        Fine("denied; denied; denied; denied; denied; ran; ran"),
+    ),
+    case(
+        "reads_secrets",
+        "reads-secrets",
+        Fine("reached [], well false"),
+    ),
     case("counts_messages", "counts-messages", Fine("all well")),
     case("drops_messages", "drops-messages", Fine("all well")),
     case(
@@ -309,6 +319,41 @@ fn message() -> KernelMessage {
         dictionary: Vec::new(),
         fragment: false,
     }
+}
+
+/// What a guest says with these grants.
+async fn said_with(guest: &str, component: &str, grants: serde_json::Value) -> String {
+    let lab = lab::shared().await;
+    let plugin = lab
+        .load(guest, lab::guest(guest), &grants, lab::limits())
+        .await
+        .unwrap();
+    let finished = lab.beside_neighbour(lab::check(&plugin, component)).await;
+    lab::reason(&finished).unwrap().to_owned()
+}
+
+#[tokio::test]
+async fn a_granted_program_is_that_program_and_no_other() {
+    let grants = json!({ "exec": {
+        "programs": ["/usr/bin/printenv", {"path": "/usr/bin/id", "arguments": [["-u"]]}],
+        "env": ["LISTED"],
+    }});
+    let said = said_with("sets_environment", "sets-environment", grants).await;
+    let path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+    assert_eq!(
+        said,
+        format!(
+            "denied; denied; denied; denied; \
+             ran with HOME=/,LANG=C,LC_ALL=C,LISTED=yes,PATH={path}; ran; denied"
+        )
+    );
+}
+
+#[tokio::test]
+async fn a_grant_of_all_files_reaches_no_secrets() {
+    let grants = json!({ "sysfs": ["/**"] });
+    let said = said_with("reads_secrets", "reads-secrets", grants).await;
+    assert_eq!(said, "reached [], well true");
 }
 
 #[tokio::test]

@@ -14,8 +14,7 @@ use gpud::{
     model::{CheckContext, HealthState, Metric, Report, Trigger},
     node::Node,
     runtime::{
-        Asked, CallError, Compiler, Effort, Finished, Limits, LoadError, Plugin, PluginSource,
-        Runtime,
+        Asked, CallError, Compiler, Finished, Limits, LoadError, Plugin, PluginSource, Runtime,
     },
 };
 use serde_json::{Value, json};
@@ -86,7 +85,7 @@ async fn runtime() -> Runtime {
     let start = || async {
         let node = Arc::new(Node::live().await.unwrap());
         let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("hostile-cache");
-        Runtime::start(&cache, Compiler::InProcess(Effort::Thorough), node).unwrap()
+        Runtime::start(&cache, Compiler::InProcess, node).unwrap()
     };
     RUNTIME.get_or_init(start).await.clone()
 }

@@ -14,7 +14,7 @@ use gpud::{
         Node,
         kmsg::{self, BootClock, KernelMessage},
     },
-    runtime::{Asked, Compiler, Effort, Limits, PluginSource, Runtime},
+    runtime::{Asked, Compiler, Limits, PluginSource, Runtime},
     store::{Commit, Location, Store, StoreOptions},
 };
 
@@ -33,7 +33,7 @@ const BATCH_TIME: Duration = Duration::from_secs(5);
 async fn no_line_harms_a_built_in_checker() {
     let node = Arc::new(Node::live().await.unwrap());
     let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("kernel-lines-cache");
-    let runtime = Runtime::start(&cache, Compiler::InProcess(Effort::Thorough), node).unwrap();
+    let runtime = Runtime::start(&cache, Compiler::InProcess, node).unwrap();
     let messages = messages();
     let mut watching = 0;
     for builtin in builtin::all() {

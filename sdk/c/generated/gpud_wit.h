@@ -1413,7 +1413,7 @@ typedef struct gpud_plugin_kmsg_message_t {
   uint8_t   level;
   // Facility: 0 kernel, 1 user, 3 daemon, 5 syslog and so on. What user space writes is never 0.
   uint32_t   facility;
-  // The first line. Control and non-ASCII bytes appear as `\xNN`, as the kernel writes them.
+  // The first line, with the escapes of the kernel decoded. Control characters but the tab appear as `\xNN`.
   gpud_wit_string_t   text;
   // The dictionary lines (`SUBSYSTEM`, `DEVICE` …); absent for most records, which have none.
   gpud_plugin_kmsg_option_pairs_t   dictionary;

@@ -15,7 +15,7 @@ export interface Message {
   readonly level: number;
   /** 0 kernel, 1 user, 3 daemon and so on. What user space writes is never 0. */
   readonly facility: number;
-  /** The first line. Control and non-ASCII bytes appear as `\xNN`. */
+  /** The first line, with the escapes of the kernel decoded. Control characters but the tab appear as `\xNN`. */
   readonly text: string;
   /** The dictionary lines (`SUBSYSTEM`, `DEVICE` …); empty for most records. */
   readonly dictionary: Pairs;

@@ -107,6 +107,15 @@ impl Descriptor {
         self.last(|c| c.set_healthy = wit::SetHealthyMode::Marks)
     }
 
+    /// The kernel log is all that this component judges by: while it cannot be read, the host shows "unknown" (Degraded)
+    /// where the component says healthy.
+    pub fn judged_by_kernel_log(self) -> Self {
+        self.last(|c| {
+            c.extra
+                .push(("judged_by".to_owned(), "kernel-log".to_owned()))
+        })
+    }
+
     /// Describes a metric: full name, help with unit.
     pub fn metric(self, name: &str, help: &str) -> Self {
         self.histogram(name, help, &[])

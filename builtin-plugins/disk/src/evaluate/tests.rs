@@ -29,6 +29,7 @@ fn partition(point: &str, fstype: &str, free_mib: u64) -> Partition {
         mount_point: point.into(),
         mounted: true,
         stat_timed_out: false,
+        read_only: false,
         usage: Some(usage),
     }
 }
@@ -331,4 +332,27 @@ fn space_that_df_does_not_tell() {
     // And a success begins anew.
     let (_, after) = judge(&context(), inputs(&config), &counters);
     assert_eq!(after.df, 0);
+}
+
+#[test]
+fn a_full_filesystem_is_unhealthy_whichever_it_is() {
+    let config = Config::default();
+    let full = Partition {
+        usage: Some(Usage {
+            total_bytes: 1 << 30,
+            free_bytes: 0,
+            used_bytes: 1 << 30,
+        }),
+        ..partition("/data", "xfs", 0)
+    };
+    let mut inputs = inputs(&config);
+    inputs.local.push(full);
+    let (report, _) = judge(&context(), inputs, &Counters::default());
+    assert_eq!(
+        short(&report.states[0]),
+        (
+            Health::Unhealthy,
+            "/data is full: 100 % used, 0 B of 1.0 GiB free (xfs)"
+        )
+    );
 }

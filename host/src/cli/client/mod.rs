@@ -1,9 +1,14 @@
-//! Asks the running daemon over HTTPS.
+//! Asks the running daemon: over its Unix socket where that can be used, else over HTTPS.
 //!
 //! The daemon's certificate is usually one that it made for itself, so it is not verified: this client is for the
 //! machine's own daemon, as GPUd's is.
 
-use std::{io, sync::Arc, time::Duration};
+use std::{
+    io,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
 use bytes::Bytes;
 use http::{
@@ -20,8 +25,15 @@ use tokio::{
 };
 use tokio_rustls::{TlsConnector, rustls::pki_types::ServerName};
 
-use super::data_dir::{SHARED_DATA_DIR, data_dir};
-use crate::service::presence;
+use super::{
+    data_dir::{SHARED_DATA_DIR, data_dir},
+    local_socket::{self, SHARED_SOCKET},
+};
+use crate::{
+    node::local_socket::connect,
+    server::TokenError,
+    service::presence::{self, Running},
+};
 
 pub mod token;
 pub mod trust;
@@ -41,6 +53,9 @@ pub enum ClientError {
     /// Not a base URL.
     #[error("server address {0:?} is not a URL such as {DEFAULT_SERVER}")]
     Address(String),
+    /// The token file holds no token.
+    #[error("{0}")]
+    Token(#[from] TokenError),
     /// Nobody listens there.
     #[error("cannot reach {server}: {source}; is gpud running?")]
     Connect {
@@ -95,6 +110,8 @@ pub struct Client {
     base: String,
     limit: Duration,
     token: Option<ClientToken>,
+    /// Unix sockets that are tried before the address.
+    sockets: Vec<PathBuf>,
 }
 
 impl Client {
@@ -132,27 +149,45 @@ impl Client {
             base: uri.path().trim_end_matches('/').to_owned(),
             limit: TIME_LIMIT,
             token: None,
+            sockets: Vec::new(),
         })
     }
 
     /// For a base URL; without one for the daemon that runs on this machine's usual data folders, wherever it listens, else
-    /// for [`DEFAULT_SERVER`].
+    /// for the usual Unix socket and [`DEFAULT_SERVER`]. With an address or a token file, sockets are not used.
+    ///
+    /// # Errors
+    /// [`ClientError::Address`] and [`ClientError::Token`].
+    pub fn of_daemon(server: &str, token_file: Option<&Path>) -> Result<Self, ClientError> {
+        let token = ClientToken::find(token_file)?;
+        if !server.trim().is_empty() {
+            return Ok(Self::new(server)?.with_token(token));
+        }
+        let own = data_dir(None).ok();
+        let folders = [own.as_deref(), Some(Path::new(SHARED_DATA_DIR))];
+        let mut folders = folders.into_iter().flatten();
+        let mut client = match folders.find_map(presence::find) {
+            Some(running) => Self::of_running(&running)?,
+            None => Self {
+                sockets: usual_sockets(own.as_deref()),
+                ..Self::new(server)?
+            },
+        };
+        if token_file.is_some() {
+            client.sockets.clear();
+        }
+        Ok(client.with_token(token))
+    }
+
+    /// For a daemon that was found.
     ///
     /// # Errors
     /// [`ClientError::Address`].
-    pub fn of_daemon(server: &str) -> Result<Self, ClientError> {
-        if !server.trim().is_empty() {
-            return Self::new(server);
-        }
-        let folders = [data_dir(None).ok(), Some(SHARED_DATA_DIR.into())];
-        match folders
-            .iter()
-            .flatten()
-            .find_map(|folder| presence::find(folder))
-        {
-            Some(running) => Self::new(&running.url()),
-            None => Self::new(server),
-        }
+    pub fn of_running(running: &Running) -> Result<Self, ClientError> {
+        Ok(Self {
+            sockets: running.socket.iter().cloned().collect(),
+            ..Self::new(&running.url())?
+        })
     }
 
     /// The same with another limit for the whole exchange, for requests that the daemon works on before it answers.
@@ -205,13 +240,18 @@ impl Client {
             .header(HOST, &self.authority)
             .body(Full::new(body))
             .map_err(|error| self.broken(&error))?;
-        let connect = |source| ClientError::Connect {
+        for socket in &self.sockets {
+            if let Some(stream) = connect(socket).await {
+                return self.talk(stream, request).await;
+            }
+        }
+        let unreachable = |source| ClientError::Connect {
             server: self.server.clone(),
             source,
         };
         let tcp = TcpStream::connect((self.host.as_str(), self.port))
             .await
-            .map_err(connect)?;
+            .map_err(unreachable)?;
         if !self.tls {
             return self.talk(tcp, request).await;
         }
@@ -281,6 +321,14 @@ impl Client {
             reason: reason.to_string(),
         }
     }
+}
+
+/// The sockets of a daemon that our own user runs, and of one that root runs.
+fn usual_sockets(data_dir: Option<&Path>) -> Vec<PathBuf> {
+    let mut sockets: Vec<PathBuf> = data_dir.map(local_socket::usual).into_iter().collect();
+    sockets.push(SHARED_SOCKET.into());
+    sockets.dedup();
+    sockets
 }
 
 /// Status and words of an answer that is not a success: those of its document, or its first 500 characters.

@@ -14,6 +14,7 @@ use tokio_rustls::{
 };
 
 use super::*;
+use crate::node::local_socket::LocalSocket;
 
 type Seen = Arc<Mutex<Vec<String>>>;
 
@@ -76,6 +77,60 @@ async fn asks_over_tls_and_without_whatever_the_certificate_says() {
             [format!("POST /base/v1/x?a=b 127.0.0.1:{port}")]
         );
     }
+}
+
+#[tokio::test]
+async fn a_unix_socket_is_used_before_the_address() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("gpud.sock");
+    let socket = LocalSocket::bind(&path).unwrap();
+    let tcp = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = tcp.local_addr().unwrap().port();
+    let client = Client {
+        sockets: vec![folder.path().join("missing"), path],
+        ..Client::new(&format!("http://127.0.0.1:{port}")).unwrap()
+    };
+    let seen = Seen::default();
+    let server = async { serve(socket.accept().await.unwrap(), Arc::clone(&seen)).await };
+    let (answer, ()) = tokio::join!(client.send(Method::GET, "/v1/x"), server);
+    assert_eq!(answer.unwrap().status, StatusCode::IM_A_TEAPOT);
+    // The daemon has gone; its port may be another's.
+    drop(socket);
+    let server = async { serve(tcp.accept().await.unwrap().0, Arc::clone(&seen)).await };
+    let (answer, ()) = tokio::join!(client.send(Method::GET, "/v1/y"), server);
+    assert_eq!(answer.unwrap().status, StatusCode::IM_A_TEAPOT);
+    let seen = seen.lock().unwrap().clone();
+    assert!(
+        seen[0].starts_with("GET /v1/x") && seen[1].starts_with("GET /v1/y"),
+        "{seen:?}"
+    );
+}
+
+#[test]
+fn an_address_or_a_token_file_leaves_sockets_alone() {
+    let running = Running {
+        pid: 1,
+        address: "127.0.0.1:7".parse().unwrap(),
+        version: String::new(),
+        socket: Some("/s".into()),
+    };
+    let client = Client::of_running(&running).unwrap();
+    assert_eq!(client.sockets, [Path::new("/s")]);
+    assert_eq!(client.server, "https://127.0.0.1:7");
+    let named = Client::of_daemon("https://localhost:7", None).unwrap();
+    assert!(named.sockets.is_empty());
+    let folder = tempfile::tempdir().unwrap();
+    let token = folder.path().join("token");
+    std::fs::write(&token, "correct-horse-battery").unwrap();
+    let shown = Client::of_daemon("", Some(&token)).unwrap();
+    assert!(shown.sockets.is_empty() && shown.token.is_some());
+    let missing = Client::of_daemon("", Some(&folder.path().join("missing")));
+    assert!(matches!(missing, Err(ClientError::Token(_))), "{missing:?}");
+    assert_eq!(
+        usual_sockets(None),
+        [Path::new(SHARED_SOCKET)],
+        "also without a home"
+    );
 }
 
 #[tokio::test]

@@ -45,6 +45,9 @@ struct ResultDocument<'a> {
     suggested_actions: Option<&'a SuggestedActions>,
     extra_info: Cow<'a, BTreeMap<String, String>>,
     mismatches: Vec<MismatchDocument<'a>>,
+    /// Whether values were expected and no JSON object was printed.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    unchecked: bool,
     raw_output: Cow<'a, str>,
     exit_code: i32,
     #[serde(flatten)]
@@ -122,6 +125,7 @@ pub fn result(outcome: &Outcome) -> Result<String, serde_json::Error> {
             .iter()
             .map(MismatchDocument::of)
             .collect(),
+        unchecked: outcome.unchecked,
         raw_output: String::from_utf8_lossy(&outcome.output),
         exit_code: outcome.exit_code,
         wasm: outcome.wasm.map(|wasm| WasmDocument {

@@ -1,6 +1,6 @@
 //! Reads a file of plugins and loads the Wasm components that it names, without running anything of it.
 
-use std::{env, path::Path, sync::Arc};
+use std::{path::Path, sync::Arc};
 
 use serde::Serialize;
 
@@ -10,7 +10,7 @@ use crate::{
     component::Component,
     node::Node,
     plugins::{file, wasm},
-    runtime::{Compiler, Effort, Runtime},
+    runtime::{Compiler, Runtime},
     spec::{Plugin, PluginFile, Problem},
     wire::GoDuration,
 };
@@ -151,7 +151,7 @@ type Machine = Result<(Arc<Node>, Runtime), String>;
 async fn start() -> Machine {
     let node = Node::live().await.map_err(|error| error.to_string())?;
     let node = Arc::new(node);
-    let compiler = env::current_exe().map_or(Compiler::InProcess(Effort::Quick), Compiler::Child);
+    let compiler = Compiler::of_this_program();
     let runtime = Runtime::start(&cache_folder(), compiler, Arc::clone(&node))
         .map_err(|error| error.to_string())?;
     Ok((node, runtime))

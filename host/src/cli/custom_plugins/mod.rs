@@ -48,9 +48,10 @@ pub async fn custom_plugins(
             harmless: io::stdout().is_terminal(),
         },
     };
-    let runs = options.run && loaded.is_valid();
+    let passes = loaded.is_valid() && !(options.strict && !loaded.warnings.is_empty());
+    let runs = options.run && passes;
     let shown = view.file(&loaded, runs);
-    if !loaded.is_valid() {
+    if !passes {
         // Whether or not anybody reads on.
         return Ok(exit(true));
     }

@@ -19,6 +19,8 @@ pub struct Outcome {
     pub states: Vec<HealthState>,
     /// Expectations that were not met.
     pub mismatches: Vec<Mismatch>,
+    /// Whether a script printed no JSON object although its parser expects values in one.
+    pub unchecked: bool,
     /// What a script printed.
     pub output: Vec<u8>,
     /// Of a script.
@@ -69,6 +71,7 @@ impl Outcome {
                 ..HealthState::default()
             }],
             mismatches: verdict.mismatches,
+            unchecked: verdict.unchecked,
             output: checked.output,
             exit_code: checked.exit_code,
             wasm: None,

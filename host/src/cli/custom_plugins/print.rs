@@ -111,6 +111,11 @@ fn verdict(outcome: &Outcome, terminal: Terminal) -> String {
         let line = printable(&mismatch.to_string());
         let _ = writeln!(text, "  unexpected: {}", cut(line));
     }
+    if outcome.unchecked {
+        text.push_str(
+            "  warning: nothing was checked: the parser expects values, and no JSON object was printed\n",
+        );
+    }
     let Some(wasm) = outcome.wasm else {
         return text;
     };

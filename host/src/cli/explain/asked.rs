@@ -3,7 +3,7 @@
 use jiff::tz::TimeZone;
 
 use crate::{
-    capture::{self, Capture, Clock},
+    capture::{self, Capture, Clock, HostLog},
     model::UnixMillis,
     node::kmsg::KernelMessage,
     server::canned_xid,
@@ -26,7 +26,7 @@ pub fn line(words: &[String], now: UnixMillis) -> Result<Capture, String> {
             let pasted = words.join(" ");
             let read = capture::read(pasted.as_bytes(), now, &TimeZone::system());
             match read {
-                Ok(read) if !read.messages.is_empty() => return Ok(read),
+                Ok(read) if !read.logs.is_empty() => return Ok(read),
                 _ => pasted,
             }
         }
@@ -43,12 +43,17 @@ pub fn line(words: &[String], now: UnixMillis) -> Result<Capture, String> {
     };
     Ok(Capture {
         format: None,
-        messages: vec![message],
-        clock: Clock::Wall,
-        boots: vec![0],
+        logs: vec![HostLog {
+            host: None,
+            messages: vec![message],
+            clock: Clock::Wall,
+            boots: vec![0],
+        }],
         skipped: 0,
         unparsable: 0,
         first_unparsable: None,
+        cut: 0,
+        damaged: None,
         years_guessed: false,
         zone_assumed: false,
     })

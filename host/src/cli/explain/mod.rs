@@ -7,7 +7,6 @@ mod known;
 mod print;
 
 use std::{
-    env,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -20,15 +19,15 @@ use super::{
     terminal::Terminal,
 };
 use crate::{
-    capture::{self, Capture},
+    capture::{self, Capture, HostLog},
     component::{
         Component, Services, builtin,
-        offline::{self, Judgement},
+        offline::{self, Filters, Judgement},
     },
     daemon, metrics,
     model::UnixMillis,
     node::{Node, clock::Clock, local_file},
-    runtime::{Compiler, Effort, Runtime},
+    runtime::{Compiler, Runtime},
     store::{Location, Store, StoreError, StoreOptions},
 };
 
@@ -69,7 +68,8 @@ pub async fn explain(
             "{family} {code} is in no catalogue, neither GPUd's nor NVIDIA's; look for it in the release notes of the driver"
         )));
     }
-    let unknown = judgements.is_empty() && matches!(subject, Subject::Words(_));
+    let nothing = judgements.iter().all(|host| host.judgements.is_empty());
+    let unknown = nothing && matches!(subject, Subject::Words(_));
     Ok(Exit {
         code: u8::from(unknown),
         ..Exit::success(shown(&log, &judgements, json, terminal))
@@ -85,7 +85,8 @@ pub async fn scan(log: &Path, options: &ScanOptions, terminal: Terminal) -> Resu
     let judgements = judge(&log, &options.components, &options.checks)
         .await
         .map_err(Exit::failure)?;
-    let states: Vec<_> = judgements.iter().map(print::component).collect();
+    let all = judgements.iter().flat_map(|host| &host.judgements);
+    let states: Vec<_> = all.map(print::component).collect();
     let code = u8::from(output::fails(options.fail_on, &output::worst(&states)));
     Ok(Exit {
         code,
@@ -94,15 +95,16 @@ pub async fn scan(log: &Path, options: &ScanOptions, terminal: Terminal) -> Resu
 }
 
 /// True when a catalogue has the code of an event.
-fn is_listed(judgements: &[Judgement]) -> bool {
-    let mut events = judgements.iter().flat_map(|judgement| &judgement.events);
+fn is_listed(hosts: &[HostJudgement]) -> bool {
+    let judgements = hosts.iter().flat_map(|host| &host.judgements);
+    let mut events = judgements.flat_map(|judgement| &judgement.events);
     events.any(|seen| {
         let mut facts = seen.event.extra_info.iter();
         !facts.any(|(key, _)| key == "unlisted")
     })
 }
 
-fn shown(log: &Capture, judgements: &[Judgement], json: bool, terminal: Terminal) -> String {
+fn shown(log: &Capture, judgements: &[HostJudgement], json: bool, terminal: Terminal) -> String {
     match json {
         true => print::json(log, judgements),
         false => print::text(log, judgements, terminal),
@@ -116,55 +118,81 @@ fn now() -> UnixMillis {
 /// Reads a saved log.
 async fn read(path: PathBuf) -> Result<Capture, String> {
     let reading = tokio::task::spawn_blocking(move || {
-        let bytes = local_file::read(&path, capture::MAX_BYTES)
-            .map_err(|error| local_file::open_error(&path, &error))?;
-        capture::read(&bytes, now(), &TimeZone::system())
+        let file =
+            local_file::open(&path).map_err(|error| local_file::open_error(&path, &error))?;
+        capture::read_from(file, now(), &TimeZone::system())
             .map_err(|error| format!("{}: {error}", path.display()))
     });
     reading.await.map_err(|error| error.to_string())?
 }
 
-/// What the checkers make of messages.
+/// What the checkers make of a capture, host by host. Each host has a history and a clock of its own, so that nothing of
+/// one clears or worsens a verdict of another.
 async fn judge(
-    log: &Capture,
+    capture: &Capture,
     selection: &ComponentSelection,
     checks: &CheckOptions,
-) -> Result<Vec<Judgement>, String> {
+) -> Result<Vec<HostJudgement>, String> {
     let site = SiteConfigs::load(checks.site_file.as_deref())?;
-    let messages = &log.messages;
-    let end = messages.iter().map(|message| message.time).max();
-    let node = Node::of_log(end.unwrap_or_else(now)).map_err(|error| error.to_string())?;
+    let node = Node::of_log(now()).map_err(|error| error.to_string())?;
     let node = Arc::new(node);
-    let compiler = env::current_exe().map_or(Compiler::InProcess(Effort::Quick), Compiler::Child);
+    let compiler = Compiler::of_this_program();
     let runtime = Runtime::start(&cache_folder(), compiler, Arc::clone(&node))
         .map_err(|error| error.to_string())?;
-    let store = Store::open(StoreOptions::new(Location::Memory)).map_err(|e| e.to_string())?;
-    record_boots(log, &store.store)
-        .await
-        .map_err(|error| error.to_string())?;
-    let metrics = Arc::new(metrics::Registry::new());
-    let services = Services::new(node, Some(store.store), metrics).await;
-    let mut components = Vec::new();
-    for builtin in builtin::all() {
-        if !selection.includes(builtin.component) {
-            continue;
+    let mut filters = Filters::default();
+    let mut hosts = Vec::new();
+    for log in &capture.logs {
+        let end = log.messages.iter().map(|message| message.time).max();
+        node.clock.set_ms(end.unwrap_or_else(now));
+        let store = Store::open(StoreOptions::new(Location::Memory)).map_err(|e| e.to_string())?;
+        record_boots(log, &store.store)
+            .await
+            .map_err(|error| error.to_string())?;
+        let metrics = Arc::new(metrics::Registry::new());
+        let services = Services::new(Arc::clone(&node), Some(store.store), metrics).await;
+        let mut components = Vec::new();
+        for builtin in builtin::all() {
+            if !selection.includes(builtin.component) {
+                continue;
+            }
+            let component = Component::loading(builtin.component);
+            let config = config_for_saved_log(builtin.component, checks, &site);
+            daemon::load(&runtime, &builtin, &component, &config).await;
+            components.push(component);
         }
-        let component = Component::loading(builtin.component);
-        let config = config_for_saved_log(builtin.component, checks, &site);
-        daemon::load(&runtime, &builtin, &component, &config).await;
-        components.push(component);
+        let messages: Vec<_> = log.messages.iter().cloned().map(Arc::new).collect();
+        hosts.push(HostJudgement {
+            host: log.host.clone(),
+            judgements: offline::judge(&services, &components, &messages, &mut filters).await,
+        });
     }
-    let messages: Vec<_> = messages.iter().cloned().map(Arc::new).collect();
-    Ok(offline::judge(&services, &components, &messages).await)
+    Ok(hosts)
+}
+
+/// What the checkers make of the log of one host.
+struct HostJudgement {
+    /// As [`HostLog::host`].
+    host: Option<String>,
+    judgements: Vec<Judgement>,
 }
 
 /// Some verdicts depend on what came before a reboot. The first boot of a log is none.
-async fn record_boots(log: &Capture, store: &Store) -> Result<(), StoreError> {
-    for (boot, first) in log.boots.iter().enumerate().skip(1) {
-        if let Some(message) = log.messages.get(*first) {
-            let id = format!("boot {boot}");
-            store.record_reboot(message.time, message.time, &id).await?;
-        }
+async fn record_boots(log: &HostLog, store: &Store) -> Result<(), StoreError> {
+    // Where the clock was set back after a boot, what happened since would seem to be before it: a boot is no later than
+    // the earliest message after it.
+    let mut earliest = UnixMillis::MAX;
+    let mut times = vec![0; log.boots.len()];
+    let mut end = log.messages.len();
+    for (first, time) in log.boots.iter().zip(&mut times).rev() {
+        let messages = log.messages.get(*first..end).unwrap_or_default();
+        let since = messages.iter().map(|message| message.time).min();
+        earliest = since.map_or(earliest, |since| since.min(earliest));
+        *time = earliest;
+        end = *first;
+    }
+    for (boot, time) in times.into_iter().enumerate().skip(1) {
+        let id = format!("boot {boot}");
+        store.record_reboot(time, time, &id).await?;
     }
     Ok(())
 }

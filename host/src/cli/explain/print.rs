@@ -5,9 +5,9 @@ use std::{collections::BTreeSet, fmt::Write as _};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::known::Known;
+use super::{HostJudgement, known::Known};
 use crate::{
-    capture::{Capture, Clock},
+    capture::{Capture, Clock, MAX_LINE},
     cli::{output, terminal::Terminal, terminal::printable},
     component::offline::{Judgement, Seen},
     model::UnixMillis,
@@ -20,10 +20,14 @@ Some messages mean something only together with those around them: paste these t
 ";
 
 /// For people.
-pub fn text(log: &Capture, judgements: &[Judgement], terminal: Terminal) -> String {
+pub fn text(log: &Capture, hosts: &[HostJudgement], terminal: Terminal) -> String {
     let mut text = String::new();
     if let Some(format) = log.format {
-        let _ = writeln!(text, "{} messages ({})", log.messages.len(), format.name());
+        let count = log.message_count();
+        let _ = writeln!(text, "{count} messages ({})", format.name());
+    }
+    if log.skipped > 0 {
+        let _ = writeln!(text, "{} lines of other programs", log.skipped);
     }
     if let Some(first) = &log.first_unparsable {
         let _ = writeln!(
@@ -35,43 +39,76 @@ pub fn text(log: &Capture, judgements: &[Judgement], terminal: Terminal) -> Stri
         );
     }
     for note in notes(log) {
-        let _ = writeln!(text, "note: {note}");
+        let _ = writeln!(text, "note: {}", printable(&note));
     }
-    if judgements.is_empty() {
+    if hosts.iter().all(|host| host.judgements.is_empty()) {
         text.push_str(UNKNOWN);
     }
-    for judgement in judgements {
-        one(&mut text, judgement, terminal);
+    for host in hosts.iter().filter(|host| !host.judgements.is_empty()) {
+        let several = name_if_several(hosts, host);
+        if let Some(name) = &several {
+            let _ = writeln!(text, "\n{}", printable(name));
+        }
+        for judgement in &host.judgements {
+            one(&mut text, judgement, several.as_deref(), terminal);
+        }
     }
     text
 }
 
+/// What a host is called where a file has several.
+fn name_if_several(hosts: &[HostJudgement], host: &HostJudgement) -> Option<String> {
+    (hosts.len() > 1).then(|| match &host.host {
+        Some(name) => format!("host {name}"),
+        None => "lines without a host".to_owned(),
+    })
+}
+
 /// What should be known of the times shown.
-fn notes(log: &Capture) -> Vec<&'static str> {
-    let mut notes = Vec::new();
-    match log.clock {
-        Clock::Wall => {}
-        Clock::SinceBoot => {
-            notes.push("the log has times since boot only; its end is shown as now")
-        }
-        Clock::None => notes.push("the log has no times; all are shown as now"),
+fn notes(log: &Capture) -> Vec<String> {
+    let mut notes: Vec<String> = Vec::new();
+    if log.logs.len() > 1 {
+        let count = log.logs.iter().filter(|log| log.host.is_some()).count();
+        notes.push(format!("lines of {count} hosts; each is judged by itself"));
+    }
+    let any = |clock| log.logs.iter().any(|log| log.clock == clock);
+    if any(Clock::SinceBoot) {
+        notes.push("the log has times since boot only; its end is shown as now".to_owned());
+    }
+    if any(Clock::None) {
+        notes.push("the log has no times; all are shown as now".to_owned());
     }
     if log.years_guessed {
-        notes.push("the log's times have no year; the latest that is not in the future is taken");
+        notes.push(
+            "the log's times have no year; the latest that is not in the future is taken"
+                .to_owned(),
+        );
     }
     if log.zone_assumed {
-        notes.push("the log's times have no zone; this machine's is taken");
+        notes.push("the log's times have no zone; this machine's is taken".to_owned());
+    }
+    if log.cut > 0 {
+        notes.push(format!(
+            "{} lines longer than {MAX_LINE} bytes; the rest of each is left out",
+            log.cut
+        ));
+    }
+    if let Some(problem) = &log.damaged {
+        notes.push(format!(
+            "the compressed file is damaged or ends too early ({problem}); what was before it is judged"
+        ));
     }
     notes
 }
 
-fn one(text: &mut String, judgement: &Judgement, terminal: Terminal) {
+fn one(text: &mut String, judgement: &Judgement, host: Option<&str>, terminal: Terminal) {
     let name = &judgement.component;
     if judgement.states.is_empty() {
         let count = judgement.events.len();
-        let _ = writeln!(text, "{} {name}: {count} events", terminal.waiting());
+        let of = host.map_or_else(String::new, |host| format!("{}: ", printable(host)));
+        let _ = writeln!(text, "{} {name}: {of}{count} events", terminal.waiting());
     } else {
-        let states: Vec<_> = states(judgement);
+        let states: Vec<_> = states(judgement, host);
         text.push_str(&output::component(terminal, name, &states));
     }
     let known = Known::of(name);
@@ -170,10 +207,14 @@ fn facts(text: &mut String, extra_info: &[(String, String)]) {
 }
 
 /// One document.
-pub fn json(log: &Capture, judgements: &[Judgement]) -> String {
+pub fn json(log: &Capture, hosts: &[HostJudgement]) -> String {
+    let judgements = hosts.iter().flat_map(|host| {
+        let of_host = move |judgement| (host, judgement);
+        host.judgements.iter().map(of_host)
+    });
     let components: Vec<Value> = judgements
-        .iter()
-        .map(|judgement| {
+        .map(|(host, judgement)| {
+            let several = name_if_several(hosts, host);
             let known = Known::of(&judgement.component);
             let events: Vec<Value> = judgement
                 .events
@@ -199,7 +240,8 @@ pub fn json(log: &Capture, judgements: &[Judgement]) -> String {
                 .collect();
             json!({
                 "component": judgement.component,
-                "states": states(judgement),
+                "host": host.host,
+                "states": states(judgement, several.as_deref()),
                 "events": events,
                 "problems": judgement.problems,
             })
@@ -207,10 +249,20 @@ pub fn json(log: &Capture, judgements: &[Judgement]) -> String {
         .collect();
     let document = json!({
         "format": log.format.map(|format| format.name()),
-        "messages": log.messages.len(),
-        "boots": log.boots.len(),
+        "messages": log.message_count(),
+        "boots": log.logs.iter().map(|log| log.boots.len()).sum::<usize>(),
+        "hosts": log.logs.iter().map(|log| json!({
+            "host": log.host,
+            "messages": log.messages.len(),
+            "boots": log.boots.len(),
+        })).collect::<Vec<_>>(),
         "skipped": log.skipped,
         "unparsable": log.unparsable,
+        "first_unparsable": log.first_unparsable.as_ref().map(|first| json!({
+            "line": first.line,
+            "text": first.text,
+        })),
+        "cut": log.cut,
         "notes": notes(log),
         "components": components,
     });
@@ -221,13 +273,23 @@ pub fn json(log: &Capture, judgements: &[Judgement]) -> String {
 pub fn component(judgement: &Judgement) -> ComponentHealthStates {
     ComponentHealthStates {
         component: judgement.component.clone(),
-        states: Some(states(judgement)),
+        states: Some(states(judgement, None)),
     }
 }
 
-fn states(judgement: &Judgement) -> Vec<HealthState> {
+/// The verdicts; where a file has several hosts, each names its own.
+fn states(judgement: &Judgement, host: Option<&str>) -> Vec<HealthState> {
     let wire = |state| HealthState::from_model(&judgement.component, &Origin::default(), state);
-    judgement.states.iter().cloned().map(wire).collect()
+    let mut states: Vec<_> = judgement.states.iter().cloned().map(wire).collect();
+    if let Some(host) = host {
+        for state in &mut states {
+            state.reason = match state.reason.as_str() {
+                "" => host.to_owned(),
+                reason => format!("{host}: {reason}"),
+            };
+        }
+    }
+    states
 }
 
 fn moment(time: UnixMillis) -> String {

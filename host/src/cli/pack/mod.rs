@@ -146,6 +146,8 @@ pub struct Access {
     pub password_file: Option<PathBuf>,
     /// Without TLS.
     pub plain_http: bool,
+    /// Other hosts may be asked where the registry points to them.
+    pub allow_redirects: bool,
 }
 
 impl From<TrustArgs> for Trust {
@@ -163,6 +165,7 @@ impl From<RegistryArgs> for Access {
             username: args.username,
             password_file: args.password_file,
             plain_http: args.plain_http,
+            allow_redirects: args.allow_redirects,
         }
     }
 }
@@ -538,7 +541,12 @@ fn registry(reference: &str, access: &Access) -> Result<(Registry, Reference), R
         password,
     });
     Ok((
-        Registry::new(&reference, access.plain_http, credentials)?,
+        Registry::new(
+            &reference,
+            access.plain_http,
+            access.allow_redirects,
+            credentials,
+        )?,
         reference,
     ))
 }

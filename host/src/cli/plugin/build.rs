@@ -10,14 +10,12 @@ use std::{
     time::Duration,
 };
 
-use gpud_flatten::Outcome;
 use serde_json::json;
 
 use super::{
-    component_file::{ComponentFile, digest},
+    component_file::digest,
     encode::{Lacks, encode},
     project::Project,
-    rehearse::rehearsed,
 };
 use crate::{
     cli::{
@@ -48,12 +46,6 @@ pub struct Built {
     pub size: usize,
     /// SHA-256 of it.
     pub sha256: String,
-    /// Why its many core modules could not be merged: it works, but starts slower than it could.
-    pub unmerged: Option<String>,
-    /// How many pages of its memory it writes to first when it begins, since its checks write to them.
-    pub touched_pages: usize,
-    /// Why it is not known which these are, where that matters: it works, but checks slower than it could.
-    pub unrehearsed: Option<String>,
 }
 
 /// Builds and says what came of it.
@@ -71,31 +63,19 @@ pub async fn build(folder: &Path, json: bool, terminal: Terminal) -> Result<Exit
                 "component": shown.to_string(),
                 "size": built.size,
                 "sha256": built.sha256,
-                "touched_pages": built.touched_pages,
             });
             format!("{document}\n")
         }
-        false => {
-            let mut text = format!(
-                "{} {shown}: {}, sha256 {}\n",
-                terminal.good(),
-                iec(built.size as u64),
-                built.sha256
-            );
-            if let Some(why) = &built.unmerged {
-                text.push_str(&format!("  its core modules stay apart: {why}\n"));
-            }
-            if let Some(why) = &built.unrehearsed {
-                let why = printable(why);
-                text.push_str(&format!("  its checks were not rehearsed: {why}\n"));
-            }
-            text
-        }
+        false => format!(
+            "{} {shown}: {}, sha256 {}\n",
+            terminal.good(),
+            iec(built.size as u64),
+            built.sha256
+        ),
     }))
 }
 
-/// Builds a project. The core modules of a component that was linked of many (Python's) are merged: it starts in a
-/// fraction of the time. One with a large memory (Go's, Python's) is rehearsed: its page faults are cheaper then.
+/// Builds a project.
 ///
 /// # Errors
 /// In words, with the last lines of a command that failed.
@@ -120,34 +100,10 @@ pub async fn built(folder: &Path, project: &Project) -> Result<Built, String> {
             component.display()
         ));
     }
-    let left = digest(&bytes);
-    let (bytes, unmerged) = match gpud_flatten::flatten(&bytes) {
-        Ok(Outcome::Flattened(flattened)) => (flattened.component, None),
-        Ok(Outcome::Unchanged(_)) => (bytes, None),
-        Err(error) => (bytes, Some(error.to_string())),
-    };
-    let path = component.clone();
-    let mut made = ComponentFile { path, bytes };
-    let cases = project.cases.as_ref().map(|cases| folder.join(cases));
-    let (touched_pages, unrehearsed) = match rehearsed(&made, cases.as_deref()).await {
-        Ok(Some(rehearsed)) => {
-            made.bytes = rehearsed.component;
-            (rehearsed.pages, None)
-        }
-        Ok(None) => (0, None),
-        Err(why) => (0, Some(why)),
-    };
-    let sha256 = made.digest();
-    if sha256 != left {
-        replace(&component, &made.bytes)?;
-    }
     Ok(Built {
         component,
-        size: made.bytes.len(),
-        sha256,
-        unmerged,
-        touched_pages,
-        unrehearsed,
+        size: bytes.len(),
+        sha256: digest(&bytes),
     })
 }
 
@@ -231,116 +187,8 @@ mod tests {
         let built = built(folder.path(), &project(&["true", line], None))
             .await
             .unwrap();
-        assert_eq!((built.size, built.unmerged), (8, None));
+        assert_eq!(built.size, 8);
         assert_eq!(built.sha256.len(), 64);
-    }
-
-    #[tokio::test]
-    async fn a_component_linked_of_many_modules_is_merged() {
-        let folder = tempfile::tempdir().unwrap();
-        let linked = r#"(component
-            (core module $a (func (export "one") (result i32) i32.const 1))
-            (core module $b (import "a" "one" (func (result i32)))
-                (func (export "two") (result i32) call 0))
-            (core module $c (import "b" "two" (func (result i32)))
-                (func (export "three") (result i32) call 0))
-            (core module $d (import "c" "three" (func (result i32)))
-                (func (export "four") (result i32) call 0))
-            (core instance $a (instantiate $a))
-            (core instance $b (instantiate $b (with "a" (instance $a))))
-            (core instance $c (instantiate $c (with "b" (instance $b))))
-            (core instance $d (instantiate $d (with "c" (instance $c))))
-            (func (export "four") (result u32) (canon lift (core func $d "four"))))"#;
-        let linked = wat::parse_str(linked).unwrap();
-        fs::write(folder.path().join("linked.wasm"), &linked).unwrap();
-        let lines = ["mkdir -p out; cp linked.wasm out/x.wasm"];
-        let built = built(folder.path(), &project(&lines, None)).await.unwrap();
-        let modules = |bytes: &[u8]| {
-            let parts = wasmparser::Parser::new(0).parse_all(bytes);
-            let modules =
-                parts.filter(|part| matches!(part, Ok(wasmparser::Payload::ModuleSection { .. })));
-            modules.count()
-        };
-        let left = fs::read(&built.component).unwrap();
-        assert_eq!((modules(&linked), modules(&left)), (4, 1));
-        assert_eq!((built.size, built.sha256), (left.len(), digest(&left)));
-        assert_eq!((built.unmerged, built.unrehearsed), (None, None));
-    }
-
-    /// The checker of memory, in 4 MiB of it, and two cases.
-    fn large(folder: &Path) -> Vec<u8> {
-        let all = crate::component::builtin::all();
-        let memory = all.iter().find(|one| one.component == "memory").unwrap();
-        let mut wasm = memory.wasm.to_vec();
-        for part in wasmparser::Parser::new(0).parse_all(memory.wasm) {
-            if let Ok(wasmparser::Payload::MemorySection(section)) = part {
-                // The number of memories, their flags, and the pages in seven bits.
-                let pages = section.range().start + 2;
-                assert!(wasm[pages - 1] == 0 && wasm[pages] < 64, "no such memory");
-                wasm[pages] = 64;
-            }
-        }
-        fs::write(folder.join("large.wasm"), &wasm).unwrap();
-        let cases = "grants: {sysfs: ['/proc/**', '/sys/**'], kmsg: true, config: true, history: true, state: true}\ncases:\n\
-                     - {name: fails, files: {/proc/meminfo: \"MemTotal: 1 kB\\n\"}, expect: {health: Degraded}}\n\
-                     - {name: nothing, expect: {}}\n";
-        fs::write(folder.join("cases.yaml"), cases).unwrap();
-        wasm
-    }
-
-    #[tokio::test]
-    async fn a_component_with_a_large_memory_is_rehearsed() {
-        let folder = tempfile::tempdir().unwrap();
-        let before = large(folder.path());
-        let lines = ["mkdir -p out; cp large.wasm out/x.wasm"];
-        let with_cases = |cases: Option<&str>| Project {
-            cases: cases.map(Into::into),
-            ..project(&lines, None)
-        };
-        let of = async |project: &Project| built(folder.path(), project).await.unwrap();
-
-        let first = of(&with_cases(Some("cases.yaml"))).await;
-        assert_eq!(first.unrehearsed, None);
-        assert!((3..100).contains(&first.touched_pages), "{first:?}");
-        let after = fs::read(&first.component).unwrap();
-        assert_eq!(
-            (first.size, digest(&after)),
-            (after.len(), first.sha256.clone())
-        );
-        assert!(before.len() < after.len());
-        let again = of(&with_cases(Some("cases.yaml"))).await;
-        assert_eq!(again, first, "the same again");
-
-        fs::write(folder.path().join("large.wasm"), &after).unwrap();
-        let twice = of(&with_cases(Some("cases.yaml"))).await;
-        let why = twice.unrehearsed.unwrap();
-        assert!(why.contains("start function"), "{why}");
-        assert_eq!(twice.sha256, first.sha256);
-    }
-
-    #[tokio::test]
-    async fn why_a_component_was_not_rehearsed_is_told() {
-        let folder = tempfile::tempdir().unwrap();
-        let before = large(folder.path());
-        fs::write(folder.path().join("broken.yaml"), "cases: 5\n").unwrap();
-        let lone = "cases:\n- {name: a, expect: {}}\n";
-        fs::write(folder.path().join("without-grants.yaml"), lone).unwrap();
-        let lines = ["mkdir -p out; cp large.wasm out/x.wasm"];
-        for (cases, told) in [
-            (None, "no cases"),
-            (Some("gone.yaml"), "gone.yaml: no such file"),
-            (Some("broken.yaml"), "broken.yaml: "),
-            (Some("without-grants.yaml"), "without a grant"),
-        ] {
-            let project = Project {
-                cases: cases.map(Into::into),
-                ..project(&lines, None)
-            };
-            let built = built(folder.path(), &project).await.unwrap();
-            let why = built.unrehearsed.unwrap();
-            assert!(why.contains(told), "{why}");
-            assert_eq!((built.touched_pages, built.sha256), (0, digest(&before)));
-        }
     }
 
     #[tokio::test]

@@ -1,7 +1,6 @@
 //! A component's file as the commands of `gpud plugin` take it: read whole, measured, compiled, asked what it is.
 
 use std::{
-    env,
     fmt::Write as _,
     path::{Path, PathBuf},
     sync::Arc,
@@ -14,7 +13,7 @@ use crate::{
     cli::scan::cache_folder,
     node::{Node, local_file},
     plugins::wasm::MAX_COMPONENT_BYTES,
-    runtime::{Compiler, Effort, Limits, LoadError, Plugin, PluginSource, Runtime, Shape},
+    runtime::{Compiler, Limits, LoadError, Plugin, PluginSource, Runtime, Shape},
 };
 
 /// A component's file, in memory.
@@ -111,20 +110,10 @@ pub fn digest(bytes: &[u8]) -> String {
 /// # Errors
 /// In words.
 pub fn runtime(node: Arc<Node>) -> Result<Runtime, String> {
-    runtime_in(&cache_folder(), node)
-}
-
-/// The same, with compiled code in a folder of its own.
-///
-/// # Errors
-/// In words.
-pub fn runtime_in(cache: &Path, node: Arc<Node>) -> Result<Runtime, String> {
-    let compiler = env::current_exe().map_or(Compiler::InProcess(Effort::Quick), Compiler::Child);
     // A test binary is no gpud that could compile for itself.
-    let compiler = if cfg!(test) {
-        Compiler::InProcess(Effort::Quick)
-    } else {
-        compiler
+    let compiler = match cfg!(test) {
+        true => Compiler::InProcess,
+        false => Compiler::of_this_program(),
     };
-    Runtime::start(cache, compiler, node).map_err(|error| error.to_string())
+    Runtime::start(&cache_folder(), compiler, node).map_err(|error| error.to_string())
 }

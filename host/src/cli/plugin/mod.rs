@@ -13,7 +13,6 @@ pub(crate) mod grant_flags;
 pub(crate) mod inspect;
 mod new;
 mod project;
-mod rehearse;
 mod shadow;
 mod templates;
 mod told;

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::cli::{
-    client::{Answer, Client, escape, reason_of, token::ClientToken},
+    client::{Answer, Client, escape, reason_of},
     exit::Exit,
     terminal::printable,
 };
@@ -79,10 +79,9 @@ pub async fn shadow(
     json: bool,
 ) -> Result<Exit, Exit> {
     let shown = async {
-        let token = ClientToken::find(token_file).map_err(|error| error.to_string())?;
-        let client = Client::of_daemon(server).map_err(|error| error.to_string())?;
+        let client = Client::of_daemon(server, token_file).map_err(|error| error.to_string())?;
         let target = format!("/v1/plugins/shadow?componentName={}", escape(component));
-        let answer = client.with_token(token).send(Method::GET, &target).await;
+        let answer = client.send(Method::GET, &target).await;
         show(&answer.map_err(|error| error.to_string())?, json)
     };
     shown.await.map(Exit::success).map_err(|why: String| {

@@ -29,7 +29,7 @@ pub struct Systemctl(PathBuf);
 impl Systemctl {
     /// Looks for it in `PATH`.
     pub async fn find() -> Option<Self> {
-        process::find_program("systemctl").await.ok().map(Self)
+        process::find_in_own_path("systemctl").await.ok().map(Self)
     }
 
     /// The unit's state.

@@ -6,7 +6,7 @@ use http::Method;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    cli::client::{Client, ClientError, reason_of},
+    cli::client::{Client, reason_of},
     model::Health,
 };
 
@@ -51,12 +51,9 @@ struct Actions {
 pub struct Daemon(Client);
 
 impl Daemon {
-    /// By its base URL.
-    ///
-    /// # Errors
-    /// That is none.
-    pub fn new(url: &str) -> Result<Self, ClientError> {
-        Client::new(url).map(|client| Self(client.with_limit(LIMIT)))
+    /// That this client asks.
+    pub fn new(client: Client) -> Self {
+        Self(client.with_limit(LIMIT))
     }
 
     /// Its components, by name.

@@ -15,7 +15,7 @@ use tokio::time::{Instant, sleep};
 
 use self::{ask::Daemon, print::Document};
 use super::{
-    client::{Client, DEFAULT_SERVER},
+    client::{Client, ClientError, DEFAULT_SERVER},
     exit::Exit,
     metadata::machine_id,
     service::systemctl::{Systemctl, UnitState},
@@ -103,11 +103,11 @@ async fn look(options: &StatusOptions, terminal: Terminal) -> Result<Document, E
 
     let started = Instant::now();
     let mut told = false;
-    loop {
+    let client = loop {
         let running = running(options);
         let url = url(options, running.as_ref());
-        let client = Client::new(&url).map_err(Exit::failure)?;
-        let answer = ask::healthz(&client.with_limit(Duration::from_secs(5))).await;
+        let client = client(&url, running.as_ref()).map_err(Exit::failure)?;
+        let answer = ask::healthz(&client.clone().with_limit(Duration::from_secs(5))).await;
         document.running = running.is_some() || answer.is_ok();
         document.url.clone_from(&url);
         document.set_process(running);
@@ -117,7 +117,7 @@ async fn look(options: &StatusOptions, terminal: Terminal) -> Result<Document, E
             tell(print::process(&document, terminal))?;
         }
         match answer {
-            Ok(()) => break,
+            Ok(()) => break client,
             Err(_) if !due && options.json => return Ok(document),
             Err(_) if !due => {
                 let text = format!("{} gpud process is not running\n", terminal.bad());
@@ -136,14 +136,13 @@ async fn look(options: &StatusOptions, terminal: Terminal) -> Result<Document, E
             }
             Err(_) => sleep(PAUSE).await,
         }
-    }
+    };
     document.healthy_api = true;
     tell(format!(
         "{} successfully checked gpud health\n",
         terminal.good()
     ))?;
-    let daemon = Daemon::new(&document.url).map_err(Exit::failure)?;
-    document.components = daemon.components().await.map_err(|why| {
+    document.components = Daemon::new(client).components().await.map_err(|why| {
         Exit::failure(format!("failed to get the states of the components: {why}"))
     })?;
     tell(print::components(&document, terminal))?;
@@ -154,8 +153,8 @@ async fn look(options: &StatusOptions, terminal: Terminal) -> Result<Document, E
 async fn again(options: &StatusOptions, former: Document) -> Document {
     let running = running(options);
     let url = url(options, running.as_ref());
-    let found = match Daemon::new(&url) {
-        Ok(daemon) => daemon.components().await,
+    let found = match client(&url, running.as_ref()) {
+        Ok(client) => Daemon::new(client).components().await,
         Err(error) => Err(error.to_string()),
     };
     let mut document = Document {
@@ -174,6 +173,14 @@ fn running(options: &StatusOptions) -> Option<Running> {
     match options.server.trim() {
         "" => presence::find(&options.data_dir),
         _ => None,
+    }
+}
+
+/// For a daemon that was found, also over its Unix socket; else for an address.
+fn client(url: &str, running: Option<&Running>) -> Result<Client, ClientError> {
+    match running {
+        Some(running) => Client::of_running(running),
+        None => Client::new(url),
     }
 }
 

@@ -161,6 +161,7 @@ mod tests {
             pid: 7,
             address: "127.0.0.1:7".parse().unwrap(),
             version: "0.1.0".into(),
+            socket: None,
         }));
         let terminal = Terminal::PLAIN;
         let all = |document: &Document| {

@@ -2,15 +2,20 @@
 //!
 //! [`Files`] reads small files below one root folder (`/`, or a copy of a machine in a test), every call with a bound on
 //! size and a deadline, on threads that a dead mount may keep. [`Files::within`] narrows it to what an operator
-//! granted; `tree.rs` has the rule for links.
+//! granted; `tree.rs` has the rule for links, `sealed.rs` what no grant reaches.
 
 mod pattern;
 mod pci;
 mod read;
 mod roots;
+mod sealed;
 mod tree;
 
-use std::{path::Path, sync::Arc, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
 pub use pattern::{MAX_PATH_BYTES, Pattern, normalized, segments_of};
 pub use roots::Roots;
@@ -174,6 +179,14 @@ impl Files {
             roots: Some(roots.clone()),
             ..self.clone()
         }
+    }
+
+    /// The files of this machine, of which no grant reaches these files and folders: gpud's own.
+    ///
+    /// # Errors
+    /// As for [`Files::live`].
+    pub fn live_sealing(own_files: &[PathBuf]) -> Result<Self, SourceError> {
+        Ok(Self::over(Tree::new(Path::new("/"))?.sealing(own_files)))
     }
 
     /// Calls that a dead mount or driver still holds.

@@ -65,8 +65,8 @@ impl<'a> View<'a> {
         max_files: usize,
     ) -> Result<Answers<Vec<u8>>, SourceError> {
         let mut left = MAX_GLOB_BYTES;
-        self.for_each_match(pattern, max_files, "files", |path| {
-            let file = self.open_match(path, OFlags::RDONLY)?;
+        self.for_each_match(pattern, max_files, "files", Want::Itself, |path| {
+            let file = self.open_match(path, OFlags::RDONLY, Want::Itself)?;
             let content = read_bounded(path, &file, max_bytes_each.min(left))?;
             left = left.saturating_sub(content.len() as u64);
             Ok(content)
@@ -78,12 +78,12 @@ impl<'a> View<'a> {
         pattern: &str,
         max_dirs: usize,
     ) -> Result<Answers<u32>, SourceError> {
-        self.for_each_match(pattern, max_dirs, "directories", |path| {
-            let handle = self.open_match(path, OFlags::PATH | OFlags::DIRECTORY)?;
+        self.for_each_match(pattern, max_dirs, "directories", Want::Count, |path| {
+            let handle = self.open_match(path, OFlags::PATH | OFlags::DIRECTORY, Want::Count)?;
             if let Some(count) = open_files(path, &handle) {
                 return Ok(count);
             }
-            let dir = self.open_match(path, OFlags::RDONLY | OFlags::DIRECTORY)?;
+            let dir = self.open_match(path, OFlags::RDONLY | OFlags::DIRECTORY, Want::Count)?;
             let mut count = 0u32;
             for_each_name(path, &dir, |_, _| {
                 count = count.saturating_add(1);
@@ -178,7 +178,7 @@ impl<'a> View<'a> {
 
     pub fn statvfs(self, path: &str) -> Result<FsUsage, SourceError> {
         let path = normalized(path)?;
-        let handle = self.open(&path, OFlags::PATH, Want::Itself)?;
+        let handle = self.open(&path, OFlags::PATH, Want::Space)?;
         let fs = rustix::fs::fstatvfs(&handle).map_err(|e| failed(&path, e))?;
         // Old network filesystems leave the fragment size at 0; blocks are counted in block sizes then.
         let unit = if fs.f_frsize == 0 {
@@ -213,13 +213,19 @@ impl<'a> View<'a> {
     }
 
     /// Opens what [`View::expand`] found, which is granted.
-    fn open_match(self, path: &str, flags: OFlags) -> Result<OwnedFd, SourceError> {
-        let within = self.roots.map(|roots| (roots, Want::Itself));
+    fn open_match(self, path: &str, flags: OFlags, want: Want) -> Result<OwnedFd, SourceError> {
+        let within = self.roots.map(|roots| (roots, want));
         self.tree.open_granted(path, flags, within)
     }
 
     fn shows(self, path: &str) -> bool {
-        self.roots.is_none_or(|roots| roots.leads_to(path))
+        self.roots.is_none_or(|roots| roots.leads_to(path)) && !self.is_sealed(path, Want::Passage)
+    }
+
+    /// Whether no grant reaches a path; the daemon's own needs are not confined.
+    fn is_sealed(self, path: &str, want: Want) -> bool {
+        self.roots
+            .is_some_and(|roots| self.tree.is_sealed(path, roots, want))
     }
 
     /// Does something with every match, sorted by path; what is gone by then is left out.
@@ -228,9 +234,10 @@ impl<'a> View<'a> {
         pattern: &str,
         max: usize,
         unit: &str,
+        want: Want,
         mut work: impl FnMut(&str) -> Result<T, SourceError>,
     ) -> Result<Answers<T>, SourceError> {
-        let matches = self.expand(pattern)?;
+        let matches = self.expand(pattern, want)?;
         let mut answers: Answers<T> = Vec::new();
         for (path, error) in matches.unlisted {
             answers.push((path, Err(error)));
@@ -247,7 +254,7 @@ impl<'a> View<'a> {
     }
 
     /// The paths that match a pattern and are granted. A literal last part is not looked up: the caller will see.
-    fn expand(self, pattern: &str) -> Result<Matches, SourceError> {
+    fn expand(self, pattern: &str, want: Want) -> Result<Matches, SourceError> {
         let parsed = Pattern::parse(pattern)?;
         let mut unlisted = Vec::new();
         let mut hidden = false;
@@ -289,6 +296,13 @@ impl<'a> View<'a> {
         // Passing through is not enough at the end: only what is granted itself may be opened.
         let before = paths.len();
         paths.retain(|(_, reach)| reach.as_ref().is_none_or(Reach::is_granted));
+        let granted = paths.len();
+        paths.retain(|(path, _)| !self.is_sealed(path, want));
+        if granted > 0 && paths.is_empty() && unlisted.is_empty() {
+            return Err(SourceError::Denied(format!(
+                "{pattern} (no grant reaches anything that it matches)"
+            )));
+        }
         hidden |= paths.len() < before;
         let found = Matches {
             paths: paths.into_iter().map(|(path, _)| path).collect(),

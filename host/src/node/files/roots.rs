@@ -9,6 +9,8 @@ use crate::node::error::SourceError;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Roots {
     patterns: Arc<[Pattern]>,
+    /// Of a built-in check that reads the environments of other processes.
+    environments: bool,
 }
 
 /// How far a path leads in each pattern of a grant, for paths that are made segment by segment.
@@ -56,7 +58,22 @@ impl Roots {
         let patterns: Result<Vec<_>, _> = lines.iter().map(|line| Pattern::parse(line)).collect();
         Ok(Self {
             patterns: patterns?.into(),
+            environments: false,
         })
+    }
+
+    /// The same for a built-in check, whose grants may reach `/proc/‹pid›/environ`.
+    #[must_use]
+    pub fn with_environments(self) -> Self {
+        Self {
+            environments: true,
+            ..self
+        }
+    }
+
+    /// Whether these are the grants of a built-in check.
+    pub(super) fn has_environments(&self) -> bool {
+        self.environments
     }
 
     /// Whether everything that the other ones grant is surely granted here: each of their patterns by one of these.

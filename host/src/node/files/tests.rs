@@ -597,3 +597,85 @@ async fn links_into_processes_are_never_followed() {
         assert!(counts.iter().all(|(_, count)| count.is_ok()), "{counts:?}");
     }
 }
+
+#[tokio::test]
+async fn no_grant_reaches_secrets_however_they_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path().canonicalize().unwrap();
+    let (data, plain) = (folder.join("data"), folder.join("plain"));
+    write(&data, "/token", "secret");
+    write(&plain, "/file", "all well");
+    let own = std::process::id();
+    let environ = format!("/proc/{own}/environ");
+    for (link, target) in [
+        ("environ", Path::new(&environ)),
+        ("own", Path::new("/proc/self/cmdline")),
+        ("data", data.as_path()),
+        ("token", &data.join("token")),
+    ] {
+        symlink(target, plain.join(link)).unwrap();
+    }
+    let files = Files::live_sealing(std::slice::from_ref(&data)).unwrap();
+    let confined = files.within(&roots(&["/**"]));
+    let path = |path: std::path::PathBuf| path.to_str().unwrap().to_owned();
+    assert_eq!(
+        text(confined.read(&path(plain.join("file")), KIB).await),
+        "all well"
+    );
+    for sealed in [
+        environ.clone(),
+        "/proc/self/environ".to_owned(),
+        "/proc/1/mem".to_owned(),
+        "/proc/kmsg".to_owned(),
+        "/etc/shadow".to_owned(),
+        path(data.join("token")),
+        path(plain.join("environ")),
+        path(plain.join("own")),
+        path(plain.join("token")),
+        path(plain.join("data/token")),
+    ] {
+        denied(confined.read(&sealed, KIB).await, "no grant reaches that");
+        denied(confined.stat(&sealed).await, "no grant reaches that");
+        denied(
+            confined.read_glob(&sealed, KIB, 9).await,
+            "no grant reaches",
+        );
+    }
+    for sealed in [path(data.clone()), "/proc/1/fd".to_owned()] {
+        denied(confined.list(&sealed, 99).await, "no grant reaches that");
+    }
+    let link = format!("/proc/{own}/exe");
+    denied(confined.read_link(&link).await, "no grant reaches that");
+    // Names that lead nowhere are not shown either, and what is left is.
+    let names = confined.list(&path(folder.clone()), 99).await.unwrap();
+    let names: Vec<_> = names.into_iter().map(|entry| entry.name).collect();
+    assert_eq!(names, ["plain"]);
+    let counted = confined.count_entries("/proc/[0-9]*/fd", 1 << 16).await;
+    let counted = counted.unwrap();
+    let mine = format!("/proc/{own}/fd");
+    assert!(
+        counted
+            .iter()
+            .any(|(path, count)| *path == mine && count.is_ok())
+    );
+    // The space of a filesystem shows nothing of a file; and the daemon itself is not confined.
+    assert!(confined.statvfs(&path(data.clone())).await.is_ok());
+    assert_eq!(
+        text(files.read(&path(data.join("token")), KIB).await),
+        "secret"
+    );
+}
+
+#[tokio::test]
+async fn only_a_builtin_check_reads_environments_and_never_our_own() {
+    let files = Files::live().unwrap();
+    let granted = roots(&["/proc/*/environ"]);
+    let own = format!("/proc/{}/environ", std::process::id());
+    let confined = files.within(&granted);
+    denied(confined.read("/proc/1/environ", KIB).await, "no grant");
+    let builtin = files.within(&granted.with_environments());
+    denied(builtin.read(&own, KIB).await, "no grant");
+    let all = builtin.read_glob("/proc/*/environ", 1 << 20, 1 << 16).await;
+    let all = all.unwrap();
+    assert!(!all.is_empty() && all.iter().all(|(path, _)| *path != own));
+}

@@ -6,6 +6,8 @@
 //! kernel, never by a user, so `/sys/class/net/eth0/mtu` may lead into `/sys/devices`. The links of `/proc` that jump
 //! to where a process is (`root`, `cwd`, `exe`, `fd/N`, `ns/…`) are never followed.
 //!
+//! Neither P nor R may be one of the paths that no grant reaches (`sealed.rs`).
+//!
 //! There is no gap between check and use: the file is opened first as a bare handle (`O_PATH`, which has no side
 //! effects), R is the kernel's own name for that handle, and reading goes through the handle.
 //!
@@ -21,7 +23,10 @@ use rustix::{
     io::Errno,
 };
 
-use super::roots::Roots;
+use super::{
+    roots::Roots,
+    sealed::{Look, Sealed},
+};
 use crate::node::error::SourceError;
 
 /// `SYSFS_MAGIC` of linux/magic.h: what statfs(2) calls a sysfs.
@@ -42,6 +47,8 @@ pub struct Tree {
     proc: Option<OwnedFd>,
     /// `/sys` of it, if it is a sysfs.
     sys: Option<OwnedFd>,
+    /// What no grant reaches.
+    sealed: Sealed,
 }
 
 /// What a confined access wants.
@@ -51,13 +58,25 @@ pub enum Want {
     Itself,
     /// To look through a directory for names that are granted.
     Passage,
+    /// How many names are in it; its path must be granted.
+    Count,
+    /// The space of its filesystem; its path must be granted.
+    Space,
 }
 
 impl Want {
     fn is_granted(self, roots: &Roots, path: &str) -> bool {
         match self {
-            Self::Itself => roots.allows(path),
+            Self::Itself | Self::Count | Self::Space => roots.allows(path),
             Self::Passage => roots.leads_to(path),
+        }
+    }
+
+    fn look(self) -> Look {
+        match self {
+            Self::Itself | Self::Passage => Look::Inside,
+            Self::Count => Look::Count,
+            Self::Space => Look::Space,
         }
     }
 }
@@ -80,7 +99,11 @@ impl Tree {
             openat2: probe.is_ok(),
             proc: None,
             sys: None,
+            sealed: Sealed::default(),
         };
+        if tree.is_live() {
+            tree.sealed = Sealed::live();
+        }
         if tree.openat2 && tree.is_live() {
             let own = |name, magic| {
                 let opened = rustix::fs::openat(&tree.root, name, flags, Mode::empty()).ok();
@@ -99,6 +122,19 @@ impl Tree {
     /// Whether this is the machine itself and not a copy of some of its files.
     pub fn is_live(&self) -> bool {
         self.prefix.is_empty()
+    }
+
+    /// The same tree, of which no grant reaches these files and folders either.
+    #[must_use]
+    pub fn sealing(mut self, own_files: &[std::path::PathBuf]) -> Self {
+        self.sealed = self.sealed.with(own_files);
+        self
+    }
+
+    /// Whether no grant reaches a path.
+    pub fn is_sealed(&self, path: &str, roots: &Roots, want: Want) -> bool {
+        self.sealed
+            .holds(path, want.look(), roots.has_environments())
     }
 
     #[cfg(test)]
@@ -145,6 +181,9 @@ impl Tree {
         let Some((roots, want)) = within else {
             return self.open_any(path, flags);
         };
+        if self.is_sealed(path, roots, want) {
+            return Err(sealed(path, path));
+        }
         if let Some(opened) = self.open_plainly(path, flags) {
             return opened;
         }
@@ -159,6 +198,9 @@ impl Tree {
             Some(inside) => inside,
             None => &real,
         };
+        if self.is_sealed(real, roots, want) || self.is_other_procfs(real, &handle, want) {
+            return Err(sealed(path, real));
+        }
         // Without openat2 a user's link might lead through a magic one, so only the kernel's links are followed then.
         if real != path
             && !(self.openat2 && want.is_granted(roots, real))
@@ -180,7 +222,10 @@ impl Tree {
         flags: OFlags,
         within: Option<(&Roots, Want)>,
     ) -> Option<Result<OwnedFd, SourceError>> {
-        if within.is_some_and(|(roots, want)| !want.is_granted(roots, path)) {
+        let is_out = |(roots, want): (&Roots, Want)| {
+            !want.is_granted(roots, path) || self.is_sealed(path, roots, want)
+        };
+        if within.is_some_and(is_out) {
             return None;
         }
         self.open_plainly(path, flags | OFlags::CLOEXEC)
@@ -253,6 +298,12 @@ impl Tree {
         )))
     }
 
+    /// Whether a file is on a procfs that is mounted elsewhere than at `/proc`, where its paths are not known.
+    fn is_other_procfs(&self, real: &str, handle: &OwnedFd, want: Want) -> bool {
+        let is_at_its_place = real == "/proc" || real.starts_with("/proc/");
+        self.is_live() && want != Want::Space && !is_at_its_place && is_on(handle, PROCFS)
+    }
+
     /// Whether only links made by the kernel can have led from `path` to `real`.
     fn is_kernel_link(&self, path: &str, real: &str, handle: &OwnedFd) -> bool {
         [("/sys/", SYSFS), ("/proc/", PROCFS)]
@@ -299,6 +350,15 @@ fn not_granted(path: &str, real: &str) -> SourceError {
     SourceError::Denied(format!(
         "{path} ({leads}not granted; to allow it, add {real:?} to the granted paths)"
     ))
+}
+
+fn sealed(path: &str, real: &str) -> SourceError {
+    let leads = if path == real {
+        String::new()
+    } else {
+        format!("leads to {real}: ")
+    };
+    SourceError::Denied(format!("{path} ({leads}no grant reaches that)"))
 }
 
 fn magic_link(path: &str) -> SourceError {

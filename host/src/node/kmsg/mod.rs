@@ -20,6 +20,7 @@ mod read_back;
 mod reader;
 mod record;
 mod source;
+mod text;
 
 use std::{
     collections::BTreeMap,
@@ -40,6 +41,7 @@ pub use self::{
     read_back::{ReadBack, read_back},
     reader::{SourceState, Status},
     record::{KernelMessage, MAX_RECORD, RawRecord, RecordError, parse},
+    text::{Escapes, escape, text},
 };
 use self::{
     pipeline::Routing,

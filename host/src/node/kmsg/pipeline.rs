@@ -175,7 +175,7 @@ impl Matcher {
     fn deliver(&mut self, record: &RawRecord<'_>, to: impl Fn(WatcherId) -> bool) -> bool {
         self.routing
             .prefilter
-            .watchers_for_bytes(record.text(), &mut self.hits);
+            .watchers_for_bytes(record.text().as_bytes(), &mut self.hits);
         let mut message = None;
         for id in self.hits.iter().filter(|&&id| to(id)) {
             if let Some(route) = self

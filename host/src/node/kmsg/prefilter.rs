@@ -1,8 +1,8 @@
 //! One regular-expression set over all watchers' patterns: most records are of interest to nobody, and one pass says so.
 //!
 //! Patterns are searched anywhere in a record's text, case sensitive, with the syntax of the `regex` crate in ASCII mode
-//! (`\d`, `\s`, `\w` and `(?i)` are ASCII, as in RE2; `.` is any byte but the line end): the kernel escapes everything
-//! that is not ASCII, and Unicode classes make the set several times larger.
+//! (`\d`, `\s`, `\w` and `(?i)` are ASCII, as in RE2; `.` is any byte but the line end): nearly all
+//! messages are ASCII, and Unicode classes make the set several times larger.
 
 use regex::bytes::{RegexBuilder, RegexSet, RegexSetBuilder};
 

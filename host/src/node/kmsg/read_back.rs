@@ -52,9 +52,7 @@ pub fn read_back(
             found.unparsable += 1;
             return ControlFlow::Continue(());
         };
-        if max_messages > 0
-            && (filter.is_empty() || filter.is_match(&String::from_utf8_lossy(record.text())))
-        {
+        if max_messages > 0 && (filter.is_empty() || filter.is_match(&record.text())) {
             if newest.len() >= max_messages {
                 newest.pop_front();
             }

@@ -1,10 +1,15 @@
 //! One record of the kernel log: how its bytes are laid out, and what they mean.
 //!
 //! `‹prefix›,‹sequence›,‹microseconds›[,‹flags›[,‹more›…]];‹text›\n` and then lines of ` KEY=value`. The prefix is
-//! facility × 8 + level. The kernel writes control bytes, non-ASCII bytes and the backslash as `\xNN`; such escapes are
-//! kept as written, because matchers are written against the raw text. Source: the kernel's ABI text `dev-kmsg`.
+//! facility × 8 + level. The kernel writes control bytes, non-ASCII bytes and the backslash as `\xNN`; these escapes are
+//! decoded here and nowhere else (`text.rs`). Source: the kernel's ABI text `dev-kmsg`.
 
-use super::clock::BootClock;
+use std::borrow::Cow;
+
+use super::{
+    clock::BootClock,
+    text::{self, Escapes},
+};
 
 /// The largest record in bytes, header and dictionary included: what one read of `/dev/kmsg` can return.
 pub const MAX_RECORD: usize = 8192;
@@ -22,9 +27,10 @@ pub struct KernelMessage {
     pub level: u8,
     /// Who wrote it: 0 kernel, 1 user, 3 daemon, 5 syslog (what user space injects), …
     pub facility: u32,
-    /// The text up to its first line end, `\xNN` escapes as written; invalid UTF-8 becomes U+FFFD.
+    /// The text up to its first line end, decoded: tabs, backslashes and printable UTF-8 as they are; other control
+    /// characters and invalid bytes as `\xNN`.
     pub text: String,
-    /// The record's `KEY=value` lines, in order (`SUBSYSTEM`, `DEVICE`, …), escapes as written.
+    /// The record's `KEY=value` lines, in order (`SUBSYSTEM`, `DEVICE`, …), decoded like the text.
     pub dictionary: Vec<(String, String)>,
     /// The record is a fragment of a line that was printed in pieces (flag `c`, or `+` for a later piece).
     pub fragment: bool,
@@ -88,18 +94,19 @@ impl<'a> RawRecord<'a> {
         })
     }
 
-    /// The text as bytes, without its line end.
-    pub fn text(&self) -> &'a [u8] {
-        split_once(self.body, b'\n').map_or(self.body, |(text, _)| text)
+    /// The text, decoded as in [`KernelMessage::text`]; copied only if it has escapes.
+    pub fn text(&self) -> Cow<'a, str> {
+        let raw = split_once(self.body, b'\n').map_or(self.body, |(text, _)| text);
+        text::text(raw, Escapes::Decode)
     }
 
     /// Copies the record into a message.
     pub fn to_message(&self, boot: BootClock) -> KernelMessage {
-        let (text, rest) = split_once(self.body, b'\n').unwrap_or((self.body, &[]));
+        let (_, rest) = split_once(self.body, b'\n').unwrap_or((self.body, &[]));
         let dictionary = rest
             .split(|&byte| byte == b'\n')
             .filter_map(|line| split_once(line.strip_prefix(b" ")?, b'='))
-            .map(|(key, value)| (lossy(key), lossy(value)))
+            .map(|(key, value)| (decoded(key), decoded(value)))
             .collect();
         KernelMessage {
             sequence: self.sequence,
@@ -107,7 +114,7 @@ impl<'a> RawRecord<'a> {
             monotonic_micros: self.monotonic_micros,
             level: (self.prefix & 7) as u8,
             facility: self.prefix >> 3,
-            text: lossy(text),
+            text: self.text().into_owned(),
             dictionary,
             fragment: self.fragment,
         }
@@ -128,8 +135,8 @@ fn decimal(digits: &[u8]) -> Option<u64> {
     std::str::from_utf8(digits).ok()?.parse().ok()
 }
 
-fn lossy(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
+fn decoded(bytes: &[u8]) -> String {
+    text::text(bytes, Escapes::Decode).into_owned()
 }
 
 #[cfg(test)]
@@ -163,13 +170,14 @@ mod tests {
 
     #[test]
     fn is_lenient_where_gpud_is() {
-        let cases: [(&[u8], &str); 6] = [
+        let cases: [(&[u8], &str); 7] = [
             (b"6,1,2;three fields", "three fields"),
             (b"+6,+1,+2,-,new,fields;x\n", "x"),
             (b"6,1,2,-;  leading blanks stay", "  leading blanks stay"),
             (b"6,1,2,-;", ""),
             (b"6,1,2,-;\n KEY=v\n", ""),
-            (b"6,1,2,-;bad \xff byte\n", "bad \u{fffd} byte"),
+            (b"6,1,2,-;bad \xff byte\n", "bad \\xff byte"),
+            (b"6,1,2,-;\\x09first is a tab\n", "\tfirst is a tab"),
         ];
         for (raw, text) in cases {
             let message = parse(raw, BOOT).unwrap();
@@ -230,8 +238,8 @@ mod tests {
             monotonic_micros in any::<u64>(),
             level in 0u8..8,
             facility in 0u32..200,
-            text in "[^\\n]{0,200}",
-            dictionary in proptest::collection::vec(("[A-Z_]{1,9}", "[^\\n]{0,30}"), 0..4),
+            text in "[^\\pC\\\\]{0,200}",
+            dictionary in proptest::collection::vec(("[A-Z_]{1,9}", "[^\\pC\\\\]{0,30}"), 0..4),
             fragment in any::<bool>(),
         ) {
             let time = BOOT.unix_ms(monotonic_micros);

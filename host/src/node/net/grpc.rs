@@ -27,7 +27,7 @@ use h2::{
 use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, header};
 use tokio::net::UnixStream;
 
-use super::{super::error::SourceError, within};
+use super::{super::error::SourceError, connect_unix, within};
 use counted::Counted;
 use message::Collector;
 
@@ -78,9 +78,7 @@ pub async fn unary(socket: &Path, call: &Unary) -> Result<Reply, SourceError> {
     let what = format!("grpc unix:{}{}", socket.display(), call.method);
     let request = request(&what, call)?;
     let exchange = async {
-        let stream = UnixStream::connect(socket)
-            .await
-            .map_err(|error| SourceError::from_io(&what, &error))?;
+        let stream = connect_unix(&what, socket).await?;
         exchange(&what, stream, request, call).await
     };
     within(&what, call.deadline, exchange).await

@@ -15,15 +15,24 @@ use tokio::{
 };
 
 use super::{
-    Command, Env, Output, Program, Streams, io_error,
+    Command, Env, Output, Program, Streams,
+    cgroup::{Cgroup, Cgroups},
+    io_error, limits,
     output::{Pipes, Stream},
+    runs::{self, Run},
 };
-use crate::node::error::SourceError;
+use crate::node::{error::SourceError, guarded};
 
 /// How long a killed process may take to go.
 const REAP_WITHIN: Duration = Duration::from_secs(2);
+/// How often is looked for what a run left behind: what is killed may have begun others just before.
+const SWEEPS: u32 = 5;
+/// How long one is waited for.
+const SWEEP_WITHIN: Duration = Duration::from_secs(1);
+/// Between two such looks.
+const BETWEEN_SWEEPS: Duration = Duration::from_millis(2);
 
-/// A started process. Dropped, it takes its group with it.
+/// A started process. Dropped, it takes all that it began with it.
 struct Running {
     // Before `child`: fields are dropped in this order, and a child that was not waited for is not reaped before that.
     group: Group,
@@ -32,25 +41,62 @@ struct Running {
     _script: Option<tempfile::TempPath>,
 }
 
-/// Kills the process group when dropped, unless that was done before.
-struct Group(Option<Pid>);
+/// Kills the process group, and what left it, when dropped, unless that was done before.
+struct Group {
+    /// The main process, which leads the group, until the group was killed.
+    leader: Option<Pid>,
+    run: Run,
+    cgroup: Option<Cgroup>,
+}
 
 impl Group {
-    fn kill(&mut self) {
-        if let Some(group) = self.0.take() {
-            // It fails only when nobody is left.
-            let _ = rustix::process::kill_process_group(group, Signal::KILL);
+    /// `is_over`: the main process was waited for, so its number is no longer its own.
+    fn kill(&mut self, is_over: bool) {
+        if let Some(cgroup) = &self.cgroup {
+            cgroup.kill();
         }
+        let Some(leader) = self.leader.take() else {
+            return;
+        };
+        if !is_over {
+            // Before it is killed: its children would be anybody's then.
+            runs::kill_descendants(leader);
+        }
+        // It fails only when nobody is left.
+        let _ = rustix::process::kill_process_group(leader, Signal::KILL);
     }
 }
 
 impl Drop for Group {
     fn drop(&mut self) {
-        self.kill();
+        self.kill(false);
     }
 }
 
-pub async fn run(command: Command) -> Result<Output, SourceError> {
+/// `cgroups`: where the run gets a cgroup of its own.
+pub async fn run(
+    command: Command,
+    cgroups: Option<&'static Cgroups>,
+) -> Result<Output, SourceError> {
+    let answer = until_end(command, cgroups).await;
+    // The run is over, and with it everything that it left.
+    for sweep in 0..SWEEPS {
+        if sweep > 0 {
+            tokio::time::sleep(BETWEEN_SWEEPS).await;
+        }
+        let sweep = tokio::task::spawn_blocking(runs::sweep);
+        let swept = tokio::time::timeout(SWEEP_WITHIN, sweep).await;
+        if !matches!(swept, Ok(Ok(killed)) if killed > 0) {
+            break;
+        }
+    }
+    answer
+}
+
+async fn until_end(
+    command: Command,
+    cgroups: Option<&'static Cgroups>,
+) -> Result<Output, SourceError> {
     let started = Instant::now();
     let (name, deadline) = (command.name(), command.deadline);
     let timed_out = || SourceError::TimedOut {
@@ -70,7 +116,7 @@ pub async fn run(command: Command) -> Result<Output, SourceError> {
     };
     // Starting a program reads it from disk, which may hang. If the deadline passes meanwhile, the finished start is
     // dropped there, and with it the group.
-    let start = tokio::task::spawn_blocking(move || start(&command));
+    let start = tokio::task::spawn_blocking(move || start(&command, cgroups));
     let mut running = match tokio::time::timeout(left(), start).await {
         Ok(Ok(running)) => running?,
         Ok(Err(error)) => return Err(SourceError::Other(format!("{name}: {error}"))),
@@ -94,12 +140,16 @@ pub async fn run(command: Command) -> Result<Output, SourceError> {
     };
     // At once: a reaped leader's number stays taken while its group has members, and without members it would need a
     // whole round of process numbers within these microseconds to belong to strangers.
-    running.group.kill();
+    running.group.kill(ended.is_some());
     let Some(status) = ended else {
         // One that is stuck in the kernel is left to the runtime, which reaps it later.
-        let _ = tokio::time::timeout(REAP_WITHIN, running.child.wait()).await;
+        let waited = tokio::time::timeout(REAP_WITHIN, running.child.wait()).await;
+        if waited.is_ok() {
+            running.group.run.waited_for();
+        }
         return Err(timed_out());
     };
+    running.group.run.waited_for();
     let status = status.map_err(|error| io_error(&name, "waiting", &error))?;
     Ok(output(status, stdout, stderr, started.elapsed()))
 }
@@ -127,8 +177,19 @@ async fn feed(stdin: Option<ChildStdin>, script: &[u8]) {
 }
 
 /// Starts the process. Blocks.
-fn start(command: &Command) -> Result<Running, SourceError> {
+fn start(command: &Command, cgroups: Option<&'static Cgroups>) -> Result<Running, SourceError> {
     let name = command.name();
+    let mut run = Run::begin(command.contained);
+    let cgroup = match cgroups
+        .map(|cgroups| cgroups.create(run.number()))
+        .transpose()
+    {
+        Ok(cgroup) => cgroup,
+        Err(error) => {
+            tracing::debug!("{name} runs without a cgroup: {error}");
+            None
+        }
+    };
     let (mut process, script) = match &command.program {
         Program::Argv(argv) => {
             let (program, arguments) = argv.split_first().unzip();
@@ -148,9 +209,21 @@ fn start(command: &Command) -> Result<Running, SourceError> {
             (process, Some(file))
         }
     };
-    if let Env::Replace(variables) = &command.env {
-        process.env_clear();
-        process.envs(variables.iter().map(|(name, value)| (name, value)));
+    match &command.env {
+        Env::Inherit => {}
+        Env::WithoutSecrets => {
+            let secrets = std::env::vars_os().map(|(name, _)| name);
+            for name in secrets.filter(|name| super::environment::is_secret(name)) {
+                process.env_remove(name);
+            }
+        }
+        Env::Replace(variables) => {
+            process.env_clear();
+            process.envs(variables.iter().map(|(name, value)| (name, value)));
+        }
+    }
+    if std::process::id() == 1 {
+        process.env(runs::MARK, run.number().to_string());
     }
     if let Some(cwd) = &command.cwd {
         process.current_dir(cwd);
@@ -167,9 +240,25 @@ fn start(command: &Command) -> Result<Running, SourceError> {
         .map_err(|error| SourceError::from_io(&name, &error))?;
     // The parent's copies of the writing ends would keep the pipes open.
     drop(process);
-    let pid = child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
+    let leader = child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
+    if let Some(leader) = leader {
+        run.started(leader);
+        if let Some(cgroup) = &cgroup
+            && let Err(error) = cgroup.add(leader.as_raw_pid())
+        {
+            tracing::debug!("{name} stays out of its cgroup: {error}");
+        }
+        if command.contained {
+            let is_bounded = cgroup.is_some() && cgroups.is_some_and(Cgroups::bounds);
+            limits::set(leader, is_bounded);
+        }
+    }
     Ok(Running {
-        group: Group(pid),
+        group: Group {
+            leader,
+            run,
+            cgroup,
+        },
         child,
         pipes: Some(pipes),
         _script: script,
@@ -190,10 +279,12 @@ fn connect(process: &mut tokio::process::Command, streams: Streams) -> io::Resul
 }
 
 fn script_file(script: &[u8]) -> io::Result<tempfile::TempPath> {
+    // In a folder of somebody else he could put his own script in its place before bash opens it.
+    let folder = guarded::temporary_folder(&std::env::temp_dir());
     let mut file = tempfile::Builder::new()
         .prefix("gpud-")
         .suffix(".bash")
-        .tempfile()?;
+        .tempfile_in(folder)?;
     file.write_all(script)?;
     Ok(file.into_temp_path())
 }

@@ -1,12 +1,17 @@
 //! Runs a program or a bash script, and leaves nothing of it behind.
 //!
 //! Every run has a process group of its own. The group is killed at the deadline, when the main process ends (children
-//! left in the background, `nohup` ones too), and when the caller stops waiting. Only a child that started a session of
-//! its own (`setsid`) gets away. Output is read all the time and kept up to a bound; a child that holds the pipe open
-//! delays nothing.
+//! left in the background, `nohup` ones too), and when the caller stops waiting. A child that left the group (`setsid`, a
+//! double fork) is ended as well: by the run's cgroup where there is one, and by what [`runs`] knows. Output is read all
+//! the time and kept up to a bound; a child that holds the pipe open delays nothing.
 
+mod cgroup;
 mod child;
+mod environment;
+mod limits;
 mod output;
+mod runs;
+mod table;
 
 use std::{
     env,
@@ -17,7 +22,18 @@ use std::{
     time::Duration,
 };
 
-use super::error::SourceError;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    error::SourceError,
+    guarded::{self, Rule},
+};
+
+pub use environment::{PATH, fixed_env};
+
+/// How long ends of processes are collected before zombies are looked for.
+const COLLECT_ENDS: Duration = Duration::from_millis(100);
 
 /// What to run, and within which bounds.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,9 +51,11 @@ pub struct Command {
     pub max_output_bytes: usize,
     /// Whether stderr goes where stdout goes.
     pub streams: Streams,
+    /// Whether it is a script or program of a plugin: it gets a cgroup of its own where there are any, and limits.
+    pub contained: bool,
 }
 
-/// What a [`Command`] runs. `bash` is looked up in the daemon's `PATH`.
+/// What a [`Command`] runs. `bash` is looked up in the `PATH` of its environment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Program {
     /// A program (looked up in `PATH` when its name has no slash) and its arguments. Stdin is empty.
@@ -54,6 +72,8 @@ pub enum Program {
 pub enum Env {
     /// The daemon's own.
     Inherit,
+    /// The daemon's own, but for variables that hold its secrets.
+    WithoutSecrets,
     /// These variables and no others.
     Replace(Vec<(OsString, OsString)>),
 }
@@ -98,6 +118,7 @@ impl Command {
             deadline,
             max_output_bytes: 1 << 20,
             streams: Streams::Separate,
+            contained: false,
         }
     }
 
@@ -126,29 +147,51 @@ pub async fn run(command: Command) -> Result<Output, SourceError> {
     {
         return Err(SourceError::Invalid("no program to run".to_owned()));
     }
-    child::run(command).await
+    let cgroups = match command.contained {
+        true => cgroup::Cgroups::own(),
+        false => None,
+    };
+    child::run(command, cgroups).await
 }
 
-/// A small environment that does not depend on how the daemon was started: `PATH` (the daemon's, or the usual one),
-/// `HOME` (the daemon's, or `/`), and `LANG=C`, `LC_ALL=C` so that programs print what parsers expect.
-pub fn minimal_env() -> Vec<(OsString, OsString)> {
-    let own = |name: &str, default: &str| env::var_os(name).unwrap_or_else(|| default.into());
-    vec![
-        ("PATH".into(), own("PATH", DEFAULT_PATH)),
-        ("HOME".into(), own("HOME", "/")),
-        ("LANG".into(), "C".into()),
-        ("LC_ALL".into(), "C".into()),
-    ]
+/// Ends what runs left behind, and reaps zombies that nobody waits for, until `stop`. As process 1 of a container gpud
+/// is the parent of all orphans.
+pub async fn look_after_orphans(stop: CancellationToken) {
+    let mut ends = match signal(SignalKind::child()) {
+        Ok(ends) => ends,
+        Err(error) => {
+            tracing::warn!("zombies are not reaped: {error}");
+            return;
+        }
+    };
+    loop {
+        tokio::select! {
+            () = stop.cancelled() => return,
+            end = ends.recv() => if end.is_none() { return },
+        }
+        tokio::time::sleep(COLLECT_ENDS).await;
+        let _ = tokio::task::spawn_blocking(runs::sweep).await;
+    }
 }
-
-const DEFAULT_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 /// The file that a program name stands for: itself when it has a slash, else the first regular executable file of that
-/// name in the folders of the daemon's `PATH`.
+/// name in the folders of [`PATH`], wherever the daemon was started from.
 ///
 /// # Errors
 /// [`SourceError::NotFound`] when there is none; [`SourceError::Invalid`] for an empty name.
 pub async fn find_program(name: &str) -> Result<PathBuf, SourceError> {
+    find(name, PATH.into()).await
+}
+
+/// The same in the folders of the daemon's own `PATH`, for what the person at the command line runs.
+///
+/// # Errors
+/// As for [`find_program`].
+pub async fn find_in_own_path(name: &str) -> Result<PathBuf, SourceError> {
+    find(name, env::var_os("PATH").unwrap_or_else(|| PATH.into())).await
+}
+
+async fn find(name: &str, folders: OsString) -> Result<PathBuf, SourceError> {
     if name.is_empty() {
         return Err(SourceError::Invalid("no program named".to_owned()));
     }
@@ -157,8 +200,7 @@ pub async fn find_program(name: &str) -> Result<PathBuf, SourceError> {
         if owned.contains('/') {
             return is_executable(Path::new(&owned)).then(|| owned.into());
         }
-        let path = env::var_os("PATH").unwrap_or_else(|| DEFAULT_PATH.into());
-        env::split_paths(&path)
+        env::split_paths(&folders)
             .filter(|folder| folder.is_absolute())
             .map(|folder| folder.join(&owned))
             .find(|candidate| is_executable(candidate))
@@ -167,6 +209,21 @@ pub async fn find_program(name: &str) -> Result<PathBuf, SourceError> {
         .await
         .map_err(|error| SourceError::Other(format!("{name}: {error}")))?;
     found.ok_or_else(|| SourceError::NotFound(name.to_owned()))
+}
+
+/// Whether a daemon that runs as root may run a program on behalf of a plugin: nobody else can change it.
+///
+/// # Errors
+/// [`SourceError::Denied`] naming the file or folder that others can change.
+pub async fn check_program(path: &Path) -> Result<(), SourceError> {
+    if !rustix::process::geteuid().is_root() {
+        return Ok(());
+    }
+    let (name, path) = (path.display().to_string(), path.to_owned());
+    let checked = tokio::task::spawn_blocking(move || guarded::open(&path, Rule::Guarded)).await;
+    checked
+        .map_err(|error| SourceError::Other(format!("{name}: {error}")))?
+        .map(drop)
 }
 
 fn is_executable(path: &Path) -> bool {

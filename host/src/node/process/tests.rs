@@ -122,7 +122,7 @@ async fn environment_and_folder_are_as_asked() {
     assert_eq!(run(command).await.unwrap().stdout, b"ONLY=this\n");
     let mut command = bash("pwd; echo $LANG $LC_ALL; [ -n \"$PATH\" ] && [ -n \"$HOME\" ]");
     command.cwd = Some(folder.path().to_owned());
-    command.env = Env::Replace(minimal_env());
+    command.env = Env::Replace(fixed_env());
     let output = run(command).await.unwrap();
     assert_eq!(output.exit_code, Some(0));
     let expected = format!("{}\nC C\n", folder.path().display());
@@ -251,8 +251,134 @@ async fn a_script_that_does_not_read_its_stdin_to_the_end_is_no_error() {
     assert_eq!(run(bash(&script)).await.unwrap().exit_code, Some(5));
 }
 
+/// A script of a plugin that has two processes leave its group, writes their numbers and then does `end`.
+fn leaver(folder: &Path, end: &str) -> Command {
+    let folder = folder.display();
+    let leave = |file: &str| {
+        format!("setsid bash -c 'echo $$ > {folder}/{file}; exec sleep 1000' >/dev/null 2>&1")
+    };
+    let script = format!(
+        "{} & ({} &)\nset -m; sleep 1000 & echo $! > {folder}/three\n\
+         for f in one two three; do while [ ! -s {folder}/$f ]; do sleep 0.01; done; done\n{end}",
+        leave("one"),
+        leave("two"),
+    );
+    Command {
+        contained: true,
+        ..bash_file(&script)
+    }
+}
+
+/// Waits until what left its group is gone. Other tests' runs may have begun it as well, for all that is known, so it
+/// can take until theirs are over.
+async fn wait_until_swept(folder: &Path) {
+    for file in ["one", "two", "three"] {
+        let pid = pid_in(&folder.join(file)).await;
+        while is_alive(&pid) {
+            child::run(argv(&["true"]), None).await.unwrap();
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+}
+
 #[tokio::test]
-async fn programs_are_found_in_path() {
+async fn what_leaves_the_group_ends_with_the_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = child::run(leaver(folder.path(), "exit 3"), None).await;
+    assert_eq!(output.unwrap().exit_code, Some(3));
+    wait_until_swept(folder.path()).await;
+}
+
+#[tokio::test]
+async fn what_leaves_the_group_ends_at_the_deadline_and_when_nobody_waits() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut late = leaver(folder.path(), "sleep 1000");
+    late.deadline = Duration::from_millis(500);
+    while !folder.path().join("three").exists() {
+        late.deadline *= 2;
+        let answer = child::run(late.clone(), None).await;
+        assert!(matches!(answer, Err(SourceError::TimedOut { .. })));
+    }
+    wait_until_swept(folder.path()).await;
+
+    let folder = tempfile::tempdir().unwrap();
+    let task = tokio::spawn(child::run(leaver(folder.path(), "sleep 1000"), None));
+    for file in ["one", "two", "three"] {
+        pid_in(&folder.path().join(file)).await;
+    }
+    task.abort();
+    assert!(task.await.unwrap_err().is_cancelled());
+    wait_until_swept(folder.path()).await;
+}
+
+#[tokio::test]
+async fn a_cgroup_ends_whole_where_there_is_one() {
+    let Some(cgroups) = cgroup::Cgroups::own() else {
+        eprintln!("left out: needs cgroup v2");
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let output = child::run(
+        leaver(folder.path(), "cat /proc/self/cgroup"),
+        Some(cgroups),
+    )
+    .await;
+    let text = String::from_utf8(output.unwrap().stdout).unwrap();
+    let own = format!("gpud-runs/{}-", std::process::id());
+    assert!(text.contains(&own), "{text}");
+    for file in ["one", "two", "three"] {
+        wait_until_gone(&pid_in(&folder.path().join(file)).await);
+    }
+}
+
+#[tokio::test]
+async fn scripts_have_limits_and_programs_of_gpud_have_none() {
+    let script = "ulimit -Sc; ulimit -Sn; ulimit -Hc";
+    let own = run(bash(script)).await.unwrap().stdout;
+    let contained = Command {
+        contained: true,
+        // The limits are set just after the start.
+        ..bash(&format!("sleep 0.1\n{script}"))
+    };
+    let limited = child::run(contained, None).await.unwrap().stdout;
+    let lines = |text: &[u8]| -> Vec<String> {
+        let text = String::from_utf8(text.to_vec()).unwrap();
+        text.lines().map(str::to_owned).collect()
+    };
+    let (own, limited) = (lines(&own), lines(&limited));
+    assert_eq!((limited[0].as_str(), &limited[2]), ("0", &own[2]));
+    assert!(limited[1].parse::<u64>().unwrap() <= 1024);
+}
+
+#[tokio::test]
+async fn scripts_do_not_get_the_secrets_of_the_daemon() {
+    let mut command = argv(&["/usr/bin/env"]);
+    command.env = Env::WithoutSecrets;
+    let text = String::from_utf8(run(command).await.unwrap().stdout).unwrap();
+    // The rest is there; which names are secrets is tested where they are listed.
+    assert!(text.contains(&format!("PATH={}\n", env::var("PATH").unwrap())));
+}
+
+#[tokio::test]
+async fn a_program_that_others_can_change_does_not_run_as_root() {
+    if !rustix::process::geteuid().is_root() {
+        eprintln!("left out: needs root");
+        return;
+    }
+    assert_eq!(check_program(Path::new("/usr/bin/env")).await, Ok(()));
+    let folder = tempfile::tempdir().unwrap();
+    let program = folder.path().join("tool");
+    fs::write(&program, "#!/bin/sh\n").unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o777)).unwrap();
+    let answer = check_program(&program).await;
+    assert!(
+        matches!(&answer, Err(SourceError::Denied(text)) if text.contains("others can write")),
+        "{answer:?}"
+    );
+}
+
+#[tokio::test]
+async fn programs_are_found_in_the_systems_folders() {
     assert!(find_program("bash").await.unwrap().is_absolute());
     assert_eq!(find_program("/bin/sh").await, Ok(PathBuf::from("/bin/sh")));
     for missing in ["gpud-no-such-program", "/etc/passwd", "/bin", "./sh"] {

@@ -3,6 +3,7 @@
 mod cpu;
 mod nic;
 mod os_release;
+mod own_usage;
 mod virtualization;
 
 use std::{collections::BTreeMap, time::Duration};
@@ -12,6 +13,7 @@ use tracing::warn;
 pub use cpu::CpuFacts;
 pub use nic::{NicAddress, private_interfaces};
 pub use os_release::OsRelease;
+pub use own_usage::{OwnUsage, own_usage};
 pub use virtualization::Virtualization;
 
 use super::{clock::Clock, error::SourceError, files::Files};

@@ -44,7 +44,7 @@ async fn ask(arguments: &[&str]) -> String {
     let words = ["systemd-detect-virt"].iter().chain(arguments);
     let argv = words.map(std::convert::Into::into).collect();
     let mut command = Command::new(Program::Argv(argv), DEADLINE);
-    command.env = Env::Replace(process::minimal_env());
+    command.env = Env::Replace(process::fixed_env());
     command.max_output_bytes = 256;
     match process::run(command).await {
         // It exits with 1 when the answer is `none`.

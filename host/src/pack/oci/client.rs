@@ -1,6 +1,10 @@
 //! The distribution protocol, as far as packs need it: manifests, blobs, and logging in by password or by a token service.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    net::SocketAddr,
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use bytes::Bytes;
@@ -16,7 +20,7 @@ use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
 use tokio::{
     io::{AsyncRead, AsyncWrite},
-    net::TcpStream,
+    net::{TcpStream, lookup_host},
 };
 use tokio_rustls::{
     TlsConnector,
@@ -26,6 +30,7 @@ use tokio_rustls::{
 use super::{
     layout::{self, MANIFEST_TYPE, MAX_MANIFEST},
     reference::Reference,
+    scope::Scope,
 };
 use crate::pack::{Pack, Refused, content::Collected};
 
@@ -36,6 +41,9 @@ const EXCHANGE: Duration = Duration::from_secs(300);
 const MAX_REDIRECTS: usize = 5;
 /// Largest answer that is no manifest and no blob, bytes.
 const MAX_ANSWER: usize = 1 << 20;
+/// Largest head of an answer, bytes, and most headers in it.
+const MAX_HEAD: usize = 64 << 10;
+const MAX_HEADERS: usize = 100;
 /// Most characters of a registry's own words that are told.
 const TOLD: usize = 300;
 
@@ -52,6 +60,10 @@ pub struct Credentials {
 pub struct Registry {
     base: Uri,
     plain: bool,
+    /// Other hosts may be asked where the registry points to them.
+    allow_redirects: bool,
+    /// Where the registry itself is, once it was reached.
+    scope: OnceLock<Scope>,
     tls: Arc<ClientConfig>,
     credentials: Option<Credentials>,
     /// What the registry wants to see of us, once it has said so.
@@ -77,21 +89,22 @@ struct Call {
 }
 
 impl Registry {
-    /// The registry of a reference. TLS with the system's certificates, unless it is to be `plain`.
+    /// The registry of a reference. TLS with the system's certificates, unless it is to be `plain`. With
+    /// `allow_redirects` other hosts are asked where it points to them, and one of them may be where it logs in.
     ///
     /// # Errors
     /// [`Refused`]: no certificates, or credentials that would go over the wire in the clear to another machine.
     pub fn new(
         reference: &Reference,
         plain: bool,
+        allow_redirects: bool,
         credentials: Option<Credentials>,
     ) -> Result<Self, Refused> {
         let scheme = if plain { "http" } else { "https" };
         let base: Uri = format!("{scheme}://{}", reference.host)
             .parse()
             .map_err(|_| Refused(format!("{:?} is no registry's address", reference.host)))?;
-        let local = matches!(base.host(), Some("localhost" | "127.0.0.1"));
-        if plain && credentials.is_some() && !local {
+        if plain && credentials.is_some() && !is_local(&base) {
             return Err(Refused::new(
                 "a password is not sent without TLS: leave out --plain-http",
             ));
@@ -100,6 +113,8 @@ impl Registry {
             tls: Arc::new(tls()?),
             base,
             plain,
+            allow_redirects,
+            scope: OnceLock::new(),
             credentials,
             authorization: tokio::sync::Mutex::default(),
         })
@@ -231,13 +246,29 @@ impl Registry {
         };
         let uri: Uri = whole.parse().map_err(|_| wrong())?;
         match (uri.scheme_str(), uri.authority()) {
-            (Some("https"), Some(_)) => Ok(uri),
-            (Some("http"), Some(_)) if self.plain => Ok(uri),
-            (Some("http"), Some(_)) => Err(Refused::new(
-                "the registry points to an address without TLS (--plain-http allows that)",
-            )),
-            _ => Err(wrong()),
+            (Some("https"), Some(_)) => {}
+            (Some("http"), Some(_)) if self.plain => {}
+            (Some("http"), Some(_)) => {
+                return Err(Refused::new(
+                    "the registry points to an address without TLS (--plain-http allows that)",
+                ));
+            }
+            _ => return Err(wrong()),
         }
+        if !self.is_ours(&uri) && !self.allow_redirects {
+            return Err(Refused(format!(
+                "the registry points to another host, {}; --allow-redirects follows it there",
+                crate::capability::printable(uri.host().unwrap_or_default())
+            )));
+        }
+        Ok(uri)
+    }
+
+    /// Whether an address is of the registry itself: the same scheme, host and port.
+    fn is_ours(&self, uri: &Uri) -> bool {
+        uri.scheme() == self.base.scheme()
+            && uri.host() == self.base.host()
+            && port(uri) == port(&self.base)
     }
 
     async fn expect(&self, call: Call, status: StatusCode, what: &str) -> Result<Answer, Refused> {
@@ -271,7 +302,7 @@ impl Registry {
         let mut call = call;
         let mut logged_in = false;
         for _ in 0..=MAX_REDIRECTS + 1 {
-            let ours = call.uri.authority() == self.base.authority();
+            let ours = self.is_ours(&call.uri);
             let authorization = match ours {
                 true => self.authorization.lock().await.clone(),
                 false => None,
@@ -356,7 +387,11 @@ impl Registry {
             body: Bytes::new(),
             max_answer: MAX_ANSWER,
         };
-        let authorization = basic.and_then(|basic| HeaderValue::try_from(basic).ok());
+        // The registry says where this is, so it is not trusted with a password in the clear.
+        let is_safe = call.uri.scheme_str() == Some("https") || is_local(&call.uri);
+        let authorization = basic
+            .filter(|_| is_safe)
+            .and_then(|basic| HeaderValue::try_from(basic).ok());
         let answer = self.exchange(&call, authorization).await?;
         #[derive(serde::Deserialize)]
         struct Token {
@@ -394,12 +429,10 @@ impl Registry {
     ) -> Result<Answer, String> {
         let secure = call.uri.scheme_str() == Some("https");
         let host = call.uri.host().unwrap_or("");
-        let port = call.uri.port_u16().unwrap_or(if secure { 443 } else { 80 });
-        let connecting = TcpStream::connect((host, port));
+        let connecting = self.connect(&call.uri);
         let tcp = tokio::time::timeout(CONNECT, connecting)
             .await
-            .map_err(|_| format!("cannot connect within {} s", CONNECT.as_secs()))?
-            .map_err(|error| format!("cannot connect: {error}"))?;
+            .map_err(|_| format!("cannot connect within {} s", CONNECT.as_secs()))??;
         if !secure {
             return self.over(tcp, call, authorization).await;
         }
@@ -409,6 +442,36 @@ impl Registry {
             .await
             .map_err(|error| format!("TLS: {error}"))?;
         self.over(stream, call, authorization).await
+    }
+
+    /// Connects to the registry wherever it is, and to another host only where the registry may point.
+    async fn connect(&self, uri: &Uri) -> Result<TcpStream, String> {
+        let host = uri.host().unwrap_or("");
+        let bare = host.trim_start_matches('[').trim_end_matches(']');
+        let failed = |error: std::io::Error| format!("cannot connect: {error}");
+        let addresses = lookup_host((bare, port(uri))).await.map_err(failed)?;
+        let addresses: Vec<SocketAddr> = addresses.collect();
+        let ours = self.is_ours(uri);
+        if !ours {
+            let own = self.scope.get().copied().unwrap_or(Scope::Public);
+            let outside = addresses
+                .iter()
+                .find(|address| !own.may_point_to(Scope::of(address.ip())));
+            if let Some(address) = outside {
+                return Err(format!(
+                    "the registry points to {}, an address inside of this network; it is not asked",
+                    address.ip()
+                ));
+            }
+        }
+        // The very addresses that were looked at: another answer of the resolver's does not count.
+        let stream = TcpStream::connect(addresses.as_slice())
+            .await
+            .map_err(failed)?;
+        if ours && let Ok(address) = stream.peer_addr() {
+            let _ = self.scope.set(Scope::of(address.ip()));
+        }
+        Ok(stream)
     }
 
     async fn over(
@@ -443,7 +506,10 @@ impl Registry {
         let request = request
             .body(Full::new(call.body.clone()))
             .map_err(|error| error.to_string())?;
-        let (mut sender, connection) = http1::handshake(TokioIo::new(stream))
+        let (mut sender, connection) = http1::Builder::new()
+            .max_buf_size(MAX_HEAD)
+            .max_headers(MAX_HEADERS)
+            .handshake(TokioIo::new(stream))
             .await
             .map_err(|error| error.to_string())?;
         let connection = tokio::spawn(connection);
@@ -473,6 +539,19 @@ impl Registry {
         connection.abort();
         answer
     }
+}
+
+fn port(uri: &Uri) -> u16 {
+    let usual = match uri.scheme_str() {
+        Some("https") => 443,
+        _ => 80,
+    };
+    uri.port_u16().unwrap_or(usual)
+}
+
+/// Whether an address is of this machine, so that nothing goes over a wire.
+fn is_local(uri: &Uri) -> bool {
+    matches!(uri.host(), Some("localhost" | "127.0.0.1"))
 }
 
 fn location(answer: &Answer) -> Result<&str, Refused> {
@@ -533,7 +612,7 @@ mod tests {
     #[test]
     fn addresses_do_not_lose_their_tls() {
         let reference = Reference::parse("r.example.com/a:1").unwrap();
-        let registry = Registry::new(&reference, false, None).unwrap();
+        let registry = Registry::new(&reference, false, true, None).unwrap();
         let resolve = |target: &str| {
             registry
                 .resolve(&registry.base, target)
@@ -552,9 +631,32 @@ mod tests {
             username: "u".into(),
             password: "p".into(),
         });
-        assert!(Registry::new(&reference, true, secret.clone()).is_err());
+        assert!(Registry::new(&reference, true, true, secret.clone()).is_err());
         let local = Reference::parse("localhost:5000/a:1").unwrap();
-        assert!(Registry::new(&local, true, secret).is_ok());
+        assert!(Registry::new(&local, true, false, secret).is_ok());
+    }
+
+    #[test]
+    fn other_hosts_are_asked_only_when_allowed() {
+        let reference = Reference::parse("r.example.com/a:1").unwrap();
+        let strict = Registry::new(&reference, false, false, None).unwrap();
+        let resolve = |target: &str| strict.resolve(&strict.base, target);
+        for ours in [
+            "/v2/x",
+            "https://r.example.com/x",
+            "https://r.example.com:443/x",
+        ] {
+            assert!(resolve(ours).is_ok(), "{ours}");
+        }
+        for other in [
+            "https://other/x",
+            "https://r.example.com:8443/x",
+            "https://r.example.com@evil/x",
+            "https://169.254.169.254/latest",
+        ] {
+            let error = resolve(other).unwrap_err().to_string();
+            assert!(error.contains("--allow-redirects"), "{other}: {error}");
+        }
     }
 
     proptest! {

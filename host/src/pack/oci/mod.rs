@@ -7,6 +7,7 @@
 mod client;
 mod layout;
 mod reference;
+mod scope;
 
 pub use client::{Credentials, Registry};
 pub use reference::Reference;

@@ -31,8 +31,12 @@ enum Mood {
     PointsOn,
     /// Blobs lie behind another address of the same registry.
     Redirects,
+    /// Blobs are behind the address of another host, in [`Stored::elsewhere`].
+    PointsAway,
     /// A token is wanted, and given for the password.
     WantsToken,
+    /// A token is wanted, and another host gives it.
+    WantsTokenOfAnother,
     /// The tag names other content than a moment ago.
     Moved,
 }
@@ -41,6 +45,9 @@ enum Mood {
 struct Stored {
     mood: Mood,
     port: u16,
+    /// `host:port` of another host, and all that others were shown as authorization.
+    elsewhere: String,
+    seen: Arc<Mutex<Vec<String>>>,
     blobs: Arc<Mutex<BTreeMap<String, Bytes>>>,
     manifests: Arc<Mutex<BTreeMap<String, Bytes>>>,
 }
@@ -51,6 +58,11 @@ async fn answer(State(stored): State<Stored>, headers: HeaderMap, request: Reque
     let shown = headers
         .get(header::AUTHORIZATION)
         .and_then(|value| value.to_str().ok());
+    stored
+        .seen
+        .lock()
+        .unwrap()
+        .push(format!("{path} {}", shown.unwrap_or("-")));
     if path == "/token" {
         let right = shown == Some("Basic dTpw") && query.contains("service=stand-in");
         return match right {
@@ -58,11 +70,13 @@ async fn answer(State(stored): State<Stored>, headers: HeaderMap, request: Reque
             false => StatusCode::FORBIDDEN.into_response(),
         };
     }
-    if stored.mood == Mood::WantsToken && shown != Some("Bearer abc") {
-        let realm = format!(
-            "Bearer realm=\"http://127.0.0.1:{}/token\",service=\"stand-in\"",
-            stored.port
-        );
+    let wants_token = matches!(stored.mood, Mood::WantsToken | Mood::WantsTokenOfAnother);
+    if wants_token && shown != Some("Bearer abc") {
+        let host = match stored.mood {
+            Mood::WantsToken => format!("127.0.0.1:{}", stored.port),
+            _ => stored.elsewhere.clone(),
+        };
+        let realm = format!("Bearer realm=\"http://{host}/token\",service=\"stand-in\"");
         return (
             StatusCode::UNAUTHORIZED,
             [(header::WWW_AUTHENTICATE, realm)],
@@ -156,6 +170,7 @@ fn blob(stored: &Stored, path: &str, digest: &str) -> Response {
             axum::body::Body::from_stream(endless).into_response()
         }
         Mood::PointsOn => to(format!("{path}?again")),
+        Mood::PointsAway => to(format!("http://{}/elsewhere/{digest}", stored.elsewhere)),
         Mood::Redirects if path.starts_with("/v2/") => to(format!(
             "http://127.0.0.1:{}/elsewhere/{digest}",
             stored.port
@@ -193,7 +208,7 @@ fn reference(stored: &Stored, rest: &str) -> Reference {
 }
 
 fn client(stored: &Stored, credentials: Option<Credentials>) -> Registry {
-    Registry::new(&reference(stored, ":1"), true, credentials).unwrap()
+    Registry::new(&reference(stored, ":1"), true, false, credentials).unwrap()
 }
 
 async fn pulled(mood: Mood, rest: &str) -> Result<Pack, String> {
@@ -298,13 +313,85 @@ async fn a_token_is_asked_for_and_shown() {
     assert!(error.contains("gives no token"), "{error}");
 }
 
+/// A registry that points to `elsewhere`, and what pulling from it gives.
+async fn pulled_from_elsewhere(
+    mood: Mood,
+    elsewhere: String,
+    allow_redirects: bool,
+) -> (Result<Pack, String>, Stored) {
+    let good = registry(Mood::Good, None).await;
+    client(&good, None)
+        .push(&pack(), &reference(&good, ":1.0.0"))
+        .await
+        .unwrap();
+    let like = Stored {
+        elsewhere,
+        ..good.clone()
+    };
+    let stored = registry(mood, Some(&like)).await;
+    let reference = reference(&stored, ":1.0.0");
+    let credentials = Credentials {
+        username: "u".to_owned(),
+        password: "p".to_owned(),
+    };
+    let client = Registry::new(&reference, true, allow_redirects, Some(credentials)).unwrap();
+    let pulled = client.pull(&reference).await;
+    (pulled.map_err(|error| error.to_string()), stored)
+}
+
+#[tokio::test]
+async fn another_host_is_asked_only_when_allowed_and_sees_no_password() {
+    let good = registry(Mood::Good, None).await;
+    let other = registry(Mood::Good, Some(&good)).await;
+    let address = format!("127.0.0.1:{}", other.port);
+    let (pulled, _) = pulled_from_elsewhere(Mood::PointsAway, address.clone(), false).await;
+    let error = pulled.unwrap_err();
+    assert!(error.contains("--allow-redirects"), "{error}");
+    assert_eq!(other.seen.lock().unwrap().as_slice(), [] as [&str; 0]);
+
+    // Allowed, it is asked, since the registry is on this machine as well; it has no such blob.
+    let (pulled, _) = pulled_from_elsewhere(Mood::PointsAway, address, true).await;
+    assert!(pulled.unwrap_err().contains("404"));
+    let seen = other.seen.lock().unwrap().clone();
+    assert!(
+        !seen.is_empty() && seen.iter().all(|one| one.ends_with(" -")),
+        "{seen:?}"
+    );
+}
+
+#[tokio::test]
+async fn a_registry_never_points_into_another_network() {
+    for inside in ["169.254.169.254", "10.0.0.1:80", "[fd00::1]:80"] {
+        let (pulled, _) = pulled_from_elsewhere(Mood::PointsAway, inside.to_owned(), true).await;
+        let error = pulled.unwrap_err();
+        assert!(
+            error.contains("inside of this network"),
+            "{inside}: {error}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn the_password_goes_to_another_host_only_when_allowed() {
+    let other = registry(Mood::Good, None).await;
+    let address = format!("127.0.0.1:{}", other.port);
+    let mood = Mood::WantsTokenOfAnother;
+    let (pulled, _) = pulled_from_elsewhere(mood, address.clone(), false).await;
+    let error = pulled.unwrap_err();
+    assert!(error.contains("--allow-redirects"), "{error}");
+    assert_eq!(other.seen.lock().unwrap().as_slice(), [] as [&str; 0]);
+    let (pulled, _) = pulled_from_elsewhere(mood, address, true).await;
+    assert_eq!(pulled.unwrap(), pack());
+    assert_eq!(other.seen.lock().unwrap().as_slice(), ["/token Basic dTpw"]);
+}
+
 #[tokio::test]
 async fn nobody_there_is_told() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     drop(listener);
     let reference = Reference::parse(&format!("127.0.0.1:{port}/a:1")).unwrap();
-    let registry = Registry::new(&reference, true, None).unwrap();
+    let registry = Registry::new(&reference, true, false, None).unwrap();
     let error = registry.pull(&reference).await.unwrap_err().to_string();
     assert!(error.contains("cannot connect"), "{error}");
 }

@@ -5,12 +5,12 @@ use crate::{
     component::builtin,
     model::{CheckContext, Health, HealthState, Trigger},
     node::Node,
-    runtime::{Asked, Compiler, Effort, Limits, Plugin, PluginSource},
+    runtime::{Asked, Compiler, Limits, Plugin, PluginSource},
 };
 
 async fn start(folder: &Path) -> Runtime {
     let node = Arc::new(Node::live().await.unwrap());
-    Runtime::start(folder, Compiler::InProcess(Effort::Quick), node).unwrap()
+    Runtime::start(folder, Compiler::InProcess, node).unwrap()
 }
 
 async fn load(runtime: &Runtime) -> Plugin {
@@ -72,6 +72,13 @@ async fn states(plugin: &Plugin) -> Vec<HealthState> {
     plugin.check(&asked, &context).await.answer.unwrap().states
 }
 
+/// How many components' code is loaded.
+fn loaded_components(runtime: &Runtime) -> usize {
+    let codes = runtime.codes();
+    let guests = codes.components.values();
+    guests.filter(|guest| guest.strong_count() > 0).count()
+}
+
 /// Names of the cache's files without the part that depends on their contents.
 fn kinds(folder: &Path) -> Vec<String> {
     let files = fs::read_dir(folder).unwrap().flatten();
@@ -84,54 +91,16 @@ fn kinds(folder: &Path) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn quick_code_runs_at_once_and_gets_better_in_the_background() {
+async fn code_is_compiled_once_and_found_by_the_next_start() {
     let home = tempfile::tempdir().unwrap();
     let folder = home.path().join("cache");
     let runtime = start(&folder).await;
-    let plugin = load(&runtime).await;
-    assert!(works(&plugin).await);
-    assert_eq!(kinds(&folder), ["quick.cwasm", "quick.sha256", "wasm"]);
-    // A start before it got better goes on from there.
+    assert!(works(&load(&runtime).await).await);
+    assert_eq!(kinds(&folder), ["cwasm", "sha256"]);
+    assert_eq!(runtime.compiled(), 1);
     let second = start(&folder).await;
     assert!(works(&load(&second).await).await);
     assert_eq!(second.compiled(), 0);
-
-    let quick = runtime.code_in_use();
-    assert_eq!(quick.len(), 1, "{}", quick.len());
-    let better = async {
-        while runtime.code_in_use()[0].addresses() == quick[0].addresses() {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    };
-    tokio::select! {
-        () = runtime.improve_code(Duration::from_millis(1)) => unreachable!("it goes on for ever"),
-        () = better => {}
-    }
-    assert!(works(&plugin).await);
-    assert_eq!(kinds(&folder), ["cwasm", "sha256"]);
-    assert_eq!(runtime.compiled(), 2);
-    drop(plugin);
-    assert!(runtime.code_in_use().is_empty());
-
-    let third = start(&folder).await;
-    assert!(works(&load(&third).await).await);
-    assert_eq!(third.compiled(), 0);
-}
-
-#[tokio::test]
-async fn without_its_source_quick_code_is_not_used() {
-    let home = tempfile::tempdir().unwrap();
-    let folder = home.path().join("cache");
-    drop(load(&start(&folder).await).await);
-    let source = fs::read_dir(&folder)
-        .unwrap()
-        .flatten()
-        .map(|file| file.path())
-        .find(|path| path.extension().is_some_and(|it| it == "wasm"));
-    fs::remove_file(source.unwrap()).unwrap();
-    let runtime = start(&folder).await;
-    load(&runtime).await;
-    assert_eq!(runtime.compiled(), 1, "it could never get better");
 }
 
 #[tokio::test]
@@ -143,7 +112,7 @@ async fn plugins_with_the_same_component_share_its_code_and_not_their_grants() {
         grants["exec"] = serde_json::json!(["another-program"])
     });
     let second = second.await.unwrap();
-    assert_eq!(runtime.code_in_use().len(), 1);
+    assert_eq!(loaded_components(&runtime), 1);
     assert_eq!((first.name(), second.name()), ("pci", "second"));
     assert!(works(&first).await);
     let (of_first, of_second) = (told(&first).await, told(&second).await);
@@ -158,26 +127,11 @@ async fn plugins_with_the_same_component_share_its_code_and_not_their_grants() {
         Ok(_) => panic!("loaded without its grants"),
     }
 
-    let quick = runtime.code_in_use();
-    let better = async {
-        while runtime.code_in_use() == quick {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-        // Until none has the quick code any more.
-        while runtime.code_in_use().len() > 1 {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    };
-    tokio::select! {
-        () = runtime.improve_code(Duration::from_millis(1)) => unreachable!("it goes on for ever"),
-        () = better => {}
-    }
-    assert!(works(&first).await);
-    assert_eq!(runtime.compiled(), 2, "quickly and thoroughly, once each");
+    assert_eq!(runtime.compiled(), 1);
     drop(first);
-    assert_eq!(runtime.code_in_use().len(), 1);
+    assert_eq!(loaded_components(&runtime), 1);
     drop(second);
-    assert!(runtime.code_in_use().is_empty());
+    assert_eq!(loaded_components(&runtime), 0);
 }
 
 #[tokio::test]
@@ -189,7 +143,7 @@ async fn plugins_that_are_loaded_at_once_compile_their_component_once() {
     let loaded = futures_util::future::join_all(loading).await;
     let plugins: Vec<Plugin> = loaded.into_iter().collect::<Result<_, _>>().unwrap();
     assert_eq!(runtime.compiled(), 1);
-    assert_eq!(runtime.code_in_use().len(), 1);
+    assert_eq!(loaded_components(&runtime), 1);
     for (plugin, name) in plugins.iter().zip(names) {
         assert_eq!(plugin.name(), name);
         assert_eq!(plugin.components()[0].name, "pci");

@@ -6,11 +6,12 @@ use serde_json::Value;
 
 use super::{
     json,
+    jsonpath::StandardQuery,
     pattern::{LazyPattern, PatternError},
     query::Query,
     text,
 };
-use crate::wire::{self, SuggestedActions, go_quote};
+use crate::wire::{self, QueryLanguage, SuggestedActions, go_quote};
 
 #[cfg(test)]
 mod tests;
@@ -50,6 +51,8 @@ pub struct Verdict {
     pub suggested_actions: Option<SuggestedActions>,
     /// Expectations that were not met, in the order of the spec. For people; GPUd tells none of it.
     pub mismatches: Vec<Mismatch>,
+    /// Whether something was expected and no JSON object was printed, so that nothing was checked. For people as well.
+    pub unchecked: bool,
 }
 
 /// An expectation that was not met.
@@ -89,10 +92,42 @@ pub struct Judge {
 #[derive(Debug)]
 struct Path {
     query: String,
-    compiled: OnceLock<Result<Query, String>>,
+    language: QueryLanguage,
+    compiled: OnceLock<Result<CompiledQuery, String>>,
     field: String,
     expect: Option<Rule>,
     actions: Vec<(String, Rule)>,
+}
+
+/// A query in one of the languages.
+#[derive(Debug)]
+enum CompiledQuery {
+    Gpud(Query),
+    Standard(StandardQuery),
+}
+
+impl CompiledQuery {
+    fn parse(text: &str, language: QueryLanguage) -> Result<Self, String> {
+        match language {
+            QueryLanguage::Gpud => Query::parse(text)
+                .map(Self::Gpud)
+                .map_err(|error| error.to_string()),
+            QueryLanguage::Jsonpath => StandardQuery::parse(text)
+                .map(Self::Standard)
+                .map_err(|error| error.to_string()),
+        }
+    }
+
+    /// Returns the text of what the query finds.
+    fn select(&self, document: &Value) -> Result<Option<String>, String> {
+        match self {
+            Self::Gpud(query) => match query.select(document) {
+                Ok(value) => Ok(value.as_ref().map(text::of)),
+                Err(error) => Err(error.to_string()),
+            },
+            Self::Standard(query) => query.select(document).map_err(|error| error.to_string()),
+        }
+    }
 }
 
 /// `None` matches every value.
@@ -102,7 +137,10 @@ struct Rule(Option<LazyPattern>);
 impl Judge {
     /// Takes a plugin's parser. Nothing in it can be wrong yet.
     pub fn new(parser: Option<&wire::OutputParser>) -> Self {
-        let paths = |parser: &wire::OutputParser| parser.json_paths.iter().map(Path::new).collect();
+        let paths = |parser: &wire::OutputParser| {
+            let path = |path| Path::new(path, parser.query_language);
+            parser.json_paths.iter().map(path).collect()
+        };
         Self {
             parser: parser.map(paths),
         }
@@ -120,6 +158,10 @@ impl Judge {
                     ..Verdict::default()
                 };
             }
+        };
+        let (found, unchecked) = match found {
+            Some(found) => (found, false),
+            None => (Vec::new(), self.expects()),
         };
         let reason = if execution.error.is_some() {
             let code = execution.exit_code;
@@ -142,31 +184,38 @@ impl Judge {
                 .into_iter()
                 .filter_map(|found| found.mismatch)
                 .collect(),
+            unchecked,
         }
     }
 
-    /// What the fields hold, or the text of a parse failure.
+    /// Whether any value is expected to be something.
+    fn expects(&self) -> bool {
+        let paths = self.parser.iter().flatten();
+        paths.into_iter().any(|path| path.expect.is_some())
+    }
+
+    /// What the fields hold, or the text of a parse failure. `None` if there was no JSON object to look into.
     fn parse(
         &self,
         execution: &Execution,
         log_failure: Option<String>,
-    ) -> Result<Vec<Found<'_>>, String> {
+    ) -> Result<Option<Vec<Found<'_>>>, String> {
         let Some(paths) = self
             .parser
             .as_ref()
             .filter(|_| !execution.output.is_empty())
         else {
-            return Ok(Vec::new());
+            return Ok(None);
         };
         if let Some(error) = log_failure {
             return Err(error);
         }
         if paths.is_empty() {
-            return Ok(Vec::new());
+            return Ok(None);
         }
         let document = match json::find_object(&execution.output) {
             Ok(Some(document)) => document,
-            Ok(None) if !execution.truncated => return Ok(Vec::new()),
+            Ok(None) if !execution.truncated => return Ok(None),
             // Expectations must not be passed over because the document was cut off.
             Ok(None) => return Err(format!("no JSON object found{}", cut(execution))),
             Err(error) => return Err(format!("{error}{}", cut(execution))),
@@ -184,14 +233,15 @@ impl Judge {
                 })?;
             fields.push(found);
         }
-        Ok(last_of_each_field(fields))
+        Ok(Some(last_of_each_field(fields)))
     }
 }
 
 impl Path {
-    fn new(path: &wire::JsonPath) -> Self {
+    fn new(path: &wire::JsonPath, language: QueryLanguage) -> Self {
         Self {
             query: path.query.clone(),
+            language,
             compiled: OnceLock::new(),
             field: path.field.clone(),
             expect: path.expect.as_ref().map(Rule::new),
@@ -213,13 +263,13 @@ impl Path {
         };
         let compiled = self
             .compiled
-            .get_or_init(|| Query::parse(&self.query).map_err(|error| error.to_string()));
+            .get_or_init(|| CompiledQuery::parse(&self.query, self.language));
         let value = compiled
             .as_ref()
             .map_err(|error| read(error))?
             .select(document)
             .map_err(|error| read(&error))?;
-        let Some(value) = value.as_ref().map(text::of) else {
+        let Some(value) = value else {
             return Ok(self.expect.as_ref().map(|rule| Found {
                 field: &self.field,
                 value: String::new(),

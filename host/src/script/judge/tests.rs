@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::wire::{JsonPath, MatchRule, OutputParser};
+use crate::wire::{JsonPath, MatchRule, OutputParser, QueryLanguage};
 
 fn rule(regex: Option<&str>) -> MatchRule {
     MatchRule {
@@ -30,7 +30,7 @@ fn with_actions(mut path: JsonPath, actions: &[(&str, Option<&str>)]) -> JsonPat
 fn parser(json_paths: Vec<JsonPath>) -> OutputParser {
     OutputParser {
         json_paths,
-        log_path: String::new(),
+        ..OutputParser::default()
     }
 }
 
@@ -404,6 +404,37 @@ fn values_and_errors_are_bounded() {
 fn a_judge_can_be_shared_between_threads() {
     fn sharable<T: Send + Sync>() {}
     sharable::<Judge>();
+}
+
+#[test]
+fn expectations_without_json_are_said_to_be_unchecked() {
+    let expects = || vec![path("$.a", "a", Some("1"))];
+    assert!(judged(expects(), "no json here").unchecked);
+    assert!(!judged(expects(), r#"{"a": 1}"#).unchecked);
+    assert!(!judged(vec![path("$.a", "a", None)], "no json here").unchecked);
+    // Nothing changes for GPUd's clients.
+    assert!(judged(expects(), "no json here").healthy);
+}
+
+#[test]
+fn a_parser_can_speak_standard_jsonpath() {
+    let hot = path("$.gpus[?@.temp > 80].id", "hot", Some("^$"));
+    let parser = OutputParser {
+        query_language: QueryLanguage::Jsonpath,
+        ..parser(vec![with_actions(
+            hot,
+            &[("HARDWARE_INSPECTION", Some("."))],
+        )])
+    };
+    let judge = Judge::new(Some(&parser));
+    let output = r#"{"gpus":[{"id":0,"temp":40},{"id":1,"temp":90},{"id":2,"temp":95}]}"#;
+    let verdict = judge.judge(&printed(output), None);
+    assert!(!verdict.healthy);
+    assert_eq!(verdict.extra_info, info(&[("hot", "1, 2")]));
+    assert_eq!(
+        verdict.suggested_actions,
+        actions("1, 2", &["HARDWARE_INSPECTION"])
+    );
 }
 
 proptest! {

@@ -20,11 +20,14 @@ mod exchanges;
 mod kept;
 mod negotiation;
 mod requests;
+mod sites;
 
 use super::{
+    peer::{Identity, Peer},
     router::router,
     test_backend::{Fake, app},
 };
+use crate::node::socket_owner::own_uid;
 
 struct Asked {
     status: StatusCode,
@@ -59,8 +62,11 @@ async fn ask_with(
     ask_router(&router(app(Arc::clone(backend))), request).await
 }
 
-/// One request to a server that goes on.
-async fn ask_router(router: &axum::Router, request: Request<Body>) -> Asked {
+/// One request to a server that goes on; from gpud's own user, unless it says otherwise.
+async fn ask_router(router: &axum::Router, mut request: Request<Body>) -> Asked {
+    if request.extensions().get::<Peer>().is_none() {
+        request.extensions_mut().insert(peer(own_uid()));
+    }
     let response: Response = router.clone().oneshot(request).await.unwrap();
     let (parts, body) = response.into_parts();
     Asked {
@@ -68,6 +74,11 @@ async fn ask_router(router: &axum::Router, request: Request<Body>) -> Asked {
         headers: parts.headers,
         body: to_bytes(body, usize::MAX).await.unwrap(),
     }
+}
+
+/// A user of this machine.
+fn peer(uid: u32) -> Peer {
+    Peer::disconnected(Identity::User(uid), false)
 }
 
 /// The folder of the golden files.

@@ -1,6 +1,6 @@
 //! What requests ask for and change.
 
-use super::{ask_with, post};
+use super::{ask_router, ask_with, peer, post};
 use crate::server::{
     router::router,
     test_backend::{Fake, NOW, XID, app},
@@ -103,23 +103,37 @@ async fn a_plugin_is_deregistered() {
 }
 
 #[tokio::test]
-async fn plugins_are_registered_only_by_who_is_known() {
-    // A request that came over no connection is nobody's.
-    for method in [Method::POST, Method::PUT] {
-        let got = ask_with(
-            &Arc::default(),
-            method,
+async fn who_may_not_ask_is_refused_before_the_body_is_read() {
+    let router = router(app(Arc::default()));
+    for (method, path, part) in [
+        (
+            Method::POST,
             "/v1/plugins",
-            &[],
-            Body::from("[]"),
-        )
-        .await;
+            "only root and gpud's own user may register",
+        ),
+        (
+            Method::PUT,
+            "/v1/plugins",
+            "only root and gpud's own user may register",
+        ),
+        (
+            Method::POST,
+            "/inject-fault",
+            "only root and gpud's own user may ask",
+        ),
+    ] {
+        // A body that never comes would be waited for.
+        let body =
+            Body::from_stream(futures_util::stream::pending::<Result<Bytes, std::io::Error>>());
+        let mut request = Request::builder()
+            .method(method)
+            .uri(path)
+            .body(body)
+            .unwrap();
+        request.extensions_mut().insert(peer(12345));
+        let got = ask_router(&router, request).await;
         assert_eq!(got.status, 403);
-        assert!(
-            got.text().contains("only root and gpud's own user"),
-            "{}",
-            got.text()
-        );
+        assert!(got.text().contains(part), "{}", got.text());
     }
 }
 

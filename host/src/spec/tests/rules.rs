@@ -64,7 +64,7 @@ fn each_kind_with_its_message_and_place() {
         (step("{name: s}"), "missing_plugin_step@1:74 [0].health_state_plugin.steps[0].run_bash_script", "plugin step cannot be empty"),
         (step("{name: s, run_bash_script: {content_type: plaintext}}"), "script_required@1:101 [0].health_state_plugin.steps[0].run_bash_script.script", "script is required"),
         (step("{name: s, run_bash_script: {content_type: text, script: x}}"), "unsupported_content_type@1:116 [0].health_state_plugin.steps[0].run_bash_script.content_type", "unsupported content type: text"),
-        (step("{name: s, run_bash_script: {content_type: base64, script: 'YQ='}}"), "invalid_base64@1:132 [0].health_state_plugin.steps[0].run_bash_script.script", "illegal base64 data at input byte 3"),
+        (step("{name: s, run_bash_script: {content_type: base64, script: 'YQ='}}"), "invalid_base64@1:132 [0].health_state_plugin.steps[0].run_bash_script.script", "not base64: the standard alphabet, padded with = to a multiple of four characters, is expected"),
         (format!("- {{plugin_name: a, interval: 59s, {GOOD}}}"), "interval_too_short@1:30 [0].interval", "interval is too short"),
     ];
     for (text, place, message) in cases {
@@ -328,6 +328,47 @@ fn warnings_for_what_gpud_passes_over() {
             "only the first YAML document of the file is read (f.yaml:8:1) | what follows is ignored; put all plugins into one list",
         ]
     );
+}
+
+#[test]
+fn queries_patterns_and_run_modes_are_checked() {
+    let spec = |parser: &str| {
+        let text = format!(
+            "- plugin_name: a\n  plugin_type: component\n  run_mode: manuel\n  health_state_plugin:\n    steps: []\n    parser: {parser}\n"
+        );
+        let file = read(&text);
+        let said = |problems: &[Problem]| -> Vec<String> {
+            let line = |problem: &Problem| format!("{}: {problem}", problem.kind.as_str());
+            problems.iter().map(line).collect()
+        };
+        (said(&file.problems), said(&file.warnings))
+    };
+    // What GPUd loads stays loadable.
+    let (problems, warnings) =
+        spec("{json_paths: [{query: '$[', field: a, expect: {regex: '('}}]}");
+    assert_eq!(problems, Vec::<String>::new());
+    let begins = [
+        "unknown_run_mode: unknown run mode: manuel (f.yaml:3:13, [0].run_mode)",
+        "invalid_query: the query does not compile (language gpud): parsing error",
+        "invalid_pattern: the regular expression does not compile: ",
+    ];
+    assert_eq!(warnings.len(), begins.len(), "{warnings:#?}");
+    for begin in begins {
+        let found = warnings.iter().any(|warning| warning.starts_with(begin));
+        assert!(found, "{begin}: {warnings:#?}");
+    }
+    // What GPUd does not know is held to the rule at once.
+    let (problems, _) = spec("{query_language: jsonpath, json_paths: [{query: '$[', field: a}]}");
+    assert!(
+        problems[0].starts_with("invalid_query: the query does not compile (language jsonpath)")
+    );
+    let (problems, _) = spec("{query_language: xpath}");
+    assert!(
+        problems[0].starts_with("unknown_query_language: unknown query language: xpath (f.yaml:6:")
+    );
+    let (problems, warnings) =
+        spec("{query_language: jsonpath, json_paths: [{query: '$.a[?@.b > 1].c', field: a}]}");
+    assert_eq!((problems, warnings.len()), (vec![], 1));
 }
 
 #[test]

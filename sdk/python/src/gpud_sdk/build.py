@@ -23,14 +23,8 @@ import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
-from gpud_sdk import _immortal
-
 PACKAGE = Path(__file__).resolve().parent
 ENTRY = '''"""Made by `python -m gpud_sdk build`."""
-
-import gpud_heap
-
-gpud_heap.prepare("wit_world", "componentize_py_types", "gpud_sdk", {modules})
 
 from gpud_sdk import _guest
 from {module} import {plugin} as _Plugin
@@ -38,7 +32,6 @@ from {module} import {plugin} as _Plugin
 _guest.start({interfaces!r})
 if {warm_up}:
     _guest.warm_up(Checker(), _Plugin)
-gpud_heap.finish()
 '''
 CLASS = """
 
@@ -94,8 +87,6 @@ class Plan:
 
     capabilities: list[str]
     exports: list[str]
-    #: Top-level modules of the plugin.
-    modules: list[str]
 
     def world(self) -> str:
         """The world, to be laid beside the contract."""
@@ -109,10 +100,7 @@ class Plan:
         names = ["".join(part.capitalize() for part in export.split("-")) for export in self.exports]
         classes = "".join(CLASS.format(name=one) for one in names)
         interfaces = ["log", *self.capabilities]
-        modules = ", ".join(map(repr, self.modules))
-        return ENTRY.format(
-            interfaces=interfaces, modules=modules, module=module, plugin=name, classes=classes, warm_up=warm_up
-        )
+        return ENTRY.format(interfaces=interfaces, module=module, plugin=name, classes=classes, warm_up=warm_up)
 
 
 def plan(project: Project) -> Plan:
@@ -126,7 +114,7 @@ def plan(project: Project) -> Plan:
     answer = json.loads(done.stdout.splitlines()[-1])
     if "problem" in answer:
         raise BuildError(str(answer["problem"]))
-    return Plan(answer["capabilities"], answer["exports"], answer["modules"])
+    return Plan(answer["capabilities"], answer["exports"])
 
 
 def build(root: Path) -> tuple[Path, Plan]:
@@ -144,7 +132,6 @@ def build(root: Path) -> tuple[Path, Plan]:
         (wit / "gpud-sdk-plugin.wit").write_text(planned.world(), encoding="utf-8")
         entry.mkdir()
         (entry / "gpud_entry.py").write_text(planned.entry(project.plugin, project.warm_up), encoding="utf-8")
-        shutil.copy(PACKAGE / "_heap.py", entry / "gpud_heap.py")
         # Only what the plugin needs of this package and its folder: not all that lies in the virtual environment.
         shutil.copytree(PACKAGE, entry / "gpud_sdk", ignore=shutil.ignore_patterns("wit", "__pycache__"))
         made = Path(scratch, "plugin.wasm")
@@ -155,9 +142,5 @@ def build(root: Path) -> tuple[Path, Plan]:
         if done.returncode != 0 or not made.is_file():
             raise BuildError(f"componentize-py failed:\n{(done.stdout + done.stderr).strip()}")
         project.output.parent.mkdir(exist_ok=True)
-        try:
-            component = _immortal.apply(made.read_bytes())
-        except _immortal.Malformed as error:
-            raise BuildError(f"what componentize-py made cannot be used: {error}") from error
-        project.output.write_bytes(component)
+        shutil.copyfile(made, project.output)
     return project.output, planned

@@ -8,8 +8,6 @@ from __future__ import annotations
 import importlib
 import json
 import sys
-from pathlib import Path
-from types import ModuleType
 
 CAPABILITIES = ("config", "exec", "history", "kmsg", "net", "nvml", "state", "sysfs")
 
@@ -38,21 +36,7 @@ def look(plugin: str) -> dict[str, object]:
     if issubclass(found, checker.KmsgWatcher):
         exports.append("kmsg-watcher")
         loaded = sorted({*loaded, "kmsg"})
-    return {"capabilities": loaded, "exports": exports, "modules": own_modules(module)}
-
-
-def own_modules(plugin: ModuleType) -> list[str]:
-    """Top-level modules and packages that lie where the plugin's does."""
-    top = plugin.__name__.partition(".")[0]
-    source = Path(sys.modules[top].__file__ or "").parent
-    if (source / "__init__.py").is_file():
-        source = source.parent
-    found = []
-    for name, module in list(sys.modules.items()):
-        file = Path(getattr(module, "__file__", None) or "")
-        if "." not in name and source in (file.parent, file.parent.parent) and name != "gpud_sdk":
-            found.append(name)
-    return sorted(found)
+    return {"capabilities": loaded, "exports": exports}
 
 
 if __name__ == "__main__":

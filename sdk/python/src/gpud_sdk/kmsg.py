@@ -20,7 +20,7 @@ class Message:
     level: int
     #: 0 kernel, 1 user, 3 daemon and so on. What user space writes is never 0.
     facility: int
-    #: The first line. Control and non-ASCII bytes appear as `\\xNN`.
+    #: The first line, with the escapes of the kernel decoded. Control characters but the tab appear as `\\xNN`.
     text: str
     #: The dictionary lines (`SUBSYSTEM`, `DEVICE` …); empty for most records.
     dictionary: Mapping[str, str] = field(default_factory=dict)

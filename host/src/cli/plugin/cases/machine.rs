@@ -16,7 +16,11 @@ use tempfile::TempDir;
 
 use super::document::Case;
 use crate::node::{
-    Boot, Node, files::segments_of, kmsg::KernelMessage, local_file, simulated::Simulation,
+    Boot, Node,
+    files::segments_of,
+    kmsg::{self, KernelMessage},
+    local_file,
+    simulated::Simulation,
 };
 
 /// Most files, folders and links of a node folder.
@@ -149,7 +153,9 @@ impl Machine {
                 .saturating_add(u32::from(message.level));
             records.push_str(&format!(
                 "{prefix},{},{},-;{}\n",
-                message.sequence, message.monotonic_micros, message.text
+                message.sequence,
+                message.monotonic_micros,
+                kmsg::escape(&message.text)
             ));
             logged.push(Arc::new(message));
         }

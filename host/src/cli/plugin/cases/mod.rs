@@ -31,7 +31,7 @@ use crate::{
     cli::terminal::{Terminal, printable},
     component::{config, trial::Trial},
     model::Trigger,
-    node::{Node, kmsg::KernelMessage, local_file},
+    node::{kmsg::KernelMessage, local_file},
     plugins::file as spec_file,
     runtime::{Limits, Runtime},
     wire::WasmSpec,
@@ -108,25 +108,6 @@ impl Cases {
         outcomes
     }
 
-    /// Runs the first step of up to so many cases, whatever comes of it, each with a runtime that `start` makes.
-    ///
-    /// # Errors
-    /// What kept the last case from being run that could not be.
-    pub async fn first_steps(
-        &self,
-        most: usize,
-        start: impl Fn(Arc<Node>) -> Result<Runtime, String>,
-    ) -> Result<(), String> {
-        let mut last = Ok(());
-        for case in self.file.cases.iter().take(most) {
-            let ran = self.first_step(case, &start).await;
-            if ran.is_err() {
-                last = ran;
-            }
-        }
-        last
-    }
-
     async fn one(&self, case: &Case) -> Result<Vec<String>, String> {
         let mut machine = Machine::of(case, &self.base)?;
         let runtime = runtime(Arc::clone(&machine.node))?;
@@ -142,20 +123,6 @@ impl Cases {
             }));
         }
         Ok(differences)
-    }
-
-    async fn first_step(
-        &self,
-        case: &Case,
-        start: impl Fn(Arc<Node>) -> Result<Runtime, String>,
-    ) -> Result<(), String> {
-        let mut machine = Machine::of(case, &self.base)?;
-        let runtime = start(Arc::clone(&machine.node))?;
-        let mut trial = self.trial(case, &machine, &runtime).await?;
-        if let Some(step) = case.steps().first() {
-            self.step(step, &mut machine, &mut trial).await?;
-        }
-        Ok(())
     }
 
     /// The component of a case, on its machine.
@@ -242,12 +209,12 @@ impl Cases {
             .map_err(|error| local_file::open_error(&path, &error))?;
         let read = capture::read(&bytes, now, &TimeZone::UTC)
             .map_err(|error| format!("{}: {error}", path.display()))?;
-        match read.messages.is_empty() {
-            true => Err(format!(
-                "{}: there is no kernel message in it",
-                path.display()
-            )),
-            false => Ok(read.messages),
+        let wrong = |problem: &str| Err(format!("{}: {problem}", path.display()));
+        let mut logs = read.logs.into_iter();
+        match (logs.next(), logs.next()) {
+            (None, _) => wrong("there is no kernel message in it"),
+            (Some(log), None) => Ok(log.messages),
+            (Some(_), Some(_)) => wrong("lines of several hosts; a case is of one machine"),
         }
     }
 }

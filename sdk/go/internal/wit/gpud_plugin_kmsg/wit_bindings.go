@@ -29,7 +29,7 @@ type Message struct {
 	Level uint8
 	// Facility: 0 kernel, 1 user, 3 daemon, 5 syslog and so on. What user space writes is never 0.
 	Facility uint32
-	// The first line. Control and non-ASCII bytes appear as `\xNN`, as the kernel writes them.
+	// The first line, with the escapes of the kernel decoded. Control characters but the tab appear as `\xNN`.
 	Text string
 	// The dictionary lines (`SUBSYSTEM`, `DEVICE` …); absent for most records, which have none.
 	Dictionary witTypes.Option[[]witTypes.Tuple2[string, string]]

@@ -19,8 +19,6 @@ import (
 const (
 	// start is the export that runs a reactor's initialisation.
 	start = "_initialize"
-	// ready is an export that prepares the heap for the first call, if the SDK has one.
-	ready = "gpud-ready"
 	// globalName begins the names under which globals are exported while the start runs.
 	globalName = "gpud-snapshot-global-"
 )
@@ -47,17 +45,14 @@ func Take(ctx context.Context, file []byte, output io.Writer) ([]byte, error) {
 	for i := range globals {
 		open = append(open, wasm.Export{Name: globalName + strconv.Itoa(i), Kind: wasm.GlobalOf, Index: uint32(i)})
 	}
-	memory, room, err := run(ctx, module.WithExports(open), globals, output)
+	memory, err := run(ctx, module.WithExports(open), globals, output)
 	if err != nil {
 		return nil, err
 	}
 	module = module.WithExports(slices.DeleteFunc(exports, func(e wasm.Export) bool {
-		return e.Name == start || e.Name == ready
+		return e.Name == start
 	}))
 	if module, err = module.WithMemory(memory); err != nil {
-		return nil, err
-	}
-	if module, globals, err = room.handOut(module, globals); err != nil {
 		return nil, err
 	}
 	if module, err = module.WithGlobals(globals); err != nil {
@@ -66,49 +61,38 @@ func Take(ctx context.Context, file []byte, output io.Writer) ([]byte, error) {
 	return module.Encode(), nil
 }
 
-// run starts the module; it gives the memory and the room for answers, and changes the globals' values.
-func run(
-	ctx context.Context, module wasm.Module, globals []wasm.Global, output io.Writer,
-) ([]byte, *arena, error) {
+// run starts the module; it gives the memory, and changes the globals' values.
+func run(ctx context.Context, module wasm.Module, globals []wasm.Global, output io.Writer) ([]byte, error) {
 	// Interpreted: compiling two megabytes takes longer than a start of a few milliseconds.
 	runtime := wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfigInterpreter())
 	defer runtime.Close(ctx)
 	imports, err := module.Imports()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if err := provide(ctx, runtime, imports, output); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	config := wazero.NewModuleConfig().WithStartFunctions()
 	instance, err := runtime.InstantiateWithConfig(ctx, module.Encode(), config)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if _, err := instance.ExportedFunction(start).Call(ctx); err != nil {
-		return nil, nil, fmt.Errorf("package initialisation failed: %w", err)
-	}
-	if prepare := instance.ExportedFunction(ready); prepare != nil {
-		if _, err := prepare.Call(ctx); err != nil {
-			return nil, nil, err
-		}
-	}
-	room, err := arenaOf(ctx, instance)
-	if err != nil {
-		return nil, nil, err
+		return nil, fmt.Errorf("package initialisation failed: %w", err)
 	}
 	for i := range globals {
 		globals[i].Bits = instance.ExportedGlobal(globalName + strconv.Itoa(i)).Get()
 	}
 	memory := instance.Memory()
 	if memory == nil {
-		return nil, nil, fmt.Errorf("the module exports no memory")
+		return nil, fmt.Errorf("the module exports no memory")
 	}
 	content, ok := memory.Read(0, memory.Size())
 	if !ok {
-		return nil, nil, fmt.Errorf("a memory of %d bytes cannot be kept", memory.Size())
+		return nil, fmt.Errorf("a memory of %d bytes cannot be kept", memory.Size())
 	}
-	return slices.Clone(content), room, nil
+	return slices.Clone(content), nil
 }
 
 // provide gives the module its imports: WASI as the adapter has it, and capabilities that are not there yet.

@@ -8,19 +8,18 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
+
+	"gpud.internal/gpud/cmd/gpud-go/internal/wasm"
 )
 
 // compile compiles a Go program of one file to a reactor.
 func compile(t *testing.T, source string) []byte {
 	t.Helper()
-	return compileWith(t, source, "module x\n\ngo 1.26\n")
-}
-
-// compileWith does it with this go.mod.
-func compileWith(t *testing.T, source, mod string) []byte {
-	t.Helper()
 	folder := t.TempDir()
-	for name, content := range map[string]string{"go.mod": mod, "main.go": source} {
+	for name, content := range map[string]string{"go.mod": "module x\n\ngo 1.26\n", "main.go": source} {
 		if err := os.WriteFile(filepath.Join(folder, name), []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -40,10 +39,6 @@ func compileWith(t *testing.T, source, mod string) []byte {
 
 const program = `package main
 
-import "unsafe"
-
-var room = make([]uint64, 16)
-
 var table = map[int32]int32{}
 
 func init() {
@@ -52,20 +47,6 @@ func init() {
 	}
 	println("started")
 }
-
-//go:wasmexport gpud-arena
-func start() uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(room))) }
-
-//go:wasmexport gpud-arena-size
-func size() uintptr { return 128 }
-
-//go:wasmexport cabi_realloc
-func reallocate(old unsafe.Pointer, oldSize, align, size uintptr) unsafe.Pointer {
-	return unsafe.Pointer(unsafe.SliceData(make([]uint64, (size+7)/8)))
-}
-
-//go:wasmexport gpud-ready
-func prepare() { table[200] = -1 }
 
 //go:wasmexport square
 func square(i int32) int32 { return table[i] }
@@ -89,30 +70,11 @@ func TestASnapshotGoesOnWhereTheStartEnded(t *testing.T) {
 		t.Errorf("the same module gave another snapshot (%v)", err)
 	}
 	instance := instantiate(ctx, t, file)
-	for _, gone := range []string{start, ready, arenaStart, arenaSize} {
-		if instance.ExportedFunction(gone) != nil {
-			t.Errorf("%s is still exported", gone)
-		}
+	if instance.ExportedFunction(start) != nil {
+		t.Errorf("%s is still exported", start)
 	}
 	if answer, err := instance.ExportedFunction("square").Call(ctx, 7); err != nil || answer[0] != 49 {
 		t.Errorf("%v %v", answer, err)
-	}
-	if answer, err := instance.ExportedFunction("square").Call(ctx, 200); err != nil || int32(answer[0]) != -1 {
-		t.Errorf("what was to be prepared was not: %v %v", answer, err)
-	}
-	ask := func(align, size uint64) uint64 {
-		answer, err := instance.ExportedFunction(realloc).Call(ctx, 0, 0, align, size)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return answer[0]
-	}
-	first, second, third := ask(1, 3), ask(8, 100), ask(1, 20)
-	if second != first+8 || second%8 != 0 || third != second+100 {
-		t.Errorf("room at %d, %d, %d", first, second, third)
-	}
-	if behind := ask(1, 1); behind >= first && behind <= first+128 {
-		t.Errorf("room at %d in an arena that is used up", behind)
 	}
 }
 
@@ -130,4 +92,27 @@ func main() {}
 	if err == nil || !strings.Contains(err.Error(), "document of gpud:plugin/config@0.1.0") {
 		t.Errorf("%v", err)
 	}
+}
+
+// instantiate makes an instance of a snapshot.
+func instantiate(ctx context.Context, t *testing.T, file []byte) api.Module {
+	t.Helper()
+	module, err := wasm.Parse(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	runtime := wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfigInterpreter())
+	t.Cleanup(func() { runtime.Close(ctx) })
+	imports, err := module.Imports()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := provide(ctx, runtime, imports, &bytes.Buffer{}); err != nil {
+		t.Fatal(err)
+	}
+	instance, err := runtime.InstantiateWithConfig(ctx, file, wazero.NewModuleConfig().WithStartFunctions())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return instance
 }

@@ -1,0 +1,33 @@
+//! `gpud compile-builtins`, which `cargo xtask release` runs: compiles what is built in, for the binary itself.
+#![allow(
+    clippy::disallowed_methods,
+    reason = "a file that the build names, before gpud is installed"
+)]
+
+use std::{collections::BTreeSet, fs, path::Path};
+
+use super::{exit::Exit, sizes::iec};
+use crate::{component::builtin, runtime::builtins};
+
+/// Writes an archive with the code of all built-in components.
+///
+/// # Errors
+/// The target is unknown, or the file cannot be written.
+pub fn compile_builtins(output: &Path, target: Option<&str>) -> Result<Exit, Exit> {
+    // Several checkers may be in one component.
+    let builtins = builtin::all();
+    let components: BTreeSet<&[u8]> = builtins.iter().map(|builtin| builtin.wasm).collect();
+    let components: Vec<&[u8]> = components.into_iter().collect();
+    let compiled = builtins::compile(&components, target, output).map_err(Exit::failure)?;
+    let part = output.with_extension("tmp");
+    fs::write(&part, &compiled.archive)
+        .and_then(|()| fs::rename(&part, output))
+        .map_err(|error| Exit::failure(format!("cannot write {}: {error}", output.display())))?;
+    Ok(Exit::success(format!(
+        "{} components, {} of them compiled now: {}, {}\n",
+        compiled.components,
+        compiled.compiled,
+        output.display(),
+        iec(compiled.archive.len() as u64)
+    )))
+}

@@ -1,0 +1,307 @@
+//! What no grant reaches, whatever patterns it holds.
+//!
+//! | path | why |
+//! |---|---|
+//! | `/proc/kmsg` | reading takes the kernel's messages away from the system's log daemon |
+//! | `/proc/kcore`, `/proc/vmcore`, `/proc/kallsyms`, `/proc/kpage*`, `/proc/keys` | memory, addresses and keys of the kernel |
+//! | of a process: `environ`, `auxv`, `mem`, `maps`, `smaps*`, `numa_maps`, `map_files`, `pagemap`, `clear_refs`, `stack`, `syscall` | its secrets and its memory |
+//! | of a process: `fd`, `fdinfo`, `root`, `cwd`, `exe` | ways into its files; only the number of open files is reported |
+//! | of gpud itself: all but what [`OWN_SHOWN`] names | its arguments and its state |
+//! | `/dev/mem`, `/dev/kmem`, `/dev/port`, `/dev/kmsg` | memory of the machine, the kernel log |
+//! | `/sys/kernel/debug`, `/sys/kernel/tracing`, `/sys/kernel/security` | files whose reading changes something |
+//! | `/etc/shadow`, `/etc/gshadow` and their copies, `/etc/sudoers*`, `/etc/ssh/ssh_host_*_key`, `/etc/krb5.keytab` | secrets of the machine |
+//! | any folder `.ssh` or `.gnupg` | secrets of people |
+//! | `/run/secrets` | credentials of gpud's own container |
+//! | `/var/lib/gpud`, and the data folder, token file and TLS key of this daemon | its secrets and what it runs |
+//! | a procfs that is mounted elsewhere than at `/proc` | all of the above |
+//!
+//! How much space is left on the filesystem that holds a path (`statvfs`) is reported for every path: it shows nothing of the
+//! file. The built-in check of GPU processes reads `environ` of other processes, never gpud's own.
+
+use std::path::{Path, PathBuf};
+
+/// What of a path is wanted, as far as it matters here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Look {
+    /// Content, names, the target of a link, facts.
+    Inside,
+    /// How many names there are in it.
+    Count,
+    /// The space of its filesystem.
+    Space,
+}
+
+/// What of gpud's own process can be granted. Built-in checks need these.
+const OWN_SHOWN: [&str; 12] = [
+    "cgroup",
+    "comm",
+    "limits",
+    "mountinfo",
+    "mounts",
+    "mountstats",
+    "net",
+    "ns",
+    "sched",
+    "stat",
+    "statm",
+    "status",
+];
+/// Files of a process that hold its secrets or its memory.
+const PROCESS_SEALED: [&str; 16] = [
+    "auxv",
+    "clear_refs",
+    "cwd",
+    "environ",
+    "exe",
+    "fdinfo",
+    "map_files",
+    "maps",
+    "mem",
+    "numa_maps",
+    "pagemap",
+    "root",
+    "smaps",
+    "smaps_rollup",
+    "stack",
+    "syscall",
+];
+/// Files of the kernel.
+const PROC_SEALED: [&str; 8] = [
+    "kallsyms",
+    "kcore",
+    "keys",
+    "kmsg",
+    "kpagecgroup",
+    "kpagecount",
+    "kpageflags",
+    "vmcore",
+];
+/// Everything at and below these.
+const FOLDERS: [&str; 9] = [
+    "/dev/kmem",
+    "/dev/kmsg",
+    "/dev/mem",
+    "/dev/port",
+    "/run/secrets",
+    "/sys/kernel/debug",
+    "/sys/kernel/security",
+    "/sys/kernel/tracing",
+    "/var/run/secrets",
+];
+/// Where gpud keeps its files by default.
+const DATA_FOLDER: &str = "/var/lib/gpud";
+/// Single files of `/etc`.
+const OF_ETC: [&str; 6] = [
+    "gshadow",
+    "gshadow-",
+    "krb5.keytab",
+    "shadow",
+    "shadow-",
+    "sudoers",
+];
+
+/// The sealed paths of one machine.
+#[derive(Debug, Clone, Default)]
+pub struct Sealed {
+    /// gpud's own number on the machine's procfs; empty where that is not known.
+    own_pid: String,
+    /// Files and folders of this daemon, absolute.
+    own_files: Vec<String>,
+}
+
+impl Sealed {
+    /// For the machine that gpud runs on.
+    pub fn live() -> Self {
+        let own = std::fs::read_link("/proc/self").unwrap_or_default();
+        Self {
+            own_pid: own.to_string_lossy().into_owned(),
+            own_files: vec![DATA_FOLDER.to_owned()],
+        }
+    }
+
+    /// With further files and folders, as they are named and where they lead.
+    #[must_use]
+    pub fn with(mut self, own_files: &[PathBuf]) -> Self {
+        for file in own_files {
+            let absolute = std::path::absolute(file).unwrap_or_else(|_| file.clone());
+            let real = std::fs::canonicalize(file).unwrap_or_else(|_| absolute.clone());
+            for path in [absolute, real] {
+                if path != Path::new("/") {
+                    self.own_files.push(path.to_string_lossy().into_owned());
+                }
+            }
+        }
+        self
+    }
+
+    /// Whether a path, absolute and plain, is reached by no grant. `environments`: a built-in check may read those of
+    /// other processes.
+    pub fn holds(&self, path: &str, look: Look, environments: bool) -> bool {
+        if look == Look::Space {
+            return false;
+        }
+        if let Some(inside) = path.strip_prefix("/proc/") {
+            return self.holds_in_proc(inside, look, environments);
+        }
+        // Nothing below is in sysfs but these, and thousands of its files are read in a round.
+        if path.starts_with("/sys/") && !path.starts_with("/sys/kernel/") {
+            return false;
+        }
+        FOLDERS.iter().any(|folder| is_below(path, folder))
+            || self.own_files.iter().any(|own| is_below(path, own))
+            || path.strip_prefix("/etc/").is_some_and(is_secret_of_etc)
+            || path
+                .split('/')
+                .any(|segment| matches!(segment, ".ssh" | ".gnupg"))
+    }
+
+    fn holds_in_proc(&self, inside: &str, look: Look, environments: bool) -> bool {
+        let (first, rest) = inside.split_once('/').unwrap_or((inside, ""));
+        let is_number = !first.is_empty() && first.bytes().all(|byte| byte.is_ascii_digit());
+        let is_named_self = matches!(first, "self" | "thread-self");
+        if !is_number && !is_named_self {
+            return PROC_SEALED.contains(&first);
+        }
+        let (file, deeper) = of_process(rest);
+        match file {
+            "" => false,
+            "fd" => !deeper.is_empty() || look != Look::Count,
+            "environ" if environments => is_named_self || self.is_own(first),
+            file if PROCESS_SEALED.contains(&file) => true,
+            file if OWN_SHOWN.contains(&file) => false,
+            // Asked last, since it costs a look at the machine.
+            _ => is_named_self || self.is_own(first),
+        }
+    }
+
+    /// Whether a number is that of gpud or of one of its threads, which procfs shows like processes.
+    fn is_own(&self, number: &str) -> bool {
+        if self.own_pid.is_empty() {
+            return false;
+        }
+        number == self.own_pid || Path::new("/proc/self/task").join(number).exists()
+    }
+}
+
+/// The file that a path below a process's folder leads to, and what is below that; threads have the same files.
+fn of_process(rest: &str) -> (&str, &str) {
+    let mut rest = rest;
+    while let Some((_, of_thread)) = rest
+        .strip_prefix("task/")
+        .map(|below| below.split_once('/').unwrap_or((below, "")))
+    {
+        rest = of_thread;
+    }
+    match rest {
+        "task" => ("", ""),
+        rest => rest.split_once('/').unwrap_or((rest, "")),
+    }
+}
+
+fn is_below(path: &str, folder: &str) -> bool {
+    path.strip_prefix(folder)
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+fn is_secret_of_etc(inside: &str) -> bool {
+    let is_host_key = inside
+        .strip_prefix("ssh/ssh_host_")
+        .is_some_and(|rest| rest.ends_with("_key"));
+    OF_ETC.contains(&inside) || is_below(inside, "sudoers.d") || is_host_key
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sealed() -> Sealed {
+        Sealed {
+            own_pid: "77".to_owned(),
+            own_files: vec!["/srv/gpud".to_owned()],
+        }
+    }
+
+    #[test]
+    fn secrets_are_sealed_and_what_checks_read_is_not() {
+        for path in [
+            "/proc/kmsg",
+            "/proc/kcore",
+            "/proc/1/environ",
+            "/proc/1/mem",
+            "/proc/1/maps",
+            "/proc/1/smaps_rollup",
+            "/proc/1/stack",
+            "/proc/1/root",
+            "/proc/1/root/etc/passwd",
+            "/proc/1/cwd",
+            "/proc/1/fd",
+            "/proc/1/fd/3",
+            "/proc/1/task/2/environ",
+            "/proc/1/task/2/task/3/mem",
+            "/proc/self/environ",
+            "/proc/self/cmdline",
+            "/proc/thread-self/cmdline",
+            "/proc/77/cmdline",
+            "/proc/77/io",
+            "/proc/77/attr/current",
+            "/dev/mem",
+            "/dev/kmsg",
+            "/etc/shadow",
+            "/etc/shadow-",
+            "/etc/sudoers.d/x",
+            "/etc/ssh/ssh_host_ed25519_key",
+            "/root/.ssh",
+            "/home/x/.ssh/id_rsa",
+            "/run/secrets/kubernetes.io/serviceaccount/token",
+            "/sys/kernel/debug/x",
+            "/srv/gpud",
+            "/srv/gpud/token",
+        ] {
+            assert!(sealed().holds(path, Look::Inside, false), "{path}");
+            assert!(!sealed().holds(path, Look::Space, false), "{path}");
+        }
+        for path in [
+            "/proc",
+            "/proc/stat",
+            "/proc/1",
+            "/proc/1/stat",
+            "/proc/1/cmdline",
+            "/proc/1/cgroup",
+            "/proc/1/mountinfo",
+            "/proc/1/task",
+            "/proc/1/task/2",
+            "/proc/1/task/2/stat",
+            "/proc/77/stat",
+            "/proc/self/mountinfo",
+            "/proc/self/net/tcp",
+            "/proc/sys/kernel/pid_max",
+            "/dev/shm/x",
+            "/etc/passwd",
+            "/etc/ssh/ssh_host_ed25519_key.pub",
+            "/etc/ssh/sshd_config",
+            "/sys/class/net/lo/mtu",
+            "/sys/kernel/mm/x",
+            "/srv/gpud2",
+            "/srv",
+        ] {
+            assert!(!sealed().holds(path, Look::Inside, false), "{path}");
+        }
+    }
+
+    #[test]
+    fn open_files_are_counted_and_not_shown() {
+        for path in ["/proc/1/fd", "/proc/77/fd", "/proc/1/task/2/fd"] {
+            assert!(!sealed().holds(path, Look::Count, false), "{path}");
+        }
+        assert!(sealed().holds("/proc/1/fd/3", Look::Count, false));
+        assert!(sealed().holds("/proc/1/map_files", Look::Count, false));
+    }
+
+    #[test]
+    fn a_builtin_check_sees_the_environments_of_others() {
+        assert!(!sealed().holds("/proc/1/environ", Look::Inside, true));
+        for own in ["/proc/77/environ", "/proc/self/environ", "/proc/1/mem"] {
+            assert!(sealed().holds(own, Look::Inside, true), "{own}");
+        }
+    }
+}

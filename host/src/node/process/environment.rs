@@ -1,0 +1,53 @@
+//! The environment of programs and scripts.
+
+use std::ffi::{OsStr, OsString};
+
+/// The system's folders for programs. What plugins run is looked up here, not in the daemon's own `PATH`.
+pub const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+/// Parts of names of gpud's own variables that hold secrets.
+const SECRET_PARTS: [&str; 6] = ["TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "KEY"];
+
+/// The environment of programs that plugins run. It does not depend on how the daemon was started. `LANG=C` and
+/// `LC_ALL=C` have programs print what parsers expect.
+pub fn fixed_env() -> Vec<(OsString, OsString)> {
+    [
+        ("PATH", PATH),
+        ("HOME", "/"),
+        ("LANG", "C"),
+        ("LC_ALL", "C"),
+    ]
+    .map(|(name, value)| (name.into(), value.into()))
+    .into()
+}
+
+/// Whether a variable of the daemon's environment is kept from script plugins: its own secrets, and where systemd put
+/// the credentials of its unit.
+pub fn is_secret(name: &OsStr) -> bool {
+    let name = name.to_string_lossy().to_ascii_uppercase();
+    let own = name.strip_prefix("GPUD_");
+    name == "CREDENTIALS_DIRECTORY"
+        || own.is_some_and(|rest| SECRET_PARTS.iter().any(|part| rest.contains(part)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_of_the_daemon_are_known_by_their_names() {
+        for (name, secret) in [
+            ("GPUD_TOKEN", true),
+            ("GPUD_API_TOKEN_FILE", true),
+            ("gpud_registry_password", true),
+            ("GPUD_SIGNING_KEY", true),
+            ("CREDENTIALS_DIRECTORY", true),
+            ("GPUD_NVML_LIBRARY_PATH", false),
+            ("GPUD_SESSION_PROTOCOL", false),
+            ("PATH", false),
+            ("ACME_TOKEN", false),
+        ] {
+            assert_eq!(is_secret(OsStr::new(name)), secret, "{name}");
+        }
+    }
+}

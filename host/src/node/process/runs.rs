@@ -1,0 +1,315 @@
+//! Which child processes belong to a run, and what becomes of those that outlive it.
+//!
+//! A script can leave its process group (`setsid`, a double fork, job control). gpud is a *subreaper*: a process whose
+//! parent ends becomes gpud's child instead of process 1's. Such an orphan is ended as soon as none of the runs is left
+//! that were under way when it was started, so no run loses a process to the end of another one. Where gpud is process 1
+//! of a container, it inherits orphans of others as well; there only those are ended that carry a run's number in the
+//! environment that they were started with. Zombies are reaped, except those that the runtime waits for itself.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Mutex, MutexGuard, Once, PoisonError, TryLockError},
+};
+
+use rustix::{
+    process::{
+        Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, WaitOptions, pidfd_open, pidfd_send_signal,
+        set_child_subreaper, waitid, waitpid,
+    },
+    time::{ClockId, clock_gettime},
+};
+
+use super::table::{self, Process};
+
+/// The variable that carries a run's number where gpud is process 1.
+pub const MARK: &str = "GPUD_RUN";
+
+static RUNS: Mutex<Runs> = Mutex::new(Runs {
+    last: 0,
+    first_began: None,
+    active: BTreeMap::new(),
+    leaders: BTreeMap::new(),
+});
+static SUBREAPER: Once = Once::new();
+
+/// All runs of this process.
+#[derive(Debug, Default)]
+struct Runs {
+    last: u64,
+    /// When the first one began: what was there before is nobody's orphan.
+    first_began: Option<u64>,
+    active: BTreeMap<u64, Active>,
+    /// Main processes that the runtime waits for, with the times of their starts.
+    leaders: BTreeMap<i32, u64>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Active {
+    /// In clock ticks since the boot, as the kernel counts the start of a process.
+    began: u64,
+    /// Its main process is not known yet.
+    is_starting: bool,
+}
+
+/// What is to be done about a child.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fate {
+    Spared,
+    Reaped,
+    Killed,
+}
+
+/// A run, from before its process is started until it is over.
+#[derive(Debug)]
+pub struct Run {
+    number: u64,
+    leader: Option<Pid>,
+}
+
+impl Run {
+    /// Begins one. Call this before the process is started. `contained`: what it leaves behind is to be found.
+    pub fn begin(contained: bool) -> Self {
+        if contained {
+            SUBREAPER.call_once(|| {
+                // Any number switches it on.
+                if let Err(error) = set_child_subreaper(Pid::from_raw(1)) {
+                    tracing::warn!("processes that leave their script are not found: {error}");
+                }
+            });
+        }
+        let began = now();
+        let mut runs = lock();
+        runs.last += 1;
+        runs.first_began.get_or_insert(began);
+        let number = runs.last;
+        let active = Active {
+            began,
+            is_starting: true,
+        };
+        runs.active.insert(number, active);
+        Self {
+            number,
+            leader: None,
+        }
+    }
+
+    /// Its number, different from that of any other run of this process.
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// Its main process is there. Until [`Self::waited_for`] nobody else takes its exit status.
+    pub fn started(&mut self, leader: Pid) {
+        let start = table::read(leader.as_raw_pid()).map(|process| process.start);
+        self.leader = Some(leader);
+        // One that cannot be looked at counts as starting until the end of the run.
+        let Some(start) = start else { return };
+        let mut runs = lock();
+        runs.leaders.insert(leader.as_raw_pid(), start);
+        if let Some(active) = runs.active.get_mut(&self.number) {
+            active.is_starting = false;
+        }
+    }
+
+    /// The runtime has waited for the main process.
+    pub fn waited_for(&mut self) {
+        if let Some(leader) = self.leader.take() {
+            lock().leaders.remove(&leader.as_raw_pid());
+        }
+    }
+}
+
+impl Drop for Run {
+    fn drop(&mut self) {
+        lock().active.remove(&self.number);
+    }
+}
+
+/// Ends every process below this one, however it is grouped. For a main process that still lives.
+pub fn kill_descendants(leader: Pid) {
+    for process in table::descendants(leader.as_raw_pid()) {
+        kill(process);
+    }
+}
+
+/// Ends the orphans whose runs are over and reaps zombies. Returns how many were ended; 0 also while another sweep is
+/// under way: the environment of a process that hangs may not be readable, and holds no more than one thread by that.
+pub fn sweep() -> usize {
+    static TURN: Mutex<()> = Mutex::new(());
+    let _turn = match TURN.try_lock() {
+        Ok(turn) => turn,
+        Err(TryLockError::Poisoned(turn)) => turn.into_inner(),
+        Err(TryLockError::WouldBlock) => return 0,
+    };
+    // No children at all is by far the most usual, and costs one call.
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    if waitid(WaitId::All, options).is_err() {
+        return 0;
+    }
+    let children = table::own_children();
+    let is_first = std::process::id() == 1;
+    let mut killed = 0;
+    for child in children {
+        let number = (is_first && !child.is_zombie)
+            .then(|| table::marked_with(child.pid, MARK))
+            .flatten();
+        let fate = lock().fate(child, is_first, number);
+        match (fate, Pid::from_raw(child.pid)) {
+            (Fate::Reaped, Some(pid)) => {
+                let _ = waitpid(Some(pid), WaitOptions::NOHANG);
+            }
+            (Fate::Killed, _) => killed += usize::from(kill(child)),
+            _ => {}
+        }
+    }
+    lock().forget_gone(|pid| table::read(pid).map(|process| process.start));
+    killed
+}
+
+impl Runs {
+    /// `mark`: the number in the child's environment, if it is looked at.
+    fn fate(&self, child: Process, is_first: bool, mark: Option<u64>) -> Fate {
+        let is_leader = self.leaders.get(&child.pid) == Some(&child.start);
+        if is_leader || child.is_in_own_group {
+            return Fate::Spared;
+        }
+        let mut covering = self
+            .active
+            .values()
+            .filter(|run| run.began <= child.start)
+            .peekable();
+        if child.is_zombie {
+            // It could be a main process of which the runtime has not said yet that it is there.
+            return match covering.any(|run| run.is_starting) {
+                true => Fate::Spared,
+                false => Fate::Reaped,
+            };
+        }
+        let is_over = match is_first {
+            true => mark.is_some_and(|number| !self.active.contains_key(&number)),
+            false => covering.peek().is_none(),
+        };
+        let is_later = self.first_began.is_some_and(|first| first <= child.start);
+        match is_over && is_later {
+            true => Fate::Killed,
+            false => Fate::Spared,
+        }
+    }
+
+    /// Main processes that were never waited for are forgotten when their number is free or somebody else's.
+    fn forget_gone(&mut self, start_of: impl Fn(i32) -> Option<u64>) {
+        self.leaders
+            .retain(|pid, start| start_of(*pid) == Some(*start));
+    }
+}
+
+/// Kills this very process, not one that has its number by now. False if it is gone.
+fn kill(process: Process) -> bool {
+    let Some(pid) = Pid::from_raw(process.pid) else {
+        return false;
+    };
+    let is_the_same = || table::read(process.pid).is_some_and(|now| now.start == process.start);
+    match pidfd_open(pid, PidfdFlags::empty()) {
+        // The handle is of the process that has the number now; after that the number means nothing.
+        Ok(handle) => is_the_same() && pidfd_send_signal(handle, Signal::KILL).is_ok(),
+        // Kernels before 5.3.
+        Err(_) => is_the_same() && rustix::process::kill_process(pid, Signal::KILL).is_ok(),
+    }
+}
+
+fn lock() -> MutexGuard<'static, Runs> {
+    RUNS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Clock ticks since the boot, rounded down as the kernel rounds the start of a process.
+fn now() -> u64 {
+    let time = clock_gettime(ClockId::Boottime);
+    let ticks = rustix::param::clock_ticks_per_second().max(1);
+    let nanos = u64::try_from(time.tv_nsec).unwrap_or(0);
+    let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
+    seconds * ticks + nanos / (1_000_000_000 / ticks)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn child(pid: i32, start: u64) -> Process {
+        Process {
+            pid,
+            parent: 1000,
+            start,
+            is_zombie: false,
+            is_in_own_group: false,
+        }
+    }
+
+    fn runs(active: &[(u64, u64, bool)]) -> Runs {
+        let active = active.iter().map(|&(number, began, is_starting)| {
+            let run = Active { began, is_starting };
+            (number, run)
+        });
+        Runs {
+            last: 9,
+            first_began: Some(100),
+            active: active.collect(),
+            leaders: BTreeMap::from([(7, 150)]),
+        }
+    }
+
+    #[test]
+    fn an_orphan_ends_with_the_last_run_that_can_have_begotten_it() {
+        let orphan = child(20, 200);
+        assert_eq!(runs(&[]).fate(orphan, false, None), Fate::Killed);
+        for (began, expected) in [
+            (150, Fate::Spared),
+            (200, Fate::Spared),
+            (201, Fate::Killed),
+        ] {
+            let runs = runs(&[(3, began, false)]);
+            assert_eq!(runs.fate(orphan, false, None), expected, "{began}");
+        }
+        // What was there before the first run, main processes, and what others started are left alone.
+        assert_eq!(runs(&[]).fate(child(20, 99), false, None), Fate::Spared);
+        assert_eq!(runs(&[]).fate(child(7, 150), false, None), Fate::Spared);
+        assert_eq!(runs(&[]).fate(child(7, 151), false, None), Fate::Killed);
+        let of_ours = Process {
+            is_in_own_group: true,
+            ..orphan
+        };
+        assert_eq!(runs(&[]).fate(of_ours, false, None), Fate::Spared);
+    }
+
+    #[test]
+    fn process_1_ends_only_what_carries_the_number_of_a_run_that_is_over() {
+        let orphan = child(20, 200);
+        let runs = runs(&[(3, 150, false)]);
+        assert_eq!(runs.fate(orphan, true, None), Fate::Spared);
+        assert_eq!(runs.fate(orphan, true, Some(3)), Fate::Spared);
+        assert_eq!(runs.fate(orphan, true, Some(2)), Fate::Killed);
+    }
+
+    #[test]
+    fn zombies_are_reaped_but_those_that_somebody_waits_for() {
+        let zombie = |pid, start| Process {
+            is_zombie: true,
+            ..child(pid, start)
+        };
+        let busy = runs(&[(3, 150, false)]);
+        assert_eq!(busy.fate(zombie(20, 200), false, None), Fate::Reaped);
+        assert_eq!(busy.fate(zombie(20, 50), true, None), Fate::Reaped);
+        assert_eq!(busy.fate(zombie(7, 150), true, None), Fate::Spared);
+        let starting = runs(&[(3, 150, true)]);
+        assert_eq!(starting.fate(zombie(20, 200), false, None), Fate::Spared);
+        assert_eq!(starting.fate(zombie(20, 149), false, None), Fate::Reaped);
+    }
+
+    #[test]
+    fn main_processes_that_are_gone_are_forgotten() {
+        let mut runs = runs(&[]);
+        runs.forget_gone(|_| Some(150));
+        assert_eq!(runs.leaders.len(), 1);
+        runs.forget_gone(|_| Some(151));
+        assert!(runs.leaders.is_empty());
+    }
+}

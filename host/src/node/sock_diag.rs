@@ -1,0 +1,196 @@
+//! One question to the kernel's socket diagnostics (`NETLINK_SOCK_DIAG`, `linux/inet_diag.h`): whose is the TCP socket
+//! with these two addresses? The answer takes the same time however many sockets there are.
+
+use std::net::{IpAddr, SocketAddr};
+
+use rustix::{
+    io::Errno,
+    net::{
+        AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType,
+        netlink::{self, SocketAddrNetlink},
+        recv, sendto, socket_with,
+        sockopt::{Timeout, set_socket_timeout},
+    },
+};
+
+/// `SOCK_DIAG_BY_FAMILY`: the type of the question and of its answer.
+const BY_FAMILY: u16 = 20;
+/// `NLM_F_REQUEST`.
+const REQUEST: u16 = 1;
+/// `NLMSG_ERROR`: an answer that holds a negative error number.
+const ERROR: u16 = 2;
+/// `-ENOENT`.
+const NOT_FOUND: [u8; 4] = (-2_i32).to_ne_bytes();
+const AF_INET: u8 = 2;
+const AF_INET6: u8 = 10;
+const IPPROTO_TCP: u8 = 6;
+/// `TCP_ESTABLISHED`.
+const ESTABLISHED: u8 = 1;
+/// Bytes of `nlmsghdr`.
+const HEADER: usize = 16;
+/// Bytes of `inet_diag_req_v2`.
+const QUESTION: usize = 56;
+/// Where the family, the state, the addresses and the owner are in an answer (`inet_diag_msg`).
+const STATE: usize = HEADER + 1;
+const ID: usize = HEADER + 4;
+const UID: usize = HEADER + 64;
+/// Bytes of ports and addresses at the start of `inet_diag_sockid`.
+const ENDS: usize = 36;
+
+/// What the kernel says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Answer {
+    /// The socket is established, and belongs to this user.
+    Owner(u32),
+    /// The socket with these addresses is not established.
+    Nobody,
+    /// There is no such socket, or this kernel has no diagnostics of TCP: it answers the same in both cases.
+    NotFound,
+    /// This kernel does not answer such questions.
+    Unavailable,
+}
+
+/// Asks for the socket whose own address is `own`, connected to `peer`.
+pub(super) fn owner(own: SocketAddr, peer: SocketAddr) -> Answer {
+    match ask(&question(own, peer)) {
+        Ok(answer) => read(&answer, own, peer),
+        Err(_) => Answer::Unavailable,
+    }
+}
+
+fn ask(question: &[u8]) -> Result<Vec<u8>, Errno> {
+    let socket = socket_with(
+        AddressFamily::NETLINK,
+        SocketType::DGRAM,
+        SocketFlags::CLOEXEC,
+        Some(netlink::SOCK_DIAG),
+    )?;
+    // The kernel answers before `sendto` returns; a limit all the same, so that nothing can wait for ever.
+    let limit = Some(std::time::Duration::from_secs(1));
+    set_socket_timeout(&socket, Timeout::Recv, limit)?;
+    let kernel = SocketAddrNetlink::new(0, 0);
+    sendto(&socket, question, SendFlags::empty(), &kernel)?;
+    let mut answer = vec![0; 4096];
+    let (_, bytes) = recv(&socket, answer.as_mut_slice(), RecvFlags::empty())?;
+    answer.truncate(bytes);
+    Ok(answer)
+}
+
+/// Ports and addresses as `inet_diag_sockid` begins: in network byte order.
+fn ends(own: SocketAddr, peer: SocketAddr) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(ENDS);
+    bytes.extend(own.port().to_be_bytes());
+    bytes.extend(peer.port().to_be_bytes());
+    for address in [own, peer] {
+        match address.ip() {
+            IpAddr::V4(ip) => {
+                bytes.extend(ip.octets());
+                bytes.extend([0; 12]);
+            }
+            IpAddr::V6(ip) => bytes.extend(ip.octets()),
+        }
+    }
+    bytes
+}
+
+fn question(own: SocketAddr, peer: SocketAddr) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(HEADER + QUESTION);
+    let length = u32::try_from(HEADER + QUESTION).unwrap_or_default();
+    bytes.extend(length.to_ne_bytes());
+    bytes.extend(BY_FAMILY.to_ne_bytes());
+    bytes.extend(REQUEST.to_ne_bytes());
+    // Sequence number and sender.
+    bytes.extend([0; 8]);
+    let family = match own.ip() {
+        IpAddr::V4(_) => AF_INET,
+        IpAddr::V6(_) => AF_INET6,
+    };
+    bytes.extend([family, IPPROTO_TCP, 0, 0]);
+    // Every state.
+    bytes.extend(u32::MAX.to_ne_bytes());
+    bytes.extend(ends(own, peer));
+    // Any interface, any cookie.
+    bytes.extend(0_u32.to_ne_bytes());
+    bytes.extend([0xff; 8]);
+    bytes
+}
+
+/// The kernel may answer with a listening socket where there is no connection, so that state and addresses count.
+fn read(answer: &[u8], own: SocketAddr, peer: SocketAddr) -> Answer {
+    let kind = answer
+        .get(4..6)
+        .and_then(|bytes| bytes.try_into().ok())
+        .map(u16::from_ne_bytes);
+    let found = || {
+        let uid: [u8; 4] = answer.get(UID..UID + 4)?.try_into().ok()?;
+        let state = *answer.get(STATE)?;
+        let found = answer.get(ID..ID + ENDS)?;
+        Some((uid, state, found))
+    };
+    match (kind, found()) {
+        (Some(BY_FAMILY), Some((uid, ESTABLISHED, found))) if is_same(found, own, peer) => {
+            Answer::Owner(u32::from_ne_bytes(uid))
+        }
+        (Some(BY_FAMILY), Some(_)) => Answer::Nobody,
+        (Some(ERROR), _) if answer.get(HEADER..HEADER + 4) == Some(NOT_FOUND.as_slice()) => {
+            Answer::NotFound
+        }
+        _ => Answer::Unavailable,
+    }
+}
+
+/// An IPv6 socket that is connected by IPv4 is shown with mapped addresses.
+fn is_same(found: &[u8], own: SocketAddr, peer: SocketAddr) -> bool {
+    let mapped = |address: SocketAddr| match address.ip() {
+        IpAddr::V4(ip) => SocketAddr::new(ip.to_ipv6_mapped().into(), address.port()),
+        IpAddr::V6(_) => address,
+    };
+    found == ends(own, peer) || found == ends(mapped(own), mapped(peer))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::{TcpListener, TcpStream};
+
+    use super::*;
+
+    #[test]
+    fn the_kernel_names_the_owner() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let local = listener.local_addr().unwrap();
+        let client = TcpStream::connect(local).unwrap();
+        let (_accepted, remote) = listener.accept().unwrap();
+        let me = rustix::process::geteuid().as_raw();
+        // A kernel without it is asked by another way.
+        let answer = owner(remote, local);
+        assert!(
+            [Answer::Owner(me), Answer::NotFound, Answer::Unavailable].contains(&answer),
+            "{answer:?}"
+        );
+        drop(client);
+        assert_ne!(owner(remote, local), Answer::Owner(me));
+    }
+
+    #[test]
+    fn answers_are_read_with_care() {
+        let own: SocketAddr = "127.0.0.1:40000".parse().unwrap();
+        let peer: SocketAddr = "127.0.0.1:15132".parse().unwrap();
+        let mut answer = vec![0; HEADER + 72];
+        answer[4..6].copy_from_slice(&BY_FAMILY.to_ne_bytes());
+        answer[STATE] = ESTABLISHED;
+        answer[ID..ID + ENDS].copy_from_slice(&ends(own, peer));
+        answer[UID..UID + 4].copy_from_slice(&1000_u32.to_ne_bytes());
+        assert_eq!(read(&answer, own, peer), Answer::Owner(1000));
+        assert_eq!(read(&answer, peer, own), Answer::Nobody);
+        for length in 0..UID + 4 {
+            assert_eq!(read(&answer[..length], own, peer), Answer::Unavailable);
+        }
+        answer[STATE] = 10;
+        assert_eq!(read(&answer, own, peer), Answer::Nobody, "it listens");
+        answer[4..6].copy_from_slice(&ERROR.to_ne_bytes());
+        assert_eq!(read(&answer, own, peer), Answer::Unavailable);
+        answer[HEADER..HEADER + 4].copy_from_slice(&NOT_FOUND);
+        assert_eq!(read(&answer, own, peer), Answer::NotFound);
+        assert_eq!(question(own, peer).len(), HEADER + QUESTION);
+    }
+}

@@ -1,0 +1,327 @@
+//! Machine code of the built-in components, compiled when gpud was built and appended to its binary.
+//!
+//! ```text
+//! | gpud | compressed code … | index | trailer |
+//! ```
+//!
+//! Each record of the index names a component by its SHA-256 and the engine's compatibility hash, and says where its code
+//! is, how long it is, and its SHA-256. The trailer holds the archive's length, the length and the SHA-256 of the index,
+//! and [`MAGIC`], which names the version of the format. Numbers are little-endian. Code is compressed with Deflate.
+
+use std::{
+    collections::HashMap,
+    io::{self, Read as _, Write as _},
+};
+
+use flate2::{Compression, read::DeflateDecoder, write::DeflateEncoder};
+use sha2::{Digest, Sha256};
+
+use crate::node::parts::Parts;
+
+/// End of a file that has an archive of this version.
+const MAGIC: [u8; 16] = *b"gpud-builtins-1\n";
+/// Bytes of the trailer: two lengths, a SHA-256, and [`MAGIC`].
+const TRAILER: usize = 8 + 8 + 32 + 16;
+/// Bytes of a record in the index: two SHA-256 and four numbers.
+const RECORD: usize = 32 + 32 + 4 * 8;
+/// Most components of an archive.
+const MAX_RECORDS: u64 = 4096;
+/// Longest code of a component, bytes.
+const MAX_CODE: u64 = 64 << 20;
+
+/// A SHA-256.
+pub(super) type Sum = [u8; 32];
+
+/// Names the code of one component for one kind of engine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Key {
+    /// SHA-256 of the component.
+    pub(super) component: Sum,
+    /// The engine's compatibility, see [`super::engine::compatibility`].
+    pub(super) engine: u64,
+}
+
+/// Why an archive, or code in it, is not used.
+#[derive(Debug, thiserror::Error)]
+pub enum ArchiveError {
+    /// The file could not be read.
+    #[error("cannot read the compiled code in gpud's binary: {0}")]
+    File(#[from] io::Error),
+    /// It is not what was written.
+    #[error("the compiled code in gpud's binary is damaged ({0}); install gpud again")]
+    Damaged(&'static str),
+    /// It is for another engine.
+    #[error(
+        "the compiled code in gpud's binary does not fit this processor or this build; \
+         build gpud with `cargo xtask release`, for processors with x86-64-v2"
+    )]
+    OtherEngine,
+}
+
+use ArchiveError::Damaged;
+
+/// An archive whose index was read and checked.
+#[derive(Debug)]
+pub struct Archive {
+    parts: Parts,
+    records: HashMap<Key, Record>,
+}
+
+/// Where a component's code is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Record {
+    sum: Sum,
+    /// From the beginning of the file; in the index from the beginning of the archive.
+    offset: u64,
+    compressed: u64,
+    length: u64,
+}
+
+impl Archive {
+    /// Reads the index of the archive at the end of a file. `None` when there is no archive.
+    ///
+    /// # Errors
+    /// [`ArchiveError`].
+    pub fn open(parts: Parts) -> Result<Option<Self>, ArchiveError> {
+        let Some(trailer_at) = parts.size().checked_sub(TRAILER as u64) else {
+            return Ok(None);
+        };
+        let trailer = parts.read(trailer_at, TRAILER as u64)?;
+        let mut fields = Fields(&trailer);
+        let (length, index_length) = (fields.number()?, fields.number()?);
+        let (sum, magic): (Sum, [u8; 16]) = (fields.take()?, fields.take()?);
+        if magic != MAGIC {
+            return Ok(None);
+        }
+        let start = parts.size().checked_sub(length);
+        let index_at = trailer_at.checked_sub(index_length);
+        let (Some(start), Some(index_at)) = (start, index_at) else {
+            return Err(Damaged("its length"));
+        };
+        if index_at < start || index_length > MAX_RECORDS * RECORD as u64 {
+            return Err(Damaged("the length of its index"));
+        }
+        let index = parts.read(index_at, index_length)?;
+        if Sum::from(Sha256::digest(&index)) != sum {
+            return Err(Damaged("its index"));
+        }
+        let mut records = HashMap::new();
+        for bytes in index.chunks(RECORD) {
+            let mut fields = Fields(bytes);
+            let component = fields.take()?;
+            let sum = fields.take()?;
+            let engine = fields.number()?;
+            let offset = start.checked_add(fields.number()?);
+            let record = Record {
+                sum,
+                offset: offset.ok_or(Damaged("an offset"))?,
+                compressed: fields.number()?,
+                length: fields.number()?,
+            };
+            let end = record.offset.checked_add(record.compressed);
+            if end.is_none_or(|end| end > index_at) || record.length > MAX_CODE {
+                return Err(Damaged("a length"));
+            }
+            records.insert(Key { component, engine }, record);
+        }
+        Ok(Some(Self { parts, records }))
+    }
+
+    /// Returns the code of a component. `None` when the archive does not know the component, as it knows no plugin.
+    ///
+    /// # Errors
+    /// [`ArchiveError`].
+    pub(super) fn code(&self, key: Key) -> Result<Option<Vec<u8>>, ArchiveError> {
+        let Some(record) = self.records.get(&key) else {
+            let mut known = self.records.keys();
+            return match known.any(|known| known.component == key.component) {
+                true => Err(ArchiveError::OtherEngine),
+                false => Ok(None),
+            };
+        };
+        let compressed = self.parts.read(record.offset, record.compressed)?;
+        let capacity = usize::try_from(record.length).map_err(|_| Damaged("a length"))?;
+        let mut code = Vec::with_capacity(capacity);
+        DeflateDecoder::new(&*compressed)
+            .take(record.length.saturating_add(1))
+            .read_to_end(&mut code)
+            .map_err(|_| Damaged("compressed code"))?;
+        if code.len() != capacity || Sum::from(Sha256::digest(&code)) != record.sum {
+            return Err(Damaged("code"));
+        }
+        Ok(Some(code))
+    }
+}
+
+/// Returns an archive with the code of these components.
+///
+/// # Errors
+/// When there is more than an archive may hold.
+pub(super) fn write(codes: &[(Key, Vec<u8>)]) -> io::Result<Vec<u8>> {
+    if codes.len() as u64 > MAX_RECORDS {
+        return Err(io::Error::other("too many components"));
+    }
+    let (mut archive, mut index) = (Vec::new(), Vec::new());
+    for (key, code) in codes {
+        let length = code.len() as u64;
+        if length > MAX_CODE {
+            return Err(io::Error::other("a component's code is too long"));
+        }
+        let offset = archive.len() as u64;
+        let mut encoder = DeflateEncoder::new(&mut archive, Compression::best());
+        encoder.write_all(code)?;
+        encoder.finish()?;
+        let compressed = (archive.len() as u64).saturating_sub(offset);
+        index.extend_from_slice(&key.component);
+        index.extend_from_slice(&Sha256::digest(code));
+        for number in [key.engine, offset, compressed, length] {
+            index.extend_from_slice(&number.to_le_bytes());
+        }
+    }
+    let length = archive.len() + index.len() + TRAILER;
+    archive.extend_from_slice(&index);
+    archive.extend_from_slice(&(length as u64).to_le_bytes());
+    archive.extend_from_slice(&(index.len() as u64).to_le_bytes());
+    archive.extend_from_slice(&Sha256::digest(&index));
+    archive.extend_from_slice(&MAGIC);
+    Ok(archive)
+}
+
+/// Takes fields of fixed sizes from the front of bytes.
+struct Fields<'a>(&'a [u8]);
+
+impl Fields<'_> {
+    fn take<const SIZE: usize>(&mut self) -> Result<[u8; SIZE], ArchiveError> {
+        let (field, rest) = self.0.split_first_chunk().ok_or(Damaged("its index"))?;
+        self.0 = rest;
+        Ok(*field)
+    }
+
+    fn number(&mut self) -> Result<u64, ArchiveError> {
+        Ok(u64::from_le_bytes(self.take()?))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    const PROGRAM: &[u8] = b"\x7fELF, and so on";
+
+    fn key(number: u8) -> Key {
+        Key {
+            component: [number; 32],
+            engine: 7,
+        }
+    }
+
+    fn codes() -> Vec<(Key, Vec<u8>)> {
+        let code = |byte: u8| (0..5000_u32).map(|at| (at / 7) as u8 ^ byte).collect();
+        vec![(key(1), code(1)), (key(2), code(2)), (key(3), Vec::new())]
+    }
+
+    fn open(folder: &Path, bytes: &[u8]) -> Result<Option<Archive>, ArchiveError> {
+        let path = folder.join("gpud");
+        std::fs::write(&path, bytes).unwrap();
+        Archive::open(Parts::open(&path).unwrap())
+    }
+
+    fn whole() -> Vec<u8> {
+        [PROGRAM, &write(&codes()).unwrap()].concat()
+    }
+
+    #[test]
+    fn what_was_written_is_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let bytes = whole();
+        let archive = open(folder.path(), &bytes).unwrap().unwrap();
+        for (key, code) in codes() {
+            assert_eq!(archive.code(key).unwrap(), Some(code));
+        }
+        assert!(archive.code(key(4)).unwrap().is_none(), "a plugin's");
+        let other = Key {
+            engine: 8,
+            ..key(1)
+        };
+        let error = archive.code(other).unwrap_err();
+        assert!(matches!(error, ArchiveError::OtherEngine), "{error}");
+        let empty = [PROGRAM, &write(&[]).unwrap()].concat();
+        let empty = open(folder.path(), &empty).unwrap().unwrap();
+        assert!(empty.code(key(1)).unwrap().is_none());
+    }
+
+    #[test]
+    fn a_file_without_an_archive_has_none() {
+        let folder = tempfile::tempdir().unwrap();
+        for bytes in [b"".as_slice(), PROGRAM, &[0; 500]] {
+            assert!(open(folder.path(), bytes).unwrap().is_none());
+        }
+    }
+
+    #[test]
+    fn a_file_that_was_cut_off_has_none() {
+        let folder = tempfile::tempdir().unwrap();
+        let bytes = whole();
+        for length in 0..bytes.len() {
+            let found = open(folder.path(), &bytes[..length]);
+            assert!(found.unwrap().is_none(), "{length}");
+        }
+    }
+
+    /// Whatever byte is flipped: the right code, or none.
+    #[test]
+    fn damage_is_noticed() {
+        let folder = tempfile::tempdir().unwrap();
+        let bytes = whole();
+        let mut damaged = 0;
+        for at in PROGRAM.len()..bytes.len() {
+            let mut bytes = bytes.clone();
+            bytes[at] ^= 0x41;
+            match open(folder.path(), &bytes) {
+                Ok(Some(archive)) => {
+                    for (key, code) in codes() {
+                        match archive.code(key) {
+                            Ok(found) => assert_eq!(found, Some(code), "byte {at}"),
+                            Err(_) => damaged += 1,
+                        }
+                    }
+                }
+                Ok(None) => assert!(at >= bytes.len() - MAGIC.len(), "byte {at}"),
+                Err(_) => damaged += 1,
+            }
+        }
+        assert!(damaged > 100, "{damaged}");
+    }
+
+    #[test]
+    fn lengths_are_bounded_before_memory_is_allocated() {
+        let folder = tempfile::tempdir().unwrap();
+        let index = |offset: u64, compressed: u64, length: u64| {
+            let mut index = [[1; 32], [2; 32]].concat();
+            for number in [7, offset, compressed, length] {
+                index.extend_from_slice(&u64::to_le_bytes(number));
+            }
+            index
+        };
+        let with_trailer = |index: Vec<u8>, length: u64, index_length: u64| {
+            let sum = Sha256::digest(&index);
+            let numbers = [length.to_le_bytes(), index_length.to_le_bytes()].concat();
+            [PROGRAM, &index, &numbers, &sum, &MAGIC].concat()
+        };
+        let good = (RECORD + TRAILER) as u64;
+        for bytes in [
+            with_trailer(index(0, u64::MAX, 5), good, RECORD as u64),
+            with_trailer(index(u64::MAX, 1, 5), good, RECORD as u64),
+            with_trailer(index(1, 0, u64::MAX), good, RECORD as u64),
+            with_trailer(index(0, 0, 0), u64::MAX, RECORD as u64),
+            with_trailer(index(0, 0, 0), good, u64::MAX),
+            with_trailer(index(0, 0, 0), TRAILER as u64, RECORD as u64),
+            with_trailer(vec![0; RECORD - 1], good - 1, RECORD as u64 - 1),
+        ] {
+            let error = open(folder.path(), &bytes).unwrap_err();
+            assert!(matches!(error, Damaged(_)), "{error}");
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! Compiles the built-in components when gpud is built, for `cargo xtask release` to append to the binary.
+
+use std::{
+    path::Path,
+    sync::atomic::{AtomicUsize, Ordering},
+    thread,
+};
+
+use wasmtime::Engine;
+
+use super::{
+    archive::{self, Archive, Key},
+    cache, engine,
+};
+use crate::node::parts::Parts;
+
+/// An archive of compiled components.
+pub struct Compiled {
+    /// The archive, to be appended to gpud's binary.
+    pub archive: Vec<u8>,
+    /// How many components are in it.
+    pub components: usize,
+    /// How many of them were compiled, and not taken from the archive that was there before.
+    pub compiled: usize,
+}
+
+/// Compiles components for a target: that of this gpud where none is named. Code that an archive at `before` has for
+/// them is used again.
+///
+/// # Errors
+/// In words: the target is unknown, or a component cannot be compiled.
+pub fn compile(
+    components: &[&[u8]],
+    target: Option<&str>,
+    before: &Path,
+) -> Result<Compiled, String> {
+    let target = target.unwrap_or(engine::HOST_TARGET);
+    let engine = engine::for_target(target).map_err(|error| {
+        format!(
+            "cannot compile for {target}: {error:#}; for another kind of processor build gpud with \
+             `--features cross`"
+        )
+    })?;
+    let before = Parts::open(before).ok();
+    let before = before.and_then(|parts| Archive::open(parts).ok().flatten());
+    let (next, compiled) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let work = || -> Result<Vec<(usize, Key, Vec<u8>)>, String> {
+        let mut done = Vec::new();
+        loop {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            let Some(wasm) = components.get(number) else {
+                return Ok(done);
+            };
+            let key = cache::key(&engine, wasm);
+            let known = before.as_ref().and_then(|it| it.code(key).ok().flatten());
+            let code = match known {
+                Some(code) => code,
+                None => {
+                    compiled.fetch_add(1, Ordering::Relaxed);
+                    one(&engine, wasm)?
+                }
+            };
+            done.push((number, key, code));
+        }
+    };
+    let threads = thread::available_parallelism().map_or(1, usize::from);
+    let done = thread::scope(|scope| {
+        let running: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        let done = running.into_iter().map(|thread| {
+            let done = thread.join();
+            done.unwrap_or_else(|_| Err("the compiler ended unexpectedly".to_owned()))
+        });
+        done.collect::<Result<Vec<_>, String>>()
+    });
+    let mut codes: Vec<_> = done?.into_iter().flatten().collect();
+    codes.sort_by_key(|(number, ..)| *number);
+    let codes: Vec<_> = codes
+        .into_iter()
+        .map(|(_, key, code)| (key, code))
+        .collect();
+    let archive = archive::write(&codes).map_err(|error| error.to_string())?;
+    Ok(Compiled {
+        archive,
+        components: codes.len(),
+        compiled: compiled.into_inner(),
+    })
+}
+
+fn one(engine: &Engine, wasm: &[u8]) -> Result<Vec<u8>, String> {
+    let code = engine.precompile_component(wasm);
+    code.map_err(|error| format!("a built-in component cannot be compiled: {error:#}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_archive_is_made_once_and_used_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("archive");
+        let components = ["(component)", "(component (core module))"];
+        let components = components.map(|text| wat::parse_str(text).unwrap());
+        let components: Vec<&[u8]> = components.iter().map(Vec::as_slice).collect();
+        let first = compile(&components, None, &file).unwrap();
+        assert_eq!((first.components, first.compiled), (2, 2));
+        std::fs::write(&file, &first.archive).unwrap();
+        let second = compile(&components, None, &file).unwrap();
+        assert_eq!((second.components, second.compiled), (2, 0));
+        assert!(first.archive == second.archive);
+
+        let archive = Archive::open(Parts::open(&file).unwrap()).unwrap().unwrap();
+        let engine = engine::for_target(engine::HOST_TARGET).unwrap();
+        for wasm in components {
+            let code = archive.code(cache::key(&engine, wasm)).unwrap();
+            assert!(code.is_some_and(|code| !code.is_empty()));
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_compiled_is_an_error() {
+        let folder = tempfile::tempdir().unwrap();
+        let error = |components: &[&[u8]], target| {
+            let compiled = compile(components, target, folder.path());
+            compiled.err().unwrap()
+        };
+        assert!(error(&[b"no component"], None).contains("cannot be compiled"));
+        let of_target = error(&[], Some("no-such-machine"));
+        assert!(of_target.contains("no-such-machine"), "{of_target}");
+    }
+}

@@ -1,0 +1,158 @@
+use super::*;
+use crate::runtime::{archive, engine};
+
+const COMPONENT: &str =
+    "(component (core module $m (func (export \"f\"))) (core instance (instantiate $m)))";
+
+fn wasm() -> Vec<u8> {
+    wat::parse_str(COMPONENT).unwrap()
+}
+
+fn open(folder: &Path) -> Cache {
+    Cache::with_archive(folder, Compiler::InProcess, None)
+}
+
+/// One whose archive has this code.
+fn with_code(home: &Path, key: Key, code: Vec<u8>) -> Cache {
+    let path = home.join("gpud");
+    let archive = archive::write(&[(key, code)]).unwrap();
+    fs::write(&path, [b"program".as_slice(), &archive].concat()).unwrap();
+    let archive = Archive::open(Parts::open(&path).unwrap()).unwrap();
+    Cache::with_archive(&home.join("cache"), Compiler::InProcess, archive)
+}
+
+async fn component(cache: &Cache, engine: &Engine) -> Result<Component, LoadError> {
+    let key = key(engine, &wasm());
+    cache.component(engine, "test", key, &wasm()).await
+}
+
+#[tokio::test]
+async fn compiles_once_and_heals_itself() {
+    let engine = engine::new().unwrap();
+    let home = tempfile::tempdir().unwrap();
+    let folder = home.path().join("cache");
+    let cache = open(&folder);
+    component(&cache, &engine).await.unwrap();
+    component(&cache, &engine).await.unwrap();
+    assert_eq!(cache.compiled(), 1);
+
+    let entry = cache.folder.as_ref().unwrap().entry(key(&engine, &wasm()));
+    let mut code = fs::read(&entry).unwrap();
+    let middle = code.len() / 2;
+    code[middle] ^= 1;
+    fs::write(&entry, code).unwrap();
+    component(&cache, &engine).await.unwrap();
+    assert_eq!(cache.compiled(), 2, "a flipped bit is noticed");
+
+    fs::write(&entry, b"").unwrap();
+    component(&cache, &engine).await.unwrap();
+    fs::remove_file(sum_file(&entry)).unwrap();
+    component(&cache, &engine).await.unwrap();
+    assert_eq!(cache.compiled(), 4);
+    let names: Vec<_> = fs::read_dir(&folder)
+        .unwrap()
+        .flatten()
+        .map(|e| e.file_name())
+        .collect();
+    assert_eq!(names.len(), 2, "no leftovers: {names:?}");
+}
+
+#[tokio::test]
+async fn code_of_the_binary_is_put_into_the_folder_and_not_compiled() {
+    let engine = engine::new().unwrap();
+    let home = tempfile::tempdir().unwrap();
+    let code = compiler::compile(&wasm()).unwrap();
+    let cache = with_code(home.path(), key(&engine, &wasm()), code);
+    component(&cache, &engine).await.unwrap();
+    // Again: the folder has it now, or it is put there once more.
+    component(&cache, &engine).await.unwrap();
+    let entry = cache.folder.as_ref().unwrap().entry(key(&engine, &wasm()));
+    fs::write(&entry, b"damaged").unwrap();
+    component(&cache, &engine).await.unwrap();
+    assert!(fs::metadata(&entry).unwrap().len() > 100);
+    assert_eq!(cache.compiled(), 0);
+    let plugin = wat::parse_str("(component)").unwrap();
+    let its_key = key(&engine, &plugin);
+    let loaded = cache.component(&engine, "plugin", its_key, &plugin).await;
+    loaded.unwrap();
+    assert_eq!(cache.compiled(), 1, "the archive knows no plugin");
+}
+
+#[tokio::test]
+async fn code_of_the_binary_that_cannot_be_used_is_compiled() {
+    let engine = engine::new().unwrap();
+    let right = key(&engine, &wasm());
+    let other_engine = Key {
+        engine: !right.engine,
+        ..right
+    };
+    let good = compiler::compile(&wasm()).unwrap();
+    let nonsense = b"the checksum is right, the rest is not".to_vec();
+    for (key, code) in [(other_engine, good), (right, nonsense)] {
+        let home = tempfile::tempdir().unwrap();
+        let cache = with_code(home.path(), key, code);
+        component(&cache, &engine).await.unwrap();
+        assert_eq!(cache.compiled(), 1);
+    }
+}
+
+#[tokio::test]
+async fn without_any_folder_code_is_held_in_memory() {
+    let engine = engine::new().unwrap();
+    let home = tempfile::tempdir().unwrap();
+    let file = home.path().join("file");
+    fs::write(&file, b"").unwrap();
+    assert!(Folder::open(&file.join("cache"), &file).is_none());
+
+    let code = compiler::compile(&wasm()).unwrap();
+    let mut cache = with_code(home.path(), key(&engine, &wasm()), code);
+    cache.folder = None;
+    component(&cache, &engine).await.unwrap();
+    assert_eq!(cache.compiled(), 0, "the binary has it");
+    cache.archive = None;
+    component(&cache, &engine).await.unwrap();
+    assert_eq!(cache.compiled(), 1);
+}
+
+/// As root every folder can be written to, so this one is taken away.
+#[tokio::test]
+async fn a_folder_that_is_gone_is_no_reason_to_compile() {
+    let engine = engine::new().unwrap();
+    let home = tempfile::tempdir().unwrap();
+    let code = compiler::compile(&wasm()).unwrap();
+    let cache = with_code(home.path(), key(&engine, &wasm()), code);
+    fs::remove_dir(home.path().join("cache")).unwrap();
+    component(&cache, &engine).await.unwrap();
+    assert_eq!(cache.compiled(), 0);
+}
+
+#[tokio::test]
+async fn a_folder_that_is_not_ours_is_not_used() {
+    let engine = engine::new().unwrap();
+    let home = tempfile::tempdir().unwrap();
+    let target = home.path().join("elsewhere");
+    fs::create_dir(&target).unwrap();
+    let link = home.path().join("cache");
+    std::os::unix::fs::symlink(&target, &link).unwrap();
+    component(&open(&link), &engine).await.unwrap();
+    assert_eq!(fs::read_dir(&target).unwrap().count(), 0);
+
+    let foreign = home.path().join("foreign");
+    fs::create_dir(&foreign).unwrap();
+    if std::os::unix::fs::chown(&foreign, Some(12345), None).is_err() {
+        eprintln!("skipped the foreign owner: only root can give folders away");
+        return;
+    }
+    component(&open(&foreign), &engine).await.unwrap();
+    assert_eq!(fs::read_dir(&foreign).unwrap().count(), 0);
+}
+
+#[test]
+fn the_folder_is_made_private() {
+    let home = tempfile::tempdir().unwrap();
+    let folder = home.path().join("a/b");
+    private_folder(&folder).unwrap();
+    fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).unwrap();
+    private_folder(&folder).unwrap();
+    assert_eq!(fs::metadata(&folder).unwrap().mode() & 0o777, 0o700);
+}

@@ -1,0 +1,364 @@
+//! Requests that a browser makes for some web site are refused, unless the operator allowed that site.
+//!
+//! A page on the internet can make the browser of somebody who can reach gpud send requests here. Three headers give it away:
+//! `Origin` and `Sec-Fetch-Site`, which browsers set and pages cannot, and `Host`: a page that points its own name to gpud's
+//! address (DNS rebinding) is of the same site in the browser's eyes, but asks for a name that is not gpud's.
+
+use std::{net::Ipv6Addr, sync::Arc};
+
+use axum::{
+    extract::{Request, State},
+    middleware::Next,
+    response::{IntoResponse as _, Response},
+};
+use http::{
+    HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri,
+    header::{
+        ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
+        ACCESS_CONTROL_REQUEST_METHOD, HOST, ORIGIN, VARY,
+    },
+};
+
+use super::{errors::ApiError, router::App, tls::Certificate};
+
+const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+/// What an allowed site may send.
+const ALLOWED_METHODS: &str = "GET, POST, PUT, DELETE";
+const ALLOWED_HEADERS: &str = "authorization, content-type, json-indent, x-request-id";
+
+/// Names by which gpud may be asked, and web sites that may ask.
+#[derive(Debug, Default)]
+pub struct Sites {
+    /// Names of this machine, in lower case. `localhost` and every IP address are always allowed. One that begins with a dot
+    /// stands for every name that ends with it; `*` is any name.
+    pub hosts: Vec<String>,
+    /// The operator's certificate, whose names are allowed as well.
+    pub certificate: Option<Arc<Certificate>>,
+    /// Origins of web sites, as browsers write them: `https://grafana.example`.
+    pub origins: Vec<String>,
+}
+
+/// Where a request comes from.
+#[derive(Debug, PartialEq, Eq)]
+enum Source {
+    /// No browser, or a page of gpud's own.
+    Own,
+    /// A site that the operator allowed.
+    Allowed(HeaderValue),
+    /// Refused, for this reason.
+    Foreign(String),
+}
+
+impl Sites {
+    /// Returns the names of a machine: as the kernel has it, and without its domain.
+    pub fn names_of_machine(hostname: &str) -> Vec<String> {
+        let full = hostname.trim().trim_end_matches('.').to_ascii_lowercase();
+        let short = full.split('.').next().unwrap_or_default().to_owned();
+        let mut names = vec![full, short];
+        names.dedup();
+        names.retain(|name| !name.is_empty());
+        names
+    }
+
+    fn judge(&self, uri: &Uri, headers: &HeaderMap) -> Source {
+        let authority = uri.authority().map(|authority| authority.as_str());
+        let named = headers.get_all(HOST).iter().map(|host| host.to_str().ok());
+        for host in authority.map(Some).into_iter().chain(named) {
+            let host = host.unwrap_or_default();
+            if !self.is_own_host(host) {
+                return Source::Foreign(format!(
+                    "{host:?} is not a name of this gpud: use an IP address or the machine's name, or start gpud with --allowed-hosts"
+                ));
+            }
+        }
+        let mut origins = headers.get_all(ORIGIN).iter();
+        if let Some(origin) = origins.next() {
+            let text = origin.to_str().unwrap_or_default();
+            return match (self.is_allowed(text), origins.next()) {
+                (true, None) => Source::Allowed(origin.clone()),
+                (false, None) if is_same_origin(text, authority, headers) => Source::Own,
+                _ => Source::Foreign(format!(
+                    "pages of {text:?} may not ask this gpud: start it with --allowed-origins to allow them"
+                )),
+            };
+        }
+        // A browser says `none` for what the person typed, and `same-origin` for our own pages.
+        match headers.get(SEC_FETCH_SITE).map(HeaderValue::as_bytes) {
+            None | Some(b"none" | b"same-origin") => Source::Own,
+            Some(_) => Source::Foreign(
+                "pages of other sites may not ask this gpud: start it with --allowed-origins to allow them"
+                    .to_owned(),
+            ),
+        }
+    }
+
+    fn is_allowed(&self, origin: &str) -> bool {
+        self.origins
+            .iter()
+            .any(|allowed| allowed.eq_ignore_ascii_case(origin))
+    }
+
+    /// Whether this is a name or an address of gpud. Every IP address is: who asks for one has not been sent here by a name.
+    fn is_own_host(&self, host: &str) -> bool {
+        let Some(name) = name_of(host) else {
+            return false;
+        };
+        if name == "localhost" || name.parse::<std::net::IpAddr>().is_ok() {
+            return true;
+        }
+        let listed = self.hosts.iter().any(|known| match known.as_str() {
+            "*" => true,
+            suffix if suffix.starts_with('.') => name.ends_with(suffix),
+            known => name == known,
+        });
+        let certificate = self.certificate.as_ref();
+        listed || certificate.is_some_and(|certificate| certificate.is_for(&name))
+    }
+}
+
+/// The name or address of `name`, `name:port`, `[address]` or `[address]:port`, in lower case and without a final dot.
+/// `None` for anything else.
+fn name_of(host: &str) -> Option<String> {
+    let is_port = |port: &str| port.bytes().all(|byte| byte.is_ascii_digit());
+    let name = match host.strip_prefix('[') {
+        Some(rest) => {
+            let (address, port) = rest.split_once(']')?;
+            if !port.is_empty() && !port.strip_prefix(':').is_some_and(is_port) {
+                return None;
+            }
+            address.parse::<Ipv6Addr>().ok()?;
+            address
+        }
+        None => match host.split_once(':') {
+            Some((name, port)) if is_port(port) => name,
+            Some(_) => return None,
+            None => host,
+        },
+    };
+    let name = name.strip_suffix('.').unwrap_or(name);
+    let good = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.:".contains(&byte);
+    (!name.is_empty() && name.bytes().all(good)).then(|| name.to_ascii_lowercase())
+}
+
+/// Whether the page was loaded from the address that it asks now.
+fn is_same_origin(origin: &str, authority: Option<&str>, headers: &HeaderMap) -> bool {
+    let host = headers.get(HOST).and_then(|host| host.to_str().ok());
+    let (Some(asked), Some(page)) = (host.or(authority), origin.strip_prefix("https://")) else {
+        return false;
+    };
+    // Browsers leave the scheme's own port out.
+    let plain = |host: &str| {
+        host.strip_suffix(":443")
+            .unwrap_or(host)
+            .to_ascii_lowercase()
+    };
+    plain(asked) == plain(page)
+}
+
+/// The layer. What a browser asks for another site is refused; an allowed site gets the headers by which browsers know it.
+pub(super) async fn keep_out(State(app): State<App>, request: Request, next: Next) -> Response {
+    match app.sites.judge(request.uri(), request.headers()) {
+        Source::Own => next.run(request).await,
+        Source::Foreign(message) => ApiError::Typed(StatusCode::FORBIDDEN, message).into_response(),
+        Source::Allowed(origin) => {
+            let preflight = *request.method() == Method::OPTIONS
+                && request
+                    .headers()
+                    .contains_key(ACCESS_CONTROL_REQUEST_METHOD);
+            let mut response = match preflight {
+                true => StatusCode::NO_CONTENT.into_response(),
+                false => next.run(request).await,
+            };
+            let headers = response.headers_mut();
+            if preflight {
+                headers.insert(
+                    ACCESS_CONTROL_ALLOW_METHODS,
+                    HeaderValue::from_static(ALLOWED_METHODS),
+                );
+                headers.insert(
+                    ACCESS_CONTROL_ALLOW_HEADERS,
+                    HeaderValue::from_static(ALLOWED_HEADERS),
+                );
+            }
+            headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
+            headers.append(VARY, HeaderValue::from_static("origin"));
+            response
+        }
+    }
+}
+
+/// Reads the value of `--allowed-origins`: origins as browsers write them, comma-separated.
+///
+/// # Errors
+/// One of them is something else, such as a URL with a path.
+pub fn parse_origins(text: &str) -> Result<Vec<String>, String> {
+    let read = |origin: &str| {
+        let host = origin
+            .strip_prefix("https://")
+            .or_else(|| origin.strip_prefix("http://"));
+        match host.and_then(name_of) {
+            Some(_) => Ok(origin.to_ascii_lowercase()),
+            None => Err(format!(
+                "invalid origin {origin:?}: it is scheme and host, such as https://grafana.example"
+            )),
+        }
+    };
+    items(text).map(read).collect()
+}
+
+/// Reads the value of `--allowed-hosts`: names, comma-separated, in lower case.
+///
+/// # Errors
+/// One of them is something else, such as a URL or a name with a port.
+pub fn parse_hosts(text: &str) -> Result<Vec<String>, String> {
+    let read = |host: &str| {
+        let good = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+        match host == "*" || host.bytes().all(good) {
+            true => Ok(host.trim_end_matches('.').to_ascii_lowercase()),
+            false => Err(format!(
+                "invalid host name {host:?}: it is a name such as node7.example, or .example for all names in it"
+            )),
+        }
+    };
+    items(text).map(read).collect()
+}
+
+fn items(text: &str) -> impl Iterator<Item = &str> {
+    text.split(',')
+        .map(str::trim)
+        .filter(|item| !item.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sites() -> Sites {
+        Sites {
+            hosts: vec!["node7".into(), ".cluster.example".into()],
+            certificate: None,
+            origins: vec!["https://grafana.example".into()],
+        }
+    }
+
+    fn judge(uri: &str, headers: &[(HeaderName, &str)]) -> Source {
+        let headers = headers.iter().map(|(name, value)| {
+            let value = HeaderValue::from_bytes(value.as_bytes()).unwrap();
+            (name.clone(), value)
+        });
+        let mut all = HeaderMap::new();
+        for (name, value) in headers {
+            all.append(name, value);
+        }
+        sites().judge(&uri.parse().unwrap(), &all)
+    }
+
+    #[test]
+    fn only_names_of_this_gpud_and_addresses() {
+        for host in [
+            "localhost:15132",
+            "LOCALHOST.",
+            "127.0.0.1",
+            "[::1]:15132",
+            "[::1]",
+            "10.0.0.7:443",
+            "node7:15132",
+            "Node7",
+            "a.cluster.example:1",
+        ] {
+            assert_eq!(judge("/", &[(HOST, host)]), Source::Own, "{host}");
+        }
+        for host in [
+            "",
+            ":",
+            "evil.example",
+            "localhost.evil.example",
+            "node7.evil.example",
+            "evilcluster.example",
+            "127.0.0.1.evil.example",
+            "localhost:x",
+            "[::1]x",
+            "[localhost]",
+            "::1",
+            "user@localhost",
+            "2130706433x",
+            "localh\u{f6}st",
+        ] {
+            let got = judge("/", &[(HOST, host)]);
+            assert!(matches!(got, Source::Foreign(_)), "{host}: {got:?}");
+        }
+        // Both places count, and every header.
+        let evil = "https://evil.example/";
+        assert!(matches!(
+            judge(evil, &[(HOST, "localhost")]),
+            Source::Foreign(_)
+        ));
+        let two = [(HOST, "localhost"), (HOST, "evil.example")];
+        assert!(matches!(judge("/", &two), Source::Foreign(_)));
+        assert_eq!(judge("/", &[]), Source::Own, "no browser leaves it out");
+    }
+
+    #[test]
+    fn only_our_own_pages_and_allowed_sites() {
+        let host = (HOST, "localhost:15132");
+        let with = |name: HeaderName, value| judge("/", &[host.clone(), (name, value)]);
+        assert_eq!(with(ORIGIN, "https://localhost:15132"), Source::Own);
+        for origin in [
+            "null",
+            "",
+            "https://evil.example",
+            "http://localhost:15132",
+            "https://localhost",
+            "https://localhost:15133",
+            "https://grafana.example.evil",
+            "https://grafana.example:8443",
+            "http://grafana.example",
+        ] {
+            let got = with(ORIGIN, origin);
+            assert!(matches!(got, Source::Foreign(_)), "{origin}: {got:?}");
+        }
+        let allowed = HeaderValue::from_static("https://grafana.example");
+        assert_eq!(
+            with(ORIGIN, "https://grafana.example"),
+            Source::Allowed(allowed)
+        );
+        for (value, own) in [
+            ("none", true),
+            ("same-origin", true),
+            ("same-site", false),
+            ("cross-site", false),
+            ("new-word", false),
+        ] {
+            assert_eq!(with(SEC_FETCH_SITE, value) == Source::Own, own, "{value}");
+        }
+        let two = [
+            host.clone(),
+            (ORIGIN, "https://grafana.example"),
+            (ORIGIN, "https://evil.example"),
+        ];
+        assert!(matches!(judge("/", &two), Source::Foreign(_)));
+    }
+
+    #[test]
+    fn flags_are_read() {
+        assert_eq!(
+            parse_hosts(" Node7, .example,*").unwrap(),
+            ["node7", ".example", "*"]
+        );
+        assert!(parse_hosts("node7:15132").is_err() && parse_hosts("https://x").is_err());
+        assert_eq!(parse_hosts("").unwrap(), Vec::<String>::new());
+        assert_eq!(
+            parse_origins("https://Grafana.example, http://a:3000").unwrap(),
+            ["https://grafana.example", "http://a:3000"]
+        );
+        for wrong in ["*", "grafana.example", "https://a/", "null", "https://"] {
+            assert!(parse_origins(wrong).unwrap_err().contains(wrong), "{wrong}");
+        }
+        assert_eq!(
+            Sites::names_of_machine("Node7.example\n"),
+            ["node7.example", "node7"]
+        );
+        assert_eq!(Sites::names_of_machine("node7"), ["node7"]);
+        assert_eq!(Sites::names_of_machine(""), Vec::<String>::new());
+    }
+}

@@ -1,0 +1,145 @@
+//! The compiled code of built-in components in the binary: whole, damaged, cut off, and without a folder to unpack it in.
+
+use std::{
+    fs,
+    os::unix::fs::PermissionsExt as _,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::daemon::{Daemon, Start, gpud};
+
+/// Bytes of the trailer behind the index.
+const TRAILER: usize = 64;
+/// Few enough that compiling them takes no long.
+const FEW: &str = "--components=cpu,memory";
+
+/// A binary with an archive, as `cargo xtask release` makes it.
+struct Release {
+    folder: TempDir,
+    archive: Vec<u8>,
+}
+
+impl Release {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("archive");
+        let made = gpud()
+            .arg("compile-builtins")
+            .arg("--output")
+            .arg(&file)
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&made.stderr).into_owned();
+        assert!(made.status.success(), "{said}");
+        let archive = fs::read(&file).unwrap();
+        Self { folder, archive }
+    }
+
+    /// The binary with these bytes behind it. A shell writes it: a test that starts a program at the same moment would
+    /// hold a file open that this one is writing.
+    fn with(&self, archive: &[u8]) -> PathBuf {
+        let (part, path) = (self.path("part"), self.path("gpud"));
+        fs::write(&part, archive).unwrap();
+        let _ = fs::remove_file(&path);
+        let written = Command::new("sh")
+            .args(["-c", "cat \"$1\" \"$2\" > \"$3\" && chmod 755 \"$3\"", "sh"])
+            .arg(env!("CARGO_BIN_EXE_gpud"))
+            .args([&part, &path])
+            .status()
+            .unwrap();
+        assert!(written.success());
+        path
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+}
+
+/// How many components the last start compiled.
+fn compiled(daemon: &Daemon) -> u64 {
+    let log = daemon.log();
+    let line = log
+        .lines()
+        .rfind(|line| line.contains("all components are loaded"));
+    let line: Value = serde_json::from_str(line.unwrap()).unwrap();
+    line["compiled"].as_u64().unwrap()
+}
+
+fn start(program: &Path, data: &Path) -> Start {
+    Start::new().program(program).folder(data)
+}
+
+#[test]
+fn a_release_compiles_nothing() {
+    let release = Release::new();
+    let program = release.with(&release.archive);
+    let data = tempfile::tempdir().unwrap();
+    let daemon = start(&program, data.path()).ready();
+    assert_eq!(compiled(&daemon), 0, "{}", daemon.log());
+    assert_eq!(daemon.state("cpu")["health"], "Healthy");
+    drop(daemon);
+    assert!(fs::read_dir(data.path().join("cache")).unwrap().count() > 10);
+
+    // The binary has it again where the cache was damaged.
+    for entry in fs::read_dir(data.path().join("cache")).unwrap() {
+        fs::write(entry.unwrap().path(), b"damaged").unwrap();
+    }
+    let daemon = start(&program, data.path()).ready();
+    assert_eq!(compiled(&daemon), 0, "{}", daemon.log());
+    assert_eq!(daemon.state("memory")["health"], "Healthy");
+    drop(daemon);
+
+    // No folder: neither in the data folder nor for temporary files.
+    let data = tempfile::tempdir().unwrap();
+    fs::write(data.path().join("cache"), b"not a folder").unwrap();
+    let daemon = start(&program, data.path())
+        .environment("TMPDIR", "/proc/no-such-folder")
+        .arguments(&[FEW])
+        .ready();
+    assert_eq!(compiled(&daemon), 0, "{}", daemon.log());
+    assert!(daemon.log().contains("held in memory"), "{}", daemon.log());
+    assert_eq!(daemon.state("cpu")["health"], "Healthy");
+}
+
+#[test]
+fn a_damaged_release_compiles_what_it_runs_and_says_so() {
+    let release = Release::new();
+    let whole = &release.archive;
+    let index = |archive: &mut Vec<u8>| {
+        let at = archive.len() - TRAILER - 1;
+        archive[at] ^= 1;
+    };
+    let trailer = |archive: &mut Vec<u8>| {
+        let at = archive.len() - TRAILER + 20;
+        archive[at] ^= 1;
+    };
+    let code = |archive: &mut Vec<u8>| {
+        let trailer = archive.len() - TRAILER;
+        let length = u64::from_le_bytes(archive[trailer + 8..][..8].try_into().unwrap());
+        archive[..trailer - usize::try_from(length).unwrap()].fill(0);
+    };
+    let cut = |archive: &mut Vec<u8>| archive.truncate(archive.len() - 10);
+    let damages: [(&dyn Fn(&mut Vec<u8>), &str); 4] = [
+        (&index, "damaged"),
+        (&trailer, "damaged"),
+        (&code, "damaged"),
+        (&cut, ""),
+    ];
+    for (damage, said) in damages {
+        let mut archive = whole.clone();
+        damage(&mut archive);
+        let program = release.with(&archive);
+        let mode = fs::metadata(&program).unwrap().permissions().mode();
+        assert_eq!(mode & 0o111, 0o111);
+        let data = tempfile::tempdir().unwrap();
+        let daemon = start(&program, data.path()).arguments(&[FEW]).ready();
+        assert_eq!(compiled(&daemon), 2, "{}", daemon.log());
+        assert!(daemon.log().contains(said), "{}", daemon.log());
+        assert_eq!(daemon.state("cpu")["health"], "Healthy");
+    }
+}

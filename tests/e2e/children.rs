@@ -1,0 +1,118 @@
+//! What scripts leave running, and what is left of it.
+
+use std::{fs, path::Path};
+
+use crate::{
+    daemon::{Start, eventually},
+    spec_file::{Spec, plugin},
+};
+
+/// A process as `/proc/‹pid›/stat` shows it: its number, name, state and parent.
+struct Process {
+    pid: u32,
+    name: String,
+    state: String,
+    parent: u32,
+}
+
+fn processes() -> Vec<Process> {
+    let entries = fs::read_dir("/proc").unwrap().flatten();
+    let read = |name: &str| {
+        let pid = name.parse().ok()?;
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        let (before, after) = stat.rsplit_once(')')?;
+        let mut fields = after.split_ascii_whitespace();
+        Some(Process {
+            pid,
+            name: before.split_once('(')?.1.to_owned(),
+            state: fields.next()?.to_owned(),
+            parent: fields.next()?.parse().ok()?,
+        })
+    };
+    entries
+        .filter_map(|entry| read(entry.file_name().to_str()?))
+        .collect()
+}
+
+fn children_of(pid: u32) -> Vec<Process> {
+    let all = processes().into_iter();
+    all.filter(|process| process.parent == pid).collect()
+}
+
+fn pid_in(file: &Path) -> u32 {
+    eventually("a script writes its number", || {
+        fs::read_to_string(file).ok()?.trim().parse().ok()
+    })
+}
+
+/// A script that fails, and leaves two processes that have left its group: one by a session of its own, one by that and
+/// by a parent that is gone.
+fn leaver(folder: &Path) -> String {
+    let folder = folder.display();
+    let leave = |file: &str| format!("setsid bash -c 'echo $$ > {folder}/{file}; exec sleep 1000'");
+    format!(
+        "{} &\n({} &)\nwhile [ ! -s {folder}/one ] || [ ! -s {folder}/two ]; do sleep 0.01; done\nexit 1",
+        leave("one"),
+        leave("two"),
+    )
+}
+
+#[test]
+fn what_leaves_its_script_ends_with_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let spec = Spec::new(&plugin("leaver", "component", &leaver(folder.path())));
+    let path = spec.path();
+    let daemon = Start::new()
+        .arguments(&["--components=none", "--plugin-specs-file"])
+        .arguments(&[path.to_str().unwrap()])
+        .ready();
+    let state = daemon.state("leaver");
+    assert_eq!(state["health"], "Unhealthy", "{state}");
+    for file in ["one", "two"] {
+        let pid = pid_in(&folder.path().join(file));
+        eventually("a process that left its script is gone", || {
+            let is_there = processes()
+                .iter()
+                .any(|one| one.pid == pid && one.name == "sleep");
+            (!is_there).then_some(())
+        });
+    }
+    eventually("no zombie is left", || {
+        let children = children_of(daemon.pid());
+        children.iter().all(|one| one.state != "Z").then_some(())
+    });
+}
+
+#[test]
+fn as_process_1_without_cgroups_nothing_is_left_either() {
+    if !is_root() {
+        eprintln!("left out: needs root");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    // It leaves children in its group as well: they become process 1's, and zombies if that does not reap.
+    let script = format!("sleep 1000 &\nsleep 1000 &\n{}", leaver(folder.path()));
+    let spec = Spec::new(&plugin("leaver", "component", &script));
+    let path = spec.path();
+    let daemon = Start::new()
+        // No cgroups, and a helper that was there before gpud and is nobody's orphan.
+        .inside("mount -t tmpfs none /sys/fs/cgroup\nsetsid sleep 2000 &")
+        .arguments(&["--components=none", "--plugin-specs-file"])
+        .arguments(&[path.to_str().unwrap()])
+        .ready();
+    assert_eq!(daemon.state("leaver")["health"], "Unhealthy");
+    pid_in(&folder.path().join("two"));
+    // `unshare` has one child, which is process 1 of its namespace.
+    let gpud = children_of(daemon.pid());
+    assert_eq!(gpud.len(), 1);
+    eventually("one child is left, the helper", || {
+        let children = children_of(gpud[0].pid);
+        let is_clean = children.iter().all(|one| one.state != "Z");
+        (is_clean && children.len() == 1 && children[0].name == "sleep").then_some(())
+    });
+}
+
+fn is_root() -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    fs::metadata("/proc/self").unwrap().uid() == 0
+}
