@@ -114,7 +114,7 @@ mod tests {
     fn the_sample_of_a_row_remapping_names_no_kind_of_gpu() {
         for code in ["63", "64"] {
             let log = line(&words(&format!("xid {code}")), 1).unwrap();
-            let text = &log.messages[0].text;
+            let text = &log.logs[0].messages[0].text;
             assert!(text.contains(&format!("): {code}, ")), "{text}");
             assert!(!text.contains("Row Remapper"), "{text}");
         }
