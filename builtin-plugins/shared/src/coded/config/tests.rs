@@ -87,7 +87,17 @@ fn the_global_threshold_is_a_key_only_where_it_is_allowed() {
         let keys = schema["properties"].as_object().unwrap().keys();
         keys.cloned().collect::<Vec<_>>()
     };
-    assert_eq!(keys(&fixed), ["lookback_seconds", "overrides", "policy"]);
+    assert_eq!(
+        keys(&fixed),
+        [
+            "lookback_seconds",
+            "overrides",
+            "policy",
+            "product",
+            "saved_log",
+            "xid_catalog"
+        ]
+    );
     assert_eq!(
         keys(&KIND),
         [
