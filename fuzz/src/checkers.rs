@@ -151,7 +151,8 @@ pub static ALL: [Checker; 20] = [
         |context, messages, _| recovery_action::events(context, messages),
     ),
     checker("sxid", &sxid::line::PATTERNS, |context, messages, _| {
-        sxid::evaluate::events(context, messages).expect("events that can be written")
+        let config = sxid::config::read("{}").expect("the defaults");
+        sxid::evaluate::events(context, &config, messages).expect("events that can be written")
     }),
     checker(
         "thermal",
@@ -162,8 +163,10 @@ pub static ALL: [Checker; 20] = [
         let gpu = xid::gpu::Gpu {
             uuid: "GPU-1b4c2a90-6a3e-4f0e-9d6c-0f1b2c3d4e5f".to_owned(),
             bus_id: "00000000:3B:00.0".to_owned(),
+            ..xid::gpu::Gpu::default()
         };
-        xid::evaluate::events(context, messages, || None, || vec![gpu])
+        let config = xid::config::read("{}").expect("the defaults");
+        xid::evaluate::events(context, &config, messages, || None, || vec![gpu])
             .expect("events that can be written")
     }),
 ];

@@ -79,9 +79,9 @@ async fn carry_out(action: Action, systemd: Service, stdout: Terminal, stderr: T
         Action::Plugin(action) => plugin::plugin(&action, stdout).await,
         Action::Explain {
             subject,
-            site_file,
+            checks,
             json,
-        } => explain::explain(&subject, site_file, json, stdout).await,
+        } => explain::explain(&subject, &checks, json, stdout).await,
         Action::ListPlugins {
             server,
             token_file,

@@ -166,6 +166,129 @@ fn a_saved_log_is_judged() {
     assert_eq!(names, ["cpu"]);
 }
 
+/// What stands below the event, in full.
+fn below_the_event(text: &str) -> Vec<&str> {
+    let lines = text.lines().skip_while(|line| !line.contains(" error_"));
+    lines
+        .skip(1)
+        .take_while(|line| line.starts_with("    "))
+        .collect()
+}
+
+#[test]
+fn both_views_of_a_code_are_shown() {
+    let shown = text(&run(&["explain", "xid", "79"]));
+    assert_eq!(
+        below_the_event(&shown),
+        [
+            "    GPU: 0000:04:00.0",
+            "    GPUd's view: Fatal, REBOOT_SYSTEM",
+            "    NVIDIA's view: RESTART_BM, restart the host (Fatal, REBOOT_SYSTEM)",
+            "    NVIDIA's next step: CONTACT_SUPPORT",
+        ],
+        "{shown}"
+    );
+    let shown = text(&run(&["explain", "xid", "94"]));
+    assert_eq!(
+        below_the_event(&shown),
+        [
+            "    GPU: 0000:04:00.0",
+            "    GPUd's view: Fatal, REBOOT_SYSTEM",
+            "    NVIDIA's view: RESTART_APP, restart the application (Warning, CHECK_USER_APP_AND_GPU)",
+            "    NVIDIA's next step: IGNORE (follows another)",
+            "    the two views differ; gpud is used (--xid-catalog)",
+        ],
+        "{shown}"
+    );
+    let switch = text(&run(&["explain", "sxid", "20012"]));
+    for part in ["CHECK_MECHANICALS", "the two views differ"] {
+        assert!(switch.contains(part), "{part}: {switch}");
+    }
+    for code in ["9999", "500", "177"] {
+        let output = run(&["explain", "xid", code]);
+        assert_eq!(output.status.code(), Some(1), "{code}");
+        let problem = String::from_utf8(output.stderr).unwrap();
+        assert!(
+            problem.contains(&format!("Xid {code} is in no catalogue")),
+            "{problem}"
+        );
+        let json = run(&["explain", "xid", code, "--json"]);
+        assert_eq!(json.status.code(), Some(1));
+        let failure: Value = serde_json::from_slice(&json.stdout).unwrap();
+        assert_eq!(failure["error"]["code"], "failed_to_explain");
+    }
+}
+
+/// The state of the first component of a JSON document.
+fn judged(arguments: &[&str]) -> Value {
+    let output = run(arguments);
+    let found: Value = serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&output.stderr)));
+    found["components"][0].clone()
+}
+
+#[test]
+fn the_catalogue_is_chosen_by_flag_and_by_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let site = folder.path().join("components.yaml");
+    std::fs::write(
+        &site,
+        "accelerator-nvidia-error-xid: {xid_catalog: nvidia}\n",
+    )
+    .unwrap();
+    let log = folder.path().join("dmesg.txt");
+    std::fs::write(
+        &log,
+        "[ 3600.000001] NVRM: Xid (PCI:0000:3b:00): 94, pid=7, name=python3, Contained: SM (0x1)\n",
+    )
+    .unwrap();
+    let (site, log) = (site.to_str().unwrap(), log.to_str().unwrap());
+    for (more, health, action) in [
+        (&[][..], "Unhealthy", "REBOOT_SYSTEM"),
+        (&["--xid-catalog", "gpud"], "Unhealthy", "REBOOT_SYSTEM"),
+        (
+            &["--xid-catalog", "nvidia"],
+            "Healthy",
+            "CHECK_USER_APP_AND_GPU",
+        ),
+        (
+            &["--component-configs-file", site],
+            "Healthy",
+            "CHECK_USER_APP_AND_GPU",
+        ),
+    ] {
+        for command in [
+            &["explain", "--file", log, "--json"][..],
+            &["scan", "--kmsg-file", log, "--json"],
+        ] {
+            let component = judged(&[command, more].concat());
+            let state = &component["states"][0];
+            assert_eq!(state["health"], health, "{more:?} {state}");
+            assert_eq!(
+                state["suggested_actions"]["repair_actions"][0], action,
+                "{more:?} {state}"
+            );
+            assert_eq!(state["extra_info"]["vendor_action"], "RESTART_APP");
+            assert_eq!(component["events"][0]["extra_info"]["pid"], "7");
+        }
+    }
+    let wrong = run(&["explain", "xid", "94", "--xid-catalog", "amd"]);
+    assert_ne!(wrong.status.code(), Some(0));
+}
+
+#[test]
+fn a_row_remapping_depends_on_the_product() {
+    let shown = text(&run(&["explain", "xid", "63"]));
+    assert!(shown.contains("--product"), "{shown}");
+    for (product, health) in [
+        ("NVIDIA H100 80GB HBM3", "Healthy"),
+        ("Tesla V100-SXM2-16GB", "Unhealthy"),
+    ] {
+        let component = judged(&["explain", "xid", "63", "--json", "--product", product]);
+        assert_eq!(component["states"][0]["health"], health, "{component}");
+    }
+}
+
 const HOSTS: &str = "\
 Nov 20 08:00:01 n1 kernel: NVRM: Xid (PCI:0000:3b:00): 31, pid=100, name=python3, Ch 00000008, intr 00000000. MMU Fault
 Nov 20 08:00:05 n2 kernel: NVRM: Xid (PCI:0000:3b:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus.

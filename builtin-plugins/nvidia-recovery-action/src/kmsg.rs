@@ -5,7 +5,7 @@
 //! ```
 //!
 //! The words in parentheses differ between drivers (`Node Reboot Required`, `OS Reboot`, `PF FLR`); the numbers are
-//! NVML's. The event of the same line in `accelerator-nvidia-error-xid` is not judged there.
+//! NVML's. `accelerator-nvidia-error-xid` has an event of the same line, which weighs there only by NVIDIA's catalogue.
 
 use gpud_builtin_shared::boots::BOOT;
 use gpud_sdk::incidents::{Sighting, fact, is_kernel_line};

@@ -3,7 +3,9 @@
 
 pub mod config;
 pub mod policy;
+pub mod repeats;
 pub mod timeline;
+pub mod vendor;
 
 use std::fmt::{self, Display};
 
@@ -53,7 +55,8 @@ pub fn repair_action(word: &str) -> RepairAction {
     }
 }
 
-/// How serious an error is, least first. The catalogues have no `Critical`; rows of other versions and policies may.
+/// How serious an error is, least first. GPUd's catalogues have no `Critical`; the vendor's view, rows of other versions and
+/// policies may.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
     /// Not known.

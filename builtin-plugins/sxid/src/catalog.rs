@@ -1,6 +1,8 @@
 //! What is known of each SXid: a short text, how serious it is, and what to do.
 
 use gpud_builtin_shared::coded::Key;
+pub use gpud_builtin_shared::coded::vendor::VendorAction;
+use gpud_builtin_shared::coded::vendor::{Catalog, Verdict};
 pub use gpud_builtin_shared::coded::{Action, Severity};
 
 use crate::catalog_data::CODES;
@@ -20,6 +22,19 @@ pub struct Code {
     pub severity: Severity,
     /// What to do, most important first; may be empty.
     pub actions: &'static [Action],
+    /// What NVIDIA's guide says to do, where it has the code.
+    pub vendor: Option<VendorAction>,
+}
+
+impl Code {
+    /// The verdict of a catalogue.
+    pub fn verdict(&self, catalog: Catalog) -> Verdict {
+        let own = (self.severity, self.actions);
+        match catalog {
+            Catalog::Gpud => own,
+            Catalog::Nvidia => self.vendor.and_then(VendorAction::verdict).unwrap_or(own),
+        }
+    }
 }
 
 /// The entry of a code.

@@ -3,7 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use gpud_builtin_shared::coded::timeline;
+use gpud_builtin_shared::coded::vendor::CATALOG;
+use gpud_builtin_shared::coded::{repeats, timeline};
 use gpud_builtin_shared::driver::Driver;
 use gpud_sdk::history::StoredEvent;
 use gpud_sdk::incidents::is_kernel_line;
@@ -23,10 +24,18 @@ const MAX_SHOWN: usize = 256;
 ///
 /// # Errors
 /// When an event cannot be written, which its types rule out.
-pub fn events(context: &CheckContext, messages: &[Message]) -> Result<Vec<Event>, Error> {
-    decode(messages)
-        .map(|(message, sxid)| row::event(context, message, &sxid).map_err(Error::failed))
-        .collect()
+pub fn events(
+    context: &CheckContext,
+    config: &Config,
+    messages: &[Message],
+) -> Result<Vec<Event>, Error> {
+    let catalog = config.catalog();
+    let events =
+        decode(messages).map(|(message, sxid)| row::event(context, catalog, message, &sxid));
+    let mut events: Vec<_> = events.collect::<Result<_, _>>().map_err(Error::failed)?;
+    // The line with severity and link is one of three.
+    repeats::fold(&mut events, &["severity", "link"]);
+    Ok(events)
 }
 
 /// Decodes messages.
@@ -64,7 +73,8 @@ pub fn check(
         .collect();
     let faults = || {
         let oldest_first = errors.iter().enumerate().rev();
-        oldest_first.filter_map(|(index, stored)| Some(row::read(stored)?.fault(index)))
+        oldest_first
+            .filter_map(|(index, stored)| Some(row::read(stored)?.fault(index, config.catalog())))
     };
     let reboots = || reboots.iter().rev().map(|time| time / 1000);
     let (verdict, by_policy) = timeline::judge(faults, reboots, config);
@@ -72,10 +82,11 @@ pub fn check(
     let mut state = verdict.state(EVENT_NAME, "SXIDComponent is healthy");
     state.error = error;
     let current = verdict.current.and_then(|index| errors.get(index));
-    if let Some(current) = current.and_then(|stored| row::read(stored)) {
+    if let Some((stored, current)) = current.and_then(|stored| Some((stored, row::read(stored)?))) {
         state.reason = current.message();
         state.subject = row::subject(&current.device);
         state.evidence = current.evidence.to_vec();
+        state.extra_info = repeated_facts(stored, config);
     }
     timeline::mark(&mut state, by_policy);
     // An SXid proves an NVIDIA driver, even where its library is gone; once cleared, it is to be seen that it is.
@@ -84,6 +95,18 @@ pub fn check(
         supported,
         ..Report::of(state)
     }
+}
+
+/// Returns the facts of its event that a state repeats, and whose view judged.
+fn repeated_facts(stored: &StoredEvent, config: &Config) -> Vec<(String, String)> {
+    let facts = stored.event.extra_info.iter();
+    let repeated = [row::VENDOR_ACTION, row::VENDOR_ACTION_WORDS];
+    let mut copied: Vec<_> = facts
+        .filter(|(key, _)| repeated.contains(&key.as_str()))
+        .cloned()
+        .collect();
+    copied.push((CATALOG.to_owned(), config.catalog().word().to_owned()));
+    copied
 }
 
 /// What the kernel log says now, without any history: the answer to a scan and to a person who asks. The SXids
@@ -117,14 +140,17 @@ pub fn scan(
             HealthState::unhealthy(context, "failed to read kmsg").error(error.text())
         }
         (Ok(log), _) => {
-            let errors = found.iter().map(|(_, sxid)| (sxid.key(), sxid.severity()));
+            let errors = found
+                .iter()
+                .map(|(_, sxid)| (sxid.key(), sxid.verdict(config.catalog()).0));
             let (found, scanned) = (found.len(), log.scanned);
             let reason = format!("matched {found} sxid errors from {scanned} kmsg(s)");
             timeline::at_once(context, errors, config, reason)
         }
     };
     let shown = found.iter().skip(found.len().saturating_sub(MAX_SHOWN));
-    let events = shown.map(|(message, sxid)| row::event(context, message, sxid));
+    let catalog = config.catalog();
+    let events = shown.map(|(message, sxid)| row::event(context, catalog, message, sxid));
     Ok(Report {
         supported: driver.is_there() || !found.is_empty(),
         events: events.collect::<Result<_, _>>().map_err(Error::failed)?,

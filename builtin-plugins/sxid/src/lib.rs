@@ -79,7 +79,9 @@ impl KmsgWatcher for SxidErrors {
     }
 
     fn on_messages(context: &CheckContext, messages: Vec<Message>) -> Result<Vec<Event>, Error> {
-        evaluate::events(context, &messages)
+        // The check reports a mistake in the configuration; no error may be lost for it.
+        let config = read_config().or_else(|_| config::read("{}").map_err(Error::failed))?;
+        evaluate::events(context, &config, &messages)
     }
 }
 

@@ -8,12 +8,19 @@
 //! GPUd's grammar is far wider: `SXid`, later on the line a colon, a blank, a number and a comma; the id is looked for by
 //! itself. The name of a process, 15 bytes that it chooses, can look like that (`SXid: 20034,`), and the kernel prints such
 //! names. So only what root wrote to `/dev/kmsg` (fault injection and tests) is read in the wide form; the kernel's own
-//! lines have to have the driver's.
+//! lines have to have the driver's. Lenient: the driver's form may lack `PCI:` or the whole id after `nvidia-nvswitch‹n›:`,
+//! which no name of a process is long enough for.
 
 /// What every line has, anywhere in the text.
 const MARK: &str = "SXid";
 /// The driver's form begins so, followed by the id.
 const HEADER: &str = "SXid (";
+
+/// The driver's name of a switch, followed by its number.
+const SWITCH: &str = "nvidia-nvswitch";
+
+/// Longest text of a line that is stored, bytes.
+const MAX_DETAIL: usize = 256;
 
 /// Longest text within the parentheses, bytes; longer is no id. Bounds what reaches messages and the store.
 const MAX_ID: usize = 64;
@@ -34,7 +41,7 @@ pub struct Line<'a> {
 
 /// Reads a line. `from_kernel` is false for what user space wrote.
 pub fn parse(text: &str, from_kernel: bool) -> Option<Line<'_>> {
-    let own = driver_line(text);
+    let own = driver_line(text).or_else(|| line_of_switch(text));
     if from_kernel {
         return own;
     }
@@ -62,14 +69,70 @@ fn driver_line(text: &str) -> Option<Line<'_>> {
     })
 }
 
+/// Lenient: `nvidia-nvswitch1: SXid (0000:c3:00.0): 12028, …` and `nvidia-nvswitch1: SXid: 12028, …`. Without an id the
+/// switch is named as the driver does.
+fn line_of_switch(text: &str) -> Option<Line<'_>> {
+    let start = text.find(SWITCH)?;
+    let (_, rest) = split_digits(text.get(start + SWITCH.len()..)?);
+    let name = text.get(start..text.len() - rest.len())?;
+    if name.len() == SWITCH.len() {
+        return None;
+    }
+    let rest = rest.strip_prefix(": SXid")?;
+    let (device, rest) = match rest.strip_prefix(" (") {
+        Some(rest) => rest
+            .split_once(')')
+            .filter(|(device, _)| !device.starts_with("PCI:") && is_id(device))?,
+        None => (name, rest),
+    };
+    let (digits, after) = split_digits(rest.strip_prefix(": ")?);
+    let ends = after.is_empty() || after.starts_with([',', ' ', '\n']);
+    Some(Line {
+        device,
+        code: digits.parse().ok().filter(|_| ends)?,
+        by_driver: true,
+    })
+}
+
+/// Hexadecimal digits, colons and dots.
+fn is_id(id: &str) -> bool {
+    let fits = |byte: u8| byte.is_ascii_hexdigit() || matches!(byte, b':' | b'.');
+    (1..=MAX_ID).contains(&id.len()) && id.bytes().all(fits)
+}
+
+/// What an SXid line says beside switch and code: the driver's severity word, and the link.
+pub fn details(text: &str) -> [(&'static str, Option<&str>); 3] {
+    let rest = text.split_once("SXid").map_or(text, |(_, rest)| rest);
+    let rest = rest.split(['\n', '\r']).next().unwrap_or(rest);
+    let severity = ["Non-fatal", "Fatal", "Correctable"]
+        .into_iter()
+        .find(|word| rest.contains(&[", ", word].concat()));
+    let link = rest
+        .split_once("Link ")
+        .map(|(_, rest)| split_digits(rest).0);
+    let detail = rest.split_once("): ").or_else(|| rest.split_once(": "));
+    let detail = detail.map(|(_, detail)| detail.trim_ascii());
+    let mut end = MAX_DETAIL.min(detail.map_or(0, str::len));
+    while detail.is_some_and(|detail| !detail.is_char_boundary(end)) {
+        end -= 1;
+    }
+    [
+        ("severity", severity),
+        ("link", link.filter(|link| !link.is_empty())),
+        (
+            "detail",
+            detail
+                .and_then(|detail| detail.get(..end))
+                .filter(|detail| !detail.is_empty()),
+        ),
+    ]
+}
+
 /// Every `SXid (PCI:‹id›)`: `PCI:` and id, and what follows the parenthesis.
 fn headers(text: &str) -> impl Iterator<Item = (&str, &str)> {
     text.match_indices(HEADER).filter_map(|(at, header)| {
         let (device, rest) = text.get(at + header.len()..)?.split_once(')')?;
-        let id = device.strip_prefix("PCI:")?;
-        let fits = |byte: u8| byte.is_ascii_hexdigit() || matches!(byte, b':' | b'.');
-        let is_id = (1..=MAX_ID).contains(&id.len()) && id.bytes().all(fits);
-        is_id.then_some((device, rest))
+        is_id(device.strip_prefix("PCI:")?).then_some((device, rest))
     })
 }
 

@@ -7,6 +7,7 @@
 use std::borrow::Cow;
 
 use gpud_builtin_shared::coded::timeline::Fault;
+use gpud_builtin_shared::coded::vendor::{CATALOG, Catalog, differ, verdict_words};
 use gpud_builtin_shared::coded::{Key, Severity};
 use gpud_builtin_shared::time;
 use gpud_sdk::history::StoredEvent;
@@ -14,7 +15,7 @@ use gpud_sdk::{CheckContext, Event, Evidence, Message, Subject};
 use serde::{Deserialize, Serialize};
 
 use crate::sxid::{self, Sxid};
-use crate::{EVENT_NAME, catalog};
+use crate::{EVENT_NAME, catalog, line};
 
 /// Seconds within which equal errors are one event with a count: a switch in trouble can print thousands a second, and
 /// each error takes up to three lines.
@@ -65,12 +66,13 @@ fn data(sxid: &Sxid<'_>, at: u64) -> Result<String, serde_json::Error> {
 /// When the document cannot be written, which its types rule out.
 pub fn event(
     context: &CheckContext,
+    catalog: Catalog,
     message: &Message,
     sxid: &Sxid<'_>,
 ) -> Result<Event, serde_json::Error> {
     // The kernel's clock can run ahead of the wall clock by a little; the future is refused.
     let at = message.time.min(context.now);
-    let event_type = sxid.severity().event_type();
+    let event_type = sxid.verdict(catalog).0.event_type();
     let text = sxid::message(sxid.code, sxid.known, sxid.device);
     // Boots are never counted together: an error on both sides of a reboot is what asks for an inspection.
     let key = format!("{} {} {}", context.boot_id, sxid.device, sxid.code);
@@ -85,12 +87,51 @@ pub fn event(
         ("device_uuid".to_owned(), sxid.device.to_owned()),
         ("data".to_owned(), data(sxid, at)?),
     ];
+    let details = line::details(&message.text).into_iter();
+    let details = details.filter_map(|(key, value)| Some((key, value?.to_owned())));
+    let pairs = details.chain(verdicts(catalog, sxid));
+    event
+        .extra_info
+        .extend(pairs.map(|(key, value)| (key.to_owned(), value)));
     Ok(event)
+}
+
+/// Key of NVIDIA's word for what to do.
+pub const VENDOR_ACTION: &str = "vendor_action";
+/// Key of the same for people.
+pub const VENDOR_ACTION_WORDS: &str = "vendor_action_words";
+
+/// What both catalogues say of an error, as keys and values.
+fn verdicts(catalog: Catalog, sxid: &Sxid<'_>) -> Vec<(&'static str, String)> {
+    let of = |catalog| {
+        let (severity, actions) = sxid.verdict(catalog);
+        (severity, actions.first().map(|action| action.word()))
+    };
+    let (gpud, nvidia) = (of(Catalog::Gpud), of(Catalog::Nvidia));
+    let mut pairs = vec![
+        (CATALOG, catalog.word().to_owned()),
+        ("gpud_verdict", verdict_words(gpud.0, gpud.1)),
+        ("nvidia_verdict", verdict_words(nvidia.0, nvidia.1)),
+    ];
+    if differ(gpud, nvidia) {
+        pairs.push(("verdicts_differ", "true".to_owned()));
+    }
+    match sxid.known {
+        None => pairs.push(("unlisted", "true".to_owned())),
+        Some(known) => {
+            if let Some(vendor) = known.vendor {
+                pairs.push((VENDOR_ACTION, vendor.word().to_owned()));
+                pairs.push((VENDOR_ACTION_WORDS, vendor.words().to_owned()));
+            }
+        }
+    }
+    pairs
 }
 
 /// The switch as a subject, by its PCI id in lower case.
 pub fn subject(device: &str) -> Option<Subject> {
-    let id = device.strip_prefix("PCI:")?.to_ascii_lowercase();
+    let id = device.strip_prefix("PCI:").unwrap_or(device);
+    let id = Some(id.to_ascii_lowercase()).filter(|id| !id.is_empty())?;
     Some(Subject::Other(("nvswitch".to_owned(), id)))
 }
 
@@ -112,14 +153,21 @@ pub struct Row<'a> {
 }
 
 impl<'a> Row<'a> {
-    /// What is judged of it. `index` is the caller's.
-    pub fn fault(self, index: usize) -> Fault<'a> {
+    /// What a catalogue judges of it. `index` is the caller's.
+    pub fn fault(self, index: usize, catalog: Catalog) -> Fault<'a> {
+        let known = catalog::code(self.code).filter(|_| catalog == Catalog::Nvidia);
+        let (severity, action) = match known.map(|known| known.verdict(catalog)) {
+            None => (self.severity, self.action),
+            Some((severity, actions)) => {
+                (severity, actions.first().map(|action| action.word().into()))
+            }
+        };
         Fault {
             index,
             second: self.second,
             key: Key::of(self.code),
-            severity: self.severity,
-            action: self.action,
+            severity,
+            action,
         }
     }
 

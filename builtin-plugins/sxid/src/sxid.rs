@@ -1,6 +1,7 @@
 //! What a line means: the line's facts and the catalogue's knowledge put together.
 
 use gpud_builtin_shared::coded::Key;
+use gpud_builtin_shared::coded::vendor::{Catalog, Verdict};
 
 use crate::catalog::{self, Code, POSSIBLE, Severity};
 use crate::line;
@@ -22,9 +23,10 @@ impl Sxid<'_> {
         Key::of(self.code)
     }
 
-    /// How serious.
-    pub fn severity(&self) -> Severity {
-        self.known.map_or(Severity::Warning, |known| known.severity)
+    /// The verdict of a catalogue.
+    pub fn verdict(&self, catalog: Catalog) -> Verdict {
+        self.known
+            .map_or((Severity::Warning, &[]), |known| known.verdict(catalog))
     }
 }
 

@@ -1,11 +1,12 @@
 //! What is known of each Xid: NVIDIA's name, a short text, how serious it is, and what to do.
 
 use gpud_builtin_shared::coded::Key;
+pub use gpud_builtin_shared::coded::vendor::VendorAction;
 pub use gpud_builtin_shared::coded::{Action, Severity};
 
-use crate::catalog_data::{CODES, MNEMONICS, RULES, STATUSES, SUB_CODES};
+use crate::catalog_data::{CODES, MNEMONICS, RULES, STATUSES, SUB_CODES, VENDOR};
 
-/// Highest code that is taken for an Xid. NVIDIA has used up to 173 so far; what is far beyond is not one.
+/// Highest code that is taken for an Xid. NVIDIA has used up to 176 so far; what is far beyond is not one.
 pub const MAX_CODE: u32 = 999;
 
 /// Text, severity and actions of an error.
@@ -28,6 +29,21 @@ pub struct Code {
     pub mnemonic: Option<&'static str>,
     /// What is known of it.
     pub entry: Entry,
+}
+
+/// NVIDIA's view of a code.
+#[derive(Debug)]
+pub struct Vendor {
+    /// The Xid.
+    pub code: u32,
+    /// NVIDIA's present name; may be empty.
+    pub mnemonic: &'static str,
+    /// What the code means, where GPUd's text is an old one; usually empty.
+    pub means: &'static str,
+    /// What to do at once, where NVIDIA says so.
+    pub immediate: Option<VendorAction>,
+    /// NVIDIA's word for what to do next; may be empty.
+    pub investigate: &'static str,
 }
 
 /// Bits of a word that must have given values.
@@ -62,6 +78,8 @@ pub struct Rule {
     pub severity: Severity,
     /// What to do; one action.
     pub action: &'static [Action],
+    /// NVIDIA's own action.
+    pub vendor: VendorAction,
     /// NVIDIA's word for where to look; may be empty.
     pub hint: &'static str,
 }
@@ -106,6 +124,42 @@ pub fn code(code: u32) -> Option<&'static Code> {
         .binary_search_by_key(&code, |known| known.code)
         .ok()
         .and_then(|at| CODES.get(at))
+}
+
+/// NVIDIA's view of a code, where it lists the code.
+pub fn vendor(code: u32) -> Option<&'static Vendor> {
+    VENDOR
+        .binary_search_by_key(&code, |known| known.code)
+        .ok()
+        .and_then(|at| VENDOR.get(at))
+}
+
+/// True for a code that GPUd or NVIDIA knows.
+pub fn is_known(number: u32) -> bool {
+    code(number).is_some() || vendor(number).is_some()
+}
+
+/// NVIDIA's action for an NVLink error without a rule, by unit, severity and error status.
+pub fn nvlink_action(code: u32, unit: &str, fatal: bool, status: u32) -> VendorAction {
+    let starts = |begin: &str| unit.starts_with(begin);
+    match code {
+        147 | 148 => VendorAction::Ignore,
+        150 => VendorAction::ResetGpu,
+        149 if starts("NETIR_BER_EVENT") => VendorAction::Ignore,
+        149 if ["NETIR_INT", "NETIR_LINK_DOWN", "NETIR_MFDE"]
+            .iter()
+            .any(|unit| starts(unit)) =>
+        {
+            VendorAction::ResetGpu
+        }
+        145 if starts("RLW_REMAP") || (starts("RLW_SRC_TRACK") && matches!(status, 4 | 8)) => {
+            VendorAction::Xid154
+        }
+        145 if fatal => VendorAction::ResetGpu,
+        146 if status == 4 => VendorAction::ResetGpu,
+        144 if matches!(status, 0x2 | 0x10) => VendorAction::ResetGpu,
+        _ => VendorAction::WorkflowNvlink5,
+    }
 }
 
 /// NVIDIA's name of a code, also of codes without an entry.

@@ -4,15 +4,18 @@
 use std::collections::BTreeSet;
 
 use gpud_builtin_shared::coded::timeline;
+use gpud_builtin_shared::coded::vendor::CATALOG;
 use gpud_builtin_shared::driver::Driver;
 use gpud_sdk::history::StoredEvent;
 use gpud_sdk::kmsg::LookBack;
 use gpud_sdk::{AccessError, CheckContext, Error, Event, HealthState, Message, Report};
 
+use crate::catalog::{Action, Severity};
 use crate::config::Config;
+use crate::facts::Facts;
 use crate::gpu::{self, Gpu};
 use crate::xid::{self, Xid};
-use crate::{EVENT_NAME, row};
+use crate::{EVENT_NAME, batch, names, related, row};
 
 /// Name of the rows that versions before GPUd 0.6 stored for an operator's set-healthy.
 const SET_HEALTHY: &str = "SetHealthy";
@@ -27,37 +30,89 @@ const MAX_SHOWN: usize = 256;
 /// When an event cannot be written, which its types rule out.
 pub fn events(
     context: &CheckContext,
+    config: &Config,
     messages: &[Message],
     product: impl FnOnce() -> Option<String>,
     gpus: impl FnOnce() -> Vec<Gpu>,
 ) -> Result<Vec<Event>, Error> {
-    let found = decode(messages.iter(), product);
+    let found = decode(config, messages.iter(), product);
     if found.is_empty() {
         return Ok(Vec::new());
     }
     let gpus = gpus();
-    found
+    let mut events = found
         .iter()
-        .map(|(message, xid)| row::event(context, message, xid, &gpus).map_err(Error::failed))
-        .collect()
+        .map(|(message, xid)| stored(context, config, message, xid, &gpus))
+        .collect::<Result<Vec<_>, _>>()?;
+    batch::relate(&mut events, &found);
+    Ok(events)
 }
 
-/// Decodes messages. Xid 63 and 64 are left to the component for remapped rows where the product has them. (Of a
-/// product that cannot be told, they are kept.)
+fn stored(
+    context: &CheckContext,
+    config: &Config,
+    message: &Message,
+    xid: &Xid<'_>,
+    gpus: &[Gpu],
+) -> Result<Event, Error> {
+    let event = row::event(context, config.catalog(), message, xid, gpus);
+    let mut event = event.map_err(Error::failed)?;
+    if config.is_saved_log() && is_remapping(xid) {
+        let note = remapping_note(config, message);
+        event.extra_info.push(("note".to_owned(), note.to_owned()));
+    }
+    Ok(event)
+}
+
+fn is_remapping(xid: &Xid<'_>) -> bool {
+    matches!(xid.code, 63 | 64)
+}
+
+/// Decodes messages. Xid 63 and 64 are left to the component for remapped rows where the product has them. They stay
+/// if the product is not known, and in a saved log, where nobody else can see them.
 fn decode<'a>(
+    config: &Config,
     messages: impl Iterator<Item = &'a Message>,
     product: impl FnOnce() -> Option<String>,
 ) -> Vec<(&'a Message, Xid<'a>)> {
     let mut found: Vec<_> = messages
         .filter_map(|message| Some((message, xid::decode(&message.text)?)))
         .collect();
-    let is_remapping = |xid: &Xid<'_>| matches!(xid.code, 63 | 64);
-    if found.iter().any(|(_, xid)| is_remapping(xid))
+    if config.is_saved_log() {
+        for (message, xid) in &mut found {
+            // The row takes effect with the next reset; the GPU goes on without it.
+            if xid.code == 63 && remaps_rows(config, message) == Some(true) {
+                xid.severity = Severity::Info;
+                xid.actions = &[Action::Reboot];
+            }
+        }
+    } else if found.iter().any(|(_, xid)| is_remapping(xid))
         && product().is_some_and(|name| gpu::remaps_rows(&name))
     {
         found.retain(|(_, xid)| !is_remapping(xid));
     }
     found
+}
+
+/// Whether the GPU of a saved line remaps rows: by the product that the operator names, or else by the line itself.
+/// `None` when nothing says so.
+fn remaps_rows(config: &Config, message: &Message) -> Option<bool> {
+    match config.product() {
+        Some(product) => Some(gpu::remaps_rows(product)),
+        None => Facts::of(&message.text).remaps_rows().then_some(true),
+    }
+}
+
+fn remapping_note(config: &Config, message: &Message) -> &'static str {
+    match remaps_rows(config, message) {
+        Some(true) => {
+            "This GPU remaps rows: a pending remapping (63) takes effect with the next reset of the GPU; a failed one (64) asks for a new GPU if it comes back after a reset."
+        }
+        Some(false) => "This GPU retires pages and does not remap rows.",
+        None => {
+            "On a GPU that remaps rows (A100 and later) Xid 63 is harmless until the next reset. The log does not say which GPU it is: name it with --product."
+        }
+    }
 }
 
 /// The state that the history comes to. `events` are newest first, as `history` gives them; `reboots` too. `seen_before`
@@ -82,27 +137,43 @@ pub fn check(
         .take_while(|stored| stored.event.name != SET_HEALTHY)
         .filter(|stored| stored.event.name == EVENT_NAME)
         .collect();
-    let faults = || {
-        let oldest_first = errors.iter().enumerate().rev();
-        oldest_first.filter_map(|(index, stored)| Some(row::read(stored)?.fault(index)))
-    };
+    let oldest_first = errors.iter().enumerate().rev();
+    let rows: Vec<_> = oldest_first
+        .filter_map(|(index, stored)| Some((index, row::read(stored)?)))
+        .collect();
+    let faults = related::faults(&rows, config);
+    let faults = || faults.iter().cloned();
     let reboots = || reboots.iter().rev().map(|time| time / 1000);
     let (verdict, by_policy) = timeline::judge(faults, reboots, config);
 
     let mut state = verdict.state(EVENT_NAME, "XIDComponent is healthy");
     state.error = error;
     let current = verdict.current.and_then(|index| errors.get(index));
-    if let Some(current) = current.and_then(|stored| row::read(stored)) {
+    if let Some((stored, current)) = current.and_then(|stored| Some((stored, row::read(stored)?))) {
         // A GPU that fell off the bus is not found any more: what was known when it happened counts first.
         let now = if current.uuid.is_none() {
             gpus()
         } else {
             Vec::new()
         };
-        let uuid = current.uuid.or_else(|| gpu::uuid_of(&now, &current.device));
+        let found = gpu::find(&now, &current.device);
+        let uuid = current.uuid.or(found.map(|gpu| gpu.uuid.as_str()));
         state.reason = current.message(uuid);
-        state.subject = gpu::subject(&current.device, uuid);
+        state.subject = match &stored.event.subject {
+            Some(subject) if found.is_none() => Some(subject.clone()),
+            _ => gpu::subject(
+                &current.device,
+                uuid,
+                found.and_then(|gpu| gpu.serial.as_deref()),
+            ),
+        };
         state.evidence = current.evidence.to_vec();
+        state.extra_info = repeated_facts(stored, config);
+        if found.is_some() {
+            let names = gpu::words(&current.device, found);
+            state.extra_info.retain(|(key, _)| key != row::GPU);
+            state.extra_info.insert(0, (row::GPU.to_owned(), names));
+        }
     }
     timeline::mark(&mut state, by_policy);
     // An Xid proves an NVIDIA driver, even where its library is gone; once cleared, it is to be seen that it is.
@@ -111,6 +182,18 @@ pub fn check(
         supported,
         ..Report::of(state)
     }
+}
+
+/// Returns the facts of its event that a state repeats, and whose view judged.
+fn repeated_facts(stored: &StoredEvent, config: &Config) -> Vec<(String, String)> {
+    let facts = stored.event.extra_info.iter();
+    let repeated = [row::GPU, row::VENDOR_ACTION, row::VENDOR_ACTION_WORDS];
+    let mut copied: Vec<_> = facts
+        .filter(|(key, _)| repeated.contains(&key.as_str()))
+        .cloned()
+        .collect();
+    copied.push((CATALOG.to_owned(), config.catalog().word().to_owned()));
+    copied
 }
 
 /// What the kernel log says now, without any history: the answer to a scan and to a person who asks. The Xids themselves
@@ -133,7 +216,7 @@ pub fn scan(
     let messages = log.iter().flat_map(|log| &log.messages);
     let fresh =
         messages.filter(|message| seen.insert((message.time / REPEAT_WINDOW_MS, &message.text)));
-    let found = decode(fresh, || driver.product.clone().ok());
+    let found = decode(config, fresh, || driver.product.clone().ok());
 
     let state = match (&log, driver.missing()) {
         // Only when the log has none: an Xid on a machine whose library is gone is the news.
@@ -145,7 +228,10 @@ pub fn scan(
             HealthState::unhealthy(context, "failed to read kmsg").error(error.text())
         }
         (Ok(log), _) => {
-            let errors = found.iter().map(|(_, xid)| (xid.key(), xid.severity));
+            let errors = found.iter().map(|(message, xid)| {
+                let recovery = Facts::of(&message.text).recovery.map(|(_, to)| to);
+                (xid.key(), xid.verdict(config.catalog(), recovery).0)
+            });
             let (found, scanned) = (found.len(), log.scanned);
             let reason = format!("matched {found} xid errors from {scanned} kmsg(s)");
             timeline::at_once(context, errors, config, reason)
@@ -156,11 +242,19 @@ pub fn scan(
         ..Report::of(state)
     };
     if !found.is_empty() {
-        let gpus = gpus();
-        let shown = found.iter().skip(found.len().saturating_sub(MAX_SHOWN));
+        let mut gpus = gpus();
+        let lines = log.iter().flat_map(|log| &log.messages);
+        let mut named = Vec::new();
+        names::add(&mut named, lines.map(|message| message.text.as_str()));
+        gpus.extend(named);
+        let shown = found
+            .get(found.len().saturating_sub(MAX_SHOWN)..)
+            .unwrap_or_default();
         report.events = shown
-            .map(|(message, xid)| row::event(context, message, xid, &gpus).map_err(Error::failed))
+            .iter()
+            .map(|(message, xid)| stored(context, config, message, xid, &gpus))
             .collect::<Result<_, _>>()?;
+        batch::relate(&mut report.events, shown);
     }
     Ok(report)
 }

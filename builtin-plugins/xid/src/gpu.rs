@@ -3,13 +3,17 @@
 use gpud_builtin_shared::time::push_padded;
 use gpud_sdk::{GpuId, Subject};
 
-/// A GPU as NVML names it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A GPU as NVML or the kernel log names it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Gpu {
     /// `GPU-…`.
     pub uuid: String,
     /// PCI id, in any spelling that [`pci_id`] reads.
     pub bus_id: String,
+    /// Serial number of the board.
+    pub serial: Option<String>,
+    /// Position in NVML's order.
+    pub index: Option<usize>,
 }
 
 /// A PCI id in one spelling, `0000:3b:00.0`: lower case, a domain of four digits (more where it needs them), with
@@ -50,27 +54,41 @@ fn hexadecimal(text: &str, most: usize) -> Option<u32> {
     }
 }
 
-/// The UUID of the GPU with this PCI id.
-pub fn uuid_of<'a>(gpus: &'a [Gpu], device: &str) -> Option<&'a str> {
+/// The GPU with this PCI id, however either spells it.
+pub fn find<'a>(gpus: &'a [Gpu], device: &str) -> Option<&'a Gpu> {
     if gpus.is_empty() {
         return None;
     }
     let wanted = pci_id(device)?;
-    let gpu = gpus
-        .iter()
-        .find(|gpu| pci_id(&gpu.bus_id).as_ref() == Some(&wanted))?;
-    Some(&gpu.uuid)
+    gpus.iter()
+        .find(|gpu| pci_id(&gpu.bus_id).as_ref() == Some(&wanted))
+}
+
+/// All names of a GPU for people: `GPU 3, 0000:3b:00.0, GPU-…, serial 1600000000005`.
+pub fn words(device: &str, gpu: Option<&Gpu>) -> String {
+    let mut parts = Vec::with_capacity(4);
+    if let Some(index) = gpu.and_then(|gpu| gpu.index) {
+        parts.push(format!("GPU {index}"));
+    }
+    parts.push(pci_id(device).unwrap_or_else(|| device.to_owned()));
+    if let Some(gpu) = gpu {
+        parts.push(gpu.uuid.clone());
+        if let Some(serial) = &gpu.serial {
+            parts.push(format!("serial {serial}"));
+        }
+    }
+    parts.join(", ")
 }
 
 /// The GPU as the subject of an event or state, unless nothing is known of it.
-pub fn subject(device: &str, uuid: Option<&str>) -> Option<Subject> {
+pub fn subject(device: &str, uuid: Option<&str>, serial: Option<&str>) -> Option<Subject> {
     let (pci_id, uuid) = (pci_id(device), uuid.map(str::to_owned));
     if pci_id.is_none() && uuid.is_none() {
         return None;
     }
     Some(Subject::Gpu(GpuId {
         uuid,
-        serial: None,
+        serial: serial.map(str::to_owned),
         pci_id,
     }))
 }
@@ -115,10 +133,12 @@ mod tests {
             Gpu {
                 uuid: "GPU-a".into(),
                 bus_id: "0000:0f:00.0".into(),
+                ..Gpu::default()
             },
             Gpu {
                 uuid: "GPU-b".into(),
                 bus_id: "0018:01:00.0".into(),
+                ..Gpu::default()
             },
         ];
         for (device, uuid) in [
@@ -129,8 +149,26 @@ mod tests {
             ("PCI:0000:0f:00.1", None),
             ("garbage", None),
         ] {
-            assert_eq!(uuid_of(&gpus, device), uuid, "{device}");
+            let found = find(&gpus, device).map(|gpu| gpu.uuid.as_str());
+            assert_eq!(found, uuid, "{device}");
         }
+    }
+
+    #[test]
+    fn names_in_words() {
+        let mut gpu = Gpu {
+            uuid: "GPU-a".into(),
+            bus_id: "0000:0f:00.0".into(),
+            ..Gpu::default()
+        };
+        assert_eq!(words("PCI:0000:0F:00", None), "0000:0f:00.0");
+        assert_eq!(words("PCI:0000:0F:00", Some(&gpu)), "0000:0f:00.0, GPU-a");
+        gpu.index = Some(3);
+        gpu.serial = Some("17".into());
+        assert_eq!(
+            words("PCI:0000:0F:00", Some(&gpu)),
+            "GPU 3, 0000:0f:00.0, GPU-a, serial 17"
+        );
     }
 
     #[test]
@@ -143,11 +181,11 @@ mod tests {
             }))
         };
         assert_eq!(
-            subject("PCI:0000:3B:00", None),
+            subject("PCI:0000:3B:00", None, None),
             gpu(None, Some("0000:3b:00.0"))
         );
-        assert_eq!(subject("x", Some("GPU-a")), gpu(Some("GPU-a"), None));
-        assert_eq!(subject("x", None), None);
+        assert_eq!(subject("x", Some("GPU-a"), None), gpu(Some("GPU-a"), None));
+        assert_eq!(subject("x", None, None), None);
     }
 
     #[test]

@@ -6,14 +6,19 @@
 //!
 //! The catalogue ([`catalog`]) is made from `catalog/xid.json`.
 
+mod batch;
 pub mod catalog;
 #[rustfmt::skip]
 pub mod catalog_data;
 pub mod config;
 pub mod counting;
 pub mod evaluate;
+pub mod facts;
 pub mod gpu;
 pub mod line;
+pub mod names;
+pub mod recovery;
+pub mod related;
 pub mod row;
 pub mod xid;
 
@@ -35,6 +40,8 @@ const MAX_EVENTS: u32 = 10_000;
 const MAX_MESSAGES: u32 = 4_096;
 /// Key of the mark up to which errors are counted.
 const COUNTED: &str = "counted";
+/// Key of the names of GPUs that the kernel log had.
+const NAMES: &str = "gpu_names";
 
 /// How many of these lines are Xids: all the work of decoding, and none of storing. What the host's benchmark compares
 /// with the same work done in the sandbox.
@@ -94,17 +101,54 @@ fn count(events: &[history::StoredEvent]) -> Result<Vec<gpud_sdk::Metric>, Acces
 
 impl KmsgWatcher for XidErrors {
     fn patterns(_component: &str) -> Vec<String> {
-        line::PATTERNS.map(str::to_owned).into()
+        patterns()
     }
 
     fn on_messages(context: &CheckContext, messages: Vec<Message>) -> Result<Vec<Event>, Error> {
-        evaluate::events(context, &messages, || nvml::product_name().ok(), gpus)
+        let mut named = Vec::new();
+        if names::add(&mut named, texts(&messages)) {
+            named = names::read(&stored_names());
+            names::add(&mut named, texts(&messages));
+            if let Err(error) = state::set(NAMES, names::write(&named).as_bytes()) {
+                log!(warn, "names of GPUs are not stored: {}", error.text());
+            }
+        }
+        // The check reports a mistake in the configuration; no error may be lost for it.
+        let config = read_config().or_else(|_| config::read("{}").map_err(Error::failed))?;
+        // NVML knows better, where it answers.
+        let gpus = || {
+            let known = if named.is_empty() {
+                names::read(&stored_names())
+            } else {
+                named
+            };
+            gpus().into_iter().chain(known).collect::<Vec<_>>()
+        };
+        let product = || nvml::product_name().ok();
+        evaluate::events(context, &config, &messages, product, gpus)
     }
+}
+
+fn texts(messages: &[Message]) -> impl Iterator<Item = &str> {
+    messages.iter().map(|message| message.text.as_str())
+}
+
+/// Returns the names of GPUs that the kernel log had so far.
+fn stored_names() -> String {
+    match state::get_string(NAMES) {
+        Ok(Some(names)) => names,
+        _ => String::new(),
+    }
+}
+
+fn patterns() -> Vec<String> {
+    let all = line::PATTERNS.iter().chain(&names::PATTERNS);
+    all.map(|pattern| (*pattern).to_owned()).collect()
 }
 
 impl Scanner for XidErrors {
     fn scan(context: &CheckContext) -> Result<Report, Error> {
-        let read_back = || kmsg::read_back(&line::PATTERNS.map(str::to_owned), MAX_MESSAGES);
+        let read_back = || kmsg::read_back(&patterns(), MAX_MESSAGES);
         evaluate::scan(context, &read_config()?, &Driver::ask(), read_back, gpus)
     }
 }
@@ -112,11 +156,14 @@ impl Scanner for XidErrors {
 /// The GPUs that NVML names; none when it does not answer.
 fn gpus() -> Vec<Gpu> {
     let gpus = nvml::ask(&[]).unwrap_or_default().into_iter();
-    gpus.map(|gpu| Gpu {
-        uuid: gpu.uuid,
-        bus_id: gpu.bus_id,
-    })
-    .collect()
+    gpus.enumerate()
+        .map(|(index, gpu)| Gpu {
+            uuid: gpu.uuid,
+            bus_id: gpu.bus_id,
+            serial: gpu.serial,
+            index: Some(index),
+        })
+        .collect()
 }
 
 fn descriptor() -> Descriptor {

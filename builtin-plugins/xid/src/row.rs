@@ -1,26 +1,42 @@
 //! Xids as stored events, and back.
 //!
 //! An event's extra info holds `device_uuid` (the GPU as the driver named it) and `data`, a JSON document of all facts
-//! under the keys of GPUd, in its order. Readers fill what a row lacks from the catalogue, so rows of older versions get
-//! better with it; a row's own type is never changed.
+//! under the keys of GPUd, in its order; then what else the line says ([`crate::facts`]) and both catalogues' verdicts.
+//! Readers fill what a row lacks from the catalogue, so rows of older versions get better with it; a row's own type is
+//! never changed.
 
 use std::borrow::Cow;
 
+use gpud_builtin_shared::coded::Key;
 use gpud_builtin_shared::coded::timeline::Fault;
+use gpud_builtin_shared::coded::vendor::{CATALOG, Catalog, differ, verdict_words};
 use gpud_builtin_shared::time;
 use gpud_sdk::history::StoredEvent;
 use gpud_sdk::{CheckContext, Event, Evidence, Message, Subject};
 use serde::{Deserialize, Serialize};
 
 use crate::EVENT_NAME;
-use crate::catalog::{self, Severity};
+use crate::catalog::{self, Severity, VendorAction};
+use crate::facts::{CAUSED_BY, Facts, RECOVERY, RECOVERY_LABEL};
 use crate::gpu::{self, Gpu};
+use crate::recovery::Recovery;
 use crate::xid::{self, Xid};
 
 /// Seconds within which equal errors are one event with a count. A GPU in trouble can print thousands a second.
 const MERGE_WINDOW: u32 = 60;
 /// Name of the evidence that says which boot a kernel log sequence number belongs to.
 const BOOT: &str = "boot ";
+/// Key of all names of the GPU, for people.
+pub const GPU: &str = "gpu";
+/// Key of NVIDIA's word for what to do.
+pub const VENDOR_ACTION: &str = "vendor_action";
+/// Key of the same for people.
+pub const VENDOR_ACTION_WORDS: &str = "vendor_action_words";
+/// Keys of the verdicts of both catalogues.
+const GPUD_VERDICT: &str = "gpud_verdict";
+const NVIDIA_VERDICT: &str = "nvidia_verdict";
+/// Key that is there when the two differ.
+const DIFFER: &str = "verdicts_differ";
 
 /// The document under `data`.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -93,6 +109,7 @@ fn data(xid: &Xid<'_>, at: u64) -> Result<String, serde_json::Error> {
 /// When the document cannot be written, which its types rule out.
 pub fn event(
     context: &CheckContext,
+    catalog: Catalog,
     message: &Message,
     xid: &Xid<'_>,
     gpus: &[Gpu],
@@ -106,25 +123,31 @@ pub fn event(
         sub_code,
         status,
         label,
-        severity,
         ..
     } = xid;
-    let uuid = gpu::uuid_of(gpus, device);
+    let known = gpu::find(gpus, device);
+    let uuid = known.map(|gpu| gpu.uuid.as_str());
+    let facts = Facts::of(&message.text);
+    let recovery = facts.recovery.map(|(_, to)| to);
+    let (severity, _) = xid.verdict(catalog, recovery);
     let text = xid::message(*code, *sub_code, *status, label, device, uuid);
     // All that tells two errors apart but pid, process and address. Boots are never counted together: an error on both
     // sides of a reboot is what asks for an inspection.
+    let id = gpu::pci_id(device);
+    let id = id.as_deref().unwrap_or(device);
     let mut key = String::with_capacity(96);
-    for part in [context.boot_id.as_str(), device, instance, xid.unit] {
+    for part in [context.boot_id.as_str(), id, instance, xid.unit] {
         key.push_str(part);
         key.push(' ');
     }
-    for number in [*code, *sub_code, *status, *severity as u32] {
+    for number in [*code, *sub_code, *status, severity as u32] {
         time::push_padded(&mut key, number.into(), 16, 1);
         key.push(' ');
     }
     let mut event =
         Event::new(at, EVENT_NAME, severity.event_type(), text).merged_by(key, MERGE_WINDOW);
-    event.subject = gpu::subject(device, uuid);
+    let serial = known.and_then(|gpu| gpu.serial.as_deref());
+    event.subject = gpu::subject(device, uuid, serial);
     event.evidence.push(Evidence::Kmsg(message.sequence));
     if !context.boot_id.is_empty() {
         event
@@ -140,7 +163,56 @@ pub fn event(
             .extra_info
             .push(("mig_instance".to_owned(), (*instance).to_owned()));
     }
+    let names = (GPU, gpu::words(device, known));
+    let pairs = std::iter::once(names)
+        .chain(facts.pairs())
+        .chain(verdicts(catalog, xid, recovery));
+    event
+        .extra_info
+        .extend(pairs.map(|(key, value)| (key.to_owned(), value)));
     Ok(event)
+}
+
+/// What both catalogues say of an error, as keys and values.
+fn verdicts(
+    catalog: Catalog,
+    xid: &Xid<'_>,
+    recovery: Option<Recovery<'_>>,
+) -> Vec<(&'static str, String)> {
+    let of = |catalog| {
+        let (severity, actions) = xid.verdict(catalog, recovery);
+        (severity, actions.first().map(|action| action.word()))
+    };
+    let (gpud, nvidia) = (of(Catalog::Gpud), of(Catalog::Nvidia));
+    let mut pairs = vec![
+        (CATALOG, catalog.word().to_owned()),
+        (GPUD_VERDICT, verdict_words(gpud.0, gpud.1)),
+        (NVIDIA_VERDICT, verdict_words(nvidia.0, nvidia.1)),
+    ];
+    if differ(gpud, nvidia) {
+        pairs.push((DIFFER, "true".to_owned()));
+    }
+    let known = catalog::vendor(xid.code);
+    if let Some(vendor) = xid.vendor {
+        pairs.push((VENDOR_ACTION, vendor.word().to_owned()));
+        pairs.push((VENDOR_ACTION_WORDS, vendor.words().to_owned()));
+    }
+    if let Some(known) = known {
+        for (key, value) in [
+            ("vendor_name", known.mnemonic),
+            ("vendor_means", known.means),
+            ("vendor_investigates", known.investigate),
+        ] {
+            if !value.is_empty() {
+                pairs.push((key, value.to_owned()));
+            }
+        }
+    } else if catalog::code(xid.code).is_some() {
+        pairs.push(("vendor_means", "unused on present products".to_owned()));
+    } else {
+        pairs.push(("unlisted", "true".to_owned()));
+    }
+    pairs
 }
 
 /// A stored error, completed from the catalogue.
@@ -166,17 +238,45 @@ pub struct Row<'a> {
     pub uuid: Option<&'a str>,
     /// What it was drawn from.
     pub evidence: &'a [Evidence],
+    /// When it was seen last, unix seconds.
+    pub last: u64,
+    /// What NVIDIA says to do, where it says so.
+    pub vendor: Option<VendorAction>,
+    /// True for an NVLink error whose line had a unit.
+    pub has_unit: bool,
+    /// What an Xid 154 asks for.
+    pub recovery: Option<Recovery<'a>>,
+    /// The Xid that the driver names as the cause.
+    pub caused_by: Option<u32>,
+    /// The process.
+    pub pid: Option<&'a str>,
 }
 
 impl<'a> Row<'a> {
-    /// What is judged of it; the first action alone counts. `index` is the caller's.
-    pub fn fault(self, index: usize) -> Fault<'a> {
+    /// Which error, as exactly as a policy can name it.
+    pub fn key(&self) -> Key {
+        catalog::key(self.code, self.sub_code, self.status)
+    }
+
+    /// What a catalogue judges of it; the first action alone counts. `index` is the caller's.
+    pub fn fault(&self, index: usize, catalog: Catalog) -> Fault<'a> {
+        let view = match catalog {
+            Catalog::Gpud => None,
+            Catalog::Nvidia => xid::vendor_view(self.vendor, self.has_unit, self.recovery),
+        };
+        let (severity, action) = match view {
+            None => (self.severity, self.actions.first().cloned()),
+            Some((severity, actions)) => (
+                severity.unwrap_or(self.severity),
+                actions.first().map(|action| action.word().into()),
+            ),
+        };
         Fault {
             index,
             second: self.second,
-            key: catalog::key(self.code, self.sub_code, self.status),
-            severity: self.severity,
-            action: self.actions.into_iter().next(),
+            key: self.key(),
+            severity,
+            action,
         }
     }
 
@@ -204,6 +304,17 @@ pub fn read(stored: &StoredEvent) -> Option<Row<'_>> {
             .map(|(_, v)| v.as_str())
     };
     let data = read_data(text("data")?)?;
+    // Stored by NVIDIA's view, the event's type is not GPUd's.
+    let own_type = match text(CATALOG).and_then(Catalog::of) {
+        Some(Catalog::Nvidia) => text(GPUD_VERDICT).and_then(severity_of),
+        _ => Severity::of(&event.event_type),
+    };
+    let recovery = text(RECOVERY).and_then(|number| {
+        Some(Recovery {
+            number: number.parse().ok()?,
+            label: text(RECOVERY_LABEL).unwrap_or_default(),
+        })
+    });
     let known = catalog::known(data.xid, data.sub_code, data.error_status);
     let mut row = Row {
         second: event.time / 1000,
@@ -211,7 +322,7 @@ pub fn read(stored: &StoredEvent) -> Option<Row<'_>> {
         sub_code: data.sub_code,
         status: data.error_status,
         label: data.description,
-        severity: Severity::of(&event.event_type)
+        severity: own_type
             .or(known.map(|known| known.severity))
             .unwrap_or(Severity::Unknown),
         actions: data
@@ -224,6 +335,15 @@ pub fn read(stored: &StoredEvent) -> Option<Row<'_>> {
             _ => None,
         },
         evidence: &event.evidence,
+        last: stored.last_time.max(event.time) / 1000,
+        vendor: match text(VENDOR_ACTION) {
+            Some(word) => VendorAction::of(word),
+            None => catalog::vendor(data.xid).and_then(|known| known.immediate),
+        },
+        has_unit: !data.sub_code_description.is_empty(),
+        recovery: recovery.filter(|_| data.xid == 154),
+        caused_by: text(CAUSED_BY).and_then(|code| code.parse().ok()),
+        pid: text("pid"),
     };
     if let Some(known) = known {
         if row.label.is_empty() {
@@ -238,6 +358,20 @@ pub fn read(stored: &StoredEvent) -> Option<Row<'_>> {
         }
     }
     Some(row)
+}
+
+/// The severity that a verdict in words begins with.
+fn severity_of(words: &str) -> Option<Severity> {
+    let word = words.split(',').next()?;
+    [
+        Severity::Unknown,
+        Severity::Info,
+        Severity::Warning,
+        Severity::Critical,
+        Severity::Fatal,
+    ]
+    .into_iter()
+    .find(|severity| format!("{severity:?}") == word)
 }
 
 /// The document, or what very old versions stored in its place: the bare number.

@@ -3,10 +3,12 @@
 use std::borrow::Cow;
 
 use gpud_builtin_shared::coded::Key;
+use gpud_builtin_shared::coded::vendor::{Catalog, Verdict};
 use gpud_builtin_shared::time::push_padded;
 
-use crate::catalog::{self, Action, Entry, MAX_CODE, Severity};
+use crate::catalog::{self, Action, Entry, MAX_CODE, Severity, VendorAction};
 use crate::line::{self, Extended, Line};
+use crate::recovery::Recovery;
 
 /// For codes that the catalogue does not have: a driver newer than this program. Not judged, but not hidden.
 const UNLISTED: Entry = Entry {
@@ -38,13 +40,39 @@ pub struct Xid<'a> {
     pub severity: Severity,
     /// What to do, most important first; may be empty.
     pub actions: &'static [Action],
+    /// What NVIDIA says to do, where it says so.
+    pub vendor: Option<VendorAction>,
 }
 
 impl Xid<'_> {
+    /// The verdict of a catalogue. `recovery` is what an Xid 154 asks for.
+    pub fn verdict(&self, catalog: Catalog, recovery: Option<Recovery<'_>>) -> Verdict {
+        let own = (self.severity, self.actions);
+        if catalog == Catalog::Gpud {
+            return own;
+        }
+        let view = vendor_view(self.vendor, !self.unit.is_empty(), recovery);
+        view.map_or(own, |(severity, actions)| {
+            (severity.unwrap_or(self.severity), actions)
+        })
+    }
+
     /// Which error, as exactly as a policy can name it.
     pub fn key(&self) -> Key {
         catalog::key(self.code, self.sub_code, self.status)
     }
+}
+
+/// NVIDIA's view: severity and actions. No severity where the line's own holds (NVLink errors); `None` where NVIDIA leaves
+/// it to further evidence.
+pub fn vendor_view(
+    vendor: Option<VendorAction>,
+    is_nvlink: bool,
+    recovery: Option<Recovery<'_>>,
+) -> Option<(Option<Severity>, &'static [Action])> {
+    let named = recovery.and_then(|recovery| recovery.verdict());
+    let (severity, actions) = named.or_else(|| vendor?.verdict())?;
+    Some(((!is_nvlink).then_some(severity), actions))
 }
 
 /// Reads a line of the kernel log. `None` when it is no Xid line.
@@ -72,6 +100,7 @@ pub fn decode(text: &str) -> Option<Xid<'_>> {
         label: base.label,
         severity: base.severity,
         actions: base.actions,
+        vendor: catalog::vendor(code).and_then(|known| known.immediate),
     };
     Some(match extended {
         None => plain,
@@ -104,6 +133,10 @@ fn with_extended<'a>(plain: Xid<'a>, extended: Extended<'a>, base: Entry) -> Xid
         label: start.label,
         severity: severity.max(logged),
         actions: rule.map_or(start.actions, |rule| rule.action),
+        vendor: Some(rule.map_or_else(
+            || catalog::nvlink_action(plain.code, unit, fatal, status),
+            |rule| rule.vendor,
+        )),
         ..plain
     }
 }

@@ -241,7 +241,8 @@ fn natively(messages: &[KernelMessage]) -> usize {
             dictionary: None,
         })
         .collect();
-    gpud_builtin_xid::evaluate::events(&context, &messages, || None, Vec::new)
+    let config = gpud_builtin_xid::config::read("{}").unwrap();
+    gpud_builtin_xid::evaluate::events(&context, &config, &messages, || None, Vec::new)
         .unwrap()
         .len()
 }

@@ -6,6 +6,7 @@ use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 
 use super::{
     check_args::{CheckArgs, RunCheckArgs, SiteArgs},
+    checks::XidCatalog,
     client_args::{ListPluginsArgs, RunPluginGroupArgs, SetHealthyArgs},
     hosted_args::{NotifyArgs, ReleaseArgs, UpdateArgs},
     options::FailOn,
@@ -133,6 +134,9 @@ pub struct ScanArgs {
     /// Judge this saved kernel log instead of the machine: of dmesg, journalctl -k, /dev/kmsg or syslog
     #[arg(long, value_name = "FILE", value_parser = path)]
     pub kmsg_file: Option<PathBuf>,
+    /// GPU product of the saved log, such as "NVIDIA H100 80GB HBM3"
+    #[arg(long, value_name = "NAME", requires = "kmsg_file")]
+    pub product: Option<String>,
     /// Components to check, comma-separated; `-name` leaves one out
     #[arg(
         long,
@@ -164,6 +168,17 @@ pub struct ExplainArgs {
     /// Print one JSON document instead of text
     #[arg(long)]
     pub json: bool,
+    /// Whose view of Xids and SXids judges: gpud or nvidia
+    #[arg(
+        long,
+        value_name = "VIEW",
+        default_value = "gpud",
+        hide_possible_values = true
+    )]
+    pub xid_catalog: XidCatalog,
+    /// GPU product of the log, such as "NVIDIA H100 80GB HBM3"
+    #[arg(long, value_name = "NAME")]
+    pub product: Option<String>,
     #[command(flatten)]
     pub site: SiteArgs,
     /// `xid 79`, `sxid 12028`, or a pasted kernel line

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::checks::XidCatalog;
 use crate::wire::GoDuration;
 
 /// Flags of `scan` and `run`.
@@ -45,6 +46,14 @@ pub struct CheckArgs {
         allow_negative_numbers = true
     )]
     pub xid_reboot_threshold: i64,
+    /// Whose view of Xids and SXids judges: gpud or nvidia
+    #[arg(
+        long,
+        value_name = "VIEW",
+        default_value = "gpud",
+        hide_possible_values = true
+    )]
+    pub xid_catalog: XidCatalog,
     /// How far back Xids count [default: the events retention]
     #[arg(long, value_name = "DURATION")]
     pub xid_lookback_period: Option<GoDuration>,

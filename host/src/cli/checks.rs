@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
+use clap::ValueEnum;
 use regex::Regex;
 
 use crate::node::nvml;
@@ -29,6 +30,10 @@ pub struct CheckOptions {
     pub xid: XidOptions,
     /// SXids; its `reboot_threshold` is that of the Xids.
     pub sxid: XidOptions,
+    /// Whose view of Xids and SXids judges.
+    pub xid_catalog: XidCatalog,
+    /// GPU product of a saved log; `None` as not given.
+    pub log_product: Option<String>,
     /// Processes that hang in the kernel.
     pub blocked_processes: BlockedProcesses,
     /// Degrees Celsius below the slowdown temperature from which on a GPU is too warm; 0 is not checked.
@@ -80,6 +85,16 @@ pub struct InfinibandOptions {
     pub class_root: Option<PathBuf>,
     /// After this time without a drop a port that flapped counts as good; `None` is never.
     pub flap_auto_clear: Option<Duration>,
+}
+
+/// Whose view of Xids and SXids judges.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub enum XidCatalog {
+    /// GPUd's, and NVIDIA's where GPUd's is silent or weak.
+    #[default]
+    Gpud,
+    /// NVIDIA's.
+    Nvidia,
 }
 
 /// Settings for Xids or SXids.
@@ -208,6 +223,8 @@ pub fn check_options(
         nfs_host_root: host_root(run.nfs_host_root)?,
         xid: xid("xid", &run.xid_thresholds, args.xid_lookback_period)?,
         sxid: xid("sxid", &run.sxid_thresholds, args.sxid_lookback_period)?,
+        xid_catalog: args.xid_catalog,
+        log_product: None,
         blocked_processes: BlockedProcesses {
             name_regexes: args
                 .os_blocked_process_name_regexes

@@ -51,7 +51,8 @@ pub mod table;
 pub mod terminal;
 
 pub use checks::{
-    BlockedProcesses, CheckOptions, CommandOverrides, GpuFaults, InfinibandOptions, XidOptions,
+    BlockedProcesses, CheckOptions, CommandOverrides, GpuFaults, InfinibandOptions, XidCatalog,
+    XidOptions,
 };
 pub use components::ComponentSelection;
 pub use exit::{Exit, Stderr};

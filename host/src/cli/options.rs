@@ -77,8 +77,8 @@ pub enum Action {
     Explain {
         /// Of what.
         subject: Subject,
-        /// File with the site's configuration of components.
-        site_file: Option<PathBuf>,
+        /// Settings of the checks.
+        checks: Box<CheckOptions>,
         /// As one JSON document.
         json: bool,
     },

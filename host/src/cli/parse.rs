@@ -9,7 +9,7 @@ use super::{
     args::{Cli, Command, CommonArgs, CustomPluginsArgs, RunCommand, ScanArgs},
     argv::{Misuse, Request, respell},
     check_args::RunCheckArgs,
-    checks::check_options,
+    checks::{CheckOptions, check_options},
     components::ComponentSelection,
     data_dir::data_dir,
     exit::{Exit, Stderr},
@@ -164,11 +164,16 @@ fn action(
                 Some(file) => Subject::File(file),
                 None => Subject::Words(args.words),
             };
-            let (json, site_file) = (args.json, args.site.component_configs_file);
+            let checks = CheckOptions {
+                site_file: args.site.component_configs_file,
+                xid_catalog: args.xid_catalog,
+                log_product: args.product,
+                ..CheckOptions::default()
+            };
             let action = Action::Explain {
                 subject,
-                site_file,
-                json,
+                checks: Box::new(checks),
+                json: args.json,
             };
             (args.common, action)
         }
@@ -290,7 +295,10 @@ fn scan(args: ScanArgs, notes: &mut Vec<String>) -> Result<(CommonArgs, ScanOpti
         kmsg_file: args.kmsg_file,
         components: ComponentSelection::parse(&args.components),
         events_retention: at_least_a_nanosecond(events_retention).unwrap_or(EVENTS_RETENTION),
-        checks: check_options(args.checks, RunCheckArgs::default(), notes)?,
+        checks: CheckOptions {
+            log_product: args.product,
+            ..check_options(args.checks, RunCheckArgs::default(), notes)?
+        },
     };
     Ok((args.common, options))
 }

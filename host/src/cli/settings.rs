@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{
-    checks::{BlockedProcesses, CheckOptions, InfinibandOptions, XidOptions},
+    checks::{BlockedProcesses, CheckOptions, InfinibandOptions, XidCatalog, XidOptions},
     json_flags::{ExpectedPorts, NfsGroup},
     site_configs::SiteConfigs,
 };
@@ -24,8 +24,8 @@ pub fn component_config(
 /// What the flags say; `{}` for components without any.
 fn flags(component: &str, checks: &CheckOptions) -> Value {
     match component {
-        "accelerator-nvidia-error-xid" => xid(&checks.xid),
-        "accelerator-nvidia-error-sxid" => sxid(&checks.sxid),
+        "accelerator-nvidia-error-xid" => with_catalog(xid(&checks.xid), checks),
+        "accelerator-nvidia-error-sxid" => with_catalog(sxid(&checks.sxid), checks),
         "accelerator-nvidia-infiniband" => infiniband(&checks.infiniband),
         "accelerator-nvidia-gpu-counts" => given("count", checks.gpu_count.map(Value::from)),
         "accelerator-nvidia-nvlink" => given(
@@ -128,6 +128,36 @@ fn sxid(options: &XidOptions) -> Value {
     })
 }
 
+/// The default view is left out.
+fn with_catalog(mut config: Value, checks: &CheckOptions) -> Value {
+    if checks.xid_catalog == XidCatalog::Nvidia {
+        put(&mut config, "xid_catalog", json!("nvidia"));
+    }
+    if let Some(product) = &checks.log_product {
+        put(&mut config, "product", json!(product));
+    }
+    config
+}
+
+fn put(config: &mut Value, key: &str, value: Value) {
+    if let Some(keys) = config.as_object_mut() {
+        keys.insert(key.to_owned(), value);
+    }
+}
+
+/// The configuration of a built-in component that judges a saved log: nothing of this machine is asked.
+pub fn config_for_saved_log(
+    component: &str,
+    checks: &CheckOptions,
+    site: &SiteConfigs,
+) -> ComponentConfig {
+    let mut config = component_config(component, checks, site);
+    if component == "accelerator-nvidia-error-xid" {
+        put(&mut config.flags, "saved_log", json!(true));
+    }
+    config
+}
+
 fn overrides(options: &XidOptions) -> serde_json::Map<String, Value> {
     let thresholds = options.thresholds.iter();
     thresholds
@@ -168,6 +198,19 @@ mod tests {
             json!({"lookback_seconds": CheckOptions::default().sxid.lookback.as_secs(), "overrides": {}})
         );
         assert_eq!(flags("cpu", &checks), json!({}));
+        let vendor = CheckOptions {
+            xid_catalog: XidCatalog::Nvidia,
+            log_product: Some("NVIDIA H100".into()),
+            ..CheckOptions::default()
+        };
+        for component in ["xid", "sxid"] {
+            let component = format!("accelerator-nvidia-error-{component}");
+            let config = config_for_saved_log(&component, &vendor, &SiteConfigs::default());
+            assert_eq!(config.flags["xid_catalog"], "nvidia");
+            assert_eq!(config.flags["product"], "NVIDIA H100");
+            let is_xid = component.ends_with("-xid");
+            assert_eq!(config.flags.get("saved_log").is_some(), is_xid);
+        }
         let checks = CheckOptions {
             gpu_count: Some(8),
             nvlink_gpus_with_all_links: Some(4),

@@ -5,6 +5,9 @@
 //! | `lookback_seconds` | how far back errors and reboots count; at least 1; 14 days if not given |
 //! | `reboot_threshold` | reboots after which a code that comes back asks for an inspection; at least 1; 2 if not given; only where the checker [allows](Kind) it |
 //! | `overrides` | the same for single codes: `{"‹code›": n}` or `{"‹code›": {"rebootThreshold": n}}`; a number below 1 means `reboot_threshold` |
+//! | `xid_catalog` | whose view judges: `gpud` (if not given) or `nvidia` ([`super::vendor`]) |
+//! | `saved_log` | true when the lines are of a saved log, so that nothing of this machine is asked; set by the host |
+//! | `product` | name of the GPU product of a saved log; set by the host from `--product` |
 //! | `policy` | the site's view of single errors: [`super::policy`]; wins over `overrides` |
 
 use std::collections::BTreeMap;
@@ -13,6 +16,7 @@ use serde_json::Value;
 
 use super::Key;
 use super::policy::{self, Codes, POLICY, Policy};
+use super::vendor::{CATALOG, Catalog};
 
 /// Seconds of 14 days.
 const LOOKBACK: u64 = 14 * 24 * 60 * 60;
@@ -42,7 +46,7 @@ impl Kind {
             schema.push_str(r#""reboot_threshold":{"type":"integer","minimum":1},"#);
         }
         schema.push_str(
-            r#""overrides":{"type":"object","patternProperties":{"^[0-9]+$":{"anyOf":[{"type":"integer"},{"type":"object","properties":{"rebootThreshold":{"type":"integer"}}}]}},"additionalProperties":false},"policy":"#,
+            r#""overrides":{"type":"object","patternProperties":{"^[0-9]+$":{"anyOf":[{"type":"integer"},{"type":"object","properties":{"rebootThreshold":{"type":"integer"}}}]}},"additionalProperties":false},"xid_catalog":{"enum":["gpud","nvidia"]},"saved_log":{"type":"boolean"},"product":{"type":"string"},"policy":"#,
         );
         schema.push_str(&policy::schema(self.key_pattern));
         schema.push_str("}}");
@@ -57,6 +61,9 @@ pub struct Config {
     reboot_threshold: u32,
     overrides: BTreeMap<u32, u32>,
     policy: Policy,
+    catalog: Catalog,
+    is_saved_log: bool,
+    product: Option<String>,
 }
 
 impl Config {
@@ -71,6 +78,9 @@ impl Config {
             reboot_threshold: THRESHOLD,
             overrides: kind.overrides.iter().copied().collect(),
             policy: Policy::default(),
+            catalog: Catalog::default(),
+            is_saved_log: false,
+            product: None,
         };
         // Most have none; this saves them the parser.
         if document == "{}" {
@@ -88,6 +98,10 @@ impl Config {
         if let Some(reboots) = number("reboot_threshold").filter(|_| kind.has_threshold) {
             config.reboot_threshold = u32::try_from(reboots).unwrap_or(u32::MAX);
         }
+        let word = |key: &str| document.get(key).and_then(Value::as_str);
+        config.catalog = word(CATALOG).and_then(Catalog::of).unwrap_or_default();
+        config.product = word("product").map(str::to_owned);
+        config.is_saved_log = document.get("saved_log").and_then(Value::as_bool) == Some(true);
         let overrides = document.get("overrides").and_then(Value::as_object);
         for (code, value) in overrides.into_iter().flatten() {
             let reboots = value
@@ -107,6 +121,21 @@ impl Config {
     /// Since when errors and reboots count, unix milliseconds.
     pub fn since(&self, now: u64) -> u64 {
         now.saturating_sub(self.lookback_seconds.saturating_mul(1000))
+    }
+
+    /// Whose view of the errors judges.
+    pub fn catalog(&self) -> Catalog {
+        self.catalog
+    }
+
+    /// True when the lines are of a saved log.
+    pub fn is_saved_log(&self) -> bool {
+        self.is_saved_log
+    }
+
+    /// Name of the GPU product of a saved log, where an operator gave it.
+    pub fn product(&self) -> Option<&str> {
+        self.product.as_deref()
     }
 
     /// The site's policy.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use gpud_builtin_shared::coded::vendor::{differ, verdict_words};
 use serde_json::Value;
 
 use super::*;
@@ -9,11 +10,16 @@ use crate::catalog_data::VERSION;
 
 fn data() -> Vec<Value> {
     let data: Value = serde_json::from_str(include_str!("../../catalog/sxid.json")).unwrap();
-    assert_eq!(data["schema"], 1);
+    assert_eq!(data["schema"], 2);
     assert_eq!(VERSION, data["version"]);
-    let sources = data["sources"].as_array().unwrap();
-    let told = |source: &Value| source.as_str().is_some_and(|text| !text.is_empty());
-    assert!(!sources.is_empty() && sources.iter().all(told));
+    let sources = data["sources"].as_object().unwrap();
+    for code in data["codes"].as_array().unwrap() {
+        for source in [&code["source"], &code["vendor_source"]] {
+            let known = source.as_str().is_none_or(|name| sources[name].is_string());
+            assert!(known, "{code}");
+        }
+        assert_eq!(code["vendor"].is_null(), code["vendor_source"].is_null());
+    }
     data["codes"].as_array().unwrap().clone()
 }
 
@@ -27,6 +33,8 @@ fn the_constants_are_the_data_file() {
         assert_eq!(format!("{:?}", known.severity), data["type"], "{data}");
         let actions: Vec<&str> = known.actions.iter().map(|action| action.word()).collect();
         assert_eq!(serde_json::json!(actions), data["actions"], "{data}");
+        let word = known.vendor.map(VendorAction::word);
+        assert_eq!(serde_json::json!(word), data["vendor"]);
         assert!(std::ptr::eq(code(known.code).unwrap(), known));
     }
     assert!(CODES.is_sorted_by(|one, next| one.code < next.code));
@@ -92,5 +100,76 @@ fn counts() {
     assert_eq!(
         ["always_fatal", "potentially_fatal", "non_fatal_or_other"].map(count),
         [21, 46, 26]
+    );
+}
+
+#[test]
+fn the_guide_s_view_can_be_chosen() {
+    let first = |code: u32, catalog| {
+        let (severity, actions) = self::code(code).unwrap().verdict(catalog);
+        (severity, actions.first().copied())
+    };
+    for (code, gpud, nvidia) in [
+        (
+            22_013,
+            (Severity::Warning, None),
+            (Severity::Info, Some(Action::Ignore)),
+        ),
+        (
+            20_012,
+            (Severity::Warning, None),
+            (Severity::Critical, Some(Action::Inspect)),
+        ),
+        (
+            10_003,
+            (Severity::Warning, None),
+            (Severity::Fatal, Some(Action::Reboot)),
+        ),
+        (
+            12_028,
+            (Severity::Fatal, Some(Action::Reboot)),
+            (Severity::Fatal, Some(Action::Reboot)),
+        ),
+        (
+            20_034,
+            (Severity::Fatal, Some(Action::Reboot)),
+            (Severity::Fatal, Some(Action::Reboot)),
+        ),
+        (20_009, (Severity::Warning, None), (Severity::Warning, None)),
+    ] {
+        assert_eq!(first(code, Catalog::Gpud), gpud, "{code}");
+        assert_eq!(first(code, Catalog::Nvidia), nvidia, "{code}");
+    }
+}
+
+#[test]
+fn the_page_of_differences_is_that_of_the_catalogue() {
+    let page = include_str!("../../../../docs/components/xid-catalogues.md");
+    let table = page.split("## SXid\n").nth(1).unwrap();
+    let rows: Vec<&str> = table
+        .lines()
+        .filter(|line| line.starts_with("| ") && !line.starts_with("| code"))
+        .collect();
+    let of = |known: &Code, catalog| {
+        let (severity, actions) = known.verdict(catalog);
+        (severity, actions.first().map(|action| action.word()))
+    };
+    let mut expected = Vec::new();
+    for known in &CODES {
+        let (gpud, nvidia) = (of(known, Catalog::Gpud), of(known, Catalog::Nvidia));
+        if differ(gpud, nvidia) {
+            expected.push(format!(
+                "| {} | {} | {} | `{}` | {} |",
+                known.code,
+                known.name,
+                verdict_words(gpud.0, gpud.1),
+                known.vendor.unwrap().word(),
+                verdict_words(nvidia.0, nvidia.1),
+            ));
+        }
+    }
+    assert_eq!(
+        rows, expected,
+        "run builtin-plugins/xid/catalog/generate.py"
     );
 }

@@ -47,7 +47,7 @@ fn tell(document: &str, steps: &[(Step, After)]) {
     let mut story = Story::default();
     for (number, (step, (health, reason, action))) in steps.iter().enumerate() {
         story.step(*step, |context, messages| {
-            events(context, messages).unwrap()
+            events(context, &config, messages).unwrap()
         });
         let since = config.since(story.context().now);
         let (events, reboots) = (story.events(since), story.reboots(since));
@@ -181,6 +181,21 @@ fn a_policy_takes_effect_on_what_was_stored() {
             ),
             // Without the policy it would still be the reason.
             (Reboot, harmless("SXIDComponent is healthy (site policy)")),
+        ],
+    );
+}
+
+#[test]
+fn the_vendor_s_view_judges_what_was_stored() {
+    let nvidia = r#"{"xid_catalog":"nvidia"}"#;
+    let ignore = (Health::Healthy, REPLAY_SAYS, "IGNORE_NO_ACTION_REQUIRED");
+    tell(
+        nvidia,
+        &[
+            (REPLAY, ignore.clone()),
+            (Reboot, ignore),
+            (FAULT, bad(FAULT_SAYS, REBOOT)),
+            (Reboot, FINE),
         ],
     );
 }

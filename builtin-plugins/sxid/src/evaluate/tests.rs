@@ -66,7 +66,7 @@ fn history(lines: &[&str]) -> Vec<StoredEvent> {
         last_time: event.time,
         event,
     };
-    let events = events(&context(), &messages).unwrap();
+    let events = events(&context(), &config(), &messages).unwrap();
     events.into_iter().map(stored).rev().collect()
 }
 
@@ -104,7 +104,16 @@ fn a_fatal_error_is_reported_in_full() {
         recovery: vec![Recovery::Reboot, Recovery::SetHealthy],
         latch: false,
         evidence: vec![Evidence::Kmsg(1), Evidence::Other("boot b0".into())],
-        extra_info: Vec::new(),
+        extra_info: [
+            ("vendor_action", "RESET_BY_SCOPE"),
+            (
+                "vendor_action_words",
+                "reset the GPUs of the job (access link) or all GPUs and NVSwitches (trunk link)",
+            ),
+            ("xid_catalog", "gpud"),
+        ]
+        .map(|(key, value)| (key.to_owned(), value.to_owned()))
+        .into(),
         extra: Vec::new(),
     };
     assert_eq!(judged(&history(&[FAULT]), vec![]), expected);
@@ -204,7 +213,7 @@ fn whose_lines_are_believed() {
             facility,
             ..kernel(1, 1_000, text)
         };
-        events(&context(), &[message]).unwrap().len()
+        events(&context(), &config(), &[message]).unwrap().len()
     };
     for (facility, driver_s, wide) in [(0, 1, 0), (1, 1, 1), (5, 1, 1), (3, 0, 0), (9, 0, 0)] {
         assert_eq!(count(facility, FAULT), driver_s, "{facility}");

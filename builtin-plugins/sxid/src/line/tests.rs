@@ -78,8 +78,10 @@ fn lookalikes_in_the_kernel_s_own_lines() {
         "traps: SXid (PCI:0)[12028] general protection fault ip:7f sp:7f error: 20034, x",
         "SXid (PCI:0)x: 20034, y",
         // No id, no code, another letter case.
-        "nvidia-nvswitch5: SXid: 20034, Fatal",
-        "nvidia-nvswitch5: SXid (0000:c4:00.0): 20034, Fatal",
+        "nvidia-nvswitch: SXid: 20034, Fatal",
+        "nvidia-nvswitch5: SXid (0000:x4:00.0): 20034, Fatal",
+        "nvidia-nvswitch5: SXid 20034, Fatal",
+        "SXid (0000:c4:00.0): 20034, Fatal",
         "nvidia-nvswitch5: SXid (PCI:): 20034, Fatal",
         "nvidia-nvswitch5: SXid (PCI:0000:g4:00.0): 20034, Fatal",
         "nvidia-nvswitch5: SXid (PCI:0000:c4:00.0: 20034, Fatal",
@@ -97,6 +99,46 @@ fn lookalikes_in_the_kernel_s_own_lines() {
     ] {
         assert_eq!(parse(text, true), None, "{text}");
     }
+}
+
+#[test]
+fn a_switch_without_the_usual_identifier_is_not_lost() {
+    for (text, device) in [
+        (
+            "nvidia-nvswitch1: SXid (0000:c3:00.0): 12028, Fatal, Link 32 egress non-posted PRIV error",
+            "0000:c3:00.0",
+        ),
+        (
+            "x nvidia-nvswitch1: SXid: 12028, Fatal, Link 32",
+            "nvidia-nvswitch1",
+        ),
+    ] {
+        assert_eq!(parse(text, true), line(device, 12_028, true), "{text}");
+    }
+}
+
+#[test]
+fn severity_and_link_are_stored() {
+    for (text, expected) in [
+        (
+            "nvidia-nvswitch1: SXid (PCI:0000:84:00.0): 12028, Non-fatal, Link 32 egress non-posted PRIV error (First)",
+            [
+                Some("Non-fatal"),
+                Some("32"),
+                Some("12028, Non-fatal, Link 32 egress non-posted PRIV error (First)"),
+            ],
+        ),
+        (
+            "nvidia-nvswitch3: SXid (PCI:0000:04:00.0): 22013, Severity 0 Engine instance 44",
+            [None, None, Some("22013, Severity 0 Engine instance 44")],
+        ),
+        ("", [None; 3]),
+    ] {
+        assert_eq!(details(text).map(|(_, value)| value), expected, "{text}");
+    }
+    let long = format!("SXid (PCI:0): 1, {}", "ä".repeat(400));
+    let [_, _, (_, detail)] = details(&long);
+    assert!(detail.is_some_and(|detail| detail.len() <= MAX_DETAIL));
 }
 
 #[test]

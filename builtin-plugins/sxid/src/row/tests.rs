@@ -29,7 +29,13 @@ fn stored_in(context: &CheckContext, time: u64, text: &str) -> Event {
         text: text.into(),
         dictionary: None,
     };
-    event(context, &message, &sxid::decode(text, 0).unwrap()).unwrap()
+    event(
+        context,
+        Catalog::Gpud,
+        &message,
+        &sxid::decode(text, 0).unwrap(),
+    )
+    .unwrap()
 }
 
 fn stored(text: &str) -> Event {
@@ -66,7 +72,18 @@ fn an_error_is_stored_with_everything() {
             (
                 "data",
                 r#"{"time":"2025-03-01T10:20:30Z","data_source":"kmsg","device_uuid":"PCI:0000:C4:00.0","sxid":20034,"suggested_actions_by_gpud":{"description":"","repair_actions":["REBOOT_SYSTEM","HARDWARE_INSPECTION"]}}"#
-            )
+            ),
+            ("severity", "Fatal"),
+            ("link", "11"),
+            ("detail", "20034, Fatal, Link 11 LTSSM Fault Up"),
+            ("xid_catalog", "gpud"),
+            ("gpud_verdict", "Fatal, REBOOT_SYSTEM"),
+            ("nvidia_verdict", "Fatal, REBOOT_SYSTEM"),
+            ("vendor_action", "RESET_BY_SCOPE"),
+            (
+                "vendor_action_words",
+                "reset the GPUs of the job (access link) or all GPUs and NVSwitches (trunk link)"
+            ),
         ]
     );
     // No actions, and no entry.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use gpud_builtin_shared::coded::vendor::{Catalog, differ, verdict_words};
 use serde_json::Value;
 
 use super::*;
@@ -36,7 +37,7 @@ fn same_bits(bits: &Bits, data: &Value) {
 #[test]
 fn the_constants_are_the_data_file() {
     let data = data();
-    assert_eq!(data["schema"], 1);
+    assert_eq!(data["schema"], 2);
     assert_eq!(VERSION, data["version"]);
     let codes = data["codes"].as_array().unwrap();
     assert_eq!(codes.len(), CODES.len());
@@ -50,6 +51,18 @@ fn the_constants_are_the_data_file() {
     for ((code, mnemonic), data) in MNEMONICS.iter().zip(mnemonics) {
         assert_eq!(*code, data["code"]);
         assert_eq!(*mnemonic, data["mnemonic"]);
+    }
+    let vendor = data["vendor"].as_array().unwrap();
+    assert_eq!(vendor.len(), VENDOR.len());
+    for (known, data) in VENDOR.iter().zip(vendor) {
+        assert_eq!(known.code, data["code"]);
+        assert_eq!(known.mnemonic, data["mnemonic"]);
+        assert_eq!(known.means, data["means"].as_str().unwrap_or_default());
+        assert_eq!(known.investigate, data["investigate"]);
+        let word = known.immediate.map(VendorAction::word);
+        assert_eq!(serde_json::json!(word), data["immediate"]);
+        let unused = data_list(&self::data()["vendor_unused"]);
+        assert!(!unused.contains(&known.code), "{data}");
     }
     let nvlink = &data["nvlink"];
     let rules = nvlink["rules"].as_array().unwrap();
@@ -65,6 +78,7 @@ fn the_constants_are_the_data_file() {
             rule.action.iter().map(|a| a.word()).collect::<Vec<_>>(),
             [&data["action"]]
         );
+        assert_eq!(rule.vendor.word(), data["vendor"]);
         assert_eq!(rule.hint, data["hint"]);
     }
     let sub_codes = nvlink["sub_codes"].as_array().unwrap();
@@ -88,19 +102,32 @@ fn the_constants_are_the_data_file() {
     }
 }
 
+fn data_list(data: &Value) -> Vec<u32> {
+    data.as_array().unwrap().iter().map(as_u32).collect()
+}
+
 fn as_u32(data: &Value) -> u32 {
     u32::try_from(data.as_u64().unwrap()).unwrap()
 }
 
 #[test]
 fn every_entry_makes_sense_by_itself() {
-    let sources = data()["sources"].as_array().unwrap().clone();
-    assert!(
-        !sources.is_empty()
-            && sources
-                .iter()
-                .all(|source| source.as_str().is_some_and(|text| !text.is_empty()))
-    );
+    let data = data();
+    let sources = data["sources"].as_object().unwrap();
+    let nvlink = &data["nvlink"];
+    for list in [
+        &data["codes"],
+        &data["vendor"],
+        &nvlink["rules"],
+        &nvlink["sub_codes"],
+        &nvlink["statuses"],
+    ] {
+        for entry in list.as_array().unwrap() {
+            let source = entry["source"].as_str().unwrap();
+            assert!(!sources[source].as_str().unwrap().is_empty(), "{entry}");
+        }
+    }
+    assert!(VENDOR.is_sorted_by(|one, next| one.code < next.code));
     // Ascending, so unique; shown, so not empty; within what a line can have.
     assert!(CODES.is_sorted_by(|one, next| one.code < next.code));
     for Code {
@@ -114,7 +141,10 @@ fn every_entry_makes_sense_by_itself() {
             mnemonic.is_none_or(|name| !name.trim().is_empty()),
             "{code}"
         );
-        sensible(entry, &code.to_string());
+        // The driver has these codes without a description.
+        if !matches!(code, 174 | 176) {
+            sensible(entry, &code.to_string());
+        }
         // What cannot go on needs something done.
         assert!(
             entry.severity < Severity::Critical || !entry.actions.is_empty(),
@@ -203,34 +233,40 @@ fn the_nvlink_tables_fit_one_another() {
 
 #[test]
 fn counts() {
-    assert_eq!(CODES.len(), 172);
-    let expected: Vec<u32> = (1..=173).filter(|code| *code != 133).collect();
+    let expected: Vec<u32> = (1..=176).filter(|code| *code != 133).collect();
     assert_eq!(
         CODES.iter().map(|code| code.code).collect::<Vec<_>>(),
         expected
     );
-    let mut severities = BTreeMap::new();
-    for code in &CODES {
-        *severities.entry(code.entry.severity).or_insert(0) += 1;
+    // Each code has GPUd's verdict but those where the vendor's is the default.
+    let data = data();
+    let (mut severities, mut actions) = (BTreeMap::new(), BTreeMap::new());
+    let mut changed = Vec::new();
+    for code in data["codes"].as_array().unwrap() {
+        let gpud = match code.get("gpud") {
+            None => code,
+            Some(gpud) => {
+                changed.push(as_u32(&code["code"]));
+                gpud
+            }
+        };
+        if gpud.is_object() {
+            *severities
+                .entry(gpud["type"].as_str().unwrap())
+                .or_insert(0) += 1;
+            let words: Vec<&str> = gpud["actions"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|word| word.as_str().unwrap())
+                .collect();
+            *actions.entry(words.join(" ")).or_insert(0) += 1;
+        }
     }
-    let expected = [
-        (Severity::Info, 7),
-        (Severity::Warning, 122),
-        (Severity::Fatal, 43),
-    ];
+    assert_eq!(changed, [54, 109, 136, 142, 158, 173, 174, 175, 176]);
+    let expected = [("Fatal", 43), ("Info", 7), ("Warning", 122)];
     assert_eq!(severities.into_iter().collect::<Vec<_>>(), expected);
-
-    let mut actions: BTreeMap<String, usize> = BTreeMap::new();
-    for code in &CODES {
-        let words: Vec<&str> = code
-            .entry
-            .actions
-            .iter()
-            .map(|action| action.word())
-            .collect();
-        *actions.entry(words.join(" ")).or_default() += 1;
-    }
-    let expected: BTreeMap<String, usize> = [
+    let expected: BTreeMap<String, i32> = [
         ("", 105),
         ("REBOOT_SYSTEM", 38),
         ("REBOOT_SYSTEM HARDWARE_INSPECTION", 19),
@@ -244,7 +280,10 @@ fn counts() {
     .into();
     assert_eq!(actions, expected);
     let unnamed = CODES.iter().filter(|code| code.mnemonic.is_none());
-    assert_eq!(unnamed.map(|code| code.code).collect::<Vec<_>>(), [173]);
+    assert_eq!(
+        unnamed.map(|code| code.code).collect::<Vec<_>>(),
+        [173, 174, 176]
+    );
 
     assert_eq!((RULES.len(), SUB_CODES.len(), STATUSES.len()), (94, 27, 55));
     for (xid, count) in [
@@ -302,7 +341,7 @@ fn looks_up_from_the_most_to_the_least_exact() {
     assert_eq!(label(79, 0, 0), Some("GPU has fallen off the bus"));
     assert_eq!(label(79, 3, 7), Some("GPU has fallen off the bus"));
     assert_eq!(label(133, 0, 0), None);
-    assert_eq!(label(174, 0, 0), None);
+    assert_eq!(label(177, 0, 0), None);
     // By status, by sub-code, by sub-code 0.
     let severity = |sub_code, status| known(149, sub_code, status).unwrap().severity;
     assert_eq!(severity(38, 0), Severity::Fatal);
@@ -313,4 +352,129 @@ fn looks_up_from_the_most_to_the_least_exact() {
     assert_eq!(mnemonic(133), Some("ROBUST_CHANNEL_CE17_ERROR"));
     assert_eq!(mnemonic(173), None);
     assert_eq!(mnemonic(999), None);
+}
+
+/// The verdict of a code by itself.
+fn verdict(code: u32, catalog: Catalog) -> (Severity, Option<&'static str>) {
+    let line = format!("NVRM: Xid (PCI:0000:3b:00): {code}, x");
+    let xid = crate::xid::decode(&line).unwrap();
+    let (severity, actions) = xid.verdict(catalog, None);
+    (severity, actions.first().map(|action| action.word()))
+}
+
+#[test]
+fn gpud_s_hard_verdicts_are_the_default_and_the_vendor_s_can_be_chosen() {
+    use Severity::{Critical, Fatal, Info, Warning};
+    let (reboot, inspect) = (Some("REBOOT_SYSTEM"), Some("HARDWARE_INSPECTION"));
+    let (app, ignore) = (
+        Some("CHECK_USER_APP_AND_GPU"),
+        Some("IGNORE_NO_ACTION_REQUIRED"),
+    );
+    for (code, gpud, nvidia) in [
+        (32, (Fatal, reboot), (Warning, app)),
+        (38, (Fatal, reboot), (Info, ignore)),
+        (44, (Fatal, reboot), (Info, ignore)),
+        (63, (Fatal, reboot), (Info, ignore)),
+        (68, (Fatal, reboot), (Warning, app)),
+        (69, (Fatal, reboot), (Warning, app)),
+        (94, (Fatal, reboot), (Warning, app)),
+        (121, (Fatal, reboot), (Info, ignore)),
+        (54, (Critical, inspect), (Critical, inspect)),
+        (109, (Fatal, reboot), (Fatal, reboot)),
+        (136, (Fatal, reboot), (Fatal, reboot)),
+        (142, (Critical, inspect), (Critical, inspect)),
+        (158, (Fatal, reboot), (Fatal, reboot)),
+        (173, (Fatal, reboot), (Fatal, reboot)),
+        (175, (Fatal, reboot), (Fatal, reboot)),
+        (79, (Fatal, reboot), (Fatal, reboot)),
+        (151, (Warning, reboot), (Fatal, reboot)),
+        (51, (Warning, None), (Warning, None)),
+        (45, (Warning, ignore), (Warning, ignore)),
+        (133, (Warning, None), (Warning, app)),
+        (999, (Warning, None), (Warning, None)),
+    ] {
+        assert_eq!(verdict(code, Catalog::Gpud), gpud, "{code}");
+        assert_eq!(verdict(code, Catalog::Nvidia), nvidia, "{code}");
+    }
+}
+
+#[test]
+fn present_names() {
+    for (code, means) in [
+        (126, "Copy engine 10 error"),
+        (133, "Copy engine 17 error"),
+        (135, "Copy engine 19 error"),
+        (142, "Video encoder 3 (NVENC3) error"),
+        (175, "Memory subsystem error"),
+    ] {
+        assert_eq!(vendor(code).unwrap().means, means);
+    }
+    assert!(vendor(51).is_none() && code(51).is_some());
+    assert!(is_known(133) && is_known(51) && is_known(176) && !is_known(177));
+}
+
+#[test]
+fn the_page_of_differences_is_that_of_the_catalogue() {
+    let page = include_str!("../../../../docs/components/xid-catalogues.md");
+    let table = page.split("## Xid\n").nth(1).unwrap();
+    let table = table.split("\n## ").next().unwrap();
+    let rows: Vec<&str> = table
+        .lines()
+        .filter(|line| line.starts_with("| ") && !line.starts_with("| code"))
+        .collect();
+    let mut expected = Vec::new();
+    for known in &VENDOR {
+        let (gpud, nvidia) = (
+            verdict(known.code, Catalog::Gpud),
+            verdict(known.code, Catalog::Nvidia),
+        );
+        if differ(gpud, nvidia) {
+            expected.push(format!(
+                "| {} | {} | {} | `{}` | {} |",
+                known.code,
+                known.mnemonic,
+                verdict_words(gpud.0, gpud.1),
+                known.immediate.unwrap().word(),
+                verdict_words(nvidia.0, nvidia.1),
+            ));
+        }
+    }
+    assert_eq!(
+        rows, expected,
+        "run builtin-plugins/xid/catalog/generate.py"
+    );
+    // The page lists the defaults that are not GPUd's, too.
+    for code in [54, 109, 136, 142, 158, 173, 174, 175, 176] {
+        let (severity, action) = verdict(code, Catalog::Gpud);
+        let words = verdict_words(severity, action);
+        assert!(
+            page.lines()
+                .any(|line| line.starts_with(&format!("| {code} | ")) && line.contains(&words)),
+            "{code}: {words}"
+        );
+    }
+}
+
+#[test]
+fn nvlink_errors_without_a_rule_follow_unit_severity_and_status() {
+    for (code, unit, fatal, status, word) in [
+        (144, "SAW_MVB", false, 0x2, "RESET_GPU"),
+        (144, "SAW_MVB", false, 0x10, "RESET_GPU"),
+        (144, "SAW_MVB", false, 0x1, "WORKFLOW_NVLINK5_ERR"),
+        (145, "RLW_CTRL", true, 0, "RESET_GPU"),
+        (145, "RLW_SRC_TRACK", false, 0x8, "XID_154"),
+        (145, "RLW_REMAP", false, 0x20, "XID_154"),
+        (145, "RLW_RXPIPE", false, 0x8, "WORKFLOW_NVLINK5_ERR"),
+        (146, "TLW_RX", false, 0x4, "RESET_GPU"),
+        (147, "TREX", true, 0, "IGNORE"),
+        (148, "NVLPW_CTRL", true, 0, "IGNORE"),
+        (149, "NETIR_BER_EVENT", false, 1, "IGNORE"),
+        (149, "NETIR_LINK_DOWN", true, 0, "RESET_GPU"),
+        (149, "NETIR_MFDE", true, 0, "RESET_GPU"),
+        (149, "NETIR_INT", true, 0, "RESET_GPU"),
+        (150, "MSE_WATCHDOG", true, 0, "RESET_GPU"),
+    ] {
+        let action = nvlink_action(code, unit, fatal, status);
+        assert_eq!(action.word(), word, "{code} {unit} {status:x}");
+    }
 }

@@ -47,7 +47,7 @@ fn every_entry_of_the_catalogue_can_be_named() {
 fn names_beyond_the_catalogue() {
     for (name, expected) in [
         ("133", None),
-        ("174", Some("has no such Xid; if it is meant")),
+        ("177", Some("has no such Xid; if it is meant")),
         ("0", Some("there is no such Xid")),
         ("1000", Some("there is no such Xid")),
         ("79.1", Some("there is no such Xid")),

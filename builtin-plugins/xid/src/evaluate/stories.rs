@@ -39,8 +39,9 @@ const GSP: Step = Line(
 const GSP_SAYS: &str = "XID 119 GSP_RPC_TIMEOUT GSP RPC Timeout detected on GPU PCI:0000:52:00";
 const APPLICATION: Step = Line("NVRM: Xid (PCI:0000:3b:00): 43, pid=7, name=python3, Ch 00000010");
 const APPLICATION_SAYS: &str = "XID 43 ROBUST_CHANNEL_RESETCHANNEL_VERIF_ERROR GPU stopped processing detected on GPU PCI:0000:3b:00";
-const C2C: Step = Line("NVRM: Xid (PCI:0000:e3:00): 173, C2C");
-const C2C_SAYS: &str = "XID 173 C2C Fatal Link Failure detected on GPU PCI:0000:e3:00";
+const KEY: Step = Line("NVRM: Xid (PCI:0000:e3:00): 151, Key rotation");
+const KEY_SAYS: &str =
+    "XID 151 ROBUST_CHANNEL_KEY_ROTATION_ERROR Key rotation Error detected on GPU PCI:0000:e3:00";
 /// 149 with sub-code 32 and a rule of its own.
 const LINK: Step = Line(
     "NVRM: Xid (PCI:0008:01:00): 149, NETIR_LINK_EVT  Fatal   XC0 i0 Link 03 (0x020465c6 0x00000000 0x00000000 0x00000000 0x00000000 0x00000000)",
@@ -61,7 +62,7 @@ fn tell(document: &str, steps: &[(Step, After)]) {
     let mut story = Story::default();
     for (number, (step, after)) in steps.iter().enumerate() {
         story.step(*step, |context, messages| {
-            events(context, messages, || None, Vec::new).unwrap()
+            events(context, &config, messages, || None, Vec::new).unwrap()
         });
         let since = config.since(story.context().now);
         let report = check(
@@ -177,11 +178,11 @@ fn harmless_errors_stay_healthy_with_reason_and_action() {
             (APPLICATION, Harmless(APPLICATION_SAYS, APP)),
             (Reboot, Fine),
             // Its first action is a reboot, though it is but a warning.
-            (C2C, Harmless(C2C_SAYS, REBOOT)),
+            (KEY, Harmless(KEY_SAYS, REBOOT)),
             (Reboot, Fine),
             (Reboot, Fine),
-            (C2C, Harmless(C2C_SAYS, INSPECT)),
-            (Reboot, Harmless(C2C_SAYS, INSPECT)),
+            (KEY, Harmless(KEY_SAYS, INSPECT)),
+            (Reboot, Harmless(KEY_SAYS, INSPECT)),
             // Meanwhile something serious: what is less is not even counted.
             (OFF, Bad(OFF_SAYS, REBOOT)),
             (APPLICATION, Bad(OFF_SAYS, REBOOT)),
@@ -291,19 +292,19 @@ fn a_policy_takes_effect_on_what_was_stored() {
 
 #[test]
 fn an_error_that_the_catalogue_does_not_have_is_judged_by_the_policy() {
-    const NEW: Step = Line("NVRM: Xid (PCI:0000:3b:00): 174, something new");
-    const SAYS: &str = "XID 174 detected on GPU PCI:0000:3b:00";
+    const NEW: Step = Line("NVRM: Xid (PCI:0000:3b:00): 177, something new");
+    const SAYS: &str = "XID 177 detected on GPU PCI:0000:3b:00";
     tell(
         "{}",
         &[(NEW, Harmless(SAYS, "")), (Reboot, Harmless(SAYS, ""))],
     );
     tell(
-        r#"{"policy":{"174":{"severity":"fatal","actions":["REBOOT_SYSTEM"],"unlisted":true}}}"#,
+        r#"{"policy":{"177":{"severity":"fatal","actions":["REBOOT_SYSTEM"],"unlisted":true}}}"#,
         &[
             (
                 NEW,
                 Bad(
-                    "XID 174 detected on GPU PCI:0000:3b:00 (site policy)",
+                    "XID 177 detected on GPU PCI:0000:3b:00 (site policy)",
                     REBOOT,
                 ),
             ),
@@ -323,7 +324,7 @@ fn programs_see_the_policy_that_was_used() {
             .unwrap();
     let mut story = Story::default();
     story.step(OFF, |context, messages| {
-        events(context, messages, || None, Vec::new).unwrap()
+        events(context, &config, messages, || None, Vec::new).unwrap()
     });
     let look = |config: &Config| {
         check(
@@ -344,7 +345,14 @@ fn programs_see_the_policy_that_was_used() {
     // An Xid is there, though it is ignored.
     assert!(changed.supported);
     let plain = look(&config::read("{}").unwrap());
-    assert!(plain.states[0].extra_info.is_empty());
+    let keys = plain.states[0]
+        .extra_info
+        .iter()
+        .map(|(key, _)| key.as_str());
+    assert_eq!(
+        keys.collect::<Vec<_>>(),
+        ["gpu", "vendor_action", "vendor_action_words", "xid_catalog"]
+    );
 }
 
 #[test]
@@ -352,7 +360,7 @@ fn rows_that_cannot_be_read_are_skipped() {
     let config = config::read("{}").unwrap();
     let mut story = Story::default();
     let store = |context: &CheckContext, messages: &[Message]| {
-        events(context, messages, || None, Vec::new).unwrap()
+        events(context, &config, messages, || None, Vec::new).unwrap()
     };
     let damaged = |context: &CheckContext, messages: &[Message]| {
         let mut events = store(context, messages);

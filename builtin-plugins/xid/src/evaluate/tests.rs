@@ -55,6 +55,7 @@ fn gpus() -> Vec<Gpu> {
     vec![Gpu {
         uuid: "GPU-a".into(),
         bus_id: "0000:3b:00.0".into(),
+        ..Gpu::default()
     }]
 }
 
@@ -64,7 +65,7 @@ fn history(lines: &[&str], gpus: fn() -> Vec<Gpu>) -> Vec<StoredEvent> {
         .zip(lines)
         .map(|(at, line)| kernel(at, at * 1000, line))
         .collect();
-    let events = events(&context(), &messages, || None, gpus).unwrap();
+    let events = events(&context(), &config(), &messages, || None, gpus).unwrap();
     let stored = |event: Event| StoredEvent {
         count: 1,
         last_time: event.time,
@@ -136,7 +137,14 @@ fn a_fatal_error_is_reported_in_full() {
         recovery: vec![Recovery::Reboot, Recovery::SetHealthy],
         latch: false,
         evidence: vec![Evidence::Kmsg(1), Evidence::Other("boot b0".into())],
-        extra_info: Vec::new(),
+        extra_info: [
+            ("gpu", "0000:3b:00.0, GPU-a"),
+            ("vendor_action", "RESTART_BM"),
+            ("vendor_action_words", "restart the host"),
+            ("xid_catalog", "gpud"),
+        ]
+        .map(|(key, value)| (key.to_owned(), value.to_owned()))
+        .into(),
         extra: Vec::new(),
     };
     assert_eq!(*state(&report), expected);
@@ -310,7 +318,7 @@ fn remapped_rows_are_left_to_their_component() {
     ];
     let sequences = |product: Option<&str>| -> Vec<Option<(&str, u64)>> {
         let product = product.map(str::to_owned);
-        let events = events(&context(), &messages, || product, gpus).unwrap();
+        let events = events(&context(), &config(), &messages, || product, gpus).unwrap();
         events
             .iter()
             .map(|event| row::source(&event.evidence).map(|(_, number)| ("", number)))
@@ -324,6 +332,7 @@ fn remapped_rows_are_left_to_their_component() {
     assert_eq!(
         events(
             &context(),
+            &config(),
             &messages[2..3],
             || unreachable!(),
             || unreachable!()
@@ -331,9 +340,15 @@ fn remapped_rows_are_left_to_their_component() {
         Ok(vec![])
     );
     assert_eq!(
-        events(&context(), &messages[1..2], || unreachable!(), gpus)
-            .unwrap()
-            .len(),
+        events(
+            &context(),
+            &config(),
+            &messages[1..2],
+            || unreachable!(),
+            gpus
+        )
+        .unwrap()
+        .len(),
         1
     );
 }

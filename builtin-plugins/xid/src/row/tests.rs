@@ -33,9 +33,11 @@ fn stored(text: &str) -> Event {
     let gpus = [Gpu {
         uuid: "GPU-a".into(),
         bus_id: "0000:3b:00.0".into(),
+        ..Gpu::default()
     }];
     event(
         &context(),
+        Catalog::Gpud,
         &kernel(text),
         &xid::decode(text).unwrap(),
         &gpus,
@@ -75,7 +77,29 @@ fn an_error_is_stored_with_everything() {
         [Evidence::Kmsg(42), Evidence::Other("boot b0".into())]
     );
     assert_eq!(source(&event.evidence), Some(("b0", 42)));
-    assert_eq!(event.extra_info.len(), 2);
+    let keys = event.extra_info.iter().map(|(key, _)| key.as_str());
+    assert_eq!(
+        keys.collect::<Vec<_>>(),
+        [
+            "device_uuid",
+            "data",
+            "gpu",
+            "pid",
+            "process",
+            "detail",
+            "xid_catalog",
+            "gpud_verdict",
+            "nvidia_verdict",
+            "vendor_action",
+            "vendor_action_words",
+            "vendor_name",
+            "vendor_investigates"
+        ]
+    );
+    assert_eq!(info(&event, "pid"), Some("1"));
+    assert_eq!(info(&event, "process"), Some("x"));
+    assert_eq!(info(&event, "vendor_action"), Some("RESTART_BM"));
+    assert_eq!(info(&event, "gpu"), Some("0000:3b:00.0, GPU-a"));
     assert_eq!(info(&event, "device_uuid"), Some("PCI:0000:3B:00"));
     assert_eq!(
         info(&event, "data"),
@@ -125,6 +149,14 @@ fn repeats_are_counted() {
         key("NVRM: Xid (PCI:0000:3b:00): 31, pid=2, name=y, MMU Fault at 0x2"),
         one
     );
+    // However its address is written.
+    for device in ["0000:3b:00", "PCI:00000000:3B:00.0", "3b:00"] {
+        assert_eq!(
+            key(&format!("NVRM: Xid ({device}): 31, x")),
+            one,
+            "{device}"
+        );
+    }
     let nvlink = |unit: &str, severity: &str, first: &str, second: &str| {
         key(&format!(
             "NVRM: Xid (PCI:0:1): 149, {unit} {severity} XC0 i0 Link 1 (0x{first} 0x{second})"
@@ -151,7 +183,14 @@ fn repeats_are_counted() {
         boot_id: "b1".into(),
         ..context()
     };
-    let after = event(&next_boot, &kernel(text), &xid::decode(text).unwrap(), &[]).unwrap();
+    let after = event(
+        &next_boot,
+        Catalog::Gpud,
+        &kernel(text),
+        &xid::decode(text).unwrap(),
+        &[],
+    )
+    .unwrap();
     assert_ne!(after.merge, key(text));
 }
 
@@ -166,7 +205,14 @@ fn what_is_not_known_is_left_out() {
         boot_id: String::new(),
         ..context()
     };
-    let event = event(&nowhere, &message, &xid::decode(text).unwrap(), &[]).unwrap();
+    let event = event(
+        &nowhere,
+        Catalog::Gpud,
+        &message,
+        &xid::decode(text).unwrap(),
+        &[],
+    )
+    .unwrap();
     assert_eq!(event.time, NOW, "a time in the future would be refused");
     assert_eq!(event.subject, None);
     assert_eq!(event.evidence, [Evidence::Kmsg(42)]);
@@ -289,7 +335,7 @@ fn rows_are_completed_from_the_catalogue() {
         "x",
         "0",
         "133",
-        "174",
+        "177",
         "-1",
         "{}",
         r#"{"xid":0}"#,

@@ -44,7 +44,7 @@ fn general_lines_take_their_code_s_entry() {
         ),
         (
             "NVRM: Xid (PCI:0000:e3:00): 173, x",
-            Warning,
+            Fatal,
             &[Reboot],
             "XID 173 C2C Fatal Link Failure detected on GPU PCI:0000:e3:00",
         ),

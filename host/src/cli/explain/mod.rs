@@ -15,7 +15,8 @@ use jiff::tz::TimeZone;
 
 use super::{
     checks::CheckOptions, components::ComponentSelection, exit::Exit, options::ScanOptions, output,
-    scan::cache_folder, settings::component_config, site_configs::SiteConfigs, terminal::Terminal,
+    scan::cache_folder, settings::config_for_saved_log, site_configs::SiteConfigs,
+    terminal::Terminal,
 };
 use crate::{
     capture::{self, Capture, HostLog},
@@ -42,10 +43,10 @@ pub enum Subject {
 /// Explains. The exit status is 1 when nothing is known of it.
 ///
 /// # Errors
-/// It cannot be read, or no checker can run.
+/// It cannot be read, no checker can run, or no catalogue has the code.
 pub async fn explain(
     subject: &Subject,
-    site_file: Option<PathBuf>,
+    checks: &CheckOptions,
     json: bool,
     terminal: Terminal,
 ) -> Result<Exit, Exit> {
@@ -58,11 +59,15 @@ pub async fn explain(
         Subject::File(path) => read(path.clone()).await.map_err(fail)?,
     };
     let all = ComponentSelection::parse("");
-    let checks = CheckOptions {
-        site_file,
-        ..CheckOptions::default()
-    };
-    let judgements = judge(&log, &all, &checks).await.map_err(fail)?;
+    let judgements = judge(&log, &all, checks).await.map_err(fail)?;
+    if let Subject::Words(words) = subject
+        && let Some((family, code)) = asked::code(words)
+        && !is_listed(&judgements)
+    {
+        return Err(fail(format!(
+            "{family} {code} is in no catalogue, neither GPUd's nor NVIDIA's; look for it in the release notes of the driver"
+        )));
+    }
     let nothing = judgements.iter().all(|host| host.judgements.is_empty());
     let unknown = nothing && matches!(subject, Subject::Words(_));
     Ok(Exit {
@@ -86,6 +91,16 @@ pub async fn scan(log: &Path, options: &ScanOptions, terminal: Terminal) -> Resu
     Ok(Exit {
         code,
         ..Exit::success(shown(&log, &judgements, options.json, terminal))
+    })
+}
+
+/// True when a catalogue has the code of an event.
+fn is_listed(hosts: &[HostJudgement]) -> bool {
+    let judgements = hosts.iter().flat_map(|host| &host.judgements);
+    let mut events = judgements.flat_map(|judgement| &judgement.events);
+    events.any(|seen| {
+        let mut facts = seen.event.extra_info.iter();
+        !facts.any(|(key, _)| key == "unlisted")
     })
 }
 
@@ -141,7 +156,7 @@ async fn judge(
                 continue;
             }
             let component = Component::loading(builtin.component);
-            let config = component_config(builtin.component, checks, &site);
+            let config = config_for_saved_log(builtin.component, checks, &site);
             daemon::load(&runtime, &builtin, &component, &config).await;
             components.push(component);
         }

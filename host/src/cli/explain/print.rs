@@ -126,6 +126,7 @@ fn one(text: &mut String, judgement: &Judgement, host: Option<&str>, terminal: T
             let _ = write!(text, " ({count} times, last {})", moment(*last));
         }
         text.push('\n');
+        facts(text, &event.extra_info);
         // Once for all events of a name.
         if let Some(entry) = known
             .event(&event.name)
@@ -140,6 +141,68 @@ fn one(text: &mut String, judgement: &Judgement, host: Option<&str>, terminal: T
     }
     for problem in &judgement.problems {
         let _ = writeln!(text, "  error: {}", printable(problem));
+    }
+}
+
+/// Facts of an error that has a number, with the heading that each has.
+const FACTS: [(&str, &str); 8] = [
+    ("gpu", "GPU"),
+    ("process", "process"),
+    ("pid", "pid"),
+    ("link", "link"),
+    ("row", "row"),
+    ("address", "address"),
+    ("recovery_action_label", "recovery action"),
+    ("note", "note"),
+];
+
+/// What a line says of its device and process, and what both catalogues make of it.
+fn facts(text: &mut String, extra_info: &[(String, String)]) {
+    let fact = |key: &str| {
+        let found = extra_info.iter().find(|(known, _)| known == key);
+        found.map(|(_, value)| printable(value))
+    };
+    let (Some(gpud), Some(nvidia)) = (fact("gpud_verdict"), fact("nvidia_verdict")) else {
+        return;
+    };
+    for (key, heading) in FACTS {
+        if let Some(value) = fact(key) {
+            let _ = writeln!(text, "    {heading}: {value}");
+        }
+    }
+    if let Some(code) = fact("caused_by") {
+        let _ = writeln!(text, "    caused by: Xid {code}; look there");
+    }
+    if let Some(code) = fact("part_of") {
+        let _ = writeln!(text, "    part of: Xid {code}");
+    }
+    if let Some(asked) = fact("recovery_action_of_154") {
+        let _ = writeln!(text, "    Xid 154 of this GPU asks for: {asked}");
+    }
+    if let Some(count) = fact("gpus_of_same_process") {
+        let _ = writeln!(
+            text,
+            "    the same process met it on {count} GPUs: the application is at fault, not the GPUs"
+        );
+    }
+    if let Some(means) = fact("vendor_means") {
+        let _ = writeln!(text, "    NVIDIA's present meaning: {means}");
+    }
+    let _ = writeln!(text, "    GPUd's view: {gpud}");
+    let own = match (fact("vendor_action"), fact("vendor_action_words")) {
+        (Some(word), Some(words)) => format!("{word}, {words} ({nvidia})"),
+        _ => format!("no action named ({nvidia})"),
+    };
+    let _ = writeln!(text, "    NVIDIA's view: {own}");
+    if let Some(next) = fact("vendor_investigates") {
+        let _ = writeln!(text, "    NVIDIA's next step: {next}");
+    }
+    if fact("verdicts_differ").is_some() {
+        let used = fact("xid_catalog").unwrap_or_default();
+        let _ = writeln!(
+            text,
+            "    the two views differ; {used} is used (--xid-catalog)"
+        );
     }
 }
 
@@ -234,4 +297,51 @@ fn moment(time: UnixMillis) -> String {
         .ok()
         .and_then(|seconds| Timestamp::from_second(seconds).ok())
         .map_or_else(|| time.to_string(), |time| time.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(pairs: &[(&str, &str)]) -> String {
+        let pairs = pairs.iter();
+        let pairs: Vec<_> = pairs
+            .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
+            .collect();
+        let mut text = String::new();
+        facts(&mut text, &pairs);
+        text
+    }
+
+    #[test]
+    fn facts_of_an_error_with_a_number_are_shown_in_order() {
+        let both = [
+            ("gpud_verdict", "Fatal, REBOOT_SYSTEM"),
+            ("nvidia_verdict", "Warning, CHECK_USER_APP_AND_GPU"),
+        ];
+        let mut all = vec![
+            ("vendor_action", "RESTART_APP"),
+            ("vendor_action_words", "restart the application"),
+            ("xid_catalog", "gpud"),
+            ("verdicts_differ", "true"),
+            ("caused_by", "149"),
+            ("pid", "7"),
+            ("process", "python3"),
+            ("gpu", "GPU 3, 0000:3b:00.0, GPU-a"),
+        ];
+        all.extend(both);
+        assert_eq!(
+            shown(&all),
+            "    GPU: GPU 3, 0000:3b:00.0, GPU-a\n\
+             \x20   process: python3\n\
+             \x20   pid: 7\n\
+             \x20   caused by: Xid 149; look there\n\
+             \x20   GPUd's view: Fatal, REBOOT_SYSTEM\n\
+             \x20   NVIDIA's view: RESTART_APP, restart the application (Warning, CHECK_USER_APP_AND_GPU)\n\
+             \x20   the two views differ; gpud is used (--xid-catalog)\n"
+        );
+        assert!(shown(&both).contains("NVIDIA's view: no action named ("));
+        // Events of other components have no two views.
+        assert_eq!(shown(&[("gpu", "x"), ("pid", "7")]), "");
+    }
 }

@@ -87,7 +87,17 @@ fn the_global_threshold_is_a_key_only_where_it_is_allowed() {
         let keys = schema["properties"].as_object().unwrap().keys();
         keys.cloned().collect::<Vec<_>>()
     };
-    assert_eq!(keys(&fixed), ["lookback_seconds", "overrides", "policy"]);
+    assert_eq!(
+        keys(&fixed),
+        [
+            "lookback_seconds",
+            "overrides",
+            "policy",
+            "product",
+            "saved_log",
+            "xid_catalog"
+        ]
+    );
     assert_eq!(
         keys(&KIND),
         [
@@ -109,4 +119,29 @@ fn what_cannot_be_read_is_an_error() {
     );
     let config = Config::read(r#"{"policy": {"79": {"severity": "info"}}}"#, &KIND);
     assert!(!config.unwrap().policy().is_empty());
+}
+
+#[test]
+fn the_catalogue_is_gpud_s_unless_the_vendor_s_is_named() {
+    for (document, catalog) in [
+        ("{}", Catalog::Gpud),
+        (r#"{"xid_catalog": "gpud"}"#, Catalog::Gpud),
+        (r#"{"xid_catalog": "nvidia"}"#, Catalog::Nvidia),
+        (r#"{"xid_catalog": "other"}"#, Catalog::Gpud),
+        (r#"{"xid_catalog": 1}"#, Catalog::Gpud),
+    ] {
+        let config = Config::read(document, &KIND).unwrap();
+        assert_eq!(config.catalog(), catalog, "{document}");
+        assert!(!config.is_saved_log() && config.product().is_none());
+    }
+    let saved = r#"{"saved_log": true, "product": "NVIDIA H100"}"#;
+    let saved = Config::read(saved, &KIND).unwrap();
+    assert!(saved.is_saved_log());
+    assert_eq!(saved.product(), Some("NVIDIA H100"));
+    let schema: Value = serde_json::from_str(&KIND.schema()).unwrap();
+    let words = Catalog::ALL.map(Catalog::word);
+    assert_eq!(
+        schema["properties"][CATALOG]["enum"],
+        serde_json::json!(words)
+    );
 }
