@@ -88,9 +88,10 @@ pub fn event(
     Ok(event)
 }
 
-/// The switch as a subject, by its PCI id in lower case.
+/// The switch as a subject, by its PCI id in lower case, or what else the line calls it.
 pub fn subject(device: &str) -> Option<Subject> {
-    let id = device.strip_prefix("PCI:")?.to_ascii_lowercase();
+    let id = device.strip_prefix("PCI:").unwrap_or(device);
+    let id = Some(id).filter(|id| !id.is_empty())?.to_ascii_lowercase();
     Some(Subject::Other(("nvswitch".to_owned(), id)))
 }
 

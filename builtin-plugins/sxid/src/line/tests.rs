@@ -49,6 +49,17 @@ fn lines_of_the_driver() {
             SWITCH,
             28_006,
         ),
+        // Without `PCI:`, and without an id.
+        (
+            "nvidia-nvswitch1: SXid (0000:c3:00.0): 12028, Fatal, Link 32 egress non-posted PRIV error (First)",
+            "0000:c3:00.0",
+            12_028,
+        ),
+        (
+            "nvidia-nvswitch5: SXid: 20034, Fatal, Link 11 LTSSM Fault Up",
+            "nvidia-nvswitch5",
+            20_034,
+        ),
         // A line that ends early.
         (
             "nvidia-nvswitch0: SXid (PCI:0000:c4:00.0): 20034",
@@ -78,8 +89,13 @@ fn lookalikes_in_the_kernel_s_own_lines() {
         "traps: SXid (PCI:0)[12028] general protection fault ip:7f sp:7f error: 20034, x",
         "SXid (PCI:0)x: 20034, y",
         // No id, no code, another letter case.
-        "nvidia-nvswitch5: SXid: 20034, Fatal",
-        "nvidia-nvswitch5: SXid (0000:c4:00.0): 20034, Fatal",
+        "nvidia-nvswitch: SXid: 20034, Fatal",
+        "nvidia-nvswitch[311]: SXid: 20034, Fatal",
+        "INFO: task nvidia-nvswitch:311 SXid: 20034, Fatal",
+        "SXid (0000:c4:00.0): 20034, Fatal",
+        "nvidia-nvswitch5: SXid (): 20034, Fatal",
+        "nvidia-nvswitch5: SXid (x): 20034, Fatal",
+        "nvidia-nvswitch5: SXid x: 20034, Fatal",
         "nvidia-nvswitch5: SXid (PCI:): 20034, Fatal",
         "nvidia-nvswitch5: SXid (PCI:0000:g4:00.0): 20034, Fatal",
         "nvidia-nvswitch5: SXid (PCI:0000:c4:00.0: 20034, Fatal",
@@ -109,6 +125,10 @@ fn what_root_writes_is_read_in_the_wide_form() {
         ("SXid: 20034, Fatal", line("", 20_034, false)),
         ("SXid 1 of 2: 3; here: 20034,", line("", 20_034, false)),
         ("SXid (0000:c4:00.0): 20034, Fatal", line("", 20_034, false)),
+        (
+            "nvidia-nvswitch1: SXid (0000:c3:00.0): 12028, Fatal",
+            line("0000:c3:00.0", 12_028, true),
+        ),
         (
             "SXid: 20034, then SXid (PCI:0000:c4:00.0): 12028, x",
             line(SWITCH, 20_034, false),

@@ -5,12 +5,12 @@ use std::{collections::BTreeSet, fmt::Write as _};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::known::Known;
+use super::known::{Entry, Known};
 use crate::{
     capture::{Capture, Clock},
     cli::{output, terminal::Terminal, terminal::printable},
     component::offline::{Judgement, Seen},
-    model::UnixMillis,
+    model::{Event, UnixMillis},
     wire::{ComponentHealthStates, HealthState, Origin},
 };
 
@@ -75,8 +75,10 @@ fn one(text: &mut String, judgement: &Judgement, terminal: Terminal) {
         text.push_str(&output::component(terminal, name, &states));
     }
     let known = Known::of(name);
-    let mut told = BTreeSet::new();
-    for Seen { event, count, last } in &judgement.events {
+    let mut explained = BTreeSet::new();
+    let mut advised = BTreeSet::new();
+    for seen in &judgement.events {
+        let Seen { event, count, last } = seen;
         let _ = write!(
             text,
             "  {} {} {}: {}",
@@ -89,21 +91,43 @@ fn one(text: &mut String, judgement: &Judgement, terminal: Terminal) {
             let _ = write!(text, " ({count} times, last {})", moment(*last));
         }
         text.push('\n');
+        let Some(entry) = known.event(&event.name) else {
+            continue;
+        };
         // Once for all events of a name.
-        if let Some(entry) = known
-            .event(&event.name)
-            .filter(|_| told.insert(&event.name))
-        {
+        if explained.insert(&event.name) {
             let _ = writeln!(text, "    means: {}", entry.means);
-            let to_do = entry.to_do();
-            if !to_do.is_empty() {
-                let _ = writeln!(text, "    to do: {to_do}");
-            }
+        }
+        if let Some(end) = end_of(seen, entry, &judgement.events) {
+            let (name, when) = (printable(&end.event.name), moment(end.last));
+            let _ = writeln!(text, "    over: {name} at {when}, nothing to do");
+            continue;
+        }
+        let to_do = entry.to_do();
+        if !to_do.is_empty() && advised.insert(&event.name) {
+            let _ = writeln!(text, "    to do: {to_do}");
         }
     }
     for problem in &judgement.problems {
         let _ = writeln!(text, "  error: {}", printable(problem));
     }
+}
+
+/// What ended an event, if anything did: a later event of the same device that its entry names.
+fn end_of<'a>(seen: &Seen, entry: &Entry, all: &'a [Seen]) -> Option<&'a Seen> {
+    let device = |event: &Event| {
+        let mut facts = event.extra_info.iter();
+        facts
+            .find(|(key, _)| key == "device")
+            .map(|(_, device)| device.clone())
+    };
+    let is_same = |other: &Event| match (&seen.event.subject, &other.subject) {
+        (Some(one), Some(other)) => one == other,
+        _ => device(&seen.event) == device(other),
+    };
+    all.iter().find(|other| {
+        entry.is_ended_by(&other.event.name) && other.last >= seen.last && is_same(&other.event)
+    })
 }
 
 /// One document.
@@ -115,7 +139,8 @@ pub fn json(log: &Capture, judgements: &[Judgement]) -> String {
             let events: Vec<Value> = judgement
                 .events
                 .iter()
-                .map(|Seen { event, count, last }| {
+                .map(|seen| {
+                    let Seen { event, count, last } = seen;
                     let mut document = json!({
                         "time": moment(event.time),
                         "last_time": moment(*last),
@@ -128,8 +153,18 @@ pub fn json(log: &Capture, judgements: &[Judgement]) -> String {
                     let entry = known.event(&event.name);
                     if let (Some(entry), Some(fields)) = (entry, document.as_object_mut()) {
                         fields.insert("means".to_owned(), json!(entry.means));
-                        fields.insert("actions".to_owned(), json!(entry.actions));
-                        fields.insert("advice".to_owned(), json!(entry.advice));
+                        // What is over asks for nothing any more.
+                        match end_of(seen, entry, &judgement.events) {
+                            Some(end) => {
+                                fields.insert("over_since".to_owned(), json!(moment(end.last)));
+                                fields.insert("actions".to_owned(), json!([]));
+                                fields.insert("advice".to_owned(), json!(""));
+                            }
+                            None => {
+                                fields.insert("actions".to_owned(), json!(entry.actions));
+                                fields.insert("advice".to_owned(), json!(entry.advice));
+                            }
+                        }
                     }
                     document
                 })
