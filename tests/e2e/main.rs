@@ -22,6 +22,7 @@ mod hostile_files;
 mod hostile_machine;
 mod hot_swap;
 mod kernel_log;
+mod kernel_log_cases;
 mod nvidia;
 mod packs;
 mod plugin_commands;

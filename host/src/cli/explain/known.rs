@@ -51,8 +51,8 @@ impl Known {
 impl Entry {
     /// Whether an event of this name ends one of the entry's.
     pub fn is_ended_by(&self, event: &str) -> bool {
-        let names = self.verdict.iter().flat_map(|verdict| &verdict.ended_by);
-        names.into_iter().any(|name| name == event)
+        let mut names = self.verdict.iter().flat_map(|verdict| &verdict.ended_by);
+        names.any(|name| name == event)
     }
 
     /// Actions and advice on one line; empty where there is nothing to do.
