@@ -295,7 +295,10 @@ fn a_time_out_of_sending_counts_once() {
 }
 
 fn events_without_lookup(messages: &[Message]) -> Vec<Event> {
-    events(&context(NOW), messages, |id| panic!("asked for {id}"))
+    let mut repeats = Repeats::default();
+    events(&context(NOW), messages, &mut repeats, |id| {
+        panic!("asked for {id}")
+    })
 }
 
 #[test]
