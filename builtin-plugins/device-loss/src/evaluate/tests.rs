@@ -255,7 +255,7 @@ fn nouveau_is_blamed_only_where_it_has_the_gpus() {
 #[test]
 fn notices_are_for_the_record() {
     for line in [
-        "mlx5_core 0000:61:00.1: print_health_info:520:(pid 0): synd 0x10: High temperature",
+        "mlx5_core 0000:61:00.1: print_health_info:496:(pid 0): Health issue observed, EQ error, severity(6) INFO:",
         BACK,
     ] {
         assert_eq!(all(&[(1, line)])[0].event_type, EventType::Info);
@@ -434,7 +434,7 @@ fn a_site_has_its_own_view() {
 #[test]
 fn repeats_count_from_the_first_line() {
     // The edge of a window of the clock lies between the two.
-    let edge = NOW - NOW % 300_000;
+    let edge = NOW - NOW % 300_000 - 600_000;
     let line = |time: u64| Message {
         sequence: 1,
         time,
@@ -443,7 +443,7 @@ fn repeats_count_from_the_first_line() {
         text: INIT.into(),
         dictionary: None,
     };
-    let mut repeats = Repeats::default();
+    let mut repeats = Repeats::restore(None, "boot");
     let first = events(
         &context(NOW),
         &[line(edge - 40_000)],

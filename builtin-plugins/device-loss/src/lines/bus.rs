@@ -19,9 +19,8 @@ use super::{Found, Kind, bare_id, first_word, of_driver};
 /// Longest name of a slot or IOMMU.
 const MAX_NAME: usize = 64;
 
-/// What AMD's IOMMU reports of a device besides page faults.
-const AMD_EVENTS: [&str; 4] = [
-    "ILLEGAL_DEV_TABLE_ENTRY",
+/// What AMD's IOMMU reports of a device besides page faults, as far as the hardware is at fault.
+const AMD_EVENTS: [&str; 3] = [
     "DEV_TAB_HARDWARE_ERROR",
     "PAGE_TAB_HARDWARE_ERROR",
     "IOTLB_INV_TIMEOUT",
@@ -96,7 +95,7 @@ fn amd_event(line: &str) -> Option<Found<'_>> {
     Some(
         found
             .fact("access", event)
-            .fact("address", after(fields, " address=")),
+            .fact("address", after(fields, " address=").trim_end_matches(']')),
     )
 }
 

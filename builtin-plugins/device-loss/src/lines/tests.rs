@@ -545,7 +545,7 @@ fn lookalikes() {
         "NVRM: GPU at PCI:0000:3b:00: GPU-b850f46d-d5ea-c752-ddf3-c4453e44d3f7",
         "NVRM: GPU at 0000:01:00.0 has software scheduler DISABLED with policy BEST_EFFORT.",
         "NVRM: loading NVIDIA UNIX Open Kernel Module for x86_64  570.86.15",
-        "NVRM: GPU0 RmInitAdapter: Cannot initialize GSP firmware RM",
+        "NVRM: GPU0 RmInitAdapter: Initialized GSP firmware RM",
         "NVRM: nvAssertOkFailedNoLog: Assertion failed: Call timed out",
         "app: NVRM: GPU 0000:3b:00.0: RmInitAdapter failed! (0x26:0xffff:1474)",
         // Those of `accelerator-amd-errors`.

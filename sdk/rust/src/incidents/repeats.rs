@@ -151,7 +151,7 @@ mod tests {
     #[test]
     fn lines_around_the_edge_of_a_window_are_one_event() {
         // 300 s is a multiple of the window: a merge rule alone would count 41 s apart as two.
-        let edge = NOW - NOW % 300_000;
+        let edge = NOW - NOW % 300_000 - 900_000;
         let mut repeats = Repeats::restore(None, "b-1");
         let times = [edge - 40_000, edge + 1_000, edge + 259_000, edge + 260_000];
         let events = times.map(|time| event(&mut repeats, "gpu", time));
