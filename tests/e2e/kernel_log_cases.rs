@@ -10,7 +10,19 @@ use serde_json::Value;
 use crate::daemon::gpud;
 
 /// Logs that are not yet read as they should be, and why. One that is must be taken off.
-const NOT_YET: &[(&str, &str)] = &[];
+const NOT_YET: &[(&str, &str)] = &[
+    ("29", "the prefix `kernel: ` alone stays in the message"),
+    (
+        "35",
+        "the prefix `kernel: ` before dmesg's stamp stays in the message",
+    ),
+    ("40", "a stamp that begins with the year is not understood"),
+    (
+        "41",
+        "the file name that grep puts before a line is not understood",
+    ),
+    ("42", "lines within a log of VMware are not understood"),
+];
 
 /// An event: its name, a part of its message, its type (or any), and how many rows there are (0: one or more).
 type Expected = (&'static str, &'static str, &'static str, usize);
