@@ -9,8 +9,8 @@ pub const VERSION: u32 = 1;
 
 /// What the host delivers: no narrower than what is read.
 pub const PATTERNS: [&str; 11] = [
-    r"^bnxt_en [0-9a-fA-F:.]+ [^ ]+: ((Non-f|F)atal firmware reset event|Firmware (non-)?fatal reset event|Firmware reset aborted|Firmware not responding|Error \(timeout: |Resp cmpl intr err msg: |Driver recovery watchdog, |Error recovery info: |Chip temperature has gone above)",
-    "^bnxt_en [0-9a-fA-F:.]+: QPLIB: cmdq.* timedout",
+    r"^bnxt_en [0-9a-fA-F:.]+( [^ ]+)?: ((Non-f|F)atal firmware reset event|Firmware (non-)?fatal reset event|Firmware reset aborted|Firmware not responding|Error \(timeout: |Resp cmpl intr err msg: |Driver recovery watchdog, |Error recovery info: |Chip temperature has gone above)",
+    "^bnxt_en [0-9a-fA-F:.]+( [^ ]+)?: QPLIB: cmdq.* timedout",
     "^(infiniband|ice|i40e|iavf|idpf|irdma)[ :].*([Uu]nrecoverable|non-recoverable|tx_timeout recovery unsuccessful|Rebuild failed, unload)",
     "^infiniband [^ ]+: (critical PE Error|HMC Error|PE Push Error)",
     r"^ena [0-9a-fA-F:.]+( [^ ]+)?: (Keep alive watchdog timeout|ENA admin queue is not in running state|The number of lost tx completions is above|Reset attempt failed|Device reset completed successfully|Wait for completion \(polling\) timeout)",
