@@ -75,7 +75,9 @@ fn module_event(text: &str) -> Option<ModuleEvent<'_>> {
         let (module, rest) = rest.strip_prefix(": module ")?.split_once(", ")?;
         let is_number = !module.is_empty() && module.bytes().all(|byte| byte.is_ascii_digit());
         let (state, cause) = rest.split_once(", ").unwrap_or((rest, ""));
-        let (complaint, cause) = match state.trim_end() {
+        let (complaint, cause) = match state {
+            // Heat is told before.
+            "Cable error" if cause.starts_with('H') => return None,
             "Cable error" => (Complaint::Module, cause),
             "Cable disabled" => (Complaint::Module, "disabled"),
             "Cable unplugged" => (Complaint::Unplugged, ""),

@@ -11,7 +11,7 @@ pub const VERSION: u32 = 2;
 pub const PATTERNS: [&str; 4] = [
     r"Detected insufficient power on the PCIe slot \([0-9]+W\)",
     "Port module event.*High Temperature",
-    r"Port module event(\[error\])?: module [0-9]+, Cable (error|disabled|unplugged)",
+    r"Port module event(\[error\])?: module [0-9]+, Cable (error(, [^H]|$)|disabled|unplugged)",
     "mlx5_cmd_out_err.*ACCESS_REG.*failed",
 ];
 
