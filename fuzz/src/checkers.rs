@@ -8,20 +8,25 @@ use gpud_builtin_cpu as cpu;
 use gpud_builtin_device_loss as device_loss;
 use gpud_builtin_disk as disk;
 use gpud_builtin_edac as edac;
+use gpud_builtin_ethernet as ethernet;
 use gpud_builtin_infiniband as infiniband;
+use gpud_builtin_ipmi as ipmi;
 use gpud_builtin_kernel_stalls as kernel_stalls;
 use gpud_builtin_machine_check as machine_check;
 use gpud_builtin_memory as memory;
 use gpud_builtin_nccl as nccl;
+use gpud_builtin_network_limits as network_limits;
 use gpud_builtin_nfs as nfs;
 use gpud_builtin_nvidia_nvlink as nvlink;
 use gpud_builtin_nvidia_recovery_action as recovery_action;
 use gpud_builtin_os as os;
 use gpud_builtin_pcie_aer as pcie_aer;
 use gpud_builtin_peermem as peermem;
+use gpud_builtin_storage_clients as storage_clients;
 use gpud_builtin_sxid as sxid;
 use gpud_builtin_thermal as thermal;
 use gpud_builtin_xid as xid;
+use gpud_sdk::incidents::Repeats;
 use gpud_sdk::{CheckContext, Event, Message};
 
 /// A batch of messages to events. The last argument is what the checker keeps; it may change it.
@@ -51,7 +56,7 @@ const fn checker(
 }
 
 /// All of them.
-pub static ALL: [Checker; 20] = [
+pub static ALL: [Checker; 24] = [
     checker(
         "amd-errors",
         &amd_errors::lines::PATTERNS,
@@ -71,9 +76,11 @@ pub static ALL: [Checker; 20] = [
     checker(
         "device-loss",
         &device_loss::lines::PATTERNS,
-        |context, messages, _| {
+        |context, messages, kept| {
             let names = |_: &str| vec!["mlx5_0".to_owned(), "eth0".to_owned()];
-            device_loss::evaluate::events(context, messages, names)
+            counted(context, kept, |repeats| {
+                device_loss::evaluate::events(context, messages, repeats, names)
+            })
         },
     ),
     checker("disk", &disk::kmsg::PATTERNS, |context, messages, _| {
@@ -84,12 +91,24 @@ pub static ALL: [Checker; 20] = [
         edac::line::events(context, messages)
     }),
     checker(
+        "ethernet",
+        &ethernet::patterns::PATTERNS,
+        |context, messages, kept| {
+            counted(context, kept, |repeats| {
+                ethernet::LINES.events(context, messages, repeats)
+            })
+        },
+    ),
+    checker(
         "infiniband",
         &infiniband::kmsg::PATTERNS,
         |context, messages, _| {
             infiniband::kmsg::events(context, messages, |_| Some("mlx5_0".to_owned()))
         },
     ),
+    checker("ipmi", &ipmi::kmsg::PATTERNS, |context, messages, _| {
+        ipmi::kmsg::events(context, messages)
+    }),
     checker("kernel-stalls", &kernel_stalls::lines::PATTERNS, stalls),
     checker(
         "machine-check",
@@ -118,6 +137,11 @@ pub static ALL: [Checker; 20] = [
         let event = |message| nccl::evaluate::event(context, message);
         messages.iter().filter_map(event).collect()
     }),
+    checker(
+        "network-limits",
+        &network_limits::kmsg::PATTERNS,
+        |context, messages, _| network_limits::kmsg::events(context, messages),
+    ),
     checker("nfs", &nfs::kmsg::PATTERNS, |context, messages, _| {
         let event = |message| nfs::kmsg::event(context, message);
         messages.iter().filter_map(event).collect()
@@ -150,6 +174,15 @@ pub static ALL: [Checker; 20] = [
         &recovery_action::kmsg::PATTERNS,
         |context, messages, _| recovery_action::events(context, messages),
     ),
+    checker(
+        "storage-clients",
+        &storage_clients::patterns::PATTERNS,
+        |context, messages, kept| {
+            counted(context, kept, |repeats| {
+                storage_clients::LINES.events(context, messages, repeats)
+            })
+        },
+    ),
     checker("sxid", &sxid::line::PATTERNS, |context, messages, _| {
         let config = sxid::config::read("{}").expect("the defaults");
         sxid::evaluate::events(context, &config, messages).expect("events that can be written")
@@ -170,6 +203,20 @@ pub static ALL: [Checker; 20] = [
             .expect("events that can be written")
     }),
 ];
+
+/// Events of a checker that keeps when each series of repeats began.
+fn counted(
+    context: &CheckContext,
+    kept: &mut Option<String>,
+    events: impl FnOnce(&mut Repeats) -> Vec<Event>,
+) -> Vec<Event> {
+    let mut repeats = Repeats::restore(kept.as_deref(), &context.boot_id);
+    let events = events(&mut repeats);
+    if let Some(after) = repeats.changed() {
+        *kept = Some(after);
+    }
+    events
+}
 
 /// What is kept of the last oops and of blocked tasks is one text here, with a blank line between.
 fn stalls(context: &CheckContext, messages: &[Message], kept: &mut Option<String>) -> Vec<Event> {

@@ -25,6 +25,7 @@ mod hostile_files;
 mod hostile_machine;
 mod hot_swap;
 mod kernel_log;
+mod kernel_log_cases;
 mod local_socket;
 mod nvidia;
 mod packs;

@@ -21,7 +21,8 @@
 //! | `The cp might be in an unrecoverable state due to an unsuccessful queues preemption` | same |
 //! | `SMU: I'm not done with your previous command…`, `SMU: No response msg_reg: ‹n› resp_reg: ‹n›` | `pm/swsmu/smu_cmn.c` |
 //! | `Msg issuing pre-check failed(0x‹n›) and SMU may be not in the right state!` | same, older kernels |
-//! | `[socket: ‹n›, die: ‹n›, ]‹n› [new ]uncorrectable hardware errors detected in ‹block› block` | `amdgpu_ras.c` |
+//! | `[socket: ‹n›, die: ‹n›, ]‹n› [new ]uncorrectable hardware errors detected in ‹block› block`, before 5.11 without `hardware` | `amdgpu_ras.c`, `amdgpu_ras_query_error_status` and what it calls |
+//! | `Uncorrectable error detected in UMC inst: ‹n›, chan_idx: ‹n›` | `amdgpu_ras.c`, `amdgpu_bad_page_notifier` |
 //! | `uncorrectable hardware error(ERREVENT_ATHUB_INTERRUPT) detected!`, `RAS event of type ERREVENT_ATHUB_INTERRUPT detected!` | `amdgpu_ras.c`, `amdgpu_ras_global_ras_isr` |
 //! | `GPU reset for ‹block› RAS poison consumption is issued!` | `amdgpu_ras.c` |
 //! | `RAS poison consumption, fall back to gpu reset flow: client id ‹n›`, `…, unmap queue flow succeeded: …` | `kfd_int_process_v9.c` and later |
@@ -29,6 +30,7 @@
 //! | `Saved bad pages ‹n› reaches threshold value ‹n›` | same |
 //! | `XGMI PCS ‹error› detected`, also `WAFL PCS`, `XGMI3X16 PCS` | `amdgpu_xgmi.c`, `amdgpu_xgmi_query_pcs_error_status` |
 //! | `XGMI: Set topology failure on device ‹id›, hive ‹id›, ret ‹n›` | `amdgpu_xgmi.c`, `amdgpu_xgmi_update_topology` |
+//! | `XGMI: Get topology failure on device ‹id›, hive ‹id›, ret ‹n›` | same, `amdgpu_xgmi_add_device` |
 //! | `PSP firmware loading failed` | `amdgpu_psp.c`, `psp_hw_init` |
 //! | `hw_init of IP block <‹name›> failed ‹n›` | `amdgpu_device.c` |
 //! | `Fatal error during GPU init` | `amdgpu_kms.c`, later `amdgpu_device.c` |
@@ -47,9 +49,9 @@ pub const PATTERNS: [&str; 9] = [
     r"^(amdgpu|\[drm:).*(page fault \(src_id:|GPU fault detected: )",
     r"^(amdgpu|\[drm:).*SMU(: I'm not done|: No response| may be not in the right)",
     r"^(amdgpu|\[drm:).*(MES(\([^)]*\))? failed to respond|MES might be in|qcm fence wait loop|The cp might be in)",
-    r"^(amdgpu|\[drm:).*([Uu]ncorrectable hardware error|ERREVENT_ATHUB|RAS poison consumption)",
+    r"^(amdgpu|\[drm:).*([Uu]ncorrectable (hardware )?error|ERREVENT_ATHUB|RAS poison consumption)",
     r"^(amdgpu|\[drm:).*(RAS records:|Saved bad pages )",
-    r"^(amdgpu|\[drm:).*( PCS [A-Za-z0-9]+ detected|XGMI: Set topology failure)",
+    r"^(amdgpu|\[drm:).*( PCS [A-Za-z0-9]+ detected|XGMI: [SG]et topology failure)",
     r"^(amdgpu|\[drm:).*(PSP firmware loading failed|hw_init of IP block|Fatal error during GPU init)",
 ];
 
@@ -245,7 +247,13 @@ fn page_fault(text: &str) -> Told<'_> {
 
 /// A count of none, and the sum of all that newer kernels print beside the new ones, are no news.
 fn damage(text: &str) -> Told<'_> {
-    if let Some((before, after)) = text.split_once(" uncorrectable hardware errors detected in ") {
+    let counted = [
+        " uncorrectable hardware errors detected in ",
+        " uncorrectable errors detected in ",
+    ]
+    .iter()
+    .find_map(|form| text.split_once(form));
+    if let Some((before, after)) = counted {
         let before = before.strip_suffix(" new").unwrap_or(before);
         let count = before.rsplit(' ').next()?;
         let block = after.split_once(" block").map(|(block, _)| block)?;
@@ -257,6 +265,10 @@ fn damage(text: &str) -> Told<'_> {
             Kind::Uncorrectable,
             vec![("errors", count), ("block", block)],
         ));
+    }
+    if text.starts_with("Uncorrectable error detected in UMC inst: ") {
+        let facts = vec![("block", "umc"), ("cause", text.trim_end())];
+        return Some((Kind::Uncorrectable, facts));
     }
     let fatal = [
         "uncorrectable hardware error(ERREVENT_ATHUB_INTERRUPT) detected!",
@@ -296,7 +308,11 @@ fn bad_pages(text: &str) -> Told<'_> {
 }
 
 fn link(text: &str) -> Told<'_> {
-    if text.starts_with("XGMI: Set topology failure on device ") {
+    let topology = [
+        "XGMI: Set topology failure on ",
+        "XGMI: Get topology failure on ",
+    ];
+    if topology.iter().any(|form| text.starts_with(form)) {
         return because(Kind::Xgmi, text);
     }
     let names = ["XGMI PCS ", "WAFL PCS ", "XGMI3X16 PCS "];

@@ -43,6 +43,7 @@ fn entry(kind: Kind) -> &'static Entry {
         Kind::FilesystemShutDown => &patterns::FILESYSTEM_SHUT_DOWN,
         Kind::FilesystemImage => &patterns::FILESYSTEM_IMAGE_ERROR,
         Kind::RaidMember => &patterns::RAID_MEMBER_FAILED,
+        Kind::RaidFailed => &patterns::RAID_ARRAY_FAILED,
     }
 }
 
@@ -112,6 +113,7 @@ fn rules(config: &Config) -> Vec<Rule> {
         patterns::NVME_REMOVED.rule(),
         patterns::NVME_NOT_READY.rule(),
         patterns::FILESYSTEM_SHUT_DOWN.rule(),
+        patterns::RAID_ARRAY_FAILED.rule(),
         // First the worse of two on the same events.
         Rule {
             at_least: config.medium_error_threshold,

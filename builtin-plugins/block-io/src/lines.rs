@@ -78,6 +78,8 @@ pub enum Kind {
     FilesystemImage,
     /// An array goes on without one of its disks.
     RaidMember,
+    /// An array lost more disks than it can do without.
+    RaidFailed,
 }
 
 /// Reads a line.

@@ -5,10 +5,10 @@ use gpud_builtin_shared::coded::Severity::{Critical, Fatal, Info, Warning};
 use gpud_builtin_shared::patterns::{Catalog, Entry, Verdict};
 
 /// Version of the catalogue.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// What the host delivers: no narrower than what is read.
-pub const PATTERNS: [&str; 16] = [
+pub const PATTERNS: [&str; 19] = [
     " error, dev [^ ]+, sector [0-9]",
     r"^sd [0-9:]+: (\[[A-Za-z0-9_]+\] )?(tag#[0-9]+ )?(FAILED|UNKNOWN\(0x[0-9a-f]+\)) Result: ",
     r"^sd [0-9:]+: (\[[A-Za-z0-9_]+\] )?(tag#[0-9]+ )?[Ss]ense [Kk]ey : (Medium|Hardware) Error",
@@ -17,14 +17,17 @@ pub const PATTERNS: [&str; 16] = [
     "^nvme nvme[0-9]+: (I/O .* timeout, |controller is down; will reset|Device not ready; aborting )",
     "^nvme nvme[0-9]+: Removing after probe failure",
     r"^EXT4-fs error \(device [^)]+\)(: | in )",
+    r"^EXT4-fs \([^)]+\): (error loading journal|group descriptors corrupted)",
     "^Aborting journal on device ",
     "^JBD2: (Error -?[0-9]+ detected|I/O error) when updating journal superblock for ",
-    r"^XFS \([^)]+\): (metadata I/O error|Metadata (corruption|CRC error) detected|Corruption |Internal error |log I/O error )",
+    r"^XFS \([^)]+\): (metadata I/O error|Metadata (corruption|CRC error) detected|Corruption |Internal error |log I/O error |log mount(/recovery)? failed|[Ff]ailed to read root inode|writeback error on sector )",
+    "^[^ ]+: writeback error on inode [0-9]+, offset -?[0-9]+, sector ",
     r"^XFS \([^)]+\): (Filesystem has been shut down due to |xfs_do_force_shutdown\(|.*Shutting down filesystem)",
     r"^BTRFS (error|critical) \(device [^)]+\): ",
     r"^BTRFS(: error \(device [^)]+\) in | info \(device [^)]+\): forced readonly)",
     r"^FAT-fs \([^)]+\): error, ",
-    "^md/raid[0-9]*:[^ ]+: Disk failure on [^ ]+, disabling device",
+    "^md/raid[0-9]*:[^ ]+: Disk failure on [^ ]+, (disabling device|this is the last device)",
+    r"^md/raid[0-9]*:[^ ]+: (Cannot continue operation \(|Operation continuing on 0 devices|not enough operational (devices|mirrors)|cannot start dirty degraded array)",
 ];
 
 /// The medium does not give back (or take) what belongs at this place: data is lost there.
@@ -243,10 +246,22 @@ pub const RAID_MEMBER_FAILED: Entry = Entry {
     verdict: Some(Verdict { unhealthy: false, at_least: 1, window_seconds: 604_800, reboot_clears: false, ended_by: &[] }),
 };
 
+/// An array lost more disks than it can do without: nothing on it can be read or written.
+pub const RAID_ARRAY_FAILED: Entry = Entry {
+    name: "raid_array_failed",
+    severity: Fatal,
+    otherwise: None,
+    message: "RAID array has failed",
+    other_message: "",
+    actions: &[Inspect],
+    advice: "Look whether several disks share a cable, backplane or controller before any is replaced; assemble the array (mdadm --assemble) or restore it from a copy, then set healthy.",
+    verdict: Some(Verdict { unhealthy: true, at_least: 1, window_seconds: 1_209_600, reboot_clears: false, ended_by: &[] }),
+};
+
 /// All of it.
 pub static CATALOG: Catalog = Catalog {
     version: VERSION,
     device: "device",
     patterns: &PATTERNS,
-    entries: &[&DISK_MEDIUM_ERROR, &DISK_IO_ERROR, &DISK_PATH_ERROR, &DISK_HARDWARE_ERROR, &DISK_OFFLINE, &SCSI_COMMAND_FAILED, &SCSI_MEDIUM_ERROR, &ATA_COMMAND_FAILED, &ATA_MEDIUM_ERROR, &ATA_LINK_ERROR, &NVME_COMMAND_TIMEOUT, &NVME_CONTROLLER_DOWN, &NVME_NOT_READY, &NVME_REMOVED, &FILESYSTEM_ERROR, &FILESYSTEM_SHUT_DOWN, &FILESYSTEM_IMAGE_ERROR, &RAID_MEMBER_FAILED],
+    entries: &[&DISK_MEDIUM_ERROR, &DISK_IO_ERROR, &DISK_PATH_ERROR, &DISK_HARDWARE_ERROR, &DISK_OFFLINE, &SCSI_COMMAND_FAILED, &SCSI_MEDIUM_ERROR, &ATA_COMMAND_FAILED, &ATA_MEDIUM_ERROR, &ATA_LINK_ERROR, &NVME_COMMAND_TIMEOUT, &NVME_CONTROLLER_DOWN, &NVME_NOT_READY, &NVME_REMOVED, &FILESYSTEM_ERROR, &FILESYSTEM_SHUT_DOWN, &FILESYSTEM_IMAGE_ERROR, &RAID_MEMBER_FAILED, &RAID_ARRAY_FAILED],
 };

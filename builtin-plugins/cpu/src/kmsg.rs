@@ -21,19 +21,23 @@ pub fn event(context: &CheckContext, message: &Message) -> Option<Event> {
     Some(event.merged_by(text, MERGE_SECONDS))
 }
 
-/// What a kernel line tells, and the message of its event. The hung-task message says 120 whatever the kernel says, as
-/// GPUd's does; the kernel's own figure is only its setting.
+/// What a kernel line tells, and the message of its event. A hung task's message has the seconds that the line has: the
+/// kernel counts on from report to report (122, 245, 368 …). GPUd's says 120 whatever the line says.
 pub fn find(line: &str) -> Option<(&'static Entry, String)> {
-    let (entry, task) = match hung_task(line) {
-        Some(task) => (&patterns::CPU_BLOCKED_TOO_LONG, task),
-        None => (&patterns::CPU_SOFT_LOCKUP, soft_lockup(line)?),
-    };
+    if let Some((task, seconds)) = hung_task(line) {
+        let entry = &patterns::CPU_BLOCKED_TOO_LONG;
+        let values = [("task", clip(task)), ("seconds", clip(seconds))];
+        return Some((entry, entry.say(&values)));
+    }
+    let entry = &patterns::CPU_SOFT_LOCKUP;
+    let task = soft_lockup(line)?;
     Some((entry, entry.say(&[("task", clip(task))])))
 }
 
 /// `task ‹name›:‹pid› blocked for more than ‹n› seconds`, or since Linux 6.17 `blocked in I/O wait for …`. A name may
-/// hold a colon (`kworker/u130:2:8841`); the task is then given up to the first number, as GPUd gives it.
-fn hung_task(line: &str) -> Option<&str> {
+/// hold a colon (`kworker/u130:2:8841`); the task is then given up to the first number, as GPUd gives it. The seconds
+/// come with it.
+fn hung_task(line: &str) -> Option<(&str, &str)> {
     suffixes(line, "task ").find_map(|rest| {
         let colon = rest.find(':').filter(|&colon| colon > 0)?;
         let (name, after) = rest.split_at_checked(colon + 1)?;
@@ -41,29 +45,29 @@ fn hung_task(line: &str) -> Option<&str> {
         let (_, tail) = after.split_at_checked(digits)?;
         // At least one character stands between the number and the phrase, if need be the number's last digit.
         let mut inner = tail.chars();
-        let taken = match (inner.next(), digits) {
-            (_, 0) => return None,
-            (Some(_), _) if says_blocked(inner.as_str()) => digits,
-            (_, 2..) if says_blocked(tail) => digits - 1,
-            _ => return None,
+        if digits == 0 {
+            return None;
+        }
+        let after_one = inner.next().and_then(|_| blocked_seconds(inner.as_str()));
+        let (taken, seconds) = match after_one {
+            Some(seconds) => (digits, seconds),
+            None if digits > 1 => (digits - 1, blocked_seconds(tail)?),
+            None => return None,
         };
-        rest.get(..name.len() + taken)
+        Some((rest.get(..name.len() + taken)?, seconds))
     })
 }
 
-fn says_blocked(text: &str) -> bool {
-    [
+/// The number of `blocked for more than ‹n› seconds`.
+fn blocked_seconds(text: &str) -> Option<&str> {
+    let phrases = [
         "blocked for more than ",
         "blocked in I/O wait for more than ",
-    ]
-    .iter()
-    .any(|phrase| {
-        suffixes(text, phrase).any(|rest| {
-            let digits = count_digits(rest);
-            digits > 0
-                && rest
-                    .get(digits..)
-                    .is_some_and(|rest| rest.starts_with(" seconds"))
+    ];
+    phrases.iter().find_map(|phrase| {
+        suffixes(text, phrase).find_map(|rest| {
+            let (seconds, rest) = rest.split_at_checked(count_digits(rest))?;
+            (!seconds.is_empty() && rest.starts_with(" seconds")).then_some(seconds)
         })
     })
 }
@@ -117,7 +121,6 @@ mod tests {
     use regex::Regex;
     use std::sync::LazyLock;
 
-    const HUNG: &str = "CPU task blocked for more than 120 seconds";
     const LOCKUP: &str = "CPU soft lockup detected, not releasing for a period of time";
 
     #[test]
@@ -125,24 +128,33 @@ mod tests {
         let cases = [
             (
                 "INFO: task loader:70411 blocked for more than 245 seconds.",
-                Some((HUNG, "loader:70411")),
+                Some(("245", "loader:70411")),
+            ),
+            (
+                "INFO: task nvidia-smi:82351 blocked for more than 491 seconds.",
+                Some(("491", "nvidia-smi:82351")),
             ),
             (
                 "INFO: task kworker/u130:2:8841 blocked for more than 120 seconds.",
-                Some((HUNG, "kworker/u130:2")),
+                Some(("120", "kworker/u130:2")),
             ),
             (
                 "INFO: task jbd2/sda1-8:318 blocked in I/O wait for more than 122 seconds.",
-                Some((HUNG, "jbd2/sda1-8:318")),
+                Some(("122", "jbd2/sda1-8:318")),
             ),
             (
                 "task a:12blocked for more than 1 seconds",
-                Some((HUNG, "a:1")),
+                Some(("1", "a:1")),
             ),
             ("task a:1blocked for more than 1 seconds", None),
             (
                 "task :7 task b:8 blocked for more than 3 seconds",
-                Some((HUNG, "b:8")),
+                Some(("3", "b:8")),
+            ),
+            // The kernel names who holds the lock in a second line, which is no second report.
+            (
+                "INFO: task nvidia-smi:82351 is blocked on a mutex likely owned by task text-embeddings:4871.",
+                None,
             ),
             (
                 "INFO: task loader:70411 blocked for more than x seconds.",
@@ -172,13 +184,12 @@ mod tests {
             ("Watchdog detected hard LOCKUP on cpu 3", None),
         ];
         for (line, expected) in cases {
-            let expected = expected.map(|(text, task)| {
-                let name = if text == HUNG {
-                    "cpu_blocked_too_long"
-                } else {
-                    "cpu_soft_lockup"
-                };
-                (name, format!("{text} ({task})"))
+            let expected = expected.map(|(text, task)| match text {
+                LOCKUP => ("cpu_soft_lockup", format!("{LOCKUP} ({task})")),
+                seconds => {
+                    let text = format!("CPU task blocked for more than {seconds} seconds ({task})");
+                    ("cpu_blocked_too_long", text)
+                }
             });
             let found = find(line).map(|(entry, text)| (entry.name, text));
             assert_eq!(found, expected, "{line}");
@@ -195,7 +206,8 @@ mod tests {
             "x".repeat(8000)
         );
         let (_, text) = find(&line).unwrap();
-        assert!(text.starts_with(HUNG) && text.len() < 1000, "{text}");
+        assert!(text.starts_with("CPU task blocked for more than 120 seconds"));
+        assert!(text.len() < 1000, "{text}");
         let line = format!(
             "soft lockup - CPU#0 stuck for 22s! [{}:7]",
             "é".repeat(8000)
@@ -279,7 +291,8 @@ mod tests {
         fn agrees_with_the_reference(line in line()) {
             let task = |captures: regex::Captures<'_>| captures[1].to_owned();
             if let Some(captures) = HUNG_TASK.captures(&line) {
-                prop_assert_eq!(hung_task(&line).map(str::to_owned), Some(task(captures)));
+                let found = hung_task(&line).map(|(task, _)| task.to_owned());
+                prop_assert_eq!(found, Some(task(captures)));
             } else {
                 prop_assert!(hung_task(&line).is_none() || line.contains("I/O wait"));
             }

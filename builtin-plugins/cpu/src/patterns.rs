@@ -5,7 +5,7 @@ use gpud_builtin_shared::coded::Severity::Warning;
 use gpud_builtin_shared::patterns::{Catalog, Entry};
 
 /// Version of the catalogue.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// What the host delivers: no narrower than what is read.
 pub const PATTERNS: [&str; 2] = [
@@ -13,12 +13,12 @@ pub const PATTERNS: [&str; 2] = [
     "soft lockup - CPU#[0-9]",
 ];
 
-/// A task waits in the kernel, usually for a disk, a network mount or a driver. The kernel's own figure is its setting.
+/// A task waits in the kernel, usually for a disk, a network mount or a driver. The kernel reports it again and again, with the time since it began to wait.
 pub const CPU_BLOCKED_TOO_LONG: Entry = Entry {
     name: "cpu_blocked_too_long",
     severity: Warning,
     otherwise: None,
-    message: "CPU task blocked for more than 120 seconds ({task})",
+    message: "CPU task blocked for more than {seconds} seconds ({task})",
     other_message: "",
     actions: &[CheckApp],
     advice: "Look at what the task waits for: the lines that follow show where in the kernel it is.",

@@ -2,7 +2,7 @@
 
 use gpud_builtin_shared::patterns::policy::Policy;
 use gpud_sdk::history::StoredEvent;
-use gpud_sdk::incidents::{self, Incident, Sighting};
+use gpud_sdk::incidents::{self, Incident, Repeats, Sighting};
 use gpud_sdk::{CheckContext, Event, GpuId, Message, Report, Subject};
 
 use crate::config::Config;
@@ -25,6 +25,9 @@ const MAX_LOOKUPS: usize = 16;
 /// Time after a line about a transmit time-out in which another tells of the same one, milliseconds. The driver is called
 /// at once, and the next can come after five seconds.
 const SAME_TIMEOUT_MS: u64 = 1_000;
+/// Time after a line with a severity in which the same card's syndrome belongs to it, milliseconds. They are printed one
+/// after the other, with a dozen lines of registers between them.
+const SAME_REPORT_MS: u64 = 1_000;
 /// Names of one card in a message.
 const MAX_NAMES: usize = 4;
 
@@ -32,16 +35,18 @@ const MAX_NAMES: usize = 4;
 pub fn events(
     context: &CheckContext,
     messages: &[Message],
+    repeats: &mut Repeats,
     mut names: impl FnMut(&str) -> Vec<String>,
 ) -> Vec<Event> {
     let mut known: Vec<(String, Vec<String>)> = Vec::new();
+    let mut severity: Option<Severity> = None;
     let mut timeout: Option<(&str, u64)> = None;
     let genuine = messages
         .iter()
         .filter(|message| incidents::is_kernel_line(message));
     genuine
         .filter_map(|message| {
-            let found = lines::find(&message.text)?;
+            let found = of_severity(lines::find(&message.text)?, &mut severity, message.time);
             let news = NEWS.iter().find(|news| news.kind == found.kind)?;
             if found.kind == Kind::TxTimeout && tells_again(&mut timeout, &found, message.time) {
                 return None;
@@ -55,9 +60,37 @@ pub fn events(
             }
             let names = known.iter().find(|(device, _)| *device == found.device);
             let names = names.map_or(&[][..], |(_, names)| names);
-            Some(sighting(found, news, names).event(context, message, MERGE_SECONDS))
+            let sighting = sighting(found, news, names);
+            Some(repeats.event(sighting, context, message, MERGE_SECONDS))
         })
         .collect()
+}
+
+/// The weight that a card's firmware gave to its last report.
+#[derive(Debug)]
+struct Severity {
+    device: String,
+    time: u64,
+    kind: Kind,
+}
+
+/// A syndrome as heavy as the severity that the same report has. Kernels without severities print the syndrome alone.
+fn of_severity<'a>(mut found: Found<'a>, last: &mut Option<Severity>, time: u64) -> Found<'a> {
+    let has = |key: &str| found.facts.iter().any(|(name, _)| *name == key);
+    if has("severity") {
+        *last = Some(Severity {
+            device: found.device.clone(),
+            time,
+            kind: found.kind,
+        });
+    } else if has("syndrome")
+        && let Some(last) = last
+        && last.device == found.device
+        && time.saturating_sub(last.time) <= SAME_REPORT_MS
+    {
+        found.kind = last.kind;
+    }
+    found
 }
 
 /// Is this the driver's line about the transmit time-out of which the watchdog's told? `last` is the interface and time

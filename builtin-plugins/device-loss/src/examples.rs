@@ -8,7 +8,8 @@ use crate::patterns::CATALOG;
 fn the_data_file_holds() {
     let file = include_str!("../catalog/patterns.json");
     testing::holds(file, &CATALOG, |context, messages| {
-        crate::evaluate::events(context, messages, |_| Vec::new())
+        let mut repeats = gpud_sdk::incidents::Repeats::default();
+        crate::evaluate::events(context, messages, &mut repeats, |_| Vec::new())
     });
 }
 

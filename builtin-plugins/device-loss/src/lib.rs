@@ -13,6 +13,7 @@ pub mod patterns;
 mod examples;
 
 use gpud_builtin_shared::patterns::policy::{self, Policy};
+use gpud_sdk::incidents::Repeats;
 use gpud_sdk::{
     CheckContext, Checker, Descriptor, Error, Event, HealthState, KmsgWatcher, Message, Report,
     Scanner, history, incidents, sysfs,
@@ -60,9 +61,10 @@ impl KmsgWatcher for DeviceLoss {
     }
 
     fn on_messages(context: &CheckContext, messages: Vec<Message>) -> Result<Vec<Event>, Error> {
-        Ok(evaluate::events(context, &messages, |id| {
-            names(context, id)
-        }))
+        let mut repeats = Repeats::load(context)?;
+        let events = evaluate::events(context, &messages, &mut repeats, |id| names(context, id));
+        repeats.save()?;
+        Ok(events)
     }
 }
 
@@ -76,9 +78,9 @@ impl Scanner for DeviceLoss {
             let reason = "the kernel log cannot be read";
             return Ok(Report::of(HealthState::healthy(context, reason)));
         };
-        let events = incidents::as_stored(evaluate::events(context, &messages, |id| {
-            names(context, id)
-        }));
+        let mut repeats = Repeats::default();
+        let events = evaluate::events(context, &messages, &mut repeats, |id| names(context, id));
+        let events = incidents::as_stored(events);
         let boots = incidents::boots(context, []);
         Ok(evaluate::judge(
             context,

@@ -55,6 +55,10 @@ pub enum Kind {
     MlxFatal,
     /// The firmware reports trouble.
     MlxIssue,
+    /// The firmware warns.
+    MlxWarning,
+    /// The card is too hot.
+    MlxHot,
     /// The firmware reports something of lesser weight.
     MlxNotice,
     /// Recovery did not work.
@@ -69,6 +73,12 @@ pub enum Kind {
     NvidiaOffBus,
     /// The GPU's system processor (GSP) does not answer.
     NvidiaGspTimeout,
+    /// The GPU's own firmware or its system processor did not start.
+    NvidiaBootFailed,
+    /// The driver's memory manager (UVM) stopped for good.
+    NvidiaUvmFatal,
+    /// The driver refuses work until the GPU is reset.
+    NvidiaResetRequired,
     /// A GPU seems to be stuck.
     NvidiaLocked,
     /// User space speaks another version than the kernel module.

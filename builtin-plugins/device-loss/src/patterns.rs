@@ -5,28 +5,33 @@ use gpud_builtin_shared::coded::Severity::{Critical, Fatal, Info, Warning};
 use gpud_builtin_shared::patterns::{Catalog, Entry, Verdict};
 
 /// Version of the catalogue.
-pub const VERSION: u32 = 4;
+pub const VERSION: u32 = 5;
 
 /// What the host delivers: no narrower than what is read.
-pub const PATTERNS: [&str; 19] = [
+pub const PATTERNS: [&str; 24] = [
     "^(nvidia|amdgpu|mlx5_core): probe of [0-9a-fA-F:.]+ failed with error ",
     "^(nvidia|amdgpu|mlx5_core) [0-9a-fA-F:.]+: probe with driver [^ ]+ failed with error ",
     "^mlx5_core [0-9a-fA-F:.]+: .*(device's health compromised|Fatal error [0-9]+ detected|Health issue observed, )",
     "^mlx5_core [0-9a-fA-F:.]+: .*(health recovery (flow aborted|failed|succeeded)|Driver is in error state)",
     r"^mlx5_core [0-9a-fA-F:.]+: .*(synd 0x[0-9a-f]+: |PCI slot is unavailable|timeout\. Will cause a leak)",
+    "^mlx5_core [0-9a-fA-F:.]+: .*High temperature on sensors",
     r"^mlx5_core [0-9a-fA-F:.]+: mlx5_(enter_error_state|error_sw_reset):[0-9]+:\(pid [0-9]+\): start",
     r"^NVRM: .*(RmInitAdapter failed!|rm_init_adapter(\(\))? failed)",
-    "^NVRM: .*GPU (at [^ ]+ )?has fallen off the bus",
-    "^NVRM: .*(rpcRecvPoll (timedout|failed)|Rate limiting GSP RPC error prints)",
+    r"^NVRM: .*(GPU (at [^ ]+ )?has fallen off the bus|GPU lost from the bus \[NV_ERR_GPU_IS_LOST\])",
+    "^NVRM: .*(rpcRecvPoll (timedout|failed)|Rate limiting GSP RPC error prints|[Hh]eartbeat timed out|GSP Timeout)",
+    "^NVRM: .*(failed to wait for GFW(_BOOT| boot)|cannot bootstrap riscv/gsp|Cannot initialize GSP firmware RM)",
+    "^NVRM: .*uvm encountered global fatal error ",
+    r"^NVRM: .*failed: Reset required \[NV_ERR_RESET_REQUIRED\]",
     "^NVRM: .*RC watchdog: GPU is probably locked!",
     "^NVRM: API mismatch: ",
     "^NVRM: The NVIDIA probe routine (was not called|failed) for ",
     "^nouveau [0-9a-fA-F:.]+: (bus: MMIO (read|write) of |fifo: (SCHED_ERROR |fault |(read|write) fault at )|gr: TRAP)",
     "NETDEV WATCHDOG: ",
-    ": TX timeout detected",
+    ": (TX timeout detected|transmit timed out, resetting|tx_timeout: VSI_)",
     r"^pcieport [0-9a-fA-F:.]+: pciehp: Slot\(.*\): (Link Down|Card not present)",
-    r"^DMAR: \[(DMA Read|DMA Write|INTR-REMAP).*\] Request device \[",
-    r"AMD-Vi: Event logged \[IO_PAGE_FAULT ",
+    r"^DMAR: ?\[(DMA Read|DMA Write|INTR-REMAP).*\] Request device \[",
+    "^DMAR: VT-d detected Invalidation (Time-out|Completion|Queue) Error: ",
+    r"AMD-Vi: Event logged \[(IO_PAGE_FAULT |[A-Z_]+ device=)",
     "^arm-smmu-v3 [^ ]*: event(: .* client: | 0x[0-9a-fA-F]+ received:)",
 ];
 
@@ -78,7 +83,31 @@ pub const MLX5_HEALTH_ISSUE: Entry = Entry {
     verdict: Some(Verdict { unhealthy: false, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &["mlx5_recovered"] }),
 };
 
-/// The firmware of a ConnectX card reports something of lesser weight, or a syndrome without its severity.
+/// The firmware of a ConnectX card reports trouble of the severity warning.
+pub const MLX5_HEALTH_WARNING: Entry = Entry {
+    name: "mlx5_health_warning",
+    severity: Warning,
+    otherwise: None,
+    message: "Network card: firmware warns",
+    other_message: "",
+    actions: &[Inspect],
+    advice: "Look at the card: temperature, firmware version, seat.",
+    verdict: Some(Verdict { unhealthy: false, at_least: 1, window_seconds: 3_600, reboot_clears: true, ended_by: &["mlx5_recovered"] }),
+};
+
+/// A sensor of a ConnectX card is above its limit. Cards that get no cooler stop within minutes.
+pub const MLX5_HIGH_TEMPERATURE: Entry = Entry {
+    name: "mlx5_high_temperature",
+    severity: Warning,
+    otherwise: None,
+    message: "Network card: too hot",
+    other_message: "",
+    actions: &[Inspect],
+    advice: "Look at the air flow, the fans and the heat sink of the card before its firmware stops.",
+    verdict: Some(Verdict { unhealthy: false, at_least: 1, window_seconds: 3_600, reboot_clears: true, ended_by: &[] }),
+};
+
+/// The firmware of a ConnectX card reports something of lesser weight than a warning.
 pub const MLX5_HEALTH_NOTICE: Entry = Entry {
     name: "mlx5_health_notice",
     severity: Info,
@@ -159,6 +188,42 @@ pub const NVIDIA_GSP_TIMEOUT: Entry = Entry {
     other_message: "",
     actions: &[Reboot],
     advice: "The device is not usable until a reboot; if it is lost again after that, have it looked at.",
+    verdict: Some(Verdict { unhealthy: true, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &[] }),
+};
+
+/// The GPU's own firmware did not get ready, or the driver could not start the GPU's system processor. The driver cannot use the GPU.
+pub const NVIDIA_BOOT_FAILED: Entry = Entry {
+    name: "nvidia_boot_failed",
+    severity: Fatal,
+    otherwise: None,
+    message: "GPU: its firmware or system processor (GSP) did not start",
+    other_message: "",
+    actions: &[Reboot],
+    advice: "The device is not usable until a reboot, better with the power switched off; if it is lost again after that, have it looked at.",
+    verdict: Some(Verdict { unhealthy: true, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &[] }),
+};
+
+/// The driver's unified memory met an error that it cannot contain. Running programs fail, and no new one can use CUDA on any GPU; nvidia-smi goes on to work.
+pub const NVIDIA_UVM_FATAL: Entry = Entry {
+    name: "nvidia_uvm_fatal",
+    severity: Fatal,
+    otherwise: None,
+    message: "NVIDIA driver: its memory manager (UVM) stopped for good",
+    other_message: "",
+    actions: &[Reboot],
+    advice: "Drain the machine and reboot; look at the Xids before it for the GPU that began it.",
+    verdict: Some(Verdict { unhealthy: true, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &[] }),
+};
+
+/// The driver refuses new work on a GPU until it is reset.
+pub const NVIDIA_RESET_REQUIRED: Entry = Entry {
+    name: "nvidia_reset_required",
+    severity: Critical,
+    otherwise: None,
+    message: "GPU must be reset",
+    other_message: "",
+    actions: &[Reboot],
+    advice: "Drain the machine and reset the GPU (nvidia-smi --gpu-reset) or reboot; look at the Xids before it for the cause.",
     verdict: Some(Verdict { unhealthy: true, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &[] }),
 };
 
@@ -251,5 +316,5 @@ pub static CATALOG: Catalog = Catalog {
     version: VERSION,
     device: "device",
     patterns: &PATTERNS,
-    entries: &[&DRIVER_PROBE_FAILED, &MLX5_HEALTH_COMPROMISED, &MLX5_FATAL_ERROR, &MLX5_HEALTH_ISSUE, &MLX5_HEALTH_NOTICE, &MLX5_RECOVERY_FAILED, &MLX5_RECOVERED, &MLX5_COMMAND_TIMEOUT, &NVIDIA_INIT_FAILED, &NVIDIA_FALLEN_OFF_BUS, &NVIDIA_GSP_TIMEOUT, &NVIDIA_GPU_LOCKED, &NVIDIA_API_MISMATCH, &NVIDIA_DRIVER_CONFLICT, &NOUVEAU_FAULT, &NETDEV_TX_TIMEOUT, &PCIE_SLOT_LINK_DOWN, &IOMMU_FAULT],
+    entries: &[&DRIVER_PROBE_FAILED, &MLX5_HEALTH_COMPROMISED, &MLX5_FATAL_ERROR, &MLX5_HEALTH_ISSUE, &MLX5_HEALTH_WARNING, &MLX5_HIGH_TEMPERATURE, &MLX5_HEALTH_NOTICE, &MLX5_RECOVERY_FAILED, &MLX5_RECOVERED, &MLX5_COMMAND_TIMEOUT, &NVIDIA_INIT_FAILED, &NVIDIA_FALLEN_OFF_BUS, &NVIDIA_GSP_TIMEOUT, &NVIDIA_BOOT_FAILED, &NVIDIA_UVM_FATAL, &NVIDIA_RESET_REQUIRED, &NVIDIA_GPU_LOCKED, &NVIDIA_API_MISMATCH, &NVIDIA_DRIVER_CONFLICT, &NOUVEAU_FAULT, &NETDEV_TX_TIMEOUT, &PCIE_SLOT_LINK_DOWN, &IOMMU_FAULT],
 };

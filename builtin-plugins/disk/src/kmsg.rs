@@ -100,16 +100,32 @@ fn after_nvme(line: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// `Buffer I/O error on dev ‹name›, logical block ‹n›`.
+/// `Buffer I/O error on dev ‹name›, logical block ‹n›` (`fs/buffer.c`, `buffer_io_error`), and ext4's own
+/// `Buffer I/O error on device ‹name›, …` (`fs/ext4/page-io.c`, `buffer_io_error`), which GPUd does not read: that one is
+/// believed of disks alone, not of images in files (`loop0`), floppies and optical drives.
 fn buffer_io_error(line: &str) -> bool {
-    const PHRASE: &str = "Buffer I/O error on dev ";
-    line.match_indices(PHRASE).any(|(at, _)| {
+    names_block(line, "Buffer I/O error on dev ", |_| true)
+        || names_block(line, "Buffer I/O error on device ", is_disk)
+}
+
+fn is_disk(device: &str) -> bool {
+    !["loop", "fd", "sr"].iter().any(|kind| {
+        device
+            .strip_prefix(kind)
+            .is_some_and(|number| digits(number).is_some())
+    })
+}
+
+/// `‹phrase›‹name›, logical block ‹n›`, with a name that is wanted.
+fn names_block(line: &str, phrase: &str, is_wanted: fn(&str) -> bool) -> bool {
+    line.match_indices(phrase).any(|(at, _)| {
         let device_and_block = line
-            .get(at + PHRASE.len()..)
+            .get(at + phrase.len()..)
             .and_then(|rest| rest.split_once(' '));
         device_and_block.is_some_and(|(device, rest)| {
             let block = rest.strip_prefix("logical block ").and_then(digits);
-            device.len() > 1 && device.ends_with(',') && block.is_some()
+            let name = device.strip_suffix(',').filter(|name| !name.is_empty());
+            name.is_some_and(is_wanted) && block.is_some()
         })
     })
 }
@@ -171,7 +187,17 @@ mod tests {
             ("block nvme3n1: no usable path - requeuing I/O", ""),
             ("nvme nvme0: Removing after probe failure status: -19", ""),
             ("blk_update_request: I/O error, dev sda, sector 1", ""),
-            ("Buffer I/O error on device sdb, logical block 1", ""),
+            (
+                "Buffer I/O error on device sdb, logical block 1",
+                "buffer_io_error",
+            ),
+            (
+                "Buffer I/O error on device nvme0n1p1, logical block 1066386",
+                "buffer_io_error",
+            ),
+            ("Buffer I/O error on device loop1, logical block 164368", ""),
+            ("Buffer I/O error on device sr0, logical block 1", ""),
+            ("Buffer I/O error on device sdb, block 1", ""),
             ("EXT4-fs error (device sda1): ext4_find_entry:1455", ""),
         ];
         for (line, expected) in cases {

@@ -5,7 +5,7 @@ use gpud_builtin_shared::coded::Severity::Warning;
 use gpud_builtin_shared::patterns::{Catalog, Entry, Verdict};
 
 /// Version of the catalogue.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// What the host delivers: no narrower than what is read.
 pub const PATTERNS: [&str; 8] = [
@@ -15,7 +15,7 @@ pub const PATTERNS: [&str; 8] = [
     "timeout, reset controller",
     "Disabling device after reset failure",
     "attempt to access beyond end of device",
-    "Buffer I/O error on dev ",
+    "Buffer I/O error on dev(ice)? ",
     "I/O error while writing superblock",
 ];
 

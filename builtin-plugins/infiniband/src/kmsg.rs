@@ -4,9 +4,11 @@
 //! |---|---|---|
 //! | `Detected insufficient power on the PCIe slot (‹n›W).` | `drivers/net/ethernet/mellanox/mlx5/core/events.c`, `mlx5_pcie_event` | `pci_power_insufficient` |
 //! | `Port module event[error]: module ‹n›, Cable error, High Temperature` | the same, `port_module` | `port_module_high_temperature` |
+//! | `Port module event[error]: module ‹n›, Cable error, ‹why›`, also `Cable disabled` | the same | `port_module_error` |
+//! | `Port module event: module ‹n›, Cable unplugged` | the same | `port_module_unplugged` |
 //! | `ACCESS_REG(0x805) op_mod(0x1) failed, status …` | `…/core/cmd.c`, `mlx5_cmd_out_err` | `access_reg_failed` |
 //!
-//! Names and messages are GPUd's.
+//! Names and messages of the first two and the last are GPUd's. `Cable plugged` is silent: every boot prints it.
 
 use std::collections::BTreeMap;
 
@@ -33,6 +35,10 @@ pub enum Complaint {
     Power,
     /// The cable's module is too hot.
     Temperature,
+    /// The card cannot use the cable's module.
+    Module,
+    /// A cable's module was taken out, or is missing at the start.
+    Unplugged,
     /// The card refuses to be asked.
     Refusal,
 }
@@ -43,11 +49,45 @@ pub fn find(text: &str) -> Option<Complaint> {
         let follows = |words: &[&str]| text.split('\n').any(|line| has_in_order(line, words));
         if follows(&["Port module event", "High Temperature"]) {
             Some(Complaint::Temperature)
+        } else if let Some(event) = module_event(text) {
+            Some(event.complaint)
         } else if follows(&["mlx5_cmd_out_err", "ACCESS_REG", "failed"]) {
             Some(Complaint::Refusal)
         } else {
             None
         }
+    })
+}
+
+/// What a line says of a module.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct ModuleEvent<'a> {
+    complaint: Complaint,
+    module: &'a str,
+    cause: &'a str,
+}
+
+/// `Port module event[error]: module ‹n›, ‹state›[, ‹why›]`.
+fn module_event(text: &str) -> Option<ModuleEvent<'_>> {
+    text.split('\n').find_map(|line| {
+        let (_, rest) = line.split_once("Port module event")?;
+        let rest = rest.strip_prefix("[error]").unwrap_or(rest);
+        let (module, rest) = rest.strip_prefix(": module ")?.split_once(", ")?;
+        let is_number = !module.is_empty() && module.bytes().all(|byte| byte.is_ascii_digit());
+        let (state, cause) = rest.split_once(", ").unwrap_or((rest, ""));
+        let (complaint, cause) = match state {
+            // Heat is told before.
+            "Cable error" if cause.starts_with('H') => return None,
+            "Cable error" => (Complaint::Module, cause),
+            "Cable disabled" => (Complaint::Module, "disabled"),
+            "Cable unplugged" => (Complaint::Unplugged, ""),
+            _ => return None,
+        };
+        is_number.then_some(ModuleEvent {
+            complaint,
+            module,
+            cause: cause.trim_end(),
+        })
     })
 }
 
@@ -127,13 +167,21 @@ fn event(
     let entry = match complaint {
         Complaint::Power => patterns::PCI_POWER_INSUFFICIENT,
         Complaint::Temperature => patterns::PORT_MODULE_HIGH_TEMPERATURE,
+        Complaint::Module => patterns::PORT_MODULE_ERROR,
+        Complaint::Unplugged => patterns::PORT_MODULE_UNPLUGGED,
         Complaint::Refusal => patterns::ACCESS_REG_FAILED,
     };
+    let module = module_event(&message.text);
     let (text, window) = match (complaint, &card) {
         (Complaint::Refusal, Some(card)) => (
             entry.say_otherwise(&[("card", card)]),
             MERGE_REFUSALS_SECONDS,
         ),
+        (Complaint::Module, _) => {
+            let cause = module.map(|event| event.cause);
+            let cause = cause.filter(|cause| !cause.is_empty()).unwrap_or("unknown");
+            (entry.say(&[("cause", cause)]), MERGE_SECONDS)
+        }
         _ => (entry.message.to_owned(), MERGE_SECONDS),
     };
     let mut sighting =
@@ -145,6 +193,11 @@ fn event(
             port: 1,
         })
     });
+    if let Some(event) = module {
+        sighting = sighting
+            .fact("module", event.module)
+            .fact("cause", event.cause);
+    }
     sighting
         .fact(RDMA_DEVICE, name.unwrap_or_default())
         .event(context, message, window)

@@ -1,16 +1,17 @@
 //! The catalogue as constants. Made by `builtin-plugins/shared/patterns.py` from `catalog/patterns.json`; do not edit.
 
 use gpud_builtin_shared::coded::Action::{Ignore, Inspect};
-use gpud_builtin_shared::coded::Severity::Warning;
+use gpud_builtin_shared::coded::Severity::{Info, Warning};
 use gpud_builtin_shared::patterns::{Catalog, Entry};
 
 /// Version of the catalogue.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// What the host delivers: no narrower than what is read.
-pub const PATTERNS: [&str; 3] = [
+pub const PATTERNS: [&str; 4] = [
     r"Detected insufficient power on the PCIe slot \([0-9]+W\)",
     "Port module event.*High Temperature",
+    r"Port module event(\[error\])?: module [0-9]+, Cable (error(, [^H]|$)|disabled|unplugged)",
     "mlx5_cmd_out_err.*ACCESS_REG.*failed",
 ];
 
@@ -38,6 +39,30 @@ pub const PORT_MODULE_HIGH_TEMPERATURE: Entry = Entry {
     verdict: None,
 };
 
+/// The card finds a fault of a cable or transceiver: it cannot be read, is not supported, or takes too much power. The port stays down.
+pub const PORT_MODULE_ERROR: Entry = Entry {
+    name: "port_module_error",
+    severity: Warning,
+    otherwise: None,
+    message: "MLX5 port cannot use its cable module: {cause}",
+    other_message: "",
+    actions: &[Inspect],
+    advice: "Seat the cable or transceiver again; if the fault stays, replace it.",
+    verdict: None,
+};
+
+/// A cable or transceiver was taken out. Cards also say it of empty ports when they start.
+pub const PORT_MODULE_UNPLUGGED: Entry = Entry {
+    name: "port_module_unplugged",
+    severity: Info,
+    otherwise: None,
+    message: "MLX5 port has no cable module",
+    other_message: "",
+    actions: &[],
+    advice: "",
+    verdict: None,
+};
+
 /// The card refuses to be asked for a register, mostly because its function is not allowed to: no fault of the hardware.
 pub const ACCESS_REG_FAILED: Entry = Entry {
     name: "access_reg_failed",
@@ -55,5 +80,5 @@ pub static CATALOG: Catalog = Catalog {
     version: VERSION,
     device: "device",
     patterns: &PATTERNS,
-    entries: &[&PCI_POWER_INSUFFICIENT, &PORT_MODULE_HIGH_TEMPERATURE, &ACCESS_REG_FAILED],
+    entries: &[&PCI_POWER_INSUFFICIENT, &PORT_MODULE_HIGH_TEMPERATURE, &PORT_MODULE_ERROR, &PORT_MODULE_UNPLUGGED, &ACCESS_REG_FAILED],
 };

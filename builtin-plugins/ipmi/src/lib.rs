@@ -1,18 +1,26 @@
 //! `ipmi`: sensors and event log of the management controller (BMC).
 //!
 //! Asked through `ipmitool` and the kernel's own device: nothing goes over the network, and nothing is changed or cleared.
+//! What the kernel log says of a controller that does not answer becomes events ([`kmsg`]).
 #![cfg_attr(
     not(feature = "component"),
     allow(dead_code, unused_imports, reason = "the checker is not exported then")
 )]
 
 pub mod evaluate;
+pub mod kmsg;
 pub mod log;
+#[rustfmt::skip]
+pub mod patterns;
 pub mod sensors;
 
 use gpud_builtin_shared::findings::{self, Memory};
+use gpud_builtin_shared::patterns::policy::{self, Past, Policy};
 use gpud_builtin_shared::program;
-use gpud_sdk::{AccessError, CheckContext, Checker, Descriptor, Error, Report, state, sysfs};
+use gpud_sdk::{
+    AccessError, CheckContext, Checker, Descriptor, Error, Event, KmsgWatcher, Message, Report,
+    state, sysfs,
+};
 
 use evaluate::{Config, Inputs, SCHEMA};
 use log::Seen;
@@ -32,35 +40,56 @@ struct Ipmi;
 
 impl Checker for Ipmi {
     fn check(context: &CheckContext) -> Result<Report, Error> {
-        let config = Config::parse(&gpud_sdk::config::document()).map_err(Error::failed)?;
-        if !has_device()? {
-            let reason =
-                "no IPMI device (no management controller, or no ipmi_si and ipmi_devintf)";
-            return Ok(findings::unsupported(context, reason));
-        }
-        let arguments = ["-I", "open", "-c", "sel", "list", "last", ENTRIES];
-        let Some(log) = ask(&arguments, LOG_SECONDS)? else {
-            let reason = "ipmitool is not installed";
-            return Ok(findings::unsupported(context, reason));
-        };
-        let sensors = ask(&["-I", "open", "-c", "sdr", "list", "full"], SENSOR_SECONDS)?;
-        let inputs = Inputs {
-            log: log.map(|text| log::parse(&text)),
-            sensors: sensors
-                .unwrap_or_else(|| Err("ipmitool is gone".to_owned()))
-                .and_then(|text| sensors::read(&text)),
-        };
-        let saved = state::get_string(SEEN)?;
-        let mut seen = Seen::restore(saved.as_deref());
-        let before = Memory::load()?;
-        let (report, after) = evaluate::judge(context, &config, &inputs, &mut seen, &before);
-        after.keep(&before)?;
-        let text = seen.save();
-        if saved.as_ref() != Some(&text) {
-            state::set(SEEN, text.as_bytes())?;
-        }
-        Ok(report)
+        let document = gpud_sdk::config::document();
+        let (config, policy) = policy::settings(&document, &patterns::CATALOG, Config::parse)
+            .map_err(Error::failed)?;
+        by_policy(context, &policy, ask_controller(context, &config)?)
     }
+}
+
+impl KmsgWatcher for Ipmi {
+    fn patterns(_component: &str) -> Vec<String> {
+        kmsg::PATTERNS.map(str::to_owned).to_vec()
+    }
+
+    fn on_messages(context: &CheckContext, messages: Vec<Message>) -> Result<Vec<Event>, Error> {
+        Ok(kmsg::events(context, &messages))
+    }
+}
+
+fn by_policy(context: &CheckContext, policy: &Policy, report: Report) -> Result<Report, Error> {
+    let past = Past::ask(context, policy, false)?;
+    Ok(policy.add(context, past.as_ref(), report))
+}
+
+/// What the controller itself says.
+fn ask_controller(context: &CheckContext, config: &Config) -> Result<Report, Error> {
+    if !has_device()? {
+        let reason = "no IPMI device (no management controller, or no ipmi_si and ipmi_devintf)";
+        return Ok(findings::unsupported(context, reason));
+    }
+    let arguments = ["-I", "open", "-c", "sel", "list", "last", ENTRIES];
+    let Some(log) = ask(&arguments, LOG_SECONDS)? else {
+        let reason = "ipmitool is not installed";
+        return Ok(findings::unsupported(context, reason));
+    };
+    let sensors = ask(&["-I", "open", "-c", "sdr", "list", "full"], SENSOR_SECONDS)?;
+    let inputs = Inputs {
+        log: log.map(|text| log::parse(&text)),
+        sensors: sensors
+            .unwrap_or_else(|| Err("ipmitool is gone".to_owned()))
+            .and_then(|text| sensors::read(&text)),
+    };
+    let saved = state::get_string(SEEN)?;
+    let mut seen = Seen::restore(saved.as_deref());
+    let before = Memory::load()?;
+    let (report, after) = evaluate::judge(context, config, &inputs, &mut seen, &before);
+    after.keep(&before)?;
+    let text = seen.save();
+    if saved.as_ref() != Some(&text) {
+        state::set(SEEN, text.as_bytes())?;
+    }
+    Ok(report)
 }
 
 fn has_device() -> Result<bool, AccessError> {
@@ -87,11 +116,11 @@ fn ask(arguments: &[&str], seconds: u32) -> Result<Option<Result<String, String>
 }
 
 #[cfg(feature = "component")]
-gpud_sdk::export!(Ipmi: Descriptor::new(
+gpud_sdk::export!(Ipmi + kmsg_watcher: Descriptor::new(
     "ipmi",
-    "Sensors and event log of the management controller",
+    "Sensors and event log of the management controller, and whether it answers the kernel",
 )
 .interval_seconds(INTERVAL)
 .metric(evaluate::READING, "Reading of a sensor, by sensor and unit, in the controller's own units")
 .metric(evaluate::STATUS, "Sensors by status (ok, nc: non-critical, cr: critical, nr: non-recoverable)")
-.config_schema(SCHEMA));
+.config_schema(&policy::schema(SCHEMA, &patterns::CATALOG)));

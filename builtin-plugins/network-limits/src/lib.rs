@@ -1,12 +1,20 @@
-//! `network-limits`: is the table of tracked connections full, and are there ports left for new ones?
+//! `network-limits`: is the table of tracked connections full, and are there ports left for new ones? What the kernel log
+//! says of tables that ran full between two checks becomes events ([`kmsg`]).
 
 pub mod conntrack;
 pub mod evaluate;
+pub mod kmsg;
+#[rustfmt::skip]
+pub mod patterns;
 pub mod ports;
 
 use gpud_builtin_shared::files::{self, read_optional};
 use gpud_builtin_shared::findings::Memory;
-use gpud_sdk::{AccessError, CheckContext, Checker, Descriptor, Error, Report, state, sysfs};
+use gpud_builtin_shared::patterns::policy::{self, Past};
+use gpud_sdk::{
+    AccessError, CheckContext, Checker, Descriptor, Error, Event, KmsgWatcher, Message, Report,
+    state, sysfs,
+};
 
 use conntrack::{Before, Conntrack};
 use evaluate::{Config, Inputs, SCHEMA};
@@ -26,7 +34,9 @@ struct NetworkLimits;
 
 impl Checker for NetworkLimits {
     fn check(context: &CheckContext) -> Result<Report, Error> {
-        let config = Config::parse(&gpud_sdk::config::document()).map_err(Error::failed)?;
+        let document = gpud_sdk::config::document();
+        let (config, policy) = policy::settings(&document, &patterns::CATALOG, Config::parse)
+            .map_err(Error::failed)?;
         let kept = state::get_string(DROPS)?;
         let inputs = Inputs {
             conntrack: read_conntrack()?,
@@ -44,7 +54,18 @@ impl Checker for NetworkLimits {
         let before = Memory::load()?;
         let (report, after) = evaluate::judge(context, &config, &inputs, &before);
         after.keep(&before)?;
-        Ok(report)
+        let past = Past::ask(context, &policy, false)?;
+        Ok(policy.add(context, past.as_ref(), report))
+    }
+}
+
+impl KmsgWatcher for NetworkLimits {
+    fn patterns(_component: &str) -> Vec<String> {
+        kmsg::PATTERNS.map(str::to_owned).to_vec()
+    }
+
+    fn on_messages(context: &CheckContext, messages: Vec<Message>) -> Result<Vec<Event>, Error> {
+        Ok(kmsg::events(context, &messages))
     }
 }
 
@@ -91,9 +112,9 @@ fn read_ports() -> Result<Option<Ports>, AccessError> {
     Ok(Some(ports))
 }
 
-gpud_sdk::export!(NetworkLimits: Descriptor::new(
+gpud_sdk::export!(NetworkLimits + kmsg_watcher: Descriptor::new(
     "network-limits",
-    "Connection tracking table and ephemeral ports",
+    "Connection tracking table, ephemeral ports, and tables of the network that ran full by the kernel log",
 )
 .metric(evaluate::ENTRIES, "Tracked connections")
 .metric(evaluate::MAX, "Most connections that are tracked (nf_conntrack_max)")
@@ -101,4 +122,4 @@ gpud_sdk::export!(NetworkLimits: Descriptor::new(
 .metric(evaluate::DROPS, "Packets dropped since boot because a connection could not be tracked")
 .metric(evaluate::SOCKETS, "TCP sockets in use or waiting to be closed (TIME_WAIT)")
 .metric(evaluate::EPHEMERAL, "Ports in the range for outgoing connections")
-.config_schema(SCHEMA));
+.config_schema(&policy::schema(SCHEMA, &patterns::CATALOG)));

@@ -8,9 +8,11 @@ use crate::history::StoredEvent;
 use crate::{AccessError, CheckContext, Event, EventType, Evidence, Message, Subject, kmsg};
 
 mod judge;
+mod repeats;
 mod wording;
 
 pub use judge::{Incident, Rule, boots, open};
+pub use repeats::Repeats;
 pub use wording::{document, state};
 
 /// Key of the fact that tells devices apart: events of one name and different devices are different incidents.
@@ -94,7 +96,8 @@ impl Sighting {
         self
     }
 
-    /// The event. Repeats of the same name and device within one boot and `window_seconds` are counted.
+    /// The event. Repeats of the same name and device within one boot and one window are counted, where windows begin at
+    /// multiples of `window_seconds`; [`Repeats::event`] counts from the first instead.
     pub fn event(self, context: &CheckContext, message: &Message, window_seconds: u32) -> Event {
         // The kernel's clock can run ahead of the wall clock by a little; the future is refused.
         let time = message.time.min(context.now);

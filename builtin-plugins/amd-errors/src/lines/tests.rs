@@ -5,7 +5,7 @@ use proptest::prelude::*;
 type Expected = Option<(Kind, &'static str, &'static [(&'static str, &'static str)])>;
 
 /// Lines with what they tell.
-const LINES: [(&str, Expected); 52] = [
+const LINES: [(&str, Expected); 56] = [
     (
         "amdgpu 0000:0f:00.0: amdgpu: GPU reset begin!",
         Some((Kind::Reset, "0000:0f:00.0", &[])),
@@ -282,6 +282,47 @@ const LINES: [(&str, Expected); 52] = [
                 "cause",
                 "XGMI: Set topology failure on device 7, hive 9, ret -22",
             )],
+        )),
+    ),
+    (
+        "amdgpu 0000:03:00.0: XGMI: Get topology failure on device 7, hive 9, ret -22",
+        Some((
+            Kind::Xgmi,
+            "0000:03:00.0",
+            &[(
+                "cause",
+                "XGMI: Get topology failure on device 7, hive 9, ret -22",
+            )],
+        )),
+    ),
+    (
+        "amdgpu 0000:03:00.0: amdgpu: 3 uncorrectable errors detected in gfx block",
+        Some((
+            Kind::Uncorrectable,
+            "0000:03:00.0",
+            &[("errors", "3"), ("block", "gfx")],
+        )),
+    ),
+    (
+        "amdgpu 0000:03:00.0: amdgpu: Uncorrectable error detected in UMC inst: 0, chan_idx: 3",
+        Some((
+            Kind::Uncorrectable,
+            "0000:03:00.0",
+            &[
+                ("block", "umc"),
+                (
+                    "cause",
+                    "Uncorrectable error detected in UMC inst: 0, chan_idx: 3",
+                ),
+            ],
+        )),
+    ),
+    (
+        "amdgpu 0000:03:00.0: amdgpu: socket: 0, die: 1, 4 new uncorrectable hardware errors detected in mmhub block",
+        Some((
+            Kind::Uncorrectable,
+            "0000:03:00.0",
+            &[("errors", "4"), ("block", "mmhub")],
         )),
     ),
     (

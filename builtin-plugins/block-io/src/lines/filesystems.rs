@@ -10,14 +10,23 @@
 //! | `XFS (‹dev›): Internal error ‹what› at line …` | same, `xfs_error_report` |
 //! | `XFS (‹dev›): Corruption detected. Unmount and run xfs_repair` | same, `xfs_corruption_error` |
 //! | `XFS (‹dev›): log I/O error ‹n›` | `fs/xfs/xfs_log.c`, `xlog_ioend_work` |
+//! | `XFS (‹dev›): log mount/recovery failed: error ‹n›` | same, `xfs_log_mount` |
+//! | `XFS (‹dev›): log mount failed` | `fs/xfs/xfs_mount.c`, `xfs_mountfs` |
+//! | `XFS (‹dev›): Failed to read root inode 0x‹n›, error ‹n›`, before 4.19 `failed to read root inode` | same |
+//! | `XFS (‹dev›): writeback error on sector ‹n›` | `fs/xfs/xfs_aops.c`, `xfs_destroy_ioend`, before 5.5 |
+//! | `‹dev›: writeback error on inode ‹n›, offset ‹n›, sector ‹n›` | `fs/iomap/buffered-io.c`, `iomap_finish_ioend`, from 5.5 |
+//! | `EXT4-fs (‹dev›): error loading journal`, `… group descriptors corrupted!` | `fs/ext4/super.c`, `ext4_load_and_init_journal` (earlier `ext4_fill_super`), `ext4_group_desc_init` |
 //! | `XFS (‹dev›): Filesystem has been shut down due to log error (0x‹flags›).` | same, `xlog_force_shutdown` |
 //! | `XFS (‹dev›): ‹why› (0x‹flags›) detected at ….  Shutting down filesystem.`, earlier `‹why› detected.  Shutting down filesystem` | `fs/xfs/xfs_fsops.c`, `xfs_do_force_shutdown` |
 //! | `XFS (‹dev›): xfs_do_force_shutdown(0x‹flags›) called from …` | same, in older kernels |
-//! | `BTRFS error (device ‹dev›[ state ‹S›]): …`, `BTRFS critical (device …): …` | `fs/btrfs/messages.c`, `_btrfs_printk` (earlier in `super.c`) |
-//! | `BTRFS: error (device ‹dev›[ state ‹S›]) in ‹function›:‹line›: errno=‹n› …` | same, `__btrfs_handle_fs_error` |
-//! | `BTRFS info (device ‹dev›[ state ‹S›]): forced readonly` | same |
+//! | `BTRFS error (device ‹dev›[: state ‹S›]): …`, `BTRFS critical (device …): …` | `fs/btrfs/messages.c`, `_btrfs_printk` (earlier in `super.c`); the state, letters, from 5.18 |
+//! | `BTRFS: error (device ‹dev›[: state ‹S›]) in ‹function›:‹line›: errno=‹n› …` | same, `__btrfs_handle_fs_error` |
+//! | `BTRFS info (device ‹dev›[: state ‹S›]): forced readonly` | same |
 //! | `FAT-fs (‹dev›): error, …` | `fs/fat/misc.c`, `__fat_fs_error` |
-//! | `md/raid[‹level›]:‹array›: Disk failure on ‹dev›, disabling device.` | `drivers/md/raid1.c`, `raid1_error`; `raid10.c`, `raid10_error`; `raid5.c`, `raid5_error` (all once `error`). In older kernels what goes on without it follows in the same record |
+//! | `md/raid[‹level›]:‹array›: Disk failure on ‹dev›, disabling device.` | `drivers/md/raid1.c`, `raid1_error`; `raid10.c`, `raid10_error`; `raid5.c`, `raid5_error` (all once `error`). In older kernels what becomes of the array follows in the same record |
+//! | `md/raid[‹level›]:‹array›: Cannot continue operation (‹n›/‹n› failed).`, `… Operation continuing on 0 devices.` | the same functions, the first from 5.18 |
+//! | `md/raid[‹level›]:‹array›: Disk failure on ‹dev›, this is the last device.` | `raid1_error`, `raid10_error`, from 6.19 |
+//! | `md/raid:‹array›: not enough operational devices (‹n›/‹n› failed)`, `md/raid10:‹array›: not enough operational mirrors.`, `md/raid:‹array›: cannot start dirty degraded array.` | `drivers/md/raid5.c`, `raid5_run`; `raid10.c`, `raid10_run` |
 //!
 //! `Remounting filesystem read-only`, `I/O error while writing superblock` and arrays without redundancy are the `disk`
 //! check's.
@@ -37,13 +46,30 @@ const MISTAKES: [&str; 5] = [
 ];
 
 /// Beginnings of what XFS says of errors that it goes on after.
-const XFS_ERRORS: [&str; 6] = [
+const XFS_ERRORS: [&str; 11] = [
     "metadata I/O error",
     "Metadata corruption detected",
     "Metadata CRC error detected",
     "Corruption ",
     "Internal error ",
     "log I/O error ",
+    "log mount/recovery failed",
+    "log mount failed",
+    "Failed to read root inode",
+    "failed to read root inode",
+    "writeback error on sector ",
+];
+
+/// Beginnings of what ext4 says of a filesystem that it cannot mount for what is on the disk.
+const EXT4_UNMOUNTABLE: [&str; 2] = ["error loading journal", "group descriptors corrupted"];
+
+/// What `md` says of an array that cannot be used.
+const ARRAY_FAILED: [&str; 5] = [
+    "Cannot continue operation (",
+    "Operation continuing on 0 devices",
+    "not enough operational devices",
+    "not enough operational mirrors",
+    "cannot start dirty degraded array",
 ];
 
 pub(super) fn find(line: &str) -> Option<Found<'_>> {
@@ -52,12 +78,14 @@ pub(super) fn find(line: &str) -> Option<Found<'_>> {
         .or_else(|| xfs(line))
         .or_else(|| btrfs(line))
         .or_else(|| fat(line))
+        .or_else(|| writeback(line))
         .or_else(|| array(line))?;
     if !is_device(found.device) || is_removable(found.device) {
         return None;
     }
     // What is wrong with a file that someone mounts says nothing of the machine's disks.
-    let kind = if is_image(found.device) && found.kind != Kind::RaidMember {
+    let of_array = matches!(found.kind, Kind::RaidMember | Kind::RaidFailed);
+    let kind = if is_image(found.device) && !of_array {
         Kind::FilesystemImage
     } else {
         found.kind
@@ -81,6 +109,13 @@ fn is_image(device: &str) -> bool {
 }
 
 fn ext4(line: &str) -> Option<Found<'_>> {
+    if let Some(rest) = line.strip_prefix("EXT4-fs (") {
+        let (device, detail) = rest.split_once("): ")?;
+        return EXT4_UNMOUNTABLE
+            .iter()
+            .any(|start| detail.starts_with(start))
+            .then(|| found(Kind::FilesystemError, device, "ext4", detail));
+    }
     let (device, rest) = line
         .strip_prefix("EXT4-fs error (device ")?
         .split_once(')')?;
@@ -143,7 +178,9 @@ fn flags(text: &str) -> Option<u64> {
 fn btrfs(line: &str) -> Option<Found<'_>> {
     let (class, rest) = line.strip_prefix("BTRFS")?.split_once(" (device ")?;
     let (device, text) = rest.split_once(')')?;
+    // `sda1`, `sda1: state EA`, for a short time `sda1 state EA`.
     let (device, _state) = device.split_once(' ').unwrap_or((device, ""));
+    let device = device.strip_suffix(':').unwrap_or(device);
     match class {
         ": error" => {
             let detail = text.strip_prefix(" in ")?;
@@ -168,13 +205,46 @@ fn fat(line: &str) -> Option<Found<'_>> {
     Some(found(Kind::FilesystemError, device, "fat", detail))
 }
 
+/// `‹dev›: writeback error on inode ‹n›, offset ‹n›, sector ‹n›`, of any filesystem that uses iomap.
+fn writeback(line: &str) -> Option<Found<'_>> {
+    let (device, detail) = line.split_once(": ")?;
+    let rest = detail.strip_prefix("writeback error on inode ")?;
+    let is_it = count_digits(rest) > 0 && rest.contains(", sector ");
+    is_it.then(|| found(Kind::FilesystemError, device, "", detail))
+}
+
 fn array(line: &str) -> Option<Found<'_>> {
-    let (array, rest) = line
-        .strip_prefix("md/raid")?
-        .split_once(": Disk failure on ")?;
+    let (array, text) = line.strip_prefix("md/raid")?.split_once(": ")?;
     let (level, array) = array.split_once(':')?;
-    let (device, _) = rest.split_once(", disabling device")?;
-    (count_digits(level) == level.len() && is_device(array)).then(|| Found {
+    if count_digits(level) != level.len() || !is_device(array) {
+        return None;
+    }
+    let member = text
+        .strip_prefix("Disk failure on ")
+        .and_then(|rest| rest.split_once(", "));
+    let is_last = member.is_some_and(|(_, rest)| rest.starts_with("this is the last device"));
+    // Further lines of the record begin with the array's name.
+    let says = |form: &&str| text.starts_with(*form) || text.contains(&format!(": {form}"));
+    if is_last || ARRAY_FAILED.iter().any(says) {
+        let mut facts = vec![("array", array)];
+        if let Some((member, _)) = member {
+            facts.push(("member", member));
+        }
+        let count = text
+            .split_once('(')
+            .and_then(|(_, rest)| rest.split_once(" failed)"));
+        if let Some((count, _)) = count {
+            facts.push(("failed", count));
+        }
+        return Some(Found {
+            kind: Kind::RaidFailed,
+            device: array,
+            address: "",
+            facts,
+        });
+    }
+    let (device, rest) = member?;
+    rest.starts_with("disabling device").then(|| Found {
         kind: Kind::RaidMember,
         device,
         address: "",

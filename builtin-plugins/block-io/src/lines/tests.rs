@@ -239,7 +239,10 @@ fn lines_of_real_kernels() {
 
 #[test]
 fn filesystems_and_arrays() {
-    use Kind::{FilesystemError as Error, FilesystemImage, FilesystemShutDown as Down, RaidMember};
+    use Kind::{
+        FilesystemError as Error, FilesystemImage, FilesystemShutDown as Down, RaidFailed,
+        RaidMember,
+    };
     for (line, kind, device) in [
         (
             "EXT4-fs error (device sda1): ext4_find_entry:1455: inode #2: comm ls: reading directory lblock 0",
@@ -356,6 +359,51 @@ fn filesystems_and_arrays() {
             RaidMember,
             "loop1",
         ),
+        (
+            "md/raid:md2: Cannot continue operation (2/4 failed).",
+            RaidFailed,
+            "md2",
+        ),
+        (
+            r"md/raid:md2: Disk failure on sdb1, disabling device.\x0amd/raid:md2: Cannot continue operation (2/4 failed).",
+            RaidFailed,
+            "md2",
+        ),
+        (
+            "md/raid1:md0: Disk failure on sdb1, this is the last device.",
+            RaidFailed,
+            "md0",
+        ),
+        (
+            "md/raid10:md0: Disk failure on sdb1, disabling device.\nmd/raid10:md0: Operation continuing on 0 devices.",
+            RaidFailed,
+            "md0",
+        ),
+        (
+            "BTRFS info (device nvme0n1p2: state EA): forced readonly",
+            Down,
+            "nvme0n1p2",
+        ),
+        (
+            "BTRFS: error (device sda1: state A) in f:1: errno=-5 IO failure",
+            Down,
+            "sda1",
+        ),
+        (
+            "BTRFS error (device dm-3: state EMA): bdev /dev/dm-3 errs: wr 1, rd 0, flush 0, corrupt 0, gen 0",
+            Error,
+            "dm-3",
+        ),
+        (
+            "XFS (dm-7): log mount/recovery failed: error -5",
+            Error,
+            "dm-7",
+        ),
+        (
+            "dm-11: writeback error on inode 131, offset 0, sector 738263040",
+            Error,
+            "dm-11",
+        ),
     ] {
         let found = find(line).unwrap_or_else(|| panic!("{line}"));
         assert_eq!((found.kind, found.device), (kind, device), "{line}");
@@ -369,6 +417,14 @@ fn filesystems_and_arrays() {
     assert_eq!(
         facts("md/raid1:md0: Disk failure on sda1, disabling device."),
         [("array", "md0")]
+    );
+    assert_eq!(
+        facts("md/raid:md2: Cannot continue operation (2/4 failed)."),
+        [("array", "md2"), ("failed", "2/4")]
+    );
+    assert_eq!(
+        facts("md/raid1:md0: Disk failure on sdb1, this is the last device."),
+        [("array", "md0"), ("member", "sdb1")]
     );
 }
 
@@ -422,6 +478,11 @@ fn lookalikes() {
         "md/raid1:md0: Operation continuing on 1 devices.",
         "md/raidx:md0: Disk failure on sda1, disabling device.",
         "md/raid1:m d: Disk failure on sda1, disabling device.",
+        "md/raid1:md0: Operation continuing on 10 devices.",
+        "md/raid1:md0: redirecting sector 1 to other mirror: Cannot continue",
+        "BTRFS info (device sda1: state E): turning on async discard",
+        ": writeback error on inode 1, offset 0, sector 1",
+        "EXT4-fs (sr0): error loading journal",
         "JBD2: Error x detected when updating journal superblock for sda1-8.",
         "JBD2: Error - detected when updating journal superblock for sda1-8.",
         "Aborting journal on device .",

@@ -44,7 +44,7 @@ const fn news(kind: Kind, class: DeviceClass, entry: &'static Entry) -> News {
 use DeviceClass::{Gpu, Network, Pci};
 
 /// All kinds.
-pub static NEWS: [News; 18] = [
+pub static NEWS: [News; 23] = [
     news(Kind::ProbeFailed, Pci, &patterns::DRIVER_PROBE_FAILED),
     news(
         Kind::MlxCompromised,
@@ -53,6 +53,8 @@ pub static NEWS: [News; 18] = [
     ),
     news(Kind::MlxFatal, Network, &patterns::MLX5_FATAL_ERROR),
     news(Kind::MlxIssue, Network, &patterns::MLX5_HEALTH_ISSUE),
+    news(Kind::MlxWarning, Network, &patterns::MLX5_HEALTH_WARNING),
+    news(Kind::MlxHot, Network, &patterns::MLX5_HIGH_TEMPERATURE),
     news(Kind::MlxNotice, Network, &patterns::MLX5_HEALTH_NOTICE),
     news(
         Kind::MlxRecoveryFailed,
@@ -68,6 +70,13 @@ pub static NEWS: [News; 18] = [
     news(Kind::NvidiaInitFailed, Gpu, &patterns::NVIDIA_INIT_FAILED),
     news(Kind::NvidiaOffBus, Gpu, &patterns::NVIDIA_FALLEN_OFF_BUS),
     news(Kind::NvidiaGspTimeout, Gpu, &patterns::NVIDIA_GSP_TIMEOUT),
+    news(Kind::NvidiaBootFailed, Gpu, &patterns::NVIDIA_BOOT_FAILED),
+    news(Kind::NvidiaUvmFatal, Gpu, &patterns::NVIDIA_UVM_FATAL),
+    news(
+        Kind::NvidiaResetRequired,
+        Gpu,
+        &patterns::NVIDIA_RESET_REQUIRED,
+    ),
     news(Kind::NvidiaLocked, Gpu, &patterns::NVIDIA_GPU_LOCKED),
     news(Kind::NvidiaMismatch, Gpu, &patterns::NVIDIA_API_MISMATCH),
     news(Kind::NvidiaConflict, Gpu, &patterns::NVIDIA_DRIVER_CONFLICT),

@@ -20,11 +20,16 @@ pub fn rules(config: &Config, nouveau: bool) -> Vec<Rule> {
         patterns::MLX5_RECOVERY_FAILED.rule(),
         patterns::MLX5_HEALTH_COMPROMISED.rule(),
         patterns::MLX5_HEALTH_ISSUE.rule(),
+        patterns::MLX5_HEALTH_WARNING.rule(),
+        patterns::MLX5_HIGH_TEMPERATURE.rule(),
         often(&patterns::MLX5_COMMAND_TIMEOUT),
         often(&patterns::NETDEV_TX_TIMEOUT),
         patterns::NVIDIA_INIT_FAILED.rule(),
         patterns::NVIDIA_FALLEN_OFF_BUS.rule(),
         patterns::NVIDIA_GSP_TIMEOUT.rule(),
+        patterns::NVIDIA_BOOT_FAILED.rule(),
+        patterns::NVIDIA_UVM_FATAL.rule(),
+        patterns::NVIDIA_RESET_REQUIRED.rule(),
         often(&patterns::NVIDIA_GPU_LOCKED),
         // A container with old libraries does it as well as an update without a reboot: no verdict on the machine alone.
         Rule {

@@ -38,7 +38,7 @@ fn all(texts: &[(u64, &str)]) -> Vec<Event> {
         "0000:17:00.0" => vec!["mlx5_0".to_owned(), "ens1np0".to_owned()],
         _ => vec![],
     };
-    events(&context(NOW), &messages, names)
+    events(&context(NOW), &messages, &mut Repeats::default(), names)
 }
 
 fn report(texts: &[(u64, &str)], boots: &[u64]) -> Report {
@@ -122,14 +122,18 @@ fn a_network_card_is_named() {
         dictionary: None,
     };
     let lines = [line(DEAD), line(INIT), line(DEAD)];
-    events(&context(NOW), &lines, |_| {
+    events(&context(NOW), &lines, &mut Repeats::default(), |_| {
         asked += 1;
         vec![]
     });
     assert_eq!(asked, 1);
     let mut service = line(DEAD);
     service.facility = 3;
-    assert_eq!(events(&context(NOW), &[service], |_| vec![]), []);
+    let mut repeats = Repeats::default();
+    assert_eq!(
+        events(&context(NOW), &[service], &mut repeats, |_| vec![]),
+        []
+    );
 }
 
 #[test]
@@ -251,7 +255,7 @@ fn nouveau_is_blamed_only_where_it_has_the_gpus() {
 #[test]
 fn notices_are_for_the_record() {
     for line in [
-        "mlx5_core 0000:61:00.1: print_health_info:520:(pid 0): synd 0x10: High temperature",
+        "mlx5_core 0000:61:00.1: print_health_info:496:(pid 0): Health issue observed, EQ error, severity(6) INFO:",
         BACK,
     ] {
         assert_eq!(all(&[(1, line)])[0].event_type, EventType::Info);
@@ -291,7 +295,10 @@ fn a_time_out_of_sending_counts_once() {
 }
 
 fn events_without_lookup(messages: &[Message]) -> Vec<Event> {
-    events(&context(NOW), messages, |id| panic!("asked for {id}"))
+    let mut repeats = Repeats::default();
+    events(&context(NOW), messages, &mut repeats, |id| {
+        panic!("asked for {id}")
+    })
 }
 
 #[test]
@@ -421,5 +428,76 @@ fn a_site_has_its_own_view() {
             let state = judged(&[(2, line), (1, BACK)]);
             assert_eq!(state.health, Health::Healthy, "{}", state.reason);
         }
+    }
+}
+
+#[test]
+fn repeats_count_from_the_first_line() {
+    // The edge of a window of the clock lies between the two.
+    let edge = NOW - NOW % 300_000 - 600_000;
+    let line = |time: u64| Message {
+        sequence: 1,
+        time,
+        level: 3,
+        facility: 0,
+        text: INIT.into(),
+        dictionary: None,
+    };
+    let mut repeats = Repeats::restore(None, "boot");
+    let first = events(
+        &context(NOW),
+        &[line(edge - 40_000)],
+        &mut repeats,
+        |_| vec![],
+    );
+    // The next batch, after a restart.
+    let saved = repeats.changed();
+    let mut repeats = Repeats::restore(saved.as_deref(), "boot");
+    let second = events(
+        &context(NOW),
+        &[line(edge + 1_000)],
+        &mut repeats,
+        |_| vec![],
+    );
+    let stored = incidents::as_stored([first, second].concat());
+    assert_eq!((stored.len(), stored[0].count), (1, 2));
+}
+
+#[test]
+fn a_syndrome_is_as_heavy_as_its_report() {
+    let severity = |word: &str| {
+        format!(
+            "mlx5_core 0000:17:00.0: print_health_info:496:(pid 0): Health issue observed, EQ error, {word}:"
+        )
+    };
+    let syndrome = "mlx5_core 0000:17:00.0: print_health_info:510:(pid 0): synd 0xd: EQ error";
+    let other = "mlx5_core 0000:61:00.0: print_health_info:510:(pid 0): synd 0xd: EQ error";
+    let names = |texts: &[(u64, &str)]| -> Vec<String> {
+        all(texts).into_iter().map(|event| event.name).collect()
+    };
+    let (warning, info) = (
+        severity("severity(4) WARNING"),
+        severity("severity(6) INFO"),
+    );
+    for (texts, expected) in [
+        (&[(1, syndrome)][..], &["mlx5_health_issue"][..]),
+        (
+            &[(1, &*warning), (1, syndrome)],
+            &["mlx5_health_warning", "mlx5_health_warning"],
+        ),
+        (
+            &[(1, &*info), (1, syndrome)],
+            &["mlx5_health_notice", "mlx5_health_notice"],
+        ),
+        (
+            &[(1, &*info), (1, other)],
+            &["mlx5_health_notice", "mlx5_health_issue"],
+        ),
+        (
+            &[(3, &*info), (1, syndrome)],
+            &["mlx5_health_notice", "mlx5_health_issue"],
+        ),
+    ] {
+        assert_eq!(names(texts), expected, "{texts:?}");
     }
 }

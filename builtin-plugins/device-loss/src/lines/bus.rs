@@ -3,9 +3,11 @@
 //! | line | source |
 //! |---|---|
 //! | `pcieport ‹id›: pciehp: Slot(‹name›): Link Down`, `… Card not present` | `drivers/pci/hotplug/pciehp_ctrl.c`, `pciehp_handle_presence_or_link_change` (`ctrl_info` in `pciehp.h`) |
-//! | `DMAR: [DMA Read NO_PASID] Request device [‹id›] fault addr 0x‹n› [fault reason 0x‹n›] ‹why›`, also `DMA Write`, `PASID 0x‹n›`; before 5.13 `[DMA Read] Request device [‹id›] PASID ‹n› fault addr …` | `drivers/iommu/intel/dmar.c`, `dmar_fault_do_one` |
+//! | `DMAR: [DMA Read NO_PASID] Request device [‹id›] fault addr 0x‹n› [fault reason 0x‹n›] ‹why›`, also `DMA Write`, `PASID 0x‹n›`; before 5.13 `[DMA Read] Request device [‹id›] PASID ‹n› fault addr …`, before 4.13 `DMAR:[DMA Read] Request device [‹id›] fault addr ‹n›`, with the reason in a further line | `drivers/iommu/intel/dmar.c`, `dmar_fault_do_one` |
 //! | `DMAR: [INTR-REMAP] Request device [‹id›] fault index …` | same |
+//! | `DMAR: VT-d detected Invalidation Time-out Error: SID ‹n›`, also `Invalidation Completion Error`; `… Invalidation Queue Error: Reason ‹n›` | same, `qi_dump_fault`, from 6.0; the number is bus, device and function in one, hexadecimal |
 //! | `AMD-Vi: Event logged [IO_PAGE_FAULT device=‹id› domain=… address=… flags=…]`, where the device is known `‹driver› ‹id›: AMD-Vi: Event logged [IO_PAGE_FAULT domain=…]` | `drivers/iommu/amd/iommu.c`, `amd_iommu_report_page_fault` |
+//! | `AMD-Vi: Event logged [‹EVENT› device=‹id› …]`, events: see `AMD_EVENTS` | same, `iommu_print_event` |
 //! | `arm-smmu-v3 ‹name›: event 0x‹n› received:` | `drivers/iommu/arm/arm-smmu-v3/arm-smmu-v3.c`, `arm_smmu_evtq_thread`, later `arm_smmu_dump_raw_event` |
 //! | `arm-smmu-v3 ‹name›: event: ‹what› client: ‹id› sid: 0x‹n› …` below it | same, `arm_smmu_dump_event`, in newer kernels |
 //!
@@ -17,10 +19,19 @@ use super::{Found, Kind, bare_id, first_word, of_driver};
 /// Longest name of a slot or IOMMU.
 const MAX_NAME: usize = 64;
 
+/// What AMD's IOMMU reports of a device besides page faults, as far as the hardware is at fault.
+const AMD_EVENTS: [&str; 3] = [
+    "DEV_TAB_HARDWARE_ERROR",
+    "PAGE_TAB_HARDWARE_ERROR",
+    "IOTLB_INV_TIMEOUT",
+];
+
 pub(super) fn find(line: &str) -> Option<Found<'_>> {
     slot(line)
         .or_else(|| intel(line))
+        .or_else(|| intel_queue(line))
         .or_else(|| amd(line))
+        .or_else(|| amd_event(line))
         .or_else(|| arm(line))
 }
 
@@ -36,12 +47,15 @@ fn slot(line: &str) -> Option<Found<'_>> {
 }
 
 fn intel(line: &str) -> Option<Found<'_>> {
+    let line = line.strip_prefix("DMAR:")?;
     let (access, rest) = line
-        .strip_prefix("DMAR: [")?
+        .strip_prefix(' ')
+        .unwrap_or(line)
+        .strip_prefix('[')?
         .split_once("] Request device [")?;
     let (device, rest) = rest.split_once(']')?;
     let known = ["DMA Read", "DMA Write", "INTR-REMAP"];
-    if !known.iter().any(|form| access.starts_with(form)) || !rest.contains("[fault reason ") {
+    if !known.iter().any(|form| access.starts_with(form)) || !is_fault(rest) {
         return None;
     }
     // Some kernels write `[0x3b:0x00.0]`.
@@ -49,6 +63,40 @@ fn intel(line: &str) -> Option<Found<'_>> {
     let address = after(rest, " fault addr ");
     let found = Found::new(Kind::IommuFault, device).fact("access", access);
     Some(found.fact("address", address))
+}
+
+/// The reason is in the same line, or, in kernels before 4.13, in the next one of the record.
+fn is_fault(rest: &str) -> bool {
+    rest.contains("[fault reason ") || rest.starts_with(" fault addr ")
+}
+
+fn intel_queue(line: &str) -> Option<Found<'_>> {
+    let rest = line.strip_prefix("DMAR: VT-d detected ")?;
+    let (what, detail) = rest.split_once(": ")?;
+    let device = match what {
+        "Invalidation Time-out Error" | "Invalidation Completion Error" => {
+            let source = u16::from_str_radix(first_word(detail.strip_prefix("SID ")?), 16).ok()?;
+            let (bus, function) = (source >> 8, source & 0x7);
+            format!("0000:{bus:02x}:{:02x}.{function}", (source >> 3) & 0x1f)
+        }
+        "Invalidation Queue Error" => String::new(),
+        _ => return None,
+    };
+    Some(Found::new(Kind::IommuFault, device).fact("access", what))
+}
+
+fn amd_event(line: &str) -> Option<Found<'_>> {
+    let (_, event) = line.split_once("AMD-Vi: Event logged [")?;
+    let (event, fields) = event.split_once(" device=")?;
+    if !AMD_EVENTS.contains(&event) {
+        return None;
+    }
+    let found = Found::new(Kind::IommuFault, bare_id(first_word(fields))?);
+    Some(
+        found
+            .fact("access", event)
+            .fact("address", after(fields, " address=").trim_end_matches(']')),
+    )
 }
 
 fn amd(line: &str) -> Option<Found<'_>> {

@@ -8,6 +8,7 @@
 //! | `Fatal error ‹n› detected` | `poll_health`; the number is the sensor (`mlx5_health_check_fatal_sensors`) |
 //! | `Health issue observed, ‹what›, severity(‹n›) ‹WORD›:` | `print_health_info`; the number is a log level |
 //! | `synd 0x‹n›: ‹what›` | `print_health_info`, also of kernels without the line above |
+//! | `High temperature on sensors with bit set ‹n› ‹n›`, later `0x‹n› 0x‹n›` | `events.c`, `temp_warn` |
 //! | `PCI slot is unavailable` | `print_health_info` |
 //! | `start`, from the functions `mlx5_enter_error_state` and `mlx5_error_sw_reset` | these: the device is in its internal error state |
 //! | `health recovery flow aborted, …`, `health recovery failed` | `mlx5_health_try_recover` (earlier `health_recover`) |
@@ -19,6 +20,10 @@ use super::{Found, Kind, of_driver, split_digits};
 
 /// Log levels up to this one (error) are issues.
 const ERROR: u64 = 3;
+/// The log level of a warning.
+const WARNING: u64 = 4;
+/// The syndrome of a card that is too hot (`MLX5_INITIAL_SEG_HEALTH_SYNDROME_HIGH_TEMP`).
+const HOT: &str = "10";
 
 pub(super) fn find(line: &str) -> Option<Found<'_>> {
     let (device, rest) = of_driver(line, "mlx5_core")?;
@@ -36,16 +41,21 @@ pub(super) fn find(line: &str) -> Option<Found<'_>> {
         let stops = matches!(function, "mlx5_enter_error_state" | "mlx5_error_sw_reset");
         return stops.then(|| found(Kind::MlxFatal).fact("cause", "internal error state"));
     }
+    if let Some(sensors) = text.strip_prefix("High temperature on sensors") {
+        let sensors = sensors.trim_start_matches(" with bit set ");
+        return Some(found(Kind::MlxHot).fact("sensors", sensors.trim_end_matches('.')));
+    }
     if text.starts_with("PCI slot is unavailable") {
         return Some(found(Kind::MlxFatal).fact("cause", "PCI slot is unavailable"));
     }
     if let Some(rest) = text.strip_prefix("Health issue observed, ") {
         let (cause, rest) = rest.split_once(", severity(")?;
         let (level, _) = split_digits(rest);
-        let kind = if level.parse::<u64>().ok()? <= ERROR {
-            Kind::MlxIssue
-        } else {
-            Kind::MlxNotice
+        let kind = match level.parse::<u64>().ok()? {
+            ..=ERROR => Kind::MlxIssue,
+            _ if cause == "High temperature" => Kind::MlxHot,
+            WARNING => Kind::MlxWarning,
+            _ => Kind::MlxNotice,
         };
         return Some(found(kind).fact("cause", cause).fact("severity", level));
     }
@@ -58,12 +68,12 @@ pub(super) fn find(line: &str) -> Option<Found<'_>> {
         {
             return None;
         }
-        // It repeats the line above, whose severity is not known here.
-        return Some(
-            found(Kind::MlxNotice)
-                .fact("cause", cause)
-                .fact("syndrome", number),
-        );
+        // Kernels that print a severity print it before this line: see `evaluate::of_severity`. The others do not.
+        let kind = match number {
+            HOT => Kind::MlxHot,
+            _ => Kind::MlxIssue,
+        };
+        return Some(found(kind).fact("cause", cause).fact("syndrome", number));
     }
     if [
         "health recovery flow aborted",

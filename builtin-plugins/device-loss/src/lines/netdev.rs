@@ -5,6 +5,8 @@
 //! | `NETDEV WATCHDOG: ‹interface› (‹driver›): transmit queue ‹n› timed out[ ‹n› ms]`, up to 6.8; only once a boot | `net/sched/sch_generic.c`, `dev_watchdog` |
 //! | `[‹driver› ‹id› ]‹interface›: NETDEV WATCHDOG: CPU: ‹n›: transmit queue ‹n› timed out ‹n› ms` | same, later |
 //! | `‹driver› ‹id› ‹interface›: TX timeout detected…`, after it | the driver, for example `mlx5e_tx_timeout` in `drivers/net/ethernet/mellanox/mlx5/core/en_main.c` |
+//! | `tg3 ‹id› ‹interface›: transmit timed out, resetting` | `drivers/net/ethernet/broadcom/tg3.c`, `tg3_tx_timeout` |
+//! | `i40e ‹id› ‹interface›: tx_timeout: VSI_seid: ‹n›, Q ‹n›, …`; of `ice` `tx_timeout: VSI_num: …` | `drivers/net/ethernet/intel/i40e/i40e_main.c`, `i40e_tx_timeout`; `ice/ice_main.c`, `ice_tx_timeout` |
 //!
 //! What stands before the colon is of `netdev_printk` (`net/core/dev.c`), and names the bus device where there is one.
 
@@ -21,8 +23,12 @@ pub(super) fn find(line: &str) -> Option<Found<'_>> {
         return found(interface, None, queue(rest)?);
     }
     let (who, what) = line.split_once(": ")?;
-    let queue = if what.starts_with("TX timeout detected") {
+    let plain = ["TX timeout detected", "transmit timed out, resetting"];
+    let queue = if plain.iter().any(|form| what.starts_with(form)) {
         ""
+    } else if let Some(rest) = what.strip_prefix("tx_timeout: VSI_") {
+        let (_, queue) = rest.split_once(", Q ")?;
+        split_digits(queue).0
     } else {
         let rest = what.strip_prefix(WATCHDOG)?.strip_prefix("CPU: ")?;
         let (cpu, rest) = split_digits(rest);

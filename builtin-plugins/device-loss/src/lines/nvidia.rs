@@ -6,6 +6,15 @@
 //! | `GPU ‹id›: rm_init_adapter failed, device minor number ‹n›` | `kernel-open/nvidia/nv.c`, `nv_start_device` |
 //! | `GPU at ‹id› has fallen off the bus.`, `GPU has fallen off the bus.` | older drivers; the forms of later ones are Xid 79 |
 //! | `[GPU‹n› ]_issueRpcAndWait: rpcRecvPoll timedout for fn ‹n›!`, `… failed with status 0x‹n› for fn ‹n›!` | `src/nvidia/src/kernel/vgpu/rpc.c`, `_issueRpcAndWait` |
+//! | `[GPU‹n› ]_kgspIsHeartbeatTimedOut: Heartbeat timed out…`, `_kgspRpcRecvPoll: GSP RM heartbeat timed out`, also `LibOS heartbeat timed out` | `src/nvidia/src/kernel/gpu/gsp/kernel_gsp.c`, these functions, from 590 |
+//! | `_kgspLogRpcTimeout: **** GSP Timeout ****`, `_kgspLogXid119: …` (below it the Xid) | same, these functions |
+//! | `gpuWaitForGfwBootComplete_‹chip›: failed to wait for GFW_BOOT: (progress 0x‹n›)` | `src/nvidia/src/kernel/gpu/arch/turing/kern_gpu_tu102.c` |
+//! | `kgspWaitForGfwBootOk_‹chip›: failed to wait for GFW boot complete: 0x‹n› VBIOS version ‹v›` | `src/nvidia/src/kernel/gpu/gsp/arch/turing/kernel_gsp_tu102.c` |
+//! | `kgspInitRm_IMPL: cannot bootstrap riscv/gsp: 0x‹n›` | `kernel_gsp.c` |
+//! | `RmInitAdapter: Cannot initialize GSP firmware RM` | `src/nvidia/arch/nvalloc/unix/src/osinit.c` |
+//! | `nvGpuOpsReportFatalError: uvm encountered global fatal error 0x‹n›, requiring os reboot to recover.` | `src/nvidia/src/kernel/rmapi/nv_gpu_ops.c` |
+//! | `[GPU‹n› ]nvAssertOkFailedNoLog: Assertion failed: Reset required [NV_ERR_RESET_REQUIRED] (0x00000062) returned from ‹what› @ ‹file›:‹line›`, also `nvCheckOkFailedNoLog: Check failed: …` | `src/nvidia/src/libraries/utils/nvassert.c`; the words of the status: `nvstatuscodes.h` |
+//! | the same with `GPU lost from the bus [NV_ERR_GPU_IS_LOST]` | same |
 //! | `Rate limiting GSP RPC error prints for GPU at PCI:‹id› (printing 1 of every ‹n›).  The GPU likely needs to be reset.` | `src/nvidia/src/kernel/gpu/gsp/kernel_gsp.c`, `_kgspRpcRecvPoll` |
 //! | `krcWatchdog_IMPL: RC watchdog: GPU is probably locked!  Notify Timeout Seconds: ‹n›` | `src/nvidia/src/kernel/gpu/rc/kernel_rc_watchdog.c`, `krcWatchdog_IMPL` |
 //! | `API mismatch: the client has the version ‹v›, but` … `this kernel module has the version ‹v›.`, over several lines; newer `the client '‹name›' (pid ‹n›)` … | `src/nvidia/arch/nvalloc/unix/src/osapi.c`, `rm_perform_version_check` |
@@ -72,7 +81,48 @@ pub(super) fn find(body: &str) -> Option<Found<'_>> {
     if text.starts_with("RC watchdog: GPU is probably locked!") {
         return Some(found(Kind::NvidiaLocked));
     }
-    None
+    if let Some(rest) = text.strip_prefix("uvm encountered global fatal error ") {
+        let (code, _) = rest.split_once(',').unwrap_or((rest, ""));
+        return Some(found(Kind::NvidiaUvmFatal).fact("code", first_word(code)));
+    }
+    let kind = firmware(text).or_else(|| status(text))?;
+    Some(found(kind))
+}
+
+/// What the driver says of a system processor (GSP) that hangs or does not start.
+fn firmware(text: &str) -> Option<Kind> {
+    let hangs = ["Heartbeat timed out", "GSP RM heartbeat timed out"]
+        .iter()
+        .chain(&[
+            "LibOS heartbeat timed out",
+            "GSP RM / LibOS heartbeat timed out",
+        ])
+        .any(|form| text.starts_with(form));
+    // A headline between stars.
+    if hangs || text.trim_matches(['*', ' ']) == "GSP Timeout" {
+        return Some(Kind::NvidiaGspTimeout);
+    }
+    [
+        "failed to wait for GFW_BOOT",
+        "failed to wait for GFW boot complete",
+        "cannot bootstrap riscv/gsp",
+        "Cannot initialize GSP firmware RM",
+    ]
+    .iter()
+    .any(|form| text.starts_with(form))
+    .then_some(Kind::NvidiaBootFailed)
+}
+
+/// Checks of the driver that failed since the GPU is gone or wants a reset.
+fn status(text: &str) -> Option<Kind> {
+    let text = ["Assertion failed: ", "Check failed: "]
+        .iter()
+        .find_map(|form| text.strip_prefix(form))?;
+    if text.starts_with("Reset required [NV_ERR_RESET_REQUIRED]") {
+        return Some(Kind::NvidiaResetRequired);
+    }
+    text.starts_with("GPU lost from the bus [NV_ERR_GPU_IS_LOST]")
+        .then_some(Kind::NvidiaOffBus)
 }
 
 /// `GPU 0000:3b:00.0: `, `GPU3 ` or nothing before the text.

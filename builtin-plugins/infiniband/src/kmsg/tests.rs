@@ -9,6 +9,7 @@ use super::*;
 const NOW: u64 = 1_740_824_500_000;
 const POWER: &str = "mlx5_core 0000:9a:00.0: mlx5_pcie_event:301:(pid 4711): Detected insufficient power on the PCIe slot (25W).";
 const HOT: &str = "mlx5_core 0000:18:00.1: mlx5_port_module_event:1120:(pid 0): Port module event[error]: module 1, Cable error, High Temperature";
+const STUCK: &str = "mlx5_core 0000:12:00.0: Port module event[error]: module 0, Cable error, Bus stuck (I2C or data shorted)";
 const REFUSED: &str = "mlx5_core 0000:c3:00.0: mlx5_cmd_out_err:835:(pid 77): ACCESS_REG(0x805) op_mod(0x1) failed, status bad operation(0x2), syndrome (0x1c4d2e), err(-22)";
 
 static PREFILTER: LazyLock<Vec<Regex>> = LazyLock::new(|| {
@@ -105,6 +106,29 @@ fn names_and_messages() {
 }
 
 #[test]
+fn modules_that_cannot_be_used() {
+    let event = of(STUCK).unwrap();
+    assert_eq!(
+        (event.name.as_str(), event.message.as_str()),
+        (
+            "port_module_error",
+            "MLX5 port cannot use its cable module: Bus stuck (I2C or data shorted)"
+        )
+    );
+    let module = ("module".to_owned(), "0".to_owned());
+    assert!(event.extra_info.contains(&module));
+    let event = of("mlx5_core 0000:12:00.0: Port module event: module 0, Cable unplugged").unwrap();
+    assert_eq!(
+        (event.name.as_str(), event.event_type),
+        ("port_module_unplugged", EventType::Info)
+    );
+    assert_eq!(
+        of("mlx5_core 0000:12:00.0: Port module event: module 0, Cable plugged"),
+        None
+    );
+}
+
+#[test]
 fn the_card_is_the_subject_if_it_has_a_name() {
     let event = of(POWER).unwrap();
     let port = PortId {
@@ -174,7 +198,8 @@ fn lookalikes() {
         "mlx5_core 0000:9a:00.0: detected insufficient power on the PCIe slot (25W).",
         "mlx5_core 0000:9a:00.0: mlx5_pcie_event:295:(pid 1): PCIe slot advertised sufficient power (75W).",
         "mlx5_core 0000:18:00.1: Port module event: module 1, Cable plugged",
-        "mlx5_core 0000:18:00.1: Port module event[error]: module 1, Cable error, Bus stuck",
+        "mlx5_core 0000:18:00.1: Port module event[error]: module x, Cable error, Bus stuck",
+        "mlx5_core 0000:18:00.1: Port module event[error]: module 1, Cable errors, Bus stuck",
         "mlx5_core 0000:18:00.1: High Temperature: Port module event",
         "mlx5_core 0000:18:00.1: Port module event\nHigh Temperature",
         "mlx5_core 0000:c3:00.0: mlx5_cmd_out_err:835:(pid 77): CREATE_MKEY(0x200) op_mod(0x0) failed",
@@ -187,7 +212,7 @@ fn lookalikes() {
 
 #[test]
 fn each_pattern_has_its_line() {
-    for (pattern, line) in PREFILTER.iter().zip([POWER, HOT, REFUSED]) {
+    for (pattern, line) in PREFILTER.iter().zip([POWER, HOT, STUCK, REFUSED]) {
         assert!(pattern.is_match(line), "{pattern}");
         let others = PREFILTER.iter().filter(|other| other.is_match(line));
         assert_eq!(others.count(), 1, "{line}");
@@ -237,7 +262,7 @@ proptest! {
     #[test]
     fn the_patterns_are_the_rule(text in pieces()) {
         let first = PREFILTER.iter().position(|pattern| pattern.is_match(&text));
-        let expected = first.map(|place| [Complaint::Power, Complaint::Temperature, Complaint::Refusal][place]);
+        let expected = first.map(|place| [Complaint::Power, Complaint::Temperature, Complaint::Module, Complaint::Refusal][place]);
         prop_assert_eq!(find(&text), expected);
     }
 

@@ -21,6 +21,15 @@ pub struct Entry {
     pub actions: Vec<String>,
     /// The same in words; may be empty.
     pub advice: String,
+    verdict: Option<Verdict>,
+}
+
+/// What events of one name make of the state, as far as it is shown.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+struct Verdict {
+    /// Names of events that end it.
+    #[serde(default)]
+    ended_by: Vec<String>,
 }
 
 impl Known {
@@ -40,6 +49,12 @@ impl Known {
 }
 
 impl Entry {
+    /// Whether an event of this name ends one of the entry's.
+    pub fn is_ended_by(&self, event: &str) -> bool {
+        let mut names = self.verdict.iter().flat_map(|verdict| &verdict.ended_by);
+        names.any(|name| name == event)
+    }
+
     /// Actions and advice on one line; empty where there is nothing to do.
     pub fn to_do(&self) -> String {
         let actions = self.actions.join(", ");

@@ -5,12 +5,15 @@ use std::{collections::BTreeSet, fmt::Write as _};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::{HostJudgement, known::Known};
+use super::{
+    HostJudgement,
+    known::{Entry, Known},
+};
 use crate::{
     capture::{Capture, Clock, MAX_LINE},
     cli::{output, terminal::Terminal, terminal::printable},
     component::offline::{Judgement, Seen},
-    model::UnixMillis,
+    model::{Event, UnixMillis},
     wire::{ComponentHealthStates, HealthState, Origin},
 };
 
@@ -112,8 +115,10 @@ fn one(text: &mut String, judgement: &Judgement, host: Option<&str>, terminal: T
         text.push_str(&output::component(terminal, name, &states));
     }
     let known = Known::of(name);
-    let mut told = BTreeSet::new();
-    for Seen { event, count, last } in &judgement.events {
+    let mut explained = BTreeSet::new();
+    let mut advised = BTreeSet::new();
+    for seen in &judgement.events {
+        let Seen { event, count, last } = seen;
         let _ = write!(
             text,
             "  {} {} {}: {}",
@@ -127,16 +132,21 @@ fn one(text: &mut String, judgement: &Judgement, host: Option<&str>, terminal: T
         }
         text.push('\n');
         facts(text, &event.extra_info);
+        let Some(entry) = known.event(&event.name) else {
+            continue;
+        };
         // Once for all events of a name.
-        if let Some(entry) = known
-            .event(&event.name)
-            .filter(|_| told.insert(&event.name))
-        {
+        if explained.insert(&event.name) {
             let _ = writeln!(text, "    means: {}", entry.means);
-            let to_do = entry.to_do();
-            if !to_do.is_empty() {
-                let _ = writeln!(text, "    to do: {to_do}");
-            }
+        }
+        if let Some(end) = end_of(seen, entry, &judgement.events) {
+            let (name, when) = (printable(&end.event.name), moment(end.last));
+            let _ = writeln!(text, "    over: {name} at {when}, nothing to do");
+            continue;
+        }
+        let to_do = entry.to_do();
+        if !to_do.is_empty() && advised.insert(&event.name) {
+            let _ = writeln!(text, "    to do: {to_do}");
         }
     }
     for problem in &judgement.problems {
@@ -206,6 +216,23 @@ fn facts(text: &mut String, extra_info: &[(String, String)]) {
     }
 }
 
+/// What ended an event, if anything did: a later event of the same device that its entry names.
+fn end_of<'a>(seen: &Seen, entry: &Entry, all: &'a [Seen]) -> Option<&'a Seen> {
+    let device = |event: &Event| {
+        let mut facts = event.extra_info.iter();
+        facts
+            .find(|(key, _)| key == "device")
+            .map(|(_, device)| device.clone())
+    };
+    let is_same = |other: &Event| match (&seen.event.subject, &other.subject) {
+        (Some(one), Some(other)) => one == other,
+        _ => device(&seen.event) == device(other),
+    };
+    all.iter().find(|other| {
+        entry.is_ended_by(&other.event.name) && other.last >= seen.last && is_same(&other.event)
+    })
+}
+
 /// One document.
 pub fn json(log: &Capture, hosts: &[HostJudgement]) -> String {
     let judgements = hosts.iter().flat_map(|host| {
@@ -219,7 +246,8 @@ pub fn json(log: &Capture, hosts: &[HostJudgement]) -> String {
             let events: Vec<Value> = judgement
                 .events
                 .iter()
-                .map(|Seen { event, count, last }| {
+                .map(|seen| {
+                    let Seen { event, count, last } = seen;
                     let mut document = json!({
                         "time": moment(event.time),
                         "last_time": moment(*last),
@@ -232,8 +260,18 @@ pub fn json(log: &Capture, hosts: &[HostJudgement]) -> String {
                     let entry = known.event(&event.name);
                     if let (Some(entry), Some(fields)) = (entry, document.as_object_mut()) {
                         fields.insert("means".to_owned(), json!(entry.means));
-                        fields.insert("actions".to_owned(), json!(entry.actions));
-                        fields.insert("advice".to_owned(), json!(entry.advice));
+                        // What is over asks for nothing any more.
+                        match end_of(seen, entry, &judgement.events) {
+                            Some(end) => {
+                                fields.insert("over_since".to_owned(), json!(moment(end.last)));
+                                fields.insert("actions".to_owned(), json!([]));
+                                fields.insert("advice".to_owned(), json!(""));
+                            }
+                            None => {
+                                fields.insert("actions".to_owned(), json!(entry.actions));
+                                fields.insert("advice".to_owned(), json!(entry.advice));
+                            }
+                        }
                     }
                     document
                 })

@@ -1,0 +1,189 @@
+//! What drivers say of cards that fail.
+//!
+//! | text | source below `drivers/` |
+//! |---|---|
+//! | `Fatal firmware reset event, data1: …`, also `Non-fatal …`; before 5.16 `Firmware fatal reset event, …`, `Firmware non-fatal …` | `net/ethernet/broadcom/bnxt/bnxt.c`, `bnxt_async_event_process` |
+//! | `Driver recovery watchdog, role: ‹role›, firmware status: 0x‹n› (healthy), resets: ‹n›`; before 5.16 `Error recovery info: error recovery[‹n›], master[‹n›], reset count[‹n›], health status: 0x8000` | same: after a reset, and with no resets at every start |
+//! | `Firmware reset aborted, ‹why›` | same, `bnxt_fw_reset`, `bnxt_fw_reset_task` |
+//! | `Chip temperature has gone above the ‹name› thermal threshold!` | same, `bnxt_event_error_report` |
+//! | `Error (timeout: ‹n›) msg {…} …`, `Resp cmpl intr err msg: 0x‹n›`, `Firmware not responding, status: 0x‹n›` | `bnxt_hwrm.c`, `__hwrm_send`; `bnxt.c` |
+//! | `QPLIB: cmdq[0x‹n›]=0x‹n› timedout (‹n›)msec` | `infiniband/hw/bnxt_re/qplib_rcfw.c` |
+//! | `tx_timeout recovery unsuccessful, device is in unrecoverable state.`, of i40e `non-recoverable` | `net/ethernet/intel/ice/ice_main.c`, `ice_tx_timeout`; `i40e/i40e_main.c`, `i40e_tx_timeout` |
+//! | `Rebuild failed, unload and reload driver` | `ice_main.c`, `ice_rebuild` |
+//! | `‹function›: unrecoverable device, error ‹n›` | `ice_main.c`, `ice_pci_err_detected` |
+//! | `critical PE Error, GLPE_CRITERR=0x‹n›`, `HMC Error`, `PE Push Error` | `infiniband/hw/irdma/main.c`, `irdma_iidc_event_handler` |
+//! | `Keep alive watchdog timeout.`, `ENA admin queue is not in running state!`, `The number of lost tx completions is above the threshold …` | `net/ethernet/amazon/ena/ena_netdev.c`, `check_for_missing_keep_alive` and its neighbours |
+//! | `Reset attempt failed. Can not reset the device`, `Device reset completed successfully…` | same, `ena_restore_device` |
+//! | `Failed to process command ‹NAME› (opcode ‹n›) comp_status ‹n› err ‹n›`, `Failed to submit command …` | `infiniband/hw/efa/efa_com.c`, `efa_com_cmd_exec` |
+//! | `Wait for completion (polling) timeout`, `The device didn't send any completion for admin cmd …`, `The device sent a completion but the driver didn't receive a MSI-X interrupt …` | same, `efa_com_wait_and_process_admin_cq_polling`, `…_interrupts`; the same in `ena_com.c` |
+//! | `Detected Tx Unit Hang`, `Detected Hardware Unit Hang:`, `Fake Tx hang detected …`, `initiating reset due to tx timeout` | `net/ethernet/intel/ixgbe/ixgbe_main.c`, `igb/igb_main.c`, `e1000e/netdev.c` |
+//! | `Adapter removed`, `PCIe link lost` | `ixgbe_main.c`, `ixgbe_remove_adapter`; `igb_main.c`, `igb_rd32`; `igc/igc_main.c`, `igc_rd32` |
+//! | `Network adapter has been stopped because it has over heated. …`, `The network adapter was stopped because it overheated` | `ixgbe_main.c`, `ixgbe_overheat_msg`; `igb_main.c`, `igb_watchdog_task` |
+
+use gpud_builtin_shared::kernel_lines::Found;
+use gpud_builtin_shared::patterns::Entry;
+
+use super::Said;
+use crate::patterns::{
+    NIC_COMMAND_FAILED, NIC_COMMAND_TIMEOUT, NIC_FIRMWARE_FATAL, NIC_FIRMWARE_RESET, NIC_HANG,
+    NIC_HARDWARE_ERROR, NIC_HOT, NIC_KEEP_ALIVE_LOST, NIC_LOST, NIC_OVERHEATED, NIC_RECOVERED,
+    NIC_RECOVERY_FAILED,
+};
+
+/// What a card recovers from.
+static TROUBLE: [&Entry; 4] = [
+    &NIC_FIRMWARE_FATAL,
+    &NIC_FIRMWARE_RESET,
+    &NIC_RECOVERY_FAILED,
+    &NIC_KEEP_ALIVE_LOST,
+];
+
+pub(super) fn find<'a>(said: &Said<'a>) -> Option<Found<'a>> {
+    match said.driver {
+        "bnxt_en" => bnxt(said),
+        "ena" => ena(said),
+        "infiniband" => rdma(said),
+        "ice" | "i40e" | "iavf" | "idpf" => intel(said),
+        _ => None,
+    }
+    .or_else(|| common(said))
+}
+
+fn begins(said: &Said<'_>, forms: &[&str]) -> bool {
+    forms.iter().any(|form| said.text.starts_with(form))
+}
+
+fn bnxt<'a>(said: &Said<'a>) -> Option<Found<'a>> {
+    if begins(
+        said,
+        &["Fatal firmware reset event", "Firmware fatal reset event"],
+    ) {
+        return Some(said.found(&NIC_FIRMWARE_FATAL));
+    }
+    if begins(
+        said,
+        &[
+            "Non-fatal firmware reset event",
+            "Firmware non-fatal reset event",
+        ],
+    ) {
+        return Some(said.found(&NIC_FIRMWARE_RESET));
+    }
+    if begins(said, &["Firmware reset aborted"]) {
+        return Some(said.because(&NIC_RECOVERY_FAILED));
+    }
+    if begins(said, &["Chip temperature has gone above the "]) {
+        return Some(said.because(&NIC_HOT));
+    }
+    let no_answer = [
+        "Error (timeout: ",
+        "Resp cmpl intr err msg: ",
+        "Firmware not responding",
+    ];
+    let rdma = said.text.starts_with("QPLIB: cmdq") && said.text.contains(" timedout");
+    if rdma || begins(said, &no_answer) {
+        return Some(said.because(&NIC_COMMAND_TIMEOUT));
+    }
+    is_well_after_reset(said.text).then(|| said.found(&NIC_RECOVERED).ends(&TROUBLE))
+}
+
+/// Firmware that is healthy, and was reset.
+fn is_well_after_reset(text: &str) -> bool {
+    let resets = if let Some(rest) = text.strip_prefix("Driver recovery watchdog, ") {
+        rest.split_once(" (healthy), resets: ")
+            .map(|(_, rest)| rest)
+    } else if text.starts_with("Error recovery info: ") && text.contains("health status: 0x8000") {
+        text.split_once("reset count[").map(|(_, rest)| rest)
+    } else {
+        None
+    };
+    resets.is_some_and(|resets| resets.starts_with(|first: char| matches!(first, '1'..='9')))
+}
+
+fn ena<'a>(said: &Said<'a>) -> Option<Found<'a>> {
+    let silent = [
+        "Keep alive watchdog timeout",
+        "ENA admin queue is not in running state",
+        "The number of lost tx completions is above the threshold",
+    ];
+    if begins(said, &silent) {
+        return Some(said.because(&NIC_KEEP_ALIVE_LOST));
+    }
+    if begins(said, &["Reset attempt failed"]) {
+        return Some(said.because(&NIC_RECOVERY_FAILED));
+    }
+    if begins(said, &["Wait for completion (polling) timeout"]) {
+        return Some(said.because(&NIC_COMMAND_TIMEOUT));
+    }
+    begins(said, &["Device reset completed successfully"])
+        .then(|| said.found(&NIC_RECOVERED).ends(&TROUBLE))
+}
+
+fn rdma<'a>(said: &Said<'a>) -> Option<Found<'a>> {
+    // `efa_0`, or by udev `rdmap0s6-efa` and `rdmap0s6`.
+    if said.card.contains("efa") {
+        if begins(
+            said,
+            &["Failed to process command ", "Failed to submit command "],
+        ) {
+            return Some(said.because(&NIC_COMMAND_FAILED));
+        }
+        let no_answer = [
+            "Wait for completion",
+            "The device didn't send any completion",
+            "The device sent a completion",
+        ];
+        return begins(said, &no_answer).then(|| said.because(&NIC_COMMAND_TIMEOUT));
+    }
+    // `irdma0`, or by udev `rocep175s0f0`.
+    if !["irdma", "roce", "iwp"]
+        .iter()
+        .any(|kind| said.card.starts_with(kind))
+    {
+        return None;
+    }
+    if begins(said, &["critical PE Error", "HMC Error", "PE Push Error"]) {
+        return Some(said.because(&NIC_HARDWARE_ERROR));
+    }
+    intel(said)
+}
+
+fn intel<'a>(said: &Said<'a>) -> Option<Found<'a>> {
+    let fails = [
+        "unrecoverable",
+        "Unrecoverable",
+        "non-recoverable",
+        "tx_timeout recovery unsuccessful",
+        "Rebuild failed, unload",
+    ];
+    fails
+        .iter()
+        .any(|form| said.text.contains(form))
+        .then(|| said.because(&NIC_RECOVERY_FAILED))
+}
+
+/// What drivers of several cards share.
+fn common<'a>(said: &Said<'a>) -> Option<Found<'a>> {
+    if said.driver == "infiniband" {
+        return None;
+    }
+    let hangs = [
+        "Detected Tx Unit Hang",
+        "Detected Hardware Unit Hang",
+        "Fake Tx hang detected",
+        "initiating reset due to tx timeout",
+        "initiating reset due to lost link",
+    ];
+    if !said.interface.is_empty() && begins(said, &hangs) {
+        return Some(said.found(&NIC_HANG));
+    }
+    if begins(said, &["Adapter removed", "PCIe link lost"]) {
+        return Some(said.because(&NIC_LOST));
+    }
+    let hot = [
+        "Network adapter has been stopped because it has over heated",
+        "Network adapter has been stopped because it has overheated",
+        "The network adapter was stopped because it overheated",
+    ];
+    begins(said, &hot).then(|| said.found(&NIC_OVERHEATED))
+}

@@ -1,0 +1,225 @@
+//! Checkers that judge by kernel lines and nothing else: from lines to events, and from events to the state, by their
+//! catalogue alone.
+
+use gpud_sdk::history::StoredEvent;
+use gpud_sdk::incidents::{self, Incident, Repeats, Sighting};
+use gpud_sdk::{
+    CheckContext, Error, Event, HealthState, Message, Report, Subject, config, history,
+};
+
+use crate::patterns::policy::{self, Policy};
+use crate::patterns::{Catalog, Entry};
+
+/// How far back events count: 14 days, as long as they are kept.
+const LOOK_BACK_MS: u64 = 14 * 24 * 60 * 60 * 1000;
+/// How far back the gauge counts.
+const RECENT_MS: u64 = 60 * 60 * 1000;
+/// Repeats of one kind and device within this time are counted.
+const MERGE_SECONDS: u32 = 300;
+const MAX_EVENTS: u32 = 2_000;
+/// The fact that a message also shows: a network card's name in the system.
+pub const INTERFACE: &str = "interface";
+
+/// What a line tells.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found<'a> {
+    /// What happened.
+    pub entry: &'static Entry,
+    /// To which device; may be empty.
+    pub device: String,
+    /// Facts by name; empty ones are left out.
+    pub facts: Vec<(&'static str, &'a str)>,
+    /// The events whose end this is. Such a line is silent unless one of them was seen before: drivers print it at every
+    /// start, too.
+    pub ends: &'static [&'static Entry],
+}
+
+impl<'a> Found<'a> {
+    /// Something that happened to a device.
+    pub fn new(entry: &'static Entry, device: impl Into<String>) -> Self {
+        Self {
+            entry,
+            device: device.into(),
+            facts: Vec::new(),
+            ends: &[],
+        }
+    }
+
+    /// With a fact.
+    pub fn fact(mut self, key: &'static str, value: &'a str) -> Self {
+        self.facts.push((key, value));
+        self
+    }
+
+    /// The end of events.
+    pub fn ends(mut self, entries: &'static [&'static Entry]) -> Self {
+        self.ends = entries;
+        self
+    }
+}
+
+/// One such checker.
+#[derive(Debug, Clone, Copy)]
+pub struct KernelLines {
+    /// What is known of its lines.
+    pub catalog: &'static Catalog,
+    /// Reads a line.
+    pub find: fn(&str) -> Option<Found<'_>>,
+    /// What its devices are called as subjects: `nic`, for example.
+    pub subject: &'static str,
+    /// The gauge of what happened within the last hour, by name of the event.
+    pub metric: &'static str,
+    /// What is said when nothing is wrong.
+    pub healthy: &'static str,
+}
+
+impl KernelLines {
+    /// The events of messages, oldest first.
+    pub fn events(
+        &self,
+        context: &CheckContext,
+        messages: &[Message],
+        repeats: &mut Repeats,
+    ) -> Vec<Event> {
+        let genuine = messages
+            .iter()
+            .filter(|message| incidents::is_kernel_line(message));
+        genuine
+            .filter_map(|message| {
+                let found = (self.find)(&message.text)?;
+                let remembers =
+                    |ended: &&'static Entry| repeats.remembers(ended.name, &found.device);
+                if !found.ends.is_empty() && !found.ends.iter().any(remembers) {
+                    return None;
+                }
+                Some(repeats.event(self.sighting(found), context, message, MERGE_SECONDS))
+            })
+            .collect()
+    }
+
+    fn sighting(&self, found: Found<'_>) -> Sighting {
+        let entry = found.entry;
+        let mut text = entry.message.to_owned();
+        let interface = found.facts.iter().find(|(key, _)| *key == INTERFACE);
+        let interface = interface
+            .map(|(_, name)| *name)
+            .filter(|name| !name.is_empty());
+        match interface {
+            Some(name) => text.push_str(&format!(" ({}, {name})", found.device)),
+            None if found.device.is_empty() => {}
+            None => text.push_str(&format!(" ({})", found.device)),
+        }
+        let mut sighting =
+            Sighting::new(entry.name, entry.event_type(), text).of(found.device.clone());
+        for (key, value) in found.facts {
+            sighting = sighting.fact(key, value);
+        }
+        let is_short = (1..=128).contains(&found.device.len());
+        sighting.subject =
+            is_short.then(|| Subject::Other((self.subject.to_owned(), found.device)));
+        sighting
+    }
+
+    /// The state that events (newest first) come to. The component is hidden until there are any.
+    pub fn judge(
+        &self,
+        context: &CheckContext,
+        policy: &Policy,
+        events: &[StoredEvent],
+        boots: &[u64],
+    ) -> Report {
+        let with_verdict = self
+            .catalog
+            .entries
+            .iter()
+            .filter(|entry| entry.verdict.is_some());
+        let rules: Vec<_> = with_verdict.map(|entry| entry.rule()).collect();
+        let mut report = Report {
+            supported: !events.is_empty(),
+            ..Report::of(policy.state(&rules, |rules| {
+                let open = incidents::open(rules, events, boots, context.now);
+                incidents::state(context, self.healthy, &open, describe)
+            }))
+        };
+        if !report.supported {
+            return report;
+        }
+        let since = context.now.saturating_sub(RECENT_MS);
+        for entry in self.catalog.entries {
+            let of_kind = events
+                .iter()
+                .filter(|row| row.event.name == entry.name && row.last_time >= since);
+            let count: u64 = of_kind.map(|row| row.count).sum();
+            #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
+            let value = count as f64;
+            report.add_gauge(self.metric, &[("kind", entry.name)], value);
+        }
+        report
+    }
+
+    /// What a daemon's check says: from the history.
+    ///
+    /// # Errors
+    /// A wrong configuration, or a store that does not answer.
+    pub fn check(&self, context: &CheckContext) -> Result<Report, Error> {
+        let policy = self.policy()?;
+        let since = context.now.saturating_sub(LOOK_BACK_MS);
+        let events = history::own_events(since, MAX_EVENTS)?;
+        let reboots = if events.is_empty() {
+            Vec::new()
+        } else {
+            history::reboots(since)?
+        };
+        let boots = incidents::boots(context, reboots.iter().map(|reboot| reboot.time));
+        Ok(self.judge(context, &policy, &events, &boots))
+    }
+
+    /// What a scan says: from the history where there is one, else from what the kernel log holds now.
+    ///
+    /// # Errors
+    /// As [`Self::check`], or a log that cannot be read.
+    pub fn scan(&self, context: &CheckContext) -> Result<Report, Error> {
+        if history::available() {
+            return self.check(context);
+        }
+        let policy = self.policy()?;
+        let Some(messages) = incidents::read_log(self.catalog.patterns)? else {
+            let reason = "the kernel log cannot be read";
+            return Ok(Report::of(HealthState::healthy(context, reason)));
+        };
+        let events = self.events(context, &messages, &mut Repeats::default());
+        let boots = incidents::boots(context, []);
+        Ok(self.judge(context, &policy, &incidents::as_stored(events), &boots))
+    }
+
+    /// What new lines tell.
+    ///
+    /// # Errors
+    /// A store that does not answer.
+    pub fn on_messages(
+        &self,
+        context: &CheckContext,
+        messages: &[Message],
+    ) -> Result<Vec<Event>, Error> {
+        let mut repeats = Repeats::load(context)?;
+        let events = self.events(context, messages, &mut repeats);
+        repeats.save()?;
+        Ok(events)
+    }
+
+    fn policy(&self) -> Result<Policy, Error> {
+        policy::alone(&config::document(), self.catalog).map_err(Error::failed)
+    }
+}
+
+fn describe(incident: &Incident<'_>) -> String {
+    let event = &incident.newest.event;
+    let mut words = event.message.clone();
+    if incident.count > 1 {
+        words.push_str(&format!(", {} times", incident.count));
+    }
+    if let Some(cause) = incidents::fact(event, "cause") {
+        words.push_str(&format!(": {cause}"));
+    }
+    words
+}
