@@ -1,31 +1,30 @@
 //! The wall-clock time of every message, once all stamps are known.
 
 use super::{Clock, stamp::Stamp};
-use crate::{model::UnixMillis, node::kmsg::KernelMessage};
+use crate::model::UnixMillis;
 
-/// Dates all messages. `starts`: where each boot begins; `end`: when the last message was logged, where only the time
+/// The times of all messages. `starts`: where each boot begins; `end`: when the last message was logged, where only the time
 /// since boot is known.
 pub(super) fn date(
-    messages: &mut [KernelMessage],
     stamps: &[Stamp],
     starts: &[usize],
     end: UnixMillis,
-) -> Clock {
+) -> (Clock, Vec<UnixMillis>) {
+    let mut times = vec![end; stamps.len()];
     let any = |kind: fn(&Stamp) -> bool| stamps.iter().any(kind);
     if any(|stamp| matches!(stamp, Stamp::Wall(_) | Stamp::Minute(_))) {
-        wall(messages, stamps);
-        Clock::Wall
+        wall(&mut times, stamps);
+        (Clock::Wall, times)
     } else if any(|stamp| matches!(stamp, Stamp::Boot(_) | Stamp::Delta(_))) {
-        since_boot(messages, stamps, starts, end);
-        Clock::SinceBoot
+        since_boot(&mut times, stamps, starts, end);
+        (Clock::SinceBoot, times)
     } else {
-        messages.iter_mut().for_each(|message| message.time = end);
-        Clock::None
+        (Clock::None, times)
     }
 }
 
 /// A message without a wall-clock stamp has the time of the one before; the first ones that of the first with a stamp.
-fn wall(messages: &mut [KernelMessage], stamps: &[Stamp]) {
+fn wall(times: &mut [UnixMillis], stamps: &[Stamp]) {
     let first = stamps.iter().find_map(|stamp| match stamp {
         Stamp::Wall(at) | Stamp::Minute(at) => Some(*at),
         _ => None,
@@ -34,7 +33,7 @@ fn wall(messages: &mut [KernelMessage], stamps: &[Stamp]) {
     // The part of differences that is not a whole millisecond yet.
     let mut micros = 0;
     let mut known = false;
-    for (message, stamp) in messages.iter_mut().zip(stamps) {
+    for (time, stamp) in times.iter_mut().zip(stamps) {
         match stamp {
             Stamp::Wall(wall) | Stamp::Minute(wall) => {
                 at = *wall;
@@ -48,26 +47,21 @@ fn wall(messages: &mut [KernelMessage], stamps: &[Stamp]) {
             }
             Stamp::Delta(_) | Stamp::Boot(_) | Stamp::None => {}
         }
-        message.time = at;
+        *time = at;
     }
 }
 
 /// The latest message of the last boot was logged at `end`, and every boot ended when the next one began.
-fn since_boot(
-    messages: &mut [KernelMessage],
-    stamps: &[Stamp],
-    starts: &[usize],
-    mut end: UnixMillis,
-) {
-    let mut to = messages.len();
+fn since_boot(times: &mut [UnixMillis], stamps: &[Stamp], starts: &[usize], mut end: UnixMillis) {
+    let mut to = times.len();
     for &from in starts.iter().rev() {
         let micros = micros_of(stamps.get(from..to).unwrap_or_default());
         let latest = micros.iter().copied().max().unwrap_or(0) / 1000;
         let boot = end.saturating_sub(latest);
-        let messages = messages.get_mut(from..to).unwrap_or_default();
-        for (message, micros) in messages.iter_mut().zip(micros) {
+        let times = times.get_mut(from..to).unwrap_or_default();
+        for (time, micros) in times.iter_mut().zip(micros) {
             // Before 1970 if `end` is no real time: all the same, in order and not after it.
-            message.time = (boot.saturating_add(micros / 1000)).min(end);
+            *time = (boot.saturating_add(micros / 1000)).min(end);
         }
         end = boot;
         to = from;

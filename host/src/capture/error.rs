@@ -21,6 +21,15 @@ pub enum CaptureError {
         "a binary file of systemd's journal; convert it first: journalctl --file FILE -o json _TRANSPORT=kernel"
     )]
     BinaryJournal,
+    /// The system could not read it.
+    #[error("{0}")]
+    Unreadable(String),
+}
+
+impl From<std::io::Error> for CaptureError {
+    fn from(error: std::io::Error) -> Self {
+        Self::Unreadable(error.to_string())
+    }
 }
 
 /// First bytes of files that are no text. Source: the formats' own descriptions.

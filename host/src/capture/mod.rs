@@ -9,6 +9,8 @@
 
 mod boots;
 mod calendar;
+mod chunks;
+mod collected;
 mod dating;
 mod dmesg_json;
 mod driver_lines;
@@ -17,6 +19,7 @@ mod escape;
 mod format;
 mod journal_json;
 mod line;
+mod outline;
 mod priority;
 mod reader;
 mod sample;
@@ -25,10 +28,14 @@ mod stamp;
 
 use jiff::tz::TimeZone;
 
-pub use self::{error::CaptureError, format::Format};
+pub use self::{
+    error::CaptureError,
+    format::Format,
+    outline::{Outline, Source, outline, replay},
+};
 use crate::{model::UnixMillis, node::kmsg::KernelMessage};
 
-/// The largest file in bytes.
+/// The largest capture in bytes that is read into memory.
 pub const MAX_BYTES: usize = 256 << 20;
 /// The most messages in a file.
 pub const MAX_MESSAGES: usize = 5_000_000;
@@ -66,6 +73,8 @@ pub struct Capture {
     /// `sequence` is the record's own in [`Format::Kmsg`] and counted from 0 in all others. Where they are not known,
     /// `monotonic_micros` is 0, `level` 6 (information) and `facility` 0 (kernel).
     pub messages: Vec<KernelMessage>,
+    /// How many messages the file has.
+    pub count: usize,
     /// What the messages' `time` is.
     pub clock: Clock,
     /// Where each boot of the machine begins: numbers of messages, ascending, the first one 0; empty if there is no
@@ -93,8 +102,12 @@ pub struct Capture {
 /// The file is compressed or binary, or larger than the limits.
 pub fn read(bytes: &[u8], now: UnixMillis, zone: &TimeZone) -> Result<Capture, CaptureError> {
     error::check(bytes)?;
-    let bytes = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes);
-    reader::read(bytes, now, zone)
+    reader::read(without_mark(bytes), now, zone)
+}
+
+/// The text without the byte order mark of UTF-8.
+fn without_mark(bytes: &[u8]) -> &[u8] {
+    bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes)
 }
 
 #[cfg(test)]

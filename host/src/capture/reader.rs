@@ -6,6 +6,7 @@ use super::{
     Capture, MAX_LINE, MAX_MESSAGES, Unparsable,
     boots::{Boots, boot_id},
     calendar::Calendar,
+    collected::Collected,
     dating,
     dmesg_json::{DmesgJson, Step},
     driver_lines,
@@ -16,7 +17,7 @@ use super::{
     sample,
     stamp::Stamp,
 };
-use crate::{model::UnixMillis, node::kmsg::KernelMessage};
+use crate::model::UnixMillis;
 
 /// The line's beginning that [`Unparsable`] keeps.
 const MAX_SHOWN: usize = 200;
@@ -30,13 +31,14 @@ pub(super) fn read(
     zone: &TimeZone,
 ) -> Result<Capture, CaptureError> {
     let programs = sample::has_programs(bytes);
-    let mut reader = Reader::new(now, zone, programs, false);
+    let all = || Collected::All(Vec::new());
+    let mut reader = Reader::new(now, zone, programs, false, all());
     reader.lines(bytes)?;
-    if reader.unparsable >= CHANCE * reader.recognised() && sample::is_plain(bytes) {
-        reader = Reader::new(now, zone, programs, true);
+    if reader.is_chance() && sample::is_plain(bytes) {
+        reader = Reader::new(now, zone, programs, true, all());
         reader.lines(bytes)?;
     }
-    Ok(reader.finish(now))
+    Ok(reader.finish(now).0)
 }
 
 /// What the last line was, for a line that may belong to it.
@@ -52,7 +54,8 @@ enum Last {
     Other,
 }
 
-struct Reader<'z> {
+/// Reads lines, and keeps what can only be told from all of them.
+pub(super) struct Reader<'z> {
     calendar: Calendar<'z>,
     programs: bool,
     /// A line of no form is a message without a stamp.
@@ -60,7 +63,9 @@ struct Reader<'z> {
     last: Last,
     document: DmesgJson,
     boots: Boots,
-    messages: Vec<KernelMessage>,
+    messages: Collected<'z>,
+    /// Lines that were read.
+    lines: u64,
     stamps: Vec<Stamp>,
     counts: [u64; Format::ALL.len()],
     skipped: u64,
@@ -69,7 +74,14 @@ struct Reader<'z> {
 }
 
 impl<'z> Reader<'z> {
-    fn new(now: UnixMillis, zone: &'z TimeZone, programs: bool, plain: bool) -> Self {
+    /// `programs`: a host and a program follow seconds since boot. `plain`: a line of no form is a message.
+    pub(super) fn new(
+        now: UnixMillis,
+        zone: &'z TimeZone,
+        programs: bool,
+        plain: bool,
+        messages: Collected<'z>,
+    ) -> Self {
         Self {
             calendar: Calendar::new(now, zone),
             programs,
@@ -77,7 +89,8 @@ impl<'z> Reader<'z> {
             last: Last::Nothing,
             document: DmesgJson::default(),
             boots: Boots::default(),
-            messages: Vec::new(),
+            messages,
+            lines: 0,
             stamps: Vec::new(),
             counts: [0; Format::ALL.len()],
             skipped: 0,
@@ -86,8 +99,11 @@ impl<'z> Reader<'z> {
         }
     }
 
-    fn lines(&mut self, bytes: &[u8]) -> Result<(), CaptureError> {
-        for (number, line) in (1..).zip(sample::lines(bytes)) {
+    /// Reads further lines.
+    pub(super) fn lines(&mut self, bytes: &[u8]) -> Result<(), CaptureError> {
+        for line in sample::lines(bytes) {
+            self.lines += 1;
+            let number = self.lines;
             if line.len() > MAX_LINE {
                 self.last = Last::Nothing;
                 self.count_unparsable(number, line);
@@ -237,6 +253,11 @@ impl<'z> Reader<'z> {
         }
     }
 
+    /// Whether so few lines have a form that it may be chance.
+    pub(super) fn is_chance(&self) -> bool {
+        self.unparsable >= CHANCE * self.recognised()
+    }
+
     fn recognised(&self) -> u64 {
         self.counts.iter().sum()
     }
@@ -249,8 +270,19 @@ impl<'z> Reader<'z> {
         });
     }
 
-    fn finish(mut self, now: UnixMillis) -> Capture {
-        let clock = dating::date(&mut self.messages, &self.stamps, &self.boots.starts, now);
+    /// Hands the last message on, where messages are handed on.
+    pub(super) fn end(self) {
+        self.messages.end();
+    }
+
+    /// What was read, and the time of each message.
+    pub(super) fn finish(self, now: UnixMillis) -> (Capture, Vec<UnixMillis>) {
+        let count = self.messages.len();
+        let mut messages = self.messages.end();
+        let (clock, times) = dating::date(&self.stamps, &self.boots.starts, now);
+        for (message, time) in messages.iter_mut().zip(&times) {
+            message.time = *time;
+        }
         // The first of those that are equal.
         let most = self.counts.iter().copied().max().unwrap_or(0);
         let format = Format::ALL
@@ -258,9 +290,10 @@ impl<'z> Reader<'z> {
             .zip(self.counts)
             .find(|(_, count)| *count == most && most > 0)
             .map(|(format, _)| format);
-        Capture {
+        let capture = Capture {
             format,
-            messages: self.messages,
+            messages,
+            count,
             clock,
             boots: self.boots.starts,
             skipped: self.skipped,
@@ -268,6 +301,7 @@ impl<'z> Reader<'z> {
             first_unparsable: self.first_unparsable,
             years_guessed: self.calendar.years_guessed,
             zone_assumed: self.calendar.zone_assumed,
-        }
+        };
+        (capture, times)
     }
 }

@@ -13,7 +13,9 @@ pub mod config;
 mod failure;
 pub mod kernel_log;
 mod latch;
+mod losses;
 pub mod offline;
+mod outage;
 pub mod probation;
 mod registry;
 mod running;
@@ -22,6 +24,7 @@ mod script;
 mod services;
 mod shadow;
 pub mod trial;
+mod unsaved;
 mod wasm;
 
 use std::{
@@ -213,7 +216,7 @@ impl Component {
     /// Stores an event of the daemon's own about this component.
     pub async fn tell(&self, services: &Services, event: Event) {
         let stored =
-            commit::events_and_state(services, &self.name, vec![event], Default::default(), None);
+            commit::events_and_state(services, &self.name, vec![event], Default::default());
         if let Err(error) = stored.await {
             tracing::error!(
                 component = self.name,

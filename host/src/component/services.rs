@@ -2,15 +2,19 @@
 
 use std::sync::{Arc, OnceLock};
 
-use super::latch::Latches;
+use super::{commit, latch::Latches, unsaved::Unsaved};
 use crate::{
     metrics,
+    model::{Health, HealthState},
     node::{
         Node,
         kmsg::{KernelLog, SourceState},
     },
     store::Store,
 };
+
+/// The component that shows the daemon's own trouble.
+pub(super) const OWN_TROUBLE: &str = "os";
 
 /// What all components share.
 pub struct Services {
@@ -24,6 +28,8 @@ pub struct Services {
     pub kernel_log: OnceLock<Arc<KernelLog>>,
     /// Verdicts that stay until something clears them.
     pub(super) latches: Latches,
+    /// What could not be stored.
+    pub(super) unsaved: Unsaved,
 }
 
 impl Services {
@@ -40,7 +46,41 @@ impl Services {
             metrics,
             kernel_log: OnceLock::new(),
             latches,
+            unsaved: Unsaved::default(),
         }
+    }
+
+    /// Stores what could not be stored earlier, of all components, if the database can be written again.
+    pub async fn save_unsaved(&self) {
+        for component in self.unsaved.components() {
+            if let Err(error) = commit::save_unsaved(self, &component).await {
+                tracing::debug!("findings wait for the database: {error}");
+                return;
+            }
+        }
+    }
+
+    /// The states of a component, saying what is wrong with the daemon's database if it is the one that shows it.
+    pub(super) fn with_own_trouble(
+        &self,
+        component: &str,
+        mut states: Vec<HealthState>,
+    ) -> Vec<HealthState> {
+        if component != OWN_TROUBLE {
+            return states;
+        }
+        let trouble = self.store.as_ref().and_then(Store::trouble);
+        if let (Some(trouble), Some(state)) = (trouble, states.first_mut()) {
+            if state.health.rank() < Health::Degraded.rank() {
+                state.health = Health::Degraded;
+                state.reason.clone_from(&trouble);
+            } else {
+                state.reason.push_str("; ");
+                state.reason.push_str(&trouble);
+            }
+            state.error.get_or_insert(trouble);
+        }
+        states
     }
 
     /// Why nothing comes from the kernel log, if so: what is drawn from it is then not to be trusted.

@@ -25,6 +25,22 @@ pub struct Stamp {
 /// The system's; [`io::ErrorKind::FileTooLarge`] beyond `max` bytes, and [`io::ErrorKind::InvalidInput`] for what is not
 /// a regular file: a pipe would never end.
 pub fn read(path: &Path, max: usize) -> io::Result<Vec<u8>> {
+    let mut content = Vec::new();
+    open(path)?.take(max as u64 + 1).read_to_end(&mut content)?;
+    if content.len() > max {
+        return Err(io::Error::new(
+            io::ErrorKind::FileTooLarge,
+            format!("larger than {max} bytes"),
+        ));
+    }
+    Ok(content)
+}
+
+/// Opens a regular file, to be read in pieces.
+///
+/// # Errors
+/// The system's, and [`io::ErrorKind::InvalidInput`] for what is not a regular file: a pipe would never end.
+pub fn open(path: &Path) -> io::Result<File> {
     // Asked first, since opening a pipe waits for somebody who writes.
     let facts = std::fs::metadata(path)?;
     if facts.is_dir() {
@@ -36,17 +52,7 @@ pub fn read(path: &Path, max: usize) -> io::Result<Vec<u8>> {
             "not a regular file",
         ));
     }
-    let mut content = Vec::new();
-    File::open(path)?
-        .take(max as u64 + 1)
-        .read_to_end(&mut content)?;
-    if content.len() > max {
-        return Err(io::Error::new(
-            io::ErrorKind::FileTooLarge,
-            format!("larger than {max} bytes"),
-        ));
-    }
-    Ok(content)
+    File::open(path)
 }
 
 /// The stamp of a file; `None` where there is none that could be looked at.

@@ -44,6 +44,7 @@ pub fn line(words: &[String], now: UnixMillis) -> Result<Capture, String> {
     Ok(Capture {
         format: None,
         messages: vec![message],
+        count: 1,
         clock: Clock::Wall,
         boots: vec![0],
         skipped: 0,

@@ -5,6 +5,7 @@
 mod asked;
 mod known;
 mod print;
+mod saved;
 
 use std::{
     env,
@@ -12,24 +13,35 @@ use std::{
     sync::Arc,
 };
 
-use jiff::tz::TimeZone;
+use tokio::sync::mpsc;
 
+use self::saved::Log;
 use super::{
-    checks::CheckOptions, components::ComponentSelection, exit::Exit, options::ScanOptions, output,
-    scan::cache_folder, settings::component_config, site_configs::SiteConfigs, terminal::Terminal,
+    checks::CheckOptions,
+    components::ComponentSelection,
+    exit::{Exit, Stderr},
+    options::ScanOptions,
+    output,
+    scan::cache_folder,
+    settings::component_config,
+    site_configs::SiteConfigs,
+    terminal::Terminal,
 };
 use crate::{
-    capture::{self, Capture},
+    capture::Capture,
     component::{
         Component, Services, builtin,
-        offline::{self, Judgement},
+        offline::{Judge, Judgement},
     },
     daemon, metrics,
     model::UnixMillis,
-    node::{Node, clock::Clock, local_file},
+    node::{Node, clock::Clock},
     runtime::{Compiler, Effort, Runtime},
     store::{Location, Store, StoreError, StoreOptions},
 };
+
+/// Batches of messages that wait for a checker.
+const BATCHES: usize = 8;
 
 /// What to explain.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,19 +67,20 @@ pub async fn explain(
         false => Exit::failure(message),
     };
     let log = match subject {
-        Subject::Words(words) => asked::line(words, now()).map_err(fail)?,
-        Subject::File(path) => read(path.clone()).await.map_err(fail)?,
-    };
+        Subject::Words(words) => asked::line(words, now()).map(Log::of_messages),
+        Subject::File(path) => Log::open(path.clone()).await,
+    }
+    .map_err(fail)?;
     let all = ComponentSelection::parse("");
     let checks = CheckOptions {
         site_file,
         ..CheckOptions::default()
     };
-    let judgements = judge(&log, &all, &checks).await.map_err(fail)?;
+    let (capture, judgements) = judge(log, &all, &checks).await.map_err(fail)?;
     let unknown = judgements.is_empty() && matches!(subject, Subject::Words(_));
     Ok(Exit {
         code: u8::from(unknown),
-        ..Exit::success(shown(&log, &judgements, json, terminal))
+        ..Exit::success(shown(&capture, &judgements, json, terminal))
     })
 }
 
@@ -76,15 +89,18 @@ pub async fn explain(
 /// # Errors
 /// It cannot be read, or no checker can run.
 pub async fn scan(log: &Path, options: &ScanOptions, terminal: Terminal) -> Result<Exit, Exit> {
-    let log = read(log.to_owned()).await.map_err(Exit::failure)?;
-    let judgements = judge(&log, &options.components, &options.checks)
+    let log = Log::open(log.to_owned()).await.map_err(Exit::failure)?;
+    let (capture, judgements) = judge(log, &options.components, &options.checks)
         .await
         .map_err(Exit::failure)?;
     let states: Vec<_> = judgements.iter().map(print::component).collect();
-    let code = u8::from(output::fails(options.fail_on, &output::worst(&states)));
+    let fails = output::fails(options.fail_on, &output::worst(&states));
+    // A gate is for what is known to be well.
+    let incomplete = print::incomplete(&judgements).filter(|_| options.fail_on.is_some());
     Ok(Exit {
-        code,
-        ..Exit::success(shown(&log, &judgements, options.json, terminal))
+        code: u8::from(fails || incomplete.is_some()),
+        stderr: incomplete.map_or(Stderr::Nothing, Stderr::Failure),
+        ..Exit::success(shown(&capture, &judgements, options.json, terminal))
     })
 }
 
@@ -99,33 +115,22 @@ fn now() -> UnixMillis {
     Clock::Live.now_ms()
 }
 
-/// Reads a saved log.
-async fn read(path: PathBuf) -> Result<Capture, String> {
-    let reading = tokio::task::spawn_blocking(move || {
-        let bytes = local_file::read(&path, capture::MAX_BYTES)
-            .map_err(|error| local_file::open_error(&path, &error))?;
-        capture::read(&bytes, now(), &TimeZone::system())
-            .map_err(|error| format!("{}: {error}", path.display()))
-    });
-    reading.await.map_err(|error| error.to_string())?
-}
-
-/// What the checkers make of messages.
+/// What the checkers make of a log.
 async fn judge(
-    log: &Capture,
+    log: Log,
     selection: &ComponentSelection,
     checks: &CheckOptions,
-) -> Result<Vec<Judgement>, String> {
+) -> Result<(Capture, Vec<Judgement>), String> {
     let site = SiteConfigs::load(checks.site_file.as_deref())?;
-    let messages = &log.messages;
-    let end = messages.iter().map(|message| message.time).max();
-    let node = Node::of_log(end.unwrap_or_else(now)).map_err(|error| error.to_string())?;
+    let node = Node::of_log(log.end().unwrap_or_else(now)).map_err(|error| error.to_string())?;
     let node = Arc::new(node);
     let compiler = env::current_exe().map_or(Compiler::InProcess(Effort::Quick), Compiler::Child);
     let runtime = Runtime::start(&cache_folder(), compiler, Arc::clone(&node))
         .map_err(|error| error.to_string())?;
     let store = Store::open(StoreOptions::new(Location::Memory)).map_err(|e| e.to_string())?;
-    record_boots(log, &store.store)
+    // The first boot of a log is none.
+    let boots: Vec<UnixMillis> = log.boot_times().into_iter().skip(1).collect();
+    record_boots(&boots, &store.store)
         .await
         .map_err(|error| error.to_string())?;
     let metrics = Arc::new(metrics::Registry::new());
@@ -140,17 +145,28 @@ async fn judge(
         daemon::load(&runtime, &builtin, &component, &config).await;
         components.push(component);
     }
-    let messages: Vec<_> = messages.iter().cloned().map(Arc::new).collect();
-    Ok(offline::judge(&services, &components, &messages).await)
+    let (mut judge, mut sorter) = Judge::new(&services, &components, boots).await;
+    // Reading and judging go on side by side.
+    let (sender, mut batches) = mpsc::channel(BATCHES);
+    let reading = tokio::task::spawn_blocking(move || {
+        // Without a receiver there is nobody to hand anything to.
+        let mut hand_on = |batch| drop(sender.blocking_send(batch));
+        let capture = log.messages(|message| sorter.take(message, &mut hand_on))?;
+        sorter.finish(&mut hand_on);
+        Ok::<_, String>(capture)
+    });
+    while let Some(batch) = batches.recv().await {
+        judge.feed(batch).await;
+    }
+    let capture = reading.await.map_err(|error| error.to_string())??;
+    Ok((capture, judge.finish().await))
 }
 
-/// Some verdicts depend on what came before a reboot. The first boot of a log is none.
-async fn record_boots(log: &Capture, store: &Store) -> Result<(), StoreError> {
-    for (boot, first) in log.boots.iter().enumerate().skip(1) {
-        if let Some(message) = log.messages.get(*first) {
-            let id = format!("boot {boot}");
-            store.record_reboot(message.time, message.time, &id).await?;
-        }
+/// Some verdicts depend on what came before a reboot.
+async fn record_boots(boots: &[UnixMillis], store: &Store) -> Result<(), StoreError> {
+    for (number, time) in (1..).zip(boots) {
+        let id = format!("boot {number}");
+        store.record_reboot(*time, *time, &id).await?;
     }
     Ok(())
 }

@@ -9,8 +9,9 @@ use super::known::Known;
 use crate::{
     capture::{Capture, Clock},
     cli::{output, terminal::Terminal, terminal::printable},
-    component::offline::{Judgement, Seen},
+    component::offline::Judgement,
     model::UnixMillis,
+    store::StoredEvent,
     wire::{ComponentHealthStates, HealthState, Origin},
 };
 
@@ -23,7 +24,7 @@ Some messages mean something only together with those around them: paste these t
 pub fn text(log: &Capture, judgements: &[Judgement], terminal: Terminal) -> String {
     let mut text = String::new();
     if let Some(format) = log.format {
-        let _ = writeln!(text, "{} messages ({})", log.messages.len(), format.name());
+        let _ = writeln!(text, "{} messages ({})", log.count, format.name());
     }
     if let Some(first) = &log.first_unparsable {
         let _ = writeln!(
@@ -76,7 +77,12 @@ fn one(text: &mut String, judgement: &Judgement, terminal: Terminal) {
     }
     let known = Known::of(name);
     let mut told = BTreeSet::new();
-    for Seen { event, count, last } in &judgement.events {
+    for stored in &judgement.events {
+        let StoredEvent {
+            event,
+            count,
+            last_time,
+        } = stored;
         let _ = write!(
             text,
             "  {} {} {}: {}",
@@ -86,7 +92,8 @@ fn one(text: &mut String, judgement: &Judgement, terminal: Terminal) {
             printable(&event.message)
         );
         if *count > 1 {
-            let _ = write!(text, " ({count} times, last {})", moment(*last));
+            let (first, last) = (moment(event.time), moment(*last_time));
+            let _ = write!(text, " ({count} times between {first} and {last})");
         }
         text.push('\n');
         // Once for all events of a name.
@@ -101,9 +108,41 @@ fn one(text: &mut String, judgement: &Judgement, terminal: Terminal) {
             }
         }
     }
+    if let Some(left_out) = left_out(judgement) {
+        let _ = writeln!(text, "  {left_out}");
+    }
     for problem in &judgement.problems {
         let _ = writeln!(text, "  error: {}", printable(problem));
     }
+}
+
+/// What there was no room for, in words.
+fn left_out(judgement: &Judgement) -> Option<String> {
+    let left_out = &judgement.left_out;
+    (left_out.events > 0).then(|| {
+        format!(
+            "{} further events are left out, {} at worst: the log has more different ones than are kept; the worst and \
+             the newest are shown",
+            left_out.events,
+            left_out.worst.as_str()
+        )
+    })
+}
+
+/// Says which components could not keep or judge everything; `None` if all could.
+pub fn incomplete(judgements: &[Judgement]) -> Option<String> {
+    let incomplete = judgements
+        .iter()
+        .filter(|judgement| !judgement.is_complete());
+    let names: Vec<&str> = incomplete
+        .map(|judgement| judgement.component.as_str())
+        .collect();
+    (!names.is_empty()).then(|| {
+        format!(
+            "not everything in the log could be judged, see {}",
+            names.join(", ")
+        )
+    })
 }
 
 /// One document.
@@ -115,10 +154,15 @@ pub fn json(log: &Capture, judgements: &[Judgement]) -> String {
             let events: Vec<Value> = judgement
                 .events
                 .iter()
-                .map(|Seen { event, count, last }| {
+                .map(|stored| {
+                    let StoredEvent {
+                        event,
+                        count,
+                        last_time,
+                    } = stored;
                     let mut document = json!({
                         "time": moment(event.time),
-                        "last_time": moment(*last),
+                        "last_time": moment(*last_time),
                         "count": count,
                         "name": event.name,
                         "type": event.event_type.as_str(),
@@ -138,17 +182,22 @@ pub fn json(log: &Capture, judgements: &[Judgement]) -> String {
                 "component": judgement.component,
                 "states": states(judgement),
                 "events": events,
+                "left_out": {
+                    "events": judgement.left_out.events,
+                    "worst": judgement.left_out.worst.as_str(),
+                },
                 "problems": judgement.problems,
             })
         })
         .collect();
     let document = json!({
         "format": log.format.map(|format| format.name()),
-        "messages": log.messages.len(),
+        "messages": log.count,
         "boots": log.boots.len(),
         "skipped": log.skipped,
         "unparsable": log.unparsable,
         "notes": notes(log),
+        "complete": incomplete(judgements).is_none(),
         "components": components,
     });
     format!("{document}\n")
