@@ -182,9 +182,15 @@ fn fill(folder: &std::path::Path) -> std::path::PathBuf {
     ballast
 }
 
+/// A line about a disk that no other line names. Digits would be those of partitions.
 fn disk_error(number: usize) -> String {
+    let digits = number.to_string();
+    let letters: String = digits
+        .bytes()
+        .map(|digit| char::from(digit - b'0' + b'a'))
+        .collect();
     format!(
-        "I/O error, dev sdtest{number}, sector 7 op 0x0:(READ) flags 0x0 phys_seg 1 prio class 2"
+        "I/O error, dev sdtest{letters}, sector 7 op 0x0:(READ) flags 0x0 phys_seg 1 prio class 2"
     )
 }
 
@@ -193,10 +199,11 @@ fn stored(daemon: &crate::daemon::Daemon) -> Vec<usize> {
     let number = |event: &serde_json::Value| {
         let message = event["message"].as_str()?;
         let (_, rest) = message.split_once("sdtest")?;
-        let end = rest
-            .find(|c: char| !c.is_ascii_digit())
-            .unwrap_or(rest.len());
-        rest[..end].parse().ok()
+        let letters = rest.bytes().take_while(|byte| (b'a'..=b'j').contains(byte));
+        let digits: String = letters
+            .map(|letter| char::from(letter - b'a' + b'0'))
+            .collect();
+        digits.parse().ok()
     };
     let mut numbers: Vec<usize> = daemon
         .events("block-io")
@@ -205,6 +212,11 @@ fn stored(daemon: &crate::daemon::Daemon) -> Vec<usize> {
         .collect();
     numbers.reverse();
     numbers
+}
+
+/// Has the daemon's log written elsewhere than on the disk that is going to be full.
+fn log_elsewhere(home: &std::path::Path, data: &std::path::Path) {
+    std::os::unix::fs::symlink(home.join("log"), data.join("log")).unwrap();
 }
 
 fn says_that_it_cannot_write(daemon: &crate::daemon::Daemon) -> Option<()> {
@@ -221,12 +233,14 @@ fn a_full_disk_loses_no_kernel_message() {
     let Some(_mount) = Mount::new(&data, "256m") else {
         return;
     };
+    log_elsewhere(home.path(), &data);
     let kmsg = home.path().join("kmsg");
     fs::write(&kmsg, "").unwrap();
     let start = || {
         Start::new()
             .folder(&data)
             .kernel_log(kmsg.to_str().unwrap())
+            .arguments(&["--components=os,block-io"])
     };
     let daemon = start().ready();
     let ballast = fill(&data);
@@ -269,6 +283,7 @@ fn lines_of_the_real_ring_are_stored_or_counted_after_a_full_disk() {
     let Some(_mount) = Mount::new(&data, "256m") else {
         return;
     };
+    log_elsewhere(home.path(), &data);
     // Opened for each line: the kernel holds back what one opener writes quickly.
     let write = |number: usize| {
         let line = format!("<3>{}\n", disk_error(number));
@@ -332,8 +347,7 @@ fn a_daemon_that_starts_on_a_full_disk_moves_to_the_file_once_there_is_room() {
     let Some(_mount) = Mount::new(&data, "256m") else {
         return;
     };
-    // What the test needs itself is there before.
-    fs::File::create(data.join("log")).unwrap();
+    log_elsewhere(home.path(), &data);
     let ballast = fill(&data);
     let log = home.path().join("log");
     let port = crate::daemon::free_port();
@@ -355,7 +369,10 @@ fn a_daemon_that_starts_on_a_full_disk_moves_to_the_file_once_there_is_room() {
     crate::daemon::eventually("it moves", || said("the database is in its file again"));
     child.kill().unwrap();
     child.wait().unwrap();
-    let daemon = Start::new().folder(&data).ready();
+    let daemon = Start::new()
+        .folder(&data)
+        .arguments(&["--components=os"])
+        .ready();
     let reboots = daemon.events("os");
     assert_eq!(
         reboots.len(),
