@@ -47,6 +47,8 @@ use crate::{
 
 /// How often metrics are stored and old rows removed.
 const HOUSEKEEPING: Duration = Duration::from_secs(60);
+/// How often it is tried to move a database that is in memory for want of a file into that file.
+const RETURN_TO_FILE: Duration = Duration::from_secs(5);
 /// Longest that checks under way may take to stop.
 const STOP_WAIT: Duration = Duration::from_secs(5);
 /// The component that says what is wrong with the site's configuration of components. It is only there while something is.
@@ -290,6 +292,7 @@ pub async fn run(options: Options, shutdown: CancellationToken) -> Result<(), St
         shutdown.clone(),
     ));
     tasks.spawn(housekeeping(Arc::clone(&services), shutdown.clone()));
+    tasks.spawn(return_to_file(Arc::clone(&services), shutdown.clone()));
     tasks.spawn(keep_gpus(Arc::clone(&services), shutdown.clone()));
     let presence =
         address.and_then(|address| Presence::announce(&data_dir, address, socket_path.as_deref()));
@@ -326,6 +329,7 @@ pub async fn run(options: Options, shutdown: CancellationToken) -> Result<(), St
     if tokio::time::timeout(STOP_WAIT, tasks.wait()).await.is_err() {
         tracing::warn!("checks that did not stop in time are ended");
     }
+    services.save_unsaved().await;
     if let Err(error) = store.checkpoint_and_close().await {
         tracing::warn!("the database was not closed in good order: {error}");
     }
@@ -571,12 +575,31 @@ async fn housekeeping(services: Arc<Services>, shutdown: CancellationToken) {
             () = shutdown.cancelled() => return,
             () = tokio::time::sleep(HOUSEKEEPING) => {}
         }
+        services.save_unsaved().await;
         let now = services.node.clock.now_ms();
         if let Err(error) = metrics::scrape(&services.metrics, &store, now).await {
             tracing::error!("metrics could not be stored: {error}");
         }
         if let Err(error) = store.purge(now).await {
             tracing::error!("old rows could not be removed: {error}");
+        }
+    }
+}
+
+/// Moves a database that is in memory because its file could not be written into that file, once it can be.
+async fn return_to_file(services: Arc<Services>, shutdown: CancellationToken) {
+    let Some(store) = &services.store else { return };
+    while store.is_fallback() {
+        tokio::select! {
+            () = shutdown.cancelled() => return,
+            () = tokio::time::sleep(RETURN_TO_FILE) => {}
+        }
+        match store.move_to_file().await {
+            Ok(true) => {
+                tracing::warn!("the database is in its file again, with all that was in memory")
+            }
+            Ok(false) => {}
+            Err(error) => tracing::debug!("the database stays in memory: {error}"),
         }
     }
 }

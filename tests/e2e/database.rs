@@ -166,3 +166,217 @@ fn a_full_disk_stops_no_check_and_is_forgotten_once_there_is_room() {
             .next()
     });
 }
+
+/// Fills a file system.
+fn fill(folder: &std::path::Path) -> std::path::PathBuf {
+    let ballast = folder.join("ballast");
+    for size in ["bs=64k", "bs=512"] {
+        let filled = Command::new("dd")
+            .arg("if=/dev/zero")
+            .arg(format!("of={}", ballast.display()))
+            .args([size, "status=none", "oflag=append", "conv=notrunc"])
+            .output()
+            .unwrap();
+        assert!(!filled.status.success(), "the disk is full");
+    }
+    ballast
+}
+
+/// A line about a disk that no other line names. Digits would be those of partitions.
+fn disk_error(number: usize) -> String {
+    let digits = number.to_string();
+    let letters: String = digits
+        .bytes()
+        .map(|digit| char::from(digit - b'0' + b'a'))
+        .collect();
+    format!(
+        "I/O error, dev sdtest{letters}, sector 7 op 0x0:(READ) flags 0x0 phys_seg 1 prio class 2"
+    )
+}
+
+/// The numbers of [`disk_error`] that became events, the oldest first.
+fn stored(daemon: &crate::daemon::Daemon) -> Vec<usize> {
+    let number = |event: &serde_json::Value| {
+        let message = event["message"].as_str()?;
+        let (_, rest) = message.split_once("sdtest")?;
+        let letters = rest.bytes().take_while(|byte| (b'a'..=b'j').contains(byte));
+        let digits: String = letters
+            .map(|letter| char::from(letter - b'a' + b'0'))
+            .collect();
+        digits.parse().ok()
+    };
+    let mut numbers: Vec<usize> = daemon
+        .events("block-io")
+        .iter()
+        .filter_map(number)
+        .collect();
+    numbers.reverse();
+    numbers
+}
+
+/// Has the daemon's log written elsewhere than on the disk that is going to be full.
+fn log_elsewhere(home: &std::path::Path, data: &std::path::Path) {
+    std::os::unix::fs::symlink(home.join("log"), data.join("log")).unwrap();
+}
+
+fn says_that_it_cannot_write(daemon: &crate::daemon::Daemon) -> Option<()> {
+    let reason = daemon.state("os")["reason"].as_str()?.to_owned();
+    (reason.contains("the database cannot be written since 2") && reason.contains("no space left"))
+        .then_some(())
+}
+
+#[test]
+fn a_full_disk_loses_no_kernel_message() {
+    const LINES: usize = 3000;
+    let home = tempfile::tempdir().unwrap();
+    let data = home.path().join("data");
+    let Some(_mount) = Mount::new(&data, "256m") else {
+        return;
+    };
+    log_elsewhere(home.path(), &data);
+    let kmsg = home.path().join("kmsg");
+    fs::write(&kmsg, "").unwrap();
+    let start = || {
+        Start::new()
+            .folder(&data)
+            .kernel_log(kmsg.to_str().unwrap())
+            .arguments(&["--components=os,block-io"])
+    };
+    let daemon = start().ready();
+    let ballast = fill(&data);
+    let record =
+        |number: usize| format!("3,{number},{},-;{}\n", number * 10_000, disk_error(number));
+    fs::write(&kmsg, (0..LINES / 2).map(record).collect::<String>()).unwrap();
+    crate::daemon::eventually("it is said", || says_that_it_cannot_write(&daemon));
+    assert!(
+        daemon.log().contains("the database cannot be written"),
+        "{}",
+        daemon.log()
+    );
+    let health = daemon.state("block-io")["health"].clone();
+    assert_eq!(health, "Healthy", "the checker is not to blame");
+    // Killed with everything outstanding: the next start begins where the database is, on the full disk.
+    daemon.signal("-KILL");
+    daemon.wait();
+    let daemon = start().ready();
+    let mut file = fs::File::options().append(true).open(&kmsg).unwrap();
+    let rest = (LINES / 2..LINES).map(record).collect::<String>();
+    std::io::Write::write_all(&mut file, rest.as_bytes()).unwrap();
+    fs::remove_file(&ballast).unwrap();
+    crate::daemon::eventually("all are stored", || {
+        (stored(&daemon).len() == LINES).then_some(())
+    });
+    let mut numbers = stored(&daemon);
+    numbers.sort_unstable();
+    assert!(numbers.into_iter().eq(0..LINES), "each once");
+    crate::daemon::eventually("it is over", || {
+        let reason = daemon.state("os")["reason"].as_str()?.to_owned();
+        (!reason.contains("database")).then_some(())
+    });
+}
+
+#[test]
+fn lines_of_the_real_ring_are_stored_or_counted_after_a_full_disk() {
+    const LINES: usize = 10_000;
+    let home = tempfile::tempdir().unwrap();
+    let data = home.path().join("data");
+    let Some(_mount) = Mount::new(&data, "256m") else {
+        return;
+    };
+    log_elsewhere(home.path(), &data);
+    // Opened for each line: the kernel holds back what one opener writes quickly.
+    let write = |number: usize| {
+        let line = format!("<3>{}\n", disk_error(number));
+        let ring = fs::File::options().write(true).open("/dev/kmsg");
+        ring.and_then(|mut ring| std::io::Write::write_all(&mut ring, line.as_bytes()))
+    };
+    let daemon = Start::new()
+        .folder(&data)
+        .real_kernel_log()
+        .arguments(&["--components=os,block-io"])
+        .ready();
+    crate::daemon::eventually("the log is read", || {
+        daemon
+            .log()
+            .contains("following the kernel log")
+            .then_some(())
+    });
+    let ballast = fill(&data);
+    for number in 0..LINES {
+        if let Err(error) = write(number) {
+            eprintln!("left out: {error}");
+            return;
+        }
+    }
+    crate::daemon::eventually("it is said", || says_that_it_cannot_write(&daemon));
+    fs::remove_file(&ballast).unwrap();
+    // One more, which is in the ring for sure.
+    write(LINES).unwrap();
+    crate::daemon::eventually("the last one is stored", || {
+        stored(&daemon).contains(&LINES).then_some(())
+    });
+    let numbers = stored(&daemon);
+    let mut distinct = numbers.clone();
+    distinct.sort_unstable();
+    distinct.dedup();
+    assert_eq!(distinct.len(), numbers.len(), "none is doubled");
+    let lost: usize = daemon
+        .events("os")
+        .iter()
+        .filter(|event| event["name"] == "kernel_log_gap")
+        .filter_map(|event| {
+            event["message"]
+                .as_str()?
+                .split(' ')
+                .next()?
+                .parse::<usize>()
+                .ok()
+        })
+        .sum();
+    assert_eq!(
+        numbers.len() + lost,
+        LINES + 1,
+        "{lost} were counted as lost"
+    );
+}
+
+#[test]
+fn a_daemon_that_starts_on_a_full_disk_moves_to_the_file_once_there_is_room() {
+    let home = tempfile::tempdir().unwrap();
+    let data = home.path().join("data");
+    let Some(_mount) = Mount::new(&data, "256m") else {
+        return;
+    };
+    log_elsewhere(home.path(), &data);
+    let ballast = fill(&data);
+    let log = home.path().join("log");
+    let port = crate::daemon::free_port();
+    let mut child = crate::daemon::gpud()
+        .args(["run", "--data-dir", data.to_str().unwrap()])
+        .arg(format!("--listen-address=127.0.0.1:{port}"))
+        .arg("--components=os")
+        .env("KMSG_FILE_PATH", "/dev/null")
+        .stderr(fs::File::create(&log).unwrap())
+        .spawn()
+        .unwrap();
+    let said = |what: &str| {
+        let said = fs::read_to_string(&log).unwrap();
+        said.contains(what).then_some(())
+    };
+    crate::daemon::eventually("it runs", || said("all components are loaded"));
+    crate::daemon::eventually("it is in memory", || said("the database is in memory"));
+    fs::remove_file(&ballast).unwrap();
+    crate::daemon::eventually("it moves", || said("the database is in its file again"));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let daemon = Start::new()
+        .folder(&data)
+        .arguments(&["--components=os"])
+        .ready();
+    let reboots = daemon.events("os");
+    assert_eq!(
+        reboots.len(),
+        1,
+        "what was in memory is in the file: {reboots:?}"
+    );
+}

@@ -369,3 +369,86 @@ fn gzip(text: &str) -> Vec<u8> {
     packed.write_all(text.as_bytes()).unwrap();
     packed.finish().unwrap()
 }
+/// A saved log of so many lines, ten milliseconds apart.
+fn long_log(folder: &std::path::Path, lines: impl Iterator<Item = String>) -> String {
+    let file = folder.join("long.log");
+    let mut text = String::new();
+    for (number, line) in lines.enumerate() {
+        let (seconds, hundredths) = (number / 100, number % 100);
+        text.push_str(&format!("[{seconds:>5}.{hundredths:02}0000] {line}\n"));
+    }
+    std::fs::write(&file, text).unwrap();
+    file.to_str().unwrap().to_owned()
+}
+
+fn xid(n: u64, bus: u64, code: u32) -> String {
+    format!(
+        "NVRM: Xid (PCI:0000:{bus:02x}:00): {code}, pid={}, name=python3, Ch {n:08x}, MMU Fault: faulted @ 0x7f12_{n:08x}",
+        n % 30_000
+    )
+}
+
+#[test]
+fn one_line_behind_a_flood_decides() {
+    const LINES: u64 = 100_000;
+    let folder = tempfile::tempdir().unwrap();
+    let flood = (0..LINES).map(|n| xid(n, n % 8, 31));
+    let lines = flood.chain([xid(1, 0x3b, 79)]);
+    let file = long_log(folder.path(), lines);
+    let output = run(&[
+        "scan",
+        "--kmsg-file",
+        &file,
+        "--json",
+        "--fail-on",
+        "degraded",
+    ]);
+    assert_eq!(output.status.code(), Some(1));
+    let found: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(found["messages"], LINES + 1);
+    assert_eq!(found["complete"], true);
+    let component = &found["components"][0];
+    assert_eq!(component["component"], "accelerator-nvidia-error-xid");
+    assert_eq!(component["states"][0]["health"], "Unhealthy");
+    let events = component["events"].as_array().unwrap();
+    assert!(events.len() <= 1000, "{}", events.len());
+    let newest = events[0]["message"].as_str().unwrap();
+    assert!(newest.contains("79") && newest.contains("3b"), "{newest}");
+    let counted: u64 = events
+        .iter()
+        .map(|event| event["count"].as_u64().unwrap())
+        .sum();
+    assert_eq!(counted, LINES + 1, "nothing is lost in counting");
+}
+
+#[test]
+fn what_there_is_no_room_for_is_said_and_fails_a_gate() {
+    let folder = tempfile::tempdir().unwrap();
+    let offline = "sd 0:0:0:0: rejecting I/O to offline device".to_owned();
+    let devices = (0..3000).map(|n| {
+        let name = format!("{n:04}");
+        let letters: String = name.bytes().map(|b| char::from(b - b'0' + b'a')).collect();
+        format!(
+            "I/O error, dev sd{letters}, sector 7 op 0x0:(READ) flags 0x0 phys_seg 1 prio class 2"
+        )
+    });
+    let file = long_log(folder.path(), [offline].into_iter().chain(devices));
+    let scan = ["scan", "--kmsg-file", &file, "--components", "block-io"];
+    let output = run(&[&scan[..], &["--json", "--fail-on", "unhealthy"]].concat());
+    assert_eq!(output.status.code(), Some(1));
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(
+        said.contains("not everything in the log could be judged, see block-io"),
+        "{said}"
+    );
+    let found: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(found["complete"], false);
+    let component = &found["components"][0];
+    let events = component["events"].as_array().unwrap();
+    let left_out = component["left_out"]["events"].as_u64().unwrap();
+    assert_eq!(events.len() as u64 + left_out, 3001);
+    assert!(left_out > 0);
+    let output = run(&scan);
+    assert_eq!(output.status.code(), Some(0));
+    assert!(text(&output).contains("further events are left out"));
+}

@@ -2,7 +2,7 @@
 //! `cargo xtask bench`. Where a baseline exists it is measured in the same run and the figure is a ratio; how quick the
 //! machine is stands above them all.
 //!
-//! `--only guest|nvidia|system|kernel-log|sdk|plugins|flood|script|daemon|api` measures one part. `--minutes N` is how long the idle daemon is
+//! `--only guest|nvidia|system|kernel-log|sdk|plugins|flood|saved-logs|script|daemon|api` measures one part. `--minutes N` is how long the idle daemon is
 //! watched (default 10); `--json FILE` is where the figures go as well (default `target/bench.json`); `--components
 //! FOLDER` is where the examples of `examples/` lie (default `target/examples`, where `examples/test.sh` leaves them).
 #![allow(
@@ -24,6 +24,7 @@ mod latency;
 mod machine;
 mod nvidia;
 mod plugins;
+mod saved_logs;
 mod script;
 mod sdk;
 mod system;
@@ -111,6 +112,9 @@ fn main() {
         }
         if wanted("flood") {
             flood::measure(&mut table).await;
+        }
+        if wanted("saved-logs") {
+            saved_logs::measure(&mut table);
         }
         if wanted("script") {
             script::measure(&mut table).await;

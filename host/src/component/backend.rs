@@ -170,6 +170,7 @@ impl DaemonBackend {
         let name = component.name().to_owned();
         let running = Arc::clone(&component);
         let states = self.detached(running, Trigger).await.unwrap_or_default();
+        let states = self.services.with_own_trouble(&name, states);
         let origin = component.origin();
         ComponentStates {
             component: name,
@@ -231,7 +232,9 @@ impl Backend for DaemonBackend {
         Some(ComponentStates {
             component: name.to_owned(),
             origin: component.origin(),
-            states: component.states(self.now()),
+            states: self
+                .services
+                .with_own_trouble(name, component.states(self.now())),
         })
     }
 

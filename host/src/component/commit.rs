@@ -7,39 +7,53 @@ use crate::{
     metrics::own,
     model::{Event, EventType, HealthState, Metric, MetricDescription, UnixMillis},
     runtime::{CallError, Finished},
-    store::{Commit, Inserted, KmsgCursor, StateChange, StoreError},
+    store::{Commit, Inserted, StateChange, Store, StoreError},
 };
 
-/// Stores what a call gave, all of it or nothing. Says what became of each event.
+/// Stores what a call gave, all of it or nothing, after what could not be stored earlier. While the database cannot be
+/// written it is kept for the component's next commit.
 pub(super) async fn events_and_state(
     services: &Services,
     component: &str,
     events: Vec<Event>,
     state_writes: BTreeMap<String, Option<Vec<u8>>>,
-    cursor: Option<KmsgCursor>,
-) -> Result<Vec<Inserted>, StoreError> {
+) -> Result<(), StoreError> {
     let Some(store) = &services.store else {
-        return Ok(Vec::new());
+        return Ok(());
     };
-    if events.is_empty() && state_writes.is_empty() && cursor.is_none() {
-        return Ok(Vec::new());
+    let found = Commit {
+        events,
+        state_writes,
+        cursor: None,
+    };
+    let stored = match save_unsaved(services, component).await {
+        Ok(()) if found == Commit::default() => return Ok(()),
+        Ok(()) => commit_and_log(services, store, component, found.clone())
+            .await
+            .map(drop),
+        Err(error) => Err(error),
+    };
+    if stored.as_ref().is_err_and(StoreError::is_outage) && found != Commit::default() {
+        services.unsaved.keep(component, found);
     }
-    let weighty: Vec<(usize, Event)> = events
+    stored
+}
+
+/// Commits, and logs the new events that are more than information.
+pub(super) async fn commit_and_log(
+    services: &Services,
+    store: &Store,
+    component: &str,
+    found: Commit,
+) -> Result<Vec<Inserted>, StoreError> {
+    let weighty: Vec<(usize, Event)> = found
+        .events
         .iter()
         .enumerate()
         .filter(|(_, event)| event.event_type != EventType::Info)
         .map(|(at, event)| (at, event.clone()))
         .collect();
-    let inserted = store
-        .commit(
-            component,
-            Commit {
-                events,
-                state_writes,
-                cursor,
-            },
-        )
-        .await?;
+    let inserted = store.commit(component, found).await?;
     let is_new = |at: &usize| inserted.get(*at) == Some(&Inserted::New);
     let new = weighty.iter().filter(|(at, _)| is_new(at));
     let now = services.node.clock.now_ms();
@@ -47,6 +61,47 @@ pub(super) async fn events_and_state(
         .event_log
         .log(component, new.map(|(_, event)| event), now);
     Ok(inserted)
+}
+
+/// Stores what a component could not store earlier.
+///
+/// # Errors
+/// It cannot be stored now either, and waits on. What the database refuses for another reason is dropped with a line in
+/// the log.
+pub(super) async fn save_unsaved(services: &Services, component: &str) -> Result<(), StoreError> {
+    let Some(store) = &services.store else {
+        return Ok(());
+    };
+    let Some(mut waiting) = services.unsaved.take(component) else {
+        return Ok(());
+    };
+    let stored = match waiting.commit == Commit::default() {
+        true => Ok(()),
+        false => commit_and_log(services, store, component, waiting.commit.clone())
+            .await
+            .map(drop),
+    };
+    match stored {
+        Err(error) if error.is_outage() => {
+            services.unsaved.put_back(component, waiting);
+            return Err(error);
+        }
+        Err(error) => tracing::error!(component, "findings could not be stored: {error}"),
+        Ok(()) => {}
+    }
+    waiting.commit = Commit::default();
+    while let Some(change) = waiting.changes.front() {
+        match store.record_state(component, change.clone()).await {
+            Err(error) if error.is_outage() => {
+                services.unsaved.put_back(component, waiting);
+                return Err(error);
+            }
+            Err(error) => tracing::error!(component, "a change of state was not stored: {error}"),
+            Ok(()) => {}
+        }
+        waiting.changes.pop_front();
+    }
+    Ok(())
 }
 
 /// Takes readings into the metrics; what is refused is logged.
@@ -117,8 +172,12 @@ pub(super) async fn changes(
             health: state.health.clone(),
             reason: state.reason.clone(),
         };
-        if let Err(error) = store.record_state(component, change).await {
-            tracing::error!(component, "a change of state could not be stored: {error}");
+        match store.record_state(component, change.clone()).await {
+            Err(error) if error.is_outage() => services.unsaved.keep_change(component, change),
+            Err(error) => {
+                tracing::error!(component, "a change of state could not be stored: {error}");
+            }
+            Ok(()) => {}
         }
     }
 }

@@ -13,16 +13,18 @@ use tokio::{
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use super::{Component, Latest, Registry, Services, WasmChecker, commit, failure};
+use super::{
+    Component, Latest, Registry, Services, WasmChecker, commit, failure,
+    losses::{self, Loss},
+    outage,
+};
 use crate::{
-    model::{Event, EventType, Trigger},
-    node::kmsg::{Batch, Gap, GapLog, Inbox, InboxLimits, KernelLog, Watcher},
+    model::Trigger,
+    node::kmsg::{Batch, Gap, GapCause, Inbox, InboxLimits, KernelLog, KernelMessage, Watcher},
     runtime::CallError,
-    store::{Inserted, KmsgCursor},
+    store::{Commit, Inserted, KmsgCursor, StoreError},
 };
 
-/// The component that says what of the kernel log was lost.
-const LOSS_COMPONENT: &str = "os";
 /// Messages handed over at once, as the contract promises.
 const BATCH: usize = 512;
 /// After a check that events caused, the next one waits this many times as long as it took: in a flood, judging takes a
@@ -37,7 +39,7 @@ const LAST_BATCH: Duration = Duration::from_secs(10);
 /// Counter: name and help.
 const DROPPED: (&str, &str) = (
     "gpud_kmsg_dropped_total",
-    "kernel messages that a checker was too slow to take",
+    "kernel messages that were overwritten before a checker had taken them",
 );
 /// Counter: name and help.
 const UNDELIVERED: (&str, &str) = (
@@ -79,7 +81,7 @@ impl Watchers {
         tasks: TaskTracker,
         shutdown: CancellationToken,
     ) -> Self {
-        tasks.spawn(report_gaps(
+        tasks.spawn(losses::report(
             Arc::clone(&services),
             log.gaps(),
             shutdown.clone(),
@@ -206,10 +208,12 @@ impl Watchers {
             component,
             checker,
             services: Arc::clone(&self.services),
+            log: Arc::clone(&self.log),
             inbox,
             judge,
+            shutdown: self.shutdown.clone(),
         };
-        self.tasks.spawn(feed.run(self.shutdown.clone()))
+        self.tasks.spawn(feed.run())
     }
 }
 
@@ -219,14 +223,14 @@ fn patterns_failed(component: &Component, problem: &str) -> bool {
     probation.is_some_and(|probation| probation.patterns_failed(component.name(), problem))
 }
 
-/// The last record of this boot that some watching component has dealt with: what is missing after it was lost while
-/// no daemon ran.
+/// The last record of this boot that every watching component has dealt with: what is missing after it was lost, for
+/// one of them at least, while no daemon ran.
 pub async fn resume_after(registry: &Registry, services: &Services) -> Option<u64> {
-    let mut last = None;
+    let mut places = Vec::new();
     for component in registry.all() {
-        last = last.max(cursor(services, component.name()).await);
+        places.extend(cursor(services, component.name()).await);
     }
-    last
+    places.into_iter().min()
 }
 
 async fn cursor(services: &Services, component: &str) -> Option<u64> {
@@ -273,6 +277,8 @@ enum Handled {
     Done,
     /// The component's version failed on it and is taken back: the batch is for the version before.
     TakenBack,
+    /// The component or the daemon ended before it could be stored; the batch is in the log yet.
+    Ended,
 }
 
 /// Why a batch was not delivered.
@@ -281,6 +287,14 @@ enum Undelivered {
     Failed(String),
     /// As [`Handled::TakenBack`].
     TakenBack,
+    /// As [`Handled::Ended`].
+    Ended,
+}
+
+impl From<StoreError> for Undelivered {
+    fn from(error: StoreError) -> Self {
+        Self::Failed(error.to_string())
+    }
 }
 
 /// One component's messages.
@@ -288,16 +302,18 @@ struct Feed {
     component: Arc<Component>,
     checker: Arc<WasmChecker>,
     services: Arc<Services>,
+    log: Arc<KernelLog>,
     inbox: Inbox,
     judge: Arc<Notify>,
+    shutdown: CancellationToken,
 }
 
 impl Feed {
-    async fn run(self, shutdown: CancellationToken) {
+    async fn run(self) {
         let mut saved = None;
         loop {
             let more = tokio::select! {
-                () = shutdown.cancelled() => false,
+                () = self.shutdown.cancelled() => false,
                 readable = self.inbox.readable() => readable,
                 () = tokio::time::sleep(POSITION_EVERY) => true,
             };
@@ -306,22 +322,50 @@ impl Feed {
                 return;
             }
             let batch = self.inbox.drain(BATCH);
-            if batch.dropped > 0 {
-                self.count(DROPPED, batch.dropped);
+            if batch.overflowed {
+                self.log.refill();
+            }
+            if let Some(gap) = &batch.lost {
+                self.count(DROPPED, gap.count);
+                if !self.report_loss(gap, None).await {
+                    return;
+                }
             }
             if batch.messages.is_empty() {
                 self.save_position(&mut saved).await;
                 continue;
             }
-            while let Handled::TakenBack = self.handle(&batch).await {
+            loop {
+                match self.handle(&batch).await {
+                    Handled::Done => break,
+                    Handled::Ended => return,
+                    Handled::TakenBack => {}
+                }
                 // How far it got is as it was before this batch, and the version before begins there.
                 tokio::select! {
-                    () = shutdown.cancelled() => return,
-                    () = self.component.closed() => return,
+                    () = self.ended() => return,
                     () = self.remains() => {}
                 }
             }
         }
+    }
+
+    /// Done when the daemon or the component ends.
+    async fn ended(&self) {
+        tokio::select! {
+            () = self.shutdown.cancelled() => {}
+            () = self.component.closed() => {}
+        }
+    }
+
+    /// Makes an event of lost messages. False if this feed ended before it could be stored.
+    async fn report_loss(&self, gap: &Gap, problem: Option<String>) -> bool {
+        let loss = Loss {
+            gap: gap.clone(),
+            component: Some(self.component.name().to_owned()),
+            problem,
+        };
+        losses::store(&self.services, &[loss], self.ended()).await
     }
 
     /// Done when its version was to be taken back and could not be.
@@ -334,10 +378,12 @@ impl Feed {
     /// Tries a batch some times before it is given up.
     async fn handle(&self, batch: &Batch) -> Handled {
         let name = self.component.name();
+        let mut last_problem = None;
         for tries in 1..=TRIES {
             let problem = match self.deliver(batch).await {
                 Ok(()) => return Handled::Done,
                 Err(Undelivered::TakenBack) => return Handled::TakenBack,
+                Err(Undelivered::Ended) => return Handled::Ended,
                 Err(Undelivered::Failed(problem)) => problem,
             };
             tracing::error!(
@@ -345,10 +391,17 @@ impl Feed {
                 tries,
                 "kernel messages not handled: {problem}"
             );
+            last_problem = Some(problem);
             tokio::time::sleep(Duration::from_millis(100 << tries)).await;
         }
         self.count(UNDELIVERED, batch.messages.len() as u64);
-        Handled::Done
+        match self
+            .report_loss(&given_up(&batch.messages), last_problem)
+            .await
+        {
+            true => Handled::Done,
+            false => Handled::Ended,
+        }
     }
 
     /// Writes down how far the log was examined when nothing came of it, so that a restart does not look at all of it
@@ -367,6 +420,8 @@ impl Feed {
             .await
         {
             Ok(()) => *saved = position,
+            // Logged once for all, and this place is only a saving of work.
+            Err(error) if error.is_outage() => {}
             Err(error) => tracing::error!("place in the kernel log not stored: {error}"),
         }
     }
@@ -401,10 +456,15 @@ impl Feed {
             boot_id: services.node.boot.id.clone(),
             sequence,
         });
-        let inserted =
-            commit::events_and_state(services, name, events, finished.state_writes, cursor)
-                .await
-                .map_err(|error| Undelivered::Failed(error.to_string()))?;
+        let found = Commit {
+            events,
+            state_writes: finished.state_writes,
+            cursor,
+        };
+        let stored = outage::commit_when_possible(services, name, found, self.ended()).await?;
+        let Some(inserted) = stored else {
+            return Err(Undelivered::Ended);
+        };
         if inserted.contains(&Inserted::New) {
             self.judge.notify_one();
         }
@@ -436,37 +496,14 @@ impl Feed {
     }
 }
 
-/// Makes an event of every run of lost records.
-async fn report_gaps(services: Arc<Services>, gaps: Arc<GapLog>, shutdown: CancellationToken) {
-    loop {
-        tokio::select! {
-            () = shutdown.cancelled() => return,
-            () = gaps.changed() => {}
-        }
-        let events: Vec<Event> = gaps.take().iter().map(gap_event).collect();
-        let stored =
-            commit::events_and_state(&services, LOSS_COMPONENT, events, Default::default(), None);
-        if let Err(error) = stored.await {
-            tracing::error!("a loss of kernel messages could not be stored: {error}");
-        }
-    }
-}
-
-fn gap_event(gap: &Gap) -> Event {
-    let Gap {
-        cause,
-        first_lost,
-        last_lost,
-        count,
-        time,
-    } = gap;
-    Event {
-        time: *time,
-        name: "kernel_log_gap".to_owned(),
-        event_type: EventType::Warning,
-        message: format!(
-            "{count} kernel messages were lost (sequence {first_lost} to {last_lost}, {cause:?})"
-        ),
-        ..Event::default()
+/// Messages that a checker failed on, as a gap.
+fn given_up(messages: &[Arc<KernelMessage>]) -> Gap {
+    let sequences = || messages.iter().map(|message| message.sequence);
+    Gap {
+        cause: GapCause::CheckerFailed,
+        first_lost: sequences().min().unwrap_or(0),
+        last_lost: sequences().max().unwrap_or(0),
+        count: messages.len() as u64,
+        time: messages.last().map_or(0, |message| message.time),
     }
 }

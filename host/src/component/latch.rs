@@ -4,8 +4,8 @@
 //! one of its ways of recovery comes true or an operator sets the component healthy.
 
 use std::{
-    collections::BTreeMap,
-    sync::{Mutex, PoisonError},
+    collections::{BTreeMap, BTreeSet},
+    sync::{Mutex, MutexGuard, PoisonError},
 };
 
 use serde::{Deserialize, Serialize};
@@ -29,6 +29,8 @@ type ByComponent = BTreeMap<String, BTreeMap<Key, Held>>;
 #[derive(Debug, Default)]
 pub(super) struct Latches {
     held: Mutex<ByComponent>,
+    /// Those whose row in the database is not as it should be, by component.
+    unsaved: Mutex<BTreeMap<String, BTreeSet<Key>>>,
 }
 
 /// What [`merge`] wants written down.
@@ -86,7 +88,8 @@ impl Latches {
         let (states, changes) = {
             let mut all = self.held.lock().unwrap_or_else(PoisonError::into_inner);
             let empty = all.get(component).is_none_or(BTreeMap::is_empty);
-            if empty && !reported.iter().any(|state| state.latch) {
+            let saved = !self.lock_unsaved().contains_key(component);
+            if empty && saved && !reported.iter().any(|state| state.latch) {
                 return reported;
             }
             merge(
@@ -96,20 +99,51 @@ impl Latches {
                 boot_id,
             )
         };
-        if let Some(store) = store {
-            for (key, held) in changes.save {
-                let json = serde_json::to_string(&held).unwrap_or_default();
-                if let Err(error) = store.save_latch(component, &key, &json).await {
+        let keys = changes.save.into_iter().map(|(key, _)| key);
+        self.write_down(component, keys.chain(changes.delete), store)
+            .await;
+        states
+    }
+
+    /// Brings rows of the database up to date: these, and those that could not be written earlier.
+    async fn write_down(
+        &self,
+        component: &str,
+        keys: impl Iterator<Item = Key>,
+        store: Option<&Store>,
+    ) {
+        let Some(store) = store else { return };
+        let mut wanted = self.lock_unsaved().remove(component).unwrap_or_default();
+        wanted.extend(keys);
+        let mut left = BTreeSet::new();
+        for key in wanted {
+            let held = {
+                let all = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+                let held = all.get(component).and_then(|held| held.get(&key));
+                held.map(|held| serde_json::to_string(held).unwrap_or_default())
+            };
+            let written = match held {
+                Some(json) => store.save_latch(component, &key, &json).await,
+                None => store.delete_latch(component, &key).await.map(drop),
+            };
+            if let Err(error) = written {
+                if !error.is_outage() {
                     tracing::error!(component, "a latched state could not be stored: {error}");
                 }
-            }
-            for key in changes.delete {
-                if let Err(error) = store.delete_latch(component, &key).await {
-                    tracing::error!(component, "a latched state could not be removed: {error}");
-                }
+                left.insert(key);
             }
         }
-        states
+        if !left.is_empty() {
+            let mut unsaved = self.lock_unsaved();
+            unsaved
+                .entry(component.to_owned())
+                .or_default()
+                .extend(left);
+        }
+    }
+
+    fn lock_unsaved(&self) -> MutexGuard<'_, BTreeMap<String, BTreeSet<Key>>> {
+        self.unsaved.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// An operator set the component healthy.
@@ -119,12 +153,8 @@ impl Latches {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .remove(component);
-        let Some(store) = store else { return };
-        for key in held.unwrap_or_default().into_keys() {
-            if let Err(error) = store.delete_latch(component, &key).await {
-                tracing::error!(component, "a latched state could not be removed: {error}");
-            }
-        }
+        let keys = held.unwrap_or_default().into_keys();
+        self.write_down(component, keys, store).await;
     }
 }
 

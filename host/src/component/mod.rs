@@ -14,7 +14,9 @@ mod failure;
 mod health_log;
 pub mod kernel_log;
 mod latch;
+mod losses;
 pub mod offline;
+mod outage;
 pub mod probation;
 mod registry;
 mod running;
@@ -23,6 +25,7 @@ mod script;
 mod services;
 mod shadow;
 pub mod trial;
+mod unsaved;
 mod verdict_metrics;
 mod wasm;
 
@@ -216,7 +219,7 @@ impl Component {
     /// Stores an event of the daemon's own about this component.
     pub async fn tell(&self, services: &Services, event: Event) {
         let stored =
-            commit::events_and_state(services, &self.name, vec![event], Default::default(), None);
+            commit::events_and_state(services, &self.name, vec![event], Default::default());
         if let Err(error) = stored.await {
             tracing::error!(
                 component = self.name,

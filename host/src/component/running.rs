@@ -180,15 +180,12 @@ impl Component {
                     events,
                     metrics,
                 } = report;
-                let written = commit::events_and_state(
-                    services,
-                    &self.name,
-                    events,
-                    finished.state_writes,
-                    None,
-                );
+                let written =
+                    commit::events_and_state(services, &self.name, events, finished.state_writes);
                 let states = match written.await {
-                    Ok(_) => states,
+                    Ok(()) => states,
+                    // Kept, and shown and logged as the daemon's own trouble.
+                    Err(error) if error.is_outage() => states,
                     Err(error) => {
                         let problem = format!("events and values could not be stored: {error}");
                         tracing::error!(component = self.name, "{problem}");

@@ -9,9 +9,10 @@ use std::{
 use regex::RegexSet;
 use tokio::sync::OnceCell;
 
-use super::{health_log::EventLog, latch::Latches};
+use super::{commit, health_log::EventLog, latch::Latches, unsaved::Unsaved};
 use crate::{
     metrics,
+    model::{Health, HealthState},
     node::{
         Node,
         kmsg::{KernelLog, SourceState},
@@ -19,6 +20,8 @@ use crate::{
     store::Store,
 };
 
+/// The component that shows the daemon's own trouble.
+pub(super) const OWN_TROUBLE: &str = "os";
 /// Longest that opening the kernel log may take in a scan.
 const PROBE_TIME: Duration = Duration::from_secs(5);
 
@@ -42,6 +45,8 @@ pub struct Services {
     pub(super) event_log: EventLog,
     /// Verdicts that stay until something clears them.
     pub(super) latches: Latches,
+    /// What could not be stored.
+    pub(super) unsaved: Unsaved,
 }
 
 impl Services {
@@ -60,7 +65,41 @@ impl Services {
             kernel_log_probe: OnceCell::new(),
             event_log: EventLog::default(),
             latches,
+            unsaved: Unsaved::default(),
         }
+    }
+
+    /// Stores what could not be stored earlier, of all components, if the database can be written again.
+    pub async fn save_unsaved(&self) {
+        for component in self.unsaved.components() {
+            if let Err(error) = commit::save_unsaved(self, &component).await {
+                tracing::debug!("findings wait for the database: {error}");
+                return;
+            }
+        }
+    }
+
+    /// The states of a component, saying what is wrong with the daemon's database if it is the one that shows it.
+    pub(super) fn with_own_trouble(
+        &self,
+        component: &str,
+        mut states: Vec<HealthState>,
+    ) -> Vec<HealthState> {
+        if component != OWN_TROUBLE {
+            return states;
+        }
+        let trouble = self.store.as_ref().and_then(Store::trouble);
+        if let (Some(trouble), Some(state)) = (trouble, states.first_mut()) {
+            if state.health.rank() < Health::Degraded.rank() {
+                state.health = Health::Degraded;
+                state.reason.clone_from(&trouble);
+            } else {
+                state.reason.push_str("; ");
+                state.reason.push_str(&trouble);
+            }
+            state.error.get_or_insert(trouble);
+        }
+        states
     }
 
     /// Returns why the daemon's reader gets nothing from the kernel log, if so: verdicts that are drawn from it cannot be

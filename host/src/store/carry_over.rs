@@ -1,7 +1,7 @@
 //! Copies the rows of a state file that can only be read into the store in memory that stands in for it.
 //!
 //! A file system that went read-only is when latched verdicts, marks and past reboots matter most. Metric samples stay
-//! behind: they are large and soon old.
+//! behind: they are large and soon old. Once the file can be written, the rows go the other way.
 
 use std::path::Path;
 
@@ -19,10 +19,21 @@ const TABLES: &[&str] = &[
     "event",
 ];
 
-/// Copies what can be copied; what cannot is said in the log.
-pub(super) fn copy_rows(memory: &Connection, path: &Path) {
+/// Columns of tables whose rows are numbered, without the number.
+const NUMBERED: &[(&str, &str)] = &[
+    ("latch", "component, key, json"),
+    ("plugin_state", "component, key, value"),
+    ("state_change", "component, time_ms, name, health, reason"),
+    (
+        "event",
+        "component, time_ms, last_time_ms, name, type, message, detail, count, dedup, kin",
+    ),
+];
+
+/// Copies what can be copied; what cannot is said in the log. True if nothing was left behind.
+pub(super) fn copy_rows(memory: &Connection, path: &Path) -> bool {
     if !path.exists() {
-        return;
+        return true;
     }
     // Reading a log needs shared memory beside the file, which a read-only folder may refuse; `immutable` then reads
     // the file as of its last checkpoint.
@@ -36,16 +47,56 @@ pub(super) fn copy_rows(memory: &Connection, path: &Path) {
             }
         });
     if !copied {
-        return;
+        return false;
     }
+    let mut complete = true;
     for table in TABLES {
         let sql = format!("INSERT OR IGNORE INTO main.{table} SELECT * FROM old.{table}");
         if let Err(error) = memory.execute(&sql, []) {
             tracing::warn!(%error, table, "rows of the old database were left behind");
+            complete = false;
         }
     }
     if let Err(error) = memory.execute_batch("DETACH old") {
         tracing::warn!(%error, "the old database stays open");
+    }
+    complete
+}
+
+/// Writes all rows into the file at `path`, in one transaction. Where memory holds everything that the file did
+/// (`replace`), the file's rows go; else both are kept.
+///
+/// # Errors
+/// Any failure to write; the file is then as it was.
+pub(super) fn move_rows(memory: &Connection, path: &Path, replace: bool) -> Result<(), StoreError> {
+    attach(memory, path, "mode=rw")?;
+    let moved = memory
+        .unchecked_transaction()
+        .map_err(StoreError::from)
+        .and_then(|transaction| {
+            for table in TABLES {
+                transaction.execute_batch(&moving(table, replace))?;
+            }
+            Ok(transaction.commit()?)
+        });
+    let detached = memory.execute_batch("DETACH old");
+    moved?;
+    Ok(detached?)
+}
+
+/// The statements that move one table.
+fn moving(table: &str, replace: bool) -> String {
+    if replace {
+        return format!(
+            "DELETE FROM old.{table}; INSERT INTO old.{table} SELECT * FROM main.{table};"
+        );
+    }
+    let numbered = NUMBERED.iter().find(|(name, _)| *name == table);
+    match numbered {
+        Some((_, columns)) => format!(
+            "INSERT OR REPLACE INTO old.{table} ({columns}) SELECT {columns} FROM main.{table};"
+        ),
+        None => format!("INSERT OR REPLACE INTO old.{table} SELECT * FROM main.{table};"),
     }
 }
 

@@ -61,8 +61,9 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// True for conditions of the machine that outlast one call.
-    pub(super) fn is_fault(&self) -> bool {
+    /// True for conditions of the machine that outlast one call: the call is not to blame, and the same one works once the
+    /// condition is over.
+    pub fn is_outage(&self) -> bool {
         matches!(
             self,
             Self::ReadOnly(_)

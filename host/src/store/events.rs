@@ -87,6 +87,37 @@ impl Store {
         .await
     }
 
+    /// Stores events of one component that were counted before: repeats, and an event's last time, are those given.
+    ///
+    /// # Errors
+    /// As [`Self::insert_events`].
+    pub async fn insert_counted(
+        &self,
+        component: &str,
+        events: Vec<StoredEvent>,
+    ) -> Result<(), StoreError> {
+        let rows = events.into_iter().map(|stored| {
+            Ok::<_, StoreError>(EventRow {
+                count: stored.count,
+                last_time: stored.last_time,
+                ..EventRow::new(stored.event, None)?
+            })
+        });
+        let rows = rows.collect::<Result<Vec<_>, _>>()?;
+        let component = component.to_owned();
+        let name = component.clone();
+        let insert = move |conn: &Connection| {
+            for row in &rows {
+                insert(conn, &component, row)?;
+            }
+            Ok(())
+        };
+        self.write_then(Kind::InsertUpdate, insert, move |versions, _| {
+            versions.events_added(&name);
+        })
+        .await
+    }
+
     /// Events of a component whose second is later than the second of `since`, newest second first and within a second
     /// the later insert first; at most `limit`, and at most 64 MiB of text.
     ///

@@ -13,6 +13,7 @@ mod cursors;
 mod error;
 mod event_row;
 mod events;
+mod fallback;
 mod health;
 mod history;
 mod inspect;
@@ -36,12 +37,15 @@ mod writer;
 mod tests;
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
 use rusqlite::Connection;
 
+use crate::model::UnixMillis;
+
 use counters::{Counters, Kind};
+use fallback::Fallback;
 use health::HealthCell;
 use reader::Readers;
 use versions::Versions;
@@ -53,6 +57,7 @@ pub use counters::{QueryCount, SqliteCounters};
 pub use cursors::KmsgCursor;
 pub use error::StoreError;
 pub use events::{EventRead, EventRowRead, Inserted, StoredEvent};
+pub use health::Outage;
 pub use history::StateChange;
 pub use inspect::{StateFile, clear_hosted, set_hosted};
 pub use latches::Latch;
@@ -124,7 +129,9 @@ pub struct Store {
 struct Inner {
     writer: Writer,
     /// `None` in memory, where the writer's connection is the only one.
-    readers: Option<Readers>,
+    readers: RwLock<Option<Readers>>,
+    /// What it stands in for, if it is in memory against the operator's will.
+    fallback: Mutex<Option<Fallback>>,
     counters: Arc<Counters>,
     health: Arc<HealthCell>,
     versions: Arc<Versions>,
@@ -149,6 +156,15 @@ impl Store {
     /// file for more than 5 s. A corrupt, read-only or full file is no error, see [`Opened`].
     pub fn open(options: StoreOptions) -> Result<Opened, StoreError> {
         let database = open::open(&options)?;
+        let (set_aside, degraded) = (database.set_aside.clone(), database.degraded.clone());
+        Ok(Opened {
+            store: Self::of_database(database, options)?,
+            set_aside,
+            degraded,
+        })
+    }
+
+    fn of_database(database: open::Database, options: StoreOptions) -> Result<Self, StoreError> {
         let counters = Arc::new(Counters::default());
         let health = Arc::new(HealthCell::default());
         let readers = (!database.readers.is_empty())
@@ -161,25 +177,32 @@ impl Store {
         )?;
         let inner = Inner {
             writer,
-            readers,
+            readers: RwLock::new(readers),
+            fallback: Mutex::new(database.fallback),
             counters,
             health,
             versions: Arc::default(),
             options,
         };
-        Ok(Opened {
-            store: Self {
-                inner: Arc::new(inner),
-            },
-            set_aside: database.set_aside,
-            degraded: database.degraded,
+        Ok(Self {
+            inner: Arc::new(inner),
         })
     }
 
-    /// The fault that stands in the way of the last writes, if any. Corruption stays until the next start, where the
-    /// file is set aside; anything else is gone once a write works.
+    /// The fault that the last writes met, if any. Corruption stays until the next start, where the file is set aside;
+    /// anything else is gone once a write works.
     pub fn health(&self) -> Option<StoreError> {
+        self.outage().map(|outage| outage.error)
+    }
+
+    /// As [`Self::health`], and since when.
+    pub fn outage(&self) -> Option<Outage> {
         self.inner.health.get()
+    }
+
+    /// Waits until a write works again; returns at once if the last one did.
+    pub async fn outage_over(&self) {
+        self.inner.health.over().await;
     }
 
     /// Whether the writing thread is there. It may still wait for a disk.
@@ -219,10 +242,15 @@ impl Store {
     pub async fn checkpoint_and_close(&self) -> Result<(), StoreError> {
         self.inner.versions.close();
         // The last connection to close writes the log back; a read-only one cannot, so the readers go first.
-        if let Some(readers) = &self.inner.readers {
+        if let Some(readers) = self.readers() {
             readers.close().await;
         }
         self.inner.writer.close().await
+    }
+
+    fn readers(&self) -> Option<Readers> {
+        let readers = self.inner.readers.read();
+        readers.unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     async fn read<T, F>(&self, work: F) -> Result<T, StoreError>
@@ -230,7 +258,7 @@ impl Store {
         T: Send + 'static,
         F: FnMut(&Connection) -> Result<T, StoreError> + Send + 'static,
     {
-        match &self.inner.readers {
+        match self.readers() {
             Some(readers) => readers.run(work).await,
             None => self.inner.writer.run(Kind::Select, work).await,
         }
@@ -255,6 +283,13 @@ impl Store {
         let after = move |outcome: &_| after(&versions, outcome);
         self.inner.writer.run_then(kind, work, after).await
     }
+}
+
+/// A time for people, to the second.
+fn time_text(time: UnixMillis) -> String {
+    let second = i64::try_from(time / 1000).unwrap_or(i64::MAX);
+    jiff::Timestamp::from_second(second)
+        .map_or_else(|_| format!("{time} ms"), |time| time.to_string())
 }
 
 /// A time as SQLite keeps it. Times beyond the year 292 million are cut.

@@ -12,6 +12,7 @@ use std::time::Duration;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
+use super::fallback::Fallback;
 use super::lock::FolderLock;
 use super::{Location, StoreError, StoreOptions, carry_over, meta, reader, schema, unsigned};
 use crate::node::clock::Clock;
@@ -40,6 +41,16 @@ pub(super) struct Database {
     pub(super) lock: Option<FolderLock>,
     pub(super) set_aside: Option<PathBuf>,
     pub(super) degraded: Option<String>,
+    /// With [`Self::degraded`]: what it stands in for.
+    pub(super) fallback: Option<Fallback>,
+}
+
+/// An opened file.
+pub(super) struct OpenedFile {
+    /// The one for writing and those for reading.
+    pub(super) connections: (Connection, Vec<Connection>),
+    /// The file was corrupt and is now here; a new one was begun.
+    pub(super) set_aside: Option<PathBuf>,
 }
 
 /// Opens what `options` name, or the next best.
@@ -53,37 +64,47 @@ pub(super) fn open(options: &StoreOptions) -> Result<Database, StoreError> {
         Err(error @ StoreError::OtherDaemon(_)) => return Err(error),
         Err(error) => return degrade(options, path, None, &error),
     };
-    let mut set_aside = None;
-    let mut opened = open_file(options, path);
-    if let Err(StoreError::Corrupt(damage)) = &opened {
-        let moved = move_away(path);
-        opened = moved.and_then(|aside| {
-            tracing::error!(file = %path.display(), set_aside = %aside.display(), damage,
-                "the database is corrupt: it was set aside, and a new one begun");
-            set_aside = Some(aside);
-            open_file(options, path)
-        });
-    }
-    match opened {
-        Ok((writer, readers)) => Ok(Database {
+    match open_or_set_aside(options, path) {
+        Ok(OpenedFile {
+            connections: (writer, readers),
+            set_aside,
+        }) => Ok(Database {
             writer,
             readers,
             lock: Some(lock),
             set_aside,
             degraded: None,
+            fallback: None,
         }),
         Err(error @ (StoreError::Newer { .. } | StoreError::Locked(_))) => Err(error),
-        Err(error) => {
-            let database = degrade(options, path, Some(lock), &error)?;
-            Ok(Database {
-                set_aside,
-                ..database
-            })
-        }
+        Err(error) => degrade(options, path, Some(lock), &error),
     }
 }
 
-fn lock_folder(path: &Path) -> Result<FolderLock, StoreError> {
+/// Opens a file; one that is corrupt is set aside, and a new one begun.
+pub(super) fn open_or_set_aside(
+    options: &StoreOptions,
+    path: &Path,
+) -> Result<OpenedFile, StoreError> {
+    match open_file(options, path) {
+        Err(StoreError::Corrupt(damage)) => {
+            let aside = move_away(path)?;
+            tracing::error!(file = %path.display(), set_aside = %aside.display(), damage,
+                "the database is corrupt: it was set aside, and a new one begun");
+            Ok(OpenedFile {
+                connections: open_file(options, path)?,
+                set_aside: Some(aside),
+            })
+        }
+        opened => Ok(OpenedFile {
+            connections: opened?,
+            set_aside: None,
+        }),
+    }
+}
+
+/// Locks the folder of a file for this process, creating it if it is missing.
+pub(super) fn lock_folder(path: &Path) -> Result<FolderLock, StoreError> {
     let folder = match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
@@ -103,16 +124,36 @@ fn degrade(
     error: &StoreError,
 ) -> Result<Database, StoreError> {
     let text = format!(
-        "cannot write {}: {error}; events and states are kept in memory only and lost when gpud ends: \
-         make the file writable and restart gpud",
+        "cannot write {}: {error}; events and states are in memory, and lost when gpud ends, until the file can be \
+         written: free space or make it writable",
         path.display()
     );
     tracing::error!("{text}");
     let database = memory(options, Some(text))?;
-    if !matches!(error, StoreError::Corrupt(_)) {
-        carry_over::copy_rows(&database.writer, path);
-    }
-    Ok(Database { lock, ..database })
+    let corrupt = matches!(error, StoreError::Corrupt(_));
+    let fallback = Fallback {
+        path: path.to_owned(),
+        reason: error.to_string(),
+        since: Clock::Live.now_ms(),
+        locked: lock.is_some(),
+        carried_over: !corrupt && carry_over::copy_rows(&database.writer, path),
+    };
+    Ok(Database {
+        lock,
+        fallback: Some(fallback),
+        ..database
+    })
+}
+
+/// As for a file that cannot be written.
+#[cfg(test)]
+pub(super) fn fall_back(options: &StoreOptions, path: &Path) -> Result<Database, StoreError> {
+    degrade(
+        options,
+        path,
+        None,
+        &StoreError::ReadOnly("test".to_owned()),
+    )
 }
 
 fn memory(options: &StoreOptions, degraded: Option<String>) -> Result<Database, StoreError> {
@@ -126,6 +167,7 @@ fn memory(options: &StoreOptions, degraded: Option<String>) -> Result<Database, 
         lock: None,
         set_aside: None,
         degraded,
+        fallback: None,
     })
 }
 

@@ -11,6 +11,7 @@ use rusqlite::Connection;
 use tokio::sync::{mpsc, oneshot};
 
 use super::counters::{Counters, Kind};
+use super::fallback::Replacement;
 use super::health::HealthCell;
 use super::lock::FolderLock;
 use super::{StoreError, open};
@@ -78,6 +79,7 @@ where
 
 enum Message {
     Job(Box<dyn Job>),
+    Replace(Box<Replacement>, oneshot::Sender<Result<(), StoreError>>),
     Close(oneshot::Sender<Result<(), StoreError>>),
 }
 
@@ -149,6 +151,17 @@ impl Writer {
         !self.queue.is_closed()
     }
 
+    /// Finishes what waits and goes on with another database, which gets all rows of the present one.
+    pub(super) async fn replace(&self, with: Replacement) -> Result<(), StoreError> {
+        let (reply, answer) = oneshot::channel();
+        let sent = self
+            .queue
+            .send(Message::Replace(Box::new(with), reply))
+            .await;
+        sent.map_err(|_| StoreError::Closed)?;
+        answer.await.map_err(|_| StoreError::Closed)?
+    }
+
     /// Finishes what waits, writes the log back into the file and ends the thread.
     pub(super) async fn close(&self) -> Result<(), StoreError> {
         let (reply, answer) = oneshot::channel();
@@ -166,14 +179,19 @@ struct Thread {
 }
 
 impl Thread {
-    fn serve(self, mut queue: mpsc::Receiver<Message>) {
+    fn serve(mut self, mut queue: mpsc::Receiver<Message>) {
         let mut jobs = Vec::with_capacity(BATCH);
         while let Some(first) = queue.blocking_recv() {
             let mut next = Some(first);
             let mut close = None;
+            let mut replace = None;
             while let Some(message) = next {
                 match message {
                     Message::Job(job) => jobs.push(job),
+                    Message::Replace(with, reply) => {
+                        replace = Some((with, reply));
+                        break;
+                    }
                     Message::Close(reply) => {
                         close = Some(reply);
                         break;
@@ -186,6 +204,9 @@ impl Thread {
                 };
             }
             self.commit(&mut jobs);
+            if let Some((with, reply)) = replace {
+                let _ = reply.send(self.replace(*with));
+            }
             self.shorten_log();
             if let Some(reply) = close {
                 // The lock goes before the answer: who closed a store may open it again at once.
@@ -215,7 +236,7 @@ impl Thread {
                 together.clone()
             };
             let error = job.settle(committed);
-            fault = error.filter(|error| error.is_fault()).cloned().or(fault);
+            fault = error.filter(|error| error.is_outage()).cloned().or(fault);
         }
         // Before the answers, so that a caller finds the store's health as its own call left it.
         self.health.set(fault);
@@ -266,6 +287,17 @@ impl Thread {
             Err(error) if self.conn.is_autocommit() => return Err(error),
             Err(_) => self.conn.execute_batch("ROLLBACK TO job; RELEASE job")?,
         }
+        Ok(())
+    }
+
+    /// Goes on with another database if all rows fit into it.
+    fn replace(&mut self, with: Replacement) -> Result<(), StoreError> {
+        with.fill(&self.conn)?;
+        self.conn = with.conn;
+        if with.lock.is_some() {
+            self.lock = with.lock;
+        }
+        self.health.set(None);
         Ok(())
     }
 

@@ -14,15 +14,21 @@ use std::{
 use jiff::tz::TimeZone;
 
 use super::{
-    checks::CheckOptions, components::ComponentSelection, exit::Exit, options::ScanOptions, output,
-    scan::cache_folder, settings::config_for_saved_log, site_configs::SiteConfigs,
+    checks::CheckOptions,
+    components::ComponentSelection,
+    exit::{Exit, Stderr},
+    options::ScanOptions,
+    output,
+    scan::cache_folder,
+    settings::config_for_saved_log,
+    site_configs::SiteConfigs,
     terminal::Terminal,
 };
 use crate::{
     capture::{self, Capture, HostLog},
     component::{
         Component, Services, builtin,
-        offline::{self, Filters, Judgement},
+        offline::{Judge, Judgement},
     },
     daemon, metrics,
     model::UnixMillis,
@@ -87,9 +93,12 @@ pub async fn scan(log: &Path, options: &ScanOptions, terminal: Terminal) -> Resu
         .map_err(Exit::failure)?;
     let all = judgements.iter().flat_map(|host| &host.judgements);
     let states: Vec<_> = all.map(print::component).collect();
-    let code = u8::from(output::fails(options.fail_on, &output::worst(&states)));
+    let fails = output::fails(options.fail_on, &output::worst(&states));
+    // A gate passes only what was judged as a whole.
+    let incomplete = print::incomplete(&judgements).filter(|_| options.fail_on.is_some());
     Ok(Exit {
-        code,
+        code: u8::from(fails || incomplete.is_some()),
+        stderr: incomplete.map_or(Stderr::Nothing, Stderr::Failure),
         ..Exit::success(shown(&log, &judgements, options.json, terminal))
     })
 }
@@ -139,13 +148,13 @@ async fn judge(
     let compiler = Compiler::of_this_program();
     let runtime = Runtime::start(&cache_folder(), compiler, Arc::clone(&node))
         .map_err(|error| error.to_string())?;
-    let mut filters = Filters::default();
     let mut hosts = Vec::new();
     for log in &capture.logs {
         let end = log.messages.iter().map(|message| message.time).max();
         node.clock.set_ms(end.unwrap_or_else(now));
         let store = Store::open(StoreOptions::new(Location::Memory)).map_err(|e| e.to_string())?;
-        record_boots(log, &store.store)
+        let boots = boot_times(log);
+        record_boots(&boots, &store.store)
             .await
             .map_err(|error| error.to_string())?;
         let metrics = Arc::new(metrics::Registry::new());
@@ -160,10 +169,21 @@ async fn judge(
             daemon::load(&runtime, &builtin, &component, &config).await;
             components.push(component);
         }
-        let messages: Vec<_> = log.messages.iter().cloned().map(Arc::new).collect();
+        let (mut judge, mut sorter) = Judge::new(&services, &components, boots).await;
+        let mut batches = Vec::new();
+        for message in &log.messages {
+            sorter.take(message, |batch| batches.push(batch));
+            for batch in batches.drain(..) {
+                judge.feed(batch).await;
+            }
+        }
+        sorter.finish(|batch| batches.push(batch));
+        for batch in batches.drain(..) {
+            judge.feed(batch).await;
+        }
         hosts.push(HostJudgement {
             host: log.host.clone(),
-            judgements: offline::judge(&services, &components, &messages, &mut filters).await,
+            judgements: judge.finish().await,
         });
     }
     Ok(hosts)
@@ -176,8 +196,8 @@ struct HostJudgement {
     judgements: Vec<Judgement>,
 }
 
-/// Some verdicts depend on what came before a reboot. The first boot of a log is none.
-async fn record_boots(log: &HostLog, store: &Store) -> Result<(), StoreError> {
+/// When each boot of a log began, but for the first, which is no reboot.
+fn boot_times(log: &HostLog) -> Vec<UnixMillis> {
     // Where the clock was set back after a boot, what happened since would seem to be before it: a boot is no later than
     // the earliest message after it.
     let mut earliest = UnixMillis::MAX;
@@ -190,9 +210,14 @@ async fn record_boots(log: &HostLog, store: &Store) -> Result<(), StoreError> {
         *time = earliest;
         end = *first;
     }
-    for (boot, time) in times.into_iter().enumerate().skip(1) {
-        let id = format!("boot {boot}");
-        store.record_reboot(time, time, &id).await?;
+    times.into_iter().skip(1).collect()
+}
+
+/// Records reboots, since some verdicts depend on what came before one.
+async fn record_boots(boots: &[UnixMillis], store: &Store) -> Result<(), StoreError> {
+    for (number, time) in (1..).zip(boots) {
+        let id = format!("boot {number}");
+        store.record_reboot(*time, *time, &id).await?;
     }
     Ok(())
 }

@@ -12,8 +12,9 @@ use super::{
 use crate::{
     capture::{Capture, Clock, MAX_LINE},
     cli::{output, terminal::Terminal, terminal::printable},
-    component::offline::{Judgement, Seen},
+    component::offline::Judgement,
     model::{Event, UnixMillis},
+    store::StoredEvent,
     wire::{ComponentHealthStates, HealthState, Origin},
 };
 
@@ -118,7 +119,11 @@ fn one(text: &mut String, judgement: &Judgement, host: Option<&str>, terminal: T
     let mut explained = BTreeSet::new();
     let mut advised = BTreeSet::new();
     for seen in &judgement.events {
-        let Seen { event, count, last } = seen;
+        let StoredEvent {
+            event,
+            count,
+            last_time,
+        } = seen;
         let _ = write!(
             text,
             "  {} {} {}: {}",
@@ -128,7 +133,8 @@ fn one(text: &mut String, judgement: &Judgement, host: Option<&str>, terminal: T
             printable(&event.message)
         );
         if *count > 1 {
-            let _ = write!(text, " ({count} times, last {})", moment(*last));
+            let (first, last) = (moment(event.time), moment(*last_time));
+            let _ = write!(text, " ({count} times between {first} and {last})");
         }
         text.push('\n');
         facts(text, &event.extra_info);
@@ -140,7 +146,7 @@ fn one(text: &mut String, judgement: &Judgement, host: Option<&str>, terminal: T
             let _ = writeln!(text, "    means: {}", entry.means);
         }
         if let Some(end) = end_of(seen, entry, &judgement.events) {
-            let (name, when) = (printable(&end.event.name), moment(end.last));
+            let (name, when) = (printable(&end.event.name), moment(end.last_time));
             let _ = writeln!(text, "    over: {name} at {when}, nothing to do");
             continue;
         }
@@ -149,9 +155,41 @@ fn one(text: &mut String, judgement: &Judgement, host: Option<&str>, terminal: T
             let _ = writeln!(text, "    to do: {to_do}");
         }
     }
+    if let Some(left_out) = left_out(judgement) {
+        let _ = writeln!(text, "  {left_out}");
+    }
     for problem in &judgement.problems {
         let _ = writeln!(text, "  error: {}", printable(problem));
     }
+}
+
+/// What there was no room for, in words.
+fn left_out(judgement: &Judgement) -> Option<String> {
+    let left_out = &judgement.left_out;
+    (left_out.events > 0).then(|| {
+        format!(
+            "{} further events are left out, {} at worst: the log has more different ones than are kept; the worst and \
+             the newest are shown",
+            left_out.events,
+            left_out.worst.as_str()
+        )
+    })
+}
+
+/// Says which components could not keep or judge everything; `None` if all could.
+pub fn incomplete(hosts: &[HostJudgement]) -> Option<String> {
+    let judgements = hosts.iter().flat_map(|host| &host.judgements);
+    let incomplete = judgements.filter(|judgement| !judgement.is_complete());
+    let names: BTreeSet<&str> = incomplete
+        .map(|judgement| judgement.component.as_str())
+        .collect();
+    let names: Vec<&str> = names.into_iter().collect();
+    (!names.is_empty()).then(|| {
+        format!(
+            "not everything in the log could be judged, see {}",
+            names.join(", ")
+        )
+    })
 }
 
 /// Facts of an error that has a number, with the heading that each has.
@@ -217,7 +255,11 @@ fn facts(text: &mut String, extra_info: &[(String, String)]) {
 }
 
 /// What ended an event, if anything did: a later event of the same device that its entry names.
-fn end_of<'a>(seen: &Seen, entry: &Entry, all: &'a [Seen]) -> Option<&'a Seen> {
+fn end_of<'a>(
+    seen: &StoredEvent,
+    entry: &Entry,
+    all: &'a [StoredEvent],
+) -> Option<&'a StoredEvent> {
     let device = |event: &Event| {
         let mut facts = event.extra_info.iter();
         facts
@@ -229,7 +271,9 @@ fn end_of<'a>(seen: &Seen, entry: &Entry, all: &'a [Seen]) -> Option<&'a Seen> {
         _ => device(&seen.event) == device(other),
     };
     all.iter().find(|other| {
-        entry.is_ended_by(&other.event.name) && other.last >= seen.last && is_same(&other.event)
+        entry.is_ended_by(&other.event.name)
+            && other.last_time >= seen.last_time
+            && is_same(&other.event)
     })
 }
 
@@ -247,10 +291,14 @@ pub fn json(log: &Capture, hosts: &[HostJudgement]) -> String {
                 .events
                 .iter()
                 .map(|seen| {
-                    let Seen { event, count, last } = seen;
+                    let StoredEvent {
+                        event,
+                        count,
+                        last_time,
+                    } = seen;
                     let mut document = json!({
                         "time": moment(event.time),
-                        "last_time": moment(*last),
+                        "last_time": moment(*last_time),
                         "count": count,
                         "name": event.name,
                         "type": event.event_type.as_str(),
@@ -263,7 +311,7 @@ pub fn json(log: &Capture, hosts: &[HostJudgement]) -> String {
                         // What is over asks for nothing any more.
                         match end_of(seen, entry, &judgement.events) {
                             Some(end) => {
-                                fields.insert("over_since".to_owned(), json!(moment(end.last)));
+                                fields.insert("over_since".to_owned(), json!(moment(end.last_time)));
                                 fields.insert("actions".to_owned(), json!([]));
                                 fields.insert("advice".to_owned(), json!(""));
                             }
@@ -281,6 +329,10 @@ pub fn json(log: &Capture, hosts: &[HostJudgement]) -> String {
                 "host": host.host,
                 "states": states(judgement, several.as_deref()),
                 "events": events,
+                "left_out": {
+                    "events": judgement.left_out.events,
+                    "worst": judgement.left_out.worst.as_str(),
+                },
                 "problems": judgement.problems,
             })
         })
@@ -288,6 +340,7 @@ pub fn json(log: &Capture, hosts: &[HostJudgement]) -> String {
     let document = json!({
         "format": log.format.map(|format| format.name()),
         "messages": log.message_count(),
+        "complete": incomplete(hosts).is_none(),
         "boots": log.logs.iter().map(|log| log.boots.len()).sum::<usize>(),
         "hosts": log.logs.iter().map(|log| json!({
             "host": log.host,

@@ -14,9 +14,27 @@ pub enum GapCause {
     Overrun,
     /// They were read, but the matcher was too far behind to take them.
     QueueFull,
+    /// A checker was behind, or its findings could not be stored, until the kernel had overwritten them.
+    InboxFull,
+    /// A checker failed on them again and again.
+    CheckerFailed,
 }
 
-/// A run of records that no watcher saw.
+impl GapCause {
+    /// The cause in words, for a sentence that ends with it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Overrun => "the kernel overwrote them before they were read",
+            Self::QueueFull => "they came faster than they could be examined",
+            Self::InboxFull => {
+                "they could not be handled and stored before the kernel overwrote them"
+            }
+            Self::CheckerFailed => "the checker failed on them",
+        }
+    }
+}
+
+/// A run of records that no watcher, or one of them, did not see.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Gap {
     /// Why.
@@ -30,6 +48,20 @@ pub struct Gap {
     pub count: u64,
     /// Time of the record next to the gap, Unix milliseconds.
     pub time: u64,
+}
+
+impl Gap {
+    /// One gap for both: the span of both, and the sum of their counts.
+    #[must_use]
+    pub(super) fn and(self, later: &Self) -> Self {
+        Self {
+            first_lost: self.first_lost.min(later.first_lost),
+            last_lost: self.last_lost.max(later.last_lost),
+            count: self.count.saturating_add(later.count),
+            time: later.time,
+            ..self
+        }
+    }
 }
 
 /// The gaps that nobody has taken yet. Bounded: neighbours of one cause are merged, and when it is full the newest
@@ -53,10 +85,7 @@ impl GapLog {
                     || (last.cause == gap.cause
                         && last.last_lost.checked_add(1) == Some(gap.first_lost)) =>
             {
-                last.first_lost = last.first_lost.min(gap.first_lost);
-                last.last_lost = last.last_lost.max(gap.last_lost);
-                last.count = last.count.saturating_add(gap.count);
-                last.time = gap.time;
+                *last = last.clone().and(&gap);
             }
             _ => gaps.push_back(gap),
         }

@@ -7,9 +7,13 @@ use std::{
 
 use tokio::sync::Notify;
 
-use super::record::KernelMessage;
+use super::{
+    gaps::Gap,
+    overflow::{Overflow, Refill},
+    record::KernelMessage,
+};
 
-/// How much an inbox holds. Beyond either limit new messages are dropped and counted.
+/// How much an inbox holds. What comes beyond either limit is counted, and read from the log again once there is room.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct InboxLimits {
     /// Messages.
@@ -34,10 +38,12 @@ impl Default for InboxLimits {
 pub struct Batch {
     /// The messages, in the order of the log.
     pub messages: Vec<Arc<KernelMessage>>,
-    /// Matching messages dropped since the last `drain` because the inbox was full.
-    pub dropped: u64,
+    /// Matching messages in front of these that did not fit and that the log no longer held when there was room again.
+    pub lost: Option<Gap>,
+    /// Matching messages after these did not fit: [`KernelLog::refill`](super::KernelLog::refill) is to be called.
+    pub overflowed: bool,
     /// Every record up to this sequence number was examined for this watcher, and what matched is in this or an earlier
-    /// batch (or was counted as dropped): the cursor to remember once the batch is stored. `None` before the first record.
+    /// batch (or was counted as lost): the cursor to remember once the batch is stored. `None` before the first record.
     pub high_sequence: Option<u64>,
 }
 
@@ -58,7 +64,10 @@ struct Shared {
 struct State {
     messages: VecDeque<Arc<KernelMessage>>,
     bytes: usize,
-    dropped: u64,
+    /// What did not fit; nothing is put in while there is some, so that the order stays that of the log.
+    overflow: Option<Overflow>,
+    /// Of an overflow, what the log no longer held.
+    lost: Option<Gap>,
     /// Examined by the matcher up to here.
     examined: Option<u64>,
     /// Handed out up to here.
@@ -71,7 +80,8 @@ impl Inbox {
         let state = State {
             messages: VecDeque::new(),
             bytes: 0,
-            dropped: 0,
+            overflow: None,
+            lost: None,
             examined: cursor,
             taken: cursor,
             closed: false,
@@ -88,18 +98,20 @@ impl Inbox {
     /// Takes up to `max` messages. Never waits; with `max` 0 it only tells the position.
     pub fn drain(&self, max: usize) -> Batch {
         let mut state = self.lock();
+        let lost = state.lost.take();
         let count = max.min(state.messages.len());
         let messages: Vec<_> = state.messages.drain(..count).collect();
         let freed: usize = messages.iter().map(|message| cost(message)).sum();
         state.bytes = state.bytes.saturating_sub(freed);
-        if state.messages.is_empty() {
-            state.taken = state.examined;
-        } else if let Some(last) = messages.last() {
-            state.taken = Some(last.sequence);
-        }
+        state.taken = match messages.last() {
+            _ if state.messages.is_empty() => state.examined_without_overflow(),
+            Some(last) => Some(last.sequence),
+            None => state.taken,
+        };
         Batch {
             messages,
-            dropped: std::mem::take(&mut state.dropped),
+            lost,
+            overflowed: state.overflow.is_some(),
             high_sequence: state.taken,
         }
     }
@@ -108,13 +120,13 @@ impl Inbox {
     pub fn position(&self) -> Option<u64> {
         let state = self.lock();
         if state.messages.is_empty() {
-            state.examined
+            state.examined_without_overflow()
         } else {
             state.taken
         }
     }
 
-    /// Waits until there is something to drain (messages, or a count of dropped ones); `false` when there is nothing and
+    /// Waits until there is something to drain (messages, or a loss); `false` when there is nothing and
     /// the watcher was removed or the kernel log shut down. Cancel-safe.
     pub async fn readable(&self) -> bool {
         loop {
@@ -122,7 +134,7 @@ impl Inbox {
             let notified = self.shared.notify.notified();
             {
                 let state = self.lock();
-                if !state.messages.is_empty() || state.dropped > 0 {
+                if !state.messages.is_empty() || state.lost.is_some() {
                     return true;
                 }
                 if state.closed {
@@ -145,16 +157,54 @@ impl Inbox {
 
     pub(super) fn push(&self, message: Arc<KernelMessage>) {
         let mut state = self.lock();
-        let bytes = state.bytes + cost(&message);
         state.examined = Some(message.sequence);
-        if state.messages.len() >= self.shared.limits.messages || bytes > self.shared.limits.bytes {
-            state.dropped += 1;
-        } else {
-            state.bytes = bytes;
-            state.messages.push_back(message);
+        let Err(message) = state.put(message, &self.shared.limits) else {
+            drop(state);
+            self.shared.notify.notify_one();
+            return;
+        };
+        Overflow::add(&mut state.overflow, &message);
+    }
+
+    /// Begins to fill the inbox with what did not fit before, if there is room by now.
+    pub(super) fn begin_refill(&self) -> Option<Refill> {
+        let mut state = self.lock();
+        let limits = &self.shared.limits;
+        let roomy = state.messages.len() <= limits.messages / 2 && state.bytes <= limits.bytes / 2;
+        if !roomy || state.closed {
+            return None;
         }
+        state.overflow.take().map(Refill::new)
+    }
+
+    /// Takes a message that did not fit before, in the order of the log.
+    pub(super) fn refill(&self, refill: &mut Refill, message: Arc<KernelMessage>) {
+        let mut state = self.lock();
+        match state.put(message, &self.shared.limits) {
+            Ok(()) => refill.found(),
+            Err(message) => Overflow::add(&mut state.overflow, &message),
+        }
+    }
+
+    /// Ends what [`begin_refill`](Self::begin_refill) began. What was not found is lost, unless the log could not be read.
+    pub(super) fn end_refill(&self, refill: Refill, complete: bool) {
+        let mut state = self.lock();
+        let rest = state.overflow.as_ref().map_or(0, |overflow| overflow.count);
+        if complete {
+            let earlier = state.lost.take();
+            state.lost = match (earlier, refill.lost(rest)) {
+                (Some(earlier), Some(lost)) => Some(earlier.and(&lost)),
+                (earlier, lost) => earlier.or(lost),
+            };
+        } else {
+            let last = state.messages.back().map(|message| message.sequence);
+            state.overflow = refill.unread(last);
+        }
+        let wake = state.lost.is_some() || !state.messages.is_empty();
         drop(state);
-        self.shared.notify.notify_one();
+        if wake {
+            self.shared.notify.notify_one();
+        }
     }
 
     /// Notes that the log was examined up to here.
@@ -179,6 +229,32 @@ impl Inbox {
     }
 }
 
+impl State {
+    /// Puts a message in, or gives it back when there is no room or an earlier one is outside.
+    fn put(
+        &mut self,
+        message: Arc<KernelMessage>,
+        limits: &InboxLimits,
+    ) -> Result<(), Arc<KernelMessage>> {
+        let bytes = self.bytes + cost(&message);
+        let full = self.messages.len() >= limits.messages || bytes > limits.bytes;
+        if full || self.overflow.is_some() {
+            return Err(message);
+        }
+        self.bytes = bytes;
+        self.messages.push_back(message);
+        Ok(())
+    }
+
+    /// How far everything that matched was put in.
+    fn examined_without_overflow(&self) -> Option<u64> {
+        match &self.overflow {
+            Some(overflow) => overflow.first.checked_sub(1).max(self.taken),
+            None => self.examined,
+        }
+    }
+}
+
 fn cost(message: &KernelMessage) -> usize {
     let dictionary: usize = message
         .dictionary
@@ -193,7 +269,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::node::kmsg::{clock::BootClock, record::parse};
+    use crate::node::kmsg::{GapCause, clock::BootClock, record::parse};
 
     fn message(sequence: u64, text: &str) -> Arc<KernelMessage> {
         Arc::new(
@@ -262,13 +338,88 @@ mod tests {
             }
             let batch = inbox.drain(10);
             assert_eq!(
-                (sequences(&batch), batch.dropped, batch.high_sequence),
-                (vec![0, 1], 3, Some(4))
+                (sequences(&batch), batch.overflowed, batch.high_sequence),
+                (vec![0, 1], true, Some(1))
             );
+            // One that is earlier in the log is still outside.
             inbox.push(message(5, "hello"));
+            inbox.examined(9);
             let batch = inbox.drain(10);
-            assert_eq!((sequences(&batch), batch.dropped), (vec![5], 0));
+            assert_eq!(
+                (sequences(&batch), batch.overflowed, batch.high_sequence),
+                (vec![], true, Some(1))
+            );
         }
+    }
+
+    fn small(held: u64) -> Inbox {
+        let limits = InboxLimits {
+            messages: 2,
+            bytes: 1 << 20,
+        };
+        let inbox = Inbox::new(limits, None);
+        for sequence in 0..held {
+            inbox.push(message(sequence, "m"));
+        }
+        inbox
+    }
+
+    #[test]
+    fn what_did_not_fit_comes_from_the_log_in_order_and_the_rest_is_counted() {
+        let inbox = small(7);
+        assert!(inbox.begin_refill().is_none(), "no room yet");
+        assert_eq!(sequences(&inbox.drain(9)), [0, 1]);
+        let mut refill = inbox.begin_refill().unwrap();
+        assert_eq!(refill.first(), 2);
+        // The log no longer holds 2 and 3.
+        for sequence in 4..7 {
+            refill.looked_at(sequence);
+            inbox.refill(&mut refill, message(sequence, "m"));
+        }
+        inbox.end_refill(refill, true);
+        let batch = inbox.drain(9);
+        let lost = batch.lost.clone().unwrap();
+        assert_eq!(
+            (lost.cause, lost.first_lost, lost.last_lost, lost.count),
+            (GapCause::InboxFull, 2, 3, 2)
+        );
+        assert_eq!((sequences(&batch), batch.overflowed), (vec![4, 5], true));
+        assert_eq!(batch.high_sequence, Some(5));
+        let mut refill = inbox.begin_refill().unwrap();
+        refill.looked_at(6);
+        inbox.refill(&mut refill, message(6, "m"));
+        inbox.end_refill(refill, true);
+        inbox.push(message(7, "m"));
+        let batch = inbox.drain(9);
+        assert_eq!((sequences(&batch), batch.lost), (vec![6, 7], None));
+        assert_eq!(batch.high_sequence, Some(7));
+    }
+
+    #[test]
+    fn a_log_that_could_not_be_read_is_read_later() {
+        let inbox = small(5);
+        inbox.drain(9);
+        let mut refill = inbox.begin_refill().unwrap();
+        refill.looked_at(2);
+        inbox.refill(&mut refill, message(2, "m"));
+        inbox.end_refill(refill, false);
+        let batch = inbox.drain(9);
+        assert_eq!(
+            (sequences(&batch), batch.lost, batch.high_sequence),
+            (vec![2], None, Some(2))
+        );
+        let refill = inbox.begin_refill().unwrap();
+        assert_eq!(refill.first(), 3);
+        // All of it is gone.
+        inbox.end_refill(refill, true);
+        let batch = inbox.drain(9);
+        assert_eq!(
+            batch
+                .lost
+                .map(|lost| (lost.first_lost, lost.last_lost, lost.count)),
+            Some((3, 4, 2))
+        );
+        assert_eq!(batch.high_sequence, Some(4));
     }
 
     #[tokio::test]

@@ -2,7 +2,8 @@
 //!
 //! A record's way: `reader` → bounded queue → `pipeline` (one regular-expression set over all watchers) → the
 //! [`Inbox`] of each watcher that has a matching pattern. Nothing on this way waits for what comes after it; where
-//! something is full, records are dropped and counted, and [`KernelLog::gaps`] tells which. [`read_back()`] looks through the
+//! something is full, records are counted: those that an inbox had no room for are read from the log again
+//! ([`KernelLog::refill`]), the others are lost, and [`KernelLog::gaps`] says which. [`read_back()`] looks through the
 //! log once, on demand; [`inject()`] writes into it.
 
 mod accounting;
@@ -13,6 +14,7 @@ mod inbox;
 mod inject;
 mod intake;
 mod lines;
+mod overflow;
 mod pipeline;
 mod prefilter;
 mod queue;
@@ -160,6 +162,12 @@ impl KernelLog {
         inboxes.clone_from(&watching.inboxes);
         self.shared.queue.change(routing);
         watching
+    }
+
+    /// Reads from the log again what did not fit into inboxes that have room by now. What the log no longer holds is in
+    /// [`Batch::lost`]. Returns at once; the thread that matches does it.
+    pub fn refill(&self) {
+        self.shared.queue.refill();
     }
 
     /// What was read and lost since the start.

@@ -6,11 +6,13 @@ use super::{
     clock::BootClock,
     counters::{Counters, add},
     inbox::{Inbox, InboxLimits},
+    overflow::Refill,
     prefilter::{PatternError, Prefilter, WatcherId},
     queue::{Queue, Work},
     read_back::scan,
     record::{RawRecord, RecordError},
 };
+use crate::node::error::SourceError;
 
 /// How long a look back through the log for a new watcher may take.
 const CATCH_UP_DEADLINE: Duration = Duration::from_secs(10);
@@ -256,9 +258,77 @@ impl Matcher {
         if behind.is_empty() {
             return;
         }
-        // Up to the same place in the log as the matcher is at, told by restarts and number.
+        let result = self.look_back(log, stopped, |matcher, record| {
+            matcher.deliver(record, |id| behind.contains(&id));
+        });
+        if let Err(error) = result {
+            tracing::warn!(%error, "new kernel log watchers do not get what was logged before them");
+        }
+        if !stopped() {
+            self.finish_batch();
+        }
+    }
+
+    /// Reads from the log again what did not fit into inboxes that have room by now.
+    pub(super) fn refill(&mut self, log: &Path, stopped: &dyn Fn() -> bool) {
+        let routes = self.routing.routes.iter();
+        let mut refills: BTreeMap<WatcherId, Refill> = routes
+            .filter_map(|(id, route)| Some((*id, route.inbox.begin_refill()?)))
+            .collect();
+        if refills.is_empty() {
+            return;
+        }
+        let result = self.look_back(log, stopped, |matcher, record| {
+            let wanted = |refill: &Refill| record.sequence >= refill.first();
+            if refills.values().any(wanted) {
+                matcher.refill_with(record, &mut refills);
+            }
+        });
+        if let Err(error) = &result {
+            tracing::warn!(%error, "kernel messages that did not fit are read again later");
+        }
+        let complete = result.is_ok() && !stopped();
+        for (id, refill) in refills {
+            if let Some(route) = self.routing.routes.get(&id) {
+                route.inbox.end_refill(refill, complete);
+            }
+        }
+    }
+
+    fn refill_with(&mut self, record: &RawRecord<'_>, refills: &mut BTreeMap<WatcherId, Refill>) {
+        let prefilter = &self.routing.prefilter;
+        prefilter.watchers_for_bytes(record.text(), &mut self.hits);
+        let mut message = None;
+        for (id, refill) in refills {
+            if record.sequence < refill.first() {
+                continue;
+            }
+            refill.looked_at(record.sequence);
+            if let Some(route) = self
+                .routing
+                .routes
+                .get(id)
+                .filter(|_| self.hits.contains(id))
+            {
+                let message =
+                    message.get_or_insert_with(|| Arc::new(record.to_message(self.clock)));
+                route.inbox.refill(refill, Arc::clone(message));
+            }
+        }
+    }
+
+    /// Hands over what the log holds up to the place that the matcher is at, which restarts and number give.
+    fn look_back(
+        &mut self,
+        log: &Path,
+        stopped: &dyn Fn() -> bool,
+        mut visit: impl FnMut(&mut Self, &RawRecord<'_>),
+    ) -> Result<(), SourceError> {
+        let Some(position) = self.position else {
+            return Ok(());
+        };
         let mut place: Option<(u32, u64)> = None;
-        let result = scan(log, CATCH_UP_DEADLINE, |raw| {
+        scan(log, CATCH_UP_DEADLINE, |raw| {
             if let Ok(record) = RawRecord::split(raw) {
                 let sequence = record.sequence;
                 let here = match place {
@@ -269,20 +339,14 @@ impl Matcher {
                     return ControlFlow::Break(());
                 }
                 place = Some(here);
-                self.deliver(&record, |id| behind.contains(&id));
+                visit(self, &record);
             }
             if stopped() {
                 ControlFlow::Break(())
             } else {
                 ControlFlow::Continue(())
             }
-        });
-        if let Err(error) = result {
-            tracing::warn!(%error, "new kernel log watchers do not get what was logged before them");
-        }
-        if !stopped() {
-            self.finish_batch();
-        }
+        })
     }
 }
 
@@ -306,6 +370,7 @@ pub(super) fn run(mut matcher: Matcher, queue: &Queue<Routing>, counters: &Count
             }
             Work::CaughtUp(last) => matcher.caught_up(last, log, &stopped),
             Work::Change(routing) => matcher.change(routing, log, &stopped),
+            Work::Refill => matcher.refill(log, &stopped),
             Work::Stop => return,
         }
     }

@@ -74,6 +74,8 @@ pub(super) enum Work<C> {
     CaughtUp(Option<u64>),
     /// Something from the side, to be done before any more records.
     Change(C),
+    /// Inboxes have room again.
+    Refill,
     /// Stop.
     Stop,
 }
@@ -92,6 +94,7 @@ struct State<C> {
     batches: VecDeque<Entry>,
     bytes: usize,
     change: Option<C>,
+    refill: bool,
     stopped: bool,
 }
 
@@ -108,6 +111,7 @@ impl<C> Queue<C> {
             batches: VecDeque::new(),
             bytes: 0,
             change: None,
+            refill: false,
             stopped: false,
         };
         Self {
@@ -159,6 +163,12 @@ impl<C> Queue<C> {
         self.ready.notify_one();
     }
 
+    /// Makes the matcher look for inboxes that have room again.
+    pub(super) fn refill(&self) {
+        self.lock().refill = true;
+        self.ready.notify_one();
+    }
+
     /// Makes [`next`](Self::next) return [`Work::Stop`] from now on. Waiting records are left alone: a later start reads
     /// them again.
     pub(super) fn stop(&self) {
@@ -186,6 +196,9 @@ impl<C> Queue<C> {
             }
             if let Some(change) = state.change.take() {
                 return Work::Change(change);
+            }
+            if std::mem::take(&mut state.refill) {
+                return Work::Refill;
             }
             match state.batches.pop_front() {
                 Some(Entry::Records(batch)) => {

@@ -418,3 +418,85 @@ fn a_restart_with_the_cursor_delivers_only_what_is_new() {
     assert!(after.messages[0].text.starts_with(&new));
     assert_eq!(log.counters().lost_overrun, 0);
 }
+
+#[test]
+fn what_does_not_fit_into_an_inbox_is_read_from_the_log_again() {
+    let limits = InboxLimits {
+        messages: 4,
+        bytes: 1 << 20,
+    };
+    let watchers = vec![Watcher {
+        limits,
+        ..watcher(1, "want", None)
+    }];
+    let (mut matcher, watching) = Matcher::new(BootClock::booted_at(0), watchers);
+    let inbox = &watching.inboxes[&1];
+    let mut log = tempfile::NamedTempFile::new().unwrap();
+    for sequence in 0..20 {
+        let text = if sequence % 2 == 0 { "want" } else { "other" };
+        let record = record(sequence, text);
+        matcher.feed(record.as_bytes()).unwrap();
+        // The ring has overwritten what is older.
+        if sequence >= 11 {
+            log.write_all(record.as_bytes()).unwrap();
+        }
+    }
+    matcher.finish_batch();
+    let mut seen = Vec::new();
+    let mut lost = Vec::new();
+    let mut places = Vec::new();
+    loop {
+        let batch = inbox.drain(3);
+        seen.extend(batch.messages.iter().map(|message| message.sequence));
+        lost.extend(batch.lost);
+        places.push(batch.high_sequence);
+        if batch.messages.is_empty() && !batch.overflowed {
+            break;
+        }
+        if batch.overflowed {
+            matcher.refill(log.path(), &|| false);
+        }
+    }
+    assert_eq!(seen, [0, 2, 4, 6, 12, 14, 16, 18]);
+    assert_eq!(lost.len(), 1);
+    assert_eq!(
+        (lost[0].first_lost, lost[0].last_lost, lost[0].count),
+        (8, 10, 2)
+    );
+    assert!(places.is_sorted(), "{places:?}");
+    assert_eq!(places.last(), Some(&Some(19)));
+    // What comes later is put in as usual.
+    matcher.feed(record(20, "want").as_bytes()).unwrap();
+    assert_eq!(inbox.drain(3).messages[0].sequence, 20);
+}
+
+#[test]
+fn a_log_that_is_gone_for_a_while_costs_nothing() {
+    let limits = InboxLimits {
+        messages: 2,
+        bytes: 1 << 20,
+    };
+    let watchers = vec![Watcher {
+        limits,
+        ..watcher(1, "want", None)
+    }];
+    let (mut matcher, watching) = Matcher::new(BootClock::booted_at(0), watchers);
+    let inbox = &watching.inboxes[&1];
+    let mut log = tempfile::NamedTempFile::new().unwrap();
+    for sequence in 0..4 {
+        let record = record(sequence, "want");
+        matcher.feed(record.as_bytes()).unwrap();
+        log.write_all(record.as_bytes()).unwrap();
+    }
+    assert_eq!(inbox.drain(9).messages.len(), 2);
+    matcher.refill(Path::new("/nonexistent"), &|| false);
+    let batch = inbox.drain(9);
+    assert_eq!(
+        (batch.messages.len(), batch.overflowed, batch.high_sequence),
+        (0, true, Some(1))
+    );
+    matcher.refill(log.path(), &|| false);
+    let batch = inbox.drain(9);
+    let sequences: Vec<u64> = batch.messages.iter().map(|m| m.sequence).collect();
+    assert_eq!((sequences, batch.lost), (vec![2, 3], None));
+}

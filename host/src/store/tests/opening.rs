@@ -252,3 +252,39 @@ async fn a_new_store_is_for_its_owner_alone() {
         assert_eq!(mode(&data.join(name)), 0o600, "{name}");
     }
 }
+
+#[tokio::test]
+async fn a_store_in_memory_moves_to_its_file_once_there_can_be_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("data");
+    fs::write(&data, "in the way").unwrap();
+    let store = Store::open(options(&data)).unwrap().store;
+    insert(&store, "c", event(1, "e", "before")).await;
+    assert!(store.is_fallback());
+    assert!(store.trouble().unwrap().contains("in memory since"));
+    assert!(store.move_to_file().await.is_err());
+    insert(&store, "c", event(2, "e", "still in memory")).await;
+    fs::remove_file(&data).unwrap();
+    assert_eq!(store.move_to_file().await, Ok(true));
+    assert_eq!(store.move_to_file().await, Ok(false));
+    assert_eq!(store.trouble(), None);
+    insert(&store, "c", event(3, "e", "after")).await;
+    let all = ["after", "still in memory", "before"];
+    assert_eq!(messages(&store, "c").await, all);
+    assert!(FolderLock::acquire(&data).is_err(), "the folder is held");
+    store.checkpoint_and_close().await.unwrap();
+    assert_eq!(messages(&open(&data), "c").await, all);
+}
+
+#[tokio::test]
+async fn rows_of_a_file_that_was_read_are_not_doubled_when_the_store_moves_back() {
+    let folder = tempfile::tempdir().unwrap();
+    fill(folder.path()).await;
+    let file = state_file(folder.path());
+    let fallback = super::super::open::fall_back(&options(folder.path()), &file).unwrap();
+    let store = Store::of_database(fallback, options(folder.path())).unwrap();
+    store.delete_events("c", 100_000).await.unwrap();
+    insert(&store, "c", event(999, "e", "new")).await;
+    assert_eq!(store.move_to_file().await, Ok(true));
+    assert_eq!(messages(&store, "c").await.len(), 201);
+}

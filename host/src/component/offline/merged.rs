@@ -1,0 +1,232 @@
+//! The events of one component and a whole log, in bounded memory: repeats are counted, and when there are too many
+//! different ones, the worst and the newest stay.
+
+use std::collections::HashMap;
+
+use super::shape::Shapes;
+use crate::{
+    model::{Event, EventType, UnixMillis},
+    store::StoredEvent,
+};
+
+/// Events of one shape that are kept one by one; further ones are counted. More than any checker's threshold.
+const SINGLE: usize = 16;
+/// Most events that are kept.
+const MAX_EVENTS: usize = 1000;
+/// The newest of them, which stay whatever they are.
+const NEWEST: usize = MAX_EVENTS / 4;
+/// From here on the least important go.
+const FULL: usize = 2 * MAX_EVENTS;
+
+/// Events that there was no room for.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct LeftOut {
+    /// How many, repeats included.
+    pub events: u64,
+    /// The worst of them.
+    pub worst: EventType,
+}
+
+/// Takes events in the order of the log.
+#[derive(Debug, Default)]
+pub(super) struct Merged {
+    shapes: Shapes,
+    groups: HashMap<u64, Group>,
+    /// Rows of all groups.
+    rows: usize,
+    left_out: LeftOut,
+}
+
+/// Events of one shape.
+#[derive(Debug, Default)]
+struct Group {
+    /// The first, one by one.
+    single: Vec<StoredEvent>,
+    /// All that came after them.
+    repeats: Option<StoredEvent>,
+}
+
+impl Merged {
+    /// Adds an event of the log's boot number `boot`.
+    pub fn add(&mut self, event: Event, boot: usize) {
+        let shape = self.shapes.of(&event, boot);
+        let group = self.groups.entry(shape).or_default();
+        let time = event.time;
+        let mut known = group.single.iter_mut().rev();
+        if let Some(row) = known.find(|row| is_same(&row.event, &event)) {
+            count(row, time);
+        } else if let Some(repeats) = &mut group.repeats {
+            count(repeats, time);
+        } else {
+            let row = StoredEvent {
+                event,
+                count: 1,
+                last_time: time,
+            };
+            match group.single.len() < SINGLE {
+                true => group.single.push(row),
+                false => group.repeats = Some(row),
+            }
+            self.rows += 1;
+            if self.rows >= FULL {
+                self.shrink();
+            }
+        }
+    }
+
+    /// The events, the newest first, and what there was no room for.
+    pub fn finish(mut self) -> (Vec<StoredEvent>, LeftOut) {
+        if self.rows > MAX_EVENTS {
+            self.shrink();
+        }
+        let groups = self.groups.into_values();
+        let mut events: Vec<StoredEvent> = groups.flat_map(Group::into_rows).collect();
+        events.sort_by_key(|row| std::cmp::Reverse((row.event.time, row.last_time)));
+        (events, self.left_out)
+    }
+
+    /// Lets the least important events go.
+    fn shrink(&mut self) {
+        let mut rows: Vec<(u64, StoredEvent)> = Vec::with_capacity(self.rows);
+        for (shape, group) in self.groups.drain() {
+            rows.extend(group.into_rows().map(|row| (shape, row)));
+        }
+        rows.sort_by_key(|(_, row)| std::cmp::Reverse(row.last_time));
+        let rest = rows.get_mut(NEWEST..).unwrap_or_default();
+        rest.sort_by_key(|(_, row)| {
+            std::cmp::Reverse((weight(&row.event.event_type), row.last_time))
+        });
+        for (_, row) in rows.drain(MAX_EVENTS.min(rows.len())..) {
+            self.left_out.events += row.count;
+            if weight(&row.event.event_type) > weight(&self.left_out.worst) {
+                self.left_out.worst = row.event.event_type;
+            }
+        }
+        self.rows = rows.len();
+        rows.sort_by_key(|(_, row)| row.event.time);
+        for (shape, row) in rows {
+            let group = self.groups.entry(shape).or_default();
+            match group.single.len() < SINGLE {
+                true => group.single.push(row),
+                false => group.repeats = Some(row),
+            }
+        }
+    }
+}
+
+impl Group {
+    fn into_rows(self) -> impl Iterator<Item = StoredEvent> {
+        self.single.into_iter().chain(self.repeats)
+    }
+}
+
+fn count(row: &mut StoredEvent, time: UnixMillis) {
+    row.count += 1;
+    row.last_time = row.last_time.max(time);
+}
+
+/// Whether two events of one shape are the same, as the database sees it.
+fn is_same(one: &Event, other: &Event) -> bool {
+    let second = |event: &Event| event.time / 1000;
+    match (&one.merge, &other.merge) {
+        (Some(one_merge), Some(_)) => {
+            let window = u64::from(one_merge.window_seconds.max(1));
+            second(one) / window == second(other) / window
+        }
+        _ => {
+            second(one) == second(other)
+                && one.message == other.message
+                && one.extra_info == other.extra_info
+        }
+    }
+}
+
+/// How much an event matters.
+fn weight(event_type: &EventType) -> u8 {
+    match event_type {
+        EventType::Unknown => 0,
+        EventType::Info => 1,
+        EventType::Warning | EventType::Other(_) => 2,
+        EventType::Critical => 3,
+        EventType::Fatal => 4,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn event(second: u64, event_type: EventType, message: &str) -> Event {
+        Event {
+            time: second * 1000,
+            name: "e".to_owned(),
+            event_type,
+            message: message.to_owned(),
+            ..Event::default()
+        }
+    }
+
+    #[test]
+    fn the_first_are_kept_one_by_one_and_repeats_are_counted() {
+        let mut merged = Merged::default();
+        for second in 0..100_000 {
+            let text = format!("code 31 at 0x{second:x}");
+            merged.add(event(second, EventType::Warning, &text), 0);
+        }
+        merged.add(event(100_000, EventType::Fatal, "code 79"), 0);
+        assert_eq!(merged.rows, SINGLE + 2);
+        let (events, left_out) = merged.finish();
+        assert_eq!(left_out, LeftOut::default());
+        assert_eq!(events.iter().map(|row| row.count).sum::<u64>(), 100_001);
+        assert_eq!(events[0].event.message, "code 79");
+        let repeats = &events[1];
+        assert_eq!(
+            (repeats.event.time, repeats.last_time, repeats.count),
+            (16_000, 99_999_000, 99_984)
+        );
+    }
+
+    #[test]
+    fn equal_events_of_a_second_are_one_and_boots_are_apart() {
+        let mut merged = Merged::default();
+        for boot in [0, 0, 1] {
+            merged.add(event(5, EventType::Info, "same"), boot);
+        }
+        let (events, _) = merged.finish();
+        let counts: Vec<u64> = events.iter().map(|row| row.count).collect();
+        assert_eq!((counts.len(), counts.iter().sum::<u64>()), (2, 3));
+    }
+
+    #[test]
+    fn the_worst_and_the_newest_stay_and_the_rest_is_counted() {
+        let mut merged = Merged::default();
+        let name = |n: u64| {
+            // Letters only, so that each is of its own shape.
+            n.to_string()
+                .bytes()
+                .map(|digit| char::from(b'a' + digit - b'0'))
+                .collect::<String>()
+        };
+        for n in 0..50_000 {
+            let event_type = match n {
+                7 => EventType::Fatal,
+                _ if n % 1000 == 0 => EventType::Critical,
+                _ => EventType::Warning,
+            };
+            merged.add(event(n, event_type, &name(n)), 0);
+            assert!(merged.rows < FULL);
+        }
+        let (events, left_out) = merged.finish();
+        assert_eq!(events.len(), MAX_EVENTS);
+        assert_eq!(left_out.events, 50_000 - MAX_EVENTS as u64);
+        assert_eq!(left_out.worst, EventType::Warning);
+        assert_eq!(events[0].event.message, name(49_999));
+        let of = |wanted: &EventType| {
+            events
+                .iter()
+                .filter(|row| row.event.event_type == *wanted)
+                .count()
+        };
+        assert_eq!((of(&EventType::Fatal), of(&EventType::Critical)), (1, 50));
+    }
+}

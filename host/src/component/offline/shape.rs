@@ -1,0 +1,161 @@
+//! What events have in common that tell the same with other numbers.
+
+use std::{
+    collections::hash_map::RandomState,
+    hash::{BuildHasher, Hasher},
+};
+
+use crate::model::Event;
+
+/// Decimal numbers from so many digits on are addresses, sectors, process ids and the like: what is counted has fewer.
+const LONG: usize = 5;
+
+/// Makes a number of an event's shape: boot, name, type, subject and either the merge key or the texts without addresses
+/// and process ids.
+#[derive(Debug, Default)]
+pub(super) struct Shapes {
+    state: RandomState,
+    text: Vec<u8>,
+}
+
+impl Shapes {
+    /// The number of an event's shape. Error codes and devices are part of it.
+    pub fn of(&mut self, event: &Event, boot: usize) -> u64 {
+        let mut hasher = self.state.build_hasher();
+        hasher.write_usize(boot);
+        let mut part = |bytes: &[u8]| {
+            hasher.write_usize(bytes.len());
+            hasher.write(bytes);
+        };
+        part(event.name.as_bytes());
+        part(event.event_type.as_str().as_bytes());
+        if let Some(merge) = &event.merge {
+            part(merge.key.as_bytes());
+            return hasher.finish();
+        }
+        if let Some(subject) = &event.subject {
+            part(format!("{subject:?}").as_bytes());
+        }
+        let extra = event.extra_info.iter();
+        let texts = extra.flat_map(|(key, value)| [key.as_str(), value.as_str()]);
+        for text in std::iter::once(event.message.as_str()).chain(texts) {
+            self.text.clear();
+            without_addresses(text.as_bytes(), &mut self.text);
+            part(&self.text);
+        }
+        hasher.finish()
+    }
+}
+
+/// Copies a text with `#` in place of addresses (`0x…`), long numbers and process ids.
+fn without_addresses(mut text: &[u8], out: &mut Vec<u8>) {
+    while let Some((&byte, after)) = text.split_first() {
+        let in_word = out
+            .last()
+            .is_some_and(|last| last.is_ascii_alphanumeric() || *last == b'-');
+        if !byte.is_ascii_digit() || in_word {
+            out.push(byte);
+            text = after;
+            continue;
+        }
+        if let Some(hex) = text.strip_prefix(b"0x") {
+            let length = hex
+                .iter()
+                .take_while(|byte| byte.is_ascii_hexdigit())
+                .count();
+            out.extend_from_slice(b"0x#");
+            text = hex.get(length..).unwrap_or_default();
+            continue;
+        }
+        let length = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        let (number, rest) = text.split_at(length);
+        // The beginning of a hexadecimal number or of a device's name is left as it is.
+        let whole = !rest.first().is_some_and(u8::is_ascii_alphabetic);
+        if whole && (length >= LONG || follows_pid(out)) {
+            out.push(b'#');
+        } else {
+            out.extend_from_slice(number);
+        }
+        text = rest;
+    }
+}
+
+fn follows_pid(out: &[u8]) -> bool {
+    let mut before = out;
+    while let Some((b'=' | b':' | b' ' | b'\'' | b'"', rest)) = before.split_last() {
+        before = rest;
+    }
+    before.len() < out.len() && before.to_ascii_lowercase().ends_with(b"pid")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{EventType, Merge};
+
+    fn shape(text: &str) -> String {
+        let mut out = Vec::new();
+        without_addresses(text.as_bytes(), &mut out);
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn addresses_and_pids_go_and_codes_and_devices_stay() {
+        for (text, expected) in [
+            ("fault at 0xdead_beef, pid=42", "fault at 0x#_beef, pid=#"),
+            (
+                "Xid (PCI:0000:3b:00): 31, pid='1234'",
+                "Xid (PCI:0000:3b:00): 31, pid='#'",
+            ),
+            (
+                "I/O error, dev sda, sector 123456789",
+                "I/O error, dev sda, sector #",
+            ),
+            (
+                "nvme12345 CPU#63 pid: 7 25500b",
+                "nvme12345 CPU#63 pid: # 25500b",
+            ),
+            ("GPU-12345678-1234", "GPU-12345678-1234"),
+        ] {
+            assert_eq!(shape(text), expected);
+        }
+    }
+
+    #[test]
+    fn what_differs_in_more_is_another_shape() {
+        let mut shapes = Shapes::default();
+        let event = Event {
+            name: "error".into(),
+            message: "code 31 at 0x1".into(),
+            ..Event::default()
+        };
+        let same = Event {
+            message: "code 31 at 0xfff".into(),
+            time: 9,
+            ..event.clone()
+        };
+        let of_event = shapes.of(&event, 0);
+        assert_eq!(of_event, shapes.of(&same, 0));
+        let others = [
+            Event {
+                message: "code 79 at 0x1".into(),
+                ..event.clone()
+            },
+            Event {
+                event_type: EventType::Fatal,
+                ..event.clone()
+            },
+            Event {
+                merge: Some(Merge {
+                    key: "k".into(),
+                    window_seconds: 60,
+                }),
+                ..event.clone()
+            },
+        ];
+        for other in &others {
+            assert_ne!(of_event, shapes.of(other, 0), "{other:?}");
+        }
+        assert_ne!(of_event, shapes.of(&event, 1), "another boot");
+    }
+}

@@ -1,0 +1,149 @@
+//! What checks found while the database could not be written. It is stored with the component's next commit.
+
+use std::{
+    collections::{BTreeMap, VecDeque},
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+use crate::{
+    model::Event,
+    store::{Commit, StateChange},
+};
+
+/// Most events of one component; the oldest go first, and are counted in the log.
+const MAX_EVENTS: usize = 256;
+/// Most changes of state of one component; the oldest go first.
+const MAX_CHANGES: usize = 256;
+
+/// What could not be stored, by component.
+#[derive(Debug, Default)]
+pub(super) struct Unsaved {
+    components: Mutex<BTreeMap<String, Waiting>>,
+}
+
+/// What waits of one component.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Waiting {
+    /// Events and values.
+    pub commit: Commit,
+    /// Changes of state, in their order.
+    pub changes: VecDeque<StateChange>,
+}
+
+impl Unsaved {
+    /// Takes what waits of a component.
+    pub fn take(&self, component: &str) -> Option<Waiting> {
+        self.lock().remove(component)
+    }
+
+    /// The components of which something waits.
+    pub fn components(&self) -> Vec<String> {
+        self.lock().keys().cloned().collect()
+    }
+
+    /// Keeps what a check found. The check saw the database as it was before the outage, so what is equal to a waiting
+    /// event but for its time was found before.
+    pub fn keep(&self, component: &str, found: Commit) {
+        let mut components = self.lock();
+        let waiting = components.entry(component.to_owned()).or_default();
+        for event in found.events {
+            if !waiting.commit.events.iter().any(|old| is_same(old, &event)) {
+                waiting.commit.events.push(event);
+            }
+        }
+        let over = waiting.commit.events.len().saturating_sub(MAX_EVENTS);
+        if over > 0 {
+            waiting.commit.events.drain(..over);
+            tracing::error!(
+                component,
+                events = over,
+                "events are lost: too many came while the database could not be written"
+            );
+        }
+        waiting.commit.state_writes.extend(found.state_writes);
+    }
+
+    /// Keeps a change of state.
+    pub fn keep_change(&self, component: &str, change: StateChange) {
+        let mut components = self.lock();
+        let changes = &mut components.entry(component.to_owned()).or_default().changes;
+        changes.push_back(change);
+        if changes.len() > MAX_CHANGES {
+            changes.pop_front();
+        }
+    }
+
+    /// Puts back what was taken and could not be stored either; what came since is later.
+    pub fn put_back(&self, component: &str, earlier: Waiting) {
+        let since = self.lock().insert(component.to_owned(), earlier);
+        let Some(since) = since else { return };
+        self.keep(component, since.commit);
+        for change in since.changes {
+            self.keep_change(component, change);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Waiting>> {
+        self.components
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn is_same(one: &Event, other: &Event) -> bool {
+    one.name == other.name
+        && one.event_type == other.event_type
+        && one.message == other.message
+        && one.subject == other.subject
+        && one.extra_info == other.extra_info
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(time: u64, message: &str) -> Commit {
+        let event = Event {
+            time,
+            message: message.to_owned(),
+            ..Event::default()
+        };
+        Commit {
+            events: vec![event],
+            ..Commit::default()
+        }
+    }
+
+    fn messages(waiting: &Waiting) -> Vec<&str> {
+        let events = waiting.commit.events.iter();
+        events.map(|event| event.message.as_str()).collect()
+    }
+
+    #[test]
+    fn what_is_found_again_waits_once_and_the_order_stays() {
+        let unsaved = Unsaved::default();
+        unsaved.keep("a", found(1, "first"));
+        let taken = unsaved.take("a").unwrap();
+        assert_eq!(unsaved.take("a"), None);
+        unsaved.keep("a", found(2, "first"));
+        unsaved.keep("a", found(3, "second"));
+        unsaved.put_back("a", taken);
+        let waiting = unsaved.take("a").unwrap();
+        assert_eq!(messages(&waiting), ["first", "second"]);
+        assert_eq!(waiting.commit.events[0].time, 1);
+    }
+
+    #[test]
+    fn it_is_bounded() {
+        let unsaved = Unsaved::default();
+        for number in 0..2 * MAX_EVENTS {
+            unsaved.keep("a", found(1, &number.to_string()));
+        }
+        let waiting = unsaved.take("a").unwrap();
+        assert_eq!(waiting.commit.events.len(), MAX_EVENTS);
+        assert_eq!(
+            messages(&waiting).last(),
+            Some(&(2 * MAX_EVENTS - 1).to_string().as_str())
+        );
+    }
+}
