@@ -78,8 +78,7 @@ fn typed(module: &[u8], contract: &Resolve, worlds: &[&str]) -> Result<Vec<u8>, 
             .iter()
             .find(|(_, world)| world.name == *name);
         let (id, _) = world.ok_or_else(|| format!("the contract has no world `{name}`"))?;
-        embed_component_metadata(&mut module, contract, id, StringEncoding::UTF8)
-            .map_err(none)?;
+        embed_component_metadata(&mut module, contract, id, StringEncoding::UTF8).map_err(none)?;
     }
     Ok(module)
 }
