@@ -104,7 +104,10 @@ fn the_global_threshold_is_a_key_only_where_it_is_allowed() {
             "lookback_seconds",
             "overrides",
             "policy",
-            "reboot_threshold"
+            "product",
+            "reboot_threshold",
+            "saved_log",
+            "xid_catalog"
         ]
     );
 }
