@@ -150,7 +150,7 @@ const BAD_TYPE: Answer = answer(400, "The request's content type is wrong.", "Ty
 const JSON: &str = "application/json";
 
 /// The table.
-pub(super) static ROUTES: [Route; 25] = [
+pub(super) static ROUTES: [Route; 24] = [
     Route {
         path: "/healthz",
         right: Right::Alive,
