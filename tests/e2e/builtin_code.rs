@@ -124,7 +124,8 @@ fn a_damaged_release_compiles_what_it_runs_and_says_so() {
         archive[..trailer - usize::try_from(length).unwrap()].fill(0);
     };
     let cut = |archive: &mut Vec<u8>| archive.truncate(archive.len() - 10);
-    let damages: [(&dyn Fn(&mut Vec<u8>), &str); 4] = [
+    type Damage<'a> = &'a dyn Fn(&mut Vec<u8>);
+    let damages: [(Damage<'_>, &str); 4] = [
         (&index, "damaged"),
         (&trailer, "damaged"),
         (&code, "damaged"),

@@ -48,7 +48,7 @@ pub async fn custom_plugins(
             harmless: io::stdout().is_terminal(),
         },
     };
-    let passes = loaded.is_valid() && !(options.strict && !loaded.warnings.is_empty());
+    let passes = loaded.is_valid() && (!options.strict || loaded.warnings.is_empty());
     let runs = options.run && passes;
     let shown = view.file(&loaded, runs);
     if !passes {

@@ -297,7 +297,7 @@ impl Matcher {
 
     fn refill_with(&mut self, record: &RawRecord<'_>, refills: &mut BTreeMap<WatcherId, Refill>) {
         let prefilter = &self.routing.prefilter;
-        prefilter.watchers_for_bytes(record.text(), &mut self.hits);
+        prefilter.watchers_for_bytes(record.text().as_bytes(), &mut self.hits);
         let mut message = None;
         for (id, refill) in refills {
             if record.sequence < refill.first() {

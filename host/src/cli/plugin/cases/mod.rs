@@ -83,14 +83,6 @@ impl Cases {
         Ok(read.about(ComponentFile::read(&component).await?))
     }
 
-    /// Reads a file of cases that are to be about this component, whichever they name.
-    ///
-    /// # Errors
-    /// In words, naming the file.
-    pub async fn about(path: &Path, component: ComponentFile) -> Result<Self, String> {
-        Ok(Read::of(path).await?.about(component))
-    }
-
     /// Runs all of them, one after another.
     pub async fn run(&self) -> Vec<Outcome> {
         let mut outcomes = Vec::new();
