@@ -350,7 +350,7 @@ mod tests {
         std::os::unix::fs::symlink(&socket, &link).unwrap();
         let answer = http_over_unix(&link, &get("/")).await;
         assert!(
-            matches!(&answer, Err(SourceError::Denied(text)) if text.contains("is a link")),
+            matches!(&answer, Err(SourceError::Denied(text)) if text.contains("is not followed")),
             "{answer:?}"
         );
         let file = folder.path().join("file");

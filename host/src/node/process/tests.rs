@@ -374,7 +374,7 @@ async fn a_program_that_others_can_change_does_not_run_as_root() {
     fs::set_permissions(&program, fs::Permissions::from_mode(0o777)).unwrap();
     let answer = check_program(&program).await;
     assert!(
-        matches!(&answer, Err(SourceError::Denied(text)) if text.contains("others can write")),
+        matches!(&answer, Err(SourceError::Denied(text)) if text.contains("can be changed by others")),
         "{answer:?}"
     );
 }

@@ -396,7 +396,7 @@ fn actions_keep_the_order_of_the_spec() {
             ("A", None)
         ]
     );
-    assert_eq!(file.warnings.len(), 1);
+    assert_eq!(file.warnings.len(), 2);
 }
 
 #[test]
