@@ -4,54 +4,37 @@ use std::{
     fs,
     os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
-    process::Command,
 };
 
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::daemon::{Daemon, Start, gpud};
+use crate::daemon::{Daemon, Start, join, release};
 
 /// Bytes of the trailer behind the index.
 const TRAILER: usize = 64;
 /// Few enough that compiling them takes no long.
 const FEW: &str = "--components=cpu,memory";
 
-/// A binary with an archive, as `cargo xtask release` makes it.
-struct Release {
+/// The binary with an archive that can be changed.
+struct Changed {
     folder: TempDir,
     archive: Vec<u8>,
 }
 
-impl Release {
+impl Changed {
     fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("archive");
-        let made = gpud()
-            .arg("compile-builtins")
-            .arg("--output")
-            .arg(&file)
-            .output()
-            .unwrap();
-        let said = String::from_utf8_lossy(&made.stderr).into_owned();
-        assert!(made.status.success(), "{said}");
-        let archive = fs::read(&file).unwrap();
-        Self { folder, archive }
+        Self {
+            folder: tempfile::tempdir().unwrap(),
+            archive: fs::read(&release().archive).unwrap(),
+        }
     }
 
-    /// The binary with these bytes behind it. A shell writes it: a test that starts a program at the same moment would
-    /// hold a file open that this one is writing.
+    /// The binary with these bytes behind it.
     fn with(&self, archive: &[u8]) -> PathBuf {
         let (part, path) = (self.path("part"), self.path("gpud"));
         fs::write(&part, archive).unwrap();
-        let _ = fs::remove_file(&path);
-        let written = Command::new("sh")
-            .args(["-c", "cat \"$1\" \"$2\" > \"$3\" && chmod 755 \"$3\"", "sh"])
-            .arg(env!("CARGO_BIN_EXE_gpud"))
-            .args([&part, &path])
-            .status()
-            .unwrap();
-        assert!(written.success());
+        join(Path::new(env!("CARGO_BIN_EXE_gpud")), &part, &path);
         path
     }
 
@@ -76,7 +59,7 @@ fn start(program: &Path, data: &Path) -> Start {
 
 #[test]
 fn a_release_compiles_nothing() {
-    let release = Release::new();
+    let release = Changed::new();
     let program = release.with(&release.archive);
     let data = tempfile::tempdir().unwrap();
     let daemon = start(&program, data.path()).ready();
@@ -108,7 +91,7 @@ fn a_release_compiles_nothing() {
 
 #[test]
 fn a_damaged_release_compiles_what_it_runs_and_says_so() {
-    let release = Release::new();
+    let release = Changed::new();
     let whole = &release.archive;
     let index = |archive: &mut Vec<u8>| {
         let at = archive.len() - TRAILER - 1;

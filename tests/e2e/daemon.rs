@@ -1,11 +1,12 @@
 //! A daemon under test.
 
 use std::{
-    fs::File,
+    fs::{self, File},
     io::Read,
     net::TcpListener,
     path::{Path, PathBuf},
     process::{Child, Command, ExitStatus, Stdio},
+    sync::OnceLock,
     thread::sleep,
     time::{Duration, Instant},
 };
@@ -23,7 +24,61 @@ pub const PATIENCE: Duration = Duration::from_secs(300);
 
 /// The binary, with an environment that does not depend on the developer's.
 pub fn gpud() -> Command {
-    program(Path::new(env!("CARGO_BIN_EXE_gpud")))
+    program(&release().program)
+}
+
+/// The binary as `cargo xtask release` makes it, and what that puts behind it.
+pub struct Release {
+    /// The binary with the compiled code of its built-in components.
+    pub program: PathBuf,
+    /// The compiled code alone.
+    pub archive: PathBuf,
+}
+
+/// Makes the release once: without it, each daemon under test would compile all built-in components.
+pub fn release() -> &'static Release {
+    static RELEASE: OnceLock<Release> = OnceLock::new();
+    RELEASE.get_or_init(|| {
+        let plain = Path::new(env!("CARGO_BIN_EXE_gpud"));
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+        let made = Release {
+            program: folder.join("gpud"),
+            archive: folder.join("gpud.code"),
+        };
+        let age = |path: &Path| fs::metadata(path).and_then(|facts| facts.modified());
+        let is_new = match (age(plain), age(&made.program)) {
+            (Ok(plain), Ok(program)) => program > plain,
+            _ => false,
+        };
+        if !is_new {
+            // By rename, so that another process never sees half of it.
+            let (part, code) = (folder.join("gpud.part"), folder.join("gpud.code.part"));
+            let compiled = program(plain)
+                .arg("compile-builtins")
+                .arg("--output")
+                .arg(&code)
+                .output()
+                .unwrap();
+            let said = String::from_utf8_lossy(&compiled.stderr);
+            assert!(compiled.status.success(), "compile-builtins: {said}");
+            join(plain, &code, &part);
+            fs::rename(&code, &made.archive).unwrap();
+            fs::rename(&part, &made.program).unwrap();
+        }
+        made
+    })
+}
+
+/// Writes a program with an archive behind it. A shell does it: a test that starts a program at the same moment would hold
+/// a file open that this one is writing.
+pub fn join(program: &Path, archive: &Path, output: &Path) {
+    let _ = fs::remove_file(output);
+    let written = Command::new("sh")
+        .args(["-c", "cat \"$1\" \"$2\" > \"$3\" && chmod 755 \"$3\"", "sh"])
+        .args([program, archive, output])
+        .status()
+        .unwrap();
+    assert!(written.success());
 }
 
 fn program(path: &Path) -> Command {
@@ -129,7 +184,7 @@ impl Start {
     /// With a fresh data folder, in which the checkers' compiled code is already, and the kernel log left alone.
     pub fn new() -> Self {
         Self {
-            program: env!("CARGO_BIN_EXE_gpud").into(),
+            program: release().program.clone(),
             host: "127.0.0.1",
             inside: None,
             folder: None,
