@@ -188,6 +188,17 @@ fn storm(text: &str) -> Option<Finding<'_>> {
 }
 
 fn poisoned_page(text: &str) -> Option<Finding<'_>> {
+    // Before 6.x in these words, later as `recovery action for already poisoned page: Failed`.
+    if let Some(frame) = text.strip_suffix(": already hardware poisoned") {
+        return frame
+            .strip_prefix("0x")
+            .is_some_and(is_hex)
+            .then_some(Finding::PoisonedPage {
+                frame,
+                page: "already poisoned page",
+                outcome: "Failed",
+            });
+    }
     let (frame, rest) = text.split_once(": recovery action for ")?;
     let (page, outcome) = rest.rsplit_once(": ")?;
     let known = ["Recovered", "Delayed", "Ignored", "Failed"].contains(&outcome);

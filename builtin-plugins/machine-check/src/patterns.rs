@@ -11,7 +11,7 @@ pub const VERSION: u32 = 1;
 pub const PATTERNS: [&str; 6] = [
     r"^(mce: )?\[Hardware Error\]: (CPU|Machine check: )",
     "^(mce: )?(CPU[0-9]+ BANK[0-9]+ )?CMCI storm (detected|subsided)",
-    "^Memory failure: 0x[0-9a-f]+: recovery action for ",
+    "^Memory failure: 0x[0-9a-f]+: (recovery action for |already hardware poisoned)",
     "^RAS: Soft-offlining pfn: 0x",
     r"^(\{[0-9]+\})?\[Hardware Error\]: +(event severity|Error [0-9]+, type|fru_text|section.type|error_type|DIMM location|device_id): ?",
     r"^\{[0-9]+\}\[Hardware Error\]: Hardware error from APEI",

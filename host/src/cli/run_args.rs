@@ -42,7 +42,7 @@ pub struct RunArgs {
         hide_default_value = true
     )]
     pub allowed_hosts: String,
-    /// Web sites whose pages may ask gpud, comma-separated, such as https://grafana.example
+    /// Web sites whose pages may ask gpud, comma-separated, such as `https://grafana.example`
     #[arg(
         long,
         value_name = "LIST",

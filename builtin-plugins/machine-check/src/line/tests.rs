@@ -120,7 +120,15 @@ fn lines_of_real_kernels() {
             "app: mce: [Hardware Error]: CPU 5: Machine Check: 0 Bank 0: 90000040000f0005",
             None,
         ),
-        ("Memory failure: 0x17c08a: already hardware poisoned", None),
+        (
+            "Memory failure: 0x17c08a: already hardware poisoned",
+            Some(Finding::PoisonedPage {
+                frame: "0x17c08a",
+                page: "already poisoned page",
+                outcome: "Failed",
+            }),
+        ),
+        ("Memory failure: x: already hardware poisoned", None),
         (
             "Memory failure: 0x17c08a: Sending SIGBUS to app:12 due to hardware memory corruption",
             None,
@@ -342,7 +350,7 @@ fn each_pattern_has_a_line_and_a_lookalike() {
         ),
         (
             "Memory failure: 0x1a2b3c: recovery action for dirty LRU page: Recovered",
-            "Memory failure: 0x1a2b3c: already hardware poisoned",
+            "Memory failure: 0x1a2b3c: unhandlable page.",
         ),
         (
             "RAS: Soft-offlining pfn: 0x1a2b3c",
