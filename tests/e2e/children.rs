@@ -8,7 +8,6 @@ use crate::{
 };
 
 /// A process as `/proc/‹pid›/stat` shows it: its number, name, state and parent.
-#[derive(Debug)]
 struct Process {
     pid: u32,
     name: String,
@@ -107,10 +106,6 @@ fn as_process_1_without_cgroups_nothing_is_left_either() {
     let gpud = children_of(daemon.pid());
     assert_eq!(gpud.len(), 1);
     eventually("one child is left, the helper", || {
-        let _ = std::fs::write(
-            "/tmp/children.txt",
-            format!("{:?}", children_of(gpud[0].pid)),
-        );
         let children = children_of(gpud[0].pid);
         let is_clean = children.iter().all(|one| one.state != "Z");
         (is_clean && children.len() == 1 && children[0].name == "sleep").then_some(())

@@ -23,7 +23,20 @@ const MAX_DEPTH: usize = 64;
 /// Looks at one process; `None` if it is gone.
 pub fn read(pid: i32) -> Option<Process> {
     let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    parse(&text, rustix::process::getpgrp().as_raw_pid())
+    parse(&text, own_group())
+}
+
+/// gpud's own process group. In a namespace of processes that was entered without a new group it is 0, which the system
+/// call's wrapper does not take.
+fn own_group() -> i32 {
+    let text = fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    group(&text).unwrap_or(0)
+}
+
+/// The group in a line of `/proc/‹pid›/stat`: the third field after the name.
+fn group(text: &str) -> Option<i32> {
+    let (_, rest) = text.rsplit_once(')')?;
+    rest.split_ascii_whitespace().nth(2)?.parse().ok()
 }
 
 /// The children of this process.
@@ -99,14 +112,13 @@ fn parse(text: &str, own_group: i32) -> Option<Process> {
     let mut fields = rest.split_ascii_whitespace();
     let state = fields.next()?;
     let parent = fields.next()?.parse().ok()?;
-    let group: i32 = fields.next()?.parse().ok()?;
     Some(Process {
         pid,
         parent,
-        // Field 22; the group is field 5.
-        start: fields.nth(16)?.parse().ok()?,
+        // Field 22.
+        start: fields.nth(17)?.parse().ok()?,
         is_zombie: state == "Z",
-        is_in_own_group: group == own_group,
+        is_in_own_group: group(text)? == own_group,
     })
 }
 

@@ -319,7 +319,11 @@ async fn a_cgroup_ends_whole_where_there_is_one() {
     };
     let folder = tempfile::tempdir().unwrap();
     let output = child::run(
-        leaver(folder.path(), "cat /proc/self/cgroup"),
+        // It is put there just after the start.
+        leaver(
+            folder.path(),
+            "until grep -q gpud-runs /proc/self/cgroup; do sleep 0.01; done; cat /proc/self/cgroup",
+        ),
         Some(cgroups),
     )
     .await;
