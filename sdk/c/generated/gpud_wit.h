@@ -1452,7 +1452,7 @@ typedef struct gpud_plugin_exec_options_t {
   uint32_t   timeout_ms;
   // Bytes kept of each of stdout and stderr; at most 4 MiB.
   uint32_t   max_output_bytes;
-  // Additional environment.
+  // Additional environment: only names that the grant lists in `env`, else the call is `denied`.
   gpud_plugin_exec_pairs_t   environment;
 } gpud_plugin_exec_options_t;
 
@@ -1940,8 +1940,8 @@ extern bool gpud_plugin_kmsg_read_back(gpud_wit_list_string_t *patterns, uint32_
 // Imported Functions from `gpud:plugin/exec@0.1.0`
 // Runs a bash script, given on standard input. `timed-out` when the deadline ended it.
 extern bool gpud_plugin_exec_run_bash(gpud_wit_string_t *script, gpud_plugin_exec_options_t *options, gpud_plugin_exec_output_t *ret, gpud_plugin_exec_access_error_t *err);
-// Runs one program without a shell. A name without a slash is looked up in the daemon's PATH first; the
-// resolved path must be granted. `not-found` when there is none.
+// Runs one program without a shell. A name without a slash is looked up in the system's folders first;
+// the resolved path must be granted. `not-found` when there is none.
 extern bool gpud_plugin_exec_run_program(gpud_wit_string_t *program, gpud_wit_list_string_t *arguments, gpud_plugin_exec_options_t *options, gpud_plugin_exec_output_t *ret, gpud_plugin_exec_access_error_t *err);
 
 // Imported Functions from `gpud:plugin/history@0.1.0`

@@ -1,7 +1,7 @@
 // Package exec runs programs of the machine. Grant: "exec: bash" for scripts (everything that the daemon's user may
 // do), or a list of absolute program paths for RunProgram alone.
 //
-// Every run has its own process group, which is killed at the deadline and when the program ends; output beyond the
+// What a run starts is killed at the deadline and when the program ends; output beyond the
 // limit is read and thrown away. Environment: PATH, HOME, LANG=C, and what Options adds.
 package exec
 
@@ -57,7 +57,7 @@ func RunBash(script string, options Options) (*Output, error) {
 	return runBash(script, options.orUsual())
 }
 
-// RunProgram runs one program without a shell. A name without a slash is looked up in the daemon's PATH first; the
+// RunProgram runs one program without a shell. A name without a slash is looked up in the system's folders first; the
 // resolved path must be granted. gpud.ErrNotFound when there is none.
 func RunProgram(program string, arguments []string, options Options) (*Output, error) {
 	return runProgram(program, arguments, options.orUsual())

@@ -2,7 +2,7 @@
  * Programs of the machine. Grant: `exec: bash` for scripts (all that the daemon's user may do), or a list of program
  * paths.
  *
- * Every run has its own process group, which is killed at the deadline and when the program ends. Environment: PATH,
+ * What a run starts is killed at the deadline and when the program ends. Environment: PATH,
  * HOME, LANG=C, and what `environment` adds.
  */
 
@@ -15,7 +15,7 @@ import type { Pairs } from "./types.ts";
 export interface Options {
   readonly timeoutMs?: number;
   readonly maxOutputBytes?: number;
-  /** Additional environment. */
+  /** Additional environment: only names that the grant lists in `env`, else the call is `denied`. */
   readonly environment?: Pairs;
 }
 
@@ -36,7 +36,7 @@ export interface Output {
 }
 
 /**
- * Runs one program without a shell. A name without a slash is looked up in the daemon's PATH; the resolved path must be
+ * Runs one program without a shell. A name without a slash is looked up in the system's folders; the resolved path must be
  * granted. `NotFound` when there is none, `TimedOut` at the deadline.
  */
 export function runProgram(program: string, args: readonly string[] = [], options: Options = {}): Output {

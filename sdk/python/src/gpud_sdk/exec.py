@@ -1,7 +1,7 @@
 """Programs of the machine. Grant: `exec: bash` for scripts (all that the daemon's user may do), or a list of program
 paths.
 
-Every run has its own process group, which is killed at the deadline and when the program ends. Environment: PATH, HOME,
+What a run starts is killed at the deadline and when the program ends. Environment: PATH, HOME,
 LANG=C, and what `environment` adds.
 """
 
@@ -54,7 +54,7 @@ def run_program(
 ) -> Output:
     """Runs one program without a shell.
 
-    A name without a slash is looked up in the daemon's PATH; the resolved path must be granted. `NotFound` when there
+    A name without a slash is looked up in the system's folders; the resolved path must be granted. `NotFound` when there
     is none, `TimedOut` at the deadline. At most 4 MiB are kept of each output.
     """
     options = Options(timeout_ms, max_output_bytes, pairs(environment or {}))

@@ -24,7 +24,7 @@ type Options struct {
 	TimeoutMs uint32
 	// Bytes kept of each of stdout and stderr; at most 4 MiB.
 	MaxOutputBytes uint32
-	// Additional environment.
+	// Additional environment: only names that the grant lists in `env`, else the call is `denied`.
 	Environment []witTypes.Tuple2[string, string]
 }
 
