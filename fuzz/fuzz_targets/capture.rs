@@ -47,9 +47,14 @@ fuzz_target!(init: small_stack(), |bytes: &[u8]| {
 /// unparsable.
 fn check_counts(capture: &Capture, bytes: &[u8]) {
     let is_text = !bytes.contains(&0)
-        && ![&b"\x1f\x8b"[..], b"\xfd7zXZ", b"\x28\xb5\x2f\xfd", b"\x50\x2a\x4d\x18"]
-            .iter()
-            .any(|magic| bytes.starts_with(magic))
+        && ![
+            &b"\x1f\x8b"[..],
+            b"\xfd7zXZ",
+            b"\x28\xb5\x2f\xfd",
+            b"\x50\x2a\x4d\x18",
+        ]
+        .iter()
+        .any(|magic| bytes.starts_with(magic))
         && !bytes.starts_with(b"\xff\xfe")
         && !bytes.starts_with(b"\xfe\xff");
     if is_text {
@@ -64,7 +69,10 @@ fn check_counts(capture: &Capture, bytes: &[u8]) {
     }
     assert_eq!(capture.first_unparsable.is_some(), capture.unparsable > 0);
     if let Some(first) = &capture.first_unparsable {
-        assert!(first.text.len() <= 4 * 200 && is_decoded(&first.text), "{first:?}");
+        assert!(
+            first.text.len() <= 4 * 200 && is_decoded(&first.text),
+            "{first:?}"
+        );
     }
     // Only what was recognised has a format, and something has it if anything was.
     let recognised = capture.message_count() > 0 || capture.skipped > 0;
@@ -78,7 +86,11 @@ fn check_counts(capture: &Capture, bytes: &[u8]) {
 fn check_log(log: &HostLog) {
     assert_eq!(log.boots.first(), Some(&0));
     assert!(log.boots.is_sorted_by(|one, next| one < next));
-    assert!(log.boots.last().is_some_and(|&last| last < log.messages.len()));
+    assert!(
+        log.boots
+            .last()
+            .is_some_and(|&last| last < log.messages.len())
+    );
     for message in &log.messages {
         check_message(message);
         match log.clock {
