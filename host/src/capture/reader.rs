@@ -311,7 +311,9 @@ impl<'z> Reader<'z> {
             message.host = self.notes.host;
         }
         let of = (message.stamp, message.host);
-        if self.continues_driver(message.message.text.as_bytes(), Some(of)) {
+        // A record of `/dev/kmsg` is a whole message, whatever it begins with.
+        let is_record = message.format == Format::Kmsg;
+        if !is_record && self.continues_driver(message.message.text.as_bytes(), Some(of)) {
             return Ok(true);
         }
         self.size += message.message.text.len();
@@ -330,7 +332,7 @@ impl<'z> Reader<'z> {
             *last = Some(at);
         }
         let mut entry = message.message;
-        self.last = if message.format == Format::Kmsg {
+        self.last = if is_record {
             Last::Record
         } else {
             entry.sequence = u64::try_from(at).unwrap_or(u64::MAX);
