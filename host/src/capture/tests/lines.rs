@@ -263,3 +263,13 @@ fn text_without_any_form_is_plain_only_if_it_looks_like_the_kernels() {
         );
     }
 }
+
+/// The driver's message of three lines is one record there, so that records are never parts of each other.
+#[test]
+fn records_are_whole_messages() {
+    let log = concat!(
+        "4,10,1843308145,-;NVRM: The NVIDIA GPU 0000:b3:00.0\n",
+        "4,11,1843308145,-;NVRM: (PCI ID: 10de:26b5) installed in this system has\n",
+    );
+    assert_eq!(texts(&capture(log)).len(), 2);
+}
