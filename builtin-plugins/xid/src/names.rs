@@ -70,7 +70,7 @@ pub fn write(gpus: &[Gpu]) -> String {
     gpus.iter().map(line).collect()
 }
 
-/// Reads what [`write`] wrote; a broken line is left out.
+/// Reads what [`write()`] wrote; a broken line is left out.
 pub fn read(text: &str) -> Vec<Gpu> {
     let gpu = |line: &str| {
         let mut words = line.split(' ');
