@@ -24,7 +24,7 @@ use rustix::{
 };
 use tokio::net::{UnixListener, UnixStream};
 
-use super::socket_owner::own_uid;
+use super::{socket_owner::own_uid, trusted::Opener};
 
 /// Connections that wait until they are accepted.
 const BACKLOG: i32 = 128;
@@ -167,8 +167,13 @@ fn lock(folder: &File, name: &Path) -> Result<File, Errno> {
     Ok(file)
 }
 
-/// Makes the last folder if it is not there. Its mode does not depend on the umask.
+/// Makes the last folder if it is not there. Its mode does not depend on the umask. Nothing is made where somebody else could
+/// put a link in its place.
 fn make_folder(folder: &Path) -> io::Result<()> {
+    let above = folder.parent().unwrap_or(Path::new("/"));
+    if folder.symlink_metadata().is_err() {
+        Opener::of_daemon().check_way(above)?;
+    }
     match DirBuilder::new().mode(0o700).create(folder) {
         Ok(()) => std::fs::set_permissions(folder, Permissions::from_mode(0o755)),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),

@@ -15,16 +15,27 @@ const MAX_TABLE: u64 = 64 << 20;
 /// The kernel has answered a question of `sock_diag`, so that its "not found" means what it says.
 static HAS_DIAGNOSTICS: AtomicBool = AtomicBool::new(false);
 
-/// Returns the user that owns the socket at `remote` which is connected to `local`, both on this machine's loopback. `None`
-/// when it is not known, and for connections from elsewhere. Blocks for as long as the kernel takes to answer.
+/// Whether an address is one of this machine, of its loopback or of a network: only such can be bound.
+fn is_own_address(address: SocketAddr) -> bool {
+    let mut address = match address {
+        // With its scope: a link-local address is one of an interface.
+        SocketAddr::V6(own) if own.ip().to_ipv4_mapped().is_none() => address,
+        _ => plain(address),
+    };
+    address.set_port(0);
+    address.ip().is_loopback() || std::net::UdpSocket::bind(address).is_ok()
+}
+
+/// Returns the user that owns the socket at `remote` which is connected to `local`, both on this machine. `None` when it is
+/// not known, and for connections from elsewhere. Blocks for as long as the kernel takes to answer.
 ///
 /// Addresses can be used again: the answer belongs to a connection only if that connection is still open after it was given
 /// (`Link::is_open`).
 pub fn uid(local: SocketAddr, remote: SocketAddr) -> Option<u32> {
-    let (local, remote) = (plain(local), plain(remote));
-    if !remote.ip().is_loopback() {
+    if !is_own_address(remote) {
         return None;
     }
+    let (local, remote) = (plain(local), plain(remote));
     match sock_diag::owner(remote, local) {
         Answer::Owner(uid) => {
             HAS_DIAGNOSTICS.store(true, Ordering::Relaxed);

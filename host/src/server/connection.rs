@@ -32,6 +32,7 @@ use super::{
     plain_http,
     shares::Admitted,
     stall::StallGuard,
+    unread,
 };
 use crate::node::stream::Stream;
 
@@ -89,8 +90,13 @@ async fn requests(
         request.extensions_mut().insert(admitted);
         let router = router.clone();
         async move {
-            let response: Result<Response, Infallible> =
-                router.oneshot(request.map(Body::new)).await;
+            let (parts, body) = request.into_parts();
+            let (body, rest) = unread::share(body);
+            let request = Request::from_parts(parts, Body::new(body));
+            let response: Result<Response, Infallible> = router.oneshot(request).await;
+            // With HTTP/2 a body that nobody read would be reset together with the answer, and the client would not see why
+            // it was refused.
+            rest.read_away().await;
             drop(busy);
             response
         }

@@ -32,6 +32,7 @@ mod sites;
 mod stall;
 mod tls;
 mod token;
+mod unread;
 
 mod admin;
 mod components;

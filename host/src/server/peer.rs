@@ -43,10 +43,12 @@ impl Peer {
         let user = stream.unix_user();
         let identity = match (user, stream.ends()) {
             (Some(uid), _) => Identity::User(uid),
-            (None, Some((local, remote))) if remote.ip().to_canonical().is_loopback() => {
-                socket_owner::uid(local, remote).map_or(Identity::Unknown, Identity::User)
-            }
-            (None, Some((_, remote))) => Identity::Address(network(remote.ip())),
+            // Also by an address of its networks, or one user would have a share for each of them.
+            (None, Some((local, remote))) => match socket_owner::uid(local, remote) {
+                Some(uid) => Identity::User(uid),
+                None if remote.ip().to_canonical().is_loopback() => Identity::Unknown,
+                None => Identity::Address(network(remote.ip())),
+            },
             (None, None) => return None,
         };
         link.is_open().then_some(Self {

@@ -1,10 +1,10 @@
 //! The bearer token: a file that only its owner reads, made at the first start that needs one.
 
 use std::{
-    fs::{DirBuilder, OpenOptions},
+    fs::OpenOptions,
     hint::black_box,
     io::{self, Write as _},
-    os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _},
+    os::unix::fs::{MetadataExt as _, OpenOptionsExt as _},
     path::{Path, PathBuf},
     sync::{PoisonError, RwLock},
 };
@@ -13,7 +13,7 @@ use sha2::{Digest as _, Sha256};
 use tokio_rustls::rustls::crypto::ring;
 
 use super::reload::Reload;
-use crate::node::trusted::Opener;
+use crate::node::trusted::{Opener, OwnFolder};
 
 /// Name of the file inside the data folder.
 pub const TOKEN_FILE: &str = "token";
@@ -138,11 +138,12 @@ fn make(file: &Path) -> io::Result<String> {
         .fill(&mut random)
         .map_err(|_| io::Error::other("the system gives no random numbers"))?;
     let text: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
-    if let Some(folder) = file.parent().filter(|folder| !folder.exists()) {
-        DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(folder)?;
+    // A folder that somebody else could replace by a link would lead the token elsewhere.
+    if let Some(folder) = file.parent().filter(|folder| *folder != Path::new("")) {
+        match folder.exists() {
+            true => Opener::of_daemon().check_way(folder)?,
+            false => drop(OwnFolder::open(folder)?),
+        }
     }
     // `create_new` follows no link and takes over nothing that somebody else has put there.
     let mut made = OpenOptions::new()

@@ -219,9 +219,10 @@ async fn find(name: &str, folders: OsString) -> Result<PathBuf, SourceError> {
         let Some(found) = found else {
             return Err(SourceError::NotFound(owned));
         };
+        // What cannot be checked does not run, whatever the reason is: it may be something else by then.
         match Opener::of_command().check_program(&found) {
-            Err(error) if error.is_refusal() => Err(SourceError::Other(error.to_string())),
-            Ok(()) | Err(_) => Ok(found),
+            Err(error) => Err(SourceError::Other(error.to_string())),
+            Ok(()) => Ok(found),
         }
     });
     finding

@@ -362,7 +362,8 @@ async fn scripts_do_not_get_the_secrets_of_the_daemon() {
     command.env = Env::WithoutSecrets;
     let text = String::from_utf8(run(command).await.unwrap().stdout).unwrap();
     // The rest is there; which names are secrets is tested where they are listed.
-    assert!(text.contains(&format!("PATH={}\n", env::var("PATH").unwrap())));
+    let path = search_path().into_string().unwrap();
+    assert!(text.contains(&format!("PATH={path}\n")), "{text}");
 }
 
 #[tokio::test]

@@ -29,15 +29,15 @@ pub fn search_path(path: &OsStr) -> OsString {
     let folders: Vec<PathBuf> = env::split_paths(path)
         .filter(|folder| folder.is_absolute())
         .filter(|folder| match opener.check_folder(folder) {
-            Err(error) if error.is_refusal() => {
+            Ok(()) => true,
+            // One that is missing can be made later, below a sticky folder by anybody.
+            Err(error) => {
                 let mut named = NAMED.lock().unwrap_or_else(PoisonError::into_inner);
-                if named.insert(folder.clone()) {
+                if named.insert(folder.clone()) && !error.is_not_found() {
                     tracing::warn!("no program is run from {}: {error}", folder.display());
                 }
                 false
             }
-            // One that is missing now can be made later, by root alone.
-            Ok(()) | Err(_) => true,
         })
         .collect();
     // What was split at colons holds none.

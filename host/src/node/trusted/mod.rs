@@ -123,6 +123,20 @@ impl Opener {
         }
     }
 
+    /// Checks that nobody else can change what a folder's path leads to.
+    ///
+    /// # Errors
+    /// [`TrustError`].
+    pub fn check_way(self, path: &Path) -> Result<(), TrustError> {
+        if !self.is_strict {
+            return Ok(());
+        }
+        match walk(path, self.rules, Goal::FOLDER)? {
+            Arrival::Folder { .. } => Ok(()),
+            Arrival::Entry(_) => Err(TrustError::io(path, io::ErrorKind::NotADirectory.into())),
+        }
+    }
+
     /// Checks a program or a library that is about to be run or loaded, and everything on the way to it.
     ///
     /// # Errors

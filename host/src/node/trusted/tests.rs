@@ -396,7 +396,8 @@ fn folders_that_others_can_change_are_no_place_for_programs_and_scripts() {
     assert!(environment::is_good(&bad, opener));
     let path = format!("{}:relative:{}:/nowhere", bad.display(), good.display());
     let wanted = match rustix::process::geteuid().is_root() {
-        true => format!("{}:/nowhere", good.display()),
+        // What is missing could be made by others later.
+        true => good.display().to_string(),
         false => path.clone(),
     };
     assert_eq!(search_path(path.as_ref()), *wanted);
@@ -433,4 +434,26 @@ fn folders_of_others_may_lead_to_a_socket_and_their_links_may_not() {
     open_socket(&theirs.join("socket")).unwrap();
     let refused = open_socket(&theirs.join("linked/socket")).unwrap_err();
     assert!(refused.to_string().contains("12345"), "{refused}");
+}
+
+/// Below a sticky folder anybody can make it later.
+#[test]
+fn a_folder_of_path_that_is_missing_is_left_out_for_root() {
+    if !rustix::process::geteuid().is_root() {
+        eprintln!("skipped: needs root");
+        return;
+    }
+    let place = Place::new();
+    let folders = [place.path("later"), PathBuf::from("/usr/bin")];
+    let path = std::env::join_paths(&folders).unwrap();
+    assert_eq!(search_path(&path), "/usr/bin");
+}
+
+/// Whatever a link to an open file leads to, nobody has looked at it.
+#[test]
+fn a_program_behind_a_link_to_an_open_file_is_refused() {
+    let place = Place::new();
+    let file = fs::File::open(place.file("tool")).unwrap();
+    let link = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&file));
+    assert!(program(Path::new(&link)).is_err());
 }

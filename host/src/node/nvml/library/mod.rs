@@ -57,10 +57,10 @@ impl Opener for LibraryOpener {
                 Candidate::File(path) => path.as_os_str(),
                 Candidate::ByName => by_name,
             };
-            // The path may be from the environment of the user who became root.
+            // The path may be from the environment of the user who became root. What cannot be checked is not loaded, whatever
+            // the reason is: it may be something else by then.
             if let Candidate::File(file) = &candidate
                 && let Err(refused) = trusted::Opener::of_command().check_program(file)
-                && refused.is_refusal()
             {
                 return Err(NoDriver::Broken(format!("it is not loaded: {refused}")));
             }
