@@ -182,23 +182,33 @@ fn fill(folder: &std::path::Path) -> std::path::PathBuf {
     ballast
 }
 
-/// A line about a disk that no other line names. Digits would be those of partitions.
+/// How names of disks begin in this run: the machine's ring can still hold lines of an earlier one. Digits would be those of
+/// partitions.
+fn disk_of_this_run() -> String {
+    let digits = std::process::id().to_string();
+    let letters = digits.bytes().map(|digit| char::from(digit - b'0' + b'k'));
+    format!("sd{}", letters.collect::<String>())
+}
+
+/// A line about a disk that no other line names.
 fn disk_error(number: usize) -> String {
     let digits = number.to_string();
     let letters: String = digits
         .bytes()
         .map(|digit| char::from(digit - b'0' + b'a'))
         .collect();
+    let disk = disk_of_this_run();
     format!(
-        "I/O error, dev sdtest{letters}, sector 7 op 0x0:(READ) flags 0x0 phys_seg 1 prio class 2"
+        "I/O error, dev {disk}{letters}, sector 7 op 0x0:(READ) flags 0x0 phys_seg 1 prio class 2"
     )
 }
 
 /// The numbers of [`disk_error`] that became events, the oldest first.
 fn stored(daemon: &crate::daemon::Daemon) -> Vec<usize> {
+    let disk = disk_of_this_run();
     let number = |event: &serde_json::Value| {
         let message = event["message"].as_str()?;
-        let (_, rest) = message.split_once("sdtest")?;
+        let (_, rest) = message.split_once(&disk)?;
         let letters = rest.bytes().take_while(|byte| (b'a'..=b'j').contains(byte));
         let digits: String = letters
             .map(|letter| char::from(letter - b'a' + b'0'))
