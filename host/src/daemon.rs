@@ -414,7 +414,7 @@ pub async fn load(
         grants,
         limits: Limits::default(),
     };
-    match runtime.load(source).await {
+    match runtime.load_builtin(source).await {
         Ok(plugin) => {
             let plugin = Arc::new(plugin);
             let described = plugin

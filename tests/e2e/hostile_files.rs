@@ -202,7 +202,9 @@ impl Lab {
     }
 
     async fn trial(&self, component: &Component) -> Trial {
-        let descriptor = component.plugin.components().first().unwrap().clone();
+        let mut described = component.plugin.components().iter();
+        let descriptor = described.find(|one| one.name == component.name());
+        let descriptor = descriptor.unwrap().clone();
         let plugin = Arc::clone(&component.plugin);
         Trial::new(plugin, descriptor, Arc::from("{}"), Arc::clone(&self.node))
             .await
@@ -224,7 +226,7 @@ impl Component {
         let source = PluginSource {
             name: builtin.folder,
             wasm: builtin.wasm,
-            grants: Grants::parse(&grants).unwrap(),
+            grants: Grants::parse(&grants).unwrap().of_builtin(),
             limits: Limits::default(),
         };
         Self {

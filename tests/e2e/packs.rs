@@ -6,7 +6,6 @@ use std::{
     process::{Command, Stdio},
 };
 
-use gpud::component::builtin;
 use serde_json::Value;
 
 use crate::{
@@ -56,9 +55,8 @@ impl Site {
     fn build(&self, version: &str, plugin: &str, grants: &str) -> String {
         let folder = self.path("sources");
         fs::create_dir_all(&folder).unwrap();
-        let all = builtin::all();
-        let memory = all.iter().find(|one| one.component == "memory").unwrap();
-        fs::write(folder.join("memory.wasm"), memory.wasm).unwrap();
+        let memory = xtask::guests::alone("memory");
+        fs::write(folder.join("memory.wasm"), memory).unwrap();
         fs::write(
             folder.join("pack.yaml"),
             format!(

@@ -417,9 +417,8 @@ fn plugins_are_registered_and_replaced_while_it_runs() {
 #[test]
 fn a_wasm_entry_runs_beside_scripts() {
     let folder = tempfile::tempdir().unwrap();
-    let builtins = gpud::component::builtin::all();
-    let memory = builtins.iter().find(|b| b.folder == "memory").unwrap();
-    std::fs::write(folder.path().join("memory.wasm"), memory.wasm).unwrap();
+    let memory = xtask::guests::alone("memory");
+    std::fs::write(folder.path().join("memory.wasm"), memory).unwrap();
     std::fs::write(folder.path().join("broken.wasm"), "\0asm").unwrap();
     let entry = |name: &str, path: &str, grants: &str| {
         format!(
@@ -466,7 +465,7 @@ fn a_wasm_entry_runs_beside_scripts() {
     assert_eq!(plugins[2]["grants"]["kmsg"], json!(true));
 
     // A repaired file is taken up without touching the spec.
-    std::fs::write(folder.path().join("broken.wasm"), memory.wasm).unwrap();
+    std::fs::write(folder.path().join("broken.wasm"), memory).unwrap();
     eventually("the edit is refused for what it asks", || {
         names(&daemon)
             .contains(&"plugin-specs".to_owned())

@@ -93,7 +93,7 @@ fn compiled_code_is_kept_and_a_broken_cache_is_made_anew() {
         Start::new()
             .program(Path::new(env!("CARGO_BIN_EXE_gpud")))
             .folder(&data)
-            .arguments(&["--components=cpu,memory"])
+            .arguments(&["--components=cpu,disk"])
     };
     let first = start().ready();
     assert_eq!(compiled(&first), 2);

@@ -302,7 +302,11 @@ impl Pack {
         let mut entries = String::new();
         for name in ["cpu", "memory"] {
             let component = all.iter().find(|one| one.component == name).unwrap();
-            fs::write(pack.path(&format!("sources/{name}.wasm")), component.wasm).unwrap();
+            fs::write(
+                pack.path(&format!("sources/{name}.wasm")),
+                xtask::guests::alone(name),
+            )
+            .unwrap();
             let grants = &component.grants;
             entries.push_str(&format!(
                 "- {{name: acme-{name}, file: {name}.wasm, interval: 1h, grants: {grants}}}\n"

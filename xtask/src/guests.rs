@@ -7,6 +7,7 @@ use std::{
     env, fs,
     path::{Path, PathBuf},
     process::Command,
+    sync::LazyLock,
 };
 
 use anyhow::{Context, Result, bail, ensure};
@@ -162,6 +163,26 @@ pub fn build(workspace: &Path, target_dir: &Path, what: &What) -> Result<Vec<Com
     }
     components.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(components)
+}
+
+/// Returns a component of `tests/alone`, for tests that need a plugin of one component. They are built once.
+///
+/// # Panics
+/// There is none of this name, it cannot be built, or this is no test.
+pub fn alone(name: &str) -> &'static [u8] {
+    static BUILT: LazyLock<Vec<Component>> = LazyLock::new(|| {
+        let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).parent();
+        let program = env::current_exe().expect("this program");
+        let mut folders = program.ancestors();
+        let profile = folders.find(|folder| folder.ends_with("deps"));
+        let target = profile.and_then(|deps| deps.parent()?.parent());
+        let what = What::ExamplesOf("gpud-alone".to_owned());
+        let target = target.expect("a test").join("guests");
+        build(workspace.expect("the workspace"), &target, &what).expect("plugins of tests/alone")
+    });
+    let mut built = BUILT.iter();
+    let found = built.find(|component| component.name == name);
+    &found.expect("a plugin of tests/alone").bytes
 }
 
 /// The examples' modules, by their sources: what an earlier build left in the folder does not count.

@@ -17,8 +17,9 @@ const USAGE: &str = "\
 cargo xtask COMMAND
 
   scan [ARGS…]   as release, and scan this machine (ARGS go to `gpud scan`)
-  release [--target TRIPLE]
-                 set up, build gpud, and put the compiled code of its built-in components into target/release/gpud
+  release [--profile release|dist] [--target TRIPLE]
+                 set up, build gpud, and put the compiled code of its built-in components into target/PROFILE/gpud;
+                 `dist` takes longer to build, and is smaller
   test           set up, then everything that CI runs: format, lints, unit, end-to-end, some fuzzing, docs
   fuzz [--seconds N] [TARGET…]
                  run these fuzz targets, or all, for N (20) seconds each
@@ -45,7 +46,7 @@ fn run() -> Result<()> {
         Some("setup") => setup::run(&cargo),
         Some("scan") => {
             setup::run(&cargo)?;
-            release::run(&cargo)?;
+            release::run(&cargo, &release::Options::plain())?;
             let mut scan = vec!["scan".to_owned()];
             scan.extend(rest);
             cargo.release_binary("gpud", &scan)

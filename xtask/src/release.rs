@@ -6,7 +6,7 @@ use std::{
     process::Command,
 };
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 
 use crate::steps::Cargo;
 
@@ -15,56 +15,100 @@ const MAGIC: &[u8] = b"gpud-builtins-1\n";
 /// Bytes of an archive's trailer.
 const TRAILER: usize = 64;
 
-/// Builds gpud, lets it compile its built-in components, and puts their code into the binary.
+/// How a release is built.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Options {
+    /// The profile of cargo: `release`, or `dist` for what is given to others.
+    profile: String,
+    /// Machines of another kind than this one.
+    target: Option<String>,
+}
+
+impl Options {
+    /// The profile `release`, for machines like this one.
+    pub fn plain() -> Self {
+        Self {
+            profile: "release".to_owned(),
+            target: None,
+        }
+    }
+
+    /// Reads `--profile NAME` and `--target TRIPLE`.
+    ///
+    /// # Errors
+    /// Another argument, or one without its value.
+    pub fn parse(arguments: &[String]) -> Result<Self> {
+        let mut options = Self::plain();
+        let mut rest = arguments.iter();
+        while let Some(flag) = rest.next() {
+            let mut value = || rest.next().cloned();
+            match flag.as_str() {
+                "--profile" => {
+                    let profile = value().context("--profile needs a name: release or dist")?;
+                    ensure!(
+                        ["release", "dist"].contains(&profile.as_str()),
+                        "no profile `{profile}` for releases: release or dist"
+                    );
+                    options.profile = profile;
+                }
+                "--target" => {
+                    options.target = Some(value().context("--target needs a target triple")?);
+                }
+                _ => bail!("release takes `--profile NAME` and `--target TRIPLE`, not `{flag}`"),
+            }
+        }
+        Ok(options)
+    }
+}
+
+/// Builds gpud, lets it compile its built-in components, and puts their code into the binary. For machines of another kind,
+/// a gpud of this machine compiles them.
 ///
 /// # Errors
 /// A step failed; the binary is as cargo left it then.
-pub fn run(cargo: &Cargo) -> Result<PathBuf> {
-    cargo.run("build gpud", &["build", "--release", "--package", "gpud"])?;
-    let folder = cargo.target_dir().join("release");
+pub fn run(cargo: &Cargo, options: &Options) -> Result<PathBuf> {
+    let Options { profile, target } = options;
+    let mut build = vec!["build", "--profile", profile, "--package", "gpud"];
+    let mut folder = cargo.target_dir();
+    if let Some(target) = target {
+        build.extend(["--target", target]);
+        folder.push(target);
+    }
+    folder.push(profile);
+    cargo.run("build gpud", &build)?;
     let (program, archive) = (folder.join("gpud"), folder.join("gpud-builtins"));
-    let mut compiling = Command::new(&program);
+    let compiler = match target {
+        None => program.clone(),
+        Some(_) => cross_compiler(cargo)?,
+    };
+    let mut compiling = Command::new(compiler);
     compiling
         .args(["compile-builtins", "--output"])
         .arg(&archive);
+    if let Some(target) = target {
+        compiling.args(["--target", target]);
+    }
     cargo.timed("compile its built-in components", compiling)?;
     append(&program, &archive)?;
     Ok(program)
 }
 
-/// Command `release`, whose only argument may be `--target TRIPLE`.
+/// Command `release`.
 ///
 /// # Errors
-/// As [`run`].
+/// As [`Options::parse`] and [`run`].
 pub fn command(cargo: &Cargo, arguments: &[String]) -> Result<()> {
-    let Some((flag, rest)) = arguments.split_first() else {
-        let program = run(cargo)?;
-        println!("{}", program.display());
-        return Ok(());
-    };
-    let [target] = rest else {
-        anyhow::bail!("release takes `--target TRIPLE`, or nothing");
-    };
-    ensure!(flag == "--target", "release does not know {flag}");
-    let program = for_target(cargo, target)?;
-    println!("{}", program.display());
+    let program = run(cargo, &Options::parse(arguments)?)?;
+    let size = fs::metadata(&program)?.len();
+    println!("{} ({} MB)", program.display(), size.div_ceil(1_000_000));
     Ok(())
 }
 
-/// The same for machines of another kind. A gpud of this machine compiles the components.
-fn for_target(cargo: &Cargo, target: &str) -> Result<PathBuf> {
-    let build = [
-        "build",
-        "--release",
-        "--package",
-        "gpud",
-        "--target",
-        target,
-    ];
-    cargo.run("build gpud", &build)?;
+/// Builds a gpud of this machine that compiles for all processors.
+fn cross_compiler(cargo: &Cargo) -> Result<PathBuf> {
     // In a folder of its own: other features mean another build of all that depends on them.
     let tools = cargo.target_dir().join("cross");
-    let tools = tools
+    let folder = tools
         .to_str()
         .context("the target folder's name is no text")?;
     let build = [
@@ -75,17 +119,10 @@ fn for_target(cargo: &Cargo, target: &str) -> Result<PathBuf> {
         "--features",
         "cross",
         "--target-dir",
-        tools,
+        folder,
     ];
     cargo.run("build a gpud that compiles for it", &build)?;
-    let folder = cargo.target_dir().join(target).join("release");
-    let (program, archive) = (folder.join("gpud"), folder.join("gpud-builtins"));
-    let mut compiling = Command::new(Path::new(tools).join("release/gpud"));
-    compiling.args(["compile-builtins", "--target", target, "--output"]);
-    compiling.arg(&archive);
-    cargo.timed("compile its built-in components", compiling)?;
-    append(&program, &archive)?;
-    Ok(program)
+    Ok(tools.join("release/gpud"))
 }
 
 /// Puts an archive behind a program, in place of one that is there. The program is replaced as a whole or not at all.
@@ -123,7 +160,7 @@ fn without_archive(program: &[u8]) -> usize {
 /// # Errors
 /// It cannot be copied.
 pub fn for_benchmarks(cargo: &Cargo) -> Result<()> {
-    let program = run(cargo)?;
+    let program = run(cargo, &Options::plain())?;
     let folder = cargo.target_dir().join("bench");
     fs::create_dir_all(&folder)?;
     let copy = folder.join("gpud");
@@ -141,6 +178,34 @@ mod tests {
     fn archive(content: &[u8]) -> Vec<u8> {
         let length = (content.len() + TRAILER) as u64;
         [content, &length.to_le_bytes(), &[0; 40], MAGIC].concat()
+    }
+
+    #[test]
+    fn profile_and_target_are_read() {
+        let parse = |text: &str| {
+            let words: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
+            Options::parse(&words).map_err(|error| error.to_string())
+        };
+        assert_eq!(parse(""), Ok(Options::plain()));
+        let both = Options {
+            profile: "dist".to_owned(),
+            target: Some("aarch64-unknown-linux-gnu".to_owned()),
+        };
+        for text in [
+            "--profile dist --target aarch64-unknown-linux-gnu",
+            "--target aarch64-unknown-linux-gnu --profile dist",
+        ] {
+            assert_eq!(parse(text).as_ref(), Ok(&both));
+        }
+        for (text, said) in [
+            ("--profile", "needs a name"),
+            ("--target", "needs a target triple"),
+            ("--profile guest", "no profile `guest`"),
+            ("dist", "not `dist`"),
+        ] {
+            let error = parse(text).unwrap_err();
+            assert!(error.contains(said), "{text}: {error}");
+        }
     }
 
     #[test]

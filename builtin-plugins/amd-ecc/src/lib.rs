@@ -16,7 +16,8 @@ use crate::config::Config;
 /// Name of the component.
 pub const COMPONENT: &str = "accelerator-amd-ecc";
 
-struct Ecc;
+/// The checker.
+pub struct Ecc;
 
 impl Checker for Ecc {
     fn check(context: &CheckContext) -> Result<Report, Error> {
@@ -31,7 +32,7 @@ impl Checker for Ecc {
     }
 }
 
-gpud_sdk::export!(Ecc: Descriptor::new(COMPONENT, "Memory and other hardware errors of AMD GPUs (RAS)")
+gpud_sdk::member!(COMPONENT => Ecc: Descriptor::new(COMPONENT, "Memory and other hardware errors of AMD GPUs (RAS)")
     .tags(&tags(COMPONENT))
     .metric(evaluate::UNCORRECTED, "Uncorrected errors of a GPU's block since the driver was loaded (number)")
     .metric(evaluate::CORRECTED, "Corrected errors of a GPU's block since the driver was loaded (number)")

@@ -21,7 +21,8 @@ use config::Config;
 pub const COMPONENT: &str = "accelerator-amd-errors";
 const MAX_EVENTS: u32 = 2_000;
 
-struct Errors;
+/// The checker.
+pub struct Errors;
 
 impl Checker for Errors {
     fn check(context: &CheckContext) -> Result<Report, Error> {
@@ -88,7 +89,7 @@ fn read_config() -> Result<Config, Error> {
     Config::parse(&gpud_sdk::config::document()).map_err(Error::failed)
 }
 
-gpud_sdk::export!(Errors + kmsg_watcher + scanner: Descriptor::new(
+gpud_sdk::member!(COMPONENT => Errors + kmsg_watcher + scanner: Descriptor::new(
     COMPONENT,
     "Errors of AMD GPUs that the kernel log tells: resets, hangs, damaged data, broken links",
 )

@@ -15,7 +15,8 @@ use crate::config::Config;
 /// Name of the component.
 pub const COMPONENT: &str = "accelerator-amd-gpu-counts";
 
-struct GpuCounts;
+/// The checker.
+pub struct GpuCounts;
 
 impl Checker for GpuCounts {
     fn check(context: &CheckContext) -> Result<Report, Error> {
@@ -28,7 +29,7 @@ impl Checker for GpuCounts {
     }
 }
 
-gpud_sdk::export!(GpuCounts: Descriptor::new(COMPONENT, "Whether all AMD GPUs are there")
+gpud_sdk::member!(COMPONENT => GpuCounts: Descriptor::new(COMPONENT, "Whether all AMD GPUs are there")
     .tags(&tags(COMPONENT))
     .metric(evaluate::FOUND, "AMD GPUs on the PCI bus that the amdgpu driver has (number)")
     .metric(evaluate::ON_BUS, "AMD GPUs on the PCI bus (number)")

@@ -14,7 +14,8 @@ use crate::config::Config;
 /// Name of the component.
 pub const COMPONENT: &str = "accelerator-amd-pcie-link";
 
-struct PcieLink;
+/// The checker.
+pub struct PcieLink;
 
 impl Checker for PcieLink {
     fn check(context: &CheckContext) -> Result<Report, Error> {
@@ -28,7 +29,7 @@ impl Checker for PcieLink {
     }
 }
 
-gpud_sdk::export!(PcieLink: Descriptor::new(COMPONENT, "PCIe links of AMD GPUs")
+gpud_sdk::member!(COMPONENT => PcieLink: Descriptor::new(COMPONENT, "PCIe links of AMD GPUs")
     .tags(&tags(COMPONENT))
     .metric(evaluate::GENERATION, "PCIe generation of a GPU's link now (number)")
     .metric(evaluate::WIDTH, "Lanes of a GPU's link now (number)")

@@ -11,7 +11,8 @@ use crate::config::Config;
 /// Name of the component.
 pub const COMPONENT: &str = "accelerator-amd-power";
 
-struct Power;
+/// The checker.
+pub struct Power;
 
 impl Checker for Power {
     fn check(context: &CheckContext) -> Result<Report, Error> {
@@ -22,7 +23,7 @@ impl Checker for Power {
     }
 }
 
-gpud_sdk::export!(Power: Descriptor::new(COMPONENT, "Power of AMD GPUs and its limit")
+gpud_sdk::member!(COMPONENT => Power: Descriptor::new(COMPONENT, "Power of AMD GPUs and its limit")
     .tags(&tags(COMPONENT))
     .metric(evaluate::USAGE, "Power that a GPU draws (watts)")
     .metric(evaluate::CAP, "Power that a GPU may draw (watts)")

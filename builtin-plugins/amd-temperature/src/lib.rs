@@ -11,7 +11,8 @@ use crate::config::Config;
 /// Name of the component.
 pub const COMPONENT: &str = "accelerator-amd-temperature";
 
-struct Temperature;
+/// The checker.
+pub struct Temperature;
 
 impl Checker for Temperature {
     fn check(context: &CheckContext) -> Result<Report, Error> {
@@ -22,7 +23,7 @@ impl Checker for Temperature {
     }
 }
 
-gpud_sdk::export!(Temperature: Descriptor::new(COMPONENT, "Temperatures of AMD GPUs")
+gpud_sdk::member!(COMPONENT => Temperature: Descriptor::new(COMPONENT, "Temperatures of AMD GPUs")
     .tags(&tags(COMPONENT))
     .metric(evaluate::TEMPERATURE, "Temperature of a GPU by sensor (degrees Celsius)")
     .metric(evaluate::CRITICAL, "Temperature at which a GPU slows down, by sensor (degrees Celsius)")

@@ -8,7 +8,8 @@ use gpud_sdk::{CheckContext, Checker, Descriptor, Error, Report};
 /// Name of the component.
 pub const COMPONENT: &str = "accelerator-amd-utilization";
 
-struct Utilization;
+/// The checker.
+pub struct Utilization;
 
 impl Checker for Utilization {
     fn check(context: &CheckContext) -> Result<Report, Error> {
@@ -18,7 +19,7 @@ impl Checker for Utilization {
     }
 }
 
-gpud_sdk::export!(Utilization: Descriptor::new(COMPONENT, "Utilization and memory of AMD GPUs")
+gpud_sdk::member!(COMPONENT => Utilization: Descriptor::new(COMPONENT, "Utilization and memory of AMD GPUs")
     .tags(&tags(COMPONENT))
     .metric(evaluate::BUSY, "Time in which a GPU worked (percent)")
     .metric(evaluate::MEMORY_BUSY, "Time in which a GPU's memory was read or written (percent)")

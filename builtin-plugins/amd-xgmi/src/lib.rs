@@ -14,7 +14,8 @@ use crate::config::Config;
 /// Name of the component.
 pub const COMPONENT: &str = "accelerator-amd-xgmi";
 
-struct Xgmi;
+/// The checker.
+pub struct Xgmi;
 
 impl Checker for Xgmi {
     fn check(context: &CheckContext) -> Result<Report, Error> {
@@ -29,7 +30,7 @@ impl Checker for Xgmi {
     }
 }
 
-gpud_sdk::export!(Xgmi: Descriptor::new(COMPONENT, "Links between AMD GPUs (XGMI)")
+gpud_sdk::member!(COMPONENT => Xgmi: Descriptor::new(COMPONENT, "Links between AMD GPUs (XGMI)")
     .tags(&tags(COMPONENT))
     .metric(evaluate::UNCORRECTED, "Uncorrected errors of a GPU's XGMI links since the driver was loaded (number)")
     .metric(evaluate::CORRECTED, "Corrected errors of a GPU's XGMI links since the driver was loaded (number)")

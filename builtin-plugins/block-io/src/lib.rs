@@ -31,7 +31,8 @@ const MAX_MOUNTINFO_BYTES: u32 = 4 << 20;
 const MAX_SLAVES: u32 = 64;
 const MAX_EVENTS: u32 = 2_000;
 
-struct BlockIo;
+/// The checker.
+pub struct BlockIo;
 
 impl Checker for BlockIo {
     fn check(context: &CheckContext) -> Result<Report, Error> {
@@ -106,7 +107,7 @@ fn read_config() -> Result<(Config, Policy), Error> {
     policy::settings(&document, &patterns::CATALOG, Config::parse).map_err(Error::failed)
 }
 
-gpud_sdk::export!(BlockIo + kmsg_watcher + scanner: Descriptor::new(
+gpud_sdk::member!(COMPONENT => BlockIo + kmsg_watcher + scanner: Descriptor::new(
     COMPONENT,
     "Failed requests to disks, lost disks and filesystem errors in the kernel log, with device and mount point",
 )

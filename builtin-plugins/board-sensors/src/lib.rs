@@ -1,8 +1,4 @@
 //! `board-sensors`: temperatures, fans, voltages and power as the kernel's hardware monitoring (hwmon) has them.
-#![cfg_attr(
-    not(feature = "component"),
-    allow(dead_code, unused_imports, reason = "the checker is not exported then")
-)]
 
 pub mod evaluate;
 pub mod sensor;
@@ -17,7 +13,8 @@ use sensor::{FILES, ROOT, Sensor};
 /// Where the temperatures that were critical at the last check are kept.
 const HOT: &str = "hot";
 
-struct BoardSensors;
+/// The checker.
+pub struct BoardSensors;
 
 impl Checker for BoardSensors {
     fn check(context: &CheckContext) -> Result<Report, Error> {
@@ -46,8 +43,7 @@ fn device(sensor: &Sensor) -> Option<String> {
     files::segment(&target, 0).map(str::to_owned)
 }
 
-#[cfg(feature = "component")]
-gpud_sdk::export!(BoardSensors: Descriptor::new(
+gpud_sdk::member!("board-sensors" => BoardSensors: Descriptor::new(
     "board-sensors",
     "Temperatures, fans, voltages and power of boards and devices",
 )

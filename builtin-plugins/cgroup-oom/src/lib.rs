@@ -26,7 +26,8 @@ const MAX_DEPTH: usize = 5;
 const MAX_LOOKS: usize = 512;
 const KEPT: &str = "kills";
 
-struct CgroupOom;
+/// The checker.
+pub struct CgroupOom;
 
 impl Checker for CgroupOom {
     fn check(context: &CheckContext) -> Result<Report, Error> {
@@ -125,7 +126,7 @@ fn read_v1() -> Result<Option<Reading>, AccessError> {
     }))
 }
 
-gpud_sdk::export!(CgroupOom: Descriptor::new(
+gpud_sdk::member!("cgroup-oom" => CgroupOom: Descriptor::new(
     "cgroup-oom",
     "Processes killed at the memory limit of their cgroup",
 )

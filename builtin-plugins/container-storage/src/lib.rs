@@ -9,7 +9,8 @@ use gpud_sdk::{AccessError, CheckContext, Checker, Descriptor, Error, Report, sy
 
 use evaluate::{Config, FOLDERS, Room, SCHEMA};
 
-struct ContainerStorage;
+/// The checker.
+pub struct ContainerStorage;
 
 impl Checker for ContainerStorage {
     fn check(context: &CheckContext) -> Result<Report, Error> {
@@ -30,7 +31,7 @@ impl Checker for ContainerStorage {
     }
 }
 
-gpud_sdk::export!(ContainerStorage: Descriptor::new(
+gpud_sdk::member!("container-storage" => ContainerStorage: Descriptor::new(
     "container-storage",
     "Room for images, layers and volumes of containers",
 )

@@ -45,7 +45,8 @@ const SCHEMA: &str = r#"{
   }
 }"#;
 
-struct Containerd;
+/// The checker.
+pub struct Containerd;
 
 impl Checker for Containerd {
     fn check(context: &CheckContext) -> Result<Report, Error> {
@@ -117,7 +118,7 @@ impl Machine for Node {
     }
 }
 
-gpud_sdk::export!(Containerd: Descriptor::new("containerd", "containerd and the pods that it runs")
+gpud_sdk::member!("containerd" => Containerd: Descriptor::new("containerd", "containerd and the pods that it runs")
     .tags(&["container", "containerd"])
     .metric(evaluate::PODS, "Pod sandboxes of containerd, by state (CRI's names)")
     .metric(evaluate::CONTAINERS, "Containers of those pods, by state (CRI's names)")

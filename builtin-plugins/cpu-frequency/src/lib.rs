@@ -13,7 +13,8 @@ use facts::Facts;
 const POLICIES: &str = "/sys/devices/system/cpu/cpufreq/policy*";
 const ZONES: &str = "/sys/class/thermal/thermal_zone*";
 
-struct CpuFrequency;
+/// The checker.
+pub struct CpuFrequency;
 
 impl Checker for CpuFrequency {
     fn check(context: &CheckContext) -> Result<Report, Error> {
@@ -51,7 +52,7 @@ fn read() -> Result<Facts, AccessError> {
     ))
 }
 
-gpud_sdk::export!(CpuFrequency: Descriptor::new(
+gpud_sdk::member!("cpu-frequency" => CpuFrequency: Descriptor::new(
     "cpu-frequency",
     "Frequency governor and limits of processors, and thermal zones",
 )

@@ -22,7 +22,8 @@ const MAX_LOADAVG_BYTES: u32 = 4096;
 /// Where the last sample is kept from one check to the next.
 const SAMPLE_KEY: &str = "sample";
 
-struct Cpu;
+/// The checker.
+pub struct Cpu;
 
 impl Checker for Cpu {
     fn check(context: &CheckContext) -> Result<Report, Error> {
@@ -55,7 +56,7 @@ impl KmsgWatcher for Cpu {
     }
 }
 
-gpud_sdk::export!(Cpu + kmsg_watcher: Descriptor::new(
+gpud_sdk::member!("cpu" => Cpu + kmsg_watcher: Descriptor::new(
     "cpu",
     "Processor use and load averages; hung tasks and soft lockups in the kernel log",
 )

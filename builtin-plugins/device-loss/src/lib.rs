@@ -30,7 +30,8 @@ const MAX_DEVICES: u32 = 1_024;
 /// Interfaces of one network card.
 const MAX_NAMES: u32 = 64;
 
-struct DeviceLoss;
+/// The checker.
+pub struct DeviceLoss;
 
 impl Checker for DeviceLoss {
     fn check(context: &CheckContext) -> Result<Report, Error> {
@@ -131,7 +132,7 @@ fn read_config() -> Result<(Config, Policy), Error> {
     policy::settings(&document, &patterns::CATALOG, Config::parse).map_err(Error::failed)
 }
 
-gpud_sdk::export!(DeviceLoss + kmsg_watcher + scanner: Descriptor::new(
+gpud_sdk::member!(COMPONENT => DeviceLoss + kmsg_watcher + scanner: Descriptor::new(
     COMPONENT,
     "GPUs and network cards that their driver lost or could not start, and faults of PCIe slots and IOMMUs, as the kernel log tells",
 )

@@ -53,7 +53,8 @@ const NAMES_KEY: &str = "names";
 /// with them or hardly ever.
 const NAMES_EVERY_MS: u64 = 10 * 60_000;
 
-struct Disk;
+/// The checker.
+pub struct Disk;
 
 impl Checker for Disk {
     fn check(context: &CheckContext) -> Result<Report, Error> {
@@ -286,7 +287,7 @@ impl KmsgWatcher for Disk {
     }
 }
 
-gpud_sdk::export!(Disk + kmsg_watcher: Descriptor::new(
+gpud_sdk::member!("disk" => Disk + kmsg_watcher: Descriptor::new(
     "disk",
     "Disk and filesystem failures in the kernel log, space on the root filesystem, silent network mounts",
 )

@@ -24,7 +24,8 @@ const SIGNS: [&str; 5] = [
 /// Some 2 KiB a container.
 const MAX_BODY: u32 = 4 << 20;
 
-struct Docker;
+/// The checker.
+pub struct Docker;
 
 impl Checker for Docker {
     fn check(context: &CheckContext) -> Result<Report, Error> {
@@ -53,6 +54,6 @@ impl Machine for Node {
     }
 }
 
-gpud_sdk::export!(Docker: Descriptor::new("docker", "The Docker daemon and its containers")
+gpud_sdk::member!("docker" => Docker: Descriptor::new("docker", "The Docker daemon and its containers")
     .tags(&["container", "docker", "docker"])
     .metric(evaluate::CONTAINERS, "Containers of the Docker daemon, by state"));

@@ -2,10 +2,6 @@
 //! as they come ([`mod@line`]), and the counters of sysfs at each check ([`counters`]).
 //!
 //! `scan` looks at the log and the counters as they are now.
-#![cfg_attr(
-    not(feature = "component"),
-    allow(dead_code, unused_imports, reason = "the checker is not exported then")
-)]
 
 pub mod counters;
 pub mod evaluate;
@@ -39,7 +35,8 @@ const COUNTERS: &str = "counters";
 /// Whether there ever was an event: then the component stays visible, and it is to be seen that it was cleared.
 const SEEN: &str = "seen";
 
-struct MemoryEdac;
+/// The checker.
+pub struct MemoryEdac;
 
 /// Limits of errors of one DIMM; after 1 earlier boot with uncorrected ones an inspection is asked for.
 pub type Config = error_limits::Limits<1>;
@@ -173,5 +170,4 @@ fn descriptor() -> Descriptor {
     .config_schema(&policy::schema(&Config::schema(), &patterns::CATALOG))
 }
 
-#[cfg(feature = "component")]
-gpud_sdk::export!(MemoryEdac + kmsg_watcher + scanner: descriptor());
+gpud_sdk::member!("memory-edac" => MemoryEdac + kmsg_watcher + scanner: descriptor());

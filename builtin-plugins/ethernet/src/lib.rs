@@ -27,7 +27,8 @@ pub static LINES: KernelLines = KernelLines {
     healthy: "no network card failed",
 };
 
-struct Ethernet;
+/// The checker.
+pub struct Ethernet;
 
 impl Checker for Ethernet {
     fn check(context: &CheckContext) -> Result<Report, Error> {
@@ -51,7 +52,7 @@ impl Scanner for Ethernet {
     }
 }
 
-gpud_sdk::export!(Ethernet + kmsg_watcher + scanner: Descriptor::new(
+gpud_sdk::member!(COMPONENT => Ethernet + kmsg_watcher + scanner: Descriptor::new(
     COMPONENT,
     "Network cards that fail, run hot or lose their link, and bonds without one, as the kernel log tells",
 )

@@ -24,7 +24,8 @@ const MAX_CONNECTIONS: usize = 1_000;
 const MAX_NUMBER_BYTES: u32 = 64;
 const MEMORY_KEY: &str = "over";
 
-struct Fuse;
+/// The checker.
+pub struct Fuse;
 
 impl Checker for Fuse {
     fn check(context: &CheckContext) -> Result<Report, Error> {
@@ -72,7 +73,7 @@ fn read_mountinfo() -> Result<String, AccessError> {
         .or_else(|_| sysfs::read_to_string("/proc/self/mountinfo", MAX_MOUNTINFO_BYTES))
 }
 
-gpud_sdk::export!(Fuse: Descriptor::new(
+gpud_sdk::member!("fuse" => Fuse: Descriptor::new(
     "fuse",
     "Requests waiting for the programs behind FUSE filesystems",
 )

@@ -44,7 +44,8 @@ const MAX_NAMES: u32 = 16;
 /// Key of what is kept.
 const PORTS: &str = "ports";
 
-struct Infiniband;
+/// The checker.
+pub struct Infiniband;
 
 /// The real machine.
 struct Node;
@@ -127,4 +128,4 @@ fn descriptor() -> Descriptor {
     })
 }
 
-gpud_sdk::export!(Infiniband + kmsg_watcher: descriptor());
+gpud_sdk::member!(COMPONENT => Infiniband + kmsg_watcher: descriptor());

@@ -11,7 +11,8 @@ use evaluate::{Config, Filesystem, SCHEMA};
 /// Filesystems that are looked at.
 const MAX_FILESYSTEMS: usize = 128;
 
-struct Inodes;
+/// The checker.
+pub struct Inodes;
 
 impl Checker for Inodes {
     fn check(context: &CheckContext) -> Result<Report, Error> {
@@ -40,7 +41,7 @@ impl Checker for Inodes {
     }
 }
 
-gpud_sdk::export!(Inodes: Descriptor::new("inodes", "Room for more files on local filesystems")
+gpud_sdk::member!("inodes" => Inodes: Descriptor::new("inodes", "Room for more files on local filesystems")
     .metric(evaluate::TOTAL, "Inodes of the filesystem")
     .metric(evaluate::FREE, "Free inodes of the filesystem")
     .metric(evaluate::PERCENT, "Used inodes in percent")

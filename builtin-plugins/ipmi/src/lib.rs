@@ -2,10 +2,6 @@
 //!
 //! Asked through `ipmitool` and the kernel's own device: nothing goes over the network, and nothing is changed or cleared.
 //! What the kernel log says of a controller that does not answer becomes events ([`kmsg`]).
-#![cfg_attr(
-    not(feature = "component"),
-    allow(dead_code, unused_imports, reason = "the checker is not exported then")
-)]
 
 pub mod evaluate;
 pub mod kmsg;
@@ -36,7 +32,8 @@ const SENSOR_SECONDS: u32 = 18;
 const INTERVAL: u64 = 5 * 60;
 const SEEN: &str = "seen";
 
-struct Ipmi;
+/// The checker.
+pub struct Ipmi;
 
 impl Checker for Ipmi {
     fn check(context: &CheckContext) -> Result<Report, Error> {
@@ -115,8 +112,7 @@ fn ask(arguments: &[&str], seconds: u32) -> Result<Option<Result<String, String>
     }
 }
 
-#[cfg(feature = "component")]
-gpud_sdk::export!(Ipmi + kmsg_watcher: Descriptor::new(
+gpud_sdk::member!("ipmi" => Ipmi + kmsg_watcher: Descriptor::new(
     "ipmi",
     "Sensors and event log of the management controller, and whether it answers the kernel",
 )

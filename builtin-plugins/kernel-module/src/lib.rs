@@ -17,7 +17,8 @@ const MAX_MODULES_BYTES: u32 = 1 << 20;
 const MAX_BUILTIN_BYTES: u32 = 2 << 20;
 const MAX_SMALL_BYTES: u32 = 4096;
 
-struct KernelModule;
+/// The checker.
+pub struct KernelModule;
 
 impl Checker for KernelModule {
     fn check(context: &CheckContext) -> Result<Report, Error> {
@@ -51,7 +52,7 @@ impl Machine for Node {
     }
 }
 
-gpud_sdk::export!(KernelModule: Descriptor::new(
+gpud_sdk::member!("kernel-module" => KernelModule: Descriptor::new(
     "kernel-module",
     "Loaded kernel modules, and whether the required ones are there",
 )

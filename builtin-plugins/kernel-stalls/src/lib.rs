@@ -35,7 +35,8 @@ const BLOCKED: &str = "blocked";
 const OOPS: &str = "oops";
 const MAX_EVENTS: u32 = 1_000;
 
-struct KernelStalls;
+/// The checker.
+pub struct KernelStalls;
 
 impl Checker for KernelStalls {
     fn check(context: &CheckContext) -> Result<Report, Error> {
@@ -128,7 +129,7 @@ fn read_config() -> Result<(Config, Policy), Error> {
     policy::settings(&document, &patterns::CATALOG, Config::parse).map_err(Error::failed)
 }
 
-gpud_sdk::export!(KernelStalls + kmsg_watcher + scanner: Descriptor::new(
+gpud_sdk::member!(COMPONENT => KernelStalls + kmsg_watcher + scanner: Descriptor::new(
     COMPONENT,
     "RCU stalls, hard lockups, work queue lockups, tasks blocked again and again, oopses and lost clocks in the kernel log",
 )

@@ -29,7 +29,8 @@ const SET_UP: [&str; 5] = [
 /// Some KiB to some ten KiB a pod.
 const MAX_BODY: u32 = 4 << 20;
 
-struct Kubelet;
+/// The checker.
+pub struct Kubelet;
 
 impl Checker for Kubelet {
     fn check(context: &CheckContext) -> Result<Report, Error> {
@@ -62,7 +63,7 @@ impl Machine for Node {
     }
 }
 
-gpud_sdk::export!(Kubelet: Descriptor::new("kubelet", "Kubernetes' agent on this node")
+gpud_sdk::member!("kubelet" => Kubelet: Descriptor::new("kubelet", "Kubernetes' agent on this node")
     .tags(&["container", "kubelet"])
     .metric(evaluate::PODS, "Pods of the kubelet, by phase")
     .config_schema(config::SCHEMA));

@@ -16,7 +16,8 @@ use search::Machine;
 /// A distribution's cache has some 200 KiB.
 const MAX_CACHE_BYTES: u32 = 4 << 20;
 
-struct Libraries;
+/// The checker.
+pub struct Libraries;
 
 impl Checker for Libraries {
     fn check(context: &CheckContext) -> Result<Report, Error> {
@@ -51,7 +52,7 @@ impl Machine for Node {
     }
 }
 
-gpud_sdk::export!(Libraries: Descriptor::new(
+gpud_sdk::member!("library" => Libraries: Descriptor::new(
     "library",
     "Libraries of the NVIDIA driver (libnvidia-ml, libcuda)",
 )

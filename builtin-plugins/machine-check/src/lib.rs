@@ -36,7 +36,8 @@ const SOURCES: [&str; 2] = [
     "/sys/firmware/acpi/tables/HEST",
 ];
 
-struct MachineCheck;
+/// The checker.
+pub struct MachineCheck;
 
 /// Limits of errors and storms of one place; after 2 earlier boots with uncorrected ones an inspection is asked for.
 pub type Config = error_limits::Limits<2>;
@@ -130,4 +131,4 @@ fn descriptor() -> Descriptor {
     .config_schema(&policy::schema(&Config::schema(), &patterns::CATALOG))
 }
 
-gpud_sdk::export!(MachineCheck + kmsg_watcher + scanner: descriptor());
+gpud_sdk::member!("machine-check" => MachineCheck + kmsg_watcher + scanner: descriptor());

@@ -19,7 +19,8 @@ const MAX_TEXT: u32 = 16 * 1024;
 /// `CONFIG_NODES_SHIFT` is at most 10.
 const MAX_NODES: u32 = 1_024;
 
-struct MemoryNuma;
+/// The checker.
+pub struct MemoryNuma;
 
 impl Checker for MemoryNuma {
     fn check(context: &CheckContext) -> Result<Report, Error> {
@@ -79,7 +80,7 @@ fn read_long(file: &str) -> Result<Vec<(String, String)>, AccessError> {
     Ok(read.collect())
 }
 
-gpud_sdk::export!(MemoryNuma: Descriptor::new(
+gpud_sdk::member!("memory-numa" => MemoryNuma: Descriptor::new(
     "memory-numa",
     "Huge pages, and memory by NUMA node",
 )

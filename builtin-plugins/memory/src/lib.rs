@@ -32,7 +32,8 @@ const BPF_KEY: &str = "bpf";
 /// Where an OOM kill of which only a part has been seen waits for the rest.
 const PENDING_KEY: &str = "oom";
 
-struct Memory;
+/// The checker.
+pub struct Memory;
 
 impl Checker for Memory {
     fn check(context: &CheckContext) -> Result<Report, Error> {
@@ -91,7 +92,7 @@ impl KmsgWatcher for Memory {
     }
 }
 
-gpud_sdk::export!(Memory + kmsg_watcher: Descriptor::new(
+gpud_sdk::member!("memory" => Memory + kmsg_watcher: Descriptor::new(
     "memory",
     "Host memory; OOM kills in the kernel log",
 )

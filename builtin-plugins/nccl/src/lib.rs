@@ -21,7 +21,8 @@ pub const COMPONENT: &str = "accelerator-nvidia-nccl";
 /// Most messages that `kmsg` gives.
 const MAX_MESSAGES: u32 = 4_096;
 
-struct Nccl;
+/// The checker.
+pub struct Nccl;
 
 impl Checker for Nccl {
     fn check(context: &CheckContext) -> Result<Report, Error> {
@@ -56,7 +57,7 @@ impl Scanner for Nccl {
     }
 }
 
-gpud_sdk::export!(Nccl + kmsg_watcher + scanner: Descriptor::new(
+gpud_sdk::member!(COMPONENT => Nccl + kmsg_watcher + scanner: Descriptor::new(
     COMPONENT,
     "Crashes inside the NCCL library, in the kernel log",
 )

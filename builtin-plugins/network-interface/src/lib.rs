@@ -32,7 +32,8 @@ const HISTORY: &str = "history";
 /// Interfaces that are looked at, 14 files each: what a call may ask of the host is bounded.
 const MAX_INTERFACES: usize = 128;
 
-struct NetworkInterface;
+/// The checker.
+pub struct NetworkInterface;
 
 impl Checker for NetworkInterface {
     fn check(context: &CheckContext) -> Result<Report, Error> {
@@ -116,7 +117,7 @@ mod tests {
     }
 }
 
-gpud_sdk::export!(NetworkInterface: Descriptor::new(
+gpud_sdk::member!("network-interface" => NetworkInterface: Descriptor::new(
     "network-interface",
     "Links, speeds, errors and bonds of network devices",
 )

@@ -9,7 +9,8 @@ use gpud_sdk::{CheckContext, Checker, Descriptor, Error, Report, net};
 
 use config::Config;
 
-struct NetworkLatency;
+/// The checker.
+pub struct NetworkLatency;
 
 impl Checker for NetworkLatency {
     fn check(context: &CheckContext) -> Result<Report, Error> {
@@ -24,7 +25,7 @@ impl Checker for NetworkLatency {
     }
 }
 
-gpud_sdk::export!(NetworkLatency: Descriptor::new(
+gpud_sdk::member!("network-latency" => NetworkLatency: Descriptor::new(
     "network-latency",
     "Time to connect to endpoints that the configuration names",
 )

@@ -30,7 +30,8 @@ const MAX_TABLE_BYTES: u32 = 4 << 20;
 /// Where the counter of dropped packets is kept.
 const DROPS: &str = "drops";
 
-struct NetworkLimits;
+/// The checker.
+pub struct NetworkLimits;
 
 impl Checker for NetworkLimits {
     fn check(context: &CheckContext) -> Result<Report, Error> {
@@ -112,7 +113,7 @@ fn read_ports() -> Result<Option<Ports>, AccessError> {
     Ok(Some(ports))
 }
 
-gpud_sdk::export!(NetworkLimits + kmsg_watcher: Descriptor::new(
+gpud_sdk::member!("network-limits" => NetworkLimits + kmsg_watcher: Descriptor::new(
     "network-limits",
     "Connection tracking table, ephemeral ports, and tables of the network that ran full by the kernel log",
 )

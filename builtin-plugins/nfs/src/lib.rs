@@ -40,7 +40,8 @@ const STEP_TIMEOUT_MS: u32 = 5_000;
 const FIRST_PROCESS_ROOT: &str = "/proc/1/root";
 const MEMORY_KEY: &str = "hung";
 
-struct Nfs;
+/// The checker.
+pub struct Nfs;
 
 impl Checker for Nfs {
     fn check(context: &CheckContext) -> Result<Report, Error> {
@@ -203,7 +204,7 @@ impl Machine for Node {
     }
 }
 
-gpud_sdk::export!(Nfs + kmsg_watcher + scanner: Descriptor::new(
+gpud_sdk::member!(COMPONENT => Nfs + kmsg_watcher + scanner: Descriptor::new(
     COMPONENT,
     "NFS clients that hang, and volumes tried by writing and reading a file",
 )

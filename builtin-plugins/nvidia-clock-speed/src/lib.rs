@@ -48,8 +48,9 @@ impl Checker for ClockSpeed {
     }
 }
 
-/// What it says of itself.
-pub fn descriptor() -> Descriptor {
+gpud_sdk::member!(COMPONENT => ClockSpeed: descriptor());
+
+fn descriptor() -> Descriptor {
     Descriptor::new(COMPONENT, "Clock speeds of NVIDIA GPUs and of their memory")
         .tags(&tags(COMPONENT))
         .metric(GRAPHICS, "Graphics clock, in MHz, by GPU")

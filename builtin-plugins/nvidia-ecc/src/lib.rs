@@ -34,8 +34,9 @@ impl Checker for Ecc {
     }
 }
 
-/// What it says of itself.
-pub fn descriptor() -> Descriptor {
+gpud_sdk::member!(COMPONENT => Ecc: descriptor());
+
+fn descriptor() -> Descriptor {
     let descriptor = Descriptor::new(COMPONENT, "ECC mode and ECC errors of NVIDIA GPUs")
         .tags(&tags(COMPONENT))
         .config_schema(SCHEMA);

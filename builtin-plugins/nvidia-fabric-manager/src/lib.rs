@@ -36,7 +36,8 @@ const CONNECT_MS: u32 = 3_000;
 /// The newest one is asked for.
 const MAX_EVENTS: u32 = 1;
 
-struct FabricManager;
+/// The checker.
+pub struct FabricManager;
 
 impl Checker for FabricManager {
     fn check(context: &CheckContext) -> Result<Report, Error> {
@@ -113,6 +114,6 @@ fn is_idle(context: &CheckContext, news: &[Event]) -> Result<bool, AccessError> 
     Ok(last == log::NOTHING_TO_DO)
 }
 
-gpud_sdk::export!(FabricManager: Descriptor::new(COMPONENT, "NVLink fabric of NVIDIA GPUs, and its manager")
+gpud_sdk::member!(COMPONENT => FabricManager: Descriptor::new(COMPONENT, "NVLink fabric of NVIDIA GPUs, and its manager")
     .tags(&tags(COMPONENT))
     .config_schema(config::SCHEMA));

@@ -48,8 +48,9 @@ impl Checker for Gpm {
     }
 }
 
-/// What it says of itself.
-pub fn descriptor() -> Descriptor {
+gpud_sdk::member!(COMPONENT => Gpm: descriptor());
+
+fn descriptor() -> Descriptor {
     let descriptor = Descriptor::new(COMPONENT, "What the units of NVIDIA GPUs do (GPM)");
     METRICS.iter().fold(
         descriptor.tags(&tags(COMPONENT)),

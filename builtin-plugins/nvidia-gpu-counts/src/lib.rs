@@ -53,8 +53,9 @@ impl Checker for GpuCounts {
     }
 }
 
-/// What it says of itself.
-pub fn descriptor() -> Descriptor {
+gpud_sdk::member!(COMPONENT => GpuCounts: descriptor());
+
+fn descriptor() -> Descriptor {
     Descriptor::new(COMPONENT, "Whether all NVIDIA GPUs are there")
         .tags(&tags(COMPONENT))
         .set_healthy_clears_events()

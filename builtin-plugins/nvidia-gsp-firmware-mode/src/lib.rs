@@ -34,8 +34,9 @@ impl Checker for GspFirmwareMode {
     }
 }
 
-/// What it says of itself.
-pub fn descriptor() -> Descriptor {
+gpud_sdk::member!(COMPONENT => GspFirmwareMode: descriptor());
+
+fn descriptor() -> Descriptor {
     Descriptor::new(COMPONENT, "GSP firmware of NVIDIA GPUs")
         .tags(&tags(COMPONENT))
         .interval_seconds(INTERVAL_SECONDS)

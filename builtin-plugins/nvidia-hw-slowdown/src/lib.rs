@@ -52,8 +52,9 @@ fn since_set_healthy(context: &CheckContext, minutes: &Minutes) -> Result<Minute
     Ok(minutes.later_than(marks.first().copied().unwrap_or(0)))
 }
 
-/// What it says of itself.
-pub fn descriptor() -> Descriptor {
+gpud_sdk::member!(COMPONENT => HwSlowdown: descriptor());
+
+fn descriptor() -> Descriptor {
     let descriptor = Descriptor::new(COMPONENT, "Slowdown of NVIDIA GPUs by their hardware")
         .tags(&tags(COMPONENT))
         .set_healthy_clears_events();

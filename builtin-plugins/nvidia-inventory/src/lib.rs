@@ -51,8 +51,9 @@ fn is_divided(gpu: &Answers) -> bool {
     gpu.mig_enabled().unwrap_or(false)
 }
 
-/// What it says of itself.
-pub fn descriptor() -> Descriptor {
+gpud_sdk::member!(COMPONENT => Inventory: descriptor());
+
+fn descriptor() -> Descriptor {
     Descriptor::new(
         COMPONENT,
         "Serial numbers, boards and firmware of NVIDIA GPUs",

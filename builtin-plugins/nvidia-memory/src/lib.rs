@@ -51,8 +51,9 @@ fn of_host() -> Result<Reading, Failure> {
         .trying("failed to get system memory")
 }
 
-/// What it says of itself.
-pub fn descriptor() -> Descriptor {
+gpud_sdk::member!(COMPONENT => Memory: descriptor());
+
+fn descriptor() -> Descriptor {
     Descriptor::new(COMPONENT, "Memory of NVIDIA GPUs")
         .tags(&tags(COMPONENT))
         .metric(TOTAL, "Memory of the GPU, in bytes, by GPU")

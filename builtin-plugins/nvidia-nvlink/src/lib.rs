@@ -31,7 +31,8 @@ const MAX_EVENTS: u32 = 1_000;
 /// Clocks of the kernel and of the wall differ a little.
 const BEFORE_BOOT_MS: u64 = 1_000;
 
-struct Nvlink;
+/// The checker.
+pub struct Nvlink;
 
 impl Checker for Nvlink {
     fn check(context: &CheckContext) -> Result<Report, Error> {
@@ -124,7 +125,7 @@ fn read(gpu: &Answers) -> Result<Reading, Failure> {
     })
 }
 
-gpud_sdk::export!(Nvlink + kmsg_watcher + scanner: Descriptor::new(COMPONENT, "NVLink between NVIDIA GPUs")
+gpud_sdk::member!(COMPONENT => Nvlink + kmsg_watcher + scanner: Descriptor::new(COMPONENT, "NVLink between NVIDIA GPUs")
     .tags(&tags(COMPONENT))
     .set_healthy_clears_events()
     .config_schema(&policy::schema(config::SCHEMA, &patterns::CATALOG))

@@ -47,8 +47,9 @@ impl Checker for PcieLink {
     }
 }
 
-/// What it says of itself.
-pub fn descriptor() -> Descriptor {
+gpud_sdk::member!(COMPONENT => PcieLink: descriptor());
+
+fn descriptor() -> Descriptor {
     Descriptor::new(COMPONENT, "PCIe links of NVIDIA GPUs")
         .tags(&tags(COMPONENT))
         .config_schema(config::SCHEMA)

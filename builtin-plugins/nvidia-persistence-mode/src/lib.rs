@@ -34,8 +34,9 @@ impl Checker for PersistenceMode {
     }
 }
 
-/// What it says of itself.
-pub fn descriptor() -> Descriptor {
+gpud_sdk::member!(COMPONENT => PersistenceMode: descriptor());
+
+fn descriptor() -> Descriptor {
     Descriptor::new(COMPONENT, "Persistence mode of NVIDIA GPUs")
         .tags(&tags(COMPONENT))
         .interval_seconds(30)

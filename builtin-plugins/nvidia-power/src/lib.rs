@@ -41,8 +41,9 @@ impl Checker for Power {
     }
 }
 
-/// What it says of itself.
-pub fn descriptor() -> Descriptor {
+gpud_sdk::member!(COMPONENT => Power: descriptor());
+
+fn descriptor() -> Descriptor {
     Descriptor::new(COMPONENT, "Power that NVIDIA GPUs draw")
         .tags(&tags(COMPONENT))
         .metric(USAGE, "Power drawn now, in milliwatts, by GPU")

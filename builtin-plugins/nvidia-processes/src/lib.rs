@@ -146,8 +146,9 @@ fn whole(process: &ComputeProcess, used: Option<&[ProcessUtilization]>, facts: F
     }
 }
 
-/// What it says of itself.
-pub fn descriptor() -> Descriptor {
+gpud_sdk::member!(COMPONENT => Processes: descriptor());
+
+fn descriptor() -> Descriptor {
     Descriptor::new(COMPONENT, "Programs that compute on NVIDIA GPUs")
         .tags(&tags(COMPONENT))
         .metric(RUNNING, "Programs that compute on it, by GPU")

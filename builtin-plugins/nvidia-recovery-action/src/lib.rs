@@ -29,7 +29,8 @@ const MAX_EVENTS: u32 = 1_000;
 /// Clocks of the kernel and of the wall differ a little.
 const BEFORE_BOOT_MS: u64 = 1_000;
 
-struct RecoveryAction;
+/// The checker.
+pub struct RecoveryAction;
 
 impl Checker for RecoveryAction {
     fn check(context: &CheckContext) -> Result<Report, Error> {
@@ -93,7 +94,7 @@ fn ask(gpu: &Answers) -> Result<Option<u32>, Failure> {
     Ok(value.map(|value| value as u32))
 }
 
-gpud_sdk::export!(RecoveryAction + kmsg_watcher + scanner: Descriptor::new(COMPONENT, "What the driver wants done with an NVIDIA GPU before it is used again")
+gpud_sdk::member!(COMPONENT => RecoveryAction + kmsg_watcher + scanner: Descriptor::new(COMPONENT, "What the driver wants done with an NVIDIA GPU before it is used again")
     .tags(&tags(COMPONENT))
     .set_healthy_clears_events()
     .metric(evaluate::ACTION, "What is to be done (0 nothing, 1 reset, 2 reboot, 3 drain peer-to-peer traffic, 4 drain and reset, 5 recover the IMEX domain, 6 reset the PCIe bus, 7 reboot the whole system), by GPU")

@@ -80,8 +80,9 @@ fn banks(gpu: &Answers) -> Result<Option<Banks>, AccessError> {
     }))
 }
 
-/// What it says of itself.
-pub fn descriptor() -> Descriptor {
+gpud_sdk::member!(COMPONENT => RemappedRows: descriptor());
+
+fn descriptor() -> Descriptor {
     let descriptor = Descriptor::new(
         COMPONENT,
         "Rows of NVIDIA GPUs' memory that were remapped, or wait to be",

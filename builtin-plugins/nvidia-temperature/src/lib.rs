@@ -34,8 +34,9 @@ impl Checker for Temperature {
     }
 }
 
-/// What it says of itself.
-pub fn descriptor() -> Descriptor {
+gpud_sdk::member!(COMPONENT => Temperature: descriptor());
+
+fn descriptor() -> Descriptor {
     let descriptor = Descriptor::new(COMPONENT, "Temperatures of NVIDIA GPUs and of their memory")
         .tags(&tags(COMPONENT))
         .config_schema(SCHEMA);

@@ -58,8 +58,9 @@ impl Checker for Topology {
     }
 }
 
-/// What it says of itself.
-pub fn descriptor() -> Descriptor {
+gpud_sdk::member!(COMPONENT => Topology: descriptor());
+
+fn descriptor() -> Descriptor {
     Descriptor::new(
         COMPONENT,
         "Where NVIDIA GPUs and network cards are on the PCI bus, and which are close to each other",

@@ -30,8 +30,9 @@ impl Checker for Utilization {
     }
 }
 
-/// What it says of itself.
-pub fn descriptor() -> Descriptor {
+gpud_sdk::member!(COMPONENT => Utilization: descriptor());
+
+fn descriptor() -> Descriptor {
     Descriptor::new(COMPONENT, "How busy NVIDIA GPUs are")
         .tags(&tags(COMPONENT))
         .metric(

@@ -50,7 +50,8 @@ const PSTORE_MAX_FILES: usize = 64;
 /// A crash dump of the log is at most as long as the ring buffer, some 256 KiB.
 const PSTORE_MAX_BYTES: u32 = 1 << 20;
 
-struct Os;
+/// The checker.
+pub struct Os;
 
 impl Checker for Os {
     fn check(context: &CheckContext) -> Result<Report, Error> {
@@ -311,7 +312,7 @@ impl KmsgWatcher for Os {
     }
 }
 
-gpud_sdk::export!(Os + kmsg_watcher: Descriptor::new(
+gpud_sdk::member!("os" => Os + kmsg_watcher: Descriptor::new(
     "os",
     "Identity, uptime, zombie and stuck processes, pids and file handles, kernel panics, reboots",
 )

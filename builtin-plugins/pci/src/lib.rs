@@ -35,7 +35,8 @@ const IDS_FILES: [&str; 4] = [
     "/var/lib/pciutils/pci.ids",
 ];
 
-struct Pci;
+/// The checker.
+pub struct Pci;
 
 impl Checker for Pci {
     fn check(context: &CheckContext) -> Result<Report, Error> {
@@ -136,7 +137,7 @@ fn read_ids() -> Option<Ids> {
     Some(Ids::new(text))
 }
 
-gpud_sdk::export!(Pci: Descriptor::new(
+gpud_sdk::member!("pci" => Pci: Descriptor::new(
     "pci",
     "PCIe Access Control Services, which slows down traffic between GPUs",
 )

@@ -49,7 +49,8 @@ const COUNTERS: &str = "counters";
 const SEEN: &str = "seen";
 const DEVICES: &str = "/sys/bus/pci/devices";
 
-struct PcieAer;
+/// The checker.
+pub struct PcieAer;
 
 fn config() -> Result<(Config, Policy), Error> {
     let read = |document: &str| Config::read(document).map_err(|error| error.to_string());
@@ -228,4 +229,4 @@ fn descriptor() -> Descriptor {
     .config_schema(&policy::schema(config::SCHEMA, &patterns::CATALOG))
 }
 
-gpud_sdk::export!(PcieAer + kmsg_watcher + scanner: descriptor());
+gpud_sdk::member!("pcie-aer" => PcieAer + kmsg_watcher + scanner: descriptor());

@@ -22,7 +22,8 @@ pub const COMPONENT: &str = "accelerator-nvidia-peermem";
 /// Some 300 modules of some 100 bytes.
 const MAX_MODULES_BYTES: u32 = 1 << 20;
 
-struct Peermem;
+/// The checker.
+pub struct Peermem;
 
 impl Checker for Peermem {
     fn check(context: &CheckContext) -> Result<Report, Error> {
@@ -53,7 +54,7 @@ impl KmsgWatcher for Peermem {
     }
 }
 
-gpud_sdk::export!(Peermem + kmsg_watcher: Descriptor::new(
+gpud_sdk::member!(COMPONENT => Peermem + kmsg_watcher: Descriptor::new(
     COMPONENT,
     "NVIDIA's peer memory module for GPUDirect RDMA, and its errors in the kernel log",
 )

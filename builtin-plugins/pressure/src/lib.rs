@@ -11,7 +11,8 @@ use gpud_sdk::{CheckContext, Checker, Descriptor, Error, Report};
 
 use evaluate::{Config, PERCENT, SCHEMA, TOTAL};
 
-struct Pressure;
+/// The checker.
+pub struct Pressure;
 
 impl Checker for Pressure {
     fn check(context: &CheckContext) -> Result<Report, Error> {
@@ -29,7 +30,7 @@ impl Checker for Pressure {
     }
 }
 
-gpud_sdk::export!(Pressure: Descriptor::new(
+gpud_sdk::member!("pressure" => Pressure: Descriptor::new(
     "pressure",
     "Time that tasks wait for processors, memory and disks",
 )

@@ -2,10 +2,6 @@
 //!
 //! `smartctl` (smartmontools 7.0 and later) is asked for all of them, `nvme` (nvme-cli) for NVMe where there is no
 //! `smartctl`. Both only read. A disk that sleeps is not woken up.
-#![cfg_attr(
-    not(feature = "component"),
-    allow(dead_code, unused_imports, reason = "the checker is not exported then")
-)]
 
 pub mod devices;
 pub mod evaluate;
@@ -30,7 +26,8 @@ const MAX_SILENT: u32 = 2;
 const INTERVAL: u64 = 15 * 60;
 const COUNTERS: &str = "counters";
 
-struct DiskSmart;
+/// The checker.
+pub struct DiskSmart;
 
 impl Checker for DiskSmart {
     fn check(context: &CheckContext) -> Result<Report, Error> {
@@ -141,8 +138,7 @@ fn unread(why: impl Into<String>) -> Untold {
     }
 }
 
-#[cfg(feature = "component")]
-gpud_sdk::export!(DiskSmart: Descriptor::new(
+gpud_sdk::member!("disk-smart" => DiskSmart: Descriptor::new(
     "disk-smart",
     "What NVMe, SATA and SAS disks say of their own health",
 )

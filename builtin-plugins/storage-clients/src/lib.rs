@@ -27,7 +27,8 @@ pub static LINES: KernelLines = KernelLines {
     healthy: "no storage server is lost",
 };
 
-struct StorageClients;
+/// The checker.
+pub struct StorageClients;
 
 impl Checker for StorageClients {
     fn check(context: &CheckContext) -> Result<Report, Error> {
@@ -51,7 +52,7 @@ impl Scanner for StorageClients {
     }
 }
 
-gpud_sdk::export!(StorageClients + kmsg_watcher + scanner: Descriptor::new(
+gpud_sdk::member!(COMPONENT => StorageClients + kmsg_watcher + scanner: Descriptor::new(
     COMPONENT,
     "Clients of network storage that lost their servers or data, as the kernel log tells",
 )

@@ -33,7 +33,8 @@ const MAX_MESSAGES: u32 = 4_096;
 /// Key of the mark that this machine had an SXid once.
 const SEEN: &str = "seen";
 
-struct SxidErrors;
+/// The checker.
+pub struct SxidErrors;
 
 fn read_config() -> Result<Config, Error> {
     config::read(&gpud_sdk::config::document()).map_err(Error::failed)
@@ -104,4 +105,4 @@ fn descriptor() -> Descriptor {
     .config_schema(&config::KIND.schema())
 }
 
-gpud_sdk::export!(SxidErrors + kmsg_watcher + scanner: descriptor());
+gpud_sdk::member!(COMPONENT => SxidErrors + kmsg_watcher + scanner: descriptor());

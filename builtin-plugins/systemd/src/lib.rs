@@ -16,7 +16,8 @@ const BOOTED: &str = "/run/systemd/system";
 const SECONDS: u32 = 15;
 const RESTARTS: &str = "restarts";
 
-struct SystemdUnits;
+/// The checker.
+pub struct SystemdUnits;
 
 impl Checker for SystemdUnits {
     fn check(context: &CheckContext) -> Result<Report, Error> {
@@ -83,7 +84,7 @@ impl Checker for SystemdUnits {
     }
 }
 
-gpud_sdk::export!(SystemdUnits: Descriptor::new(
+gpud_sdk::member!("systemd-units" => SystemdUnits: Descriptor::new(
     "systemd-units",
     "Failed services, and services that must run",
 )

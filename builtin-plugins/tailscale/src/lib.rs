@@ -24,7 +24,8 @@ const PROGRAMS: [&str; 4] = [
 const MAX_BODY: u32 = 1 << 20;
 const TIMEOUT_MS: u32 = 15_000;
 
-struct Tailscale;
+/// The checker.
+pub struct Tailscale;
 
 impl Checker for Tailscale {
     fn check(context: &CheckContext) -> Result<Report, Error> {
@@ -58,4 +59,4 @@ impl Machine for Node {
     }
 }
 
-gpud_sdk::export!(Tailscale: Descriptor::new("tailscale", "The tailscaled service and its connection"));
+gpud_sdk::member!("tailscale" => Tailscale: Descriptor::new("tailscale", "The tailscaled service and its connection"));

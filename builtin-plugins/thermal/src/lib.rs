@@ -31,7 +31,8 @@ const MAX_CPUS: u32 = 8_192;
 const MAX_COUNTER_BYTES: u32 = 64;
 const MAX_EVENTS: u32 = 1_000;
 
-struct CpuThermal;
+/// The checker.
+pub struct CpuThermal;
 
 impl Checker for CpuThermal {
     fn check(context: &CheckContext) -> Result<Report, Error> {
@@ -117,7 +118,7 @@ fn read_config() -> Result<(Config, Policy), Error> {
     policy::settings(&document, &patterns::CATALOG, Config::parse).map_err(Error::failed)
 }
 
-gpud_sdk::export!(CpuThermal + kmsg_watcher + scanner: Descriptor::new(
+gpud_sdk::member!(COMPONENT => CpuThermal + kmsg_watcher + scanner: Descriptor::new(
     COMPONENT,
     "Processors throttled for heat, and shutdowns at critical temperature",
 )

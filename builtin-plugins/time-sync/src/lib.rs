@@ -23,7 +23,8 @@ const SOURCE_KEY: &str = "source";
 /// How often a service is asked that had nothing to complain of.
 const EVERY_MS: u64 = 5 * 60_000;
 
-struct TimeSync;
+/// The checker.
+pub struct TimeSync;
 
 impl Checker for TimeSync {
     fn check(context: &CheckContext) -> Result<Report, Error> {
@@ -73,7 +74,7 @@ fn ask() -> Result<Source, AccessError> {
     Ok(said.map_or(Source::Unknown, |said| source::timedate(&said.stdout)))
 }
 
-gpud_sdk::export!(TimeSync: Descriptor::new(
+gpud_sdk::member!("time-sync" => TimeSync: Descriptor::new(
     "time-sync",
     "Synchronisation of the clock, and jumps of it",
 )

@@ -52,7 +52,8 @@ pub fn match_lines(lines: &[&str]) -> usize {
         .count()
 }
 
-struct XidErrors;
+/// The checker.
+pub struct XidErrors;
 
 fn read_config() -> Result<Config, Error> {
     config::read(&gpud_sdk::config::document()).map_err(Error::failed)
@@ -182,4 +183,4 @@ fn descriptor() -> Descriptor {
     .config_schema(&config::KIND.schema())
 }
 
-gpud_sdk::export!(XidErrors + kmsg_watcher + scanner: descriptor());
+gpud_sdk::member!(COMPONENT => XidErrors + kmsg_watcher + scanner: descriptor());

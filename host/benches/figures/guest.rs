@@ -46,6 +46,7 @@ pub async fn load(runtime: &Runtime, folder: &str) -> Plugin {
         .find(|builtin| builtin.folder == folder)
         .unwrap();
     let grants = Grants::parse(&builtin.grants(&serde_json::Value::Null)).unwrap();
+    let grants = grants.of_builtin();
     let source = PluginSource {
         name: folder,
         wasm: builtin.wasm,

@@ -9,8 +9,8 @@ use std::{
 use wasmtime::component::ResourceTable;
 use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 
-use super::Grants;
 use super::wire::types::AccessError;
+use super::{Grants, Interface};
 use crate::{
     node::Node,
     runtime::{limits::MemoryLimiter, wasi},
@@ -86,17 +86,24 @@ pub struct Call {
 }
 
 impl Call {
-    /// Counts a call into the host; every capability begins with it.
+    /// Counts a call into the host and looks whether its interface was granted; every capability begins with it. `what`
+    /// begins with the interface's word.
     pub(super) fn enter(&mut self, what: &str) -> Result<Arc<Grants>, AccessError> {
         self.bill.host_calls = self.bill.host_calls.saturating_add(1);
         self.budget.host_calls = self.budget.host_calls.checked_sub(1).ok_or_else(|| {
             AccessError::OverBudget(format!("{what}: this call has used up its host calls"))
         })?;
-        self.grants.clone().ok_or_else(|| {
+        let grants = self.grants.clone().ok_or_else(|| {
             AccessError::Denied(format!(
                 "{what}: a plugin that describes itself cannot reach anything"
             ))
-        })
+        })?;
+        let interface = Interface::from_word(what.split('.').next().unwrap_or(what));
+        if interface.is_some_and(|interface| grants.allow(interface)) {
+            Ok(grants)
+        } else {
+            Err(AccessError::Denied(format!("{what}: not granted")))
+        }
     }
 
     /// Counts bytes that go to the guest.

@@ -109,6 +109,9 @@ pub struct Grants {
     pub nvml: bool,
     /// The component's configuration.
     pub config: bool,
+    /// Whether a plugin with these grants may import further interfaces, every call of which is refused: the component of a
+    /// built-in checker also contains others.
+    shares_component: bool,
 }
 
 impl Grants {
@@ -134,11 +137,12 @@ impl Grants {
         Ok(grants)
     }
 
-    /// The same for a checker that is part of gpud: where its grant says so it reads the environments of other
-    /// processes, which no grant of an operator reaches.
+    /// The same for a checker that is part of gpud. Where its grant says so it reads the environments of other processes,
+    /// which no grant of an operator reaches. Its component may import what only other checkers in it were granted.
     #[must_use]
     pub fn of_builtin(mut self) -> Self {
         self.sysfs = self.sysfs.map(Roots::with_environments);
+        self.shares_component = true;
         self
     }
 
@@ -223,7 +227,12 @@ impl Grants {
         .map(|(word, _)| word)
     }
 
-    /// May this interface be linked at all? Scopes are checked at each call.
+    /// May this interface be linked at all?
+    pub fn may_be_linked(&self, interface: Interface) -> bool {
+        self.shares_component || self.allow(interface)
+    }
+
+    /// May this interface be called? Scopes are checked by the interface itself.
     pub fn allow(&self, interface: Interface) -> bool {
         match interface {
             Interface::Types | Interface::Log => true,
@@ -339,6 +348,26 @@ mod tests {
         assert_eq!(grants.net, Some(NetGrant::default()));
         let none = Grants::without_scope(&[]);
         assert!(!none.allow(Interface::Sysfs) && !none.allow(Interface::Kmsg));
+    }
+
+    #[test]
+    fn what_others_of_a_component_need_is_linked_and_not_allowed() {
+        let grants = Grants::parse(&json!({"nvml": true, "statvfs": ["/**"]})).unwrap();
+        assert!(grants.may_be_linked(Interface::Nvml) && !grants.may_be_linked(Interface::Kmsg));
+        let grants = grants.of_builtin();
+        for interface in Interface::ALL {
+            assert!(grants.may_be_linked(interface), "{interface:?}");
+        }
+        let allowed = Interface::ALL.into_iter().filter(|it| grants.allow(*it));
+        assert_eq!(
+            allowed.collect::<Vec<_>>(),
+            [
+                Interface::Types,
+                Interface::Log,
+                Interface::Nvml,
+                Interface::Sysfs
+            ]
+        );
     }
 
     #[test]

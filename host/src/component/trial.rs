@@ -96,7 +96,7 @@ impl Trial {
 
     /// What `gpud scan` would do: the component's own scan if it has one, else a check.
     pub async fn look(&mut self) -> Tried {
-        if !self.plugin.scans() {
+        if !self.plugin.scans() || self.descriptor.without_scan {
             return self.check(Trigger::Manual).await;
         }
         let context = self.context(Trigger::Manual);
@@ -115,7 +115,7 @@ impl Trial {
     /// In words: its patterns cannot be used, it failed, or nothing could be kept.
     pub async fn hear(&self, messages: &[Arc<KernelMessage>]) -> Result<Heard, String> {
         let mut heard = Heard::default();
-        if !self.plugin.watches_kmsg() {
+        if !self.plugin.watches_kmsg() || self.descriptor.without_kmsg_watcher {
             return Ok(heard);
         }
         let patterns = self.patterns().await?;

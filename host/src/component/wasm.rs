@@ -41,12 +41,12 @@ impl WasmChecker {
 
     /// Has it a scan of its own?
     pub fn scans(&self) -> bool {
-        self.plugin.scans()
+        self.plugin.scans() && !self.descriptor.without_scan
     }
 
     /// Does it watch the kernel log?
     pub fn watches_kmsg(&self) -> bool {
-        self.plugin.watches_kmsg()
+        self.plugin.watches_kmsg() && !self.descriptor.without_kmsg_watcher
     }
 
     /// Does it draw its verdicts from the kernel log (and what became of it) and nothing else?

@@ -56,4 +56,8 @@ pub struct ComponentDescriptor {
     pub config_schema: Option<String>,
     /// Whether a healthy verdict means nothing while the kernel log cannot be read.
     pub judged_by_kernel_log: bool,
+    /// Whether its plugin's scan is for other components only.
+    pub without_scan: bool,
+    /// Whether its plugin watches the kernel log for other components only.
+    pub without_kmsg_watcher: bool,
 }

@@ -28,6 +28,8 @@ pub(super) struct Codes {
     components: HashMap<Key, Weak<Guest>>,
     /// Held while a component is loaded: others with the same component wait, and find it.
     turns: HashMap<Key, Weak<Turn>>,
+    /// The keys of components that are part of gpud, by address and length.
+    builtin: HashMap<(usize, usize), Key>,
 }
 
 type Turn = tokio::sync::Mutex<()>;
@@ -73,10 +75,10 @@ impl Runtime {
         &self,
         name: &str,
         wasm: &[u8],
+        key: Key,
         grants: Grants,
     ) -> Result<Code, LoadError> {
         let (engine, cache) = (&self.shared.engine, &self.shared.cache);
-        let key = cache::key(engine, wasm);
         let turn = self.codes().turn(key);
         let _turn = turn.lock().await;
         let found = self.codes().find(key);
@@ -97,6 +99,19 @@ impl Runtime {
             grants: Arc::new(grants),
             guest,
         })
+    }
+
+    /// Returns the key of a component.
+    pub(super) fn key(&self, wasm: &[u8]) -> Key {
+        cache::key(&self.shared.engine, wasm)
+    }
+
+    /// The same for a component that is part of gpud, computed once: what is at an address for good does not change.
+    pub(super) fn builtin_key(&self, wasm: &'static [u8]) -> Key {
+        let place = (wasm.as_ptr().addr(), wasm.len());
+        let mut codes = self.codes();
+        let key = codes.builtin.entry(place).or_insert_with(|| self.key(wasm));
+        *key
     }
 
     fn codes(&self) -> MutexGuard<'_, Codes> {

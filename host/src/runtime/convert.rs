@@ -190,7 +190,14 @@ impl From<wit::Report> for model::Report {
 
 impl From<checker::ComponentDescriptor> for model::ComponentDescriptor {
     fn from(component: checker::ComponentDescriptor) -> Self {
+        let says = |key: &str, value: &str| {
+            let mut extra = component.extra.iter();
+            extra.any(|(k, v)| k == key && v == value)
+        };
         Self {
+            judged_by_kernel_log: says("judged_by", "kernel-log"),
+            without_scan: says("without", "scanner"),
+            without_kmsg_watcher: says("without", "kmsg-watcher"),
             name: component.name,
             description: component.description,
             tags: component.tags,
@@ -216,10 +223,6 @@ impl From<checker::ComponentDescriptor> for model::ComponentDescriptor {
                 })
                 .collect(),
             config_schema: component.config_schema,
-            judged_by_kernel_log: component
-                .extra
-                .iter()
-                .any(|(key, value)| key == "judged_by" && value == "kernel-log"),
         }
     }
 }

@@ -145,7 +145,9 @@ pub(super) fn is_component(name: &str, wasm: &[u8]) -> Result<(), LoadError> {
 /// # Errors
 /// [`LoadError::NotGranted`] with those that it may not.
 pub(super) fn granted(name: &str, imports: &[Interface], grants: &Grants) -> Result<(), LoadError> {
-    let refused = imports.iter().filter(|import| !grants.allow(**import));
+    let refused = imports
+        .iter()
+        .filter(|import| !grants.may_be_linked(**import));
     let mut refused: Vec<Interface> = refused.copied().collect();
     if refused.is_empty() {
         return Ok(());

@@ -10,6 +10,7 @@ use wasmtime::{Store as WasmStore, Trap, component::ResourceTable};
 
 use super::{
     Runtime,
+    archive::Key,
     code::Code,
     error::{CallError, LoadError},
     guest::{Answer, Description, OtherForm, Request, contract, is_component, other_form},
@@ -17,7 +18,7 @@ use super::{
     validate,
 };
 use crate::{
-    capability::{Bill, Budget, Call, Grants, Host, Identity, Values, printable, wire},
+    capability::{Bill, Budget, Call, Grants, Host, Identity, Interface, Values, printable, wire},
     model::{CheckContext, ComponentDescriptor, Event, Report, UnixMillis},
     node::{error::SourceError, kmsg::KernelMessage},
     store::Store,
@@ -78,14 +79,28 @@ impl Runtime {
     /// # Errors
     /// [`LoadError`], naming the plugin and what to do.
     pub async fn load(&self, source: PluginSource<'_>) -> Result<Plugin, LoadError> {
+        is_component(source.name, source.wasm)?;
+        let key = self.key(source.wasm);
+        self.load_code(source, key).await
+    }
+
+    /// As [`Self::load`], for a component that is part of gpud and contains many checkers: its digest is computed once.
+    ///
+    /// # Errors
+    /// As [`Self::load`].
+    pub async fn load_builtin(&self, source: PluginSource<'static>) -> Result<Plugin, LoadError> {
+        let key = self.builtin_key(source.wasm);
+        self.load_code(source, key).await
+    }
+
+    async fn load_code(&self, source: PluginSource<'_>, key: Key) -> Result<Plugin, LoadError> {
         let PluginSource {
             name,
             wasm,
             grants,
             limits,
         } = source;
-        is_component(name, wasm)?;
-        let code = self.code(name, wasm, grants).await?;
+        let code = self.code(name, wasm, key, grants).await?;
         let guest = Arc::clone(code.guest());
         let mut plugin = Plugin {
             description: Arc::default(),
@@ -150,13 +165,13 @@ impl Plugin {
         Ok(description)
     }
 
-    /// The grants that it asks for, as words of a spec, sorted.
+    /// The grants that it asks for, as words of a spec, sorted. What its component imports for others is not among them.
     pub fn asks_for(&self) -> Vec<String> {
-        let guest = self.code.guest();
+        let (guest, grants) = (self.code.guest(), self.code.grants());
         let mut words: Vec<String> = guest
             .imports
             .iter()
-            .filter(|interface| interface.needs_grant())
+            .filter(|interface| interface.needs_grant() && grants.allow(**interface))
             .map(|interface| interface.word().to_owned())
             .collect();
         words.sort_unstable();
@@ -173,9 +188,9 @@ impl Plugin {
         self.code.guest().scans()
     }
 
-    /// Does it watch the kernel log?
+    /// Does it watch the kernel log, and may it?
     pub fn watches_kmsg(&self) -> bool {
-        self.code.guest().watches_kmsg()
+        self.code.guest().watches_kmsg() && self.code.grants().allow(Interface::Kmsg)
     }
 
     /// One check.

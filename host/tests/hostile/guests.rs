@@ -86,6 +86,12 @@ const CASES: &[Case] = &[
         "trap",
         CheckFails("trapped: unreachable code reached (a panic; its message is in the log)"),
     ),
+    case(
+        "family",
+        "spoils",
+        CheckFails("trapped: unreachable code reached (a panic; its message is in the log)"),
+    ),
+    case("family", "innocent", Fine("all well")),
     Case {
         guest: "huge_report",
         component: "huge-report",

@@ -6,6 +6,31 @@ use gpud::runtime::CallError;
 
 use crate::lab;
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_component_that_traps_does_no_harm_to_others_in_its_plugin() {
+    let lab = lab::shared().await;
+    let family = lab.guest("family", lab::limits()).await;
+    for _ in 0..3 {
+        let spoils = lab::check(&family, "spoils").await;
+        assert!(
+            matches!(spoils.answer, Err(CallError::Trap(_))),
+            "{:?}",
+            spoils.answer
+        );
+        let innocent = lab::check(&family, "innocent").await;
+        assert_eq!(lab::reason(&innocent), Ok("all well"));
+    }
+    let innocent = family.patterns(&lab::asked("innocent")).await;
+    assert_eq!(innocent.answer, Ok(Vec::new()));
+    let spoils = family.patterns(&lab::asked("spoils")).await;
+    assert_eq!(spoils.answer, Ok(vec!["family".to_owned()]));
+    let other = lab::check(&family, "other").await;
+    assert_eq!(
+        lab::reason(&other).map_err(ToString::to_string),
+        Err("failed: this plugin has no component `other`".to_owned())
+    );
+}
+
 /// More than the runtime has slots.
 const CALLS: usize = 40;
 

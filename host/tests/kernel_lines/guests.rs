@@ -40,10 +40,12 @@ async fn no_line_harms_a_built_in_checker() {
         let source = PluginSource {
             name: builtin.folder,
             wasm: builtin.wasm,
-            grants: Grants::parse(&builtin.grants(&serde_json::Value::Null)).unwrap(),
+            grants: Grants::parse(&builtin.grants(&serde_json::Value::Null))
+                .unwrap()
+                .of_builtin(),
             limits: Limits::default(),
         };
-        let plugin = runtime.load(source).await.unwrap();
+        let plugin = runtime.load_builtin(source).await.unwrap();
         if !plugin.watches_kmsg() {
             continue;
         }

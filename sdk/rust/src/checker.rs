@@ -33,6 +33,40 @@ pub trait Scanner {
     fn scan(context: &CheckContext) -> Result<Report, Error>;
 }
 
+/// A checker that shares a plugin with others. [`crate::member!`] implements it.
+pub trait Member: Checker {
+    /// The component's name, by which calls find the checker.
+    const NAME: &'static str;
+    /// Whether it watches the kernel log.
+    const WATCHES_KMSG: bool = false;
+    /// Whether it has a scan of its own.
+    const SCANS: bool = false;
+
+    /// Describes the component.
+    fn descriptor() -> Descriptor;
+
+    /// As [`KmsgWatcher::patterns`]; none for a checker that does not watch the kernel log.
+    fn patterns(_component: &str) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// As [`KmsgWatcher::on_messages`].
+    ///
+    /// # Errors
+    /// As [`KmsgWatcher::on_messages`].
+    fn on_messages(_context: &CheckContext, _messages: Vec<Message>) -> Result<Vec<Event>, Error> {
+        Ok(Vec::new())
+    }
+
+    /// As [`Scanner::scan`]; a check for a checker that has no scan of its own.
+    ///
+    /// # Errors
+    /// As [`Checker::check`].
+    fn scan(context: &CheckContext) -> Result<Report, Error> {
+        Self::check(context)
+    }
+}
+
 /// What a plugin is: one component, or several.
 #[derive(Debug, Clone)]
 pub struct Descriptor {
@@ -114,6 +148,12 @@ impl Descriptor {
             c.extra
                 .push(("judged_by".to_owned(), "kernel-log".to_owned()))
         })
+    }
+
+    /// Says that the component has no use for this export, which its plugin has for others.
+    #[doc(hidden)]
+    pub fn without_export(self, export: &str) -> Self {
+        self.last(|c| c.extra.push(("without".to_owned(), export.to_owned())))
     }
 
     /// Describes a metric: full name, help with unit.

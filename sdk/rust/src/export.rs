@@ -12,10 +12,50 @@ pub fn install_panic_hook() {
     });
 }
 
+/// Adds to a member's descriptor which exports of the shared plugin it has no use for.
+pub fn described<M: crate::Member>() -> crate::Descriptor {
+    let used = [("scanner", M::SCANS), ("kmsg-watcher", M::WATCHES_KMSG)];
+    let unused = used.iter().filter(|(_, used)| !used);
+    unused.fold(M::descriptor(), |descriptor, (export, _)| {
+        descriptor.without_export(export)
+    })
+}
+
+/// Returns whether a list has a word, at compile time.
+pub const fn has(mut list: &[&str], word: &str) -> bool {
+    while let [first, rest @ ..] = list {
+        if equal(first.as_bytes(), word.as_bytes()) {
+            return true;
+        }
+        list = rest;
+    }
+    false
+}
+
+const fn equal(mut left: &[u8], mut right: &[u8]) -> bool {
+    loop {
+        match (left, right) {
+            ([], []) => return true,
+            ([a, left_rest @ ..], [b, right_rest @ ..]) if *a == *b => {
+                left = left_rest;
+                right = right_rest;
+            }
+            _ => return false,
+        }
+    }
+}
+
+/// Returns the error of a call for a component that no member has.
+pub fn no_member(component: &str) -> crate::Error {
+    crate::Error::failed(format!("this plugin has no component `{component}`"))
+}
+
 /// Exports a checker: `export!(Type: descriptor)`, and with further exports `export!(Type + kmsg_watcher + scanner:
 /// descriptor)`. The descriptor is an expression of type [`crate::Descriptor`].
 ///
-/// Several checkers in one plugin, each with its component's name: `export!(NAME => Type: descriptor, …)`.
+/// Several checkers in one plugin, each of which [`crate::member!`] describes: `export!([first::Type, second::Type] +
+/// kmsg_watcher + scanner)`. The plugin has all exports that one of its members uses; a missing one is an error of the
+/// compiler.
 #[macro_export]
 macro_rules! export {
     ($checker:ident $(+ $more:ident)* : $descriptor:expr) => {
@@ -41,24 +81,67 @@ macro_rules! export {
         $crate::bindings::checker::export_checker!($checker with_types_in $crate::bindings::checker);
         $($crate::export!(@$more $checker);)*
     };
-    ($($component:expr => $checker:path : $descriptor:expr),+ $(,)?) => {
-        struct Components;
+    ([$($member:path),+ $(,)?] $(+ $more:ident)*) => {
+        struct Members;
 
-        impl $crate::Checker for Components {
+        const _: () = {
+            let exports: &[&str] = &[$(::core::stringify!($more)),*];
+            $(
+                assert!(
+                    !<$member as $crate::Member>::WATCHES_KMSG || $crate::export::has(exports, "kmsg_watcher"),
+                    "a member watches the kernel log: add `+ kmsg_watcher`",
+                );
+                assert!(
+                    !<$member as $crate::Member>::SCANS || $crate::export::has(exports, "scanner"),
+                    "a member has a scan of its own: add `+ scanner`",
+                );
+            )+
+        };
+
+        impl $crate::Checker for Members {
             fn check(
                 context: &$crate::CheckContext,
             ) -> ::core::result::Result<$crate::Report, $crate::Error> {
-                $(if context.component == $component {
-                    return <$checker as $crate::Checker>::check(context);
+                $(if context.component == <$member as $crate::Member>::NAME {
+                    return <$member as $crate::Checker>::check(context);
                 })+
-                ::core::result::Result::Err($crate::Error::failed(::std::format!(
-                    "this plugin has no component `{}`",
-                    context.component
-                )))
+                ::core::result::Result::Err($crate::export::no_member(&context.component))
             }
         }
 
-        $crate::export!(Components: $crate::Descriptor::of([$($descriptor),+]));
+        impl $crate::KmsgWatcher for Members {
+            fn patterns(component: &str) -> ::std::vec::Vec<::std::string::String> {
+                $(if component == <$member as $crate::Member>::NAME {
+                    return <$member as $crate::Member>::patterns(component);
+                })+
+                ::std::vec::Vec::new()
+            }
+
+            fn on_messages(
+                context: &$crate::CheckContext,
+                messages: ::std::vec::Vec<$crate::Message>,
+            ) -> ::core::result::Result<::std::vec::Vec<$crate::Event>, $crate::Error> {
+                $(if context.component == <$member as $crate::Member>::NAME {
+                    return <$member as $crate::Member>::on_messages(context, messages);
+                })+
+                ::core::result::Result::Err($crate::export::no_member(&context.component))
+            }
+        }
+
+        impl $crate::Scanner for Members {
+            fn scan(
+                context: &$crate::CheckContext,
+            ) -> ::core::result::Result<$crate::Report, $crate::Error> {
+                $(if context.component == <$member as $crate::Member>::NAME {
+                    return <$member as $crate::Member>::scan(context);
+                })+
+                ::core::result::Result::Err($crate::export::no_member(&context.component))
+            }
+        }
+
+        $crate::export!(Members $(+ $more)*: $crate::Descriptor::of([
+            $($crate::export::described::<$member>()),+
+        ]));
     };
     (@kmsg_watcher $checker:ident) => {
         impl $crate::bindings::kmsg_watcher::exports::gpud::plugin::kmsg_watcher::Guest for $checker {
@@ -93,57 +176,44 @@ macro_rules! export {
     };
 }
 
-#[cfg(test)]
-mod tests {
-    use crate::{CheckContext, Checker as _, Descriptor, Error, Report, Trigger};
+/// Describes a checker that shares a plugin with others: `member!(NAME => Type + kmsg_watcher + scanner: descriptor)`,
+/// where `NAME` is the component's name, which the descriptor has, too. [`crate::export!`] joins them.
+#[macro_export]
+macro_rules! member {
+    (@kmsg_watcher $checker:ident) => {
+        const WATCHES_KMSG: bool = true;
 
-    struct First;
-    struct Second;
-
-    impl crate::Checker for First {
-        fn check(_: &CheckContext) -> Result<Report, Error> {
-            Err(Error::failed("the first"))
+        fn patterns(component: &str) -> ::std::vec::Vec<::std::string::String> {
+            <$checker as $crate::KmsgWatcher>::patterns(component)
         }
-    }
 
-    impl crate::Checker for Second {
-        fn check(_: &CheckContext) -> Result<Report, Error> {
-            Err(Error::failed("the second"))
+        fn on_messages(
+            context: &$crate::CheckContext,
+            messages: ::std::vec::Vec<$crate::Message>,
+        ) -> ::core::result::Result<::std::vec::Vec<$crate::Event>, $crate::Error> {
+            <$checker as $crate::KmsgWatcher>::on_messages(context, messages)
         }
-    }
+    };
+    (@scanner $checker:ident) => {
+        const SCANS: bool = true;
 
-    const FIRST: &str = "first";
-
-    crate::export! {
-        FIRST => First: Descriptor::new(FIRST, "One"),
-        "second" => Second: Descriptor::new("second", "Another").manual(),
-    }
-
-    #[test]
-    fn each_component_has_its_own_checker() {
-        for (component, said) in [
-            ("first", "the first"),
-            ("second", "the second"),
-            ("third", "this plugin has no component `third`"),
-        ] {
-            let context = CheckContext {
-                component: component.to_owned(),
-                now: 0,
-                trigger: Trigger::Manual,
-                boot_id: String::new(),
-                boot_time: 0,
-                previous_check: None,
-                extra: Vec::new(),
-            };
-            let error = Components::check(&context).unwrap_err();
-            assert!(format!("{error:?}").contains(said), "{error:?}");
+        fn scan(
+            context: &$crate::CheckContext,
+        ) -> ::core::result::Result<$crate::Report, $crate::Error> {
+            <$checker as $crate::Scanner>::scan(context)
         }
-        let described = <Components as crate::bindings::checker::exports::gpud::plugin::checker::Guest>::describe();
-        let names: Vec<&str> = described
-            .components
-            .iter()
-            .map(|it| it.name.as_str())
-            .collect();
-        assert_eq!(names, ["first", "second"]);
-    }
+    };
+    ($name:expr => $checker:ident $(+ $more:ident)* : $descriptor:expr) => {
+        impl $crate::Member for $checker {
+            const NAME: &'static str = $name;
+            $($crate::member!(@$more $checker);)*
+
+            fn descriptor() -> $crate::Descriptor {
+                $descriptor
+            }
+        }
+    };
 }
+
+#[cfg(test)]
+mod tests;

@@ -52,7 +52,7 @@ pub use bindings::gpud::plugin::types::{
     Metric, MetricKind, PortId, Recovery, RepairAction, Report, Subject, SuggestedActions, Trigger,
 };
 pub use bindings::gpud::plugin::{config, exec, history, kmsg, log, types};
-pub use checker::{Checker, Descriptor, KmsgWatcher, Scanner};
+pub use checker::{Checker, Descriptor, KmsgWatcher, Member, Scanner};
 pub use error::Error;
 pub use sources::{net, state, sysfs};
 

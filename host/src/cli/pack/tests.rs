@@ -1,13 +1,11 @@
 use super::*;
-use crate::component::builtin;
 
 /// A folder with the sources of a pack around a real component.
 fn sources(home: &Path, version: &str, grants: &str) -> PathBuf {
     let folder = home.join(format!("src-{version}"));
     std::fs::create_dir_all(folder.join("plugins")).unwrap();
-    let all = builtin::all();
-    let memory = all.iter().find(|one| one.component == "memory").unwrap();
-    std::fs::write(folder.join("plugins/memory.wasm"), memory.wasm).unwrap();
+    let memory = xtask::guests::alone("memory");
+    std::fs::write(folder.join("plugins/memory.wasm"), memory).unwrap();
     let manifest = format!(
         "name: acme\nvendor: Acme\nversion: {version}\ndescription: Memory\nneeds: {{programs: [no-such-program-here]}}\nplugins:\n- name: acme-memory\n  \
          file: plugins/memory.wasm\n  grants: {grants}\n"

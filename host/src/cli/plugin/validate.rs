@@ -251,7 +251,7 @@ impl Conformance<'_> {
             );
             self.room(points, where_, &tried, plugin.limits());
         }
-        if wide.watches_kmsg() {
+        if wide.watches_kmsg() && !self.described.without_kmsg_watcher {
             self.log(points, wide).await?;
         }
         Ok(())

@@ -3,9 +3,9 @@ use std::{fs, path::Path};
 use super::*;
 use crate::{
     component::builtin,
-    model::{CheckContext, Health, HealthState, Trigger},
+    model::{CheckContext, Health, HealthState, Report, Trigger},
     node::Node,
-    runtime::{Asked, Compiler, Limits, Plugin, PluginSource},
+    runtime::{Asked, CallError, Compiler, Limits, Plugin, PluginSource},
 };
 
 async fn start(folder: &Path) -> Runtime {
@@ -32,7 +32,7 @@ async fn load_with(
     let source = PluginSource {
         name,
         wasm: pci.wasm,
-        grants: Grants::parse(&pci.grants).unwrap(),
+        grants: Grants::parse(&pci.grants).unwrap().of_builtin(),
         limits: Limits::default(),
     };
     runtime.load(source).await
@@ -55,21 +55,25 @@ async fn told(plugin: &Plugin) -> String {
 }
 
 async fn states(plugin: &Plugin) -> Vec<HealthState> {
+    check(plugin, "pci").await.unwrap().states
+}
+
+async fn check(plugin: &Plugin, component: &str) -> Result<Report, CallError> {
     let asked = Asked {
-        component: "pci",
+        component,
         store: None,
         config: Arc::from("{}"),
         values: None,
     };
     let context = CheckContext {
-        component: "pci".into(),
+        component: component.into(),
         now: 1_700_000_000_000,
         trigger: Trigger::Scheduled,
         boot_id: "boot".into(),
         boot_time: 0,
         previous_check: None,
     };
-    plugin.check(&asked, &context).await.answer.unwrap().states
+    plugin.check(&asked, &context).await.answer
 }
 
 /// How many components' code is loaded.
@@ -120,8 +124,16 @@ async fn plugins_with_the_same_component_share_its_code_and_not_their_grants() {
         of_first, of_second,
         "the second may not run the first one's program"
     );
-    let nothing = |grants: &mut serde_json::Value| *grants = serde_json::json!({});
-    match load_with(&runtime, "third", nothing).await {
+    // A plugin of an operator imports nothing that it was not granted.
+    let all = builtin::all();
+    let pci = all.iter().find(|builtin| builtin.component == "pci");
+    let third = PluginSource {
+        name: "third",
+        wasm: pci.unwrap().wasm,
+        grants: Grants::default(),
+        limits: Limits::default(),
+    };
+    match runtime.load(third).await {
         Err(LoadError::NotGranted { name, .. }) => assert_eq!(name, "third"),
         Err(other) => panic!("{other}"),
         Ok(_) => panic!("loaded without its grants"),
@@ -146,22 +158,108 @@ async fn plugins_that_are_loaded_at_once_compile_their_component_once() {
     assert_eq!(loaded_components(&runtime), 1);
     for (plugin, name) in plugins.iter().zip(names) {
         assert_eq!(plugin.name(), name);
-        assert_eq!(plugin.components()[0].name, "pci");
+        assert!(plugin.components().iter().any(|one| one.name == "pci"));
         assert!(works(plugin).await);
     }
 }
 
-#[test]
-fn an_interface_that_only_others_of_a_component_need_reaches_nothing() {
+/// A built-in checker with these grants.
+async fn builtin_with(runtime: &Runtime, component: &str, grants: &serde_json::Value) -> Plugin {
     let all = builtin::all();
-    let find = |name: &str| all.iter().find(|it| it.component == name).unwrap();
-    let temperature = find("accelerator-nvidia-temperature");
-    let memory = find("accelerator-nvidia-memory");
-    assert_eq!(temperature.wasm, memory.wasm);
-    let may_read = |builtin: &builtin::Builtin| {
-        let grants = Grants::parse(&builtin.grants(&serde_json::json!({}))).unwrap();
-        grants.sysfs.unwrap().allows("/proc/meminfo")
+    let found = all.iter().find(|builtin| builtin.component == component);
+    let found = found.unwrap();
+    let source = PluginSource {
+        name: found.folder,
+        wasm: found.wasm,
+        grants: Grants::parse(grants).unwrap().of_builtin(),
+        limits: Limits::default(),
     };
-    assert!(may_read(memory));
-    assert!(!may_read(temperature));
+    runtime.load_builtin(source).await.unwrap()
+}
+
+#[tokio::test]
+async fn every_built_in_checker_is_described_and_called_by_its_name() {
+    let home = tempfile::tempdir().unwrap();
+    let runtime = start(&home.path().join("cache")).await;
+    // Without grants, so that nothing of the machine is asked.
+    let nothing = serde_json::json!({});
+    let mut loaded = Vec::new();
+    for builtin in builtin::all() {
+        let component = builtin.component;
+        let plugin = builtin_with(&runtime, component, &nothing).await;
+        let mut described = plugin.components().iter();
+        assert!(described.any(|one| one.name == component), "{component}");
+        assert_eq!(plugin.asks_for(), Vec::<String>::new(), "{component}");
+        let answer = format!("{:?}", check(&plugin, component).await);
+        assert!(!answer.contains("no component"), "{component}: {answer}");
+        loaded.push(plugin);
+    }
+    let codes = loaded_components(&runtime);
+    assert!((2..=8).contains(&codes), "{codes} components");
+    assert_eq!(runtime.compiled(), codes as u64);
+}
+
+#[tokio::test]
+async fn an_interface_that_only_others_of_a_component_need_is_refused() {
+    let home = tempfile::tempdir().unwrap();
+    let runtime = start(&home.path().join("cache")).await;
+    let everything = [
+        ("sysfs", serde_json::json!(["/**"])),
+        ("exec", serde_json::json!("bash")),
+        ("net", serde_json::json!({"tcp": ["localhost:1"]})),
+        ("kmsg", serde_json::json!(true)),
+        ("history", serde_json::json!(true)),
+        ("state", serde_json::json!(true)),
+        ("nvml", serde_json::json!(true)),
+        ("config", serde_json::json!(true)),
+    ];
+    // A component, what it is not granted, and the first call that this refuses.
+    for (component, missing, refused) in [
+        ("pci", "sysfs", "sysfs."),
+        ("disk-smart", "exec", "exec."),
+        ("network-latency", "net", "net."),
+        ("memory-edac", "history", "history."),
+        ("cpu", "state", "state.get"),
+        ("accelerator-nvidia-ecc", "nvml", "nvml."),
+    ] {
+        let granted = everything.iter().filter(|(word, _)| *word != missing);
+        let granted = granted.map(|(word, grant)| ((*word).to_owned(), grant.clone()));
+        let grants = serde_json::Value::Object(granted.collect());
+        let plugin = builtin_with(&runtime, component, &grants).await;
+        assert!(!plugin.asks_for().contains(&missing.to_owned()));
+        let answer = format!("{:?}", check(&plugin, component).await);
+        let denied = answer.contains("not granted") || answer.contains("Denied");
+        assert!(
+            denied && answer.contains(refused),
+            "{component} without {missing}: {answer}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_component_without_the_grant_is_handed_no_kernel_messages() {
+    let home = tempfile::tempdir().unwrap();
+    let runtime = start(&home.path().join("cache")).await;
+    for (grants, watches) in [
+        (serde_json::json!({"kmsg": true}), true),
+        (serde_json::json!({"kmsg": false}), false),
+    ] {
+        let plugin = builtin_with(&runtime, "memory-edac", &grants).await;
+        assert_eq!(plugin.watches_kmsg(), watches);
+    }
+    // Its component watches the kernel log for others.
+    let grants = serde_json::json!({"kmsg": true});
+    let pci = builtin_with(&runtime, "pci", &grants).await;
+    let described = pci.components().iter();
+    let described: std::collections::BTreeMap<_, _> = described
+        .map(|one| {
+            (
+                one.name.as_str(),
+                (one.without_scan, one.without_kmsg_watcher),
+            )
+        })
+        .collect();
+    assert_eq!(described["pci"], (true, true));
+    assert_eq!(described["ipmi"], (true, false));
+    assert_eq!(described["memory-edac"], (false, false));
 }

@@ -1,5 +1,4 @@
 use super::*;
-use crate::component::builtin;
 
 const CASES: &str = r#"
 component: checker.wasm
@@ -22,9 +21,8 @@ cases:
 
 fn folder(cases: &str) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
-    let all = builtin::all();
-    let memory = all.iter().find(|one| one.component == "memory").unwrap();
-    std::fs::write(folder.path().join("checker.wasm"), memory.wasm).unwrap();
+    let memory = xtask::guests::alone("memory");
+    std::fs::write(folder.path().join("checker.wasm"), memory).unwrap();
     std::fs::write(folder.path().join("cases.yaml"), cases).unwrap();
     folder
 }

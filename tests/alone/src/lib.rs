@@ -1,0 +1,1 @@
+//! Nothing: the plugins are the examples of this crate.
