@@ -100,7 +100,8 @@ pub fn run(cargo: &Cargo, options: &Options) -> Result<PathBuf> {
 pub fn command(cargo: &Cargo, arguments: &[String]) -> Result<()> {
     let program = run(cargo, &Options::parse(arguments)?)?;
     let size = fs::metadata(&program)?.len();
-    println!("{} ({} MB)", program.display(), size.div_ceil(1_000_000));
+    eprintln!("xtask: the binary has {size} bytes");
+    println!("{}", program.display());
     Ok(())
 }
 

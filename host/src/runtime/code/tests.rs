@@ -55,25 +55,32 @@ async fn told(plugin: &Plugin) -> String {
 }
 
 async fn states(plugin: &Plugin) -> Vec<HealthState> {
-    check(plugin, "pci").await.unwrap().states
+    check(plugin, "pci", "{}").await.unwrap().states
 }
 
-async fn check(plugin: &Plugin, component: &str) -> Result<Report, CallError> {
-    let asked = Asked {
+async fn check(plugin: &Plugin, component: &str, config: &str) -> Result<Report, CallError> {
+    let (asked, context) = (asked(component, config), context(component));
+    plugin.check(&asked, &context).await.answer
+}
+
+fn asked<'a>(component: &'a str, config: &str) -> Asked<'a> {
+    Asked {
         component,
         store: None,
-        config: Arc::from("{}"),
+        config: Arc::from(config),
         values: None,
-    };
-    let context = CheckContext {
+    }
+}
+
+fn context(component: &str) -> CheckContext {
+    CheckContext {
         component: component.into(),
         now: 1_700_000_000_000,
         trigger: Trigger::Scheduled,
         boot_id: "boot".into(),
         boot_time: 0,
         previous_check: None,
-    };
-    plugin.check(&asked, &context).await.answer
+    }
 }
 
 /// How many components' code is loaded.
@@ -190,7 +197,7 @@ async fn every_built_in_checker_is_described_and_called_by_its_name() {
         let mut described = plugin.components().iter();
         assert!(described.any(|one| one.name == component), "{component}");
         assert_eq!(plugin.asks_for(), Vec::<String>::new(), "{component}");
-        let answer = format!("{:?}", check(&plugin, component).await);
+        let answer = format!("{:?}", check(&plugin, component, "{}").await);
         assert!(!answer.contains("no component"), "{component}: {answer}");
         loaded.push(plugin);
     }
@@ -203,37 +210,48 @@ async fn every_built_in_checker_is_described_and_called_by_its_name() {
 async fn an_interface_that_only_others_of_a_component_need_is_refused() {
     let home = tempfile::tempdir().unwrap();
     let runtime = start(&home.path().join("cache")).await;
-    let everything = [
-        ("sysfs", serde_json::json!(["/**"])),
-        ("exec", serde_json::json!("bash")),
-        ("net", serde_json::json!({"tcp": ["localhost:1"]})),
-        ("kmsg", serde_json::json!(true)),
-        ("history", serde_json::json!(true)),
-        ("state", serde_json::json!(true)),
-        ("nvml", serde_json::json!(true)),
-        ("config", serde_json::json!(true)),
-    ];
-    // A component, what it is not granted, and the first call that this refuses.
-    for (component, missing, refused) in [
-        ("pci", "sysfs", "sysfs."),
-        ("disk-smart", "exec", "exec."),
-        ("network-latency", "net", "net."),
-        ("memory-edac", "history", "history."),
-        ("cpu", "state", "state.get"),
-        ("accelerator-nvidia-ecc", "nvml", "nvml."),
+    let everything = serde_json::json!({
+        "sysfs": ["/**"],
+        "exec": "bash",
+        "net": {"tcp": ["localhost:1"]},
+        "kmsg": true,
+        "history": true,
+        "state": true,
+        "nvml": true,
+        "config": true,
+    });
+    let without = |missing: &str| {
+        let mut grants = everything.clone();
+        grants.as_object_mut().unwrap().remove(missing).unwrap();
+        grants
+    };
+    let endpoint = r#"{"endpoints": {"nearby": "localhost:1"}}"#;
+    // A component, its configuration, and what it is not granted.
+    for (component, config, missing) in [
+        ("pressure", "{}", "sysfs"),
+        ("pressure", "{}", "state"),
+        ("time-sync", "{}", "exec"),
+        ("network-latency", endpoint, "net"),
+        ("storage-clients", "{}", "history"),
+        ("accelerator-nvidia-ecc", "{}", "nvml"),
     ] {
-        let granted = everything.iter().filter(|(word, _)| *word != missing);
-        let granted = granted.map(|(word, grant)| ((*word).to_owned(), grant.clone()));
-        let grants = serde_json::Value::Object(granted.collect());
-        let plugin = builtin_with(&runtime, component, &grants).await;
+        let plugin = builtin_with(&runtime, component, &without(missing)).await;
         assert!(!plugin.asks_for().contains(&missing.to_owned()));
-        let answer = format!("{:?}", check(&plugin, component).await);
-        let denied = answer.contains("not granted") || answer.contains("Denied");
+        let answer = format!("{:?}", check(&plugin, component, config).await);
         assert!(
-            denied && answer.contains(refused),
+            answer.contains(&format!("{missing}.")) && answer.contains("not granted"),
             "{component} without {missing}: {answer}"
         );
     }
+
+    let blind = builtin_with(&runtime, "network-latency", &without("config")).await;
+    let report = check(&blind, "network-latency", endpoint).await.unwrap();
+    assert!(report.states[0].reason.contains("no endpoints"));
+
+    let deaf = builtin_with(&runtime, "storage-clients", &without("kmsg")).await;
+    let (asked, context) = (asked("storage-clients", "{}"), context("storage-clients"));
+    let scanned = deaf.scan(&asked, &context).await.answer.unwrap();
+    assert_eq!(scanned.states[0].reason, "the kernel log cannot be read");
 }
 
 #[tokio::test]
