@@ -1,5 +1,5 @@
 //! The checkers that are part of the binary, and what each may reach: the same kind of grants that an operator writes
-//! for a plugin (`builtin-plugins/‹folder›/manifest.json`), and no more than its own list of imports.
+//! for a plugin (`builtin-plugins/‹folder›/manifest.json`). Many share a WebAssembly component; their grants stay apart.
 
 use serde_json::Value;
 
