@@ -3,6 +3,7 @@
 
 use serde_json::{Map, Value};
 
+use super::schema;
 use crate::model::ComponentDescriptor;
 
 /// Most faults of a configuration that are told at once.
@@ -74,32 +75,30 @@ impl ComponentConfig {
 /// # Errors
 /// [`Misfit`].
 pub fn check(described: &ComponentDescriptor, config: &Value) -> Result<(), Misfit> {
-    let Some(schema) = &described.config_schema else {
+    let Some(text) = &described.config_schema else {
         return Ok(());
     };
     let whole = |message: String| Misfit {
         pointer: String::new(),
         message,
     };
-    let schema: Value = serde_json::from_str(schema)
+    let schema_document: Value = serde_json::from_str(text)
         .map_err(|error| whole(format!("the plugin's config schema is not JSON: {error}")))?;
-    // References to other documents are not followed: nothing is fetched.
-    let validator = jsonschema::validator_for(&schema).map_err(|error| {
+    let faults = schema::faults(&schema_document, config, MAX_FAULTS).map_err(|error| {
         whole(format!(
             "the plugin's config schema is not a JSON schema: {error}"
         ))
     })?;
-    let faults: Vec<_> = validator.iter_errors(config).take(MAX_FAULTS).collect();
     let Some(first) = faults.first() else {
         return Ok(());
     };
     let told = faults.iter().map(|fault| {
-        let at = fault.instance_path().to_string();
-        let at = if at.is_empty() { "config" } else { &at };
-        format!("{at}: {fault}")
+        let at = &fault.pointer;
+        let at = if at.is_empty() { "config" } else { at };
+        format!("{at}: {}", fault.text)
     });
     Err(Misfit {
-        pointer: first.instance_path().to_string(),
+        pointer: first.pointer.clone(),
         message: format!(
             "config does not fit: {}",
             told.collect::<Vec<_>>().join("; ")

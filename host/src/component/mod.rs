@@ -21,6 +21,7 @@ pub mod probation;
 mod registry;
 mod running;
 pub mod scheduler;
+pub(crate) mod schema;
 mod script;
 mod services;
 mod shadow;
