@@ -1,6 +1,6 @@
 //! Holds a JSON document against a JSON Schema.
 
-use boon::{Compiler, ErrorKind, Schemas, SchemeUrlLoader, ValidationError};
+use boon::{CompileError, Compiler, ErrorKind, Schemas, SchemeUrlLoader, ValidationError};
 use serde_json::Value;
 
 /// The schema's own address, which nothing else has.
@@ -123,6 +123,14 @@ mod tests {
         ] {
             assert!(faults(&schema, &json!({}), 10).is_err(), "{schema}");
         }
+    }
+
+    #[test]
+    fn a_schema_that_refers_to_itself_comes_to_an_end() {
+        let schema = json!({"$ref": "#"});
+        assert_eq!(pointers(&schema, &json!({})), [""]);
+        let tree = json!({"type": "object", "additionalProperties": {"$ref": "#"}});
+        assert_eq!(pointers(&tree, &json!({"a": {"b": {"c": 5}}})), ["/a/b/c"]);
     }
 
     #[test]
