@@ -1,5 +1,7 @@
 use std::{fs, path::Path};
 
+use tokio::sync::OnceCell;
+
 use super::*;
 use crate::{
     component::builtin,
@@ -170,6 +172,17 @@ async fn plugins_that_are_loaded_at_once_compile_their_component_once() {
     }
 }
 
+/// A runtime for tests of all built-in checkers, whose code is compiled once for all of them.
+async fn shared() -> Runtime {
+    static SHARED: OnceCell<(tempfile::TempDir, Runtime)> = OnceCell::const_new();
+    let start = || async {
+        let home = tempfile::tempdir().unwrap();
+        let runtime = start(&home.path().join("cache")).await;
+        (home, runtime)
+    };
+    SHARED.get_or_init(start).await.1.clone()
+}
+
 /// A built-in checker with these grants.
 async fn builtin_with(runtime: &Runtime, component: &str, grants: &serde_json::Value) -> Plugin {
     let all = builtin::all();
@@ -186,8 +199,7 @@ async fn builtin_with(runtime: &Runtime, component: &str, grants: &serde_json::V
 
 #[tokio::test]
 async fn every_built_in_checker_is_described_and_called_by_its_name() {
-    let home = tempfile::tempdir().unwrap();
-    let runtime = start(&home.path().join("cache")).await;
+    let runtime = shared().await;
     // Without grants, so that nothing of the machine is asked.
     let nothing = serde_json::json!({});
     let mut loaded = Vec::new();
@@ -208,8 +220,7 @@ async fn every_built_in_checker_is_described_and_called_by_its_name() {
 
 #[tokio::test]
 async fn an_interface_that_only_others_of_a_component_need_is_refused() {
-    let home = tempfile::tempdir().unwrap();
-    let runtime = start(&home.path().join("cache")).await;
+    let runtime = shared().await;
     let everything = serde_json::json!({
         "sysfs": ["/**"],
         "exec": "bash",
@@ -256,8 +267,7 @@ async fn an_interface_that_only_others_of_a_component_need_is_refused() {
 
 #[tokio::test]
 async fn a_component_without_the_grant_is_handed_no_kernel_messages() {
-    let home = tempfile::tempdir().unwrap();
-    let runtime = start(&home.path().join("cache")).await;
+    let runtime = shared().await;
     for (grants, watches) in [
         (serde_json::json!({"kmsg": true}), true),
         (serde_json::json!({"kmsg": false}), false),
