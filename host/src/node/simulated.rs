@@ -4,7 +4,7 @@
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, PoisonError, RwLock},
     time::Duration,
 };
 
@@ -34,10 +34,13 @@ pub struct Canned {
     /// The first that fits answers.
     pub programs: Vec<CannedProgram>,
     /// By `unix:/run/x.sock` or `loopback:9100`, then by path and query.
-    pub http: BTreeMap<String, BTreeMap<String, CannedPage>>,
+    pub http: CannedHttp,
     /// `host:port` endpoints that take connections.
     pub tcp: Vec<String>,
 }
+
+/// Pages by service, then by path and query.
+pub type CannedHttp = BTreeMap<String, BTreeMap<String, CannedPage>>;
 
 /// What one run of a program gives.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -83,7 +86,7 @@ impl Node {
             nvml: Nvml::absent(),
             boot,
             replacements: BTreeMap::new(),
-            canned: Some(Arc::new(canned)),
+            canned: Some(Arc::new(RwLock::new(Arc::new(canned)))),
             kmsg_path: kmsg,
             kmsg_clock,
             kmsg_scans: HangPool::new("kmsg-scan", READ_BACK_THREADS),
@@ -91,12 +94,48 @@ impl Node {
     }
 
     /// What answers in place of programs and services, if this machine is made up.
-    pub fn canned(&self) -> Option<&Arc<Canned>> {
-        self.canned.as_ref()
+    pub fn canned(&self) -> Option<Arc<Canned>> {
+        let canned = self.canned.as_ref()?.read();
+        Some(Arc::clone(&canned.unwrap_or_else(PoisonError::into_inner)))
+    }
+
+    /// Changes what answers in place of programs and services. A machine that is not made up stays as it is.
+    pub fn change_canned(&self, change: impl FnOnce(&mut Canned)) {
+        if let Some(canned) = &self.canned {
+            let mut canned = canned.write().unwrap_or_else(PoisonError::into_inner);
+            change(Arc::make_mut(&mut canned));
+        }
     }
 }
 
 impl Canned {
+    /// Takes other answers: each in front of those that were there, in place of one that it equals in program and
+    /// arguments, or in service and path. `tcp`, where it is given, is the whole list.
+    pub fn take(
+        &mut self,
+        programs: Vec<CannedProgram>,
+        http: CannedHttp,
+        tcp: Option<Vec<String>>,
+    ) {
+        self.programs.retain(|old| {
+            let same =
+                |new: &CannedProgram| new.program == old.program && new.arguments == old.arguments;
+            !programs.iter().any(same)
+        });
+        self.programs.splice(0..0, programs);
+        for (service, pages) in http {
+            self.http.entry(service).or_default().extend(pages);
+        }
+        if let Some(tcp) = tcp {
+            self.tcp = tcp;
+        }
+    }
+
+    /// Removes a program, so that it is not found.
+    pub fn remove_program(&mut self, name: &str) {
+        self.programs.retain(|one| one.program != name);
+    }
+
     /// The output of a program.
     ///
     /// # Errors
@@ -208,6 +247,50 @@ mod tests {
         let error = run("lsblk", &["-J"]).unwrap_err().to_string();
         assert!(error.contains("lsblk -J"), "{error}");
         assert!(run("/sbin/ipmitool", &[]).is_err());
+    }
+
+    #[test]
+    fn answers_change_and_the_newest_comes_first() {
+        let mut canned = Canned {
+            programs: vec![
+                program("ipmitool", Some(&["sel"]), "old log"),
+                program("ipmitool", None, "else"),
+                program("mdadm", None, "array"),
+            ],
+            tcp: vec!["a:1".to_owned()],
+            ..Canned::default()
+        };
+        let run = |canned: &Canned, arguments: &[&str]| {
+            let arguments: Vec<_> = arguments.iter().map(|one| (*one).to_owned()).collect();
+            let output = canned.run("ipmitool", &arguments).unwrap();
+            String::from_utf8(output.stdout).unwrap()
+        };
+        let page = CannedPage {
+            status: 503,
+            body: String::new(),
+        };
+        let pages = BTreeMap::from([("/x".to_owned(), page)]);
+        let http = BTreeMap::from([("loopback:1".to_owned(), pages)]);
+        canned.take(
+            vec![program("ipmitool", Some(&["sel"]), "new log")],
+            http,
+            None,
+        );
+        assert_eq!(run(&canned, &["sel"]), "new log");
+        assert_eq!(run(&canned, &["sdr"]), "else");
+        assert_eq!(canned.programs.len(), 3);
+        assert_eq!(canned.get("loopback:1", "/x", 1).unwrap().status, 503);
+        assert!(canned.connect("a:1").is_ok());
+        canned.take(
+            vec![program("ipmitool", None, "all")],
+            BTreeMap::new(),
+            Some(Vec::new()),
+        );
+        assert_eq!(run(&canned, &["sel"]), "all");
+        assert!(canned.connect("a:1").is_err());
+        canned.remove_program("ipmitool");
+        assert!(canned.run("ipmitool", &[]).is_err());
+        assert!(canned.run("mdadm", &[]).is_ok());
     }
 
     #[test]
