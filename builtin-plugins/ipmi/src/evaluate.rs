@@ -8,8 +8,10 @@ use gpud_builtin_shared::settings::Settings;
 use gpud_sdk::{CheckContext, Event, Evidence, RepairAction, Report};
 use serde_json::json;
 
-use crate::log::{Entry, Seen};
-use crate::sensors::{Sensor, Status};
+use crate::elist;
+use crate::kept::Kept;
+use crate::log::Entry;
+use crate::sensors::{self, Sensor, Status};
 
 /// Gauge: a reading.
 pub const READING: &str = "ipmi_sensor_reading";
@@ -28,14 +30,21 @@ pub const SCHEMA: &str = r#"{
     "ignored_sensors": {
       "description": "Names of sensors that are not judged; of several of one name, all.",
       "type": "array", "maxItems": 256, "items": { "type": "string" }
+    },
+    "keep_hours": {
+      "description": "How long a trouble of a power supply counts whose end the controller does not log.",
+      "type": "integer", "minimum": 1, "maximum": 8784, "default": 168
     }
   }
 }"#;
 
+const HOUR_MS: u64 = 3_600_000;
+
 /// The configuration.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Config {
     ignored: Vec<String>,
+    keep_ms: u64,
 }
 
 impl Config {
@@ -47,6 +56,7 @@ impl Config {
         let settings = Settings::parse(document)?;
         Ok(Self {
             ignored: settings.words("ignored_sensors").unwrap_or_default(),
+            keep_ms: settings.number("keep_hours", 168, 1..=8_784) * HOUR_MS,
         })
     }
 
@@ -65,6 +75,8 @@ pub struct Inputs {
     pub log: Result<Vec<Entry>, String>,
     /// The sensors.
     pub sensors: Result<Vec<Sensor>, String>,
+    /// The states of the power supplies, where they were asked for.
+    pub supplies: Vec<elist::Sensor>,
 }
 
 /// Judges one reading.
@@ -72,29 +84,26 @@ pub fn judge(
     context: &CheckContext,
     config: &Config,
     inputs: &Inputs,
-    seen: &mut Seen,
+    kept: &mut Kept,
     before: &Memory,
 ) -> (Report, Memory) {
     let mut events = Vec::new();
     if let Ok(entries) = &inputs.log {
-        events.extend(
-            seen.take(entries)
-                .into_iter()
-                .map(|entry| event(context, entry)),
-        );
+        let new = kept.take(context.now, config.keep_ms, entries);
+        events.extend(new.into_iter().map(|entry| event(context, entry)));
     }
+    kept.open.compare(&inputs.supplies);
     let none = Vec::new();
     let sensors = inputs.sensors.as_ref().unwrap_or(&none);
-    let mut found: Vec<Finding> = sensors
-        .iter()
+    let mut found: Vec<Finding> = sensors::judged(sensors)
         .filter(|sensor| !config.ignores(&sensor.name))
         .filter_map(beyond)
         .collect();
-    found.extend(seen.power.iter().map(|(key, (_, when))| {
+    found.extend(kept.open.power().map(|(key, trouble)| {
         Finding::degraded(
             key.clone(),
             "ipmi_power_supply",
-            format!("{key} (since {when})"),
+            format!("{key} (since {})", trouble.when),
         )
         .action(
             RepairAction::HardwareInspection,
@@ -236,7 +245,7 @@ fn event(context: &CheckContext, entry: &Entry) -> Event {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{log, sensors};
+    use crate::log;
     use gpud_builtin_shared::findings::test_context;
     use gpud_sdk::Health;
 
@@ -246,14 +255,15 @@ mod tests {
     fn run(config: &str, checks: &[(Answer, Answer)]) -> (Health, String, Vec<String>) {
         let context = test_context("ipmi", 1_000);
         let config = Config::parse(config).unwrap();
-        let (mut seen, mut memory) = (Seen::default(), Memory::default());
+        let (mut kept, mut memory) = (Kept::default(), Memory::default());
         let mut answer = (Health::Healthy, String::new(), Vec::new());
         for (log, sensors) in checks {
             let inputs = Inputs {
                 log: log.map(log::parse).map_err(str::to_owned),
                 sensors: sensors.map(sensors::parse).map_err(str::to_owned),
+                supplies: Vec::new(),
             };
-            let (report, after) = judge(&context, &config, &inputs, &mut seen, &memory);
+            let (report, after) = judge(&context, &config, &inputs, &mut kept, &memory);
             memory = after;
             answer.0 = report.states[0].health.clone();
             answer.1.clone_from(&report.states[0].reason);
@@ -279,6 +289,19 @@ mod tests {
             (
                 "{}",
                 Ok("T,95,degrees C,cr\n"),
+                Health::Degraded,
+                "T: 95 degrees C is critical",
+            ),
+            (
+                "{}",
+                // iLO 2: sensors without thresholds that claim to have crossed one.
+                Ok("T,45,degrees C,ok\nVRM 1,0,unspecified,cr\nPower Meter,236,Watts,cr\n"),
+                Health::Healthy,
+                "3 sensors, none critical; 0 entries of the event log read",
+            ),
+            (
+                "{}",
+                Ok("VRM 1,0,unspecified,cr\nT,95,degrees C,cr\n"),
                 Health::Degraded,
                 "T: 95 degrees C is critical",
             ),

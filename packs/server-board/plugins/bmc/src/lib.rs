@@ -6,8 +6,9 @@
 pub mod config;
 pub mod evaluate;
 pub mod leak;
-pub mod sdr;
+mod parts;
 
+use gpud_builtin_ipmi::elist;
 use gpud_builtin_shared::findings::{self, Memory};
 use gpud_pack_common::ask::{self, Answer};
 use gpud_sdk::{AccessError, CheckContext, Checker, Descriptor, Error, Report, state, sysfs};
@@ -38,10 +39,10 @@ impl Checker for ServerBmc {
                 return Ok(findings::unsupported(context, "ipmitool is not installed"));
             }
             // A sensor that fails makes ipmitool end with 1 after it has told all others.
-            Answer::Said(said) if !sdr::parse(&said.stdout).is_empty() => Ok(said.stdout),
+            Answer::Said(said) if !elist::parse(&said.stdout).is_empty() => Ok(said.stdout),
             answer => answer.output(),
         };
-        let sensors = answer.and_then(|text| match sdr::parse(&text) {
+        let sensors = answer.and_then(|text| match elist::parse(&text) {
             sensors if sensors.is_empty() => Err("ipmitool lists no sensor".to_owned()),
             sensors => Ok(sensors),
         });

@@ -8,7 +8,7 @@ use gpud_pack_common::{hold, names};
 use gpud_sdk::{CheckContext, Event, Evidence, RepairAction, Report, Trigger};
 
 use crate::info::Info;
-use crate::open::Kept;
+use crate::kept::Kept;
 
 /// Gauge: how full the log is.
 pub const USED: &str = "server_event_log_used_percent";
@@ -76,7 +76,7 @@ pub fn judge(
     before: &Memory,
 ) -> (Report, Memory) {
     if context.trigger == Trigger::SetHealthy {
-        kept.open.clear();
+        kept.open.0.clear();
     }
     let mut found = Vec::new();
     let mut news = Vec::new();
@@ -98,8 +98,9 @@ pub fn judge(
         )),
     }
     kept.open
+        .0
         .retain(|key, _| !names::any_fits(&config.ignored, key));
-    found.extend(kept.open.iter().map(|(key, trouble)| {
+    found.extend(kept.open.0.iter().map(|(key, trouble)| {
         let event = match trouble.critical {
             true => "server_event_log_critical",
             false => "server_event_log_warning",
@@ -130,7 +131,7 @@ pub fn judge(
     for (metric, value) in [
         (USED, info.used_percent),
         (ENTRIES, info.entries),
-        (OPEN, Some(kept.open.len() as u64)),
+        (OPEN, Some(kept.open.0.len() as u64)),
     ] {
         if let Some(value) = value {
             report = report.gauge(metric, gauge(value));
