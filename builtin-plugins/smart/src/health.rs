@@ -9,12 +9,18 @@
 //! | critical warning, bits 0 to 5 | NVM Express Base Specification, SMART / Health Information log: spare below threshold, temperature, reliability degraded, read-only, volatile memory backup failed, persistent memory region |
 //! | percentage used | same: 100 means that the endurance the maker estimated is used up |
 //! | attributes 197, 198 | sectors that cannot be read and wait to be replaced, unless smartctl's drive database (`drivedb.h`) has another name for them: some makers count requests there, and one calls its own `Bogus_Current_Pend_Sect` |
+//! | attribute 187 | sectors that the disk could not correct and reported to the host (`Reported_Uncorrect` in `drivedb.h`) |
+//! | `scsi_error_counter_log` | smartctl(8), `-l error`: errors that were not corrected, of reads, writes and verifications |
+//! | `ata_pending_defects_log.count`, `scsi_pending_defects.count` | smartctl(8), `-l defects` |
 //! | `ata_smart_attributes.table[].when_failed` | smartctl(8), `-A`: `now` for an attribute that is below its threshold |
 
+use gpud_builtin_shared::files::gauge;
 use serde_json::Value;
 
 /// The bit of the critical warning that heat sets: it goes when the disk cools down.
 pub const HEAT: u64 = 1 << 1;
+/// The bit that says that the disk is not reliable any more.
+const UNRELIABLE: u64 = 1 << 2;
 /// Names that are taken of what fails, and characters of one.
 const MAX_FAILING: usize = 8;
 const MAX_NAME: usize = 64;
@@ -36,7 +42,9 @@ pub struct Health {
     pub used: Option<f64>,
     /// Spare blocks left, percent.
     pub spare: Option<f64>,
-    /// Errors of the medium in its life.
+    /// Spare blocks, percent, below which the disk calls itself failing; NVMe.
+    pub spare_threshold: Option<u64>,
+    /// Errors of the medium in its life: reads and writes that were not corrected.
     pub errors: Option<u64>,
     /// Sectors that wait to be replaced.
     pub pending: Option<u64>,
@@ -72,6 +80,55 @@ pub fn warnings(bits: u64) -> Vec<&'static str> {
     .collect()
 }
 
+impl Health {
+    /// The disk in words: who is to replace it needs more than a name that changes.
+    pub fn who(&self, name: &str) -> String {
+        let parts = [(self.model.as_str(), ""), (self.serial.as_str(), "serial ")];
+        let parts: Vec<String> = parts
+            .into_iter()
+            .filter(|(text, _)| !text.is_empty())
+            .map(|(text, label)| format!("{label}{text}"))
+            .collect();
+        if parts.is_empty() {
+            return name.to_owned();
+        }
+        format!("{name} ({})", parts.join(", "))
+    }
+
+    /// Whether it warns of its reliability only because its endurance is used up, as some makers' disks do: nothing is
+    /// wrong with spare blocks or medium.
+    pub fn is_only_worn(&self) -> bool {
+        let spared = match (self.spare, self.spare_threshold) {
+            (Some(spare), Some(threshold)) => spare > gauge(threshold),
+            (spare, _) => spare.is_none_or(|spare| spare > 10.0),
+        };
+        self.warning & !HEAT == UNRELIABLE
+            && self.used.is_some_and(|used| used >= 100.0)
+            && spared
+            && self.errors.unwrap_or(0) == 0
+    }
+
+    /// What it says of its failing, heat aside; nothing where it does not find itself failing.
+    pub fn failure(&self) -> Option<String> {
+        let said = warnings(self.warning & !HEAT);
+        // Heat alone makes an NVMe disk fail its own test, too.
+        let failed = self.passed == Some(false) && self.warning != HEAT;
+        if self.is_only_worn() || !failed && said.is_empty() {
+            return None;
+        }
+        let said = said
+            .into_iter()
+            .chain(self.failing.iter().map(String::as_str));
+        Some(said.collect::<Vec<_>>().join(", "))
+    }
+}
+
+/// The document that a program printed, after warnings that it may have printed before.
+pub fn document(text: &str) -> Option<Value> {
+    let start = text.find('{')?;
+    serde_json::from_str(text.get(start..)?).ok()
+}
+
 /// What stands at a place; null where there is nothing.
 fn at<'a>(json: &'a Value, path: &str) -> &'a Value {
     json.pointer(path).unwrap_or(&Value::Null)
@@ -82,8 +139,7 @@ fn at<'a>(json: &'a Value, path: &str) -> &'a Value {
 /// # Errors
 /// Why the disk could not be asked.
 pub fn smartctl(text: &str) -> Result<Health, String> {
-    let json: Value =
-        serde_json::from_str(text).map_err(|_| "smartctl gave no JSON (it needs 7.0 or later)")?;
+    let json = document(text).ok_or("smartctl gave no JSON (it needs 7.0 or later)")?;
     let log = at(&json, "/nvme_smart_health_information_log");
     let text_of = |key: &str| {
         json.get(key)
@@ -92,7 +148,7 @@ pub fn smartctl(text: &str) -> Result<Health, String> {
             .to_owned()
     };
     let mut health = Health {
-        model: text_of("model_name"),
+        model: first(["model_name", "scsi_model_name", "scsi_product"].map(text_of)),
         serial: text_of("serial_number"),
         passed: at(&json, "/smart_status/passed").as_bool(),
         warning: at(log, "/critical_warning").as_u64().unwrap_or(0),
@@ -103,8 +159,16 @@ pub fn smartctl(text: &str) -> Result<Health, String> {
             .or_else(|| at(&json, "/endurance_used/current_percent").as_f64())
             .filter(is_used),
         spare: at(log, "/available_spare").as_f64(),
-        errors: at(log, "/media_errors").as_u64(),
-        pending: pending(at(&json, "/ata_smart_attributes/table")),
+        spare_threshold: at(log, "/available_spare_threshold").as_u64(),
+        errors: at(log, "/media_errors")
+            .as_u64()
+            .or_else(|| uncorrected(at(&json, "/scsi_error_counter_log")))
+            .or_else(|| reported(at(&json, "/ata_smart_attributes/table"))),
+        pending: at(&json, "/ata_pending_defects_log/count")
+            .as_u64()
+            .filter(|count| *count > 0)
+            .or_else(|| pending(at(&json, "/ata_smart_attributes/table")))
+            .or_else(|| at(&json, "/scsi_pending_defects/count").as_u64()),
         failing: failing(at(&json, "/ata_smart_attributes/table")),
     };
     let sense = |key| at(&json, "/smart_status/scsi").get(key);
@@ -129,7 +193,7 @@ pub fn smartctl(text: &str) -> Result<Health, String> {
 /// What the silence of a disk means, of which [`smartctl`] made an error. What it does not tell counts as nothing to
 /// tell: smartctl has a message of its own for each kind of bridge and controller.
 pub fn silence(text: &str) -> Silence {
-    let Ok(json) = serde_json::from_str::<Value>(text) else {
+    let Some(json) = document(text) else {
         return Silence::Unread;
     };
     let support = |key: &str| at(&json, "/smart_support").get(key)?.as_bool();
@@ -172,6 +236,31 @@ fn failing(table: &Value) -> Vec<String> {
         .collect()
 }
 
+/// The first that is not empty.
+fn first<const N: usize>(texts: [String; N]) -> String {
+    let mut texts = texts.into_iter();
+    texts.find(|text| !text.is_empty()).unwrap_or_default()
+}
+
+/// Errors of a SAS disk that were not corrected.
+fn uncorrected(log: &Value) -> Option<u64> {
+    let of = |kind: &str| at(log, &format!("/{kind}/total_uncorrected_errors")).as_u64();
+    let counts = ["read", "write", "verify"].into_iter().filter_map(of);
+    counts.reduce(u64::saturating_add)
+}
+
+/// Errors of a SATA disk that it reported to the host, unless smartctl's drive database has another name for the count.
+fn reported(table: &Value) -> Option<u64> {
+    let mut rows = table.as_array()?.iter();
+    let row = rows.find(|row| {
+        let name = at(row, "/name").as_str();
+        let named = name.is_none_or(|name| name.contains("Uncorrect") || name.contains("Unknown"));
+        named && at(row, "/id").as_u64() == Some(187)
+    })?;
+    // The raw value has 48 bits, of which makers use the upper ones for other counts.
+    Some(at(row, "/raw/value").as_u64()? & 0xffff_ffff)
+}
+
 fn pending(table: &Value) -> Option<u64> {
     let rows = table.as_array()?.iter();
     let raw = rows.filter(|row| {
@@ -192,7 +281,7 @@ fn pending(table: &Value) -> Option<u64> {
 /// # Errors
 /// In words, when it is not JSON of that kind.
 pub fn nvme_cli(text: &str) -> Result<Health, String> {
-    let json: Value = serde_json::from_str(text).map_err(|_| "nvme gave no JSON")?;
+    let json = document(text).ok_or("nvme gave no JSON")?;
     let number = |keys: &[&str]| {
         let mut values = keys
             .iter()
@@ -210,6 +299,7 @@ pub fn nvme_cli(text: &str) -> Result<Health, String> {
         celsius: number(&["temperature"]).map(|kelvins| kelvins - 273.0),
         used: number(&["percent_used", "percentage_used"]).filter(is_used),
         spare: number(&["avail_spare", "available_spare"]),
+        spare_threshold: at(&json, "/spare_thresh").as_u64(),
         errors: at(&json, "/media_errors").as_u64(),
         ..Health::default()
     })
@@ -277,6 +367,54 @@ mod tests {
         assert_eq!(failing.failing, [words]);
         let test = sas(0x5d, 0xff, "FAILURE PREDICTION THRESHOLD EXCEEDED (FALSE)");
         assert_eq!((test.passed, test.failing.len()), (Some(true), 0));
+    }
+
+    #[test]
+    fn a_worn_disk_is_not_a_failing_one() {
+        let with = |more: &str| {
+            smartctl(&format!(
+                r#"Warning: old firmware
+                {{"smart_status":{{"passed":false}},"nvme_smart_health_information_log":{{"critical_warning":4,"available_spare":100,"available_spare_threshold":10,"percentage_used":100,"media_errors":0{more}}}}}"#
+            ))
+            .unwrap()
+        };
+        assert_eq!((with("").is_only_worn(), with("").failure()), (true, None));
+        for more in [
+            r#","media_errors":1"#,
+            r#","percentage_used":99"#,
+            r#","available_spare":10"#,
+            r#","critical_warning":12"#,
+        ] {
+            assert!(with(more).failure().is_some(), "{more}");
+        }
+        let hot = with(r#","critical_warning":6"#);
+        assert_eq!((hot.warning & HEAT, hot.failure()), (HEAT, None));
+    }
+
+    #[test]
+    fn errors_that_were_not_corrected() {
+        for (text, errors, pending) in [
+            (
+                r#"{"smart_status":{"passed":true},"scsi_error_counter_log":{"read":{"total_uncorrected_errors":1},"write":{"total_uncorrected_errors":535}},"scsi_pending_defects":{"count":3}}"#,
+                Some(536),
+                Some(3),
+            ),
+            (
+                r#"{"smart_status":{"passed":true},"ata_smart_attributes":{"table":[{"id":187,"name":"Reported_Uncorrect","raw":{"value":4294967298}}]},"ata_pending_defects_log":{"size":100,"count":2}}"#,
+                Some(2),
+                Some(2),
+            ),
+            (
+                r#"{"smart_status":{"passed":true},"ata_smart_attributes":{"table":[{"id":187,"name":"Total_Reads_GiB","raw":{"value":7}}]}}"#,
+                None,
+                None,
+            ),
+        ] {
+            let health = smartctl(text).unwrap();
+            assert_eq!((health.errors, health.pending), (errors, pending), "{text}");
+        }
+        let sas = smartctl(r#"{"smart_status":{"passed":true},"scsi_model_name":"SEAGATE ST373453LC","serial_number":"S1"}"#).unwrap();
+        assert_eq!(sas.who("sdb"), "sdb (SEAGATE ST373453LC, serial S1)");
     }
 
     #[test]

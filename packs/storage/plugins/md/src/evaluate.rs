@@ -10,6 +10,7 @@ use gpud_sdk::{CheckContext, RepairAction, Report};
 use serde_json::json;
 
 use crate::detail::Detail;
+use crate::loss;
 use crate::mdstat::Array;
 
 /// Gauge: devices that an array should have.
@@ -36,6 +37,8 @@ pub const SCHEMA: &str = r#"{
 }"#;
 
 const ADD: &str = "Have the failed disk replaced, then give the array the new one: mdadm --manage ARRAY --add DEVICE.";
+const RESCUE: &str = "Write nothing to the disks, and look for a shared cause first (enclosure, cable, controller). Disks that \
+    come back may be assembled again: mdadm --examine, --assemble. Else have them replaced, and the data brought back.";
 const ASSEMBLE: &str = "See why it was not assembled: mdadm --examine of its devices, and the kernel log of the start.";
 
 /// The configuration.
@@ -152,16 +155,22 @@ fn judged(array: &Array, detail: &Detail) -> Option<Finding> {
             "{name} ({}) has lost a disk that it cannot do without",
             array.level
         );
-        Finding::unhealthy(key, "storage_md_broken", text).action(
-            RepairAction::HardwareInspection,
-            "Have the failed disk replaced, and the data brought back.",
-        )
+        Finding::unhealthy(key, "storage_md_broken", text)
+            .action(RepairAction::HardwareInspection, RESCUE)
     } else if array.activity == "inactive" {
         if array.is_container {
             return None;
         }
         let text = format!("{name} is not running");
         Finding::unhealthy(key, "storage_md_inactive", text).advice(ASSEMBLE)
+    } else if loss::is_lost(array) || detail.is_failed {
+        let text = format!(
+            "{}; {} cannot do without them, and every access fails",
+            words(array, detail),
+            array.level
+        );
+        Finding::unhealthy(key, "storage_md_broken", text)
+            .action(RepairAction::HardwareInspection, RESCUE)
     } else if is_ailing(array) {
         ailing(array, detail)
     } else {
@@ -170,22 +179,10 @@ fn judged(array: &Array, detail: &Detail) -> Option<Finding> {
     Some(finding.about("array", name).from_file("/proc/mdstat"))
 }
 
-fn ailing(array: &Array, detail: &Detail) -> Finding {
+/// What an array lacks, in words.
+fn words(array: &Array, detail: &Detail) -> String {
     let Array { name, level, .. } = array;
-    let faulty: Vec<&str> = array
-        .members
-        .iter()
-        .filter(|member| member.is_faulty)
-        .map(|member| member.name.as_str())
-        .chain(
-            detail
-                .faulty
-                .iter()
-                .map(|device| device.trim_start_matches("/dev/")),
-        )
-        .collect::<std::collections::BTreeSet<_>>()
-        .into_iter()
-        .collect();
+    let faulty = faulty(array, detail);
     let mut text = match array.devices {
         Some((all, working)) if working < all => {
             format!("{name} ({level}) has {working} of {all} devices")
@@ -200,11 +197,27 @@ fn ailing(array: &Array, detail: &Detail) -> Finding {
         let places: Vec<String> = detail.empty.iter().map(u64::to_string).collect();
         text.push_str(&format!("; empty place {}", places.join(", ")));
     }
+    text
+}
+
+/// Devices of an array that failed, by name.
+fn faulty<'a>(array: &'a Array, detail: &'a Detail) -> Vec<&'a str> {
+    let members = array.members.iter().filter(|member| member.is_faulty);
+    let members = members.map(|member| member.name.as_str());
+    let told = detail.faulty.iter();
+    let told = told.map(|device| device.trim_start_matches("/dev/"));
+    let all: std::collections::BTreeSet<&str> = members.chain(told).collect();
+    all.into_iter().collect()
+}
+
+fn ailing(array: &Array, detail: &Detail) -> Finding {
+    let mut text = words(array, detail);
+    let faulty = faulty(array, detail);
     let rebuild = array
         .work
         .as_ref()
         .filter(|work| work.kind == "recovery" || work.kind == "resync");
-    let key = name.clone();
+    let key = array.name.clone();
     match rebuild {
         Some(work) if faulty.is_empty() => {
             text.push_str(&format!("; {} {}", work.kind, work.progress));
@@ -302,6 +315,20 @@ mod tests {
                 "",
                 Health::Unhealthy,
                 "md0 (raid0) has lost a disk that it cannot do without".to_owned(),
+            ),
+            (
+                "{}",
+                "md0 : active raid5 sdc1[2](F) sdb1[1](F) sda1[0]\n      1 blocks level 5, 512k chunk [3/1] [U__]\n",
+                "",
+                Health::Unhealthy,
+                "md0 (raid5) has 1 of 3 devices; failed: sdb1, sdc1; raid5 cannot do without them, and every access fails".to_owned(),
+            ),
+            (
+                "{}",
+                HALF,
+                "     State : clean, FAILED\n",
+                Health::Unhealthy,
+                "md0 (raid1) has 1 of 2 devices; failed: sda1; raid1 cannot do without them, and every access fails".to_owned(),
             ),
             (
                 "{}",
