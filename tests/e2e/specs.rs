@@ -29,6 +29,12 @@ fn nvidia_throttle() {
     spec("nvidia-unreadable").gives(&[bad("unreadable").says("detail", "[N/A]")]);
     spec("nvidia-reset").gives(&[bad("gpu-lost").suggests("REBOOT_SYSTEM", "GPU requires reset")]);
     spec("nvidia-lost").gives(&[bad("gpu-lost").suggests("REBOOT_SYSTEM", "GPU is lost")]);
+    let lost = "Unable to determine the device handle for GPU1: 0000:34:00.0";
+    spec("nvidia-no-handle").gives(&[bad("gpu-lost").suggests("REBOOT_SYSTEM", lost)]);
+    spec("nvidia-only-without-handle").gives(&[
+        bad("gpu-lost").suggests("REBOOT_SYSTEM", "device handle for GPU0: 0000:01:00.0")
+    ]);
+    spec("nvidia-inforom").gives(&[bad("unreadable").says("detail", "infoROM is corrupted")]);
     spec("nvidia-no-device").gives(&[bad("no-device")]);
     spec("nvidia-no-driver").gives(&[bad("failed").says("detail", "ended with 9: NVIDIA-SMI")]);
     spec("nvidia-hangs")
@@ -91,6 +97,7 @@ fn ipmitool_sensors() {
     spec("ipmitool-critical")
         .edit("ignore=' '", "ignore='|Fan1|Exhaust Temp|'")
         .gives(&[healthy("ipmitool-sensors")]);
+    spec("ipmitool-ilo2").gives(&[healthy("ipmitool-sensors").says("detail", "3 sensors")]);
     spec("ipmitool-no-device").gives(&[bad("no-device")]);
 }
 
@@ -162,6 +169,11 @@ fn ntp_drift() {
     // Text keeps the digits that a number would lose to an exponent.
     spec("chrony-drift").gives(&[bad("drift").says("offset_ms", "-1234567.890")]);
     spec("chrony-unsynchronised").gives(&[bad("unsynchronised")]);
+    spec("chrony-stale").gives(&[bad("unsynchronised").says("detail", "not measured for 120 h")]);
+    spec("chrony-stale")
+        .edit("max_age_h=6 ", "max_age_h=240 ")
+        .gives(&[healthy("ntp-drift")]);
+    spec("chrony-dispersed").gives(&[bad("unsynchronised").says("detail", "dispersion 16.5")]);
     spec("chrony-down").gives(&[healthy("ntp-drift").says("detail", "offset unknown")]);
     spec("timedatectl-unsynchronised").gives(&[bad("unsynchronised")]);
 }

@@ -93,6 +93,19 @@ pub fn judge(
             }
         });
     }
+    let loops = |unit: &&Unit| unit.is_in_crash_loop() && !config.required.contains(&unit.name);
+    for unit in installed().filter(loops) {
+        let mut text = format!(
+            "{} is being restarted over and over: {} ({}), last result {}",
+            unit.name, unit.active, unit.sub, unit.result
+        );
+        if let Some(count) = unit.restarts {
+            text.push_str(&format!("; {count} restarts"));
+        }
+        found.push(
+            Finding::degraded(unit.name.clone(), "systemd_unit_restarting", text).advice(ADVICE),
+        );
+    }
     let now = context.now / 1000;
     for unit in installed() {
         let Some(count) = unit.restarts else { continue };
@@ -100,7 +113,7 @@ pub fn judge(
         let within = kept
             .or_insert_with(|| Samples::starting_at(count))
             .add(now, HOUR, count);
-        if within >= config.max_restarts {
+        if within >= config.max_restarts && !unit.is_in_crash_loop() {
             let text = format!("{} was restarted {within} times within an hour", unit.name);
             let key = format!("{} restarts", unit.name);
             found.push(Finding::degraded(key, "systemd_unit_restarting", text).advice(ADVICE));
@@ -289,6 +302,33 @@ mod tests {
             let found = run(config, &[(&failed, watched)]);
             assert_eq!((found.0, found.1), (health, reason));
         }
+    }
+
+    #[test]
+    fn a_crash_loop_is_seen_at_once() {
+        let kubelet = "Id=kubelet.service\nLoadState=loaded\nActiveState=activating\nSubState=auto-restart\nResult=exit-code\nNRestarts=8121\n";
+        let (health, reason, events) = run("{}", &[(&[], kubelet.to_owned())]);
+        assert_eq!(health, Health::Degraded);
+        assert!(
+            reason.starts_with(
+                "kubelet.service is being restarted over and over: activating (auto-restart), last result exit-code; 8121 restarts"
+            ),
+            "{reason}"
+        );
+        assert_eq!(events, ["systemd_unit_restarting"]);
+        // One that ends well and is started again on purpose, and one that just starts.
+        for fine in [
+            kubelet.replace("exit-code", "success"),
+            kubelet.replace("auto-restart", "start"),
+        ] {
+            assert_eq!(run("{}", &[(&[], fine)]).0, Health::Healthy);
+        }
+        let required = r#"{"required":["kubelet"]}"#;
+        let (health, reason, _) = run(required, &[(&[], kubelet.to_owned())]);
+        assert_eq!(
+            (health, reason.contains("over and over")),
+            (Health::Unhealthy, false)
+        );
     }
 
     #[test]
