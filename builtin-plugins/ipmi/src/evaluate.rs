@@ -9,8 +9,8 @@ use gpud_sdk::{CheckContext, Event, Evidence, RepairAction, Report};
 use serde_json::json;
 
 use crate::elist;
-use crate::kept::Kept;
 use crate::log::Entry;
+use crate::log_memory::LogMemory;
 use crate::sensors::{self, Sensor, Status};
 
 /// Gauge: a reading.
@@ -84,22 +84,22 @@ pub fn judge(
     context: &CheckContext,
     config: &Config,
     inputs: &Inputs,
-    kept: &mut Kept,
+    log_memory: &mut LogMemory,
     before: &Memory,
 ) -> (Report, Memory) {
     let mut events = Vec::new();
     if let Ok(entries) = &inputs.log {
-        let new = kept.take(context.now, config.keep_ms, entries);
+        let new = log_memory.take(context.now, config.keep_ms, entries);
         events.extend(new.into_iter().map(|entry| event(context, entry)));
     }
-    kept.open.compare(&inputs.supplies);
+    log_memory.open.compare(&inputs.supplies);
     let none = Vec::new();
     let sensors = inputs.sensors.as_ref().unwrap_or(&none);
     let mut found: Vec<Finding> = sensors::judged(sensors)
         .filter(|sensor| !config.ignores(&sensor.name))
         .filter_map(beyond)
         .collect();
-    found.extend(kept.open.power().map(|(key, trouble)| {
+    found.extend(log_memory.open.power().map(|(key, trouble)| {
         Finding::degraded(
             key.clone(),
             "ipmi_power_supply",
@@ -255,7 +255,7 @@ mod tests {
     fn run(config: &str, checks: &[(Answer, Answer)]) -> (Health, String, Vec<String>) {
         let context = test_context("ipmi", 1_000);
         let config = Config::parse(config).unwrap();
-        let (mut kept, mut memory) = (Kept::default(), Memory::default());
+        let (mut log_memory, mut memory) = (LogMemory::default(), Memory::default());
         let mut answer = (Health::Healthy, String::new(), Vec::new());
         for (log, sensors) in checks {
             let inputs = Inputs {
@@ -263,7 +263,7 @@ mod tests {
                 sensors: sensors.map(sensors::parse).map_err(str::to_owned),
                 supplies: Vec::new(),
             };
-            let (report, after) = judge(&context, &config, &inputs, &mut kept, &memory);
+            let (report, after) = judge(&context, &config, &inputs, &mut log_memory, &memory);
             memory = after;
             answer.0 = report.states[0].health.clone();
             answer.1.clone_from(&report.states[0].reason);

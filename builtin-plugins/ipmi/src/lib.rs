@@ -9,9 +9,9 @@
 
 pub mod elist;
 pub mod evaluate;
-pub mod kept;
 pub mod kmsg;
 pub mod log;
+pub mod log_memory;
 pub mod open;
 #[rustfmt::skip]
 pub mod patterns;
@@ -27,7 +27,7 @@ use gpud_sdk::{
 };
 
 use evaluate::{Config, Inputs, SCHEMA};
-use kept::Kept;
+use log_memory::LogMemory;
 
 /// Where ipmitool looks for the device.
 const DEVICES: [&str; 3] = ["/dev/ipmi0", "/dev/ipmi/0", "/dev/ipmidev/0"];
@@ -80,9 +80,9 @@ fn ask_controller(context: &CheckContext, config: &Config) -> Result<Report, Err
     };
     let sensors = ask(&["-I", "open", "-c", "sdr", "list", "full"], SENSOR_SECONDS)?;
     let saved = state::get_string(SEEN)?;
-    let mut kept = Kept::restore(saved.as_deref());
+    let mut log_memory = LogMemory::restore(saved.as_deref());
     // Only while the log has an open trouble of a supply, whose end some controllers never log.
-    let supplies = match kept.open.power().next() {
+    let supplies = match log_memory.open.power().next() {
         Some(_) => ask(
             &["-I", "open", "sdr", "type", "Power Supply"],
             SUPPLY_SECONDS,
@@ -100,9 +100,9 @@ fn ask_controller(context: &CheckContext, config: &Config) -> Result<Report, Err
             .and_then(|text| sensors::read(&text)),
     };
     let before = Memory::load()?;
-    let (report, after) = evaluate::judge(context, config, &inputs, &mut kept, &before);
+    let (report, after) = evaluate::judge(context, config, &inputs, &mut log_memory, &before);
     after.keep(&before)?;
-    let text = kept.save();
+    let text = log_memory.save();
     if saved.as_ref() != Some(&text) {
         state::set(SEEN, text.as_bytes())?;
     }

@@ -134,7 +134,7 @@ impl Open {
     pub fn is_any_lasting(&self) -> bool {
         let lasts = |key: &String| {
             let (sensor, words, _) = parts(key);
-            number(sensor).is_some() && state_of(sensor, words).is_some_and(|state| state.lasting)
+            state_of(sensor, words).is_some_and(|state| state.lasting)
         };
         self.0.keys().any(lasts)
     }
@@ -144,10 +144,10 @@ impl Open {
     pub fn compare(&mut self, sensors: &[Sensor]) {
         self.0.retain(|key, _| {
             let (sensor, words, is_gone) = parts(key);
-            let (Some(number), Some(state)) = (number(sensor), state_of(sensor, words)) else {
+            let Some(state) = state_of(sensor, words) else {
                 return true;
             };
-            let mut own = sensors.iter().filter(|one| one.number == number).peekable();
+            let mut own = sensors.iter().filter(|one| is_same(sensor, one)).peekable();
             !state.lasting || own.peek().is_none() || !own.all(|one| shows_end(one, state, is_gone))
         });
     }
@@ -159,12 +159,29 @@ fn parts(key: &str) -> (&str, &str, bool) {
         Some(text) => (text, true),
         None => (key, false),
     };
-    // The number ends the sensor's name; sensors without one (`Operating system`) have occurrences only.
+    // The number ends the sensor's name. Where there is none, the name ends where words of the catalogue begin.
     let hash = text.find(" #").map(|at| at + 1);
-    let end = hash.and_then(|at| Some(at + text.get(at..)?.find(' ')?));
+    let end = match hash {
+        Some(at) => text.get(at..).and_then(|rest| Some(at + rest.find(' ')?)),
+        None => text.match_indices(' ').map(|(at, _)| at).find(|at| {
+            let (sensor, words) = text.split_at(*at);
+            state_of(sensor, words.trim_start()).is_some()
+        }),
+    };
     match end.and_then(|end| Some((text.get(..end)?, text.get(end + 1..)?))) {
         Some((sensor, words)) => (sensor, words, is_gone),
         None => (text, "", is_gone),
+    }
+}
+
+/// Whether an entry's sensor is this one: by the number that the log writes after the type (`Fan #0x30`), or, where it
+/// writes names (`Battery CMOS Battery`), by that.
+fn is_same(sensor: &str, one: &Sensor) -> bool {
+    match number(sensor) {
+        Some(number) => one.number == number,
+        None => sensor
+            .strip_suffix(one.name.as_str())
+            .is_some_and(|head| head.ends_with(' ')),
     }
 }
 

@@ -97,6 +97,15 @@ fn a_state_of_the_same_sensor_ends_the_one_before() {
             ],
             vec![],
         ),
+        // Where the log writes names instead of numbers.
+        (
+            vec![
+                "Memory Mem ECC Warning,Transition to Critical from less severe,Asserted",
+                "Memory Mem ECC Warning,Transition to OK,Asserted",
+                "Battery CMOS Battery,Failed,Asserted",
+            ],
+            vec!["Battery CMOS Battery Failed"],
+        ),
         (
             vec![
                 "Memory #0x01,Uncorrectable ECC,Asserted",
@@ -203,6 +212,22 @@ fn the_sensor_itself_shows_the_end() {
     ] {
         assert_eq!(open(sensors), left, "{sensors}");
     }
+}
+
+#[test]
+fn a_sensor_is_known_by_its_name_where_the_log_writes_it() {
+    let all = log::parse("1,04/12/2024,10:20:30,Battery CMOS Battery,Failed,Asserted\n");
+    let mut open = Open::default();
+    open.take(1, 1_000, &all, &[&all[0]]);
+    open.compare(&elist::parse(
+        "ROMB Battery | 11h | ok | 26.3 | Presence Detected",
+    ));
+    open.compare(&elist::parse("CMOS Battery | 10h | ok | 40.1 | Failed"));
+    assert_eq!(open.0.len(), 1);
+    open.compare(&elist::parse(
+        "CMOS Battery | 10h | ok | 40.1 | Presence Detected",
+    ));
+    assert!(open.0.is_empty());
 }
 
 #[test]

@@ -273,7 +273,7 @@ fn new_errors_are_events() {
             vec!["disk_smart_media_errors".to_owned()]
         )
     );
-    // Each growth is told; a day without any ends it.
+    // Each growth is an event; a day without any ends the finding.
     let (_, said, events) = run("{}", &[with(7), with(9), with(9), with(12)]);
     assert_eq!((said.contains(": 5 new errors"), events.len()), (true, 2));
     let silent = silent(Silence::Asleep);

@@ -31,7 +31,7 @@ pub enum Kind {
     Temperature,
     /// A voltage sensor.
     Voltage,
-    /// A set of parts that stand in for one another.
+    /// A set of parts that replace one another when one fails.
     Redundancy,
     /// Something that holds others, and whose health may be only theirs.
     Container,

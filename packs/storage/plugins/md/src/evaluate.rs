@@ -204,9 +204,9 @@ fn words(array: &Array, detail: &Detail) -> String {
 fn faulty<'a>(array: &'a Array, detail: &'a Detail) -> Vec<&'a str> {
     let members = array.members.iter().filter(|member| member.is_faulty);
     let members = members.map(|member| member.name.as_str());
-    let told = detail.faulty.iter();
-    let told = told.map(|device| device.trim_start_matches("/dev/"));
-    let all: std::collections::BTreeSet<&str> = members.chain(told).collect();
+    let reported = detail.faulty.iter();
+    let reported = reported.map(|device| device.trim_start_matches("/dev/"));
+    let all: std::collections::BTreeSet<&str> = members.chain(reported).collect();
     all.into_iter().collect()
 }
 

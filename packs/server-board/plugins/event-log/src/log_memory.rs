@@ -6,15 +6,15 @@ use serde::{Deserialize, Serialize};
 
 /// Which entries are no news, and which troubles are open.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Kept {
+pub struct LogMemory {
     /// Which entries are no news.
     pub seen: Seen,
     /// The open troubles.
     pub open: Open,
 }
 
-impl Kept {
-    /// From what [`Kept::save`] gave.
+impl LogMemory {
+    /// From what [`LogMemory::save`] gave.
     pub fn restore(saved: Option<&str>) -> Self {
         saved
             .and_then(|saved| serde_json::from_str(saved).ok())
@@ -47,15 +47,15 @@ mod tests {
     #[test]
     fn from_its_beginning_to_its_end() {
         let all = log::parse(LOG);
-        let mut kept = Kept::default();
-        assert_eq!(kept.take(1, 100, &all[..1]).len(), 0);
-        let mut kept = Kept::default();
-        kept.take(1, 100, &[]);
-        assert_eq!(kept.take(2, 100, &all[..2]).len(), 2);
-        assert_eq!(kept.open.0.len(), 2);
-        let mut kept = Kept::restore(Some(&kept.save()));
-        assert_eq!(kept.take(3, 100, &all).len(), 1);
-        let open = kept.open.0.iter();
+        let mut log_memory = LogMemory::default();
+        assert_eq!(log_memory.take(1, 100, &all[..1]).len(), 0);
+        let mut log_memory = LogMemory::default();
+        log_memory.take(1, 100, &[]);
+        assert_eq!(log_memory.take(2, 100, &all[..2]).len(), 2);
+        assert_eq!(log_memory.open.0.len(), 2);
+        let mut log_memory = LogMemory::restore(Some(&log_memory.save()));
+        assert_eq!(log_memory.take(3, 100, &all).len(), 1);
+        let open = log_memory.open.0.iter();
         let left: Vec<_> = open
             .map(|(key, one)| (key.as_str(), one.critical))
             .collect();
@@ -66,13 +66,13 @@ mod tests {
     #[test]
     fn an_upgrade_forgets_nothing() {
         let saved = r#"{"seen":{"ids":[],"power":{}},"open":{"Fan #0x30 Lower Critical going low":{"since":1,"when":"x","critical":false}}}"#;
-        assert_eq!(Kept::restore(Some(saved)).open.0.len(), 1);
+        assert_eq!(LogMemory::restore(Some(saved)).open.0.len(), 1);
     }
 
     proptest! {
         #[test]
         fn any_saved_text_is_survived(text in any::<String>()) {
-            Kept::restore(Some(&text));
+            LogMemory::restore(Some(&text));
         }
     }
 }

@@ -9,7 +9,7 @@ use crate::open::{Open, Trouble};
 
 /// Which entries are no news, and which troubles are open.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Kept {
+pub struct LogMemory {
     #[serde(flatten)]
     seen: Seen,
     /// The open troubles.
@@ -20,8 +20,8 @@ pub struct Kept {
     power: BTreeMap<String, (String, String)>,
 }
 
-impl Kept {
-    /// From what [`Kept::save`] gave.
+impl LogMemory {
+    /// From what [`LogMemory::save`] gave.
     pub fn restore(saved: Option<&str>) -> Self {
         saved
             .and_then(|saved| serde_json::from_str(saved).ok())
@@ -58,21 +58,21 @@ mod tests {
     #[test]
     fn what_an_earlier_version_kept_is_not_forgotten() {
         let saved = r#"{"ids":["1 Power Supply #0x51 Failure detected"],"power":{"Power Supply #0x51 Failure detected":["1 Power Supply #0x51 Failure detected","04/12/2024 10:20:30"]}}"#;
-        let mut kept = Kept::restore(Some(saved));
+        let mut log_memory = LogMemory::restore(Some(saved));
         let one = "1,04/12/2024,10:20:30,Power Supply #0x51,Failure detected,Asserted\n";
-        assert!(kept.take(5, 100, &log::parse(one)).is_empty());
-        assert_eq!(kept.open.power().count(), 1);
-        let mut kept = Kept::restore(Some(&kept.save()));
-        kept.take(104, 100, &log::parse(one));
-        assert_eq!(kept.open.power().count(), 1);
-        kept.take(105, 100, &log::parse(one));
-        assert_eq!(kept.open.power().count(), 0);
+        assert!(log_memory.take(5, 100, &log::parse(one)).is_empty());
+        assert_eq!(log_memory.open.power().count(), 1);
+        let mut log_memory = LogMemory::restore(Some(&log_memory.save()));
+        log_memory.take(104, 100, &log::parse(one));
+        assert_eq!(log_memory.open.power().count(), 1);
+        log_memory.take(105, 100, &log::parse(one));
+        assert_eq!(log_memory.open.power().count(), 0);
     }
 
     proptest! {
         #[test]
         fn any_saved_text_is_survived(text in any::<String>()) {
-            Kept::restore(Some(&text));
+            LogMemory::restore(Some(&text));
         }
     }
 }
