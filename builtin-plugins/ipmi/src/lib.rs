@@ -9,6 +9,7 @@
 
 pub mod elist;
 pub mod evaluate;
+pub mod freeipmi;
 pub mod kmsg;
 pub mod log;
 pub mod log_memory;

@@ -28,6 +28,9 @@ const CHECK_MEMORY: &str = "Have the memory module tested or replaced.";
 /// The findings of one sensor.
 pub fn parts(config: &Config, sensor: &Sensor) -> Vec<Finding> {
     let mut found = states(sensor);
+    if found.is_empty() {
+        found.extend(unknown(sensor));
+    }
     found.extend(reading(config, sensor));
     found
         .into_iter()
@@ -63,6 +66,22 @@ fn states(sensor: &Sensor) -> Vec<Finding> {
 /// Whether a supply will fail, or is the wrong one, and still gives power.
 fn is_ailing(state: &State) -> bool {
     state.class == Class::Specific(0x08) && matches!(state.offset, 2 | 6)
+}
+
+/// Of words that the catalogue does not have, and that the program itself calls critical, as FreeIPMI does.
+fn unknown(sensor: &Sensor) -> Option<Finding> {
+    let is_critical = sensor
+        .status
+        .is_some_and(|status| status >= Status::Critical);
+    if !is_critical || sensor.value.is_some() || sensor.states.is_empty() {
+        return None;
+    }
+    let name = &sensor.name;
+    let text = format!("{name}: {} is critical", sensor.states.join(", "));
+    Some(
+        Finding::degraded(format!("state {name}"), "bmc_sensor_state", text)
+            .action(RepairAction::HardwareInspection, CHECK_PART),
+    )
 }
 
 /// What begins the finding's key, the name of its event, and what to do.
