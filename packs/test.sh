@@ -62,6 +62,16 @@ for project in */plugins/*/; do
     # Its own tests have run.
     "$gpud" plugin test "$project/cases.yaml"
 done
+say "outputs of real machines"
+for project in */plugins/*/; do
+    name=$(sed -n 's/^name: //p' "$project/gpud-plugin.yaml")
+    component=target/packs/${project%%/*}/plugins/$(basename "$project").wasm
+    for cases in ../tests/board-tools/*."$name".yaml; do
+        [ ! -e "$cases" ] || "$gpud" plugin test --component "$component" "$cases"
+    done
+done
+say "redfish"
+./redfish-test.sh "$gpud" target/packs/server-board/plugins/redfish.wasm
 for component in target/packs/*/plugins/*.wasm; do
     "$gpud" plugin validate "$component"
 done

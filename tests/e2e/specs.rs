@@ -29,6 +29,12 @@ fn nvidia_throttle() {
     spec("nvidia-unreadable").gives(&[bad("unreadable").says("detail", "[N/A]")]);
     spec("nvidia-reset").gives(&[bad("gpu-lost").suggests("REBOOT_SYSTEM", "GPU requires reset")]);
     spec("nvidia-lost").gives(&[bad("gpu-lost").suggests("REBOOT_SYSTEM", "GPU is lost")]);
+    let lost = "Unable to determine the device handle for GPU1: 0000:34:00.0";
+    spec("nvidia-no-handle").gives(&[bad("gpu-lost").suggests("REBOOT_SYSTEM", lost)]);
+    spec("nvidia-only-without-handle").gives(&[
+        bad("gpu-lost").suggests("REBOOT_SYSTEM", "device handle for GPU0: 0000:01:00.0")
+    ]);
+    spec("nvidia-inforom").gives(&[bad("unreadable").says("detail", "infoROM is corrupted")]);
     spec("nvidia-no-device").gives(&[bad("no-device")]);
     spec("nvidia-no-driver").gives(&[bad("failed").says("detail", "ended with 9: NVIDIA-SMI")]);
     spec("nvidia-hangs")
@@ -45,6 +51,9 @@ fn dcgmi_health() {
     run("dcgmi-health", "dcgmi-warning")
         .edit("'^ok$'", "'^(ok|warning)$'")
         .gives(&[healthy("dcgmi-health").says("status", "warning")]);
+    run("dcgmi-health", "dcgmi-power").gives(&[bad("warning")
+        .says("detail", "GPU 0")
+        .says("detail", "power violation")]);
     run("dcgmi-health", "dcgmi-failure").gives(&[bad("failure").suggests(
         "HARDWARE_INSPECTION",
         "A DBE (\"double bit error\") was detected on GPU 3 in volatile memory.",
@@ -72,6 +81,12 @@ fn ibstat() {
             .says("detail", "mlx5_1/1: Initializing, LinkUp, 400 Gb/s")
             .says("detail", "mlx5_3/1: Active, LinkUp, 100 Gb/s")
             .suggests("HARDWARE_INSPECTION", "mlx5_2/1: Down, Polling")]);
+    run("ibstat", "ibstat-two-down").gives(&[bad("ports-down")
+        .says("detail", "mlx4_0/1: Down, Polling, 10 Gb/s, InfiniBand")
+        .suggests(
+            "HARDWARE_INSPECTION",
+            "mlx4_0/2: Down, Disabled, 40 Gb/s, Ethernet",
+        )]);
     run("ibstat", "ibstat-no-device")
         .gives(&[bad("no-device").suggests("HARDWARE_INSPECTION", "0 of 0 ports")]);
 }
@@ -91,6 +106,11 @@ fn ipmitool_sensors() {
     spec("ipmitool-critical")
         .edit("ignore=' '", "ignore='|Fan1|Exhaust Temp|'")
         .gives(&[healthy("ipmitool-sensors")]);
+    spec("ipmitool-two-fans").gives(&[bad("critical").suggests(
+        "HARDWARE_INSPECTION",
+        "Fan3B: 0 RPM (cr); Fan4B: 0 RPM (cr)",
+    )]);
+    spec("ipmitool-ilo2").gives(&[healthy("ipmitool-sensors").says("detail", "3 sensors")]);
     spec("ipmitool-no-device").gives(&[bad("no-device")]);
 }
 
@@ -102,6 +122,17 @@ fn smart_nvme_health() {
     spec("storage-healthy").gives(&[
         healthy("smart-health").says("detail", "3 disks"),
         healthy("nvme-health").says("detail", "2 disks"),
+    ]);
+    spec("storage-text-healthy").gives(&[
+        healthy("smart-health").says("detail", "2 disks"),
+        healthy("nvme-health").says("detail", "1 disks"),
+    ]);
+    spec("storage-text-failing").gives(&[
+        smart("failing").suggests(
+            "HARDWARE_INSPECTION",
+            "/dev/sda: DATA CHANNEL IMPENDING FAILURE DATA ERROR RATE TOO HIGH [asc=5d, ascq=32]; /dev/bus/0",
+        ),
+        nvme("failing").suggests("HARDWARE_INSPECTION", "/dev/nvme0n1: critical warning 4, spare 100%"),
     ]);
     spec("storage-failing").gives(&[
         smart("failing")
@@ -162,6 +193,11 @@ fn ntp_drift() {
     // Text keeps the digits that a number would lose to an exponent.
     spec("chrony-drift").gives(&[bad("drift").says("offset_ms", "-1234567.890")]);
     spec("chrony-unsynchronised").gives(&[bad("unsynchronised")]);
+    spec("chrony-stale").gives(&[bad("unsynchronised").says("detail", "not measured for 120 h")]);
+    spec("chrony-stale")
+        .edit("max_age_h=6 ", "max_age_h=240 ")
+        .gives(&[healthy("ntp-drift")]);
+    spec("chrony-dispersed").gives(&[bad("unsynchronised").says("detail", "dispersion 16.5")]);
     spec("chrony-down").gives(&[healthy("ntp-drift").says("detail", "offset unknown")]);
     spec("timedatectl-unsynchronised").gives(&[bad("unsynchronised")]);
 }

@@ -8,8 +8,10 @@ use gpud_builtin_shared::settings::Settings;
 use gpud_sdk::{CheckContext, Event, Evidence, RepairAction, Report};
 use serde_json::json;
 
-use crate::log::{Entry, Seen};
-use crate::sensors::{Sensor, Status};
+use crate::elist;
+use crate::log::Entry;
+use crate::log_memory::LogMemory;
+use crate::sensors::{self, Sensor, Status};
 
 /// Gauge: a reading.
 pub const READING: &str = "ipmi_sensor_reading";
@@ -28,14 +30,21 @@ pub const SCHEMA: &str = r#"{
     "ignored_sensors": {
       "description": "Names of sensors that are not judged; of several of one name, all.",
       "type": "array", "maxItems": 256, "items": { "type": "string" }
+    },
+    "keep_hours": {
+      "description": "How long a trouble of a power supply counts whose end the controller does not log.",
+      "type": "integer", "minimum": 1, "maximum": 8784, "default": 168
     }
   }
 }"#;
 
+const HOUR_MS: u64 = 3_600_000;
+
 /// The configuration.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Config {
     ignored: Vec<String>,
+    keep_ms: u64,
 }
 
 impl Config {
@@ -47,6 +56,7 @@ impl Config {
         let settings = Settings::parse(document)?;
         Ok(Self {
             ignored: settings.words("ignored_sensors").unwrap_or_default(),
+            keep_ms: settings.number("keep_hours", 168, 1..=8_784) * HOUR_MS,
         })
     }
 
@@ -65,6 +75,8 @@ pub struct Inputs {
     pub log: Result<Vec<Entry>, String>,
     /// The sensors.
     pub sensors: Result<Vec<Sensor>, String>,
+    /// The states of the power supplies, where they were asked for.
+    pub supplies: Vec<elist::Sensor>,
 }
 
 /// Judges one reading.
@@ -72,29 +84,26 @@ pub fn judge(
     context: &CheckContext,
     config: &Config,
     inputs: &Inputs,
-    seen: &mut Seen,
+    log_memory: &mut LogMemory,
     before: &Memory,
 ) -> (Report, Memory) {
     let mut events = Vec::new();
     if let Ok(entries) = &inputs.log {
-        events.extend(
-            seen.take(entries)
-                .into_iter()
-                .map(|entry| event(context, entry)),
-        );
+        let new = log_memory.take(context.now, config.keep_ms, entries);
+        events.extend(new.into_iter().map(|entry| event(context, entry)));
     }
+    log_memory.open.compare(&inputs.supplies);
     let none = Vec::new();
     let sensors = inputs.sensors.as_ref().unwrap_or(&none);
-    let mut found: Vec<Finding> = sensors
-        .iter()
+    let mut found: Vec<Finding> = sensors::judged(sensors)
         .filter(|sensor| !config.ignores(&sensor.name))
         .filter_map(beyond)
         .collect();
-    found.extend(seen.power.iter().map(|(key, (_, when))| {
+    found.extend(log_memory.open.power().map(|(key, trouble)| {
         Finding::degraded(
             key.clone(),
             "ipmi_power_supply",
-            format!("{key} (since {when})"),
+            format!("{key} (since {})", trouble.when),
         )
         .action(
             RepairAction::HardwareInspection,
@@ -234,157 +243,4 @@ fn event(context: &CheckContext, entry: &Entry) -> Event {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{log, sensors};
-    use gpud_builtin_shared::findings::test_context;
-    use gpud_sdk::Health;
-
-    type Answer = Result<&'static str, &'static str>;
-
-    /// Checks, each with what the log and the sensors said.
-    fn run(config: &str, checks: &[(Answer, Answer)]) -> (Health, String, Vec<String>) {
-        let context = test_context("ipmi", 1_000);
-        let config = Config::parse(config).unwrap();
-        let (mut seen, mut memory) = (Seen::default(), Memory::default());
-        let mut answer = (Health::Healthy, String::new(), Vec::new());
-        for (log, sensors) in checks {
-            let inputs = Inputs {
-                log: log.map(log::parse).map_err(str::to_owned),
-                sensors: sensors.map(sensors::parse).map_err(str::to_owned),
-            };
-            let (report, after) = judge(&context, &config, &inputs, &mut seen, &memory);
-            memory = after;
-            answer.0 = report.states[0].health.clone();
-            answer.1.clone_from(&report.states[0].reason);
-            answer
-                .2
-                .extend(report.events.iter().map(|event| event.name.clone()));
-        }
-        answer
-    }
-
-    const LOST: &str = "1,04/12/2024,10:20:30,Power Supply #0x51,Power Supply AC lost,Asserted\n";
-    const BACK: &str = "1,04/12/2024,10:20:30,Power Supply #0x51,Power Supply AC lost,Asserted\n2,04/12/2024,10:25:30,Power Supply #0x51,Power Supply AC lost,Deasserted\n";
-
-    #[test]
-    fn sensors_are_judged() {
-        for (config, sensors, health, reason) in [
-            (
-                "{}",
-                Ok("T,45,degrees C,ok\nF,1,RPM,nc\n"),
-                Health::Healthy,
-                "2 sensors, none critical; 0 entries of the event log read",
-            ),
-            (
-                "{}",
-                Ok("T,95,degrees C,cr\n"),
-                Health::Degraded,
-                "T: 95 degrees C is critical",
-            ),
-            (
-                "{}",
-                Ok("T,120,degrees C,nr\n"),
-                Health::Unhealthy,
-                "T: 120 degrees C is beyond what the hardware stands",
-            ),
-            (
-                r#"{"ignored_sensors":["T"]}"#,
-                Ok("T,95,degrees C,cr\n"),
-                Health::Healthy,
-                "1 sensors, none critical; 0 entries of the event log read",
-            ),
-            (
-                r#"{"ignored_sensors":["T"]}"#,
-                Ok("T,95,degrees C,cr\nT,95,degrees C,cr\n"),
-                Health::Healthy,
-                "2 sensors, none critical; 0 entries of the event log read",
-            ),
-            (
-                r#"{"ignored_sensors":["T #2"]}"#,
-                Ok("T,95,degrees C,cr\nT,95,degrees C,cr\n"),
-                Health::Degraded,
-                "T: 95 degrees C is critical",
-            ),
-            (
-                "{}",
-                Err("timeout"),
-                Health::Degraded,
-                "the controller's sensors cannot be read (timeout). A controller that stays silent may want a reset (ipmitool mc reset cold).",
-            ),
-            (
-                "{}",
-                // ipmitool 1.8.19 of Debian 12, without root, where /dev/ipmi0 is there.
-                Err(
-                    "Could not open device at /dev/ipmi0 or /dev/ipmi/0 or /dev/ipmidev/0: No such file or directory",
-                ),
-                Health::Degraded,
-                "the controller's sensors cannot be read (Could not open device at /dev/ipmi0 or /dev/ipmi/0 or /dev/ipmidev/0: No such file or directory). gpud has to run as root for it.",
-            ),
-        ] {
-            let (found, said, _) = run(config, &[(Ok(""), sensors)]);
-            assert_eq!((found, said.as_str()), (health, reason));
-        }
-    }
-
-    #[test]
-    fn news_of_the_log() {
-        let fine: Answer = Ok("T,45,degrees C,ok\n");
-        // An old entry is no news.
-        assert_eq!(run("{}", &[(Ok(LOST), fine), (Ok(LOST), fine)]).2.len(), 0);
-        let (health, reason, events) = run("{}", &[(Ok(""), fine), (Ok(LOST), fine)]);
-        assert_eq!(health, Health::Degraded);
-        assert_eq!(
-            reason,
-            "Power Supply #0x51 Power Supply AC lost (since 04/12/2024 10:20:30)"
-        );
-        assert_eq!(events, ["ipmi_power_supply", "ipmi_event_log"]);
-        let (health, _, events) = run("{}", &[(Ok(""), fine), (Ok(LOST), fine), (Ok(BACK), fine)]);
-        assert_eq!((health, events.len()), (Health::Healthy, 4));
-        // A controller that does not answer once.
-        let (health, ..) = run(
-            "{}",
-            &[(Ok(""), fine), (Ok(LOST), fine), (Err("busy"), fine)],
-        );
-        assert_eq!(health, Health::Degraded);
-    }
-
-    #[test]
-    fn a_full_log() {
-        let fine: Answer = Ok("T,45,degrees C,ok\n");
-        let full = "1,04/12/24,10:20:30 UTC,Event Logging Disabled #0x72,Log full,Asserted\n";
-        let (health, reason, events) = run("{}", &[(Ok(full), fine), (Err("busy"), fine)]);
-        assert_eq!(health, Health::Degraded);
-        assert!(reason.contains("was full"), "{reason}");
-        assert_eq!(events, ["ipmi_event_log_full", "ipmi_unreadable"]);
-        let later = "1,04/12/24,10:20:30 UTC,Event Logging Disabled #0x72,Log full,Asserted\n\
-            2,04/12/24,10:25:30 UTC,Fan #0x30,Lower Non-critical going low ,Asserted\n";
-        assert_eq!(run("{}", &[(Ok(later), fine)]).0, Health::Healthy);
-    }
-
-    #[test]
-    fn what_is_not_known_is_not_over() {
-        for (sensors, event, health) in [
-            (
-                "T,95,degrees C,cr\n",
-                "ipmi_sensor_critical",
-                Health::Degraded,
-            ),
-            (
-                "T,120,degrees C,nr\n",
-                "ipmi_sensor_non_recoverable",
-                Health::Unhealthy,
-            ),
-        ] {
-            let (hot, lost): (Answer, Answer) = (Ok(sensors), Err("busy"));
-            let (found, reason, _) = run("{}", &[(Ok(""), hot), (Ok(""), lost)]);
-            assert_eq!(found, health, "{reason}");
-            let (.., events) = run("{}", &[(Ok(""), hot), (Ok(""), lost), (Ok(""), hot)]);
-            assert_eq!(
-                events,
-                [event, "ipmi_unreadable", "ipmi_unreadable_cleared"]
-            );
-        }
-        serde_json::from_str::<serde_json::Value>(SCHEMA).unwrap();
-    }
-}
+mod tests;

@@ -3,12 +3,17 @@
 //! Asked through `ipmitool` and the kernel's own device: nothing goes over the network, and nothing is changed or cleared.
 //! What the kernel log says of a controller that does not answer becomes events ([`kmsg`]).
 
+pub mod elist;
 pub mod evaluate;
+pub mod freeipmi;
 pub mod kmsg;
 pub mod log;
+pub mod log_memory;
+pub mod open;
 #[rustfmt::skip]
 pub mod patterns;
 pub mod sensors;
+pub mod states;
 
 use gpud_builtin_shared::findings::{self, Memory};
 use gpud_builtin_shared::patterns::policy::{self, Past, Policy};
@@ -19,7 +24,7 @@ use gpud_sdk::{
 };
 
 use evaluate::{Config, Inputs, SCHEMA};
-use log::Seen;
+use log_memory::LogMemory;
 
 /// Where ipmitool looks for the device.
 const DEVICES: [&str; 3] = ["/dev/ipmi0", "/dev/ipmi/0", "/dev/ipmidev/0"];
@@ -27,7 +32,8 @@ const DEVICES: [&str; 3] = ["/dev/ipmi0", "/dev/ipmi/0", "/dev/ipmidev/0"];
 const ENTRIES: &str = "128";
 /// Controllers are slow, and a call has 30 s in all.
 const LOG_SECONDS: u32 = 8;
-const SENSOR_SECONDS: u32 = 18;
+const SENSOR_SECONDS: u32 = 17;
+const SUPPLY_SECONDS: u32 = 4;
 /// Each question takes seconds of the controller's time.
 const INTERVAL: u64 = 5 * 60;
 const SEEN: &str = "seen";
@@ -71,18 +77,30 @@ fn ask_controller(context: &CheckContext, config: &Config) -> Result<Report, Err
         return Ok(findings::unsupported(context, reason));
     };
     let sensors = ask(&["-I", "open", "-c", "sdr", "list", "full"], SENSOR_SECONDS)?;
+    let saved = state::get_string(SEEN)?;
+    let mut log_memory = LogMemory::restore(saved.as_deref());
+    // Only while the log has an open trouble of a supply, whose end some controllers never log.
+    let supplies = match log_memory.open.power().next() {
+        Some(_) => ask(
+            &["-I", "open", "sdr", "type", "Power Supply"],
+            SUPPLY_SECONDS,
+        )?,
+        None => None,
+    };
     let inputs = Inputs {
         log: log.map(|text| log::parse(&text)),
+        supplies: supplies
+            .and_then(Result::ok)
+            .map(|text| elist::parse(&text))
+            .unwrap_or_default(),
         sensors: sensors
             .unwrap_or_else(|| Err("ipmitool is gone".to_owned()))
             .and_then(|text| sensors::read(&text)),
     };
-    let saved = state::get_string(SEEN)?;
-    let mut seen = Seen::restore(saved.as_deref());
     let before = Memory::load()?;
-    let (report, after) = evaluate::judge(context, config, &inputs, &mut seen, &before);
+    let (report, after) = evaluate::judge(context, config, &inputs, &mut log_memory, &before);
     after.keep(&before)?;
-    let text = seen.save();
+    let text = log_memory.save();
     if saved.as_ref() != Some(&text) {
         state::set(SEEN, text.as_bytes())?;
     }

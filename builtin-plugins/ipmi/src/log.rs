@@ -3,10 +3,12 @@
 //! Management Interface Specification 2.0, table 42-3. Records of kernel panics (`lib/ipmi_sel.c`, type F0h) have neither date
 //! nor sensor: `‹number›,,,Linux kernel panic: ‹text›`.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use gpud_sdk::EventType;
 use serde::{Deserialize, Serialize};
+
+use crate::states::{self, State, Weight};
 
 /// Entries that are taken.
 const MAX_ENTRIES: usize = 256;
@@ -74,29 +76,38 @@ fn parse_line(line: &str) -> Option<Entry> {
 }
 
 impl Entry {
-    /// How serious it is.
-    pub fn event_type(&self) -> EventType {
-        let has = |words: &[&str]| words.iter().any(|word| self.what.contains(word));
-        if !self.asserted {
-            EventType::Info
-        } else if has(&CRITICAL) {
-            EventType::Critical
-        // A drive's parity check is no trouble.
-        } else if has(&WARNING) || self.what == "Parity" {
-            EventType::Warning
-        } else {
-            EventType::Info
-        }
+    /// The state of the sensor that it tells of, where the catalogue has it.
+    pub fn state(&self) -> Option<&'static State> {
+        states::find(states::of_sensor(&self.sensor), &self.what)
     }
 
-    /// Trouble of a power supply, which lasts until its end is logged.
-    pub fn is_power_trouble(&self) -> bool {
-        self.sensor.starts_with("Power Supply") && POWER.iter().any(|word| self.what.contains(word))
+    /// How serious it is.
+    pub fn event_type(&self) -> EventType {
+        let state = self.state();
+        let has = |words: &[&str]| words.iter().any(|word| self.what.contains(word));
+        let weight = match (state, self.asserted) {
+            (Some(state), true) => state.weight,
+            (Some(state), false) => state.gone,
+            (None, false) => Weight::Fine,
+            (None, true) if has(&CRITICAL) => Weight::Fatal,
+            (None, true) if has(&WARNING) => Weight::Warning,
+            (None, true) => Weight::Fine,
+        };
+        match weight {
+            Weight::Fine => EventType::Info,
+            Weight::Warning => EventType::Warning,
+            Weight::Failed | Weight::Fatal => EventType::Critical,
+        }
     }
 
     /// The log has no room. Where the controller overwrites the oldest entries, this is not the last one.
     pub fn is_full_log(&self) -> bool {
         self.asserted && self.what == "Log full"
+    }
+
+    /// Someone cleared the log, and the controller began the new one with this.
+    pub fn is_cleared_log(&self) -> bool {
+        self.asserted && self.what.starts_with("Log area reset/cleared")
     }
 
     /// What makes the end of a trouble that of its beginning.
@@ -106,70 +117,23 @@ impl Entry {
 }
 
 const PANIC: &str = "Linux kernel panic";
-const CRITICAL: [&str; 15] = [
-    PANIC,
-    "critical stop",
-    "Uncorrectable CPU",
-    "Fatal NMI",
-    "Uncorrectable ECC",
-    "Uncorrectable machine check",
-    "Bus Fatal Error",
-    "Bus Uncorrectable error",
-    "IERR",
-    "Thermal Trip",
-    "FRB3",
-    "PCI SERR",
-    "PCI PERR",
-    "Drive Fault",
-    "Non-recoverable",
-];
-const WARNING: [&str; 16] = [
-    "In Failed Array",
-    "Fault Status",
-    "BIST failure",
-    "Hang in POST",
+/// Words of makers that the catalogue does not have.
+const CRITICAL: [&str; 4] = [PANIC, "Uncorrectable", "Non-recoverable", "Fatal"];
+const WARNING: [&str; 4] = [
     "Critical",
     "Failure detected",
-    "Predictive failure",
     "Predictive Failure",
-    "AC lost",
-    "Redundancy Lost",
-    "Redundancy Degraded",
-    "Correctable ECC logging limit reached",
-    "Memory Device Disabled",
-    "Correctable machine check",
-    "Bus Degraded",
-    "Log full",
-];
-const POWER: [&str; 4] = [
-    "Failure detected",
-    "AC lost",
     "Predictive failure",
-    "Config Error",
 ];
 
-/// What is kept from check to check.
+/// What is kept from check to check of the entries.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Seen {
     /// Entries of the last reading; nothing before the first.
     ids: Option<BTreeSet<String>>,
-    /// Power troubles that began while we watched: key to the entry that told and when.
-    pub power: BTreeMap<String, (String, String)>,
 }
 
 impl Seen {
-    /// From what [`Seen::save`] gave.
-    pub fn restore(saved: Option<&str>) -> Self {
-        saved
-            .and_then(|saved| serde_json::from_str(saved).ok())
-            .unwrap_or_default()
-    }
-
-    /// As text.
-    pub fn save(&self) -> String {
-        serde_json::to_string(self).unwrap_or_default()
-    }
-
     /// Takes a reading; gives the entries that are new. Those of the first reading are not: the log can be years old.
     pub fn take<'a>(&mut self, entries: &'a [Entry]) -> Vec<&'a Entry> {
         let is_new = |entry: &&Entry| {
@@ -178,18 +142,6 @@ impl Seen {
                 .is_some_and(|ids| !ids.contains(&entry.id))
         };
         let new: Vec<&Entry> = entries.iter().filter(is_new).collect();
-        for entry in new.iter().filter(|entry| entry.is_power_trouble()) {
-            if entry.asserted {
-                self.power
-                    .insert(entry.key(), (entry.id.clone(), entry.when.clone()));
-            } else {
-                self.power.remove(&entry.key());
-            }
-        }
-        if entries.is_empty() {
-            // Someone cleared the log, and has seen what was in it.
-            self.power.clear();
-        }
         self.ids = Some(entries.iter().map(|entry| entry.id.clone()).collect());
         new
     }
@@ -214,7 +166,6 @@ mod tests {
         use EventType::{Critical, Info, Warning};
         assert_eq!(types, [Warning, Info, Critical, Warning, Info, Info]);
         assert_eq!(entries[1].key(), entries[0].key());
-        assert!(entries[0].is_power_trouble() && !entries[3].is_power_trouble());
         assert_eq!(entries[2].when, "Pre-Init 0000000012");
     }
 
@@ -244,6 +195,30 @@ mod tests {
                 Info,
             ),
             ("1f,,,OEM record e0,00157c", Info),
+            (
+                "20,10/26/2014,20:17:51,Power Supply #0x51,Presence detected,Deasserted",
+                Warning,
+            ),
+            (
+                "2beb,10/03/25,13:16:53 UTC,Watchdog2 #0x71,Hard reset,Asserted",
+                Warning,
+            ),
+            (
+                "1,01/20/2010,14:27:46,Voltage #0x0d,Lower Non-recoverable going low",
+                Critical,
+            ),
+            (
+                "1,01/20/2010,14:27:46,Power Unit #0x02,Non-Redundant: Insufficient Resources,Asserted",
+                Critical,
+            ),
+            (
+                "1,01/20/2010,14:27:46,Board #0x02,Uncorrectable error in the bridge,Asserted",
+                Critical,
+            ),
+            (
+                "33,02/25/2025,04:40:00 PM EST,Unknown #0xff,,Asserted",
+                Info,
+            ),
         ] {
             let entries = parse(line);
             assert_eq!(entries[0].event_type(), expected, "{line}");
@@ -270,16 +245,12 @@ mod tests {
         let mut seen = Seen::default();
         assert!(seen.take(&all[..0]).is_empty());
         assert_eq!(seen.take(&all[..1]).len(), 1);
-        assert_eq!(seen.power.len(), 1);
-        let mut seen = Seen::restore(Some(&seen.save()));
         assert!(seen.take(&all[..1]).is_empty());
-        assert_eq!((seen.take(&all[..3]).len(), seen.power.len()), (2, 0));
+        assert_eq!(seen.take(&all[..3]).len(), 2);
         // An old log is no news.
-        let mut first = Seen::restore(Some("x"));
-        assert!(first.take(&all).is_empty() && first.power.is_empty());
+        assert!(Seen::default().take(&all).is_empty());
         // A log that was cleared.
-        seen.power.insert("x".to_owned(), Default::default());
-        assert!(seen.take(&[]).is_empty() && seen.power.is_empty());
+        assert!(seen.take(&[]).is_empty());
         assert_eq!(seen.take(&all[..1]).len(), 1);
     }
 

@@ -90,6 +90,22 @@ pub fn parse(text: &str) -> Vec<Sensor> {
     sensors
 }
 
+/// The sensors whose status is one of thresholds.
+///
+/// A reading without a unit is not measured, and `sdr list full` shows a status all the same: of old controllers (iLO 2)
+/// the bits of a state, read as thresholds. One that is called critical so shows a controller on which only what has a
+/// temperature, a speed or a voltage can be taken at its word.
+pub fn judged(sensors: &[Sensor]) -> impl Iterator<Item = &Sensor> {
+    let is_unmeasured = |sensor: &Sensor| matches!(sensor.unit.as_str(), "unspecified" | "");
+    let misleads = sensors
+        .iter()
+        .any(|one| is_unmeasured(one) && one.status >= Status::Critical);
+    sensors.iter().filter(move |one| {
+        let sure = ["degrees C", "degrees F", "RPM", "Volts"].contains(&one.unit.as_str());
+        !is_unmeasured(one) && (sure || !misleads)
+    })
+}
+
 /// A name, and its reading where there is one.
 fn parse_line(line: &str) -> Option<(&str, Option<Sensor>)> {
     let mut fields = line.rsplitn(4, ',').map(str::trim);

@@ -5,6 +5,18 @@ use gpud_sdk::{AccessError, exec};
 /// Output that is kept.
 const MAX_OUTPUT: u32 = 1 << 20;
 
+/// Lines that programs print before what they complain of, and that say nothing about it.
+///
+/// ipmitool 1.8.19 without its list of enterprise numbers, as Debian and Ubuntu package it; warnings of the C library and
+/// of the dynamic loader.
+const HARMLESS: [&str; 5] = [
+    "IANA PEN registry open failed",
+    "Failed to load entries from IANA PEN Registry",
+    "ERROR: ld.so: object ",
+    "perl: warning:",
+    "warning: setlocale",
+];
+
 /// What a program said.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Said {
@@ -12,7 +24,7 @@ pub struct Said {
     pub code: Option<i32>,
     /// Standard output; bytes that are not UTF-8 become U+FFFD.
     pub stdout: String,
-    /// First line of standard error, or of standard output where there is none.
+    /// First line of standard error that says something, or of standard output where there is none.
     pub complaint: String,
 }
 
@@ -47,7 +59,9 @@ impl Said {
         let stdout = String::from_utf8_lossy(stdout).into_owned();
         let stderr = String::from_utf8_lossy(stderr);
         let mut lines = stderr.lines().chain(stdout.lines()).map(str::trim);
-        let complaint = lines.find(|line| !line.is_empty()).unwrap_or_default();
+        let complaint = lines
+            .find(|line| !line.is_empty() && !HARMLESS.iter().any(|known| line.starts_with(known)))
+            .unwrap_or_default();
         Self {
             code,
             complaint: gpud_sdk::incidents::clip(complaint).to_owned(),
@@ -71,6 +85,16 @@ mod tests {
             ("out\n", "\n  no bus \nmore", "no bus"),
             ("out\n", "", "out"),
             ("", "", ""),
+            (
+                "",
+                "IANA PEN registry open failed: No such file or directory\nFailed to load entries from IANA PEN Registry\nCould not open device at /dev/ipmi0",
+                "Could not open device at /dev/ipmi0",
+            ),
+            (
+                "out\n",
+                "IANA PEN registry open failed: No such file\n",
+                "out",
+            ),
         ] {
             let said = Said::new(Some(1), stdout.as_bytes(), stderr.as_bytes());
             assert_eq!(said.complaint, expected);

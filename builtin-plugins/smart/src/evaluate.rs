@@ -4,12 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use gpud_builtin_shared::files::gauge;
 use gpud_builtin_shared::findings::{self, Finding, Memory};
+use gpud_builtin_shared::samples::Samples;
 use gpud_builtin_shared::settings::Settings;
 use gpud_sdk::{CheckContext, Event, EventType, RepairAction, Report};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::health::{self, HEAT, Health, Silence};
+use crate::health::{HEAT, Health, Silence};
 
 /// Gauge: own verdict.
 pub const PASSED: &str = "disk_smart_passed";
@@ -46,6 +47,8 @@ pub const SCHEMA: &str = r#"{
 
 const FAILING: &str = "disk_smart_failing";
 const WORN: &str = "disk_smart_worn";
+const NEW_ERRORS: &str = "disk_smart_media_errors";
+const DAY: u64 = 24 * 3_600;
 const SECTORS: &str = "disk_smart_pending_sectors";
 const REPLACE: &str = "Save the data and have the disk replaced.";
 
@@ -95,6 +98,9 @@ pub struct Untold {
 pub struct Counters {
     /// Errors of the medium at the last check, by device and serial number.
     errors: BTreeMap<String, u64>,
+    /// The same over the last day.
+    #[serde(default)]
+    day: BTreeMap<String, Samples>,
     /// Devices that told their health before.
     told: BTreeSet<String>,
 }
@@ -129,7 +135,9 @@ pub fn judge(
             _ if config.ignored.contains(name) => {}
             Ok(health) => {
                 found.extend(judged(config, name, health));
-                events.extend(new_errors(context, name, health, counters));
+                let (finding, event) = new_errors(context, name, health, counters, before);
+                found.extend(finding);
+                events.extend(event);
                 counters.told.insert(name.clone());
             }
             Err(Untold { silence, why }) => {
@@ -147,9 +155,9 @@ pub fn judge(
     // Others are no longer there.
     let is_there = |name: &str| answers.iter().any(|one| one.name == name);
     counters.told.retain(|name| is_there(name));
-    counters
-        .errors
-        .retain(|key, _| key.split_once(' ').is_some_and(|(name, _)| is_there(name)));
+    let is_of_these = |key: &str| key.split_once(' ').is_some_and(|(name, _)| is_there(name));
+    counters.errors.retain(|key, _| is_of_these(key));
+    counters.day.retain(|key, _| is_of_these(key));
 
     let known = answers.iter().filter(|one| one.health.is_ok()).count();
     if known == 0
@@ -238,6 +246,10 @@ fn held(name: &str, before: &Memory) -> Vec<Finding> {
                 let text = format!("{name} had used its endurance when it last answered");
                 Finding::degraded(key.clone(), WORN, text)
             }
+            NEW_ERRORS => {
+                let text = format!("{name} had new errors of the medium when it last answered");
+                Finding::degraded(key.clone(), NEW_ERRORS, text)
+            }
             SECTORS => {
                 let text = format!("{name} had sectors that cannot be read when it last answered");
                 Finding::degraded(key.clone(), SECTORS, text)
@@ -250,27 +262,9 @@ fn held(name: &str, before: &Memory) -> Vec<Finding> {
     held.collect()
 }
 
-/// A disk in words: who is to replace it needs more than a name that changes.
-fn words(name: &str, health: &Health) -> String {
-    let parts = [
-        (health.model.as_str(), ""),
-        (health.serial.as_str(), "serial "),
-    ];
-    let parts: Vec<String> = parts
-        .into_iter()
-        .filter(|(text, _)| !text.is_empty())
-        .map(|(text, label)| format!("{label}{text}"))
-        .collect();
-    if parts.is_empty() {
-        return name.to_owned();
-    }
-    format!("{name} ({})", parts.join(", "))
-}
-
 fn judged(config: &Config, name: &str, health: &Health) -> Vec<Finding> {
     let mut found = Vec::new();
-    let who = words(name, health);
-    let mut said = health::warnings(health.warning & !HEAT);
+    let who = health.who(name);
     if health.warning & HEAT != 0 {
         let mut text = format!("{who} is too hot by its own measure");
         if let Some(celsius) = health.celsius {
@@ -281,13 +275,10 @@ fn judged(config: &Config, name: &str, health: &Health) -> Vec<Finding> {
                 .action(RepairAction::HardwareInspection, "Check fans and air flow."),
         );
     }
-    // Heat alone makes an NVMe disk fail its own test, too.
-    let failed = health.passed == Some(false) && health.warning != HEAT;
-    if failed || !said.is_empty() {
-        said.extend(health.failing.iter().map(String::as_str));
+    if let Some(said) = health.failure() {
         let mut text = format!("{who} finds itself failing");
         if !said.is_empty() {
-            text.push_str(&format!(": {}", said.join(", ")));
+            text.push_str(&format!(": {said}"));
         }
         found.push(
             Finding::unhealthy(format!("{name} failing"), FAILING, text)
@@ -295,10 +286,12 @@ fn judged(config: &Config, name: &str, health: &Health) -> Vec<Finding> {
         );
     }
     if let Some(used) = health.used
-        && config.max_used > 0
-        && used >= gauge(config.max_used)
+        && (config.max_used > 0 && used >= gauge(config.max_used) || health.is_only_worn())
     {
-        let text = format!("{who} has used {used} % of its endurance");
+        let mut text = format!("{who} has used {used} % of its endurance");
+        if health.is_only_worn() {
+            text.push_str(", and warns of its reliability for that alone");
+        }
         found.push(
             Finding::degraded(format!("{name} endurance"), WORN, text).action(
                 RepairAction::HardwareInspection,
@@ -323,24 +316,39 @@ fn judged(config: &Config, name: &str, health: &Health) -> Vec<Finding> {
         .collect()
 }
 
+/// Errors that are new: a finding for a day, and an event each time that there are more.
 fn new_errors(
     context: &CheckContext,
     name: &str,
     health: &Health,
     counters: &mut Counters,
-) -> Option<Event> {
-    let now = health.errors?;
-    let before = counters
-        .errors
-        .insert(format!("{name} {}", health.serial), now)?;
-    let new = now.checked_sub(before).filter(|new| *new > 0)?;
-    let text = format!("{name}: {new} new errors of the medium, {now} in its life");
-    Some(Event::new(
-        context.now,
-        "disk_smart_media_errors",
-        EventType::Warning,
-        text,
-    ))
+    before: &Memory,
+) -> (Option<Finding>, Option<Event>) {
+    let Some(now) = health.errors else {
+        return (None, None);
+    };
+    let key = format!("{name} {}", health.serial);
+    let known = counters.errors.insert(key.clone(), now);
+    let samples = counters.day.entry(key);
+    let grown = samples
+        // What was counted before the first check may be old.
+        .or_insert_with(|| Samples::starting_at(known.unwrap_or(now)))
+        .add(context.now / 1000, DAY, now);
+    let who = health.who(name);
+    let finding = (grown > 0).then(|| {
+        let text =
+            format!("{who}: {grown} new errors of the medium within a day, {now} in its life");
+        Finding::degraded(format!("{name} errors"), NEW_ERRORS, text)
+            .action(RepairAction::HardwareInspection, REPLACE)
+            .about("disk", name)
+    });
+    let is_open = before.0.contains_key(&format!("{name} errors"));
+    let new = known.and_then(|known| now.checked_sub(known));
+    let event = new.filter(|new| *new > 0 && is_open).map(|new| {
+        let text = format!("{who}: {new} new errors of the medium, {now} in its life");
+        Event::new(context.now, NEW_ERRORS, EventType::Warning, text)
+    });
+    (finding, event)
 }
 
 #[cfg(test)]

@@ -9,12 +9,18 @@
 //! | critical warning, bits 0 to 5 | NVM Express Base Specification, SMART / Health Information log: spare below threshold, temperature, reliability degraded, read-only, volatile memory backup failed, persistent memory region |
 //! | percentage used | same: 100 means that the endurance the maker estimated is used up |
 //! | attributes 197, 198 | sectors that cannot be read and wait to be replaced, unless smartctl's drive database (`drivedb.h`) has another name for them: some makers count requests there, and one calls its own `Bogus_Current_Pend_Sect` |
+//! | attribute 187 | sectors that the disk could not correct and reported to the host (`Reported_Uncorrect` in `drivedb.h`) |
+//! | `scsi_error_counter_log` | smartctl(8), `-l error`: errors that were not corrected, of reads, writes and verifications |
+//! | `ata_pending_defects_log.count`, `scsi_pending_defects.count` | smartctl(8), `-l defects` |
 //! | `ata_smart_attributes.table[].when_failed` | smartctl(8), `-A`: `now` for an attribute that is below its threshold |
 
+use gpud_builtin_shared::files::gauge;
 use serde_json::Value;
 
 /// The bit of the critical warning that heat sets: it goes when the disk cools down.
 pub const HEAT: u64 = 1 << 1;
+/// The bit that says that the disk is not reliable any more.
+const UNRELIABLE: u64 = 1 << 2;
 /// Names that are taken of what fails, and characters of one.
 const MAX_FAILING: usize = 8;
 const MAX_NAME: usize = 64;
@@ -36,7 +42,9 @@ pub struct Health {
     pub used: Option<f64>,
     /// Spare blocks left, percent.
     pub spare: Option<f64>,
-    /// Errors of the medium in its life.
+    /// Spare blocks, percent, below which the disk calls itself failing; NVMe.
+    pub spare_threshold: Option<u64>,
+    /// Errors of the medium in its life: reads and writes that were not corrected.
     pub errors: Option<u64>,
     /// Sectors that wait to be replaced.
     pub pending: Option<u64>,
@@ -72,6 +80,55 @@ pub fn warnings(bits: u64) -> Vec<&'static str> {
     .collect()
 }
 
+impl Health {
+    /// The disk in words: who is to replace it needs more than a name that changes.
+    pub fn who(&self, name: &str) -> String {
+        let parts = [(self.model.as_str(), ""), (self.serial.as_str(), "serial ")];
+        let parts: Vec<String> = parts
+            .into_iter()
+            .filter(|(text, _)| !text.is_empty())
+            .map(|(text, label)| format!("{label}{text}"))
+            .collect();
+        if parts.is_empty() {
+            return name.to_owned();
+        }
+        format!("{name} ({})", parts.join(", "))
+    }
+
+    /// Whether it warns of its reliability only because its endurance is used up, as some makers' disks do: nothing is
+    /// wrong with spare blocks or medium.
+    pub fn is_only_worn(&self) -> bool {
+        let spared = match (self.spare, self.spare_threshold) {
+            (Some(spare), Some(threshold)) => spare > gauge(threshold),
+            (spare, _) => spare.is_none_or(|spare| spare > 10.0),
+        };
+        self.warning & !HEAT == UNRELIABLE
+            && self.used.is_some_and(|used| used >= 100.0)
+            && spared
+            && self.errors.unwrap_or(0) == 0
+    }
+
+    /// What it says of its failing, heat aside; nothing where it does not find itself failing.
+    pub fn failure(&self) -> Option<String> {
+        let said = warnings(self.warning & !HEAT);
+        // Heat alone makes an NVMe disk fail its own test, too.
+        let failed = self.passed == Some(false) && self.warning != HEAT;
+        if self.is_only_worn() || !failed && said.is_empty() {
+            return None;
+        }
+        let said = said
+            .into_iter()
+            .chain(self.failing.iter().map(String::as_str));
+        Some(said.collect::<Vec<_>>().join(", "))
+    }
+}
+
+/// The document that a program printed, after warnings that it may have printed before.
+pub fn document(text: &str) -> Option<Value> {
+    let start = text.find('{')?;
+    serde_json::from_str(text.get(start..)?).ok()
+}
+
 /// What stands at a place; null where there is nothing.
 fn at<'a>(json: &'a Value, path: &str) -> &'a Value {
     json.pointer(path).unwrap_or(&Value::Null)
@@ -82,8 +139,7 @@ fn at<'a>(json: &'a Value, path: &str) -> &'a Value {
 /// # Errors
 /// Why the disk could not be asked.
 pub fn smartctl(text: &str) -> Result<Health, String> {
-    let json: Value =
-        serde_json::from_str(text).map_err(|_| "smartctl gave no JSON (it needs 7.0 or later)")?;
+    let json = document(text).ok_or("smartctl gave no JSON (it needs 7.0 or later)")?;
     let log = at(&json, "/nvme_smart_health_information_log");
     let text_of = |key: &str| {
         json.get(key)
@@ -92,7 +148,7 @@ pub fn smartctl(text: &str) -> Result<Health, String> {
             .to_owned()
     };
     let mut health = Health {
-        model: text_of("model_name"),
+        model: first(["model_name", "scsi_model_name", "scsi_product"].map(text_of)),
         serial: text_of("serial_number"),
         passed: at(&json, "/smart_status/passed").as_bool(),
         warning: at(log, "/critical_warning").as_u64().unwrap_or(0),
@@ -103,8 +159,16 @@ pub fn smartctl(text: &str) -> Result<Health, String> {
             .or_else(|| at(&json, "/endurance_used/current_percent").as_f64())
             .filter(is_used),
         spare: at(log, "/available_spare").as_f64(),
-        errors: at(log, "/media_errors").as_u64(),
-        pending: pending(at(&json, "/ata_smart_attributes/table")),
+        spare_threshold: at(log, "/available_spare_threshold").as_u64(),
+        errors: at(log, "/media_errors")
+            .as_u64()
+            .or_else(|| uncorrected(at(&json, "/scsi_error_counter_log")))
+            .or_else(|| reported(at(&json, "/ata_smart_attributes/table"))),
+        pending: at(&json, "/ata_pending_defects_log/count")
+            .as_u64()
+            .filter(|count| *count > 0)
+            .or_else(|| pending(at(&json, "/ata_smart_attributes/table")))
+            .or_else(|| at(&json, "/scsi_pending_defects/count").as_u64()),
         failing: failing(at(&json, "/ata_smart_attributes/table")),
     };
     let sense = |key| at(&json, "/smart_status/scsi").get(key);
@@ -129,7 +193,7 @@ pub fn smartctl(text: &str) -> Result<Health, String> {
 /// What the silence of a disk means, of which [`smartctl`] made an error. What it does not tell counts as nothing to
 /// tell: smartctl has a message of its own for each kind of bridge and controller.
 pub fn silence(text: &str) -> Silence {
-    let Ok(json) = serde_json::from_str::<Value>(text) else {
+    let Some(json) = document(text) else {
         return Silence::Unread;
     };
     let support = |key: &str| at(&json, "/smart_support").get(key)?.as_bool();
@@ -172,6 +236,31 @@ fn failing(table: &Value) -> Vec<String> {
         .collect()
 }
 
+/// The first that is not empty.
+fn first<const N: usize>(texts: [String; N]) -> String {
+    let mut texts = texts.into_iter();
+    texts.find(|text| !text.is_empty()).unwrap_or_default()
+}
+
+/// Errors of a SAS disk that were not corrected.
+fn uncorrected(log: &Value) -> Option<u64> {
+    let of = |kind: &str| at(log, &format!("/{kind}/total_uncorrected_errors")).as_u64();
+    let counts = ["read", "write", "verify"].into_iter().filter_map(of);
+    counts.reduce(u64::saturating_add)
+}
+
+/// Errors of a SATA disk that it reported to the host, unless smartctl's drive database has another name for the count.
+fn reported(table: &Value) -> Option<u64> {
+    let mut rows = table.as_array()?.iter();
+    let row = rows.find(|row| {
+        let name = at(row, "/name").as_str();
+        let named = name.is_none_or(|name| name.contains("Uncorrect") || name.contains("Unknown"));
+        named && at(row, "/id").as_u64() == Some(187)
+    })?;
+    // The raw value has 48 bits, of which makers use the upper ones for other counts.
+    Some(at(row, "/raw/value").as_u64()? & 0xffff_ffff)
+}
+
 fn pending(table: &Value) -> Option<u64> {
     let rows = table.as_array()?.iter();
     let raw = rows.filter(|row| {
@@ -192,7 +281,7 @@ fn pending(table: &Value) -> Option<u64> {
 /// # Errors
 /// In words, when it is not JSON of that kind.
 pub fn nvme_cli(text: &str) -> Result<Health, String> {
-    let json: Value = serde_json::from_str(text).map_err(|_| "nvme gave no JSON")?;
+    let json = document(text).ok_or("nvme gave no JSON")?;
     let number = |keys: &[&str]| {
         let mut values = keys
             .iter()
@@ -210,164 +299,11 @@ pub fn nvme_cli(text: &str) -> Result<Health, String> {
         celsius: number(&["temperature"]).map(|kelvins| kelvins - 273.0),
         used: number(&["percent_used", "percentage_used"]).filter(is_used),
         spare: number(&["avail_spare", "available_spare"]),
+        spare_threshold: at(&json, "/spare_thresh").as_u64(),
         errors: at(&json, "/media_errors").as_u64(),
         ..Health::default()
     })
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    const NVME: &str = r#"{"smartctl":{"exit_status":0},"model_name":"X","serial_number":"S1","smart_status":{"passed":true},
-        "nvme_smart_health_information_log":{"critical_warning":0,"temperature":41,"available_spare":100,"available_spare_threshold":10,"percentage_used":3,"media_errors":0},"temperature":{"current":41}}"#;
-    const SATA: &str = r#"{"smart_status":{"passed":false},"ata_smart_attributes":{"table":[{"id":5,"raw":{"value":4}},{"id":197,"raw":{"value":4294967298}},{"id":198,"raw":{"value":1}}]}}"#;
-    const DENIED: &str = r#"{"smartctl":{"messages":[{"string":"Smartctl open device: /dev/sda failed: Permission denied","severity":"error"}],"exit_status":2}}"#;
-
-    #[test]
-    fn answers() {
-        let nvme = smartctl(NVME).unwrap();
-        assert_eq!(
-            (nvme.passed, nvme.used, nvme.spare),
-            (Some(true), Some(3.0), Some(100.0))
-        );
-        let sata = smartctl(SATA).unwrap();
-        assert_eq!((sata.passed, sata.pending), (Some(false), Some(2)));
-        let beyond = NVME.replace(
-            "\"percentage_used\":3",
-            "\"percentage_used\":99999999999999999999",
-        );
-        assert_eq!(smartctl(&beyond).unwrap().used, None);
-        assert!(smartctl(r#"{"nvme_smart_health_information_log":{}}"#).is_err());
-        let error = smartctl(DENIED).unwrap_err();
-        assert_eq!(
-            error,
-            "Smartctl open device: /dev/sda failed: Permission denied"
-        );
-        assert!(smartctl("x").is_err());
-        assert_eq!(smartctl("{}").unwrap_err(), "it does not tell its health");
-        for text in [
-            r#"{"critical_warning":4,"temperature":300,"avail_spare":90,"percent_used":5,"media_errors":7}"#,
-            r#"{"critical_warning":{"value":4,"degraded":1},"temperature":300,"avail_spare":90,"percent_used":5,"media_errors":7}"#,
-        ] {
-            let log = nvme_cli(text).unwrap();
-            assert_eq!(
-                (log.passed, log.celsius, log.errors),
-                (Some(false), Some(27.0), Some(7))
-            );
-            assert_eq!(warnings(log.warning), ["reliability degraded"]);
-        }
-        assert!(nvme_cli("[]").is_err());
-    }
-
-    #[test]
-    fn sas() {
-        let sas = |asc: u8, ascq: u8, words: &str| {
-            smartctl(&format!(
-                r#"{{"smart_status":{{"passed":false,"scsi":{{"asc":{asc},"ascq":{ascq},"ie_string":"{words}"}}}},"scsi_percentage_used_endurance_indicator":4}}"#
-            ))
-            .unwrap()
-        };
-        let hot = sas(0x0b, 0x01, "WARNING - SPECIFIED TEMPERATURE EXCEEDED");
-        assert_eq!((hot.warning, hot.used), (HEAT, Some(4.0)));
-        let words = "DATA CHANNEL IMPENDING FAILURE GENERAL HARD DRIVE FAILURE";
-        let failing = sas(0x5d, 0x30, words);
-        assert_eq!((failing.passed, failing.warning), (Some(false), 0));
-        assert_eq!(failing.failing, [words]);
-        let test = sas(0x5d, 0xff, "FAILURE PREDICTION THRESHOLD EXCEEDED (FALSE)");
-        assert_eq!((test.passed, test.failing.len()), (Some(true), 0));
-    }
-
-    #[test]
-    fn attributes_by_their_names() {
-        let of = |name: &str, when: &str| {
-            smartctl(&format!(
-                r#"{{"smart_status":{{"passed":true}},"ata_smart_attributes":{{"table":[{{"id":198,"name":"{name}","when_failed":"{when}","raw":{{"value":7}}}}]}}}}"#
-            ))
-            .unwrap()
-        };
-        for (name, expected) in [
-            ("Current_Pending_Sector", Some(7)),
-            ("Offline_Uncorrectable", Some(7)),
-            ("Total_Offl_Uncorrectabl", Some(7)),
-            ("Bogus_Current_Pend_Sect", None),
-            ("Host_Reads_GiB", None),
-            ("Uncor_Read_Error_Ct", None),
-        ] {
-            assert_eq!(of(name, "").pending, expected, "{name}");
-        }
-        assert_eq!(of("Not_In_Use", "now").failing, ["Not_In_Use"]);
-        assert!(of("Not_In_Use", "past").failing.is_empty());
-    }
-
-    /// What smartctl 7.3 of Debian 12 printed, as root and not; and what others were seen to print.
-    #[test]
-    fn silences() {
-        let message = |text: &str| {
-            format!(
-                r#"{{"json_format_version":[1,0],"smartctl":{{"version":[7,3],"messages":[{{"string":"{text}","severity":"error"}}],"exit_status":2}},"local_time":{{"time_t":1795358662}}}}"#
-            )
-        };
-        for (text, expected) in [
-            (
-                message("Smartctl open device: /dev/nvme9 failed: Permission denied"),
-                Silence::Unread,
-            ),
-            (
-                message("/dev/vda: Unable to detect device type"),
-                Silence::Nothing,
-            ),
-            (
-                message("Smartctl open device: /dev/sda failed: No such device or address"),
-                Silence::Nothing,
-            ),
-            (
-                message("/dev/sdb: Unknown USB bridge [0x0781:0x5581 (0x100)]"),
-                Silence::Nothing,
-            ),
-            (
-                message(
-                    "Smartctl open device: /dev/sda failed: DELL or MegaRaid controller, please try adding '-d megaraid,N'",
-                ),
-                Silence::Nothing,
-            ),
-            (
-                message("Device is in STANDBY mode, exit(2)"),
-                Silence::Asleep,
-            ),
-            (
-                message("Device is in STANDBY (OS) mode, exit(2)"),
-                Silence::Asleep,
-            ),
-            (
-                r#"{"smart_support":{"available":false}}"#.to_owned(),
-                Silence::Nothing,
-            ),
-            (
-                r#"{"smart_support":{"available":true,"enabled":false}}"#.to_owned(),
-                Silence::Nothing,
-            ),
-            (
-                r#"{"smart_support":{"available":true,"enabled":true}}"#.to_owned(),
-                Silence::Unread,
-            ),
-            (
-                "=======> UNRECOGNIZED OPTION: json=c".to_owned(),
-                Silence::Unread,
-            ),
-        ] {
-            assert!(smartctl(&text).is_err());
-            assert_eq!(silence(&text), expected, "{text}");
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn any_text_is_survived(text in "[ -~]{0,100}", number in any::<u64>()) {
-            let _ = (smartctl(&text), nvme_cli(&text), silence(&text));
-            let _ = smartctl(&SATA.replace("4294967298", &number.to_string()));
-            warnings(number);
-        }
-    }
-}
+mod tests;

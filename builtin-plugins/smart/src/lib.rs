@@ -85,6 +85,9 @@ fn ask(device: &Device, silent: &mut u32) -> Result<Option<Answer>, AccessError>
         "--info",
         "--health",
         "--attributes",
+        // The counters of SAS, and sectors that wait to be replaced, are logs of their own.
+        "--log=error",
+        "--log=defects",
         &path,
     ];
     let said: Result<Result<Health, Untold>, AccessError> =

@@ -20,6 +20,16 @@ pub struct Unit {
     pub restarts: Option<u64>,
 }
 
+impl Unit {
+    /// Whether systemd waits to start it once more after it failed. It is in this state for a moment only each time, so a
+    /// check that meets it there met one that fails again and again, whatever the counter does until the next check.
+    pub fn is_in_crash_loop(&self) -> bool {
+        self.active == "activating"
+            && self.sub.starts_with("auto-restart")
+            && !matches!(self.result.as_str(), "" | "success")
+    }
+}
+
 /// The names in what `list-units --plain --no-legend` says: the first word of each line.
 pub fn failed(text: &str) -> Vec<String> {
     let names = text.lines().filter_map(|line| {

@@ -21,6 +21,10 @@ pub const SCHEMA: &str = r#"{
       "description": "How far the clock may be from that of its time servers (chrony only).",
       "type": "integer", "minimum": 1, "default": 100
     },
+    "max_age_hours": {
+      "description": "How long ago the clock may have been measured last (chrony only); eight intervals of the time service where that is longer.",
+      "type": "integer", "minimum": 1, "maximum": 8784, "default": 6
+    },
     "grace_seconds": {
       "description": "How long the clock may be without synchronisation before the state is Degraded.",
       "type": "integer", "minimum": 0, "default": 3600
@@ -36,6 +40,11 @@ pub const SCHEMA: &str = r#"{
   }
 }"#;
 
+/// Intervals of chrony without a measurement that are nothing strange.
+const INTERVALS: f64 = 8.0;
+/// What the kernel still counts as synchronised, seconds (`NTP_PHASE_LIMIT`, `kernel/time/ntp.c`).
+const MAX_DISTANCE: f64 = 16.0;
+
 const ADVICE: &str =
     "Check the time service and its servers (chronyc sources, timedatectl timesync-status).";
 
@@ -43,6 +52,7 @@ const ADVICE: &str =
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Config {
     max_offset_ms: u64,
+    max_age: u64,
     grace: u64,
     min_jump: u64,
     required: bool,
@@ -57,6 +67,7 @@ impl Config {
         let settings = Settings::parse(document)?;
         Ok(Self {
             max_offset_ms: settings.number("max_offset_milliseconds", 100, 1..=u64::from(u32::MAX)),
+            max_age: settings.number("max_age_hours", 6, 1..=8_784) * 3_600,
             grace: settings.number("grace_seconds", 3_600, 0..=u64::from(u32::MAX)),
             // The boot time has whole seconds, so a second is lost or won at every step.
             min_jump: settings.number("min_jump_seconds", 2, 2..=u64::from(u32::MAX)),
@@ -64,13 +75,14 @@ impl Config {
         })
     }
 
-    /// Whether an answer is neither a finding nor the beginning of one.
-    pub fn is_well(&self, source: &Source) -> bool {
+    /// Whether an answer is neither a finding nor the beginning of one, at a moment in Unix seconds.
+    pub fn is_well(&self, source: &Source, now: u64) -> bool {
         match *source {
             Source::Chrony {
                 synchronised,
                 offset,
-            } => synchronised && offset <= self.max_offset(),
+                ..
+            } => synchronised && offset <= self.max_offset() && self.doubt(source, now).is_none(),
             Source::Systemd {
                 synchronised,
                 service,
@@ -79,12 +91,43 @@ impl Config {
         }
     }
 
+    /// Why a clock that chrony calls synchronised is not: chrony says so until it is restarted.
+    fn doubt(&self, source: &Source, now: u64) -> Option<Doubt> {
+        let Source::Chrony {
+            measured,
+            interval,
+            distance,
+            ..
+        } = *source
+        else {
+            return None;
+        };
+        #[expect(
+            clippy::cast_precision_loss,
+            reason = "ages of clocks are below 2^52 s"
+        )]
+        let is_old = |age: u64| age > self.max_age && age as f64 > interval * INTERVALS;
+        let age = now.saturating_sub(measured);
+        if measured > 0 && is_old(age) {
+            return Some(Doubt::Unmeasured(age));
+        }
+        (distance > MAX_DISTANCE).then_some(Doubt::Far(distance))
+    }
+
     /// In seconds.
     fn max_offset(&self) -> f64 {
         #[expect(clippy::cast_precision_loss, reason = "at most 2^32")]
         let limit = self.max_offset_ms as f64 / 1e3;
         limit
     }
+}
+
+/// Why a clock is not synchronised although its service says so.
+enum Doubt {
+    /// It was not measured for so many seconds.
+    Unmeasured(u64),
+    /// By the service's own account it may be off by so many seconds.
+    Far(f64),
 }
 
 /// What is kept from check to check, of one boot.
@@ -129,9 +172,10 @@ pub fn judge(
 
     let uptime = (context.now / 1000).saturating_sub(boot_time.unwrap_or(0));
     let mut found = Vec::new();
+    let doubt = config.doubt(source, context.now / 1000);
     let synchronised = match *source {
-        Source::Chrony { synchronised, .. }
-        | Source::Systemd {
+        Source::Chrony { synchronised, .. } => Some(synchronised && doubt.is_none()),
+        Source::Systemd {
             synchronised,
             service: true,
         } => Some(synchronised),
@@ -144,11 +188,23 @@ pub fn judge(
     if synchronised == Some(false) {
         let since = *kept.lost_at.get_or_insert(uptime);
         let for_seconds = uptime.saturating_sub(since);
-        if for_seconds >= config.grace {
-            let text = format!(
-                "the clock has not been synchronised for {} min",
-                for_seconds / 60
-            );
+        let text = match doubt {
+            Some(Doubt::Unmeasured(age)) => Some(format!(
+                "chrony has not measured the clock for {} h, whatever it says of it",
+                age / 3_600
+            )),
+            Some(Doubt::Far(distance)) => Some(format!(
+                "chrony cannot tell the time to more than {distance:.1} s, and the kernel counts as synchronised what is \
+                 within {MAX_DISTANCE} s"
+            )),
+            None => None,
+        };
+        let text = text.or_else(|| {
+            let minutes = for_seconds / 60;
+            (for_seconds >= config.grace)
+                .then(|| format!("the clock has not been synchronised for {minutes} min"))
+        });
+        if let Some(text) = text {
             found.push(
                 Finding::degraded("synchronisation", "clock_unsynchronised", text).advice(ADVICE),
             );
@@ -159,6 +215,7 @@ pub fn judge(
     if let Source::Chrony {
         synchronised: true,
         offset,
+        ..
     } = *source
     {
         let limit = config.max_offset();

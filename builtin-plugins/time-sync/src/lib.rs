@@ -51,12 +51,12 @@ impl Checker for TimeSync {
 fn source(context: &CheckContext, config: &Config) -> Result<Source, AccessError> {
     let (seldom, kept) = Seldom::load(context, SOURCE_KEY, EVERY_MS, "")?;
     let kept = kept.and_then(|kept| serde_json::from_str(&kept).ok());
-    if let Some(kept) = kept.filter(|kept| config.is_well(kept)) {
+    if let Some(kept) = kept.filter(|kept| config.is_well(kept, context.now / 1000)) {
         return Ok(kept);
     }
     let source = ask()?;
     match serde_json::to_string(&source) {
-        Ok(text) if config.is_well(&source) => seldom.keep(&text)?,
+        Ok(text) if config.is_well(&source, context.now / 1000) => seldom.keep(&text)?,
         _ => seldom.forget()?,
     }
     Ok(source)

@@ -2,7 +2,7 @@
 //!
 //! | source | fact |
 //! |---|---|
-//! | `chronyc -c tracking` | chronyc(1), `-c` and `tracking`: 14 values in one line; the third is the stratum, the fifth the clock's offset in seconds, the last the leap status, `Not synchronised` or another. The first, the reference, is `7F7F0101` for a clock that follows nobody but itself (`local` of chrony.conf(5)) |
+//! | `chronyc -c tracking` | chronyc(1), `-c` and `tracking`: 14 values in one line; the third is the stratum, the fourth the time of the last measurement that the clock follows (Unix time), the fifth the clock's offset in seconds, the eleventh and twelfth the delay to the reference and the dispersion, the thirteenth the interval of measurements in seconds, the last the leap status, `Not synchronised` or another. The first, the reference, is `7F7F0101` for a clock that follows nobody but itself (`local` of chrony.conf(5)) |
 //! | `timedatectl show` | timedatectl(1), org.freedesktop.timedate1(5): `NTP` a service is switched on, `NTPSynchronized` the kernel's word (`adjtimex`, maximum error below 16 s) |
 //! | `/proc/stat`, `btime` | `Documentation/filesystems/proc.rst`: when the machine booted, in seconds of the wall clock. The kernel computes it at each reading (`fs/proc/stat.c`, `getboottime64`): it moves when the clock is set, and neither while it is slewed nor while the machine sleeps |
 
@@ -19,6 +19,12 @@ pub enum Source {
         synchronised: bool,
         /// How far the clock is off, seconds, either way.
         offset: f64,
+        /// When it was last measured, Unix seconds; 0 where that is not said.
+        measured: u64,
+        /// How often it is measured, seconds.
+        interval: f64,
+        /// By how much the clock may be off at most, by chrony's own account, seconds: it grows while nothing is measured.
+        distance: f64,
     },
     /// What systemd says.
     Systemd {
@@ -34,19 +40,32 @@ pub enum Source {
 /// Reads what `chronyc -c tracking` says.
 pub fn tracking(text: &str) -> Option<Source> {
     let fields: Vec<&str> = text.lines().next()?.split(',').map(str::trim).collect();
-    let [reference, _, _, _, offset, .., leap] = fields.as_slice() else {
+    let [
+        reference,
+        _,
+        _,
+        measured,
+        offset,
+        ..,
+        delay,
+        dispersion,
+        interval,
+        leap,
+    ] = fields.as_slice()
+    else {
         return None;
     };
-    if fields.len() < 13 {
-        return None;
-    }
-    let offset: f64 = offset
-        .parse()
-        .ok()
-        .filter(|offset: &f64| offset.is_finite())?;
+    let number = |text: &str| -> Option<f64> {
+        let number: f64 = text.parse().ok()?;
+        number.is_finite().then(|| number.abs())
+    };
+    let whole = measured.split('.').next().unwrap_or_default();
     Some(Source::Chrony {
         synchronised: *leap != "Not synchronised" && *reference != LOCAL,
-        offset: offset.abs(),
+        offset: number(offset)?,
+        measured: whole.parse().unwrap_or(0),
+        interval: number(interval).unwrap_or(0.0),
+        distance: number(delay).unwrap_or(0.0) / 2.0 + number(dispersion).unwrap_or(0.0),
     })
 }
 
@@ -82,12 +101,16 @@ mod tests {
 
     #[test]
     fn answers() {
-        let chrony = |synchronised, offset| {
+        let full = |synchronised, offset, measured, interval, distance| {
             Some(Source::Chrony {
                 synchronised,
                 offset,
+                measured,
+                interval,
+                distance,
             })
         };
+        let chrony = |synchronised, offset| full(synchronised, offset, 1_700_000_000, 64.5, 0.007);
         for (text, expected) in [
             (TRACKING, chrony(true, 0.000_012_345)),
             (
@@ -97,11 +120,11 @@ mod tests {
             (
                 // chronyd 4.3 of Debian 12 that has found no server yet; and with `local stratum 10` alone.
                 "00000000,,0,0.000000000,0.000000000,0.000000000,0.000000000,0.000,0.000,0.000,1.000000000,1.000000000,0.0,Not synchronised\n",
-                chrony(false, 0.0),
+                full(false, 0.0, 0, 0.0, 1.5),
             ),
             (
                 "7F7F0101,,10,1795358384.027570234,0.000000000,0.000000000,0.000000000,0.000,0.000,0.000,0.000000000,0.000000000,0.0,Normal\n",
-                chrony(false, 0.0),
+                full(false, 0.0, 1_795_358_384, 0.0, 0.0),
             ),
             ("506 Cannot talk to daemon\n", None),
             ("1,2,3,4,5,6", None),

@@ -51,7 +51,7 @@ impl Host for Call {
         bounded("exec.run-program", arguments.iter().map(String::len).sum())?;
         let nothing = ExecGrant::nothing();
         let granted = grants.exec.as_ref().unwrap_or(&nothing);
-        if let Some(canned) = self.node.canned().cloned() {
+        if let Some(canned) = self.node.canned() {
             let verdict = granted.verdict_by_name(&program, &arguments);
             check_verdict(verdict, Path::new(&program))?;
             check_environment("exec.run-program", granted, &options)?;

@@ -24,7 +24,12 @@ pub mod stream;
 pub mod system;
 pub mod trusted;
 
-use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    collections::BTreeMap,
+    path::PathBuf,
+    sync::{Arc, RwLock},
+    time::Duration,
+};
 
 use regex::RegexSet;
 
@@ -61,7 +66,7 @@ pub struct Node {
     /// Command lines for bash that take the place of programs, by the programs' names.
     replacements: BTreeMap<&'static str, String>,
     /// Answers in place of programs and services, for a machine that is made up.
-    canned: Option<Arc<simulated::Canned>>,
+    canned: Option<Arc<RwLock<Arc<simulated::Canned>>>>,
     kmsg_path: PathBuf,
     kmsg_clock: BootClock,
     kmsg_scans: HangPool,

@@ -4,7 +4,7 @@
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, PoisonError, RwLock},
     time::Duration,
 };
 
@@ -34,10 +34,13 @@ pub struct Canned {
     /// The first that fits answers.
     pub programs: Vec<CannedProgram>,
     /// By `unix:/run/x.sock` or `loopback:9100`, then by path and query.
-    pub http: BTreeMap<String, BTreeMap<String, CannedPage>>,
+    pub http: CannedHttp,
     /// `host:port` endpoints that take connections.
     pub tcp: Vec<String>,
 }
+
+/// Pages by service, then by path and query.
+pub type CannedHttp = BTreeMap<String, BTreeMap<String, CannedPage>>;
 
 /// What one run of a program gives.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -83,7 +86,7 @@ impl Node {
             nvml: Nvml::absent(),
             boot,
             replacements: BTreeMap::new(),
-            canned: Some(Arc::new(canned)),
+            canned: Some(Arc::new(RwLock::new(Arc::new(canned)))),
             kmsg_path: kmsg,
             kmsg_clock,
             kmsg_scans: HangPool::new("kmsg-scan", READ_BACK_THREADS),
@@ -91,12 +94,48 @@ impl Node {
     }
 
     /// What answers in place of programs and services, if this machine is made up.
-    pub fn canned(&self) -> Option<&Arc<Canned>> {
-        self.canned.as_ref()
+    pub fn canned(&self) -> Option<Arc<Canned>> {
+        let canned = self.canned.as_ref()?.read();
+        Some(Arc::clone(&canned.unwrap_or_else(PoisonError::into_inner)))
+    }
+
+    /// Changes what answers in place of programs and services. A machine that is not made up stays as it is.
+    pub fn change_canned(&self, change: impl FnOnce(&mut Canned)) {
+        if let Some(canned) = &self.canned {
+            let mut canned = canned.write().unwrap_or_else(PoisonError::into_inner);
+            change(Arc::make_mut(&mut canned));
+        }
     }
 }
 
 impl Canned {
+    /// Takes other answers: each in front of those that were there, in place of one that it equals in program and
+    /// arguments, or in service and path. `tcp`, where it is given, is the whole list.
+    pub fn take(
+        &mut self,
+        programs: Vec<CannedProgram>,
+        http: CannedHttp,
+        tcp: Option<Vec<String>>,
+    ) {
+        self.programs.retain(|old| {
+            let same =
+                |new: &CannedProgram| new.program == old.program && new.arguments == old.arguments;
+            !programs.iter().any(same)
+        });
+        self.programs.splice(0..0, programs);
+        for (service, pages) in http {
+            self.http.entry(service).or_default().extend(pages);
+        }
+        if let Some(tcp) = tcp {
+            self.tcp = tcp;
+        }
+    }
+
+    /// Removes a program, so that it is not found.
+    pub fn remove_program(&mut self, name: &str) {
+        self.programs.retain(|one| one.program != name);
+    }
+
     /// The output of a program.
     ///
     /// # Errors
@@ -177,93 +216,4 @@ impl Canned {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn program(program: &str, arguments: Option<&[&str]>, stdout: &str) -> CannedProgram {
-        CannedProgram {
-            program: program.to_owned(),
-            arguments: arguments.map(|all| all.iter().map(|one| (*one).to_owned()).collect()),
-            stdout: stdout.to_owned(),
-            ..CannedProgram::default()
-        }
-    }
-
-    #[test]
-    fn the_first_program_that_fits_answers() {
-        let canned = Canned {
-            programs: vec![
-                program("ipmitool", Some(&["sel", "list"]), "log"),
-                program("/usr/bin/ipmitool", None, "else"),
-            ],
-            ..Canned::default()
-        };
-        let run = |name: &str, arguments: &[&str]| {
-            let arguments: Vec<_> = arguments.iter().map(|one| (*one).to_owned()).collect();
-            canned.run(name, &arguments).map(|output| output.stdout)
-        };
-        assert_eq!(run("ipmitool", &["sel", "list"]).unwrap(), b"log");
-        assert_eq!(run("ipmitool", &["sdr"]).unwrap(), b"else");
-        assert_eq!(run("/usr/bin/ipmitool", &[]).unwrap(), b"else");
-        let error = run("lsblk", &["-J"]).unwrap_err().to_string();
-        assert!(error.contains("lsblk -J"), "{error}");
-        assert!(run("/sbin/ipmitool", &[]).is_err());
-    }
-
-    #[test]
-    fn services_answer_what_they_were_given() {
-        let page = CannedPage {
-            status: 200,
-            body: "ok".to_owned(),
-        };
-        let pages = BTreeMap::from([("/healthz".to_owned(), page)]);
-        let canned = Canned {
-            http: BTreeMap::from([("loopback:9100".to_owned(), pages)]),
-            tcp: vec!["10.0.0.1:22".to_owned()],
-            ..Canned::default()
-        };
-        let answer = canned.get("loopback:9100", "/healthz", 10).unwrap();
-        assert_eq!((answer.status, answer.body.as_slice()), (200, &b"ok"[..]));
-        assert_eq!(canned.get("loopback:9100", "/x", 10).unwrap().status, 404);
-        assert!(canned.get("loopback:9100", "/healthz", 1).is_err());
-        assert!(canned.get("unix:/run/x", "/healthz", 10).is_err());
-        assert!(canned.connect("10.0.0.1:22").is_ok());
-        assert!(canned.connect("10.0.0.1:23").is_err());
-    }
-
-    #[tokio::test]
-    async fn a_made_up_machine_has_its_own_files_clock_and_log() {
-        let folder = tempfile::tempdir().unwrap();
-        let root = folder.path().join("root");
-        std::fs::create_dir_all(root.join("proc")).unwrap();
-        std::fs::write(root.join("proc/uptime"), "1 2\n").unwrap();
-        let kmsg = folder.path().join("kmsg");
-        std::fs::write(&kmsg, "3,7,5000000,-;made up\n").unwrap();
-        let boot = Boot {
-            id: "b".to_owned(),
-            time: 1_000_000,
-        };
-        let node = Node::simulated(Simulation {
-            root,
-            now: 2_000_000,
-            boot,
-            kmsg,
-            canned: Canned::default(),
-        })
-        .unwrap();
-        assert_eq!(
-            node.files.read("/proc/uptime", 100).await.unwrap(),
-            b"1 2\n"
-        );
-        assert!(node.files.read("/proc/stat", 100).await.is_err());
-        assert_eq!(node.clock.now_ms(), 2_000_000);
-        let every = regex::RegexSet::empty();
-        let log = node
-            .kmsg_read_back(every, 10, Duration::from_secs(5))
-            .await
-            .unwrap();
-        assert_eq!(log.messages[0].text, "made up");
-        assert_eq!(log.messages[0].time, 1_005_000);
-        assert!(node.canned().is_some());
-    }
-}
+mod tests;

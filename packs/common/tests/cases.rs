@@ -34,5 +34,5 @@ fn cases_have_the_grants_and_defaults_of_their_pack() {
             tried.push(plugin["name"].as_str().unwrap().to_owned());
         }
     }
-    assert_eq!(tried.len(), 7);
+    assert_eq!(tried.len(), 8);
 }

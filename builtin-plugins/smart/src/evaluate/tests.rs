@@ -83,6 +83,20 @@ fn verdicts() {
             "nvme0 has used 100 % of its endurance",
         ),
         (
+            "{}",
+            Health {
+                passed: Some(false),
+                warning: 4,
+                used: Some(101.0),
+                spare: Some(100.0),
+                spare_threshold: Some(10),
+                errors: Some(0),
+                ..fine()
+            },
+            Verdict::Degraded,
+            "nvme0 has used 101 % of its endurance, and warns of its reliability for that alone",
+        ),
+        (
             r#"{"max_used_percent":0}"#,
             Health {
                 used: Some(255.0),
@@ -250,9 +264,20 @@ fn new_errors_are_events() {
         })
     };
     assert!(run("{}", &[with(7), with(7), with(0)]).2.is_empty());
+    let (found, said, events) = run("{}", &[with(7), with(9)]);
     assert_eq!(
-        run("{}", &[with(7), with(9)]).2,
-        ["disk_smart_media_errors"]
+        (found, said.as_str(), events),
+        (
+            Verdict::Degraded,
+            "nvme0: 2 new errors of the medium within a day, 9 in its life",
+            vec!["disk_smart_media_errors".to_owned()]
+        )
     );
+    // Each growth is an event; a day without any ends the finding.
+    let (_, said, events) = run("{}", &[with(7), with(9), with(9), with(12)]);
+    assert_eq!((said.contains(": 5 new errors"), events.len()), (true, 2));
+    let silent = silent(Silence::Asleep);
+    let (found, ..) = run("{}", &[with(7), with(9), silent]);
+    assert_eq!(found, Verdict::Degraded);
     serde_json::from_str::<serde_json::Value>(SCHEMA).unwrap();
 }

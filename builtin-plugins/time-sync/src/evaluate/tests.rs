@@ -29,8 +29,23 @@ const fn chrony(synchronised: bool, offset: f64) -> Source {
     Source::Chrony {
         synchronised,
         offset,
+        measured: BOOT,
+        interval: 64.0,
+        distance: 0.01,
     }
 }
+
+/// chrony that says that all is well.
+const fn unmeasured(measured: u64, interval: f64, distance: f64) -> Source {
+    Source::Chrony {
+        synchronised: true,
+        offset: 0.0,
+        measured,
+        interval,
+        distance,
+    }
+}
+
 const fn systemd(synchronised: bool, service: bool) -> Source {
     Source::Systemd {
         synchronised,
@@ -56,6 +71,37 @@ fn verdicts() {
         (
             "{}",
             vec![(60, systemd(true, true), 0)],
+            Health::Healthy,
+            "the clock is synchronised",
+        ),
+        (
+            "{}",
+            vec![(60, unmeasured(BOOT - 432_000, 1043.2, 5.4), 0)],
+            Health::Degraded,
+            "chrony has not measured the clock for 120 h, whatever it says of it",
+        ),
+        (
+            r#"{"max_age_hours":240}"#,
+            vec![(60, unmeasured(BOOT - 432_000, 1043.2, 5.4), 0)],
+            Health::Healthy,
+            "the clock is synchronised",
+        ),
+        // Measured every day, as somebody wants it.
+        (
+            "{}",
+            vec![(60, unmeasured(BOOT - 90_000, 86_400.0, 0.5), 0)],
+            Health::Healthy,
+            "the clock is synchronised",
+        ),
+        (
+            "{}",
+            vec![(60, unmeasured(BOOT, 64.0, 16.5), 0)],
+            Health::Degraded,
+            "chrony cannot tell the time to more than 16.5 s",
+        ),
+        (
+            "{}",
+            vec![(60, unmeasured(0, 64.0, 0.1), 0)],
             Health::Healthy,
             "the clock is synchronised",
         ),
@@ -174,7 +220,7 @@ fn what_is_well_is_neither_a_finding_nor_its_beginning() {
     ];
     for document in ["{}", r#"{"required":true}"#] {
         let config = Config::parse(document).unwrap();
-        let well = sources.map(|source| config.is_well(&source));
+        let well = sources.map(|source| config.is_well(&source, BOOT));
         for (source, well) in sources.into_iter().zip(well) {
             let context = test_context("time-sync", (BOOT + 60) * 1000);
             let mut kept = Kept::default();

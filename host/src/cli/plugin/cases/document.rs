@@ -15,11 +15,11 @@ use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::expect::Expect;
-use crate::{
-    node::simulated::{Canned, CannedPage, CannedProgram},
-    wire::GoDuration,
+use super::{
+    answers::{self, Pages, Program},
+    expect::Expect,
 };
+use crate::{node::simulated::Canned, wire::GoDuration};
 
 /// Largest file, bytes.
 pub const MAX_BYTES: usize = 4 << 20;
@@ -62,13 +62,13 @@ pub struct Case {
     pub config: Option<Map<String, Value>>,
     /// Instead of the file's.
     pub grants: Option<Map<String, Value>>,
-    /// What programs print.
+    /// What programs print from the start.
     #[serde(default)]
     pub programs: Vec<Program>,
-    /// What services answer: by `unix:/run/x.sock` or `loopback:9100`, then by path.
+    /// What services answer from the start: by `unix:/run/x.sock` or `loopback:9100`, then by path.
     #[serde(default)]
-    pub http: BTreeMap<String, BTreeMap<String, Page>>,
-    /// `host:port` endpoints that take connections.
+    pub http: Pages,
+    /// `host:port` endpoints that take connections from the start.
     #[serde(default)]
     pub tcp: Vec<String>,
     /// Several steps on one machine, one after another.
@@ -100,36 +100,16 @@ pub struct Step {
     pub kmsg: Vec<String>,
     /// A saved kernel log: of dmesg, journalctl -k, /dev/kmsg or syslog.
     pub kmsg_file: Option<PathBuf>,
+    /// What programs print from now on, before what they printed until now.
+    #[serde(default)]
+    pub programs: Vec<Program>,
+    /// What services answer from now on; other pages stay.
+    #[serde(default)]
+    pub http: Pages,
+    /// All endpoints that take connections from now on.
+    pub tcp: Option<Vec<String>>,
     /// What the component is to say.
     pub expect: Expect,
-}
-
-/// What one program prints.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Program {
-    program: String,
-    arguments: Option<Vec<String>>,
-    #[serde(default)]
-    stdout: String,
-    #[serde(default)]
-    stderr: String,
-    #[serde(default)]
-    exit_code: i32,
-}
-
-/// What one page answers.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Page {
-    #[serde(default = "ok")]
-    status: u16,
-    #[serde(default)]
-    body: String,
-}
-
-fn ok() -> u16 {
-    200
 }
 
 impl CaseFile {
@@ -195,6 +175,9 @@ impl Case {
                 files: self.files.clone(),
                 kmsg: self.kmsg.clone(),
                 kmsg_file: self.kmsg_file.clone(),
+                programs: Vec::new(),
+                http: Pages::new(),
+                tcp: None,
                 expect: expect.clone(),
             }],
             _ => self.steps.clone(),
@@ -220,32 +203,20 @@ impl Case {
         }
     }
 
-    /// What answers in place of programs and services.
+    /// What answers in place of programs and services from the start.
     pub fn canned(&self) -> Canned {
-        let programs = self.programs.iter().map(|program| CannedProgram {
-            program: program.program.clone(),
-            arguments: program.arguments.clone(),
-            stdout: program.stdout.clone(),
-            stderr: program.stderr.clone(),
-            exit_code: program.exit_code,
-        });
-        let page = |page: &Page| CannedPage {
-            status: page.status,
-            body: page.body.clone(),
-        };
-        let http = self.http.iter().map(|(service, pages)| {
-            let pages = pages.iter().map(|(path, one)| (path.clone(), page(one)));
-            (service.clone(), pages.collect())
-        });
-        Canned {
-            programs: programs.collect(),
-            http: http.collect(),
-            tcp: self.tcp.clone(),
-        }
+        let mut canned = Canned::default();
+        answers::change(&mut canned, &self.programs, &self.http, Some(&self.tcp));
+        canned
     }
 }
 
 impl Step {
+    /// Changes what answers in place of programs and services.
+    pub fn change(&self, canned: &mut Canned) {
+        answers::change(canned, &self.programs, &self.http, self.tcp.as_ref());
+    }
+
     /// How long after the step before, milliseconds.
     ///
     /// # Errors

@@ -1,7 +1,8 @@
 //! `gpud plugin test`: a component on made-up machines, and what it is to say there.
 //!
-//! `document` reads the file, `machine` makes the machines up, `expect` compares.
+//! `document` reads the file, `answers` its programs and services, `machine` makes the machines up, `expect` compares.
 
+mod answers;
 mod document;
 mod expect;
 mod machine;
@@ -157,6 +158,7 @@ impl Cases {
         trial: &mut Trial,
     ) -> Result<Vec<String>, String> {
         machine.node.clock.advance_ms(step.after_ms()?);
+        machine.node.change_canned(|canned| step.change(canned));
         for (path, content) in &step.files {
             machine.change(path, content.as_deref())?;
         }

@@ -90,3 +90,32 @@ async fn a_spec_gives_component_and_grants() {
     let outcomes = outcomes(folder.path()).await;
     assert!(outcomes[0].passed, "{:?}", outcomes[0]);
 }
+
+/// Outputs of real machines' tools (`tests/board-tools/`), through the built-in components that read them.
+#[tokio::test]
+async fn the_tools_of_real_machines() {
+    let folder = tempfile::tempdir().unwrap();
+    let cases = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/board-tools");
+    let mut differences = Vec::new();
+    for builtin in builtin::all() {
+        let own = format!(".{}.yaml", builtin.component);
+        let component = folder.path().join(format!("{}.wasm", builtin.component));
+        std::fs::write(&component, builtin.wasm).unwrap();
+        for entry in std::fs::read_dir(&cases).unwrap() {
+            let path = entry.unwrap().path();
+            if !path.to_string_lossy().ends_with(&own) {
+                continue;
+            }
+            let outcomes = Cases::read(&path, Some(&component))
+                .await
+                .unwrap()
+                .run()
+                .await;
+            let wrong = outcomes.into_iter().filter(|outcome| !outcome.passed);
+            differences.extend(
+                wrong.map(|outcome| format!("{}: {:#?}", path.display(), outcome.differences)),
+            );
+        }
+    }
+    assert!(differences.is_empty(), "{}", differences.join("\n"));
+}

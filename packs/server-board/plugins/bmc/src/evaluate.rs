@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use gpud_builtin_ipmi::elist::Sensor;
 use gpud_builtin_ipmi::sensors::Status;
 use gpud_builtin_shared::files::gauge;
 use gpud_builtin_shared::findings::{self, Finding, Memory};
@@ -11,7 +12,7 @@ use serde_json::json;
 
 use crate::config::Config;
 use crate::leak::{self, Says};
-use crate::sdr::Sensor;
+use crate::parts::{CHECK_SUPPLY, parts};
 
 /// Gauge: a reading.
 pub const READING: &str = "server_bmc_reading";
@@ -22,27 +23,10 @@ pub const SUPPLIES: &str = "server_bmc_power_supplies";
 /// Name of the state that a leak is told in.
 pub const LEAK_STATE: &str = "coolant-leak";
 
-/// Entities of IPMI 2.0, table 43-13.
-const POWER_SUPPLY: u32 = 10;
-const FAN: u32 = 29;
-const AIR_INLETS: [u32; 2] = [55, 64];
+/// Entity of a power supply (IPMI 2.0, table 43-13).
+pub(crate) const POWER_SUPPLY: u32 = 10;
+const SUPPLY_THERE: &str = "Presence detected";
 
-const SUPPLY_FAILED: [&str; 5] = [
-    "Failure detected",
-    "Power Supply AC lost",
-    "AC lost",
-    "AC out-of-range",
-    "Power Supply Inactive",
-];
-const SUPPLY_AILING: [&str; 2] = ["Predictive failure", "Config Error"];
-const SUPPLY_THERE: [&str; 2] = ["Presence detected", "Device Present"];
-const LOST: [&str; 2] = ["Redundancy Lost", "Redundancy Degraded"];
-const NOT_REDUNDANT: &str = "Non-Redundant";
-const TOO_LITTLE: &str = "Non-Redundant: Insufficient";
-
-const CHECK_SUPPLY: &str = "Check the power supply, its cable and the feed.";
-const CHECK_COOLING: &str = "Check fans, filters, air flow and the temperature of the room.";
-const CHECK_PART: &str = "Check the part; the controller's own pages tell more.";
 const STOP_COOLANT: &str = "Take work and power off the machine, close its coolant and have it looked at \
     before it is used again; then set the component healthy.";
 
@@ -148,7 +132,7 @@ fn readable(sensors: &[Sensor]) -> usize {
 }
 
 fn is_there(sensor: &Sensor) -> bool {
-    sensor.entity == POWER_SUPPLY && sensor.is_any(&SUPPLY_THERE[..1])
+    sensor.entity == POWER_SUPPLY && sensor.is_any(&[SUPPLY_THERE])
 }
 
 /// What the leak sensors come to.
@@ -242,84 +226,6 @@ fn reading(sensor: &Sensor) -> String {
         Some((value, unit)) => format!(" ({value} {unit})"),
         None => String::new(),
     }
-}
-
-/// What is wrong with a sensor that is no leak sensor.
-fn parts(config: &Config, sensor: &Sensor) -> Vec<Finding> {
-    let name = &sensor.name;
-    let mut found = Vec::new();
-    if sensor.entity == POWER_SUPPLY {
-        found.extend(supply(sensor));
-    }
-    if sensor.is_any(&LOST) || sensor.is_any(&[NOT_REDUNDANT]) {
-        let text = format!("{name}: {}", sensor.states.join(", "));
-        let key = format!("redundancy {name}");
-        let finding = if sensor.is_any(&[TOO_LITTLE]) {
-            Finding::unhealthy(key, "bmc_redundancy_insufficient", text)
-        } else {
-            Finding::degraded(key, "bmc_redundancy_lost", text)
-        };
-        found.push(finding.action(
-            RepairAction::HardwareInspection,
-            "Check power supplies and fans, and their feeds.",
-        ));
-    }
-    if let Some((value, unit)) = &sensor.value {
-        let is_inlet = unit == "degrees C"
-            && (AIR_INLETS.contains(&sensor.entity) || names::any_fits(&config.inlet, name));
-        let (event, advice) = match unit.as_str() {
-            _ if is_inlet => ("bmc_inlet_temperature", CHECK_COOLING),
-            "degrees C" => ("bmc_temperature", CHECK_COOLING),
-            "RPM" => ("bmc_fan", CHECK_COOLING),
-            _ if sensor.entity == FAN => ("bmc_fan", CHECK_COOLING),
-            "Volts" => ("bmc_voltage", CHECK_PART),
-            _ => ("bmc_sensor", CHECK_PART),
-        };
-        let beyond = match sensor.status {
-            Some(Status::Critical) => {
-                let text = format!("{name}: {value} {unit} is critical");
-                Some(Finding::degraded(name.clone(), event, text))
-            }
-            Some(Status::NonRecoverable) => {
-                let text = format!("{name}: {value} {unit} is beyond what the hardware stands");
-                let mut finding = Finding::unhealthy(name.clone(), event, text);
-                finding.event = "bmc_non_recoverable";
-                Some(finding)
-            }
-            _ if is_inlet && config.inlet_max > 0 && *value > gauge(config.inlet_max) => {
-                let text = format!(
-                    "{name}: the air that comes in has {value} °C, more than {} °C",
-                    config.inlet_max
-                );
-                Some(Finding::degraded(name.clone(), event, text))
-            }
-            _ => None,
-        };
-        found.extend(beyond.map(|one| one.action(RepairAction::HardwareInspection, advice)));
-    }
-    found
-        .into_iter()
-        .map(|one| one.about("sensor", name))
-        .collect()
-}
-
-fn supply(sensor: &Sensor) -> Option<Finding> {
-    let Sensor { name, states, .. } = sensor;
-    let bad: Vec<&str> = states
-        .iter()
-        .map(String::as_str)
-        .filter(|state| !SUPPLY_THERE.iter().any(|there| state.starts_with(there)))
-        .collect();
-    let text = format!("{name}: {}", bad.join(", "));
-    let key = format!("supply {name}");
-    if sensor.is_any(&SUPPLY_FAILED) {
-        Some(Finding::degraded(key, "bmc_power_supply_failed", text))
-    } else if sensor.is_any(&SUPPLY_AILING) {
-        Some(Finding::degraded(key, "bmc_power_supply_ailing", text))
-    } else {
-        None
-    }
-    .map(|one| one.action(RepairAction::HardwareInspection, CHECK_SUPPLY))
 }
 
 fn metrics(mut report: Report, sensors: &[Sensor]) -> Report {

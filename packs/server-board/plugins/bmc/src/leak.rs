@@ -3,10 +3,10 @@
 //! The specification has no type for them: makers use digital sensors (table 42-2: state, limit, severity, presence) or
 //! a voltage with thresholds, and words of their own. What cannot be understood is said, and neither dry nor a leak.
 
+use gpud_builtin_ipmi::elist::Sensor;
 use gpud_builtin_ipmi::sensors::Status;
 
 use crate::config::Config;
-use crate::sdr::Sensor;
 
 /// What it says.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -87,7 +87,7 @@ pub fn says(config: &Config, sensor: &Sensor) -> Says {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sdr;
+    use gpud_builtin_ipmi::elist;
 
     #[test]
     fn words_of_makers() {
@@ -135,7 +135,7 @@ mod tests {
                 Says::Leak,
             ),
         ] {
-            let sensors = sdr::parse(&format!("Leak 1 | 10h | {status} | 7.1 | {reading}"));
+            let sensors = elist::parse(&format!("Leak 1 | 10h | {status} | 7.1 | {reading}"));
             let config = Config::parse(config).unwrap();
             assert_eq!(says(&config, &sensors[0]), expected, "{status} {reading}");
         }

@@ -1,13 +1,15 @@
 //! `server-bmc`: what the management controller (BMC) says of the board: temperatures, air inlet, fans, power supplies,
 //! voltages, redundancy, and the leak sensors of a liquid cooling.
 //!
-//! Asked through `ipmitool` and the kernel's own device: nothing goes over the network, and nothing is changed.
+//! Asked through `ipmitool`, or FreeIPMI's `ipmi-sensors` where that is missing, and the kernel's own device: nothing goes over the network, and nothing is changed.
 
 pub mod config;
 pub mod evaluate;
 pub mod leak;
-pub mod sdr;
+mod parts;
 
+use gpud_builtin_ipmi::elist::{self, Sensor};
+use gpud_builtin_ipmi::freeipmi;
 use gpud_builtin_shared::findings::{self, Memory};
 use gpud_pack_common::ask::{self, Answer};
 use gpud_sdk::{AccessError, CheckContext, Checker, Descriptor, Error, Report, state, sysfs};
@@ -19,6 +21,15 @@ use evaluate::Known;
 const DEVICES: [&str; 3] = ["/dev/ipmi0", "/dev/ipmi/0", "/dev/ipmidev/0"];
 /// A large board has some 300 sensors, and a slow controller takes a tenth of a second for each.
 const SECONDS: u32 = 45;
+/// Without options of the locale's or of a configuration file's.
+const FREEIPMI: [&str; 6] = [
+    "--comma-separated-output",
+    "--output-sensor-state",
+    "--no-header-output",
+    "--entity-sensor-names",
+    "--quiet-cache",
+    "--sdr-cache-recreate",
+];
 const INTERVAL: u64 = 2 * 60;
 /// Where the leak sensors that gave a reading are kept.
 const KNOWN: &str = "leak-sensors";
@@ -33,18 +44,10 @@ impl Checker for ServerBmc {
                 "no IPMI device (no management controller, or no ipmi_si and ipmi_devintf)";
             return Ok(findings::unsupported(context, reason));
         }
-        let answer = match ask::ask("ipmitool", &["-I", "open", "sdr", "elist", "all"], SECONDS)? {
-            Answer::Missing => {
-                return Ok(findings::unsupported(context, "ipmitool is not installed"));
-            }
-            // A sensor that fails makes ipmitool end with 1 after it has told all others.
-            Answer::Said(said) if !sdr::parse(&said.stdout).is_empty() => Ok(said.stdout),
-            answer => answer.output(),
+        let Some(sensors) = sensors()? else {
+            let reason = "neither ipmitool nor ipmi-sensors (FreeIPMI) is installed";
+            return Ok(findings::unsupported(context, reason));
         };
-        let sensors = answer.and_then(|text| match sdr::parse(&text) {
-            sensors if sensors.is_empty() => Err("ipmitool lists no sensor".to_owned()),
-            sensors => Ok(sensors),
-        });
         let saved = state::get_string(KNOWN)?;
         let restored = saved.as_deref().map(serde_json::from_str::<Known>);
         let mut known = restored.and_then(Result::ok).unwrap_or_default();
@@ -59,6 +62,29 @@ impl Checker for ServerBmc {
         }
         Ok(report)
     }
+}
+
+/// The sensors of the first program that is there, or why they are not known; nothing where neither is.
+fn sensors() -> Result<Option<Result<Vec<Sensor>, String>>, AccessError> {
+    let parse: fn(&str) -> Vec<Sensor> = elist::parse;
+    let (name, parse, answer) =
+        match ask::ask("ipmitool", &["-I", "open", "sdr", "elist", "all"], SECONDS)? {
+            Answer::Missing => match ask::ask("ipmi-sensors", &FREEIPMI, SECONDS) {
+                // An older grant of the operator's does not have it.
+                Ok(Answer::Missing) | Err(AccessError::Denied(_)) => return Ok(None),
+                answer => ("ipmi-sensors", freeipmi::parse as fn(&str) -> _, answer?),
+            },
+            answer => ("ipmitool", parse, answer),
+        };
+    let text = match answer {
+        // A sensor that fails makes ipmitool end with 1 after it has listed all others.
+        Answer::Said(said) if !parse(&said.stdout).is_empty() => Ok(said.stdout),
+        answer => answer.output(),
+    };
+    Ok(Some(text.and_then(|text| match parse(&text) {
+        sensors if sensors.is_empty() => Err(format!("{name} lists no sensor")),
+        sensors => Ok(sensors),
+    })))
 }
 
 fn has_device() -> Result<bool, AccessError> {

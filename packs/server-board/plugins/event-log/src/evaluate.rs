@@ -8,7 +8,7 @@ use gpud_pack_common::{hold, names};
 use gpud_sdk::{CheckContext, Event, Evidence, RepairAction, Report, Trigger};
 
 use crate::info::Info;
-use crate::open::Kept;
+use crate::log_memory::LogMemory;
 
 /// Gauge: how full the log is.
 pub const USED: &str = "server_event_log_used_percent";
@@ -72,18 +72,18 @@ pub fn judge(
     config: &Config,
     log: Result<&[Entry], &str>,
     info: Option<Info>,
-    kept: &mut Kept,
+    log_memory: &mut LogMemory,
     before: &Memory,
 ) -> (Report, Memory) {
     if context.trigger == Trigger::SetHealthy {
-        kept.open.clear();
+        log_memory.open.0.clear();
     }
     let mut found = Vec::new();
     let mut news = Vec::new();
     let mut healthy = String::new();
     match log {
         Ok(entries) => {
-            news = kept.take(context.now, config.keep_ms, entries);
+            news = log_memory.take(context.now, config.keep_ms, entries);
             healthy = format!(
                 "{} entries of the event log read, no open trouble",
                 entries.len()
@@ -97,9 +97,11 @@ pub fn judge(
             &[],
         )),
     }
-    kept.open
+    log_memory
+        .open
+        .0
         .retain(|key, _| !names::any_fits(&config.ignored, key));
-    found.extend(kept.open.iter().map(|(key, trouble)| {
+    found.extend(log_memory.open.0.iter().map(|(key, trouble)| {
         let event = match trouble.critical {
             true => "server_event_log_critical",
             false => "server_event_log_warning",
@@ -130,7 +132,7 @@ pub fn judge(
     for (metric, value) in [
         (USED, info.used_percent),
         (ENTRIES, info.entries),
-        (OPEN, Some(kept.open.len() as u64)),
+        (OPEN, Some(log_memory.open.0.len() as u64)),
     ] {
         if let Some(value) = value {
             report = report.gauge(metric, gauge(value));
@@ -171,7 +173,7 @@ mod tests {
     ) -> (Health, String, Vec<String>) {
         let mut context = test_context("server-event-log", 1_000);
         let config = Config::parse(config).unwrap();
-        let (mut kept, mut memory) = (Kept::default(), Memory::default());
+        let (mut log_memory, mut memory) = (LogMemory::default(), Memory::default());
         let mut answer = (Health::Healthy, String::new(), Vec::new());
         for (text, info, trigger) in checks {
             context.now += 60_000;
@@ -183,7 +185,7 @@ mod tests {
                 &config,
                 log,
                 Some(info::parse(info)),
-                &mut kept,
+                &mut log_memory,
                 &memory,
             );
             memory = after;

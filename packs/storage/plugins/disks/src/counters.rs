@@ -47,6 +47,12 @@ impl Counters {
         self.0.contains_key(name)
     }
 
+    /// The serial number of a disk that did.
+    pub fn serial(&self, name: &str) -> Option<&str> {
+        let serial = self.0.get(name)?.serial.as_str();
+        (!serial.is_empty()).then_some(serial)
+    }
+
     /// The names of all that did.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.0.keys().map(String::as_str)

@@ -3,7 +3,7 @@
 use gpud_builtin_shared::files::gauge;
 use gpud_builtin_shared::findings::{self, Finding, Memory};
 use gpud_builtin_shared::settings::Settings;
-use gpud_builtin_smart::health::{self, Health};
+use gpud_builtin_smart::health::{HEAT, Health};
 use gpud_pack_common::{hold, names};
 use gpud_sdk::incidents::clip;
 use gpud_sdk::{CheckContext, RepairAction, Report, Trigger};
@@ -76,9 +76,6 @@ const PLAN: &str = "Plan to have the disk replaced.";
 const CABLES: &str = "Check the disk's cable, backplane and slot.";
 const GONE: &str = "Check the disk's cable, backplane and slot. If it was taken out on purpose, set the \
     component healthy.";
-/// The bit of the critical warning that heat sets: it goes when the disk cools down.
-const HEAT: u64 = 1 << 1;
-
 /// The configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Config {
@@ -167,7 +164,7 @@ pub fn judge(
                     config.window_seconds,
                     name,
                     &health.serial,
-                    health.errors.or(wear.uncorrected),
+                    health.errors,
                     wear.cable,
                 );
                 found.extend(judged(config, name, health, wear, growth));
@@ -178,7 +175,7 @@ pub fn judge(
             }
             Said::Nothing(why) if counters.knows(name) => {
                 silent.push(name);
-                found.push(not_told(name, clip(why)));
+                found.push(not_told(counters, name, clip(why)));
             }
             Said::Nothing(why) => untold.push(format!("{name}: {why}")),
         }
@@ -190,7 +187,7 @@ pub fn judge(
         .collect();
     for name in &gone {
         silent.push(name);
-        found.push(not_told(name, "the disk is gone"));
+        found.push(not_told(counters, name, "the disk is gone"));
     }
     let there = known + asleep;
     if there < config.expected {
@@ -222,8 +219,12 @@ pub fn judge(
     (shown(report, disks), after)
 }
 
-fn not_told(name: &str, why: &str) -> Finding {
-    let text = format!("{name} does not tell its health any more ({why})");
+fn not_told(counters: &Counters, name: &str, why: &str) -> Finding {
+    let who = match counters.serial(name) {
+        Some(serial) => format!("{name} (serial {serial})"),
+        None => name.to_owned(),
+    };
+    let text = format!("{who} does not tell its health any more ({why})");
     Finding::degraded(format!("{name}|silent"), "storage_disk_silent", text)
         .action(RepairAction::HardwareInspection, GONE)
         .about("disk", name)
@@ -241,33 +242,33 @@ fn judged(
     };
     let inspect = RepairAction::HardwareInspection;
     let mut found = Vec::new();
-    let said = health::warnings(health.warning & !HEAT);
+    let who = health.who(name);
     if health.warning & HEAT != 0 {
-        let text = format!("{name} is too hot by its own measure");
+        let text = format!("{who} is too hot by its own measure");
         let finding = degraded("heat", "storage_disk_heat", text);
         found.push(finding.action(inspect.clone(), "Check fans and air flow."));
     }
-    // Heat alone makes an NVMe disk fail its own test, too.
-    let failed = health.passed == Some(false) && health.warning != HEAT;
-    if failed || !said.is_empty() {
-        let mut text = format!("{name} finds itself failing");
+    if let Some(said) = health.failure() {
+        let mut text = format!("{who} finds itself failing");
         if !said.is_empty() {
-            text.push_str(&format!(": {}", said.join(", ")));
+            text.push_str(&format!(": {said}"));
         }
         let finding = Finding::unhealthy(format!("{name}|failing"), "storage_disk_failing", text);
         found.push(finding.action(inspect.clone(), REPLACE));
-    } else if let (Some(spare), Some(threshold)) = (health.spare, wear.spare_threshold)
+    } else if let (Some(spare), Some(threshold)) = (health.spare, health.spare_threshold)
         && spare <= gauge(threshold.saturating_add(config.spare_margin))
     {
         let text =
-            format!("{name} has {spare} % of its spare blocks left, and fails below {threshold} %");
+            format!("{who} has {spare} % of its spare blocks left, and fails below {threshold} %");
         found.push(degraded("spare", "storage_disk_spare", text).action(inspect.clone(), PLAN));
     }
     if let Some(used) = health.used
-        && config.max_used > 0
-        && used >= gauge(config.max_used)
+        && (config.max_used > 0 && used >= gauge(config.max_used) || health.is_only_worn())
     {
-        let text = format!("{name} has used {used} % of its endurance");
+        let mut text = format!("{who} has used {used} % of its endurance");
+        if health.is_only_worn() {
+            text.push_str(", and warns of its reliability for that alone");
+        }
         found.push(degraded("endurance", "storage_disk_worn", text).action(inspect.clone(), PLAN));
     }
     for (count, limit, key, event, words, advice) in [
@@ -289,7 +290,7 @@ fn judged(
         ),
     ] {
         if let Some(count) = count.filter(|count| *count > limit) {
-            let text = format!("{name}: {count} {words}");
+            let text = format!("{who}: {count} {words}");
             found.push(degraded(key, event, text).action(inspect.clone(), advice));
         }
     }
@@ -313,7 +314,7 @@ fn judged(
         ),
     ] {
         if count > limit {
-            let text = format!("{name}: {count} {words} within {hours} h");
+            let text = format!("{who}: {count} {words} within {hours} h");
             found.push(degraded(key, event, text).action(inspect.clone(), advice));
         }
     }
@@ -334,7 +335,7 @@ fn shown(mut report: Report, disks: &[Disk]) -> Report {
             (TEMPERATURE, health.celsius),
             (USED, health.used),
             (SPARE, health.spare),
-            (ERRORS, health.errors.or(wear.uncorrected).map(gauge)),
+            (ERRORS, health.errors.map(gauge)),
             (REPLACED, wear.replaced.map(gauge)),
             (CABLE, wear.cable.map(gauge)),
         ] {

@@ -136,8 +136,8 @@ fn ask(target: &Target, silent: &mut u32) -> Result<Option<Said>, AccessError> {
         "--health",
         "--attributes",
     ];
-    // The error counters of SAS are a log of their own.
-    arguments.push("--log=error");
+    // The counters of SAS, and sectors that wait to be replaced, are logs of their own.
+    arguments.extend(["--log=error", "--log=defects"]);
     arguments.extend(device.as_deref());
     arguments.push(&target.path);
     let told = match ask::ask("smartctl", &arguments, SECONDS)? {

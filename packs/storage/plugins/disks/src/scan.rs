@@ -1,6 +1,7 @@
 //! Disks behind RAID controllers: `smartctl --scan --json` (smartctl(8)), which gives them a type with a comma, such as
 //! `megaraid,8` of `/dev/bus/0`. All others are found in sysfs.
 
+use gpud_builtin_smart::health;
 use serde_json::Value;
 
 /// Disks that are taken.
@@ -26,7 +27,7 @@ pub struct Hidden {
 
 /// Reads the document.
 pub fn parse(text: &str) -> Vec<Hidden> {
-    let document: Value = serde_json::from_str(text).unwrap_or_default();
+    let document = health::document(text).unwrap_or_default();
     let devices = document.get("devices").and_then(Value::as_array);
     devices
         .into_iter()

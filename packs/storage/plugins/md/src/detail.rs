@@ -10,13 +10,21 @@ const MAX_LINE: usize = 512;
 pub struct Detail {
     /// Places without a device.
     pub empty: Vec<u64>,
+    /// mdadm calls the array failed: it lacks more devices than it can do without.
+    pub is_failed: bool,
     /// Devices that failed, such as `/dev/sdb1`.
     pub faulty: Vec<String>,
 }
 
 /// Reads the table at the end: number, major, minor, place, state, device.
 pub fn parse(text: &str) -> Detail {
-    let mut detail = Detail::default();
+    let mut states = text
+        .lines()
+        .filter_map(|line| line.trim_start().strip_prefix("State : "));
+    let mut detail = Detail {
+        is_failed: states.any(|state| state.split(", ").any(|word| word.trim() == "FAILED")),
+        ..Detail::default()
+    };
     let rows = text
         .lines()
         .filter(|line| line.len() <= MAX_LINE)
@@ -51,9 +59,11 @@ mod tests {
     fn empty_and_faulty() {
         let detail = Detail {
             empty: vec![0],
+            is_failed: false,
             faulty: vec!["/dev/sda1".to_owned()],
         };
         assert_eq!(parse(TEXT), detail);
+        assert!(parse(&TEXT.replace("degraded", "FAILED")).is_failed);
         assert_eq!(
             parse("mdadm: cannot open /dev/md9: No such file or directory"),
             Detail::default()

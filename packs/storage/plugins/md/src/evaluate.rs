@@ -10,6 +10,7 @@ use gpud_sdk::{CheckContext, RepairAction, Report};
 use serde_json::json;
 
 use crate::detail::Detail;
+use crate::loss;
 use crate::mdstat::Array;
 
 /// Gauge: devices that an array should have.
@@ -36,6 +37,8 @@ pub const SCHEMA: &str = r#"{
 }"#;
 
 const ADD: &str = "Have the failed disk replaced, then give the array the new one: mdadm --manage ARRAY --add DEVICE.";
+const RESCUE: &str = "Write nothing to the disks, and look for a shared cause first (enclosure, cable, controller). Disks that \
+    come back may be assembled again: mdadm --examine, --assemble. Else have them replaced, and the data brought back.";
 const ASSEMBLE: &str = "See why it was not assembled: mdadm --examine of its devices, and the kernel log of the start.";
 
 /// The configuration.
@@ -152,16 +155,22 @@ fn judged(array: &Array, detail: &Detail) -> Option<Finding> {
             "{name} ({}) has lost a disk that it cannot do without",
             array.level
         );
-        Finding::unhealthy(key, "storage_md_broken", text).action(
-            RepairAction::HardwareInspection,
-            "Have the failed disk replaced, and the data brought back.",
-        )
+        Finding::unhealthy(key, "storage_md_broken", text)
+            .action(RepairAction::HardwareInspection, RESCUE)
     } else if array.activity == "inactive" {
         if array.is_container {
             return None;
         }
         let text = format!("{name} is not running");
         Finding::unhealthy(key, "storage_md_inactive", text).advice(ASSEMBLE)
+    } else if loss::is_lost(array) || detail.is_failed {
+        let text = format!(
+            "{}; {} cannot do without them, and every access fails",
+            words(array, detail),
+            array.level
+        );
+        Finding::unhealthy(key, "storage_md_broken", text)
+            .action(RepairAction::HardwareInspection, RESCUE)
     } else if is_ailing(array) {
         ailing(array, detail)
     } else {
@@ -170,22 +179,10 @@ fn judged(array: &Array, detail: &Detail) -> Option<Finding> {
     Some(finding.about("array", name).from_file("/proc/mdstat"))
 }
 
-fn ailing(array: &Array, detail: &Detail) -> Finding {
+/// What an array lacks, in words.
+fn words(array: &Array, detail: &Detail) -> String {
     let Array { name, level, .. } = array;
-    let faulty: Vec<&str> = array
-        .members
-        .iter()
-        .filter(|member| member.is_faulty)
-        .map(|member| member.name.as_str())
-        .chain(
-            detail
-                .faulty
-                .iter()
-                .map(|device| device.trim_start_matches("/dev/")),
-        )
-        .collect::<std::collections::BTreeSet<_>>()
-        .into_iter()
-        .collect();
+    let faulty = faulty(array, detail);
     let mut text = match array.devices {
         Some((all, working)) if working < all => {
             format!("{name} ({level}) has {working} of {all} devices")
@@ -200,11 +197,27 @@ fn ailing(array: &Array, detail: &Detail) -> Finding {
         let places: Vec<String> = detail.empty.iter().map(u64::to_string).collect();
         text.push_str(&format!("; empty place {}", places.join(", ")));
     }
+    text
+}
+
+/// Devices of an array that failed, by name.
+fn faulty<'a>(array: &'a Array, detail: &'a Detail) -> Vec<&'a str> {
+    let members = array.members.iter().filter(|member| member.is_faulty);
+    let members = members.map(|member| member.name.as_str());
+    let reported = detail.faulty.iter();
+    let reported = reported.map(|device| device.trim_start_matches("/dev/"));
+    let all: std::collections::BTreeSet<&str> = members.chain(reported).collect();
+    all.into_iter().collect()
+}
+
+fn ailing(array: &Array, detail: &Detail) -> Finding {
+    let mut text = words(array, detail);
+    let faulty = faulty(array, detail);
     let rebuild = array
         .work
         .as_ref()
         .filter(|work| work.kind == "recovery" || work.kind == "resync");
-    let key = name.clone();
+    let key = array.name.clone();
     match rebuild {
         Some(work) if faulty.is_empty() => {
             text.push_str(&format!("; {} {}", work.kind, work.progress));
@@ -221,149 +234,4 @@ fn ailing(array: &Array, detail: &Detail) -> Finding {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{detail, mdstat};
-    use gpud_builtin_shared::findings::test_context;
-    use gpud_sdk::Health;
-
-    fn run(
-        config: &str,
-        checks: &[Result<&str, &str>],
-        mdadm: &str,
-    ) -> (Health, String, Vec<String>) {
-        let context = test_context("storage-md", 1_000);
-        let config = Config::parse(config).unwrap();
-        let details = [("md0".to_owned(), detail::parse(mdadm))].into();
-        let mut memory = Memory::default();
-        let mut answer = (Health::Healthy, String::new(), Vec::new());
-        for check in checks {
-            let arrays = check.map(mdstat::parse);
-            let arrays = arrays.as_ref().map(Vec::as_slice).map_err(|why| *why);
-            let (report, after) = judge(&context, &config, arrays, &details, &memory);
-            memory = after;
-            answer.0 = report.states[0].health.clone();
-            answer.1.clone_from(&report.states[0].reason);
-            answer
-                .2
-                .extend(report.events.into_iter().map(|event| event.name));
-        }
-        answer
-    }
-
-    const FULL: &str = "md0 : active raid1 sdb1[1] sda1[0]\n      1 blocks super 1.2 [2/2] [UU]\n";
-    const HALF: &str =
-        "md0 : active raid1 sdb1[1] sda1[0](F)\n      1 blocks super 1.2 [2/1] [_U]\n";
-    const REBUILD: &str = "md0 : active raid1 sdc1[2] sdb1[1]\n      1 blocks super 1.2 [2/1] [_U]\n      [>....]  recovery =  8.5% (1/2) finish=1min\n";
-    const SPARED: &str =
-        "md0 : active raid1 sdc1[2] sdb1[1] sda1[0](F)\n      1 blocks super 1.2 [2/2] [UU]\n";
-    const BROKEN: &str =
-        "md0 : broken raid0 sdb1[1] sda1[0]\n      1 blocks super 1.2 512k chunks\n";
-    const IDLE: &str = "md0 : inactive sdb1[1]\n      1 blocks super 1.2\n";
-    const IMSM: &str = "md0 : inactive sdb1[1](S)\n      1 blocks super external:imsm\n";
-
-    #[test]
-    fn verdicts() {
-        let table = "  Number Major Minor RaidDevice State\n  - 0 0 0 removed\n  0 8 1 - faulty /dev/sda1\n";
-        let fine = "1 arrays, all with all their devices".to_owned();
-        for (config, text, mdadm, health, reason) in [
-            ("{}", FULL, "", Health::Healthy, fine.clone()),
-            (
-                "{}",
-                HALF,
-                "",
-                Health::Degraded,
-                "md0 (raid1) has 1 of 2 devices; failed: sda1".to_owned(),
-            ),
-            (
-                "{}",
-                HALF,
-                table,
-                Health::Degraded,
-                "md0 (raid1) has 1 of 2 devices; failed: sda1; empty place 0".to_owned(),
-            ),
-            (
-                "{}",
-                REBUILD,
-                "",
-                Health::Degraded,
-                "md0 (raid1) has 1 of 2 devices; recovery 8.5%".to_owned(),
-            ),
-            (
-                "{}",
-                SPARED,
-                "",
-                Health::Degraded,
-                "md0 (raid1) has a failed device; failed: sda1".to_owned(),
-            ),
-            (
-                "{}",
-                BROKEN,
-                "",
-                Health::Unhealthy,
-                "md0 (raid0) has lost a disk that it cannot do without".to_owned(),
-            ),
-            (
-                "{}",
-                IDLE,
-                "",
-                Health::Unhealthy,
-                format!("md0 is not running. {ASSEMBLE}"),
-            ),
-            ("{}", IMSM, "", Health::Healthy, fine.clone()),
-            (
-                r#"{"ignored_arrays":["md*"]}"#,
-                HALF,
-                "",
-                Health::Healthy,
-                fine.clone(),
-            ),
-            (
-                r#"{"expected_arrays":["md0","md1"]}"#,
-                FULL,
-                "",
-                Health::Unhealthy,
-                format!("md1 is not there. {ASSEMBLE}"),
-            ),
-        ] {
-            let (found, said, _) = run(config, &[Ok(text)], mdadm);
-            assert_eq!((found, said), (health, reason), "{text}");
-        }
-    }
-
-    #[test]
-    fn what_begins_and_ends() {
-        let (.., events) = run(
-            "{}",
-            &[
-                Ok(FULL),
-                Ok(HALF),
-                Err("gone"),
-                Ok(HALF),
-                Ok(REBUILD),
-                Ok(FULL),
-            ],
-            "",
-        );
-        assert_eq!(
-            events,
-            [
-                "storage_md_degraded",
-                "storage_md_unreadable",
-                "storage_md_unreadable_cleared",
-                "storage_md_rebuilding",
-                "storage_md_rebuilding_cleared",
-            ]
-        );
-        let (health, reason, _) = run("{}", &[Ok(HALF), Err("gone")], "");
-        assert_eq!(
-            (health, reason.as_str()),
-            (
-                Health::Degraded,
-                "/proc/mdstat cannot be read (gone); last known trouble: md0"
-            )
-        );
-        serde_json::from_str::<serde_json::Value>(SCHEMA).unwrap();
-        assert!(Config::parse("{").is_err());
-    }
-}
+mod tests;

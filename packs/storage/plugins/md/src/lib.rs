@@ -4,6 +4,7 @@
 
 pub mod detail;
 pub mod evaluate;
+pub mod loss;
 pub mod mdstat;
 
 use std::collections::BTreeMap;

@@ -20,6 +20,10 @@ pub struct Array {
     pub members: Vec<Member>,
     /// Devices that it should have and those that work, where its level tells.
     pub devices: Option<(u64, u64)>,
+    /// Of each place whether its device works, where the level tells: `[UU_U]`.
+    pub places: Vec<bool>,
+    /// Copies of each block that are next to each other and far from each other, of raid10.
+    pub copies: (u64, u64),
     /// What it is busy with.
     pub work: Option<Work>,
     /// A container of metadata that others manage (`imsm`, `ddf`): it is never running, and that is right.
@@ -103,6 +107,19 @@ fn details(line: &str, array: &mut Array) {
     if let Some(devices) = line.split_whitespace().find_map(devices) {
         array.devices = Some(devices);
     }
+    if let Some(places) = line.split_whitespace().find_map(places) {
+        array.places = places;
+    }
+    // `2 near-copies`, `2 far-copies`, `2 offset-copies`.
+    let words: Vec<&str> = line.split_whitespace().collect();
+    for pair in words.windows(2) {
+        let [number, word] = pair else { continue };
+        match (number.parse(), *word) {
+            (Ok(count), "near-copies") => array.copies.0 = count,
+            (Ok(count), "far-copies" | "offset-copies") => array.copies.1 = count,
+            _ => {}
+        }
+    }
     for kind in ["recovery", "resync", "reshape", "check", "repair"] {
         let place = line.find(kind).and_then(|at| line.get(at + kind.len()..));
         let progress = place.and_then(|rest| rest.trim_start().strip_prefix('='));
@@ -119,6 +136,19 @@ fn details(line: &str, array: &mut Array) {
 fn devices(word: &str) -> Option<(u64, u64)> {
     let (all, working) = word.strip_prefix('[')?.strip_suffix(']')?.split_once('/')?;
     Some((all.parse().ok()?, working.parse().ok()?))
+}
+
+/// `[U_]`: the first place has a device that works, the second has none.
+fn places(word: &str) -> Option<Vec<bool>> {
+    let places = word.strip_prefix('[')?.strip_suffix(']')?;
+    let is_place = |byte: u8| byte == b'U' || byte == b'_';
+    (!places.is_empty() && places.bytes().all(is_place)).then(|| {
+        places
+            .bytes()
+            .map(|byte| byte == b'U')
+            .take(MAX_MEMBERS)
+            .collect()
+    })
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use gpud_pack_common::hold;
 use gpud_sdk::{CheckContext, RepairAction, Report};
 use serde_json::json;
 
-use crate::storcli::{Backup, Controller, Disk, Volume};
+use crate::storcli::{Answer, Backup, Controller, Disk, Volume};
 
 /// Gauge: virtual drives by state.
 pub const VOLUMES: &str = "storage_raid_virtual_drives";
@@ -47,6 +47,7 @@ const REPLACE: &str =
 const OFFLINE: &str = "Data may be lost. Have the controller's log looked at before a disk is pulled or a drive \
     forced online.";
 const BATTERY: &str = "Have the battery or capacitor of the controller's cache replaced; until then writes are slower.";
+const LEARN: &str = "During a learn cycle of the battery that is so for hours; if it stays, look into the controller's log.";
 const CONTROLLER: &str =
     "Look into the controller's log (show events) and have the controller checked.";
 
@@ -80,11 +81,14 @@ impl Config {
 pub fn judge(
     context: &CheckContext,
     config: &Config,
-    controllers: Result<&[Controller], &str>,
+    answer: Result<&Answer, &str>,
     before: &Memory,
 ) -> (Report, Memory) {
-    let controllers = match controllers {
-        Ok(controllers) => controllers,
+    let Answer {
+        controllers,
+        unread,
+    } = match answer {
+        Ok(answer) => answer,
         Err(why) => {
             let open = hold::open(before, &[], |_, name| name != "storage_raid_unreadable");
             let what = "the RAID controllers";
@@ -114,12 +118,37 @@ pub fn judge(
     for controller in controllers {
         found.extend(judged(config, controller));
     }
+    let is_unread = |key: &str| {
+        let at = key.split(['/', ' ']).next().unwrap_or_default();
+        unread.iter().any(|(number, _)| at == format!("c{number}"))
+    };
+    let open = hold::open(before, &found, |key, name| {
+        name != "storage_raid_unreadable" && is_unread(key)
+    });
+    for (number, why) in unread {
+        let at = format!("c{number}");
+        let own: Vec<&str> = open
+            .iter()
+            .filter(|key| key.split(['/', ' ']).next() == Some(at.as_str()))
+            .copied()
+            .collect();
+        let key = format!("{at} unread");
+        let what = format!("controller {at}");
+        found.push(hold::unreadable(
+            &key,
+            "storage_raid_unreadable",
+            &what,
+            why,
+            &own,
+        ));
+    }
     let volumes: usize = controllers.iter().map(|one| one.volumes.len()).sum();
     let disks: usize = controllers.iter().map(|one| one.disks.len()).sum();
     let healthy = format!(
         "{count} controllers with {volumes} virtual and {disks} physical drives, none failed"
     );
-    let (mut report, after) = findings::judge(context, &healthy, &found, before);
+    let (mut report, mut after) = findings::judge(context, &healthy, &found, before);
+    hold::keep(&mut report, &mut after, before, &open);
     let mut shown = Vec::new();
     for one in controllers {
         let number = format!("c{}", one.number);
@@ -131,10 +160,7 @@ pub fn judge(
                     .map(|one| one.state.as_str())
                     .collect::<Vec<_>>(),
             ),
-            (
-                DISKS,
-                one.disks.iter().map(|one| one.state.as_str()).collect(),
-            ),
+            (DISKS, one.disks.iter().map(Disk::condition).collect()),
         ] {
             let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
             for state in states {
@@ -171,11 +197,23 @@ fn judged(config: &Config, controller: &Controller) -> Vec<Finding> {
         .iter()
         .filter(|disk| !config.ignored.contains(&format!("{at}/{}", disk.slot)));
     found.extend(disks.filter_map(|one| disk(&at, one)));
-    found.extend(controller.backups.iter().filter_map(|one| backup(&at, one)));
+    let backups = controller.backups.iter();
+    found.extend(backups.filter_map(|one| backup(controller, one)));
+    if controller.predicted > 0 {
+        let text = format!(
+            "{at} counts {} disks that are about to fail",
+            controller.predicted
+        );
+        let key = format!("{at} predicted");
+        found.push(
+            Finding::degraded(key, "storage_raid_disk_failing", text)
+                .action(RepairAction::HardwareInspection, REPLACE),
+        );
+    }
     let spares = controller
         .disks
         .iter()
-        .filter(|disk| disk.state == "GHS" || disk.state == "DHS")
+        .filter(|disk| matches!(disk.condition(), "GHS" | "DHS"))
         .count() as u64;
     if spares < config.spares && !controller.volumes.is_empty() {
         let text = format!(
@@ -219,9 +257,7 @@ fn judged(config: &Config, controller: &Controller) -> Vec<Finding> {
             .action(RepairAction::HardwareInspection, CONTROLLER),
         ),
         // Its drives say what the trouble is.
-        _ if found
-            .iter()
-            .any(|one| one.event != "storage_raid_disk_note") => {}
+        _ if found.iter().any(|one| !one.event.ends_with("_note")) => {}
         status => found.push(
             Finding::degraded(
                 key,
@@ -281,52 +317,65 @@ fn volume(at: &str, volume: &Volume) -> Option<Finding> {
 }
 
 fn disk(at: &str, disk: &Disk) -> Option<Finding> {
-    let Disk {
-        slot,
-        state,
-        group,
-        model,
-    } = disk;
-    let place = format!("{at}/{slot}");
-    let what = match model.as_str() {
-        "" => format!("disk {place}"),
-        model => format!("disk {place} ({model})"),
+    let place = format!("{at}/{}", disk.slot);
+    let about = [disk.model.as_str(), disk.serial.as_str()];
+    let about = match about {
+        ["", ""] => String::new(),
+        [model, ""] => format!(" ({model})"),
+        ["", serial] => format!(" (serial {serial})"),
+        [model, serial] => format!(" ({model}, serial {serial})"),
     };
+    let what = format!("disk {place}{about}");
     let failed = |text: &str| {
-        Finding::degraded(
-            place.clone(),
-            "storage_raid_disk_failed",
-            format!("{what} {text}"),
-        )
-        .action(RepairAction::HardwareInspection, REPLACE)
+        let text = format!("{what} {text}");
+        Finding::degraded(place.clone(), "storage_raid_disk_failed", text)
+            .action(RepairAction::HardwareInspection, REPLACE)
     };
     let note = |text: &str| {
-        Finding::note(
-            place.clone(),
-            "storage_raid_disk_note",
-            format!("{what} {text}"),
-        )
+        let text = format!("{what} {text}");
+        Finding::note(place.clone(), "storage_raid_disk_note", text)
     };
-    let finding = match state.as_str() {
-        "Failed" | "F" => failed("has failed"),
-        "Offln" => failed("is offline"),
-        "UBad" => failed("is bad, and in no group"),
-        "Msng" => failed("is missing"),
-        "Rbld" => note("is being rebuilt"),
-        "Cpybck" => note("is being copied back"),
-        _ if group == "F" => note("bears the configuration of another controller (foreign)"),
-        _ => return None,
+    let condition = disk.condition();
+    let finding = match condition.to_lowercase().as_str() {
+        "failed" | "f" => failed("has failed"),
+        "offln" | "offline" => failed("is offline"),
+        "ubad" | "bad" | "unusable" => failed("is bad, and in no group"),
+        "msng" | "missing" => failed("is missing"),
+        "rbld" | "rebuild" | "rebuilding" => note("is being rebuilt"),
+        "cpybck" | "copyback" => note("is being copied back"),
+        "ugshld" | "hspshld" | "cfshld" | "shielded" => note("is being tested by the controller"),
+        "degraded" | "predictive failure" | "pred fail" => {
+            let text = format!("{what} is about to fail");
+            Finding::degraded(place.clone(), "storage_raid_disk_failing", text)
+                .action(RepairAction::HardwareInspection, REPLACE)
+        }
+        _ if disk.group == "F" => note("bears the configuration of another controller (foreign)"),
+        "online" | "good" | "ghs" | "dhs" | "jbod" => return None,
+        _ if disk.status.is_empty() => return None,
+        // A word of version 2 that is not known.
+        _ => note(&format!("has the status {condition}")),
     };
     Some(finding.about("disk", &place))
 }
 
-fn backup(at: &str, backup: &Backup) -> Option<Finding> {
+fn backup(controller: &Controller, backup: &Backup) -> Option<Finding> {
+    let at = format!("c{}", controller.number);
     let Backup { model, state } = backup;
     let fine = ["Optimal", "Opt", "Ready", "Charging", "Learning"];
     if state.is_empty() || fine.iter().any(|word| state.starts_with(word)) {
         return None;
     }
     let text = format!("{at}: the cache's backup {model} says {state}");
+    if state == "Unknown" {
+        // So it is during a learn cycle, which is routine: once a month, for hours.
+        let key = format!("{at} backup {model}");
+        return Some(match controller.status.as_str() {
+            "" | "Optimal" | "OK" | "Ok" => {
+                Finding::note(key, "storage_raid_cache_backup_note", text)
+            }
+            _ => Finding::degraded(key, "storage_raid_cache_backup", text).advice(LEARN),
+        });
+    }
     Some(
         Finding::degraded(
             format!("{at} backup {model}"),

@@ -1,5 +1,5 @@
 use super::*;
-use crate::sdr;
+use gpud_builtin_ipmi::elist;
 use gpud_builtin_shared::findings::test_context;
 
 type Answer = Result<&'static str, &'static str>;
@@ -11,7 +11,7 @@ fn run(config: &str, checks: &[Answer]) -> (Vec<(Health, String)>, Vec<String>) 
     let (mut known, mut memory) = (Known::default(), Memory::default());
     let (mut states, mut events) = (Vec::new(), Vec::new());
     for check in checks {
-        let sensors = check.map(sdr::parse);
+        let sensors = check.map(elist::parse);
         let sensors = sensors.as_ref().map(Vec::as_slice).map_err(|why| *why);
         let (report, after) = judge(&context, &config, sensors, &mut known, &memory);
         memory = after;
@@ -125,6 +125,66 @@ fn verdicts() {
             "1 sensors, none critical",
         ),
         (
+            "{}",
+            "PS1 Status | C8h | ok | 10.1 | Presence detected, Power Supply Inactive",
+            Health::Healthy,
+            "1 sensors, none critical",
+        ),
+        (
+            "{}",
+            "Fan 5 | 0Fh | ok | 29.5 | 29.50 percent, Transition to Critical from less severe",
+            Health::Degraded,
+            "Fan 5: Transition to Critical from less severe",
+        ),
+        (
+            "{}",
+            "Fan 5 | 0Fh | ok | 29.5 | Transition to Non-recoverable",
+            Health::Unhealthy,
+            "Fan 5: Transition to Non-recoverable",
+        ),
+        (
+            "{}",
+            "Drive 2 | 62h | ok | 4.2 | Drive Present, Drive Fault, Predictive Failure",
+            Health::Degraded,
+            "Drive 2: Drive Fault, Predictive Failure",
+        ),
+        (
+            "{}",
+            "Memory | 2Bh | ok | 7.7 | Correctable ECC, Correctable ECC logging limit reached, Presence Detected",
+            Health::Degraded,
+            "Memory: Correctable ECC logging limit reached",
+        ),
+        (
+            "{}",
+            "DIMM 3 | 2Bh | ok | 32.3 | Presence Detected, Uncorrectable ECC",
+            Health::Unhealthy,
+            "DIMM 3: Uncorrectable ECC",
+        ),
+        (
+            "{}",
+            "Battery | 2Bh | ok | 40.1 | Failed",
+            Health::Degraded,
+            "Battery: Failed",
+        ),
+        (
+            "{}",
+            "Slot 3 | 2Bh | ok | 11.1 | Fault Status, Device Installed",
+            Health::Degraded,
+            "Slot 3: Fault Status",
+        ),
+        (
+            "{}",
+            "Status | 64h | ok | 10.1 | Presence detected\nStatus | 65h | ok | 10.2 | Presence detected, Power Supply AC lost",
+            Health::Degraded,
+            "Status (power supply 2): Power Supply AC lost",
+        ),
+        (
+            "{}",
+            "MEM FAIL | 1Bh | ok | 7.1 | State Asserted\nNIC | 1Ch | ok | 11.1 | Heartbeat Lost",
+            Health::Healthy,
+            "2 sensors, none critical",
+        ),
+        (
             r#"{"ignored_sensors":["ps red*"]}"#,
             "PS Redundancy | 77h | ok | 7.1 | Redundancy Lost",
             Health::Healthy,
@@ -161,7 +221,7 @@ const GONE: Answer = Ok("Leak 1 | 10h | ns | 7.1 | No Reading");
 fn a_leak_has_a_state_of_its_own_that_stays() {
     let context = test_context("server-bmc", 1_000);
     let config = Config::parse("{}").unwrap();
-    let sensors = sdr::parse(WET.unwrap());
+    let sensors = elist::parse(WET.unwrap());
     let (report, _) = judge(
         &context,
         &config,

@@ -1,6 +1,7 @@
 use super::*;
 use crate::wear;
 use gpud_builtin_shared::findings::test_context;
+use gpud_builtin_smart::health;
 use gpud_sdk::Health as State;
 
 fn nvme(more: &str) -> Disk {
@@ -57,6 +58,11 @@ fn run(config: &str, checks: &[&[Disk]]) -> (State, String, Vec<String>) {
 fn verdicts() {
     let fine = "1 disks find themselves healthy";
     let crc = |count: u32| sata(&format!(r#"{{"id":199,"raw":{{"value":{count}}}}}"#));
+    let reported = |count: u32| {
+        sata(&format!(
+            r#"{{"id":187,"name":"Reported_Uncorrect","raw":{{"value":{count}}}}}"#
+        ))
+    };
     let errors = |count: u32| nvme(&format!(r#","media_errors":{count}"#));
     for (config, disks, health, reason) in [
         (
@@ -69,7 +75,7 @@ fn verdicts() {
             "{}",
             vec![nvme(r#","available_spare":15"#)],
             State::Degraded,
-            "nvme0 has 15 % of its spare blocks left, and fails below 10 %",
+            "nvme0 (X, serial S1) has 15 % of its spare blocks left, and fails below 10 %",
         ),
         (
             r#"{"spare_margin_percent":0}"#,
@@ -81,19 +87,33 @@ fn verdicts() {
             "{}",
             vec![nvme(r#","critical_warning":1,"available_spare":5"#)],
             State::Unhealthy,
-            "nvme0 finds itself failing: spare blocks below threshold",
+            "nvme0 (X, serial S1) finds itself failing: spare blocks below threshold",
         ),
         (
             "{}",
             vec![nvme(r#","critical_warning":2"#)],
             State::Degraded,
-            "nvme0 is too hot by its own measure",
+            "nvme0 (X, serial S1) is too hot by its own measure",
         ),
         (
             "{}",
             vec![nvme(r#","percentage_used":90"#)],
             State::Degraded,
-            "nvme0 has used 90 % of its endurance",
+            "nvme0 (X, serial S1) has used 90 % of its endurance",
+        ),
+        (
+            "{}",
+            vec![nvme(
+                r#","critical_warning":4,"percentage_used":100,"available_spare":100,"media_errors":0"#,
+            )],
+            State::Degraded,
+            "nvme0 (X, serial S1) has used 100 % of its endurance, and warns of its reliability for that alone",
+        ),
+        (
+            "{}",
+            vec![reported(1), reported(45)],
+            State::Degraded,
+            "sda (serial S2): 44 new errors of the medium within 24 h",
         ),
         (
             r#"{"max_used_percent":0}"#,
@@ -106,7 +126,7 @@ fn verdicts() {
             "{}",
             vec![errors(5), errors(6)],
             State::Degraded,
-            "nvme0: 1 new errors of the medium within 24 h",
+            "nvme0 (X, serial S1): 1 new errors of the medium within 24 h",
         ),
         (
             r#"{"max_new_media_errors":1}"#,
@@ -119,19 +139,19 @@ fn verdicts() {
             "{}",
             vec![crc(500), crc(511)],
             State::Degraded,
-            "sda: 11 transfers failed between disk and controller within 24 h",
+            "sda (serial S2): 11 transfers failed between disk and controller within 24 h",
         ),
         (
             "{}",
             vec![sata(r#"{"id":197,"raw":{"value":1}}"#)],
             State::Degraded,
-            "sda: 1 sectors cannot be read",
+            "sda (serial S2): 1 sectors cannot be read",
         ),
         (
             "{}",
             vec![sata(r#"{"id":5,"raw":{"value":51}}"#)],
             State::Degraded,
-            "sda: 51 sectors were replaced",
+            "sda (serial S2): 51 sectors were replaced",
         ),
         (
             r#"{"ignored_disks":["sd*"]}"#,
@@ -158,7 +178,7 @@ fn verdicts() {
                 silent("nvme0", Said::Nothing("no such device".into())),
             ],
             State::Degraded,
-            "nvme0 does not tell its health any more (no such device)",
+            "nvme0 (serial S1) does not tell its health any more (no such device)",
         ),
         (
             "{}",
@@ -181,7 +201,10 @@ fn what_a_silent_disk_had_is_not_over() {
     let none: [Disk; 0] = [];
     let (health, reason, events) = run("{}", &[&worn, &none, &worn]);
     assert_eq!(health, State::Degraded);
-    assert_eq!(reason, "nvme0 has used 95 % of its endurance");
+    assert_eq!(
+        reason,
+        "nvme0 (X, serial S1) has used 95 % of its endurance"
+    );
     assert_eq!(
         events,
         [
@@ -203,7 +226,7 @@ fn what_a_silent_disk_had_is_not_over() {
     assert!(!counters.knows("nvme0"));
     assert_eq!(
         run("{}", &[&worn, &none]).1,
-        "nvme0 does not tell its health any more (the disk is gone)"
+        "nvme0 (serial S1) does not tell its health any more (the disk is gone)"
     );
 }
 

@@ -3,7 +3,7 @@ use crate::storcli;
 use gpud_builtin_shared::findings::test_context;
 use gpud_sdk::Health;
 
-fn run(config: &str, checks: &[Result<&[Controller], &str>]) -> (Health, String, Vec<String>) {
+fn run(config: &str, checks: &[Result<&Answer, &str>]) -> (Health, String, Vec<String>) {
     let context = test_context("storage-raid", 1_000);
     let config = Config::parse(config).unwrap();
     let mut memory = Memory::default();
@@ -35,6 +35,7 @@ fn fine() -> Controller {
             state: "Onln".to_owned(),
             group: "0".to_owned(),
             model: "M".to_owned(),
+            ..Disk::default()
         }],
         backups: vec![Backup {
             model: "CV".to_owned(),
@@ -44,12 +45,19 @@ fn fine() -> Controller {
     }
 }
 
+fn answer(controller: Controller) -> Answer {
+    Answer {
+        controllers: vec![controller],
+        unread: Vec::new(),
+    }
+}
+
 type Change = fn(&mut Controller);
 
 #[test]
 fn verdicts() {
     let healthy = "1 controllers with 1 virtual and 1 physical drives, none failed";
-    let cases: [(&str, Change, Health, &str); 20] = [
+    let cases: [(&str, Change, Health, &str); 26] = [
         ("{}", |_| {}, Health::Healthy, healthy),
         (
             "{}",
@@ -125,6 +133,55 @@ fn verdicts() {
         ),
         (
             "{}",
+            |one| one.backups[0].state = "Unknown".into(),
+            Health::Healthy,
+            healthy,
+        ),
+        (
+            "{}",
+            |one| {
+                one.backups[0].state = "Unknown".into();
+                one.status = "Needs Attention".into();
+            },
+            Health::Degraded,
+            "c0: the cache's backup CV says Unknown. During a learn cycle of the battery that is so for hours; if it stays, look into the controller's log.",
+        ),
+        (
+            "{}",
+            |one| {
+                one.disks[0].state = "UConf".into();
+                one.disks[0].status = "Failed".into();
+                one.disks[0].serial = "S1".into();
+            },
+            Health::Degraded,
+            "disk c0/64:0 (M, serial S1) has failed",
+        ),
+        (
+            "{}",
+            |one| {
+                one.disks[0].state = "Conf".into();
+                one.disks[0].status = "Online".into();
+            },
+            Health::Healthy,
+            healthy,
+        ),
+        (
+            "{}",
+            |one| one.disks[0].status = "Sanitize".into(),
+            Health::Healthy,
+            healthy,
+        ),
+        (
+            "{}",
+            |one| {
+                one.predicted = 1;
+                one.status = "Need Attention".into();
+            },
+            Health::Degraded,
+            "c0 counts 1 disks that are about to fail",
+        ),
+        (
+            "{}",
             |one| one.celsius = Some(106),
             Health::Degraded,
             "c0 has 106 °C, more than 105 °C",
@@ -169,7 +226,7 @@ fn verdicts() {
     for (config, change, health, reason) in cases {
         let mut controller = fine();
         change(&mut controller);
-        let (found, said, _) = run(config, &[Ok(&[controller])]);
+        let (found, said, _) = run(config, &[Ok(&answer(controller))]);
         assert_eq!((found, said.as_str()), (health, reason));
     }
 }
@@ -199,6 +256,40 @@ fn what_begins_and_ends() {
         reason.starts_with(
             "the RAID controllers cannot be read (busy); last known trouble: c0/1/238"
         )
+    );
+}
+
+#[test]
+fn one_controller_that_says_nothing_hides_no_other() {
+    let mut offline = fine();
+    offline.volumes[0].state = "OfLn".into();
+    let mut second = fine();
+    second.number = 1;
+    second.disks[0].state = "Failed".into();
+    let both = Answer {
+        controllers: vec![offline.clone(), second],
+        unread: Vec::new(),
+    };
+    let one = Answer {
+        controllers: vec![offline],
+        unread: vec![(1, "busy".to_owned())],
+    };
+    let (health, reason, _) = run("{}", &[Ok(&one)]);
+    assert_eq!(health, Health::Unhealthy);
+    assert_eq!(
+        reason,
+        "c0/0/0 (RAID1, os) is offline; controller c1 cannot be read (busy)"
+    );
+    let (_, reason, events) = run("{}", &[Ok(&both), Ok(&one), Ok(&both)]);
+    assert!(reason.contains("disk c1/64:0 (M) has failed"), "{reason}");
+    assert_eq!(
+        events,
+        [
+            "storage_raid_offline",
+            "storage_raid_disk_failed",
+            "storage_raid_unreadable",
+            "storage_raid_unreadable_cleared",
+        ]
     );
 }
 

@@ -1,10 +1,13 @@
-//! Sensors: `ipmitool sdr elist all` (ipmitool(1)), lines `‹name› | ‹number›h | ‹status› | ‹entity› | ‹reading›`.
+//! Sensors of all kinds: `ipmitool sdr elist all` (ipmitool(1)), lines `‹name› | ‹number›h | ‹status› | ‹entity› | ‹reading›`.
 //!
 //! The status is that of a threshold (`ok`, `lnc` … `unr`) or `ns` for none; the entity is what the sensor belongs to,
 //! by the numbers of the Intelligent Platform Management Interface Specification 2.0, table 43-13, and an instance. The
 //! reading is a value with its unit, the states that are asserted (table 42-2, 42-3, in ipmitool's words), or both.
 
-use gpud_builtin_ipmi::sensors::Status;
+use std::collections::BTreeMap;
+
+use crate::sensors::Status;
+use crate::states::{self, State, Weight};
 
 /// Sensors that are taken.
 const MAX_SENSORS: usize = 1_024;
@@ -20,12 +23,17 @@ const NO_READING: [&str; 4] = ["No Reading", "Disabled", "Not Readable", "Unknow
 /// One sensor.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sensor {
-    /// As the board's maker calls it; not always unique.
+    /// As the board's maker calls it. Where several have the same name, or one that says nothing (`Status`), with what it
+    /// belongs to: `Status (power supply 2)`.
     pub name: String,
+    /// Its number, which entries of the event log name; not always unique.
+    pub number: u8,
     /// Its threshold status; nothing where the controller has no reading.
     pub status: Option<Status>,
     /// What it belongs to: 10 power supply, 29 fan, 55 and 64 air inlet.
     pub entity: u32,
+    /// Which one of these.
+    pub instance: u32,
     /// Value and unit (`degrees C`, `RPM`, `Volts`, `Watts`, `percent` …), if it has one.
     pub value: Option<(f64, String)>,
     /// States that are asserted.
@@ -39,28 +47,95 @@ impl Sensor {
         self.states.iter().any(begins)
     }
 
+    /// Its gravest state that is a trouble, with its words.
+    pub fn worst(&self) -> Option<(&'static State, &str)> {
+        let troubles = self.troubles();
+        troubles.max_by_key(|(state, _)| state.weight)
+    }
+
+    /// Its states that are a trouble, with their words.
+    pub fn troubles(&self) -> impl Iterator<Item = (&'static State, &str)> {
+        let kind = states::of_entity(self.entity);
+        let known = self.states.iter().filter_map(move |words| {
+            let state = states::find(kind, words)?;
+            Some((state, words.as_str()))
+        });
+        known.filter(|(state, _)| state.weight > Weight::Fine)
+    }
+
     /// Whether it measures in this unit.
     pub fn is_in(&self, unit: &str) -> bool {
         self.value.as_ref().is_some_and(|(_, own)| own == unit)
     }
 }
 
-/// The sensors. A name that several have gets a number from the second on: `Temp`, `Temp (2)`.
+/// Names that say nothing without what the sensor belongs to.
+const BARE: [&str; 3] = ["Status", "Presence", "State"];
+
+/// The sensors, with names that differ.
 pub fn parse(text: &str) -> Vec<Sensor> {
     let mut sensors: Vec<Sensor> = text
         .lines()
         .filter_map(parse_line)
         .take(MAX_SENSORS)
         .collect();
-    let mut seen = std::collections::BTreeMap::new();
+    let mut names: BTreeMap<String, u32> = BTreeMap::new();
+    for sensor in &sensors {
+        *names.entry(sensor.name.clone()).or_default() += 1;
+    }
+    let mut seen: BTreeMap<String, u32> = BTreeMap::new();
     for sensor in &mut sensors {
-        let count: &mut u32 = seen.entry(sensor.name.clone()).or_default();
+        let several = names.get(&sensor.name).is_some_and(|count| *count > 1);
+        if several || BARE.contains(&sensor.name.as_str()) {
+            sensor.name = format!(
+                "{} ({})",
+                sensor.name,
+                entity(sensor.entity, sensor.instance)
+            );
+        }
+        let count = seen.entry(sensor.name.clone()).or_default();
         *count += 1;
         if *count > 1 {
-            sensor.name = format!("{} ({count})", sensor.name);
+            sensor.name = format!("{} #{count}", sensor.name);
         }
     }
     sensors
+}
+
+/// What a sensor belongs to, in words (table 43-13). Instances from 60h on are counted within their device.
+fn entity(entity: u32, instance: u32) -> String {
+    let word = match entity {
+        3 => "processor",
+        4 => "disk",
+        6 => "management module",
+        7 => "system board",
+        8 => "memory module",
+        9 => "processor module",
+        10 => "power supply",
+        11 => "add-in card",
+        12 => "front panel",
+        13 => "back panel",
+        15 => "disk backplane",
+        16 => "expansion board",
+        19 => "power unit",
+        20 => "power module",
+        23 => "chassis",
+        26 => "disk bay",
+        29 => "fan",
+        30 => "cooling unit",
+        31 => "cable",
+        32 => "memory device",
+        37 | 55 | 64 => "air inlet",
+        40 => "battery",
+        65 => "processor area",
+        66 => "board area",
+        other => return format!("entity {other}.{instance}"),
+    };
+    let number = match instance {
+        96.. => instance - 96,
+        instance => instance,
+    };
+    format!("{word} {number}")
 }
 
 fn parse_line(line: &str) -> Option<Sensor> {
@@ -71,17 +146,19 @@ fn parse_line(line: &str) -> Option<Sensor> {
     let mut fields = line.rsplitn(5, '|').map(str::trim);
     let (reading, entity, status) = (fields.next()?, fields.next()?, fields.next()?);
     let number = fields.next()?.strip_suffix('h')?;
-    u8::from_str_radix(number, 16).ok()?;
+    let number = u8::from_str_radix(number, 16).ok()?;
     let name = fields.next().filter(|name| !name.is_empty())?;
-    let (entity, _) = entity.split_once('.')?;
+    let (entity, instance) = entity.split_once('.')?;
     let status = match status {
         "ns" => None,
         status => Some(Status::parse(status)?),
     };
     let mut sensor = Sensor {
         name: name.get(..name.floor_char_boundary(MAX_NAME))?.to_owned(),
+        number,
         status,
         entity: entity.trim().parse().ok()?,
+        instance: instance.trim().parse().ok()?,
         value: None,
         states: Vec::new(),
     };
@@ -101,6 +178,12 @@ fn read(reading: &str, sensor: &mut Sensor) {
         });
         match value {
             Some(value) if place == 0 => sensor.value = Some(value),
+            // Words that have a comma themselves.
+            _ if part == "but present" && !sensor.states.is_empty() => {
+                if let Some(before) = sensor.states.last_mut() {
+                    before.push_str(", but present");
+                }
+            }
             _ if part.is_empty() || sensor.states.len() >= MAX_STATES => {}
             _ => sensor.states.push(part.to_owned()),
         }
@@ -146,11 +229,38 @@ mod tests {
                 "PS1 Status ok 10 -1  Presence detected+Failure detected",
                 "Power Supply 2 ok 10 25 Watts Presence detected",
                 "PS3 Status none 10 -1  ",
-                "Temp none 3 -1  ",
-                "Temp (2) ok 3 41 degrees C ",
+                "Temp (processor 1) none 3 -1  ",
+                "Temp (processor 2) ok 3 41 degrees C ",
                 "Intrusion ok 7 -1  ",
             ]
         );
+    }
+
+    #[test]
+    fn names_say_which_part() {
+        let text = "Status | 10h | ok | 3.96 | \nStatus | 11h | ok | 10.1 | Presence detected\n\
+            Status | 12h | ok | 10.2 | Presence detected, AC out-of-range, but present\nStatus | 13h | ok | 10.2 | \n\
+            Fan | 14h | ok | 29.1 | Transition to Critical from less severe\nPresence | 15h | ok | 99.1 | Absent\n";
+        let sensors = parse(text);
+        let names: Vec<&str> = sensors.iter().map(|one| one.name.as_str()).collect();
+        assert_eq!(
+            names,
+            [
+                "Status (processor 0)",
+                "Status (power supply 1)",
+                "Status (power supply 2)",
+                "Status (power supply 2) #2",
+                "Fan",
+                "Presence (entity 99.1)",
+            ]
+        );
+        assert_eq!(
+            sensors[2].worst().unwrap().1,
+            "AC out-of-range, but present"
+        );
+        assert_eq!(sensors[4].worst().unwrap().0.weight, Weight::Warning);
+        assert_eq!(sensors[1].worst(), None);
+        assert_eq!((sensors[4].number, sensors[4].instance), (0x14, 1));
     }
 
     proptest! {
