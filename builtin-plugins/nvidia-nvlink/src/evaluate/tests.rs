@@ -18,6 +18,7 @@ fn links(up: &[bool]) -> Reading {
             recovery: 2,
             crc: 3,
         },
+        counters: [None; crate::counters::KINDS],
     };
     Reading {
         links: Some(up.iter().enumerate().map(link).collect()),
@@ -61,7 +62,15 @@ fn ways(seen: &SeenNow<Reading>, statuses: &[Option<u32>]) -> Vec<Pair> {
 }
 
 fn judge_with(config: Config, seen: &SeenNow<Reading>, statuses: &[Option<u32>]) -> Report {
-    evaluate(&context(), &config, seen, &ways(seen, statuses), &[], "")
+    evaluate(
+        &context(),
+        &config,
+        seen,
+        &ways(seen, statuses),
+        &[],
+        &[],
+        "",
+    )
 }
 
 fn default(seen: &SeenNow<Reading>, statuses: &[Option<u32>]) -> Report {
