@@ -399,3 +399,50 @@ fn a_daemon_follows_its_gpus() {
         found.contains("NVML").then_some(())
     });
 }
+
+/// What a trigger says was read after the request came, and is the latest state and metric everywhere, also of a component
+/// that has a scan of its own.
+#[test]
+fn a_trigger_reads_the_present() {
+    let folder = tempfile::tempdir().unwrap();
+    let library = install(&built().unwrap(), "product: h100-sxm\n", folder.path()).unwrap();
+    let daemon = Start::new()
+        .arguments(&["--nvml-library", library.to_str().unwrap()])
+        .ready();
+    let trigger = |component: &str| {
+        let path = format!("/v1/components/trigger-check?componentName={component}");
+        line(&daemon.get(&path)[0]["states"][0])
+    };
+    let is_down = |series: &str| series.contains("feature_enabled") && series.ends_with(" 0");
+    for (scenario, begins, links_down) in [
+        ("product: h100-sxm\n", "Healthy: ", 0),
+        (
+            "product: h100-sxm\ngpu: {2: {state: lost_after_lookup}}\n# lost\n",
+            "Unhealthy REBOOT_SYSTEM: ",
+            0,
+        ),
+        ("product: h100-sxm\n# healed\n", "Healthy: ", 0),
+        (
+            "product: h100-sxm\ngpu: {4: {nvlink: {link: {5: {active: false}}}}}\n# a link down\n",
+            "Healthy: ",
+            1,
+        ),
+    ] {
+        change(folder.path(), scenario);
+        for component in [
+            "accelerator-nvidia-nvlink",
+            "accelerator-nvidia-temperature",
+        ] {
+            let answer = trigger(component);
+            assert!(answer.starts_with(begins), "{scenario}: {answer}");
+            let state = line(&daemon.state(component));
+            assert!(state.starts_with(begins), "{scenario}: {state}");
+        }
+        let (_, metrics) = daemon.send(Method::GET, "/metrics");
+        let metrics = String::from_utf8(metrics).unwrap();
+        let down = metrics
+            .lines()
+            .filter(|series| series.starts_with("accelerator_nvidia_nvlink") && is_down(series));
+        assert_eq!(down.count(), links_down, "{scenario}");
+    }
+}

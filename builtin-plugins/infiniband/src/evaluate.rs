@@ -8,6 +8,7 @@ use gpud_sdk::{
     Report, Subject,
 };
 
+use crate::amd;
 use crate::class::{self, Class, Tree};
 use crate::config::Config;
 use crate::memory::{Memory, Name};
@@ -47,6 +48,13 @@ pub trait Machine: Tree {
     /// See above.
     fn save(&self, text: &str) -> Result<(), AccessError>;
 
+    /// The machines' `uevent` files of PCI devices, read only where neither the configuration nor an NVIDIA driver says
+    /// what is expected.
+    ///
+    /// # Errors
+    /// See above.
+    fn pci_devices(&self) -> Result<Vec<String>, AccessError>;
+
     /// When an operator last set the component healthy, if that was later than this; unix milliseconds.
     ///
     /// # Errors
@@ -54,7 +62,8 @@ pub trait Machine: Tree {
     fn set_healthy_after(&self, time: u64) -> Result<Option<u64>, AccessError>;
 }
 
-/// The report. Without a driver, only a stored event shows that there is something to watch.
+/// The report. Without an NVIDIA driver there is something to watch where an operator or the AMD GPUs of the machine say how
+/// many ports it has, or where an event is stored.
 ///
 /// # Errors
 /// When it cannot be told whether there were events, or a document cannot be written, which its types rule out.
@@ -64,9 +73,14 @@ pub fn check(
     driver: &Driver,
     machine: &impl Machine,
 ) -> Result<Report, Error> {
-    let report = judge(context, config, driver, machine)?;
+    let expected = match config.expected {
+        None if !driver.is_there() => amd::expected(machine),
+        expected => expected,
+    };
+    let report = judge(context, config, expected, driver, machine)?;
+    let watches = driver.is_there() || expected.is_some_and(|expected| expected.is_set());
     Ok(Report {
-        supported: driver.is_there() || machine.has_events()?,
+        supported: watches || machine.has_events()?,
         ..report
     })
 }
@@ -74,11 +88,12 @@ pub fn check(
 fn judge(
     context: &CheckContext,
     config: &Config,
+    expected: Option<Expected>,
     driver: &Driver,
     machine: &impl Machine,
 ) -> Result<Report, Error> {
     let healthy = |reason: &str| Ok(Report::of(HealthState::healthy(context, reason)));
-    let remembers = machine.remembers() && driver.is_there();
+    let remembers = machine.remembers() && (driver.is_there() || expected.is_some());
     let saved = if remembers { machine.saved() } else { Ok(None) };
     let text = saved.as_ref().ok().and_then(Option::as_deref);
     let mut memory = Memory::restore(text);
@@ -87,16 +102,12 @@ fn judge(
         Ok(name) => name.trim().to_owned(),
         Err(_) => memory.product.clone(),
     };
-    let expected = config.expected.or_else(|| product::expected(&product));
-    let is_set = |expected: &Expected| expected.ports > 0 && expected.rate > 0;
-    let Some(expected) = expected.filter(is_set) else {
+    let expected = expected.or_else(|| product::expected(&product));
+    let Some(expected) = expected.filter(Expected::is_set) else {
         return healthy("ports or rate threshold not set (skipped evaluation)");
     };
     if let Some(failed) = driver.failed(context) {
         return Ok(Report::of(failed.action(RepairAction::RebootSystem, "")));
-    }
-    if let Some(reason) = driver.missing() {
-        return healthy(reason);
     }
 
     memory.exclude(&config.exclude_devices);
@@ -276,4 +287,4 @@ fn evidence(root: &str, ports: &BTreeSet<Name>) -> Vec<Evidence> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -6,6 +6,7 @@
 //! samples, so that it is small and a restart loses nothing. Lines of the kernel log ([`kmsg`]) become events and do not
 //! change the verdict.
 
+pub mod amd;
 pub mod class;
 pub mod config;
 pub mod evaluate;
@@ -41,6 +42,10 @@ const MAX_FILE_BYTES: u32 = 4_096;
 const MAX_ENTRIES: u32 = 1_024;
 /// Names that a PCI function has; one, but for drivers that stack devices.
 const MAX_NAMES: u32 = 16;
+/// What the kernel knows of each PCI device.
+const PCI_DEVICES: &str = "/sys/bus/pci/devices/*/uevent";
+/// The PCI devices of a large machine.
+const MAX_PCI_DEVICES: u32 = 8_192;
 /// Key of what is kept.
 const PORTS: &str = "ports";
 
@@ -76,6 +81,14 @@ impl Machine for Node {
 
     fn save(&self, text: &str) -> Result<(), AccessError> {
         state::set(PORTS, text.as_bytes())
+    }
+
+    fn pci_devices(&self) -> Result<Vec<String>, AccessError> {
+        let files = sysfs::read_glob(PCI_DEVICES, MAX_FILE_BYTES, MAX_PCI_DEVICES)?;
+        let texts = files.into_iter().filter_map(|file| file.content.ok());
+        Ok(texts
+            .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+            .collect())
     }
 
     fn set_healthy_after(&self, time: u64) -> Result<Option<u64>, AccessError> {

@@ -18,6 +18,13 @@ pub struct Expected {
     pub rate: u64,
 }
 
+impl Expected {
+    /// Returns whether there is something to check.
+    pub fn is_set(&self) -> bool {
+        self.ports > 0 && self.rate > 0
+    }
+}
+
 /// What a product should have, by NVML's product name or by the same name with dashes.
 pub fn expected(product: &str) -> Option<Expected> {
     let upper = product.to_ascii_uppercase();

@@ -27,7 +27,8 @@ impl Checker for Libraries {
             Library::NotFound(_) | Library::Other(_) => Vec::new(),
             Library::Loaded | Library::Failed(_) => search::all(&config, &Node),
         };
-        evaluate::judge(context, found)
+        // A failure of NVML's own is one of a library that was loaded.
+        evaluate::judge(context, search::loaded(found))
     }
 }
 

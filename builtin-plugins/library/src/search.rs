@@ -6,10 +6,10 @@ use crate::config::Config;
 use crate::{cache, links};
 
 /// A library under its name and the one that it has without the development files.
-const LIBRARIES: [[&str; 2]; 2] = [
-    ["libcuda.so", "libcuda.so.1"],
-    ["libnvidia-ml.so", "libnvidia-ml.so.1"],
-];
+const LIBRARIES: [[&str; 2]; 2] = [["libcuda.so", "libcuda.so.1"], [NVML, "libnvidia-ml.so.1"]];
+
+/// The library through which gpud asks the driver.
+const NVML: &str = "libnvidia-ml.so";
 
 /// Folders in which distributions and driver installers put them.
 const DIRECTORIES: [&str; 23] = [
@@ -84,6 +84,13 @@ pub fn all(config: &Config, machine: &impl Machine) -> Vec<Found> {
         }
         found.push(Found { name, path });
     }
+    found
+}
+
+/// Leaves out NVML if it was not found: gpud has loaded it, so that the loader found it somewhere else, for example by
+/// `LD_LIBRARY_PATH` or the name that an operator gave.
+pub fn loaded(mut found: Vec<Found>) -> Vec<Found> {
+    found.retain(|library| library.name != NVML || !matches!(library.path, Ok(None) | Err(_)));
     found
 }
 

@@ -60,7 +60,8 @@ pub fn whole(gpu: &Answers, field: u32) -> Result<Option<u64>, AccessError> {
     Ok(value.and_then(as_whole))
 }
 
-fn as_whole(value: f64) -> Option<u64> {
+/// A value as a whole number; `None` for what was not counted.
+pub fn as_whole(value: f64) -> Option<u64> {
     // Above this, a number is none that was counted.
     const MOST: f64 = 1e18;
     #[expect(

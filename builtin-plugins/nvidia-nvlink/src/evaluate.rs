@@ -9,6 +9,7 @@ use crate::config::Config;
 use crate::document::Document;
 use crate::kmsg::{EVENT_NAME, MESSAGE};
 use crate::reading::{Pair, Reading};
+use crate::rising::{self, Rises};
 
 /// 0 or 1.
 pub const SUPPORTED: &str = "accelerator_nvidia_nvlink_supported";
@@ -217,12 +218,13 @@ fn complaints<'a>(
     events.iter().filter(of_this_boot)
 }
 
-/// The report. `events` are the component's own, newest first; `prefix` goes before the reason of a healthy state.
+/// The report. `rises` are the counters that rose since the last check; `events` are the component's own, newest first; `prefix` goes before the reason of a healthy state.
 pub fn evaluate(
     context: &CheckContext,
     config: &Config,
     seen: &SeenNow<Reading>,
     pairs: &[Pair],
+    rises: &[Rises],
     events: &[StoredEvent],
     prefix: &str,
 ) -> Report {
@@ -245,6 +247,7 @@ pub fn evaluate(
         Ok(reason) => healthy = format!("{prefix}{reason}"),
         Err(finding) => findings.push(*finding),
     }
+    findings.extend(rising::findings(rises, config));
     let mut state = state(context, healthy, findings);
     if complaint.is_some() {
         state = with_kernel(state, context, events);

@@ -1,6 +1,7 @@
 //! `accelerator-nvidia-nvlink`: links between GPUs, the ways over them, and the driver's complaint about finding them.
 
 pub mod config;
+pub mod counters;
 mod document;
 pub mod evaluate;
 pub mod kmsg;
@@ -9,8 +10,10 @@ pub mod patterns;
 #[cfg(test)]
 mod examples;
 pub mod reading;
+pub mod rising;
 
-use gpud_builtin_nvidia_common::{Asking, Failure, SeenNow, asking, mig, tags};
+use gpud_builtin_nvidia_common::trouble::if_readable;
+use gpud_builtin_nvidia_common::{Asking, Failure, SeenNow, asking, fields, mig, remembered, tags};
 use gpud_builtin_shared::driver::Driver;
 use gpud_builtin_shared::patterns::policy;
 use gpud_sdk::history::StoredEvent;
@@ -21,13 +24,17 @@ use gpud_sdk::{
 };
 
 use crate::config::Config;
+use crate::counters::{KINDS, Kind, Memory, Values};
 use crate::evaluate::{CRC, ENABLED, RECOVERY, REPLAY, SUPPORTED};
 use crate::reading::{Errors, Link, Reading};
+use crate::rising::Rises;
 
 /// Name of the component.
 pub const COMPONENT: &str = "accelerator-nvidia-nvlink";
 /// One for every five minutes in which the driver complains.
 const MAX_EVENTS: u32 = 1_000;
+/// Questions of one call; the host's bound.
+const MAX_QUESTIONS: usize = 64;
 /// Clocks of the kernel and of the wall differ a little.
 const BEFORE_BOOT_MS: u64 = 1_000;
 
@@ -93,8 +100,18 @@ fn judge(
     let document = gpud_sdk::config::document();
     let (config, policy) =
         policy::settings(&document, &patterns::CATALOG, Config::parse).map_err(Error::failed)?;
-    let gpus = nvml::ask(&[Question::Nvlinks, Question::MigEnabled])?;
+    let mut gpus = nvml::ask(&[Question::Nvlinks, Question::MigEnabled])?;
+    let fields = gpus.iter().map(fields_of_links);
+    let fields = fields.max_by_key(Vec::len).unwrap_or_default();
+    for questions in fields.chunks(MAX_QUESTIONS) {
+        nvml::ask_more(&mut gpus, questions)?;
+    }
     let seen = SeenNow::of(driver, &gpus, read);
+    // A scan has nothing to compare with.
+    let rises = match history::available() {
+        true => compare(context, &seen)?,
+        false => Vec::new(),
+    };
     let pairs = reading::pairs(&seen.gpus, |among| {
         let statuses = nvml::nvlink_p2p_among(among)
             .unwrap_or_default()
@@ -102,27 +119,96 @@ fn judge(
         statuses.map(Result::ok).collect()
     });
     let report = policy.judge(context, &events()?, boots, |events| {
-        evaluate::evaluate(context, &config, &seen, &pairs, events, prefix)
+        evaluate::evaluate(context, &config, &seen, &pairs, &rises, events, prefix)
     })?;
-    Ok(mig::extend(context, report, &seen.gpus))
+    let mut report = mig::extend(context, report, &seen.gpus);
+    report
+        .events
+        .extend(rising::events(context, &rises, &config));
+    Ok(report)
+}
+
+/// Returns what each GPU is asked about its links where it does not count errors in the way of GPUs before Blackwell.
+fn fields_of_links(gpu: &Answers) -> Vec<Question> {
+    let links = gpu.nvlinks().unwrap_or_default();
+    if links.iter().any(|link| link.errors.is_some()) {
+        return Vec::new();
+    }
+    let links = links.iter().map(|link| link.link);
+    let fields = Kind::ALL.iter().filter_map(|kind| kind.field());
+    links
+        .flat_map(|link| {
+            fields
+                .clone()
+                .map(move |field| Question::FieldValue((field, link)))
+        })
+        .collect()
+}
+
+/// Compares the counters with those of the check before, and remembers them for the next.
+fn compare(context: &CheckContext, seen: &SeenNow<Reading>) -> Result<Vec<Rises>, AccessError> {
+    let before: Memory = remembered::read()?;
+    let mut memory = before.clone();
+    let since = context.previous_check;
+    let after_ms = since.and_then(|since| context.now.checked_sub(since));
+    let mut all = Vec::new();
+    for (gpu, reading) in seen.answered() {
+        let links = reading.links.iter().flatten();
+        let links = links.map(|link| (link.number, link.counters));
+        let rises = memory.update(&context.boot_id, &gpu.uuid, links);
+        if !rises.is_empty() {
+            all.push(Rises {
+                gpu: gpu.clone(),
+                rises,
+                after_ms,
+            });
+        }
+    }
+    memory.retain(|uuid| seen.gpus.iter().any(|asked| asked.gpu.uuid == uuid));
+    remembered::write(&before, &memory);
+    Ok(all)
 }
 
 fn read(gpu: &Answers) -> Result<Reading, Failure> {
-    let links = gpu.nvlinks().if_supported()?;
-    let link = |link: nvml::Nvlink| Link {
-        number: link.link,
-        active: link.active,
-        errors: link.errors.map_or_else(Errors::default, |errors| Errors {
-            replay: errors.replay,
-            recovery: errors.recovery,
-            crc: errors.crc,
-        }),
+    let link = |link: nvml::Nvlink| {
+        Ok(Link {
+            number: link.link,
+            active: link.active,
+            errors: link.errors.map_or_else(Errors::default, |errors| Errors {
+                replay: errors.replay,
+                recovery: errors.recovery,
+                crc: errors.crc,
+            }),
+            counters: counters(gpu, &link)?,
+        })
     };
+    let links = gpu.nvlinks().if_supported()?.map(|links| {
+        let links = links.into_iter().map(link);
+        links.collect::<Result<Vec<_>, AccessError>>()
+    });
     Ok(Reading {
-        links: links.map(|links| links.into_iter().map(link).collect()),
+        links: links.transpose()?,
         // A GPU that cannot say whether it is in MIG mode is not.
         mig: gpu.mig_enabled().unwrap_or(false),
     })
+}
+
+/// Reads the counters of a link, in whichever way the GPU has them.
+fn counters(gpu: &Answers, link: &nvml::Nvlink) -> Result<Values, AccessError> {
+    let mut values = [None; KINDS];
+    for (value, kind) in values.iter_mut().zip(Kind::ALL) {
+        *value = match (kind, link.errors, kind.field()) {
+            (Kind::Replay, Some(errors), _) => Some(errors.replay),
+            (Kind::Recovery, Some(errors), _) => Some(errors.recovery),
+            (Kind::Crc, Some(errors), _) => Some(errors.crc),
+            (_, None, Some(field)) => {
+                let number = if_readable(gpu.field_value(field, link.link))?;
+                number.and_then(fields::as_whole)
+            }
+            _ => None,
+        };
+    }
+    Ok(values)
 }
 
 gpud_sdk::member!(COMPONENT => Nvlink + kmsg_watcher + scanner: Descriptor::new(COMPONENT, "NVLink between NVIDIA GPUs")

@@ -2,6 +2,8 @@
 
 use gpud_builtin_nvidia_common::Asked;
 
+use crate::counters::Values;
+
 /// Counters of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Errors {
@@ -22,6 +24,8 @@ pub struct Link {
     pub active: bool,
     /// Its counters; 0 where they cannot be read.
     pub errors: Errors,
+    /// All its counters, to be compared with those of the check before.
+    pub counters: Values,
 }
 
 /// One GPU.

@@ -7,6 +7,9 @@ use serde::Serialize;
 
 use crate::modules::{self, Modules};
 
+/// Reason where the module cannot exist.
+const NO_MODULES: &str = "this kernel has no loadable modules, so that there is no peermem module";
+
 /// The document under `data`.
 #[derive(Serialize)]
 struct Data<'a> {
@@ -40,8 +43,20 @@ pub fn check(
     }
     let state = match modules() {
         Ok(text) => judge(context, &modules::find(&text)).map_err(Error::failed)?,
-        Err(error) => HealthState::unhealthy(context, "error checking peermem")
-            .error(format!("failed to read lsmod output: {}", error.text())),
+        // `/proc/modules` exists only where `CONFIG_MODULES` is set (kernel: `kernel/module/Makefile`).
+        Err(AccessError::NotFound(_)) => {
+            return Ok(Report {
+                supported: has_events()?,
+                ..Report::of(HealthState::healthy(context, NO_MODULES))
+            });
+        }
+        Err(error) => {
+            let reason = format!(
+                "unknown: the kernel modules cannot be read ({})",
+                error.text()
+            );
+            HealthState::degraded(context, reason).error(error.text())
+        }
     };
     Ok(Report::of(state))
 }
@@ -118,9 +133,25 @@ mod tests {
     fn unreadable_modules() {
         let denied = || Err(AccessError::Denied("/proc/modules".into()));
         let report = check(&context(), &h100(), denied, || unreachable!()).unwrap();
-        let expected = HealthState::unhealthy(&context(), "error checking peermem")
-            .error("failed to read lsmod output: /proc/modules: permission denied");
+        let expected = HealthState::degraded(
+            &context(),
+            "unknown: the kernel modules cannot be read (/proc/modules: permission denied)",
+        )
+        .error("/proc/modules: permission denied");
         assert_eq!(report, Report::of(expected));
+    }
+
+    #[test]
+    fn a_kernel_without_modules() {
+        let absent = || Err(AccessError::NotFound("/proc/modules".into()));
+        for stored in [false, true] {
+            let report = check(&context(), &h100(), absent, || Ok(stored)).unwrap();
+            assert_eq!(report.supported, stored);
+            assert_eq!(
+                report.states,
+                [HealthState::healthy(&context(), NO_MODULES)]
+            );
+        }
     }
 
     #[test]

@@ -44,13 +44,15 @@ impl Component {
         true
     }
 
-    /// Judges the moment for whoever asks: as a check, but a component that has a scan of its own for this gives that,
-    /// and nothing is kept of it.
+    /// Judges the moment: what it reads is read after this call, and becomes the latest states and metrics. A component that
+    /// has a scan of its own for this answers with that.
     pub async fn trigger(&self, services: &Services) -> Vec<HealthState> {
         self.settled().await;
+        services.node.nvml.refresh();
+        let states = self.check(services, Trigger::Manual).await;
         match self.checker().as_ref().and_then(Checker::scanner) {
             Some(checker) => self.scan(services, checker).await.states,
-            None => self.check(services, Trigger::Manual).await,
+            None => states,
         }
     }
 

@@ -21,7 +21,8 @@ pub struct Fake {
     pub marks: RefCell<Vec<u64>>,
     pub events: bool,
     pub remembers: bool,
-    /// What fails: `get`, `set`, `marks` or nothing.
+    pub pci: Vec<String>,
+    /// What fails: `get`, `set`, `marks`, `pci` or nothing.
     pub fails: Cell<&'static str>,
 }
 
@@ -34,6 +35,7 @@ impl Fake {
             marks: RefCell::default(),
             events: false,
             remembers: true,
+            pci: Vec::new(),
             fails: Cell::default(),
         }
     }
@@ -74,6 +76,10 @@ impl Machine for Fake {
         self.writes.set(self.writes.get() + 1);
         *self.kept.borrow_mut() = Some(text.to_owned());
         Ok(())
+    }
+
+    fn pci_devices(&self) -> Result<Vec<String>, AccessError> {
+        self.fails("pci").map(|()| self.pci.clone())
     }
 
     fn set_healthy_after(&self, time: u64) -> Result<Option<u64>, AccessError> {
@@ -142,11 +148,8 @@ const NOT_SET: &str = "ports or rate threshold not set (skipped evaluation)";
 #[test]
 fn what_comes_before_the_ports() {
     let not_found = || driver(Library::NotFound("libnvidia-ml.so.1".into()), "");
-    let nameless = || driver(Library::Loaded, " ");
     let failed = || driver(Library::Failed("Unknown Error".into()), "");
     let unknown = || driver(Library::Loaded, "NVIDIA L4");
-    let missing = "NVIDIA NVML library is not loaded";
-    let no_gpu = "NVIDIA NVML is loaded but GPU is not detected (missing product name)";
     let broken = "NVML initialization error: Unknown Error";
     for (driver, config, health, reason, supported) in [
         (
@@ -156,8 +159,6 @@ fn what_comes_before_the_ports() {
             NOT_SET,
             false,
         ),
-        (not_found(), want(8, 400), Health::Healthy, missing, false),
-        (nameless(), want(8, 400), Health::Healthy, no_gpu, false),
         (failed(), Config::default(), Health::Healthy, NOT_SET, true),
         (failed(), want(8, 400), Health::Unhealthy, broken, true),
         (unknown(), Config::default(), Health::Healthy, NOT_SET, true),
@@ -177,6 +178,36 @@ fn what_comes_before_the_ports() {
             "no file is read"
         );
         assert_eq!(machine.writes.get(), 0);
+    }
+}
+
+#[test]
+fn ports_are_judged_without_an_nvidia_driver() {
+    let none = || driver(Library::NotFound("libnvidia-ml.so.1".into()), "");
+    let nameless = || driver(Library::Loaded, " ");
+    let module = "PCI_CLASS=120000\nPCI_ID=1002:74A1\n";
+    for (driver, config, pci) in [
+        (none(), want(8, 400), 0),
+        (nameless(), want(8, 400), 0),
+        (none(), Config::default(), 8),
+    ] {
+        let mut machine = Fake::of(Map::eight());
+        machine.pci = vec![module.to_owned(); pci];
+        let at = |seconds| {
+            let context = context(START + seconds, "b0");
+            check(&context, &config, &driver, &machine).unwrap()
+        };
+        let report = at(0);
+        assert_eq!(seen(&report).1, OK);
+        assert!(report.supported);
+        machine.map.down("mlx5_7");
+        let report = at(30);
+        let (health, reason) = seen(&report);
+        assert_eq!(health, Health::Unhealthy);
+        assert!(
+            reason.starts_with("only 7 port(s) are active and >=400 Gb/s"),
+            "{reason}"
+        );
     }
 }
 

@@ -18,6 +18,7 @@ fn links(up: &[bool]) -> Reading {
             recovery: 2,
             crc: 3,
         },
+        counters: [None; crate::counters::KINDS],
     };
     Reading {
         links: Some(up.iter().enumerate().map(link).collect()),
@@ -61,7 +62,15 @@ fn ways(seen: &SeenNow<Reading>, statuses: &[Option<u32>]) -> Vec<Pair> {
 }
 
 fn judge_with(config: Config, seen: &SeenNow<Reading>, statuses: &[Option<u32>]) -> Report {
-    evaluate(&context(), &config, seen, &ways(seen, statuses), &[], "")
+    evaluate(
+        &context(),
+        &config,
+        seen,
+        &ways(seen, statuses),
+        &[],
+        &[],
+        "",
+    )
 }
 
 fn default(seen: &SeenNow<Reading>, statuses: &[Option<u32>]) -> Report {
@@ -223,7 +232,10 @@ fn peers_beside_gpus_in_mig_mode_are_judged() {
 
 #[test]
 fn with_a_threshold() {
-    let config = Config { at_least_gpus: 2 };
+    let config = Config {
+        at_least_gpus: 2,
+        ..Config::default()
+    };
     for (readings, ways, health, reason, action) in [
         (
             vec![up(), up()],
@@ -264,7 +276,10 @@ fn with_a_threshold() {
 #[test]
 fn subject_and_evidence() {
     let report = judge_with(
-        Config { at_least_gpus: 2 },
+        Config {
+            at_least_gpus: 2,
+            ..Config::default()
+        },
         &on(H100, vec![up(), down()]),
         &[Some(0)],
     );
@@ -280,7 +295,14 @@ fn subject_and_evidence() {
 #[test]
 fn the_document() {
     let seen = on(H100, vec![links(&[true]), none()]);
-    let report = judge_with(Config { at_least_gpus: 1 }, &seen, &[Some(5)]);
+    let report = judge_with(
+        Config {
+            at_least_gpus: 1,
+            ..Config::default()
+        },
+        &seen,
+        &[Some(5)],
+    );
     let expected = format!(
         concat!(
             r#"{{"nvlinks":[{{"uuid":"{0}","bus_id":"0000:0f:00.0","states":[{{"link":0,"feature_enabled":true,"replay_errors":1,"recovery_errors":2,"crc_errors":3,"throughput_raw_tx_bytes":0,"throughput_raw_rx_bytes":0}}],"supported":true}},"#,

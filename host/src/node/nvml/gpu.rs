@@ -29,8 +29,7 @@ use crate::node::{clock::Clock, error::SourceError, hang_pool::HangPool};
 
 /// Longest wait for one answer.
 pub const DEADLINE: Duration = Duration::from_secs(5);
-/// How long an answer is given to others, too. Long enough for the checkers of one round that ask the same thing, short
-/// enough that a manual trigger sees the present.
+/// How long an answer is given to others, too: long enough for the checkers of one round that ask the same thing.
 pub const SHARED_FOR: Duration = Duration::from_secs(3);
 /// Answers kept of one GPU; questions have arguments that guests choose.
 const MAX_KEPT: usize = 512;
@@ -68,6 +67,15 @@ pub(super) struct Common {
     pub timing: Timing,
     /// Set when an answer says that the list of GPUs may be out of date.
     pub suspect: Arc<AtomicBool>,
+    /// Answers to questions that were asked before this moment are not shared any more.
+    pub not_before: Arc<Mutex<Option<Instant>>>,
+}
+
+impl Common {
+    /// Returns whether an answer to a question that was asked at `asked` may still be used.
+    pub fn is_current(&self, asked: Instant) -> bool {
+        lock(&self.not_before).is_none_or(|moment| asked >= moment)
+    }
 }
 
 /// A driver that is in use. Who holds one of these may be within a call.
@@ -86,6 +94,9 @@ pub(super) enum Place {
 
 /// An answer for others.
 struct Kept {
+    /// When the driver was asked.
+    asked: Instant,
+    /// When it answered.
     at: Instant,
     answer: Answer,
     /// Somebody wanted it, and did not just find it beside another.
@@ -238,7 +249,7 @@ impl Gpu {
         let answer = self.read(&held, slot, &reading);
         let took = began.elapsed();
         if reading.is_shared() {
-            self.keep(reading.clone(), &answer, true);
+            self.keep(reading.clone(), began, &answer, true);
         }
         self.ask_along(&held, slot, Some(&reading), along);
         (Some(answer), took)
@@ -270,8 +281,9 @@ impl Gpu {
             if began.elapsed() > ON_THE_WAY || self.common.suspect.load(Ordering::Relaxed) {
                 return;
             }
+            let asked = Instant::now();
             let answer = self.read(held, slot, &reading);
-            self.keep(reading, &answer, wanted);
+            self.keep(reading, asked, &answer, wanted);
         }
     }
 
@@ -323,7 +335,7 @@ impl Gpu {
         let answer = held.0.read(slot, reading);
         self.note(&answer);
         if reading.is_shared() {
-            self.keep(reading.clone(), &answer, true);
+            self.keep(reading.clone(), began, &answer, true);
         }
         answer.map_err(|fault| self.to_source(&fault, began.elapsed()))
     }
@@ -392,13 +404,18 @@ impl Gpu {
     fn kept(&self, reading: &Reading) -> Option<Answer> {
         let mut answers = lock(&self.answers);
         let kept = answers.get_mut(reading)?;
-        (kept.at.elapsed() < self.common.timing.shared_for).then(|| {
+        self.is_shared(kept, Instant::now()).then(|| {
             kept.wanted = true;
             kept.answer.clone()
         })
     }
 
-    fn keep(&self, reading: Reading, answer: &Answer, wanted: bool) {
+    fn is_shared(&self, kept: &Kept, now: Instant) -> bool {
+        now.duration_since(kept.at) < self.common.timing.shared_for
+            && self.common.is_current(kept.asked)
+    }
+
+    fn keep(&self, reading: Reading, asked: Instant, answer: &Answer, wanted: bool) {
         let shared_for = self.common.timing.shared_for;
         let mut answers = lock(&self.answers);
         if answers.len() >= MAX_KEPT {
@@ -406,6 +423,7 @@ impl Gpu {
         }
         if answers.len() < MAX_KEPT {
             let kept = Kept {
+                asked,
                 at: Instant::now(),
                 answer: answer.clone(),
                 wanted,
@@ -432,7 +450,7 @@ impl Known<'_> {
     /// The answer to one question, if it is known.
     pub fn get(&mut self, reading: &Reading) -> Option<Result<&Value, SourceError>> {
         let kept = self.answers.get_mut(reading)?;
-        if self.now.duration_since(kept.at) >= self.gpu.common.timing.shared_for {
+        if !self.gpu.is_shared(kept, self.now) {
             return None;
         }
         kept.wanted = true;

@@ -137,7 +137,7 @@ struct Shared {
 
 struct Latest {
     view: Arc<View>,
-    /// When it was found, or when the last one who waited for a newer one gave up.
+    /// When the search for it began, or when the last question for a newer one was given up.
     looked: Option<Instant>,
 }
 
@@ -171,6 +171,7 @@ impl Nvml {
             clock: Clock::Live,
             timing,
             suspect: Arc::new(AtomicBool::new(false)),
+            not_before: Arc::default(),
         };
         let nothing = Library::Failed("NVML was not asked yet".to_owned());
         Self {
@@ -189,6 +190,12 @@ impl Nvml {
                 inventory: Mutex::default(),
             }),
         }
+    }
+
+    /// Makes sure that everything that is asked from now on is read after this call: what the driver answered before, or is
+    /// about to answer to others, is not shared any more.
+    pub fn refresh(&self) {
+        *lock(&self.shared.common.not_before) = Some(Instant::now());
     }
 
     /// What was last found, without asking anybody.
@@ -216,10 +223,11 @@ impl Nvml {
         let shared = Arc::downgrade(&self.shared);
         let rounds = Arc::clone(&self.shared.rounds);
         let made = self.shared.library.run("NVML", wait, move || {
+            let began = Instant::now();
             let view = rounds.make();
             // Also when nobody waits any more: that is how a recovery is noticed.
             if let Some(shared) = shared.upgrade() {
-                shared.take(view);
+                shared.take(view, began);
             }
             Ok(())
         });
@@ -232,7 +240,8 @@ impl Nvml {
     fn fresh(&self) -> Option<Arc<View>> {
         let timing = self.shared.common.timing;
         let latest = lock(&self.shared.latest);
-        let age = latest.looked?.elapsed();
+        let looked = latest.looked?;
+        let age = looked.elapsed();
         let suspect = self.shared.common.suspect.load(Ordering::Relaxed);
         let good_for = match (&latest.view.library, suspect) {
             // Starting a driver is dear, and one that failed seldom mends itself.
@@ -240,7 +249,8 @@ impl Nvml {
             (_, true) => timing.shared_for.min(timing.round),
             (_, false) => timing.round,
         };
-        (age < good_for).then(|| Arc::clone(&latest.view))
+        let is_fresh = age < good_for && self.shared.common.is_current(looked);
+        is_fresh.then(|| Arc::clone(&latest.view))
     }
 
     /// All GPUs: those that are there, and those that have gone since the driver was started.
@@ -296,7 +306,7 @@ impl Nvml {
 }
 
 impl Shared {
-    fn take(&self, view: View) {
+    fn take(&self, view: View, began: Instant) {
         let mut latest = lock(&self.latest);
         if latest.view.library != view.library {
             match &view.library {
@@ -311,7 +321,7 @@ impl Shared {
         }
         *latest = Latest {
             view: Arc::new(view),
-            looked: Some(Instant::now()),
+            looked: Some(began),
         };
     }
 

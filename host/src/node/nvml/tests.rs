@@ -269,6 +269,49 @@ async fn a_round_has_its_answers_before_anybody_waits_for_them() {
 }
 
 #[tokio::test]
+async fn after_a_refresh_nothing_is_answered_from_before() {
+    let driver = Faulty::of(1);
+    let long = Timing {
+        round: Duration::from_secs(3600),
+        ..SHARING
+    };
+    let nvml = nvml(&driver, long);
+    let ask = || async { nvml.devices().await.unwrap()[0].temperature(0).await };
+    let calls = || {
+        (
+            driver.calls("count"),
+            driver.calls("nvmlDeviceGetTemperature"),
+        )
+    };
+    for _ in 0..2 {
+        ask().await.unwrap();
+        assert_eq!(calls(), (1, 1), "shared");
+    }
+    nvml.refresh();
+    for _ in 0..2 {
+        ask().await.unwrap();
+        assert_eq!(calls(), (2, 2), "read again, and shared again");
+    }
+
+    // An answer that is under way when a reader asks for the present is one of the past.
+    nvml.refresh();
+    let device = nvml.devices().await.unwrap().remove(0);
+    driver.script(|script| {
+        script.hanging.insert(0);
+    });
+    let other = device.clone();
+    let slow = tokio::spawn(async move { other.temperature(0).await });
+    while driver.calls("nvmlDeviceGetTemperature") < 3 {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    nvml.refresh();
+    driver.script(|script| script.hanging.clear());
+    device.temperature(0).await.unwrap();
+    assert_eq!(driver.calls("nvmlDeviceGetTemperature"), 4);
+    assert!(slow.await.unwrap().is_ok());
+}
+
+#[tokio::test]
 async fn what_was_prepared_is_asked_once_and_what_hangs_then_is_told() {
     let driver = Faulty::of(2);
     let nvml = nvml(&driver, SHARING);

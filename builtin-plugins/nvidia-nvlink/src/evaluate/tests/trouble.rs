@@ -156,7 +156,15 @@ fn the_kernels_complaint() {
     ] {
         let seen = on("NVIDIA A10", readings);
         let pairs = ways(&seen, &[Some(way)]);
-        let report = evaluate(&context(), &Config::default(), &seen, &pairs, &events, "");
+        let report = evaluate(
+            &context(),
+            &Config::default(),
+            &seen,
+            &pairs,
+            &[],
+            &events,
+            "",
+        );
         let state = only_state(&report);
         assert_eq!(state.health == Health::Unhealthy, open, "{what}");
         if open {
@@ -185,6 +193,7 @@ fn a_scan_says_that_it_read_the_log() {
             &Config::default(),
             &seen,
             &pairs,
+            &[],
             events,
             "scanned kmsg(s); ",
         )
@@ -223,7 +232,7 @@ fn a_site_has_its_own_view() {
         let catalog = &crate::patterns::CATALOG;
         let (config, policy) = policy::settings(&document, catalog, Config::parse).unwrap();
         let judge =
-            |events: &[StoredEvent]| evaluate(&context(), &config, &seen, &pairs, events, "");
+            |events: &[StoredEvent]| evaluate(&context(), &config, &seen, &pairs, &[], events, "");
         let report = policy.judge(&context(), &[complaint(0)], || Ok(vec![]), judge);
         let report = report.unwrap();
         let state = only_state(&report);
