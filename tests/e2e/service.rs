@@ -296,7 +296,7 @@ fn make_state_file(path: &Path) {
 fn the_unit_is_one_that_systemd_takes() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("gpud.service");
-    let unit = include_str!("../../packaging/systemd/gpud.service");
+    let unit = include_str!("../../deploy/systemd/gpud.service");
     let binary = env!("CARGO_BIN_EXE_gpud");
     fs::write(&path, unit.replace("/usr/local/bin/gpud", binary)).unwrap();
     let output = std::process::Command::new("systemd-analyze")

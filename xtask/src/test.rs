@@ -62,6 +62,11 @@ pub fn run(cargo: &Cargo) -> Result<()> {
     requests(cargo)?;
     plugins(cargo)?;
     packs(cargo)?;
+    cargo.check_if_possible(
+        "rules and dashboards",
+        "deploy/prometheus/test.sh",
+        &[&gpud(cargo)?],
+    )?;
     fuzz::run(cargo, fuzz::SECONDS, Vec::new())?;
     cargo.run(
         "examples in the documentation",

@@ -13,7 +13,7 @@ use crate::cli::{
 };
 
 /// What a new file looks like.
-pub const TEMPLATE: &str = include_str!("../../../../packaging/systemd/gpud.default");
+pub const TEMPLATE: &str = include_str!("../../../../deploy/systemd/gpud.default");
 /// The variable with the flags.
 const FLAGS: &str = "FLAGS";
 /// Flags of a control plane, which this build does not have; GPUd's `up` writes the first two.

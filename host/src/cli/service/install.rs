@@ -8,7 +8,7 @@ use std::{
 };
 
 /// The unit as it is for a gpud in `/usr/local/bin`.
-pub const UNIT_TEXT: &str = include_str!("../../../../packaging/systemd/gpud.service");
+pub const UNIT_TEXT: &str = include_str!("../../../../deploy/systemd/gpud.service");
 /// Where a service may start gpud from, the first found counts: GPUd's two, and that of packages.
 pub const BINARIES: [&str; 3] = ["/usr/local/bin/gpud", "/usr/sbin/gpud", "/usr/bin/gpud"];
 

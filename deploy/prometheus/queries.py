@@ -1,0 +1,70 @@
+#!/usr/bin/env python3
+"""Asks a Prometheus every query of the rules and dashboards until each gives something: queries.py URL SECONDS."""
+
+import json
+import pathlib
+import re
+import sys
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+
+DEPLOY = pathlib.Path(__file__).parents[1]
+# What a healthy machine gives nothing for: conditions of alerts. Their parts are asked instead.
+COMPARISON = re.compile(r"\s(?:==|>=|<=|>|<)\s(?!bool)")
+
+
+def expressions():
+    """Yields where each query is from, and the query."""
+    for path in sorted((DEPLOY / "grafana").glob("*.json")):
+        for panel in json.loads(path.read_text())["panels"]:
+            for target in panel["targets"]:
+                query = re.sub(r"\$(instance|uuid)", ".*", target["expr"])
+                yield f"{path.name}: {panel['title']}", query
+
+
+def rules(url):
+    """Yields the queries of the rules as Prometheus has read them; of a comparison, both sides that are no numbers."""
+    for group in get(url, "/api/v1/rules", {})["data"]["groups"]:
+        for rule in group["rules"]:
+            for part in COMPARISON.split(rule["query"]):
+                if not re.fullmatch(r"[\d.]+|max_over_time\(.*\[1d\]\)", part.strip()):
+                    yield f"rule {rule['name']}", part.strip()
+
+
+def get(url, path, query):
+    with urllib.request.urlopen(f"{url}{path}?{urllib.parse.urlencode(query)}", timeout=10) as answer:
+        return json.load(answer)
+
+
+def gives_something(url, query):
+    try:
+        return bool(get(url, "/api/v1/query", {"query": query})["data"]["result"])
+    except urllib.error.HTTPError as error:
+        sys.exit(f"{query}: {error.read().decode()}")
+
+
+def main():
+    url, seconds = sys.argv[1], float(sys.argv[2])
+    end = time.monotonic() + seconds
+    while True:
+        try:
+            queries = [*expressions(), *rules(url)]
+            break
+        except OSError:
+            if time.monotonic() > end:
+                sys.exit("Prometheus does not answer")
+            time.sleep(0.5)
+    missing = queries
+    while missing and time.monotonic() < end:
+        time.sleep(2)
+        missing = [(place, query) for place, query in missing if not gives_something(url, query)]
+    for place, query in missing:
+        print(f"{place}: no data for {query}", file=sys.stderr)
+    if missing:
+        sys.exit(1)
+    print(f"all {len(queries)} queries of rules and dashboards give data")
+
+
+main()
