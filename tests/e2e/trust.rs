@@ -190,6 +190,48 @@ fn root_keeps_no_compiled_code_where_the_environment_says() {
     assert!(made.is_empty(), "{made:?}");
 }
 
+/// `su` without `-` keeps every variable. bash runs the file of this one before a script.
+#[test]
+fn scripts_of_root_run_no_code_that_the_environment_names() {
+    let Some(home) = home() else { return };
+    let (spec, theirs) = (home.path().join("specs.yaml"), home.path().join("theirs"));
+    let (proof, ran) = (home.path().join("proof"), home.path().join("ran"));
+    let script = format!("touch {}", ran.display());
+    fs::write(&spec, plugin("p", "component", &script)).unwrap();
+    fs::write(&theirs, format!("touch {}", proof.display())).unwrap();
+    chown(&theirs, Some(OTHER), None).unwrap();
+    let exported = format!("() {{ command touch {}; }}", proof.display());
+    let output = gpud()
+        .args(["cs", "-r"])
+        .arg(&spec)
+        .env("BASH_ENV", &theirs)
+        .env("BASH_FUNC_touch%%", exported)
+        .output()
+        .unwrap();
+    assert!(ran.exists(), "{}", text(&output));
+    assert!(!proof.exists(), "{}", text(&output));
+}
+
+#[test]
+fn root_installs_no_pack_into_a_folder_of_others() {
+    let Some(home) = home() else { return };
+    let pack = Pack::installed();
+    let theirs = home.path().join("theirs");
+    fs::create_dir(&theirs).unwrap();
+    let linked = home.path().join("linked");
+    fs::create_dir(&linked).unwrap();
+    // It would write and remove files there.
+    symlink(&linked, theirs.join("packs")).unwrap();
+    lchown(theirs.join("packs"), Some(OTHER), None).unwrap();
+    chown(&theirs, Some(OTHER), None).unwrap();
+    let (archive, keys) = (pack.text("acme.tar"), pack.text("keys"));
+    let data = theirs.display().to_string();
+    let place = ["--trusted-keys", &keys, "--data-dir", &data, "--approve"];
+    let (ok, said) = pack.run(&[&["install", &archive][..], &place].concat());
+    assert!(!ok && said.contains("belongs to user 12345"), "{said}");
+    assert_eq!(fs::read_dir(&linked).unwrap().count(), 0);
+}
+
 #[test]
 fn root_tries_no_plugins_out_of_files_of_others() {
     let Some(home) = home() else { return };
