@@ -189,10 +189,13 @@ pub fn check_certificates() -> Result<(), TrustError> {
     if !opener.is_strict {
         return Ok(());
     }
+    let is_named = |path: &PathBuf| !path.as_os_str().is_empty();
     let file = env::var_os(CERTIFICATE_FILE).map(PathBuf::from);
+    let file = file.filter(is_named);
     let file = file.map(|file| opener.open(&file).map(drop));
     let folders = env::var_os(CERTIFICATE_FOLDERS).unwrap_or_default();
-    let folders = env::split_paths(&folders).map(|folder| opener.check_folder(&folder));
+    let folders = env::split_paths(&folders).filter(is_named);
+    let folders = folders.map(|folder| opener.check_folder(&folder));
     let mut checked = file.into_iter().chain(folders);
     // What is missing holds none.
     let refused = checked.find(|checked| matches!(checked, Err(error) if !error.is_not_found()));
