@@ -14,6 +14,7 @@ use serde_json::Value;
 
 use crate::{
     daemon::{Daemon, Start, eventually, gpud},
+    hostile_machine::{AWAIT, can},
     spec_file::plugin,
 };
 
@@ -210,6 +211,40 @@ fn scripts_of_root_run_no_code_that_the_environment_names() {
         .unwrap();
     assert!(ran.exists(), "{}", text(&output));
     assert!(!proof.exists(), "{}", text(&output));
+}
+
+/// Who serves a file system says whose its files are.
+#[test]
+fn a_file_system_of_another_user_is_not_believed() {
+    let Some(home) = home() else { return };
+    if !can(&["python3", "/dev/fuse"]) {
+        return;
+    }
+    let path = |name: &str| home.path().join(name).display().to_string();
+    let script = format!("touch {}", path("proof"));
+    fs::write(path("source"), plugin("p", "component", &script)).unwrap();
+    fs::create_dir(path("theirs")).unwrap();
+    chown(path("theirs"), Some(OTHER), None).unwrap();
+    let prepare = format!(
+        "{AWAIT}\npython3 '{}/../tests/e2e/hostile_machine/lying_fuse.py' '{ready}' '{theirs}' {OTHER} '{source}' &\nawait '{ready}'\n\
+         cat '{theirs}/specs.yaml' >&2\nexec \"$@\"",
+        env!("CARGO_MANIFEST_DIR"),
+        ready = path("ready"),
+        theirs = path("theirs"),
+        source = path("source"),
+    );
+    let output = Command::new("unshare")
+        .args(["--mount", "--propagation=private", "--pid", "--fork"])
+        .args(["--kill-child", "--mount-proc", "bash", "-ec"])
+        .args([&prepare, "bash"])
+        .arg(gpud().get_program())
+        .args(["cs", "-r", &path("theirs/specs.yaml")])
+        .output()
+        .unwrap();
+    let said = text(&output);
+    assert!(said.contains("plugin_name: p"), "it is served: {said}");
+    assert!(said.contains("that user 12345 serves"), "{said}");
+    assert!(!output.status.success() && !Path::new(&path("proof")).exists());
 }
 
 #[test]
