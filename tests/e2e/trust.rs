@@ -213,7 +213,7 @@ fn scripts_of_root_run_no_code_that_the_environment_names() {
     assert!(!proof.exists(), "{}", text(&output));
 }
 
-/// Who serves a file system says whose its files are.
+/// The user who serves a file system says whose its files are.
 #[test]
 fn a_file_system_of_another_user_is_not_believed() {
     let Some(home) = home() else { return };

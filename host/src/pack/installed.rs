@@ -252,7 +252,7 @@ impl Packs {
         self.folder.join(format!("{name}.yaml"))
     }
 
-    /// Makes the folder if it is missing, and closes it to others. Whoever else could change the way to it would choose where
+    /// Makes the folder if it is missing, and closes it to others. A user who could change the way to it would choose where
     /// files are written and removed.
     fn open_folder(&self) -> Result<(), Refused> {
         let data_dir = self.folder.parent().unwrap_or(Path::new("/"));

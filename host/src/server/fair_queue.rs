@@ -1,4 +1,4 @@
-//! A queue for something of which there is only so much. Whoever holds the least of it is served first, so that a client
+//! A queue for something of which there is only so much. The client that holds the least of it is served first. So a client
 //! that holds none is served next, however many others wait.
 
 use std::{
@@ -80,7 +80,7 @@ impl FairQueue {
             state.arrivals += 1;
             let arrival = state.arrivals;
             let waiting = state.waiting.entry(holder).or_default();
-            // Who has stopped waiting leaves nothing behind.
+            // Requests that no longer wait leave nothing behind.
             waiting.retain(|one| !one.place.is_closed());
             waiting.push_back(Waiting { arrival, place });
             permit
@@ -122,7 +122,7 @@ impl FairQueue {
             }
         }
         for (place, permit) in served {
-            // Who has just stopped waiting gives it back by dropping it.
+            // A request that has just stopped waiting gives it back by dropping it.
             let _ = place.send(permit);
         }
     }
@@ -141,7 +141,7 @@ impl State {
         self.all < portions.all && others
     }
 
-    /// Takes the next one to be served out of the queue: root and gpud's own user before all, then whoever holds the least.
+    /// Takes the next one to be served out of the queue: root and gpud's own user before all, then the client that holds the least.
     fn next(&mut self, portions: Portions) -> Option<(Option<Holder>, oneshot::Sender<Permit>)> {
         self.waiting.retain(|_, waiting| {
             while waiting.front().is_some_and(|one| one.place.is_closed()) {

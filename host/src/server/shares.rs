@@ -3,8 +3,8 @@
 //! One client is a user of this machine, or an address elsewhere. Root and gpud's own user have no share of their own, and
 //! a part of everything is reserved for them.
 //!
-//! However many clients there are, one that has no connection gets one: when all are taken, whoever has the most loses the
-//! one that was used least recently. Clients that may be one person (a user with its subordinate numbers, the addresses of
+//! However many clients there are, one that has no connection gets one: when all are taken, the client that has the most loses
+//! the one that was used least recently. Clients that may be one person (a user with its subordinate numbers, the addresses of
 //! one network) count together there.
 
 use std::{
@@ -143,8 +143,8 @@ impl Connected {
         self.groups.get(&group).copied().unwrap_or_default()
     }
 
-    /// Returns whose connection, and which, makes room for one of `holder`: that of whoever has the most, not in use where
-    /// there is such, used least recently. `None` where it would only change who has more.
+    /// Returns whose connection, and which, makes room for one of `holder`: of the client that has the most, the one that
+    /// was used least recently, and one in use only if all are. `None` where it would only change who has more.
     fn to_displace(&self, holder: Holder, only_others: bool) -> Option<(Identity, u64)> {
         let clients = self.clients.iter();
         let clients = clients.filter(|(_, client)| !(only_others && client.is_owner));
@@ -407,7 +407,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whoever comes, in whatever order, who holds none is taken in, bounds hold, and counts are right.
+        /// In whatever order clients come, one that holds none is taken in, bounds hold, and counts are right.
         #[test]
         fn bounds_hold_and_nobody_is_left_out(steps in prop::collection::vec((0_u32..12, any::<bool>()), 1..200)) {
             let shares = shares();

@@ -23,7 +23,7 @@ if libc.mount(b"lying", point.encode(), b"fuse.lying", 0, options.encode()) != 0
 
 
 def attributes(node):
-    # struct fuse_attr: owner and group are root's, whoever serves it.
+    # struct fuse_attr: owner and group are root's, although a user serves it.
     mode, size, links = (0o40755, 0, 2) if node == ROOT else (0o100644, len(content), 1)
     return struct.pack("<QQQQQQIIIIIIIIII", node, size, 1, 0, 0, 0, 0, 0, 0, mode, links, 0, 0, 0, 512, 0)
 

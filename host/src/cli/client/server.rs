@@ -40,7 +40,7 @@ pub fn of(ends: Option<(SocketAddr, SocketAddr)>, link: &Link, step: Step) -> Op
     }
     let mut users = vec![socket_owner::uid(local, remote)];
     if step == Step::Connected {
-        // Who has not taken the connection listens.
+        // A server that has not taken the connection listens.
         users.push(port_holder::user(remote));
     }
     let server = match judge(&users, socket_owner::own_uid()) {
@@ -77,7 +77,7 @@ mod tests {
             (&[Some(1000)], Ok(Server::Trusted)),
             (&[Some(1001)], Err(1001)),
             (&[None], Ok(Server::Unknown)),
-            // A connection that nobody has taken is shown as root's: whoever listens counts.
+            // A connection that nobody has taken is shown as root's: the listener counts.
             (&[Some(0), Some(1001)], Err(1001)),
             (&[Some(0), Some(1000)], Ok(Server::Trusted)),
             (&[Some(0), None], Ok(Server::Unknown)),

@@ -172,7 +172,7 @@ fn is_safe(path: &Path, opener: Opener) -> bool {
     for part in path.ancestors() {
         match opener.check_folder(part) {
             Ok(()) => return true,
-            // Who can make it later is decided further up.
+            // A folder further up decides who can make it later.
             Err(error) if error.is_not_found() => {}
             Err(_) => return part == path && opener.check_program(path).is_ok(),
         }
@@ -180,7 +180,7 @@ fn is_safe(path: &Path, opener: Opener) -> bool {
     false
 }
 
-/// Checks the certificates that the environment names: who can choose them can read what is sent to a registry.
+/// Checks the certificates that the environment names: a user who can choose them can read what is sent to a registry.
 ///
 /// # Errors
 /// [`TrustError`], for root only.

@@ -460,7 +460,7 @@ fn a_list_that_lets_others_write_is_refused_on_the_file_and_on_the_way() {
         }
         assert_eq!(refusal(&file).part, part);
         assert!(program(&file).unwrap_err().is_refusal());
-        // As told.
+        // As the message says.
         let mode_of = fs::metadata(&part).unwrap().mode();
         mode(&part, mode_of & 0o777 & !0o022);
         assert!(is_read(&file));
