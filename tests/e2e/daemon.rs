@@ -1,6 +1,7 @@
 //! A daemon under test.
 
 use std::{
+    env,
     fs::{self, File},
     io::Read,
     net::TcpListener,
@@ -22,6 +23,9 @@ use tokio::runtime::Runtime;
 /// build on a busy machine.
 pub const PATIENCE: Duration = Duration::from_secs(300);
 
+/// Names a binary to test in place of the one that was built: an older one, to see which attacks succeed on it.
+const OTHER_BINARY: &str = "GPUD_E2E_BINARY";
+
 /// The binary, with an environment that does not depend on the developer's.
 pub fn gpud() -> Command {
     program(&release().program)
@@ -39,6 +43,12 @@ pub struct Release {
 pub fn release() -> &'static Release {
     static RELEASE: OnceLock<Release> = OnceLock::new();
     RELEASE.get_or_init(|| {
+        if let Some(program) = env::var_os(OTHER_BINARY) {
+            return Release {
+                program: program.into(),
+                archive: PathBuf::new(),
+            };
+        }
         let plain = Path::new(env!("CARGO_BIN_EXE_gpud"));
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
         let made = Release {
@@ -67,6 +77,18 @@ pub fn release() -> &'static Release {
         }
         made
     })
+}
+
+/// Whether `gpud run` has this flag; another binary may be older than it.
+fn has_flag(flag: &str) -> bool {
+    static HELP: OnceLock<String> = OnceLock::new();
+    env::var_os(OTHER_BINARY).is_none()
+        || HELP
+            .get_or_init(|| {
+                let help = gpud().args(["run", "--help"]).output().unwrap();
+                String::from_utf8_lossy(&help.stdout).into_owned()
+            })
+            .contains(flag)
 }
 
 /// Writes a program with an archive behind it. A shell does it: a test that starts a program at the same moment would hold
@@ -271,7 +293,9 @@ impl Start {
             .arg("--data-dir")
             .arg(&folder)
             .arg(format!("--listen-address={}:{port}", self.host))
-            .arg(format!("--local-socket={}", socket.display()))
+            .args(
+                has_flag("--local-socket").then(|| format!("--local-socket={}", socket.display())),
+            )
             .args(&self.arguments)
             .envs(self.environment)
             .stdout(Stdio::null())

@@ -2,7 +2,13 @@
 //!
 //! Another user is a thread of this process that has given up root, so these tests need root and are left out elsewhere.
 
-use std::{io, net::SocketAddr, sync::Arc, thread, time::Duration};
+use std::{
+    io,
+    net::{SocketAddr, TcpListener},
+    sync::Arc,
+    thread,
+    time::Duration,
+};
 
 use gpud::cli::client::{Client, trust};
 use http::Method;
@@ -14,9 +20,16 @@ use tokio::{
     io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _},
     net::{TcpSocket, TcpStream},
 };
-use tokio_rustls::{TlsConnector, client::TlsStream, rustls::pki_types::ServerName};
+use tokio_rustls::{
+    TlsAcceptor, TlsConnector,
+    client::TlsStream,
+    rustls::{
+        ServerConfig,
+        pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer, ServerName},
+    },
+};
 
-use crate::daemon::{Daemon, Start, eventually};
+use crate::daemon::{Daemon, Start, eventually, gpud};
 
 const ONE: &[&str] = &["--components=cpu", "--plugin-specs-file="];
 const STRANGER: u32 = 12345;
@@ -199,25 +212,146 @@ fn a_queued_request_does_not_become_that_of_the_next_user_of_its_port() {
     assert!(!mark.exists());
 }
 
+/// Several tests share this process's files.
+fn allow_many_files() {
+    let mut limit = getrlimit(Resource::Nofile);
+    limit.current = limit.maximum;
+    setrlimit(Resource::Nofile, limit).unwrap();
+}
+
+/// As many connections that say nothing, of one user.
+fn idle_connections(uid: u32, daemon: u16, count: usize) -> Vec<std::net::TcpStream> {
+    as_user(uid, async || {
+        let mut idle = Vec::new();
+        for _ in 0..count {
+            let stream = TcpStream::connect(("127.0.0.1", daemon)).await.unwrap();
+            idle.push(stream.into_std().unwrap());
+        }
+        idle
+    })
+}
+
+/// Users of one person, or of several: together they take all connections of all but root.
+#[test]
+fn many_users_cannot_keep_others_out() {
+    if !can_be_others() {
+        return;
+    }
+    allow_many_files();
+    let daemon = Start::new().arguments(ONE).ready();
+    let (port, url) = (daemon.port(), daemon.url());
+    let mut idle = Vec::new();
+    for uid in 1..=6 {
+        idle.extend(idle_connections(STRANGER + 100 + uid, port, 100));
+    }
+    // Those of root answer besides, and others do so that have none yet.
+    assert_eq!(daemon.send(Method::GET, "/healthz").0, 200);
+    for uid in 1..=3 {
+        let other = as_user(STRANGER + 200 + uid, async || {
+            status(&url, Method::GET, "/v1/states", "").await
+        });
+        assert_eq!(other, 200, "user {uid}");
+    }
+    drop(idle);
+}
+
+/// A server of another user on the port that a command of root asks: what it was sent after the handshake.
+async fn impostor(listener: TcpListener) -> Vec<u8> {
+    let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap();
+    let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(made.signing_key.serialize_der()));
+    let provider = tokio_rustls::rustls::crypto::ring::default_provider();
+    let config = ServerConfig::builder_with_provider(Arc::new(provider))
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(vec![made.cert.der().clone()], key)
+        .unwrap();
+    listener.set_nonblocking(true).unwrap();
+    let listener = tokio::net::TcpListener::from_std(listener).unwrap();
+    let (stream, _) = listener.accept().await.unwrap();
+    let acceptor = TlsAcceptor::from(Arc::new(config));
+    let mut stream = acceptor.accept(stream).await.unwrap();
+    let mut sent = vec![0; 1 << 16];
+    let length = stream.read(&mut sent).await.unwrap_or_default();
+    sent.truncate(length);
+    let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}";
+    let _ = stream.write_all(answer).await;
+    sent
+}
+
+/// Another user listens on gpud's port before gpud does. Root's commands tell it nothing, and believe it nothing.
+#[test]
+fn commands_send_nothing_to_the_server_of_another_user() {
+    if !can_be_others() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let token = folder.path().join("token");
+    std::fs::write(&token, "correct-horse-battery-staple").unwrap();
+    for command in [
+        &["set-healthy", "--token-file", token.to_str().unwrap()][..],
+        &["list-plugins"],
+        &["status"],
+    ] {
+        let listener = as_user(STRANGER, async || TcpListener::bind("127.0.0.1:0").unwrap());
+        let port = listener.local_addr().unwrap().port();
+        thread::scope(|scope| {
+            let run = scope.spawn(move || {
+                let server = format!("--server=https://127.0.0.1:{port}");
+                let output = gpud().args(command).arg(server).output().unwrap();
+                let all = [output.stdout, output.stderr].concat();
+                (
+                    output.status.success(),
+                    String::from_utf8_lossy(&all).into_owned(),
+                )
+            });
+            let sent = as_user(STRANGER, async || impostor(listener).await);
+            assert_eq!(String::from_utf8_lossy(&sent), "", "{command:?}");
+            let (ok, said) = run.join().unwrap();
+            assert!(
+                !ok && said.contains("is served by user 12345"),
+                "{command:?}: {said}"
+            );
+            assert!(said.contains("nothing was sent"), "{said}");
+        });
+    }
+}
+
+#[test]
+fn a_start_whose_port_is_taken_says_who_has_it() {
+    if !can_be_others() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let listener = as_user(STRANGER, async || TcpListener::bind("127.0.0.1:0").unwrap());
+    let output = gpud()
+        .args(["run", "--components=none", "--plugin-specs-file="])
+        .arg("--data-dir")
+        .arg(folder.path())
+        .arg("--local-socket=none")
+        .arg(format!(
+            "--listen-address={}",
+            listener.local_addr().unwrap()
+        ))
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+    let holder = format!(
+        "the port is taken by user {STRANGER} (process {}, ",
+        std::process::id()
+    );
+    assert!(!output.status.success() && said.contains(&holder), "{said}");
+}
+
 #[test]
 fn one_user_cannot_take_all_connections() {
     if !can_be_others() {
         return;
     }
-    // Several tests share this process's files.
-    let mut limit = getrlimit(Resource::Nofile);
-    limit.current = limit.maximum;
-    setrlimit(Resource::Nofile, limit).unwrap();
+    allow_many_files();
     let daemon = Start::new().arguments(ONE).ready();
     let (port, url) = (daemon.port(), daemon.url());
-    let idle = as_user(STRANGER, async || {
-        let mut idle = Vec::new();
-        for _ in 0..600 {
-            let stream = TcpStream::connect(("127.0.0.1", port)).await.unwrap();
-            idle.push(stream.into_std().unwrap());
-        }
-        idle
-    });
+    let idle = idle_connections(STRANGER, port, 600);
     assert_eq!(daemon.send(Method::GET, "/healthz").0, 200);
     assert_eq!(daemon.send(Method::GET, "/v1/states").0, 200);
     let other = as_user(STRANGER + 1, async || {

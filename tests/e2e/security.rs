@@ -175,3 +175,33 @@ fn a_new_certificate_is_taken_and_a_broken_one_is_not() {
     });
     assert_eq!(served(&daemon), Some(second));
 }
+
+/// The files below a folder in which `unsafe` is allowed.
+fn unsafe_files(folder: &Path, found: &mut Vec<String>, root: &Path) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            unsafe_files(&path, found, root);
+        } else if path.extension().is_some_and(|extension| extension == "rs")
+            && fs::read_to_string(&path).unwrap().contains("unsafe_code")
+        {
+            found.push(path.strip_prefix(root).unwrap().display().to_string());
+        }
+    }
+}
+
+#[test]
+fn the_list_of_files_with_unsafe_code_is_complete() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut found = Vec::new();
+    unsafe_files(&root, &mut found, &root);
+    found.sort();
+    let text = include_str!("../../docs/security.md");
+    let (_, section) = text.split_once("## Unsafe code").unwrap();
+    let (section, _) = section.split_once("\n## ").unwrap();
+    let rows = section.lines().filter_map(|line| line.strip_prefix("| `"));
+    let listed: Vec<&str> = rows
+        .filter_map(|row| Some(row.split_once('`')?.0))
+        .collect();
+    assert_eq!(found, listed);
+}

@@ -14,6 +14,7 @@ use serde_json::Value;
 
 use crate::{
     daemon::{Daemon, Start, eventually, gpud},
+    hostile_machine::{AWAIT, can},
     spec_file::plugin,
 };
 
@@ -188,6 +189,83 @@ fn root_keeps_no_compiled_code_where_the_environment_says() {
     assert!(output.status.success(), "{}", text(&output));
     let made: Vec<_> = fs::read_dir(home.path()).unwrap().collect();
     assert!(made.is_empty(), "{made:?}");
+}
+
+/// `su` without `-` keeps every variable. bash runs the file of this one before a script.
+#[test]
+fn scripts_of_root_run_no_code_that_the_environment_names() {
+    let Some(home) = home() else { return };
+    let (spec, theirs) = (home.path().join("specs.yaml"), home.path().join("theirs"));
+    let (proof, ran) = (home.path().join("proof"), home.path().join("ran"));
+    let script = format!("touch {}", ran.display());
+    fs::write(&spec, plugin("p", "component", &script)).unwrap();
+    fs::write(&theirs, format!("touch {}", proof.display())).unwrap();
+    chown(&theirs, Some(OTHER), None).unwrap();
+    let exported = format!("() {{ command touch {}; }}", proof.display());
+    let output = gpud()
+        .args(["cs", "-r"])
+        .arg(&spec)
+        .env("BASH_ENV", &theirs)
+        .env("BASH_FUNC_touch%%", exported)
+        .output()
+        .unwrap();
+    assert!(ran.exists(), "{}", text(&output));
+    assert!(!proof.exists(), "{}", text(&output));
+}
+
+/// The user who serves a file system says whose its files are.
+#[test]
+fn a_file_system_of_another_user_is_not_believed() {
+    let Some(home) = home() else { return };
+    if !can(&["python3", "/dev/fuse"]) {
+        return;
+    }
+    let path = |name: &str| home.path().join(name).display().to_string();
+    let script = format!("touch {}", path("proof"));
+    fs::write(path("source"), plugin("p", "component", &script)).unwrap();
+    fs::create_dir(path("theirs")).unwrap();
+    chown(path("theirs"), Some(OTHER), None).unwrap();
+    let prepare = format!(
+        "{AWAIT}\npython3 '{}/../tests/e2e/hostile_machine/lying_fuse.py' '{ready}' '{theirs}' {OTHER} '{source}' &\nawait '{ready}'\n\
+         cat '{theirs}/specs.yaml' >&2\nexec \"$@\"",
+        env!("CARGO_MANIFEST_DIR"),
+        ready = path("ready"),
+        theirs = path("theirs"),
+        source = path("source"),
+    );
+    let output = Command::new("unshare")
+        .args(["--mount", "--propagation=private", "--pid", "--fork"])
+        .args(["--kill-child", "--mount-proc", "bash", "-ec"])
+        .arg(&prepare)
+        .arg("bash")
+        .arg(gpud().get_program())
+        .args(["cs", "-r", &path("theirs/specs.yaml")])
+        .output()
+        .unwrap();
+    let said = text(&output);
+    assert!(said.contains("plugin_name: p"), "it is served: {said}");
+    assert!(said.contains("that user 12345 serves"), "{said}");
+    assert!(!output.status.success() && !Path::new(&path("proof")).exists());
+}
+
+#[test]
+fn root_installs_no_pack_into_a_folder_of_others() {
+    let Some(home) = home() else { return };
+    let pack = Pack::installed();
+    let theirs = home.path().join("theirs");
+    fs::create_dir(&theirs).unwrap();
+    let linked = home.path().join("linked");
+    fs::create_dir(&linked).unwrap();
+    // It would write and remove files there.
+    symlink(&linked, theirs.join("packs")).unwrap();
+    lchown(theirs.join("packs"), Some(OTHER), None).unwrap();
+    chown(&theirs, Some(OTHER), None).unwrap();
+    let (archive, keys) = (pack.text("acme.tar"), pack.text("keys"));
+    let data = theirs.display().to_string();
+    let place = ["--trusted-keys", &keys, "--data-dir", &data, "--approve"];
+    let (ok, said) = pack.run(&[&["install", &archive][..], &place].concat());
+    assert!(!ok && said.contains("belongs to user 12345"), "{said}");
+    assert_eq!(fs::read_dir(&linked).unwrap().count(), 0);
 }
 
 #[test]

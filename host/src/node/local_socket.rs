@@ -2,12 +2,9 @@
 //! clients that check whose it is.
 
 use std::{
-    fs::{DirBuilder, File, Permissions},
+    fs::File,
     io,
-    os::{
-        fd::AsFd as _,
-        unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _},
-    },
+    os::{fd::AsFd as _, unix::fs::MetadataExt as _},
     path::{Path, PathBuf},
 };
 
@@ -24,15 +21,17 @@ use rustix::{
 };
 use tokio::net::{UnixListener, UnixStream};
 
-use super::{socket_owner::own_uid, trusted::Opener};
+use super::{
+    socket_owner::own_uid,
+    trusted::{self, Opener, TrustError},
+};
 
 /// Connections that wait until they are accepted.
 const BACKLOG: i32 = 128;
 /// Its owner and its group may connect.
 const MODE: u32 = 0o660;
-/// Who may write into the folder decides whose socket clients meet.
-const FOREIGN_WRITE: u32 = 0o022;
-const STICKY: u32 = 0o1000;
+/// Of a folder that is made for it: everybody may look it up.
+const FOLDER_MODE: u32 = 0o755;
 
 /// Why there is no socket.
 #[derive(Debug, thiserror::Error)]
@@ -88,14 +87,16 @@ impl LocalSocket {
         let invalid = || system(io::ErrorKind::InvalidInput.into());
         let parent = path.parent().ok_or_else(invalid)?;
         let name = PathBuf::from(path.file_name().ok_or_else(invalid)?);
-        make_folder(parent).map_err(system)?;
-        let parent = parent.canonicalize().map_err(system)?;
-        if let Some(folder) = exposed(&parent).map_err(system)? {
-            return Err(SocketError::Exposed {
+        let exposed = |error: TrustError| match error {
+            TrustError::Refused(refusal) => SocketError::Exposed {
                 path: path.to_owned(),
-                folder,
-            });
-        }
+                folder: refusal.part,
+            },
+            error @ TrustError::Io { .. } => system(error.into()),
+        };
+        trusted::make_folder(parent, FOLDER_MODE).map_err(exposed)?;
+        Opener::of_daemon().check_folder(parent).map_err(exposed)?;
+        let parent = parent.canonicalize().map_err(system)?;
         let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::RDONLY;
         let folder = File::from(open(&parent, flags, Mode::empty()).map_err(errno)?);
         let lock = lock(&folder, &name).map_err(|error| match error {
@@ -167,35 +168,6 @@ fn lock(folder: &File, name: &Path) -> Result<File, Errno> {
     Ok(file)
 }
 
-/// Makes the last folder if it is not there. Its mode does not depend on the umask. Nothing is made where somebody else could
-/// put a link in its place.
-fn make_folder(folder: &Path) -> io::Result<()> {
-    let above = folder.parent().unwrap_or(Path::new("/"));
-    if folder.symlink_metadata().is_err() {
-        Opener::of_daemon().check_way(above)?;
-    }
-    match DirBuilder::new().mode(0o700).create(folder) {
-        Ok(()) => std::fs::set_permissions(folder, Permissions::from_mode(0o755)),
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-        Err(error) => Err(error),
-    }
-}
-
-/// Returns the first folder on the way to this one, or this one, that others than root and our own user can change. In a
-/// folder such as `/tmp`, where everybody can only make things, what is ours stays ours.
-fn exposed(folder: &Path) -> io::Result<Option<PathBuf>> {
-    for (depth, folder) in folder.ancestors().enumerate() {
-        let facts = std::fs::symlink_metadata(folder)?;
-        let own = facts.uid() == 0 || facts.uid() == own_uid();
-        let writable = facts.mode() & FOREIGN_WRITE != 0;
-        let shared = depth > 0 && facts.mode() & STICKY != 0;
-        if !own || (writable && !shared) || !facts.is_dir() {
-            return Ok(Some(folder.to_owned()));
-        }
-    }
-    Ok(None)
-}
-
 /// Connects to the socket of a daemon that runs as root or as our own user. `None` where there is none, where it is not for
 /// us, and where somebody else serves it. Links are not followed.
 pub async fn connect(path: &Path) -> Option<UnixStream> {
@@ -214,7 +186,10 @@ fn is_trusted(uid: u32) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::{fs, os::unix::fs::symlink};
+    use std::{
+        fs::{self, Permissions},
+        os::unix::fs::{PermissionsExt as _, symlink},
+    };
 
     use super::*;
 

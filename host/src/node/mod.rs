@@ -16,11 +16,13 @@ pub mod local_socket;
 pub mod net;
 pub mod nvml;
 pub mod parts;
+pub mod port_holder;
 pub mod process;
 pub mod simulated;
 mod sock_diag;
 pub mod socket_owner;
 pub mod stream;
+pub mod subordinate_ids;
 pub mod system;
 pub mod trusted;
 

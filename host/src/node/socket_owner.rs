@@ -15,8 +15,8 @@ const MAX_TABLE: u64 = 64 << 20;
 /// The kernel has answered a question of `sock_diag`, so that its "not found" means what it says.
 static HAS_DIAGNOSTICS: AtomicBool = AtomicBool::new(false);
 
-/// Whether an address is one of this machine, of its loopback or of a network: only such can be bound.
-fn is_own_address(address: SocketAddr) -> bool {
+/// Returns whether an address is one of this machine, of its loopback or of a network: only such can be bound.
+pub fn is_own_address(address: SocketAddr) -> bool {
     let mut address = match address {
         // With its scope: a link-local address is one of an interface.
         SocketAddr::V6(own) if own.ip().to_ipv4_mapped().is_none() => address,
@@ -49,7 +49,7 @@ pub fn uid(local: SocketAddr, remote: SocketAddr) -> Option<u32> {
     // A client with an IPv6 socket may be connected by IPv4.
     ["/proc/net/tcp", "/proc/net/tcp6"]
         .into_iter()
-        .find_map(|table| find(&read(table)?, remote, local))
+        .find_map(|table| find(&read_table(table)?, remote, local))
 }
 
 /// The user that this process acts as.
@@ -57,7 +57,8 @@ pub fn own_uid() -> u32 {
     rustix::process::geteuid().as_raw()
 }
 
-fn read(table: &str) -> Option<String> {
+/// Reads one of the kernel's tables of sockets.
+pub(super) fn read_table(table: &str) -> Option<String> {
     let mut text = String::new();
     let file = std::fs::File::open(table).ok()?;
     file.take(MAX_TABLE).read_to_string(&mut text).ok()?;
@@ -78,7 +79,7 @@ fn find(table: &str, own: SocketAddr, peer: SocketAddr) -> Option<u32> {
 }
 
 /// `0100007F:1F90`: the address in words of the machine's byte order, the port as it is.
-fn address(text: &str) -> Option<SocketAddr> {
+pub(super) fn address(text: &str) -> Option<SocketAddr> {
     let (ip, port) = text.split_once(':')?;
     let port = u16::from_str_radix(port, 16).ok()?;
     let word = |at: usize| -> Option<[u8; 4]> {

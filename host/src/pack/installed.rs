@@ -7,7 +7,7 @@ use std::{
     collections::BTreeMap,
     fs, io,
     io::Write as _,
-    os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _},
+    os::unix::fs::OpenOptionsExt as _,
     path::{Path, PathBuf},
 };
 
@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::{Manifest, Pack, Refused, beyond, signature::Signer};
-use crate::node::trusted::Opener;
+use crate::node::trusted::{self, Opener, OwnFolder};
 
 /// The folder of packs inside the data folder.
 pub const FOLDER: &str = "packs";
@@ -163,11 +163,7 @@ impl Packs {
                 self.folder.display()
             ))
         };
-        fs::DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(&self.folder)
-            .map_err(failed)?;
+        self.open_folder()?;
         let _turn = self.turn().map_err(failed)?;
         self.clean();
         let name = &pack.manifest.name;
@@ -223,6 +219,7 @@ impl Packs {
             _ => Refused(format!("{}: {error}", spec.display())),
         };
         fs::symlink_metadata(&spec).map_err(failed)?;
+        self.open_folder()?;
         let _turn = self.turn().map_err(failed)?;
         fs::remove_file(&spec).map_err(failed)?;
         sync_folder(&self.folder).map_err(failed)?;
@@ -253,6 +250,15 @@ impl Packs {
 
     fn spec(&self, name: &str) -> PathBuf {
         self.folder.join(format!("{name}.yaml"))
+    }
+
+    /// Makes the folder if it is missing, and closes it to others. A user who could change the way to it would choose where
+    /// files are written and removed.
+    fn open_folder(&self) -> Result<(), Refused> {
+        let data_dir = self.folder.parent().unwrap_or(Path::new("/"));
+        trusted::make_folder(data_dir, 0o700)
+            .and_then(|()| OwnFolder::open(&self.folder).map(drop))
+            .map_err(|error| Refused(format!("{error}; nothing was changed")))
     }
 
     /// One at a time: waits for whoever else changes the folder.

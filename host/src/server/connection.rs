@@ -1,11 +1,6 @@
 //! One connection, from its first byte to its end.
 
-use std::{
-    convert::Infallible,
-    pin::pin,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::{Duration, Instant},
-};
+use std::{convert::Infallible, pin::pin, sync::Arc};
 
 use axum::{Router, body::Body, response::Response};
 use http::Request;
@@ -16,7 +11,7 @@ use hyper_util::{
 };
 use tokio::{
     io::{AsyncRead, AsyncWrite},
-    time::{sleep, timeout},
+    time::timeout,
 };
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
@@ -82,7 +77,7 @@ async fn requests(
     shutdown: CancellationToken,
 ) {
     let stream = FrameGuard::new(stream, http2);
-    let activity = Arc::new(Activity::default());
+    let activity = Arc::clone(client.admitted.activity());
     let service = service_fn(|mut request: Request<Incoming>| {
         let busy = activity.begin();
         let Client { peer, admitted } = client.clone();
@@ -106,7 +101,7 @@ async fn requests(
     let ended = tokio::select! {
         ended = connection.as_mut() => Some(ended),
         () = shutdown.cancelled() => None,
-        () = activity.idle() => None,
+        () = activity.idle(IDLE_TIME) => None,
     };
     let ended = match ended {
         Some(ended) => ended,
@@ -146,53 +141,5 @@ fn builder(http2: bool) -> Builder<TokioExecutor> {
         builder.http2_only()
     } else {
         builder.http1_only()
-    }
-}
-
-/// Knows whether requests are under way on a connection, and since when none is.
-struct Activity(Mutex<(usize, Instant)>);
-
-impl Default for Activity {
-    fn default() -> Self {
-        Self(Mutex::new((0, Instant::now())))
-    }
-}
-
-impl Activity {
-    /// Counts one request until the guard is dropped.
-    fn begin(self: &Arc<Self>) -> Busy {
-        self.lock().0 += 1;
-        Busy(Arc::clone(self))
-    }
-
-    /// Returns once no request has been under way for [`IDLE_TIME`].
-    async fn idle(&self) {
-        loop {
-            let (busy, since) = *self.lock();
-            let quiet = if busy == 0 {
-                since.elapsed()
-            } else {
-                Duration::ZERO
-            };
-            if quiet >= IDLE_TIME {
-                return;
-            }
-            sleep(IDLE_TIME.saturating_sub(quiet)).await;
-        }
-    }
-
-    /// A count and a time are whole whatever panicked beside them.
-    fn lock(&self) -> MutexGuard<'_, (usize, Instant)> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// A request under way.
-struct Busy(Arc<Activity>);
-
-impl Drop for Busy {
-    fn drop(&mut self) {
-        let mut state = self.0.lock();
-        *state = (state.0.saturating_sub(1), Instant::now());
     }
 }

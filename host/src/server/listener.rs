@@ -1,6 +1,11 @@
 //! Binds the port and takes connections until the daemon stops.
 
-use std::{io, sync::Arc, time::Duration};
+use std::{
+    io,
+    net::{IpAddr, Ipv4Addr, SocketAddr},
+    sync::Arc,
+    time::Duration,
+};
 
 use axum::Router;
 use tokio::{
@@ -22,7 +27,11 @@ use super::{
     shares::Shares,
     sites::Sites,
 };
-use crate::node::{local_socket::LocalSocket, stream::Stream};
+use crate::node::{
+    local_socket::LocalSocket,
+    port_holder::{self, PortHolder},
+    stream::Stream,
+};
 
 /// When the system refuses new connections (no file descriptors left), it is asked again after this.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
@@ -35,9 +44,15 @@ pub enum BindError {
     Format(String),
     /// Another process has it.
     #[error(
-        "cannot listen on {0}: the port is taken. Is another gpud running? Stop it, or use --listen-address with another port"
+        "cannot listen on {address}: the port is taken{}. Is another gpud running? Stop it, or use --listen-address with another port",
+        by(holder.as_ref())
     )]
-    Taken(String),
+    Taken {
+        /// As given.
+        address: String,
+        /// Who listens there, where that can be seen.
+        holder: Option<PortHolder>,
+    },
     /// Not allowed.
     #[error(
         "cannot listen on {0}: permission denied. Ports below 1024 need root; use --listen-address with another port"
@@ -78,14 +93,30 @@ pub async fn bind(address: &str) -> Result<TcpListener, BindError> {
         (host, None) if host.contains(':') => return Err(BindError::Format(address.to_owned())),
         (host, None) => TcpListener::bind((host, port)).await,
     };
-    bound.map_err(|source| match source.kind() {
-        io::ErrorKind::AddrInUse => BindError::Taken(address.to_owned()),
-        io::ErrorKind::PermissionDenied => BindError::Denied(address.to_owned()),
-        _ => BindError::Other {
-            address: address.to_owned(),
-            source,
+    let source = match bound {
+        Ok(listener) => return Ok(listener),
+        Err(source) => source,
+    };
+    let address = address.to_owned();
+    Err(match source.kind() {
+        io::ErrorKind::AddrInUse => BindError::Taken {
+            address,
+            holder: holder_of(bare.unwrap_or(host), port).await,
         },
+        io::ErrorKind::PermissionDenied => BindError::Denied(address),
+        _ => BindError::Other { address, source },
     })
+}
+
+/// A host name may stand for any address of the machine.
+async fn holder_of(host: &str, port: u16) -> Option<PortHolder> {
+    let ip = host.parse().unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
+    let found = tokio::task::spawn_blocking(move || port_holder::find(SocketAddr::new(ip, port)));
+    found.await.ok().flatten()
+}
+
+fn by(holder: Option<&PortHolder>) -> String {
+    holder.map_or_else(String::new, |holder| format!(" by {holder}"))
 }
 
 /// Where clients come in.
@@ -223,9 +254,11 @@ pub(super) async fn accept(entrance: Entrance, router: Router, shutdown: Cancell
             let Some((stream, client)) = taken_in else {
                 return;
             };
+            let admitted = Arc::clone(&client.admitted);
             tokio::select! {
                 () = connection::serve(stream, client, tls, router, shutdown) => {}
                 () = cut.cancelled() => {}
+                () = admitted.displaced() => {}
             }
         });
     }
@@ -267,6 +300,11 @@ mod tests {
             error.contains(&address)
                 && error.contains("another gpud")
                 && error.contains("--listen-address"),
+            "{error}"
+        );
+        let process = format!("(process {}, ", std::process::id());
+        assert!(
+            error.contains("the port is taken by ") && error.contains(&process),
             "{error}"
         );
 

@@ -6,12 +6,14 @@
 //! through `negotiation` or `errors`.
 
 mod access;
+mod activity;
 mod backend;
 mod canned_xid;
 mod connection;
 mod envelope;
 mod errors;
 mod event_lists;
+mod fair_queue;
 mod frames;
 mod gzip;
 mod kept;

@@ -1,17 +1,19 @@
 //! Who is at the other end of a connection. Learnt once, when the connection is accepted and before a byte of it is read;
 //! an address is never looked up again later, when somebody else may have it.
 
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use crate::node::{
     socket_owner,
     stream::{Link, Stream},
+    subordinate_ids,
 };
 
 /// The client of a connection.
 #[derive(Debug, Clone)]
 pub struct Peer {
     identity: Identity,
+    group: Identity,
     local_socket: bool,
     link: Link,
 }
@@ -47,12 +49,17 @@ impl Peer {
             (None, Some((local, remote))) => match socket_owner::uid(local, remote) {
                 Some(uid) => Identity::User(uid),
                 None if remote.ip().to_canonical().is_loopback() => Identity::Unknown,
-                None => Identity::Address(network(remote.ip())),
+                None => Identity::of_address(remote.ip()),
             },
             (None, None) => return None,
         };
+        let group = match identity {
+            Identity::User(uid) => Identity::User(subordinate_ids::owner(uid)),
+            other => other.block(),
+        };
         link.is_open().then_some(Self {
             identity,
+            group,
             local_socket: user.is_some(),
             link,
         })
@@ -61,6 +68,12 @@ impl Peer {
     /// Returns what is known of the client.
     pub fn identity(&self) -> Identity {
         self.identity
+    }
+
+    /// Returns who counts together with this client when there is not enough for all: a user with its subordinate numbers,
+    /// the addresses that one site can have.
+    pub fn group(&self) -> Identity {
+        self.group
     }
 
     /// Returns whether the client is root or gpud's own user, on this machine.
@@ -83,20 +96,44 @@ impl Peer {
     pub fn disconnected(identity: Identity, local_socket: bool) -> Self {
         Self {
             identity,
+            group: identity.block(),
             local_socket,
             link: Link::default(),
         }
     }
 }
 
-/// Returns what of an address counts as one client.
-fn network(address: IpAddr) -> IpAddr {
-    match address.to_canonical() {
-        IpAddr::V6(address) => {
-            let network = address.to_bits() & !u128::from(u64::MAX);
-            IpAddr::V6(Ipv6Addr::from_bits(network))
+/// Bits of an IPv6 network that is one client, and of the block that a site has at least, with 65,536 such networks.
+const IPV6_NETWORK: u32 = 64;
+const IPV6_BLOCK: u32 = 48;
+/// Bits of a block of IPv4 addresses.
+const IPV4_BLOCK: u32 = 24;
+
+impl Identity {
+    /// Returns who an address elsewhere is: an IPv4 address, or a network of IPv6.
+    pub(super) fn of_address(address: IpAddr) -> Self {
+        Self::Address(first_bits(address, u32::BITS, IPV6_NETWORK))
+    }
+
+    /// Returns the block that an address is in; others are for themselves.
+    fn block(self) -> Self {
+        match self {
+            Self::Address(address) => Self::Address(first_bits(address, IPV4_BLOCK, IPV6_BLOCK)),
+            other => other,
         }
-        address => address,
+    }
+}
+
+fn first_bits(address: IpAddr, of_ipv4: u32, of_ipv6: u32) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V4(address) => {
+            let mask = u32::MAX.checked_shr(of_ipv4).unwrap_or_default();
+            IpAddr::V4(Ipv4Addr::from_bits(address.to_bits() & !mask))
+        }
+        IpAddr::V6(address) => {
+            let mask = u128::MAX.checked_shr(of_ipv6).unwrap_or_default();
+            IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() & !mask))
+        }
     }
 }
 
@@ -153,10 +190,18 @@ mod tests {
     }
 
     #[test]
-    fn hosts_of_one_network_are_one_client() {
-        let host = |n: u16| IpAddr::V6(Ipv6Addr::new(0x2001, 0xdb8, 0, 1, 0, 0, 0, n));
-        assert_eq!(network(host(1)), network(host(2)));
-        let mapped: IpAddr = "::ffff:192.0.2.1".parse().unwrap();
-        assert_eq!(network(mapped).to_string(), "192.0.2.1");
+    fn hosts_of_one_network_are_one_client_and_networks_of_one_block_count_together() {
+        let identity = |address: &str| Identity::of_address(address.parse().unwrap());
+        for (address, client, block) in [
+            ("2001:db8:1:2::3", "2001:db8:1:2::", "2001:db8:1::"),
+            ("::ffff:192.0.2.1", "192.0.2.1", "192.0.2.0"),
+            ("192.0.2.255", "192.0.2.255", "192.0.2.0"),
+        ] {
+            let found = identity(address);
+            assert_eq!(found, Identity::Address(client.parse().unwrap()));
+            assert_eq!(found.block(), Identity::Address(block.parse().unwrap()));
+        }
+        assert_eq!(Identity::Unknown.block(), Identity::Unknown);
+        assert_eq!(Identity::User(1).block(), Identity::User(1));
     }
 }

@@ -2,26 +2,24 @@
 //!
 //! One client is a user of this machine, or an address elsewhere. Root and gpud's own user have no share of their own, and
 //! a part of everything is reserved for them.
+//!
+//! However many clients there are, one that has no connection gets one: when all are taken, the client that has the most loses
+//! the one that was used least recently. Clients that may be one person (a user with its subordinate numbers, the addresses of
+//! one network) count together there.
 
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio_util::sync::CancellationToken;
 
-use super::peer::{Identity, Peer};
-
-/// How much there is of one thing.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Portions {
-    /// For everybody together.
-    pub(super) all: usize,
-    /// Of these, for everybody but root and gpud's own user together.
-    pub(super) others: usize,
-    /// Of those, for one client.
-    pub(super) each: usize,
-}
+pub(super) use super::fair_queue::{Permit, Portions};
+use super::{
+    activity::Activity,
+    fair_queue::{FairQueue, Holder},
+    peer::{Identity, Peer},
+};
 
 /// How much one entrance gives: the port, or the Unix socket.
 #[derive(Debug, Clone, Copy)]
@@ -39,58 +37,32 @@ pub(super) struct Bounds {
 pub(super) struct Shares {
     connections: Portions,
     connected: Mutex<Connected>,
-    turns: Queue,
-    bodies: Queue,
+    turns: Arc<FairQueue>,
+    bodies: Arc<FairQueue>,
 }
 
 #[derive(Debug, Default)]
 struct Connected {
     all: usize,
     others: usize,
+    /// Numbers that were given to connections.
+    numbers: u64,
+    groups: HashMap<Identity, usize>,
     clients: HashMap<Identity, Client>,
 }
 
 /// A client with at least one connection.
 #[derive(Debug)]
 struct Client {
-    connections: usize,
-    turns: Arc<Semaphore>,
-    bodies: Arc<Semaphore>,
+    group: Identity,
+    is_owner: bool,
+    connections: HashMap<u64, Connection>,
 }
 
 #[derive(Debug)]
-struct Queue {
-    portions: Portions,
-    all: Arc<Semaphore>,
-    others: Arc<Semaphore>,
-}
-
-impl Queue {
-    fn new(portions: Portions) -> Self {
-        Self {
-            portions,
-            all: Arc::new(Semaphore::new(portions.all)),
-            others: Arc::new(Semaphore::new(portions.others)),
-        }
-    }
-
-    /// Waits for a permit, the narrowest queue first: a client that has used up its share waits where it holds up itself
-    /// only. `None` never happens, since no queue is closed.
-    async fn take(&self, own: Option<&Arc<Semaphore>>) -> Option<Permit> {
-        let mut permits = Vec::with_capacity(3);
-        if let Some(own) = own {
-            permits.push(Arc::clone(own).acquire_owned().await.ok()?);
-            permits.push(Arc::clone(&self.others).acquire_owned().await.ok()?);
-        }
-        permits.push(Arc::clone(&self.all).acquire_owned().await.ok()?);
-        Some(Permit { _permits: permits })
-    }
-}
-
-/// A turn, or a body's place, until it is dropped.
-#[derive(Debug)]
-pub(super) struct Permit {
-    _permits: Vec<OwnedSemaphorePermit>,
+struct Connection {
+    activity: Arc<Activity>,
+    displaced: CancellationToken,
 }
 
 impl Shares {
@@ -98,42 +70,43 @@ impl Shares {
         Self {
             connections: bounds.connections,
             connected: Mutex::default(),
-            turns: Queue::new(bounds.turns),
-            bodies: Queue::new(bounds.bodies),
+            turns: Arc::new(FairQueue::new(bounds.turns)),
+            bodies: Arc::new(FairQueue::new(bounds.bodies)),
         }
     }
 
-    /// Takes a connection of this client in; `None` if it has too many, or if there are too many.
+    /// Takes a connection of this client in, if need be in the place of another client's; `None` if it has too many.
     pub(super) fn admit(self: &Arc<Self>, peer: &Peer) -> Option<Admitted> {
-        let identity = (!peer.is_owner()).then(|| peer.identity());
+        let holder = Holder {
+            identity: peer.identity(),
+            group: peer.group(),
+        };
+        let is_owner = peer.is_owner();
         let mut connected = self.lock();
-        if connected.all >= self.connections.all {
+        let held = connected.held_by(holder.identity);
+        if !is_owner && held >= self.connections.each {
             return None;
         }
-        let mut queues = None;
-        if let Some(identity) = identity {
-            if connected.others >= self.connections.others {
-                return None;
-            }
-            let client = connected.clients.entry(identity).or_insert_with(|| Client {
-                connections: 0,
-                turns: Arc::new(Semaphore::new(self.turns.portions.each)),
-                bodies: Arc::new(Semaphore::new(self.bodies.portions.each)),
-            });
-            if client.connections >= self.connections.each {
-                return None;
-            }
-            client.connections += 1;
-            queues = Some((Arc::clone(&client.turns), Arc::clone(&client.bodies)));
-            connected.others += 1;
+        let no_more_others = !is_owner && connected.others >= self.connections.others;
+        if no_more_others || connected.all >= self.connections.all {
+            let (client, number) = connected.to_displace(holder, no_more_others)?;
+            tracing::debug!(?client, "a connection makes room for another client's");
+            connected.remove(client, number)?.displaced.cancel();
         }
-        connected.all += 1;
-        Some(Admitted {
+        let connection = Connection {
+            activity: Arc::default(),
+            displaced: CancellationToken::new(),
+        };
+        let admitted = Admitted {
             shares: Arc::clone(self),
             peer: peer.clone(),
-            identity,
-            queues,
-        })
+            holder,
+            number: connected.numbers,
+            activity: Arc::clone(&connection.activity),
+            displaced: connection.displaced.clone(),
+        };
+        connected.add(holder, is_owner, connection);
+        Some(admitted)
     }
 
     /// Waits for a turn that is not counted to any client.
@@ -149,7 +122,7 @@ impl Shares {
     /// Returns how many bodies could begin to arrive now.
     #[cfg(test)]
     pub(super) fn free_bodies(&self) -> usize {
-        self.bodies.all.available_permits()
+        self.bodies.free()
     }
 
     /// Numbers are whole whatever panicked beside them.
@@ -160,56 +133,132 @@ impl Shares {
     }
 }
 
+impl Connected {
+    fn held_by(&self, identity: Identity) -> usize {
+        let client = self.clients.get(&identity);
+        client.map_or(0, |client| client.connections.len())
+    }
+
+    fn held_by_group(&self, group: Identity) -> usize {
+        self.groups.get(&group).copied().unwrap_or_default()
+    }
+
+    /// Returns whose connection, and which, makes room for one of `holder`: of the client that has the most, the one that
+    /// was used least recently, and one in use only if all are. `None` where it would only change who has more.
+    fn to_displace(&self, holder: Holder, only_others: bool) -> Option<(Identity, u64)> {
+        let clients = self.clients.iter();
+        let clients = clients.filter(|(_, client)| !(only_others && client.is_owner));
+        let victims = clients.filter_map(|(identity, client)| {
+            let connections = client.connections.iter();
+            let unused = connections.map(|(number, one)| (one.activity.last(), *number));
+            let (unused, number) = unused.min()?;
+            let size = (self.held_by_group(client.group), client.connections.len());
+            Some((
+                size,
+                std::cmp::Reverse(unused),
+                *identity,
+                client.group,
+                number,
+            ))
+        });
+        let (size, _, identity, group, number) =
+            victims.max_by_key(|(size, unused, ..)| (*size, *unused))?;
+        let held = self.held_by(holder.identity);
+        let is_more = match group == holder.group {
+            true => size.1 > held + 1,
+            false => size.0 > self.held_by_group(holder.group) + 1,
+        };
+        (held == 0 || is_more).then_some((identity, number))
+    }
+
+    fn add(&mut self, holder: Holder, is_owner: bool, connection: Connection) {
+        let client = self.clients.entry(holder.identity);
+        let client = client.or_insert_with(|| Client {
+            group: holder.group,
+            is_owner,
+            connections: HashMap::new(),
+        });
+        client.connections.insert(self.numbers, connection);
+        self.numbers += 1;
+        *self.groups.entry(client.group).or_default() += 1;
+        self.all += 1;
+        self.others += usize::from(!is_owner);
+    }
+
+    /// Takes a connection out, if it is still there.
+    fn remove(&mut self, identity: Identity, number: u64) -> Option<Connection> {
+        let client = self.clients.get_mut(&identity)?;
+        let connection = client.connections.remove(&number)?;
+        let (group, is_owner) = (client.group, client.is_owner);
+        if client.connections.is_empty() {
+            self.clients.remove(&identity);
+        }
+        if let Some(count) = self.groups.get_mut(&group) {
+            *count = count.saturating_sub(1);
+            if *count == 0 {
+                self.groups.remove(&group);
+            }
+        }
+        self.all = self.all.saturating_sub(1);
+        self.others = self.others.saturating_sub(usize::from(!is_owner));
+        Some(connection)
+    }
+}
+
 /// A connection that was taken in, until it is dropped.
 #[derive(Debug)]
 pub(super) struct Admitted {
     shares: Arc<Shares>,
     peer: Peer,
-    /// `None` for root and gpud's own user.
-    identity: Option<Identity>,
-    /// The client's own queues, for turns and for bodies.
-    queues: Option<(Arc<Semaphore>, Arc<Semaphore>)>,
+    holder: Holder,
+    number: u64,
+    activity: Arc<Activity>,
+    displaced: CancellationToken,
 }
 
 impl Admitted {
-    /// Returns whether the connection is still open.
+    /// Returns whether the connection is still open, and still this client's to use.
     pub(super) fn is_connected(&self) -> bool {
-        self.peer.is_connected()
+        self.peer.is_connected() && !self.displaced.is_cancelled()
+    }
+
+    /// Returns what is known of its use.
+    pub(super) fn activity(&self) -> &Arc<Activity> {
+        &self.activity
+    }
+
+    /// Returns once the connection has to make room for another client's.
+    pub(super) async fn displaced(&self) {
+        self.displaced.cancelled().await;
     }
 
     /// Waits for a turn of this client.
     pub(super) async fn turn(&self) -> Option<Permit> {
-        let own = self.queues.as_ref().map(|(turns, _)| turns);
-        self.shares.turns.take(own).await
+        self.shares.turns.take(self.counted()).await
     }
 
     /// Waits for a place for a body of this client.
     pub(super) async fn body(&self) -> Option<Permit> {
-        let own = self.queues.as_ref().map(|(_, bodies)| bodies);
-        self.shares.bodies.take(own).await
+        self.shares.bodies.take(self.counted()).await
+    }
+
+    fn counted(&self) -> Option<Holder> {
+        (!self.peer.is_owner()).then_some(self.holder)
     }
 }
 
 impl Drop for Admitted {
     fn drop(&mut self) {
         let mut connected = self.shares.lock();
-        connected.all = connected.all.saturating_sub(1);
-        let Some(identity) = self.identity else {
-            return;
-        };
-        connected.others = connected.others.saturating_sub(1);
-        if let Some(client) = connected.clients.get_mut(&identity) {
-            client.connections = client.connections.saturating_sub(1);
-            if client.connections == 0 {
-                connected.clients.remove(&identity);
-            }
-        }
+        connected.remove(self.holder.identity, self.number);
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use futures_util::FutureExt as _;
+    use std::net::{IpAddr, Ipv6Addr};
+
+    use proptest::prelude::*;
 
     use super::*;
 
@@ -231,47 +280,155 @@ mod tests {
         Peer::disconnected(Identity::User(uid), false)
     }
 
-    #[test]
-    fn one_user_cannot_have_all_connections_and_root_always_gets_one() {
-        let shares = shares();
-        let admit = |uid, count: usize| -> Vec<Admitted> {
-            (0..count)
-                .filter_map(|_| shares.admit(&peer(uid)))
-                .collect()
-        };
-        let mut first = admit(12345, 100);
-        assert_eq!(first.len(), 4, "one client's share");
-        let second = admit(12346, 100);
-        assert_eq!(second.len(), 2, "what is left of all but root");
-        assert_eq!(admit(12347, 100).len(), 0);
-        assert_eq!(admit(0, 100).len(), 2, "root's part");
-        first.pop();
-        assert_eq!(admit(12347, 100).len(), 1);
-        drop((first, second));
-        let connected = shares.lock();
-        assert_eq!((connected.all, connected.others), (0, 0));
-        assert!(connected.clients.is_empty(), "nothing is remembered");
+    fn admit(shares: &Arc<Shares>, uid: u32, count: usize) -> Vec<Admitted> {
+        let peer = peer(uid);
+        (0..count).filter_map(|_| shares.admit(&peer)).collect()
+    }
+
+    fn open(connections: &[Admitted]) -> usize {
+        let open = connections.iter();
+        open.filter(|one| !one.displaced.is_cancelled()).count()
     }
 
     #[test]
-    fn turns_of_one_user_do_not_hold_up_others() {
+    fn one_user_cannot_have_all_connections_and_root_always_gets_one() {
         let shares = shares();
-        let (one, another, root) = (peer(12345), peer(12346), peer(0));
-        let [one, another, root] = [one, another, root].map(|peer| shares.admit(&peer).unwrap());
-        let take = |from: &Admitted, count: usize| -> Vec<Permit> {
-            (0..count)
-                .filter_map(|_| from.turn().now_or_never().flatten())
-                .collect()
+        let first = admit(&shares, 12345, 100);
+        assert_eq!(first.len(), 4, "one client's share");
+        let second = admit(&shares, 12346, 100);
+        assert_eq!((open(&first), open(&second)), (3, 3), "even");
+        assert_eq!(admit(&shares, 0, 100).len(), 2, "root's part");
+        drop((first, second));
+        let connected = shares.lock();
+        assert_eq!((connected.all, connected.others), (0, 0));
+        assert!(
+            connected.clients.is_empty() && connected.groups.is_empty(),
+            "nothing is remembered"
+        );
+    }
+
+    /// The attack: as many users as it takes to have all connections of all but root.
+    #[test]
+    fn who_has_no_connection_gets_one_however_many_users_have_all() {
+        let shares = shares();
+        let many: Vec<Admitted> = (1000..1003)
+            .flat_map(|uid| admit(&shares, uid, 4))
+            .collect();
+        assert_eq!(open(&many), 6);
+        let mut last = Vec::new();
+        for newcomer in 2000..2100 {
+            let admitted = shares.admit(&peer(newcomer));
+            let admitted = admitted.unwrap_or_else(|| panic!("{newcomer} is refused"));
+            // It is not the one that makes room for the next.
+            assert!(
+                last.iter()
+                    .rev()
+                    .take(4)
+                    .all(|one: &Admitted| open(std::slice::from_ref(one)) == 1)
+            );
+            last.push(admitted);
+            assert_eq!(shares.lock().others, 6);
+        }
+        assert_eq!(
+            open(&many),
+            0,
+            "the eldest of those who have most went first"
+        );
+        // Root's part is nobody else's.
+        assert_eq!(admit(&shares, 0, 100).len(), 2);
+    }
+
+    #[test]
+    fn who_has_some_takes_none_from_who_has_as_many() {
+        let shares = shares();
+        let held: Vec<Vec<Admitted>> = (1..4).map(|uid| admit(&shares, uid, 2)).collect();
+        assert!(shares.admit(&peer(1)).is_none());
+        assert!(held.iter().all(|one| open(one) == 2));
+    }
+
+    #[test]
+    fn the_connection_that_was_used_least_recently_makes_room_and_one_in_use_last() {
+        let shares = shares();
+        let held = admit(&shares, 1, 4);
+        let rest = admit(&shares, 2, 2);
+        let busy = held[0].activity().begin();
+        // Used once after all others were taken in.
+        drop(held[1].activity().begin());
+        let _newcomer = shares.admit(&peer(3)).unwrap();
+        let is_open: Vec<bool> = held
+            .iter()
+            .map(|one| !one.displaced.is_cancelled())
+            .collect();
+        assert_eq!(is_open, [true, true, false, true]);
+        assert_eq!(open(&rest), 2);
+        drop(busy);
+        // All in use: one of them makes room all the same.
+        let _busy: Vec<_> = held
+            .iter()
+            .chain(&rest)
+            .map(|one| one.activity().begin())
+            .collect();
+        assert!(shares.admit(&peer(4)).is_some());
+    }
+
+    #[test]
+    fn the_networks_of_one_address_block_count_together() {
+        let shares = shares();
+        let host = |network: u16, site: u16| {
+            let ip = Ipv6Addr::new(0x2001, 0xdb8, site, network, 0, 0, 0, 1);
+            Peer::disconnected(Identity::of_address(IpAddr::V6(ip)), false)
         };
-        let mut held = take(&one, 100);
-        assert_eq!(held.len(), 4);
-        assert_eq!(take(&another, 1).len(), 1);
-        let others = take(&another, 100);
-        assert_eq!(others.len(), 2);
-        assert_eq!(take(&root, 100).len(), 2);
-        // Bodies are counted apart.
+        // One site with a network for each connection, and a client elsewhere with two.
+        let site: Vec<Admitted> = (0..4).filter_map(|n| shares.admit(&host(n, 1))).collect();
+        let elsewhere: Vec<Admitted> = (0..2).filter_map(|_| shares.admit(&host(0, 2))).collect();
+        let more: Vec<Admitted> = (100..200)
+            .filter_map(|n| shares.admit(&host(n, 1)))
+            .collect();
+        assert_eq!((open(&elsewhere), open(&site), open(&more)), (2, 0, 4));
+    }
+
+    #[test]
+    fn a_script_of_roots_that_has_all_connections_makes_room() {
+        let shares = shares();
+        let root = admit(&shares, 0, 100);
+        assert_eq!(root.len(), 8);
+        assert!(shares.admit(&peer(1)).is_some());
+        assert_eq!(open(&root), 7);
+    }
+
+    #[test]
+    fn bodies_are_counted_apart_from_turns() {
+        use futures_util::FutureExt as _;
+        let shares = shares();
+        let one = shares.admit(&peer(12345)).unwrap();
+        let turns: Vec<_> = (0..9).map(|_| one.turn().now_or_never()).collect();
+        assert_eq!(turns.iter().flatten().count(), 4);
         assert!(one.body().now_or_never().flatten().is_some());
-        held.pop();
-        assert_eq!(take(&one, 100).len(), 1);
+    }
+
+    proptest! {
+        /// In whatever order clients come, one that holds none is taken in, bounds hold, and counts are right.
+        #[test]
+        fn bounds_hold_and_nobody_is_left_out(steps in prop::collection::vec((0_u32..12, any::<bool>()), 1..200)) {
+            let shares = shares();
+            let mut held: Vec<(u32, Admitted)> = Vec::new();
+            for (uid, ends) in steps {
+                if ends {
+                    if let Some(at) = held.iter().position(|(owner, _)| *owner == uid) {
+                        held.remove(at);
+                    }
+                } else {
+                    let has_none = shares.lock().held_by(Identity::User(uid)) == 0;
+                    let admitted = shares.admit(&peer(uid));
+                    prop_assert!(admitted.is_some() || !has_none || peer(uid).is_owner());
+                    held.extend(admitted.map(|admitted| (uid, admitted)));
+                }
+                let open = held.iter().filter(|(_, one)| !one.displaced.is_cancelled()).count();
+                let connected = shares.lock();
+                prop_assert_eq!(connected.all, open);
+                prop_assert!(connected.all <= SMALL.all && connected.others <= SMALL.others);
+                prop_assert!(connected.clients.values().all(|client| client.is_owner || client.connections.len() <= SMALL.each));
+            }
+        }
     }
 }

@@ -1,10 +1,8 @@
 //! The bearer token: a file that only its owner reads, made at the first start that needs one.
 
 use std::{
-    fs::OpenOptions,
     hint::black_box,
-    io::{self, Write as _},
-    os::unix::fs::{MetadataExt as _, OpenOptionsExt as _},
+    io,
     path::{Path, PathBuf},
     sync::{PoisonError, RwLock},
 };
@@ -13,7 +11,10 @@ use sha2::{Digest as _, Sha256};
 use tokio_rustls::rustls::crypto::ring;
 
 use super::reload::Reload;
-use crate::node::trusted::{Opener, OwnFolder};
+use crate::node::{
+    local_file,
+    trusted::{self, Opener},
+};
 
 /// Name of the file inside the data folder.
 pub const TOKEN_FILE: &str = "token";
@@ -60,7 +61,7 @@ impl Token {
     /// As [`TokenError`] lists them.
     pub fn open(file: &Path) -> Result<Self, TokenError> {
         let text = match Opener::of_daemon().open(file) {
-            Err(error) if !error.is_refusal() && !file.exists() => {
+            Err(error) if !error.is_refusal() && local_file::stamp(file).is_none() => {
                 let text = make(file).map_err(|source| TokenError::Make {
                     path: file.to_owned(),
                     source,
@@ -138,27 +139,15 @@ fn make(file: &Path) -> io::Result<String> {
         .fill(&mut random)
         .map_err(|_| io::Error::other("the system gives no random numbers"))?;
     let text: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
-    // A folder that somebody else could replace by a link would lead the token elsewhere.
     if let Some(folder) = file.parent().filter(|folder| *folder != Path::new("")) {
-        match folder.exists() {
-            true => Opener::of_daemon().check_way(folder)?,
-            false => drop(OwnFolder::open(folder)?),
-        }
+        trusted::make_folder(folder, 0o700)?;
     }
-    // `create_new` follows no link and takes over nothing that somebody else has put there.
-    let mut made = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(file)?;
-    made.write_all(format!("{text}\n").as_bytes())?;
-    made.sync_all()?;
+    trusted::make_file(file, format!("{text}\n").as_bytes())?;
     Ok(text)
 }
 
 fn warn_if_open(file: &Path) {
-    let mode = std::fs::metadata(file).map_or(0, |facts| facts.mode() & 0o777);
-    if mode & 0o077 != 0 {
+    if let Some(mode) = trusted::open_mode(file) {
         tracing::warn!(
             file = %file.display(),
             "others than its owner may use the token file (mode {mode:o}); 600 keeps it secret"
@@ -172,7 +161,7 @@ fn digest(text: &[u8]) -> [u8; 32] {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
+    use std::{fs, os::unix::fs::MetadataExt as _};
 
     use super::*;
 

@@ -1,4 +1,5 @@
-//! Asks the running daemon: over its Unix socket where that can be used, else over HTTPS.
+//! Asks the running daemon: over its Unix socket where that can be used, else over HTTPS. On this machine nothing is sent
+//! before it is known that root or our own user answers.
 //!
 //! The daemon's certificate is usually one that it made for itself, so it is not verified: this client is for the
 //! machine's own daemon, as GPUd's is.
@@ -30,14 +31,16 @@ use super::{
     local_socket::{self, SHARED_SOCKET},
 };
 use crate::{
-    node::local_socket::connect,
+    node::{local_socket::connect, port_holder::PortHolder, stream::Stream},
     server::TokenError,
     service::presence::{self, Running},
 };
 
+mod server;
 pub mod token;
 pub mod trust;
 
+use server::{Server, Step};
 use token::ClientToken;
 
 /// The daemon on this machine.
@@ -72,6 +75,24 @@ pub enum ClientError {
         /// What went wrong.
         source: io::Error,
     },
+    /// Another user's process listens there.
+    #[error(
+        "{server} is served by {holder}, who is neither root nor you; nothing was sent. If that is gpud's own user, run the command as that user; else end that process and start gpud"
+    )]
+    Stranger {
+        /// As given.
+        server: String,
+        /// Whose process, and which.
+        holder: PortHolder,
+    },
+    /// It is on this machine, and the kernel does not say whose it is.
+    #[error(
+        "cannot find out which user serves {server}; nothing was sent. If you know that it is gpud, name it with --server"
+    )]
+    Unknown {
+        /// The usual one.
+        server: String,
+    },
     /// The exchange broke off.
     #[error("no usable answer from {server}: {reason}")]
     Http {
@@ -103,6 +124,8 @@ pub struct Answer {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Client {
     server: String,
+    /// Somebody named it, as opposed to the usual one or the one that was found.
+    is_named: bool,
     tls: bool,
     host: String,
     port: u16,
@@ -120,9 +143,9 @@ impl Client {
     /// # Errors
     /// [`ClientError::Address`].
     pub fn new(server: &str) -> Result<Self, ClientError> {
-        let server = match server.trim() {
-            "" => DEFAULT_SERVER,
-            server => server,
+        let (server, is_named) = match server.trim() {
+            "" => (DEFAULT_SERVER, false),
+            server => (server, true),
         };
         let wrong = || ClientError::Address(server.to_owned());
         let uri: Uri = server.parse().map_err(|_| wrong())?;
@@ -138,6 +161,7 @@ impl Client {
         let host = authority.host();
         Ok(Self {
             server: server.to_owned(),
+            is_named,
             tls,
             host: host
                 .strip_prefix('[')
@@ -168,10 +192,7 @@ impl Client {
         let mut folders = folders.into_iter().flatten();
         let mut client = match folders.find_map(presence::find) {
             Some(running) => Self::of_running(&running)?,
-            None => Self {
-                sockets: usual_sockets(own.as_deref()),
-                ..Self::new(server)?
-            },
+            None => Self::of_machine(own.as_deref())?,
         };
         if token_file.is_some() {
             client.sockets.clear();
@@ -186,7 +207,19 @@ impl Client {
     pub fn of_running(running: &Running) -> Result<Self, ClientError> {
         Ok(Self {
             sockets: running.socket.iter().cloned().collect(),
+            is_named: false,
             ..Self::new(&running.url())?
+        })
+    }
+
+    /// For whichever daemon is at the usual Unix sockets, else at [`DEFAULT_SERVER`].
+    ///
+    /// # Errors
+    /// [`ClientError::Address`].
+    pub fn of_machine(data_dir: Option<&Path>) -> Result<Self, ClientError> {
+        Ok(Self {
+            sockets: usual_sockets(data_dir),
+            ..Self::new("")?
         })
     }
 
@@ -252,10 +285,12 @@ impl Client {
         let tcp = TcpStream::connect((self.host.as_str(), self.port))
             .await
             .map_err(unreachable)?;
+        let stream = Stream::tcp(tcp);
+        let (ends, link) = (stream.ends(), stream.link());
         if !self.tls {
-            return self.talk(tcp, request).await;
+            self.judge(server::of(ends, &link, Step::Connected))?;
+            return self.talk(stream, request).await;
         }
-        let ends = tcp.local_addr().ok().zip(tcp.peer_addr().ok());
         let tls = |source| ClientError::Tls {
             server: self.server.clone(),
             source,
@@ -264,12 +299,13 @@ impl Client {
         let name = ServerName::try_from(self.host.clone())
             .map_err(|_| ClientError::Address(self.server.clone()))?;
         let stream = TlsConnector::from(Arc::new(config))
-            .connect(name, tcp)
+            .connect(name, stream)
             .await
             .map_err(tls)?;
         // Not before the handshake: until the server has taken the connection, the kernel shows it as root's.
-        let shown = self.token.as_ref().zip(ends);
-        let shown = shown.and_then(|(token, (local, remote))| token.shown_to(local, remote));
+        let server = self.judge(server::of(ends, &link, Step::Accepted))?;
+        let shown = self.token.as_ref();
+        let shown = shown.and_then(|token| token.shown_to(server));
         if let Some(token) = shown {
             let value = HeaderValue::try_from(format!("Bearer {token}"));
             let mut value = value.map_err(|error| self.broken(&error))?;
@@ -277,6 +313,21 @@ impl Client {
             request.headers_mut().insert(AUTHORIZATION, value);
         }
         self.talk(stream, request).await
+    }
+
+    /// Passes on whom this client talks to, if it may.
+    fn judge(&self, found: Option<Server>) -> Result<Server, ClientError> {
+        match found {
+            None => Err(self.broken(&"the connection was closed")),
+            Some(Server::Stranger(holder)) => Err(ClientError::Stranger {
+                server: self.server.clone(),
+                holder,
+            }),
+            Some(Server::Unknown) if !self.is_named => Err(ClientError::Unknown {
+                server: self.server.clone(),
+            }),
+            Some(server) => Ok(server),
+        }
     }
 
     async fn talk(

@@ -106,7 +106,7 @@ async fn look(options: &StatusOptions, terminal: Terminal) -> Result<Document, E
     let client = loop {
         let running = running(options);
         let url = url(options, running.as_ref());
-        let client = client(&url, running.as_ref()).map_err(Exit::failure)?;
+        let client = client(options, running.as_ref()).map_err(Exit::failure)?;
         let answer = ask::healthz(&client.clone().with_limit(Duration::from_secs(5))).await;
         document.running = running.is_some() || answer.is_ok();
         document.url.clone_from(&url);
@@ -119,13 +119,13 @@ async fn look(options: &StatusOptions, terminal: Terminal) -> Result<Document, E
         match answer {
             Ok(()) => break client,
             Err(_) if !due && options.json => return Ok(document),
-            Err(_) if !due => {
+            Err(why) if !due => {
                 let text = format!("{} gpud process is not running\n", terminal.bad());
                 let folder = options.data_dir.display();
                 return Err(Exit {
                     stdout: text,
                     ..Exit::failure(format!(
-                        "no daemon uses {folder}, and nobody answers at {url}"
+                        "no daemon uses {folder}, and none answers at {url}: {why}"
                     ))
                 });
             }
@@ -153,7 +153,7 @@ async fn look(options: &StatusOptions, terminal: Terminal) -> Result<Document, E
 async fn again(options: &StatusOptions, former: Document) -> Document {
     let running = running(options);
     let url = url(options, running.as_ref());
-    let found = match client(&url, running.as_ref()) {
+    let found = match client(options, running.as_ref()) {
         Ok(client) => Daemon::new(client).components().await,
         Err(error) => Err(error.to_string()),
     };
@@ -177,10 +177,11 @@ fn running(options: &StatusOptions) -> Option<Running> {
 }
 
 /// For a daemon that was found, also over its Unix socket; else for an address.
-fn client(url: &str, running: Option<&Running>) -> Result<Client, ClientError> {
-    match running {
-        Some(running) => Client::of_running(running),
-        None => Client::new(url),
+fn client(options: &StatusOptions, running: Option<&Running>) -> Result<Client, ClientError> {
+    match (options.server.trim(), running) {
+        ("", Some(running)) => Client::of_running(running),
+        ("", None) => Client::of_machine(Some(&options.data_dir)),
+        (server, _) => Client::new(server),
     }
 }
 

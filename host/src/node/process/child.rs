@@ -216,6 +216,12 @@ fn start(command: &Command, cgroups: Option<&'static Cgroups>) -> Result<Running
                 process.env_remove(name);
             }
             process.env("PATH", super::search_path());
+            for (name, value) in trusted::inherited() {
+                match value {
+                    Some(value) => process.env(name, value),
+                    None => process.env_remove(name),
+                };
+            }
         }
         Env::Replace(variables) => {
             process.env_clear();

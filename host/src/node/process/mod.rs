@@ -72,7 +72,8 @@ pub enum Program {
 pub enum Env {
     /// The daemon's own.
     Inherit,
-    /// The daemon's own, but for variables that hold its secrets.
+    /// The daemon's own, but for variables that hold its secrets, and, where it runs as root, for those by which somebody
+    /// else could have code run ([`trusted::inherited`]).
     WithoutSecrets,
     /// These variables and no others.
     Replace(Vec<(OsString, OsString)>),

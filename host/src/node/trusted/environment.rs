@@ -4,19 +4,74 @@ use std::{
     collections::BTreeSet,
     env,
     ffi::{OsStr, OsString},
+    os::unix::ffi::{OsStrExt as _, OsStringExt as _},
     path::{Path, PathBuf},
     sync::{Mutex, PoisonError},
 };
 
 use super::{
-    Opener,
+    Opener, TrustError,
     walk::{Goal, walk},
 };
 
 /// Where temporary files go when `TMPDIR` is not good enough.
 const TEMPORARY: &str = "/tmp";
 
-/// Folders that the log has named.
+/// Variables whose value loaders, shells and interpreters run as such, beside exported functions of bash: ld.so(8), bash(1),
+/// perlrun(1), ruby(1), node(1), java(1), git(1), less(1).
+const CODE: &[&str] = &[
+    "BASHOPTS",
+    "GIT_EXTERNAL_DIFF",
+    "GIT_SSH",
+    "GIT_SSH_COMMAND",
+    "GLIBC_TUNABLES",
+    "JAVA_TOOL_OPTIONS",
+    "JDK_JAVA_OPTIONS",
+    "LESSCLOSE",
+    "LESSOPEN",
+    "NODE_OPTIONS",
+    "PERL5DB",
+    "PERL5OPT",
+    "PROMPT_COMMAND",
+    "PS4",
+    "RUBYOPT",
+    "SHELLOPTS",
+    "_JAVA_OPTIONS",
+];
+const BASH_FUNCTION: &str = "BASH_FUNC_";
+
+/// Variables that name files and folders from which these run or load something.
+const PATHS: &[&str] = &[
+    "BASH_ENV",
+    "BASH_LOADABLES_PATH",
+    "CLASSPATH",
+    "ENV",
+    "GCONV_PATH",
+    "HOME",
+    "LD_AUDIT",
+    "LD_LIBRARY_PATH",
+    "LD_PRELOAD",
+    "LOCPATH",
+    "NODE_PATH",
+    "OPENSSL_CONF",
+    "PERL5LIB",
+    "PERLLIB",
+    "PYTHONHOME",
+    "PYTHONPATH",
+    "PYTHONSTARTUP",
+    "PYTHONUSERBASE",
+    "RUBYLIB",
+    "TMPDIR",
+    "XDG_CONFIG_HOME",
+    "ZDOTDIR",
+];
+/// In place of a `HOME` of somebody else, as for programs of plugins.
+const NO_HOME: &str = "/";
+/// Where programs find the certificates that they trust: a file, and folders.
+const CERTIFICATE_FILE: &str = "SSL_CERT_FILE";
+const CERTIFICATE_FOLDERS: &str = "SSL_CERT_DIR";
+
+/// Folders and variables that the log has named.
 static NAMED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
 /// The folders of `path` that only root can put programs into. Each other one is named in the log, once. For other users it
@@ -52,6 +107,99 @@ pub fn temporary_folder() -> PathBuf {
         true => folder,
         false => PathBuf::from(TEMPORARY),
     }
+}
+
+/// What scripts that root runs do not inherit as it is from this process's environment: variables by which somebody else
+/// could have their own code run. `None` is a variable that they do not get. Each is named in the log, once.
+pub fn inherited() -> Vec<(OsString, Option<OsString>)> {
+    let opener = Opener::of_command();
+    if !opener.is_strict {
+        return Vec::new();
+    }
+    let changes: Vec<_> = env::vars_os()
+        .filter_map(|(name, value)| Some((change(&name, &value, opener)?, name)))
+        .map(|(value, name)| (name, value))
+        .collect();
+    let mut named = NAMED.lock().unwrap_or_else(PoisonError::into_inner);
+    for (name, _) in &changes {
+        if named.insert(PathBuf::from(name)) {
+            tracing::warn!(
+                "scripts do not get the variable {} as it is: others can change what it names, or it is code itself",
+                name.display()
+            );
+        }
+    }
+    changes
+}
+
+/// What becomes of a variable: `None` if nothing does, `Some(None)` if it is left out.
+pub(super) fn change(name: &OsStr, value: &OsStr, opener: Opener) -> Option<Option<OsString>> {
+    let text = name.to_string_lossy();
+    if CODE.contains(&&*text) || text.starts_with(BASH_FUNCTION) {
+        return Some(None);
+    }
+    if !PATHS.contains(&&*text) || value.is_empty() {
+        return None;
+    }
+    if text == "TMPDIR" {
+        let is_good = walk(Path::new(value), opener.rules, Goal::FOLDER).is_ok();
+        return (!is_good).then_some(None);
+    }
+    // The loader splits `LD_PRELOAD` at blanks as well.
+    let is_separator = |byte: &u8| *byte == b':' || (*byte == b' ' && text == "LD_PRELOAD");
+    let parts: Vec<&OsStr> = value
+        .as_bytes()
+        .split(is_separator)
+        .map(OsStr::from_bytes)
+        .collect();
+    let safe = parts.iter().filter(|part| is_safe(Path::new(part), opener));
+    let safe: Vec<&[u8]> = safe.map(|part| part.as_bytes()).collect();
+    if safe.len() == parts.len() {
+        return None;
+    }
+    Some(match (safe.is_empty(), &*text) {
+        (true, "HOME") => Some(NO_HOME.into()),
+        (true, _) => None,
+        (false, _) => Some(OsString::from_vec(safe.join(&b':'))),
+    })
+}
+
+/// Whether nobody else can put code where this path leads, now or later. The empty path is the working folder.
+fn is_safe(path: &Path, opener: Opener) -> bool {
+    if !path.is_absolute() {
+        return false;
+    }
+    for part in path.ancestors() {
+        match opener.check_folder(part) {
+            Ok(()) => return true,
+            // A folder further up decides who can make it later.
+            Err(error) if error.is_not_found() => {}
+            Err(_) => return part == path && opener.check_program(path).is_ok(),
+        }
+    }
+    false
+}
+
+/// Checks the certificates that the environment names: a user who can choose them can read what is sent to a registry.
+///
+/// # Errors
+/// [`TrustError`], for root only.
+pub fn check_certificates() -> Result<(), TrustError> {
+    let opener = Opener::of_command();
+    if !opener.is_strict {
+        return Ok(());
+    }
+    let is_named = |path: &PathBuf| !path.as_os_str().is_empty();
+    let file = env::var_os(CERTIFICATE_FILE).map(PathBuf::from);
+    let file = file.filter(is_named);
+    let file = file.map(|file| opener.open(&file).map(drop));
+    let folders = env::var_os(CERTIFICATE_FOLDERS).unwrap_or_default();
+    let folders = env::split_paths(&folders).filter(is_named);
+    let folders = folders.map(|folder| opener.check_folder(&folder));
+    let mut checked = file.into_iter().chain(folders);
+    // What is missing holds none.
+    let refused = checked.find(|checked| matches!(checked, Err(error) if !error.is_not_found()));
+    refused.unwrap_or(Ok(()))
 }
 
 pub(super) fn is_good(folder: &Path, opener: Opener) -> bool {

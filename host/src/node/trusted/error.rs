@@ -45,6 +45,10 @@ pub enum Wrong {
     Owner(u32),
     /// Others than its owner can write to it: these are its permissions.
     Mode(u32),
+    /// An access control list lets others write to it.
+    AccessList,
+    /// It is in a file system that this user serves, and so is whatever that user says.
+    ServedBy(u32),
     /// It has more than one name, and so belongs to another folder as well.
     HardLinks,
     /// It is a link where none is followed, or one too many.
@@ -104,6 +108,14 @@ impl fmt::Display for Refusal {
             Wrong::Mode(mode) => write!(
                 f,
                 "can be changed by others than its owner (mode {mode:04o}); check its content, then `chmod go-w {part}`"
+            ),
+            Wrong::AccessList => write!(
+                f,
+                "can be changed by other users, whom its access control list names; check its content, then remove them from the list (`setfacl -b {part}`)"
+            ),
+            Wrong::ServedBy(user) => write!(
+                f,
+                "is in a file system that user {user} serves; use a copy elsewhere"
             ),
             Wrong::HardLinks => write!(
                 f,

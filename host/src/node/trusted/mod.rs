@@ -10,11 +10,15 @@
 //! [`Opener::of_daemon`] is strict for every user. [`Opener::of_command`] is strict for root; a user who runs a command on
 //! their own files risks nothing but their own account. All of these may wait for the disk.
 
+mod acl;
 mod append;
 mod environment;
 mod error;
+mod make;
+mod mounts;
 mod own;
 mod rules;
+mod script;
 #[cfg(test)]
 mod tests;
 mod walk;
@@ -23,14 +27,18 @@ use std::{
     fs::File,
     io::{self, Read as _},
     os::fd::OwnedFd,
-    path::Path,
+    path::{Path, PathBuf},
 };
 
-use rustix::fs::{FileType, Mode, OFlags, Stat, fstat, openat};
+use rustix::{
+    fs::{FileType, Mode, OFlags, Stat, fstat, openat},
+    io::Errno,
+};
 
 pub use append::{append, append_shared};
-pub use environment::{search_path, temporary_folder};
+pub use environment::{check_certificates, inherited, search_path, temporary_folder};
 pub use error::{Refusal, TrustError, Wrong};
+pub use make::{make_file, make_folder, open_mode};
 pub use own::{OwnFolder, close_files};
 
 use super::local_file;
@@ -137,7 +145,8 @@ impl Opener {
         }
     }
 
-    /// Checks a program or a library that is about to be run or loaded, and everything on the way to it.
+    /// Checks a program or a library that is about to be run or loaded, and everything on the way to it. A script is checked
+    /// with its interpreter.
     ///
     /// # Errors
     /// [`TrustError`].
@@ -145,15 +154,67 @@ impl Opener {
         if !self.is_strict {
             return Ok(());
         }
-        match walk(path, self.rules, Goal::FILE)? {
-            Arrival::Entry(Entry {
-                path: found,
-                facts: Some(facts),
-                ..
-            }) => self.rules.judge_file(path, &found, &facts),
-            Arrival::Entry(_) => Err(TrustError::io(path, io::ErrorKind::NotFound.into())),
-            Arrival::Folder { .. } => Err(TrustError::io(path, io::ErrorKind::IsADirectory.into())),
+        let mut depth = 0;
+        let mut pending = vec![path.to_owned()];
+        while let Some(program) = pending.pop() {
+            let Some(interpreter) = self.check_one_program(&program)? else {
+                continue;
+            };
+            depth += 1;
+            if depth > script::MAX_DEPTH {
+                return Err(TrustError::io(path, Errno::LOOP.into()));
+            }
+            for name in &interpreter.looked_up {
+                pending.extend(self.find_for_env(name)?);
+            }
+            pending.push(interpreter.path);
         }
+        Ok(())
+    }
+
+    /// Checks a program as such, and returns what it is run by if it is a script.
+    fn check_one_program(self, path: &Path) -> Result<Option<script::Interpreter>, TrustError> {
+        let entry = match walk(path, self.rules, Goal::FILE)? {
+            Arrival::Entry(entry) if entry.facts.is_some() => entry,
+            Arrival::Entry(_) => return Err(TrustError::io(path, io::ErrorKind::NotFound.into())),
+            Arrival::Folder { .. } => {
+                return Err(TrustError::io(path, io::ErrorKind::IsADirectory.into()));
+            }
+        };
+        let (file, facts) = match open_entry(path, &entry, OFlags::RDONLY, 0) {
+            Ok(opened) => opened,
+            // One that cannot be read is no script that runs: its interpreter could not read it either.
+            Err(TrustError::Io { source, .. })
+                if source.kind() == io::ErrorKind::PermissionDenied =>
+            {
+                let facts = entry.facts.as_ref();
+                let judged = facts.map(|facts| self.rules.judge_file(path, &entry.path, facts));
+                return judged.transpose().map(|_| None);
+            }
+            Err(error) => return Err(error),
+        };
+        self.rules.judge_file(path, &entry.path, &facts)?;
+        let mut head = Vec::with_capacity(script::HEAD);
+        file.take(script::HEAD as u64)
+            .read_to_end(&mut head)
+            .map_err(|error| TrustError::io(path, error))?;
+        Ok(script::interpreter(&head))
+    }
+
+    /// Returns the program of this name that env finds, having checked that nobody else can put another one before it.
+    fn find_for_env(self, name: &Path) -> Result<Option<PathBuf>, TrustError> {
+        let mut folders = Vec::new();
+        for (folder, program) in script::places(name, super::process::PATH) {
+            folders.extend(folder);
+            if program.is_file() {
+                for folder in folders {
+                    self.check_folder(&folder)
+                        .or_else(|error| error.is_not_found().then_some(()).ok_or(error))?;
+                }
+                return Ok(Some(program));
+            }
+        }
+        Ok(None)
     }
 }
 

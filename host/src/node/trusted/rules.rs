@@ -1,10 +1,13 @@
 //! Who may own and change what is on the way to a file, and the file.
 
-use std::path::Path;
+use std::{os::fd::AsFd, path::Path};
 
-use rustix::fs::{FileType, Stat};
+use rustix::{
+    fs::{FileType, Stat},
+    io::Errno,
+};
 
-use super::{Refusal, TrustError, Wrong};
+use super::{Refusal, TrustError, Wrong, acl, mounts};
 
 /// Write permission of group and others.
 const OTHERS_WRITE: u32 = 0o022;
@@ -61,7 +64,8 @@ impl Rules {
         }
     }
 
-    /// Judges an entry of a folder: where others can make entries, it has to be root's or ours.
+    /// Judges an entry of a folder: where others can make entries, it has to be root's or ours, and a file may have no other
+    /// name, since anybody can give a second name to a file of root's.
     pub fn judge_entry(
         self,
         asked: &Path,
@@ -69,9 +73,38 @@ impl Rules {
         folder: &Stat,
         facts: &Stat,
     ) -> Result<(), TrustError> {
-        match folder.st_mode & OTHERS_WRITE != 0 {
-            true => self.judge_owner(asked, part, facts),
+        if folder.st_mode & OTHERS_WRITE == 0 {
+            return Ok(());
+        }
+        self.judge_owner(asked, part, facts)?;
+        let is_file = FileType::from_raw_mode(facts.st_mode) == FileType::RegularFile;
+        match is_file && facts.st_nlink > 1 {
+            true => Err(self.refuse(asked, part, facts, Wrong::HardLinks)),
             false => Ok(()),
+        }
+    }
+
+    /// Judges what permissions do not show: an access control list, by the handle of a file or folder.
+    pub fn judge_list(
+        self,
+        asked: &Path,
+        part: &Path,
+        facts: &Stat,
+        handle: impl AsFd,
+    ) -> Result<(), TrustError> {
+        match acl::lets_named_write(handle, self.us) {
+            Ok(false) => Ok(()),
+            Ok(true) => Err(self.refuse(asked, part, facts, Wrong::AccessList)),
+            Err(error) => Err(TrustError::io(asked, error.into())),
+        }
+    }
+
+    /// Judges the file system that an entry of FUSE is in: a user who serves one makes up owners and permissions.
+    pub fn judge_server(self, asked: &Path, part: &Path, facts: &Stat) -> Result<(), TrustError> {
+        match mounts::served_by(facts) {
+            Some(user) if user == 0 || user == self.us => Ok(()),
+            Some(user) => Err(self.refuse(asked, part, facts, Wrong::ServedBy(user))),
+            None => Err(TrustError::io(asked, Errno::ACCESS.into())),
         }
     }
 

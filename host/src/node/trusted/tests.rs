@@ -436,6 +436,170 @@ fn folders_of_others_may_lead_to_a_socket_and_their_links_may_not() {
     assert!(refused.to_string().contains("12345"), "{refused}");
 }
 
+/// An access control list shows in the permissions of the group; where a group may write, it counts who that is.
+#[test]
+fn a_list_that_lets_others_write_is_refused_on_the_file_and_on_the_way() {
+    use rustix::fs::{XattrFlags, setxattr};
+    let place = Place::new();
+    let file = place.file("way/file");
+    let set = |path: &Path, write: u16| {
+        let list = acl::tests::posix(&[
+            (0x01, 7, u32::MAX),
+            (0x02, write, OTHER),
+            (0x04, 5, u32::MAX),
+            (0x10, 7, u32::MAX),
+            (0x20, 5, u32::MAX),
+        ]);
+        let name = "system.posix_acl_access";
+        setxattr(path, name, &list, XattrFlags::empty()).is_ok()
+    };
+    for part in [file.clone(), place.path("way")] {
+        if !set(&part, 7) {
+            eprintln!("skipped: no access control lists here");
+            return;
+        }
+        assert_eq!(refusal(&file).part, part);
+        assert!(program(&file).unwrap_err().is_refusal());
+        // As the message says.
+        let mode_of = fs::metadata(&part).unwrap().mode();
+        mode(&part, mode_of & 0o777 & !0o022);
+        assert!(is_read(&file));
+    }
+    // Log files may be in a folder that a group writes to, but not in one that a list opens to others.
+    let log = place.path("way/log");
+    mode(&place.path("way"), 0o775);
+    assert!(set(&place.path("way"), 5));
+    append(&log).unwrap();
+    assert!(set(&place.path("way"), 7));
+    let message = append(&log).unwrap_err().to_string();
+    assert!(message.contains("access control list"), "{message}");
+}
+
+/// Anybody can give a file of root's a second name in a folder such as `/tmp`, and so choose what a path leads to.
+#[test]
+fn a_second_name_in_a_folder_of_all_is_refused() {
+    let place = Place::new();
+    let file = place.file("own/file");
+    let shared = place.path("shared");
+    fs::create_dir(&shared).unwrap();
+    mode(&shared, 0o1777);
+    let named = shared.join("file");
+    fs::write(&named, "content").unwrap();
+    assert!(is_read(&named));
+    fs::remove_file(&named).unwrap();
+    fs::hard_link(&file, &named).unwrap();
+    assert_eq!(refusal(&named).wrong, Wrong::HardLinks);
+    assert!(is_read(&file), "where nobody else can make names");
+}
+
+#[test]
+fn a_script_is_judged_with_its_interpreter() {
+    let place = Place::new();
+    let interpreter = place.file("bin/interpreter");
+    let script = place.file("bin/script");
+    let shebang = |line: String| fs::write(&script, format!("#!{line}\nexit")).unwrap();
+    shebang(format!("{} -e", interpreter.display()));
+    program(&script).unwrap();
+    mode(&interpreter, 0o777);
+    let message = program(&script).unwrap_err().to_string();
+    assert!(
+        message.contains("bin/interpreter can be changed"),
+        "{message}"
+    );
+    // By way of env.
+    shebang(format!("/usr/bin/env -S {}", interpreter.display()));
+    assert!(program(&script).unwrap_err().is_refusal());
+    mode(&interpreter, 0o755);
+    program(&script).unwrap();
+    shebang("/usr/bin/env sh".to_owned());
+    program(&script).unwrap();
+    // An interpreter that is a script itself.
+    fs::write(&interpreter, format!("#!{}\n", script.display())).unwrap();
+    shebang(interpreter.display().to_string());
+    let error = program(&script).unwrap_err();
+    assert!(!error.is_refusal() && !error.is_not_found(), "{error}");
+    shebang("/nowhere/interpreter".to_owned());
+    assert!(program(&script).unwrap_err().is_not_found());
+}
+
+#[test]
+fn scripts_of_root_inherit_no_variable_by_which_others_run_code() {
+    let place = Place::new();
+    let good = place.file("good/file");
+    let bad = place.file("bad/file");
+    mode(&place.path("bad"), 0o777);
+    let opener = Opener::of_daemon();
+    let (folder, open) = (place.path("good"), place.path("bad"));
+    let (folder, open) = (folder.display(), open.display());
+    let change = |name: &str, value: String| {
+        let changed = environment::change(name.as_ref(), value.as_ref(), opener);
+        changed.map(|value| value.map(|value| value.into_string().unwrap()))
+    };
+    for (name, value) in [
+        ("BASH_ENV", good.display().to_string()),
+        ("BASH_ENV", String::new()),
+        ("LD_LIBRARY_PATH", format!("{folder}:/usr/lib")),
+        // One that is missing, as drivers' images have it.
+        ("LD_LIBRARY_PATH", "/usr/no-such-folder/lib64".to_owned()),
+        ("HOME", folder.to_string()),
+        ("TMPDIR", "/tmp".to_owned()),
+        ("NODE_NAME", "gpu-1".to_owned()),
+        ("ACME", format!("{open}")),
+    ] {
+        assert_eq!(change(name, value.clone()), None, "{name}={value}");
+    }
+    for (name, value) in [
+        ("BASH_ENV", bad.display().to_string()),
+        ("ENV", "relative".to_owned()),
+        ("LD_PRELOAD", format!("{open}/x.so {open}/y.so")),
+        ("LD_LIBRARY_PATH", format!("{open}/later")),
+        ("TMPDIR", format!("{open}/later")),
+        ("PYTHONPATH", "/tmp".to_owned()),
+        ("PS4", "$(id)".to_owned()),
+        ("BASH_FUNC_ls%%", "() { id; }".to_owned()),
+        ("NODE_OPTIONS", "--require x".to_owned()),
+    ] {
+        assert_eq!(change(name, value.clone()), Some(None), "{name}={value}");
+    }
+    let mixed = change("LD_LIBRARY_PATH", format!("{open}:{folder}:"));
+    assert_eq!(mixed, Some(Some(folder.to_string())));
+    assert_eq!(change("HOME", open.to_string()), Some(Some("/".to_owned())));
+}
+
+#[test]
+fn what_gpud_makes_is_made_where_nobody_else_can_change_it() {
+    let place = Place::new();
+    let folder = place.path("a/b");
+    let bits = |path: &Path| fs::metadata(path).unwrap().mode() & 0o777;
+    make_folder(&folder, 0o755).unwrap();
+    assert_eq!(bits(&folder), 0o755);
+    make_folder(&folder, 0o700).unwrap();
+    assert_eq!(bits(&folder), 0o755, "one that is there stays as it is");
+    let file = folder.join("file");
+    make_file(&file, b"content").unwrap();
+    assert_eq!((bits(&file), open_mode(&file)), (0o600, None));
+    mode(&file, 0o640);
+    assert_eq!(open_mode(&file), Some(0o640));
+    let again = io::Error::from(make_file(&file, b"other").unwrap_err());
+    assert_eq!(again.kind(), io::ErrorKind::AlreadyExists);
+    let link = folder.join("link");
+    symlink(place.path("elsewhere"), &link).unwrap();
+    assert!(make_file(&link, b"x").unwrap_err().is_refusal());
+    mode(&folder, 0o777);
+    assert!(
+        make_file(&folder.join("new"), b"x")
+            .unwrap_err()
+            .is_refusal()
+    );
+    assert!(
+        make_folder(&folder.join("new"), 0o700)
+            .unwrap_err()
+            .is_refusal()
+    );
+    assert!(!folder.join("new").exists());
+    assert!(make_folder(&file, 0o700).is_err());
+}
+
 /// Below a sticky folder anybody can make it later.
 #[test]
 fn a_folder_of_path_that_is_missing_is_left_out_for_root() {

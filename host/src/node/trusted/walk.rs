@@ -15,7 +15,7 @@ use rustix::{
     io::Errno,
 };
 
-use super::{TrustError, Wrong, rules::Rules};
+use super::{TrustError, Wrong, mounts::FUSE, rules::Rules};
 
 /// Most links on the way, as the kernel has it.
 const MAX_LINKS: usize = 40;
@@ -176,8 +176,29 @@ impl Walk<'_> {
                     .map_err(|error| self.failed(error))?;
                 self.enter(handle, path).map(|()| None)
             }
-            _ if is_last => self.entry(part, path, Some(facts), false).map(Some),
+            kind if is_last => {
+                if !self.goal.only_links_judged {
+                    self.judge_server(&path, &handle, &facts)?;
+                }
+                if !self.goal.only_links_judged && kind == FileType::RegularFile {
+                    self.rules.judge_list(self.asked, &path, &facts, &handle)?;
+                }
+                self.entry(part, path, Some(facts), false).map(Some)
+            }
             _ => Err(self.failed(Errno::NOTDIR)),
+        }
+    }
+
+    /// Judges who serves an entry's file system, where another one begins: owners and permissions are as that user says.
+    fn judge_server(&self, path: &Path, handle: &OwnedFd, facts: &Stat) -> Result<(), TrustError> {
+        let above = self.folders.last();
+        if above.is_none_or(|folder| folder.facts.st_dev == facts.st_dev) {
+            return Ok(());
+        }
+        let system = fstatfs(handle).map_err(|error| self.failed(error))?;
+        match u64::try_from(system.f_type).is_ok_and(|kind| kind == FUSE) {
+            true => self.rules.judge_server(self.asked, path, facts),
+            false => Ok(()),
         }
     }
 
@@ -242,6 +263,9 @@ impl Walk<'_> {
     fn enter(&mut self, handle: OwnedFd, path: PathBuf) -> Result<(), TrustError> {
         let facts = fstat(&handle).map_err(|error| self.failed(error))?;
         let is_goal = self.pending.is_empty() && self.goal.is_folder && self.goal.makes_folders;
+        if !self.goal.only_links_judged {
+            self.judge_server(&path, &handle, &facts)?;
+        }
         match is_goal {
             // It is about to be closed to others, which its owner can do.
             true => self.rules.judge_owner(self.asked, &path, &facts)?,
@@ -249,6 +273,7 @@ impl Walk<'_> {
             false => {
                 let groups = self.goal.groups_may_write;
                 self.rules.judge_folder(self.asked, &path, &facts, groups)?;
+                self.rules.judge_list(self.asked, &path, &facts, &handle)?;
             }
         }
         self.folders.push(Folder {

@@ -1,49 +1,23 @@
-//! The distribution protocol, as far as packs need it: manifests, blobs, and logging in by password or by a token service.
+//! The distribution protocol, as far as packs need it: manifests and blobs, and where a registry may point to.
 
-use std::{
-    net::SocketAddr,
-    sync::{Arc, OnceLock},
-    time::Duration,
-};
+use std::sync::{Arc, OnceLock};
 
-use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use bytes::Bytes;
-use http::{
-    HeaderMap, HeaderValue, Method, Request, StatusCode, Uri,
-    header::{
-        ACCEPT, AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HOST, LOCATION, USER_AGENT,
-        WWW_AUTHENTICATE,
-    },
-};
-use http_body_util::{BodyExt as _, Full, Limited};
-use hyper::client::conn::http1;
-use hyper_util::rt::TokioIo;
-use tokio::{
-    io::{AsyncRead, AsyncWrite},
-    net::{TcpStream, lookup_host},
-};
-use tokio_rustls::{
-    TlsConnector,
-    rustls::{ClientConfig, RootCertStore, crypto::ring, pki_types::ServerName},
-};
+use http::{HeaderValue, Method, StatusCode, Uri, header::LOCATION};
+use tokio_rustls::rustls::ClientConfig;
 
 use super::{
     layout::{self, MANIFEST_TYPE, MAX_MANIFEST},
     reference::Reference,
     scope::Scope,
+    transport::{Answer, Call, port, tls},
 };
 use crate::pack::{Pack, Refused, content::Collected};
 
-/// For connecting, and for each request with its answer.
-const CONNECT: Duration = Duration::from_secs(15);
-const EXCHANGE: Duration = Duration::from_secs(300);
 /// How often an answer may point elsewhere.
 const MAX_REDIRECTS: usize = 5;
 /// Largest answer that is no manifest and no blob, bytes.
-const MAX_ANSWER: usize = 1 << 20;
-/// Largest head of an answer, bytes, and most headers in it.
-const MAX_HEAD: usize = 64 << 10;
-const MAX_HEADERS: usize = 100;
+pub(super) const MAX_ANSWER: usize = 1 << 20;
 /// Most characters of a registry's own words that are told.
 const TOLD: usize = 300;
 
@@ -58,34 +32,16 @@ pub struct Credentials {
 
 /// A registry.
 pub struct Registry {
-    base: Uri,
+    pub(super) base: Uri,
     plain: bool,
     /// Other hosts may be asked where the registry points to them.
     allow_redirects: bool,
     /// Where the registry itself is, once it was reached.
-    scope: OnceLock<Scope>,
-    tls: Arc<ClientConfig>,
-    credentials: Option<Credentials>,
+    pub(super) scope: OnceLock<Scope>,
+    pub(super) tls: Arc<ClientConfig>,
+    pub(super) credentials: Option<Credentials>,
     /// What the registry wants to see of us, once it has said so.
-    authorization: tokio::sync::Mutex<Option<HeaderValue>>,
-}
-
-struct Answer {
-    status: StatusCode,
-    headers: HeaderMap,
-    body: Bytes,
-    /// Where it came from.
-    uri: Uri,
-}
-
-#[derive(Clone)]
-struct Call {
-    method: Method,
-    uri: Uri,
-    content_type: Option<&'static str>,
-    accept: Option<&'static str>,
-    body: Bytes,
-    max_answer: usize,
+    pub(super) authorization: tokio::sync::Mutex<Option<HeaderValue>>,
 }
 
 impl Registry {
@@ -227,7 +183,7 @@ impl Registry {
     }
 
     /// An address that the registry named: whole, or relative to where it was named. Never from TLS to none.
-    fn resolve(&self, from: &Uri, target: &str) -> Result<Uri, Refused> {
+    pub(super) fn resolve(&self, from: &Uri, target: &str) -> Result<Uri, Refused> {
         let wrong = || {
             Refused(format!(
                 "the registry names an address that is none: {:?}",
@@ -265,7 +221,7 @@ impl Registry {
     }
 
     /// Whether an address is of the registry itself: the same scheme, host and port.
-    fn is_ours(&self, uri: &Uri) -> bool {
+    pub(super) fn is_ours(&self, uri: &Uri) -> bool {
         uri.scheme() == self.base.scheme()
             && uri.host() == self.base.host()
             && port(uri) == port(&self.base)
@@ -325,232 +281,10 @@ impl Registry {
             "the registry points from one address to the next without end",
         ))
     }
-
-    /// Gets what the registry wants to see. `false` if nothing can be had.
-    async fn log_in(&self, refusal: &Answer) -> Result<bool, Refused> {
-        let challenges: Vec<&str> = refusal
-            .headers
-            .get_all(WWW_AUTHENTICATE)
-            .iter()
-            .filter_map(|value| value.to_str().ok())
-            .collect();
-        let scheme = |name: &str| {
-            challenges.iter().find_map(|challenge| {
-                let (scheme, rest) = challenge.split_once(' ').unwrap_or((challenge, ""));
-                scheme.eq_ignore_ascii_case(name).then_some(rest)
-            })
-        };
-        let basic = self
-            .credentials
-            .as_ref()
-            .map(|Credentials { username, password }| {
-                format!("Basic {}", BASE64.encode(format!("{username}:{password}")))
-            });
-        let shown = if let Some(parameters) = scheme("Bearer") {
-            Some(format!(
-                "Bearer {}",
-                self.token(parameters, basic.as_deref()).await?
-            ))
-        } else {
-            scheme("Basic").and(basic)
-        };
-        let Some(shown) = shown else {
-            return Ok(false);
-        };
-        let mut value = HeaderValue::try_from(shown)
-            .map_err(|_| Refused::new("the token of the registry cannot be sent"))?;
-        value.set_sensitive(true);
-        *self.authorization.lock().await = Some(value);
-        Ok(true)
-    }
-
-    async fn token(&self, parameters: &str, basic: Option<&str>) -> Result<String, Refused> {
-        let value = |key: &str| parameter(parameters, key);
-        let realm = value("realm")
-            .ok_or_else(|| Refused::new("the registry does not say where to log in"))?;
-        let mut query = String::new();
-        for key in ["service", "scope"] {
-            if let Some(value) = value(key) {
-                query.push(if query.is_empty() && !realm.contains('?') {
-                    '?'
-                } else {
-                    '&'
-                });
-                query.push_str(&format!("{key}={}", crate::cli::client::escape(value)));
-            }
-        }
-        let call = Call {
-            method: Method::GET,
-            uri: self.resolve(&self.base, &format!("{realm}{query}"))?,
-            content_type: None,
-            accept: None,
-            body: Bytes::new(),
-            max_answer: MAX_ANSWER,
-        };
-        // The registry says where this is, so it is not trusted with a password in the clear.
-        let is_safe = call.uri.scheme_str() == Some("https") || is_local(&call.uri);
-        let authorization = basic
-            .filter(|_| is_safe)
-            .and_then(|basic| HeaderValue::try_from(basic).ok());
-        let answer = self.exchange(&call, authorization).await?;
-        #[derive(serde::Deserialize)]
-        struct Token {
-            token: Option<String>,
-            access_token: Option<String>,
-        }
-        let token = serde_json::from_slice::<Token>(&answer.body).ok();
-        token
-            .filter(|_| answer.status == StatusCode::OK)
-            .and_then(|token| token.token.or(token.access_token))
-            .ok_or_else(|| {
-                Refused(format!(
-                    "the registry's login gives no token: {}",
-                    answer.status
-                ))
-            })
-    }
-
-    async fn exchange(
-        &self,
-        call: &Call,
-        authorization: Option<HeaderValue>,
-    ) -> Result<Answer, Refused> {
-        let what = format!("{} {}", call.method, call.uri.host().unwrap_or(""));
-        tokio::time::timeout(EXCHANGE, self.talk(call, authorization))
-            .await
-            .map_err(|_| Refused(format!("{what}: no answer within {} s", EXCHANGE.as_secs())))?
-            .map_err(|error| Refused(format!("{what}: {error}")))
-    }
-
-    async fn talk(
-        &self,
-        call: &Call,
-        authorization: Option<HeaderValue>,
-    ) -> Result<Answer, String> {
-        let secure = call.uri.scheme_str() == Some("https");
-        let host = call.uri.host().unwrap_or("");
-        let connecting = self.connect(&call.uri);
-        let tcp = tokio::time::timeout(CONNECT, connecting)
-            .await
-            .map_err(|_| format!("cannot connect within {} s", CONNECT.as_secs()))??;
-        if !secure {
-            return self.over(tcp, call, authorization).await;
-        }
-        let name = ServerName::try_from(host.to_owned()).map_err(|error| error.to_string())?;
-        let stream = TlsConnector::from(Arc::clone(&self.tls))
-            .connect(name, tcp)
-            .await
-            .map_err(|error| format!("TLS: {error}"))?;
-        self.over(stream, call, authorization).await
-    }
-
-    /// Connects to the registry wherever it is, and to another host only where the registry may point.
-    async fn connect(&self, uri: &Uri) -> Result<TcpStream, String> {
-        let host = uri.host().unwrap_or("");
-        let bare = host.trim_start_matches('[').trim_end_matches(']');
-        let failed = |error: std::io::Error| format!("cannot connect: {error}");
-        let addresses = lookup_host((bare, port(uri))).await.map_err(failed)?;
-        let addresses: Vec<SocketAddr> = addresses.collect();
-        let ours = self.is_ours(uri);
-        if !ours {
-            let own = self.scope.get().copied().unwrap_or(Scope::Public);
-            let outside = addresses
-                .iter()
-                .find(|address| !own.may_point_to(Scope::of(address.ip())));
-            if let Some(address) = outside {
-                return Err(format!(
-                    "the registry points to {}, an address inside of this network; it is not asked",
-                    address.ip()
-                ));
-            }
-        }
-        // The very addresses that were looked at: another answer of the resolver's does not count.
-        let stream = TcpStream::connect(addresses.as_slice())
-            .await
-            .map_err(failed)?;
-        if ours && let Ok(address) = stream.peer_addr() {
-            let _ = self.scope.set(Scope::of(address.ip()));
-        }
-        Ok(stream)
-    }
-
-    async fn over(
-        &self,
-        stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
-        call: &Call,
-        authorization: Option<HeaderValue>,
-    ) -> Result<Answer, String> {
-        let authority = call
-            .uri
-            .authority()
-            .map_or("", |authority| authority.as_str());
-        let target = call
-            .uri
-            .path_and_query()
-            .map_or("/", |target| target.as_str());
-        let mut request = Request::builder()
-            .method(call.method.clone())
-            .uri(target)
-            .header(HOST, authority)
-            .header(USER_AGENT, concat!("gpud/", env!("CARGO_PKG_VERSION")))
-            .header(CONTENT_LENGTH, call.body.len());
-        if let Some(content_type) = call.content_type {
-            request = request.header(CONTENT_TYPE, content_type);
-        }
-        if let Some(accept) = call.accept {
-            request = request.header(ACCEPT, accept);
-        }
-        if let Some(authorization) = authorization {
-            request = request.header(AUTHORIZATION, authorization);
-        }
-        let request = request
-            .body(Full::new(call.body.clone()))
-            .map_err(|error| error.to_string())?;
-        let (mut sender, connection) = http1::Builder::new()
-            .max_buf_size(MAX_HEAD)
-            .max_headers(MAX_HEADERS)
-            .handshake(TokioIo::new(stream))
-            .await
-            .map_err(|error| error.to_string())?;
-        let connection = tokio::spawn(connection);
-        let answer = async {
-            let response = sender
-                .send_request(request)
-                .await
-                .map_err(|error| error.to_string())?;
-            let (head, body) = response.into_parts();
-            // What is no success has words of its own.
-            let limit = if head.status.is_success() {
-                call.max_answer
-            } else {
-                MAX_ANSWER
-            };
-            let body = Limited::new(body, limit).collect().await.map_err(|error| {
-                format!("the answer broke off, or is larger than {limit} bytes: {error}")
-            })?;
-            Ok(Answer {
-                status: head.status,
-                headers: head.headers,
-                body: body.to_bytes(),
-                uri: call.uri.clone(),
-            })
-        }
-        .await;
-        connection.abort();
-        answer
-    }
-}
-
-fn port(uri: &Uri) -> u16 {
-    let usual = match uri.scheme_str() {
-        Some("https") => 443,
-        _ => 80,
-    };
-    uri.port_u16().unwrap_or(usual)
 }
 
 /// Whether an address is of this machine, so that nothing goes over a wire.
-fn is_local(uri: &Uri) -> bool {
+pub(super) fn is_local(uri: &Uri) -> bool {
     matches!(uri.host(), Some("localhost" | "127.0.0.1"))
 }
 
@@ -562,52 +296,9 @@ fn location(answer: &Answer) -> Result<&str, Refused> {
     location.ok_or_else(|| Refused::new("the registry does not say where to go on"))
 }
 
-/// A parameter of a challenge: `key="value"`.
-fn parameter<'a>(parameters: &'a str, key: &str) -> Option<&'a str> {
-    let mut rest = parameters;
-    while let Some((name, after)) = rest.split_once("=\"") {
-        let (value, next) = after.split_once('"')?;
-        if name.trim_start_matches([',', ' ']) == key {
-            return Some(value);
-        }
-        rest = next;
-    }
-    None
-}
-
-fn tls() -> Result<ClientConfig, Refused> {
-    let mut roots = RootCertStore::empty();
-    let found = rustls_native_certs::load_native_certs();
-    roots.add_parsable_certificates(found.certs);
-    let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
-        .with_safe_default_protocol_versions()
-        .map_err(|error| Refused(error.to_string()))?
-        .with_root_certificates(roots)
-        .with_no_client_auth();
-    Ok(config)
-}
-
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
-
     use super::*;
-
-    #[test]
-    fn parameters_of_a_challenge() {
-        let challenge = r#"realm="https://auth.example.com/token",service="registry",scope="repository:a:pull,push""#;
-        assert_eq!(
-            parameter(challenge, "realm"),
-            Some("https://auth.example.com/token")
-        );
-        assert_eq!(
-            parameter(challenge, "scope"),
-            Some("repository:a:pull,push")
-        );
-        assert_eq!(parameter(challenge, "service"), Some("registry"));
-        assert_eq!(parameter(challenge, "other"), None);
-        assert_eq!(parameter("realm=\"x", "realm"), None);
-    }
 
     #[test]
     fn addresses_do_not_lose_their_tls() {
@@ -656,13 +347,6 @@ mod tests {
         ] {
             let error = resolve(other).unwrap_err().to_string();
             assert!(error.contains("--allow-redirects"), "{other}: {error}");
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn any_challenge_is_read_or_not(text in "[a-z=\", ]{0,60}") {
-            let _ = parameter(&text, "realm");
         }
     }
 }

@@ -6,8 +6,10 @@
 
 mod client;
 mod layout;
+mod login;
 mod reference;
 mod scope;
+mod transport;
 
 pub use client::{Credentials, Registry};
 pub use reference::Reference;

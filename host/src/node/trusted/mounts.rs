@@ -1,0 +1,54 @@
+//! File systems that a user serves (FUSE): there owners and permissions are whatever that user says.
+
+use std::fs;
+
+use rustix::fs::{Stat, major, minor};
+
+/// `FUSE_SUPER_MAGIC`.
+pub const FUSE: u64 = 0x6573_5546;
+const MOUNTS: &str = "/proc/self/mountinfo";
+/// How types of file systems begin that a user can serve. Those of hosts of virtual machines (virtiofs) are another kind.
+const TYPES: &str = "fuse";
+/// Of the options of such a file system.
+const SERVED_BY: &str = "user_id=";
+
+/// Returns the user that serves the file system of this entry, which is one of FUSE; root for the host's. `None` if that cannot be found out.
+pub fn served_by(facts: &Stat) -> Option<u32> {
+    let mounts = fs::read_to_string(MOUNTS).ok()?;
+    find(&mounts, major(facts.st_dev), minor(facts.st_dev))
+}
+
+/// Reads the table of mounts: `36 35 98:0 / /mnt rw - fuse.sshfs host: rw,user_id=1000,group_id=1000`.
+fn find(mounts: &str, major: u32, minor: u32) -> Option<u32> {
+    let device = format!("{major}:{minor}");
+    let line = mounts
+        .lines()
+        .find(|line| line.split(' ').nth(2) == Some(device.as_str()))?;
+    let (_, system) = line.split_once(" - ")?;
+    if !system.starts_with(TYPES) {
+        return Some(0);
+    }
+    let options = system.rsplit(' ').next()?;
+    let user = options
+        .split(',')
+        .find_map(|option| option.strip_prefix(SERVED_BY));
+    user?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_user_of_a_mount_is_found_by_its_device() {
+        let mounts = "22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw\n\
+            36 22 0:52 / /mnt/a\\040b rw,nosuid - fuse.sshfs alice@host:/ rw,user_id=1000,group_id=1000,allow_other\n\
+            37 22 0:53 / /mnt/root rw - fuse x rw,user_id=0,group_id=0\n\
+            38 22 0:54 / /mnt/host rw - virtiofs share rw";
+        assert_eq!(find(mounts, 0, 52), Some(1000));
+        assert_eq!(find(mounts, 0, 53), Some(0));
+        assert_eq!(find(mounts, 0, 54), Some(0));
+        assert_eq!(find(mounts, 0, 5), None);
+        assert_eq!(find("", 0, 0), None);
+    }
+}

@@ -1,0 +1,114 @@
+//! The interpreter of a script: a program that is run with the script, and decides what the script does.
+
+use std::{
+    env,
+    ffi::OsStr,
+    os::unix::ffi::OsStrExt as _,
+    path::{Path, PathBuf},
+};
+
+/// Bytes of a program that the kernel looks at, `BINPRM_BUF_SIZE`.
+pub const HEAD: usize = 256;
+/// How often an interpreter can be a script itself, as the kernel has it.
+pub const MAX_DEPTH: usize = 5;
+
+/// What a script is run by.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Interpreter {
+    /// The program.
+    pub path: PathBuf,
+    /// What `env` may look for, if that is the program.
+    pub looked_up: Vec<PathBuf>,
+}
+
+/// Reads the interpreter from the first bytes of a program. `None` for one that is no script.
+pub fn interpreter(head: &[u8]) -> Option<Interpreter> {
+    let line = head.strip_prefix(b"#!")?;
+    let line = line.split(|byte| *byte == b'\n').next()?;
+    let blank = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\0' | b'"' | b'\'');
+    let mut words = line.split(blank).filter(|word| !word.is_empty());
+    let path = PathBuf::from(OsStr::from_bytes(words.next()?));
+    let is_env = path.file_name() == Some(OsStr::new("env"));
+    let looked_up = words.filter(|_| is_env).filter_map(name_for_env);
+    Some(Interpreter {
+        looked_up: looked_up.collect(),
+        path,
+    })
+}
+
+/// Returns what may be a program's name in an argument of env: no option and no variable. The value of an option is taken for
+/// a name as well; there is hardly a program of that name.
+fn name_for_env(word: &[u8]) -> Option<PathBuf> {
+    let word = match word.strip_prefix(b"-") {
+        None => word,
+        // `-Sperl` and `--split-string=perl`.
+        Some(option) => {
+            let split = |byte: &u8| matches!(byte, b'S' | b'=');
+            option.splitn(2, split).nth(1)?
+        }
+    };
+    let is_name = !word.is_empty() && !word.contains(&b'=');
+    is_name.then(|| PathBuf::from(OsStr::from_bytes(word)))
+}
+
+/// Returns where a program of this name can be: in the folders of `search_path`, or where the name says if it has a slash.
+pub fn places(name: &Path, search_path: &str) -> Vec<(Option<PathBuf>, PathBuf)> {
+    match name.as_os_str().as_bytes().contains(&b'/') {
+        true => vec![(None, name.to_owned())],
+        false => env::split_paths(search_path)
+            .map(|folder| (Some(folder.clone()), folder.join(name)))
+            .collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_interpreter_is_what_the_kernel_takes() {
+        for (head, path, looked_up) in [
+            ("#!/bin/sh\necho", "/bin/sh", &[][..]),
+            ("#! \t/bin/bash -eu\n", "/bin/bash", &[]),
+            ("#!/usr/bin/env python3\n", "/usr/bin/env", &["python3"]),
+            (
+                "#!/usr/bin/env -S A=1 -u B /opt/x/python -I",
+                "/usr/bin/env",
+                &["B", "/opt/x/python"],
+            ),
+            ("#!/usr/bin/env -S\"perl -w\"", "/usr/bin/env", &["perl"]),
+            ("#!/usr/bin/env -Sperl -w", "/usr/bin/env", &["perl"]),
+            (
+                "#!/usr/bin/env --split-string=perl",
+                "/usr/bin/env",
+                &["perl"],
+            ),
+            ("#!./relative", "./relative", &[]),
+            ("#!/usr/bin/env", "/usr/bin/env", &[]),
+        ] {
+            let found = interpreter(head.as_bytes()).unwrap();
+            assert_eq!(found.path, Path::new(path), "{head}");
+            let names: Vec<&Path> = looked_up.iter().map(Path::new).collect();
+            assert_eq!(found.looked_up, names, "{head}");
+        }
+        for other in [
+            "",
+            "\u{7f}ELF",
+            "echo",
+            "#",
+            "#!",
+            "#!\n/bin/sh",
+            " #!/bin/sh",
+        ] {
+            assert_eq!(interpreter(other.as_bytes()), None, "{other:?}");
+        }
+    }
+
+    #[test]
+    fn a_name_without_a_slash_is_looked_up() {
+        let found = places(Path::new("x"), "/a:/b");
+        let found: Vec<_> = found.iter().map(|(_, file)| file.as_path()).collect();
+        assert_eq!(found, [Path::new("/a/x"), Path::new("/b/x")]);
+        assert_eq!(places(Path::new("/c/x"), "/a"), [(None, "/c/x".into())]);
+    }
+}

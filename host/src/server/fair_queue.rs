@@ -1,0 +1,311 @@
+//! A queue for something of which there is only so much. The client that holds the least of it is served first. So a client
+//! that holds none is served next, however many others wait.
+
+use std::{
+    collections::{HashMap, VecDeque},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use tokio::sync::oneshot;
+
+use super::peer::Identity;
+
+/// How much there is of one thing.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Portions {
+    /// For everybody together.
+    pub(super) all: usize,
+    /// Of these, for everybody but root and gpud's own user together.
+    pub(super) others: usize,
+    /// Of those, for one client.
+    pub(super) each: usize,
+}
+
+/// A client that has a share.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Holder {
+    /// Who it is.
+    pub(super) identity: Identity,
+    /// Which clients may be the same person.
+    pub(super) group: Identity,
+}
+
+/// The queue.
+#[derive(Debug)]
+pub(super) struct FairQueue {
+    portions: Portions,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    all: usize,
+    others: usize,
+    held: HashMap<Identity, usize>,
+    held_by_group: HashMap<Identity, usize>,
+    /// By client; `None` for root and gpud's own user.
+    waiting: HashMap<Option<Holder>, VecDeque<Waiting>>,
+    arrivals: u64,
+}
+
+#[derive(Debug)]
+struct Waiting {
+    arrival: u64,
+    place: oneshot::Sender<Permit>,
+}
+
+/// A part of what there is, until it is dropped.
+#[derive(Debug)]
+pub(super) struct Permit {
+    queue: Arc<FairQueue>,
+    holder: Option<Holder>,
+}
+
+impl FairQueue {
+    pub(super) fn new(portions: Portions) -> Self {
+        Self {
+            portions,
+            state: Mutex::default(),
+        }
+    }
+
+    /// Waits for a permit of this client; of root or gpud's own user for `None`. It stops waiting when the future is dropped.
+    pub(super) async fn take(self: &Arc<Self>, holder: Option<Holder>) -> Option<Permit> {
+        let place = {
+            let mut state = self.lock();
+            if state.has_room(holder, self.portions) {
+                return Some(self.grant(&mut state, holder));
+            }
+            let (place, permit) = oneshot::channel();
+            state.arrivals += 1;
+            let arrival = state.arrivals;
+            let waiting = state.waiting.entry(holder).or_default();
+            // Requests that no longer wait leave nothing behind.
+            waiting.retain(|one| !one.place.is_closed());
+            waiting.push_back(Waiting { arrival, place });
+            permit
+        };
+        place.await.ok()
+    }
+
+    /// Returns how many permits nobody holds.
+    #[cfg(test)]
+    pub(super) fn free(&self) -> usize {
+        self.portions.all - self.lock().all
+    }
+
+    fn grant(self: &Arc<Self>, state: &mut State, holder: Option<Holder>) -> Permit {
+        state.all += 1;
+        if let Some(holder) = holder {
+            state.others += 1;
+            *state.held.entry(holder.identity).or_default() += 1;
+            *state.held_by_group.entry(holder.group).or_default() += 1;
+        }
+        Permit {
+            queue: Arc::clone(self),
+            holder,
+        }
+    }
+
+    fn release(self: &Arc<Self>, holder: Option<Holder>) {
+        let mut served = Vec::new();
+        {
+            let mut state = self.lock();
+            state.all = state.all.saturating_sub(1);
+            if let Some(holder) = holder {
+                state.others = state.others.saturating_sub(1);
+                count_down(&mut state.held, holder.identity);
+                count_down(&mut state.held_by_group, holder.group);
+            }
+            while let Some((next, place)) = state.next(self.portions) {
+                served.push((place, self.grant(&mut state, next)));
+            }
+        }
+        for (place, permit) in served {
+            // A request that has just stopped waiting gives it back by dropping it.
+            let _ = place.send(permit);
+        }
+    }
+
+    /// Numbers are whole whatever panicked beside them.
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn has_room(&self, holder: Option<Holder>, portions: Portions) -> bool {
+        let others = holder.is_none_or(|holder| {
+            self.others < portions.others && count(&self.held, holder.identity) < portions.each
+        });
+        self.all < portions.all && others
+    }
+
+    /// Takes the next one to be served out of the queue: root and gpud's own user before all, then the client that holds the least.
+    fn next(&mut self, portions: Portions) -> Option<(Option<Holder>, oneshot::Sender<Permit>)> {
+        self.waiting.retain(|_, waiting| {
+            while waiting.front().is_some_and(|one| one.place.is_closed()) {
+                waiting.pop_front();
+            }
+            !waiting.is_empty()
+        });
+        let can_be_served = self
+            .waiting
+            .iter()
+            .filter(|(holder, _)| self.has_room(**holder, portions));
+        let next = can_be_served.min_by_key(|(holder, waiting)| {
+            let held = holder.map(|holder| {
+                let by_group = count(&self.held_by_group, holder.group);
+                (by_group, count(&self.held, holder.identity))
+            });
+            (held, waiting.front().map(|one| one.arrival))
+        });
+        let next = *next?.0;
+        let first = self.waiting.get_mut(&next)?.pop_front()?;
+        Some((next, first.place))
+    }
+}
+
+fn count(counts: &HashMap<Identity, usize>, of: Identity) -> usize {
+    counts.get(&of).copied().unwrap_or_default()
+}
+
+fn count_down(counts: &mut HashMap<Identity, usize>, of: Identity) {
+    if let Some(count) = counts.get_mut(&of) {
+        *count = count.saturating_sub(1);
+        if *count == 0 {
+            counts.remove(&of);
+        }
+    }
+}
+
+impl Drop for Permit {
+    fn drop(&mut self) {
+        self.queue.release(self.holder);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt as _;
+
+    use super::*;
+
+    const SMALL: Portions = Portions {
+        all: 8,
+        others: 6,
+        each: 4,
+    };
+
+    fn user(uid: u32) -> Option<Holder> {
+        let identity = Identity::User(uid);
+        Some(Holder {
+            identity,
+            group: identity,
+        })
+    }
+
+    fn subordinate(uid: u32) -> Option<Holder> {
+        Some(Holder {
+            identity: Identity::User(uid),
+            group: Identity::User(1),
+        })
+    }
+
+    fn take(queue: &Arc<FairQueue>, holder: Option<Holder>, count: usize) -> Vec<Permit> {
+        let permits = (0..count).filter_map(|_| queue.take(holder).now_or_never().flatten());
+        permits.collect()
+    }
+
+    #[test]
+    fn each_has_a_share_and_root_always_finds_a_part_free() {
+        let queue = Arc::new(FairQueue::new(SMALL));
+        let mut one = take(&queue, user(1), 100);
+        assert_eq!(one.len(), 4);
+        let two = take(&queue, user(2), 100);
+        assert_eq!(two.len(), 2);
+        let root = take(&queue, None, 100);
+        assert_eq!(root.len(), 2);
+        one.pop();
+        assert_eq!(take(&queue, user(1), 100).len(), 1);
+        drop((one, two, root));
+        assert_eq!(queue.free(), 8);
+        let state = queue.lock();
+        assert!(state.held.is_empty() && state.held_by_group.is_empty());
+    }
+
+    #[tokio::test]
+    async fn who_holds_none_is_served_before_all_who_came_earlier() {
+        let queue = Arc::new(FairQueue::new(SMALL));
+        let mut held = take(&queue, user(1), 3);
+        held.extend(take(&queue, user(2), 3));
+        // Many requests of those who hold some, then one of somebody else.
+        let (served, mut order) = tokio::sync::mpsc::unbounded_channel();
+        let wait = |holder: Option<Holder>| {
+            let (queue, served) = (Arc::clone(&queue), served.clone());
+            tokio::spawn(async move {
+                let permit = queue.take(holder).await;
+                served.send((holder, permit)).unwrap();
+            });
+        };
+        for uid in [1, 2, 1, 2, 1, 2, 3] {
+            wait(user(uid));
+            tokio::task::yield_now().await;
+        }
+        drop(held.pop());
+        let (first, third) = order.recv().await.unwrap();
+        assert_eq!(first, user(3));
+        // Once it holds as many as others, they are served in turn.
+        drop(held.remove(0));
+        let (second, _permit) = order.recv().await.unwrap();
+        assert_eq!(second, user(1), "it holds two, and came before the other");
+        drop(third);
+        assert_eq!(order.recv().await.unwrap().0, user(2));
+    }
+
+    #[tokio::test]
+    async fn many_users_of_one_person_count_together() {
+        let queue = Arc::new(FairQueue::new(SMALL));
+        let mut held: Vec<Permit> = (10..15)
+            .flat_map(|uid| take(&queue, subordinate(uid), 1))
+            .collect();
+        held.extend(take(&queue, user(2), 1));
+        let fresh = tokio::spawn({
+            let queue = Arc::clone(&queue);
+            async move { queue.take(subordinate(99)).await }
+        });
+        tokio::task::yield_now().await;
+        let other = tokio::spawn({
+            let queue = Arc::clone(&queue);
+            async move { queue.take(user(2)).await }
+        });
+        tokio::task::yield_now().await;
+        drop(held.remove(0));
+        assert!(
+            other.await.unwrap().is_some(),
+            "before the sixth of one person"
+        );
+        assert!(!fresh.is_finished());
+        drop(held);
+        assert!(fresh.await.unwrap().is_some());
+    }
+
+    #[tokio::test]
+    async fn who_stops_waiting_leaves_nothing_behind() {
+        let queue = Arc::new(FairQueue::new(SMALL));
+        let held = take(&queue, user(1), 4);
+        for _ in 0..1000 {
+            assert!(queue.take(user(1)).now_or_never().is_none());
+        }
+        assert!(
+            queue
+                .lock()
+                .waiting
+                .get(&user(1))
+                .is_none_or(|waiting| waiting.len() <= 1)
+        );
+        drop(held);
+        assert_eq!(queue.free(), 8);
+        assert!(queue.lock().waiting.is_empty());
+    }
+}
