@@ -78,8 +78,8 @@ fn without_numbers(line: &[u8], out: &mut Vec<u8>) {
         let digits = word.strip_prefix(b"0x").unwrap_or(word);
         let is_prefixed = digits.len() < word.len();
         let is_long = word.len() >= LONG && word.iter().any(u8::is_ascii_digit);
-        let is_number = is_hex(digits) && (is_prefixed || is_long)
-            || follows_pid(out) && word.iter().all(u8::is_ascii_digit);
+        let is_number =
+            byte.is_ascii_digit() && follows_pid(out) || is_hex(digits) && (is_prefixed || is_long);
         if byte.is_ascii_alphanumeric() && is_number && !follows_dash && !is_domain {
             out.push(b'#');
         } else {
@@ -130,7 +130,8 @@ fn follows_pid(out: &[u8]) -> bool {
     while let Some((b'=' | b':' | b' ' | b'\'' | b'"', rest)) = before.split_last() {
         before = rest;
     }
-    before.len() < out.len() && before.to_ascii_lowercase().ends_with(b"pid")
+    let word = before.get(before.len().saturating_sub(3)..);
+    before.len() < out.len() && word.is_some_and(|word| word.eq_ignore_ascii_case(b"pid"))
 }
 
 #[cfg(test)]
