@@ -253,7 +253,9 @@ impl Component {
             &mut *self.latest.write().unwrap_or_else(PoisonError::into_inner),
             judged,
         );
-        health_log::log_changes(&self.name, &before.states, &states);
+        if services.logs_changes {
+            health_log::log_changes(&self.name, &before.states, &states);
+        }
         commit::changes(services, &self.name, &before.states, &states, now).await;
         states
     }

@@ -43,6 +43,8 @@ pub struct Services {
     kernel_log_probe: OnceCell<Option<String>>,
     /// Logs new events.
     pub(super) event_log: EventLog,
+    /// Changes of verdicts are logged: they are this machine's.
+    pub(super) logs_changes: bool,
     /// Verdicts that stay until something clears them.
     pub(super) latches: Latches,
     /// What could not be stored.
@@ -64,8 +66,18 @@ impl Services {
             kernel_log: OnceLock::new(),
             kernel_log_probe: OnceCell::new(),
             event_log: EventLog::default(),
+            logs_changes: true,
             latches,
             unsaved: Unsaved::default(),
+        }
+    }
+
+    /// For a saved log: what it says of another machine, or of long ago, is no news of this one.
+    #[must_use]
+    pub fn of_saved_log(self) -> Self {
+        Self {
+            logs_changes: false,
+            ..self
         }
     }
 

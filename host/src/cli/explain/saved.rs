@@ -185,7 +185,8 @@ fn read_again(
 
 async fn services(node: &Arc<Node>, store: Option<Store>) -> Services {
     let metrics = Arc::new(metrics::Registry::new());
-    Services::new(Arc::clone(node), store, metrics).await
+    let services = Services::new(Arc::clone(node), store, metrics).await;
+    services.of_saved_log()
 }
 
 /// A history in memory with the log's reboots, since some verdicts depend on what came before one.
