@@ -137,6 +137,15 @@ pub async fn judge(
     let logs = sifted.overview.logs.clone();
     let mut hosts = Vec::new();
     for (number, of_host) in logs.into_iter().enumerate() {
+        let selected = sifted.take(number);
+        // Nothing that any component wants; what went wrong with one is said of the first host.
+        if number > 0 && selected.as_ref().is_some_and(Vec::is_empty) {
+            hosts.push(HostJudgement {
+                host: of_host.host,
+                judgements: Vec::new(),
+            });
+            continue;
+        }
         if number > 0 {
             components = load().await;
         }
@@ -144,7 +153,7 @@ pub async fn judge(
         let store = history(&of_host).await.map_err(|error| error.to_string())?;
         let services = self::services(&node, Some(store)).await;
         let mut judge = Judge::new(&services, &components, &matcher, of_host.boot_times);
-        if let Some(selected) = sifted.take(number) {
+        if let Some(selected) = selected {
             judge.take(selected).await;
         } else {
             let (send, mut portions) = mpsc::channel(PORTIONS);
