@@ -6,8 +6,8 @@
 //! then any prefix before a kernel message (`prefixed`). What is no log is passed over and counted.
 //!
 //! A file is read as a stream; compressed files and UTF-16 are decoded on the way (`source`). Each line becomes a message
-//! (`reader`), the hosts and their times are followed (`survey`, `timeline`), and once the end is known every message can be
-//! dated. Nothing is read here but the bytes given: no clock, no file, no time zone of this machine.
+//! (`reader`), the hosts and their times are followed (`survey`, `tracker`), and once the end is known every message can be
+//! dated (`timeline`). Nothing is read here but the bytes given: no clock, no file, no time zone of this machine.
 
 mod blocks;
 mod boots;
@@ -39,6 +39,7 @@ mod stamp;
 mod survey;
 mod thin;
 mod timeline;
+mod tracker;
 mod utf16;
 
 use jiff::tz::TimeZone;

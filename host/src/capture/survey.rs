@@ -3,7 +3,8 @@
 use super::{
     hosts::{HostId, Hosts, NO_HOST},
     reader::Entry,
-    timeline::{Raw, Timeline, Tracker},
+    timeline::Timeline,
+    tracker::{Raw, Tracker},
 };
 use crate::model::UnixMillis;
 
