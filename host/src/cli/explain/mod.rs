@@ -3,6 +3,7 @@
 //! The lines go through the very checkers that the daemon runs, in their sandbox; nothing of this machine is asked.
 
 mod asked;
+mod gate;
 mod known;
 mod print;
 mod saved;
@@ -82,8 +83,7 @@ pub async fn scan(log: &Path, options: &ScanOptions, terminal: Terminal) -> Resu
     let (log, judgements) = saved::judge(log, &options.components, &options.checks)
         .await
         .map_err(Exit::failure)?;
-    let all = judgements.iter().flat_map(|host| &host.judgements);
-    let states: Vec<_> = all.map(print::component).collect();
+    let states: Vec<_> = judgements.iter().flat_map(gate::states).collect();
     let fails = output::fails(options.fail_on, &output::worst(&states));
     // A gate passes only what was judged as a whole.
     let incomplete = print::incomplete(&judgements).filter(|_| options.fail_on.is_some());
@@ -119,5 +119,7 @@ fn now() -> UnixMillis {
 struct HostJudgement {
     /// Its name, where lines have it.
     host: Option<String>,
+    /// When its last boot began; 0 where the log has but one.
+    last_boot: UnixMillis,
     judgements: Vec<Judgement>,
 }

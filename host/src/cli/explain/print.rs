@@ -261,7 +261,7 @@ fn facts(text: &mut String, extra_info: &[(String, String)]) {
 }
 
 /// What ended an event, if anything did: a later event of the same device that its entry names.
-fn end_of<'a>(
+pub fn end_of<'a>(
     seen: &StoredEvent,
     entry: &Entry,
     all: &'a [StoredEvent],

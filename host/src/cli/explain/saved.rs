@@ -138,10 +138,12 @@ pub async fn judge(
     let mut hosts = Vec::new();
     for (number, of_host) in logs.into_iter().enumerate() {
         let selected = sifted.take(number);
+        let last_boot = of_host.boot_times.last().copied().unwrap_or(0);
         // Nothing that any component wants; what went wrong with one is said of the first host.
         if number > 0 && selected.as_ref().is_some_and(Vec::is_empty) {
             hosts.push(HostJudgement {
                 host: of_host.host,
+                last_boot,
                 judgements: Vec::new(),
             });
             continue;
@@ -171,6 +173,7 @@ pub async fn judge(
         }
         hosts.push(HostJudgement {
             host: of_host.host,
+            last_boot,
             judgements: judge.finish().await,
         });
     }
