@@ -90,10 +90,11 @@ mod tests {
         let critical = ("error", EventType::Critical, 10);
         let warning = ("warning", EventType::Warning, 10);
         assert_eq!(worst(0, &[]), "Healthy");
-        assert_eq!(worst(0, &[warning.clone()]), "Healthy");
-        assert_eq!(worst(0, &[warning, critical.clone()]), "Degraded");
-        assert_eq!(worst(0, &[critical.clone(), fatal.clone()]), "Unhealthy");
+        assert_eq!(worst(0, &[warning]), "Healthy");
+        let both = [critical.clone(), fatal];
+        assert_eq!(worst(0, &both), "Unhealthy");
+        assert_eq!(worst(0, &[critical]), "Degraded");
         // A boot came after them.
-        assert_eq!(worst(11, &[critical, fatal]), "Healthy");
+        assert_eq!(worst(11, &both), "Healthy");
     }
 }

@@ -178,7 +178,7 @@ mod tests {
         let one = shapes.of(&line(0x3b, 7, 0xabcd, 0x1000));
         assert_eq!(one, shapes.of(&line(0x3b, 12_345, 8, 0xffff_f000)));
         assert_ne!(one, shapes.of(&line(0x5e, 7, 0xabcd, 0x1000)));
-        let mut text = |line: &str| {
+        let text = |line: &str| {
             let mut out = Vec::new();
             without_numbers(line.as_bytes(), &mut out);
             String::from_utf8(out).unwrap()
