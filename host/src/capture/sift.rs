@@ -20,7 +20,7 @@ use super::{
 use crate::{model::UnixMillis, node::kmsg::KernelMessage};
 
 /// The most bytes of selected messages of all hosts together.
-const BUDGET: usize = 24 << 20;
+const BUDGET: usize = 16 << 20;
 /// Messages that are handed on together when a log is read once more.
 const CHUNK: usize = 4096;
 
