@@ -5,7 +5,9 @@
 use std::sync::LazyLock;
 
 use gpud_fuzz::{
-    capture::{self, Capture, CaptureError, Clock, Format, HostLog, MAX_LINE},
+    capture::{
+        self, Capture, CaptureError, Clock, Format, HostLog, MAX_LINE, Select, Selection,
+    },
     node::kmsg::{self, KernelMessage, MAX_RECORD},
     small_stack,
 };
@@ -41,7 +43,37 @@ fuzz_target!(init: small_stack(), |bytes: &[u8]| {
     for log in &capture.logs {
         check_log(log);
     }
+    check_sifted(&capture, bytes);
 });
+
+/// Wants every message, one by one.
+struct Every;
+
+impl Select for Every {
+    type Tag = ();
+
+    fn select(&mut self, _message: &KernelMessage) -> Option<Selection<()>> {
+        Some(Selection {
+            tag: (),
+            shape: 0,
+            singles: u32::MAX,
+        })
+    }
+}
+
+/// In bounded memory, the same is read.
+fn check_sifted(capture: &Capture, bytes: &[u8]) {
+    let mut sifted = capture::sift(bytes, NOW, &BERLIN, &mut Every).expect("a log");
+    assert_eq!(sifted.overview.logs.len(), capture.logs.len());
+    for (number, log) in capture.logs.iter().enumerate() {
+        let overview = &sifted.overview.logs[number];
+        assert_eq!(overview.boots, log.boots.len());
+        assert_eq!(overview.boot_times.len() + 1, log.boots.len());
+        let selected = sifted.take(number).into_iter().flatten();
+        let messages: Vec<_> = selected.map(|selected| selected.message).collect();
+        assert!(messages.is_empty() || messages == log.messages);
+    }
+}
 
 /// A line is a message or a part of one, another program's, nothing at all (a note, a bracket of JSON, empty), or
 /// unparsable.

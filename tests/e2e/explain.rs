@@ -289,6 +289,48 @@ fn a_row_remapping_depends_on_the_product() {
     }
 }
 
+#[test]
+fn product_and_slot_are_taken_from_lines_of_the_boot() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = |chip: &str| {
+        let file = folder.path().join(chip);
+        let text = format!(
+            "[    1.000000] pci 0000:3a:00.0: PCI bridge to [bus 3b]\n\
+             [    1.100000] pci 0000:3b:00.0: [10de:{chip}] type 00 class 0x030200 PCIe Endpoint\n\
+             [    2.000000] pcieport 0000:3a:00.0: pciehp: Slot #5 AttnBtn- PwrCtrl- MRL- AttnInd-\n\
+             [    9.000000] NVRM: GPU at PCI:0000:3b:00: GPU-11111111-2222-3333-4444-555555555555\n\
+             [ 3600.000000] NVRM: Xid (PCI:0000:3b:00): 63, pid='<unknown>', name=<unknown>, unknown\n"
+        );
+        std::fs::write(&file, text).unwrap();
+        file.to_str().unwrap().to_owned()
+    };
+    // H100 and V100.
+    for (chip, health, words) in [
+        ("2330", "Healthy", "takes effect with the next reset"),
+        ("1db6", "Unhealthy", "does not remap rows"),
+    ] {
+        let component = judged(&["scan", "--json", "--kmsg-file", &log(chip)]);
+        assert_eq!(component["states"][0]["health"], health, "{component}");
+        let facts = &component["events"][0]["extra_info"];
+        assert_eq!(
+            facts["gpu"],
+            "0000:3b:00.0, GPU-11111111-2222-3333-4444-555555555555, slot 5"
+        );
+        assert!(facts["note"].as_str().unwrap().contains(words), "{facts}");
+    }
+}
+
+/// What the log tells is news of another machine.
+#[test]
+fn nothing_of_a_saved_log_goes_to_the_own_log() {
+    let folder = tempfile::tempdir().unwrap();
+    let lines = [xid(1, 0x3b, 79)];
+    let file = long_log(folder.path(), lines.into_iter());
+    let output = run(&["scan", "--kmsg-file", &file]);
+    let logged = String::from_utf8_lossy(&output.stderr);
+    assert!(!logged.contains("XID 79"), "{logged}");
+}
+
 const HOSTS: &str = "\
 Nov 20 08:00:01 n1 kernel: NVRM: Xid (PCI:0000:3b:00): 31, pid=100, name=python3, Ch 00000008, intr 00000000. MMU Fault
 Nov 20 08:00:05 n2 kernel: NVRM: Xid (PCI:0000:3b:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus.

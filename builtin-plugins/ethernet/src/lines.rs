@@ -1,8 +1,8 @@
 //! Kernel lines of network cards and bonds, Linux 5.4 to 6.18. Per family: [`bonding`], [`drivers`] and [`links`].
 //!
 //! A line begins `‹driver› ‹PCI id› ‹interface›: ` (`netdev_printk` in `net/core/dev.c`), `‹driver› ‹PCI id›: `
-//! (`dev_printk`), `infiniband ‹device›: ` (`ibdev_printk` in `drivers/infiniband/core/device.c`) or, of a bond,
-//! `‹interface›: `. All are matched from the beginning of the line. Interfaces without a card (`docker0`, `veth…`) are
+//! (`dev_printk`), `‹driver› ‹PCI id› ‹RDMA device›: ` (`__ibdev_printk` in `drivers/infiniband/core/device.c`),
+//! `infiniband ‹RDMA device›: ` (`dev_printk` of an RDMA device) or, of a bond, `‹interface›: `. All are matched from the beginning of the line. Interfaces without a card (`docker0`, `veth…`) are
 //! left out by that.
 
 mod bonding;

@@ -94,14 +94,14 @@ fn is_error(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use gpud_builtin_shared::patterns::testing;
     use proptest::prelude::*;
-    use regex::RegexSet;
 
     use super::*;
 
     #[test]
     fn lines_and_lookalikes() {
-        for (line, expected) in [
+        let cases = [
             (
                 "ipmi_si IPI0001:00: KCS in invalid state 6",
                 Some(("bmc_interface_error", "IPI0001:00")),
@@ -126,16 +126,16 @@ mod tests {
             ("ipmi_si IPI0001:00: KCS in invalid state x", None),
             ("ipmi_si a b: KCS in invalid state 6", None),
             ("app ipmi_si IPI0001:00: KCS in invalid state 6", None),
-        ] {
-            let found = find(line).map(|(entry, device, _)| (entry.name, device));
-            assert_eq!(found, expected, "{line}");
-        }
+        ];
+        testing::reads(&cases, |line| {
+            find(line).map(|(entry, device, _)| (entry, device))
+        });
     }
 
     #[test]
     fn the_data_file_holds() {
         let file = include_str!("../catalog/patterns.json");
-        gpud_builtin_shared::patterns::testing::holds(file, &patterns::CATALOG, events);
+        testing::holds(file, &patterns::CATALOG, events);
     }
 
     proptest! {
@@ -144,8 +144,7 @@ mod tests {
         #[test]
         fn what_is_read_is_delivered(line in "(ipmi_si a: |ipmi_x: |IPMI message handler: |IPMI Watchdog: )(IPMI message handler: )?(KCS in invalid state |kcs hosed: |BMC returned 0x[0-9a-g]{0,2}|, retry get bmc device id|heartbeat failure|Error ){0,2}\\PC{0,6}") {
             if find(&line).is_some() {
-                let delivered = RegexSet::new(PATTERNS).unwrap();
-                prop_assert!(delivered.is_match(&line), "{line}");
+                testing::is_delivered(&PATTERNS, &line);
             }
         }
     }

@@ -86,14 +86,14 @@ fn sockets(line: &str) -> Option<(&'static Entry, &str)> {
 
 #[cfg(test)]
 mod tests {
+    use gpud_builtin_shared::patterns::testing;
     use proptest::prelude::*;
-    use regex::RegexSet;
 
     use super::*;
 
     #[test]
     fn lines_and_lookalikes() {
-        for (line, expected) in [
+        let cases = [
             (
                 "nf_conntrack: table full, dropping packet",
                 Some(("conntrack_table_full", "")),
@@ -117,16 +117,14 @@ mod tests {
             ("neighbour: a b: neighbor table overflow!", None),
             ("neighbour: : neighbor table overflow!", None),
             ("x nf_conntrack: table full, dropping packet", None),
-        ] {
-            let found = find(line).map(|(entry, table)| (entry.name, table));
-            assert_eq!(found, expected, "{line}");
-        }
+        ];
+        testing::reads(&cases, find);
     }
 
     #[test]
     fn the_data_file_holds() {
         let file = include_str!("../catalog/patterns.json");
-        gpud_builtin_shared::patterns::testing::holds(file, &patterns::CATALOG, events);
+        testing::holds(file, &patterns::CATALOG, events);
     }
 
     proptest! {
@@ -135,8 +133,7 @@ mod tests {
         #[test]
         fn what_is_read_is_delivered(line in "(nf_conntrack: |neighbour: |ipv4: |TCP: |Route cache is full: )?(table full,|table full in|expectation table full|a_b: neighbor table overflow!|Neighbour table overflow|out of memory -- )? ?\\PC{0,8}") {
             if find(&line).is_some() {
-                let delivered = RegexSet::new(PATTERNS).unwrap();
-                prop_assert!(delivered.is_match(&line), "{line}");
+                testing::is_delivered(&PATTERNS, &line);
             }
         }
     }

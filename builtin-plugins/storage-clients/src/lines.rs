@@ -10,7 +10,7 @@
 //! | `libceph: mon‹n› ‹address› session lost, hunting for new mon`, `… session established` | `net/ceph/mon_client.c` |
 //! | `ceph: [‹cluster›: ]mds‹n› hung`, `caps stale`, `caps still stale`; `came back`, `caps renewed`, `recovery completed`, `reconnect success` | `fs/ceph/mds_client.c`, `check_session_state`, `renewed_caps`, `check_new_map`; with the cluster from 6.8 |
 //! | `ceph: [‹cluster›: ]mds‹n› session blocklisted`, `rejected session`, `reconnect denied` | same, `handle_session` |
-//! | `mmfs: [E] Disk lease period expired …`, `Unable to contact …`; `[N] Disk lease reacquired …`; `Lost membership in cluster …`, `… expelled …`; `File system ‹name› unmounted by the system with return code …` | `mmfsd` of IBM Storage Scale, messages 6027-… |
+//! | `mmfs: [E] Disk lease period expired …`, `Unable to contact any quorum nodes …`; `[N] Disk lease reacquired …`; `Lost membership in cluster …`; `File System ‹name› unmounted by the system with return code …`, `Error=MMFS_SYSTEM_UNMOUNT, …` | `mmfsd` of IBM Storage Scale, by way of syslog: in saved logs only. Closed, so by IBM's guide and public reports. That a node `is being expelled` is said by the cluster manager of another one |
 //! | `beegfs: ‹thread›(‹pid›): ‹context›: Connect failed on all available routes: ‹node›`, `… Connected: ‹node›` | BeeGFS, `client_module/source/nodes/NodeConnPool.c` |
 //! | `wekafsio: … Truncated dirty-pages …`, `… total-sync-errs(…) …` | WEKA's client; closed, so by public reports |
 //! | `CIFS: VFS: \\‹server› has not responded in ‹n› seconds. Reconnecting...` | `fs/smb/client/connect.c`, `server_unresponsive` |
@@ -161,14 +161,20 @@ fn ceph(line: &str) -> Option<Found<'_>> {
 
 fn gpfs(line: &str) -> Option<Found<'_>> {
     const CLIENT: &str = "IBM Storage Scale";
-    let (who, rest) = line.strip_prefix("mmfs")?.split_once(": [")?;
+    let (who, rest) = line.strip_prefix("mmfs")?.split_once(": ")?;
     let (name, pid) = who.split_once('[').unwrap_or((who, "0]"));
     let is_name = name
         .bytes()
         .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit());
-    let (level, text) = rest.split_once("] ")?;
-    let is_level = level.len() == 1 && level.bytes().all(|byte| byte.is_ascii_uppercase());
-    if !is_name || !is_level || !is_number(pid.strip_suffix(']')?) {
+    if !is_name || !is_number(pid.strip_suffix(']')?) {
+        return None;
+    }
+    if rest.starts_with("Error=MMFS_SYSTEM_UNMOUNT,") {
+        let found = Found::new(&STORAGE_UNMOUNTED, "").fact("client", CLIENT);
+        return Some(found.fact("cause", rest.trim_end()));
+    }
+    let (level, text) = rest.strip_prefix('[')?.split_once("] ")?;
+    if level.len() != 1 || !level.bytes().all(|byte| byte.is_ascii_uppercase()) {
         return None;
     }
     let text = text.trim_end();
@@ -187,7 +193,7 @@ fn gpfs(line: &str) -> Option<Found<'_>> {
         let found = Found::new(&STORAGE_UNMOUNTED, name).fact("client", CLIENT);
         return Some(found.fact("cause", rest));
     }
-    if text.starts_with("Lost membership in cluster ") || text.contains("being expelled") {
+    if text.starts_with("Lost membership in cluster") {
         return Some(evicted(CLIENT, "mmfs").fact("cause", text));
     }
     let silent = ["Disk lease period expired", "Unable to contact "];

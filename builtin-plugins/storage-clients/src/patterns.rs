@@ -5,7 +5,7 @@ use gpud_builtin_shared::coded::Severity::{Critical, Fatal, Info, Warning};
 use gpud_builtin_shared::patterns::{Catalog, Entry, Verdict};
 
 /// Version of the catalogue.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// What the host delivers: no narrower than what is read.
 pub const PATTERNS: [&str; 9] = [
@@ -13,7 +13,7 @@ pub const PATTERNS: [&str; 9] = [
     r"^Lustre(Error)?: .*(LBUG$|LBUG |ASSERTION\( )",
     "^libceph: (osd[0-9]+ (down|up)|mon[0-9]+ .*session (lost|established))",
     "^ceph: .*mds[0-9]+ (hung|came back|caps (stale|still stale|renewed)|recovery completed|reconnect (denied|success)|rejected session|session (block|black)listed)",
-    r"^mmfs[a-z0-9]*(\[[0-9]+\])?: \[[A-Z]\] ",
+    r"^mmfs[a-z0-9]*(\[[0-9]+\])?: (\[[A-Z]\] |Error=MMFS_)",
     "^beegfs: [^ ]+: .*(Connect failed on all available routes: |Connected: )",
     r"^wekafsio: .*(Truncated dirty-pages|total-sync-errs\()",
     "^CIFS: (VFS: )?.* has not responded in [0-9]+ seconds",

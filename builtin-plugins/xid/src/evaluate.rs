@@ -15,7 +15,7 @@ use crate::config::Config;
 use crate::facts::Facts;
 use crate::gpu::{self, Gpu};
 use crate::xid::{self, Xid};
-use crate::{EVENT_NAME, batch, names, related, row};
+use crate::{EVENT_NAME, batch, board, names, related, row};
 
 /// Name of the rows that versions before GPUd 0.6 stored for an operator's set-healthy.
 const SET_HEALTHY: &str = "SetHealthy";
@@ -35,11 +35,12 @@ pub fn events(
     product: impl FnOnce() -> Option<String>,
     gpus: impl FnOnce() -> Vec<Gpu>,
 ) -> Result<Vec<Event>, Error> {
-    let found = decode(config, messages.iter(), product);
+    let mut found = decode(config, messages.iter(), product);
     if found.is_empty() {
         return Ok(Vec::new());
     }
     let gpus = gpus();
+    soften_remapping(config, &mut found, &gpus);
     let mut events = found
         .iter()
         .map(|(message, xid)| stored(context, config, message, xid, &gpus))
@@ -58,7 +59,7 @@ fn stored(
     let event = row::event(context, config.catalog(), message, xid, gpus);
     let mut event = event.map_err(Error::failed)?;
     if config.is_saved_log() && is_remapping(xid) {
-        let note = remapping_note(config, message);
+        let note = remapping_note(remaps_rows(config, message, xid, gpus));
         event.extra_info.push(("note".to_owned(), note.to_owned()));
     }
     Ok(event)
@@ -78,15 +79,8 @@ fn decode<'a>(
     let mut found: Vec<_> = messages
         .filter_map(|message| Some((message, xid::decode(&message.text)?)))
         .collect();
-    if config.is_saved_log() {
-        for (message, xid) in &mut found {
-            // The row takes effect with the next reset; the GPU goes on without it.
-            if xid.code == 63 && remaps_rows(config, message) == Some(true) {
-                xid.severity = Severity::Info;
-                xid.actions = &[Action::Reboot];
-            }
-        }
-    } else if found.iter().any(|(_, xid)| is_remapping(xid))
+    if !config.is_saved_log()
+        && found.iter().any(|(_, xid)| is_remapping(xid))
         && product().is_some_and(|name| gpu::remaps_rows(&name))
     {
         found.retain(|(_, xid)| !is_remapping(xid));
@@ -94,17 +88,34 @@ fn decode<'a>(
     found
 }
 
-/// Whether the GPU of a saved line remaps rows: by the product that the operator names, or else by the line itself.
-/// `None` when nothing says so.
-fn remaps_rows(config: &Config, message: &Message) -> Option<bool> {
-    match config.product() {
-        Some(product) => Some(gpu::remaps_rows(product)),
-        None => Facts::of(&message.text).remaps_rows().then_some(true),
+/// In a saved log, a row remapping of a GPU that is known to remap rows is news: the row takes effect with the next reset,
+/// and the GPU goes on without it.
+fn soften_remapping(config: &Config, found: &mut [(&Message, Xid<'_>)], gpus: &[Gpu]) {
+    if !config.is_saved_log() {
+        return;
+    }
+    for (message, xid) in found {
+        if xid.code == 63 && remaps_rows(config, message, xid, gpus) == Some(true) {
+            xid.severity = Severity::Info;
+            xid.actions = &[Action::Reboot];
+        }
     }
 }
 
-fn remapping_note(config: &Config, message: &Message) -> &'static str {
-    match remaps_rows(config, message) {
+/// Whether the GPU of a saved line remaps rows: by the product that the operator names, by the line itself, or by the chip
+/// that other lines of the log name. `None` when nothing says so.
+fn remaps_rows(config: &Config, message: &Message, xid: &Xid<'_>, gpus: &[Gpu]) -> Option<bool> {
+    if let Some(product) = config.product() {
+        return Some(gpu::remaps_rows(product));
+    }
+    if Facts::of(&message.text).remaps_rows() {
+        return Some(true);
+    }
+    board::remaps_rows(gpu::find(gpus, &xid.device)?.chip?)
+}
+
+fn remapping_note(remaps_rows: Option<bool>) -> &'static str {
+    match remaps_rows {
         Some(true) => {
             "This GPU remaps rows: a pending remapping (63) takes effect with the next reset of the GPU; a failed one (64) asks for a new GPU if it comes back after a reset."
         }
@@ -157,7 +168,7 @@ pub fn check(
             Vec::new()
         };
         let found = gpu::find(&now, &current.device);
-        let uuid = current.uuid.or(found.map(|gpu| gpu.uuid.as_str()));
+        let uuid = current.uuid.or(found.and_then(Gpu::uuid));
         state.reason = current.message(uuid);
         state.subject = match &stored.event.subject {
             Some(subject) if found.is_none() => Some(subject.clone()),

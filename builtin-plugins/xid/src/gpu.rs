@@ -6,7 +6,7 @@ use gpud_sdk::{GpuId, Subject};
 /// A GPU as NVML or the kernel log names it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Gpu {
-    /// `GPU-…`.
+    /// `GPU-…`; empty where it is not known.
     pub uuid: String,
     /// PCI id, in any spelling that [`pci_id`] reads.
     pub bus_id: String,
@@ -14,6 +14,17 @@ pub struct Gpu {
     pub serial: Option<String>,
     /// Position in NVML's order.
     pub index: Option<usize>,
+    /// Name of the slot of the chassis.
+    pub slot: Option<String>,
+    /// NVIDIA's number of the chip.
+    pub chip: Option<u16>,
+}
+
+impl Gpu {
+    /// The UUID, where it is known.
+    pub fn uuid(&self) -> Option<&str> {
+        Some(self.uuid.as_str()).filter(|uuid| !uuid.is_empty())
+    }
 }
 
 /// A PCI id in one spelling, `0000:3b:00.0`: lower case, a domain of four digits (more where it needs them), with
@@ -72,9 +83,12 @@ pub fn words(device: &str, gpu: Option<&Gpu>) -> String {
     }
     parts.push(pci_id(device).unwrap_or_else(|| device.to_owned()));
     if let Some(gpu) = gpu {
-        parts.push(gpu.uuid.clone());
+        parts.extend(gpu.uuid().map(str::to_owned));
         if let Some(serial) = &gpu.serial {
             parts.push(format!("serial {serial}"));
+        }
+        if let Some(slot) = &gpu.slot {
+            parts.push(format!("slot {slot}"));
         }
     }
     parts.join(", ")

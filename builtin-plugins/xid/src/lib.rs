@@ -7,6 +7,7 @@
 //! The catalogue ([`catalog`]) is made from `catalog/xid.json`.
 
 mod batch;
+pub mod board;
 pub mod catalog;
 #[rustfmt::skip]
 pub mod catalog_data;
@@ -25,9 +26,10 @@ pub mod xid;
 use gpud_builtin_shared::driver::Driver;
 use gpud_sdk::{
     AccessError, CheckContext, Checker, Descriptor, Error, Event, KmsgWatcher, Message, Report,
-    Scanner, history, kmsg, log, nvml, state,
+    Scanner, history, incidents, kmsg, log, nvml, state, sysfs,
 };
 
+use crate::board::Board;
 use crate::config::Config;
 use crate::gpu::Gpu;
 
@@ -42,6 +44,12 @@ const MAX_MESSAGES: u32 = 4_096;
 const COUNTED: &str = "counted";
 /// Key of the names of GPUs that the kernel log had.
 const NAMES: &str = "gpu_names";
+/// Key of what a saved log said of chips and slots.
+const BOARD: &str = "board";
+/// Where the system names the slots of the chassis, each with the address of what is in it.
+const SLOTS: &str = "/sys/bus/pci/slots";
+/// Most slots that are looked at.
+const MAX_SLOTS: u32 = 128;
 
 /// How many of these lines are Xids: all the work of decoding, and none of storing. What the host's benchmark compares
 /// with the same work done in the sandbox.
@@ -108,7 +116,7 @@ impl KmsgWatcher for XidErrors {
     fn on_messages(context: &CheckContext, messages: Vec<Message>) -> Result<Vec<Event>, Error> {
         let mut named = Vec::new();
         if names::add(&mut named, texts(&messages)) {
-            named = names::read(&stored_names());
+            named = names::read(&stored(NAMES));
             names::add(&mut named, texts(&messages));
             if let Err(error) = state::set(NAMES, names::write(&named).as_bytes()) {
                 log!(warn, "names of GPUs are not stored: {}", error.text());
@@ -116,14 +124,27 @@ impl KmsgWatcher for XidErrors {
         }
         // The check reports a mistake in the configuration; no error may be lost for it.
         let config = read_config().or_else(|_| config::read("{}").map_err(Error::failed))?;
+        let mut board = Board::default();
+        if config.is_saved_log() {
+            board = Board::read(&stored(BOARD));
+            if board.add(texts(&messages)) {
+                state::set(BOARD, board.write().as_bytes())?;
+            }
+        }
         // NVML knows better, where it answers.
         let gpus = || {
             let known = if named.is_empty() {
-                names::read(&stored_names())
+                names::read(&stored(NAMES))
             } else {
                 named
             };
-            gpus().into_iter().chain(known).collect::<Vec<_>>()
+            let mut gpus = gpus();
+            gpus.extend(known);
+            board.describe(&mut gpus);
+            if incidents::are_of_this_machine(context) {
+                add_slots(&mut gpus);
+            }
+            gpus
         };
         let product = || nvml::product_name().ok();
         evaluate::events(context, &config, &messages, product, gpus)
@@ -134,17 +155,28 @@ fn texts(messages: &[Message]) -> impl Iterator<Item = &str> {
     messages.iter().map(|message| message.text.as_str())
 }
 
-/// Returns the names of GPUs that the kernel log had so far.
-fn stored_names() -> String {
-    match state::get_string(NAMES) {
-        Ok(Some(names)) => names,
-        _ => String::new(),
+/// Returns what the kernel log said so far; empty if it said nothing.
+fn stored(key: &str) -> String {
+    state::get_string(key).ok().flatten().unwrap_or_default()
+}
+
+/// Adds the slots that the system names to GPUs. Not every machine names any.
+fn add_slots(gpus: &mut Vec<Gpu>) {
+    for slot in sysfs::list_directory(SLOTS, MAX_SLOTS).unwrap_or_default() {
+        let address = format!("{SLOTS}/{}/address", slot.name);
+        if let Ok(address) = sysfs::read_to_string(&address, 64) {
+            board::add_slot(gpus, &slot.name, address.trim());
+        }
     }
 }
 
 fn patterns() -> Vec<String> {
-    let all = line::PATTERNS.iter().chain(&names::PATTERNS);
-    all.map(|pattern| (*pattern).to_owned()).collect()
+    let mut all: Vec<&str> = line::PATTERNS.to_vec();
+    all.extend(names::PATTERNS);
+    if read_config().is_ok_and(|config| config.is_saved_log()) {
+        all.extend(board::PATTERNS);
+    }
+    all.into_iter().map(str::to_owned).collect()
 }
 
 impl Scanner for XidErrors {
@@ -163,6 +195,7 @@ fn gpus() -> Vec<Gpu> {
             bus_id: gpu.bus_id,
             serial: gpu.serial,
             index: Some(index),
+            ..Gpu::default()
         })
         .collect()
 }

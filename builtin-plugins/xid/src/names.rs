@@ -81,7 +81,7 @@ pub fn read(text: &str) -> Vec<Gpu> {
                 .next()
                 .filter(|serial| *serial != "-")
                 .map(str::to_owned),
-            index: None,
+            ..Gpu::default()
         })
     };
     text.lines().filter_map(gpu).take(MAX_GPUS).collect()

@@ -87,7 +87,7 @@ impl<'r, 'a> Near<'r, 'a> {
             45 => self.others(row).any(|(other, same_gpu)| {
                 let is_cause = !matches!(other.code, 45 | 154);
                 let is_named = row.caused_by.is_none_or(|code| code == other.code);
-                is_cause && is_named && (same_gpu || (row.pid.is_some() && row.pid == other.pid))
+                is_cause && is_named && (same_gpu || is_of_same_process(row, other))
             }),
             63 => self
                 .others(row)
@@ -116,6 +116,15 @@ impl<'r, 'a> Near<'r, 'a> {
             .max_by_key(|(second, _)| *second)
             .map(|(_, recovery)| recovery)
     }
+}
+
+/// Whether two rows share a process. A row that counts repeats has those of all.
+fn is_of_same_process(one: &Row<'_>, other: &Row<'_>) -> bool {
+    let (Some(one), Some(other)) = (one.pid, other.pid) else {
+        return false;
+    };
+    let mut pids = one.split(", ");
+    pids.any(|pid| other.split(", ").any(|known| known == pid))
 }
 
 /// In NVIDIA's view the action of Xid 154 takes the place of any other. GPUd's verdict is only made harder.

@@ -126,7 +126,7 @@ pub fn event(
         ..
     } = xid;
     let known = gpu::find(gpus, device);
-    let uuid = known.map(|gpu| gpu.uuid.as_str());
+    let uuid = known.and_then(Gpu::uuid);
     let facts = Facts::of(&message.text);
     let recovery = facts.recovery.map(|(_, to)| to);
     let (severity, _) = xid.verdict(catalog, recovery);

@@ -1,9 +1,13 @@
 //! Where one boot of a machine ends and the next begins.
 
+use std::collections::HashMap;
+
 use super::reader::Entry;
 
 /// A stamp that is earlier by more than this is of another boot; processors log out of order by far less. Microseconds.
 const BACK: u64 = 10_000_000;
+/// The most boot ids that are told apart.
+const MAX_IDS: usize = 100_000;
 /// What a kernel says first; on Arm the second comes before the first.
 const BANNERS: [&str; 2] = ["Linux version ", "Booting Linux on physical CPU"];
 
@@ -17,7 +21,8 @@ pub(super) const UNNAMED: BootNumber = u32::MAX;
 /// Numbers boot ids, so that a message carries four bytes of them.
 #[derive(Debug, Default)]
 pub(super) struct BootIds {
-    ids: Vec<u128>,
+    ids: HashMap<u128, BootNumber>,
+    last: (u128, BootNumber),
 }
 
 impl BootIds {
@@ -27,27 +32,27 @@ impl BootIds {
             return NO_BOOT;
         };
         // Nearly always the one that was named last.
-        let known = self.ids.iter().rposition(|known| *known == id);
-        let at = known.unwrap_or_else(|| {
-            self.ids.push(id);
-            self.ids.len() - 1
-        });
-        u32::try_from(at + 1).unwrap_or(NO_BOOT)
+        if self.last.0 == id {
+            return self.last.1;
+        }
+        let number = match self.ids.get(&id) {
+            Some(number) => *number,
+            None if self.ids.len() >= MAX_IDS => return NO_BOOT,
+            None => {
+                let number = BootNumber::try_from(self.ids.len() + 1).unwrap_or(NO_BOOT);
+                self.ids.insert(id, number);
+                number
+            }
+        };
+        self.last = (id, number);
+        number
     }
 }
 
-/// Returns where each boot begins in the messages of one host, as numbers of messages.
-pub(super) fn starts<'a>(entries: impl Iterator<Item = &'a Entry>) -> Vec<usize> {
-    let mut boots = Boots::default();
-    for (at, entry) in entries.enumerate() {
-        boots.take(at, entry);
-    }
-    boots.starts
-}
-
+/// Finds where boots begin in the messages of one host.
 #[derive(Debug, Default)]
-struct Boots {
-    starts: Vec<usize>,
+pub(super) struct Boots {
+    began: bool,
     id: BootNumber,
     micros: Option<u64>,
     sequence: u64,
@@ -56,7 +61,8 @@ struct Boots {
 }
 
 impl Boots {
-    fn take(&mut self, at: usize, entry: &Entry) {
+    /// Takes the next message; true if a boot begins with it. The first message begins one.
+    pub fn take(&mut self, entry: &Entry) -> bool {
         let mut announced = false;
         if entry.announced == UNNAMED {
             announced = true;
@@ -71,13 +77,15 @@ impl Boots {
         }
         let text = entry.message.text.as_str();
         let banner = BANNERS.iter().any(|banner| text.starts_with(banner));
-        if at == 0 || announced || self.begins_one(entry, banner) {
-            self.starts.push(at);
+        let is_first = !std::mem::replace(&mut self.began, true);
+        let begins = is_first || announced || self.begins_one(entry, banner);
+        if begins {
             self.micros = None;
         }
         self.micros = entry.micros.or(self.micros);
         self.sequence = entry.message.sequence;
         self.after_banner = banner;
+        begins
     }
 
     fn begins_one(&self, entry: &Entry, banner: bool) -> bool {

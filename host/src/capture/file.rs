@@ -3,10 +3,12 @@
 use jiff::tz::TimeZone;
 
 use super::{
-    Capture,
+    Unparsable,
     error::CaptureError,
+    format::Format,
+    hosts::Hosts,
     lines::{Lines, RawLine},
-    reader::Reader,
+    reader::{Entry, Reader},
     sample,
     source::{self, Source},
 };
@@ -15,12 +17,30 @@ use crate::model::UnixMillis;
 /// If there are so many times more lines of no format than others, the others are taken to be chance.
 const CHANCE: u64 = 20;
 
-/// Reads a text.
+/// What was counted in a file, and the names of its hosts. The fields are those of [`super::Capture`].
+#[derive(Debug, Default)]
+pub(super) struct Counts {
+    pub format: Option<Format>,
+    pub hosts: Hosts,
+    pub skipped: u64,
+    pub unparsable: u64,
+    pub first_unparsable: Option<Unparsable>,
+    pub cut: u64,
+    pub damaged: Option<String>,
+    pub years_guessed: bool,
+    pub zone_assumed: bool,
+}
+
+/// Reads a text. `take` gets the messages in the order of the file.
+///
+/// # Errors
+/// The file is no capture; or those of `take`.
 pub(super) fn read(
     source: Source,
     now: UnixMillis,
     zone: &TimeZone,
-) -> Result<Capture, CaptureError> {
+    mut take: impl FnMut(Entry) -> Result<(), CaptureError>,
+) -> Result<Counts, CaptureError> {
     let Source {
         text,
         packed,
@@ -51,23 +71,33 @@ pub(super) fn read(
         }
     }
     let mut reader = Reader::new(now, zone, is_plain(&first, now, zone)?);
-    for line in &first {
+    let mut hand_on = |reader: &mut Reader, line: &RawLine| {
         reader.take_raw(line)?;
+        while let Some(entry) = reader.next_complete() {
+            take(entry)?;
+        }
+        Ok(())
+    };
+    for line in &first {
+        hand_on(&mut reader, line)?;
     }
     drop(first);
     while damaged.is_none() && next(&mut line, &mut damaged)? {
-        reader.take_raw(&line)?;
+        hand_on(&mut reader, &line)?;
     }
-    let capture = reader.finish(now, damaged)?;
-    match (is_binary && capture.format.is_none(), capture.damaged) {
+    let (rest, counts) = reader.finish()?;
+    for entry in rest {
+        take(entry)?;
+    }
+    match (is_binary && counts.format.is_none(), damaged) {
         (true, _) => Err(CaptureError::Binary),
-        (false, Some(problem)) if capture.format.is_none() && capture.unparsable == 0 => {
+        (false, Some(problem)) if counts.format.is_none() && counts.unparsable == 0 => {
             let name = packed.unwrap_or_default();
             let problem = problem.strip_prefix(name).unwrap_or(&problem);
             let problem = problem.trim_start_matches(": ").to_owned();
             Err(CaptureError::Damaged(name, problem))
         }
-        (false, damaged) => Ok(Capture { damaged, ..capture }),
+        (false, damaged) => Ok(Counts { damaged, ..counts }),
     }
 }
 
@@ -76,6 +106,7 @@ fn is_plain(first: &[RawLine], now: UnixMillis, zone: &TimeZone) -> Result<bool,
     let mut trial = Reader::new(now, zone, false);
     for line in first {
         trial.take_raw(line)?;
+        while trial.next_complete().is_some() {}
     }
     let texts = first.iter().map(|line| line.text.as_slice());
     let mostly_unknown = trial.unparsable > 0 && trial.unparsable >= CHANCE * trial.stamped();

@@ -60,6 +60,8 @@ const TAGS: &[&[u8]] = &[
     b"nvidia-uvm:",
     b"nvidia-modeset:",
     b"mce:",
+    // Not the kernel's, but of a client of a file system.
+    b"mmfs:",
 ];
 
 /// Whether a line without a prefix is a kernel message.
@@ -67,7 +69,7 @@ pub(super) fn begins_message(line: &[u8]) -> bool {
     BEGINNINGS.iter().any(|start| line.starts_with(start))
 }
 
-/// Whether a word that ends in a colon is the kernel's own tag rather than a program.
+/// Whether a word that ends in a colon is a tag of messages that checkers read, rather than a program.
 pub(super) fn is_tag(word: &[u8]) -> bool {
-    TAGS.contains(&word) || word.starts_with(b"nvidia-nvswitch")
+    TAGS.contains(&word) || word.starts_with(b"nvidia-nvswitch") || word.starts_with(b"mmfs[")
 }

@@ -173,8 +173,11 @@ fn absolute<'a>(mut scan: Scan<'a>, context: &mut Context) -> Option<Parts<'a>> 
         let stamp = stamp::unix(&mut scan)?;
         return Parts::syslog(Format::JournalUnix, stamp, scan);
     }
+    // dmesg writes a `T` and a comma; a comma alone is of other tools.
+    let has_space = scan.0.get(10) == Some(&b' ');
     let (format, stamp) = stamp::iso(&mut scan, &mut context.calendar)?;
     match format {
+        Format::DmesgIso if has_space => Parts::syslog(Format::SyslogIso, stamp, scan),
         Format::DmesgIso => Some(Parts::kernel((format, stamp), scan.0)),
         _ => Parts::syslog(format, stamp, scan),
     }
@@ -304,7 +307,9 @@ impl<'a> Program<'a> {
         for _ in 0..3 {
             let start = scan.0;
             let word = scan.word();
-            if word == b"kernel:" {
+            // Some collectors write `kernel[0]:`.
+            let is_kernel = word == b"kernel:" || word == b"kernel[0]:";
+            if is_kernel {
                 program.author = Author::Kernel(scan.0);
                 return Some(program);
             }

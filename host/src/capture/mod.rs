@@ -1,18 +1,17 @@
 //! A saved kernel log, from bytes to messages: what a colleague sent is judged without the colleague's machine.
 //!
-//! [`read()`] and [`read_from()`] take what `dmesg`, `journalctl -k`, a syslog daemon, a log collector or `cat /dev/kmsg`
-//! wrote and give the messages as the kernel log itself would have, for each host in the order of the file; lines of one
-//! message are joined with `\x0a`. The format of each line is detected separately: first the common formats (`line`),
+//! [`read()`] takes what `dmesg`, `journalctl -k`, a syslog daemon, a log collector or `cat /dev/kmsg` wrote and gives the
+//! messages as the kernel log itself would have, for each host in the order of the file; lines of one message are joined
+//! with `\x0a`. [`sift()`] does the same for a file of any size, and gives only the messages that somebody wants. The format of each line is detected separately: first the common formats (`line`),
 //! then any prefix before a kernel message (`prefixed`). What is no log is passed over and counted.
 //!
-//! A file is read as a stream; compressed files and UTF-16 are decoded on the way (`source`). Nothing is read here but
-//! the bytes given: no clock, no file, no time zone of this machine.
+//! A file is read as a stream; compressed files and UTF-16 are decoded on the way (`source`). Each line becomes a message
+//! (`reader`), the hosts and their times are followed (`survey`, `tracker`), and once the end is known every message can be
+//! dated (`timeline`). Nothing is read here but the bytes given: no clock, no file, no time zone of this machine.
 
-mod assemble;
 mod blocks;
 mod boots;
 mod calendar;
-mod dating;
 mod dmesg_json;
 mod driver_lines;
 mod error;
@@ -28,28 +27,37 @@ mod line;
 mod lines;
 mod months;
 mod notes;
+mod overview;
 mod prefixed;
 mod priority;
 mod reader;
 mod sample;
 mod scan;
+mod sift;
 mod source;
 mod stamp;
+mod survey;
+mod thin;
+mod timeline;
+mod tracker;
 mod utf16;
-
-use std::io::Read;
 
 use jiff::tz::TimeZone;
 
-use self::{calendar::Calendar, hosts::Hosts};
-pub use self::{error::CaptureError, format::Format};
+use self::{calendar::Calendar, hosts::Hosts, survey::Survey};
+pub use self::{
+    error::CaptureError,
+    format::Format,
+    overview::{LogOverview, Overview},
+    sift::{Select, Selected, Selection, Sifted, sift},
+};
 use crate::{model::UnixMillis, node::kmsg::KernelMessage};
 
-/// The most bytes of all messages of a file.
+/// The most bytes of all messages that [`read()`] gives.
 pub const MAX_TEXT: usize = 256 << 20;
 /// The most bytes that a compressed file may have when decompressed.
-pub const MAX_EXPANDED: u64 = 1 << 30;
-/// The most messages in a file.
+pub const MAX_EXPANDED: u64 = 16 << 30;
+/// The most messages that [`read()`] gives.
 pub const MAX_MESSAGES: usize = 5_000_000;
 /// The longest line in bytes, and the longest text of several lines; what is beyond is cut off.
 pub const MAX_LINE: usize = 64 << 10;
@@ -130,7 +138,8 @@ struct Context<'z> {
     hosts: Hosts,
 }
 
-/// Reads a capture. No message at all is no error: [`Capture::format`] and the counts say what the file was.
+/// Reads a capture with all its messages. No message at all is no error: [`Capture::format`] and the counts say what the
+/// file was.
 ///
 /// `now`: for stamps without a year or without a date, Unix milliseconds; the time at which the file was written, if
 /// that is known. `zone`: for stamps without a zone; that of the machine that logged, if it is known.
@@ -138,19 +147,49 @@ struct Context<'z> {
 /// # Errors
 /// The file is binary or packed in a way that is not read, or larger than the limits.
 pub fn read(bytes: &[u8], now: UnixMillis, zone: &TimeZone) -> Result<Capture, CaptureError> {
-    read_from(bytes, now, zone)
+    let mut survey = Survey::default();
+    let mut messages = Vec::new();
+    let mut size = 0;
+    let counts = file::read(source::open(bytes)?, now, zone, |entry| {
+        size += entry.message.text.len();
+        if messages.len() >= MAX_MESSAGES {
+            return Err(CaptureError::TooManyMessages);
+        }
+        if size > MAX_TEXT {
+            return Err(CaptureError::TooLarge);
+        }
+        messages.push((survey.take(&entry), entry.message));
+        Ok(())
+    })?;
+    let logs = survey.finish(now, &counts.hosts);
+    let of_log = |(host, timeline): &(Option<String>, timeline::Timeline)| HostLog {
+        host: host.clone(),
+        messages: Vec::new(),
+        clock: timeline.clock,
+        boots: timeline.boots.iter().map(number).collect(),
+    };
+    let mut of_hosts: Vec<HostLog> = logs.logs.iter().map(of_log).collect();
+    for (place, mut message) in messages {
+        message.time = logs.date(&place);
+        if let Some(log) = of_hosts.get_mut(logs.of_host(place.host())) {
+            log.messages.push(message);
+        }
+    }
+    Ok(Capture {
+        format: counts.format,
+        logs: of_hosts,
+        skipped: counts.skipped,
+        unparsable: counts.unparsable,
+        first_unparsable: counts.first_unparsable,
+        cut: counts.cut,
+        damaged: counts.damaged,
+        years_guessed: counts.years_guessed,
+        zone_assumed: counts.zone_assumed,
+    })
 }
 
-/// Reads a capture from a stream, as [`read()`] does.
-///
-/// # Errors
-/// As [`read()`]; and the stream's.
-pub fn read_from(
-    stream: impl Read,
-    now: UnixMillis,
-    zone: &TimeZone,
-) -> Result<Capture, CaptureError> {
-    file::read(source::open(stream)?, now, zone)
+fn number(boot: &timeline::Boot) -> usize {
+    usize::try_from(boot.number).unwrap_or(usize::MAX)
 }
 
 #[cfg(test)]

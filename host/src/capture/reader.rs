@@ -1,9 +1,13 @@
 //! The lines of a capture in order: which belong together, and what is counted.
+//!
+//! Messages are given on as soon as no further line can belong to them, so that a file of any size takes little memory.
+
+use std::collections::VecDeque;
 
 use jiff::tz::TimeZone;
 
 use super::{
-    Capture, Context, MAX_LINE, MAX_MESSAGES, MAX_TEXT, Unparsable, assemble,
+    Context, MAX_LINE, Unparsable,
     blocks::{self, Blocks},
     boots::{self, BootIds, BootNumber, boot_id},
     calendar::Calendar,
@@ -11,6 +15,7 @@ use super::{
     driver_lines,
     error::CaptureError,
     escape::{self, Backslash},
+    file::Counts,
     format::Format,
     hosts::{HostId, Hosts, NO_HOST},
     json_line, known,
@@ -24,10 +29,16 @@ use crate::{model::UnixMillis, node::kmsg::KernelMessage};
 
 /// The line's beginning that [`Unparsable`] keeps.
 const MAX_SHOWN: usize = 200;
+/// So many of the newest messages can still get further lines: those of hosts may be interleaved.
+const WINDOW: usize = 64;
+/// The most pairs of a record's dictionary; the kernel writes two or three.
+const MAX_PAIRS: usize = 64;
 
 /// A message and what its line said of it.
 #[derive(Debug)]
 pub(super) struct Entry {
+    /// Its place among the messages of the file, from 0.
+    pub order: u64,
     pub host: HostId,
     pub stamp: Stamp,
     /// Microseconds since boot.
@@ -63,10 +74,12 @@ pub(super) struct Reader<'z> {
     notes: Notes,
     boot_ids: BootIds,
     announced: BootNumber,
-    entries: Vec<Entry>,
-    /// The last entry of each host.
-    last_of: Vec<Option<usize>>,
-    size: usize,
+    /// The newest messages, ascending.
+    window: VecDeque<Entry>,
+    /// How many messages there were before those of the window.
+    given: u64,
+    /// The order of the last message of each host.
+    last_of: Vec<Option<u64>>,
     counts: [u64; Format::ALL.len()],
     skipped: u64,
     /// Lines that fit no format.
@@ -90,9 +103,9 @@ impl<'z> Reader<'z> {
             notes: Notes::default(),
             boot_ids: BootIds::default(),
             announced: boots::NO_BOOT,
-            entries: Vec::new(),
+            window: VecDeque::with_capacity(WINDOW + 2),
+            given: 0,
             last_of: Vec::new(),
-            size: 0,
             counts: [0; Format::ALL.len()],
             skipped: 0,
             unparsable: 0,
@@ -242,15 +255,16 @@ impl<'z> Reader<'z> {
                     return false;
                 };
                 let entry = [key, value].map(|part| escape::text(part, Backslash::Escape));
-                if let Some(last) = self.entries.last_mut() {
+                if let Some(last) = self.window.back_mut()
+                    && last.message.dictionary.len() < MAX_PAIRS
+                {
                     last.message.dictionary.push(entry.into());
                 }
                 true
             }
             // Indented exactly as the tools do: whatever it looks like, it is the message's.
             Last::Text(width) if indent >= width && width > 0 => {
-                let at = self.entries.len().checked_sub(1);
-                self.join(at, line.get(width..).unwrap_or(trimmed))
+                self.join(self.newest(), line.get(width..).unwrap_or(trimmed))
             }
             _ => false,
         }
@@ -259,10 +273,7 @@ impl<'z> Reader<'z> {
     /// Takes an indented line that fits no format.
     fn continues_text(&mut self, trimmed: &[u8]) -> bool {
         match self.last {
-            Last::Text(width) if width > 0 => {
-                let at = self.entries.len().checked_sub(1);
-                self.join(at, trimmed)
-            }
+            Last::Text(width) if width > 0 => self.join(self.newest(), trimmed),
             _ => false,
         }
     }
@@ -271,10 +282,10 @@ impl<'z> Reader<'z> {
     /// has.
     fn continues_driver(&mut self, text: &[u8], of: Option<(Stamp, HostId)>) -> bool {
         let at = match of {
-            None => self.entries.len().checked_sub(1),
+            None => self.newest(),
             Some((_, host)) => self.last_entry(host),
         };
-        let Some(last) = at.and_then(|at| self.entries.get(at)) else {
+        let Some(last) = at.and_then(|at| self.window.get(self.place(at)?)) else {
             return false;
         };
         let together = match of {
@@ -284,14 +295,25 @@ impl<'z> Reader<'z> {
         together && driver_lines::continues(&last.message.text, text) && self.join(at, text)
     }
 
-    fn last_entry(&self, host: HostId) -> Option<usize> {
+    fn last_entry(&self, host: HostId) -> Option<u64> {
         let host = usize::try_from(host).ok()?;
         self.last_of.get(host).copied().flatten()
     }
 
+    /// The order of the newest message.
+    fn newest(&self) -> Option<u64> {
+        self.window.back().map(|entry| entry.order)
+    }
+
+    /// Where in the window the message of an order is.
+    fn place(&self, order: u64) -> Option<usize> {
+        usize::try_from(order.checked_sub(self.given)?).ok()
+    }
+
     /// Makes this a further line of a message.
-    fn join(&mut self, at: Option<usize>, further: &[u8]) -> bool {
-        let Some(entry) = at.and_then(|at| self.entries.get_mut(at)) else {
+    fn join(&mut self, at: Option<u64>, further: &[u8]) -> bool {
+        let place = at.and_then(|at| self.place(at));
+        let Some(entry) = place.and_then(|place| self.window.get_mut(place)) else {
             return false;
         };
         let text = &mut entry.message.text;
@@ -300,7 +322,6 @@ impl<'z> Reader<'z> {
         }
         text.push_str("\\x0a");
         escape::push(text, further, Backslash::Escape);
-        self.size += further.len();
         true
     }
 
@@ -316,14 +337,7 @@ impl<'z> Reader<'z> {
         if !is_record && self.continues_driver(message.message.text.as_bytes(), Some(of)) {
             return Ok(true);
         }
-        self.size += message.message.text.len();
-        if self.entries.len() >= MAX_MESSAGES {
-            return Err(CaptureError::TooManyMessages);
-        }
-        if self.size > MAX_TEXT {
-            return Err(CaptureError::TooLarge);
-        }
-        let at = self.entries.len();
+        let at = self.given + self.window.len() as u64;
         let host = usize::try_from(message.host).unwrap_or(0);
         if self.last_of.len() <= host {
             self.last_of.resize(host + 1, None);
@@ -335,10 +349,11 @@ impl<'z> Reader<'z> {
         self.last = if is_record {
             Last::Record
         } else {
-            entry.sequence = u64::try_from(at).unwrap_or(u64::MAX);
+            entry.sequence = at;
             Last::Text(message.indent)
         };
-        self.entries.push(Entry {
+        self.window.push_back(Entry {
+            order: at,
             host: message.host,
             stamp: message.stamp,
             micros: message.micros,
@@ -371,15 +386,18 @@ impl<'z> Reader<'z> {
         });
     }
 
-    /// Returns what the lines held; `damaged` as in [`Capture`].
+    /// Returns the oldest message once no further line can belong to it.
+    pub fn next_complete(&mut self) -> Option<Entry> {
+        let entry = (self.window.len() > WINDOW).then(|| self.window.pop_front())?;
+        self.given += 1;
+        entry
+    }
+
+    /// The lines have ended: returns the messages that are left, and what was counted.
     ///
     /// # Errors
     /// As [`Self::take_raw`].
-    pub fn finish(
-        mut self,
-        now: UnixMillis,
-        damaged: Option<String>,
-    ) -> Result<Capture, CaptureError> {
+    pub fn finish(mut self) -> Result<(VecDeque<Entry>, Counts), CaptureError> {
         if let Some(entry) = self.blocks.end(&mut self.context) {
             self.put(entry)?;
         }
@@ -390,16 +408,17 @@ impl<'z> Reader<'z> {
             .zip(self.counts)
             .find(|(_, count)| *count == most && most > 0)
             .map(|(format, _)| format);
-        Ok(Capture {
+        let counts = Counts {
             format,
-            logs: assemble::logs(self.entries, &self.context.hosts, now),
+            hosts: self.context.hosts,
             skipped: self.skipped,
             unparsable: self.unparsable,
             first_unparsable: self.first_unparsable,
             cut: self.cut,
-            damaged,
+            damaged: None,
             years_guessed: self.context.calendar.years_guessed,
             zone_assumed: self.context.calendar.zone_assumed,
-        })
+        };
+        Ok((self.window, counts))
     }
 }

@@ -255,7 +255,9 @@ impl Component {
             &mut *self.latest.write().unwrap_or_else(PoisonError::into_inner),
             judged,
         );
-        health_log::log_changes(&self.name, &before.states, &states);
+        if services.logs_changes {
+            health_log::log_changes(&self.name, &before.states, &states);
+        }
         services
             .feed
             .verdicts(&self.name, &before.states, &states, now);

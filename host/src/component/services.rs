@@ -45,6 +45,8 @@ pub struct Services {
     pub feed: Feed,
     /// Logs new events.
     pub(super) event_log: EventLog,
+    /// Changes of verdicts are logged: they are this machine's.
+    pub(super) logs_changes: bool,
     /// Verdicts that stay until something clears them.
     pub(super) latches: Latches,
     /// What could not be stored.
@@ -67,8 +69,18 @@ impl Services {
             kernel_log: OnceLock::new(),
             kernel_log_probe: OnceCell::new(),
             event_log: EventLog::default(),
+            logs_changes: true,
             latches,
             unsaved: Unsaved::default(),
+        }
+    }
+
+    /// For a saved log: what it says of another machine, or of long ago, is no news of this one.
+    #[must_use]
+    pub fn of_saved_log(self) -> Self {
+        Self {
+            logs_changes: false,
+            ..self
         }
     }
 

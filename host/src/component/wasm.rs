@@ -49,10 +49,11 @@ impl WasmChecker {
         self.plugin.watches_kmsg() && !self.descriptor.without_kmsg_watcher
     }
 
-    /// Does it draw its verdicts from the kernel log (and what became of it) and nothing else?
+    /// Does it draw its verdicts from the kernel log and what became of it? What else it reads then are names.
     pub(super) fn judges_by_log_alone(&self) -> bool {
         let of_this_machine = ["sysfs", "exec", "net"];
-        !of_this_machine.iter().any(|word| self.asks_for(word))
+        self.descriptor.judged_by_kernel_log
+            || !of_this_machine.iter().any(|word| self.asks_for(word))
     }
 
     /// Does it import the interface of this grant?

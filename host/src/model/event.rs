@@ -77,3 +77,88 @@ pub struct Event {
     /// How repeats are counted; without it, equal events of one second are one.
     pub merge: Option<Merge>,
 }
+
+/// Facts that one line of several has: a repeat adds its own to those of the first event, with commas.
+const FACTS_OF_LINES: [&str; 9] = [
+    "pid",
+    "process",
+    "channel",
+    "link",
+    "row",
+    "address",
+    "partition",
+    "subpartition",
+    "severity",
+];
+/// Longest list of values of one fact, bytes.
+const MAX_LIST: usize = 256;
+
+impl Event {
+    /// Whether repeats of it have facts to add.
+    pub fn adds_facts(&self) -> bool {
+        let mut keys = self.extra_info.iter().map(|(key, _)| key.as_str());
+        self.merge.is_some() && keys.any(|key| FACTS_OF_LINES.contains(&key))
+    }
+
+    /// Adds facts of a repeat that is counted with this event; true if there was any that is new. Without a merge key,
+    /// repeats are equal anyway.
+    pub fn add_repeat(&mut self, repeat: &Self) -> bool {
+        let mut changed = false;
+        if !repeat.adds_facts() {
+            return changed;
+        }
+        let of_lines = |key: &str| FACTS_OF_LINES.contains(&key);
+        for (key, value) in repeat.extra_info.iter().filter(|(key, _)| of_lines(key)) {
+            let known = self.extra_info.iter_mut().find(|(known, _)| known == key);
+            let Some((_, list)) = known else {
+                self.extra_info.push((key.clone(), value.clone()));
+                changed = true;
+                continue;
+            };
+            for value in value.split(", ") {
+                let is_there = list.split(", ").any(|known| known == value);
+                if !is_there && list.len() + value.len() < MAX_LIST {
+                    list.push_str(", ");
+                    list.push_str(value);
+                    changed = true;
+                }
+            }
+        }
+        changed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn event(facts: &[(&str, &str)]) -> Event {
+        let pair = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
+        Event {
+            extra_info: facts.iter().map(pair).collect(),
+            merge: Some(Merge {
+                key: "k".to_owned(),
+                window_seconds: 60,
+            }),
+            ..Event::default()
+        }
+    }
+
+    #[test]
+    fn a_repeat_adds_what_is_new_of_its_line() {
+        let mut first = event(&[("pid", "1, 2"), ("data", "a")]);
+        assert!(!first.add_repeat(&event(&[("pid", "2"), ("data", "b"), ("other", "c")])));
+        assert!(first.add_repeat(&event(&[("pid", "2, 3"), ("link", "9")])));
+        assert_eq!(
+            first.extra_info,
+            event(&[("pid", "1, 2, 3"), ("data", "a"), ("link", "9")]).extra_info
+        );
+        for pid in 0..1000 {
+            first.add_repeat(&event(&[("pid", &pid.to_string())]));
+        }
+        assert!(first.extra_info[0].1.len() <= MAX_LIST + 2);
+        let mut unmerged = event(&[("pid", "4")]);
+        unmerged.merge = None;
+        assert!(!first.add_repeat(&unmerged));
+    }
+}

@@ -38,6 +38,16 @@ pub fn open(path: &Path) -> io::Result<File> {
     File::open(path)
 }
 
+/// Opens a regular file to be read as a stream, and tells its size in bytes.
+///
+/// # Errors
+/// Those of [`open`].
+pub fn open_sized(path: &Path) -> io::Result<(File, u64)> {
+    let file = open(path)?;
+    let size = file.metadata()?.len();
+    Ok((file, size))
+}
+
 /// Reads a whole regular file.
 ///
 /// # Errors

@@ -65,6 +65,9 @@ impl EventRow {
                 Some(first) => {
                     first.count += 1;
                     first.last_time = first.last_time.max(row.last_time);
+                    if first.event.add_repeat(&row.event) {
+                        first.detail = encode(&first.event)?;
+                    }
                 }
                 None => rows.push(row),
             }
@@ -88,7 +91,8 @@ fn json<T: Serialize>(value: &T) -> Result<String, StoreError> {
     serde_json::to_string(value).map_err(|error| StoreError::Sql(error.to_string()))
 }
 
-fn encode(event: &Event) -> Result<String, StoreError> {
+/// The `detail` column of an event.
+pub(super) fn encode(event: &Event) -> Result<String, StoreError> {
     json(&Detail {
         subject: event.subject.clone(),
         evidence: event.evidence.clone(),

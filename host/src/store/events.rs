@@ -317,11 +317,30 @@ pub(super) fn insert(
         ],
         |row| unsigned(row, 0),
     )?;
-    Ok(if count == row.count {
-        Inserted::New
-    } else {
-        Inserted::Counted
-    })
+    if count == row.count {
+        return Ok(Inserted::New);
+    }
+    add_facts(conn, component, row)?;
+    Ok(Inserted::Counted)
+}
+
+/// Adds the facts of a repeat to the row that counts it.
+fn add_facts(conn: &Connection, component: &str, row: &EventRow) -> Result<(), StoreError> {
+    if !row.event.adds_facts() {
+        return Ok(());
+    }
+    let mut query =
+        conn.prepare_cached("SELECT id, detail FROM event WHERE component = ?1 AND dedup = ?2")?;
+    let (id, detail): (i64, String) = query.query_row(params![component, row.dedup], |found| {
+        Ok((found.get(0)?, found.get(1)?))
+    })?;
+    let mut first = Event::default();
+    event_row::decode_into(&mut first, &detail);
+    if first.add_repeat(&row.event) {
+        let mut update = conn.prepare_cached("UPDATE event SET detail = ?2 WHERE id = ?1")?;
+        update.execute(params![id, event_row::encode(&first)?])?;
+    }
+    Ok(())
 }
 
 /// Reads the events of one component that have the given name, as [`Store::events`] does.

@@ -11,12 +11,12 @@
 //! | `tx_timeout recovery unsuccessful, device is in unrecoverable state.`, of i40e `non-recoverable` | `net/ethernet/intel/ice/ice_main.c`, `ice_tx_timeout`; `i40e/i40e_main.c`, `i40e_tx_timeout` |
 //! | `Rebuild failed, unload and reload driver` | `ice_main.c`, `ice_rebuild` |
 //! | `‹function›: unrecoverable device, error ‹n›` | `ice_main.c`, `ice_pci_err_detected` |
-//! | `critical PE Error, GLPE_CRITERR=0x‹n›`, `HMC Error`, `PE Push Error` | `infiniband/hw/irdma/main.c`, `irdma_iidc_event_handler` |
-//! | `Keep alive watchdog timeout.`, `ENA admin queue is not in running state!`, `The number of lost tx completions is above the threshold …` | `net/ethernet/amazon/ena/ena_netdev.c`, `check_for_missing_keep_alive` and its neighbours |
+//! | `critical PE Error, GLPE_CRITERR=0x‹n›`, `HMC Error`, `PE Push Error`, behind the network driver's name | `infiniband/hw/irdma/main.c`, `irdma_iidc_event_handler`; from 6.18 `icrdma_if.c` |
+//! | `Keep alive watchdog timeout.`, `ENA admin queue is not in running state!`, `The number of lost tx completions is above the threshold …`, later `Lost TX completions are above …` | `net/ethernet/amazon/ena/ena_netdev.c`, `check_for_missing_keep_alive` and its neighbours |
 //! | `Reset attempt failed. Can not reset the device`, `Device reset completed successfully…` | same, `ena_restore_device` |
 //! | `Failed to process command ‹NAME› (opcode ‹n›) comp_status ‹n› err ‹n›`, `Failed to submit command …` | `infiniband/hw/efa/efa_com.c`, `efa_com_cmd_exec` |
 //! | `Wait for completion (polling) timeout`, `The device didn't send any completion for admin cmd …`, `The device sent a completion but the driver didn't receive a MSI-X interrupt …` | same, `efa_com_wait_and_process_admin_cq_polling`, `…_interrupts`; the same in `ena_com.c` |
-//! | `Detected Tx Unit Hang`, `Detected Hardware Unit Hang:`, `Fake Tx hang detected …`, `initiating reset due to tx timeout` | `net/ethernet/intel/ixgbe/ixgbe_main.c`, `igb/igb_main.c`, `e1000e/netdev.c` |
+//! | `Detected Tx Unit Hang`, `Detected Hardware Unit Hang:`, `initiating reset due to tx timeout` | `net/ethernet/intel/ixgbe/ixgbe_main.c`, `igb/igb_main.c`, `e1000e/netdev.c` |
 //! | `Adapter removed`, `PCIe link lost` | `ixgbe_main.c`, `ixgbe_remove_adapter`; `igb_main.c`, `igb_rd32`; `igc/igc_main.c`, `igc_rd32` |
 //! | `Network adapter has been stopped because it has over heated. …`, `The network adapter was stopped because it overheated` | `ixgbe_main.c`, `ixgbe_overheat_msg`; `igb_main.c`, `igb_watchdog_task` |
 
@@ -42,8 +42,9 @@ pub(super) fn find<'a>(said: &Said<'a>) -> Option<Found<'a>> {
     match said.driver {
         "bnxt_en" => bnxt(said),
         "ena" => ena(said),
+        "efa" => efa(said),
         "infiniband" => rdma(said),
-        "ice" | "i40e" | "iavf" | "idpf" => intel(said),
+        "ice" | "i40e" | "iavf" | "idpf" => irdma(said),
         _ => None,
     }
     .or_else(|| common(said))
@@ -105,6 +106,7 @@ fn ena<'a>(said: &Said<'a>) -> Option<Found<'a>> {
         "Keep alive watchdog timeout",
         "ENA admin queue is not in running state",
         "The number of lost tx completions is above the threshold",
+        "Lost TX completions are above the threshold",
     ];
     if begins(said, &silent) {
         return Some(said.because(&NIC_KEEP_ALIVE_LOST));
@@ -120,29 +122,36 @@ fn ena<'a>(said: &Said<'a>) -> Option<Found<'a>> {
 }
 
 fn rdma<'a>(said: &Said<'a>) -> Option<Found<'a>> {
+    let is_named = |kinds: &[&str]| kinds.iter().any(|kind| said.card.starts_with(kind));
     // `efa_0`, or by udev `rdmap0s6-efa` and `rdmap0s6`.
-    if said.card.contains("efa") {
-        if begins(
-            said,
-            &["Failed to process command ", "Failed to submit command "],
-        ) {
-            return Some(said.because(&NIC_COMMAND_FAILED));
-        }
-        let no_answer = [
-            "Wait for completion",
-            "The device didn't send any completion",
-            "The device sent a completion",
-        ];
-        return begins(said, &no_answer).then(|| said.because(&NIC_COMMAND_TIMEOUT));
+    if said.card.contains("efa") || is_named(&["rdmap"]) {
+        return efa(said);
     }
     // `irdma0`, or by udev `rocep175s0f0`.
-    if !["irdma", "roce", "iwp"]
-        .iter()
-        .any(|kind| said.card.starts_with(kind))
-    {
-        return None;
+    is_named(&["irdma", "roce", "iwp"])
+        .then(|| irdma(said))
+        .flatten()
+}
+
+fn efa<'a>(said: &Said<'a>) -> Option<Found<'a>> {
+    if begins(
+        said,
+        &["Failed to process command ", "Failed to submit command "],
+    ) {
+        return Some(said.because(&NIC_COMMAND_FAILED));
     }
-    if begins(said, &["critical PE Error", "HMC Error", "PE Push Error"]) {
+    let no_answer = [
+        "Wait for completion",
+        "The device didn't send any completion",
+        "The device sent a completion",
+    ];
+    begins(said, &no_answer).then(|| said.because(&NIC_COMMAND_TIMEOUT))
+}
+
+fn irdma<'a>(said: &Said<'a>) -> Option<Found<'a>> {
+    let fails = ["critical PE Error", "HMC Error", "PE Push Error"];
+    let is_rdma = !said.interface.is_empty() || said.driver == "infiniband";
+    if is_rdma && begins(said, &fails) {
         return Some(said.because(&NIC_HARDWARE_ERROR));
     }
     intel(said)
@@ -170,7 +179,6 @@ fn common<'a>(said: &Said<'a>) -> Option<Found<'a>> {
     let hangs = [
         "Detected Tx Unit Hang",
         "Detected Hardware Unit Hang",
-        "Fake Tx hang detected",
         "initiating reset due to tx timeout",
         "initiating reset due to lost link",
     ];

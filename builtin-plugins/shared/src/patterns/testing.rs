@@ -16,6 +16,32 @@ use crate::coded::Severity;
 
 const NOW: u64 = 1_800_000_000_000;
 
+/// A line, and the name of the event and the device that are read of it.
+pub type Case<'c> = (&'c str, Option<(&'c str, &'c str)>);
+
+/// Holds what a checker reads of lines against names of events and devices.
+///
+/// # Panics
+/// When something else is read; says of which line.
+pub fn reads<'c>(cases: &[Case<'c>], find: impl Fn(&'c str) -> Option<(&'static Entry, &'c str)>) {
+    for (line, expected) in cases.iter().copied() {
+        let found = find(line).map(|(entry, device)| (entry.name, device));
+        assert_eq!(found, expected, "{line}");
+    }
+}
+
+/// Holds that the host delivers a line that a checker reads.
+///
+/// # Panics
+/// When it does not, or a pattern is wrong.
+#[expect(clippy::panic, reason = "a test")]
+pub fn is_delivered(patterns: &[&str], line: &str) {
+    match RegexSet::new(patterns) {
+        Ok(patterns) => assert!(patterns.is_match(line), "{line}"),
+        Err(error) => panic!("{error}"),
+    }
+}
+
 /// Holds a data file (its text) against the constants made of it, and both against what the checker makes of lines:
 ///
 /// - sources are named, names and ids are unique, every pattern is used;

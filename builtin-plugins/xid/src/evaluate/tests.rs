@@ -309,6 +309,37 @@ fn who_is_watched() {
 }
 
 #[test]
+fn a_chip_that_the_log_names_says_whether_rows_are_remapped() {
+    let line = "NVRM: Xid (PCI:0000:3b:00): 63, unknown";
+    let saved = crate::config::read(r#"{"saved_log":true}"#).unwrap();
+    let noted = |chip: Option<u16>| {
+        let gpu = Gpu {
+            bus_id: "0000:3b:00.0".into(),
+            slot: Some("5".into()),
+            chip,
+            ..Gpu::default()
+        };
+        let messages = [kernel(1, 1, line)];
+        let mut events = events(&context(), &saved, &messages, || None, || vec![gpu]).unwrap();
+        let event = events.remove(0);
+        let fact = |key: &str| {
+            let mut facts = event.extra_info.iter();
+            facts.find(|(known, _)| known == key).unwrap().1.clone()
+        };
+        assert_eq!(fact("gpu"), "0000:3b:00.0, slot 5");
+        assert!(!event.message.contains("UUID"), "{}", event.message);
+        (event.event_type.clone(), fact("note"))
+    };
+    let (severity, note) = noted(Some(0x2330));
+    assert_eq!(severity, EventType::Info);
+    assert!(note.contains("takes effect"), "{note}");
+    let (severity, note) = noted(Some(0x1db6));
+    assert_eq!(severity, EventType::Fatal);
+    assert!(note.contains("does not remap"), "{note}");
+    assert!(noted(None).1.contains("--product"));
+}
+
+#[test]
 fn remapped_rows_are_left_to_their_component() {
     let messages = [
         kernel(1, 1, "NVRM: Xid (PCI:0000:3b:00): 63, x"),

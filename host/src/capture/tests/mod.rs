@@ -5,6 +5,7 @@ mod lines;
 mod prefixes;
 mod properties;
 mod refusals;
+mod sift;
 mod times;
 
 use jiff::tz::TimeZone;

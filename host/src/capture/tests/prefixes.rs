@@ -20,6 +20,20 @@ fn any_prefix_is_taken_off() {
         Case("kernel: ", None, None, 6, 0),
         Case("kernel: [   24.422640] ", None, None, 6, 24_422_640),
         Case("kernel: [ 993.6] ", None, None, 6, 993_600_000),
+        Case(
+            "Nov 18 15:03:52 h kernel[0]: ",
+            Some("2026-11-18T15:03:52Z"),
+            Some("h"),
+            6,
+            0,
+        ),
+        Case(
+            "2026-04-22 21:27:51,003 h kernel: ",
+            Some("2026-04-22T21:27:51.003Z"),
+            Some("h"),
+            6,
+            0,
+        ),
         // Months of other languages.
         Case(
             "kwi 15 07:56:59 h kernel: ",

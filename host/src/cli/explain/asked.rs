@@ -2,15 +2,19 @@
 
 use jiff::tz::TimeZone;
 
-use crate::{
-    capture::{self, Capture, Clock, HostLog},
-    model::UnixMillis,
-    node::kmsg::KernelMessage,
-    server::canned_xid,
-};
+use crate::{capture, model::UnixMillis, node::kmsg::KernelMessage, server::canned_xid};
+
+/// What was asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Asked {
+    /// Lines of a log, with what a log puts before them.
+    Log(String),
+    /// A message.
+    Message(KernelMessage),
+}
 
 /// The line that is meant: that of a code, or a pasted one, with or without what a log puts before it.
-pub fn line(words: &[String], now: UnixMillis) -> Result<Capture, String> {
+pub fn line(words: &[String], now: UnixMillis) -> Result<Asked, String> {
     let text = match words {
         [] => {
             return Err(
@@ -26,12 +30,12 @@ pub fn line(words: &[String], now: UnixMillis) -> Result<Capture, String> {
             let pasted = words.join(" ");
             let read = capture::read(pasted.as_bytes(), now, &TimeZone::system());
             match read {
-                Ok(read) if !read.logs.is_empty() => return Ok(read),
+                Ok(read) if !read.logs.is_empty() => return Ok(Asked::Log(pasted)),
                 _ => pasted,
             }
         }
     };
-    let message = KernelMessage {
+    Ok(Asked::Message(KernelMessage {
         sequence: 1,
         time: now,
         monotonic_micros: 0,
@@ -40,23 +44,7 @@ pub fn line(words: &[String], now: UnixMillis) -> Result<Capture, String> {
         text,
         dictionary: Vec::new(),
         fragment: false,
-    };
-    Ok(Capture {
-        format: None,
-        logs: vec![HostLog {
-            host: None,
-            messages: vec![message],
-            clock: Clock::Wall,
-            boots: vec![0],
-        }],
-        skipped: 0,
-        unparsable: 0,
-        first_unparsable: None,
-        cut: 0,
-        damaged: None,
-        years_guessed: false,
-        zone_assumed: false,
-    })
+    }))
 }
 
 /// The daemon's sample line. Those of 63 and 64 speak of one kind of GPU, which nobody has said.
@@ -113,8 +101,10 @@ mod tests {
     #[test]
     fn the_sample_of_a_row_remapping_names_no_kind_of_gpu() {
         for code in ["63", "64"] {
-            let log = line(&words(&format!("xid {code}")), 1).unwrap();
-            let text = &log.logs[0].messages[0].text;
+            let asked = line(&words(&format!("xid {code}")), 1).unwrap();
+            let Asked::Message(KernelMessage { text, .. }) = asked else {
+                panic!("{asked:?}");
+            };
             assert!(text.contains(&format!("): {code}, ")), "{text}");
             assert!(!text.contains("Row Remapper"), "{text}");
         }

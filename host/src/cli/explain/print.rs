@@ -10,7 +10,7 @@ use super::{
     known::{Entry, Known},
 };
 use crate::{
-    capture::{Capture, Clock, MAX_LINE},
+    capture::{Clock, MAX_LINE, Overview},
     cli::{output, terminal::Terminal, terminal::printable},
     component::offline::Judgement,
     model::{Event, UnixMillis},
@@ -24,7 +24,7 @@ Some messages mean something only together with those around them: paste these t
 ";
 
 /// For people.
-pub fn text(log: &Capture, hosts: &[HostJudgement], terminal: Terminal) -> String {
+pub fn text(log: &Overview, hosts: &[HostJudgement], terminal: Terminal) -> String {
     let mut text = String::new();
     if let Some(format) = log.format {
         let count = log.message_count();
@@ -69,7 +69,7 @@ fn name_if_several(hosts: &[HostJudgement], host: &HostJudgement) -> Option<Stri
 }
 
 /// What should be known of the times shown.
-fn notes(log: &Capture) -> Vec<String> {
+fn notes(log: &Overview) -> Vec<String> {
     let mut notes: Vec<String> = Vec::new();
     if log.logs.len() > 1 {
         let count = log.logs.iter().filter(|log| log.host.is_some()).count();
@@ -90,6 +90,12 @@ fn notes(log: &Capture) -> Vec<String> {
     }
     if log.zone_assumed {
         notes.push("the log's times have no zone; this machine's is taken".to_owned());
+    }
+    if log.boots_merged {
+        notes.push(
+            "the log has more boots than are told apart; the later ones are judged as one"
+                .to_owned(),
+        );
     }
     if log.cut > 0 {
         notes.push(format!(
@@ -255,7 +261,7 @@ fn facts(text: &mut String, extra_info: &[(String, String)]) {
 }
 
 /// What ended an event, if anything did: a later event of the same device that its entry names.
-fn end_of<'a>(
+pub fn end_of<'a>(
     seen: &StoredEvent,
     entry: &Entry,
     all: &'a [StoredEvent],
@@ -278,7 +284,7 @@ fn end_of<'a>(
 }
 
 /// One document.
-pub fn json(log: &Capture, hosts: &[HostJudgement]) -> String {
+pub fn json(log: &Overview, hosts: &[HostJudgement]) -> String {
     let judgements = hosts.iter().flat_map(|host| {
         let of_host = move |judgement| (host, judgement);
         host.judgements.iter().map(of_host)
@@ -341,11 +347,11 @@ pub fn json(log: &Capture, hosts: &[HostJudgement]) -> String {
         "format": log.format.map(|format| format.name()),
         "messages": log.message_count(),
         "complete": incomplete(hosts).is_none(),
-        "boots": log.logs.iter().map(|log| log.boots.len()).sum::<usize>(),
+        "boots": log.logs.iter().map(|log| log.boots).sum::<usize>(),
         "hosts": log.logs.iter().map(|log| json!({
             "host": log.host,
-            "messages": log.messages.len(),
-            "boots": log.boots.len(),
+            "messages": log.messages,
+            "boots": log.boots,
         })).collect::<Vec<_>>(),
         "skipped": log.skipped,
         "unparsable": log.unparsable,

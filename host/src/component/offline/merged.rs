@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use super::shape::Shapes;
 use crate::{
-    model::{Event, EventType, UnixMillis},
+    model::{Event, EventType},
     store::StoredEvent,
 };
 
@@ -47,20 +47,20 @@ struct Group {
 }
 
 impl Merged {
-    /// Adds an event of the log's boot number `boot`.
-    pub fn add(&mut self, event: Event, boot: usize) {
+    /// Adds an event of the log's boot number `boot`, which happened `times` times.
+    pub fn add(&mut self, event: Event, boot: usize, times: u64) {
         let shape = self.shapes.of(&event, boot);
         let group = self.groups.entry(shape).or_default();
         let time = event.time;
         let mut known = group.single.iter_mut().rev();
         if let Some(row) = known.find(|row| is_same(&row.event, &event)) {
-            count(row, time);
+            count(row, &event, times);
         } else if let Some(repeats) = &mut group.repeats {
-            count(repeats, time);
+            count(repeats, &event, times);
         } else {
             let row = StoredEvent {
                 event,
-                count: 1,
+                count: times,
                 last_time: time,
             };
             match group.single.len() < SINGLE {
@@ -120,9 +120,10 @@ impl Group {
     }
 }
 
-fn count(row: &mut StoredEvent, time: UnixMillis) {
-    row.count += 1;
-    row.last_time = row.last_time.max(time);
+fn count(row: &mut StoredEvent, repeat: &Event, times: u64) {
+    row.count = row.count.saturating_add(times);
+    row.last_time = row.last_time.max(repeat.time);
+    row.event.add_repeat(repeat);
 }
 
 /// Whether two events of one shape are the same, as the database sees it.
@@ -171,9 +172,9 @@ mod tests {
         let mut merged = Merged::default();
         for second in 0..100_000 {
             let text = format!("code 31 at 0x{second:x}");
-            merged.add(event(second, EventType::Warning, &text), 0);
+            merged.add(event(second, EventType::Warning, &text), 0, 1);
         }
-        merged.add(event(100_000, EventType::Fatal, "code 79"), 0);
+        merged.add(event(100_000, EventType::Fatal, "code 79"), 0, 1);
         assert_eq!(merged.rows, SINGLE + 2);
         let (events, left_out) = merged.finish();
         assert_eq!(left_out, LeftOut::default());
@@ -187,10 +188,28 @@ mod tests {
     }
 
     #[test]
+    fn an_event_may_stand_for_many_and_repeats_add_their_facts() {
+        let mut merged = Merged::default();
+        for (second, pid) in [(1, "7"), (2, "8"), (3, "7")] {
+            let mut event = event(second, EventType::Warning, "code 31");
+            event.extra_info.push(("pid".to_owned(), pid.to_owned()));
+            event.merge = Some(crate::model::Merge {
+                key: "31".to_owned(),
+                window_seconds: 60,
+            });
+            merged.add(event, 0, 1000);
+        }
+        let (events, _) = merged.finish();
+        assert_eq!((events.len(), events[0].count), (1, 3000));
+        let pids = ("pid".to_owned(), "7, 8".to_owned());
+        assert_eq!(events[0].event.extra_info, [pids]);
+    }
+
+    #[test]
     fn equal_events_of_a_second_are_one_and_boots_are_apart() {
         let mut merged = Merged::default();
         for boot in [0, 0, 1] {
-            merged.add(event(5, EventType::Info, "same"), boot);
+            merged.add(event(5, EventType::Info, "same"), boot, 1);
         }
         let (events, _) = merged.finish();
         let counts: Vec<u64> = events.iter().map(|row| row.count).collect();
@@ -213,7 +232,7 @@ mod tests {
                 _ if n % 1000 == 0 => EventType::Critical,
                 _ => EventType::Warning,
             };
-            merged.add(event(n, event_type, &name(n)), 0);
+            merged.add(event(n, event_type, &name(n)), 0, 1);
             assert!(merged.rows < FULL);
         }
         let (events, left_out) = merged.finish();

@@ -1,20 +1,26 @@
 //! Judges kernel messages that do not come from this machine's log: pasted lines and saved logs. The same sandboxed
 //! checkers, fed with what their patterns match, with a history in memory and the log's own time.
 //!
-//! A log may be larger than memory: messages come one after another, and of a component's events only so many are kept
-//! that the worst and the newest are among them ([`merged`]).
+//! A log may be larger than memory: [`Matcher`] says which messages are wanted and which of them are repeats, and of a
+//! component's events only so many are kept that the worst and the newest are among them ([`merged`]).
 
+mod counts;
+mod matcher;
 mod merged;
 mod shape;
 
 use std::sync::Arc;
 
-pub use self::merged::LeftOut;
 use self::merged::Merged;
+pub use self::{
+    matcher::{Hits, Matcher},
+    merged::LeftOut,
+};
 use super::{Component, Services, WasmChecker};
 use crate::{
+    capture::Selected,
     model::{CheckContext, HealthState, Trigger, UnixMillis},
-    node::kmsg::{KernelMessage, Prefilter, WatcherId},
+    node::kmsg::KernelMessage,
     store::{Commit, StoredEvent},
 };
 
@@ -48,130 +54,80 @@ impl Judgement {
     }
 }
 
-/// Messages for one component.
-#[derive(Debug)]
-pub struct Batch {
-    watcher: WatcherId,
-    messages: Vec<Arc<KernelMessage>>,
-}
-
-/// Sorts messages by the components that want them. Apart from [`Judge`], so that it can run on another thread.
-#[derive(Debug)]
-pub struct Sorter {
-    prefilter: Prefilter,
-    waiting: Vec<Vec<Arc<KernelMessage>>>,
-    hits: Vec<WatcherId>,
-}
-
-impl Sorter {
-    /// Takes the next message of the log, and hands full batches on.
-    pub fn take(&mut self, message: &KernelMessage, mut hand_on: impl FnMut(Batch)) {
-        let text = message.text.as_bytes();
-        self.prefilter.watchers_for_bytes(text, &mut self.hits);
-        if self.hits.is_empty() {
-            return;
-        }
-        let message = Arc::new(message.clone());
-        for &watcher in &self.hits {
-            let Some(waiting) = self.waiting.get_mut(watcher) else {
-                continue;
-            };
-            waiting.push(Arc::clone(&message));
-            if waiting.len() >= BATCH {
-                let messages = std::mem::replace(waiting, Vec::with_capacity(BATCH));
-                hand_on(Batch { watcher, messages });
-            }
-        }
-    }
-
-    /// The log has ended: hands on what is left.
-    pub fn finish(self, mut hand_on: impl FnMut(Batch)) {
-        for (watcher, messages) in self.waiting.into_iter().enumerate() {
-            if !messages.is_empty() {
-                hand_on(Batch { watcher, messages });
-            }
-        }
-    }
-}
-
 /// The components that watch the kernel log, judging one log.
 pub struct Judge<'s> {
     services: &'s Services,
     /// When each boot but the first began, ascending.
     boots: Vec<UnixMillis>,
-    listeners: Vec<Listener<'s>>,
+    /// By the component's place among those given; `None` for those that do not watch the log.
+    listeners: Vec<Option<Listener<'s>>>,
 }
+
+/// A message and how many it stands for.
+type Counted = (Arc<KernelMessage>, u64);
 
 struct Listener<'s> {
     component: &'s Component,
     checker: Arc<WasmChecker>,
     context: CheckContext,
+    waiting: Vec<Counted>,
     merged: Merged,
     fed: bool,
     problems: Vec<String>,
 }
 
 impl<'s> Judge<'s> {
-    /// Asks every component that watches the kernel log what it wants to see. `services` has a store of its own, and a
-    /// clock that stands at the end of the log. `boots`: when each boot but the first began.
-    pub async fn new(
+    /// `services` has a store of its own, and a clock that is at the end of the log. `components` are those that `matcher`
+    /// was made of, or loaded like them. `boots`: when each boot but the first began.
+    pub fn new(
         services: &'s Services,
         components: &'s [Component],
+        matcher: &Matcher,
         boots: Vec<UnixMillis>,
-    ) -> (Self, Sorter) {
-        let mut listeners: Vec<Listener<'s>> = Vec::new();
-        let mut patterns = Vec::new();
-        for component in components {
-            let Some(checker) = component.kmsg_watcher() else {
-                continue;
-            };
-            let mut problems = Vec::new();
-            match checker.patterns(services).await.answer {
-                Ok(wanted) => patterns.push((listeners.len(), wanted)),
-                Err(error) => problems.push(format!("no kernel log patterns: it {error}")),
-            }
-            listeners.push(Listener {
+    ) -> Self {
+        let listener = |(place, component): (usize, &'s Component)| {
+            Some(Listener {
                 component,
-                checker,
+                checker: component.kmsg_watcher()?,
                 context: component.context(services, Trigger::Event, None),
+                waiting: Vec::new(),
                 merged: Merged::default(),
                 fed: false,
-                problems,
-            });
-        }
-        let (prefilter, refused) = Prefilter::new(&patterns);
-        for refused in refused {
-            if let Some(listener) = listeners.get_mut(refused.watcher()) {
-                listener.problems.push(refused.to_string());
-            }
-        }
-        let sorter = Sorter {
-            prefilter,
-            waiting: listeners.iter().map(|_| Vec::new()).collect(),
-            hits: Vec::new(),
+                problems: matcher.problems(place),
+            })
         };
-        let judge = Self {
+        Self {
             services,
             boots,
-            listeners,
-        };
-        (judge, sorter)
+            listeners: components.iter().enumerate().map(listener).collect(),
+        }
     }
 
-    /// Shows a component its next messages.
-    pub async fn feed(&mut self, batch: Batch) {
-        if let Some(listener) = self.listeners.get_mut(batch.watcher) {
-            listener.fed = true;
-            listener
-                .feed(self.services, &self.boots, &batch.messages)
-                .await;
+    /// Takes the next messages of the log.
+    pub async fn take(&mut self, selected: Vec<Selected<Hits>>) {
+        for Selected {
+            message,
+            tag,
+            count,
+        } in selected
+        {
+            let message = Arc::new(message);
+            for place in tag.places() {
+                let Some(Some(listener)) = self.listeners.get_mut(place) else {
+                    continue;
+                };
+                listener.waiting.push((Arc::clone(&message), count));
+                if listener.waiting.len() >= BATCH {
+                    listener.feed_waiting(self.services, &self.boots).await;
+                }
+            }
         }
     }
 
     /// The log has ended. Components that make nothing of it are left out.
     pub async fn finish(self) -> Vec<Judgement> {
         let mut judgements = Vec::new();
-        for listener in self.listeners {
+        for listener in self.listeners.into_iter().flatten() {
             let judgement = listener.finish(self.services, &self.boots).await;
             if !judgement.events.is_empty() || !judgement.problems.is_empty() {
                 judgements.push(judgement);
@@ -182,21 +138,27 @@ impl<'s> Judge<'s> {
 }
 
 impl Listener<'_> {
-    async fn feed(
-        &mut self,
-        services: &Services,
-        boots: &[UnixMillis],
-        messages: &[Arc<KernelMessage>],
-    ) {
+    async fn feed_waiting(&mut self, services: &Services, boots: &[UnixMillis]) {
+        if !self.waiting.is_empty() {
+            self.fed = true;
+            let messages = std::mem::take(&mut self.waiting);
+            self.feed(services, boots, &messages).await;
+        }
+    }
+
+    async fn feed(&mut self, services: &Services, boots: &[UnixMillis], counted: &[Counted]) {
+        let messages = counted.iter().map(|(message, _)| Arc::clone(message));
+        let messages: Vec<_> = messages.collect();
         let finished = self
             .checker
-            .on_messages(services, &self.context, messages)
+            .on_messages(services, &self.context, &messages)
             .await;
         match finished.answer {
             Ok(events) => {
-                for event in events {
+                let counts = counts::of_events(&events, counted);
+                for (event, count) in events.into_iter().zip(counts) {
                     let boot = boots.partition_point(|begin| *begin <= event.time);
-                    self.merged.add(event, boot);
+                    self.merged.add(event, boot, count);
                 }
             }
             Err(error) => self.problem(format!("the checker itself failed: it {error}")),
@@ -221,6 +183,7 @@ impl Listener<'_> {
     }
 
     async fn finish(mut self, services: &Services, boots: &[UnixMillis]) -> Judgement {
+        self.feed_waiting(services, boots).await;
         if self.fed {
             self.context.now = self.context.now.saturating_add(AFTER_THE_END_MS);
             self.feed(services, boots, &[]).await;

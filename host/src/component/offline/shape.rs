@@ -1,4 +1,4 @@
-//! What events have in common that tell the same with other numbers.
+//! What events, and kernel lines, have in common that tell the same with other numbers.
 
 use std::{
     collections::hash_map::RandomState,
@@ -47,6 +47,51 @@ impl Shapes {
     }
 }
 
+/// Makes a number of a kernel line's shape: its text without addresses, process ids and other long numbers.
+#[derive(Debug, Default)]
+pub(super) struct LineShapes {
+    state: RandomState,
+    text: Vec<u8>,
+}
+
+impl LineShapes {
+    /// The number of a line's shape. PCI addresses, codes, names of devices and UUIDs are part of it.
+    pub fn of(&mut self, line: &str) -> u64 {
+        self.text.clear();
+        without_numbers(line.as_bytes(), &mut self.text);
+        self.state.hash_one(&self.text)
+    }
+}
+
+/// Copies a line with `#` in place of hexadecimal and decimal numbers of [`LONG`] digits and more, of numbers that begin
+/// with `0x`, and of process ids. What is a part of a name, a UUID or a PCI address stays.
+fn without_numbers(line: &[u8], out: &mut Vec<u8>) {
+    let is_word = |byte: &u8| byte.is_ascii_alphanumeric();
+    let mut rest = line;
+    while let Some(&byte) = rest.first() {
+        let before = out.last().copied();
+        let length = rest.iter().take_while(|byte| is_word(byte)).count();
+        let (word, after) = rest.split_at(length.max(1));
+        rest = after;
+        let follows_dash = before == Some(b'-');
+        let is_domain = matches!(after, [b':', b1, b2, b':', ..] if is_hex(&[*b1, *b2]));
+        let digits = word.strip_prefix(b"0x").unwrap_or(word);
+        let is_prefixed = digits.len() < word.len();
+        let is_long = word.len() >= LONG && word.iter().any(u8::is_ascii_digit);
+        let is_number =
+            byte.is_ascii_digit() && follows_pid(out) || is_hex(digits) && (is_prefixed || is_long);
+        if byte.is_ascii_alphanumeric() && is_number && !follows_dash && !is_domain {
+            out.push(b'#');
+        } else {
+            out.extend_from_slice(word);
+        }
+    }
+}
+
+fn is_hex(digits: &[u8]) -> bool {
+    digits.iter().all(u8::is_ascii_hexdigit)
+}
+
 /// Copies a text with `#` in place of addresses (`0x…`), long numbers and process ids.
 fn without_addresses(mut text: &[u8], out: &mut Vec<u8>) {
     while let Some((&byte, after)) = text.split_first() {
@@ -85,7 +130,8 @@ fn follows_pid(out: &[u8]) -> bool {
     while let Some((b'=' | b':' | b' ' | b'\'' | b'"', rest)) = before.split_last() {
         before = rest;
     }
-    before.len() < out.len() && before.to_ascii_lowercase().ends_with(b"pid")
+    let word = before.get(before.len().saturating_sub(3)..);
+    before.len() < out.len() && word.is_some_and(|word| word.eq_ignore_ascii_case(b"pid"))
 }
 
 #[cfg(test)]
@@ -118,6 +164,46 @@ mod tests {
             ("GPU-12345678-1234", "GPU-12345678-1234"),
         ] {
             assert_eq!(shape(text), expected);
+        }
+    }
+
+    #[test]
+    fn lines_of_a_flood_have_one_shape_and_those_of_other_devices_another() {
+        let mut shapes = LineShapes::default();
+        let line = |bus: u32, pid: u32, channel: u32, address: u64| {
+            format!(
+                "NVRM: Xid (PCI:0001:{bus:02x}:00): 31, pid={pid}, name=python3, Ch {channel:08x}, faulted @ 0x7f12_{address:08x}"
+            )
+        };
+        let one = shapes.of(&line(0x3b, 7, 0xabcd, 0x1000));
+        assert_eq!(one, shapes.of(&line(0x3b, 12_345, 8, 0xffff_f000)));
+        assert_ne!(one, shapes.of(&line(0x5e, 7, 0xabcd, 0x1000)));
+        let text = |line: &str| {
+            let mut out = Vec::new();
+            without_numbers(line.as_bytes(), &mut out);
+            String::from_utf8(out).unwrap()
+        };
+        for (line, expected) in [
+            ("PCI:00000000:3B:00.0 x", "PCI:00000000:3B:00.0 x"),
+            (
+                "nvme0n1p2, sector 123456789 op 0x0",
+                "nvme0n1p2, sector # op #",
+            ),
+            (
+                "GPU-12345678-aaaa-bbbb-cccc-123456789012",
+                "GPU-12345678-aaaa-bbbb-cccc-123456789012",
+            ),
+            (
+                "mlx5_core deadbeef added faced 1a2b3",
+                "mlx5_core deadbeef added faced #",
+            ),
+            (
+                "Killed process 42 (a.out), pid: 9, UID 1000",
+                "Killed process 42 (a.out), pid: #, UID 1000",
+            ),
+            ("é 99999", "é #"),
+        ] {
+            assert_eq!(text(line), expected);
         }
     }
 

@@ -1,5 +1,5 @@
 use super::super::event_row::EventRow;
-use super::super::{Inserted, KmsgCursor, StoreError};
+use super::super::{Inserted, KmsgCursor, StoreError, StoredEvent};
 use super::{event, in_memory, insert, messages};
 use crate::model::{Event, EventType, Evidence, Merge, Subject};
 use proptest::prelude::*;
@@ -71,6 +71,38 @@ async fn equal_events_of_one_second_are_counted() {
         }
         assert_eq!(insert(&store, "other", base.clone()).await, Inserted::New);
     }
+}
+
+/// In one batch or in several, and with `insert_counted`.
+#[tokio::test]
+async fn repeats_add_the_facts_of_their_lines() {
+    let of_line = |pid: &str, data: &str| Event {
+        extra_info: pairs(&[("data", data), ("pid", pid)]),
+        merge: Some(Merge {
+            key: "k".to_owned(),
+            window_seconds: 60,
+        }),
+        ..event(65, "n", "x")
+    };
+    let store = in_memory();
+    let batches = [
+        vec![of_line("1", "a"), of_line("2", "b")],
+        vec![of_line("3", "c")],
+        vec![of_line("1", "d")],
+    ];
+    for batch in batches {
+        store.insert_events("a", batch, None).await.unwrap();
+    }
+    let counted = StoredEvent {
+        event: of_line("4", "e"),
+        count: 10,
+        last_time: 66_000,
+    };
+    store.insert_counted("a", vec![counted]).await.unwrap();
+    let found = store.events("a", 0, None).await.unwrap();
+    assert_eq!((found.len(), found[0].count), (1, 14));
+    let expected = of_line("1, 2, 3, 4", "a").extra_info;
+    assert_eq!(found[0].event.extra_info, expected);
 }
 
 #[tokio::test]

@@ -1,0 +1,258 @@
+//! A log of any size in bounded memory: only the messages that somebody wants stay, repeats are counted, and the log of a
+//! host that has too many of them is read once more.
+
+use std::io::Read;
+
+use jiff::tz::TimeZone;
+
+use super::{
+    boots::NO_BOOT,
+    error::CaptureError,
+    file::{self, Counts},
+    hosts::{HostId, NO_HOST},
+    overview::Overview,
+    reader::Entry,
+    source,
+    stamp::Stamp,
+    survey::{Logs, Survey},
+    thin::{Row, Thinned},
+};
+use crate::{model::UnixMillis, node::kmsg::KernelMessage};
+
+/// The most bytes of selected messages of all hosts together.
+const BUDGET: usize = 16 << 20;
+/// Messages that are handed on together when a log is read once more.
+const CHUNK: usize = 4096;
+
+/// Why a message is wanted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Selection<T> {
+    /// What the caller wants to know of it later.
+    pub tag: T,
+    /// Messages of the same number say the same, other numbers and addresses aside.
+    pub shape: u64,
+    /// So many messages of one shape and boot come one by one, and more are counted.
+    pub singles: u32,
+}
+
+/// A message that is wanted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Selected<T> {
+    /// The message, dated.
+    pub message: KernelMessage,
+    /// As in [`Selection`].
+    pub tag: T,
+    /// How many messages of its shape it stands for, itself included.
+    pub count: u64,
+}
+
+/// Decides which messages are wanted.
+pub trait Select {
+    /// What the caller wants to know of a message later.
+    type Tag;
+    /// Looks at a message; `None` if it is of no interest.
+    fn select(&mut self, message: &KernelMessage) -> Option<Selection<Self::Tag>>;
+}
+
+/// A log, and the messages that are wanted.
+#[derive(Debug)]
+pub struct Sifted<T> {
+    /// What the file holds.
+    pub overview: Overview,
+    now: UnixMillis,
+    zone: TimeZone,
+    logs: Logs,
+    /// The messages of each log; `None`: too many, see [`Self::read_again`].
+    selected: Vec<Option<Vec<Row<T>>>>,
+}
+
+/// Reads a log. `now` and `zone` are those of [`super::read()`].
+///
+/// # Errors
+/// As [`super::read()`]; and the stream's.
+pub fn sift<S: Select>(
+    stream: impl Read,
+    now: UnixMillis,
+    zone: &TimeZone,
+    select: &mut S,
+) -> Result<Sifted<S::Tag>, CaptureError> {
+    sift_within(BUDGET, stream, now, zone, select)
+}
+
+/// [`sift()`] with a bound of its own.
+pub(super) fn sift_within<S: Select>(
+    budget: usize,
+    stream: impl Read,
+    now: UnixMillis,
+    zone: &TimeZone,
+    select: &mut S,
+) -> Result<Sifted<S::Tag>, CaptureError> {
+    let mut survey = Survey::default();
+    let mut buffers = Buffers::new(budget);
+    let counts = file::read(source::open(stream)?, now, zone, |entry| {
+        let place = survey.take(&entry);
+        if let Some(selection) = select.select(&entry.message) {
+            buffers.push(place.host(), |rows| {
+                rows.push(place, entry.message, selection);
+            });
+        }
+        Ok(())
+    })?;
+    let logs = survey.finish(now, &counts.hosts);
+    let selected = buffers.of_logs(&logs);
+    Ok(Sifted {
+        overview: Overview::new(counts, &logs),
+        now,
+        zone: zone.clone(),
+        logs,
+        selected,
+    })
+}
+
+impl<T> Sifted<T> {
+    /// A log of one message, which is dated already.
+    pub fn of_message(message: KernelMessage, select: &mut impl Select<Tag = T>) -> Self {
+        let now = message.time;
+        let mut survey = Survey::default();
+        let entry = Entry {
+            order: 0,
+            host: NO_HOST,
+            stamp: Stamp::Wall(now),
+            micros: None,
+            boot: NO_BOOT,
+            announced: NO_BOOT,
+            message,
+        };
+        let place = survey.take(&entry);
+        let mut rows = Thinned::default();
+        if let Some(selection) = select.select(&entry.message) {
+            rows.push(place, entry.message, selection);
+        }
+        let counts = Counts::default();
+        let logs = survey.finish(now, &counts.hosts);
+        Self {
+            overview: Overview::new(counts, &logs),
+            now,
+            zone: TimeZone::UTC,
+            logs,
+            selected: vec![Some(rows.take())],
+        }
+    }
+
+    /// Takes the messages of a log out, by the log's place in the overview; `None` if there were too many to remember.
+    pub fn take(&mut self, log: usize) -> Option<Vec<Selected<T>>> {
+        let rows = self.selected.get_mut(log)?.take()?;
+        Some(rows.into_iter().map(|row| dated(&self.logs, row)).collect())
+    }
+
+    /// Reads the file once more for the messages of one log, in portions. `hand_on` answers whether it wants more.
+    ///
+    /// # Errors
+    /// As [`sift()`].
+    pub fn read_again<S: Select<Tag = T>>(
+        &self,
+        log: usize,
+        stream: impl Read,
+        select: &mut S,
+        mut hand_on: impl FnMut(Vec<Selected<T>>) -> bool,
+    ) -> Result<(), CaptureError> {
+        let mut survey = Survey::default();
+        let mut rows = Thinned::default();
+        let mut goes_on = true;
+        let mut give = |rows: &mut Thinned<T>| {
+            let rows = rows.take().into_iter();
+            hand_on(rows.map(|row| dated(&self.logs, row)).collect())
+        };
+        let source = source::open(stream)?;
+        file::read(source, self.now, &self.zone, |entry| {
+            let place = survey.take(&entry);
+            if !goes_on || self.logs.of_host(place.host()) != log {
+                return Ok(());
+            }
+            if let Some(selection) = select.select(&entry.message) {
+                rows.push(place, entry.message, selection);
+                if rows.len() >= CHUNK || rows.size() > BUDGET {
+                    goes_on = give(&mut rows);
+                }
+            }
+            Ok(())
+        })?;
+        if goes_on {
+            give(&mut rows);
+        }
+        Ok(())
+    }
+}
+
+fn dated<T>(logs: &Logs, row: Row<T>) -> Selected<T> {
+    let mut message = row.message;
+    message.time = logs.date(&row.place);
+    Selected {
+        message,
+        tag: row.tag,
+        count: row.count,
+    }
+}
+
+/// The messages of each host, of bounded size.
+struct Buffers<T> {
+    budget: usize,
+    size: usize,
+    /// By number of the host; `None`: too many.
+    of_hosts: Vec<Option<Thinned<T>>>,
+}
+
+impl<T> Buffers<T> {
+    fn new(budget: usize) -> Self {
+        Self {
+            budget,
+            size: 0,
+            of_hosts: Vec::new(),
+        }
+    }
+
+    fn push(&mut self, host: HostId, push: impl FnOnce(&mut Thinned<T>)) {
+        let host = usize::try_from(host).unwrap_or(0);
+        if self.of_hosts.len() <= host {
+            self.of_hosts
+                .resize_with(host + 1, || Some(Thinned::default()));
+        }
+        let Some(rows) = self.of_hosts.get_mut(host).and_then(Option::as_mut) else {
+            return;
+        };
+        let before = rows.size();
+        push(rows);
+        self.size = self.size.saturating_sub(before) + rows.size();
+        if self.size > self.budget {
+            self.drop_largest();
+        }
+    }
+
+    fn drop_largest(&mut self) {
+        let largest = self
+            .of_hosts
+            .iter_mut()
+            .max_by_key(|rows| rows.as_ref().map_or(0, Thinned::size));
+        if let Some(rows) = largest {
+            self.size -= rows.take().map_or(0, |rows| rows.size().min(self.size));
+        }
+    }
+
+    fn of_logs(self, logs: &Logs) -> Vec<Option<Vec<Row<T>>>> {
+        let mut selected: Vec<_> = logs.logs.iter().map(|_| Some(Vec::new())).collect();
+        for (host, rows) in (0..).zip(self.of_hosts) {
+            let Some(log) = selected.get_mut(logs.of_host(host)) else {
+                continue;
+            };
+            match (log.as_mut(), rows) {
+                (Some(log), Some(mut rows)) => log.append(&mut rows.take()),
+                _ => *log = None,
+            }
+        }
+        // Messages without a host are among those of the only one.
+        for log in selected.iter_mut().flatten() {
+            log.sort_by_key(|row: &Row<T>| row.place.order());
+        }
+        selected
+    }
+}
