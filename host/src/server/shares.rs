@@ -32,6 +32,8 @@ pub(super) struct Bounds {
     pub(super) turns: Portions,
     /// Requests at a time whose body arrives or waits for its turn.
     pub(super) bodies: Portions,
+    /// Large answers at a time that clients have not read.
+    pub(super) answers: Portions,
 }
 
 /// The shares of one entrance.
@@ -41,6 +43,7 @@ pub(super) struct Shares {
     connected: Mutex<Connected>,
     turns: Queue,
     bodies: Queue,
+    answers: Queue,
 }
 
 #[derive(Debug, Default)]
@@ -54,8 +57,15 @@ struct Connected {
 #[derive(Debug)]
 struct Client {
     connections: usize,
+    queues: OwnQueues,
+}
+
+/// A client's own part of the queues.
+#[derive(Debug, Clone)]
+struct OwnQueues {
     turns: Arc<Semaphore>,
     bodies: Arc<Semaphore>,
+    answers: Arc<Semaphore>,
 }
 
 #[derive(Debug)]
@@ -74,6 +84,10 @@ impl Queue {
         }
     }
 
+    fn one_share(&self) -> Arc<Semaphore> {
+        Arc::new(Semaphore::new(self.portions.each))
+    }
+
     /// Waits for a permit, the narrowest queue first: a client that has used up its share waits where it holds up itself
     /// only. `None` never happens, since no queue is closed.
     async fn take(&self, own: Option<&Arc<Semaphore>>) -> Option<Permit> {
@@ -87,7 +101,7 @@ impl Queue {
     }
 }
 
-/// A turn, or a body's place, until it is dropped.
+/// A turn, or the place of a body or an answer, until it is dropped.
 #[derive(Debug)]
 pub(super) struct Permit {
     _permits: Vec<OwnedSemaphorePermit>,
@@ -100,6 +114,7 @@ impl Shares {
             connected: Mutex::default(),
             turns: Queue::new(bounds.turns),
             bodies: Queue::new(bounds.bodies),
+            answers: Queue::new(bounds.answers),
         }
     }
 
@@ -117,14 +132,17 @@ impl Shares {
             }
             let client = connected.clients.entry(identity).or_insert_with(|| Client {
                 connections: 0,
-                turns: Arc::new(Semaphore::new(self.turns.portions.each)),
-                bodies: Arc::new(Semaphore::new(self.bodies.portions.each)),
+                queues: OwnQueues {
+                    turns: self.turns.one_share(),
+                    bodies: self.bodies.one_share(),
+                    answers: self.answers.one_share(),
+                },
             });
             if client.connections >= self.connections.each {
                 return None;
             }
             client.connections += 1;
-            queues = Some((Arc::clone(&client.turns), Arc::clone(&client.bodies)));
+            queues = Some(client.queues.clone());
             connected.others += 1;
         }
         connected.all += 1;
@@ -144,6 +162,11 @@ impl Shares {
     /// Waits for a body's place that is not counted to any client.
     pub(super) async fn body(&self) -> Option<Permit> {
         self.bodies.take(None).await
+    }
+
+    /// Waits for a large answer's place that is not counted to any client.
+    pub(super) async fn answer(&self) -> Option<Permit> {
+        self.answers.take(None).await
     }
 
     /// Returns how many bodies could begin to arrive now.
@@ -167,8 +190,7 @@ pub(super) struct Admitted {
     peer: Peer,
     /// `None` for root and gpud's own user.
     identity: Option<Identity>,
-    /// The client's own queues, for turns and for bodies.
-    queues: Option<(Arc<Semaphore>, Arc<Semaphore>)>,
+    queues: Option<OwnQueues>,
 }
 
 impl Admitted {
@@ -179,14 +201,20 @@ impl Admitted {
 
     /// Waits for a turn of this client.
     pub(super) async fn turn(&self) -> Option<Permit> {
-        let own = self.queues.as_ref().map(|(turns, _)| turns);
+        let own = self.queues.as_ref().map(|own| &own.turns);
         self.shares.turns.take(own).await
     }
 
     /// Waits for a place for a body of this client.
     pub(super) async fn body(&self) -> Option<Permit> {
-        let own = self.queues.as_ref().map(|(_, bodies)| bodies);
+        let own = self.queues.as_ref().map(|own| &own.bodies);
         self.shares.bodies.take(own).await
+    }
+
+    /// Waits for a place for a large answer to this client.
+    pub(super) async fn answer(&self) -> Option<Permit> {
+        let own = self.queues.as_ref().map(|own| &own.answers);
+        self.shares.answers.take(own).await
     }
 }
 
@@ -224,6 +252,7 @@ mod tests {
             connections: SMALL,
             turns: SMALL,
             bodies: SMALL,
+            answers: SMALL,
         }))
     }
 
