@@ -45,8 +45,10 @@ use crate::{
     store::{Store, StoreOptions},
 };
 
-/// How often metrics are stored and old rows removed.
+/// How often metrics are stored, and the inventory of GPUs is looked at.
 const HOUSEKEEPING: Duration = Duration::from_secs(60);
+/// How often old rows are removed, in rounds of housekeeping: it takes nine transactions, some of which count all rows.
+const PURGE_ROUNDS: u32 = 10;
 /// How often it is tried to move a database that is in memory for want of a file into that file.
 const RETURN_TO_FILE: Duration = Duration::from_secs(5);
 /// Longest that checks under way may take to stop.
@@ -236,7 +238,15 @@ pub async fn run(options: Options, shutdown: CancellationToken) -> Result<(), St
     }
     let tasks = TaskTracker::new();
     tasks.spawn(process::look_after_orphans(shutdown.clone()));
-    let scheduler = || Scheduler::new(Arc::clone(&services), tasks.clone(), shutdown.clone());
+    let start = tokio::time::Instant::now();
+    let scheduler = || {
+        Scheduler::new(
+            Arc::clone(&services),
+            tasks.clone(),
+            shutdown.clone(),
+            start,
+        )
+    };
     let plugins = Arc::new(Plugins::new(
         Arc::clone(&registry),
         scheduler(),
@@ -565,11 +575,12 @@ async fn keep_gpus(services: Arc<Services>, shutdown: CancellationToken) {
     }
 }
 
-/// Stores metrics and removes old rows, once a minute.
+/// Stores metrics once a minute, and removes old rows less often, unless a component has too many.
 async fn housekeeping(services: Arc<Services>, shutdown: CancellationToken) {
     let Some(store) = services.store.clone() else {
         return;
     };
+    let mut until_purge = 1;
     loop {
         tokio::select! {
             () = shutdown.cancelled() => return,
@@ -580,9 +591,18 @@ async fn housekeeping(services: Arc<Services>, shutdown: CancellationToken) {
         if let Err(error) = metrics::scrape(&services.metrics, &store, now).await {
             tracing::error!("metrics could not be stored: {error}");
         }
-        if let Err(error) = store.purge(now).await {
-            tracing::error!("old rows could not be removed: {error}");
+        until_purge -= 1;
+        if until_purge > 0 {
+            continue;
         }
+        until_purge = match store.purge(now).await {
+            Ok(purged) if purged.excess > 0 => 1,
+            Ok(_) => PURGE_ROUNDS,
+            Err(error) => {
+                tracing::error!("old rows could not be removed: {error}");
+                1
+            }
+        };
     }
 }
 

@@ -21,6 +21,10 @@ use crate::{
 
 const STARTS: usize = 5;
 const REQUESTS: usize = 3000;
+/// How long a first start is watched.
+const FIRST: Duration = Duration::from_secs(150);
+/// Largest binary, MB, with the code of the built-in components.
+const MOST_MB: f64 = 45.0;
 
 /// A running gpud.
 pub struct Daemon {
@@ -70,23 +74,28 @@ impl Daemon {
         }
     }
 
-    /// Milliseconds from the start of the process to the first answer, and to all components having been checked.
-    pub async fn times(&self) -> (f64, f64) {
+    /// Waits until all components were checked.
+    pub async fn times(&self) -> Times {
+        let passed = || self.started.elapsed().as_secs_f64() * 1e3;
         let mut client = self.client().await;
         assert_eq!(client.get("/healthz").await.0, 200);
-        let answering = self.started.elapsed();
+        let answering = passed();
+        let mut loaded = None;
         loop {
             let (_, body) = client.get("/v1/states").await;
             let text = String::from_utf8_lossy(&body);
-            if !text.contains("Initializing") && !text.contains("no data yet") {
-                break;
+            if !text.contains("Initializing") {
+                let loaded = *loaded.get_or_insert_with(passed);
+                if !text.contains("no data yet") {
+                    return Times {
+                        answering,
+                        loaded,
+                        checked: passed(),
+                    };
+                }
             }
             tokio::time::sleep(Duration::from_millis(2)).await;
         }
-        (
-            answering.as_secs_f64() * 1e3,
-            self.started.elapsed().as_secs_f64() * 1e3,
-        )
     }
 
     /// A connection on which nothing has been said yet.
@@ -101,6 +110,16 @@ impl Daemon {
     pub fn pid(&self) -> u32 {
         self.child.id()
     }
+}
+
+/// Milliseconds from the start of the process.
+pub struct Times {
+    /// To the first answer.
+    answering: f64,
+    /// To all components being loaded.
+    loaded: f64,
+    /// To all components having been checked.
+    checked: f64,
 }
 
 /// The release binary that `cargo xtask bench` leaves, with the code of the built-in components; else cargo's own.
@@ -124,6 +143,7 @@ pub async fn measure(table: &mut Table, idle: Duration) {
     let folder = tempfile::tempdir().unwrap();
     let daemon = Daemon::start(folder.path(), &[]);
     daemon.times().await;
+    first_minutes(table, &daemon).await;
     watch_idle(table, &daemon, idle).await;
     requests(table, &daemon).await;
     latency::measure(table, &daemon).await;
@@ -131,17 +151,14 @@ pub async fn measure(table: &mut Table, idle: Duration) {
 
 async fn starts(table: &mut Table) {
     eprintln!("starts …");
-    let (mut cold, mut cold_ready, mut warm, mut warm_ready) = (vec![], vec![], vec![], vec![]);
+    let (mut cold, mut warm) = (vec![], vec![]);
     for _ in 0..STARTS {
         let folder = tempfile::tempdir().unwrap();
-        let (answering, ready) = Daemon::start(folder.path(), &[]).times().await;
-        cold.push(answering);
-        cold_ready.push(ready);
-        let (answering, ready) = Daemon::start(folder.path(), &[]).times().await;
-        warm.push(answering);
-        warm_ready.push(ready);
+        cold.push(Daemon::start(folder.path(), &[]).times().await);
+        warm.push(Daemon::start(folder.path(), &[]).times().await);
     }
-    let mut row = |what: &str, mut samples: Vec<f64>, limit: f64| {
+    let mut row = |what: &str, starts: &[Times], of: fn(&Times) -> f64, limit: f64| {
+        let mut samples: Vec<f64> = starts.iter().map(of).collect();
         table.add(
             what,
             quantile(&mut samples, 0.5),
@@ -149,21 +166,59 @@ async fn starts(table: &mut Table) {
             Target::AtMost(limit),
         );
     };
+    let (answering, checked): (fn(&Times) -> f64, fn(&Times) -> f64) =
+        (|times| times.answering, |times| times.checked);
     row(
         "API answering after start, compiled code cached",
-        warm,
+        &warm,
+        answering,
         150.0,
     );
-    row("API answering after start, nothing cached", cold, 300.0);
+    row(
+        "API answering after start, nothing cached",
+        &cold,
+        answering,
+        300.0,
+    );
+    row(
+        "all built-in components loaded, nothing cached",
+        &cold,
+        |times| times.loaded,
+        400.0,
+    );
     row(
         "all components checked after start, compiled code cached",
-        warm_ready,
+        &warm,
+        checked,
         300.0,
     );
     row(
         "all components checked after start, nothing cached",
-        cold_ready,
+        &cold,
+        checked,
         1000.0,
+    );
+}
+
+/// What a fleet pays for each node's first start, and the size of what it downloads.
+async fn first_minutes(table: &mut Table, daemon: &Daemon) {
+    eprintln!("the first {} s …", FIRST.as_secs());
+    tokio::time::sleep(FIRST.saturating_sub(daemon.started.elapsed())).await;
+    table.add(
+        &format!(
+            "processor time of the first {} s after a first start, children included",
+            FIRST.as_secs()
+        ),
+        whole_cpu_seconds(daemon.pid()),
+        "s",
+        Target::AtMost(1.5),
+    );
+    let size = fs::metadata(program()).unwrap().len();
+    table.add(
+        "binary with the code of the built-in components",
+        size as f64 / 1e6,
+        "MB",
+        Target::AtMost(MOST_MB),
     );
 }
 
@@ -172,9 +227,10 @@ async fn watch_idle(table: &mut Table, daemon: &Daemon, idle: Duration) {
         "an idle daemon for {:.1} minutes …",
         idle.as_secs_f64() / 60.0
     );
-    let before = cpu_seconds(daemon.pid());
+    let before = (whole_cpu_seconds(daemon.pid()), switches(daemon.pid()));
     tokio::time::sleep(idle).await;
-    let used = cpu_seconds(daemon.pid()) - before;
+    let used = whole_cpu_seconds(daemon.pid()) - before.0;
+    let switched = switches(daemon.pid()).saturating_sub(before.1);
     let minutes = idle.as_secs_f64() / 60.0;
     table.add(
         &format!("anonymous memory after {minutes:.1} minutes"),
@@ -188,10 +244,16 @@ async fn watch_idle(table: &mut Table, daemon: &Daemon, idle: Duration) {
         "MiB",
     );
     table.add(
-        "idle CPU",
+        "idle CPU, children included",
         used / idle.as_secs_f64() * 100.0,
         "% of a core",
         Target::AtMost(0.1),
+    );
+    table.add(
+        "voluntary switches of an idle daemon, all threads",
+        switched as f64 / idle.as_secs_f64(),
+        "/s",
+        Target::AtMost(2.0),
     );
 }
 
@@ -216,6 +278,26 @@ async fn requests(table: &mut Table, daemon: &Daemon) {
 /// User and system time of a process; 100 ticks a second on Linux.
 pub fn cpu_seconds(pid: u32) -> f64 {
     (stat(pid, 11) + stat(pid, 12)) / 100.0
+}
+
+/// The same with that of children that ended.
+fn whole_cpu_seconds(pid: u32) -> f64 {
+    cpu_seconds(pid) + (stat(pid, 13) + stat(pid, 14)) / 100.0
+}
+
+/// How often the threads of a process went to sleep, as far as they still are.
+fn switches(pid: u32) -> u64 {
+    let threads = fs::read_dir(format!("/proc/{pid}/task")).unwrap().flatten();
+    let of = |status: String| {
+        let line = status
+            .lines()
+            .find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
+        line.and_then(|count| count.trim().parse::<u64>().ok())
+    };
+    threads
+        .filter_map(|thread| fs::read_to_string(thread.path().join("status")).ok())
+        .filter_map(of)
+        .sum()
 }
 
 /// A number of /proc/‹pid›/stat (proc_pid_stat(5)), counted from the one behind the name.

@@ -95,7 +95,7 @@ pub async fn measure(table: &mut Table) {
         &format!("{what}: CPU of host and guests"),
         figures.host_and_guests(),
         "ms",
-        Target::AtMost(5.0),
+        Target::AtMost(15.0),
     );
     table.note(
         "  threads that call NVML, the simulated library included",

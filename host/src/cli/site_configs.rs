@@ -1,13 +1,12 @@
 //! The site's own configuration of built-in components: a YAML file that maps names of components to keys of their
 //! configuration.
 
-use std::{collections::BTreeMap, path::Path};
-
-use serde_json::{Map, Value};
+use std::path::Path;
 
 use crate::{
     component::{SiteConfig, builtin},
     node::trusted,
+    spec::{Configs, parse_configs},
 };
 
 /// Looked for when no file is named; it may be missing.
@@ -19,7 +18,7 @@ const MAX_BYTES: usize = 1 << 20;
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct SiteConfigs {
     file: String,
-    by_component: BTreeMap<String, Map<String, Value>>,
+    by_component: Configs,
 }
 
 impl SiteConfigs {
@@ -43,9 +42,7 @@ impl SiteConfigs {
     }
 
     fn parse(file: &str, text: &str, known: &[&str]) -> Result<Self, String> {
-        let by_component: Option<BTreeMap<String, Map<String, Value>>> =
-            serde_yaml::from_str(text).map_err(|error| format!("{file}: {error}"))?;
-        let by_component = by_component.unwrap_or_default();
+        let by_component = parse_configs(text, file)?;
         if let Some(unknown) = by_component
             .keys()
             .find(|name| !known.contains(&name.as_str()))
@@ -73,7 +70,7 @@ impl SiteConfigs {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
 
@@ -100,20 +97,20 @@ mod tests {
     #[test]
     fn what_is_wrong_is_told_with_its_place() {
         for (text, told) in [
-            ("disk: 5\n", "line 1"),
-            ("disk:\n  a: [1\n", "f: "),
-            ("- disk\n", "line 1"),
+            ("disk: 5\n", "(f:1:7"),
+            ("disk:\n  a: [1\n", "(f:"),
+            ("- disk\n", "(f:1:1)"),
             (
                 "dsik: {}\n",
                 "no built-in component is called \"dsik\"; there are: accelerator-nvidia-error-xid, disk",
             ),
-            ("disk: {}\ndisk: {}\n", "duplicate"),
+            (
+                "disk: {}\ndisk: {}\n",
+                "`disk` is given more than once (f:2:1",
+            ),
         ] {
             let problem = SiteConfigs::parse("f", text, &KNOWN).unwrap_err();
-            assert!(
-                problem.starts_with("f: ") && problem.contains(told),
-                "{text}: {problem}"
-            );
+            assert!(problem.contains(told), "{text}: {problem}");
         }
     }
 

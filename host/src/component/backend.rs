@@ -19,10 +19,8 @@ use crate::{
     node::{kmsg, system},
     plugins::{self, Plugins},
     server::{
-        Backend, ComponentStates, DeregisterError, EventsVersion, ListedEvent, RegisterError,
-        Reply, Sample, SetHealthyError, WantedEvents,
+        Backend, ComponentStates, DeregisterError, RegisterError, Reply, Sample, SetHealthyError,
     },
-    store::{EventRead, EventRowRead},
     wire::{MachineInfo, PluginSpec, Render, ShadowView},
 };
 
@@ -256,45 +254,6 @@ impl Backend for DaemonBackend {
             }
         }
         .boxed()
-    }
-
-    fn events_version(&self, name: &str) -> EventsVersion {
-        let version = self.services.store.as_ref().map(|s| s.events_version(name));
-        let version = version.unwrap_or_default();
-        EventsVersion {
-            added: version.added,
-            removed: version.removed,
-        }
-    }
-
-    fn listed_events(
-        &self,
-        wanted: Vec<WantedEvents>,
-    ) -> Reply<'_, Result<BTreeMap<String, Vec<ListedEvent>>, String>> {
-        async move {
-            let Some(store) = &self.services.store else {
-                return Ok(BTreeMap::new());
-            };
-            let wanted = wanted.into_iter().map(|wanted| EventRead {
-                component: wanted.component,
-                since: u64::try_from(wanted.after)
-                    .unwrap_or(0)
-                    .saturating_mul(1000),
-                after_row: wanted.after_row,
-            });
-            let found = store.read_events(wanted.collect()).await;
-            let listed = |EventRowRead { row, event }| ListedEvent { row, event };
-            let lists = found.map_err(|error| error.to_string())?.into_iter();
-            Ok(lists
-                .map(|(name, events)| (name, events.into_iter().map(listed).collect()))
-                .collect())
-        }
-        .boxed()
-    }
-
-    fn samples_version(&self) -> u64 {
-        let store = self.services.store.as_ref();
-        store.map_or(0, |store| store.samples_version())
     }
 
     fn samples(

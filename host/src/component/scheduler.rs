@@ -1,4 +1,8 @@
 //! When components are checked: each on its own interval, none together with itself, not all at once.
+//!
+//! Checks in WebAssembly take a millisecond. They share beats and run one after the other, so that an idle machine is
+//! woken twice a minute and not at every check. Scripts start processes and may take long: they are spread over their
+//! interval.
 
 use std::{
     hash::{DefaultHasher, Hash, Hasher},
@@ -10,36 +14,56 @@ use std::{
 use tokio::{sync::Semaphore, time::Instant};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use super::{Component, Schedule, Services};
+use super::{Checker, Component, Schedule, Services};
 use crate::{model::Trigger, node::nvml::Library};
 
 /// First checks at once after the start.
 const FIRST_AT_ONCE: usize = 2;
-/// A first check that takes longer, such as a script that waits, does not hold up the others any more.
-const FIRST_TURN: Duration = Duration::from_millis(250);
+/// Checks at once of one beat: so many that, while one waits for a file, another one runs and no thread goes to sleep.
+const AT_ONCE: usize = 8;
+/// A check that takes longer, such as one that waits for a server, does not hold up the others any more.
+const TURN: Duration = Duration::from_millis(250);
+/// Between two beats, which components that do not run scripts share.
+const BEAT: Duration = Duration::from_secs(30);
 
 /// The beat of components that ask GPUs.
 const GPUS: &str = "nvml";
+
+/// Turns of checks that are due together.
+struct Turns {
+    /// After the start.
+    first: Semaphore,
+    /// At a beat.
+    beat: Semaphore,
+}
 
 /// Makes components run until `shutdown`, or until they are closed.
 pub struct Scheduler {
     services: Arc<Services>,
     tasks: TaskTracker,
     shutdown: CancellationToken,
-    first: Arc<Semaphore>,
+    turns: Arc<Turns>,
     /// What beats are counted from.
     start: Instant,
 }
 
 impl Scheduler {
-    /// Nothing runs yet. What will is spawned into `tasks`.
-    pub fn new(services: Arc<Services>, tasks: TaskTracker, shutdown: CancellationToken) -> Self {
+    /// Nothing runs yet. What will is spawned into `tasks`. Schedulers with the same `start` have the same beats.
+    pub fn new(
+        services: Arc<Services>,
+        tasks: TaskTracker,
+        shutdown: CancellationToken,
+        start: Instant,
+    ) -> Self {
         Self {
             services,
             tasks,
             shutdown,
-            first: Arc::new(Semaphore::new(FIRST_AT_ONCE)),
-            start: Instant::now(),
+            turns: Arc::new(Turns {
+                first: Semaphore::new(FIRST_AT_ONCE),
+                beat: Semaphore::new(AT_ONCE),
+            }),
+            start,
         }
     }
 
@@ -53,13 +77,13 @@ impl Scheduler {
             return;
         }
         let (services, shutdown) = (Arc::clone(&self.services), self.shutdown.clone());
-        let first = Arc::clone(&self.first);
+        let turns = Arc::clone(&self.turns);
         let start = self.start;
         self.tasks.spawn(async move {
             tokio::select! {
                 () = shutdown.cancelled() => {}
                 () = component.closed() => {}
-                () = run(&component, &services, schedule, &first, start) => {}
+                () = run(&component, &services, schedule, &turns, start) => {}
             }
         });
     }
@@ -101,28 +125,30 @@ async fn run(
     component: &Component,
     services: &Services,
     schedule: Schedule,
-    first: &Semaphore,
+    turns: &Turns,
     start: Instant,
 ) {
-    {
-        let turn = first.acquire().await;
-        let mut check = pin!(component.check_if_idle(services, Trigger::Startup));
-        if tokio::time::timeout(FIRST_TURN, &mut check).await.is_err() {
-            drop(turn);
-            check.await;
-        }
-    }
+    in_turn(
+        &turns.first,
+        component.check_if_idle(services, Trigger::Startup),
+    )
+    .await;
     let Schedule::Every(interval) = schedule else {
         return;
     };
-    // Components of one interval keep apart from here on, and at the same place from start to start; but where there are
-    // GPUs, those that ask them run together, so that what one asked is there for the others.
+    // Each component has the same place in its interval from start to start. Where there are GPUs, those that ask them run
+    // together, so that what one asked is there for the others.
     let has_gpus = services.node.nvml.latest().library == Library::Loaded;
     let beat = match component.checker() {
         Some(checker) if has_gpus && checker.asks_gpus() => GPUS,
         _ => component.name(),
     };
-    let next = next_beat(start, phase(beat, interval), interval, Instant::now());
+    let is_script = matches!(component.checker(), Some(Checker::Script(_)));
+    let phase = match is_script {
+        true => phase(beat, interval),
+        false => on_beat(phase(beat, interval)),
+    };
+    let next = next_beat(start, phase, interval, Instant::now());
     let mut ticks = tokio::time::interval_at(next, interval);
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Skip);
     loop {
@@ -130,8 +156,30 @@ async fn run(
         if beat == GPUS {
             services.node.nvml.ask_again().await;
         }
-        component.check_if_idle(services, Trigger::Scheduled).await;
+        let check = component.check_if_idle(services, Trigger::Scheduled);
+        match is_script {
+            true => check.await,
+            false => in_turn(&turns.beat, check).await,
+        };
     }
+}
+
+/// Runs a check when it is its turn. The turn ends with it, or once it has taken long.
+async fn in_turn<T>(turns: &Semaphore, check: impl Future<Output = T>) -> T {
+    let turn = turns.acquire().await;
+    let mut check = pin!(check);
+    match tokio::time::timeout(TURN, &mut check).await {
+        Ok(done) => done,
+        Err(_) => {
+            drop(turn);
+            check.await
+        }
+    }
+}
+
+/// The beat at or before a place in an interval.
+fn on_beat(phase: Duration) -> Duration {
+    BEAT * u32::try_from(phase.as_secs() / BEAT.as_secs()).unwrap_or(0)
 }
 
 /// Where in its interval a component runs.
@@ -175,6 +223,31 @@ mod tests {
         }
         // Nonsense of an interval is no endless loop and no panic.
         next_beat(start, Duration::ZERO, Duration::ZERO, start);
+    }
+
+    #[test]
+    fn components_without_scripts_share_beats() {
+        let minute = Duration::from_secs(60);
+        let mut beats: Vec<u64> = (0..200)
+            .map(|n| on_beat(phase(&format!("component-{n}"), minute)).as_secs())
+            .collect();
+        beats.sort_unstable();
+        beats.dedup();
+        assert_eq!(beats, [0, 30]);
+        assert_eq!(
+            on_beat(phase("quick", Duration::from_secs(10))),
+            Duration::ZERO
+        );
+    }
+
+    #[tokio::test]
+    async fn a_check_that_takes_long_gives_its_turn_to_the_next() {
+        let (turns, done) = (Semaphore::new(1), tokio::sync::Notify::new());
+        tokio::join!(
+            in_turn(&turns, done.notified()),
+            in_turn(&turns, async { done.notify_one() }),
+        );
+        assert_eq!(turns.available_permits(), 1);
     }
 
     #[test]

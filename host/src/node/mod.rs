@@ -8,6 +8,7 @@
 pub mod append;
 pub mod clock;
 pub mod error;
+pub mod file_watch;
 pub mod files;
 pub mod hang_pool;
 pub mod kmsg;

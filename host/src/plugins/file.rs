@@ -88,6 +88,11 @@ impl Stamps {
         Self::look(Arc::clone(&self.files))
     }
 
+    /// The files.
+    pub fn files(&self) -> impl Iterator<Item = &Path> {
+        self.files.iter().map(PathBuf::as_path)
+    }
+
     /// The stamp of one of them.
     pub fn of(&self, file: &Path) -> Option<Stamp> {
         let at = self

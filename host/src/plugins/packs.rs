@@ -17,12 +17,12 @@ use super::{
     trouble, wasm,
 };
 use crate::{
-    node::trusted::Opener,
+    node::{file_watch::FileWatch, trusted::Opener},
     pack::{Refused, installed::Packs, intact::InstalledPack},
     spec::PluginFile,
 };
 
-/// Between two looks. A spec is put in place by renaming, so that what is seen is whole.
+/// From a change to the look for the next one. A spec is put in place by renaming, so that what is seen is whole.
 const LOOK: Duration = Duration::from_secs(1);
 
 /// What became of a spec.
@@ -45,24 +45,39 @@ struct Read {
 pub async fn run(plugins: Arc<Plugins>, packs: Packs, again: Arc<Notify>) {
     let mut taken: BTreeMap<PathBuf, Taken> = BTreeMap::new();
     let mut hurry = false;
+    let watch = Arc::new(FileWatch::new());
     loop {
-        let here = packs.clone();
+        let (here, watching) = (packs.clone(), Arc::clone(&watch));
+        let watched: Vec<Stamps> = taken.values().map(|taken| taken.stamps.clone()).collect();
         let before: BTreeMap<PathBuf, Stamps> = taken
             .iter()
             .filter(|(_, taken)| !hurry || taken.problems.is_empty())
             .map(|(spec, taken)| (spec.clone(), taken.stamps.clone()))
             .collect();
-        let looking = tokio::task::spawn_blocking(move || look(&here, &before));
+        let looking = tokio::task::spawn_blocking(move || {
+            // First, so that no change falls between.
+            watching.follow(watched.iter().flat_map(Stamps::files), [here.folder()]);
+            look(&here, &before)
+        });
         let Ok(found) = looking.await else {
             return;
         };
-        match found {
+        let changed = match found {
             Ok(found) => follow(&plugins, &packs, &mut taken, &found).await,
             // Nothing is ended because a folder cannot be read for a while.
-            Err(error) => tracing::error!("installed packs cannot be looked at: {error}"),
-        }
+            Err(error) => {
+                tracing::error!("installed packs cannot be looked at: {error}");
+                false
+            }
+        };
+        // What was taken depends on files that are not watched yet.
+        let pause = match changed {
+            true => LOOK,
+            false => watch.pause(),
+        };
         hurry = tokio::select! {
-            () = tokio::time::sleep(LOOK) => false,
+            () = tokio::time::sleep(pause) => false,
+            () = watch.changed() => false,
             () = again.notified() => true,
         };
     }
@@ -84,13 +99,13 @@ fn look(
         .collect())
 }
 
-/// Applies what is different.
+/// Applies what is different. Returns whether anything was.
 async fn follow(
     plugins: &Plugins,
     packs: &Packs,
     taken: &mut BTreeMap<PathBuf, Taken>,
     found: &BTreeMap<PathBuf, bool>,
-) {
+) -> bool {
     let mut changed = false;
     for (spec, _) in found.iter().filter(|(_, changed)| **changed) {
         let now = take(plugins, packs, spec).await;
@@ -120,6 +135,7 @@ async fn follow(
         let what = "not all installed packs run";
         trouble::show_as(trouble::OF_PACKS, plugins.registry(), what, &problems);
     }
+    changed
 }
 
 async fn take(plugins: &Plugins, packs: &Packs, spec: &Path) -> Taken {

@@ -3,7 +3,7 @@
 use std::{
     path::{Path, PathBuf},
     sync::Arc,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use tokio::sync::{mpsc::Receiver, oneshot::Sender};
@@ -13,15 +13,14 @@ use super::{
     file::{self, Stamps},
     trouble, wasm,
 };
-use crate::{node::trusted::Opener, spec::PluginFile};
+use crate::{
+    node::{file_watch::FileWatch, trusted::Opener},
+    spec::PluginFile,
+};
 
-/// Between two looks. An edit is applied when two looks in a row see the same, so that a file that is being written is
-/// not read half.
+/// Between two looks at a file that is being changed. An edit is applied when two looks in a row see the same, so that a
+/// file that is being written is not read half.
 const LOOK: Duration = Duration::from_secs(1);
-/// The longest time between two looks. Where there are so many files that a look takes long, there are fewer looks.
-const LOOK_SELDOM: Duration = Duration::from_secs(5);
-/// What looking may take of a core's time: a thousandth.
-const SHARE: u32 = 1000;
 
 /// A spec file that was read, with stamps from before it was read.
 pub struct Read {
@@ -70,26 +69,31 @@ pub async fn run(
     mut hurry: Receiver<Sender<()>>,
 ) {
     let (mut applied, mut before) = (stamps.clone(), stamps);
-    let mut pause = LOOK;
+    let watch = Arc::new(FileWatch::new());
+    // The first look is due at once: the files were not watched since they were read.
+    let mut pause = Duration::ZERO;
     loop {
         // Dropped at the end of the turn, whichever it is: that is the answer.
-        let asked = tokio::time::timeout(pause, hurry.recv()).await;
-        if matches!(asked, Ok(None)) {
-            // Nobody can ask any more.
-            tokio::time::sleep(pause).await;
-        }
-        let asked = asked.ok().flatten();
-        let last = before.clone();
-        let look = move || {
-            let began = Instant::now();
-            (last.again(), began.elapsed())
+        let asked = tokio::select! {
+            Some(asked) = hurry.recv() => Some(asked),
+            () = watch.changed() => None,
+            () = tokio::time::sleep(pause) => None,
         };
-        let Ok((now, took)) = tokio::task::spawn_blocking(look).await else {
+        let (last, watching) = (before.clone(), Arc::clone(&watch));
+        let look = move || {
+            // First, so that no change falls between.
+            watching.follow(last.files(), []);
+            last.again()
+        };
+        let Ok(now) = tokio::task::spawn_blocking(look).await else {
             return;
         };
-        pause = (took * SHARE).clamp(LOOK, LOOK_SELDOM);
         // Who asks says that the file is whole.
         let settled = now == before || asked.is_some();
+        pause = match settled {
+            true => watch.pause(),
+            false => LOOK,
+        };
         before.clone_from(&now);
         // The file may be as it was, and a folder on the way to it is good now.
         let again = asked.is_some() && trouble::is_shown(plugins.registry());
@@ -101,6 +105,8 @@ pub async fn run(
             applied.clone_from(&stamps);
             before = stamps;
         }
+        // It may name other files now.
+        pause = Duration::ZERO;
     }
 }
 

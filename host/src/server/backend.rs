@@ -64,42 +64,6 @@ pub struct Sample {
     pub value: f64,
 }
 
-/// Changes whenever the stored events of a component do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct EventsVersion {
-    /// Goes up after rows came.
-    pub added: u64,
-    /// Goes up after rows went.
-    pub removed: u64,
-}
-
-/// Which events of a component are asked for.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct WantedEvents {
-    /// The component's name.
-    pub component: String,
-    /// Unix seconds; only later seconds.
-    pub after: i64,
-    /// Only rows that were stored after this one; 0 for all.
-    pub after_row: i64,
-}
-
-/// A stored event with the number of its row, which goes up from row to row while none is deleted.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ListedEvent {
-    /// The number.
-    pub row: i64,
-    /// The event.
-    pub event: model::Event,
-}
-
-impl ListedEvent {
-    /// Unix seconds.
-    pub(super) fn second(&self) -> i64 {
-        i64::try_from(self.event.time / 1000).unwrap_or(i64::MAX)
-    }
-}
-
 /// Why a component was not set healthy.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SetHealthyError {
@@ -159,19 +123,6 @@ pub trait Backend: Send + Sync + 'static {
         names: Vec<String>,
         after: i64,
     ) -> Reply<'_, BTreeMap<String, Vec<model::Event>>>;
-
-    /// The version of a component's events; asked for before they are read, and up to date once whoever stored or deleted
-    /// some has been told so.
-    fn events_version(&self, name: &str) -> EventsVersion;
-
-    /// Events as they are asked for, by component, newest second first and within one the later row first.
-    fn listed_events(
-        &self,
-        wanted: Vec<WantedEvents>,
-    ) -> Reply<'_, Result<BTreeMap<String, Vec<ListedEvent>>, String>>;
-
-    /// Changes whenever the stored samples do; like [`Self::events_version`].
-    fn samples_version(&self) -> u64;
 
     /// Samples of these components (`None`: of all) at or after `since` (Unix milliseconds), in any order.
     fn samples(

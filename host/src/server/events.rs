@@ -4,16 +4,16 @@ use axum::{extract::State, response::Response};
 use http::{HeaderMap, Uri};
 
 use super::{
+    answers::{each_once, large_document},
     errors::ApiError,
-    negotiation::{document, not_encoded, strict_form},
-    pieces::Pieces,
+    negotiation::strict_form,
     query::Query,
     router::App,
     states::{asked, some},
 };
 use crate::{
     model,
-    wire::{ComponentEvents, EncodeError, Event, Form, GoTime, to_json},
+    wire::{ComponentEvents, Event},
 };
 
 pub(super) async fn list(
@@ -22,64 +22,23 @@ pub(super) async fn list(
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     let query = Query::of(&uri);
-    let names = asked(&query, app.backend.as_ref())?;
+    let names = each_once(asked(&query, app.backend.as_ref())?);
     let (start, end) = query.window((app.now)(), &app.zone)?;
     let form = strict_form(&headers)?;
-    if form == Form::Json {
-        return Ok(match compact(&app, names, start, end).await {
-            Ok(pieces) => pieces.into_response(),
-            Err(error) => not_encoded(&error),
-        });
-    }
     let found = app
         .backend
         .events(names.clone(), start.unix_seconds())
         .await;
-    let events: Vec<_> = names
-        .into_iter()
-        .map(|component| ComponentEvents {
+    let build = move || {
+        let events = names.into_iter().map(|component| ComponentEvents {
             events: to_wire(found.get(&component)),
             component,
             start_time: start.clone(),
             end_time: end.clone(),
-        })
-        .collect();
-    Ok(document(form, &some(events)))
-}
-
-/// The form that nearly everybody asks for, from lists that are kept.
-async fn compact(
-    app: &App,
-    names: Vec<String>,
-    start: GoTime,
-    end: GoTime,
-) -> Result<Pieces, EncodeError> {
-    let after = start.unix_seconds();
-    let lists = app
-        .kept
-        .events
-        .get(app.backend.as_ref(), &names, after)
-        .await;
-    let mut answer = Pieces::default();
-    let mut before = "[";
-    for (component, list) in names.into_iter().zip(lists) {
-        let around = to_json(&ComponentEvents {
-            component,
-            start_time: start.clone(),
-            end_time: end.clone(),
-            events: None,
-        })?;
-        // The list takes the place of the null at the end.
-        let opening = around.strip_suffix(b"null}").unwrap_or_default();
-        answer.push([before.as_bytes(), opening].concat());
-        before = "},";
-        match list {
-            Some(list) => list.write(after, &mut answer),
-            None => answer.push("null"),
-        }
-    }
-    answer.push(if before == "[" { "null" } else { "}]" });
-    Ok(answer)
+        });
+        some(events.collect())
+    };
+    Ok(large_document(form, build).await)
 }
 
 /// The wire form of a component's events, if there are any.

@@ -6,7 +6,7 @@ use axum::{
     body::{Body, to_bytes},
     extract::Request,
     middleware::Next,
-    response::{IntoResponse, Response},
+    response::Response,
 };
 use bytes::Bytes;
 use flate2::{Compression, write::GzEncoder};
@@ -15,22 +15,20 @@ use http::{
     header::{ACCEPT_ENCODING, CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH, VARY},
 };
 
-use super::{errors::ApiError, pieces::Pieces, router::NotRouted};
+use super::{negotiation::failed, router::NotRouted};
 
 /// From this size on, compression leaves the async threads.
 const LARGE: usize = 64 * 1024;
 
-/// The layer. Answers of the router itself (no such path) stay as they are.
+/// The layer. Answers of the router itself (no such path) stay as they are, and those that are compressed already.
 pub(super) async fn for_v1(request: Request, next: Next) -> Response {
     let wanted = request.uri().path().starts_with("/v1/")
-        && contains(request.headers(), &ACCEPT_ENCODING, "gzip");
-    let upgrade = contains(request.headers(), &CONNECTION, "Upgrade");
-    let mut response = next.run(request).await;
-    let packed = wanted && !upgrade;
-    if let Some(pieces) = response.extensions_mut().remove::<Pieces>() {
-        return put_together(response, pieces, packed).await;
-    }
-    if packed && response.extensions().get::<NotRouted>().is_none() {
+        && contains(request.headers(), &ACCEPT_ENCODING, "gzip")
+        && !contains(request.headers(), &CONNECTION, "Upgrade");
+    let response = next.run(request).await;
+    let done = response.headers().contains_key(CONTENT_ENCODING)
+        || response.extensions().get::<NotRouted>().is_some();
+    if wanted && !done {
         compress(response).await
     } else {
         response
@@ -50,39 +48,18 @@ pub(super) async fn compress(response: Response) -> Response {
     // Every body of this server is whole and in memory, so reading it neither waits nor fails.
     let plain = to_bytes(body, usize::MAX).await.unwrap_or_default();
     let packed = if plain.len() < LARGE {
-        Some(gzip(&plain))
+        gzip(&plain)
     } else {
-        tokio::task::spawn_blocking(move || gzip(&plain)).await.ok()
+        match tokio::task::spawn_blocking(move || gzip(&plain)).await {
+            Ok(packed) => packed,
+            Err(error) => return failed(&format!("cannot compress the answer: {error}")),
+        }
     };
-    let Some(packed) = packed else {
-        return not_compressed();
-    };
-    mark(&mut parts.headers);
-    Response::from_parts(parts, Body::from(packed))
-}
-
-/// The body of an answer that was given in pieces.
-async fn put_together(mut response: Response, pieces: Pieces, packed: bool) -> Response {
-    if !packed {
-        *response.body_mut() = pieces.plain();
-        return response;
-    }
-    let Some(body) = pieces.gzip().await else {
-        return not_compressed();
-    };
-    mark(response.headers_mut());
-    *response.body_mut() = body;
-    response
-}
-
-fn mark(headers: &mut HeaderMap) {
+    let headers = &mut parts.headers;
     headers.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
     headers.insert(VARY, HeaderValue::from_static("Accept-Encoding"));
     headers.remove(CONTENT_LENGTH);
-}
-
-fn not_compressed() -> Response {
-    ApiError::Numeric("cannot compress the answer".to_owned()).into_response()
+    Response::from_parts(parts, Body::from(packed))
 }
 
 fn gzip(plain: &[u8]) -> Bytes {

@@ -4,10 +4,11 @@ use axum::{extract::State, response::Response};
 use http::{HeaderMap, Uri};
 
 use super::{
+    answers::{each_once, large_document},
     backend::ComponentStates,
     errors::ApiError,
     events, metrics,
-    negotiation::{document, strict_form},
+    negotiation::strict_form,
     query::Query,
     router::App,
     states::{asked, some},
@@ -20,7 +21,7 @@ pub(super) async fn list(
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     let query = Query::of(&uri);
-    let names = asked(&query, app.backend.as_ref())?;
+    let names = each_once(asked(&query, app.backend.as_ref())?);
     let (start, end) = query.window((app.now)(), &app.zone)?;
     // The window of metrics hangs off the start time, not off now.
     let since = start
@@ -39,10 +40,10 @@ pub(super) async fn list(
             tracing::warn!(error, "cannot read metrics");
             Vec::new()
         });
-    let samples = metrics::by_component(samples);
-    let infos: Vec<_> = names
-        .into_iter()
-        .map(|component| ComponentInfo {
+    let form = strict_form(&headers)?;
+    let build = move || {
+        let samples = metrics::by_component(samples);
+        let infos = names.into_iter().map(|component| ComponentInfo {
             info: Info {
                 states: app
                     .backend
@@ -54,7 +55,8 @@ pub(super) async fn list(
             component,
             start_time: start.clone(),
             end_time: end.clone(),
-        })
-        .collect();
-    Ok(document(strict_form(&headers)?, &some(infos)))
+        });
+        some(infos.collect())
+    };
+    Ok(large_document(form, build).await)
 }

@@ -12,6 +12,7 @@ use bytes::Bytes;
 use http::{HeaderMap, StatusCode, header::CONTENT_LENGTH};
 
 use super::{
+    answers,
     errors::ApiError,
     router::App,
     routes::{self, Right},
@@ -36,6 +37,11 @@ pub(super) const PORT: Bounds = Bounds {
         others: 32,
         each: 8,
     },
+    answers: Portions {
+        all: 64,
+        others: 48,
+        each: 16,
+    },
 };
 /// What the Unix socket gives, apart from the port.
 pub(super) const LOCAL_SOCKET: Bounds = Bounds {
@@ -50,6 +56,11 @@ pub(super) const LOCAL_SOCKET: Bounds = Bounds {
         each: 4,
     },
     bodies: Portions {
+        all: 16,
+        others: 4,
+        each: 4,
+    },
+    answers: Portions {
         all: 16,
         others: 4,
         each: 4,
@@ -87,7 +98,8 @@ pub(super) const QUEUE_TIME: Duration = Duration::from_secs(10);
 /// The layer that bounds the number of requests under way and refuses bodies announced as too large.
 ///
 /// A request whose body is used takes its turn only when the body is there, so that slow clients hold up nobody. What a client
-/// asked for that is gone when its turn comes is not done.
+/// asked for that is gone when its turn comes is not done. Large answers that nobody reads keep further ones waiting, with
+/// their turn: what a client holds is bounded.
 pub(super) async fn bound(State(app): State<App>, request: Request, next: Next) -> Response {
     if announced_length(request.headers()).is_some_and(|length| length > MAX_BODY as u64) {
         return too_large().into_response();
@@ -112,12 +124,28 @@ pub(super) async fn bound(State(app): State<App>, request: Request, next: Next) 
             }
         };
         let turn = within(app.queue_time, turn).await?;
-        if admitted.is_some_and(|admitted| !admitted.is_connected()) {
+        if admitted
+            .as_ref()
+            .is_some_and(|admitted| !admitted.is_connected())
+        {
             tracing::debug!("a client is gone: what it asked for is not done");
             return Err(gone());
         }
         let response = next.run(request).await;
-        drop((turn, place));
+        drop(place);
+        let response = match answers::is_large(&response) {
+            true => {
+                let place = async {
+                    match &admitted {
+                        Some(admitted) => admitted.answer().await,
+                        None => app.shares.answer().await,
+                    }
+                };
+                answers::hold(response, within(app.queue_time, place).await?).await?
+            }
+            false => response,
+        };
+        drop(turn);
         Ok::<_, ApiError>(response)
     };
     bounded.await.unwrap_or_else(ApiError::into_response)

@@ -160,10 +160,7 @@ pub async fn serve(
     } = serving;
     let mut app = App::new(backend, access, profiling);
     app.sites = Arc::new(sites);
-    let beside = tokio::spawn({
-        let kept = Arc::clone(&app.kept);
-        async move { tokio::join!(watch(reloaded, reload_now), kept.tidy()) }
-    });
+    let beside = tokio::spawn(watch(reloaded, reload_now));
     let port = Entrance {
         listener: Listener::Port(entrances.port),
         tls: Some(TlsAcceptor::from(tls)),

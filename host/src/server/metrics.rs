@@ -7,14 +7,10 @@ use http::{HeaderMap, Uri};
 use jiff::Timestamp;
 
 use super::{
-    backend::Sample,
-    errors::ApiError,
-    negotiation::{document, strict_form},
-    pieces::Pieces,
-    query::Query,
-    router::App,
+    answers::large_document, backend::Sample, errors::ApiError, negotiation::strict_form,
+    query::Query, router::App,
 };
-use crate::wire::{ComponentMetrics, Form, Metric};
+use crate::wire::{ComponentMetrics, Metric};
 
 pub(super) async fn list(
     State(app): State<App>,
@@ -25,20 +21,16 @@ pub(super) async fn list(
     let names = query.components(app.backend.as_ref())?;
     let since = millis((app.now)()).saturating_sub(query.since()?.as_millis());
     let form = strict_form(&headers)?;
-    let failed = |error| ApiError::Numeric(format!("failed to read metrics: {error}"));
-    if form == Form::Json {
-        let kept = &app.kept.samples;
-        let piece = kept.get(app.backend.as_ref(), names, since).await;
-        let mut answer = Pieces::default();
-        answer.share(&piece.map_err(failed)?);
-        return Ok(answer.into_response());
-    }
-    let samples = app.backend.samples(names, since).await.map_err(failed)?;
-    Ok(document(form, &to_wire(samples)))
+    let samples = app
+        .backend
+        .samples(names, since)
+        .await
+        .map_err(|error| ApiError::Numeric(format!("failed to read metrics: {error}")))?;
+    Ok(large_document(form, move || to_wire(samples)).await)
 }
 
 /// The wire form of samples, components ascending.
-pub(super) fn to_wire(samples: Vec<Sample>) -> Vec<ComponentMetrics> {
+fn to_wire(samples: Vec<Sample>) -> Vec<ComponentMetrics> {
     by_component(samples)
         .into_iter()
         .map(|(component, metrics)| ComponentMetrics { component, metrics })

@@ -7,28 +7,25 @@
 
 mod access;
 mod activity;
+mod answers;
 mod backend;
 mod canned_xid;
 mod connection;
 mod envelope;
 mod errors;
-mod event_lists;
 mod fair_queue;
 mod frames;
 mod gzip;
-mod kept;
 mod limits;
 mod listener;
 mod negotiation;
 mod openapi;
 mod peer;
-mod pieces;
 mod plain_http;
 mod query;
 mod reload;
 mod router;
 mod routes;
-mod sample_lists;
 mod shares;
 mod sites;
 mod stall;
@@ -61,8 +58,7 @@ mod tests_socket;
 
 pub use access::Access;
 pub use backend::{
-    Backend, ComponentStates, DeregisterError, EventsVersion, ListedEvent, RegisterError, Reply,
-    Sample, SetHealthyError, WantedEvents,
+    Backend, ComponentStates, DeregisterError, RegisterError, Reply, Sample, SetHealthyError,
 };
 pub use canned_xid::canned_xid;
 pub use inject_fault::MAX_MESSAGE_BYTES;

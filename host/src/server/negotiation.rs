@@ -6,7 +6,7 @@ use http::{HeaderMap, HeaderValue, StatusCode, header::CONTENT_TYPE};
 use serde::Serialize;
 
 use super::errors::ApiError;
-use crate::wire::{EncodeError, Form, NumericError, Render, to_json};
+use crate::wire::{Form, NumericError, Render, to_json};
 
 pub(super) const JSON: &str = "application/json; charset=utf-8";
 /// GPUd sends YAML under this type.
@@ -42,7 +42,7 @@ pub(super) fn document(form: Form, document: &(impl Render + ?Sized)) -> Respons
             if form == Form::Yaml { TEXT } else { JSON },
             bytes,
         ),
-        Err(error) => not_encoded(&error),
+        Err(error) => failed(&error),
     }
 }
 
@@ -50,11 +50,12 @@ pub(super) fn document(form: Form, document: &(impl Render + ?Sized)) -> Respons
 pub(super) fn json<T: Serialize>(status: StatusCode, document: &T) -> Response {
     match to_json(document) {
         Ok(bytes) => answer(status, JSON, bytes),
-        Err(error) => not_encoded(&error),
+        Err(error) => failed(&error),
     }
 }
 
-pub(super) fn not_encoded(error: &EncodeError) -> Response {
+/// 500: the answer cannot be made.
+pub(super) fn failed(error: &impl ToString) -> Response {
     let status = StatusCode::INTERNAL_SERVER_ERROR;
     let body = NumericError {
         code: status.as_u16(),

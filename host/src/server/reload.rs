@@ -1,12 +1,15 @@
-//! What is made from files that may change: looked at each second, and at once on SIGHUP.
+//! What is made from files that may change: looked at when they do, and at once on SIGHUP.
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use tokio::{sync::Notify, time::sleep};
 
-use crate::node::local_file::{self, Stamp};
+use crate::node::{
+    file_watch::FileWatch,
+    local_file::{self, Stamp},
+};
 
-/// Between two looks. A change is taken when two looks in a row see the same, so that a file that is being written is
+/// Between two looks at files that are being changed. A change is taken when two looks in a row see the same, so that a file that is being written is
 /// not read half.
 const LOOK: Duration = Duration::from_secs(1);
 
@@ -29,13 +32,21 @@ pub(super) async fn watch(items: Vec<Arc<dyn Reload>>, now: Arc<Notify>) {
     if watched.is_empty() {
         return;
     }
+    let watch = Arc::new(FileWatch::new());
+    // The first look is due at once: the files were not watched since they were read.
+    let mut pause = Duration::ZERO;
     loop {
         let asked = tokio::select! {
-            () = sleep(LOOK) => false,
+            () = sleep(pause) => false,
+            () = watch.changed() => false,
             () = now.notified() => true,
         };
-        // The files may lie on a dead mount.
+        let watching = Arc::clone(&watch);
+        // The files may be on a dead mount.
         let looked = tokio::task::spawn_blocking(move || {
+            // First, so that no change falls between.
+            let files: Vec<PathBuf> = watched.iter().flat_map(|item| item.item.files()).collect();
+            watching.follow(files.iter().map(PathBuf::as_path), []);
             for item in &mut watched {
                 item.look(asked);
             }
@@ -45,6 +56,10 @@ pub(super) async fn watch(items: Vec<Arc<dyn Reload>>, now: Arc<Notify>) {
             Ok(again) => watched = again,
             Err(error) => return tracing::error!("files are no longer watched: {error}"),
         }
+        pause = match watched.iter().all(|item| item.before == item.taken) {
+            true => watch.pause(),
+            false => LOOK,
+        };
     }
 }
 

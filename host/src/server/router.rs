@@ -17,9 +17,7 @@ use jiff::{Timestamp, tz::TimeZone};
 use super::{
     access::{self, Access},
     backend::Backend,
-    envelope, gzip,
-    kept::Kept,
-    limits, machine_info, negotiation,
+    envelope, gzip, limits, machine_info, negotiation,
     routes::{find, routes},
     shares::Shares,
     sites::{self, Sites},
@@ -39,7 +37,6 @@ pub struct App {
     /// How long a request waits for its turn.
     pub(super) queue_time: Duration,
     pub(super) machine_info: Arc<machine_info::Cache>,
-    pub(super) kept: Arc<Kept>,
     pub(super) now: fn() -> Timestamp,
     pub(super) zone: TimeZone,
 }
@@ -55,7 +52,6 @@ impl App {
             shares: Arc::new(Shares::new(limits::PORT)),
             queue_time: limits::QUEUE_TIME,
             machine_info: Arc::default(),
-            kept: Arc::default(),
             now: Timestamp::now,
             zone: TimeZone::system(),
         }
@@ -84,6 +80,8 @@ pub fn router(app: App) -> Router {
         .method_not_allowed_fallback(not_found)
         .fallback(elsewhere)
         // The last is the outermost.
+        // Answers of resources are compressed within the request's turn, refusals by the layers below here further out.
+        .layer(from_fn(gzip::for_v1))
         .layer(from_fn_with_state(app.clone(), limits::bound))
         .layer(from_fn_with_state(app.clone(), access::guard))
         .layer(from_fn_with_state(app.clone(), sites::keep_out))

@@ -30,6 +30,8 @@ pub(super) struct Bounds {
     pub(super) turns: Portions,
     /// Requests at a time whose body arrives or waits for its turn.
     pub(super) bodies: Portions,
+    /// Large answers at a time that clients have not read.
+    pub(super) answers: Portions,
 }
 
 /// The shares of one entrance.
@@ -39,6 +41,7 @@ pub(super) struct Shares {
     connected: Mutex<Connected>,
     turns: Arc<FairQueue>,
     bodies: Arc<FairQueue>,
+    answers: Arc<FairQueue>,
 }
 
 #[derive(Debug, Default)]
@@ -72,6 +75,7 @@ impl Shares {
             connected: Mutex::default(),
             turns: Arc::new(FairQueue::new(bounds.turns)),
             bodies: Arc::new(FairQueue::new(bounds.bodies)),
+            answers: Arc::new(FairQueue::new(bounds.answers)),
         }
     }
 
@@ -117,6 +121,11 @@ impl Shares {
     /// Waits for a body's place that is not counted to any client.
     pub(super) async fn body(&self) -> Option<Permit> {
         self.bodies.take(None).await
+    }
+
+    /// Waits for a large answer's place that is not counted to any client.
+    pub(super) async fn answer(&self) -> Option<Permit> {
+        self.answers.take(None).await
     }
 
     /// Returns how many bodies could begin to arrive now.
@@ -245,6 +254,11 @@ impl Admitted {
     fn counted(&self) -> Option<Holder> {
         (!self.peer.is_owner()).then_some(self.holder)
     }
+
+    /// Waits for a place for a large answer to this client.
+    pub(super) async fn answer(&self) -> Option<Permit> {
+        self.shares.answers.take(self.counted()).await
+    }
 }
 
 impl Drop for Admitted {
@@ -273,6 +287,7 @@ mod tests {
             connections: SMALL,
             turns: SMALL,
             bodies: SMALL,
+            answers: SMALL,
         }))
     }
 

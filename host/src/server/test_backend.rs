@@ -4,7 +4,7 @@ use std::{
     collections::BTreeMap,
     sync::{
         Arc, Mutex,
-        atomic::{AtomicU64, AtomicUsize, Ordering},
+        atomic::{AtomicUsize, Ordering},
     },
 };
 
@@ -14,8 +14,8 @@ use jiff::{Timestamp, tz::TimeZone};
 use serde_json::json;
 
 use super::{
-    Access, App, Backend, ComponentStates, DeregisterError, EventsVersion, ListedEvent,
-    RegisterError, Reply, Sample, SetHealthyError, WantedEvents,
+    Access, App, Backend, ComponentStates, DeregisterError, RegisterError, Reply, Sample,
+    SetHealthyError,
 };
 use crate::{
     model::{Event, EventType, Health, HealthState},
@@ -35,14 +35,12 @@ pub(super) struct Fake {
     pub(super) empty: bool,
     /// True: whatever can fail does.
     pub(super) broken: bool,
+    /// True: an event has 200 KiB of text.
+    pub(super) large: bool,
     pub(super) injected: Mutex<Vec<(String, String)>>,
     pub(super) inventories: AtomicUsize,
     pub(super) asked_samples: Mutex<Vec<(Option<Vec<String>>, i64)>>,
     pub(super) asked_events: Mutex<Vec<i64>>,
-    /// More events of `cpu`: second and message; rows in order.
-    pub(super) events: Mutex<Vec<(u64, String)>>,
-    pub(super) events_version: Mutex<EventsVersion>,
-    pub(super) samples_version: AtomicU64,
 }
 
 pub(super) const XID: &str = "accelerator-nvidia-error-xid";
@@ -117,25 +115,6 @@ fn event(seconds: u64, message: &str) -> Event {
     }
 }
 
-impl Fake {
-    /// As the store would list them: rows 1 and 2 are always there.
-    pub(super) fn cpu_events(&self, after: i64, after_row: i64) -> Vec<ListedEvent> {
-        let mut rows = vec![
-            event(1_741_060_000, ""),
-            event(1_741_060_001, "second\nline"),
-        ];
-        let more = self.events.lock().unwrap();
-        rows.extend(more.iter().map(|(second, message)| event(*second, message)));
-        let rows = rows.into_iter().zip(1..);
-        let mut rows: Vec<_> = rows
-            .map(|(event, row)| ListedEvent { row, event })
-            .filter(|event| event.second() > after && event.row > after_row)
-            .collect();
-        rows.sort_by_key(|event| std::cmp::Reverse((event.second(), event.row)));
-        rows
-    }
-}
-
 impl Backend for Fake {
     fn component_names(&self) -> Vec<String> {
         if self.empty {
@@ -160,44 +139,17 @@ impl Backend for Fake {
 
     fn events(&self, _names: Vec<String>, after: i64) -> Reply<'_, BTreeMap<String, Vec<Event>>> {
         self.asked_events.lock().unwrap().push(after);
-        let events = self.cpu_events(0, 0);
-        let events = events.into_iter().map(|listed| listed.event).collect();
+        let text = match self.large {
+            true => "x".repeat(200 * 1024),
+            false => "second\nline".to_owned(),
+        };
+        let mut events = vec![event(1_741_060_001, &text), event(1_741_060_000, "")];
+        events.retain(|event| {
+            let second = i64::try_from(event.time / 1000).unwrap();
+            !self.broken && second > after
+        });
         async move { BTreeMap::from([("cpu".to_owned(), events), ("disk".to_owned(), Vec::new())]) }
             .boxed()
-    }
-
-    fn events_version(&self, name: &str) -> EventsVersion {
-        match name {
-            "cpu" => *self.events_version.lock().unwrap(),
-            _ => EventsVersion::default(),
-        }
-    }
-
-    fn listed_events(
-        &self,
-        wanted: Vec<WantedEvents>,
-    ) -> Reply<'_, Result<BTreeMap<String, Vec<ListedEvent>>, String>> {
-        let mut asked = self.asked_events.lock().unwrap();
-        let found = wanted.into_iter().map(|wanted| {
-            let rows = match wanted.component.as_str() {
-                "cpu" => {
-                    asked.push(wanted.after);
-                    self.cpu_events(wanted.after, wanted.after_row)
-                }
-                _ => Vec::new(),
-            };
-            (wanted.component, rows)
-        });
-        let found = found.collect();
-        let found = match self.broken {
-            true => Err("disk I/O error".to_owned()),
-            false => Ok(found),
-        };
-        async move { found }.boxed()
-    }
-
-    fn samples_version(&self) -> u64 {
-        self.samples_version.load(Ordering::Relaxed)
     }
 
     fn samples(

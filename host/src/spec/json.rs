@@ -83,7 +83,7 @@ impl Decoder<'_> {
     }
 
     /// Any value. `left` is what may still be written, bytes; nothing more is read once it is zero.
-    fn json(&mut self, node: &Node<'_>, left: &mut usize) -> (Json, Places) {
+    pub fn json(&mut self, node: &Node<'_>, left: &mut usize) -> (Json, Places) {
         *left = left.saturating_sub(2);
         let (json, below) = match &node.value {
             Value::Scalar { .. } => (self.json_scalar(node, left), Below::Nothing),

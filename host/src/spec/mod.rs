@@ -8,6 +8,7 @@
 
 mod base64;
 mod build;
+mod configs;
 mod decode;
 mod entry;
 mod expand;
@@ -32,6 +33,7 @@ use std::{
 
 pub use base64::{InvalidBase64, decode as decode_base64};
 pub use build::{FREE_NODES, MAX_DEPTH, MAX_GROWTH, MAX_NODES};
+pub use configs::{Configs, parse_configs};
 pub use decode::MAX_DECODED_BYTES;
 pub use json::MAX_JSON_BYTES;
 pub use list_entry::{ListEntry, ListEntryError};

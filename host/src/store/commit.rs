@@ -57,12 +57,12 @@ impl Store {
             }
             Ok(inserted)
         };
-        self.write_then(Kind::InsertUpdate, work, move |versions, _| {
+        self.write_then(Kind::InsertUpdate, work, move |caches| {
             if let Some(component) = changed {
-                versions.events_added(&component);
+                caches.quiet_events.added(&component);
             }
             if let Some(component) = written {
-                versions.values.changed(&component);
+                caches.values.changed(&component);
             }
         })
         .await

@@ -35,12 +35,7 @@ impl Store {
                 meta::set(conn, UP_TO, &(start + HOUR_MS).to_string())?;
                 Ok(Some(gone))
             };
-            let step = self.write_then(Kind::Delete, step, |versions, gone| {
-                if !matches!(gone, Ok(None | Some(0))) {
-                    versions.any_events_removed();
-                }
-            });
-            match step.await? {
+            match self.write(Kind::Delete, step).await? {
                 Some(rows) => gone += rows,
                 None => break,
             }

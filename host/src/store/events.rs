@@ -36,26 +36,6 @@ pub struct StoredEvent {
     pub last_time: UnixMillis,
 }
 
-/// Which events of a component [`Store::read_events`] reads.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct EventRead {
-    /// The component.
-    pub component: String,
-    /// Only those whose second is later than this one's.
-    pub since: UnixMillis,
-    /// Only rows stored after this one; 0 for all.
-    pub after_row: i64,
-}
-
-/// An event and the number of its row.
-#[derive(Debug, Clone, PartialEq)]
-pub struct EventRowRead {
-    /// Goes up from row to row while none is deleted.
-    pub row: i64,
-    /// The event.
-    pub event: Event,
-}
-
 impl Store {
     /// Stores events of one component and its place in the kernel log in one transaction: all of it or nothing.
     ///
@@ -81,8 +61,8 @@ impl Store {
             }
             Ok(inserted)
         };
-        self.write_then(Kind::InsertUpdate, insert, move |versions, _| {
-            versions.events_added(&name);
+        self.write_then(Kind::InsertUpdate, insert, move |caches| {
+            caches.quiet_events.added(&name);
         })
         .await
     }
@@ -112,8 +92,8 @@ impl Store {
             }
             Ok(())
         };
-        self.write_then(Kind::InsertUpdate, insert, move |versions, _| {
-            versions.events_added(&name);
+        self.write_then(Kind::InsertUpdate, insert, move |caches| {
+            caches.quiet_events.added(&name);
         })
         .await
     }
@@ -129,7 +109,7 @@ impl Store {
         since: UnixMillis,
         limit: Option<u32>,
     ) -> Result<Vec<StoredEvent>, StoreError> {
-        let quiet = &self.inner.versions.quiet_events;
+        let quiet = &self.inner.caches.quiet_events;
         let unknown = match quiet.since(component, since) {
             Ok(()) => return Ok(Vec::new()),
             Err(unknown) => unknown,
@@ -187,42 +167,6 @@ impl Store {
         .await
     }
 
-    /// Events as they are asked for, with one read, for a list that is kept: without subject, evidence and extra info.
-    /// Each list is in the order of [`Store::events`]; the limit of 64 MiB is shared.
-    ///
-    /// # Errors
-    /// Any failure to read.
-    pub async fn read_events(
-        &self,
-        wanted: Vec<EventRead>,
-    ) -> Result<BTreeMap<String, Vec<EventRowRead>>, StoreError> {
-        self.read(move |conn| {
-            let mut query = conn.prepare_cached(&format!(
-                "SELECT {LISTED}, id FROM event
-                 WHERE component = ?1 AND time_ms / 1000 > ?2 AND id > ?3
-                 ORDER BY time_ms / 1000 DESC, id DESC"
-            ))?;
-            let mut found = BTreeMap::new();
-            let mut bytes = 0;
-            for read in &wanted {
-                let mut events = Vec::new();
-                let since = sql_time(read.since / 1000);
-                let rows = query.query(params![read.component, since, read.after_row])?;
-                collect_from(rows, &mut bytes, |row, _, stored| {
-                    let row = row.get(8)?;
-                    events.push(EventRowRead {
-                        row,
-                        event: stored.event,
-                    });
-                    Ok(())
-                })?;
-                found.insert(read.component.clone(), events);
-            }
-            Ok(found)
-        })
-        .await
-    }
-
     /// The newest event of a component.
     ///
     /// # Errors
@@ -251,7 +195,6 @@ impl Store {
         up_to: UnixMillis,
     ) -> Result<u64, StoreError> {
         let component = component.to_owned();
-        let name = component.clone();
         let delete = move |conn: &Connection| {
             let deleted = conn.execute(
                 "DELETE FROM event WHERE component = ?1 AND last_time_ms <= ?2",
@@ -259,10 +202,7 @@ impl Store {
             )?;
             Ok(deleted as u64)
         };
-        self.write_then(Kind::Delete, delete, move |versions, _| {
-            versions.events_removed(&name);
-        })
-        .await
+        self.write(Kind::Delete, delete).await
     }
 }
 
@@ -362,33 +302,22 @@ pub(super) fn named(
 }
 
 fn collect(
-    rows: rusqlite::Rows<'_>,
+    mut rows: rusqlite::Rows<'_>,
     mut keep: impl FnMut(String, StoredEvent),
 ) -> Result<(), StoreError> {
-    collect_from(rows, &mut 0, |_, component, event| {
-        keep(component, event);
-        Ok(())
-    })
-}
-
-/// `bytes` is how much text was read before.
-fn collect_from(
-    mut rows: rusqlite::Rows<'_>,
-    bytes: &mut usize,
-    mut keep: impl FnMut(&Row<'_>, String, StoredEvent) -> Result<(), StoreError>,
-) -> Result<(), StoreError> {
+    let mut bytes = 0;
     while let Some(row) = rows.next()? {
         let (component, event) = stored_event(row)?;
-        *bytes += event.event.message.len() + event.event.name.len();
-        *bytes += row.get_ref(5)?.as_str().map_or(0, str::len);
-        if *bytes > READ_LIMIT {
+        bytes += event.event.message.len() + event.event.name.len();
+        bytes += row.get_ref(5)?.as_str().map_or(0, str::len);
+        if bytes > READ_LIMIT {
             tracing::warn!(
                 component,
                 "more than 64 MiB of events: older ones are left out"
             );
             break;
         }
-        keep(row, component, event)?;
+        keep(component, event);
     }
     Ok(())
 }

@@ -88,9 +88,6 @@ impl Store {
             .fallback
             .lock()
             .unwrap_or_else(PoisonError::into_inner) = None;
-        // Rows may have other numbers than before.
-        inner.versions.any_events_removed();
-        inner.versions.samples_changed();
         Ok(true)
     }
 

@@ -20,8 +20,8 @@ impl Store {
             )?;
             Ok(())
         };
-        self.write_then(Kind::InsertUpdate, insert, move |versions, _| {
-            versions.quiet_marks.added(&name);
+        self.write_then(Kind::InsertUpdate, insert, move |caches| {
+            caches.quiet_marks.added(&name);
         })
         .await
     }
@@ -36,7 +36,7 @@ impl Store {
         component: &str,
         since: UnixMillis,
     ) -> Result<Vec<UnixMillis>, StoreError> {
-        let quiet = &self.inner.versions.quiet_marks;
+        let quiet = &self.inner.caches.quiet_marks;
         let unknown = match quiet.since(component, since) {
             Ok(()) => return Ok(Vec::new()),
             Err(unknown) => unknown,

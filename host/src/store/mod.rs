@@ -4,6 +4,7 @@
 //! `kill -9` (write-ahead log, `synchronous = NORMAL`; a power loss may take the last moments, never the file). Two
 //! read-only connections serve reads. Rows older than their retention go with [`Store::purge`].
 
+mod caches;
 mod carry_over;
 mod commit;
 mod compact;
@@ -30,7 +31,6 @@ mod retention;
 mod samples;
 mod schema;
 mod values;
-mod versions;
 mod writer;
 
 #[cfg(test)]
@@ -44,11 +44,11 @@ use rusqlite::Connection;
 
 use crate::model::UnixMillis;
 
+use caches::Caches;
 use counters::{Counters, Kind};
 use fallback::Fallback;
 use health::HealthCell;
 use reader::Readers;
-use versions::Versions;
 use writer::Writer;
 
 pub use commit::Commit;
@@ -56,7 +56,7 @@ pub use compact::{Compacted, compact};
 pub use counters::{QueryCount, SqliteCounters};
 pub use cursors::KmsgCursor;
 pub use error::StoreError;
-pub use events::{EventRead, EventRowRead, Inserted, StoredEvent};
+pub use events::{Inserted, StoredEvent};
 pub use health::Outage;
 pub use history::StateChange;
 pub use inspect::{StateFile, clear_hosted, set_hosted};
@@ -64,7 +64,6 @@ pub use latches::Latch;
 pub use lock::{FolderLock, LOCK_FILE};
 pub use retention::Purged;
 pub use samples::{Sample, Series, StoredSample};
-pub use versions::EventsVersion;
 
 /// Name of the database file inside the data folder.
 pub const STATE_FILE: &str = "gpud.state";
@@ -134,7 +133,7 @@ struct Inner {
     fallback: Mutex<Option<Fallback>>,
     counters: Arc<Counters>,
     health: Arc<HealthCell>,
-    versions: Arc<Versions>,
+    caches: Arc<Caches>,
     options: StoreOptions,
 }
 
@@ -181,7 +180,7 @@ impl Store {
             fallback: Mutex::new(database.fallback),
             counters,
             health,
-            versions: Arc::default(),
+            caches: Arc::default(),
             options,
         };
         Ok(Self {
@@ -215,16 +214,6 @@ impl Store {
         self.inner.counters.read()
     }
 
-    /// The version of a component's events; see [`EventsVersion`].
-    pub fn events_version(&self, component: &str) -> EventsVersion {
-        self.inner.versions.events(component)
-    }
-
-    /// Goes up whenever samples came or went.
-    pub fn samples_version(&self) -> u64 {
-        self.inner.versions.samples()
-    }
-
     /// Size of the database in bytes, without its log.
     ///
     /// # Errors
@@ -240,7 +229,7 @@ impl Store {
     /// `Closed` if it was closed before; otherwise whatever kept the file from being closed in good order (what was
     /// acknowledged is safe all the same).
     pub async fn checkpoint_and_close(&self) -> Result<(), StoreError> {
-        self.inner.versions.close();
+        self.inner.caches.close();
         // The last connection to close writes the log back; a read-only one cannot, so the readers go first.
         if let Some(readers) = self.readers() {
             readers.close().await;
@@ -272,15 +261,15 @@ impl Store {
         self.inner.writer.run(kind, work).await
     }
 
-    /// [`Self::write`], and `after` once what came of it is certain; see [`versions`].
+    /// [`Self::write`], and `after` once what came of it is certain; see [`Caches`].
     async fn write_then<T, F, A>(&self, kind: Kind, work: F, after: A) -> Result<T, StoreError>
     where
         T: Send + 'static,
         F: FnMut(&Connection) -> Result<T, StoreError> + Send + 'static,
-        A: FnOnce(&Versions, &Result<T, StoreError>) + Send + 'static,
+        A: FnOnce(&Caches) + Send + 'static,
     {
-        let versions = Arc::clone(&self.inner.versions);
-        let after = move |outcome: &_| after(&versions, outcome);
+        let caches = Arc::clone(&self.inner.caches);
+        let after = move || after(&caches);
         self.inner.writer.run_then(kind, work, after).await
     }
 }

@@ -23,7 +23,7 @@ impl Store {
         component: &str,
         key: &str,
     ) -> Result<Option<Vec<u8>>, StoreError> {
-        let values = &self.inner.versions.values;
+        let values = &self.inner.caches.values;
         let unknown = match values.get(component, key) {
             Ok(value) => return Ok(value),
             Err(unknown) => unknown,
@@ -57,8 +57,8 @@ impl Store {
         let at = (component.to_owned(), key.to_owned());
         let whose = component.to_owned();
         let work = move |conn: &Connection| set(conn, &at.0, &at.1, &value);
-        self.write_then(Kind::InsertUpdate, work, move |versions, _| {
-            versions.values.changed(&whose);
+        self.write_then(Kind::InsertUpdate, work, move |caches| {
+            caches.values.changed(&whose);
         })
         .await
     }
@@ -71,8 +71,8 @@ impl Store {
         let at = (component.to_owned(), key.to_owned());
         let whose = component.to_owned();
         let work = move |conn: &Connection| delete(conn, &at.0, &at.1);
-        self.write_then(Kind::Delete, work, move |versions, _| {
-            versions.values.changed(&whose);
+        self.write_then(Kind::Delete, work, move |caches| {
+            caches.values.changed(&whose);
         })
         .await
     }

@@ -56,8 +56,8 @@ impl Store {
             }
             Ok(events::insert(conn, COMPONENT, &row)? == Inserted::New)
         };
-        self.write_then(Kind::InsertUpdate, record, |versions, _| {
-            versions.events_added(COMPONENT);
+        self.write_then(Kind::InsertUpdate, record, |caches| {
+            caches.quiet_events.added(COMPONENT);
         })
         .await
     }

@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use rusqlite::{Connection, params};
 
-use super::versions::Versions;
 use super::{Kind, Store, StoreError, StoreOptions, sql_time};
 use crate::model::UnixMillis;
 
@@ -69,7 +68,7 @@ pub struct Purged {
 }
 
 impl Store {
-    /// Deletes what is past its retention at `now`, then gives free pages back; to be called about once a minute.
+    /// Deletes what is past its retention at `now`, then gives free pages back; to be called every few minutes.
     ///
     /// # Errors
     /// Any failure to write; what was deleted until then stays deleted.
@@ -113,13 +112,7 @@ impl Store {
         loop {
             let sql = sql.clone();
             let delete = move |conn: &Connection| Ok(conn.execute(&sql, params![oldest, STEP])?);
-            let deleted = self
-                .write_then(Kind::Delete, delete, move |versions, deleted| {
-                    if !matches!(deleted, Ok(0)) {
-                        rows_went(versions, table);
-                    }
-                })
-                .await?;
+            let deleted = self.write(Kind::Delete, delete).await?;
             total += deleted as u64;
             if deleted < STEP as usize {
                 return Ok(total);
@@ -150,19 +143,6 @@ impl Store {
             }
             Ok(deleted as u64)
         };
-        self.write_then(Kind::Delete, cap, move |versions, deleted| {
-            if !matches!(deleted, Ok(0)) {
-                rows_went(versions, table);
-            }
-        })
-        .await
-    }
-}
-
-fn rows_went(versions: &Versions, table: &str) {
-    match table {
-        "event" => versions.any_events_removed(),
-        "metric_sample" => versions.samples_changed(),
-        _ => {}
+        self.write(Kind::Delete, cap).await
     }
 }

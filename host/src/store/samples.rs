@@ -65,10 +65,7 @@ impl Store {
             }
             Ok(())
         };
-        self.write_then(Kind::InsertUpdate, insert, |versions, _| {
-            versions.samples_changed();
-        })
-        .await
+        self.write(Kind::InsertUpdate, insert).await
     }
 
     /// Samples taken at `since` or later, ascending by time; of the named components, or of all.

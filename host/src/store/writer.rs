@@ -46,7 +46,7 @@ impl<T, F, A> Job for Work<T, F, A>
 where
     T: Send,
     F: FnMut(&Connection) -> Result<T, StoreError> + Send,
-    A: FnOnce(&Result<T, StoreError>) + Send,
+    A: FnOnce() + Send,
 {
     fn kind(&self) -> Kind {
         self.kind
@@ -71,7 +71,7 @@ where
             reply,
             ..
         } = *self;
-        after(&outcome);
+        after();
         // A caller that went away no longer wants the answer; the work is done all the same.
         let _ = reply.send(outcome);
     }
@@ -117,7 +117,7 @@ impl Writer {
         T: Send + 'static,
         F: FnMut(&Connection) -> Result<T, StoreError> + Send + 'static,
     {
-        self.run_then(kind, work, |_| {}).await
+        self.run_then(kind, work, || {}).await
     }
 
     /// [`Self::run`], and `after` once what came of it is certain, before the caller is answered; also if the caller is
@@ -131,7 +131,7 @@ impl Writer {
     where
         T: Send + 'static,
         F: FnMut(&Connection) -> Result<T, StoreError> + Send + 'static,
-        A: FnOnce(&Result<T, StoreError>) + Send + 'static,
+        A: FnOnce() + Send + 'static,
     {
         let (reply, answer) = oneshot::channel();
         let job = Box::new(Work {

@@ -44,15 +44,6 @@ pub fn to_json<T: Serialize + ?Sized>(document: &T) -> Result<Vec<u8>, EncodeErr
     write_json(document, CompactFormatter)
 }
 
-/// Adds compact JSON in Go's spelling to what is there.
-pub fn append_json<T: Serialize + ?Sized>(
-    out: &mut Vec<u8>,
-    document: &T,
-) -> Result<(), EncodeError> {
-    let layout = GoSpelling(CompactFormatter);
-    Ok(document.serialize(&mut Serializer::with_formatter(out, layout))?)
-}
-
 /// JSON in Go's spelling, indented by four spaces a level.
 pub fn to_json_indented<T: Serialize + ?Sized>(document: &T) -> Result<Vec<u8>, EncodeError> {
     write_json(document, PrettyFormatter::with_indent(b"    "))

@@ -20,7 +20,7 @@ mod yaml;
 mod yaml_scalar;
 
 pub use duration::{GoDuration, ParseDurationError};
-pub use encode::{EncodeError, Form, Render, append_json, to_json, to_json_indented, to_yaml};
+pub use encode::{EncodeError, Form, Render, to_json, to_json_indented, to_yaml};
 pub use event::{ComponentEvents, Event};
 pub use fault::{DecodeFaultError, FaultRequest, KernelMessage};
 pub use health::{ComponentHealthStates, HealthState, Origin, SuggestedActions};

@@ -33,6 +33,7 @@ use crate::{
         oci::{Credentials, Reference, Registry},
         signature::{Distrust, SecretKey, Signer, TrustedKeys},
     },
+    spec::parse_configs,
 };
 
 /// Before a reference to a registry where a file could stand as well.
@@ -509,9 +510,7 @@ async fn install(options: &Installation, stdout: Terminal) -> Result<String, Ref
 
 fn own_config(path: &Path) -> Result<OwnConfig, Refused> {
     let text = read_text(path, MAX_CONFIG)?;
-    let read: Option<OwnConfig> = serde_yaml::from_str(&text)
-        .map_err(|error| Refused(format!("{}: {error}", path.display())))?;
-    Ok(read.unwrap_or_default())
+    parse_configs(&text, &path.display().to_string()).map_err(Refused)
 }
 
 fn registry(reference: &str, access: &Access) -> Result<(Registry, Reference), Refused> {

@@ -40,8 +40,8 @@ pub struct View<'a> {
 }
 
 /// What matches a pattern, and the directories on the way that could not be listed.
-struct Matches {
-    paths: Vec<String>,
+pub(super) struct Matches {
+    pub(super) paths: Vec<String>,
     unlisted: Vec<(String, SourceError)>,
 }
 
@@ -254,13 +254,15 @@ impl<'a> View<'a> {
     }
 
     /// The paths that match a pattern and are granted. A literal last part is not looked up: the caller will see.
-    fn expand(self, pattern: &str, want: Want) -> Result<Matches, SourceError> {
+    pub(super) fn expand(self, pattern: &str, want: Want) -> Result<Matches, SourceError> {
         let parsed = Pattern::parse(pattern)?;
         let mut unlisted = Vec::new();
         let mut hidden = false;
         // Each path with how far it leads in the grants: to look that up for every path would cost more than to read it.
         let mut paths = vec![(String::new(), self.roots.map(Roots::reach))];
-        for segment in parsed.segments() {
+        let mut segments = parsed.segments().iter().peekable();
+        while let Some(segment) = segments.next() {
+            let is_last = segments.peek().is_none();
             let mut next = Vec::new();
             for (parent, reach) in paths {
                 let names = match segment {
@@ -270,7 +272,7 @@ impl<'a> View<'a> {
                         )));
                     }
                     Segment::Literal(name) => vec![name.clone()],
-                    Segment::Wild(_) => match self.names_in(&parent, segment) {
+                    Segment::Wild(_) => match self.names_in(&parent, segment, is_last) {
                         Ok(names) => names,
                         Err(SourceError::NotFound(_)) => continue,
                         Err(error) => {
@@ -316,13 +318,23 @@ impl<'a> View<'a> {
         Ok(found)
     }
 
-    /// The names in a directory that fit one segment of a pattern.
-    fn names_in(self, parent: &str, segment: &Segment) -> Result<Vec<String>, SourceError> {
+    /// The names in a directory that fit one segment of a pattern. Where another segment follows, what is known to have
+    /// nothing below it is left out: folders of control groups hold dozens of files each.
+    fn names_in(
+        self,
+        parent: &str,
+        segment: &Segment,
+        is_last: bool,
+    ) -> Result<Vec<String>, SourceError> {
         let path = if parent.is_empty() { "/" } else { parent };
         let dir = self.open(path, OFlags::RDONLY | OFlags::DIRECTORY, Want::Passage)?;
         let mut names = Vec::new();
-        for_each_name(path, &dir, |name, _| {
-            if segment.matches(name) {
+        for_each_name(path, &dir, |name, kind| {
+            let leads_on = matches!(
+                kind,
+                FileType::Directory | FileType::Symlink | FileType::Unknown
+            );
+            if (is_last || leads_on) && segment.matches(name) {
                 names.push(name.to_owned());
             }
             check_count(path, "matching names", names.len(), MAX_WALKED)

@@ -8,7 +8,7 @@ use std::{
 
 use super::{
     pci::{ATTRIBUTES, DEVICES, is_attribute},
-    tree::Tree,
+    tree::{Tree, Want},
     *,
 };
 
@@ -342,6 +342,25 @@ async fn a_pipe_that_never_answers_times_out_and_the_rest_goes_on() {
     }
     let answer = confined.read("/etc/pipe", KIB).await;
     assert!(matches!(answer, Err(SourceError::Invalid(_))), "{answer:?}");
+}
+
+/// Names on the way to further segments: folders and links to them, and nothing of the files beside them.
+#[tokio::test]
+async fn only_folders_and_links_lead_on() {
+    let (dir, files) = machine();
+    for path in ["/groups/limit", "/groups/a/kills", "/groups/a/limit"] {
+        write(dir.path(), path, "0");
+    }
+    symlink("a", dir.path().join("groups/b")).unwrap();
+    let expand = |pattern| {
+        let mut paths = files.view().expand(pattern, Want::Itself).unwrap().paths;
+        paths.sort();
+        paths
+    };
+    let kills = expand("/groups/*/kills");
+    assert_eq!(kills, ["/groups/a/kills", "/groups/b/kills"]);
+    let all = expand("/groups/*");
+    assert_eq!(all, ["/groups/a", "/groups/b", "/groups/limit"]);
 }
 
 #[tokio::test]

@@ -8,51 +8,30 @@
 //! Decoded as by Go's `encoding/json` into generic values: every number a 64-bit float, of a repeated key the last,
 //! invalid UTF-8 and lone halves of surrogate pairs as U+FFFD, all else strict. Go nests 10,000 deep, we 127.
 
-mod scan;
 #[cfg(test)]
 mod tests;
 
 use std::borrow::Cow;
 
-use serde_json::{Number, Value};
+use serde::de::IgnoredAny;
+use serde_json::{Deserializer, Number, Value};
 
-use scan::Stop;
-
-/// Why there is no object, in Go's words.
+/// Why there is no object.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum JsonError {
-    /// A character that cannot stand where it does.
-    #[error("invalid character {} {place}", quoted(*.found))]
-    Syntax {
-        /// The character's (first) byte.
-        found: u8,
-        /// Where it was met.
-        place: scan::Place,
-    },
-    /// The output ends inside the object.
-    #[error("unexpected EOF")]
-    Unfinished,
-    /// More than 127 levels.
-    #[error("exceeded max depth")]
-    TooDeep,
-    /// A number beyond 64-bit floats.
-    #[error("json: cannot unmarshal number {0} into Go value of type float64")]
-    NumberRange(String),
-    /// The decoder refused what we took for JSON. No text is known to do that.
-    #[error("{0}")]
-    Decoder(String),
+#[error("invalid JSON from byte {at} of the output on: {why}")]
+pub struct JsonError {
+    /// Where the object begins.
+    at: usize,
+    /// What is wrong with it; lines and columns are counted from where it begins.
+    why: String,
 }
 
-/// A byte as Go puts it into an error: in single quotes, as the character of that number.
-fn quoted(byte: u8) -> String {
-    match byte {
-        b'\'' => r"'\''".to_owned(),
-        b'"' => "'\"'".to_owned(),
-        byte => {
-            let text = crate::wire::go_quote(char::from(byte).encode_utf8(&mut [0; 4]));
-            format!("'{}'", text.trim_matches('"'))
-        }
-    }
+/// How the search goes on after what is no object.
+enum Stop {
+    /// It was noise up to this byte.
+    Noise(usize, serde_json::Error),
+    /// It was meant to be the document.
+    End(serde_json::Error),
 }
 
 /// The first valid JSON object in the output, decoded; `None` if there is no `{` at all.
@@ -61,41 +40,54 @@ fn quoted(byte: u8) -> String {
 /// What is wrong at the first `{`, if no object is found after it either.
 pub fn find_object(output: &[u8]) -> Result<Option<Value>, JsonError> {
     let mut first = None;
-    let mut rest = output;
-    while let Some((_, object)) = rest
-        .iter()
-        .position(|byte| *byte == b'{')
-        .and_then(|at| rest.split_at_checked(at))
-    {
-        match object_at(object) {
+    let mut from = 0;
+    loop {
+        let rest = output.get(from..).unwrap_or_default();
+        let Some(brace) = rest.iter().position(|byte| *byte == b'{') else {
+            return first.map_or(Ok(None), Err);
+        };
+        let at = from + brace;
+        let (error, next) = match object_at(output.get(at..).unwrap_or_default()) {
             Ok(value) => return Ok(Some(value)),
-            Err(Stop { at, error }) => {
-                let noise = matches!(error, JsonError::Syntax { .. });
-                first.get_or_insert(error);
-                if !noise {
-                    break;
-                }
-                rest = object.get(at.max(1)..).unwrap_or_default();
-            }
+            Err(Stop::Noise(length, error)) => (error, Some(at + length.max(1))),
+            Err(Stop::End(error)) => (error, None),
+        };
+        let first = first.get_or_insert_with(|| JsonError {
+            at,
+            why: error.to_string(),
+        });
+        match next {
+            Some(next) => from = next,
+            None => return Err(first.clone()),
         }
     }
-    first.map_or(Ok(None), Err)
 }
 
 /// Decodes the object that the text starts with. What follows it is not looked at.
 fn object_at(text: &[u8]) -> Result<Value, Stop> {
-    let end = scan::object(text)?;
-    let text = as_go_reads_it(text.get(..end).unwrap_or(text));
-    match serde_json::from_str(&text) {
-        Ok(mut value) => {
-            numbers_to_floats(&mut value);
-            Ok(value)
-        }
-        Err(error) => Err(Stop {
-            at: end,
-            error: JsonError::Decoder(error.to_string()),
-        }),
+    // First only where it ends: what is decoded may have other bytes, and numbers may be out of range.
+    let mut stream = Deserializer::from_slice(text).into_iter::<IgnoredAny>();
+    if let Some(Err(error)) = stream.next() {
+        return Err(match error.is_eof() {
+            true => Stop::End(error),
+            false => Stop::Noise(offset(text, &error), error),
+        });
     }
+    let text = as_go_reads_it(text.get(..stream.byte_offset()).unwrap_or(text));
+    let mut value = serde_json::from_str(&text).map_err(Stop::End)?;
+    numbers_to_floats(&mut value);
+    Ok(value)
+}
+
+/// The byte that an error is about.
+fn offset(text: &[u8], error: &serde_json::Error) -> usize {
+    let newlines = text.iter().enumerate().filter(|(_, byte)| **byte == b'\n');
+    let mut line_starts = newlines.map(|(at, _)| at + 1);
+    let line = match error.line().checked_sub(2) {
+        Some(line) => line_starts.nth(line).unwrap_or(0),
+        None => 0,
+    };
+    (line + error.column()).saturating_sub(1)
 }
 
 fn numbers_to_floats(value: &mut Value) {

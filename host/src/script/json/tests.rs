@@ -1,3 +1,4 @@
+use base64::{Engine as _, prelude::BASE64_STANDARD};
 use proptest::prelude::*;
 use serde::Deserialize;
 use serde_json::json;
@@ -12,32 +13,12 @@ struct Case {
     error: Option<String>,
 }
 
-fn from_base64(text: &str) -> Vec<u8> {
-    let digit = |byte: u8| -> u32 {
-        let alphabet = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-        let place = alphabet.iter().position(|known| *known == byte);
-        u32::try_from(place.unwrap()).unwrap()
-    };
-    let text = text.trim_end_matches('=').as_bytes();
-    let bits = text
-        .iter()
-        .fold((0u32, 0u32, Vec::new()), |(value, bits, mut out), byte| {
-            let (value, bits) = (value << 6 | digit(*byte), bits + 6);
-            if bits < 8 {
-                return (value, bits, out);
-            }
-            out.push((value >> (bits - 8) & 0xff) as u8);
-            (value & 0xff, bits - 8, out)
-        });
-    bits.2
-}
-
 #[test]
 fn the_object_at_the_first_brace_as_go_reads_it() {
     let (mut good, mut bad) = (0, 0);
     for line in include_str!("testdata/go.jsonl").lines() {
         let case: Case = serde_json::from_str(line).unwrap();
-        let output = from_base64(&case.base64);
+        let output = BASE64_STANDARD.decode(&case.base64).unwrap();
         let shown = String::from_utf8_lossy(&output);
         let Some(at) = output.iter().position(|byte| *byte == b'{') else {
             assert_eq!(find_object(&output), Ok(None));
@@ -51,10 +32,11 @@ fn the_object_at_the_first_brace_as_go_reads_it() {
                 assert_eq!(find_object(&output), Ok(Some(value)), "{shown}");
                 good += 1;
             }
-            Err(stop) => {
-                assert_eq!(Some(stop.error.to_string()), case.error, "{shown}");
+            Err(Stop::Noise(_, why) | Stop::End(why)) => {
+                assert!(case.error.is_some(), "{shown}");
                 if let Err(error) = find_object(&output) {
-                    assert_eq!(error, stop.error, "{shown}");
+                    let why = why.to_string();
+                    assert_eq!(error, JsonError { at, why }, "{shown}");
                 }
                 bad += 1;
             }
@@ -80,17 +62,20 @@ fn noise_is_passed_over_but_a_broken_document_is_not_searched() {
         // What is inside of a broken document is not the document.
         (
             r#"{"a": {"b": 1}, "c": oops}"#,
-            "invalid character 'o' looking for beginning of value",
+            "invalid JSON from byte 0 of the output on: expected value at line 1 column 22",
         ),
-        (r#"{"a": {"b": 1}, "c"#, "unexpected EOF"),
+        (
+            r#"{"a": {"b": 1}, "c"#,
+            "invalid JSON from byte 0 of the output on: EOF while parsing a string at line 1 column 18",
+        ),
         (
             r#"{"a": 1e999} {"b": 1}"#,
-            "json: cannot unmarshal number 1e999 into Go value of type float64",
+            "invalid JSON from byte 0 of the output on: number out of range at line 1 column 11",
         ),
         // Nothing after the noise either: the first is reported.
         (
             r#"took {1.2s} {"a":1"#,
-            "invalid character '1' looking for beginning of object key string",
+            "invalid JSON from byte 5 of the output on: key must be a string at line 1 column 2",
         ),
     ] {
         assert_eq!(
@@ -108,9 +93,10 @@ fn depth_is_bounded() {
     };
     assert!(find_object(&nested(63)).unwrap().is_some());
     let too_deep = nested(64);
-    assert_eq!(find_object(&too_deep), Err(JsonError::TooDeep));
-    assert_eq!(JsonError::TooDeep.to_string(), "exceeded max depth");
-    assert_eq!(find_object(&nested(100_000)), Err(JsonError::TooDeep));
+    for too_deep in [too_deep, nested(100_000)] {
+        let error = find_object(&too_deep).unwrap_err();
+        assert!(error.why.starts_with("recursion limit exceeded"), "{error}");
+    }
     for (depth, taken) in [(127, true), (128, false)] {
         let objects = format!("{}1{}", r#"{"a":"#.repeat(depth), "}".repeat(depth));
         assert_eq!(find_object(objects.as_bytes()).is_ok(), taken);
@@ -123,7 +109,7 @@ fn many_braces_and_long_numbers_are_looked_at_once() {
     let error = find_object(braces.as_bytes()).unwrap_err().to_string();
     assert_eq!(
         error,
-        "invalid character '{' looking for beginning of object key string"
+        "invalid JSON from byte 0 of the output on: key must be a string at line 1 column 2"
     );
     let number = format!("{{\"a\":0.{}}}", "3".repeat(1 << 20));
     assert_eq!(
@@ -159,11 +145,11 @@ proptest! {
         prop_assert_eq!(find_object(output.as_bytes()), Ok(Some(document)));
     }
 
-    /// What is taken for JSON is JSON to the decoder too, and nothing panics.
+    /// Nothing panics, and only text without a brace has no object and no error.
     #[test]
     fn any_bytes_are_read_or_refused(output in prop::collection::vec(any::<u8>(), 0..200)) {
         let found = find_object(&output);
-        prop_assert!(!matches!(found, Err(JsonError::Decoder(_))));
+        prop_assert_eq!(found == Ok(None), !output.contains(&b'{'));
     }
 
     #[test]
@@ -173,8 +159,6 @@ proptest! {
     ]), 0..24)) {
         let output = pieces.concat();
         let found = find_object(output.as_bytes());
-        prop_assert!(!matches!(found, Err(JsonError::Decoder(_))), "{output}");
-        // The decoder and the scan are of one mind about where an object stands.
         if let Ok(text) = serde_json::from_str::<Value>(&output) && text.is_object() {
             prop_assert!(matches!(found, Ok(Some(_))), "{output}");
         }

@@ -118,7 +118,9 @@ fn the_order_of_the_verdict() {
             None,
             false,
             parse,
-            Some("invalid character 'x' looking for beginning of object key string"),
+            Some(
+                "invalid JSON from byte 0 of the output on: key must be a string at line 1 column 2",
+            ),
             false,
         ),
         (
@@ -353,7 +355,9 @@ fn output_that_was_cut_is_said_to_be() {
     for (output, error) in [
         (
             r#"{"a": "x"#,
-            Some("unexpected EOF (the output was cut at its limit of 8 bytes)"),
+            Some(
+                "invalid JSON from byte 0 of the output on: EOF while parsing a string at line 1 column 8 (the output was cut at its limit of 8 bytes)",
+            ),
         ),
         (
             "no brace",

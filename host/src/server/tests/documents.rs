@@ -43,8 +43,16 @@ async fn documents_are_those_of_the_golden_files() {
             "/v1/events?components=cpu&startTime=1741000000",
             &[YAML],
         ),
-        ("info.json", "/v1/info?since=1h30m", &[]),
-        ("info.yaml", "/v1/info?components=disk,cpu", &[YAML]),
+        (
+            "info.json",
+            "/v1/info?since=1h30m&startTime=1741000000",
+            &[],
+        ),
+        (
+            "info.yaml",
+            "/v1/info?components=disk,cpu&startTime=1741000000",
+            &[YAML],
+        ),
         ("metrics.json", "/v1/metrics", &[]),
         ("metrics.yaml", "/v1/metrics", &[YAML]),
         ("plugins.json", "/v1/plugins", &[]),

@@ -17,7 +17,6 @@ mod description;
 mod documents;
 mod errors;
 mod exchanges;
-mod kept;
 mod negotiation;
 mod requests;
 mod sites;

@@ -2,13 +2,18 @@
 
 use super::{ask_router, ask_with, peer, post};
 use crate::server::{
+    limits,
     router::router,
+    shares::Shares,
     test_backend::{Fake, NOW, XID, app},
 };
-use axum::body::Body;
+use axum::body::{Body, to_bytes};
 use bytes::Bytes;
 use http::{Method, Request, StatusCode};
-use std::sync::{Arc, atomic::Ordering};
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
 use tower::ServiceExt as _;
 
 #[tokio::test]
@@ -32,9 +37,8 @@ async fn windows_are_counted_from_where_clients_expect() {
     assert_eq!(
         *backend.asked_samples.lock().unwrap(),
         [
-            // A margin of two seconds makes answers last longer.
-            (None, (NOW - 1800) * 1000 - 2000),
-            (disk(), (NOW + 3600) * 1000 - 2000),
+            (None, (NOW - 1800) * 1000),
+            (disk(), (NOW + 3600) * 1000),
             (disk(), 910_000)
         ]
     );
@@ -216,4 +220,47 @@ async fn a_burst_of_machine_info_requests_takes_one_inventory() {
         );
     }
     assert_eq!(backend.inventories.load(Ordering::Relaxed), 1);
+}
+
+/// Repeating a name must not multiply what the daemon holds.
+#[tokio::test]
+async fn a_component_that_is_named_twice_is_listed_once() {
+    for path in ["/v1/events", "/v1/info"] {
+        let uri = format!("{path}?components=cpu,disk,cpu&startTime=1741000000");
+        let got = ask_with(&Arc::default(), Method::GET, &uri, &[], Body::empty()).await;
+        let listed: Vec<serde_json::Value> = serde_json::from_str(got.text()).unwrap();
+        let names: Vec<_> = listed.iter().map(|item| &item["component"]).collect();
+        assert_eq!(names, ["cpu", "disk"], "{path}");
+    }
+}
+
+/// However many clients ask for much and read nothing, what they hold is bounded.
+#[tokio::test]
+async fn large_answers_that_nobody_reads_keep_further_ones_waiting() {
+    let mut app = app(Arc::new(Fake {
+        large: true,
+        ..Fake::default()
+    }));
+    app.queue_time = Duration::from_millis(20);
+    let places = limits::LOCAL_SOCKET.answers.all;
+    app.shares = Arc::new(Shares::new(limits::LOCAL_SOCKET));
+    let router = router(app);
+    let ask = async |uri: &str| {
+        let request = Request::get(uri).body(Body::empty()).unwrap();
+        router.clone().oneshot(request).await.unwrap()
+    };
+    let large = "/v1/events?startTime=1741000000";
+    let mut unread = Vec::new();
+    for _ in 0..places {
+        unread.push(ask(large).await);
+    }
+    assert!(unread.iter().all(|response| response.status() == 200));
+    assert_eq!(ask(large).await.status(), 503);
+    assert_eq!(ask("/v1/states").await.status(), 200, "small ones go on");
+    let read = to_bytes(unread.pop().unwrap().into_body(), usize::MAX);
+    assert!(read.await.unwrap().len() > 200 * 1024);
+    let response = ask(large).await;
+    assert_eq!(response.status(), 200);
+    let length = &response.headers()["content-length"];
+    assert!(length.to_str().unwrap().parse::<usize>().unwrap() > 200 * 1024);
 }

@@ -1,3 +1,4 @@
+mod caches;
 mod condense;
 mod crash;
 mod data;
@@ -6,7 +7,6 @@ mod faults;
 mod inspect;
 mod opening;
 mod retention;
-mod versions;
 
 use super::{Inserted, Location, STATE_FILE, Store, StoreOptions};
 use crate::model::Event;

@@ -1,0 +1,330 @@
+//! Notices that files may have changed, without looking at them again and again.
+//!
+//! The kernel reports what happens in folders (inotify). What a path leads to depends on every folder on the way, also
+//! behind links: all of them are watched, each for the names that matter. The kernel does not report what other machines
+//! do on a network filesystem, so that whoever waits also looks now and then, see [`FileWatch::pause`].
+
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    ffi::{OsStr, OsString},
+    future::pending,
+    io,
+    mem::MaybeUninit,
+    os::{fd::OwnedFd, unix::ffi::OsStrExt as _},
+    path::{Component, Path, PathBuf},
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use rustix::fs::inotify::{self, CreateFlags, ReadFlags, WatchFlags};
+use tokio::io::{Interest, unix::AsyncFd};
+
+/// Between two looks where the kernel reports changes.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// Between two looks where it does not, for want of watches.
+const IMPATIENCE: Duration = Duration::from_secs(5);
+/// Changes come in groups: one look for all of a group.
+const GROUP: Duration = Duration::from_millis(100);
+/// Most links on the way to one file, as in the kernel.
+const MAX_LINKS: usize = 40;
+/// Bytes of events that are read at once.
+const BUFFER: usize = 4096;
+
+/// What may change what a path of this folder leads to. Writing alone is not reported: the end of writing is.
+fn flags() -> WatchFlags {
+    WatchFlags::CREATE
+        | WatchFlags::DELETE
+        | WatchFlags::MOVED_FROM
+        | WatchFlags::MOVED_TO
+        | WatchFlags::CLOSE_WRITE
+        | WatchFlags::ATTRIB
+        | WatchFlags::DELETE_SELF
+        | WatchFlags::MOVE_SELF
+        | WatchFlags::ONLYDIR
+        | WatchFlags::EXCL_UNLINK
+}
+
+/// A watch over a set of files and folders.
+pub struct FileWatch {
+    /// `None` if the kernel gives no instance.
+    inotify: Option<AsyncFd<OwnedFd>>,
+    watched: Mutex<Watched>,
+}
+
+#[derive(Default)]
+struct Watched {
+    /// By the number of the watch.
+    names: HashMap<i32, Names>,
+    /// Every folder that is there is watched.
+    is_complete: bool,
+}
+
+/// Names in one folder that matter.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+struct Names {
+    some: BTreeSet<OsString>,
+    all: bool,
+}
+
+impl FileWatch {
+    /// Watches nothing yet. Must be called where tokio runs.
+    pub fn new() -> Self {
+        let inotify = inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC)
+            .map_err(io::Error::from)
+            .and_then(register);
+        if let Err(error) = &inotify {
+            tracing::warn!("files are looked at every {IMPATIENCE:?}: no inotify: {error}");
+        }
+        Self {
+            inotify: inotify.ok(),
+            watched: Mutex::default(),
+        }
+    }
+
+    /// Watches these files, and everything in these folders, in place of what was watched. They need not be there. Blocks
+    /// where a filesystem does.
+    pub fn follow<'a>(
+        &self,
+        files: impl IntoIterator<Item = &'a Path>,
+        folders: impl IntoIterator<Item = &'a Path>,
+    ) {
+        let Some(inotify) = &self.inotify else { return };
+        let mut wanted = BTreeMap::new();
+        for file in files {
+            add_steps(file, &mut wanted);
+        }
+        for folder in folders {
+            let folder = add_steps(folder, &mut wanted);
+            wanted.entry(folder).or_default().all = true;
+        }
+        let mut now = Watched {
+            names: HashMap::new(),
+            is_complete: true,
+        };
+        for (folder, names) in wanted {
+            match inotify::add_watch(inotify.get_ref(), &folder, flags()) {
+                Ok(watch) => {
+                    let known = now.names.entry(watch).or_default();
+                    known.some.extend(names.some);
+                    known.all |= names.all;
+                }
+                // The folder above is watched for it.
+                Err(rustix::io::Errno::NOENT | rustix::io::Errno::NOTDIR) => {}
+                Err(_) => now.is_complete = false,
+            }
+        }
+        let before = std::mem::replace(&mut *self.lock(), now);
+        let gone: Vec<i32> = {
+            let now = self.lock();
+            let before = before.names.into_keys();
+            before
+                .filter(|watch| !now.names.contains_key(watch))
+                .collect()
+        };
+        for watch in gone {
+            // The kernel removes the watch of a folder that is gone by itself.
+            let _ = inotify::remove_watch(inotify.get_ref(), watch);
+        }
+    }
+
+    /// Returns once something may have changed. Changes that come together are one.
+    pub async fn changed(&self) {
+        let Some(inotify) = &self.inotify else {
+            return pending().await;
+        };
+        loop {
+            let Ok(mut ready) = inotify.readable().await else {
+                return pending().await;
+            };
+            let matters = self.take_events(inotify.get_ref());
+            ready.clear_ready();
+            if matters {
+                return tokio::time::sleep(GROUP).await;
+            }
+        }
+    }
+
+    /// Returns how long to wait for a change before looking all the same.
+    pub fn pause(&self) -> Duration {
+        match self.inotify.is_some() && self.lock().is_complete {
+            true => PATIENCE,
+            false => IMPATIENCE,
+        }
+    }
+
+    /// Reads all events that wait. Returns whether one of them matters.
+    fn take_events(&self, inotify: &OwnedFd) -> bool {
+        let mut buffer = [MaybeUninit::uninit(); BUFFER];
+        let mut events = inotify::Reader::new(inotify, &mut buffer);
+        let mut matters = false;
+        let watched = self.lock();
+        while let Ok(event) = events.next() {
+            let lost = event.events().contains(ReadFlags::QUEUE_OVERFLOW);
+            let name = event
+                .file_name()
+                .map(|name| OsStr::from_bytes(name.to_bytes()));
+            let known = watched.names.get(&event.wd());
+            matters |= lost || known.is_some_and(|names| names.matter(name));
+        }
+        matters
+    }
+
+    /// A map is whole whatever panicked beside it.
+    fn lock(&self) -> MutexGuard<'_, Watched> {
+        self.watched.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[expect(unsafe_code, reason = "the descriptor has to stay valid")]
+fn register(inotify: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
+    // SAFETY: the `AsyncFd` owns the descriptor, and nothing here replaces or closes it before it is dropped.
+    Ok(unsafe { AsyncFd::register_with_interest(inotify, Interest::READABLE) }?)
+}
+
+impl Default for FileWatch {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Names {
+    /// Without a name, the event is about the folder itself.
+    fn matter(&self, name: Option<&OsStr>) -> bool {
+        self.all || name.is_none_or(|name| self.some.contains(name))
+    }
+}
+
+/// Adds each folder on the way to a file with the name that is looked up in it. Returns what the path leads to, as far as
+/// it exists.
+fn add_steps(path: &Path, wanted: &mut BTreeMap<PathBuf, Names>) -> PathBuf {
+    let mut at = PathBuf::from(".");
+    let mut ahead: Vec<OsString> = reversed(path);
+    let mut links = 0;
+    while let Some(step) = ahead.pop() {
+        let next = at.join(&step);
+        if !matches!(
+            Path::new(&step).components().next(),
+            Some(Component::Normal(_))
+        ) {
+            at = next;
+            continue;
+        }
+        wanted.entry(at.clone()).or_default().some.insert(step);
+        match std::fs::read_link(&next) {
+            Ok(target) if links < MAX_LINKS => {
+                links += 1;
+                ahead.extend(reversed(&target));
+            }
+            _ => at = next,
+        }
+    }
+    at
+}
+
+/// The parts of a path, the last first. A leading `/` is one.
+fn reversed(path: &Path) -> Vec<OsString> {
+    let parts = path.components().rev();
+    parts.map(|part| part.as_os_str().to_owned()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, os::unix::fs::symlink};
+
+    use super::*;
+
+    fn follow_file(watch: &FileWatch, file: &Path) {
+        watch.follow([file], []);
+        take(watch);
+    }
+
+    /// Whether something was reported that matters. The kernel has reported when the call that changes something is back.
+    fn take(watch: &FileWatch) -> bool {
+        watch.take_events(watch.inotify.as_ref().unwrap().get_ref())
+    }
+
+    #[tokio::test]
+    async fn edits_replacements_and_removals_are_noticed_and_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let (file, other) = (folder.path().join("f"), folder.path().join("g"));
+        let watch = FileWatch::new();
+        follow_file(&watch, &file);
+        fs::write(&other, "1").unwrap();
+        assert!(!take(&watch), "another file");
+        fs::write(&file, "1").unwrap();
+        assert!(take(&watch), "made");
+        fs::write(&file, "2").unwrap();
+        assert!(take(&watch), "edited");
+        fs::rename(&other, &file).unwrap();
+        assert!(take(&watch), "replaced");
+        fs::set_permissions(&file, fs::metadata(folder.path()).unwrap().permissions()).unwrap();
+        assert!(take(&watch), "its mode");
+        fs::remove_file(&file).unwrap();
+        assert!(take(&watch), "removed");
+        assert_eq!(watch.pause(), PATIENCE);
+        fs::write(&file, "3").unwrap();
+        watch.changed().await;
+        assert!(!take(&watch));
+    }
+
+    /// As Kubernetes exchanges a mounted ConfigMap: `f` is a link through the link `..data`.
+    #[tokio::test]
+    async fn links_that_are_exchanged_on_the_way_are_noticed() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        for version in ["one", "two"] {
+            fs::create_dir(at(version)).unwrap();
+            fs::write(at(version).join("f"), version).unwrap();
+        }
+        symlink("one", at("..data")).unwrap();
+        symlink("..data/f", at("f")).unwrap();
+        let watch = FileWatch::new();
+        follow_file(&watch, &at("f"));
+        fs::write(at("two").join("f"), "2").unwrap();
+        assert!(!take(&watch), "the link does not lead there");
+        symlink("two", at("..new")).unwrap();
+        fs::rename(at("..new"), at("..data")).unwrap();
+        assert!(take(&watch));
+        follow_file(&watch, &at("f"));
+        fs::write(at("one").join("f"), "1").unwrap();
+        assert!(!take(&watch), "no longer");
+        fs::write(at("two").join("f"), "2").unwrap();
+        assert!(take(&watch));
+    }
+
+    #[tokio::test]
+    async fn what_is_not_there_yet_is_noticed_when_it_comes() {
+        let folder = tempfile::tempdir().unwrap();
+        let inner = folder.path().join("a/b");
+        let file = inner.join("f");
+        let watch = FileWatch::new();
+        follow_file(&watch, &file);
+        fs::create_dir_all(&inner).unwrap();
+        assert!(take(&watch));
+        follow_file(&watch, &file);
+        fs::write(&file, "1").unwrap();
+        assert!(take(&watch));
+        fs::remove_dir_all(folder.path().join("a")).unwrap();
+        assert!(take(&watch));
+    }
+
+    #[tokio::test]
+    async fn everything_in_a_folder_matters_where_that_is_asked() {
+        let folder = tempfile::tempdir().unwrap();
+        let watch = FileWatch::new();
+        watch.follow([], [folder.path()]);
+        fs::write(folder.path().join("any"), "1").unwrap();
+        assert!(take(&watch));
+    }
+
+    #[test]
+    fn links_that_lead_in_a_circle_end() {
+        let folder = tempfile::tempdir().unwrap();
+        symlink("b", folder.path().join("a")).unwrap();
+        symlink("a", folder.path().join("b")).unwrap();
+        let mut wanted = BTreeMap::new();
+        add_steps(&folder.path().join("a/x/../f"), &mut wanted);
+        let names = &wanted[&folder.path().to_owned()];
+        assert_eq!(names.some, ["a", "b"].map(OsString::from).into());
+    }
+}

@@ -1,0 +1,134 @@
+//! Files of an operator that map names to configuration keys, read as `config` of a spec entry is: `on` means the same in
+//! all of them, and aliases are bounded.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value as Json};
+
+use super::{
+    build,
+    decode::Decoder,
+    json::MAX_JSON_BYTES,
+    path::{Path, Step as Down},
+    problem::{Finding, Problem, ProblemKind},
+    source::Source,
+    tree::{Node, Value},
+};
+
+/// Configuration keys by the name of what they configure.
+pub type Configs = BTreeMap<String, Map<String, Json>>;
+
+/// Reads such a file, which may be empty. `source` names it in the error.
+///
+/// # Errors
+/// The first thing that is wrong, with file, line, column and key. That includes a key that is given twice.
+pub fn parse_configs(text: &str, source: &str) -> Result<Configs, String> {
+    let source = Source::new(source, text);
+    let document = build::read(source.text()).map_err(|error| {
+        let finding = Finding::new(error.kind, error.message, Path::default());
+        Problem::new(&source, Some(error.place), None, finding).to_string()
+    })?;
+    let mut decoder = Decoder::new(&source);
+    let configs = match &document.root {
+        Some(root) => decoder.configs(root),
+        None => Configs::new(),
+    };
+    if let Some(place) = document.next {
+        let message = "there is more than one YAML document";
+        decoder.problem(place, ProblemKind::MoreDocuments, message, None);
+    }
+    let problems = decoder.problems.then([decoder.warnings], &source);
+    match problems.first() {
+        Some(problem) => Err(problem.to_string()),
+        None => Ok(configs),
+    }
+}
+
+impl Decoder<'_> {
+    fn configs(&mut self, root: &Node<'_>) -> Configs {
+        let mut configs = Configs::new();
+        if !root.is_null() && !matches!(root.value, Value::Mapping(_)) {
+            let message = "the file has to be a mapping from names to configuration keys";
+            self.problem(root.place, ProblemKind::WasmValue, message, None);
+        }
+        self.members(root, &mut |this, name, value| {
+            let step = Down::Name(name.clone());
+            let keys = this.down(step, |this| this.keys(value));
+            configs.insert(name, keys);
+        });
+        configs
+    }
+
+    fn keys(&mut self, node: &Node<'_>) -> Map<String, Json> {
+        if node.is_null() {
+            return Map::new();
+        }
+        let mut left = MAX_JSON_BYTES;
+        let (json, _) = self.json(node, &mut left);
+        if left == 0 {
+            let message = format!("it is larger than {} KiB as JSON", MAX_JSON_BYTES >> 10);
+            self.problem(node.place, ProblemKind::WasmConfigTooLarge, message, None);
+        }
+        let Json::Object(keys) = json else {
+            let message = "it has to be a mapping of configuration keys";
+            self.problem(node.place, ProblemKind::WasmValue, message, None);
+            return Map::new();
+        };
+        keys
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn scalars_are_read_as_in_a_spec() {
+        let text = "a: {on: yes, 1: 010, t: 1e3, s: 'on', n: ~}\nb: &b {x: [1]}\nc: *b\nd:\n";
+        let configs = parse_configs(text, "f").unwrap();
+        let keys = |name: &str| Json::Object(configs[name].clone());
+        assert_eq!(
+            keys("a"),
+            json!({"true": true, "1": 8, "t": 1000.0, "s": "on", "n": null})
+        );
+        assert_eq!((keys("b"), keys("d")), (keys("c"), json!({})));
+        for empty in ["", "# nothing\n", "{}", "~"] {
+            assert_eq!(parse_configs(empty, "f"), Ok(Configs::new()), "{empty}");
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_is_named_with_its_place() {
+        let bomb = format!(
+            "a: &a [{}]\nb: &b [{}]\nc: {{k: [{}]}}\n",
+            ["x"; 100].join(", "),
+            ["*a"; 100].join(", "),
+            ["*b"; 100].join(", "),
+        );
+        for (text, part, place) in [
+            ("disk: 5\n", "a mapping of configuration keys", "f:1:7"),
+            ("- disk\n", "a mapping from names", "f:1:1"),
+            ("disk:\n  a: [1\n", "yaml: line", "f:"),
+            (
+                "disk: {}\ndisk: {}\n",
+                "`disk` is given more than once",
+                "f:2:1",
+            ),
+            ("disk: {a: .inf}\n", "finite", "f:1:11"),
+            (
+                "disk: {}\n---\nos: {}\n",
+                "more than one YAML document",
+                "f:",
+            ),
+            (&bomb, "", "f:"),
+        ] {
+            let problem = parse_configs(text, "f").unwrap_err();
+            assert!(
+                problem.contains(part) && problem.contains(place),
+                "{text}: {problem}"
+            );
+        }
+    }
+}

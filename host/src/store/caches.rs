@@ -1,0 +1,25 @@
+//! What reads of the database left in memory, so that a check that finds nothing new asks no connection.
+
+use super::quiet::Quiet;
+use super::values::Values;
+
+/// The caches of one store. They change after a commit and before its answer: whoever has the answer to a write reads
+/// what was written.
+#[derive(Debug, Default)]
+pub(super) struct Caches {
+    /// Values of checkers that were read since they were written.
+    pub(super) values: Values,
+    /// Components without events.
+    pub(super) quiet_events: Quiet,
+    /// Components without marks.
+    pub(super) quiet_marks: Quiet,
+}
+
+impl Caches {
+    /// Forgets everything, and stays empty.
+    pub(super) fn close(&self) {
+        self.values.close();
+        self.quiet_events.close();
+        self.quiet_marks.close();
+    }
+}
