@@ -1,0 +1,43 @@
+//! Delivers a node's verdicts and events to engines outside of it.
+//!
+//! An operator lists exports in a file, which [`config::parse`] reads. [`Exports`] runs one task for each of them and never
+//! waits for any: [`Exports::push`] puts a [`Record`] into each export's bounded [`buffer::Buffer`], and
+//! [`Exports::show`] replaces the [`Snapshot`] of the node's present state. A worker (`worker/`) takes batches out of the
+//! buffer, hands them to the export's engine, and removes them once they are delivered. What cannot be delivered is tried
+//! again with growing pauses ([`retry`]); what an engine refuses for good is counted and logged.
+//!
+//! An engine is one folder: its keys in the file (a `Settings` struct), and an [`Export`] (record by record) or a
+//! [`StateExport`] (present state). [`kinds`] lists them all; a new one is added there.
+//!
+//! This crate knows neither the checks nor the daemon. Files that hold secrets are read through [`secret::SecretSource`],
+//! which the daemon implements with its rules about trusted files.
+
+pub mod alertmanager;
+pub mod buffer;
+pub mod config;
+pub mod context;
+mod delivery;
+mod exports;
+pub mod http;
+pub mod kinds;
+pub mod queue;
+mod record;
+pub mod retry;
+pub mod secret;
+pub mod select;
+mod snapshot;
+pub mod spool;
+pub mod status;
+mod subject;
+pub mod webhook;
+pub mod worker;
+
+pub use context::{Clock, Context, Environment};
+pub use delivery::{DeliveryError, Export, StateExport};
+pub use exports::{ExportStatus, Exports};
+pub use record::{Finding, Health, HealthChange, NodeEvent, NodeIdentity, Record, Severity};
+pub use snapshot::{ComponentHealth, GpuIdentity, HealthView, Inventory, Snapshot};
+pub use subject::Subject;
+
+/// Milliseconds since the Unix epoch, UTC.
+pub type UnixMillis = u64;
