@@ -28,6 +28,7 @@ use crate::{
         kernel_log::{self, Watchers},
         scheduler::Scheduler,
     },
+    exports,
     logging::Reopener,
     machine_info::Collector,
     metrics,
@@ -86,6 +87,8 @@ pub struct Options {
     pub replacements: [(&'static str, Option<String>); 4],
     /// Specs of plugins; `None` is none. The file may be missing.
     pub plugin_specs: Option<PathBuf>,
+    /// What is sent elsewhere.
+    pub exports: exports::Options,
     /// Which driver to ask about GPUs.
     pub nvml: nvml::Options,
     /// What `/admin/config` shows.
@@ -150,6 +153,7 @@ pub async fn run(options: Options, shutdown: CancellationToken) -> Result<(), St
         profiling,
         replacements,
         plugin_specs,
+        exports,
         nvml,
         shown,
         service,
@@ -235,6 +239,10 @@ pub async fn run(options: Options, shutdown: CancellationToken) -> Result<(), St
         let _ = registry.add(Component::of_problem(CONFIGS, shown));
     }
     let tasks = TaskTracker::new();
+    let mut reload = Reload::default();
+    let (all, shared) = (Arc::clone(&registry), Arc::clone(&services));
+    let look = exports::start(exports, all, shared, &tasks, &shutdown).await;
+    reload.on("the exports", move || look_now(look.clone()));
     tasks.spawn(process::look_after_orphans(shutdown.clone()));
     let scheduler = || Scheduler::new(Arc::clone(&services), tasks.clone(), shutdown.clone());
     let plugins = Arc::new(Plugins::new(
@@ -244,7 +252,6 @@ pub async fn run(options: Options, shutdown: CancellationToken) -> Result<(), St
         &data_dir,
     ));
     scheduler().spawn(Arc::clone(&plugins).look_after());
-    let mut reload = Reload::default();
     reload.on("certificate and token", move || {
         // Read by the server's own task, which says what is wrong with them.
         reload_now.notify_one();

@@ -37,7 +37,7 @@ struct Running {
     buffer: Arc<Buffer>,
     status: Arc<Status>,
     stop: CancellationToken,
-    task: JoinHandle<()>,
+    task: Option<JoinHandle<()>>,
 }
 
 /// How one export does.
@@ -72,56 +72,50 @@ impl Exports {
             .into_iter()
             .map(|config| (config.name.clone(), config))
             .collect();
-        let ended: Vec<Running> = {
-            let mut running = self.running();
-            let is_other =
-                |name: &String, old: &mut Running| configs.get(name) != Some(&old.config);
-            running
-                .extract_if(.., is_other)
-                .map(|(_, old)| old)
-                .collect()
-        };
-        for old in &ended {
-            old.stop.cancel();
-        }
-        for mut old in ended {
-            // It ends by itself within the workers' grace.
-            if let Err(error) = (&mut old.task).await {
-                tracing::error!(
-                    export = old.config.name,
-                    "the export's task failed: {error}"
-                );
+        let mut ending = Vec::new();
+        for (name, running) in self.running().iter_mut() {
+            if configs.get(name) == Some(&running.config) {
+                configs.remove(name);
+                continue;
             }
-            match configs.remove(&old.config.name) {
-                Some(config) => self.start(config, Some(old)).await,
-                None => said_goodbye(&old),
+            running.stop.cancel();
+            ending.extend(running.task.take().map(|task| (name.clone(), task)));
+        }
+        for (name, task) in ending {
+            // It ends by itself within the workers' grace. What comes in the meantime waits in its queue.
+            if let Err(error) = task.await {
+                tracing::error!(export = name, "the export's task failed: {error}");
+            }
+            match configs.remove(&name) {
+                Some(config) => self.start(config).await,
+                None => {
+                    if let Some(old) = self.running().remove(&name) {
+                        say_what_is_left(&old);
+                    }
+                }
             }
         }
         for config in configs.into_values() {
-            if !self.running().contains_key(&config.name) {
-                self.start(config, None).await;
-            }
+            self.start(config).await;
         }
     }
 
-    async fn start(&self, config: ExportConfig, old: Option<Running>) {
-        let status = old.as_ref().map(|old| Arc::clone(&old.status));
+    /// Starts an export, in place of the one of its name whose task has ended.
+    async fn start(&self, config: ExportConfig) {
+        let name = config.name.clone();
+        let status = self.running().get(&name).map(|old| Arc::clone(&old.status));
         let status = status.unwrap_or_default();
         let spool = self.open_spool(&config, &status).await;
-        let buffer = Buffer::new(
+        let buffer = Arc::new(Buffer::new(
             config.queue_records,
             spool,
             Arc::clone(&status),
             self.environment.clock.clone(),
-        );
-        if let Some(old) = old {
-            buffer.take_over(&old.buffer);
-        }
-        let buffer = Arc::new(buffer);
+        ));
         let stop = CancellationToken::new();
         let seat = Seat {
             context: Context {
-                export: config.name.clone(),
+                export: name.clone(),
                 timeout: config.timeout,
                 select: config.select.clone(),
                 environment: self.environment.clone(),
@@ -134,22 +128,26 @@ impl Exports {
             stop: stop.clone(),
         };
         tracing::info!(
-            export = config.name,
+            export = name,
             kind = config.settings.kind(),
             target = config.settings.target(),
             "exporting"
         );
+        // No record may come between the old buffer and the new one.
+        let mut running = self.running();
+        if let Some(old) = running.remove(&name) {
+            buffer.take_over(&old.buffer);
+        }
         let settings = config.settings.clone();
         let task = tokio::spawn(async move { settings.run(&seat).await });
-        let name = config.name.clone();
-        let running = Running {
+        let started = Running {
             config,
             buffer,
             status,
             stop,
-            task,
+            task: Some(task),
         };
-        self.running().insert(name, running);
+        running.insert(name, started);
     }
 
     /// Opens the spool of an export that wants one. Without it records wait in memory, and the state says so.
@@ -236,7 +234,7 @@ impl Exports {
 }
 
 /// Says what is left of an export that is not in the configuration any more, or whose daemon stops.
-fn said_goodbye(old: &Running) {
+fn say_what_is_left(old: &Running) {
     let view = old.status.view();
     let name = &old.config.name;
     if view.queued > 0 {

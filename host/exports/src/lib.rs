@@ -12,6 +12,11 @@
 //! This crate knows neither the checks nor the daemon. Files that hold secrets are read through [`secret::SecretSource`],
 //! which the daemon implements with its rules about trusted files.
 
+#![cfg_attr(
+    test,
+    allow(clippy::disallowed_methods, reason = "tests make their own files")
+)]
+
 pub mod alertmanager;
 pub mod buffer;
 pub mod config;
@@ -20,6 +25,7 @@ mod delivery;
 mod exports;
 pub mod http;
 pub mod kinds;
+mod last_healths;
 pub mod queue;
 mod record;
 pub mod retry;
@@ -34,7 +40,8 @@ pub mod worker;
 
 pub use context::{Clock, Context, Environment};
 pub use delivery::{DeliveryError, Export, StateExport};
-pub use exports::{ExportStatus, Exports};
+pub use exports::{COMPONENT_PREFIX, ExportStatus, Exports};
+pub use last_healths::LastHealths;
 pub use record::{Finding, Health, HealthChange, NodeEvent, NodeIdentity, Record, Severity};
 pub use snapshot::{ComponentHealth, GpuIdentity, HealthView, Inventory, Snapshot};
 pub use subject::Subject;

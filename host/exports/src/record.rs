@@ -255,8 +255,6 @@ pub(crate) fn new_id(time: UnixMillis) -> Uuid {
         nanos,
     ))
 }
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
 fn is_false(value: &bool) -> bool {
     !value
 }
@@ -305,8 +303,6 @@ mod severity_word {
     use serde::{Deserialize as _, Deserializer, Serializer};
 
     use super::Severity;
-
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
     pub fn serialize<S: Serializer>(word: &Severity, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(word.as_str())
     }

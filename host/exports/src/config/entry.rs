@@ -4,7 +4,10 @@ use std::{cell::RefCell, fmt};
 
 use serde::{
     Deserializer,
-    de::{DeserializeSeed, Error as _, IntoDeserializer as _, MapAccess, SeqAccess, Visitor},
+    de::{
+        DeserializeSeed, Error as _, IgnoredAny, IntoDeserializer as _, MapAccess, SeqAccess,
+        Visitor,
+    },
 };
 use serde_yaml::Spanned;
 
@@ -112,6 +115,8 @@ impl<'de> Visitor<'de> for ListSeed<'_> {
             };
             entries.extend(list.next_element_seed(seed)?);
         }
+        // The reader wants to see the end of the list, too.
+        while list.next_element::<IgnoredAny>()?.is_some() {}
         Ok(entries)
     }
 }

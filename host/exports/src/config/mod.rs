@@ -70,7 +70,10 @@ impl ExportConfig {
 pub fn parse(file: &str, text: &str) -> Result<Vec<ExportConfig>, ConfigError> {
     let outline: Option<Outline> =
         serde_yaml::from_str(text).map_err(|error| ConfigError::of_yaml(file, &error, &[]))?;
-    let kinds = outline.unwrap_or_default().exports.unwrap_or_default();
+    let Some(outline) = outline else {
+        return Ok(Vec::new());
+    };
+    let kinds = outline.exports.unwrap_or_default();
     let kinds = kinds.into_iter().map(|head| head.kind).collect::<Vec<_>>();
     for kind in kinds.iter().flatten() {
         if !crate::kinds::KINDS.contains(&kind.value.as_str()) {
@@ -84,9 +87,6 @@ pub fn parse(file: &str, text: &str) -> Result<Vec<ExportConfig>, ConfigError> {
     if kinds.len() > MAX_EXPORTS {
         let message = format!("{} exports, more than {MAX_EXPORTS}", kinds.len());
         return Err(ConfigError::whole(file, message));
-    }
-    if kinds.is_empty() && text.trim().is_empty() {
-        return Ok(Vec::new());
     }
     let fields = std::cell::RefCell::new(Vec::new());
     let seed = ListSeed {
@@ -170,7 +170,7 @@ fn checked(entry: Entry) -> Result<ExportConfig, String> {
 }
 
 /// What the first pass reads.
-#[derive(Deserialize, Default)]
+#[derive(Deserialize)]
 struct Outline {
     exports: Option<Vec<Head>>,
 }

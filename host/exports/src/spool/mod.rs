@@ -39,6 +39,18 @@ pub struct SpoolError {
     source: io::Error,
 }
 
+/// Makes a folder, and those above it, that only gpud's user can read.
+pub(crate) fn make_folder(folder: &Path) -> io::Result<()> {
+    let mut builder = DirBuilder::new();
+    builder.recursive(true).mode(0o700);
+    builder.create(folder)
+}
+
+/// Makes or empties a file that only gpud's user can read.
+pub(crate) fn create(path: &Path) -> io::Result<File> {
+    segment::create(path, true)
+}
+
 /// A spool.
 #[derive(Debug)]
 pub struct Spool {
@@ -78,9 +90,7 @@ impl Spool {
             what: "opened",
             source,
         };
-        let mut builder = DirBuilder::new();
-        builder.recursive(true).mode(0o700);
-        builder.create(folder).map_err(wrong)?;
+        make_folder(folder).map_err(wrong)?;
         let noted = position::read(folder).unwrap_or_default();
         let numbers = segment::list(folder).map_err(wrong)?;
         let highest = numbers.last().copied().unwrap_or(0);
@@ -295,8 +305,9 @@ impl Spool {
             }
         }
         self.delivered = self.delivered.max(end);
+        let written_to = self.segments.back().map(|last| last.number);
         self.segments.retain(|segment| segment.waiting > 0);
-        if self.segments.is_empty() {
+        if self.segments.back().map(|last| last.number) != written_to {
             self.writer = None;
         }
         match self.segments.front() {
@@ -314,15 +325,16 @@ impl Spool {
                 };
             }
         }
-        let noted = position::write(&self.folder, self.delivered);
+        // First, so that a full disk has room for the position. Without a file its position means nothing.
         let removed = emptied.into_iter().map(|number| {
             match fs::remove_file(segment::path(&self.folder, number)) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
                 _ => Ok(()),
             }
         });
-        let removed: Vec<io::Result<()>> = removed.collect();
-        let all: io::Result<()> = removed.into_iter().chain([noted]).collect();
+        let removed: io::Result<()> = removed.collect();
+        let noted = position::write(&self.folder, self.delivered);
+        let all = removed.and(noted);
         all.map_err(|source| SpoolError {
             folder: self.folder.clone(),
             what: "cleared",

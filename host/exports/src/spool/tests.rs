@@ -27,7 +27,17 @@ fn drain(spool: &mut Spool, max: usize) -> Vec<u64> {
         }
         all.extend(times(&batch));
         let count = batch.records.len() as u64;
-        spool.acknowledge(batch.end, count).unwrap();
+        // A full disk has no room for the position; then records come once more after a restart.
+        let _ = spool.acknowledge(batch.end, count);
+    }
+}
+
+/// A file system that is taken away at the end.
+struct Mounted<'a>(&'a Path);
+
+impl Drop for Mounted<'_> {
+    fn drop(&mut self) {
+        let _ = std::process::Command::new("umount").arg(self.0).status();
     }
 }
 
@@ -205,6 +215,7 @@ fn a_full_disk_is_an_error_and_leaves_no_half_line() {
         eprintln!("left out: no file system can be mounted here");
         return;
     }
+    let _mounted = Mounted(folder.path());
     let (mut spool, _) = open(folder.path());
     let mut taken = 0;
     let problem = loop {
@@ -220,9 +231,6 @@ fn a_full_disk_is_an_error_and_leaves_no_half_line() {
     let (mut spool, problems) = open(folder.path());
     assert_eq!(problems, Vec::<String>::new());
     assert_eq!(drain(&mut spool, 50), [taken, taken + 1]);
-    let _ = std::process::Command::new("umount")
-        .arg(folder.path())
-        .status();
 }
 
 proptest! {
