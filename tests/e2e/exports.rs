@@ -33,7 +33,10 @@ struct Got {
 impl Got {
     fn header(&self, name: &str) -> &str {
         let found = self.headers.iter().find(|(known, _)| known == name);
-        found.map_or_else(|| panic!("no {name} in {:?}", self.headers), |(_, value)| value)
+        found.map_or_else(
+            || panic!("no {name} in {:?}", self.headers),
+            |(_, value)| value,
+        )
     }
 
     fn events(&self) -> Vec<Value> {
@@ -193,10 +196,17 @@ fn an_xid_arrives_at_a_webhook_with_signature_and_id() {
     assert_eq!(event["severity"], "fatal", "{event}");
     assert_eq!(event["data"]["event"]["name"], "error_xid");
     let id = event["id"].as_str().unwrap();
-    assert_eq!(id.chars().nth(14), Some('7'), "{id} is no UUID of version 7");
+    assert_eq!(
+        id.chars().nth(14),
+        Some('7'),
+        "{id} is no UUID of version 7"
+    );
     let change = receiver.event(XID, "dev.gpud.health.changed.v1");
     assert_eq!(change["data"]["health"]["to"], "Unhealthy", "{change}");
-    assert_eq!(change["data"]["health"]["suggested_actions"][0], "REBOOT_SYSTEM");
+    assert_eq!(
+        change["data"]["health"]["suggested_actions"][0],
+        "REBOOT_SYSTEM"
+    );
     for got in receiver.got() {
         assert!(is_signed(&got));
         assert!(got.header("user-agent").starts_with("gpud/"));
@@ -217,7 +227,10 @@ fn an_xid_arrives_at_a_webhook_with_signature_and_id() {
     });
     assert!(delivered >= 2.0);
     let config = daemon.get("/admin/config").to_string();
-    assert!(!config.contains("a key of this site") && !config.contains("/gpud\""), "{config}");
+    assert!(
+        !config.contains("a key of this site") && !config.contains("/gpud\""),
+        "{config}"
+    );
     assert!(!daemon.log().contains("a key of this site"));
 
     // After a restart nothing of it is sent once more.
@@ -349,7 +362,10 @@ fn an_export_is_checked_tried_and_listed() {
     assert_eq!(tried.code, Some(0), "{}", tried.err);
     assert!(tried.out.contains("was delivered, in"), "{}", tried.out);
     let events = receiver.events();
-    assert_eq!((events.len(), &events[0]["sample"]), (1, &Value::Bool(true)));
+    assert_eq!(
+        (events.len(), &events[0]["sample"]),
+        (1, &Value::Bool(true))
+    );
     assert!(is_signed(&receiver.got()[0]));
     let none = exports(&["test", "other"], &file);
     assert_eq!(none.code, Some(1));

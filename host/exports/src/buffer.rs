@@ -33,6 +33,7 @@ pub struct Buffer {
     queue: Queue,
     spool: Option<Arc<Mutex<Spool>>>,
     disk_fails: AtomicBool,
+    read_fails: AtomicBool,
     status: Arc<Status>,
     clock: Clock,
     /// There may be something to deliver.
@@ -48,6 +49,8 @@ pub struct Batch {
     pub records: Vec<Record>,
     /// Where they are in the spool; `None` for records of the queue.
     end: Option<Position>,
+    /// Damaged lines of the spool between them, which are lost.
+    damaged: u64,
     /// Nobody else takes records out of the queue in the meantime.
     _taker: Option<OwnedMutexGuard<()>>,
 }
@@ -67,6 +70,7 @@ impl Buffer {
             queue: Queue::new(max_records, Arc::clone(&status)),
             spool: spool.map(|spool| Arc::new(Mutex::new(spool))),
             disk_fails: AtomicBool::new(false),
+            read_fails: AtomicBool::new(false),
             status,
             clock,
             ready: Notify::new(),
@@ -154,7 +158,13 @@ impl Buffer {
                 return batch;
             }
             self.status.set_oldest_waiting(None);
-            self.ready.notified().await;
+            let ready = self.ready.notified();
+            // A disk that could not be read is read again without a new record, too.
+            if self.read_fails.load(Ordering::Relaxed) {
+                let _ = tokio::time::timeout(DISK_PAUSE, ready).await;
+            } else {
+                ready.await;
+            }
         }
     }
 
@@ -164,13 +174,19 @@ impl Buffer {
             None => self.of_queue(max).await,
             Some(spool) => match self.of_spool(spool, max).await {
                 Some(batch) => Some(batch),
-                None if self.disk_fails.load(Ordering::Relaxed) => self.of_queue(max).await,
+                None if self.fails() => self.of_queue(max).await,
                 None => None,
             },
         }?;
         let oldest = batch.records.first().map(|record| record.time);
         self.status.set_oldest_waiting(oldest);
         Some(batch)
+    }
+
+    /// Returns true while the disk cannot be used.
+    fn fails(&self) -> bool {
+        let flags = [&self.disk_fails, &self.read_fails];
+        flags.iter().any(|flag| flag.load(Ordering::Relaxed))
     }
 
     async fn of_queue(&self, max: usize) -> Option<Batch> {
@@ -180,6 +196,7 @@ impl Buffer {
         (!records.is_empty()).then_some(Batch {
             records,
             end: None,
+            damaged: 0,
             _taker: Some(taker),
         })
     }
@@ -189,28 +206,28 @@ impl Buffer {
             let batch = match self.blocking(spool, move |spool| spool.read(max)).await {
                 Ok(batch) => batch,
                 Err(error) => {
+                    self.read_fails.store(true, Ordering::Relaxed);
                     if self.status.set_spool_problem(Some(error.to_string())) {
                         tracing::error!("{error}");
                     }
                     return None;
                 }
             };
-            if batch.damaged > 0 {
-                self.status.add_dropped(batch.damaged);
-                self.status
-                    .lost("lines of the spool are damaged", self.clock.now());
+            if self.read_fails.swap(false, Ordering::Relaxed) {
+                self.status.set_spool_problem(None);
             }
             if !batch.records.is_empty() {
                 return Some(Batch {
                     records: batch.records,
                     end: Some(batch.end),
+                    damaged: batch.damaged,
                     _taker: None,
                 });
             }
             if batch.damaged == 0 {
                 return None;
             }
-            self.clear(spool, batch.end, 0).await;
+            self.clear(spool, batch.end, 0, batch.damaged).await;
         }
     }
 
@@ -218,12 +235,19 @@ impl Buffer {
     pub async fn acknowledge(&self, batch: Batch) {
         let count = batch.records.len();
         match (&self.spool, batch.end) {
-            (Some(spool), Some(end)) => self.clear(spool, end, count as u64).await,
+            (Some(spool), Some(end)) => {
+                self.clear(spool, end, count as u64, batch.damaged).await;
+            }
             _ => self.queue.remove(count),
         }
     }
 
-    async fn clear(&self, spool: &Arc<Mutex<Spool>>, end: Position, count: u64) {
+    async fn clear(&self, spool: &Arc<Mutex<Spool>>, end: Position, count: u64, damaged: u64) {
+        if damaged > 0 {
+            self.status.add_dropped(damaged);
+            let now = self.clock.now();
+            self.status.lost("lines of the spool are damaged", now);
+        }
         let cleared = self.blocking(spool, move |spool| spool.acknowledge(end, count));
         if let Err(error) = cleared.await {
             tracing::warn!("{error}; records may be delivered once more after a restart");

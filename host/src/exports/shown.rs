@@ -25,8 +25,10 @@ pub(super) async fn run(exporting: Arc<Exporting>) {
     let mut shown: BTreeMap<String, Shown> = BTreeMap::new();
     loop {
         let statuses = exporting.exports.statuses();
+        let any = !statuses.is_empty() || !shown.is_empty();
         show(&exporting, &mut shown, &statuses).await;
-        if let Err(error) = record(&exporting, &statuses) {
+        // Nothing appears in the metrics where nothing is exported.
+        if any && let Err(error) = record(&exporting, &statuses) {
             tracing::warn!("{error}");
         }
         tokio::time::sleep(LOOK).await;
@@ -106,9 +108,6 @@ fn record(exporting: &Exporting, statuses: &[ExportStatus]) -> Result<(), Metric
         }
         lags.push((vec![export.clone()], view.lag_ms(now) as f64 / 1000.0));
         queued.push((vec![export], view.waiting() as f64));
-    }
-    if statuses.is_empty() {
-        return Ok(());
     }
     let own::OwnMetric { name, help } = own::EXPORT_LAG;
     metrics.replace_gauges(name, help, lags)?;

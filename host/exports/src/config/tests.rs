@@ -117,6 +117,10 @@ fn no_secret_of_a_wrong_file_is_repeated() {
 #[test]
 fn the_example_of_the_documentation_is_good() {
     let text = include_str!("../../../../examples/exports/exports.yaml");
-    let names: Vec<_> = parse("example", text).unwrap().into_iter().map(|c| c.name).collect();
+    let names: Vec<_> = parse("example", text)
+        .unwrap()
+        .into_iter()
+        .map(|c| c.name)
+        .collect();
     assert_eq!(names, ["fleet", "chat", "alerts"]);
 }
