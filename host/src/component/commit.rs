@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::Services;
 use crate::{
     metrics::own,
-    model::{Event, EventType, HealthState, Metric, MetricDescription, UnixMillis},
+    model::{Event, HealthState, Metric, MetricDescription, UnixMillis},
     runtime::{CallError, Finished},
     store::{Commit, Inserted, StateChange, Store, StoreError},
 };
@@ -39,27 +39,20 @@ pub(super) async fn events_and_state(
     stored
 }
 
-/// Commits, and logs the new events that are more than information.
+/// Commits, publishes the new events, and logs those that are more than information.
 pub(super) async fn commit_and_log(
     services: &Services,
     store: &Store,
     component: &str,
     found: Commit,
 ) -> Result<Vec<Inserted>, StoreError> {
-    let weighty: Vec<(usize, Event)> = found
-        .events
-        .iter()
-        .enumerate()
-        .filter(|(_, event)| event.event_type != EventType::Info)
-        .map(|(at, event)| (at, event.clone()))
-        .collect();
+    let mut new = found.events.clone();
     let inserted = store.commit(component, found).await?;
-    let is_new = |at: &usize| inserted.get(*at) == Some(&Inserted::New);
-    let new = weighty.iter().filter(|(at, _)| is_new(at));
+    let mut outcomes = inserted.iter();
+    new.retain(|_| outcomes.next() == Some(&Inserted::New));
     let now = services.node.clock.now_ms();
-    services
-        .event_log
-        .log(component, new.map(|(_, event)| event), now);
+    services.event_log.log(component, &new, now);
+    services.feed.events(component, new, now);
     Ok(inserted)
 }
 

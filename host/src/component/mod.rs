@@ -11,6 +11,7 @@ mod commit;
 mod comparison;
 pub mod config;
 mod failure;
+pub mod feed;
 mod health_log;
 pub mod kernel_log;
 mod latch;

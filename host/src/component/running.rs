@@ -254,6 +254,9 @@ impl Component {
             judged,
         );
         health_log::log_changes(&self.name, &before.states, &states);
+        services
+            .feed
+            .verdicts(&self.name, &before.states, &states, now);
         commit::changes(services, &self.name, &before.states, &states, now).await;
         states
     }

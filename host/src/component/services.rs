@@ -9,7 +9,7 @@ use std::{
 use regex::RegexSet;
 use tokio::sync::OnceCell;
 
-use super::{commit, health_log::EventLog, latch::Latches, unsaved::Unsaved};
+use super::{commit, feed::Feed, health_log::EventLog, latch::Latches, unsaved::Unsaved};
 use crate::{
     metrics,
     model::{Health, HealthState},
@@ -41,6 +41,8 @@ pub struct Services {
     pub kernel_log: OnceLock<Arc<KernelLog>>,
     /// What opening the kernel log gave where no reader follows it.
     kernel_log_probe: OnceCell<Option<String>>,
+    /// What changes, for readers that follow the daemon.
+    pub feed: Feed,
     /// Logs new events.
     pub(super) event_log: EventLog,
     /// Verdicts that stay until something clears them.
@@ -58,6 +60,7 @@ impl Services {
     ) -> Self {
         let latches = Latches::load(store.as_ref()).await;
         Self {
+            feed: Feed::new(node.clock.now_ms()),
             node,
             store,
             metrics,
