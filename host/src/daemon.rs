@@ -162,6 +162,10 @@ pub async fn run(options: Options, shutdown: CancellationToken) -> Result<(), St
     let mut own_files = vec![data_dir.clone()];
     own_files.extend(token_file.clone());
     own_files.extend(tls_files.as_ref().map(|(_, key)| key.clone()));
+    if let Some(path) = exports.file.clone() {
+        let named = tokio::task::spawn_blocking(move || exports::secret_files(&path));
+        own_files.extend(named.await.unwrap_or_default());
+    }
     let node = Node::live_with(nvml).await?.replacing(replacements);
     let node = Arc::new(node.sealing(&own_files)?);
     let listener = server::bind(&listen_address).await?;

@@ -6,7 +6,7 @@
 
 use serde::{Deserialize as _, Deserializer};
 
-use crate::{Context, DeliveryError, Record, alertmanager, webhook, worker::Seat};
+use crate::{Context, DeliveryError, Record, alertmanager, secret::Secret, webhook, worker::Seat};
 
 /// The names of all kinds, as the file has them.
 pub const KINDS: [&str; 2] = [alertmanager::KIND, webhook::KIND];
@@ -52,6 +52,15 @@ impl Settings {
             Self::Alertmanager(settings) => settings.url.shown(),
             Self::Webhook(settings) => settings.url.shown(),
         }
+    }
+
+    /// Returns all secrets that it names.
+    pub fn secrets(&self) -> Vec<&Secret> {
+        let named = match self {
+            Self::Alertmanager(settings) => settings.secrets(),
+            Self::Webhook(settings) => settings.secrets(),
+        };
+        named.into_iter().flatten().collect()
     }
 
     /// Returns true if it takes records one by one.

@@ -70,6 +70,14 @@ impl Secret {
         path.is_absolute().then(|| Self::File(path.to_owned()))
     }
 
+    /// Returns the file that it is in, if it is in one.
+    pub fn file(&self) -> Option<&Path> {
+        match self {
+            Self::Variable(_) => None,
+            Self::File(path) => Some(path),
+        }
+    }
+
     /// Reads the secret.
     ///
     /// # Errors

@@ -42,6 +42,15 @@ pub fn read(path: &Path, opener: Opener) -> Result<Vec<ExportConfig>, String> {
     config::parse(&name, &text).map_err(|error| error.to_string())
 }
 
+/// Returns the files with secrets that a file of exports names, as far as it can be read. It blocks.
+pub fn secret_files(path: &Path) -> Vec<PathBuf> {
+    let configs = read(path, Opener::of_daemon()).unwrap_or_default();
+    let secrets = configs.iter().flat_map(|config| config.settings.secrets());
+    secrets
+        .filter_map(|secret| secret.file().map(Path::to_owned))
+        .collect()
+}
+
 /// Reads files with secrets, of which others must not be able to change anything.
 #[derive(Debug)]
 struct TrustedFiles(Opener);

@@ -49,6 +49,10 @@ impl Settings {
         self.resend.map_or(Duration::from_secs(60), |span| span.0)
     }
 
+    pub(crate) fn secrets(&self) -> Vec<Option<&Secret>> {
+        vec![self.url.secret(), self.bearer_token.as_ref()]
+    }
+
     pub(crate) fn check(&self) -> Result<(), String> {
         let is_name = |name: &str| {
             let mut chars = name.chars();

@@ -56,6 +56,12 @@ fn a_whole_file_is_read() {
     assert_eq!(ops.longest_pause.as_secs(), 120);
     assert_eq!(ops.select.components, ["accelerator-*", "-disk"]);
     assert_eq!(ops.settings.target(), "https://hooks.example.com");
+    let files: Vec<_> = configs
+        .iter()
+        .flat_map(|c| c.settings.secrets())
+        .map(ToString::to_string)
+        .collect();
+    assert_eq!(files, ["file:/etc/gpud/webhook.key", "env:CHAT_URL"]);
     assert_eq!(configs[1].spool_bytes, None);
     assert_eq!(configs[1].settings.target(), "env:CHAT_URL");
     assert!(

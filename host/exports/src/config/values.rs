@@ -85,6 +85,14 @@ impl Address {
         }
     }
 
+    /// Returns the reference to an address that is a secret.
+    pub fn secret(&self) -> Option<&Secret> {
+        match self {
+            Self::Plain(_) => None,
+            Self::Secret(secret) => Some(secret),
+        }
+    }
+
     /// Returns the address as it is now.
     ///
     /// # Errors

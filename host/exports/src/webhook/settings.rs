@@ -79,6 +79,12 @@ impl Settings {
         self.content_type.as_deref().unwrap_or(JSON)
     }
 
+    pub(crate) fn secrets(&self) -> Vec<Option<&Secret>> {
+        let keys = [&self.secret, &self.bearer_token];
+        let keys = keys.into_iter().map(Option::as_ref);
+        keys.chain([self.url.secret()]).collect()
+    }
+
     pub(crate) fn check(&self) -> Result<(), String> {
         for (name, value) in &self.headers {
             let lower = name.to_ascii_lowercase();
