@@ -26,7 +26,8 @@ pub fn record(time: u64) -> Record {
 }
 
 /// What an engine is to answer, in turn; then it takes everything.
-type Plan = Vec<Box<dyn Fn(&[Record]) -> Answer + Send>>;
+type Plan = Vec<Step>;
+type Step = Box<dyn Fn(&[Record]) -> Answer + Send>;
 
 enum Answer {
     Takes,
@@ -135,7 +136,7 @@ impl Bench {
     }
 }
 
-fn answer(make: impl Fn() -> Answer + Send + 'static) -> Box<dyn Fn(&[Record]) -> Answer + Send> {
+fn answer(make: impl Fn() -> Answer + Send + 'static) -> Step {
     Box::new(move |_| make())
 }
 
