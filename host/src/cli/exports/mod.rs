@@ -128,7 +128,8 @@ fn check(file: &Path, json: bool) -> Result<Exit, Exit> {
     let configs = read(file)?;
     if json {
         let named = configs.iter().map(|c| document(c, None));
-        let document = json!({"file": file, "exports": named.collect::<Vec<_>>()});
+        let document =
+            json!({"file": file.display().to_string(), "exports": named.collect::<Vec<_>>()});
         return Ok(Exit::success(format!("{document}\n")));
     }
     let mut text = String::new();
@@ -184,7 +185,8 @@ async fn list(
     };
     if json {
         let exports = configs.iter().map(|config| document(config, state(config)));
-        let document = json!({"file": file, "exports": exports.collect::<Vec<_>>()});
+        let document =
+            json!({"file": file.display().to_string(), "exports": exports.collect::<Vec<_>>()});
         return Ok(Exit::success(format!("{document}\n")));
     }
     if configs.is_empty() {
