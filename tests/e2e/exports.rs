@@ -45,7 +45,7 @@ impl Got {
     }
 }
 
-/// A server that notes requests, and answers them while it is told to.
+/// A server that notes requests, and answers them while `answers` is set.
 struct Receiver {
     port: u16,
     got: Arc<Mutex<Vec<Got>>>,

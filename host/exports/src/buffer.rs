@@ -1,4 +1,4 @@
-//! What an export has yet to deliver: a queue in memory, and behind it a spool on disk if it has one.
+//! The records that an export has yet to deliver: a queue in memory, and behind it a spool on disk if it has one.
 //!
 //! Records go into the queue without waiting. One task ([`Buffer::keep_spooling`]) moves them to the disk, another takes
 //! batches ([`Buffer::next`]) and acknowledges them. While the disk does not take records they stay in the queue, and are
@@ -38,7 +38,7 @@ pub struct Buffer {
     clock: Clock,
     /// There may be something to deliver.
     ready: Notify,
-    /// Held by whoever takes records out of the queue.
+    /// Held by the task that takes records out of the queue.
     taker: Arc<AsyncMutex<()>>,
 }
 
@@ -51,7 +51,7 @@ pub struct Batch {
     end: Option<Position>,
     /// Damaged lines of the spool between them, which are lost.
     damaged: u64,
-    /// Nobody else takes records out of the queue in the meantime.
+    /// Keeps the other task from taking records out of the queue.
     _taker: Option<OwnedMutexGuard<()>>,
 }
 
@@ -88,7 +88,7 @@ impl Buffer {
         }
     }
 
-    /// Takes over what another buffer of the same export still has in memory.
+    /// Takes over the records that another buffer of the same export still has in memory.
     pub fn take_over(&self, old: &Self) {
         for record in old.queue.front(usize::MAX) {
             self.push(record);
@@ -97,7 +97,7 @@ impl Buffer {
         self.status.set_queued(self.queue.len());
     }
 
-    /// Moves records from the queue to the disk until `stop`, and then what is left. Ends at once without a spool.
+    /// Moves records from the queue to the disk until `stop`, and then the rest. Ends at once without a spool.
     pub async fn keep_spooling(&self, stop: &CancellationToken) {
         let Some(spool) = &self.spool else { return };
         loop {

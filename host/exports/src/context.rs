@@ -1,4 +1,4 @@
-//! What engines may use of the outside.
+//! Services that engines may use.
 
 use std::{fmt, path::PathBuf, sync::Arc, time::Duration};
 
@@ -32,7 +32,7 @@ impl fmt::Debug for Clock {
     }
 }
 
-/// What all exports of a daemon share.
+/// The services that all exports of a daemon share.
 #[derive(Debug, Clone)]
 pub struct Environment {
     /// Which machine this is.
@@ -47,7 +47,7 @@ pub struct Environment {
     pub spool_folder: Option<PathBuf>,
 }
 
-/// What one export may use.
+/// The services of one export.
 #[derive(Debug, Clone)]
 pub struct Context {
     /// The export's name.
@@ -56,9 +56,9 @@ pub struct Context {
     pub timeout: Duration,
     /// Which records and components it wants.
     pub select: Select,
-    /// What it shares with the others.
+    /// Services shared with the others.
     pub environment: Environment,
-    /// Its counters, for what an engine wants to add.
+    /// Its counters.
     pub status: Arc<Status>,
 }
 

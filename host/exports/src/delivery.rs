@@ -1,4 +1,4 @@
-//! What an engine has to implement.
+//! The traits that an engine implements.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ pub enum DeliveryError {
     /// It may work later: the same batch is tried again.
     #[error("{message}")]
     Transient {
-        /// What failed, on what, why.
+        /// The failed action, its target, the reason.
         message: String,
         /// How long the engine asks us to wait.
         retry_after: Option<Duration>,
@@ -19,7 +19,7 @@ pub enum DeliveryError {
     /// again.
     #[error("{message}")]
     Refused {
-        /// What the engine says.
+        /// The engine's answer.
         message: String,
         /// Which of the batch, ascending; empty if the engine does not say which. Then each is tried by itself.
         records: Vec<usize>,

@@ -82,7 +82,7 @@ impl Exports {
             ending.extend(running.task.take().map(|task| (name.clone(), task)));
         }
         for (name, task) in ending {
-            // It ends by itself within the workers' grace. What comes in the meantime waits in its queue.
+            // It ends by itself within the workers' grace. Records that arrive in the meantime wait in its queue.
             if let Err(error) = task.await {
                 tracing::error!(export = name, "the export's task failed: {error}");
             }
@@ -233,7 +233,7 @@ impl Exports {
     }
 }
 
-/// Says what is left of an export that is not in the configuration any more, or whose daemon stops.
+/// Logs how many records are left of an export that ends.
 fn say_what_is_left(old: &Running) {
     let view = old.status.view();
     let name = &old.config.name;

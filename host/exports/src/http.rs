@@ -42,7 +42,7 @@ pub struct Http {
 #[error("{0}")]
 pub struct HttpError(String);
 
-/// What a server said.
+/// The answer of a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
     /// Status.

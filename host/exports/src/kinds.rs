@@ -1,7 +1,7 @@
 //! All kinds of exports.
 //!
 //! A new kind is a module with a `Settings` struct (its keys, with `deny_unknown_fields`), a variant here, and a line in
-//! each function below. What it takes decides which workers run: [`Seat::run_records`] for an [`Export`](crate::Export),
+//! each function below. Its input decides which workers run: [`Seat::run_records`] for an [`Export`](crate::Export),
 //! [`Seat::run_state`] for a [`StateExport`](crate::StateExport); an engine that wants both joins them.
 
 use serde::{Deserialize as _, Deserializer};
@@ -11,7 +11,7 @@ use crate::{Context, DeliveryError, Record, alertmanager, secret::Secret, webhoo
 /// The names of all kinds, as the file has them.
 pub const KINDS: [&str; 2] = [alertmanager::KIND, webhook::KIND];
 
-/// What an export of some kind wants to know.
+/// The settings of an export, by kind.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Settings {
     /// Alerts in Prometheus' Alertmanager.
@@ -30,7 +30,7 @@ impl Settings {
         }
     }
 
-    /// Checks what is not a matter of one value.
+    /// Checks values against each other, and their ranges.
     pub(crate) fn check(&self) -> Result<(), String> {
         match self {
             Self::Alertmanager(settings) => settings.check(),

@@ -1,7 +1,7 @@
 //! Remembers across restarts which health each state had last, so that a restart is no change of health.
 //!
 //! The daemon begins each life without a verdict. Without this memory a restart would report everything that is wrong once
-//! more, and would not report what was repaired in between.
+//! more, and would not report repairs in between.
 
 use std::{
     collections::BTreeMap,
@@ -29,7 +29,7 @@ pub struct LastHealths {
 }
 
 impl LastHealths {
-    /// Reads what an earlier run left in this folder. A file that makes no sense is the same as none. It blocks.
+    /// Reads the memory of an earlier run from this folder. A file that makes no sense is the same as none. It blocks.
     pub fn load(folder: Option<&Path>) -> Self {
         let healths = folder.and_then(read).unwrap_or_default();
         Self {
@@ -39,8 +39,8 @@ impl LastHealths {
         }
     }
 
-    /// Takes a change as the daemon saw it. Returns the health before if it is news to the outside: what was not judged yet
-    /// counts as it was at the end of the daemon's last life, and what begins well is no news.
+    /// Takes a change as the daemon saw it. Returns the health before if it is news to the outside. A state that
+    /// was not judged yet has the health of the daemon's last life. A state that begins healthy is no news.
     pub fn change(
         &mut self,
         component: &str,
@@ -123,7 +123,7 @@ mod tests {
             *healths = LastHealths::load(Some(&folder));
         };
         let mut healths = LastHealths::load(Some(&folder));
-        assert_eq!(change(&mut healths, &NEW, &OK), None, "what begins well");
+        assert_eq!(change(&mut healths, &NEW, &OK), None, "it begins healthy");
         assert!(healths.wants_saving());
         assert_eq!(change(&mut healths, &OK, &BAD), Some(OK));
         restart(&mut healths);

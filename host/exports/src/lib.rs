@@ -3,8 +3,8 @@
 //! An operator lists exports in a file, which [`config::parse`] reads. [`Exports`] runs one task for each of them and never
 //! waits for any: [`Exports::push`] puts a [`Record`] into each export's bounded [`buffer::Buffer`], and
 //! [`Exports::show`] replaces the [`Snapshot`] of the node's present state. A worker (`worker/`) takes batches out of the
-//! buffer, hands them to the export's engine, and removes them once they are delivered. What cannot be delivered is tried
-//! again with growing pauses ([`retry`]); what an engine refuses for good is counted and logged.
+//! buffer, hands them to the export's engine, and removes them once they are delivered. Failed deliveries are tried
+//! again with growing pauses ([`retry`]); records that an engine refuses for good are counted and logged.
 //!
 //! An engine is one folder: its keys in the file (a `Settings` struct), and an [`Export`] (record by record) or a
 //! [`StateExport`] (present state). [`kinds`] lists them all; a new one is added there.

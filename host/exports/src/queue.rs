@@ -86,7 +86,7 @@ impl Queue {
         self.status.set_queued(inner.records.len());
     }
 
-    /// Says that what [`Self::front`] gave is not being delivered any more.
+    /// Notes that the records of [`Self::front`] are not being delivered any more.
     pub fn release(&self) {
         self.inner().in_flight = 0;
     }

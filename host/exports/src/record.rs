@@ -1,4 +1,4 @@
-//! What exports deliver one by one: changes of health and events.
+//! Records, which exports deliver one by one: changes of health and events.
 
 use std::collections::BTreeMap;
 
@@ -126,15 +126,15 @@ pub struct Record {
     /// True for a sample that an operator sent to try an export.
     #[serde(default, skip_serializing_if = "is_false")]
     pub sample: bool,
-    /// What it is about, when not the whole component.
+    /// The part of the node that it is about, when not the whole component.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subject: Option<Subject>,
-    /// What happened.
+    /// The finding.
     #[serde(flatten)]
     pub finding: Finding,
 }
 
-/// What happened.
+/// The finding of a record.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Finding {
@@ -159,7 +159,7 @@ pub struct HealthChange {
     pub to: Health,
     /// One line for a person.
     pub reason: String,
-    /// What to do, in the API's words such as `REBOOT_SYSTEM`, most important first.
+    /// Suggested actions in the API's words, such as `REBOOT_SYSTEM`, most important first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub suggested_actions: Vec<String>,
 }

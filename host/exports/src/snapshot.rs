@@ -1,4 +1,4 @@
-//! The present state of the node, for engines that want what is rather than what changed.
+//! The present state of the node, for engines that want a picture rather than changes.
 
 use serde::Serialize;
 
@@ -11,7 +11,7 @@ pub struct Snapshot {
     pub node: NodeIdentity,
     /// All components that apply to this machine, ascending by name.
     pub components: Vec<ComponentHealth>,
-    /// What the machine is made of.
+    /// The machine's parts.
     pub inventory: Inventory,
 }
 
@@ -33,15 +33,15 @@ pub struct HealthView {
     pub health: Health,
     /// One line for a person.
     pub reason: String,
-    /// What to do, in the API's words such as `REBOOT_SYSTEM`, most important first.
+    /// Suggested actions in the API's words, such as `REBOOT_SYSTEM`, most important first.
     pub suggested_actions: Vec<String>,
-    /// What it is about, when not the whole component.
+    /// The part of the node that it is about, when not the whole component.
     pub subject: Option<Subject>,
     /// Since when this state has this health, as far as this daemon saw it.
     pub since: UnixMillis,
 }
 
-/// What the machine is made of. Texts are empty where something is not known.
+/// The machine's parts. Texts are empty where something is not known.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct Inventory {
     /// Serial number of the chassis.

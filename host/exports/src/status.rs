@@ -35,7 +35,7 @@ struct Inner {
     last_loss: Option<(UnixMillis, String)>,
 }
 
-/// What an export did so far, and what holds it up.
+/// The state of an export: its counters and its trouble.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct StatusView {
     /// Records (or pictures of the state) that the engine took.
@@ -60,7 +60,7 @@ pub struct StatusView {
     pub next_try: Option<UnixMillis>,
     /// When the oldest record that waits happened.
     pub oldest_waiting: Option<UnixMillis>,
-    /// What is wrong with the spool.
+    /// The problem with the spool.
     pub spool_problem: Option<String>,
     /// When records were lost last, and why.
     pub last_loss: Option<(UnixMillis, String)>,
@@ -141,7 +141,7 @@ impl Status {
         self.inner().oldest_waiting = time;
     }
 
-    /// Sets what is wrong with the spool. Returns true if that is new.
+    /// Sets the problem with the spool. Returns true if that is new.
     pub fn set_spool_problem(&self, problem: Option<String>) -> bool {
         let problem = problem.map(|text| shortened(&text));
         let mut inner = self.inner();

@@ -1,4 +1,4 @@
-//! What a record or a verdict is about.
+//! Subjects of records and verdicts.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! The file of exports: reads it, and applies what an operator changes.
+//! Reads the file of exports, and applies edits.
 
 use std::{
     path::{Path, PathBuf},
@@ -26,13 +26,13 @@ use crate::{
 const LOOK: Duration = Duration::from_secs(1);
 /// Largest file, bytes.
 const MAX_BYTES: usize = 1 << 20;
-/// The component that says what is wrong with the file. It is only there while something is.
+/// The component that shows an error in the file. It is only there while the file has one.
 const TROUBLE: &str = "exports-file";
 
 /// Reads and checks a file of exports.
 ///
 /// # Errors
-/// What is wrong with it, with file, line and column.
+/// The first error, with file, line and column.
 pub fn read(path: &Path, opener: Opener) -> Result<Vec<ExportConfig>, String> {
     let bytes = opener
         .read(path, MAX_BYTES)
@@ -51,7 +51,7 @@ pub fn secret_files(path: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Reads files with secrets, of which others must not be able to change anything.
+/// Reads files with secrets, which nobody else may be able to change.
 #[derive(Debug)]
 struct TrustedFiles(Opener);
 
@@ -73,13 +73,13 @@ pub fn secrets_of_command() -> Arc<dyn SecretSource> {
     Arc::new(TrustedFiles(Opener::of_command()))
 }
 
-/// What the file was at the start.
+/// The file as it was at the start.
 pub(super) struct First {
     stamp: Option<Stamp>,
 }
 
 impl First {
-    /// Reads the file for the first time, and starts what it lists. A file that is wrong starts nothing of it.
+    /// Reads the file for the first time, and starts its exports. A file with an error starts none.
     pub(super) async fn read(
         file: Option<PathBuf>,
         further: &[ExportConfig],
@@ -112,13 +112,13 @@ pub(super) async fn follow(
     mut hurry: Receiver<Sender<()>>,
 ) {
     let Some(path) = file else {
-        // Whoever asks is answered at once: there is nothing to look at.
+        // Each request is answered at once: there is nothing to look at.
         while hurry.recv().await.is_some() {}
         return std::future::pending().await;
     };
     let (mut applied, mut before) = (first.stamp, first.stamp);
     loop {
-        // Dropped at the end of the turn, whichever it is: that is the answer.
+        // Dropped at the end of the turn: that is the answer.
         let asked = tokio::time::timeout(LOOK, hurry.recv()).await;
         if matches!(asked, Ok(None)) {
             tokio::time::sleep(LOOK).await;
@@ -145,7 +145,8 @@ pub(super) async fn follow(
     }
 }
 
-/// Makes what the file lists run. Returns false where the file is wrong: what ran goes on, and a component says so.
+/// Runs the exports of the file. Returns false where the file has an error: the present exports go on, and a component
+/// shows the error.
 async fn apply(
     exporting: &Exporting,
     path: &Path,
@@ -198,7 +199,7 @@ fn is_in_trouble(registry: &Registry) -> bool {
     registry.get(TROUBLE).is_some_and(|c| !c.is_plugin())
 }
 
-/// Shows what is wrong with the file, or that nothing is any more.
+/// Shows an error in the file, or removes the component that did.
 fn show_trouble(registry: &Registry, problem: Option<String>) {
     if let Some(component) = registry.get(TROUBLE).filter(|c| !c.is_plugin()) {
         registry.remove(&component);

@@ -1,6 +1,6 @@
-//! Feeds the exports of `gpud-exports` with what the components find, and shows how each export does.
+//! Feeds the exports of `gpud-exports` with the findings of components, and shows how each export does.
 //!
-//! One task turns what the feed of changes gives into records, one follows the file of exports, and one shows each export
+//! One task turns changes of the feed into records, one follows the file of exports, and one shows each export
 //! as the component `export-NAME` and in the metrics. None of them is waited for by a check.
 
 mod file;
@@ -29,7 +29,7 @@ const SPOOL_FOLDER: &str = "exports";
 /// How gpud names itself to servers.
 pub const USER_AGENT: &str = concat!("gpud/", env!("CARGO_PKG_VERSION"));
 
-/// What is exported.
+/// The exports of a daemon, as its command line has them.
 pub struct Options {
     /// The file of exports. It may be missing, and come.
     pub file: Option<PathBuf>,
@@ -46,14 +46,14 @@ impl Options {
     }
 }
 
-/// The exports of a daemon, with what they are fed from.
+/// The exports of a daemon, with their sources.
 struct Exporting {
     exports: Exports,
     registry: Arc<Registry>,
     services: Arc<Services>,
 }
 
-/// Which machine this is, for records.
+/// Returns the identity of this machine, for records.
 pub async fn identity(node: &Node) -> NodeIdentity {
     let facts = SystemFacts::read(&node.files).await;
     NodeIdentity {
@@ -62,7 +62,7 @@ pub async fn identity(node: &Node) -> NodeIdentity {
     }
 }
 
-/// What exports may use of the outside.
+/// Returns the services that exports may use.
 pub fn environment(
     node: NodeIdentity,
     clock: crate::node::clock::Clock,
@@ -78,8 +78,8 @@ pub fn environment(
     }
 }
 
-/// Starts everything; it ends after `shutdown`. Each item that the answer takes has the file looked at now, and is answered
-/// when that is done.
+/// Starts everything; it ends after `shutdown`. An item that is sent to the returned channel has the file looked at now,
+/// and is answered when that is done.
 pub async fn start(
     options: Options,
     registry: Arc<Registry>,

@@ -1,4 +1,4 @@
-//! Turns what the feed of changes gives into records, and keeps the picture of the node's present state up to date.
+//! Turns changes of the feed into records, and keeps the picture of the node's present state up to date.
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
@@ -66,7 +66,7 @@ impl Pump {
         }
     }
 
-    /// Takes what is there without waiting.
+    /// Takes the changes that are there without waiting.
     fn take_more(&mut self, mut feed: Subscription) -> Subscription {
         loop {
             match feed.changes.try_recv() {
@@ -77,7 +77,7 @@ impl Pump {
         }
     }
 
-    /// Takes what this task was too slow for.
+    /// Takes the changes for which this task was too slow.
     fn catch_up(&mut self) -> Subscription {
         let feed = self.exporting.services.feed.subscribe(Some(self.last));
         match &feed.missed {
@@ -93,7 +93,7 @@ impl Pump {
         feed
     }
 
-    /// Writes down what was reported, where that changed.
+    /// Writes down the reported healths, where they changed.
     async fn save(mut self) -> Self {
         if !self.healths.wants_saving() {
             return self;

@@ -1,4 +1,4 @@
-//! From what components find to records for exports.
+//! Translates changes of components into records for exports.
 
 use gpud_exports::{
     Finding, Health, HealthChange, LastHealths, NodeEvent, NodeIdentity, Record, Severity, Subject,
@@ -10,7 +10,7 @@ use crate::{
     node::nvml,
 };
 
-/// Makes the record of a change; `None` for what is no news to the outside.
+/// Makes the record of a change; `None` for one that is no news to the outside.
 pub(super) fn record(
     change: &Change,
     node: &NodeIdentity,
@@ -61,7 +61,7 @@ fn health(
     healths: &mut LastHealths,
 ) -> Option<Finding> {
     let name = state.name.clone().unwrap_or_else(|| component.clone());
-    // Without what the inventory adds to it: a driver that comes later is no change.
+    // Not completed from the inventory: a driver that comes later is no change.
     let about = state.subject.clone().map(|found| subject(found, None));
     let from = healths.change(&component, &name, about.as_ref(), was, &to)?;
     let suggested_actions = match to {
@@ -84,7 +84,7 @@ pub(super) fn actions(suggested: Option<&SuggestedActions>) -> Vec<String> {
     actions.map(|action| action.as_str().to_owned()).collect()
 }
 
-/// Translates a subject, and completes what is known of a GPU.
+/// Translates a subject, and completes the identity of a GPU.
 pub(super) fn subject(found: model::Subject, gpus: Option<&nvml::Inventory>) -> Subject {
     match found {
         model::Subject::Node => Subject::Node,

@@ -19,10 +19,10 @@ pub const OWN_LABELS: [&str; 9] = [
     "gpu_pci",
 ];
 
-/// What makes an alert the same as another one.
+/// The identity of an alert.
 pub type Labels = BTreeMap<String, String>;
 
-/// What an alert says besides its labels.
+/// The content of an alert besides its labels.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Firing {
     pub since: UnixMillis,
@@ -41,8 +41,8 @@ pub struct Alert {
     pub ends_at: UnixMillis,
 }
 
-/// Returns what is wrong on the node, by labels. One alert for each subject: what several states say of one GPU are alerts
-/// of their own, which Alertmanager groups by `gpu_uuid`.
+/// Returns an alert for each state that is not healthy. Alerts about one GPU share `gpu_uuid`, so that Alertmanager can
+/// group them.
 pub fn firing(snapshot: &Snapshot, labels: &Labels) -> BTreeMap<Labels, Firing> {
     let mut firing = BTreeMap::new();
     for component in &snapshot.components {

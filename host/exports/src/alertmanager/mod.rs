@@ -1,7 +1,7 @@
-//! Fires alerts in Prometheus' Alertmanager (API v2) for what is not healthy, for sites without Prometheus.
+//! Fires alerts in Alertmanager (API v2) for states that are not healthy, for sites without Prometheus.
 //!
-//! Alertmanager forgets an alert at its end, so each one is sent again well before that. What has become healthy is
-//! resolved at once. After a restart of gpud an alert that is not sent again ends by itself.
+//! Alertmanager forgets an alert at its end, so each one is sent again well before that. A state that becomes
+//! healthy is resolved at once. After a restart of gpud an alert that is not sent again ends by itself.
 
 mod alerts;
 #[cfg(test)]
@@ -27,7 +27,7 @@ const AT_ONCE: usize = 100;
 /// An alert ends after this many times that it was not sent again.
 const MISSED: u32 = 4;
 
-/// What an export to Alertmanager wants to know.
+/// The keys of an export to Alertmanager.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
@@ -91,7 +91,7 @@ impl Settings {
 pub struct Alertmanager {
     settings: Settings,
     client: Option<Client>,
-    /// What fires there as far as is known.
+    /// Alerts that fire there as far as is known.
     fired: BTreeMap<Labels, Firing>,
 }
 
@@ -149,7 +149,7 @@ impl Alertmanager {
         Ok(())
     }
 
-    /// Returns what is sent for a picture of the node: what fires, and what has ended.
+    /// Returns the alerts to send for a picture of the node: those that fire, and those that have ended.
     fn outgoing(&self, firing: &BTreeMap<Labels, Firing>, now: UnixMillis) -> Vec<Alert> {
         let life = self.settings.resend() * MISSED;
         let end = now.saturating_add(u64::try_from(life.as_millis()).unwrap_or(u64::MAX));
@@ -169,7 +169,7 @@ impl StateExport for Alertmanager {
     async fn apply(&mut self, snapshot: &Snapshot, context: &Context) -> Result<(), DeliveryError> {
         let firing = firing(snapshot, &self.settings.labels);
         let outgoing = self.outgoing(&firing, context.now());
-        // Whatever of it arrives: what is to be ended is known until it surely was.
+        // Part of it may arrive although the delivery fails, and has to be ended later.
         for (labels, one) in &firing {
             self.fired.insert(labels.clone(), one.clone());
         }

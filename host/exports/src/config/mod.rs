@@ -43,7 +43,7 @@ pub struct ExportConfig {
     pub spool_bytes: Option<u64>,
     /// The longest pause between two tries.
     pub longest_pause: Duration,
-    /// What its kind wants to know.
+    /// The keys of its kind.
     pub settings: Settings,
 }
 
@@ -109,7 +109,7 @@ pub fn parse(file: &str, text: &str) -> Result<Vec<ExportConfig>, ConfigError> {
         .collect()
 }
 
-/// Checks what is not a matter of one value.
+/// Checks the values of an export against each other, and their ranges.
 fn checked(entry: Entry) -> Result<ExportConfig, String> {
     let Entry {
         name,
@@ -169,7 +169,7 @@ fn checked(entry: Entry) -> Result<ExportConfig, String> {
     Ok(config)
 }
 
-/// What the first pass reads.
+/// The part of the file that the first pass reads.
 #[derive(Deserialize)]
 struct Outline {
     exports: Option<Vec<Head>>,

@@ -1,4 +1,4 @@
-//! What is wrong with a file of exports, and where.
+//! Errors about a file of exports, with their places.
 
 use std::fmt;
 
@@ -19,7 +19,7 @@ impl Place {
     }
 }
 
-/// What is wrong with a file of exports. No value of the file is in it, since that may be a secret.
+/// An error in a file of exports. It quotes no secret of the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfigError {
     file: String,

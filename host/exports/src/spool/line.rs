@@ -1,6 +1,6 @@
 //! One record as a line of a spool file: a checksum, a space, JSON, a line break.
 //!
-//! A line is whole when it ends in a line break and its checksum fits; whatever else is found in a file is no record.
+//! A line is whole when it ends in a line break and its checksum fits; anything else in a file is no record.
 
 use sha2::{Digest as _, Sha256};
 
@@ -32,7 +32,7 @@ pub fn decode(line: &[u8]) -> Option<Record> {
     serde_json::from_slice(json).ok()
 }
 
-/// What a file's bytes are made of.
+/// The parts of a file's bytes.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Scan {
     /// Start and end of each whole line, the line break included.

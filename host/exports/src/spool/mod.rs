@@ -1,7 +1,7 @@
 //! Records on disk until they are delivered: a folder of bounded files to which lines are appended.
 //!
-//! What [`Spool::append`] took is on the disk, and survives `kill -9` and a loss of power. What is delivered is noted by
-//! [`Spool::acknowledge`], not forced to the disk: after a crash some records are delivered once more, with the same ids. A
+//! Records that [`Spool::append`] took are on the disk, and survive `kill -9` and a loss of power. [`Spool::acknowledge`]
+//! notes deliveries, but does not force that to the disk: after a crash some records are delivered once more, with the same ids. A
 //! write that was cut off is removed at the next start. A damaged file is set aside, its good records stay.
 //!
 //! When the spool is full its oldest file is removed, and the records in it are counted. All of this blocks.
@@ -80,7 +80,7 @@ pub struct SpoolBatch {
 }
 
 impl Spool {
-    /// Opens the spool in a folder, which is made. Gives what is to be said of what was found.
+    /// Opens the spool in a folder, which is made if it is missing. Returns messages about damage that was found.
     ///
     /// # Errors
     /// [`SpoolError`].
@@ -280,8 +280,8 @@ impl Spool {
         Ok(batch)
     }
 
-    /// Notes that everything before `end` is delivered: `records` of those that [`Self::read`] gave. Removes files that
-    /// nothing waits in.
+    /// Notes that everything before `end` is delivered: `records` of those that [`Self::read`] returned. Removes files
+    /// without waiting records.
     ///
     /// # Errors
     /// [`SpoolError`]; the records may be delivered once more after a restart.
@@ -293,7 +293,7 @@ impl Spool {
         let mut emptied = Vec::new();
         for segment in &mut self.segments {
             let taken = segment.waiting.min(left);
-            // A damaged line counts as waiting; it goes with what lies before it.
+            // A damaged line counts as waiting; it is removed with the lines before it.
             segment.waiting = match segment.number.cmp(&end.segment) {
                 std::cmp::Ordering::Less => 0,
                 std::cmp::Ordering::Equal if end.offset >= segment.bytes => 0,
@@ -342,7 +342,7 @@ impl Spool {
         })
     }
 
-    /// Says that what [`Self::read`] gave was not delivered. Returns how many of those records are lost, because their
+    /// Notes that the records that [`Self::read`] returned were not delivered. Returns how many of those records are lost, because their
     /// file was removed in the meantime.
     pub fn release(&mut self) -> u64 {
         self.in_flight = 0;

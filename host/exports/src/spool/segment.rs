@@ -10,9 +10,9 @@ use std::{
 use super::line::{self, MAX_LINE};
 use crate::Record;
 
-/// What the names of files end in.
+/// The end of the names of files.
 const SUFFIX: &str = ".spool";
-/// What the names of damaged files end in.
+/// The extension of damaged files.
 const DAMAGED: &str = "damaged";
 /// Most bytes that are read for one batch, besides one line that is longer.
 const MAX_READ: u64 = 1 << 20;
@@ -28,14 +28,14 @@ pub struct Segment {
     pub waiting: u64,
 }
 
-/// What was found in a file when it was opened.
+/// The findings about a file when it was opened.
 #[derive(Debug)]
 pub struct Opened {
     /// The file; `None` if nothing is left in it.
     pub segment: Option<Segment>,
     /// Where its first record that is not delivered begins.
     pub start: u64,
-    /// What was wrong with it, for the log.
+    /// The problem with it, for the log.
     pub problem: Option<String>,
 }
 
@@ -68,7 +68,7 @@ pub fn list(folder: &Path) -> io::Result<Vec<u64>> {
     Ok(numbers)
 }
 
-/// Looks at a file that an earlier run left. What is delivered ends at `from`. A torn end is cut off. A file with lines
+/// Looks at a file that an earlier run left. Its delivered part ends at `from`. A torn end is cut off. A file with lines
 /// that are no records is set aside, and its good lines are put into a new one of the same number.
 pub fn open(folder: &Path, number: u64, from: u64) -> io::Result<Opened> {
     let path = path(folder, number);
@@ -94,13 +94,13 @@ pub fn open(folder: &Path, number: u64, from: u64) -> io::Result<Opened> {
         remove_damaged(folder)?;
         let aside = path.with_extension(DAMAGED);
         fs::rename(&path, &aside)?;
-        let kept = found.good.iter().filter(|line| line.0 >= from);
-        let kept: Vec<u8> = kept
+        let rest = found.good.iter().filter(|line| line.0 >= from);
+        let rest: Vec<u8> = rest
             .flat_map(|(start, end)| part(&bytes, *start, *end))
             .copied()
             .collect();
-        io::Write::write_all(&mut create(&path, true)?, &kept)?;
-        segment.bytes = kept.len() as u64;
+        io::Write::write_all(&mut create(&path, true)?, &rest)?;
+        segment.bytes = rest.len() as u64;
         start = 0;
         problem = Some(format!(
             "a file of the spool is damaged: {} bytes in it are no records; it is set aside as {} and its {waiting} \

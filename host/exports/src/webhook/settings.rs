@@ -24,7 +24,7 @@ const RESERVED: [&str; 6] = [
     "user-agent",
 ];
 
-/// What a webhook wants to know.
+/// The keys of a webhook.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {

@@ -6,7 +6,7 @@ use sha2::Sha256;
 
 use crate::secret::SecretValue;
 
-/// What the specification's own keys begin with; the rest is base64.
+/// The beginning of keys in the specification's own form; the rest is base64.
 const PREFIX: &str = "whsec_";
 
 /// Returns the header `webhook-signature` of a request.

@@ -8,7 +8,7 @@ use serde::{
 use super::cloudevent;
 use crate::{Finding, Health, HealthChange, NodeIdentity, Record};
 
-/// The fields, with what they stand for.
+/// The names of all fields.
 pub const FIELDS: [&str; 13] = [
     "id",
     "time",
@@ -75,8 +75,7 @@ impl Template {
         Ok(Self(parts))
     }
 
-    /// Returns the body for a record. What the fields stand for is written so that it cannot change the body's structure:
-    /// escaped as in a JSON string where the content type is JSON, percent-encoded in a form, and as it is in other texts.
+    /// Returns the body for a record. Values of fields cannot change the body's structure: they are escaped as in a JSON string where the content type is JSON, percent-encoded in a form, and as it is in other texts.
     pub fn fill(&self, record: &Record, content_type: &str) -> String {
         let parts = self.0.iter().map(|part| match part {
             Part::Text(text) => text.clone(),
@@ -103,7 +102,7 @@ impl Template {
         match serde_json::from_str::<serde::de::IgnoredAny>(&body) {
             Ok(_) => Ok(()),
             Err(error) => Err(format!(
-                "template: what it makes is no JSON: {error}; fields stand inside of quotation marks, or set content_type"
+                "template: the body is no JSON: {error}; put fields between quotation marks, or set content_type"
             )),
         }
     }
@@ -159,7 +158,7 @@ fn field(name: &str, record: &Record) -> String {
     }
 }
 
-/// Returns one line that says it all: where, what, what to do.
+/// Returns the record as one line: node, component, finding, actions.
 fn summary(record: &Record) -> String {
     let node = &record.node.hostname;
     let about = match &record.subject {

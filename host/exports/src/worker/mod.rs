@@ -1,4 +1,4 @@
-//! The task of an export: it takes what is to be delivered, hands it to the engine, and tries again what failed.
+//! The task of an export: it takes records or states, hands them to the engine, and tries failed deliveries again.
 //!
 //! A worker ends when it is asked to, at the latest after [`STOP_GRACE`]. A panic of an engine is an error like others.
 
@@ -27,10 +27,10 @@ use crate::{
 /// How long a worker may go on after it was asked to stop.
 pub const STOP_GRACE: Duration = Duration::from_secs(2);
 
-/// What the workers of one export run with.
+/// The surroundings of the workers of one export.
 #[derive(Debug)]
 pub struct Seat {
-    /// What the engine may use.
+    /// The services that the engine may use.
     pub context: Context,
     /// The records that wait.
     pub buffer: Arc<Buffer>,

@@ -34,7 +34,7 @@ pub(super) async fn run(export: &mut impl Export, seat: &Seat) {
     }
 }
 
-/// Delivers a batch, apart from what the engine refuses.
+/// Delivers a batch, apart from records that the engine refuses.
 async fn deliver(
     export: &mut impl Export,
     seat: &Seat,

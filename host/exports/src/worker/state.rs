@@ -28,7 +28,7 @@ pub(super) async fn run(export: &mut impl StateExport, seat: &Seat) {
                             message,
                             retry_after,
                         } => (message, retry_after),
-                        // The next picture may be taken, and this one is not kept.
+                        // The engine may take the next picture.
                         DeliveryError::Refused { message, .. } => (message, None),
                     };
                     seat.pause(&mut backoff, &message, asked).await;

@@ -12,7 +12,7 @@ use crate::{
     Record, http::Http, secret::tests::AnyFile, select::Select, spool::Spool, status::Status,
 };
 
-/// A record that can be told from others by its time.
+/// A record that differs from others by its time.
 pub fn record(time: u64) -> Record {
     let change = HealthChange {
         component: "disk".into(),
@@ -25,7 +25,7 @@ pub fn record(time: u64) -> Record {
     Record::new(time, NodeIdentity::default(), Finding::Health(change))
 }
 
-/// What an engine is to answer, in turn; then it takes everything.
+/// The answers of an engine, in turn; then it takes everything.
 type Plan = Vec<Step>;
 type Step = Box<dyn Fn(&[Record]) -> Answer + Send>;
 
@@ -73,8 +73,8 @@ struct Bench {
 impl Bench {
     fn new(queue_records: usize, spool: Option<&Path>) -> Self {
         let now = Arc::new(AtomicU64::new(1_000_000));
-        let told = Arc::clone(&now);
-        let clock = Clock::new(move || told.load(Ordering::SeqCst));
+        let source = Arc::clone(&now);
+        let clock = Clock::new(move || source.load(Ordering::SeqCst));
         let status = Arc::new(Status::default());
         let spool = spool.map(|folder| Spool::open(folder, 1 << 20).unwrap().0);
         let buffer = Buffer::new(queue_records, spool, Arc::clone(&status), clock.clone());
@@ -141,7 +141,7 @@ fn answer(make: impl Fn() -> Answer + Send + 'static) -> Step {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_failure_is_tried_again_and_shown_meanwhile() {
+async fn a_failure_is_shown_and_tried_again() {
     let bench = Bench::new(100, None);
     bench.push(0..3);
     let task = bench.start(vec![
@@ -262,7 +262,7 @@ async fn a_spooled_record_that_was_not_acknowledged_comes_again_with_its_id() {
     assert_eq!(again.seat.context.status.view().waiting(), 0);
 }
 
-/// A disk that takes nothing: what stands in the way is shown, and records arrive all the same.
+/// A disk that takes nothing is shown as the problem, and records arrive all the same.
 #[tokio::test(start_paused = true)]
 async fn records_are_delivered_from_memory_while_the_disk_takes_none() {
     let folder = tempfile::tempdir().unwrap();

@@ -20,7 +20,7 @@ fn one(port: u16) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_happens_while_the_endpoint_is_down_arrives_when_it_is_back() {
+async fn records_arrive_when_an_endpoint_is_back() {
     let folder = tempfile::tempdir().unwrap();
     let bench = Bench::new(Some(folder.path().to_owned()));
     let port = closed_port().await;
@@ -132,7 +132,7 @@ async fn after_a_crash_repeats_have_the_same_ids() {
     sent.iter().for_each(|record| bench.push(record));
     bench.says("ops", "5 records wait").await;
     bench.exports.stop().await;
-    // What the disk holds at this moment is what a crash leaves.
+    // A crash leaves the disk as it is at this moment.
     let copy = tempfile::tempdir().unwrap();
     let (from, to) = (folder.path().join("ops"), copy.path().join("ops"));
     std::fs::create_dir(&to).unwrap();

@@ -1,4 +1,4 @@
-//! Exports against real servers on this machine: what they get, and what happens when they fail.
+//! Exports against real servers on this machine, and against servers that fail.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,

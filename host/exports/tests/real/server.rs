@@ -1,4 +1,4 @@
-//! A server that notes what it gets, and exports that send to it.
+//! A server that notes its requests, and exports that send to it.
 
 use std::{
     path::{Path, PathBuf},
@@ -140,10 +140,10 @@ pub struct Bench {
 impl Bench {
     pub fn new(spool_folder: Option<PathBuf>) -> Self {
         let now = Arc::new(AtomicU64::new(1_790_000_000_000));
-        let told = Arc::clone(&now);
+        let source = Arc::clone(&now);
         let environment = Environment {
             node: node(),
-            clock: Clock::new(move || told.load(Ordering::SeqCst)),
+            clock: Clock::new(move || source.load(Ordering::SeqCst)),
             secrets: Arc::new(AnyFile),
             http: Http::new("gpud/test"),
             spool_folder,
@@ -187,7 +187,7 @@ pub fn node() -> NodeIdentity {
     }
 }
 
-/// A change of health that can be told from others by its number.
+/// A change of health that differs from others by its number.
 pub fn record(number: u64) -> Record {
     let change = HealthChange {
         component: "disk".into(),

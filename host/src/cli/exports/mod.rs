@@ -28,7 +28,7 @@ use crate::{
     node::{Node, trusted::Opener},
 };
 
-/// What `gpud exports` is to do.
+/// An action of `gpud exports`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ExportsAction {
     /// List the exports of a file, with their states.
