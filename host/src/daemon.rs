@@ -28,6 +28,7 @@ use crate::{
         kernel_log::{self, Watchers},
         scheduler::Scheduler,
     },
+    exports,
     logging::Reopener,
     machine_info::Collector,
     metrics,
@@ -88,6 +89,8 @@ pub struct Options {
     pub replacements: [(&'static str, Option<String>); 4],
     /// Specs of plugins; `None` is none. The file may be missing.
     pub plugin_specs: Option<PathBuf>,
+    /// What is sent elsewhere.
+    pub exports: exports::Options,
     /// Which driver to ask about GPUs.
     pub nvml: nvml::Options,
     /// What `/admin/config` shows.
@@ -152,6 +155,7 @@ pub async fn run(options: Options, shutdown: CancellationToken) -> Result<(), St
         profiling,
         replacements,
         plugin_specs,
+        exports,
         nvml,
         shown,
         service,
@@ -160,6 +164,10 @@ pub async fn run(options: Options, shutdown: CancellationToken) -> Result<(), St
     let mut own_files = vec![data_dir.clone()];
     own_files.extend(token_file.clone());
     own_files.extend(tls_files.as_ref().map(|(_, key)| key.clone()));
+    if let Some(path) = exports.file.clone() {
+        let named = tokio::task::spawn_blocking(move || exports::secret_files(&path));
+        own_files.extend(named.await.unwrap_or_default());
+    }
     let node = Node::live_with(nvml).await?.replacing(replacements);
     let node = Arc::new(node.sealing(&own_files)?);
     let listener = server::bind(&listen_address).await?;
@@ -237,6 +245,10 @@ pub async fn run(options: Options, shutdown: CancellationToken) -> Result<(), St
         let _ = registry.add(Component::of_problem(CONFIGS, shown));
     }
     let tasks = TaskTracker::new();
+    let mut reload = Reload::default();
+    let (all, shared) = (Arc::clone(&registry), Arc::clone(&services));
+    let look = exports::start(exports, all, shared, &tasks, &shutdown).await;
+    reload.on("the exports", move || look_now(look.clone()));
     tasks.spawn(process::look_after_orphans(shutdown.clone()));
     let start = tokio::time::Instant::now();
     let scheduler = || {
@@ -254,7 +266,6 @@ pub async fn run(options: Options, shutdown: CancellationToken) -> Result<(), St
         &data_dir,
     ));
     scheduler().spawn(Arc::clone(&plugins).look_after());
-    let mut reload = Reload::default();
     reload.on("certificate and token", move || {
         // Read by the server's own task, which says what is wrong with them.
         reload_now.notify_one();

@@ -16,6 +16,7 @@ pub mod cli;
 pub mod component;
 pub mod daemon;
 pub mod executor;
+pub mod exports;
 pub mod logging;
 pub mod machine_info;
 pub mod metrics;

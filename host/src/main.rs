@@ -5,8 +5,8 @@ use std::{env, path::Path, process::ExitCode};
 use gpud::{
     cli::{
         self, Action, Exit, Invocation, Stderr, compact, compile_builtins, custom_plugins, explain,
-        inject_fault, list_plugins, machine_info, metadata, pack, plugin, run, run_plugin_group,
-        scan, service, set_healthy, shells, status, terminal::Terminal,
+        exports, inject_fault, list_plugins, machine_info, metadata, pack, plugin, run,
+        run_plugin_group, scan, service, set_healthy, shells, status, terminal::Terminal,
     },
     executor, logging,
     node::{Node, clock::Clock},
@@ -76,6 +76,7 @@ async fn carry_out(action: Action, systemd: Service, stdout: Terminal, stderr: T
             custom_plugins::custom_plugins(&options, stdout, stderr).await
         }
         Action::Pack(action) => pack::pack(&action, stdout).await,
+        Action::Exports(action) => exports::exports(&action, stdout).await,
         Action::Plugin(action) => plugin::plugin(&action, stdout).await,
         Action::Explain {
             subject,

@@ -20,6 +20,7 @@ mod daemon;
 mod database;
 mod disk_commands;
 mod explain;
+mod exports;
 mod hostile_clients;
 mod hostile_files;
 mod hostile_machine;

@@ -8,6 +8,7 @@ use super::{
     check_args::{CheckArgs, RunCheckArgs, SiteArgs},
     checks::XidCatalog,
     client_args::{ListPluginsArgs, RunPluginGroupArgs, SetHealthyArgs},
+    exports_args::ExportsArgs,
     hosted_args::{NotifyArgs, ReleaseArgs, UpdateArgs},
     options::FailOn,
     pack_args::PackArgs,
@@ -50,6 +51,8 @@ pub enum Command {
     Plugin(PluginArgs),
     /// Make, verify and install packs of plugins
     Pack(PackArgs),
+    /// List, check and try exports: where verdicts and events are sent to
+    Exports(ExportsArgs),
     /// List the plugins of the running daemon
     #[command(visible_alias = "lp")]
     ListPlugins(ListPluginsArgs),

@@ -19,6 +19,8 @@ mod data_dir;
 mod details;
 mod exit;
 pub mod explain;
+pub mod exports;
+mod exports_args;
 mod hosted_args;
 pub mod inject_fault;
 mod json_flags;

@@ -7,8 +7,9 @@ use clap_complete::Shell;
 
 use super::{
     args::OutputFormat, checks::CheckOptions, components::ComponentSelection, explain::Subject,
-    local_socket::LocalSocketChoice, metadata::MetadataOptions, pack::PackAction,
-    plugin::PluginAction, service::UpOptions, status::StatusOptions, terminal::ColorChoice,
+    exports::ExportsAction, local_socket::LocalSocketChoice, metadata::MetadataOptions,
+    pack::PackAction, plugin::PluginAction, service::UpOptions, status::StatusOptions,
+    terminal::ColorChoice,
 };
 use crate::{logging::LogOptions, wire::GoDuration};
 
@@ -16,6 +17,8 @@ use crate::{logging::LogOptions, wire::GoDuration};
 pub const DEFAULT_LISTEN: &str = "127.0.0.1:15132";
 /// Where the specs of script plugins are.
 pub const DEFAULT_PLUGIN_SPECS: &str = "/etc/default/gpud.plugins.yaml";
+/// Where exports are listed.
+pub const DEFAULT_EXPORTS: &str = "/etc/gpud/exports.yaml";
 /// How long metrics are kept.
 pub const METRICS_RETENTION: Duration = Duration::from_secs(3 * 3600);
 /// How long events are kept.
@@ -73,6 +76,8 @@ pub enum Action {
     Plugin(Box<PluginAction>),
     /// Packs of plugins.
     Pack(PackAction),
+    /// Exports.
+    Exports(ExportsAction),
     /// Say what kernel messages mean.
     Explain {
         /// Of what.
@@ -177,6 +182,10 @@ pub struct RunOptions {
     pub pprof: bool,
     /// Specs of script plugins; `None` is none. The default file may be missing.
     pub plugin_specs_file: Option<PathBuf>,
+    /// File of exports; `None` is none. The default file may be missing.
+    pub exports_file: Option<PathBuf>,
+    /// Where to send everything by a webhook, besides the exports of the file.
+    pub webhook_url: Option<gpud_exports::config::Address>,
     /// Built-in checks to run.
     pub components: ComponentSelection,
     /// How long metrics are kept, at least a minute.

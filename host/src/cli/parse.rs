@@ -4,6 +4,8 @@ use std::{ffi::OsString, path::PathBuf};
 
 use clap::{CommandFactory as _, FromArgMatches as _, error::ContextKind};
 
+use gpud_exports::{config::Address, secret::Secret};
+
 use super::{
     VERSION,
     args::{Cli, Command, CommonArgs, CustomPluginsArgs, RunCommand, ScanArgs},
@@ -14,6 +16,7 @@ use super::{
     data_dir::data_dir,
     exit::{Exit, Stderr},
     explain::Subject,
+    exports,
     hosted_args::{NotifyEvent, UpdateArgs, UpdateCommand},
     local_socket::LocalSocketChoice,
     metadata::MetadataOptions,
@@ -159,6 +162,10 @@ fn action(
             let (common, action) = pack::action(args).map_err(Exit::failure)?;
             (common, Action::Pack(action))
         }
+        Command::Exports(args) => {
+            let (common, action) = exports::action(args).map_err(Exit::failure)?;
+            (common, Action::Exports(action))
+        }
         Command::Explain(args) => {
             let subject = match args.file {
                 Some(file) => Subject::File(file),
@@ -279,12 +286,30 @@ fn run(command: RunCommand, notes: &mut Vec<String>) -> Result<(CommonArgs, RunO
         allowed_origins: parse_origins(&run.allowed_origins)?,
         pprof: run.pprof,
         plugin_specs_file: given(Some(run.plugin_specs_file)),
+        exports_file: given(Some(run.exports_file)),
+        webhook_url: webhook_url(&run.webhook_url)?,
         components: ComponentSelection::parse(&run.components),
         metrics_retention,
         events_retention,
         checks: check_options(checks, run_checks, notes)?,
     };
     Ok((common, options))
+}
+
+/// The address of `--webhook-url`, or the variable that holds it.
+fn webhook_url(flag: &str) -> Result<Option<Address>, String> {
+    let variable = "GPUD_WEBHOOK_URL";
+    match flag.trim() {
+        "" => {
+            let is_set = std::env::var_os(variable).is_some_and(|url| !url.is_empty());
+            let secret = Secret::Variable(variable.to_owned());
+            Ok(is_set.then_some(Address::Secret(secret)))
+        }
+        // Not repeated: such an address is often a secret.
+        flag => Address::parse(flag).map(Some).ok_or_else(|| {
+            "--webhook-url is no address such as https://host/path, and neither env:NAME nor file:/path".to_owned()
+        }),
+    }
 }
 
 fn scan(args: ScanArgs, notes: &mut Vec<String>) -> Result<(CommonArgs, ScanOptions), String> {

@@ -75,6 +75,8 @@ fn run_without_flags() {
             allowed_origins: Vec::new(),
             pprof: false,
             plugin_specs_file: Some("/etc/default/gpud.plugins.yaml".into()),
+            exports_file: Some("/etc/gpud/exports.yaml".into()),
+            webhook_url: None,
             components: ComponentSelection::default(),
             metrics_retention: Duration::from_secs(3 * 3600),
             events_retention: DAYS_14,

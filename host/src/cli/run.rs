@@ -2,6 +2,12 @@
 
 use std::env;
 
+use gpud_exports::{
+    config::{Address, ExportConfig},
+    kinds::Settings,
+    secret::Secret,
+    webhook,
+};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
@@ -12,6 +18,7 @@ use super::{
 use crate::{
     component::{EffectiveConfig, FailureInjector, ToolOverwrites, builtin},
     daemon::{self, Options, Selection},
+    exports,
     runtime::Compiler,
     service::{Service, signals},
     store::{Location, STATE_FILE, StoreOptions},
@@ -64,6 +71,12 @@ fn daemon_options(options: RunOptions, service: Service) -> Result<Options, Exit
         Ok(site) => (site, None),
         Err(problem) => (SiteConfigs::default(), Some(problem)),
     };
+    let exports = exports::Options {
+        file: options.exports_file,
+        further: options.webhook_url.map(webhook).into_iter().collect(),
+        spool_folder: (!options.db_in_memory)
+            .then(|| exports::Options::spool_folder(&options.data_dir)),
+    };
     let checks = options.checks;
     let selection = options.components;
     Ok(Options {
@@ -89,10 +102,20 @@ fn daemon_options(options: RunOptions, service: Service) -> Result<Options, Exit
         data_dir: options.data_dir,
         replacements,
         plugin_specs: options.plugin_specs_file,
+        exports,
         nvml,
         shown,
         service,
     })
+}
+
+/// The export of `--webhook-url`, signed if `GPUD_WEBHOOK_SECRET` is set.
+fn webhook(url: Address) -> ExportConfig {
+    let variable = "GPUD_WEBHOOK_SECRET";
+    let is_set = env::var_os(variable).is_some_and(|secret| !secret.is_empty());
+    let secret = is_set.then(|| Secret::Variable(variable.to_owned()));
+    let settings = webhook::Settings::new(url, secret);
+    ExportConfig::new("webhook", Settings::Webhook(Box::new(settings)))
 }
 
 fn effective_config(options: &RunOptions) -> EffectiveConfig {
@@ -135,6 +158,11 @@ fn effective_config(options: &RunOptions) -> EffectiveConfig {
         },
         plugin_specs_file: options
             .plugin_specs_file
+            .as_ref()
+            .map(|file| file.display().to_string())
+            .unwrap_or_default(),
+        exports_file: options
+            .exports_file
             .as_ref()
             .map(|file| file.display().to_string())
             .unwrap_or_default(),
@@ -198,7 +226,7 @@ mod tests {
     fn what_admin_config_shows() {
         assert_eq!(
             shown(&[]),
-            r#"{"api_version":"v1","address":"127.0.0.1:15132","data_dir":"/d","state":"/d/gpud.state","metrics_retention_period":"3h0m0s","events_retention_period":"336h0m0s","compact_period":"0s","pprof":false,"enable_auto_update":false,"auto_update_exit_code":-1,"version_file":"","nvidia_tool_overwrites":{"infiniband_class_root_dir":"","excluded_infiniband_devices":null},"plugin_specs_file":"/etc/default/gpud.plugins.yaml","components":null,"failure_injector":{"GPUUUIDsWithRowRemappingPending":[],"GPUUUIDsWithRowRemappingFailed":[],"GPUUUIDsWithHWSlowdown":[],"GPUUUIDsWithHWSlowdownThermal":[],"GPUUUIDsWithHWSlowdownPowerBrake":[],"GPUUUIDsWithGPULost":[],"GPUUUIDsWithGPURequiresReset":[],"GPUUUIDsWithFabricStateHealthSummaryUnhealthy":[],"GPUProductNameOverride":"","NVMLDeviceGetDevicesError":false,"ContainerdSocketMissing":false},"skip_session_update_config":false,"session_protocol":"","db_in_memory":false}"#
+            r#"{"api_version":"v1","address":"127.0.0.1:15132","data_dir":"/d","state":"/d/gpud.state","metrics_retention_period":"3h0m0s","events_retention_period":"336h0m0s","compact_period":"0s","pprof":false,"enable_auto_update":false,"auto_update_exit_code":-1,"version_file":"","nvidia_tool_overwrites":{"infiniband_class_root_dir":"","excluded_infiniband_devices":null},"plugin_specs_file":"/etc/default/gpud.plugins.yaml","exports_file":"/etc/gpud/exports.yaml","components":null,"failure_injector":{"GPUUUIDsWithRowRemappingPending":[],"GPUUUIDsWithRowRemappingFailed":[],"GPUUUIDsWithHWSlowdown":[],"GPUUUIDsWithHWSlowdownThermal":[],"GPUUUIDsWithHWSlowdownPowerBrake":[],"GPUUUIDsWithGPULost":[],"GPUUUIDsWithGPURequiresReset":[],"GPUUUIDsWithFabricStateHealthSummaryUnhealthy":[],"GPUProductNameOverride":"","NVMLDeviceGetDevicesError":false,"ContainerdSocketMissing":false},"skip_session_update_config":false,"session_protocol":"","db_in_memory":false}"#
         );
         let given = shown(&[
             "--findmnt-commands=f",
@@ -209,7 +237,9 @@ mod tests {
             "--gpu-uuids-with-gpu-lost=GPU-1,GPU-2",
             "--containerd-socket-missing",
             "--pprof",
+            "--webhook-url=https://hooks.example/T0/hunter2",
         ]);
+        assert!(!given.contains("hunter2"), "{given}");
         for part in [
             r#""auto_update_exit_code":-1,"findmnt_commands":"f","lsblk_commands":"l","blockdev_usage_commands":"nsenter -t 1 -m -- df","nfs_host_root":"/host","containerd_service_active_commands":"c","version_file""#,
             r#""GPUUUIDsWithGPULost":["GPU-1","GPU-2"]"#,

@@ -59,6 +59,17 @@ pub struct RunArgs {
     /// YAML file with script plugins; an empty name means none
     #[arg(long, value_name = "FILE", value_parser = path, default_value = super::options::DEFAULT_PLUGIN_SPECS)]
     pub plugin_specs_file: PathBuf,
+    /// YAML file of exports, which send verdicts and events elsewhere; an empty name means none
+    #[arg(long, value_name = "FILE", value_parser = path, default_value = super::options::DEFAULT_EXPORTS)]
+    pub exports_file: PathBuf,
+    /// Send verdicts and events to this address as CloudEvents; or env:NAME or file:/path that holds it [default: of GPUD_WEBHOOK_URL]
+    #[arg(
+        long,
+        value_name = "URL",
+        default_value = "",
+        hide_default_value = true
+    )]
+    pub webhook_url: String,
     /// Built-in checks to run, comma-separated: names, `all`, `none`; `-name` leaves one out
     #[arg(
         long,

@@ -68,6 +68,8 @@ pub struct EffectiveConfig {
     pub nvidia_tool_overwrites: ToolOverwrites,
     /// File of script plugins.
     pub plugin_specs_file: String,
+    /// File of exports. What it holds is not shown: addresses may be secrets.
+    pub exports_file: String,
     /// The selection of components; `null` when unset.
     pub components: Option<Vec<String>>,
     /// Faults that are pretended.

@@ -95,6 +95,8 @@ enum Stage {
     Failed(String),
     /// It can be checked.
     Ready(Checker),
+    /// A part of the daemon says how it does.
+    Own,
 }
 
 /// The last verdicts.
@@ -148,6 +150,11 @@ impl Component {
     /// A component that only says what is wrong.
     pub fn of_problem(name: &str, problem: String) -> Self {
         Self::new(name, Origin::default(), Stage::Failed(problem))
+    }
+
+    /// A part of the daemon itself, which says how it does: see [`Self::show`].
+    pub fn of_daemon(name: &str) -> Self {
+        Self::new(name, Origin::default(), Stage::Own)
     }
 
     fn new(name: &str, origin: Origin, stage: Stage) -> Self {
@@ -265,7 +272,7 @@ impl Component {
     pub fn checker(&self) -> Option<Checker> {
         match &*self.stage.read().unwrap_or_else(PoisonError::into_inner) {
             Stage::Ready(checker) => Some(checker.clone()),
-            Stage::Loading(_) | Stage::Failed(_) => None,
+            Stage::Loading(_) | Stage::Failed(_) | Stage::Own => None,
         }
     }
 
@@ -348,7 +355,7 @@ impl Component {
                 ),
             ),
             Stage::Failed(problem) => (Health::Unhealthy, problem.clone()),
-            Stage::Ready(_) => (Health::Healthy, "no data yet".to_owned()),
+            Stage::Ready(_) | Stage::Own => (Health::Healthy, "no data yet".to_owned()),
         };
         let name = Some(match self.state_name {
             "" => self.name.clone(),

@@ -8,7 +8,7 @@ use super::{
     commit, failure, health_log, script,
 };
 use crate::{
-    model::{CheckContext, HealthState, Report, SetHealthy, Trigger, UnixMillis},
+    model::{CheckContext, Health, HealthState, Report, SetHealthy, Trigger, UnixMillis},
     runtime::CallError,
 };
 
@@ -263,6 +263,23 @@ impl Component {
             .verdicts(&self.name, &before.states, &states, now);
         commit::changes(services, &self.name, &before.states, &states, now).await;
         states
+    }
+
+    /// Makes this the latest verdict of a part of the daemon.
+    pub async fn show(&self, services: &Services, health: Health, reason: &str) {
+        let now = services.node.clock.now_ms();
+        let judged = Latest {
+            supported: true,
+            states: vec![HealthState {
+                name: Some(self.name.clone()),
+                time: Some(now),
+                health,
+                reason: reason.to_owned(),
+                ..HealthState::default()
+            }],
+            raw_output: String::new(),
+        };
+        self.keep(services, judged, now).await;
     }
 
     pub(super) fn context(

@@ -95,7 +95,7 @@ impl Services {
     }
 
     /// The states of a component, saying what is wrong with the daemon's database if it is the one that shows it.
-    pub(super) fn with_own_trouble(
+    pub fn with_own_trouble(
         &self,
         component: &str,
         mut states: Vec<HealthState>,

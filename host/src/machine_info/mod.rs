@@ -12,6 +12,7 @@ mod mounts;
 mod provider;
 mod versions;
 
+pub use gpus::chassis_serial;
 pub use provider::{Cloud, cloud};
 
 use std::{

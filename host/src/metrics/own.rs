@@ -84,6 +84,34 @@ pub const CHECKER_TIMEOUTS: OwnMetric = metric(
     "calls of a checker that were stopped at their time limit",
 );
 
+/// Label that names the export in the `gpud_export_*` series.
+pub const EXPORT_LABEL: &str = "export";
+/// Counter by [`EXPORT_LABEL`] and `outcome`: records of an export.
+pub const EXPORT_RECORDS: OwnMetric = metric(
+    "gpud_export_records_total",
+    "records of an export by outcome: delivered, refused by the engine, or dropped because the queue or the spool was full",
+);
+/// Counter by [`EXPORT_LABEL`]: records that an export dropped.
+pub const EXPORT_DROPPED: OwnMetric = metric(
+    "gpud_export_dropped_total",
+    "records that an export dropped because its queue or spool was full",
+);
+/// Counter by [`EXPORT_LABEL`]: deliveries that failed.
+pub const EXPORT_FAILURES: OwnMetric = metric(
+    "gpud_export_failures_total",
+    "deliveries of an export that failed and were tried again",
+);
+/// Gauge by [`EXPORT_LABEL`]: how long the oldest record waits.
+pub const EXPORT_LAG: OwnMetric = metric(
+    "gpud_export_lag_seconds",
+    "how long the oldest record that waits for an export has been waiting in seconds",
+);
+/// Gauge by [`EXPORT_LABEL`]: records that wait.
+pub const EXPORT_QUEUE: OwnMetric = metric(
+    "gpud_export_queue_records",
+    "records that wait for an export in memory and on disk",
+);
+
 /// What the daemon measured about itself; `None` where it could not.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct OwnReadings {

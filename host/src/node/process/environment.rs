@@ -6,7 +6,16 @@ use std::ffi::{OsStr, OsString};
 pub const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 /// Parts of names of gpud's own variables that hold secrets.
-const SECRET_PARTS: [&str; 6] = ["TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "KEY"];
+const SECRET_PARTS: [&str; 7] = [
+    "TOKEN",
+    "SECRET",
+    "PASSWORD",
+    "PASSWD",
+    "CREDENTIAL",
+    "KEY",
+    // The addresses of chat tools are secrets.
+    "WEBHOOK",
+];
 
 /// The environment of programs that plugins run. It does not depend on how the daemon was started. `LANG=C` and
 /// `LC_ALL=C` have programs print what parsers expect.
@@ -41,6 +50,7 @@ mod tests {
             ("GPUD_API_TOKEN_FILE", true),
             ("gpud_registry_password", true),
             ("GPUD_SIGNING_KEY", true),
+            ("GPUD_WEBHOOK_URL", true),
             ("CREDENTIALS_DIRECTORY", true),
             ("GPUD_NVML_LIBRARY_PATH", false),
             ("GPUD_SESSION_PROTOCOL", false),

@@ -1,0 +1,132 @@
+use super::*;
+
+fn problem(text: &str) -> String {
+    parse("f.yaml", text).unwrap_err().to_string()
+}
+
+const WHOLE: &str = r#"
+exports:
+  - name: ops
+    kind: webhook
+    url: https://hooks.example.com/gpud
+    secret: file:/etc/gpud/webhook.key
+    mode: structured
+    headers: {x-team: gpu}
+    timeout: 3s
+    queue_records: 50
+    batch_records: 10
+    spool: 1MiB
+    longest_pause: 2m
+    select:
+      records: events
+      min_severity: warning
+      components: ["accelerator-*", "-disk"]
+  - {name: chat, kind: webhook, url: "env:CHAT_URL", spool: 0, template: '{"text": "{{ summary }}"}'}
+  - kind: alertmanager
+    name: alerts
+    url: http://alertmanager:9093
+    labels: {cluster: c1}
+"#;
+
+#[test]
+fn a_whole_file_is_read() {
+    let configs = parse("f", WHOLE).unwrap();
+    let names: Vec<_> = configs
+        .iter()
+        .map(|c| (c.name.as_str(), c.settings.kind()))
+        .collect();
+    assert_eq!(
+        names,
+        [
+            ("ops", "webhook"),
+            ("chat", "webhook"),
+            ("alerts", "alertmanager")
+        ]
+    );
+    let ops = &configs[0];
+    assert_eq!(
+        (
+            ops.timeout.as_secs(),
+            ops.queue_records,
+            ops.batch_records,
+            ops.spool_bytes
+        ),
+        (3, 50, 10, Some(1 << 20))
+    );
+    assert_eq!(ops.longest_pause.as_secs(), 120);
+    assert_eq!(ops.select.components, ["accelerator-*", "-disk"]);
+    assert_eq!(ops.settings.target(), "https://hooks.example.com");
+    let files: Vec<_> = configs
+        .iter()
+        .flat_map(|c| c.settings.secrets())
+        .map(ToString::to_string)
+        .collect();
+    assert_eq!(files, ["file:/etc/gpud/webhook.key", "env:CHAT_URL"]);
+    assert_eq!(configs[1].spool_bytes, None);
+    assert_eq!(configs[1].settings.target(), "env:CHAT_URL");
+    assert!(
+        !format!("{configs:?}").contains("/gpud\""),
+        "paths of addresses may be secrets"
+    );
+    for empty in ["", "# nothing\n", "exports:\n", "exports: []", "{}"] {
+        assert_eq!(parse("f", empty), Ok(Vec::new()), "{empty:?}");
+    }
+}
+
+#[test]
+fn what_is_wrong_has_a_place_and_a_remedy() {
+    let of = |keys: &str| {
+        problem(&format!(
+            "exports:\n  - name: a\n    kind: webhook\n    {keys}\n"
+        ))
+    };
+    insta::assert_snapshot!([
+        problem("exports: [\n"),
+        problem("export: []\n"),
+        problem("exports: 5\n"),
+        problem("exports: [5]\n"),
+        problem("exports:\n  - kind: webhook\n    url: http://a\n"),
+        problem("exports:\n  - name: a\n"),
+        problem("exports:\n  - name: a\n    kind: webhok\n"),
+        problem("exports:\n  - name: A b\n    kind: webhook\n    url: http://a\n"),
+        of("urll: http://a"),
+        of("url: hooks.example/secret-path"),
+        of("url: http://a\n    secret: hunter2"),
+        of("url: http://a\n    timeout: 10"),
+        of("url: http://a\n    timeout: 1h"),
+        of("url: http://a\n    queue_records: 0"),
+        of("url: http://a\n    queue_records: many"),
+        of("url: http://a\n    spool: 1KiB"),
+        of("url: http://a\n    select: {component: x}"),
+        of("url: http://a\n    template: '{{ sumary }}'"),
+        of("url: http://a\n    template: '{\"text\": {{ summary }}}'"),
+        of("url: http://a\n    headers: {Host: x}"),
+        of("secret: env:A"),
+        of("url: http://a\n    url: http://b"),
+        problem("exports:\n  - {name: a, kind: webhook, url: 'http://a'}\n  - {name: a, kind: webhook, url: 'http://b'}\n"),
+    ].join("\n"));
+}
+
+#[test]
+fn no_secret_of_a_wrong_file_is_repeated() {
+    for text in [
+        "exports:\n  - {name: a, kind: webhook, url: hunter2}\n",
+        "exports:\n  - {name: a, kind: webhook, url: 'http://a', secret: hunter2}\n",
+        "exports:\n  - {name: a, kind: webhook, url: 'http://a', bearer_token: hunter2}\n",
+        "exports:\n  - {name: a, kind: alertmanager, url: 'http://a', bearer_token: [hunter2]}\n",
+    ] {
+        let problem = problem(text);
+        assert!(!problem.contains("hunter2"), "{problem}");
+    }
+}
+
+#[test]
+fn the_example_of_the_documentation_is_good() {
+    let text = include_str!("../../../../examples/exports/exports.yaml");
+    let names: Vec<_> = parse("example", text)
+        .unwrap()
+        .into_iter()
+        .map(|c| c.name)
+        .collect();
+    assert_eq!(names, ["fleet", "chat", "alerts"]);
+}

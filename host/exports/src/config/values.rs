@@ -1,0 +1,199 @@
+//! Values of the file that are more than text.
+
+use std::{fmt, sync::Arc, time::Duration};
+
+use serde::{
+    Deserialize, Deserializer,
+    de::{Error as _, Unexpected},
+};
+
+use crate::{
+    http,
+    secret::{Secret, SecretError, SecretSource},
+};
+
+/// A duration such as `500ms`, `10s`, `5m` or `1h`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Span(pub Duration);
+
+/// A size such as `65536`, `64KiB` or `16MiB`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bytes(pub u64);
+
+/// An `http` or `https` address, or where to find one that is a secret itself, as those of chat tools are.
+#[derive(Clone, PartialEq, Eq)]
+pub enum Address {
+    /// It stands in the file.
+    Plain(String),
+    /// It is read at each use.
+    Secret(Secret),
+}
+
+impl Span {
+    /// Reads a duration.
+    pub fn parse(text: &str) -> Option<Self> {
+        let digits = text.find(|c: char| !c.is_ascii_digit())?;
+        let (number, unit) = text.split_at_checked(digits)?;
+        let number: u64 = number.parse().ok()?;
+        let millis = match unit {
+            "ms" => 1,
+            "s" => 1000,
+            "m" => 60_000,
+            "h" => 3_600_000,
+            _ => return None,
+        };
+        number
+            .checked_mul(millis)
+            .map(Duration::from_millis)
+            .map(Self)
+    }
+}
+
+impl Bytes {
+    /// Reads a size.
+    pub fn parse(text: &str) -> Option<Self> {
+        let digits = text
+            .find(|c: char| !c.is_ascii_digit())
+            .unwrap_or(text.len());
+        let (number, unit) = text.split_at_checked(digits)?;
+        let number: u64 = number.parse().ok()?;
+        let unit: u64 = match unit.trim() {
+            "" => 1,
+            "KiB" => 1 << 10,
+            "MiB" => 1 << 20,
+            "GiB" => 1 << 30,
+            _ => return None,
+        };
+        number.checked_mul(unit).map(Self)
+    }
+}
+
+impl Address {
+    /// Reads an address or a reference to one.
+    pub fn parse(text: &str) -> Option<Self> {
+        if let Some(secret) = Secret::parse(text) {
+            return Some(Self::Secret(secret));
+        }
+        is_address(text).then(|| Self::Plain(text.to_owned()))
+    }
+
+    /// Returns where it leads, without what may be secret.
+    pub fn shown(&self) -> String {
+        match self {
+            Self::Plain(url) => http::origin(url),
+            Self::Secret(secret) => secret.to_string(),
+        }
+    }
+
+    /// Returns the reference to an address that is a secret.
+    pub fn secret(&self) -> Option<&Secret> {
+        match self {
+            Self::Plain(_) => None,
+            Self::Secret(secret) => Some(secret),
+        }
+    }
+
+    /// Returns the address as it is now.
+    ///
+    /// # Errors
+    /// It cannot be read, or is none.
+    pub async fn read(&self, source: &Arc<dyn SecretSource>) -> Result<String, String> {
+        match self {
+            Self::Plain(url) => Ok(url.clone()),
+            Self::Secret(secret) => {
+                let read = secret.read(source).await;
+                let url = read.map_err(|error: SecretError| error.to_string())?;
+                match is_address(url.expose()) {
+                    true => Ok(url.expose().to_owned()),
+                    false => Err(format!("{secret} holds no http or https address")),
+                }
+            }
+        }
+    }
+}
+
+fn is_address(text: &str) -> bool {
+    reqwest::Url::parse(text)
+        .is_ok_and(|url| matches!(url.scheme(), "http" | "https") && url.has_host())
+}
+
+/// Without what may be secret in it.
+impl fmt::Debug for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.shown())
+    }
+}
+
+impl<'de> Deserialize<'de> for Span {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(from)?;
+        let wanted = &"a duration such as 500ms, 10s, 5m or 1h";
+        Self::parse(&text).ok_or_else(|| D::Error::invalid_value(Unexpected::Str(&text), wanted))
+    }
+}
+
+impl<'de> Deserialize<'de> for Bytes {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(from)?;
+        let wanted = &"a size such as 64KiB or 16MiB; 0 for no spool";
+        Self::parse(&text).ok_or_else(|| D::Error::invalid_value(Unexpected::Str(&text), wanted))
+    }
+}
+
+impl<'de> Deserialize<'de> for Address {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(from)?;
+        // It is not repeated: the address of a chat tool is a secret.
+        let wanted = &"an address such as https://host/path, or env:NAME or file:/absolute/path";
+        Self::parse(&text)
+            .ok_or_else(|| D::Error::invalid_value(Unexpected::Other("a text"), wanted))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_sizes_and_addresses() {
+        for (text, millis) in [
+            ("500ms", Some(500)),
+            ("10s", Some(10_000)),
+            ("5m", Some(300_000)),
+            ("1h", Some(3_600_000)),
+            ("10", None),
+            ("", None),
+            ("s", None),
+            ("1.5s", None),
+            ("-1s", None),
+            ("99999999999999999999s", None),
+        ] {
+            let found = Span::parse(text).map(|span| span.0.as_millis());
+            assert_eq!(found, millis, "{text}");
+        }
+        for (text, bytes) in [
+            ("0", Some(0)),
+            ("64KiB", Some(65536)),
+            ("16 MiB", Some(16 << 20)),
+            ("1GB", None),
+            ("99999999999GiB", None),
+        ] {
+            assert_eq!(Bytes::parse(text).map(|size| size.0), bytes, "{text}");
+        }
+        for (text, shown) in [
+            (
+                "https://hooks.example/T0/secret",
+                Some("https://hooks.example"),
+            ),
+            ("http://127.0.0.1:9093", Some("http://127.0.0.1:9093")),
+            ("env:HOOK", Some("env:HOOK")),
+            ("file:/etc/hook", Some("file:/etc/hook")),
+            ("file:///etc/hook", Some("file:///etc/hook")),
+            ("ftp://host", None),
+            ("hooks.example/x", None),
+        ] {
+            let found = Address::parse(text).map(|address| address.shown());
+            assert_eq!(found.as_deref(), shown, "{text}");
+        }
+    }
+}

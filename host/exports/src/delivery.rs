@@ -1,0 +1,77 @@
+//! The traits that an engine implements.
+
+use std::time::Duration;
+
+use crate::{Context, Record, Snapshot};
+
+/// Why something was not delivered.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum DeliveryError {
+    /// It may work later: the same batch is tried again.
+    #[error("{message}")]
+    Transient {
+        /// The failed action, its target, the reason.
+        message: String,
+        /// How long the engine asks us to wait.
+        retry_after: Option<Duration>,
+    },
+    /// The engine will never take these records. They are dropped, counted and logged; the others of the batch are tried
+    /// again.
+    #[error("{message}")]
+    Refused {
+        /// The engine's answer.
+        message: String,
+        /// Which of the batch, ascending; empty if the engine does not say which. Then each is tried by itself.
+        records: Vec<usize>,
+    },
+}
+
+impl DeliveryError {
+    /// Makes an error that may pass.
+    pub fn transient(message: impl Into<String>) -> Self {
+        Self::Transient {
+            message: message.into(),
+            retry_after: None,
+        }
+    }
+
+    /// Makes a refusal that does not say which record is at fault.
+    pub fn refused(message: impl Into<String>) -> Self {
+        Self::Refused {
+            message: message.into(),
+            records: Vec::new(),
+        }
+    }
+}
+
+/// An engine that takes records.
+pub trait Export: Send {
+    /// Delivers a batch, which is never empty. It is delivered when this returns `Ok`; until then the same records come
+    /// again, so an engine must be able to tell a repeat by the records' ids.
+    ///
+    /// The call is dropped when it takes longer than the export's time limit.
+    ///
+    /// # Errors
+    /// [`DeliveryError`].
+    fn deliver(
+        &mut self,
+        batch: &[Record],
+        context: &Context,
+    ) -> impl Future<Output = Result<(), DeliveryError>> + Send;
+}
+
+/// An engine that takes the present state of the node.
+pub trait StateExport: Send {
+    /// Makes the engine show this state. It is called when the state changes, and at least every [`Self::resync`].
+    ///
+    /// # Errors
+    /// [`DeliveryError`]; it is called again later, with the state of then.
+    fn apply(
+        &mut self,
+        snapshot: &Snapshot,
+        context: &Context,
+    ) -> impl Future<Output = Result<(), DeliveryError>> + Send;
+
+    /// Returns how long the engine's picture may go without being renewed.
+    fn resync(&self) -> Duration;
+}

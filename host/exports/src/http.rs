@@ -1,0 +1,308 @@
+//! The HTTP client that all exports share.
+//!
+//! TLS certificates are verified against the system's roots, and those of an export's own `ca_file`. Redirects are not
+//! followed: a signed body is sent to the place that the operator named and to no other. Proxies are those of the
+//! environment (`HTTPS_PROXY`, `NO_PROXY`).
+
+use std::{
+    error::Error as _,
+    fmt,
+    path::Path,
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
+
+use reqwest::{Client, Method, RequestBuilder, StatusCode, header, redirect};
+use tokio_rustls::rustls::{
+    ClientConfig, RootCertStore,
+    crypto::ring,
+    pki_types::{CertificateDer, pem::PemObject as _},
+};
+
+use crate::{DeliveryError, Environment};
+
+/// Longest that connecting may take, TLS included.
+const CONNECT: Duration = Duration::from_secs(5);
+/// How long an unused connection stays open.
+const IDLE: Duration = Duration::from_secs(90);
+/// Most bytes of an answer that are read.
+const MAX_ANSWER: usize = 64 << 10;
+/// Most characters of an answer that are shown.
+const SHOWN: usize = 200;
+
+/// Makes HTTP clients; the one without further roots is made once, when it is first needed.
+#[derive(Clone, Default)]
+pub struct Http {
+    user_agent: String,
+    shared: Arc<OnceLock<Client>>,
+}
+
+/// Why there is no client.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct HttpError(String);
+
+/// The answer of a server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer {
+    /// Status.
+    pub status: StatusCode,
+    /// How long it asks us to wait.
+    pub retry_after: Option<Duration>,
+    /// The beginning of the body, as text.
+    pub body: String,
+}
+
+impl Http {
+    /// Makes clients that name themselves so.
+    pub fn new(user_agent: impl Into<String>) -> Self {
+        Self {
+            user_agent: user_agent.into(),
+            shared: Arc::default(),
+        }
+    }
+
+    /// Returns a client: the shared one, or one that trusts these further certificates (PEM). Blocks while the system's
+    /// certificates are read for the first time.
+    ///
+    /// # Errors
+    /// No certificates can be read, or `pem` holds none.
+    pub fn client(&self, pem: Option<&[u8]>) -> Result<Client, HttpError> {
+        if let Some(pem) = pem {
+            return self.make(Some(pem));
+        }
+        if let Some(client) = self.shared.get() {
+            return Ok(client.clone());
+        }
+        let made = self.make(None)?;
+        Ok(self.shared.get_or_init(|| made).clone())
+    }
+
+    fn make(&self, pem: Option<&[u8]>) -> Result<Client, HttpError> {
+        let wrong = |error: &dyn fmt::Display| HttpError(error.to_string());
+        let mut roots = RootCertStore::empty();
+        roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+        if let Some(pem) = pem {
+            let mut count = 0;
+            for certificate in CertificateDer::pem_slice_iter(pem) {
+                let certificate = certificate.map_err(|error| wrong(&error))?;
+                roots.add(certificate).map_err(|error| wrong(&error))?;
+                count += 1;
+            }
+            if count == 0 {
+                return Err(HttpError("there is no certificate in PEM in it".to_owned()));
+            }
+        }
+        let provider = Arc::new(ring::default_provider());
+        let tls = ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .map_err(|error| wrong(&error))?
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+        Client::builder()
+            .tls_backend_preconfigured(tls)
+            .user_agent(&self.user_agent)
+            .redirect(redirect::Policy::none())
+            .connect_timeout(CONNECT)
+            .pool_idle_timeout(IDLE)
+            .pool_max_idle_per_host(1)
+            .tcp_keepalive(Duration::from_secs(30))
+            .build()
+            .map_err(|error| HttpError(chain(&error)))
+    }
+}
+
+impl fmt::Debug for Http {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Http({})", self.user_agent)
+    }
+}
+
+/// Returns the client of an export: the shared one, or one that trusts the certificates of its `ca_file` as well.
+///
+/// # Errors
+/// A transient error: the operator may mend the file.
+pub async fn client_of(
+    environment: &Environment,
+    ca_file: Option<&Path>,
+) -> Result<Client, DeliveryError> {
+    let (http, secrets) = (environment.http.clone(), Arc::clone(&environment.secrets));
+    let ca_file = ca_file.map(Path::to_owned);
+    let made = tokio::task::spawn_blocking(move || {
+        let Some(path) = ca_file else {
+            return http.client(None).map_err(|error| error.to_string());
+        };
+        let pem = secrets.file(&path)?;
+        let client = http.client(Some(&pem));
+        client.map_err(|error| format!("{}: {error}", path.display()))
+    });
+    let made = made.await.unwrap_or_else(|error| Err(error.to_string()));
+    made.map_err(DeliveryError::transient)
+}
+
+/// Sends a request and reads the beginning of the answer. `what` names the request in errors, without secrets.
+///
+/// # Errors
+/// A transient error: nothing could be reached, or the answer broke off before its status.
+pub async fn send(request: RequestBuilder, what: &str) -> Result<Answer, DeliveryError> {
+    let failed =
+        |error: &reqwest::Error| DeliveryError::transient(format!("{what}: {}", chain(error)));
+    let mut response = request.send().await.map_err(|error| failed(&error))?;
+    let status = response.status();
+    let retry_after = response.headers().get(header::RETRY_AFTER);
+    let retry_after = retry_after.and_then(|value| seconds(value.to_str().ok()?));
+    let mut body = Vec::new();
+    // The status is what counts; a body that breaks off changes nothing.
+    while let Ok(Some(chunk)) = response.chunk().await {
+        body.extend_from_slice(&chunk);
+        if body.len() > MAX_ANSWER {
+            break;
+        }
+    }
+    Ok(Answer {
+        status,
+        retry_after,
+        body: String::from_utf8_lossy(&body).into_owned(),
+    })
+}
+
+/// Reads `Retry-After`: seconds. A date is not heeded: the node's clock may be wrong.
+fn seconds(text: &str) -> Option<Duration> {
+    text.trim().parse().ok().map(Duration::from_secs)
+}
+
+impl Answer {
+    /// Judges an answer to a delivery: 2xx is delivered, 400, 413, 415 and 422 mean that the engine refuses the records, and
+    /// everything else may pass, since an operator or the engine's own restart may mend it.
+    ///
+    /// # Errors
+    /// [`DeliveryError`].
+    pub fn into_delivered(self, what: &str) -> Result<(), DeliveryError> {
+        let status = self.status;
+        if status.is_success() {
+            return Ok(());
+        }
+        let said: String = self
+            .body
+            .chars()
+            .map(|c| if c.is_control() { ' ' } else { c })
+            .take(SHOWN)
+            .collect();
+        let said = match said.trim() {
+            "" => String::new(),
+            said => format!(": {said}"),
+        };
+        let hint = match status {
+            status if status.is_redirection() => {
+                "; redirects are not followed, put the new address into the file"
+            }
+            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
+                "; look at the export's credentials"
+            }
+            StatusCode::NOT_FOUND => "; look at the export's address",
+            _ => "",
+        };
+        let message = format!("{what}: answered {status}{said}{hint}");
+        match status {
+            StatusCode::BAD_REQUEST
+            | StatusCode::PAYLOAD_TOO_LARGE
+            | StatusCode::UNSUPPORTED_MEDIA_TYPE
+            | StatusCode::UNPROCESSABLE_ENTITY => Err(DeliveryError::refused(message)),
+            _ => Err(DeliveryError::Transient {
+                message,
+                retry_after: self.retry_after,
+            }),
+        }
+    }
+}
+
+/// Returns an error with its causes, without the address, which may hold a secret.
+pub fn chain(error: &reqwest::Error) -> String {
+    let mut causes = Vec::new();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        let text = cause.to_string();
+        if !causes.contains(&text) {
+            causes.push(text);
+        }
+        source = cause.source();
+    }
+    if error.is_timeout() && causes.is_empty() {
+        causes.push("no answer in time".to_owned());
+    }
+    if causes.is_empty() {
+        return "the request failed".to_owned();
+    }
+    causes.join(": ")
+}
+
+/// Names a request in errors: the method, scheme, host and port. Path and query are left out, since the addresses of
+/// chat tools are secrets.
+pub fn name_of(method: &Method, url: &str) -> String {
+    format!("{method} {}", origin(url))
+}
+
+/// Returns scheme, host and port of an address.
+pub fn origin(url: &str) -> String {
+    match reqwest::Url::parse(url) {
+        Ok(url) => url.origin().ascii_serialization(),
+        Err(_) => "an address that is no URL".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answered(status: u16, body: &str) -> Result<(), DeliveryError> {
+        let answer = Answer {
+            status: StatusCode::from_u16(status).unwrap(),
+            retry_after: Some(Duration::from_secs(7)),
+            body: body.to_owned(),
+        };
+        answer.into_delivered("POST https://h")
+    }
+
+    #[test]
+    fn statuses_are_judged() {
+        assert_eq!(answered(204, ""), Ok(()));
+        for status in [301, 401, 403, 404, 408, 409, 410, 429, 500, 502, 503, 504] {
+            let is_transient = matches!(
+                answered(status, ""),
+                Err(DeliveryError::Transient {
+                    retry_after: Some(_),
+                    ..
+                })
+            );
+            assert!(is_transient, "{status}");
+        }
+        for status in [400, 413, 415, 422] {
+            assert!(
+                matches!(answered(status, ""), Err(DeliveryError::Refused { .. })),
+                "{status}"
+            );
+        }
+        let problem = answered(403, "no\nsuch team").unwrap_err().to_string();
+        assert_eq!(
+            problem,
+            "POST https://h: answered 403 Forbidden: no such team; look at the export's credentials"
+        );
+    }
+
+    #[test]
+    fn names_hold_no_secret() {
+        let url = "https://user:pw@hooks.example.com:8443/services/T0/B0/secret?token=x";
+        assert_eq!(
+            name_of(&Method::POST, url),
+            "POST https://hooks.example.com:8443"
+        );
+        assert_eq!(origin("nonsense"), "an address that is no URL");
+    }
+
+    #[test]
+    fn retry_after_is_seconds() {
+        assert_eq!(seconds(" 30 "), Some(Duration::from_secs(30)));
+        assert_eq!(seconds("Fri, 31 Dec 1999 23:59:59 GMT"), None);
+        assert_eq!(seconds("-1"), None);
+    }
+}

@@ -1,0 +1,109 @@
+//! All kinds of exports.
+//!
+//! A new kind is a module with a `Settings` struct (its keys, with `deny_unknown_fields`), a variant here, and a line in
+//! each function below. Its input decides which workers run: [`Seat::run_records`] for an [`Export`](crate::Export),
+//! [`Seat::run_state`] for a [`StateExport`](crate::StateExport); an engine that wants both joins them.
+
+use serde::{Deserialize as _, Deserializer};
+
+use crate::{Context, DeliveryError, Record, alertmanager, secret::Secret, webhook, worker::Seat};
+
+/// The names of all kinds, as the file has them.
+pub const KINDS: [&str; 2] = [alertmanager::KIND, webhook::KIND];
+
+/// The settings of an export, by kind.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Settings {
+    /// Alerts in Prometheus' Alertmanager.
+    Alertmanager(alertmanager::Settings),
+    /// CloudEvents over HTTP, or the body that a chat tool wants.
+    Webhook(Box<webhook::Settings>),
+}
+
+impl Settings {
+    /// Reads the keys of a kind.
+    pub(crate) fn read<'de, D: Deserializer<'de>>(kind: &str, keys: D) -> Result<Self, D::Error> {
+        match kind {
+            alertmanager::KIND => alertmanager::Settings::deserialize(keys).map(Self::Alertmanager),
+            // All other names were refused before.
+            _ => webhook::Settings::deserialize(keys).map(|s| Self::Webhook(Box::new(s))),
+        }
+    }
+
+    /// Checks values against each other, and their ranges.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        match self {
+            Self::Alertmanager(settings) => settings.check(),
+            Self::Webhook(settings) => settings.check(),
+        }
+    }
+
+    /// Returns the kind's name.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Alertmanager(_) => alertmanager::KIND,
+            Self::Webhook(_) => webhook::KIND,
+        }
+    }
+
+    /// Returns where it sends to, without secrets.
+    pub fn target(&self) -> String {
+        match self {
+            Self::Alertmanager(settings) => settings.url.shown(),
+            Self::Webhook(settings) => settings.url.shown(),
+        }
+    }
+
+    /// Returns all secrets that it names.
+    pub fn secrets(&self) -> Vec<&Secret> {
+        let named = match self {
+            Self::Alertmanager(settings) => settings.secrets(),
+            Self::Webhook(settings) => settings.secrets(),
+        };
+        named.into_iter().flatten().collect()
+    }
+
+    /// Returns true if it takes records one by one.
+    pub fn takes_records(&self) -> bool {
+        match self {
+            Self::Webhook(_) => true,
+            Self::Alertmanager(_) => false,
+        }
+    }
+
+    /// Returns true if it takes the node's present state.
+    pub fn takes_snapshots(&self) -> bool {
+        match self {
+            Self::Alertmanager(_) => true,
+            Self::Webhook(_) => false,
+        }
+    }
+
+    /// Runs the export until it is asked to stop.
+    pub(crate) async fn run(self, seat: &Seat) {
+        match self {
+            Self::Alertmanager(settings) => {
+                let export = alertmanager::Alertmanager::new(settings);
+                seat.run_state(export).await;
+            }
+            Self::Webhook(settings) => seat.run_records(webhook::Webhook::new(*settings)).await,
+        }
+    }
+
+    /// Sends a sample once, for an operator who tries the export. Returns what happened.
+    ///
+    /// # Errors
+    /// [`DeliveryError`].
+    pub async fn test(&self, sample: &Record, context: &Context) -> Result<String, DeliveryError> {
+        match self.clone() {
+            Self::Alertmanager(settings) => {
+                let mut export = alertmanager::Alertmanager::new(settings);
+                export.send_sample(sample, context).await
+            }
+            Self::Webhook(settings) => {
+                let mut export = webhook::Webhook::new(*settings);
+                export.send_sample(sample, context).await
+            }
+        }
+    }
+}

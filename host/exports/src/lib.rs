@@ -1,0 +1,50 @@
+//! Delivers a node's verdicts and events to engines outside of it.
+//!
+//! An operator lists exports in a file, which [`config::parse`] reads. [`Exports`] runs one task for each of them and never
+//! waits for any: [`Exports::push`] puts a [`Record`] into each export's bounded [`buffer::Buffer`], and
+//! [`Exports::show`] replaces the [`Snapshot`] of the node's present state. A worker (`worker/`) takes batches out of the
+//! buffer, hands them to the export's engine, and removes them once they are delivered. Failed deliveries are tried
+//! again with growing pauses ([`retry`]); records that an engine refuses for good are counted and logged.
+//!
+//! An engine is one folder: its keys in the file (a `Settings` struct), and an [`Export`] (record by record) or a
+//! [`StateExport`] (present state). [`kinds`] lists them all; a new one is added there.
+//!
+//! This crate knows neither the checks nor the daemon. Files that hold secrets are read through [`secret::SecretSource`],
+//! which the daemon implements with its rules about trusted files.
+
+#![cfg_attr(
+    test,
+    allow(clippy::disallowed_methods, reason = "tests make their own files")
+)]
+
+pub mod alertmanager;
+pub mod buffer;
+pub mod config;
+pub mod context;
+mod delivery;
+mod exports;
+pub mod http;
+pub mod kinds;
+mod last_healths;
+pub mod queue;
+mod record;
+pub mod retry;
+pub mod secret;
+pub mod select;
+mod snapshot;
+pub mod spool;
+pub mod status;
+mod subject;
+pub mod webhook;
+pub mod worker;
+
+pub use context::{Clock, Context, Environment};
+pub use delivery::{DeliveryError, Export, StateExport};
+pub use exports::{COMPONENT_PREFIX, ExportStatus, Exports};
+pub use last_healths::LastHealths;
+pub use record::{Finding, Health, HealthChange, NodeEvent, NodeIdentity, Record, Severity};
+pub use snapshot::{ComponentHealth, GpuIdentity, HealthView, Inventory, Snapshot};
+pub use subject::Subject;
+
+/// Milliseconds since the Unix epoch, UTC.
+pub type UnixMillis = u64;

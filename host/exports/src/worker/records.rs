@@ -1,0 +1,130 @@
+//! Delivers records in batches.
+
+use std::time::Instant;
+
+use super::Seat;
+use crate::{DeliveryError, Export, Record, buffer::Batch, retry::Backoff};
+
+/// Works until the stop, and then until nothing waits or a delivery fails.
+pub(super) async fn run(export: &mut impl Export, seat: &Seat) {
+    let mut backoff = seat.backoff();
+    loop {
+        let batch = if seat.stop.is_cancelled() {
+            match seat.buffer.try_next(seat.batch_records).await {
+                Some(batch) => batch,
+                None => return,
+            }
+        } else {
+            tokio::select! {
+                batch = seat.buffer.next(seat.batch_records) => batch,
+                () = seat.stop.cancelled() => continue,
+            }
+        };
+        match deliver(export, seat, &mut backoff, &batch).await {
+            Ok(()) => seat.buffer.acknowledge(batch).await,
+            Err((message, asked)) => {
+                // Looked at again afterwards: old records may have made room for new ones.
+                seat.buffer.release(batch).await;
+                seat.pause(&mut backoff, &message, asked).await;
+                if seat.stop.is_cancelled() {
+                    return;
+                }
+            }
+        }
+    }
+}
+
+/// Delivers a batch, apart from records that the engine refuses.
+async fn deliver(
+    export: &mut impl Export,
+    seat: &Seat,
+    backoff: &mut Backoff,
+    batch: &Batch,
+) -> Result<(), (String, Option<std::time::Duration>)> {
+    // Parts that are left, the last one first.
+    let mut parts: Vec<Vec<Record>> = vec![batch.records.clone()];
+    while let Some(part) = parts.pop() {
+        let began = Instant::now();
+        let done = seat.attempt(export.deliver(&part, &seat.context)).await;
+        match done {
+            Ok(()) => seat.succeeded(backoff, part.len(), began),
+            Err(DeliveryError::Transient {
+                message,
+                retry_after,
+            }) => return Err((message, retry_after)),
+            Err(DeliveryError::Refused { message, records }) => {
+                let (refused, left) = split(part, &records);
+                if refused > 0 {
+                    give_up(seat, refused, &message);
+                }
+                parts.extend(left.into_iter().rev());
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Returns how many records of a part are refused, and the parts to try next.
+fn split(part: Vec<Record>, refused: &[usize]) -> (usize, Vec<Vec<Record>>) {
+    let length = part.len();
+    if refused.is_empty() && length == 1 {
+        return (1, Vec::new());
+    }
+    if refused.is_empty() {
+        // Halves: one bad record among a hundred costs a dozen requests.
+        let mut first = part;
+        let second = first.split_off(length / 2);
+        return (0, vec![first, second]);
+    }
+    let left = part.into_iter().enumerate();
+    let left = left.filter(|(index, _)| !refused.contains(index));
+    let left: Vec<Record> = left.map(|(_, record)| record).collect();
+    let count = length - left.len();
+    // An engine that names records that are not there would be asked for ever.
+    if count == 0 {
+        return (length, Vec::new());
+    }
+    let parts = if left.is_empty() {
+        Vec::new()
+    } else {
+        vec![left]
+    };
+    (count, parts)
+}
+
+fn give_up(seat: &Seat, count: usize, message: &str) {
+    let context = &seat.context;
+    context.status.refused(count, message, context.now());
+    tracing::error!(
+        export = context.export,
+        records = count,
+        "refused and dropped: {message}"
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::worker::tests::record;
+
+    fn times(parts: Vec<Vec<Record>>) -> Vec<Vec<u64>> {
+        let times = |part: Vec<Record>| part.iter().map(|record| record.time).collect();
+        parts.into_iter().map(times).collect()
+    }
+
+    #[test]
+    fn a_refused_batch_is_split_until_the_bad_record_is_found() {
+        let part = |count| (0..count).map(record).collect::<Vec<_>>();
+        for (count, refused, expected) in [
+            (1, vec![], (1, vec![])),
+            (4, vec![], (0, vec![vec![0, 1], vec![2, 3]])),
+            (3, vec![], (0, vec![vec![0], vec![1, 2]])),
+            (3, vec![1], (1, vec![vec![0, 2]])),
+            (2, vec![0, 1], (2, vec![])),
+            (2, vec![7], (2, vec![])),
+        ] {
+            let (given_up, parts) = split(part(count), &refused);
+            assert_eq!((given_up, times(parts)), expected, "{count} {refused:?}");
+        }
+    }
+}

@@ -1,0 +1,14 @@
+//! Exports against real servers on this machine, and against servers that fail.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::disallowed_methods,
+    reason = "a test that cannot go on stops"
+)]
+
+mod alerts;
+mod faults;
+mod server;
+mod tls;
+mod webhook;

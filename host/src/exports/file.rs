@@ -1,0 +1,214 @@
+//! Reads the file of exports, and applies edits.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+use gpud_exports::{
+    config::{self, ExportConfig},
+    secret::{self, SecretSource},
+};
+use tokio::sync::{mpsc::Receiver, oneshot::Sender};
+
+use super::Exporting;
+use crate::{
+    component::{Component, Registry},
+    node::{
+        local_file::{self, Stamp},
+        trusted::Opener,
+    },
+};
+
+/// Between two looks. An edit is applied when two looks in a row see the same, so that a file that is being written is
+/// not read half.
+const LOOK: Duration = Duration::from_secs(1);
+/// Largest file, bytes.
+const MAX_BYTES: usize = 1 << 20;
+/// The component that shows an error in the file. It is only there while the file has one.
+const TROUBLE: &str = "exports-file";
+
+/// Reads and checks a file of exports.
+///
+/// # Errors
+/// The first error, with file, line and column.
+pub fn read(path: &Path, opener: Opener) -> Result<Vec<ExportConfig>, String> {
+    let bytes = opener
+        .read(path, MAX_BYTES)
+        .map_err(|error| error.to_string())?;
+    let name = path.display().to_string();
+    let text = String::from_utf8(bytes).map_err(|_| format!("{name}: it is not UTF-8"))?;
+    config::parse(&name, &text).map_err(|error| error.to_string())
+}
+
+/// Returns the files with secrets that a file of exports names, as far as it can be read. It blocks.
+pub fn secret_files(path: &Path) -> Vec<PathBuf> {
+    let configs = read(path, Opener::of_daemon()).unwrap_or_default();
+    let secrets = configs.iter().flat_map(|config| config.settings.secrets());
+    secrets
+        .filter_map(|secret| secret.file().map(Path::to_owned))
+        .collect()
+}
+
+/// Reads files with secrets, which nobody else may be able to change.
+#[derive(Debug)]
+struct TrustedFiles(Opener);
+
+impl SecretSource for TrustedFiles {
+    fn file(&self, path: &Path) -> Result<Vec<u8>, String> {
+        self.0
+            .read(path, secret::MAX_BYTES)
+            .map_err(|error| error.to_string())
+    }
+}
+
+/// Secrets as the daemon reads them.
+pub fn secrets_of_daemon() -> Arc<dyn SecretSource> {
+    Arc::new(TrustedFiles(Opener::of_daemon()))
+}
+
+/// Secrets as a command reads them.
+pub fn secrets_of_command() -> Arc<dyn SecretSource> {
+    Arc::new(TrustedFiles(Opener::of_command()))
+}
+
+/// The file as it was at the start.
+pub(super) struct First {
+    stamp: Option<Stamp>,
+}
+
+impl First {
+    /// Reads the file for the first time, and starts its exports. A file with an error starts none.
+    pub(super) async fn read(
+        file: Option<PathBuf>,
+        further: &[ExportConfig],
+        exporting: &Exporting,
+    ) -> Self {
+        let Some(path) = file else {
+            exporting.exports.apply(further.to_vec()).await;
+            return Self { stamp: None };
+        };
+        let stamp = look(&path).await;
+        match stamp {
+            None => exporting.exports.apply(further.to_vec()).await,
+            Some(_) => {
+                if !apply(exporting, &path, further, "nothing of it is used").await {
+                    exporting.exports.apply(further.to_vec()).await;
+                }
+            }
+        }
+        Self { stamp }
+    }
+}
+
+/// Applies edits for ever. Each item of `hurry` asks for a look at once, and is answered when an edit that is there has
+/// been applied or refused.
+pub(super) async fn follow(
+    exporting: Arc<Exporting>,
+    file: Option<PathBuf>,
+    further: Vec<ExportConfig>,
+    first: First,
+    mut hurry: Receiver<Sender<()>>,
+) {
+    let Some(path) = file else {
+        // Each request is answered at once: there is nothing to look at.
+        while hurry.recv().await.is_some() {}
+        return std::future::pending().await;
+    };
+    let (mut applied, mut before) = (first.stamp, first.stamp);
+    loop {
+        // Dropped at the end of the turn: that is the answer.
+        let asked = tokio::time::timeout(LOOK, hurry.recv()).await;
+        if matches!(asked, Ok(None)) {
+            tokio::time::sleep(LOOK).await;
+        }
+        let asked = asked.ok().flatten();
+        let now = look(&path).await;
+        let settled = now == before || asked.is_some();
+        before = now;
+        let again = asked.is_some() && is_in_trouble(&exporting.registry);
+        if (now == applied && !again) || !settled {
+            continue;
+        }
+        applied = now;
+        if now.is_none() {
+            tracing::info!("{} is gone: its exports end", path.display());
+            exporting.exports.apply(further.clone()).await;
+            show_trouble(&exporting.registry, None);
+            continue;
+        }
+        let refused = "the exports of before still run";
+        if apply(&exporting, &path, &further, refused).await {
+            tracing::info!("{} was read again", path.display());
+        }
+    }
+}
+
+/// Runs the exports of the file. Returns false where the file has an error: the present exports go on, and a component
+/// shows the error.
+async fn apply(
+    exporting: &Exporting,
+    path: &Path,
+    further: &[ExportConfig],
+    otherwise: &str,
+) -> bool {
+    let named = path.to_owned();
+    let read = tokio::task::spawn_blocking(move || read(&named, Opener::of_daemon())).await;
+    let read = read.unwrap_or_else(|error| Err(error.to_string()));
+    let configs = read.and_then(|configs| with_further(configs, further));
+    match configs {
+        Ok(configs) => {
+            exporting.exports.apply(configs).await;
+            show_trouble(&exporting.registry, None);
+            true
+        }
+        Err(problem) => {
+            let problem = format!("the file of exports is wrong, {otherwise}: {problem}");
+            tracing::error!("{problem}");
+            show_trouble(&exporting.registry, Some(problem));
+            false
+        }
+    }
+}
+
+/// Adds the exports of flags to those of the file.
+fn with_further(
+    mut configs: Vec<ExportConfig>,
+    further: &[ExportConfig],
+) -> Result<Vec<ExportConfig>, String> {
+    for one in further {
+        if configs.iter().any(|config| config.name == one.name) {
+            return Err(format!(
+                "it has an export {:?}, as --webhook-url makes one; give it another name",
+                one.name
+            ));
+        }
+        configs.push(one.clone());
+    }
+    Ok(configs)
+}
+
+async fn look(path: &Path) -> Option<Stamp> {
+    let path = path.to_owned();
+    let looked = tokio::task::spawn_blocking(move || local_file::stamp(&path));
+    looked.await.ok().flatten()
+}
+
+fn is_in_trouble(registry: &Registry) -> bool {
+    registry.get(TROUBLE).is_some_and(|c| !c.is_plugin())
+}
+
+/// Shows an error in the file, or removes the component that did.
+fn show_trouble(registry: &Registry, problem: Option<String>) {
+    if let Some(component) = registry.get(TROUBLE).filter(|c| !c.is_plugin()) {
+        registry.remove(&component);
+    }
+    let Some(problem) = problem else { return };
+    if registry
+        .add(Component::of_problem(TROUBLE, problem))
+        .is_err()
+    {
+        tracing::error!("a plugin has the name {TROUBLE}, so no component shows the problem");
+    }
+}

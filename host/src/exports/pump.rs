@@ -1,0 +1,117 @@
+//! Turns changes of the feed into records, and keeps the picture of the node's present state up to date.
+
+use std::{path::PathBuf, sync::Arc, time::Duration};
+
+use gpud_exports::{LastHealths, NodeIdentity};
+use tokio::sync::broadcast::error::{RecvError, TryRecvError};
+
+use super::{Exporting, records, snapshot::Snapshots};
+use crate::component::feed::{Change, ChangeId, Subscription};
+
+/// How often the present state is looked at without a change: reasons move, and components come and go.
+const LOOK: Duration = Duration::from_secs(5);
+
+struct Pump {
+    exporting: Arc<Exporting>,
+    node: NodeIdentity,
+    healths: LastHealths,
+    last: ChangeId,
+}
+
+/// Feeds the exports for ever.
+pub(super) async fn run(
+    exporting: Arc<Exporting>,
+    node: NodeIdentity,
+    folder: Option<PathBuf>,
+    mut feed: Subscription,
+) {
+    let loaded = tokio::task::spawn_blocking(move || LastHealths::load(folder.as_deref())).await;
+    let mut pump = Pump {
+        exporting,
+        node,
+        healths: loaded.unwrap_or_default(),
+        last: feed.last,
+    };
+    let mut snapshots = Snapshots::default();
+    loop {
+        let looked = tokio::time::timeout(LOOK, feed.changes.recv()).await;
+        match looked {
+            Err(_) => {}
+            Ok(Ok(change)) => {
+                pump.take(&change);
+                feed = pump.take_more(feed);
+            }
+            Ok(Err(RecvError::Lagged(_))) => feed = pump.catch_up(),
+            // The daemon ends, and with it this task.
+            Ok(Err(RecvError::Closed)) => return std::future::pending().await,
+        }
+        let exports = &pump.exporting.exports;
+        if exports.wants_snapshots() {
+            exports.show(snapshots.take(&pump.exporting, &pump.node));
+        }
+        pump = pump.save().await;
+    }
+}
+
+impl Pump {
+    fn take(&mut self, change: &Change) {
+        self.last = change.id;
+        if self.exporting.exports.is_empty() {
+            return;
+        }
+        let gpus = self.exporting.services.node.nvml.inventory();
+        let record = records::record(change, &self.node, gpus.as_deref(), &mut self.healths);
+        if let Some(record) = record {
+            self.exporting.exports.push(&Arc::new(record));
+        }
+    }
+
+    /// Takes the changes that are there without waiting.
+    fn take_more(&mut self, mut feed: Subscription) -> Subscription {
+        loop {
+            match feed.changes.try_recv() {
+                Ok(change) => self.take(&change),
+                Err(TryRecvError::Lagged(_)) => feed = self.catch_up(),
+                Err(TryRecvError::Empty | TryRecvError::Closed) => return feed,
+            }
+        }
+    }
+
+    /// Takes the changes for which this task was too slow.
+    fn catch_up(&mut self) -> Subscription {
+        let feed = self.exporting.services.feed.subscribe(Some(self.last));
+        match &feed.missed {
+            Some(missed) => missed.iter().for_each(|change| self.take(change)),
+            None => {
+                let count = feed.last.number.saturating_sub(self.last.number);
+                tracing::error!(
+                    "exports miss {count} changes: there were more than the feed holds"
+                );
+            }
+        }
+        self.last = feed.last;
+        feed
+    }
+
+    /// Writes down the reported healths, where they changed.
+    async fn save(mut self) -> Self {
+        if !self.healths.wants_saving() {
+            return self;
+        }
+        let mut healths = std::mem::take(&mut self.healths);
+        let saved = tokio::task::spawn_blocking(move || {
+            let saved = healths.save();
+            (healths, saved)
+        });
+        match saved.await {
+            Ok((healths, saved)) => {
+                self.healths = healths;
+                if let Err(error) = saved {
+                    tracing::debug!("the last healths could not be written down: {error}");
+                }
+            }
+            Err(error) => tracing::error!("the last healths are lost: {error}"),
+        }
+        self
+    }
+}

@@ -1,0 +1,259 @@
+//! Translates changes of components into records for exports.
+
+use gpud_exports::{
+    Finding, Health, HealthChange, LastHealths, NodeEvent, NodeIdentity, Record, Severity, Subject,
+};
+
+use crate::{
+    component::feed::{Change, ChangeKind},
+    model::{self, HealthState, SuggestedActions},
+    node::nvml,
+};
+
+/// Makes the record of a change; `None` for one that is no news to the outside.
+pub(super) fn record(
+    change: &Change,
+    node: &NodeIdentity,
+    gpus: Option<&nvml::Inventory>,
+    healths: &mut LastHealths,
+) -> Option<Record> {
+    let component = change.component.clone();
+    let (finding, subject) = match &change.kind {
+        ChangeKind::Event(event) => {
+            let found = NodeEvent {
+                component,
+                name: event.name.clone(),
+                severity: Severity::from(event.event_type.as_str()),
+                message: event.message.clone(),
+                extra_info: event.extra_info.iter().cloned().collect(),
+            };
+            (Finding::Event(found), event.subject.clone())
+        }
+        ChangeKind::Health { was, state } => {
+            let was = Health::from(was.as_str());
+            let to = Health::from(state.health.as_str());
+            let reason = state.reason.clone();
+            let changed = health(component, state, &was, to, reason, healths)?;
+            (changed, state.subject.clone())
+        }
+        ChangeKind::Withdrawn { state } => {
+            let was = Health::from(state.health.as_str());
+            let reason = format!("this is not reported any more: {}", state.reason);
+            let changed = health(component, state, &was, Health::Healthy, reason, healths)?;
+            (changed, state.subject.clone())
+        }
+    };
+    let mut record = Record::new(change.time, node.clone(), finding);
+    if let ChangeKind::Event(event) = &change.kind {
+        // Its id says when gpud saw it, its time when it happened.
+        record.time = event.time;
+    }
+    record.subject = subject.map(|found| self::subject(found, gpus));
+    Some(record)
+}
+
+fn health(
+    component: String,
+    state: &HealthState,
+    was: &Health,
+    to: Health,
+    reason: String,
+    healths: &mut LastHealths,
+) -> Option<Finding> {
+    let name = state.name.clone().unwrap_or_else(|| component.clone());
+    // Not completed from the inventory: a driver that comes later is no change.
+    let about = state.subject.clone().map(|found| subject(found, None));
+    let from = healths.change(&component, &name, about.as_ref(), was, &to)?;
+    let suggested_actions = match to {
+        Health::Healthy => Vec::new(),
+        _ => actions(state.suggested_actions.as_ref()),
+    };
+    Some(Finding::Health(HealthChange {
+        component,
+        name,
+        from,
+        to,
+        reason,
+        suggested_actions,
+    }))
+}
+
+/// Returns the words of suggested actions.
+pub(super) fn actions(suggested: Option<&SuggestedActions>) -> Vec<String> {
+    let actions = suggested.into_iter().flat_map(|s| &s.repair_actions);
+    actions.map(|action| action.as_str().to_owned()).collect()
+}
+
+/// Translates a subject, and completes the identity of a GPU.
+pub(super) fn subject(found: model::Subject, gpus: Option<&nvml::Inventory>) -> Subject {
+    match found {
+        model::Subject::Node => Subject::Node,
+        model::Subject::Gpu {
+            uuid,
+            serial,
+            pci_id,
+        } => gpu(uuid, serial, pci_id, gpus),
+        model::Subject::Port { device, port } => Subject::Port { device, port },
+        model::Subject::Mount(path) => Subject::Mount { path },
+        model::Subject::Unit(name) => Subject::Unit { name },
+        model::Subject::Other { kind, id } if kind == "disk" => Subject::Disk { name: id },
+        model::Subject::Other { kind, id } => Subject::Other { what: kind, id },
+    }
+}
+
+/// Completes a GPU from the inventory, by whichever of its names is known.
+fn gpu(
+    uuid: Option<String>,
+    serial: Option<String>,
+    pci: Option<String>,
+    gpus: Option<&nvml::Inventory>,
+) -> Subject {
+    let known = gpus.and_then(|inventory| {
+        let is_it = |gpu: &&std::sync::Arc<nvml::values::Identity>| match (&uuid, &pci) {
+            (Some(uuid), _) => gpu.uuid == *uuid,
+            (None, Some(pci)) => is_same_address(&gpu.bus_id, pci),
+            (None, None) => false,
+        };
+        inventory.gpus.iter().find(is_it)
+    });
+    let Some(known) = known else {
+        return Subject::Gpu {
+            uuid,
+            serial,
+            pci,
+            index: None,
+        };
+    };
+    Subject::Gpu {
+        uuid: Some(known.uuid.clone())
+            .filter(|uuid| !uuid.is_empty())
+            .or(uuid),
+        serial: known.serial.clone().or(serial),
+        pci: Some(known.bus_id.clone())
+            .filter(|id| !id.is_empty())
+            .or(pci),
+        index: Some(known.index),
+    }
+}
+
+/// Compares PCI addresses, of which the kernel's may lack the function (`0000:3b:00`).
+fn is_same_address(full: &str, given: &str) -> bool {
+    let full = full.to_ascii_lowercase();
+    let given = given.to_ascii_lowercase();
+    let bare = |address: &str| address.split('.').next().unwrap_or_default().to_owned();
+    !given.is_empty() && (full == given || (!given.contains('.') && bare(&full) == given))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::{
+        component::feed::ChangeId,
+        model::{Event, EventType},
+    };
+
+    fn gpus() -> nvml::Inventory {
+        let gpu = nvml::values::Identity {
+            index: 3,
+            uuid: "GPU-3".into(),
+            bus_id: "0000:3b:00.0".into(),
+            serial: Some("1650".into()),
+            ..nvml::values::Identity::default()
+        };
+        nvml::Inventory {
+            gpus: vec![Arc::new(gpu)],
+            ..nvml::Inventory::default()
+        }
+    }
+
+    fn gpu_at(pci: &str) -> model::Subject {
+        model::Subject::Gpu {
+            uuid: None,
+            serial: None,
+            pci_id: Some(pci.to_owned()),
+        }
+    }
+
+    fn change(kind: ChangeKind) -> Change {
+        Change {
+            id: ChangeId {
+                started: 1,
+                number: 1,
+            },
+            time: 2_000,
+            component: "xid".into(),
+            kind,
+        }
+    }
+
+    #[test]
+    fn a_gpu_is_completed_from_the_inventory() {
+        let gpus = gpus();
+        for pci in ["0000:3b:00.0", "0000:3B:00"] {
+            let found = subject(gpu_at(pci), Some(&gpus));
+            let whole = Subject::Gpu {
+                uuid: Some("GPU-3".into()),
+                serial: Some("1650".into()),
+                pci: Some("0000:3b:00.0".into()),
+                index: Some(3),
+            };
+            assert_eq!(found, whole, "{pci}");
+        }
+        for pci in ["0000:3c:00.0", "0000:3b:00.1", ""] {
+            let found = subject(gpu_at(pci), Some(&gpus)).to_string();
+            assert_ne!(found, "gpu/GPU-3", "{pci}");
+        }
+    }
+
+    #[test]
+    fn changes_become_records_and_what_is_no_news_does_not() {
+        let (node, mut healths) = (NodeIdentity::default(), LastHealths::default());
+        let mut made = |kind| record(&change(kind), &node, None, &mut healths);
+        let state = |health| HealthState {
+            health,
+            reason: "why".into(),
+            subject: Some(gpu_at("0000:3b:00.0")),
+            ..HealthState::default()
+        };
+        let new = |health| ChangeKind::Health {
+            was: model::Health::Initializing,
+            state: state(health),
+        };
+        assert_eq!(made(new(model::Health::Healthy)), None);
+        let found = made(new(model::Health::Unhealthy)).unwrap();
+        let Finding::Health(changed) = &found.finding else {
+            panic!("{found:?}");
+        };
+        assert_eq!(changed.name, "xid");
+        assert_eq!(
+            (&changed.from, &changed.to),
+            (&Health::Healthy, &Health::Unhealthy)
+        );
+        let withdrawn = ChangeKind::Withdrawn {
+            state: state(model::Health::Unhealthy),
+        };
+        let found = made(withdrawn).unwrap();
+        let Finding::Health(changed) = &found.finding else {
+            panic!("{found:?}");
+        };
+        assert_eq!(changed.reason, "this is not reported any more: why");
+        let event = Event {
+            time: 1_500,
+            name: "error_xid".into(),
+            event_type: EventType::Fatal,
+            extra_info: vec![("xid".into(), "79".into())],
+            ..Event::default()
+        };
+        let found = made(ChangeKind::Event(event)).unwrap();
+        assert_eq!((found.time, found.component()), (1_500, "xid"));
+        let Finding::Event(event) = &found.finding else {
+            panic!("{found:?}");
+        };
+        assert_eq!(
+            (event.severity, event.extra_info["xid"].as_str()),
+            (Severity::Fatal, "79")
+        );
+    }
+}

@@ -1,0 +1,116 @@
+//! Shows each export as a component, and in the metrics.
+
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+
+use gpud_exports::{ExportStatus, Health as ExportHealth};
+
+use super::Exporting;
+use crate::{
+    component::Component,
+    metrics::{MetricError, own},
+    model::Health,
+};
+
+/// How often it is looked at.
+const LOOK: Duration = Duration::from_secs(2);
+
+/// The component of an export.
+struct Shown {
+    component: Arc<Component>,
+    reason: String,
+}
+
+/// Shows all exports for ever.
+pub(super) async fn run(exporting: Arc<Exporting>) {
+    let mut shown: BTreeMap<String, Shown> = BTreeMap::new();
+    loop {
+        let statuses = exporting.exports.statuses();
+        let any = !statuses.is_empty() || !shown.is_empty();
+        show(&exporting, &mut shown, &statuses).await;
+        // Nothing appears in the metrics where nothing is exported.
+        if any && let Err(error) = record(&exporting, &statuses) {
+            tracing::warn!("{error}");
+        }
+        tokio::time::sleep(LOOK).await;
+    }
+}
+
+async fn show(
+    exporting: &Exporting,
+    shown: &mut BTreeMap<String, Shown>,
+    statuses: &[ExportStatus],
+) {
+    let registry = &exporting.registry;
+    shown.retain(|name, old| {
+        let is_there = statuses.iter().any(|status| status.name == *name);
+        if !is_there {
+            registry.remove(&old.component);
+            old.component.close();
+        }
+        is_there
+    });
+    let now = exporting.services.node.clock.now_ms();
+    for status in statuses {
+        let (health, reason) = status.view.verdict(now);
+        let reason = format!("{} to {}: {reason}", status.kind, status.target);
+        let known = match shown.get_mut(&status.name) {
+            Some(known) => known,
+            None => {
+                let name = format!("{}{}", gpud_exports::COMPONENT_PREFIX, status.name);
+                let Ok(component) = registry.add(Component::of_daemon(&name)) else {
+                    tracing::warn!(
+                        "a plugin has the name {name}, so no component shows the export"
+                    );
+                    continue;
+                };
+                let reason = String::new();
+                shown
+                    .entry(status.name.clone())
+                    .or_insert(Shown { component, reason })
+            }
+        };
+        if known.reason != reason {
+            let health = match health {
+                ExportHealth::Healthy => Health::Healthy,
+                _ => Health::Degraded,
+            };
+            let services = &exporting.services;
+            known.component.show(services, health, &reason).await;
+            known.reason = reason;
+        }
+    }
+}
+
+/// Puts the counters of all exports into the metrics.
+fn record(exporting: &Exporting, statuses: &[ExportStatus]) -> Result<(), MetricError> {
+    let metrics = &exporting.services.metrics;
+    let now = exporting.services.node.clock.now_ms();
+    let label = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+    let (mut lags, mut queued) = (Vec::new(), Vec::new());
+    for ExportStatus { name, view, .. } in statuses {
+        let export = label(own::EXPORT_LABEL, name);
+        let outcomes = [
+            ("delivered", view.delivered),
+            ("refused", view.refused),
+            ("dropped", view.dropped),
+        ];
+        for (outcome, count) in outcomes {
+            let labels = [export.clone(), label("outcome", outcome)];
+            let own::OwnMetric { name, help } = own::EXPORT_RECORDS;
+            metrics.set_counter(name, help, &labels, count as f64)?;
+        }
+        let counters = [
+            (own::EXPORT_DROPPED, view.dropped),
+            (own::EXPORT_FAILURES, view.failures),
+        ];
+        for (own::OwnMetric { name, help }, count) in counters {
+            metrics.set_counter(name, help, std::slice::from_ref(&export), count as f64)?;
+        }
+        lags.push((vec![export.clone()], view.lag_ms(now) as f64 / 1000.0));
+        queued.push((vec![export], view.waiting() as f64));
+    }
+    let own::OwnMetric { name, help } = own::EXPORT_LAG;
+    metrics.replace_gauges(name, help, lags)?;
+    let own::OwnMetric { name, help } = own::EXPORT_QUEUE;
+    metrics.replace_gauges(name, help, queued)
+}
