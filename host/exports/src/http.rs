@@ -16,7 +16,7 @@ use reqwest::{Client, Method, RequestBuilder, StatusCode, header, redirect};
 use tokio_rustls::rustls::{
     ClientConfig, RootCertStore,
     crypto::ring,
-    pki_types::{CertificateDer, pem::PemObject as _},
+    pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject as _},
 };
 
 use crate::{DeliveryError, Environment};
@@ -41,6 +41,17 @@ pub struct Http {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct HttpError(String);
+
+/// Whom a client trusts, and how it proves who it is.
+#[derive(Clone, Copy, Default)]
+pub struct Tls<'a> {
+    /// Certificates to trust, PEM.
+    pub roots: Option<&'a [u8]>,
+    /// Trust those and not the system's.
+    pub only_those: bool,
+    /// The client's own certificate chain and its key, PEM.
+    pub identity: Option<(&'a [u8], &'a [u8])>,
+}
 
 /// The answer of a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -68,37 +79,47 @@ impl Http {
     /// # Errors
     /// No certificates can be read, or `pem` holds none.
     pub fn client(&self, pem: Option<&[u8]>) -> Result<Client, HttpError> {
-        if let Some(pem) = pem {
-            return self.make(Some(pem));
+        if pem.is_some() {
+            return self.client_with(Tls {
+                roots: pem,
+                ..Tls::default()
+            });
         }
         if let Some(client) = self.shared.get() {
             return Ok(client.clone());
         }
-        let made = self.make(None)?;
+        let made = self.client_with(Tls::default())?;
         Ok(self.shared.get_or_init(|| made).clone())
     }
 
-    fn make(&self, pem: Option<&[u8]>) -> Result<Client, HttpError> {
+    /// Makes a client of its own. Blocks while the system's certificates are read.
+    ///
+    /// # Errors
+    /// A certificate or the key cannot be read.
+    pub fn client_with(&self, tls: Tls<'_>) -> Result<Client, HttpError> {
         let wrong = |error: &dyn fmt::Display| HttpError(error.to_string());
         let mut roots = RootCertStore::empty();
-        roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-        if let Some(pem) = pem {
-            let mut count = 0;
-            for certificate in CertificateDer::pem_slice_iter(pem) {
-                let certificate = certificate.map_err(|error| wrong(&error))?;
-                roots.add(certificate).map_err(|error| wrong(&error))?;
-                count += 1;
-            }
-            if count == 0 {
-                return Err(HttpError("there is no certificate in PEM in it".to_owned()));
-            }
+        if !tls.only_those {
+            roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+        }
+        for certificate in tls.roots.map(certificates).transpose()?.unwrap_or_default() {
+            roots.add(certificate).map_err(|error| wrong(&error))?;
         }
         let provider = Arc::new(ring::default_provider());
-        let tls = ClientConfig::builder_with_provider(provider)
+        let config = ClientConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
             .map_err(|error| wrong(&error))?
-            .with_root_certificates(roots)
-            .with_no_client_auth();
+            .with_root_certificates(roots);
+        let tls = match tls.identity {
+            None => config.with_no_client_auth(),
+            Some((chain, key)) => {
+                let key = PrivateKeyDer::from_pem_slice(key)
+                    .map_err(|_| HttpError("there is no private key in PEM in it".to_owned()))?;
+                config
+                    .with_client_auth_cert(certificates(chain)?, key)
+                    .map_err(|error| wrong(&error))?
+            }
+        };
         Client::builder()
             .tls_backend_preconfigured(tls)
             .user_agent(&self.user_agent)
@@ -110,6 +131,16 @@ impl Http {
             .build()
             .map_err(|error| HttpError(chain(&error)))
     }
+}
+
+/// Reads all certificates of a file, at least one.
+fn certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, HttpError> {
+    let read: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
+    let read = read.map_err(|error| HttpError(error.to_string()))?;
+    if read.is_empty() {
+        return Err(HttpError("there is no certificate in PEM in it".to_owned()));
+    }
+    Ok(read)
 }
 
 impl fmt::Debug for Http {
@@ -145,6 +176,18 @@ pub async fn client_of(
 /// # Errors
 /// A transient error: nothing could be reached, or the answer broke off before its status.
 pub async fn send(request: RequestBuilder, what: &str) -> Result<Answer, DeliveryError> {
+    send_for(request, what, MAX_ANSWER).await
+}
+
+/// Does the same for an answer that is wanted whole, of up to `max` bytes.
+///
+/// # Errors
+/// As above.
+pub async fn send_for(
+    request: RequestBuilder,
+    what: &str,
+    max: usize,
+) -> Result<Answer, DeliveryError> {
     let failed =
         |error: &reqwest::Error| DeliveryError::transient(format!("{what}: {}", chain(error)));
     let mut response = request.send().await.map_err(|error| failed(&error))?;
@@ -155,7 +198,7 @@ pub async fn send(request: RequestBuilder, what: &str) -> Result<Answer, Deliver
     // The status is what counts; a body that breaks off changes nothing.
     while let Ok(Some(chunk)) = response.chunk().await {
         body.extend_from_slice(&chunk);
-        if body.len() > MAX_ANSWER {
+        if body.len() > max {
             break;
         }
     }

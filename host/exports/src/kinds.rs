@@ -6,16 +6,20 @@
 
 use serde::{Deserialize as _, Deserializer};
 
-use crate::{Context, DeliveryError, Record, alertmanager, secret::Secret, webhook, worker::Seat};
+use crate::{
+    Context, DeliveryError, Record, alertmanager, kubernetes, secret::Secret, webhook, worker::Seat,
+};
 
 /// The names of all kinds, as the file has them.
-pub const KINDS: [&str; 2] = [alertmanager::KIND, webhook::KIND];
+pub const KINDS: [&str; 3] = [alertmanager::KIND, kubernetes::KIND, webhook::KIND];
 
 /// The settings of an export, by kind.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Settings {
     /// Alerts in Prometheus' Alertmanager.
     Alertmanager(alertmanager::Settings),
+    /// Conditions, labels and events of the node in Kubernetes.
+    Kubernetes(Box<kubernetes::Settings>),
     /// CloudEvents over HTTP, or the body that a chat tool wants.
     Webhook(Box<webhook::Settings>),
 }
@@ -25,6 +29,9 @@ impl Settings {
     pub(crate) fn read<'de, D: Deserializer<'de>>(kind: &str, keys: D) -> Result<Self, D::Error> {
         match kind {
             alertmanager::KIND => alertmanager::Settings::deserialize(keys).map(Self::Alertmanager),
+            kubernetes::KIND => {
+                kubernetes::Settings::deserialize(keys).map(|s| Self::Kubernetes(Box::new(s)))
+            }
             // All other names were refused before.
             _ => webhook::Settings::deserialize(keys).map(|s| Self::Webhook(Box::new(s))),
         }
@@ -34,6 +41,7 @@ impl Settings {
     pub(crate) fn check(&self) -> Result<(), String> {
         match self {
             Self::Alertmanager(settings) => settings.check(),
+            Self::Kubernetes(settings) => settings.check(),
             Self::Webhook(settings) => settings.check(),
         }
     }
@@ -42,6 +50,7 @@ impl Settings {
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Alertmanager(_) => alertmanager::KIND,
+            Self::Kubernetes(_) => kubernetes::KIND,
             Self::Webhook(_) => webhook::KIND,
         }
     }
@@ -50,6 +59,7 @@ impl Settings {
     pub fn target(&self) -> String {
         match self {
             Self::Alertmanager(settings) => settings.url.shown(),
+            Self::Kubernetes(settings) => settings.target(),
             Self::Webhook(settings) => settings.url.shown(),
         }
     }
@@ -58,6 +68,7 @@ impl Settings {
     pub fn secrets(&self) -> Vec<&Secret> {
         let named = match self {
             Self::Alertmanager(settings) => settings.secrets(),
+            Self::Kubernetes(settings) => settings.secrets(),
             Self::Webhook(settings) => settings.secrets(),
         };
         named.into_iter().flatten().collect()
@@ -67,14 +78,14 @@ impl Settings {
     pub fn takes_records(&self) -> bool {
         match self {
             Self::Webhook(_) => true,
-            Self::Alertmanager(_) => false,
+            Self::Alertmanager(_) | Self::Kubernetes(_) => false,
         }
     }
 
     /// Returns true if it takes the node's present state.
     pub fn takes_snapshots(&self) -> bool {
         match self {
-            Self::Alertmanager(_) => true,
+            Self::Alertmanager(_) | Self::Kubernetes(_) => true,
             Self::Webhook(_) => false,
         }
     }
@@ -85,6 +96,9 @@ impl Settings {
             Self::Alertmanager(settings) => {
                 let export = alertmanager::Alertmanager::new(settings);
                 seat.run_state(export).await;
+            }
+            Self::Kubernetes(settings) => {
+                seat.run_state(kubernetes::Kubernetes::new(*settings)).await;
             }
             Self::Webhook(settings) => seat.run_records(webhook::Webhook::new(*settings)).await,
         }
@@ -98,6 +112,10 @@ impl Settings {
         match self.clone() {
             Self::Alertmanager(settings) => {
                 let mut export = alertmanager::Alertmanager::new(settings);
+                export.send_sample(sample, context).await
+            }
+            Self::Kubernetes(settings) => {
+                let mut export = kubernetes::Kubernetes::new(*settings);
                 export.send_sample(sample, context).await
             }
             Self::Webhook(settings) => {

@@ -25,6 +25,7 @@ mod delivery;
 mod exports;
 pub mod http;
 pub mod kinds;
+pub mod kubernetes;
 mod last_healths;
 pub mod queue;
 mod record;

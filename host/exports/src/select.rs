@@ -72,19 +72,25 @@ impl Select {
 
     /// Returns true if the export wants to hear of the component.
     pub fn wants_component(&self, component: &str) -> bool {
-        let (mut is_named, mut names_any) = (false, false);
-        for pattern in &self.components {
-            match pattern.strip_prefix('-') {
-                Some(pattern) if matches(pattern, component) => return false,
-                Some(_) => {}
-                None => {
-                    names_any = true;
-                    is_named |= matches(pattern, component);
-                }
+        lists(&self.components, component)
+    }
+}
+
+/// Returns true if a list of components contains one: names, `prefix*`, and `-name` for one that it leaves out. A list
+/// that names none contains all.
+pub(crate) fn lists(patterns: &[String], component: &str) -> bool {
+    let (mut is_named, mut names_any) = (false, false);
+    for pattern in patterns {
+        match pattern.strip_prefix('-') {
+            Some(pattern) if matches(pattern, component) => return false,
+            Some(_) => {}
+            None => {
+                names_any = true;
+                is_named |= matches(pattern, component);
             }
         }
-        is_named || !names_any
     }
+    is_named || !names_any
 }
 
 fn matches(pattern: &str, component: &str) -> bool {

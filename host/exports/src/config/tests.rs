@@ -128,5 +128,5 @@ fn the_example_of_the_documentation_is_good() {
         .into_iter()
         .map(|c| c.name)
         .collect();
-    assert_eq!(names, ["fleet", "chat", "alerts"]);
+    assert_eq!(names, ["fleet", "chat", "alerts", "cluster"]);
 }

@@ -1,0 +1,137 @@
+//! Finds the API server and the name of this machine's node.
+
+use std::{path::Path, sync::Arc};
+
+use super::{
+    kubeconfig::{self, Cluster, Material},
+    settings::{self, Settings},
+};
+use crate::{Context, DeliveryError, NodeIdentity, secret::Secret};
+
+/// Variable with the node's name, as a pod's specification sets it from `spec.nodeName`.
+const NODE_NAME: &str = "NODE_NAME";
+
+/// Returns how to reach the cluster: as the kubeconfig says, or as a pod does.
+///
+/// # Errors
+/// A transient error: files may be mended or come.
+pub async fn cluster(settings: &Settings, context: &Context) -> Result<Cluster, DeliveryError> {
+    let Some(Secret::File(path)) = &settings.kubeconfig else {
+        return of_pod(settings, context).map_err(DeliveryError::transient);
+    };
+    let bytes = read_file(context, path).await?;
+    let folder = path.parent().unwrap_or(Path::new("/"));
+    let parsed = String::from_utf8(bytes)
+        .map_err(|_| "it is not UTF-8".to_owned())
+        .and_then(|text| kubeconfig::parse(&text, settings.context.as_deref(), folder));
+    parsed.map_err(|why| DeliveryError::transient(format!("{}: {why}", path.display())))
+}
+
+/// Returns how a pod reaches the cluster that it runs in.
+fn of_pod(settings: &Settings, context: &Context) -> Result<Cluster, String> {
+    let variable = |name: &str| {
+        let value = context.environment.secrets.variable(name);
+        value.filter(|value| !value.is_empty())
+    };
+    let host = variable("KUBERNETES_SERVICE_HOST").ok_or(
+        "this is no pod (KUBERNETES_SERVICE_HOST is not set); name a kubeconfig in the file of exports",
+    )?;
+    let port = variable("KUBERNETES_SERVICE_PORT").unwrap_or_else(|| "443".to_owned());
+    let Secret::File(token) = &settings.token else {
+        return Err("the service account's token is in no file".to_owned());
+    };
+    let host = match host.contains(':') {
+        true => format!("[{host}]"),
+        false => host,
+    };
+    Ok(Cluster {
+        server: format!("https://{host}:{port}"),
+        authority: Some(Material::File(token.with_file_name("ca.crt"))),
+        token: Some(Material::File(token.clone())),
+        identity: None,
+    })
+}
+
+/// Returns the name of this machine's node: of the settings, of the pod, or the host's.
+///
+/// # Errors
+/// There is none, or it cannot be one.
+pub fn node_name(
+    settings: &Settings,
+    identity: &NodeIdentity,
+    variable: impl Fn(&str) -> Option<String>,
+) -> Result<String, String> {
+    let set = |name: &str| variable(name).filter(|value| !value.is_empty());
+    let name = match &settings.node {
+        Some(node) => match node.strip_prefix("env:") {
+            Some(name) => {
+                set(name).ok_or_else(|| format!("the environment variable {name} is not set"))?
+            }
+            None => node.clone(),
+        },
+        // Names of nodes have small letters only, and the kubelet makes them so.
+        None => set(NODE_NAME).unwrap_or_else(|| identity.hostname.to_ascii_lowercase()),
+    };
+    match settings::is_domain(&name) {
+        true => Ok(name),
+        false => Err(format!(
+            "{name:?} is no name of a node; set `node` in the file of exports, or {NODE_NAME}"
+        )),
+    }
+}
+
+/// Reads a file of credentials as it is now.
+///
+/// # Errors
+/// A transient error that names the file.
+pub async fn read_file(context: &Context, path: &Path) -> Result<Vec<u8>, DeliveryError> {
+    let (secrets, path) = (Arc::clone(&context.environment.secrets), path.to_owned());
+    let read = tokio::task::spawn_blocking(move || secrets.file(&path)).await;
+    let read = read.unwrap_or_else(|error| Err(error.to_string()));
+    read.map_err(DeliveryError::transient)
+}
+
+/// Returns bytes that stand in the kubeconfig or in a file.
+///
+/// # Errors
+/// A transient error that names the file.
+pub async fn read(context: &Context, material: &Material) -> Result<Vec<u8>, DeliveryError> {
+    match material {
+        Material::Inline(bytes) => Ok(bytes.clone()),
+        Material::File(path) => read_file(context, path).await,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nodes_name_is_found() {
+        let identity = NodeIdentity {
+            hostname: "GPU-7.example".into(),
+            machine_id: String::new(),
+        };
+        let name = |yaml: &str, set: &[(&str, &str)]| {
+            let settings: Settings = serde_yaml::from_str(yaml).unwrap();
+            node_name(&settings, &identity, |wanted| {
+                let found = set.iter().find(|(name, _)| *name == wanted);
+                found.map(|(_, value)| (*value).to_owned())
+            })
+        };
+        assert_eq!(name("{}", &[]), Ok("gpu-7.example".into()));
+        assert_eq!(name("{}", &[("NODE_NAME", "a")]), Ok("a".into()));
+        assert_eq!(name("{}", &[("NODE_NAME", "")]), Ok("gpu-7.example".into()));
+        assert_eq!(name("node: b", &[("NODE_NAME", "a")]), Ok("b".into()));
+        assert_eq!(name("node: env:N", &[("N", "c")]), Ok("c".into()));
+        assert!(
+            name("node: env:N", &[])
+                .unwrap_err()
+                .contains("N is not set")
+        );
+        for bad in ["a/../b", "", "A"] {
+            let problem = name(&format!("node: {bad:?}"), &[]).unwrap_err();
+            assert!(problem.contains("is no name of a node"), "{problem}");
+        }
+    }
+}

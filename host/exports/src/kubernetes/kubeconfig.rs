@@ -1,0 +1,315 @@
+//! Reads a kubeconfig: the address of the API server, whom to trust, and who we are.
+
+use std::path::{Path, PathBuf};
+
+use base64::Engine as _;
+use serde::Deserialize;
+
+/// How to reach a cluster. It may hold secrets, so it has no `Debug`.
+#[derive(Clone, PartialEq)]
+pub struct Cluster {
+    /// Base address of the API server.
+    pub server: String,
+    /// Certificates of the API server's authority; the system's if there are none.
+    pub authority: Option<Material>,
+    /// Token for the header `Authorization`.
+    pub token: Option<Material>,
+    /// Certificate chain and key of the client.
+    pub identity: Option<(Material, Material)>,
+}
+
+/// Bytes that stand in the kubeconfig, or in a file of their own.
+#[derive(Clone, PartialEq)]
+pub enum Material {
+    /// In the kubeconfig.
+    Inline(Vec<u8>),
+    /// In a file, which may be replaced at any time.
+    File(PathBuf),
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case")]
+struct Document {
+    #[serde(default)]
+    current_context: String,
+    #[serde(default)]
+    clusters: Vec<NamedCluster>,
+    #[serde(default)]
+    contexts: Vec<NamedContext>,
+    #[serde(default)]
+    users: Vec<NamedUser>,
+}
+
+#[derive(Deserialize)]
+struct NamedCluster {
+    name: String,
+    cluster: ClusterEntry,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case")]
+struct ClusterEntry {
+    server: String,
+    certificate_authority: Option<PathBuf>,
+    certificate_authority_data: Option<String>,
+    #[serde(default)]
+    insecure_skip_tls_verify: bool,
+    proxy_url: Option<String>,
+    tls_server_name: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct NamedContext {
+    name: String,
+    context: ContextEntry,
+}
+
+#[derive(Deserialize)]
+struct ContextEntry {
+    cluster: String,
+    #[serde(default)]
+    user: String,
+}
+
+#[derive(Deserialize)]
+struct NamedUser {
+    name: String,
+    #[serde(default)]
+    user: Option<UserEntry>,
+}
+
+#[derive(Default, Clone, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+struct UserEntry {
+    token: Option<String>,
+    // The only key in this style.
+    #[serde(rename = "tokenFile")]
+    token_file: Option<PathBuf>,
+    client_certificate: Option<PathBuf>,
+    client_certificate_data: Option<String>,
+    client_key: Option<PathBuf>,
+    client_key_data: Option<String>,
+    username: Option<String>,
+    exec: Option<serde::de::IgnoredAny>,
+    auth_provider: Option<serde::de::IgnoredAny>,
+}
+
+/// Reads a kubeconfig. `folder` is where it is: names of files are relative to it.
+///
+/// # Errors
+/// It is none, or says something that gpud does not do. Nothing of it is repeated but names.
+pub fn parse(text: &str, context: Option<&str>, folder: &Path) -> Result<Cluster, String> {
+    let document: Document = serde_yaml::from_str(text).map_err(|error| {
+        let place = error.location();
+        let place = place.map(|at| format!("line {}, column {}: ", at.line(), at.column()));
+        format!("{}it is no kubeconfig", place.unwrap_or_default())
+    })?;
+    let wanted = context.unwrap_or(&document.current_context);
+    let found = document.contexts.into_iter().find(|one| one.name == wanted);
+    let context = found
+        .ok_or_else(|| format!("there is no context {wanted:?}"))?
+        .context;
+    let cluster = document
+        .clusters
+        .into_iter()
+        .find(|one| one.name == context.cluster);
+    let cluster = cluster
+        .ok_or_else(|| format!("there is no cluster {:?}", context.cluster))?
+        .cluster;
+    let user = document
+        .users
+        .into_iter()
+        .find(|one| one.name == context.user);
+    let user = user.and_then(|one| one.user).unwrap_or_default();
+    let in_folder = |path: PathBuf| Material::File(folder.join(path));
+    refuse_what_is_not_done(&cluster, &user)?;
+    let token = match (user.token_file, user.token) {
+        (Some(path), _) => Some(in_folder(path)),
+        (None, Some(token)) => Some(Material::Inline(token.into_bytes())),
+        (None, None) => None,
+    };
+    let material = |data: Option<String>, path: Option<PathBuf>, key: &str| match (data, path) {
+        (Some(data), _) => decoded(&data, key).map(Some),
+        (None, path) => Ok(path.map(in_folder)),
+    };
+    let authority = material(
+        cluster.certificate_authority_data,
+        cluster.certificate_authority,
+        "certificate-authority-data",
+    )?;
+    let certificate = material(
+        user.client_certificate_data,
+        user.client_certificate,
+        "client-certificate-data",
+    )?;
+    let key = material(user.client_key_data, user.client_key, "client-key-data")?;
+    let identity = match (certificate, key) {
+        (Some(certificate), Some(key)) => Some((certificate, key)),
+        (None, None) => None,
+        _ => return Err("the user has a certificate or a key, but not both".to_owned()),
+    };
+    let server = cluster.server.trim_end_matches('/').to_owned();
+    let is_secret = token.is_some();
+    if is_secret && !server.starts_with("https://") && !is_loopback(&server) {
+        return Err("the server is not https, so the token is not sent".to_owned());
+    }
+    Ok(Cluster {
+        server,
+        authority,
+        token,
+        identity,
+    })
+}
+
+fn refuse_what_is_not_done(cluster: &ClusterEntry, user: &UserEntry) -> Result<(), String> {
+    for (is_there, key, instead) in [
+        (
+            cluster.insecure_skip_tls_verify,
+            "insecure-skip-tls-verify",
+            "name the authority",
+        ),
+        (
+            cluster.proxy_url.is_some(),
+            "proxy-url",
+            "set HTTPS_PROXY for the daemon",
+        ),
+        (
+            cluster.tls_server_name.is_some(),
+            "tls-server-name",
+            "use an address that is in the server's certificate",
+        ),
+        (
+            user.exec.is_some(),
+            "exec",
+            "use a service account's token, as tokenFile",
+        ),
+        (
+            user.auth_provider.is_some(),
+            "auth-provider",
+            "use a service account's token, as tokenFile",
+        ),
+        (
+            user.username.is_some(),
+            "username",
+            "use a service account's token, as tokenFile",
+        ),
+    ] {
+        if is_there {
+            return Err(format!("gpud does not do {key}; {instead}"));
+        }
+    }
+    Ok(())
+}
+
+fn decoded(data: &str, key: &str) -> Result<Material, String> {
+    let text: String = data.split_whitespace().collect();
+    let bytes = base64::engine::general_purpose::STANDARD.decode(text);
+    bytes
+        .map(Material::Inline)
+        .map_err(|_| format!("{key} is no base64"))
+}
+
+fn is_loopback(server: &str) -> bool {
+    let url = reqwest::Url::parse(server).ok();
+    let host = url.as_ref().and_then(|url| url.host_str());
+    host.is_some_and(|host| {
+        host == "localhost"
+            || host
+                .trim_matches(['[', ']'])
+                .parse::<std::net::IpAddr>()
+                .is_ok_and(|ip| ip.is_loopback())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn config(cluster: &str, user: &str) -> String {
+        format!(
+            "apiVersion: v1\nkind: Config\ncurrent-context: main\npreferences: {{}}\n\
+             contexts:\n- name: main\n  context: {{cluster: c, user: u, namespace: x}}\n- name: other\n  context: {{cluster: gone, user: u}}\n\
+             clusters:\n- name: c\n  cluster: {cluster}\nusers:\n- name: u\n  user: {user}\n"
+        )
+    }
+
+    fn problem(cluster: &str, user: &str) -> String {
+        match parse(&config(cluster, user), None, Path::new("/etc/k")) {
+            Err(problem) => problem,
+            Ok(_) => panic!("{cluster} {user} was taken"),
+        }
+    }
+
+    #[test]
+    fn files_and_data_are_found() {
+        let text = config(
+            "{server: 'https://10.0.0.1:6443/', certificate-authority: pki/ca.crt}",
+            "{client-certificate: /var/lib/kubelet/pki/c.pem, client-key-data: 'aGVs\n      bG8='}",
+        );
+        let cluster = parse(&text, None, Path::new("/etc/k")).unwrap_or_else(|e| panic!("{e}"));
+        assert_eq!(cluster.server, "https://10.0.0.1:6443");
+        let is = |found: &Option<Material>, path: &str| *found == Some(Material::File(path.into()));
+        assert!(is(&cluster.authority, "/etc/k/pki/ca.crt"));
+        let (certificate, key) = cluster.identity.unwrap();
+        assert!(is(&Some(certificate), "/var/lib/kubelet/pki/c.pem"));
+        assert!(key == Material::Inline(b"hello".to_vec()));
+        assert!(cluster.token.is_none());
+        let text = config("{server: 'https://h'}", "{token: abc, tokenFile: /run/t}");
+        let cluster = parse(&text, Some("main"), Path::new("/")).unwrap_or_else(|e| panic!("{e}"));
+        assert!(
+            is(&cluster.token, "/run/t"),
+            "the file counts, it may be replaced"
+        );
+    }
+
+    #[test]
+    fn what_is_not_done_is_said_and_no_secret_is_repeated() {
+        let good = "{server: 'https://h'}";
+        for (cluster, user, expected) in [
+            (
+                "{server: 'https://h', insecure-skip-tls-verify: true}",
+                "{}",
+                "insecure-skip-tls-verify",
+            ),
+            (
+                "{server: 'https://h', proxy-url: 'http://p'}",
+                "{}",
+                "HTTPS_PROXY",
+            ),
+            (
+                "{server: 'https://h', tls-server-name: a}",
+                "{}",
+                "tls-server-name",
+            ),
+            (good, "{exec: {command: aws}}", "exec"),
+            (good, "{auth-provider: {name: gcp}}", "auth-provider"),
+            (good, "{username: a, password: hunter2}", "username"),
+            (good, "{client-key-data: 'aGVsbG8='}", "not both"),
+            (
+                good,
+                "{client-key-data: hunter2!}",
+                "client-key-data is no base64",
+            ),
+            ("{server: 'http://h'}", "{token: hunter2}", "not https"),
+            ("{serve: 'https://h'}", "{}", "no kubeconfig"),
+        ] {
+            let found = problem(cluster, user);
+            assert!(found.contains(expected), "{found}");
+            assert!(!found.contains("hunter2"), "{found}");
+        }
+        let text = config("{server: 'http://127.0.0.1:8001'}", "{token: a}");
+        assert!(parse(&text, None, Path::new("/")).is_ok(), "kubectl proxy");
+        for (context, expected) in [
+            ("none", "no context \"none\""),
+            ("other", "no cluster \"gone\""),
+        ] {
+            let found = parse(&text, Some(context), Path::new("/")).err();
+            assert!(found.unwrap().contains(expected));
+        }
+        assert!(
+            parse("token: hunter2: [", None, Path::new("/"))
+                .err()
+                .is_some_and(|e| !e.contains("hunter2"))
+        );
+    }
+}
