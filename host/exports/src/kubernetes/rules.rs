@@ -109,9 +109,9 @@ fn has_words(text: &str, words: &str) -> bool {
         let after = text
             .get(at + found.len()..)
             .and_then(|text| text.chars().next());
-        !found.is_empty()
-            && !(before.is_some_and(is_inside) && found.starts_with(is_inside))
-            && !(after.is_some_and(is_inside) && found.ends_with(is_inside))
+        let goes_on_before = before.is_some_and(is_inside) && found.starts_with(is_inside);
+        let goes_on_after = after.is_some_and(is_inside) && found.ends_with(is_inside);
+        !(found.is_empty() || goes_on_before || goes_on_after)
     })
 }
 

@@ -65,8 +65,8 @@ fn xid() -> Snapshot {
 }
 
 fn xid_gone() -> Snapshot {
-    let well = state(Health::Healthy, "", None);
-    snapshot(&[(XID, &[well.clone()]), ("disk", &[well])])
+    let well = [state(Health::Healthy, "", None)];
+    snapshot(&[(XID, &well), ("disk", &well)])
 }
 
 /// A server that does what server-side apply does with the conditions of one manager.
