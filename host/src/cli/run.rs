@@ -1,6 +1,9 @@
 //! `gpud run`: the daemon in the foreground until SIGTERM or SIGINT.
 
-use std::env;
+use std::{
+    env,
+    io::{self, IsTerminal as _},
+};
 
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
@@ -92,7 +95,15 @@ fn daemon_options(options: RunOptions, service: Service) -> Result<Options, Exit
         nvml,
         shown,
         service,
+        announce: announce_page,
     })
+}
+
+/// Says where the page is, to a person who looks on.
+fn announce_page(address: &str) {
+    if io::stdout().is_terminal() && !address.is_empty() {
+        println!("See this machine at {address}");
+    }
 }
 
 fn effective_config(options: &RunOptions) -> EffectiveConfig {

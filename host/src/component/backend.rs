@@ -11,7 +11,11 @@ use futures_util::FutureExt;
 use serde::Serialize;
 use tokio::sync::Mutex;
 
-use super::{Component, Registry, Services, SetHealthyProblem, verdict_metrics};
+use super::{
+    Component, Registry, Services, SetHealthyProblem,
+    feed::{ChangeId, Subscription},
+    verdict_metrics,
+};
 use crate::{
     machine_info::Collector,
     metrics,
@@ -290,6 +294,10 @@ impl Backend for DaemonBackend {
                 .collect())
         }
         .boxed()
+    }
+
+    fn changes(&self, seen: Option<ChangeId>) -> Subscription {
+        self.services.feed.subscribe(seen)
     }
 
     fn samples_version(&self) -> u64 {

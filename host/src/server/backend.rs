@@ -6,6 +6,7 @@ use bytes::Bytes;
 use futures_util::future::BoxFuture;
 
 use crate::{
+    component::feed::{ChangeId, Subscription},
     model,
     wire::{self, MachineInfo, Origin, PluginSpec, Render, ShadowView},
 };
@@ -179,6 +180,9 @@ pub trait Backend: Send + Sync + 'static {
         names: Option<Vec<String>>,
         since: i64,
     ) -> Reply<'_, Result<Vec<Sample>, String>>;
+
+    /// Follows what changes after `seen`; from now on if nothing was seen.
+    fn changes(&self, seen: Option<ChangeId>) -> Subscription;
 
     /// Checks one component now and gives the states of this check. `None` if there is no such component.
     fn trigger(&self, name: String) -> Reply<'_, Option<ComponentStates>>;

@@ -84,10 +84,13 @@ async fn requests(
     let stream = FrameGuard::new(stream, http2);
     let activity = Arc::new(Activity::default());
     let service = service_fn(|mut request: Request<Incoming>| {
-        let busy = activity.begin();
+        let busy = UnderWay {
+            _busy: Arc::new(activity.begin()),
+        };
         let Client { peer, admitted } = client.clone();
         request.extensions_mut().insert(peer);
         request.extensions_mut().insert(admitted);
+        request.extensions_mut().insert(busy.clone());
         let router = router.clone();
         async move {
             let (parts, body) = request.into_parts();
@@ -185,6 +188,12 @@ impl Activity {
     fn lock(&self) -> MutexGuard<'_, (usize, Instant)> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Keeps a connection from being idle. An answer that goes on after its head holds a copy.
+#[derive(Clone)]
+pub(super) struct UnderWay {
+    _busy: Arc<Busy>,
 }
 
 /// A request under way.

@@ -15,12 +15,12 @@ use http::{
     header::{ACCEPT_ENCODING, CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH, VARY},
 };
 
-use super::{errors::ApiError, pieces::Pieces, router::NotRouted};
+use super::{errors::ApiError, pieces::Pieces, router::NotRouted, stream::Endless};
 
 /// From this size on, compression leaves the async threads.
 const LARGE: usize = 64 * 1024;
 
-/// The layer. Answers of the router itself (no such path) stay as they are.
+/// The layer. Answers of the router itself (no such path) and those that do not end stay as they are.
 pub(super) async fn for_v1(request: Request, next: Next) -> Response {
     let wanted = request.uri().path().starts_with("/v1/")
         && contains(request.headers(), &ACCEPT_ENCODING, "gzip");
@@ -30,7 +30,9 @@ pub(super) async fn for_v1(request: Request, next: Next) -> Response {
     if let Some(pieces) = response.extensions_mut().remove::<Pieces>() {
         return put_together(response, pieces, packed).await;
     }
-    if packed && response.extensions().get::<NotRouted>().is_none() {
+    let extensions = response.extensions();
+    let as_it_is = extensions.get::<NotRouted>().is_some() || extensions.get::<Endless>().is_some();
+    if packed && !as_it_is {
         compress(response).await
     } else {
         response
@@ -47,7 +49,7 @@ fn contains(headers: &HeaderMap, name: &http::HeaderName, word: &str) -> bool {
 /// The same answer with its body compressed.
 pub(super) async fn compress(response: Response) -> Response {
     let (mut parts, body) = response.into_parts();
-    // Every body of this server is whole and in memory, so reading it neither waits nor fails.
+    // Every body that comes here is whole and in memory, so reading it neither waits nor fails.
     let plain = to_bytes(body, usize::MAX).await.unwrap_or_default();
     let packed = if plain.len() < LARGE {
         Some(gzip(&plain))

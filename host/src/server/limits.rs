@@ -36,6 +36,12 @@ pub(super) const PORT: Bounds = Bounds {
         others: 32,
         each: 8,
     },
+    // Many fit into one HTTP/2 connection.
+    streams: Portions {
+        all: 2048,
+        others: 1536,
+        each: 256,
+    },
 };
 /// What the Unix socket gives, apart from the port.
 pub(super) const LOCAL_SOCKET: Bounds = Bounds {
@@ -52,6 +58,11 @@ pub(super) const LOCAL_SOCKET: Bounds = Bounds {
     bodies: Portions {
         all: 16,
         others: 4,
+        each: 4,
+    },
+    streams: Portions {
+        all: 32,
+        others: 8,
         each: 4,
     },
 };

@@ -129,6 +129,7 @@ pub async fn serve(
     } = serving;
     let mut app = App::new(backend, access, profiling);
     app.sites = Arc::new(sites);
+    app.shutdown = shutdown.clone();
     let beside = tokio::spawn({
         let kept = Arc::clone(&app.kept);
         async move { tokio::join!(watch(reloaded, reload_now), kept.tidy()) }

@@ -13,10 +13,12 @@ use http::{
     header::{ALLOW, LOCATION},
 };
 use jiff::{Timestamp, tz::TimeZone};
+use tokio_util::sync::CancellationToken;
 
 use super::{
     access::{self, Access},
     backend::Backend,
+    encoded::Encoder,
     envelope, gzip,
     kept::Kept,
     limits, machine_info, negotiation,
@@ -40,6 +42,9 @@ pub struct App {
     pub(super) queue_time: Duration,
     pub(super) machine_info: Arc<machine_info::Cache>,
     pub(super) kept: Arc<Kept>,
+    pub(super) encoder: Arc<Encoder>,
+    /// Ends answers that would not end by themselves.
+    pub(super) shutdown: CancellationToken,
     pub(super) now: fn() -> Timestamp,
     pub(super) zone: TimeZone,
 }
@@ -56,6 +61,8 @@ impl App {
             queue_time: limits::QUEUE_TIME,
             machine_info: Arc::default(),
             kept: Arc::default(),
+            encoder: Arc::default(),
+            shutdown: CancellationToken::new(),
             now: Timestamp::now,
             zone: TimeZone::system(),
         }

@@ -5,8 +5,8 @@ use axum::routing::{MethodRouter, delete, get, post, put};
 use http::Method;
 
 use super::{
-    admin, components, events, healthz, info, inject_fault, machine_info, metrics, plugins, pprof,
-    prometheus, router::App, set_healthy, states, swagger, trigger,
+    admin, components, events, healthz, info, inject_fault, machine_info, metrics, page, plugins,
+    pprof, prometheus, router::App, set_healthy, states, stream, swagger, trigger,
 };
 
 /// What a route does to the machine or the daemon.
@@ -147,10 +147,12 @@ const BAD_QUERY: Answer = answer(
     "TypedError",
 );
 const BAD_TYPE: Answer = answer(400, "The request's content type is wrong.", "TypedError");
+/// The answer to a browser that has the file.
+const UNCHANGED: Answer = answer(304, "The client has this version of the file.", "");
 const JSON: &str = "application/json";
 
 /// The table.
-pub(super) static ROUTES: [Route; 24] = [
+pub(super) static ROUTES: [Route; 31] = [
     Route {
         path: "/healthz",
         right: Right::Alive,
@@ -395,6 +397,65 @@ pub(super) static ROUTES: [Route; 24] = [
         what: "Always null: gpud installs no packages.",
         answers: &[ok("Nothing.", "Nothing")],
         handler: || get(admin::packages),
+        ..SHOWS
+    },
+    Route {
+        path: "/",
+        forms: Forms::Other(page::HTML),
+        what: "The page for people.",
+        answers: &[ok("The page.", ""), UNCHANGED],
+        handler: || get(page::index),
+        ..SHOWS
+    },
+    Route {
+        path: "/page/app.js",
+        forms: Forms::Other(page::SCRIPT),
+        what: "The page's program.",
+        answers: &[ok("The file.", ""), UNCHANGED],
+        handler: || get(page::app),
+        ..SHOWS
+    },
+    Route {
+        path: "/page/app.css",
+        forms: Forms::Other(page::STYLE),
+        what: "The page's style sheet.",
+        answers: &[ok("The file.", ""), UNCHANGED],
+        handler: || get(page::app_style),
+        ..SHOWS
+    },
+    Route {
+        path: "/page/charts.js",
+        forms: Forms::Other(page::SCRIPT),
+        what: "The part of the page's program that draws charts.",
+        answers: &[ok("The file.", ""), UNCHANGED],
+        handler: || get(page::charts),
+        ..SHOWS
+    },
+    Route {
+        path: "/page/charts.css",
+        forms: Forms::Other(page::STYLE),
+        what: "The style sheet of charts.",
+        answers: &[ok("The file.", ""), UNCHANGED],
+        handler: || get(page::charts_style),
+        ..SHOWS
+    },
+    Route {
+        path: "/page/icon.svg",
+        forms: Forms::Other(page::ICON),
+        what: "The page's icon.",
+        answers: &[ok("The file.", ""), UNCHANGED],
+        handler: || get(page::icon),
+        ..SHOWS
+    },
+    Route {
+        path: "/v1/stream",
+        forms: Forms::Other(stream::EVENTS),
+        what: "Changes as they happen, as server-sent events: health, event, summary-changed, reset. Goes on after the id in the header Last-Event-ID.",
+        answers: &[
+            ok("The events, without an end.", ""),
+            answer(503, "Too many readers.", "TypedError"),
+        ],
+        handler: || get(stream::follow),
         ..SHOWS
     },
     Route {

@@ -32,6 +32,8 @@ pub(super) struct Bounds {
     pub(super) turns: Portions,
     /// Requests at a time whose body arrives or waits for its turn.
     pub(super) bodies: Portions,
+    /// Readers of the stream at a time.
+    pub(super) streams: Portions,
 }
 
 /// The shares of one entrance.
@@ -41,6 +43,7 @@ pub(super) struct Shares {
     connected: Mutex<Connected>,
     turns: Queue,
     bodies: Queue,
+    streams: Queue,
 }
 
 #[derive(Debug, Default)]
@@ -54,8 +57,15 @@ struct Connected {
 #[derive(Debug)]
 struct Client {
     connections: usize,
+    queues: Own,
+}
+
+/// What one client may take of each thing.
+#[derive(Debug, Clone)]
+struct Own {
     turns: Arc<Semaphore>,
     bodies: Arc<Semaphore>,
+    streams: Arc<Semaphore>,
 }
 
 #[derive(Debug)]
@@ -85,9 +95,18 @@ impl Queue {
         permits.push(Arc::clone(&self.all).acquire_owned().await.ok()?);
         Some(Permit { _permits: permits })
     }
+
+    /// Returns a permit if there is one now.
+    fn try_take(&self, own: Option<&Arc<Semaphore>>) -> Option<Permit> {
+        let narrow = own.map(|own| [own, &self.others]);
+        let queues = narrow.into_iter().flatten().chain([&self.all]);
+        let permits = queues.map(|queue| Arc::clone(queue).try_acquire_owned().ok());
+        let permits: Option<Vec<_>> = permits.collect();
+        Some(Permit { _permits: permits? })
+    }
 }
 
-/// A turn, or a body's place, until it is dropped.
+/// A turn, a body's place or a reader's, until it is dropped.
 #[derive(Debug)]
 pub(super) struct Permit {
     _permits: Vec<OwnedSemaphorePermit>,
@@ -100,6 +119,7 @@ impl Shares {
             connected: Mutex::default(),
             turns: Queue::new(bounds.turns),
             bodies: Queue::new(bounds.bodies),
+            streams: Queue::new(bounds.streams),
         }
     }
 
@@ -117,14 +137,17 @@ impl Shares {
             }
             let client = connected.clients.entry(identity).or_insert_with(|| Client {
                 connections: 0,
-                turns: Arc::new(Semaphore::new(self.turns.portions.each)),
-                bodies: Arc::new(Semaphore::new(self.bodies.portions.each)),
+                queues: Own {
+                    turns: Arc::new(Semaphore::new(self.turns.portions.each)),
+                    bodies: Arc::new(Semaphore::new(self.bodies.portions.each)),
+                    streams: Arc::new(Semaphore::new(self.streams.portions.each)),
+                },
             });
             if client.connections >= self.connections.each {
                 return None;
             }
             client.connections += 1;
-            queues = Some((Arc::clone(&client.turns), Arc::clone(&client.bodies)));
+            queues = Some(client.queues.clone());
             connected.others += 1;
         }
         connected.all += 1;
@@ -144,6 +167,11 @@ impl Shares {
     /// Waits for a body's place that is not counted to any client.
     pub(super) async fn body(&self) -> Option<Permit> {
         self.bodies.take(None).await
+    }
+
+    /// Takes a reader's place that is not counted to any client.
+    pub(super) fn stream(&self) -> Option<Permit> {
+        self.streams.try_take(None)
     }
 
     /// Returns how many bodies could begin to arrive now.
@@ -167,8 +195,8 @@ pub(super) struct Admitted {
     peer: Peer,
     /// `None` for root and gpud's own user.
     identity: Option<Identity>,
-    /// The client's own queues, for turns and for bodies.
-    queues: Option<(Arc<Semaphore>, Arc<Semaphore>)>,
+    /// The client's own queues.
+    queues: Option<Own>,
 }
 
 impl Admitted {
@@ -179,14 +207,20 @@ impl Admitted {
 
     /// Waits for a turn of this client.
     pub(super) async fn turn(&self) -> Option<Permit> {
-        let own = self.queues.as_ref().map(|(turns, _)| turns);
+        let own = self.queues.as_ref().map(|own| &own.turns);
         self.shares.turns.take(own).await
     }
 
     /// Waits for a place for a body of this client.
     pub(super) async fn body(&self) -> Option<Permit> {
-        let own = self.queues.as_ref().map(|(_, bodies)| bodies);
+        let own = self.queues.as_ref().map(|own| &own.bodies);
         self.shares.bodies.take(own).await
+    }
+
+    /// Takes a place for a reader of the stream, if this client may have one more.
+    pub(super) fn stream(&self) -> Option<Permit> {
+        let own = self.queues.as_ref().map(|own| &own.streams);
+        self.shares.streams.try_take(own)
     }
 }
 
@@ -224,6 +258,7 @@ mod tests {
             connections: SMALL,
             turns: SMALL,
             bodies: SMALL,
+            streams: SMALL,
         }))
     }
 
@@ -273,5 +308,25 @@ mod tests {
         assert!(one.body().now_or_never().flatten().is_some());
         held.pop();
         assert_eq!(take(&one, 100).len(), 1);
+    }
+
+    #[test]
+    fn readers_of_one_user_leave_places_to_others() {
+        let shares = shares();
+        let [one, another, root] =
+            [peer(12345), peer(12346), peer(0)].map(|peer| shares.admit(&peer).unwrap());
+        let take =
+            |from: &Admitted| -> Vec<Permit> { (0..100).filter_map(|_| from.stream()).collect() };
+        let mut held = take(&one);
+        assert_eq!(held.len(), 4, "one client's share");
+        let others = take(&another);
+        assert_eq!(others.len(), 2, "what is left of all but root");
+        let roots = take(&root);
+        assert_eq!(roots.len(), 2, "root's part");
+        // A place that was not given takes none of the narrower ones.
+        held.pop();
+        assert!(another.stream().is_some());
+        drop((held, others, roots));
+        assert_eq!(take(&one).len(), 4, "places come back");
     }
 }

@@ -12,12 +12,14 @@ use bytes::Bytes;
 use futures_util::FutureExt as _;
 use jiff::{Timestamp, tz::TimeZone};
 use serde_json::json;
+use tokio::sync::broadcast;
 
 use super::{
     Access, App, Backend, ComponentStates, DeregisterError, EventsVersion, ListedEvent,
     RegisterError, Reply, Sample, SetHealthyError, WantedEvents,
 };
 use crate::{
+    component::feed::{Change, ChangeId, Subscription},
     model::{Event, EventType, Health, HealthState},
     wire::{
         Comparison, Difference, Differing, GoDuration, GpuInfo, HealthStatePlugin, MachineInfo,
@@ -43,6 +45,10 @@ pub(super) struct Fake {
     pub(super) events: Mutex<Vec<(u64, String)>>,
     pub(super) events_version: Mutex<EventsVersion>,
     pub(super) samples_version: AtomicU64,
+    /// What readers of the stream follow; without it their stream ends at once.
+    pub(super) feed: Mutex<Option<broadcast::Sender<Arc<Change>>>>,
+    /// Changes that a reader that has seen something has missed; `None` if they are not known.
+    pub(super) missed: Mutex<Option<Vec<Arc<Change>>>>,
 }
 
 pub(super) const XID: &str = "accelerator-nvidia-error-xid";
@@ -194,6 +200,25 @@ impl Backend for Fake {
             false => Ok(found),
         };
         async move { found }.boxed()
+    }
+
+    fn changes(&self, seen: Option<ChangeId>) -> Subscription {
+        let feed = self.feed.lock().unwrap();
+        let changes = match feed.as_ref() {
+            Some(feed) => feed.subscribe(),
+            None => broadcast::Sender::new(1).subscribe(),
+        };
+        Subscription {
+            missed: match seen {
+                Some(_) => self.missed.lock().unwrap().clone(),
+                None => Some(Vec::new()),
+            },
+            last: ChangeId {
+                started: NOW.unsigned_abs(),
+                number: 5,
+            },
+            changes,
+        }
     }
 
     fn samples_version(&self) -> u64 {

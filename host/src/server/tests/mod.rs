@@ -21,6 +21,7 @@ mod kept;
 mod negotiation;
 mod requests;
 mod sites;
+mod stream;
 
 use super::{
     peer::{Identity, Peer},
