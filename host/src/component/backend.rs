@@ -15,14 +15,15 @@ use super::{Component, Registry, Services, SetHealthyProblem, verdict_metrics};
 use crate::{
     machine_info::Collector,
     metrics,
-    model::{Event, UnixMillis},
+    model::{Event, Health, UnixMillis},
     node::{kmsg, system},
     plugins::{self, Plugins},
     server::{
         Backend, ComponentStates, DeregisterError, EventsVersion, ListedEvent, RegisterError,
         Reply, Sample, SetHealthyError, WantedEvents,
     },
-    store::{EventRead, EventRowRead},
+    store::{EventRead, EventRowRead, Page, TimelineRead},
+    summary::{Since, StateKey},
     wire::{MachineInfo, PluginSpec, Render, ShadowView},
 };
 
@@ -288,6 +289,37 @@ impl Backend for DaemonBackend {
             Ok(lists
                 .map(|(name, events)| (name, events.into_iter().map(listed).collect()))
                 .collect())
+        }
+        .boxed()
+    }
+
+    fn timeline(&self, read: TimelineRead) -> Reply<'_, Result<Page, String>> {
+        async move {
+            let Some(store) = &self.services.store else {
+                return Ok(Page::default());
+            };
+            store
+                .timeline(read)
+                .await
+                .map_err(|error| error.to_string())
+        }
+        .boxed()
+    }
+
+    fn beginnings(&self, states: Vec<(StateKey, Health)>) -> Reply<'_, Result<Since, String>> {
+        async move {
+            let Some(store) = &self.services.store else {
+                return Ok(Since::default());
+            };
+            let healthy = match states.is_empty() {
+                true => store.healthy_since().await,
+                false => Ok(None),
+            };
+            let states = store.beginnings(states).await;
+            Ok(Since {
+                states: states.map_err(|error| error.to_string())?,
+                healthy: healthy.map_err(|error| error.to_string())?,
+            })
         }
         .boxed()
     }

@@ -38,6 +38,7 @@ mod admin;
 mod components;
 mod events;
 mod healthz;
+mod history;
 mod info;
 mod inject_fault;
 mod machine_info;
@@ -47,6 +48,7 @@ mod pprof;
 mod prometheus;
 mod set_healthy;
 mod states;
+mod summary;
 mod swagger;
 mod trigger;
 
