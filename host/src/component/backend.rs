@@ -19,14 +19,15 @@ use super::{
 use crate::{
     machine_info::Collector,
     metrics,
-    model::{Event, UnixMillis},
+    model::{Event, Health, UnixMillis},
     node::{kmsg, system},
     plugins::{self, Plugins},
     server::{
         Backend, ComponentStates, DeregisterError, EventsVersion, ListedEvent, RegisterError,
         Reply, Sample, SetHealthyError, WantedEvents,
     },
-    store::{EventRead, EventRowRead},
+    store::{EventRead, EventRowRead, Page, TimelineRead},
+    summary::{Since, StateKey},
     wire::{MachineInfo, PluginSpec, Render, ShadowView},
 };
 
@@ -298,6 +299,37 @@ impl Backend for DaemonBackend {
 
     fn changes(&self, seen: Option<ChangeId>) -> Subscription {
         self.services.feed.subscribe(seen)
+    }
+
+    fn timeline(&self, read: TimelineRead) -> Reply<'_, Result<Page, String>> {
+        async move {
+            let Some(store) = &self.services.store else {
+                return Ok(Page::default());
+            };
+            store
+                .timeline(read)
+                .await
+                .map_err(|error| error.to_string())
+        }
+        .boxed()
+    }
+
+    fn beginnings(&self, states: Vec<(StateKey, Health)>) -> Reply<'_, Result<Since, String>> {
+        async move {
+            let Some(store) = &self.services.store else {
+                return Ok(Since::default());
+            };
+            let healthy = match states.is_empty() {
+                true => store.healthy_since().await,
+                false => Ok(None),
+            };
+            let states = store.beginnings(states).await;
+            Ok(Since {
+                states: states.map_err(|error| error.to_string())?,
+                healthy: healthy.map_err(|error| error.to_string())?,
+            })
+        }
+        .boxed()
     }
 
     fn samples_version(&self) -> u64 {

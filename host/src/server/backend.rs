@@ -8,6 +8,8 @@ use futures_util::future::BoxFuture;
 use crate::{
     component::feed::{ChangeId, Subscription},
     model,
+    store::{Page, TimelineRead},
+    summary::{Since, StateKey},
     wire::{self, MachineInfo, Origin, PluginSpec, Render, ShadowView},
 };
 
@@ -170,6 +172,15 @@ pub trait Backend: Send + Sync + 'static {
         &self,
         wanted: Vec<WantedEvents>,
     ) -> Reply<'_, Result<BTreeMap<String, Vec<ListedEvent>>, String>>;
+
+    /// A part of the history: events and changes of health.
+    fn timeline(&self, read: TimelineRead) -> Reply<'_, Result<Page, String>>;
+
+    /// Since when states have the health that they have, as far as it is recorded.
+    fn beginnings(
+        &self,
+        states: Vec<(StateKey, model::Health)>,
+    ) -> Reply<'_, Result<Since, String>>;
 
     /// Changes whenever the stored samples do; like [`Self::events_version`].
     fn samples_version(&self) -> u64;

@@ -10,8 +10,9 @@ use serde::Serialize;
 
 use crate::{
     component::feed::{Change, ChangeId, ChangeKind},
-    model::{Event, HealthState},
-    wire::{MetaTime, NamedSubject, to_json},
+    model::{Event, HealthState, Subject},
+    summary::SubjectView,
+    wire::{MetaTime, to_json},
 };
 
 /// Most encoded changes that are held; a reader that is further behind has its own made.
@@ -58,7 +59,7 @@ struct Line<'a> {
     to: Option<Option<&'a str>>,
     message: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    subject: Option<NamedSubject>,
+    subject: Option<SubjectView>,
 }
 
 impl<'a> Line<'a> {
@@ -90,7 +91,7 @@ impl<'a> Line<'a> {
             from: Some(from),
             to: Some(to),
             message: &state.reason,
-            subject: state.subject.as_ref().map(NamedSubject::from),
+            subject: state.subject.as_ref().map(named),
         }
     }
 
@@ -105,8 +106,30 @@ impl<'a> Line<'a> {
             from: None,
             to: None,
             message: &event.message,
-            subject: event.subject.as_ref().map(NamedSubject::from),
+            subject: event.subject.as_ref().map(named),
         }
+    }
+}
+
+/// A subject with a name for people. The number of a GPU is not known here: asking for it takes an inventory.
+fn named(subject: &Subject) -> SubjectView {
+    match subject {
+        Subject::Gpu {
+            uuid,
+            serial,
+            pci_id,
+        } => {
+            let known = pci_id.as_ref().or(uuid.as_ref()).or(serial.as_ref());
+            SubjectView {
+                kind: "gpu".to_owned(),
+                label: known.map_or_else(|| "a GPU".to_owned(), |id| format!("GPU {id}")),
+                uuid: uuid.clone(),
+                serial: serial.clone(),
+                pci: pci_id.clone(),
+                ..SubjectView::default()
+            }
+        }
+        other => SubjectView::of(other),
     }
 }
 

@@ -40,6 +40,7 @@ mod admin;
 mod components;
 mod events;
 mod healthz;
+mod history;
 mod info;
 mod inject_fault;
 mod machine_info;
@@ -50,6 +51,7 @@ mod prometheus;
 mod set_healthy;
 mod states;
 mod stream;
+mod summary;
 mod swagger;
 mod trigger;
 

@@ -6,6 +6,7 @@ mod faults;
 mod inspect;
 mod opening;
 mod retention;
+mod timeline;
 mod versions;
 
 use super::{Inserted, Location, STATE_FILE, Store, StoreOptions};
