@@ -220,10 +220,14 @@ export function GpuView({ live, summary, act, name }: ViewProps & { name: string
   );
 }
 
-export function TroubleView({ summary, act, name }: ViewProps & { name: string }) {
+export function TroubleView({ live, summary, act, name }: ViewProps & { name: string }) {
   const trouble = summary.troubles.find((one) => one.id === name);
+  const whose = [...new Set(trouble?.states.map((state) => state.component) ?? [])].join(',');
+  const history = useHistory(14 * 86_400_000, whose, live.changes, 500);
   if (!trouble) return <p class="card">This trouble is over: <b><Text>{name}</Text></b>. <a href={address('timeline')}>Timeline</a></p>;
-  const components = [...new Set(trouble.states.map((state) => state.component))];
+  const components = whose.split(',');
+  const { label, uuid } = trouble.subject;
+  const entries = history.entries.filter((entry) => entry.component === label || entry.subject?.label === label || (uuid && entry.subject?.uuid === uuid));
   return (
     <section aria-labelledby="trouble">
       <p class="crumbs"><a href={address('overview')}>Overview</a> ›</p>
@@ -234,11 +238,20 @@ export function TroubleView({ summary, act, name }: ViewProps & { name: string }
         {trouble.action && <p class="do"><Text>{trouble.action}</Text></p>}
         <div class="buttons"><button type="button" onClick={() => act(setHealthy(components))}>Set healthy…</button></div>
       </div>
+      {entries.length > 0 && (
+        <>
+          <h3>What happened</h3>
+          <ol class="entries card">{entries.slice(0, 20).map((entry) => <EntryRow key={entry.id} entry={entry} />)}</ol>
+        </>
+      )}
       <h3>What the checks say</h3>
       {trouble.states.map((state, index) => (
         <div key={index} class="state card">
           <p><Verdict health={state.health} /> <a href={address('check', state.component)}><Text>{state.component}</Text></a> <span class="dim"><Time at={millis(state.time)} /></span></p>
-          <p><Text>{state.reason}</Text></p>
+          <p><Text>{state.means || state.reason}</Text></p>
+          {state.means && <p class="dim">in the check's words: <Text>{state.reason}</Text></p>}
+          {state.error && <p class="dim"><Text>{state.error}</Text></p>}
+          {state.advice && <p><b><Text>{state.advice}</Text></b></p>}
           {(state.evidence ?? []).map((one, key) => <p key={key}><code><Text>{evidenceText(one)}</Text></code></p>)}
         </div>
       ))}

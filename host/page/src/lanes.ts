@@ -4,6 +4,11 @@ import { millis } from './format';
 import { groupOf, type GroupName, GROUPS } from './groups';
 import type { Entry } from './types';
 
+/** Returns when an entry happened last, in milliseconds. */
+export function timeOf(entry: Entry): number | undefined {
+  return millis(entry.last_time) ?? millis(entry.time);
+}
+
 /** How bad an entry is: 0 is no trouble, 3 is the worst. */
 export type Weight = 0 | 1 | 2 | 3;
 
@@ -43,7 +48,7 @@ export function lanesOf(entries: Entry[], from: number, to: number, bins: number
   const lanes = new Map<GroupName, Map<number, Bin>>();
   const width = Math.max(1, to - from) / bins;
   for (const entry of entries) {
-    const time = millis(entry.time);
+    const time = timeOf(entry);
     if (time === undefined || time < from || time > to) continue;
     const name = entry.subject?.kind === 'gpu' ? 'GPUs' : groupOf(entry.component, plugins.has(entry.component));
     const lane = lanes.get(name) ?? new Map<number, Bin>();

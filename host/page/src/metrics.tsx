@@ -3,10 +3,10 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { ApiError, json, now } from './api';
 import { useChoices } from './context';
-import { count, millis, visible } from './format';
+import { count, visible } from './format';
 import { gpusOf } from './gpus';
 import { useHistory } from './history';
-import { weightOf } from './lanes';
+import { timeOf, weightOf } from './lanes';
 import type { Live } from './live';
 import { Heading, Problem, Text } from './parts';
 import type { Mark } from './plot';
@@ -115,7 +115,7 @@ export function Charts({ component, range, filter = '', live }: { component: str
     const names = new Map(gpus.split('\n\n').map((line) => line.split('\n')).filter(([uuid]) => uuid).map(([uuid, index]) => [uuid ?? '', `GPU ${index ?? ''}`]));
     return chartsOf(read.samples, filter).map((chart) => named(chart, names));
   }, [read.samples, filter, gpus]);
-  const marks = useMemo(() => history.entries.map((entry): Mark => ({ at: (millis(entry.time) ?? 0) / 1000, weight: weightOf(entry), text: entry.message })), [history.entries]);
+  const marks = useMemo(() => history.entries.map((entry): Mark => ({ at: (timeOf(entry) ?? 0) / 1000, weight: weightOf(entry), text: entry.message })), [history.entries]);
   const to = (read.at || now()) / 1000;
   if (read.problem) return <Problem message={read.problem} />;
   if (!charts.length) return <p class="dim calm-line">{read.isReading ? 'Reading samples …' : filter ? 'No series has this in its labels.' : 'This check has stored no samples in this time.'}</p>;

@@ -195,6 +195,8 @@ export function evidenceOf(trouble: Trouble): string[] {
 export function evidenceText(one: unknown): string {
   if (typeof one === 'string') return one;
   if (typeof one !== 'object' || one === null) return '';
+  const { kind, text } = one as { kind?: unknown; text?: unknown };
+  if (typeof kind === 'string' && typeof text === 'string') return kind === 'kmsg' ? `kernel log, record ${text}` : text;
   return Object.entries(one)
     .filter(([, value]) => value !== null && value !== '')
     .map(([key, value]) => `${key.replace(/_/g, ' ')} ${typeof value === 'string' ? value : JSON.stringify(value)}`)

@@ -5,7 +5,7 @@ import { now } from './api';
 import { useChoices, useNow } from './context';
 import { count, millis, moment, visible, zone } from './format';
 import { useHistory } from './history';
-import { type Bin, type Lane, WEIGHTS, lanesOf, ticks, weightOf } from './lanes';
+import { type Bin, type Lane, WEIGHTS, lanesOf, ticks, timeOf, weightOf } from './lanes';
 import type { Live } from './live';
 import { Heading, Problem, Text, Time, Verdict } from './parts';
 import { type Route, address } from './routes';
@@ -32,7 +32,7 @@ export function TimelineStrip({ plugins, changes }: { plugins: ReadonlySet<strin
   const read = useHistory(range, '', changes, 1_000);
   const time = useNow(30_000);
   const open = (bin: Bin) => {
-    const at = millis(bin.entries[0]?.time);
+    const at = (bin.entries[0] && timeOf(bin.entries[0]));
     location.hash = address('timeline', '', { range: '6h', until: at ? new Date(at + 2 * MINUTE).toISOString() : '' });
   };
   return (
@@ -99,8 +99,8 @@ function Lanes({ lanes, from, to, choose }: { lanes: Lane[]; from: number; to: n
 
 function binTitle(bin: Bin, utc: boolean): string {
   const first = bin.entries[0];
-  const at = millis(first?.time);
-  return `${count(bin.entries.length, 'entry', 'entries')}, worst: ${WEIGHTS[bin.weight]}. ${at ? moment(at, utc) : ''} ${first?.message.slice(0, 120) ?? ''}`;
+  const at = first && timeOf(first);
+  return `${count(bin.entries.length, 'entry', 'entries')}, worst: ${WEIGHTS[bin.weight]}. ${at ? moment(at, utc) : ''} ${(first?.means || first?.message || '').slice(0, 120)}`;
 }
 
 export function EntryRow({ entry }: { entry: Entry }) {
@@ -108,15 +108,17 @@ export function EntryRow({ entry }: { entry: Entry }) {
   return (
     <li class="entry" data-entry={entry.id}>
       <span class="t">
-        <Time at={millis(entry.time)} />
+        <Time at={timeOf(entry)} />
       </span>
       <span class={`kind w${weight}`}>{entry.kind === 'health' ? <Verdict health={(entry.to ?? 'Initializing') as Health} /> : (entry.severity ?? 'Info')}</span>
       <span class="what">
         <a href={address('check', entry.component)}>
           <Text>{entry.subject?.label ?? entry.component}</Text>
         </a>{' '}
-        <Text>{entry.message || entry.name}</Text>
-        {(entry.count ?? 1) > 1 && <span class="dim"> · {entry.count?.toLocaleString('en')} times</span>}
+        <span title={entry.means ? visible(entry.message) : undefined}>
+          <Text>{entry.means || entry.message || entry.name}</Text>
+        </span>
+        {(entry.count ?? 1) > 1 && <span class="dim"> · {entry.count?.toLocaleString('en')} times since <Time at={millis(entry.time)} /></span>}
         {entry.kind === 'event' && entry.name && <span class="dim"> · <Text>{entry.name}</Text></span>}
         {entry.kind === 'health' && entry.from && <span class="dim"> · was {entry.from}</span>}
       </span>
@@ -142,10 +144,10 @@ export function Timeline({ live, route, plugins }: { live: Live; route: Route; p
   const shown = useMemo(
     () =>
       read.entries.filter((entry) => {
-        const at = millis(entry.time) ?? 0;
+        const at = timeOf(entry) ?? 0;
         if (at > to || at < to - range || weightOf(entry) < least) return false;
         if (subject && entry.subject?.label !== subject) return false;
-        return !words || `${entry.message} ${entry.name ?? ''} ${entry.component}`.toLowerCase().includes(words.toLowerCase());
+        return !words || `${entry.message} ${entry.means ?? ''} ${entry.name ?? ''} ${entry.component}`.toLowerCase().includes(words.toLowerCase());
       }),
     [read.entries, to, range, least, subject, words],
   );
@@ -156,7 +158,7 @@ export function Timeline({ live, route, plugins }: { live: Live; route: Route; p
   const zoom = (bin: Bin) => {
     const index = RANGES.findIndex(([known]) => known === name);
     const smaller = RANGES[Math.max(0, index - 1)];
-    const at = millis(bin.entries[0]?.time);
+    const at = (bin.entries[0] && timeOf(bin.entries[0]));
     if (smaller && at) go({ range: smaller[0], until: new Date(Math.min(now(), at + smaller[2] / 2)).toISOString() });
   };
   const components = [...new Set([...live.states.map((one) => one.component), component])].filter(Boolean).sort();

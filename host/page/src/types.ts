@@ -17,7 +17,12 @@ export interface TroubleState {
   name?: string;
   health: Health;
   reason: string;
-  time?: string;
+  /** The reason in words for a person, where the check's are not. */
+  means?: string;
+  error?: string;
+  /** What the check advises, in its own words. */
+  advice?: string;
+  time?: string | null;
   evidence?: unknown[];
 }
 
@@ -25,8 +30,10 @@ export interface Trouble {
   id: string;
   subject: Subject;
   health: Health;
-  since?: string;
+  since?: string | null;
   sentence: string;
+  /** The sentence with the subject. */
+  headline?: string;
   action?: string;
   repair_actions?: string[];
   states: TroubleState[];
@@ -40,14 +47,14 @@ export interface Named {
 export interface Summary {
   verdict: Health;
   sentence: string;
-  since?: string;
+  since?: string | null;
   machine: {
     hostname?: string;
     machine_id?: string;
     gpu_product?: string;
     gpu_count?: number;
     driver_version?: string;
-    uptime_seconds?: number;
+    uptime_seconds?: number | null;
     gpud_version?: string;
   };
   counts: { healthy: number; degraded: number; unhealthy: number; initializing: number; absent: number };
@@ -83,12 +90,14 @@ export interface Entry {
   component: string;
   name?: string;
   severity?: string;
-  from?: string;
-  to?: string;
+  from?: string | null;
+  to?: string | null;
   message: string;
+  /** The message in words for a person, where the check's are not. */
+  means?: string;
   subject?: Subject;
   count?: number;
-  last_time?: string;
+  last_time?: string | null;
 }
 
 export interface History {
