@@ -191,7 +191,7 @@ export function GpuView({ live, summary, act, name }: ViewProps & { name: string
             <thead><tr><th scope="col">Process</th><th scope="col">Command</th><th scope="col">Pod</th><th scope="col">Container</th></tr></thead>
             <tbody>
               {gpu.processes.map((process) => (
-                <tr key={process.pid}><td>{process.pid}</td><td><Text>{process.command}</Text></td><td><Text>{process.pod}</Text></td><td><Text>{process.container.slice(0, 12)}</Text></td></tr>
+                <tr key={process.pid}><td><Text>{process.pid}</Text></td><td><Text>{process.command}</Text></td><td><Text>{process.pod}</Text></td><td><Text>{process.container.slice(0, 12)}</Text></td></tr>
               ))}
             </tbody>
           </table>

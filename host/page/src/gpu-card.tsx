@@ -1,7 +1,7 @@
 // A GPU as a card, and as a tile where there are many.
 
 import type { Gpu, Reading } from './gpus';
-import { bytes, count, millis, part, plain, short } from './format';
+import { bytes, count, millis, part, plain, short, visible } from './format';
 import { Meter, Text, Time, Verdict, healthClass } from './parts';
 import type { Seen } from './last-seen';
 import { address } from './routes';
@@ -122,9 +122,9 @@ export function GpuCard({ gpu, seen }: { gpu: Gpu; seen: Seen | undefined }) {
   return (
     <a class={`gpu card ${trouble ? healthClass(gpu.health) : ''}`} href={address('gpu', gpu.key)} data-gpu={gpu.key}>
       <div class="h">
-        GPU {gpu.index}
+        <span class="name">GPU {gpu.index}</span>
         {trouble && <Verdict health={gpu.health} />}
-        <span class="bus" title={gpu.bus}>
+        <span class="bus" title={visible(gpu.bus)}>
           <Text>{gpu.bus.replace(/^0000:/, '')}</Text>
         </span>
       </div>

@@ -16,7 +16,7 @@ export const healthClass = (health: Health | undefined) => CLASS[health ?? 'Init
 export function Verdict({ health, children }: { health: Health; children?: ComponentChildren }) {
   return (
     <span class={`verdict-word ${healthClass(health)}`}>
-      <span aria-hidden="true">{SYMBOL[health] ?? '?'}</span> {children ?? health}
+      <span aria-hidden="true">{SYMBOL[health] ?? '?'}</span> {children ?? visible(health)}
     </span>
   );
 }

@@ -118,10 +118,10 @@ function PluginCard({ spec, bill, shadow, live, act }: { spec: PluginSpec; bill?
       <dl>
         <div><dt>Kind</dt><dd>{isWasm ? 'WebAssembly' : spec.plugin_type === 'init' ? 'script at the start' : 'script'}, {spec.run_mode === 'manual' ? 'on demand' : 'by itself'}</dd></div>
         {isWasm && <div><dt>File</dt><dd><code><Text>{spec.path}</Text></code></dd></div>}
-        {version?.digest && <div><dt>Version</dt><dd><code title={version.digest}>{version.digest.slice(0, 19)}…</code>{version.on_probation && <span class="warn"> on probation: not checked well three times yet</span>}</dd></div>}
+        {version?.digest && <div><dt>Version</dt><dd><code title={visible(version.digest)}><Text>{version.digest.slice(0, 19)}</Text>…</code>{version.on_probation && <span class="warn"> on probation: not checked well three times yet</span>}</dd></div>}
         {version?.rolled_back && <div><dt>Taken back</dt><dd class="warn"><Text>{`the version ${version.rolled_back.digest?.slice(0, 19) ?? ''} ${version.rolled_back.reason ?? ''}`}</Text> <Time at={millis(version.rolled_back.time)} /></dd></div>}
         <div><dt>May reach</dt><dd>{words.length ? <ul class="words">{words.map((word) => <li key={word}><Text>{word}</Text></li>)}</ul> : 'nothing'}</dd></div>
-        <div><dt>Last check</dt><dd>{checked === undefined ? 'not yet' : <><Time at={checked} /> ({duration((now() - checked) / 1000)} ago)</>}{spec.interval && `, every ${spec.interval}`}</dd></div>
+        <div><dt>Last check</dt><dd>{checked === undefined ? 'not yet' : <><Time at={checked} /> ({duration((now() - checked) / 1000)} ago)</>}{spec.interval && `, every ${visible(spec.interval)}`}</dd></div>
         {bill && <div><dt>Cost so far</dt><dd>{plain(bill.seconds)} s, at most {bytes(bill.memory)}, {bill.calls.toLocaleString('en')} calls to the host, {bytes(bill.bytes)} read</dd></div>}
         {shadow && <div><dt>Beside it</dt><dd><Text>{shadow.problem || `another version was compared ${shadow.compared} times and said the same ${shadow.same} times`}</Text> <code>{visible((shadow.digest ?? '').slice(0, 19))}</code></dd></div>}
       </dl>

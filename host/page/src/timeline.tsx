@@ -110,7 +110,7 @@ export function EntryRow({ entry }: { entry: Entry }) {
       <span class="t">
         <Time at={timeOf(entry)} />
       </span>
-      <span class={`kind w${weight}`}>{entry.kind === 'health' ? <Verdict health={(entry.to ?? 'Initializing') as Health} /> : (entry.severity ?? 'Info')}</span>
+      <span class={`kind w${weight}`}>{entry.kind === 'health' ? <Verdict health={(entry.to ?? 'Initializing') as Health} /> : <Text>{entry.severity ?? 'Info'}</Text>}</span>
       <span class="what">
         <a href={address('check', entry.component)}>
           <Text>{entry.subject?.label ?? entry.component}</Text>
@@ -120,7 +120,7 @@ export function EntryRow({ entry }: { entry: Entry }) {
         </span>
         {(entry.count ?? 1) > 1 && <span class="dim"> · {entry.count?.toLocaleString('en')} times since <Time at={millis(entry.time)} /></span>}
         {entry.kind === 'event' && entry.name && <span class="dim"> · <Text>{entry.name}</Text></span>}
-        {entry.kind === 'health' && entry.from && <span class="dim"> · was {entry.from}</span>}
+        {entry.kind === 'health' && entry.from && <span class="dim"> · was <Text>{entry.from}</Text></span>}
       </span>
     </li>
   );
