@@ -48,7 +48,7 @@ export function Overview({ live, summary, plugins, act }: ViewProps) {
           {summary.counts.initializing > 0 && ` · ${summary.counts.initializing} not ready yet`}
           {summary.counts.absent > 0 && ` · ${summary.counts.absent} do not apply here`}
         </Heading>
-        <div class="groups">
+        <div class={`groups n${groups.length}`}>
           {groups.map((group) => (
             <GroupCard key={group.name} group={group} live={live} troubles={summary.troubles} />
           ))}
@@ -170,7 +170,12 @@ function TroubleRow({ trouble }: { trouble: Trouble }) {
       </span>
       <span class="m">
         <Text>{trouble.sentence}</Text>
-        {trouble.states.length > 1 && <a href={address('trouble', trouble.id)}> {count(trouble.states.length, 'check')} say so</a>}
+        {trouble.states.length > 1 && (
+          <>
+            {' · '}
+            <a href={address('trouble', trouble.id)}>{count(trouble.states.length, 'check')} say so</a>
+          </>
+        )}
       </span>
       <span class="t">
         <Time at={millis(trouble.since)} />
