@@ -75,8 +75,8 @@ async function look(machine, name, hash = '', ready = '[data-verdict]', options 
     await page.evaluate(axe);
     const found = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ['violations'] }));
     const serious = found.violations.filter((one) => one.impact === 'serious' || one.impact === 'critical');
-    const told = serious.map((one) => `${one.id}: ${one.nodes.slice(0, 3).map((node) => `${node.html} ${node.failureSummary}`).join(' | ')}`);
-    assert.deepEqual(told, [], `${name} ${scheme} ${width}`);
+    const faults = serious.map((one) => `${one.id}: ${one.nodes.slice(0, 3).map((node) => `${node.html} ${node.failureSummary}`).join(' | ')}`);
+    assert.deepEqual(faults, [], `${name} ${scheme} ${width}`);
     await close(page);
   }
 }
@@ -145,7 +145,7 @@ test('a GPU is lost while the page is open', async (t) => {
   for (const part of [worst.subject.label, worst.action].filter(Boolean)) assert.ok(row.includes(part), `${part} in ${row}`);
   const verdict = await text(page, '[data-verdict]');
   const whole = verdict + (await text(page, `[data-gpu="${lost.uuid}"]`));
-  // Whoever has never seen gpud: which GPU, its serial number, what to do.
+  // Somebody who has never seen gpud finds the GPU, its serial number and the action.
   for (const part of ['GPU 3', lost.sn, worst.action].filter(Boolean)) assert.ok(whole.includes(part), `${part} in ${whole}`);
   assert.equal(await page.locator('[data-trouble]').count(), summary.troubles.length);
   await close(page);
@@ -365,7 +365,7 @@ test('the keyboard reaches everything, and views have addresses', async () => {
   }
   await page.goBack();
   await eventually('the view before', async () => (await text(page, 'nav [aria-current=page]')) === 'Plugins');
-  // What is chosen stands in the address.
+  // The address holds what is chosen.
   await page.goto(`${machine.url}/#/timeline?range=1d&component=disk&least=1`);
   await page.waitForSelector('#timeline');
   assert.equal(await text(page, '[aria-pressed=true]'), '1 d');

@@ -28,7 +28,7 @@ function label(line: string, name: string): string | undefined {
   return found?.[1]?.replace(/\\(.)/g, (_, c: string) => (c === 'n' ? '\n' : c));
 }
 
-/** Reads the bills; the dearest component is first. */
+/** Reads the bills; the most expensive component is first. */
 export function billsOf(text: string): Bill[] {
   const bills = new Map<string, Bill>();
   for (const line of text.split('\n')) {

@@ -119,7 +119,7 @@ function StateCard({ state }: { state: State }) {
 
 const MOST_ROWS = 200;
 
-/** A part of a check's readings: a table where it is a list of objects, else as it stands. */
+/** A part of a check's readings: a table where it is a list of objects, else as it was given. */
 function Reading({ name, value }: { name: string; value: unknown }) {
   const title = visible(name.replace(/_/g, ' '));
   if (Array.isArray(value) && value.length && value.every(isDict)) {

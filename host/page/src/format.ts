@@ -99,7 +99,7 @@ export function zone(at: number): string {
   return `UTC${minutes < 0 ? '-' : '+'}${Math.floor(size / 60)}${rest ? `:${two(rest)}` : ''}`;
 }
 
-/** Returns text without characters that would hide or reorder what stands beside them. */
+/** Returns text without characters that would hide or reorder their neighbours. */
 export function visible(text: string): string {
   return text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }

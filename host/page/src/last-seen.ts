@@ -20,7 +20,7 @@ const FIELDS: Record<string, ['busy' | 'heat' | 'power', number]> = {
   accelerator_nvidia_power_current_usage_milli_watts: ['power', 0.001],
 };
 
-/** Samples are kept for three hours unless the operator says otherwise. */
+/** Samples are stored for three hours unless the operator says otherwise. */
 const LONGEST = 3 * 3_600_000;
 
 /** Returns the newest sample of each reading, by UUID. */

@@ -66,7 +66,7 @@ export function draw(element: HTMLElement, chart: Chart, marks: Mark[], from: nu
   };
 }
 
-/** A line that does not move stands in the middle, and zero is shown where it is near. */
+/** Returns the limits of the axis. A constant line is drawn in the middle, and zero is shown where it is near. */
 function limits(low: number | null, high: number | null): [number, number] {
   if (low === null || high === null || !Number.isFinite(low) || !Number.isFinite(high)) return [0, 1];
   const span = high - low || Math.abs(high) || 1;

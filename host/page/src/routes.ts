@@ -22,15 +22,15 @@ export function parse(hash: string): Route {
   try {
     key = decodeURIComponent(key);
   } catch {
-    // It is used as it stands.
+    // It is used as it was written.
   }
   return { view, key, query };
 }
 
 /** Returns the fragment of a view. */
 export function address(view: Route['view'], key = '', query: Record<string, string> = {}): string {
-  const kept = Object.entries(query).filter(([, value]) => value !== '');
-  const tail = kept.length ? `?${new URLSearchParams(kept).toString()}` : '';
+  const given = Object.entries(query).filter(([, value]) => value !== '');
+  const tail = given.length ? `?${new URLSearchParams(given).toString()}` : '';
   if (view === 'overview') return `#/${tail}`;
   return `#/${view}${key ? `/${encodeURIComponent(key)}` : ''}${tail}`;
 }

@@ -20,7 +20,7 @@ export interface Chart {
   gaps: number;
 }
 
-/** Most series of one chart: more can neither be told apart nor be drawn in time. */
+/** Most series of one chart: more cannot be distinguished, and take too long to draw. */
 export const MOST_SERIES = 32;
 
 /** Returns one chart for each metric. `filter` chooses series by a part of their labels. */

@@ -111,7 +111,7 @@ struct Reader {
     changes: Receiver<Arc<Change>>,
     encoder: Arc<Encoder>,
     alive: Interval,
-    /// When the reader is told that the summary has changed.
+    /// When the reader gets the event that the summary has changed.
     summary_due: Option<Instant>,
     shutdown: CancellationToken,
     _place: Permit,

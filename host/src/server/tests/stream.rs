@@ -111,7 +111,7 @@ async fn a_reader_sees_changes_as_they_happen_and_the_summary_once() {
 }
 
 #[tokio::test]
-async fn a_reader_goes_on_where_it_was_or_begins_anew() {
+async fn a_reader_goes_on_where_it_was_or_is_reset() {
     let (app, feed, backend) = live(16);
     *backend.missed.lock().unwrap() = Some(vec![event(4), event(5)]);
     let mut reader = Follower::of(&app, Some("7-3")).await;
