@@ -1,6 +1,6 @@
 // Builds the page into dist/. The same sources and lock file give the same bytes, which CI compares.
 import { build } from 'esbuild';
-import { cp, mkdir, readdir, rm } from 'node:fs/promises';
+import { cp, mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { gzipSync } from 'node:zlib';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -19,6 +19,9 @@ if (process.argv.includes('--test')) {
   const options = { ...common, minify: true, legalComments: 'none', charset: 'utf8', outdir: out };
   await build({ ...options, entryPoints: { app: 'src/main.tsx', charts: 'src/plot.ts' } });
   await build({ ...options, entryPoints: { app: 'src/app.css', charts: 'src/charts.css' } });
+  // What their licences ask of copies.
+  const licences = ['preact', 'uplot'].map((name) => `${name}\n\n${readFileSync(`${here}node_modules/${name}/LICENSE`, 'utf8').trim()}\n`);
+  await writeFile(`${out}/licenses.txt`, `Parts of the page are made of these libraries.\n\n${licences.join('\n')}`);
   for (const name of ['index.html', 'icon.svg']) await cp(`${here}${name}`, `${out}/${name}`);
   // The greatest size of all files together, compressed.
   const most = 150 * 1024;

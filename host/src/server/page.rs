@@ -27,6 +27,7 @@ pub(super) const HTML: &str = "text/html; charset=utf-8";
 pub(super) const SCRIPT: &str = "text/javascript; charset=utf-8";
 pub(super) const STYLE: &str = "text/css; charset=utf-8";
 pub(super) const ICON: &str = "image/svg+xml";
+pub(super) const TEXT: &str = "text/plain; charset=utf-8";
 
 /// Returns where a browser finds the page of a server that listens at this address.
 pub fn page_address(address: SocketAddr, hostname: &str) -> String {
@@ -75,6 +76,7 @@ static APP_STYLE: File = page_file!("app.css", STYLE);
 static CHARTS: File = page_file!("charts.js", SCRIPT);
 static CHARTS_STYLE: File = page_file!("charts.css", STYLE);
 static SIGN: File = page_file!("icon.svg", ICON);
+static LICENSES: File = page_file!("licenses.txt", TEXT);
 
 pub(super) async fn index(headers: HeaderMap) -> Response {
     INDEX.show(&headers)
@@ -94,6 +96,10 @@ pub(super) async fn charts(headers: HeaderMap) -> Response {
 
 pub(super) async fn charts_style(headers: HeaderMap) -> Response {
     CHARTS_STYLE.show(&headers)
+}
+
+pub(super) async fn licenses(headers: HeaderMap) -> Response {
+    LICENSES.show(&headers)
 }
 
 pub(super) async fn icon(headers: HeaderMap) -> Response {
@@ -179,8 +185,16 @@ mod tests {
     /// All files together, compressed.
     const MOST: usize = 150 * 1024;
 
-    fn files() -> [&'static File; 6] {
-        [&INDEX, &APP, &APP_STYLE, &CHARTS, &CHARTS_STYLE, &SIGN]
+    fn files() -> [&'static File; 7] {
+        [
+            &INDEX,
+            &APP,
+            &APP_STYLE,
+            &CHARTS,
+            &CHARTS_STYLE,
+            &SIGN,
+            &LICENSES,
+        ]
     }
 
     #[test]

@@ -169,7 +169,7 @@ const UNCHANGED: Answer = answer(304, "The client has this version of the file."
 const JSON: &str = "application/json";
 
 /// The table.
-pub(super) static ROUTES: [Route; 33] = [
+pub(super) static ROUTES: [Route; 34] = [
     Route {
         path: "/healthz",
         right: Right::Alive,
@@ -481,6 +481,14 @@ pub(super) static ROUTES: [Route; 33] = [
         what: "The page's icon.",
         answers: &[ok("The file.", ""), UNCHANGED],
         handler: || get(page::icon),
+        ..SHOWS
+    },
+    Route {
+        path: "/page/licenses.txt",
+        forms: Forms::Other(page::TEXT),
+        what: "Licences of the libraries in the page.",
+        answers: &[ok("The file.", ""), UNCHANGED],
+        handler: || get(page::licenses),
         ..SHOWS
     },
     Route {

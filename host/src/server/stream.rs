@@ -58,7 +58,7 @@ pub(super) async fn follow(
             "too many readers follow this gpud".to_owned(),
         )
     })?;
-    // What is no id of ours names nothing that this daemon has seen.
+    // A text that is no id names no change of this daemon, so that the reader is reset.
     let seen = headers.get(LAST_EVENT_ID).map(|id| {
         let id = id.to_str().unwrap_or_default();
         id.parse().unwrap_or(ChangeId {
