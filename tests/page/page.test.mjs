@@ -174,11 +174,14 @@ test('a storm of events', async (t) => {
 });
 
 test('72 GPUs', async (t) => {
-  const machine = await Machine.start({ scenario: `product: gb200\ngpus: 72\nall: {utilization: {gpu: 90}}\ngpu:\n  17: {state: lost}\n` });
+  const scenario = 'product: gb200\ngpus: 72\nall: {utilization: {gpu: 90}}\n';
+  const machine = await Machine.start({ scenario });
   t.after(() => machine.end());
   await machine.settled();
+  machine.scenario(`${scenario}gpu:\n  17: {state: lost}\n`);
+  await eventually('GPU 17 is in trouble', async () => (await machine.json('/v1/summary')).troubles.some((one) => one.subject.label === 'GPU 17'));
   const page = await open(machine);
-  await page.waitForSelector('[data-gpu]');
+  await page.waitForSelector('.tile');
   assert.equal(await page.locator('[data-gpu]').count(), 72);
   assert.equal(await page.locator('.gpu[data-gpu]').count(), 1, 'the one in trouble is enlarged');
   await close(page);
