@@ -61,6 +61,8 @@ fn build(cargo: &Cargo, out: &Path) -> Result<()> {
     }
     let install = ["ci", "--ignore-scripts", "--no-audit", "--no-fund"];
     cargo.timed("tools of the page", npm(cargo, &install))?;
+    // Node.js works in another folder than this program.
+    let out = std::path::absolute(out)?;
     let mut build = Command::new("node");
     build.arg("build.mjs").arg(out).current_dir(page(cargo));
     cargo.timed("the page", build)
