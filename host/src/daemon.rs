@@ -97,6 +97,8 @@ pub struct Options {
     pub shown: EffectiveConfig,
     /// Who started it, and wants to hear of it.
     pub service: Service,
+    /// Called with the address of the page once the API answers.
+    pub announce: fn(&str),
 }
 
 /// Which built-in components run, and their configuration.
@@ -159,6 +161,7 @@ pub async fn run(options: Options, shutdown: CancellationToken) -> Result<(), St
         nvml,
         shown,
         service,
+        announce,
     } = options;
     let notifier = Arc::clone(&service.notifier);
     let mut own_files = vec![data_dir.clone()];
@@ -171,9 +174,13 @@ pub async fn run(options: Options, shutdown: CancellationToken) -> Result<(), St
     let node = Node::live_with(nvml).await?.replacing(replacements);
     let node = Arc::new(node.sealing(&own_files)?);
     let listener = server::bind(&listen_address).await?;
-    let address = listener.local_addr();
-    let mut reloaded: Vec<Arc<dyn server::Reload>> = Vec::new();
     let hostname = node.hostname().await;
+    let address = listener.local_addr();
+    let page = address.as_ref().map_or_else(
+        |_| String::new(),
+        |address| server::page_address(*address, &hostname),
+    );
+    let mut reloaded: Vec<Arc<dyn server::Reload>> = Vec::new();
     let mut sites = server::Sites {
         hosts: server::Sites::names_of_machine(&hostname),
         certificate: None,
@@ -321,7 +328,8 @@ pub async fn run(options: Options, shutdown: CancellationToken) -> Result<(), St
         tracing::warn!("`gpud status` may not find this daemon: {error}");
     }
     serve_as(service, reload, &listen_address, &store, &tasks, &shutdown);
-    tracing::info!(address = listen_address, "gpud is ready");
+    tracing::info!(address = listen_address, page, "gpud is ready");
+    announce(&page);
 
     let scheduler = scheduler();
     tokio::select! {

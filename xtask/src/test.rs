@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result};
 
-use crate::{fuzz, setup, steps::Cargo};
+use crate::{fuzz, page, setup, steps::Cargo};
 
 /// Makes Clippy the compiler of the workspace's crates. Lints then cost no second compilation of the dependencies, which
 /// `cargo clippy` asks for.
@@ -20,6 +20,7 @@ pub fn run(cargo: &Cargo) -> Result<()> {
     setup::run(cargo)?;
     cargo.run("format", &["fmt", "--all", "--check"])?;
     fuzz::lint(cargo)?;
+    page::check_if_possible(cargo)?;
     cargo.run_with(
         "documentation",
         &[
@@ -60,6 +61,11 @@ pub fn run(cargo: &Cargo) -> Result<()> {
         &LINTS,
     )?;
     requests(cargo)?;
+    cargo.check_if_possible(
+        "the page in Chromium",
+        "tests/page/run.sh",
+        &[&gpud(cargo)?],
+    )?;
     plugins(cargo)?;
     packs(cargo)?;
     cargo.check_if_possible(

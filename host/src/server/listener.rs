@@ -160,6 +160,7 @@ pub async fn serve(
     } = serving;
     let mut app = App::new(backend, access, profiling);
     app.sites = Arc::new(sites);
+    app.shutdown = shutdown.clone();
     let beside = tokio::spawn(watch(reloaded, reload_now));
     let port = Entrance {
         listener: Listener::Port(entrances.port),

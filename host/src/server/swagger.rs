@@ -100,7 +100,8 @@ fn section(html: &mut String, route: &Route) {
     html.push_str("<table>\n<tr><th>status</th><th>when</th><th>body</th></tr>\n");
     for answer in answers(route) {
         let body = match (route.forms, answer.schema) {
-            (Forms::Other(content_type), "") => escape(content_type),
+            (Forms::Other(content_type), "") if answer.status == 200 => escape(content_type),
+            (_, "") => String::new(),
             (_, schema) => link(schema),
         };
         let _ = writeln!(

@@ -322,7 +322,7 @@ fn collect(
     Ok(())
 }
 
-fn stored_event(row: &Row<'_>) -> rusqlite::Result<(String, StoredEvent)> {
+pub(super) fn stored_event(row: &Row<'_>) -> rusqlite::Result<(String, StoredEvent)> {
     let mut event = Event {
         time: unsigned(row, 1)?,
         name: row.get(2)?,

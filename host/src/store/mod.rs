@@ -30,6 +30,7 @@ mod reboots;
 mod retention;
 mod samples;
 mod schema;
+mod timeline;
 mod values;
 mod writer;
 
@@ -64,6 +65,7 @@ pub use latches::Latch;
 pub use lock::{FolderLock, LOCK_FILE};
 pub use retention::Purged;
 pub use samples::{Sample, Series, StoredSample};
+pub use timeline::{Cursor, Entry, EntryId, Happening, MAX_PAGE, NoCursor, Page, TimelineRead};
 
 /// Name of the database file inside the data folder.
 pub const STATE_FILE: &str = "gpud.state";

@@ -20,6 +20,7 @@ mod exchanges;
 mod negotiation;
 mod requests;
 mod sites;
+mod stream;
 
 use super::{
     peer::{Identity, Peer},

@@ -28,7 +28,7 @@ use product::Product;
 use timeline::Step;
 
 /// Most GPUs that a scenario may ask for.
-pub const MAX_GPUS: u32 = 64;
+pub const MAX_GPUS: u32 = 72;
 /// Longest scenario file, bytes.
 pub const MAX_BYTES: usize = 1 << 20;
 
