@@ -1,4 +1,4 @@
-//! What is wrong as one trouble, whoever complains: over HTTP and in the terminal.
+//! One lost GPU is one trouble, over HTTP and in the terminal.
 
 use std::{
     io::Write as _,

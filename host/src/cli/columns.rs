@@ -14,7 +14,7 @@ const MIN_LAST: usize = 20;
 
 /// Rows that are being collected.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Columns {
+pub struct Columns {
     header: Vec<String>,
     rows: Vec<Vec<String>>,
 }
@@ -81,10 +81,10 @@ mod tests {
         columns.row(["東京", "1", "one two three four five six seven eight"]);
         columns.row(["b\u{1b}[2J", "22"]);
         insta::assert_snapshot!(columns.render(Terminal::with_signs(40)), @r"
-        A             TIME  WHAT
-        東京          1     one two three four
-                            five six seven eight
-        b\u{1b}[2J    22
+        A           TIME  WHAT
+        東京        1     one two three four
+                          five six seven eight
+        b\u{1b}[2J  22
         ");
     }
 }

@@ -6,7 +6,7 @@ use super::{
 };
 
 /// Narrowest text.
-const MIN_WIDTH: usize = 20;
+const MIN_WIDTH: usize = 10;
 
 /// Where text is put.
 #[derive(Debug, Clone, Copy)]

@@ -11,7 +11,7 @@ use super::{
     summary::machine_and_gpus,
 };
 use crate::{
-    store::{MAX_PAGE, TimelineRead},
+    store::{Cursor, MAX_PAGE, TimelineRead},
     summary::History,
     wire::parse_since,
 };
@@ -39,7 +39,7 @@ fn read(query: &Query, now: jiff::Timestamp) -> Result<TimelineRead, ApiError> {
     let since = query.get("since").map(|text| parse_since(text, now));
     let since = since.transpose();
     let since = since.map_err(|error| ApiError::bad_request(format!("since: {error}")))?;
-    let before = query.get("before").map(str::parse).transpose();
+    let before = query.get("before").map(str::parse::<Cursor>).transpose();
     let before = before.map_err(|error: crate::store::NoCursor| {
         ApiError::bad_request(format!("before: {error}"))
     })?;

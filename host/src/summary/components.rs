@@ -1,7 +1,7 @@
 //! What the states of a component concern where they do not say it: kind and label.
 
 /// Component, kind and label. Components of the same kind and label share a trouble.
-const SUBJECTS: [(&str, &str, &str); 54] = [
+const SUBJECTS: &[(&str, &str, &str)] = &[
     ("block-io", "disk", "disks"),
     ("board-sensors", "board", "sensors of the board"),
     ("cgroup-oom", "memory", "memory limits of containers"),
@@ -77,7 +77,7 @@ pub(super) const NVIDIA: &str = "accelerator-nvidia-";
 pub(super) fn subject(component: &str) -> (&str, &str) {
     let mut known = SUBJECTS.iter();
     match known.find(|(name, ..)| *name == component) {
-        Some((_, kind, label)) => (kind, label),
+        Some(&(_, kind, label)) => (kind, label),
         None if component.starts_with(NVIDIA) => ("gpus", "GPUs"),
         None => ("component", component),
     }

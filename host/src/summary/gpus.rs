@@ -63,7 +63,10 @@ impl Gpus {
                     .clone()
                     .filter(|uuid| !uuid.is_empty() && !uuid.starts_with(STRANGER)),
                 serial: serial.clone().filter(|serial| !serial.is_empty()),
-                pci: id.as_deref().and_then(pci_id).or_else(|| id.clone()),
+                pci: id
+                    .as_deref()
+                    .and_then(pci_id)
+                    .or_else(|| id.clone().filter(|id| !id.is_empty())),
                 index: None,
             },
             // What watches the bus does not know that the device is a GPU.
@@ -76,7 +79,7 @@ impl Gpus {
         let is_same = |known: &KnownGpu| {
             let same = |one: &Option<String>, other: &Option<String>| one.is_some() && one == other;
             same(&known.uuid, &wanted.uuid)
-                // Boards with two GPUs have one serial number; what has an id of its own is told apart by that.
+                // Boards with two GPUs have one serial number; what has an id of its own is identified by that.
                 || same(&known.pci, &wanted.pci)
                 || (same(&known.serial, &wanted.serial)
                     && (known.pci.is_none() || wanted.pci.is_none())

@@ -54,7 +54,7 @@ impl Item {
     }
 }
 
-/// The states of a component that are not healthy; what a scan found is told apart by the subjects of its events.
+/// The states of a component that are not healthy; what a scan found is split by the subjects of its events.
 pub(super) fn items(found: ComponentInput) -> Vec<Item> {
     let ComponentInput {
         component,

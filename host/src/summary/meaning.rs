@@ -11,7 +11,7 @@ use regex::Regex;
 use super::{components::NVIDIA, xids::Code};
 
 /// Patterns of whole reasons, or of a part of one between semicolons.
-const MEANINGS: [(&str, &str); 70] = [
+const MEANINGS: &[(&str, &str)] = &[
     ("no data yet", "not checked yet"),
     ("XIDComponent is healthy", "no Xid is on record"),
     ("SXIDComponent is healthy", "no SXid is on record"),

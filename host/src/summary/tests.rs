@@ -25,7 +25,7 @@ fn short(summary: &Summary) -> String {
 }
 
 #[test]
-fn a_lost_gpu_is_one_trouble_whoever_complains() {
+fn a_lost_gpu_is_one_trouble_for_all_components() {
     let mut components = gpu_lost();
     let key = |component: &str, name: &str| (component.to_owned(), name.to_owned());
     let summary = summarize(Input {
@@ -261,7 +261,7 @@ fn who_shares_a_trouble_and_who_does_not() {
 }
 
 #[test]
-fn what_a_scan_found_is_told_apart_by_device() {
+fn what_a_scan_found_is_split_by_device() {
     let event = |index: usize, time: u64, event_type: EventType, code: u32| Event {
         time,
         event_type,

@@ -1,7 +1,7 @@
 //! Numbered errors of NVIDIA's driver in words: what an Xid or SXid says of its device.
 
 /// What a GPU did, for the codes that operators meet; NVIDIA's catalogue has the sources.
-const PHRASES: [(u32, &str); 36] = [
+const PHRASES: &[(u32, &str)] = &[
     (8, "stopped responding"),
     (13, "met an exception of an application"),
     (31, "met a memory access fault of an application"),

@@ -244,12 +244,15 @@ impl Shown<'_> {
     /// A count and what is counted, in at most so many lines.
     fn group(&self, text: &mut String, mark: Mark, title: &str, list: &str, most: usize) {
         let indent = self.terminal.mark_width() + 20;
-        let width = self.terminal.width().saturating_sub(indent).max(20);
+        let width = self.terminal.width().saturating_sub(indent).max(10);
         let mut lines = wrap(&printable(list), width, width);
         if lines.len() > most {
             lines.truncate(most);
             if let Some(last) = lines.last_mut() {
-                let end = " ... (--verbose lists them)";
+                let end = match width {
+                    ..40 => " ...",
+                    _ => " ... (--verbose lists them)",
+                };
                 while last.width() + end.width() > width {
                     let cut = last.rfind(' ').unwrap_or(0);
                     last.truncate(cut);

@@ -1,6 +1,6 @@
 //! `gpud watch`: what the daemon finds, live, full screen.
 //!
-//! [`model`] and [`lines`] are plain values, [`draw`] puts them onto a screen of any size, and [`screen`] sees to it that
+//! [`model`] and [`lines`] are plain values, [`draw`] puts them onto a screen of any size, and [`screen`] makes sure that
 //! the terminal is as it was before, however this ends.
 
 mod draw;
@@ -130,7 +130,7 @@ fn ask_again_and_again(options: WatchOptions) -> mpsc::Receiver<Result<Look, Str
     receiver
 }
 
-/// Found each time anew, as the daemon may have been restarted on another port.
+/// Looks for it each time, since the daemon may have been restarted on another port.
 fn client(options: &WatchOptions) -> Result<Client, String> {
     let found = match options.server.trim() {
         "" => presence::find(&options.data_dir),
