@@ -11,6 +11,7 @@ mod check_args;
 mod checks;
 pub mod client;
 mod client_args;
+mod columns;
 pub mod compact;
 pub mod compile_builtins;
 mod components;
@@ -19,11 +20,14 @@ mod data_dir;
 mod details;
 mod exit;
 pub mod explain;
+pub mod history;
+mod history_args;
 mod hosted_args;
 pub mod inject_fault;
 mod json_flags;
 mod layouts;
 pub mod list_plugins;
+pub mod live;
 mod local_socket;
 pub mod machine_info;
 pub mod metadata;
@@ -32,6 +36,7 @@ mod options;
 pub mod output;
 pub mod pack;
 mod pack_args;
+mod paragraph;
 mod parse;
 pub mod plugin;
 mod plugin_args;
@@ -49,6 +54,7 @@ mod sizes;
 pub mod status;
 pub mod table;
 pub mod terminal;
+pub mod watch;
 
 pub use checks::{
     BlockedProcesses, CheckOptions, CommandOverrides, GpuFaults, InfinibandOptions, XidCatalog,

@@ -7,8 +7,9 @@ use clap_complete::Shell;
 
 use super::{
     args::OutputFormat, checks::CheckOptions, components::ComponentSelection, explain::Subject,
-    local_socket::LocalSocketChoice, metadata::MetadataOptions, pack::PackAction,
-    plugin::PluginAction, service::UpOptions, status::StatusOptions, terminal::ColorChoice,
+    history::HistoryOptions, local_socket::LocalSocketChoice, metadata::MetadataOptions,
+    pack::PackAction, plugin::PluginAction, service::UpOptions, status::StatusOptions,
+    terminal::ColorChoice, watch::WatchOptions,
 };
 use crate::{logging::LogOptions, wire::GoDuration};
 
@@ -48,6 +49,10 @@ pub enum Action {
     },
     /// Say how the daemon does.
     Status(StatusOptions),
+    /// Show what the daemon finds, live.
+    Watch(WatchOptions),
+    /// Show events and changes of health.
+    History(HistoryOptions),
     /// Show what the state file notes.
     Metadata(MetadataOptions),
     /// Print a script for a shell.
@@ -203,6 +208,10 @@ pub struct ScanOptions {
     pub fail_on: Option<FailOn>,
     /// Print one JSON document.
     pub json: bool,
+    /// Everything, with tables.
+    pub verbose: bool,
+    /// GPUd's layout.
+    pub classic: bool,
     /// A saved kernel log to be judged instead of the machine.
     pub kmsg_file: Option<PathBuf>,
     /// Checks to run.

@@ -11,7 +11,7 @@ use regex::Regex;
 use super::{components::NVIDIA, xids::Code};
 
 /// Patterns of whole reasons, or of a part of one between semicolons.
-const MEANINGS: [(&str, &str); 67] = [
+const MEANINGS: [(&str, &str); 70] = [
     ("no data yet", "not checked yet"),
     ("XIDComponent is healthy", "no Xid is on record"),
     ("SXIDComponent is healthy", "no SXid is on record"),
@@ -199,6 +199,12 @@ const MEANINGS: [(&str, &str); 67] = [
     ),
     ("error getting {}", "cannot read {0}"),
     ("error listing {}", "cannot list {0}"),
+    ("containerd not installed", "containerd is not installed"),
+    ("docker not installed", "Docker is not installed"),
+    (
+        "error checking peermem",
+        "cannot tell whether the module nvidia_peermem is loaded",
+    ),
     ("error checking {}", "cannot check {0}"),
     ("error calculating {}", "cannot calculate {0}"),
     (

@@ -5,6 +5,7 @@
 mod asked;
 mod known;
 mod print;
+mod saved;
 
 use std::{
     path::{Path, PathBuf},
@@ -13,6 +14,7 @@ use std::{
 
 use jiff::tz::TimeZone;
 
+use self::saved::Saved;
 use super::{
     checks::CheckOptions,
     components::ComponentSelection,
@@ -86,8 +88,8 @@ pub async fn explain(
 ///
 /// # Errors
 /// It cannot be read, or no checker can run.
-pub async fn scan(log: &Path, options: &ScanOptions, terminal: Terminal) -> Result<Exit, Exit> {
-    let log = read(log.to_owned()).await.map_err(Exit::failure)?;
+pub async fn scan(path: &Path, options: &ScanOptions, terminal: Terminal) -> Result<Exit, Exit> {
+    let log = read(path.to_owned()).await.map_err(Exit::failure)?;
     let judgements = judge(&log, &options.components, &options.checks)
         .await
         .map_err(Exit::failure)?;
@@ -96,10 +98,27 @@ pub async fn scan(log: &Path, options: &ScanOptions, terminal: Terminal) -> Resu
     let fails = output::fails(options.fail_on, &output::worst(&states));
     // A gate passes only what was judged as a whole.
     let incomplete = print::incomplete(&judgements).filter(|_| options.fail_on.is_some());
+    let saved = Saved {
+        path,
+        log: &log,
+        hosts: &judgements,
+        verbose: options.verbose,
+        terminal,
+    };
+    let failed = options.fail_on.filter(|_| fails);
+    let failed = failed.map(|fail_on| output::why_it_fails(fail_on, &saved.worst()));
+    let why: Vec<String> = failed.into_iter().chain(incomplete).collect();
+    let stdout = match options.json || options.classic {
+        true => shown(&log, &judgements, options.json, terminal),
+        false => saved.text(),
+    };
     Ok(Exit {
-        code: u8::from(fails || incomplete.is_some()),
-        stderr: incomplete.map_or(Stderr::Nothing, Stderr::Failure),
-        ..Exit::success(shown(&log, &judgements, options.json, terminal))
+        code: u8::from(!why.is_empty()),
+        stderr: match why.is_empty() {
+            true => Stderr::Nothing,
+            false => Stderr::Failure(why.join("; ")),
+        },
+        ..Exit::success(stdout)
     })
 }
 

@@ -440,7 +440,7 @@ impl Registry {
         let stream = TlsConnector::from(Arc::clone(&self.tls))
             .connect(name, tcp)
             .await
-            .map_err(|error| format!("TLS: {error}"))?;
+            .map_err(|error| no_tls(host, &error))?;
         self.over(stream, call, authorization).await
     }
 
@@ -585,6 +585,16 @@ fn tls() -> Result<ClientConfig, Refused> {
         .with_root_certificates(roots)
         .with_no_client_auth();
     Ok(config)
+}
+
+/// Why there is no TLS. What speaks plain HTTP answers with something that is no record of TLS.
+fn no_tls(host: &str, error: &std::io::Error) -> String {
+    match error.to_string() {
+        text if text.contains("InvalidContentType") => {
+            format!("{host} does not speak TLS; --plain-http talks HTTP to it")
+        }
+        text => format!("TLS: {text}"),
+    }
 }
 
 #[cfg(test)]
