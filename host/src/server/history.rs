@@ -4,10 +4,7 @@ use axum::{extract::State, response::Response};
 use http::{HeaderMap, Uri};
 
 use super::{
-    errors::ApiError,
-    negotiation::{document, strict_form},
-    query::Query,
-    router::App,
+    answers::large_document, errors::ApiError, negotiation::strict_form, query::Query, router::App,
     summary::machine_and_gpus,
 };
 use crate::{
@@ -30,7 +27,7 @@ pub(super) async fn list(
     let page =
         page.map_err(|error| ApiError::Numeric(format!("the history cannot be read: {error}")))?;
     let (_, gpus) = machine_and_gpus(&app).await;
-    Ok(document(form, &History::of(page, &gpus)))
+    Ok(large_document(form, move || History::of(page, &gpus)).await)
 }
 
 /// What a request asks for.
