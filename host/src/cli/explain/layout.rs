@@ -179,18 +179,20 @@ mod tests {
         store::StoredEvent,
     };
 
-    const LOG: Overview = Overview {
-        format: None,
-        logs: Vec::new(),
-        skipped: 0,
-        unparsable: 0,
-        first_unparsable: None,
-        cut: 0,
-        damaged: None,
-        years_guessed: false,
-        zone_assumed: false,
-        boots_merged: false,
-    };
+    fn log() -> Overview {
+        Overview {
+            format: None,
+            logs: Vec::new(),
+            skipped: 0,
+            unparsable: 0,
+            first_unparsable: None,
+            cut: 0,
+            damaged: None,
+            years_guessed: false,
+            zone_assumed: false,
+            boots_merged: false,
+        }
+    }
 
     fn host(event_type: EventType) -> HostJudgement {
         let event = Event {
@@ -228,11 +230,11 @@ mod tests {
                 "1 event is listed above.\n",
             ),
         ] {
-            let hosts = [host(event_type)];
+            let (log, hosts) = (log(), [host(event_type)]);
             let gate: Vec<_> = hosts.iter().flat_map(gate::states).collect();
             let layout = LogLayout {
                 path: Path::new("a.log"),
-                log: &LOG,
+                log: &log,
                 hosts: &hosts,
                 gate: &gate,
                 verbose: false,
