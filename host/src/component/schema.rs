@@ -1,6 +1,6 @@
 //! Holds a JSON document against a JSON Schema.
 
-use boon::{CompileError, Compiler, ErrorKind, Schemas, SchemeUrlLoader, ValidationError};
+use boon::{Compiler, ErrorKind, Schemas, SchemeUrlLoader, ValidationError};
 use serde_json::Value;
 
 /// The schema's own address, which nothing else has.
