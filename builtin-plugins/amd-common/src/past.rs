@@ -1,4 +1,4 @@
-//! What is kept from check to check: what is open, and how many checks in a row saw what.
+//! The state that is retained from check to check: what is open, and how many checks in a row saw what.
 
 use std::collections::BTreeMap;
 

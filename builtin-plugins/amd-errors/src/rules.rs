@@ -1,6 +1,6 @@
 //! What each kind of news makes of the state. Resets, hangs and time-outs happen on a desktop, too, where a game or a
 //! browser was at fault; so they count only when they come often. A program that uses memory that it does not have
-//! (`amdgpu_page_fault`) is at fault itself and is told as an event alone.
+//! (`amdgpu_page_fault`) is at fault itself and is reported as an event only.
 
 use gpud_sdk::incidents::Rule;
 use gpud_sdk::{Health, RepairAction};

@@ -46,7 +46,7 @@ const MAX_NAMES: u32 = 16;
 const PCI_DEVICES: &str = "/sys/bus/pci/devices/*/uevent";
 /// The PCI devices of a large machine.
 const MAX_PCI_DEVICES: u32 = 8_192;
-/// Key of what is kept.
+/// Key of the retained state.
 const PORTS: &str = "ports";
 
 /// The checker.

@@ -22,7 +22,7 @@ pub struct Look<'a> {
     pub expected: &'a Expected,
     /// What was read.
     pub class: &'a Class,
-    /// What is kept, after this check.
+    /// The state to retain after this check.
     pub memory: &'a Memory,
 }
 

@@ -50,7 +50,7 @@ pub trait Machine {
     /// Is there a file, links followed?
     ///
     /// # Errors
-    /// When it cannot be told; a file that is not there is no error.
+    /// When this cannot be determined; a file that is not there is no error.
     fn is_file(&self, path: &str) -> Result<bool, AccessError>;
 
     /// Target of a link, if it is one that may be looked at.

@@ -15,7 +15,7 @@ use crate::patterns;
 
 /// Where an error happened, for counting.
 pub const PLACE: &str = "place";
-/// Marks an error of the boot before the one that told of it.
+/// Marks an error of the boot before the one that reported it.
 pub const PREVIOUS_BOOT: &str = "previous_boot";
 /// Event of a storm.
 pub const STORM: &str = patterns::CMCI_STORM.name;

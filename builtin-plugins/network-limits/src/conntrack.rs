@@ -140,7 +140,7 @@ mod tests {
             ((5, 5), (8, 8), 0),
             ((5, 5), (9, 8), 1),
             ((5, 5), (5, 9), 0),
-            // A counter that began anew.
+            // A counter that restarted.
             ((5, 5), (0, 0), 0),
         ] {
             let before = Before {

@@ -13,7 +13,7 @@ use crate::{Asked, Gpu, text};
 
 /// Key of the UUIDs in a state's extra info: JSON, `{"GPU-…":["MIG-…"]}`.
 pub const KEY: &str = "mig_devices";
-/// Key of what is kept.
+/// Key of the retained state.
 const KEPT: &str = "mig";
 /// How often GPUs are asked that are well.
 const PERIOD_MS: u64 = 600_000;
@@ -192,7 +192,7 @@ mod tests {
             (None, before.clone()),
             // MIG was switched off.
             (Some(vec![]), parts(&[(GPU_1, &["MIG-b"])])),
-            // Divided anew.
+            // Partitioned again.
             (
                 Some(vec!["MIG-c", "MIG-d"]),
                 parts(&[(GPU_0, &["MIG-c", "MIG-d"]), (GPU_1, &["MIG-b"])]),

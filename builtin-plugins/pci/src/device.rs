@@ -41,7 +41,7 @@ pub enum Control {
     Has(Acs),
     /// It has none, or sleeps.
     HasNot,
-    /// Who asks may not know.
+    /// The caller is not allowed to know.
     NotShown,
 }
 

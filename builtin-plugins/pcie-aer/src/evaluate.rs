@@ -233,7 +233,7 @@ fn serious(events: &[&StoredEvent]) -> Serious {
             .copied()
             .filter(move |stored| stored.event.name == name)
     };
-    // What came of it is told of the port above, after it. Without such a line it is not known to work.
+    // A later line, about the port above, reports the result. Without such a line it is not known to work.
     let last = |name, of: &StoredEvent| {
         named(name)
             .filter(|outcome| are_related(&outcome.event, &of.event))

@@ -109,7 +109,7 @@ fn repeated_facts(stored: &StoredEvent, config: &Config) -> Vec<(String, String)
     copied
 }
 
-/// What the kernel log says now, without any history: the answer to a scan and to a person who asks. The SXids
+/// What the kernel log says now, without any history: the answer to a scan and to a manual trigger. The SXids
 /// themselves are the report's events.
 ///
 /// # Errors

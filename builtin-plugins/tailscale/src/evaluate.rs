@@ -17,7 +17,7 @@ pub trait Machine {
     /// Is there a tailscaled?
     ///
     /// # Errors
-    /// When it cannot be told.
+    /// When this cannot be determined.
     fn is_installed(&self) -> Result<bool, AccessError>;
 
     /// What systemd says of its service.

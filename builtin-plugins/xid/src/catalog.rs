@@ -172,7 +172,7 @@ pub fn mnemonic(number: u32) -> Option<&'static str> {
     })
 }
 
-/// True for the codes whose errors are told apart by sub-code and error status.
+/// True for the codes whose errors are distinguished by sub-code and error status.
 pub fn is_nvlink(code: u32) -> bool {
     (144..=150).contains(&code)
 }

@@ -207,7 +207,7 @@ fn repeated_facts(stored: &StoredEvent, config: &Config) -> Vec<(String, String)
     copied
 }
 
-/// What the kernel log says now, without any history: the answer to a scan and to a person who asks. The Xids themselves
+/// What the kernel log says now, without any history: the answer to a scan and to a manual trigger. The Xids themselves
 /// are the report's events.
 ///
 /// # Errors

@@ -142,7 +142,7 @@ fn journal(line: &str) -> Option<Found<'_>> {
         .then(|| found(Kind::FilesystemError, device, "", detail))
 }
 
-/// The device of a journal: where it lies in the filesystem itself, the number of its inode follows (`sda1-8`,
+/// The device of a journal: where it is stored in the filesystem itself, the number of its inode follows (`sda1-8`,
 /// `dm-0-8`).
 fn journal_device(name: &str) -> &str {
     let name = name.strip_suffix('.').unwrap_or(name);
