@@ -1,6 +1,6 @@
 //! A captured `/dev/kmsg` as a file: cut into records, read, and accounted for. A byte 0xff repeats the byte before it
 //! sixty-four times as often as the byte behind it says, so that records get longer than the kernel's. A record whose
-//! text is `reopen` stands for a source that was opened anew.
+//! text is `reopen` represents a source that was reopened.
 
 #![no_main]
 

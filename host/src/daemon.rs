@@ -190,7 +190,7 @@ pub async fn run(options: Options, shutdown: CancellationToken) -> Result<(), St
         None => server::self_signed(&hostname)?,
     };
     let store = open_store(store).await?;
-    // An address that cannot be told counts as open to all.
+    // An unknown address counts as open to all.
     let wide = listener
         .local_addr()
         .map_or(true, |address| !address.ip().to_canonical().is_loopback());

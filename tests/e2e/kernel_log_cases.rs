@@ -227,7 +227,7 @@ fn logs_of_the_field() {
     assert!(wrong.is_empty(), "{wrong}");
 }
 
-/// A server that answered again needs no reboot; what a line asks for is told until then.
+/// A server that answered again needs no reboot; what a line asks for is reported until then.
 #[test]
 fn what_is_over_asks_for_nothing() {
     let folder = tempfile::tempdir().unwrap();

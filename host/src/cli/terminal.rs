@@ -1,6 +1,6 @@
 //! The three signs in front of a line, and when they are coloured.
 //!
-//! GPUd always colours, even into a file; here colour needs a terminal, or somebody who asks for it.
+//! GPUd always colours, even into a file; here colour needs a terminal or an explicit request.
 
 use std::{
     env,

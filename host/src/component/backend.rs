@@ -146,7 +146,7 @@ pub struct DaemonBackend {
     pub own_recorded: Mutex<Option<Instant>>,
 }
 
-/// The daemon's own series are asked for anew after this: their sources are the database and the process's files.
+/// The daemon's own series are read again after this time: their sources are the database and the process's files.
 const OWN_FRESH: Duration = Duration::from_secs(1);
 
 impl DaemonBackend {

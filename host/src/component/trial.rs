@@ -1,6 +1,6 @@
 //! A plugin's component tried out without a daemon: its checks and its kernel messages one after another, with a history
-//! and values of its own in memory. Everything that it gives is told: also what it costs, and what a daemon would only
-//! count.
+//! and values of its own in memory. Everything that it returns is reported: also what it costs, and what a daemon would
+//! only count.
 
 use std::sync::Arc;
 

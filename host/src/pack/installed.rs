@@ -261,7 +261,7 @@ impl Packs {
             .map_err(|error| Refused(format!("{error}; nothing was changed")))
     }
 
-    /// One at a time: waits for whoever else changes the folder.
+    /// One at a time: waits for other processes that change the folder.
     fn turn(&self) -> io::Result<fs::File> {
         let lock = fs::File::options()
             .create(true)
@@ -375,7 +375,8 @@ fn text(record: &Record, below: &str) -> serde_json::Result<String> {
     ))
 }
 
-/// Removes a folder or a file that nobody needs any more. What cannot be removed now goes with the next installation.
+/// Removes a folder or a file that nobody needs any more. What cannot be removed now is removed by the next
+/// installation.
 fn discard(path: &Path) {
     let _ = fs::remove_dir_all(path).or_else(|_| fs::remove_file(path));
 }

@@ -162,7 +162,7 @@ impl Plugins {
                 })
         };
         let Some((present, source, current)) = running else {
-            // Replaced or removed meanwhile.
+            // Replaced or removed in the meantime.
             return;
         };
         let sheet = source.sheet();

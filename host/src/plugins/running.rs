@@ -74,7 +74,7 @@ pub struct Prepared {
     wasm: Option<Vec<u8>>,
 }
 
-/// What runs. Changed only by whoever edits the set, one at a time.
+/// The running entries. Only one editor of the set changes them at a time.
 pub struct Running {
     /// Where the components are.
     pub registry: Arc<Registry>,

@@ -137,7 +137,7 @@ pub struct Serving {
     pub sites: Sites,
     /// The routes of `--pprof` are there.
     pub profiling: bool,
-    /// What is made anew when its files change.
+    /// What is reloaded when its files change.
     pub reloaded: Vec<Arc<dyn Reload>>,
     /// Asks for a look at these files at once.
     pub reload_now: Arc<Notify>,

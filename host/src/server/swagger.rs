@@ -16,7 +16,7 @@ use super::{
     routes::{Forms, Right, Route, routes},
 };
 
-/// Where the page is, for who asks for the folder.
+/// Where the page is, for requests for the folder.
 pub(super) const PAGE: &str = "/swagger/index.html";
 /// What lies below it and is none of the two documents is answered in its own way.
 pub(super) const FOLDER: &str = "/swagger/";

@@ -1,7 +1,7 @@
 //! The file `gpud.run` in the data folder, by which other commands find the daemon that uses it.
 //!
 //! The daemon holds a lock on it for as long as it lives, so that a file left behind by one that was killed is known to
-//! be stale, whoever has its process id now.
+//! be stale, even if another process has its process id now.
 
 use std::{
     fs::{self, File},

@@ -1,4 +1,4 @@
-//! SIGHUP reads settings anew, SIGUSR1 writes down what the daemon's threads do. Without a handler either would end it.
+//! SIGHUP reloads settings, SIGUSR1 writes down what the daemon's threads do. Without a handler either would end it.
 
 use std::{env, io, process};
 

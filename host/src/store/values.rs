@@ -91,7 +91,7 @@ impl Values {
         state.bytes = state.bytes.saturating_sub(gone);
     }
 
-    /// Knows nothing from now on: who asks is told that the store is closed.
+    /// Forgets everything: later callers get the error that the store is closed.
     pub(super) fn close(&self) {
         *self.lock() = State {
             closed: true,

@@ -245,8 +245,8 @@ impl Thread {
         }
     }
 
-    /// Writes the log back once it is long. SQLite would do it within a commit, and whoever waits for that commit would
-    /// wait for the disk as well (`wal_autocheckpoint` is higher, for one transaction that is longer than this).
+    /// Writes the log back once it is long. SQLite would do it within a commit, and a caller that waits for that commit
+    /// would wait for the disk as well (`wal_autocheckpoint` is higher, for one transaction that is longer than this).
     fn shorten_log(&self) {
         let pages = |mode: &str| {
             let sql = format!("PRAGMA wal_checkpoint({mode})");

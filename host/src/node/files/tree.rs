@@ -2,7 +2,7 @@
 //!
 //! **The rule for links.** A confined access names a path P that must be granted. Links on the way are followed, and
 //! the file that was actually opened, at its real path R, must pass as well. It does when R is P, when R is itself
-//! granted, or when P and R both lie in `/sys` on a sysfs, or both in `/proc` on a procfs: those links are made by the
+//! granted, or when P and R are both in `/sys` on a sysfs, or both in `/proc` on a procfs: those links are made by the
 //! kernel, never by a user, so `/sys/class/net/eth0/mtu` may lead into `/sys/devices`. The links of `/proc` that jump
 //! to where a process is (`root`, `cwd`, `exe`, `fd/N`, `ns/…`) are never followed.
 //!

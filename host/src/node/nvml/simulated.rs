@@ -14,7 +14,7 @@ use super::{
     },
 };
 
-/// What a GPU answers unless it was told otherwise.
+/// What a GPU answers unless it was configured otherwise.
 pub type Rest = fn(&Reading) -> Answer;
 
 /// A GPU in memory.

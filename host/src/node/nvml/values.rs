@@ -274,8 +274,8 @@ pub enum Reading {
     FieldValue(u32, u32),
     /// Takes and keeps a GPM sample, instead of one that was kept.
     GpmSample,
-    /// Takes a further sample; metrics between it and the kept one, by id. The number is the time between, in
-    /// milliseconds, and only tells answers apart.
+    /// Takes a further sample; returns the metrics between it and the stored one, by id. The number is the time
+    /// between, in milliseconds, and only distinguishes answers.
     GpmMetrics(Vec<u32>, u32),
 }
 

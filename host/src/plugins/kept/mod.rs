@@ -28,7 +28,7 @@ use crate::node::trusted;
 
 /// Folder inside the data folder.
 pub const FOLDER: &str = "plugin-versions";
-/// Most bytes of all kept files; the records that were changed longest ago give way.
+/// Most bytes of all retained files; the records that were changed longest ago are dropped first.
 const MAX_BYTES: u64 = 512 << 20;
 /// Most records.
 const MAX_RECORDS: usize = 1024;
@@ -81,7 +81,7 @@ impl Record {
     }
 }
 
-/// What is kept. Every method may wait for the disk.
+/// The retained versions. Every method may wait for the disk.
 pub struct Kept {
     folder: PathBuf,
     max_bytes: u64,
