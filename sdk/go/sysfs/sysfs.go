@@ -121,7 +121,7 @@ func ReadString(path string, maxBytes uint32) (string, error) {
 }
 
 // ReadGlob gives all files that match a pattern ("*", "?", "[a-z]" within a segment), sorted by path, in one call.
-// Files that vanish meanwhile are left out. More than maxFiles (at most 65,536) is gpud.ErrTooLarge.
+// Files that vanish in the meantime are left out. More than maxFiles (at most 65,536) is gpud.ErrTooLarge.
 func ReadGlob(pattern string, maxBytesEach, maxFiles uint32) ([]File, error) {
 	return readGlob(pattern, maxBytesEach, maxFiles)
 }

@@ -63,7 +63,7 @@ macro_rules! questions {
             /// # Errors
             /// Those of the question of [`Device`] with this name.
             pub fn $name(&self, $($argument: $kind),*) -> Result<$type, AccessError> {
-                // Apart, or it lies in the way of what each check does.
+                // Kept out of line, so that it does not slow down the path that each check takes.
                 #[cold]
                 #[inline(never)]
                 fn ask_now(gpu: &Answers, $($argument: $kind),*) -> Result<$type, AccessError> {
