@@ -75,7 +75,7 @@ impl Card {
         self.text(name)?.parse().ok()
     }
 
-    /// Files that could be read and whose path begins and ends so: what lies between, and the text.
+    /// Files that could be read and whose path begins and ends so: the part of the path between, and the text.
     pub fn between<'a>(
         &'a self,
         prefix: &'a str,

@@ -26,7 +26,7 @@ pub struct Memory {
     dimms: BTreeMap<String, Tally>,
 }
 
-/// What the counters of one DIMM come to.
+/// The result of the counters of one DIMM.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Reading {
     /// Corrected errors within the window.

@@ -2,7 +2,7 @@
 //! what the kernel log says of the cards.
 //!
 //! The ports come from sysfs ([`class`]), what is wanted from the configuration or the product ([`config`], [`product`]).
-//! What has to survive from check to check is kept per port ([`memory`]), as what it comes to rather than as a table of
+//! What has to survive from check to check is kept per port ([`memory`]), as a summary rather than as a table of
 //! samples, so that it is small and a restart loses nothing. Lines of the kernel log ([`kmsg`]) become events and do not
 //! change the verdict.
 

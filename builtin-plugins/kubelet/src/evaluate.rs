@@ -58,7 +58,7 @@ struct Document {
     pods_left_out: Option<usize>,
 }
 
-/// What the health check came to.
+/// The result of the health check.
 enum Answer {
     /// It is well.
     Well,

@@ -181,7 +181,7 @@ impl<M: Machine> Prober<'_, M> {
             return Err(invalid("ID is empty".to_owned()));
         }
         match self.machine.answers(&self.place(&group.volume())) {
-            // Who may not look so can still try.
+            // A process without the right to look in this way can still try.
             Ok(()) | Err(AccessError::Denied(_) | AccessError::NotSupported(_)) => Ok(()),
             Err(AccessError::NotFound(_)) => Err(invalid(format!(
                 "{:?} volume path does not exist",

@@ -1,6 +1,6 @@
 //! MIG devices: what is wrong with a GPU is wrong with each of its parts.
 //!
-//! Who schedules work on parts knows them by their own UUIDs (`MIG-…`), and a state about a GPU names the GPU only. So
+//! Schedulers of work on parts know them by their own UUIDs (`MIG-…`), and a state about a GPU names the GPU only. So
 //! [`extend`] adds to a state that is not healthy which parts its GPUs have. They are asked for when there is trouble,
 //! and, since a GPU that is lost names none, once in ten minutes besides, and kept.
 
@@ -101,7 +101,7 @@ fn attach(mut state: HealthState, parts: &Parts) -> HealthState {
     }
 }
 
-/// Adds to a report what its trouble comes to for MIG devices.
+/// Adds to a report what its trouble means for MIG devices.
 pub fn extend<T>(context: &CheckContext, report: Report, asked: &[Asked<T>]) -> Report {
     let trouble = report.states.first().filter(|state| is_trouble(state));
     let concerned: Vec<&Gpu> = trouble.map_or_else(Vec::new, |state| {

@@ -120,7 +120,7 @@ impl KernelLines {
         sighting
     }
 
-    /// The state that events (newest first) come to. The component is hidden until there are any.
+    /// Judges the state from events (newest first). The component is hidden until there are any.
     pub fn judge(
         &self,
         context: &CheckContext,

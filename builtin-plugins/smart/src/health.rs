@@ -81,7 +81,7 @@ pub fn warnings(bits: u64) -> Vec<&'static str> {
 }
 
 impl Health {
-    /// The disk in words: who is to replace it needs more than a name that changes.
+    /// The disk in words: the person who replaces it needs more than a name that changes.
     pub fn who(&self, name: &str) -> String {
         let parts = [(self.model.as_str(), ""), (self.serial.as_str(), "serial ")];
         let parts: Vec<String> = parts

@@ -51,8 +51,9 @@ fn decode<'a>(
     })
 }
 
-/// The state that the history comes to. `events` are newest first, as `history` gives them; `reboots` too. `seen_before`
-/// tells whether this machine ever had an SXid; asked only where nothing else tells that there is a driver.
+/// The state that follows from the history. `events` are newest first, as `history` gives them; `reboots` too.
+/// `seen_before` tells whether this machine ever had an SXid; asked only where nothing else tells that there is a
+/// driver.
 pub fn check(
     config: &Config,
     events: &[StoredEvent],

@@ -9,7 +9,7 @@ use super::*;
 use crate::config;
 use Step::{Line, Reboot, SetHealthy, Wait};
 
-/// What a step comes to.
+/// The expected result of a step.
 #[derive(Clone, Copy)]
 enum After {
     /// Nothing to report.

@@ -1,4 +1,4 @@
-//! Timelines: what a history of errors and reboots comes to.
+//! Timelines: the verdict on a history of errors and reboots.
 
 use super::super::config::Kind;
 use super::super::policy::Codes;

@@ -135,7 +135,7 @@ fn is_there(sensor: &Sensor) -> bool {
     sensor.entity == POWER_SUPPLY && sensor.is_any(&[SUPPLY_THERE])
 }
 
-/// What the leak sensors come to.
+/// The result of the leak sensors.
 #[derive(Default)]
 struct Leaks {
     leaks: Vec<Finding>,
