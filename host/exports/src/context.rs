@@ -63,7 +63,7 @@ pub struct Context {
 }
 
 impl Context {
-    /// Reads a secret as it is now, so that one that was replaced is taken up at once.
+    /// Reads a secret as it is now, so that a replaced one is used at once.
     ///
     /// # Errors
     /// A transient error that names the reference: the operator may mend it.

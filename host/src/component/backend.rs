@@ -56,7 +56,7 @@ pub struct EffectiveConfig {
     /// Command line for bash in place of df.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub blockdev_usage_commands: String,
-    /// The folder below which NFS volumes lie.
+    /// The folder below which NFS volumes are.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub nfs_host_root: String,
     /// Command line for bash that succeeds while containerd's service is active.

@@ -42,7 +42,7 @@ pub struct Tried {
     pub problem: Option<String>,
 }
 
-/// What kernel messages came to.
+/// The result of kernel messages.
 #[derive(Debug, Default)]
 pub struct Heard {
     /// How many of them matched a pattern, and so were handed over.

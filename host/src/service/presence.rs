@@ -76,7 +76,7 @@ impl Presence {
             .tempfile_in(folder)?;
         serde_json::to_writer(&mut file, &running)?;
         file.write_all(b"\n")?;
-        // Locked before it has its name: who sees it, sees it locked.
+        // Locked before it has its name: a process that sees it, sees it locked.
         flock(file.as_file(), FlockOperation::NonBlockingLockExclusive)?;
         let path = folder.join(RUN_FILE);
         let file = file.persist(&path)?;

@@ -21,7 +21,7 @@ pub fn listen() -> io::Result<Receiver<()>> {
         loop {
             tokio::select! {
                 _ = hangup.recv() => {
-                    // Full: one is still to be taken up, and will see what this one is about.
+                    // Full: one still has to be handled, and will see what this one is about.
                     let _ = send.try_send(());
                 }
                 _ = user.recv() => write_threads().await,

@@ -142,7 +142,7 @@ impl ProblemKind {
     }
 }
 
-/// A problem before it is known where in the file it lies.
+/// A problem before it is known where in the file it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Finding {
     pub kind: ProblemKind,

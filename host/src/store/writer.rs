@@ -209,7 +209,7 @@ impl Thread {
             }
             self.shorten_log();
             if let Some(reply) = close {
-                // The lock goes before the answer: who closed a store may open it again at once.
+                // The lock is released before the answer: a caller that closed a store may open it again at once.
                 let closed = self.shut();
                 let _ = reply.send(closed);
                 return;

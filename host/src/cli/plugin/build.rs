@@ -107,7 +107,7 @@ pub async fn built(folder: &Path, project: &Project) -> Result<Built, String> {
     })
 }
 
-/// Runs commands in a folder, one after another, with the environment of who called.
+/// Runs commands in a folder, one after another, with the environment of the caller.
 ///
 /// # Errors
 /// The first that fails, with its last lines.

@@ -101,7 +101,7 @@ pub struct FileStat {
     pub mode: u32,
     /// Last change of the content, Unix milliseconds; 0 for times before 1970.
     pub modified_ms: u64,
-    /// Major number of the device that the file lies on (`st_dev`).
+    /// Major number of the device that the file is on (`st_dev`).
     pub device_major: u32,
     /// Minor number of it.
     pub device_minor: u32,

@@ -78,7 +78,7 @@ impl Common {
     }
 }
 
-/// A driver that is in use. Who holds one of these may be within a call.
+/// A driver that is in use. A holder of one of these may be within a call.
 pub(super) struct Held(pub Arc<dyn Driver>);
 
 /// Where a GPU is to be asked.
@@ -119,7 +119,7 @@ pub struct Gpu {
     worker: HangPool,
     /// Unix milliseconds; 0 is never.
     last_good: AtomicU64,
-    /// Held by who takes GPM samples.
+    /// Held by the caller that takes GPM samples.
     pub(super) gpm_turn: tokio::sync::Mutex<()>,
     common: Common,
 }
@@ -466,7 +466,7 @@ pub(super) async fn ask_again(gpus: &[Arc<Gpu>]) {
     let (one_less, mut none_left) = mpsc::channel::<Infallible>(1);
     let mut asked = Vec::with_capacity(gpus.len());
     for gpu in gpus {
-        // Who is on the way takes these questions along.
+        // The caller that holds the thread takes these questions along.
         let Ok(way) = gpu.way.try_lock() else {
             continue;
         };

@@ -1,9 +1,9 @@
 //! Versions of Wasm entries that worked, kept in the data folder so that one can come back: also after a restart.
 //!
 //! For each component name of a spec there is a record, `‹sha256 of the name, 32 digits›.json`; the components' files
-//! lie beside it as `‹sha256 of the file›.wasm`. A record holds the last two versions that worked (an older one is for
-//! the case that the newest fails on its first kernel messages), the one that is on probation, and the one that was
-//! taken back. Whatever is missing, damaged or too large only means that there is nothing to go back to.
+//! are stored beside it as `‹sha256 of the file›.wasm`. A record holds the last two versions that worked (an older one
+//! is for the case that the newest fails on its first kernel messages), the one that is on probation, and the one that
+//! was taken back. Whatever is missing, damaged or too large only means that there is nothing to go back to.
 #![allow(
     clippy::disallowed_methods,
     reason = "gpud's own files, not the machine's"
