@@ -45,7 +45,7 @@ type FileStat struct {
 	Mode uint32
 	// Modified is the last change of the content.
 	Modified time.Time
-	// DeviceMajor is the major number of the device that the file lies on.
+	// DeviceMajor is the major number of the device that the file is on.
 	DeviceMajor uint32
 	// DeviceMinor is its minor number.
 	DeviceMinor uint32
