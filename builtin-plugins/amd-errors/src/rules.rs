@@ -58,7 +58,7 @@ pub fn rules(config: &Config) -> Vec<Rule> {
             ended_by: RECOVERED,
             ..lost("amdgpu_fatal_error", GONE)
         },
-        // A reboot does not mend memory; the driver says it again at each start.
+        // A reboot does not repair memory; the driver says it again at each start.
         Rule {
             action: Some(RepairAction::HardwareInspection),
             ..lost("amdgpu_bad_pages_limit", WORN)

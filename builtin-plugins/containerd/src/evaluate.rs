@@ -103,7 +103,7 @@ pub trait Machine {
     fn files(&self, pattern: &str) -> Result<Vec<String>, AccessError>;
 }
 
-/// What came of a check.
+/// The outcome of a check.
 #[derive(Debug)]
 pub struct Judged {
     /// The report.

@@ -46,7 +46,7 @@ pub trait Machine {
     fn get(&self, path: &str, timeout_ms: u32) -> Result<Response, AccessError>;
 }
 
-/// What came of it.
+/// The outcome.
 struct Verdict {
     health: Health,
     reason: &'static str,

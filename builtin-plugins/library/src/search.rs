@@ -1,4 +1,4 @@
-//! Where libraries are looked for, and what came of it.
+//! Where libraries are searched, and the outcome.
 
 use gpud_sdk::AccessError;
 
@@ -60,7 +60,7 @@ pub trait Machine {
     fn loader_cache(&self) -> Option<Vec<u8>>;
 }
 
-/// What came of the search for one library.
+/// The outcome of the search for one library.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Found {
     /// Its name.

@@ -24,9 +24,9 @@ use gpud_sdk::incidents::clip;
 pub enum Severity {
     /// Only reported.
     Info,
-    /// The hardware mended it.
+    /// The hardware corrected it.
     Corrected,
-    /// Not mended; the system can go on.
+    /// Not corrected; the system can go on.
     Recoverable,
     /// The system cannot go on.
     Fatal,

@@ -25,7 +25,7 @@ pub const STORM_OVER: &str = patterns::CMCI_STORM_SUBSIDED.name;
 pub const UNHANDLED: &str = patterns::MEMORY_FAILURE_UNHANDLED.name;
 /// Event of bad data that was not used yet.
 pub const DEFERRED: &str = patterns::MACHINE_CHECK_DEFERRED.name;
-/// Events of errors that the hardware mended.
+/// Events of errors that the hardware corrected.
 pub const CORRECTED: [&str; 2] = [
     patterns::MACHINE_CHECK_CORRECTED.name,
     patterns::FIRMWARE_ERROR_CORRECTED.name,

@@ -45,7 +45,7 @@ pub trait Machine {
     ) -> Result<Output, AccessError>;
 }
 
-/// What came of it.
+/// The outcome.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outcome {
     /// Healthy or degraded.

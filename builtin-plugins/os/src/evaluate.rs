@@ -32,7 +32,7 @@ const LEAKS: &str = "check/restart user applications for leaky file descriptors"
 /// All that is judged.
 #[derive(Debug)]
 pub struct Inputs<'a> {
-    /// Who the machine is.
+    /// The identity of the machine.
     pub facts: &'a Facts,
     /// Configuration.
     pub config: &'a Config,

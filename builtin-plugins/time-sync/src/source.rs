@@ -1,4 +1,4 @@
-//! Who keeps the clock, and what they say.
+//! The program that keeps the clock, and its answers.
 //!
 //! | source | fact |
 //! |---|---|

@@ -124,7 +124,7 @@ fn a_medium_error_is_degraded_many_are_unhealthy() {
     let state = &one.states[0];
     assert_eq!(state.health, Health::Degraded);
     assert_eq!(state.reason, "sda: medium error, mounted at /, /var");
-    // No reboot mends a disk.
+    // No reboot repairs a disk.
     assert_eq!(
         state.recovery,
         [
