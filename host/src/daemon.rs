@@ -95,7 +95,7 @@ pub struct Options {
     pub nvml: nvml::Options,
     /// What `/admin/config` shows.
     pub shown: EffectiveConfig,
-    /// Who started it, and wants to hear of it.
+    /// The process that started it and receives notifications.
     pub service: Service,
 }
 

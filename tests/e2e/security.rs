@@ -1,4 +1,4 @@
-//! Who is let in, and how a daemon in operation gets another certificate or token.
+//! Which clients are let in, and how a daemon in operation gets another certificate or token.
 
 use std::{
     fs,

@@ -13,7 +13,7 @@ use crate::runtime::CallError;
 /// Good checks of each component, until the version counts as one that works.
 pub const CHECKS: u32 = 3;
 
-/// What became of a version.
+/// The outcome of a version.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
     /// It works.

@@ -62,7 +62,7 @@ pub struct Decisions {
     pub config: Option<OwnConfig>,
 }
 
-/// What came of an installation.
+/// The outcome of an installation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Installed {
     /// What is installed now.
@@ -146,7 +146,7 @@ impl Packs {
         Ok(beyond(&granted, &pack.manifest))
     }
 
-    /// Installs a pack, or puts it in the place of another version of it. Who `signer` is was found out before.
+    /// Installs a pack, or puts it in the place of another version of it. The caller has determined `signer` before.
     ///
     /// # Errors
     /// [`Refused`]: it asks for what was not approved, its configuration names what is not there, or the folder cannot be

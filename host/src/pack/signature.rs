@@ -56,7 +56,7 @@ pub enum Distrust {
     Bad(String),
 }
 
-/// Who signed.
+/// The signer.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct Signer {
     /// The file of the key among those that are trusted.

@@ -43,7 +43,7 @@ impl Current {
     }
 }
 
-/// What became of a version on probation.
+/// The outcome of a version on probation.
 pub struct Told {
     /// Component name of the entry.
     pub plugin: String,

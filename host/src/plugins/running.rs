@@ -31,7 +31,7 @@ use crate::{
 /// Longest that the checks under way of plugins that are replaced are waited for, all together.
 const PAUSE: Duration = Duration::from_secs(30);
 
-/// Who brought a plugin.
+/// The source of a plugin.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Source {
     /// A spec file, by its name: the operator's, or that of a pack.

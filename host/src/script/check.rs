@@ -28,7 +28,7 @@ pub struct Script {
 /// One check.
 #[derive(Debug)]
 pub struct Checked {
-    /// What came of it.
+    /// The outcome.
     pub verdict: Verdict,
     /// What all steps printed, the first mebibyte.
     pub output: Vec<u8>,

@@ -29,7 +29,7 @@ pub struct Access {
     pub require_token: bool,
 }
 
-/// What becomes of a request.
+/// The verdict on a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Verdict {
     Allowed,

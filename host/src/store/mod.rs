@@ -261,7 +261,7 @@ impl Store {
         self.inner.writer.run(kind, work).await
     }
 
-    /// [`Self::write`], and `after` once what came of it is certain; see [`Caches`].
+    /// [`Self::write`], and `after` once its outcome is certain; see [`Caches`].
     async fn write_then<T, F, A>(&self, kind: Kind, work: F, after: A) -> Result<T, StoreError>
     where
         T: Send + 'static,

@@ -26,7 +26,7 @@ const LONG_LOG: i64 = 1000;
 /// A piece of work for the writer thread.
 trait Job: Send {
     fn kind(&self) -> Kind;
-    /// Does the work (again) and keeps what came of it.
+    /// Does the work (again) and stores the outcome.
     fn run(&mut self, conn: &Connection) -> Result<(), StoreError>;
     /// Takes in the fate of the transaction, and shows the error that will be answered.
     fn settle(&mut self, commit: Result<(), StoreError>) -> Option<&StoreError>;
@@ -120,7 +120,7 @@ impl Writer {
         self.run_then(kind, work, || {}).await
     }
 
-    /// [`Self::run`], and `after` once what came of it is certain, before the caller is answered; also if the caller is
+    /// [`Self::run`], and `after` once its outcome is certain, before the caller is answered; also if the caller is
     /// gone by then.
     pub(super) async fn run_then<T, F, A>(
         &self,

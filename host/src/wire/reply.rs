@@ -64,7 +64,7 @@ pub struct Message {
     pub message: &'static str,
 }
 
-/// Answer to set-healthy, whatever came of it.
+/// Answer to set-healthy, whatever the outcome.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct SetHealthyReply {
     /// The HTTP status.

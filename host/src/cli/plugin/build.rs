@@ -48,7 +48,7 @@ pub struct Built {
     pub sha256: String,
 }
 
-/// Builds and says what came of it.
+/// Builds and reports the outcome.
 ///
 /// # Errors
 /// It is no project, a command failed, or what it left is no component.

@@ -56,7 +56,7 @@ pub enum PatternError {
     /// All watchers' patterns together are too large; the last watchers of the list are refused.
     #[error("watcher {watcher}: its patterns do not fit beside those of the watchers before it")]
     SetFull {
-        /// Who was refused.
+        /// The refused watcher.
         watcher: WatcherId,
     },
 }

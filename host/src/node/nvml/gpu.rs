@@ -139,7 +139,7 @@ impl Gpu {
         }
     }
 
-    /// Who it is.
+    /// Its identity.
     pub fn identity(&self) -> Arc<Identity> {
         Arc::clone(&lock(&self.identity))
     }

@@ -20,7 +20,7 @@ pub type Rest = fn(&Reading) -> Answer;
 /// A GPU in memory.
 #[derive(Debug, Clone)]
 pub struct SimulatedGpu {
-    /// Who it is; its index is its place in the list.
+    /// Its identity; its index is its place in the list.
     pub identity: Identity,
     /// What it answers to some questions.
     pub answers: HashMap<Reading, Answer>,

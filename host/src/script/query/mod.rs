@@ -2,7 +2,7 @@
 //!
 //! GPUd takes `github.com/PaesslerAG/jsonpath` v0.1.1 on `github.com/PaesslerAG/gval` v1.0.0, so a query is an expression
 //! of Go-like tokens: paths (`$.fans[0].rpm`, `$..temp`, `$.l[?(@.ok == true)]`), bare names (`fans[0]`), literals, `==`,
-//! `!=`, unary minus and parentheses. Answers and error texts are held against those versions by the records in
+//! `!=`, unary minus and parentheses. Answers and error texts are compared with those versions by the records in
 //! `testdata/`.
 //!
 //! Evaluated here and not by `jsonpath-rust`: definite steps need to distinguish its kinds of failure; slices, filters,
