@@ -132,7 +132,7 @@ impl Answers {
         }
     }
 
-    /// Who it is, with all that is known.
+    /// Its identity, with all that is known.
     ///
     /// # Errors
     /// When it was not asked for, as [`Self::device`].
