@@ -31,6 +31,9 @@ WORDS = [
     (r"(wound|winds?) up", "is armed, arms"),
     (r"told", "receives, is notified, is given; of a text: states"),
     (r"(the|an?|each|every|no|its|all|of|what is) kept", "a noun: the retained version, the stored value"),
+    (r"mend(s|ed|ing)?", "repairs, fixes, corrects"),
+    (r"(came|comes|become|becomes|became) of", "the outcome of"),
+    (r"held against", "compared with, validated against"),
     (r"gone to", "sent to, moved to"),
     (r"who (comes|asks|waits)|(for|by|of|to|from) who (?!is |are )", "a noun: a request that arrives"),
 ]
