@@ -190,7 +190,7 @@ fn read(tree: &impl Tree, id: String, wanted: &[Wanted]) -> Result<Card, AccessE
                 return Err(error);
             }
             let name = path.strip_prefix(&folder).unwrap_or(&path).to_owned();
-            // What is not there is nothing to remember.
+            // An absent file is nothing to remember.
             if !matches!(text, Err(AccessError::NotFound(_))) {
                 card.files.insert(name, text);
             }

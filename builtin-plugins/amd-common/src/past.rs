@@ -36,7 +36,7 @@ impl Streaks {
     }
 }
 
-/// What was kept.
+/// The retained state.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Past {
     /// What was open at the last check.

@@ -71,7 +71,7 @@ impl Blocked {
         u64::try_from(count).unwrap_or(u64::MAX)
     }
 
-    /// What is to be kept, if anything was reported: as much as there is room for, the most recent names first.
+    /// The state to retain, if anything was reported: as much as there is room for, the most recent names first.
     pub fn changed(&self) -> Option<String> {
         self.changed.then(|| {
             let mut room = MAX_KEPT.saturating_sub(self.boot_id.len());

@@ -8,7 +8,7 @@
 //! Kubernetes name look-ups do that every day. So the growth of `drop` beyond that of `insert_failed` is certain to be for
 //! want of an entry.
 
-/// What is known of it.
+/// The known facts about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Conntrack {
     /// Entries.

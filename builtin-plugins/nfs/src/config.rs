@@ -85,7 +85,7 @@ impl Config {
 }
 
 impl Group {
-    /// What is wrong with it, as far as can be determined without looking.
+    /// The problem with it, as far as can be determined without looking.
     ///
     /// # Errors
     /// In words.

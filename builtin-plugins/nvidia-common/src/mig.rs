@@ -45,7 +45,7 @@ fn parts(gpu: &Answers) -> Option<Vec<String>> {
     }
 }
 
-/// What is known after asking. A GPU that does not say has the parts that it had.
+/// The known state after asking. A GPU that does not say has the parts that it had.
 fn learn(known: &Parts, asked: impl IntoIterator<Item = (String, Option<Vec<String>>)>) -> Parts {
     let mut known = known.clone();
     for (uuid, parts) in asked {

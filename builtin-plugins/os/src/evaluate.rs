@@ -42,7 +42,7 @@ pub struct Inputs<'a> {
     pub processes: Result<Vec<FileContent>, AccessError>,
     /// Entries of `/proc/‹pid›/fd` of the same.
     pub open_files: Result<Vec<EntryCount>, AccessError>,
-    /// What is known of the others.
+    /// The known facts about the others.
     pub elsewhere: Elsewhere,
     /// `/proc/sys/fs/file-nr`.
     pub file_nr: Result<String, AccessError>,

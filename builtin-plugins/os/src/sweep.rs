@@ -248,7 +248,8 @@ impl Sweep {
         self.files.note = note.unwrap_or_default().replace('\n', " ");
     }
 
-    /// What is known of the others: of those that it was not the turn of, and of those whose files were not counted.
+    /// The known facts about the others: of those that it was not the turn of, and of those whose files were not
+    /// counted.
     pub fn elsewhere(
         &self,
         turn: &Turn,

@@ -34,7 +34,7 @@ pub enum Asleep {
     Unread(String),
 }
 
-/// What is known of a device's ACS.
+/// The known facts about a device's ACS.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Control {
     /// It has it.

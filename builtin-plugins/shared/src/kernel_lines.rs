@@ -61,7 +61,7 @@ impl<'a> Found<'a> {
 /// One such checker.
 #[derive(Debug, Clone, Copy)]
 pub struct KernelLines {
-    /// What is known of its lines.
+    /// The known facts about its lines.
     pub catalog: &'static Catalog,
     /// Reads a line.
     pub find: fn(&str) -> Option<Found<'_>>,

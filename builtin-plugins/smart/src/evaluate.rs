@@ -331,7 +331,7 @@ fn new_errors(
     let known = counters.errors.insert(key.clone(), now);
     let samples = counters.day.entry(key);
     let grown = samples
-        // What was counted before the first check may be old.
+        // Errors that were counted before the first check may be old.
         .or_insert_with(|| Samples::starting_at(known.unwrap_or(now)))
         .add(context.now / 1000, DAY, now);
     let who = health.who(name);

@@ -25,7 +25,7 @@ const UNRELIABLE: u64 = 1 << 2;
 const MAX_FAILING: usize = 8;
 const MAX_NAME: usize = 64;
 
-/// What is known of a disk.
+/// The known facts about a disk.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Health {
     /// Maker's name for it.

@@ -173,7 +173,7 @@ impl Policy {
     /// Reads a policy: an object of entries by the names of events.
     ///
     /// # Errors
-    /// What is wrong with it: places, and what is allowed there. Nothing of such a policy is used.
+    /// The problem with it: places, and what is allowed there. Nothing of such a policy is used.
     pub fn read(policy: &Value, catalog: &Catalog) -> Result<Self, String> {
         let Some(given) = policy.as_object() else {
             return Err(format!("configuration: {POLICY} is no object of events"));

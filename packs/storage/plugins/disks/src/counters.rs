@@ -84,7 +84,7 @@ impl Counters {
             };
         }
         let grown = |samples: &mut Option<Samples>, count: Option<u64>| {
-            // What was counted before the first check may be old.
+            // Errors that were counted before the first check may be old.
             count.map_or(0, |count| {
                 samples
                     .get_or_insert_with(|| Samples::starting_at(count))
