@@ -28,7 +28,7 @@ fuzz_target!(init: small_stack(), |input: &[u8]| {
         if longest.unwrap_or(0) <= MAX_RECORD {
             assert_eq!(records, expected, "in pieces of {piece}");
         }
-        // What is left of an overlong record is none itself, and takes no other one with it.
+        // The rest of an overlong record is no record itself, and takes no other one with it.
         let messages: Vec<KernelMessage> = records.iter().filter_map(|record| read(record)).collect();
         let of_expected = expected.iter().filter_map(|record| read(record));
         assert!(messages.iter().cloned().eq(of_expected), "in pieces of {piece}");

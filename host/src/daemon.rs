@@ -89,7 +89,7 @@ pub struct Options {
     pub replacements: [(&'static str, Option<String>); 4],
     /// Specs of plugins; `None` is none. The file may be missing.
     pub plugin_specs: Option<PathBuf>,
-    /// What is sent elsewhere.
+    /// The exports.
     pub exports: exports::Options,
     /// Which driver to ask about GPUs.
     pub nvml: nvml::Options,
@@ -105,7 +105,7 @@ pub struct Selection {
     pub enabled: Box<dyn Fn(&str) -> bool + Send + Sync>,
     /// Its configuration.
     pub config: Box<dyn Fn(&str) -> ComponentConfig + Send + Sync>,
-    /// What is wrong with the site's configuration, of which then nothing is used. The component [`CONFIGS`] shows it.
+    /// The problem with the site's configuration, of which then nothing is used. The component [`CONFIGS`] shows it.
     pub problem: Option<String>,
 }
 

@@ -133,7 +133,7 @@ fn scan(log: &Path) -> Value {
         .unwrap_or_else(|error| panic!("{}: {error}: {output:?}", log.display()))
 }
 
-/// What is wrong with the answer for a log.
+/// The problems with the answer for a log.
 fn problems(number: &str, document: &Value) -> Vec<String> {
     let components = document["components"].as_array().unwrap();
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();

@@ -172,7 +172,7 @@ pub struct GpuFaults {
 /// Checks the flags and adds notes on those that were put right.
 ///
 /// # Errors
-/// What is wrong with a value, naming the flag.
+/// The problem with a value, naming the flag.
 pub fn check_options(
     args: CheckArgs,
     run: RunCheckArgs,

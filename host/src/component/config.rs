@@ -32,7 +32,7 @@ pub struct SiteConfig {
 pub struct Misfit {
     /// JSON pointer of the first value that does not fit; empty is the whole.
     pub pointer: String,
-    /// What is wrong, of all values.
+    /// The problems, of all values.
     pub message: String,
 }
 

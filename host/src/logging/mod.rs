@@ -35,7 +35,7 @@ pub enum LogLevel {
     Info,
     /// What may be wrong.
     Warn,
-    /// What is wrong.
+    /// The problem.
     Error,
     /// Nothing: gpud has no messages of the levels `dpanic`, `panic` and `fatal`.
     Off,

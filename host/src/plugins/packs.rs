@@ -70,7 +70,7 @@ pub async fn run(plugins: Arc<Plugins>, packs: Packs, again: Arc<Notify>) {
                 false
             }
         };
-        // What was taken depends on files that are not watched yet.
+        // The loaded specs depend on files that are not watched yet.
         let pause = match changed {
             true => LOOK,
             false => watch.pause(),

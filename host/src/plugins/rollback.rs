@@ -57,7 +57,7 @@ pub struct Told {
 pub struct Unprepared {
     /// Component name of the entry.
     pub plugin: String,
-    /// What is wrong, and where.
+    /// The problem, and where.
     pub problem: String,
     /// Which version it is, if its file could be read.
     pub version: Option<Version>,

@@ -134,7 +134,7 @@ impl Running {
     /// Makes plugins ready to run.
     ///
     /// # Errors
-    /// What is wrong with those that cannot run.
+    /// The problems with those that cannot run.
     pub async fn prepare_all(
         &self,
         plugins: Vec<Plugin>,
@@ -156,7 +156,7 @@ impl Running {
     /// Makes a plugin ready to run. A version that was taken back is not tried again: the version before it is.
     ///
     /// # Errors
-    /// What is wrong with it, and where.
+    /// The problem with it, and where.
     pub async fn prepare(&self, plugin: Plugin, sheet: &Sheet) -> Result<Prepared, Unprepared> {
         if plugin.spec.wasm.is_none() {
             let components = vec![Component::of_script(&plugin)];

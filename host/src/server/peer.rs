@@ -18,7 +18,7 @@ pub struct Peer {
     link: Link,
 }
 
-/// What is known of a client, and whose share of connections and turns it uses.
+/// The known facts about a client, and whose share of connections and turns it uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Identity {
     /// A user of this machine, according to the kernel.

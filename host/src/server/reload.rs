@@ -1,4 +1,4 @@
-//! What is made from files that may change: looked at when they do, and at once on SIGHUP.
+//! Values that are loaded from files that may change: reloaded when they do, and at once on SIGHUP.
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 

@@ -48,7 +48,7 @@ pub enum TlsError {
         kind: &'static str,
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// The problem.
         reason: String,
     },
     /// The two files do not fit together.

@@ -1,4 +1,4 @@
-//! What is wrong with a spec file, in words for a terminal and for a log line.
+//! The problems with a spec file, in words for a terminal and for a log line.
 
 use std::fmt::{self, Write as _};
 

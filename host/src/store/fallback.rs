@@ -101,7 +101,7 @@ impl Store {
         fallback.unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// What is wrong with the database, in words and since when; `None` if writes work and are kept.
+    /// The problem with the database, in words and since when; `None` if writes work and are kept.
     pub fn trouble(&self) -> Option<String> {
         if let Some(outage) = self.inner.health.get() {
             return Some(format!(

@@ -1,4 +1,4 @@
-//! What is wrong with the store right now, as its own calls found it.
+//! The problem with the store right now, as its own calls found it.
 
 use std::sync::{Mutex, PoisonError};
 

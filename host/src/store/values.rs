@@ -9,7 +9,7 @@ const MAX_BYTES: usize = 2 * 1024 * 1024;
 /// What an entry costs beside its key and value.
 const ENTRY_BYTES: usize = 128;
 
-/// What is known of the table `plugin_state`.
+/// The known facts about the table `plugin_state`.
 #[derive(Debug, Default)]
 pub(super) struct Values {
     state: Mutex<State>,

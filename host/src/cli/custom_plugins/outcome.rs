@@ -29,7 +29,7 @@ pub struct Outcome {
     pub wasm: Option<WasmCheck>,
 }
 
-/// What is known of a Wasm component besides its verdicts.
+/// The known facts about a Wasm component besides its verdicts.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct WasmCheck {
     /// Whether there is something for it to watch on this machine.

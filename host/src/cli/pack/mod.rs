@@ -115,7 +115,7 @@ pub enum PackAction {
     },
 }
 
-/// What is to be installed, and how.
+/// The pack to install, and how.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Installation {
     /// An archive, or `oci://` and a reference.

@@ -536,7 +536,7 @@ async fn names_and_links_of_sysfs_are_read_where_they_are_asked_for() {
     let file = files.read_link("/sys/class/net/lo/mtu").await;
     assert!(matches!(file, Err(SourceError::Invalid(_))), "{file:?}");
     assert_eq!(files.kernel.threads(), 0, "no thread was asked");
-    // What is not granted, or too much, is reported from a thread.
+    // A path that is not granted, or too large a file, is reported from a thread.
     denied(granted.read_link("/sys/class/net/eth0").await, "add");
     denied(granted.list("/sys/class/block", 512).await, "add");
     let much = files.list("/sys/class/net/lo", 1).await;

@@ -30,7 +30,7 @@ pub enum PatternError {
         watcher: WatcherId,
         /// The pattern, as given.
         pattern: String,
-        /// What is wrong with it.
+        /// The problem with it.
         reason: String,
     },
     /// Longer than [`MAX_PATTERN_LENGTH`].

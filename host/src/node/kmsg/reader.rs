@@ -52,7 +52,7 @@ pub enum SourceState {
     Following,
     /// Does not answer; tried again from time to time.
     Unavailable {
-        /// What is wrong.
+        /// The problem.
         error: SourceError,
         /// Since when, Unix milliseconds.
         since: u64,

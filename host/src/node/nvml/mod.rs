@@ -64,7 +64,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// Wait for the driver's start and the first list: without persistence mode, it wakes one GPU after the other.
 const FIRST: Duration = Duration::from_secs(20);
 
-/// What is known of the library.
+/// The known facts about the library.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Library {
     /// It works.

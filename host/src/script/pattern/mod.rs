@@ -96,7 +96,7 @@ impl fmt::Debug for LazyPattern {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("error parsing regexp: {fault}: `{part}`")]
 pub struct PatternError {
-    /// What is wrong.
+    /// The problem.
     pub fault: Fault,
     /// The part of the pattern that is at fault.
     pub part: String,
