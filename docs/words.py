@@ -44,7 +44,7 @@ SKIPPED = [
     "CHANGELOG.md",
     "docs/words.py",
     "docs/plugins/contract.md",
-    "wit/*",
+    "wit/*.wit",
     "sdk/*/wit/*",
     "sdk/python/src/gpud_sdk/wit/*",
     "sdk/c/generated/*",
@@ -103,7 +103,7 @@ def comments(name: str, text: str) -> list[tuple[int, str]]:
         return python(text)
     if suffix in SLASHES:
         pattern = RUST if suffix == ".rs" else C_LIKE
-    elif suffix in HASHES:
+    elif suffix in HASHES or text.startswith("#!"):
         pattern = HASH
     else:
         return []
