@@ -89,13 +89,13 @@ pub struct Options {
     pub replacements: [(&'static str, Option<String>); 4],
     /// Specs of plugins; `None` is none. The file may be missing.
     pub plugin_specs: Option<PathBuf>,
-    /// What is sent elsewhere.
+    /// The exports.
     pub exports: exports::Options,
     /// Which driver to ask about GPUs.
     pub nvml: nvml::Options,
     /// What `/admin/config` shows.
     pub shown: EffectiveConfig,
-    /// Who started it, and wants to hear of it.
+    /// The process that started it and receives notifications.
     pub service: Service,
     /// Called with the address of the page once the API answers.
     pub announce: fn(&str),
@@ -107,7 +107,7 @@ pub struct Selection {
     pub enabled: Box<dyn Fn(&str) -> bool + Send + Sync>,
     /// Its configuration.
     pub config: Box<dyn Fn(&str) -> ComponentConfig + Send + Sync>,
-    /// What is wrong with the site's configuration, of which then nothing is used. The component [`CONFIGS`] shows it.
+    /// The problem with the site's configuration, of which then nothing is used. The component [`CONFIGS`] shows it.
     pub problem: Option<String>,
 }
 
@@ -197,7 +197,7 @@ pub async fn run(options: Options, shutdown: CancellationToken) -> Result<(), St
         None => server::self_signed(&hostname)?,
     };
     let store = open_store(store).await?;
-    // An address that cannot be told counts as open to all.
+    // An unknown address counts as open to all.
     let wide = listener
         .local_addr()
         .map_or(true, |address| !address.ip().to_canonical().is_loopback());

@@ -30,7 +30,7 @@ pub fn run(cargo: &Cargo) -> Result<()> {
             "--no-deps",
             "--document-private-items",
         ],
-        // These pages are for whoever works on gpud: links to private items are what is wanted.
+        // These pages are for developers of gpud, who need the links to private items.
         &[(
             "RUSTDOCFLAGS",
             "--deny warnings --allow rustdoc::private-intra-doc-links",
@@ -80,8 +80,8 @@ pub fn run(cargo: &Cargo) -> Result<()> {
     )
 }
 
-/// What authors of plugins rely on: SDKs, examples and templates of every language, and the page that is made from the
-/// contract.
+/// What authors of plugins rely on: SDKs, examples and templates of every language, the page that is made from the
+/// contract, and the words of comments and pages.
 fn plugins(cargo: &Cargo) -> Result<()> {
     let gpud = gpud(cargo)?;
     cargo.check_if_possible("plugins in every language", "examples/test.sh", &[&gpud])?;
@@ -89,7 +89,8 @@ fn plugins(cargo: &Cargo) -> Result<()> {
         "reference of the contract",
         "docs/plugins/contract.py",
         &["--check"],
-    )
+    )?;
+    cargo.program("plain words", "docs/words.py", &[])
 }
 
 /// The debug build that the tests have left.

@@ -41,7 +41,7 @@ impl<T> Row<T> {
     }
 }
 
-/// What is known of a shape.
+/// The known facts about a shape.
 #[derive(Debug, Default)]
 struct Shape {
     /// The number of boots when it was last seen: a new boot begins without any repeats.

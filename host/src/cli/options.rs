@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{logging::LogOptions, wire::GoDuration};
 
-/// Where the daemon listens unless told otherwise: this machine only.
+/// Where the daemon listens unless configured otherwise: this machine only.
 pub const DEFAULT_LISTEN: &str = "127.0.0.1:15132";
 /// Where the specs of script plugins are.
 pub const DEFAULT_PLUGIN_SPECS: &str = "/etc/default/gpud.plugins.yaml";

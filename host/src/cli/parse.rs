@@ -281,7 +281,7 @@ fn run(command: RunCommand, notes: &mut Vec<String>) -> Result<(CommonArgs, RunO
         run.metrics_retention_period,
         METRICS_RETENTION,
     )?;
-    // GPUd listens everywhere when the address is empty; whoever wants that can say `:15132`.
+    // GPUd listens everywhere when the address is empty; a user who wants that can pass `:15132`.
     let listen_address = match run.listen_address.trim() {
         "" => super::options::DEFAULT_LISTEN.to_owned(),
         address => address.to_owned(),

@@ -1,6 +1,6 @@
 //! The signs in front of a line, when they are coloured, and foreign text that cannot drive a terminal.
 //!
-//! GPUd always colours, even into a file; here colour needs a terminal, or somebody who asks for it.
+//! GPUd always colours, even into a file; here colour needs a terminal or an explicit request.
 
 use std::{
     env,

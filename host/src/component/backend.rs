@@ -62,7 +62,7 @@ pub struct EffectiveConfig {
     /// Command line for bash in place of df.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub blockdev_usage_commands: String,
-    /// The folder below which NFS volumes lie.
+    /// The folder below which NFS volumes are.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub nfs_host_root: String,
     /// Command line for bash that succeeds while containerd's service is active.
@@ -152,7 +152,7 @@ pub struct DaemonBackend {
     pub own_recorded: Mutex<Option<Instant>>,
 }
 
-/// The daemon's own series are asked for anew after this: their sources are the database and the process's files.
+/// The daemon's own series are read again after this time: their sources are the database and the process's files.
 const OWN_FRESH: Duration = Duration::from_secs(1);
 
 impl DaemonBackend {

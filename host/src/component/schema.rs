@@ -11,7 +11,7 @@ const ADDRESS: &str = "gpud:///schema";
 pub struct Fault {
     /// JSON pointer of the value; empty for the whole document.
     pub pointer: String,
-    /// What is wrong with it.
+    /// The problem with it.
     pub text: String,
 }
 

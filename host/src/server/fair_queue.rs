@@ -24,7 +24,7 @@ pub(super) struct Portions {
 /// A client that has a share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Holder {
-    /// Who it is.
+    /// Its identity.
     pub(super) identity: Identity,
     /// Which clients may be the same person.
     pub(super) group: Identity,

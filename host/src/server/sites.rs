@@ -106,7 +106,8 @@ impl Sites {
             .any(|allowed| allowed.eq_ignore_ascii_case(origin))
     }
 
-    /// Whether this is a name or an address of gpud. Every IP address is: who asks for one has not been sent here by a name.
+    /// Whether this is a name or an address of gpud. Every IP address is: a client that asks for one was not sent here
+    /// by a name.
     fn is_own_host(&self, host: &str) -> bool {
         let Some(name) = name_of(host) else {
             return false;

@@ -16,9 +16,9 @@ use super::{
     routes::{Forms, Right, Route, routes},
 };
 
-/// Where the page is, for who asks for the folder.
+/// Where the page is, for requests for the folder.
 pub(super) const PAGE: &str = "/swagger/index.html";
-/// What lies below it and is none of the two documents is answered in its own way.
+/// A path below it that is none of the two documents is answered in its own way.
 pub(super) const FOLDER: &str = "/swagger/";
 
 const HEAD: &str = "<!DOCTYPE html>

@@ -40,7 +40,7 @@ const CACHE_FOLDER: &str = "gpud/compiled";
 /// Where root keeps compiled code.
 const ROOTS_CACHE: &str = "/var/cache/gpud";
 
-/// For the whole scan, as in GPUd. What was not looked at by then is named, and the scan has failed.
+/// For the whole scan, as in GPUd. Components that were not checked by then are named, and the scan has failed.
 const LIMIT: Duration = Duration::from_secs(120);
 
 /// Looks and prints. The exit says whether the machine is as healthy as `--fail-on` asks.

@@ -107,7 +107,7 @@ pub async fn status(options: &StatusOptions, terminal: Terminal) -> Result<Exit,
     }
 }
 
-/// Everything, told as it is found out unless it is for programs.
+/// Everything. For people, each part is printed as soon as it is known; for programs, all at the end.
 async fn look(options: &StatusOptions, terminal: Terminal) -> Result<Document, Exit> {
     let tell = |text: String| match options.json || !options.classic {
         true => Ok(()),

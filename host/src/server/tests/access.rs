@@ -1,4 +1,4 @@
-//! Who is let in.
+//! Which clients are let in.
 
 use super::{Asked, ask_router};
 use crate::server::{

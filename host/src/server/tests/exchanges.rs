@@ -1,5 +1,5 @@
 //! Whole answers, head and body, to requests that are right and wrong: `golden/exchanges/`. Read the difference after
-//! writing them anew.
+//! regenerating them.
 
 use super::{ask_router, compare, peer};
 use crate::server::{

@@ -108,7 +108,7 @@ pub enum ScenarioError {
         column: u64,
         /// Path of the key, `gpu.3.temperature.gpu`.
         key: String,
-        /// What is wrong.
+        /// The problem.
         message: String,
     },
     /// No file was named.
