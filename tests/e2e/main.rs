@@ -43,6 +43,7 @@ mod specs;
 mod starting;
 mod status;
 mod stopping;
+mod summary;
 mod systemd;
 mod tools;
 mod trust;

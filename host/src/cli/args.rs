@@ -9,6 +9,7 @@ use super::{
     checks::XidCatalog,
     client_args::{ListPluginsArgs, RunPluginGroupArgs, SetHealthyArgs},
     exports_args::ExportsArgs,
+    history_args::{HistoryArgs, WatchArgs},
     hosted_args::{NotifyArgs, ReleaseArgs, UpdateArgs},
     options::FailOn,
     pack_args::PackArgs,
@@ -41,6 +42,10 @@ pub enum Command {
     /// Say whether the daemon runs, where, and what it finds
     #[command(visible_alias = "st")]
     Status(StatusArgs),
+    /// Watch what the daemon finds, live, full screen
+    Watch(WatchArgs),
+    /// Show the events and changes of health of this machine
+    History(HistoryArgs),
     /// Check this machine once and print what was found
     #[command(visible_aliases = ["check", "s"])]
     Scan(Box<ScanArgs>),
@@ -134,6 +139,12 @@ pub struct ScanArgs {
     /// Print one JSON document instead of text
     #[arg(long)]
     pub json: bool,
+    /// Show every check with its reason and tables
+    #[arg(long)]
+    pub verbose: bool,
+    /// Print in GPUd's layout: every component as it is checked, with its tables
+    #[arg(long)]
+    pub classic: bool,
     /// Judge this saved kernel log instead of the machine: of dmesg, journalctl -k, /dev/kmsg or syslog
     #[arg(long, value_name = "FILE", value_parser = path)]
     pub kmsg_file: Option<PathBuf>,

@@ -2,7 +2,7 @@
 //! the API, exports).
 //!
 //! The feed holds the last [`RETAINED`] changes in memory, so that a reader that was away for a while can go on where it
-//! was. It never waits for a reader: one that is slower than the changes is told how many it missed.
+//! was. It never waits for a reader: one that is slower than the changes receives the number that it missed.
 
 use std::{
     collections::VecDeque,

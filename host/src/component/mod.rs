@@ -107,7 +107,7 @@ struct Latest {
     raw_output: String,
 }
 
-/// What is only touched by whoever checks: one at a time.
+/// State that only the running check touches: one at a time.
 #[derive(Default)]
 struct Turn {
     failures: u32,

@@ -61,7 +61,15 @@ impl Daemon {
     /// # Errors
     /// It cannot be asked, or its answer makes no sense.
     pub async fn components(&self) -> Result<Vec<Component>, String> {
-        let answer = self.0.send(Method::GET, "/v1/states").await;
+        Self::states(&self.0, "/v1/states").await
+    }
+
+    /// The components of this answer, by name.
+    ///
+    /// # Errors
+    /// As [`Self::components`].
+    pub async fn states(client: &Client, target: &str) -> Result<Vec<Component>, String> {
+        let answer = client.send(Method::GET, target).await;
         let answer = answer.map_err(|error| error.to_string())?;
         if !answer.status.is_success() {
             return Err(reason_of(&answer));
