@@ -181,8 +181,8 @@ def fault_and_repair(cluster, machine):
         eventually("the annotation goes", lambda: "gpud.dev/suggested-action" not in cluster.node(NODE)["metadata"].get("annotations", {}))
     print(f"  health to condition: {', '.join(f'{t * 1000:.0f}' for t in times)} ms")
     assert max(times) <= 1, f"health to condition took {times} s"
-    told = [e for e in cluster.events(NODE) if e["reason"] == "GpudXidError"]
-    assert len(told) == 1 and told[0]["type"] == "Warning" and told[0]["count"] >= 1, told
+    reported = [e for e in cluster.events(NODE) if e["reason"] == "GpudXidError"]
+    assert len(reported) == 1 and reported[0]["type"] == "Warning" and reported[0]["count"] >= 1, reported
 
 
 def restarts(cluster, machine):

@@ -14,7 +14,7 @@ const NODE_NAME: &str = "NODE_NAME";
 /// Returns how to reach the cluster: as the kubeconfig says, or as a pod does.
 ///
 /// # Errors
-/// A transient error: files may be mended or come.
+/// A transient error: files may be corrected or appear.
 pub async fn cluster(settings: &Settings, context: &Context) -> Result<Cluster, DeliveryError> {
     let Some(Secret::File(path)) = &settings.kubeconfig else {
         return of_pod(settings, context).map_err(DeliveryError::transient);

@@ -75,7 +75,7 @@ impl Api {
     /// Reads all credentials but the token, which is read for each request.
     ///
     /// # Errors
-    /// A transient error: files may be mended or come.
+    /// A transient error: files may be corrected or appear.
     pub async fn connect(settings: &Settings, context: &Context) -> Result<Self, DeliveryError> {
         let environment = &context.environment;
         let variable = |name: &str| environment.secrets.variable(name);

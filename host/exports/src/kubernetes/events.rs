@@ -64,13 +64,13 @@ pub struct Outgoing {
     /// The Event, or the merge patch.
     pub body: Value,
     count: u64,
-    /// How many of those that wait it tells of.
+    /// How many of those that wait it includes.
     included: u64,
     last: UnixMillis,
 }
 
 impl Events {
-    /// Takes a change, to be told of as soon as the limit allows.
+    /// Takes a change, which is sent as soon as the limit allows.
     pub fn add(&mut self, change: &Change, node: &str, now: UnixMillis) {
         let mut message = change.message.clone();
         shorten(&mut message, MAX_MESSAGE);

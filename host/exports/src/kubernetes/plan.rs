@@ -30,7 +30,7 @@ pub struct Moment {
 /// The causes of each condition that was judged, rather than left as it is on the server.
 pub type Causes = BTreeMap<String, BTreeSet<Cause>>;
 
-/// The request that is missing, and the changes to tell of.
+/// The request that is missing, and the changes to report.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Plan {
     /// Conditions to apply.

@@ -203,7 +203,7 @@ fn an_operators_rules_pick_component_event_and_severity() {
 }
 
 #[test]
-fn a_condition_appears_and_clears_at_once_and_is_told_once() {
+fn a_condition_appears_and_clears_at_once_and_is_reported_once() {
     let mut server = Server::new("{}");
     let (written, changes) = server.apply(&xid_gone(), T);
     assert!(
@@ -212,12 +212,12 @@ fn a_condition_appears_and_clears_at_once_and_is_told_once() {
     );
     let (written, changes) = server.apply(&xid(), T + 1000);
     assert!(written);
-    let told: Vec<_> = changes
+    let reported: Vec<_> = changes
         .iter()
         .map(|c| (c.condition.as_str(), c.is_fault))
         .collect();
     assert_eq!(
-        told,
+        reported,
         [
             ("GpudHealthy", true),
             ("GpudXidError", true),
@@ -231,7 +231,7 @@ fn a_condition_appears_and_clears_at_once_and_is_told_once() {
     assert_eq!(server.apply(&xid(), T + 2000), (false, Vec::new()));
     let since = &server.view.conditions["GpudXidError"].last_transition_time;
     assert_eq!(since.as_deref(), Some(timestamp(T + 1000).as_str()));
-    // A second GPU: the condition holds since when it did, and it is told.
+    // A second GPU: the condition holds since when it did, and it is reported.
     let mut two = xid();
     let second = state(Health::Unhealthy, "XID 48", Some("GPU-2"));
     two.components[0].states.push(second);
