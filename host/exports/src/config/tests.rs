@@ -90,7 +90,7 @@ fn errors_have_a_place_and_a_remedy() {
         ("exports:\n  - name: a\n", "the key `kind` is missing"),
         (
             "exports:\n  - name: a\n    kind: webhok\n",
-            "f.yaml:3:11: there is no kind \"webhok\"; the kinds are alertmanager, webhook",
+            "f.yaml:3:11: there is no kind \"webhok\"; the kinds are alertmanager, kubernetes, webhook",
         ),
         (
             "exports:\n  - name: A b\n    kind: webhook\n    url: http://a\n",
