@@ -79,15 +79,15 @@ class Machine:
 
     def set_healthy(self):
         done = subprocess.run(
-            [self.gpud, "set-healthy", XID, "--server", self.url, "--token-file", self.folder / "data/token"],
+            [self.gpud, "set-healthy", XID, "--server", self.url],
             capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
 
     def says(self, pattern):
         """Returns the line of the daemon's list of exports, if it fits."""
         listed = subprocess.run(
-            [self.gpud, "exports", "list", f"--exports-file={self.folder}/exports.yaml", "--server", self.url,
-             "--token-file", self.folder / "data/token"], capture_output=True, text=True)
+            [self.gpud, "exports", "list", f"--exports-file={self.folder}/exports.yaml", "--server", self.url],
+            capture_output=True, text=True)
         return re.search(pattern, listed.stdout)
 
 

@@ -251,15 +251,15 @@ impl Spool {
         let mut batch = SpoolBatch::default();
         let mut at = self.delivered;
         for segment in &self.segments {
+            let room = max.saturating_sub(batch.records.len());
+            if room == 0 {
+                break;
+            }
             if segment.number != at.segment {
                 at = Position {
                     segment: segment.number,
                     offset: 0,
                 };
-            }
-            let room = max.saturating_sub(batch.records.len());
-            if room == 0 {
-                break;
             }
             let lines = segment::read(&self.folder, segment, at.offset, room);
             let lines = lines.map_err(|source| SpoolError {
@@ -267,12 +267,17 @@ impl Spool {
                 what: "read",
                 source,
             })?;
+            let reads_any = !lines.is_empty();
             for (record, end) in lines {
                 at.offset = end;
                 match record {
                     Some(record) => batch.records.push(record),
                     None => batch.damaged += 1,
                 }
+            }
+            // The rest of this file comes before the next one.
+            if reads_any && at.offset < segment.bytes {
+                break;
             }
         }
         batch.end = at;
