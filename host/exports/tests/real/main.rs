@@ -9,6 +9,7 @@
 
 mod alerts;
 mod faults;
+mod kubernetes;
 mod server;
 mod tls;
 mod webhook;
