@@ -42,7 +42,6 @@ export)
         exit 1
     fi
     cd "$here/../.."
-    # Lints as in `cargo xtask test`, so that nothing is compiled twice.
     GPUD_TEST_KUBERNETES=$work timeout --kill-after=10 900 \
         "${CARGO:-cargo}" test --locked --package gpud-exports --test real kubernetes:: -- --ignored --nocapture 7>&-
     ;;
