@@ -9,6 +9,7 @@
 # Exit status: 0 passed, 1 failed, 77 could not be run here (the reason is on standard error).
 set -euo pipefail
 here=$(dirname -- "$(realpath -- "$0")")
+export PYTHONDONTWRITEBYTECODE=1
 what=${1:-export}
 for program in openssl python3; do
     command -v "$program" >/dev/null || { echo "NOT RUN: there is no $program" >&2; exit 77; }
