@@ -9,6 +9,7 @@ use super::{
     checks::XidCatalog,
     client_args::{ListPluginsArgs, RunPluginGroupArgs, SetHealthyArgs},
     exports_args::ExportsArgs,
+    healthcheck::args::HealthcheckArgs,
     hosted_args::{NotifyArgs, ReleaseArgs, UpdateArgs},
     options::FailOn,
     pack_args::PackArgs,
@@ -41,6 +42,8 @@ pub enum Command {
     /// Say whether the daemon runs, where, and what it finds
     #[command(visible_alias = "st")]
     Status(StatusArgs),
+    /// Answer one line and an exit status, for Slurm, node-problem-detector, Nagios
+    Healthcheck(Box<HealthcheckArgs>),
     /// Check this machine once and print what was found
     #[command(visible_aliases = ["check", "s"])]
     Scan(Box<ScanArgs>),

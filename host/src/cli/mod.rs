@@ -21,6 +21,7 @@ mod exit;
 pub mod explain;
 pub mod exports;
 mod exports_args;
+pub mod healthcheck;
 mod hosted_args;
 pub mod inject_fault;
 mod json_flags;

@@ -7,9 +7,9 @@ use clap_complete::Shell;
 
 use super::{
     args::OutputFormat, checks::CheckOptions, components::ComponentSelection, explain::Subject,
-    exports::ExportsAction, local_socket::LocalSocketChoice, metadata::MetadataOptions,
-    pack::PackAction, plugin::PluginAction, service::UpOptions, status::StatusOptions,
-    terminal::ColorChoice,
+    exports::ExportsAction, healthcheck::HealthcheckOptions, local_socket::LocalSocketChoice,
+    metadata::MetadataOptions, pack::PackAction, plugin::PluginAction, service::UpOptions,
+    status::StatusOptions, terminal::ColorChoice,
 };
 use crate::{logging::LogOptions, wire::GoDuration};
 
@@ -51,6 +51,8 @@ pub enum Action {
     },
     /// Say how the daemon does.
     Status(StatusOptions),
+    /// Answer one line and an exit status.
+    Healthcheck(Box<HealthcheckOptions>),
     /// Show what the state file notes.
     Metadata(MetadataOptions),
     /// Print a script for a shell.
@@ -168,6 +170,8 @@ pub struct RunOptions {
     pub listen_address: String,
     /// The operator's own certificate.
     pub tls: Option<TlsFiles>,
+    /// Serve GPU readings under the names of dcgm-exporter, too.
+    pub dcgm_names: bool,
     /// Where the bearer token is, if not in the data folder.
     pub token_file: Option<PathBuf>,
     /// Every route but `/healthz` asks for it.

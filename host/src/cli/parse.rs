@@ -16,7 +16,7 @@ use super::{
     data_dir::data_dir,
     exit::{Exit, Stderr},
     explain::Subject,
-    exports,
+    exports, healthcheck,
     hosted_args::{NotifyEvent, UpdateArgs, UpdateCommand},
     local_socket::LocalSocketChoice,
     metadata::MetadataOptions,
@@ -25,7 +25,9 @@ use super::{
         Action, CustomPluginsOptions, EVENTS_RETENTION, Invocation, METRICS_RETENTION, RunOptions,
         ScanOptions, TlsFiles, at_least_a_nanosecond, retention,
     },
-    pack, plugin, shells,
+    pack, plugin,
+    run_args::MetricsNames,
+    shells,
     status::StatusOptions,
 };
 use crate::{
@@ -77,6 +79,10 @@ pub fn parse(argv: impl IntoIterator<Item = OsString>) -> Result<Invocation, Exi
         | Action::Metadata(MetadataOptions { json: true, .. }) => {
             Exit::json_failure("invalid_log_level", error)
         }
+        Action::Healthcheck(_) => Exit {
+            code: healthcheck::MISUSE,
+            ..Exit::failure(error)
+        },
         _ => Exit::failure(error),
     })?;
     let default = match action {
@@ -121,6 +127,13 @@ fn action(
                 json: args.json,
             };
             (args.common, Action::Status(options))
+        }
+        Command::Healthcheck(args) => {
+            let (common, options) = args.options(notes).map_err(|message| Exit {
+                code: healthcheck::MISUSE,
+                ..Exit::failure(message)
+            })?;
+            (common, Action::Healthcheck(Box::new(options)))
         }
         Command::Metadata(args) => metadata(args)?,
         Command::Completion(args) => {
@@ -279,6 +292,7 @@ fn run(command: RunCommand, notes: &mut Vec<String>) -> Result<(CommonArgs, RunO
         tls: given(run.tls_cert)
             .zip(given(run.tls_key))
             .map(|(certificate, key)| TlsFiles { certificate, key }),
+        dcgm_names: run.metrics_names == MetricsNames::Dcgm,
         token_file: given(run.token_file),
         require_token: run.require_token,
         local_socket: LocalSocketChoice::of_flag(run.local_socket),
@@ -381,9 +395,16 @@ fn refuse(root: &mut clap::Command, misuse: Misuse) -> Exit {
                 true => "Incorrect Usage.",
             };
             let help = help(root, &command);
+            let is_healthcheck = command.first().is_some_and(|name| name == "healthcheck");
+            let failure = Exit::failure(&message);
             Exit {
+                // To those who ask for health, 1 would be an answer.
+                code: match is_healthcheck {
+                    true => healthcheck::MISUSE,
+                    false => failure.code,
+                },
                 stdout: format!("{usage} {message}\n\n{help}"),
-                ..Exit::failure(message)
+                ..failure
             }
         }
     }

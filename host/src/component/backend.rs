@@ -11,7 +11,7 @@ use futures_util::FutureExt;
 use serde::Serialize;
 use tokio::sync::Mutex;
 
-use super::{Component, Registry, Services, SetHealthyProblem, verdict_metrics};
+use super::{Component, Registry, Services, SetHealthyProblem, dcgm_metrics, verdict_metrics};
 use crate::{
     machine_info::Collector,
     metrics,
@@ -142,6 +142,8 @@ pub struct DaemonBackend {
     pub inventory: Collector,
     /// The effective configuration.
     pub config: EffectiveConfig,
+    /// Readings of GPUs are served under the names of dcgm-exporter, too.
+    pub dcgm_names: bool,
     /// When the daemon's own series were brought up to date.
     pub own_recorded: Mutex<Option<Instant>>,
 }
@@ -378,7 +380,11 @@ impl Backend for DaemonBackend {
     fn prometheus(&self) -> Reply<'_, String> {
         async move {
             self.record_own().await;
-            self.services.metrics.exposition()
+            let own = self.services.metrics.exposition();
+            match self.dcgm_names {
+                true => dcgm_metrics::text(&self.registry, &self.services).await + &own,
+                false => own,
+            }
         }
         .boxed()
     }

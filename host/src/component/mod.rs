@@ -10,6 +10,7 @@ mod checker;
 mod commit;
 mod comparison;
 pub mod config;
+mod dcgm_metrics;
 mod failure;
 pub mod feed;
 mod health_log;

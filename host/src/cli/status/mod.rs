@@ -2,7 +2,7 @@
 //!
 //! The daemon is found by the file that it keeps in its data folder, so that one on another port is found as well.
 
-mod ask;
+pub mod ask;
 mod print;
 
 use std::{
