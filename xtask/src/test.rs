@@ -67,6 +67,7 @@ pub fn run(cargo: &Cargo) -> Result<()> {
         "deploy/prometheus/test.sh",
         &[&gpud(cargo)?],
     )?;
+    cargo.check_if_possible("a real Slurm", "tests/slurm/run.sh", &[&gpud(cargo)?])?;
     fuzz::run(cargo, fuzz::SECONDS, Vec::new())?;
     cargo.run(
         "examples in the documentation",
