@@ -48,7 +48,7 @@ pub fn npd(judged: &Result<Verdict, String>, fail_on: FailOn, max_output: usize)
     let (code, text) = match judged {
         Err(why) => (NPD_UNKNOWN, printable(why)),
         Ok(verdict) => {
-            let problems: Vec<Finding> = verdict.from(fail_on).cloned().collect();
+            let problems: Vec<Finding> = verdict.at_least(fail_on).cloned().collect();
             match problems.is_empty() {
                 false => (1, list(&problems)),
                 true if verdict.starting == verdict.components => {

@@ -52,26 +52,24 @@ impl Verdict {
         selection: &ComponentSelection,
         actions: &[RepairAction],
     ) -> Result<Self, String> {
-        let selected = || {
-            states
-                .iter()
-                .filter(|state| selection.includes(&state.component))
-        };
-        let names = |states: &mut dyn Iterator<Item = &Component>| {
-            let names: BTreeSet<String> = states.map(|state| state.component.clone()).collect();
-            names.len()
-        };
-        let components = names(&mut selected());
+        let selected: Vec<&Component> = states
+            .iter()
+            .filter(|state| selection.includes(&state.component))
+            .collect();
+        let components = count(selected.iter().copied());
         if components == 0 {
             return Err("gpud has none of the components that count".to_owned());
         }
-        let starting = names(&mut selected().filter(|state| is_starting(state)));
+        let (starting, checked): (Vec<&Component>, Vec<&Component>) =
+            selected.into_iter().partition(|state| is_starting(state));
         let counts = |state: &Component| actions.is_empty() || suggests_one_of(state, actions);
-        let (counted, others): (Vec<&Component>, Vec<&Component>) = selected()
-            .filter(|state| !is_starting(state))
-            .partition(|state| counts(state));
+        let (counted, others): (Vec<&Component>, Vec<&Component>) =
+            checked.into_iter().partition(|state| counts(state));
         let mut findings: Vec<Finding> = counted.into_iter().filter_map(finding).collect();
-        let uncounted = names(&mut others.into_iter().filter(|state| finding(state).is_some()));
+        let is_found = |name: &str| findings.iter().any(|found| found.component == name);
+        let others = others.into_iter().filter(|state| finding(state).is_some());
+        let uncounted = count(others.filter(|state| !is_found(&state.component)));
+        let starting = count(starting.into_iter());
         findings.sort_by(|a, b| {
             let by_severity = b.severity.cmp(&a.severity);
             by_severity.then_with(|| a.component.cmp(&b.component))
@@ -85,7 +83,7 @@ impl Verdict {
     }
 
     /// The findings that are this bad or worse.
-    pub fn from(&self, threshold: FailOn) -> impl Iterator<Item = &Finding> {
+    pub fn at_least(&self, threshold: FailOn) -> impl Iterator<Item = &Finding> {
         let least = match threshold {
             FailOn::Degraded => Severity::Degraded,
             FailOn::Unhealthy => Severity::Unhealthy,
@@ -100,6 +98,12 @@ impl Verdict {
         let same = |finding: &&Finding| finding.severity == severity;
         self.findings.iter().filter(same).count()
     }
+}
+
+/// Counts the components of these states.
+fn count<'a>(states: impl Iterator<Item = &'a Component>) -> usize {
+    let names = states.map(|state| state.component.as_str());
+    names.collect::<BTreeSet<_>>().len()
 }
 
 /// A component without states, and one that says so, has not been checked yet.
@@ -196,8 +200,8 @@ mod tests {
             state("b", "Unhealthy", "", &[]),
         ];
         let verdict = Verdict::of(&states, &ComponentSelection::default(), &[]).unwrap();
-        assert_eq!(verdict.from(FailOn::Degraded).count(), 2);
-        assert_eq!(verdict.from(FailOn::Unhealthy).count(), 1);
+        assert_eq!(verdict.at_least(FailOn::Degraded).count(), 2);
+        assert_eq!(verdict.at_least(FailOn::Unhealthy).count(), 1);
         assert_eq!(verdict.count(Severity::Degraded), 1);
     }
 }

@@ -83,13 +83,14 @@ mod tests {
     /// Each judgement against each kind of node.
     #[test]
     fn every_case() {
+        use Leave::{AsItIs, Drained, NoVerdict, NotOurs};
+
         let fit = Judgement::Fit;
         let unfit = Judgement::Unfit("disk: full".to_owned());
         let undecided = Judgement::Undecided;
         let unknown = Judgement::Unknown("no answer".to_owned());
         let drain = || Step::Drain("gpud: disk: full".to_owned());
         let leave = Step::Leave;
-        use Leave::{AsItIs, Drained, NoVerdict, NotOurs};
         for (state, reason, on_fit, on_unfit) in [
             ("IDLE", "", leave(AsItIs), drain()),
             ("ALLOCATED", "", leave(AsItIs), drain()),

@@ -60,7 +60,7 @@ fn judgement(options: &SlurmOptions, judged: &Result<Verdict, String>) -> Judgem
         Ok(verdict) => verdict,
         Err(why) => return Judgement::Unknown(why.clone()),
     };
-    let findings: Vec<Finding> = verdict.from(options.drain_on).cloned().collect();
+    let findings: Vec<Finding> = verdict.at_least(options.drain_on).cloned().collect();
     match (findings.is_empty(), verdict.starting) {
         (false, _) => Judgement::Unfit(output::list(&findings)),
         (true, 0) => Judgement::Fit,

@@ -1,4 +1,4 @@
-use std::{fs, os::unix::fs::PermissionsExt as _, path::Path};
+use std::{fs, path::Path, process::Command};
 
 use super::*;
 use crate::cli::{components::ComponentSelection, healthcheck::testing::named_states};
@@ -16,8 +16,18 @@ esac
 
 fn scontrol(folder: &Path, node: Option<&str>) -> PathBuf {
     let path = folder.join("scontrol");
-    fs::write(&path, SCONTROL).unwrap();
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    // A shell writes it: a test that starts a program at the same moment would hold a file open that this one is writing.
+    let written = Command::new("sh")
+        .args([
+            "-c",
+            "printf %s \"$1\" >\"$2\" && chmod 755 \"$2\"",
+            "sh",
+            SCONTROL,
+        ])
+        .arg(&path)
+        .status()
+        .unwrap();
+    assert!(written.success());
     let _ = fs::remove_file(folder.join("calls"));
     if let Some(node) = node {
         fs::write(folder.join("node"), node).unwrap();
