@@ -140,6 +140,6 @@ mod tests {
             whole_node,
         ];
         let expected = [("GPU-0".to_owned(), 79), ("GPU-1".to_owned(), 48)];
-        assert_eq!(last_xids(events.iter(), &gpus), expected.into());
+        assert_eq!(last_xids(events.iter(), &gpus), BTreeMap::from(expected));
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! The running daemon is asked for its latest states; nothing is checked again, so that the answer comes at once.
 
-pub mod args;
+pub(super) mod args;
 mod output;
 mod slurm;
 mod verdict;

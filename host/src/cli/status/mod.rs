@@ -2,7 +2,7 @@
 //!
 //! The daemon is found by the file that it keeps in its data folder, so that one on another port is found as well.
 
-pub mod ask;
+pub(super) mod ask;
 mod print;
 
 use std::{
