@@ -10,6 +10,7 @@ mod checker;
 mod commit;
 mod comparison;
 pub mod config;
+mod earlier;
 mod failure;
 pub mod feed;
 mod health_log;
