@@ -97,7 +97,7 @@ async fn the_tools_of_real_machines() {
     let folder = tempfile::tempdir().unwrap();
     let cases = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/board-tools");
     let mut differences = Vec::new();
-    for builtin in builtin::all() {
+    for builtin in crate::component::builtin::all() {
         let own = format!(".{}.yaml", builtin.component);
         let component = folder.path().join(format!("{}.wasm", builtin.component));
         std::fs::write(&component, builtin.wasm).unwrap();
