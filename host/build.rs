@@ -44,7 +44,7 @@ fn main() -> Result<()> {
     let packages: BTreeSet<String> = builtins.iter().map(guests::Builtin::package).collect();
     let packages: Vec<String> = packages.into_iter().collect();
     let components = guests::build(&workspace, &target_dir, &What::Packages(packages.clone()))?;
-    // A component lies in the binary once, however many checkers are in it.
+    // A component is stored in the binary once, however many checkers are in it.
     let mut index = String::from("{\n");
     for (number, package) in packages.iter().enumerate() {
         let crate_name = package.replace('-', "_");

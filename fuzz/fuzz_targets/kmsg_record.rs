@@ -1,6 +1,6 @@
 //! A captured `/dev/kmsg` as a file: cut into records, read, and accounted for. A byte 0xff repeats the byte before it
 //! sixty-four times as often as the byte behind it says, so that records get longer than the kernel's. A record whose
-//! text is `reopen` stands for a source that was opened anew.
+//! text is `reopen` represents a source that was reopened.
 
 #![no_main]
 
@@ -28,7 +28,7 @@ fuzz_target!(init: small_stack(), |input: &[u8]| {
         if longest.unwrap_or(0) <= MAX_RECORD {
             assert_eq!(records, expected, "in pieces of {piece}");
         }
-        // What is left of an overlong record is none itself, and takes no other one with it.
+        // The rest of an overlong record is no record itself, and takes no other one with it.
         let messages: Vec<KernelMessage> = records.iter().filter_map(|record| read(record)).collect();
         let of_expected = expected.iter().filter_map(|record| read(record));
         assert!(messages.iter().cloned().eq(of_expected), "in pieces of {piece}");

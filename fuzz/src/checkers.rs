@@ -218,7 +218,7 @@ fn counted(
     events
 }
 
-/// What is kept of the last oops and of blocked tasks is one text here, with a blank line between.
+/// The retained state of the last oops and of blocked tasks is one text here, with a blank line between.
 fn stalls(context: &CheckContext, messages: &[Message], kept: &mut Option<String>) -> Vec<Event> {
     use kernel_stalls::{blocked::Blocked, config::Config, evaluate, oops::Oops};
 

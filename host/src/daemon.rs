@@ -91,14 +91,16 @@ pub struct Options {
     pub replacements: [(&'static str, Option<String>); 4],
     /// Specs of plugins; `None` is none. The file may be missing.
     pub plugin_specs: Option<PathBuf>,
-    /// What is sent elsewhere.
+    /// The exports.
     pub exports: exports::Options,
     /// Which driver to ask about GPUs.
     pub nvml: nvml::Options,
     /// What `/admin/config` shows.
     pub shown: EffectiveConfig,
-    /// Who started it, and wants to hear of it.
+    /// The process that started it and receives notifications.
     pub service: Service,
+    /// Called with the address of the page once the API answers.
+    pub announce: fn(&str),
 }
 
 /// Which built-in components run, and their configuration.
@@ -107,7 +109,7 @@ pub struct Selection {
     pub enabled: Box<dyn Fn(&str) -> bool + Send + Sync>,
     /// Its configuration.
     pub config: Box<dyn Fn(&str) -> ComponentConfig + Send + Sync>,
-    /// What is wrong with the site's configuration, of which then nothing is used. The component [`CONFIGS`] shows it.
+    /// The problem with the site's configuration, of which then nothing is used. The component [`CONFIGS`] shows it.
     pub problem: Option<String>,
 }
 
@@ -162,6 +164,7 @@ pub async fn run(options: Options, shutdown: CancellationToken) -> Result<(), St
         nvml,
         shown,
         service,
+        announce,
     } = options;
     let notifier = Arc::clone(&service.notifier);
     let mut own_files = vec![data_dir.clone()];
@@ -174,9 +177,13 @@ pub async fn run(options: Options, shutdown: CancellationToken) -> Result<(), St
     let node = Node::live_with(nvml).await?.replacing(replacements);
     let node = Arc::new(node.sealing(&own_files)?);
     let listener = server::bind(&listen_address).await?;
-    let address = listener.local_addr();
-    let mut reloaded: Vec<Arc<dyn server::Reload>> = Vec::new();
     let hostname = node.hostname().await;
+    let address = listener.local_addr();
+    let page = address.as_ref().map_or_else(
+        |_| String::new(),
+        |address| server::page_address(*address, &hostname),
+    );
+    let mut reloaded: Vec<Arc<dyn server::Reload>> = Vec::new();
     let mut sites = server::Sites {
         hosts: server::Sites::names_of_machine(&hostname),
         certificate: None,
@@ -193,7 +200,7 @@ pub async fn run(options: Options, shutdown: CancellationToken) -> Result<(), St
         None => server::self_signed(&hostname)?,
     };
     let store = open_store(store).await?;
-    // An address that cannot be told counts as open to all.
+    // An unknown address counts as open to all.
     let wide = listener
         .local_addr()
         .map_or(true, |address| !address.ip().to_canonical().is_loopback());
@@ -325,7 +332,8 @@ pub async fn run(options: Options, shutdown: CancellationToken) -> Result<(), St
         tracing::warn!("`gpud status` may not find this daemon: {error}");
     }
     serve_as(service, reload, &listen_address, &store, &tasks, &shutdown);
-    tracing::info!(address = listen_address, "gpud is ready");
+    tracing::info!(address = listen_address, page, "gpud is ready");
+    announce(&page);
 
     let scheduler = scheduler();
     tokio::select! {

@@ -30,4 +30,5 @@ pub mod server;
 pub mod service;
 pub mod spec;
 pub mod store;
+pub mod summary;
 pub mod wire;

@@ -36,7 +36,7 @@ WASM_FLAGS = --target=$(WASM_TARGET) -std=c11 -O2 -flto -ffreestanding -nostdlib
 	-I $(GPUD_SDK_DIR)/include -I $(GPUD_SDK_DIR)/generated -Wall -Wextra \
 	$(if $(filter scanner,$(EXPORTS)),-DGPUD_EXPORT_SCANNER) \
 	$(if $(filter kmsg-watcher,$(EXPORTS)),-DGPUD_EXPORT_KMSG_WATCHER)
-# The stack lies below the data, so that an overflow traps instead of writing over them (zig does not take the option).
+# The stack is below the data, so that an overflow traps instead of writing over them (zig does not take the option).
 WASM_LINK = -nostdlib -Wl,--no-entry -Wl,--gc-sections -Wl,-z,stack-size=65536 \
 	$(if $(findstring zig,$(WASM_CC)),,-Wl,--stack-first)
 TEST_FLAGS = -std=c11 -D_GNU_SOURCE -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined -Wall -Wextra \

@@ -100,7 +100,7 @@ type Metric struct {
 	Kind MetricKind
 }
 
-// fewMetrics is how many there is room for at first: to make room again and again is dear in a call that is short.
+// fewMetrics is how many there is room for at first: repeated growth is expensive in a short call.
 const fewMetrics = 8
 
 // Report is what one check found.

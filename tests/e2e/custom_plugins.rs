@@ -458,7 +458,7 @@ fn output_without_end_is_bounded_and_ended_by_the_timeout() {
     assert_eq!(result["raw_output"].as_str().unwrap().len(), 1 << 20);
 }
 
-/// A process that is there and has not ended; whoever adopts an orphan may not ask for its end.
+/// A process that is there and has not ended; the process that adopts an orphan may not reap it.
 fn is_alive(pid: u32) -> bool {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     let state = stat

@@ -15,7 +15,8 @@ use serde_json::Value;
 
 use crate::daemon::{Daemon, Start, eventually};
 
-/// Longest that a check of something else may take meanwhile. It does so in milliseconds; the machine may be busy.
+/// Longest that a check of something else may take in the meantime. It does so in milliseconds; the machine may be
+/// busy.
 const PROMPT: Duration = Duration::from_secs(10);
 /// Of a check of what hangs: the deadline of a guest, and some.
 const BOUNDED: Duration = Duration::from_secs(45);

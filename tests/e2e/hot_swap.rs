@@ -1,4 +1,4 @@
-//! New versions of a running plugin: taken up between two runs, and taken back when they do not work.
+//! New versions of a running plugin: loaded between two runs, and taken back when they do not work.
 
 use std::{
     collections::BTreeMap,
@@ -136,7 +136,7 @@ impl Site {
         });
     }
 
-    /// Puts a version in place that is taken up.
+    /// Puts a version in place that is loaded.
     fn swap(&self, wasm: &[u8]) -> String {
         let before = self.digest();
         self.put("probe.wasm", wasm);

@@ -133,7 +133,7 @@ fn scan(log: &Path) -> Value {
         .unwrap_or_else(|error| panic!("{}: {error}: {output:?}", log.display()))
 }
 
-/// What is wrong with the answer for a log.
+/// The problems with the answer for a log.
 fn problems(number: &str, document: &Value) -> Vec<String> {
     let components = document["components"].as_array().unwrap();
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
@@ -227,7 +227,7 @@ fn logs_of_the_field() {
     assert!(wrong.is_empty(), "{wrong}");
 }
 
-/// A server that answered again needs no reboot; what a line asks for is told until then.
+/// A server that answered again needs no reboot; what a line asks for is reported until then.
 #[test]
 fn what_is_over_asks_for_nothing() {
     let folder = tempfile::tempdir().unwrap();

@@ -44,6 +44,7 @@ mod specs;
 mod starting;
 mod status;
 mod stopping;
+mod summary;
 mod systemd;
 mod tools;
 mod trust;

@@ -51,7 +51,7 @@ fn a_daemon_lists_its_plugins_and_checks_those_with_a_tag() {
             "both",
             Err(
                 "✘ failed to trigger component check for tag both: health check failed for tag both, components: \
-                 [calm-one fan-tray]\n",
+                 [fan-tray (Unhealthy: unexpected plugin output)]\n",
             ),
         ),
     ] {

@@ -464,7 +464,7 @@ fn a_wasm_entry_runs_beside_scripts() {
     assert_eq!(plugins[2]["path"], "memory.wasm");
     assert_eq!(plugins[2]["grants"]["kmsg"], json!(true));
 
-    // A repaired file is taken up without touching the spec.
+    // A repaired file is loaded without touching the spec.
     std::fs::write(folder.path().join("broken.wasm"), memory).unwrap();
     eventually("the edit is refused for what it asks", || {
         names(&daemon)

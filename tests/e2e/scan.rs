@@ -22,8 +22,47 @@ fn scan(arguments: &[&str]) -> (Option<i32>, String, String) {
 }
 
 #[test]
+fn begins_and_ends_with_the_verdict() {
+    let (code, out, err) = scan(&["--components=cpu,memory,accelerator-nvidia-ecc"]);
+    assert_eq!(code, Some(0), "{err}");
+    let (first, last) = (out.lines().next().unwrap(), out.lines().last().unwrap());
+    let verdict = last.split(':').next().unwrap();
+    assert!(first.contains(&format!(": {verdict}")), "{out}");
+    assert!(out.contains(" 2 checks in "), "{out}");
+    assert!(
+        out.contains("absent     1 does not apply    no NVIDIA driver"),
+        "{out}"
+    );
+    if verdict == "Healthy" {
+        assert_eq!(last, "Healthy: 2 checks. Nothing to do.");
+        assert!(
+            out.contains("healthy    2 healthy           cpu, memory"),
+            "{out}"
+        );
+    }
+    for sign in ['\u{1b}', '✔', '✘'] {
+        assert!(!out.contains(sign), "in a pipe there are words only\n{out}");
+    }
+    assert!(
+        !err.contains("checking"),
+        "progress is for terminals\n{err}"
+    );
+    let (_, coloured, _) = scan(&["--components=cpu", "--color=always"]);
+    assert!(coloured.contains("\u{1b}[3"), "{coloured}");
+    let (_, verbose, _) = scan(&["--components=cpu,accelerator-nvidia-ecc", "--verbose"]);
+    for part in [
+        "cpu: ",
+        "| Logical Cores |",
+        "✔ machine info",
+        "accelerator-nvidia-ecc: no NVIDIA driver",
+    ] {
+        assert!(verbose.contains(part), "no {part:?} in\n{verbose}");
+    }
+}
+
+#[test]
 fn names_every_component_of_this_machine() {
-    let (code, out, err) = scan(&[]);
+    let (code, out, err) = scan(&["--classic"]);
     assert_eq!(code, Some(0), "{err}");
     for line in [
         "✔ machine info",
@@ -56,6 +95,10 @@ fn gives_one_json_document() {
     assert_eq!(names, ["cpu", "memory"]);
     assert_eq!(document["components"][0]["states"][0]["health"], "Healthy");
     assert_eq!(document["machine_info"]["operatingSystem"], "linux");
+    assert_eq!(document["summary"]["verdict"], document["health"]);
+    let (_, out, _) = scan(&["--json", "--components=cpu,memory", "--classic"]);
+    let document: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(document["summary"], Value::Null);
 }
 
 #[test]
@@ -75,15 +118,23 @@ fn a_gate_fails_on_what_it_was_told_to() {
         (
             output.status.code(),
             String::from_utf8(output.stdout).unwrap(),
+            String::from_utf8(output.stderr).unwrap(),
         )
     };
-    let (code, out) = gate(None);
+    let (code, out, _) = gate(None);
     assert_eq!(code, Some(0));
     assert!(
-        out.contains("✘ accelerator-nvidia-error-xid: matched 1 xid errors from 1 kmsg(s)"),
+        out.ends_with("Unhealthy: GPU 0000:04:00.0 fell off the bus: Xid 79. Reboot the node.\n"),
         "{out}"
     );
-    assert_eq!(gate(Some("unhealthy")).0, Some(1));
+    let (code, _, err) = gate(Some("unhealthy"));
+    assert_eq!(code, Some(1));
+    assert_eq!(
+        err.lines().last(),
+        Some(
+            "✘ status 1, as --fail-on unhealthy asks: the machine is Unhealthy: GPU 0000:04:00.0 fell off the bus: Xid 79. Reboot the node."
+        )
+    );
     assert_eq!(gate(Some("degraded")).0, Some(1));
     std::fs::write(&log, "6,1,1000,-;all is well\n").unwrap();
     assert_eq!(gate(Some("degraded")).0, Some(0));

@@ -1,4 +1,4 @@
-//! Who is let in, and how a daemon in operation gets another certificate or token.
+//! Which clients are let in, and how a daemon in operation gets another certificate or token.
 
 use std::{
     fs,
@@ -59,7 +59,7 @@ fn a_daemon_that_listens_wider_makes_a_token_and_keeps_it_to_itself() {
     assert_eq!(mode & 0o777, 0o600);
     let token = fs::read_to_string(&file).unwrap();
     assert_eq!(token.trim().len(), 64);
-    // Who made the daemon can read the token, so that none is asked for.
+    // The user that started the daemon can read the token, so that none is asked for.
     let (status, _) = daemon.send(
         Method::GET,
         "/v1/components/trigger-check?componentName=cpu",

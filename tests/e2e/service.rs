@@ -13,7 +13,7 @@ use tempfile::TempDir;
 
 use crate::daemon::gpud;
 
-/// A machine with a systemd that writes down what it is told.
+/// A machine with a systemd that records the messages it receives.
 struct Machine {
     folder: TempDir,
 }

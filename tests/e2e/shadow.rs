@@ -87,7 +87,7 @@ fn what_it_finds_goes_nowhere_but_into_the_comparison() {
     let json: Value = serde_json::from_str(&asked(true)).unwrap();
     assert_eq!(json["component"], "probe");
 
-    // A newer second version is taken up, and begins a comparison of its own.
+    // A newer second version is loaded, and begins a comparison of its own.
     site.put("second.wasm", guest("trap"));
     let same = eventually("it is compared", || {
         Some(view(&site)).filter(|view| view["same"].as_u64() >= Some(1))

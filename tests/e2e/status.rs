@@ -29,7 +29,7 @@ fn a_daemon_on_any_port_is_found_by_its_folder() {
         .arguments(&["--plugin-specs-file=", "--components=cpu"])
         .ready();
     let folder = folder_of(&daemon);
-    let output = run(&["status", &folder]);
+    let output = run(&["status", &folder, "--classic"]);
     let shown = text(&output);
     assert_eq!(output.status.code(), Some(0), "{shown}");
     for line in [
@@ -44,8 +44,27 @@ fn a_daemon_on_any_port_is_found_by_its_folder() {
         assert!(shown.contains(&line), "{line}{shown}");
     }
     assert!(!shown.contains('\u{1b}'), "no colours into a pipe");
-    let forced = run(&["st", &folder, "--color=always"]);
+    let forced = run(&["st", &folder, "--classic", "--color=always"]);
     assert!(text(&forced).contains("\u{1b}[32m✔\u{1b}[0m"));
+
+    let output = run(&["status", &folder]);
+    let shown = text(&output);
+    assert_eq!(output.status.code(), Some(0), "{shown}");
+    let page = format!("PID {}, page at {}/\n", daemon.pid(), daemon.url());
+    assert!(shown.contains(&page), "{shown}");
+    let verdict = shown.lines().last().unwrap().split(':').next().unwrap();
+    assert!(
+        shown
+            .lines()
+            .next()
+            .unwrap()
+            .contains(&format!(": {verdict}")),
+        "{shown}"
+    );
+    assert!(
+        !shown.contains('\u{1b}') && !shown.contains("login"),
+        "{shown}"
+    );
 
     let output = run(&["st", &folder, "--json"]);
     let document: Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -53,6 +72,7 @@ fn a_daemon_on_any_port_is_found_by_its_folder() {
     assert_eq!(document["pid"], daemon.pid());
     assert_eq!(document["url"], daemon.url());
     assert_eq!(document["unit"], Value::Null);
+    assert_eq!(document["summary"]["counts"]["absent"], 0);
     let names = document["components"].as_array().unwrap();
     assert!(
         names

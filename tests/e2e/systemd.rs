@@ -125,7 +125,7 @@ fn sigusr1_writes_what_the_threads_do_and_the_daemon_goes_on() {
         text.contains("gpud-store").then_some(text)
     });
     assert!(text.contains("worker threads"), "{text}");
-    // Without a spec file or a log file there is nothing to read anew, and it does no harm.
+    // Without a spec file or a log file there is nothing to reload, and it does no harm.
     daemon.signal("-HUP");
     eventually("the log tells", || {
         daemon

@@ -196,7 +196,7 @@ func TestBytes(t *testing.T) {
 		{"GET", "/admin/packages", "", 200, `null`},
 		{"GET", "/v1/health-states/set-healthy", "", 404, `404 page not found`},
 		{"HEAD", "/healthz", "", 404, ``},
-		{"GET", "/", "", 404, `404 page not found`},
+		{"GET", "/v1", "", 404, `404 page not found`},
 	} {
 		t.Run(test.method+" "+test.path, func(t *testing.T) {
 			answer := get(t, test.method, test.path, caller.Options{ContentType: test.contentType})

@@ -39,7 +39,7 @@ suite) tests -run '^TestSuite$' . ;;
 published)
     work=$(mktemp -d)
     trap 'rm -rf -- "$work"' EXIT
-    # The module as published, held against Go's checksum database. Nothing of it is kept in this repository.
+    # The module as published, verified against Go's checksum database. Nothing of it is kept in this repository.
     if ! answer=$(timeout 300 go mod download -json "$MODULE@$VERSION" 2>&1); then
         not_run "the Go module proxy does not give $MODULE@$VERSION: $(sed -n 's/.*"Error": "\(.*\)".*/\1/p' <<<"$answer")"
     fi

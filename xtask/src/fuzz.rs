@@ -99,7 +99,7 @@ fn targets(workspace: &Path) -> Result<Vec<String>> {
     Ok(names)
 }
 
-/// Where things lie.
+/// The folders of a run.
 struct Place {
     /// The package.
     package: PathBuf,

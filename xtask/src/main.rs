@@ -2,6 +2,7 @@
 
 mod bench;
 mod fuzz;
+mod page;
 mod release;
 mod setup;
 mod steps;
@@ -23,6 +24,7 @@ cargo xtask COMMAND
   test           set up, then everything that CI runs: format, lints, unit, end-to-end, some fuzzing, docs
   fuzz [--seconds N] [TARGET…]
                  run these fuzz targets, or all, for N (20) seconds each
+  page [--check] build the page that gpud serves into host/page/dist, or compare what is there with its sources
   bench          build for release and print the table of figures with their targets
   setup          add what the toolchain lacks
 ";
@@ -57,6 +59,7 @@ fn run() -> Result<()> {
         }
         Some("test") => test::run(&cargo),
         Some("fuzz") => fuzz::command(&cargo, &rest),
+        Some("page") => page::command(&cargo, &rest),
         Some("bench") => bench::run(&cargo, &rest),
         Some("help" | "--help" | "-h") | None => {
             print!("{USAGE}");

@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result};
 
-use crate::{fuzz, setup, steps::Cargo};
+use crate::{fuzz, page, setup, steps::Cargo};
 
 /// Makes Clippy the compiler of the workspace's crates. Lints then cost no second compilation of the dependencies, which
 /// `cargo clippy` asks for.
@@ -20,6 +20,7 @@ pub fn run(cargo: &Cargo) -> Result<()> {
     setup::run(cargo)?;
     cargo.run("format", &["fmt", "--all", "--check"])?;
     fuzz::lint(cargo)?;
+    page::check_if_possible(cargo)?;
     cargo.run_with(
         "documentation",
         &[
@@ -29,7 +30,7 @@ pub fn run(cargo: &Cargo) -> Result<()> {
             "--no-deps",
             "--document-private-items",
         ],
-        // These pages are for whoever works on gpud: links to private items are what is wanted.
+        // These pages are for developers of gpud, who need the links to private items.
         &[(
             "RUSTDOCFLAGS",
             "--deny warnings --allow rustdoc::private-intra-doc-links",
@@ -60,6 +61,11 @@ pub fn run(cargo: &Cargo) -> Result<()> {
         &LINTS,
     )?;
     requests(cargo)?;
+    cargo.check_if_possible(
+        "the page in Chromium",
+        "tests/page/run.sh",
+        &[&gpud(cargo)?],
+    )?;
     plugins(cargo)?;
     packs(cargo)?;
     cargo.check_if_possible(
@@ -75,8 +81,8 @@ pub fn run(cargo: &Cargo) -> Result<()> {
     )
 }
 
-/// What authors of plugins rely on: SDKs, examples and templates of every language, and the page that is made from the
-/// contract.
+/// What authors of plugins rely on: SDKs, examples and templates of every language, the page that is made from the
+/// contract, and the words of comments and pages.
 fn plugins(cargo: &Cargo) -> Result<()> {
     let gpud = gpud(cargo)?;
     cargo.check_if_possible("plugins in every language", "examples/test.sh", &[&gpud])?;
@@ -84,7 +90,8 @@ fn plugins(cargo: &Cargo) -> Result<()> {
         "reference of the contract",
         "docs/plugins/contract.py",
         &["--check"],
-    )
+    )?;
+    cargo.program("plain words", "docs/words.py", &[])
 }
 
 /// The debug build that the tests have left.

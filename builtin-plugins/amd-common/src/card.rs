@@ -75,7 +75,7 @@ impl Card {
         self.text(name)?.parse().ok()
     }
 
-    /// Files that could be read and whose path begins and ends so: what lies between, and the text.
+    /// Files that could be read and whose path begins and ends so: the part of the path between, and the text.
     pub fn between<'a>(
         &'a self,
         prefix: &'a str,
@@ -190,7 +190,7 @@ fn read(tree: &impl Tree, id: String, wanted: &[Wanted]) -> Result<Card, AccessE
                 return Err(error);
             }
             let name = path.strip_prefix(&folder).unwrap_or(&path).to_owned();
-            // What is not there is nothing to remember.
+            // An absent file is nothing to remember.
             if !matches!(text, Err(AccessError::NotFound(_))) {
                 card.files.insert(name, text);
             }

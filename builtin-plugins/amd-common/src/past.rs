@@ -1,4 +1,4 @@
-//! What is kept from check to check: what is open, and how many checks in a row saw what.
+//! The state that is retained from check to check: what is open, and how many checks in a row saw what.
 
 use std::collections::BTreeMap;
 
@@ -36,7 +36,7 @@ impl Streaks {
     }
 }
 
-/// What was kept.
+/// The retained state.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Past {
     /// What was open at the last check.

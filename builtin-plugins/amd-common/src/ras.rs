@@ -58,7 +58,7 @@ const MAX_BYTES: usize = 60 * 1024;
 pub struct Growth(BTreeMap<String, Samples>);
 
 impl Growth {
-    /// From what [`Growth::save`] gave in this boot. The counters begin anew with each boot.
+    /// Restores what [`Growth::save`] returned in this boot. The counters restart with each boot.
     pub fn restore(saved: Option<&str>, boot_id: &str) -> Self {
         let saved: Option<(String, BTreeMap<String, Samples>)> =
             saved.and_then(|saved| serde_json::from_str(saved).ok());

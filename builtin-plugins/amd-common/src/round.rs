@@ -8,7 +8,7 @@ use crate::past::{Past, Streaks};
 
 /// Event of a GPU whose files cannot be read.
 pub const UNREADABLE: &str = "amd_gpu_unreadable";
-/// Checks in a row after which that is told: a GPU that is being reset refuses all questions for a moment.
+/// Consecutive checks after which this is reported: a GPU that is being reset refuses all questions for a moment.
 pub const UNREADABLE_CHECKS: u32 = 2;
 
 /// A check under way.

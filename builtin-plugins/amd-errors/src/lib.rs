@@ -1,6 +1,6 @@
 //! `accelerator-amd-errors`: what the `amdgpu` driver says of its GPUs in the kernel log.
 //!
-//! Lines ([`lines`]) become events; the state is what the recent ones come to ([`evaluate`]).
+//! Lines ([`lines`]) become events; the state is judged from the recent ones ([`evaluate`]).
 
 pub mod config;
 pub mod evaluate;

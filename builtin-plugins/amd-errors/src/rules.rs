@@ -1,6 +1,6 @@
 //! What each kind of news makes of the state. Resets, hangs and time-outs happen on a desktop, too, where a game or a
 //! browser was at fault; so they count only when they come often. A program that uses memory that it does not have
-//! (`amdgpu_page_fault`) is at fault itself and is told as an event alone.
+//! (`amdgpu_page_fault`) is at fault itself and is reported as an event only.
 
 use gpud_sdk::incidents::Rule;
 use gpud_sdk::{Health, RepairAction};
@@ -58,7 +58,7 @@ pub fn rules(config: &Config) -> Vec<Rule> {
             ended_by: RECOVERED,
             ..lost("amdgpu_fatal_error", GONE)
         },
-        // A reboot does not mend memory; the driver says it again at each start.
+        // A reboot does not repair memory; the driver says it again at each start.
         Rule {
             action: Some(RepairAction::HardwareInspection),
             ..lost("amdgpu_bad_pages_limit", WORN)

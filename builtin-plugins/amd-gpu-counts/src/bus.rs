@@ -50,7 +50,7 @@ impl Gpu {
 /// What there is on the bus.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Bus {
-    /// The GPUs, by PCI id. A device that vanished meanwhile is not there.
+    /// The GPUs, by PCI id. A device that vanished in the meantime is not there.
     pub gpus: Vec<Gpu>,
     /// A device that cannot be looked at, in words: it may be a GPU.
     pub unreadable: Option<String>,

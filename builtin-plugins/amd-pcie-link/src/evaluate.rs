@@ -290,7 +290,7 @@ mod tests {
              generation 4, wanted \
              is generation 5"
         );
-        // What is not known is not judged.
+        // An unknown link is not judged.
         let (report, _) = look(config, "0", (4, 8), (0, 0), &Past::default());
         assert_eq!(only_state(&report).health, Health::Healthy);
     }

@@ -63,7 +63,7 @@ fn of(tree: &impl Tree, id: &str) -> Result<Option<Link>, AccessError> {
         trouble: None,
     };
     let Some(target) = reader.asked(tree.link(&format!("{DEVICES}/{id}")))? else {
-        // Gone, unless it cannot be told.
+        // Removed, unless this cannot be determined.
         return Ok(reader.trouble.map(|trouble| Link {
             end: id.to_owned(),
             trouble: Some(trouble),

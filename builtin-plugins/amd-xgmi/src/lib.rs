@@ -1,4 +1,4 @@
-//! `accelerator-amd-xgmi`: the links between AMD GPUs (XGMI), their errors, and who is joined with whom.
+//! `accelerator-amd-xgmi`: the links between AMD GPUs (XGMI), their errors, and which GPUs they connect.
 
 pub mod config;
 pub mod evaluate;

@@ -3,7 +3,7 @@
 //!
 //! What the `disk` check knows by its own lines (buffer I/O errors, failed arrays, read-only remounts, NVMe resets) is
 //! left to it. Every line becomes an event as it comes ([`lines`]), with the mount points that stand on the device
-//! ([`topology`]); the state is what the recent events come to ([`evaluate`]).
+//! ([`topology`]); the state is judged from the recent events ([`evaluate`]).
 
 pub mod config;
 pub mod evaluate;

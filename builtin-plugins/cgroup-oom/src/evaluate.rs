@@ -27,7 +27,7 @@ pub const SCHEMA: &str = r#"{
 }"#;
 
 const ADVICE: &str = "Raise the limit of the service (MemoryMax=), or look for what made it grow.";
-/// Groups that are told in one check.
+/// Most groups that one check reports.
 const MAX_TOLD: usize = 64;
 /// Repeats in one group within this time are counted.
 const MERGE_SECONDS: u32 = 300;

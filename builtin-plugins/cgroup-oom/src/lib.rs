@@ -72,7 +72,7 @@ fn read() -> Result<Option<Reading>, AccessError> {
                 files => files?,
             };
             for file in files {
-                // A group that ends meanwhile answers ENODEV.
+                // A group that is removed in the meantime answers ENODEV.
                 let Some(count) = file.content.ok().and_then(|text| tree::kills(&text)) else {
                     continue;
                 };

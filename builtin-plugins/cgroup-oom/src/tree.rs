@@ -57,7 +57,7 @@ pub fn literal(path: &str) -> String {
     path.chars().map(plain).collect()
 }
 
-/// What is kept from check to check, of one boot.
+/// The state that is retained from check to check, of one boot.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Kept {
     boot_id: String,
@@ -102,7 +102,7 @@ impl Kept {
 }
 
 fn grown(before: &Kills, now: &Kills, takes_in: bool) -> Kills {
-    // A group whose counter is lower than before was made anew.
+    // A group whose counter is lower than before was created again.
     let growth = |path: &str, count: u64| {
         let known = before.get(path).copied().unwrap_or(0);
         if count < known { count } else { count - known }

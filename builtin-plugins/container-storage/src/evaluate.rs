@@ -145,7 +145,7 @@ pub fn judge(
                     .advice(UNREAD)
                     .about("folder", path),
                 );
-                // What is not known is not over.
+                // An unknown shortage is not over.
                 let events = [(*who).to_owned(), format!("{who} inodes")]
                     .into_iter()
                     .filter_map(|key| Some((before.0.get(&key)?.as_str(), key)));

@@ -63,13 +63,13 @@ pub trait Machine {
     /// Is there a containerd?
     ///
     /// # Errors
-    /// When it cannot be told.
+    /// When this cannot be determined.
     fn is_installed(&self) -> Result<bool, AccessError>;
 
     /// Is its socket there?
     ///
     /// # Errors
-    /// When it cannot be told.
+    /// When this cannot be determined.
     fn has_socket(&self) -> Result<bool, AccessError>;
 
     /// Is CRI-O the runtime of this machine?
@@ -103,7 +103,7 @@ pub trait Machine {
     fn files(&self, pattern: &str) -> Result<Vec<String>, AccessError>;
 }
 
-/// What came of a check.
+/// The outcome of a check.
 #[derive(Debug)]
 pub struct Judged {
     /// The report.

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 
 /// Files that one configuration may import.
 const MAX_IMPORTS: usize = 16;
-/// Where relative imports begin, and where the configuration itself lies.
+/// Where relative imports begin, and the folder of the configuration itself.
 const FOLDER: &str = "/etc/containerd/";
 /// The tables of the runtime, in versions 2 and 3 of the file.
 const TABLES: [&str; 2] = [

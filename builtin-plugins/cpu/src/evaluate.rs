@@ -4,7 +4,7 @@ use gpud_sdk::{AccessError, CheckContext, HealthState, Report};
 
 use crate::procfs::{Sample, Stat, parse_loadavg};
 
-/// What one check comes to.
+/// The result of one check.
 #[derive(Debug, PartialEq)]
 pub struct Verdict {
     /// For the host.

@@ -93,8 +93,8 @@ fn of_severity<'a>(mut found: Found<'a>, last: &mut Option<Severity>, time: u64)
     found
 }
 
-/// Is this the driver's line about the transmit time-out of which the watchdog's told? `last` is the interface and time
-/// of the line before.
+/// Is this the driver's line about the transmit time-out that the watchdog's line reported? `last` is the interface and
+/// time of the line before.
 fn tells_again<'a>(last: &mut Option<(&'a str, u64)>, found: &Found<'a>, time: u64) -> bool {
     let mut facts = found.facts.iter();
     let interface = facts.find(|(key, _)| *key == "interface");

@@ -1,8 +1,9 @@
 //! `device-loss`: drivers that lost their GPU or network card, or never got it.
 //!
 //! Kernel lines of `mlx5_core` and the NVIDIA driver, of a failed start of `amdgpu`, of network cards that do not send,
-//! of PCIe slots and of IOMMUs ([`lines`]) become events; the state is what the recent ones come to ([`evaluate`]). What the NVIDIA driver reports as an Xid (that a GPU fell off the
-//! bus among it) is the Xid check's, what the InfiniBand check knows of mlx5 is that check's.
+//! of PCIe slots and of IOMMUs ([`lines`]) become events; the state is judged from the recent ones ([`evaluate`]). What
+//! the NVIDIA driver reports as an Xid (that a GPU fell off the bus among it) is the Xid check's, what the InfiniBand
+//! check knows of mlx5 is that check's.
 
 pub mod config;
 pub mod evaluate;

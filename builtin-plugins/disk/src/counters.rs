@@ -1,4 +1,4 @@
-//! What is counted from check to check.
+//! The counts that are retained from check to check.
 
 use std::collections::BTreeMap;
 

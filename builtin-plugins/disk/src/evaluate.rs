@@ -46,7 +46,7 @@ pub struct Inputs<'a> {
     pub local: Vec<Partition>,
     /// Network filesystems; empty unless configured.
     pub network: Vec<Partition>,
-    /// Why df, if it was to be asked, told nothing.
+    /// Why df, if it was to be run, gave no result.
     pub df_error: Option<String>,
     /// What holds the tracked paths.
     pub targets: BTreeMap<String, Answer>,

@@ -93,7 +93,7 @@ impl Ruled {
     }
 }
 
-/// What came of all kinds of failures together.
+/// The outcome of all kinds of failures together.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Outcome {
     /// Messages of the kinds that are not resolved, sorted.

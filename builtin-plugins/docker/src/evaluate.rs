@@ -1,5 +1,5 @@
 //! The verdict. Questions come one after another: what is not asked, is not started either, for the daemon's socket
-//! may be systemd's, which starts the daemon for whoever connects.
+//! may be systemd's, which starts the daemon for any client that connects.
 
 use gpud_builtin_shared::files::gauge;
 use gpud_builtin_shared::findings::{self, Finding, Memory};
@@ -30,7 +30,7 @@ pub trait Machine {
     /// Is there a Docker daemon or its socket?
     ///
     /// # Errors
-    /// When it cannot be told.
+    /// When this cannot be determined.
     fn is_installed(&self) -> Result<bool, AccessError>;
 
     /// What systemd says of its service.
@@ -46,7 +46,7 @@ pub trait Machine {
     fn get(&self, path: &str, timeout_ms: u32) -> Result<Response, AccessError>;
 }
 
-/// What came of it.
+/// The outcome.
 struct Verdict {
     health: Health,
     reason: &'static str,

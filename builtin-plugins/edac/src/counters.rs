@@ -37,7 +37,7 @@ impl Dimm {
             .map_or("unknown memory", String::as_str)
     }
 
-    /// A name for what is kept: labels can be given twice, or changed.
+    /// A key for the retained state: labels can be given twice, or changed.
     pub fn id(&self) -> String {
         format!("{}/{}", self.controller, self.slot)
     }

@@ -6,8 +6,8 @@
 //! EDAC MC1: 1 UE on mc#1csrow#2channel#0 (csrow:2 channel:0 page:0x8f3 offset:0x0 grain:1)
 //! ```
 //!
-//! The place is what the driver (or the operator, through sysfs) calls the DIMM; several that cannot be told apart are
-//! joined by ` or `, and `any memory` and `unknown memory` stand for none.
+//! The place is what the driver (or the operator, through sysfs) calls the DIMM; several that cannot be distinguished
+//! are joined by ` or `, and `any memory` and `unknown memory` stand for none.
 
 use gpud_builtin_shared::boots::BOOT;
 use gpud_sdk::incidents::is_kernel_line;

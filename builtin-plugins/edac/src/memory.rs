@@ -1,4 +1,4 @@
-//! What is kept of the counters from one check to the next.
+//! The state of the counters that is retained from one check to the next.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +26,7 @@ pub struct Memory {
     dimms: BTreeMap<String, Tally>,
 }
 
-/// What the counters of one DIMM come to.
+/// The result of the counters of one DIMM.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Reading {
     /// Corrected errors within the window.
@@ -52,7 +52,7 @@ impl Memory {
         serde_json::to_string(self)
     }
 
-    /// Takes the counters of one check. `logged` tells how many uncorrected errors of a DIMM the log told of in this
+    /// Takes the counters of one check. `logged` says how many uncorrected errors of a DIMM the log reported in this
     /// boot. `window` is in seconds. Gives one reading for each DIMM, and what to keep.
     pub fn take(
         before: Option<&Self>,
@@ -83,7 +83,7 @@ impl Memory {
                 ..Tally::default()
             });
             if dimm.uncorrected < tally.cleared || dimm.uncorrected < tally.told {
-                (tally.cleared, tally.told) = (0, 0); // counted anew
+                (tally.cleared, tally.told) = (0, 0); // counted from zero
             }
             if cleared {
                 tally.corrected = Samples::starting_at(dimm.corrected);
@@ -154,7 +154,7 @@ mod tests {
             (360, 6, 3, 0, true, (0, 0, 0)),
             (420, 7, 4, 1, false, (1, 1, 0)),
             (480, 7, 5, 1, false, (1, 2, 1)),
-            // Counted anew.
+            // Counted from zero.
             (540, 2, 1, 1, false, (2, 1, 0)),
         ] {
             let trigger = if clear {

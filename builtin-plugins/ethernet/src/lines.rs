@@ -23,7 +23,7 @@ pub fn find(line: &str) -> Option<Found<'_>> {
     })
 }
 
-/// Who says what.
+/// The source of each line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Said<'a> {
     /// The driver, or `infiniband`.

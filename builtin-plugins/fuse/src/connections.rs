@@ -33,7 +33,7 @@ pub struct Values {
 /// Why a connection has no numbers.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Unread {
-    /// Unmounted meanwhile.
+    /// Unmounted in the meantime.
     Gone,
     /// Another user's.
     Denied,

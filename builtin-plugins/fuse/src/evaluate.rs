@@ -24,7 +24,7 @@ const CONGESTED_PERCENT: f64 = 90.0;
 const BACKGROUND_PERCENT: f64 = 80.0;
 /// A queue that fills and empties all the time is one event with a count within this time.
 const MERGE_SECONDS: u32 = 300;
-/// Connections whose trouble is told.
+/// Most connections whose trouble is reported.
 const MAX_TOLD: usize = 5;
 /// Bound of the host on one fact, with some room.
 const MAX_DATA_BYTES: usize = 60 * 1024;

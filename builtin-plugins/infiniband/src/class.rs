@@ -138,7 +138,7 @@ impl Link {
 
 /// Why a port was not read.
 enum Miss {
-    /// It went away meanwhile.
+    /// It went away in the meantime.
     Gone,
     /// Its device does not show its ports.
     Denied(String),

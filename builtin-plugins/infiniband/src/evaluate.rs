@@ -30,7 +30,7 @@ pub trait Machine: Tree {
     /// Whether there are stored events.
     ///
     /// # Errors
-    /// When it cannot be told, as for all that follow.
+    /// When this cannot be determined, as for all functions that follow.
     fn has_events(&self) -> Result<bool, AccessError>;
 
     /// Whether anything is kept from check to check; not in `gpud scan`.
@@ -66,7 +66,7 @@ pub trait Machine: Tree {
 /// many ports it has, or where an event is stored.
 ///
 /// # Errors
-/// When it cannot be told whether there were events, or a document cannot be written, which its types rule out.
+/// When gpud cannot determine whether there were events, or a document cannot be written, which its types rule out.
 pub fn check(
     context: &CheckContext,
     config: &Config,

@@ -3,7 +3,7 @@
 /// State of a port: the word behind the number of `4: ACTIVE` or `5: LinkUp`.
 ///
 /// # Errors
-/// What is wrong, when it is not `‹number›: ‹word›`.
+/// The problem, when it is not `‹number›: ‹word›`.
 pub fn state(text: &str) -> Result<String, String> {
     let text = text.trim();
     let wrong = || format!("{:?} is not ‹number›: ‹word›", clip(text));
@@ -18,7 +18,7 @@ pub fn state(text: &str) -> Result<String, String> {
 /// Rate of a port in whole Gbit/s, rounded down: 400 of `400 Gb/sec (4X NDR)`, 2 of `2.5 Gb/sec (1X SDR)`.
 ///
 /// # Errors
-/// What is wrong, when it does not begin with a number and a space.
+/// The problem, when it does not begin with a number and a space.
 pub fn rate(text: &str) -> Result<u64, String> {
     let text = text.trim();
     let is_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
@@ -35,7 +35,7 @@ pub fn rate(text: &str) -> Result<u64, String> {
 /// kernel writes where the card does not answer.
 ///
 /// # Errors
-/// What is wrong, when it is no unsigned 64-bit number.
+/// The problem, when it is no unsigned 64-bit number.
 pub fn counter(text: &str) -> Result<Option<u64>, String> {
     let text = text.trim();
     if text.contains("N/A (no PMA)") {

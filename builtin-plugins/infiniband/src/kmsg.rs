@@ -76,7 +76,7 @@ fn module_event(text: &str) -> Option<ModuleEvent<'_>> {
         let is_number = !module.is_empty() && module.bytes().all(|byte| byte.is_ascii_digit());
         let (state, cause) = rest.split_once(", ").unwrap_or((rest, ""));
         let (complaint, cause) = match state {
-            // Heat is told before.
+            // Overheating is reported already.
             "Cable error" if cause.starts_with('H') => return None,
             "Cable error" => (Complaint::Module, cause),
             "Cable disabled" => (Complaint::Module, "disabled"),

@@ -2,7 +2,7 @@
 //! what the kernel log says of the cards.
 //!
 //! The ports come from sysfs ([`class`]), what is wanted from the configuration or the product ([`config`], [`product`]).
-//! What has to survive from check to check is kept per port ([`memory`]), as what it comes to rather than as a table of
+//! What has to survive from check to check is kept per port ([`memory`]), as a summary rather than as a table of
 //! samples, so that it is small and a restart loses nothing. Lines of the kernel log ([`kmsg`]) become events and do not
 //! change the verdict.
 
@@ -46,7 +46,7 @@ const MAX_NAMES: u32 = 16;
 const PCI_DEVICES: &str = "/sys/bus/pci/devices/*/uevent";
 /// The PCI devices of a large machine.
 const MAX_PCI_DEVICES: u32 = 8_192;
-/// Key of what is kept.
+/// Key of the retained state.
 const PORTS: &str = "ports";
 
 /// The checker.

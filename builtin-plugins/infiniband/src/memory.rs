@@ -1,7 +1,8 @@
-//! What is kept of each port from check to check, and how a check moves it on.
+//! The state of each port that is retained from check to check, and how a check updates it.
 //!
-//! All times are unix seconds. What is kept changes only when a port does, so a quiet machine writes nothing; and it is
-//! what the past comes to, not the past itself: at most [`MAX_PORTS`] ports with at most [`crate::config::MAX_OUTAGES`] outages each.
+//! All times are unix seconds. The retained state changes only when a port does, so a quiet machine writes nothing. It
+//! is a summary of the past, not the past itself: at most [`MAX_PORTS`] ports with at most
+//! [`crate::config::MAX_OUTAGES`] outages each.
 //!
 //! - An *outage* is a time in which a port was seen not ACTIVE; it counts for a flap when it was seen so twice, far enough
 //!   apart, between two times in which it was ACTIVE. The time after a boot until a port is ACTIVE is none.

@@ -1,4 +1,4 @@
-//! What is wrong with the ports, in words.
+//! The problem with the ports, in words.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,11 +18,11 @@ const POLLING: &str = " -- connecton lost from this card to other cards/switches
 /// Everything that is known at one check.
 #[derive(Debug, Clone, Copy)]
 pub struct Look<'a> {
-    /// What is wanted.
+    /// The expected ports.
     pub expected: &'a Expected,
     /// What was read.
     pub class: &'a Class,
-    /// What is kept, after this check.
+    /// The state to retain after this check.
     pub memory: &'a Memory,
 }
 

@@ -26,7 +26,7 @@ impl Checker for Inodes {
         for (mount, usage) in chosen.into_iter().zip(sysfs::statvfs_all(&points)?) {
             match usage {
                 Ok(usage) => found.extend(Filesystem::new(mount, &usage)),
-                // Unmounted meanwhile, or of another mount namespace.
+                // Unmounted in the meantime, or of another mount namespace.
                 Err(AccessError::NotFound(_)) => {}
                 Err(error) => {
                     log!(warn, "{}: {}", mount.point, error.text());

@@ -182,7 +182,7 @@ fn unread(key: &str, what: &str, why: &str) -> Finding {
     Finding::degraded(format!("{key} unread"), "ipmi_unreadable", text).advice(advice)
 }
 
-/// What is not known is not over.
+/// An unknown fault is not over.
 fn held(before: &Memory) -> Vec<Finding> {
     let held = before.0.iter().filter_map(|(key, event)| {
         let finding = match event.as_str() {

@@ -18,7 +18,7 @@ const MAX_BYTES: usize = 256;
 /// An entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// What makes it the same: number, sensor, and what happened; the numbers begin anew when the log is cleared. Not the
+    /// What makes it the same: number, sensor, and what happened; the numbers restart when the log is cleared. Not the
     /// time: ipmitool writes it in the machine's time zone, and since 1.8.19 with the zone's name.
     pub id: String,
     /// Date and time by the controller's clock, as written.
@@ -126,7 +126,7 @@ const WARNING: [&str; 4] = [
     "Predictive failure",
 ];
 
-/// What is kept from check to check of the entries.
+/// The state of the entries that is retained from check to check.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Seen {
     /// Entries of the last reading; nothing before the first.

@@ -1,4 +1,4 @@
-//! What is kept from check to check.
+//! The state that is retained from check to check.
 
 use std::collections::BTreeMap;
 

@@ -31,7 +31,7 @@ pub trait Machine {
     /// Is there a folder of this name in `/sys/module`? Loaded modules have one, and built-in ones with parameters.
     ///
     /// # Errors
-    /// When it cannot be told.
+    /// When this cannot be determined.
     fn has_folder(&self, module: &str) -> Result<bool, AccessError>;
 }
 
@@ -67,7 +67,7 @@ pub fn judge(context: &CheckContext, config: &Config, machine: &impl Machine) ->
     let mut state = if found.missing.is_empty() {
         HealthState::healthy(context, "all modules are loaded")
     } else {
-        // Where built-in modules cannot be told from missing ones, the machine is not called broken.
+        // Where built-in modules cannot be distinguished from missing ones, the machine is not called broken.
         let health = match found.unknown {
             None => Health::Unhealthy,
             Some(_) => Health::Degraded,

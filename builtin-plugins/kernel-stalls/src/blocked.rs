@@ -8,8 +8,8 @@ const MAX_NAMES: usize = 64;
 /// Reports that are remembered per name; the newest. More than any sensible threshold, since the kernel falls silent
 /// after `kernel.hung_task_warnings` (10 by default).
 const MAX_REPORTS: usize = 100;
-/// Longest name that is told apart, bytes. The kernel's own have at most 15 (`TASK_COMM_LEN`), those of workers with what
-/// they do 64; whoever writes into the log can make them longer.
+/// Longest name that is distinguished, bytes. The kernel's own have at most 15 (`TASK_COMM_LEN`), those of workers with
+/// what they do 64; a program that writes into the log can make them longer.
 const MAX_NAME: usize = 64;
 /// Longest text that is kept, bytes; the host takes 64 KiB, and refuses the whole batch with more.
 const MAX_KEPT: usize = 60 * 1024;
@@ -71,7 +71,7 @@ impl Blocked {
         u64::try_from(count).unwrap_or(u64::MAX)
     }
 
-    /// What is to be kept, if anything was reported: as much as there is room for, the most recent names first.
+    /// The state to retain, if anything was reported: as much as there is room for, the most recent names first.
     pub fn changed(&self) -> Option<String> {
         self.changed.then(|| {
             let mut room = MAX_KEPT.saturating_sub(self.boot_id.len());

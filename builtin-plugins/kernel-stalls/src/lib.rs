@@ -1,6 +1,6 @@
 //! `kernel-stalls`: processors, work queues and tasks that the kernel finds stuck, and failures of its own code (oopses).
 //!
-//! Every line becomes an event as it comes ([`lines`]); the state is what the recent ones come to ([`evaluate`]). Hung
+//! Every line becomes an event as it comes ([`lines`]); the state is judged from the recent ones ([`evaluate`]). Hung
 //! tasks one by one are the `cpu` check's; here they count by name, and only a name that comes back is news
 //! ([`blocked`]). The several lines of one oops are one event ([`oops`]).
 

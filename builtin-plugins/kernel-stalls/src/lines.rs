@@ -38,7 +38,7 @@ pub enum Found<'a> {
     Rcu {
         /// Which flavour (`rcu_preempt`, `rcu_sched`, `rcu_tasks`).
         flavour: &'a str,
-        /// Who found it.
+        /// The detector that found it.
         kind: RcuKind,
         /// Processors, where the line itself names them.
         cpus: Vec<u32>,

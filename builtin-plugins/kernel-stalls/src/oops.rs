@@ -56,7 +56,7 @@ impl Oops {
         open.is_none()
     }
 
-    /// What is to be kept, if there was a line.
+    /// The state to retain, if there was a line.
     pub fn changed(&self) -> Option<String> {
         let last = self.last.filter(|_| self.changed)?;
         let state = if last.numbered { NUMBERED } else { "open" };

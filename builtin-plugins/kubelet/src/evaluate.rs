@@ -29,13 +29,13 @@ pub trait Machine {
     /// Is there a kubelet?
     ///
     /// # Errors
-    /// When it cannot be told.
+    /// When this cannot be determined.
     fn is_installed(&self) -> Result<bool, AccessError>;
 
-    /// Has it been told which cluster it belongs to?
+    /// Has it been configured with the cluster that it belongs to?
     ///
     /// # Errors
-    /// When it cannot be told.
+    /// When this cannot be determined.
     fn is_set_up(&self) -> Result<bool, AccessError>;
 
     /// What systemd says of its service.
@@ -58,7 +58,7 @@ struct Document {
     pods_left_out: Option<usize>,
 }
 
-/// What the health check came to.
+/// The result of the health check.
 enum Answer {
     /// It is well.
     Well,
@@ -196,7 +196,7 @@ fn silent(
         let text = "kubelet is installed, and its service is disabled";
         return Ok((text.to_owned(), None));
     }
-    // Packages enable the service; until the node is told its cluster it ends with an error, over and over.
+    // Packages enable the service; until the node has joined a cluster it ends with an error, over and over.
     if !service.active && !machine.is_set_up()? {
         let text = "kubelet is installed, and this node has not joined a cluster";
         return Ok((text.to_owned(), None));

@@ -18,7 +18,7 @@ const PROGRAMS: [&str; 3] = [
     "/usr/local/bin/kubelet",
     "/opt/bin/kubelet",
 ];
-/// One of these is there once the node has joined a cluster, or has been told to.
+/// One of these is there once the node has joined a cluster, or has been configured to.
 const SET_UP: [&str; 5] = [
     "/var/lib/kubelet/config.yaml",
     "/var/lib/kubelet/kubeconfig",

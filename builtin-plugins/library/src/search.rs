@@ -1,4 +1,4 @@
-//! Where libraries are looked for, and what came of it.
+//! Where libraries are searched, and the outcome.
 
 use gpud_sdk::AccessError;
 
@@ -50,7 +50,7 @@ pub trait Machine {
     /// Is there a file, links followed?
     ///
     /// # Errors
-    /// When it cannot be told; a file that is not there is no error.
+    /// When this cannot be determined; a file that is not there is no error.
     fn is_file(&self, path: &str) -> Result<bool, AccessError>;
 
     /// Target of a link, if it is one that may be looked at.
@@ -60,7 +60,7 @@ pub trait Machine {
     fn loader_cache(&self) -> Option<Vec<u8>>;
 }
 
-/// What came of the search for one library.
+/// The outcome of the search for one library.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Found {
     /// Its name.

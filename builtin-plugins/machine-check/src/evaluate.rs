@@ -1,7 +1,8 @@
 //! The verdict: stored events in, report out.
 //!
 //! Uncorrected errors of the running boot make the machine Unhealthy until it is rebooted; those of enough earlier boots
-//! ask for an inspection. Everything else is at most Degraded. Boots are told apart by their ids, which the events carry.
+//! ask for an inspection. Everything else is at most Degraded. Boots are distinguished by their ids, which the events
+//! carry.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -149,7 +150,7 @@ fn uncorrected(
 }
 
 /// The last time of each earlier boot with uncorrected errors. A boot is known by its own events, or by what the next
-/// one found of it: right after own events of another boot, that is taken to be the same error told twice.
+/// one found of it: right after own events of another boot, this counts as the same error reported twice.
 fn earlier_boots<'a>(newest_first: impl DoubleEndedIterator<Item = &'a StoredEvent>) -> Vec<u64> {
     let mut boots: BTreeMap<(&str, bool), u64> = BTreeMap::new();
     let mut before: Option<(&str, bool)> = None;
@@ -219,7 +220,7 @@ fn corrected(
     }
 }
 
-/// A storm lasts until its end is told, or the window is over: kernels tell the end of one bank's storm after some
+/// A storm lasts until its end is logged, or the window is over: kernels log the end of one bank's storm after some
 /// minutes of quiet.
 fn storms(verdict: &mut Verdict, context: &CheckContext, config: &Config, events: &[StoredEvent]) {
     let since = window(context, config);

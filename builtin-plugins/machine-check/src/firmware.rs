@@ -14,18 +14,19 @@
 //! ```
 //!
 //! Each section is one event. The kernel log is handed over in batches that may cut a record: what is needed to go on
-//! (mark, severity, unit) is kept, and a section is told at the end of its batch with the details that it has by then.
+//! (mark, severity, unit) is kept, and a section is reported at the end of its batch with the details that it has by
+//! then.
 
 use gpud_sdk::incidents::clip;
 
 /// A word that the record uses (`cper_severity_str`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Severity {
-    /// Only told.
+    /// Only reported.
     Info,
-    /// The hardware mended it.
+    /// The hardware corrected it.
     Corrected,
-    /// Not mended; the system can go on.
+    /// Not corrected; the system can go on.
     Recoverable,
     /// The system cannot go on.
     Fatal,
@@ -42,7 +43,7 @@ impl Severity {
         }
     }
 
-    /// What a word means; what is not known is only told.
+    /// What a word means; an unknown word is only reported.
     fn of(word: &str) -> Self {
         match word {
             "corrected" => Self::Corrected,
@@ -121,7 +122,7 @@ pub struct Section {
     pub time: u64,
     /// The kernel log record of its first line.
     pub sequence: u64,
-    /// Told by the firmware after a reset: an error of the boot before this one.
+    /// Reported by the firmware after a reset: an error of the boot before this one.
     pub of_previous_boot: bool,
     /// How serious.
     pub severity: Severity,

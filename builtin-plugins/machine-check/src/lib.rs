@@ -3,7 +3,7 @@
 //! pages that lost data. Thermal events are not among them (component `cpu-thermal`), nor are memory errors that an EDAC
 //! driver decodes (component `memory-edac`).
 //!
-//! Lines become events as they come ([`mod@line`], [`firmware`], [`row`]); the state is what the stored events come to
+//! Lines become events as they come ([`mod@line`], [`firmware`], [`row`]); the state is judged from the stored events
 //! ([`evaluate`]). `scan` looks at the kernel log alone.
 
 pub mod evaluate;

@@ -17,7 +17,7 @@ pub use crate::patterns::PATTERNS;
 /// What a machine check says of itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
-    /// The hardware mended it.
+    /// The hardware corrected it.
     Corrected,
     /// AMD: data is bad and marked so, but was not used yet.
     Deferred,

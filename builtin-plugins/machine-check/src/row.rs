@@ -15,7 +15,7 @@ use crate::patterns;
 
 /// Where an error happened, for counting.
 pub const PLACE: &str = "place";
-/// Marks an error of the boot before the one that told of it.
+/// Marks an error of the boot before the one that reported it.
 pub const PREVIOUS_BOOT: &str = "previous_boot";
 /// Event of a storm.
 pub const STORM: &str = patterns::CMCI_STORM.name;
@@ -25,7 +25,7 @@ pub const STORM_OVER: &str = patterns::CMCI_STORM_SUBSIDED.name;
 pub const UNHANDLED: &str = patterns::MEMORY_FAILURE_UNHANDLED.name;
 /// Event of bad data that was not used yet.
 pub const DEFERRED: &str = patterns::MACHINE_CHECK_DEFERRED.name;
-/// Events of errors that the hardware mended.
+/// Events of errors that the hardware corrected.
 pub const CORRECTED: [&str; 2] = [
     patterns::MACHINE_CHECK_CORRECTED.name,
     patterns::FIRMWARE_ERROR_CORRECTED.name,

@@ -24,7 +24,7 @@ pub struct Node {
 }
 
 impl Node {
-    /// From its files; nothing if the size is not told.
+    /// From its files; nothing if the size is not reported.
     pub fn new(name: &str, meminfo: &str, numastat: &str, cpulist: &str) -> Option<Self> {
         let kilobytes = |key: &str| {
             let mut lines = meminfo.lines();
@@ -72,7 +72,7 @@ impl Pool {
 pub struct Facts {
     /// NUMA nodes.
     pub nodes: Vec<Node>,
-    /// Names of those whose memory is not told.
+    /// Names of those whose memory is not reported.
     pub unread: Vec<String>,
     /// Pools of huge pages.
     pub pools: Vec<Pool>,

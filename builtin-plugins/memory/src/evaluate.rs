@@ -8,7 +8,7 @@ use crate::procfs::Memory;
 /// Below this much available memory (100 MiB, where kubelet begins to evict by default) the daemon's log says so.
 const LOW_AVAILABLE_BYTES: u64 = 100 << 20;
 
-/// What one check comes to.
+/// The result of one check.
 #[derive(Debug, PartialEq)]
 pub struct Verdict {
     /// For the host.

@@ -31,7 +31,7 @@ pub enum Matcher {
         /// The cgroup whose limit was hit.
         limited: String,
     },
-    /// A kill was told; the line that says it again may follow.
+    /// A kill was logged; the line that repeats it may follow.
     Told {
         /// Its victim.
         pid: i64,

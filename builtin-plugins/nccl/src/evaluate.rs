@@ -35,7 +35,7 @@ pub fn event(context: &CheckContext, message: &Message) -> Option<Event> {
 /// The state, which is always the same. Without a driver, only a stored crash shows that there is something to watch.
 ///
 /// # Errors
-/// When it cannot be told whether there was a crash.
+/// When it cannot be determined whether there was a crash.
 pub fn check(
     driver: &Driver,
     has_events: impl FnOnce() -> Result<bool, AccessError>,
@@ -61,7 +61,7 @@ pub fn check(
     })
 }
 
-/// What the kernel log says now: the answer to a scan and to a person who asks. The crashes are the report's events.
+/// What the kernel log says now: the answer to a scan and to a manual trigger. The crashes are the report's events.
 pub fn scan(
     context: &CheckContext,
     driver: &Driver,

@@ -1,4 +1,4 @@
-//! The verdict: interfaces and what is kept of them in, report out.
+//! The verdict: interfaces and their retained state in, report out.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ const KIND: &str = "network-interface";
 const UNKNOWN_SPEED: &str = "Expect a speed of 0 where none is told (virtual machines).";
 const LINK: &str = "Check the cable, the transceiver and the port of the switch.";
 
-/// What is kept of one interface from check to check.
+/// The state of one interface that is retained from check to check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Kept {
     errors: Option<Samples>,
@@ -37,7 +37,7 @@ pub struct History {
     pub interfaces: BTreeMap<String, Kept>,
 }
 
-/// Judges one reading; what is kept is brought up to date. `left_out`: interfaces that were too many to be looked at.
+/// Judges one reading and updates the retained state. `left_out`: interfaces that were too many to be looked at.
 pub fn judge(
     context: &CheckContext,
     config: &Config,
@@ -209,7 +209,7 @@ fn changed(
         });
     let now = context.now / 1000;
     // What happened before the first reading is not known to be news; and a counter that cannot be read once has not
-    // begun anew.
+    // restarted.
     let grown = |samples: &mut Option<Samples>, count: Option<u64>| {
         count.map_or(0, |count| {
             let samples = samples.get_or_insert_with(|| Samples::starting_at(count));

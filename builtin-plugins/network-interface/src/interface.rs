@@ -26,7 +26,7 @@ pub struct Interface {
     pub wired: bool,
     /// Switched on.
     pub enabled: bool,
-    /// With a link; nothing when it cannot be told.
+    /// With a link; nothing when this cannot be determined.
     pub carrier: Option<bool>,
     /// Mbit/s, if known.
     pub speed: Option<u64>,
@@ -104,7 +104,7 @@ impl Interface {
         Ok(interface)
     }
 
-    /// All errors; nothing unless both directions are known: half of them would look like a counter that began anew.
+    /// All errors; nothing unless both directions are known: half of them would look like a counter that restarted.
     pub fn all_errors(&self) -> Option<u64> {
         let [rx, tx] = self.errors;
         Some(rx?.saturating_add(tx?))

@@ -12,14 +12,14 @@ use crate::config::{Config, Endpoint};
 /// Gauge: latency.
 pub const LATENCY: &str = "network_latency_edge_in_milliseconds";
 
-/// What GPUd calls the owner of a region's server; here it is whoever was configured.
+/// What GPUd calls the owner of a region's server; here it is the owner that the configuration names.
 const PROVIDER: &str = "configured";
 /// All connections of a check together, milliseconds; a check has 30 s.
 const BUDGET_MS: u64 = 25_000;
-/// Waited beyond the threshold, so that a connection above it can be told from none.
+/// Waited beyond the threshold, so that a slow connection can be distinguished from none.
 const MARGIN_MS: u64 = 1_000;
 
-/// How it went with an endpoint.
+/// The outcome for an endpoint.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Outcome {
     /// Connected within so many microseconds.

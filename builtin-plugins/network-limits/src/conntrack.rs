@@ -8,7 +8,7 @@
 //! Kubernetes name look-ups do that every day. So the growth of `drop` beyond that of `insert_failed` is certain to be for
 //! want of an entry.
 
-/// What is known of it.
+/// The known facts about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Conntrack {
     /// Entries.
@@ -140,7 +140,7 @@ mod tests {
             ((5, 5), (8, 8), 0),
             ((5, 5), (9, 8), 1),
             ((5, 5), (5, 9), 0),
-            // A counter that began anew.
+            // A counter that restarted.
             ((5, 5), (0, 0), 0),
         ] {
             let before = Before {

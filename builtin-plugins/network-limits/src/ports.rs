@@ -74,7 +74,7 @@ fn is_loopback(address: &str) -> bool {
     four && address.ends_with("7F") || address == "00000000000000000000000001000000"
 }
 
-/// What is known of them.
+/// The known facts about them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ports {
     /// The range.

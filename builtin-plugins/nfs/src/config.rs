@@ -62,7 +62,7 @@ impl Config {
     /// Reads the document.
     ///
     /// # Errors
-    /// In words, with the place. What is wrong with a volume is told by [`Group::check`].
+    /// In words, with the place. [`Group::check`] reports what is wrong with a volume.
     pub fn parse(document: &str) -> Result<Self, String> {
         let mut config: Self =
             serde_json::from_str(document).map_err(|error| format!("configuration: {error}"))?;
@@ -85,7 +85,7 @@ impl Config {
 }
 
 impl Group {
-    /// What is wrong with it, as far as that can be told without looking.
+    /// The problem with it, as far as can be determined without looking.
     ///
     /// # Errors
     /// In words.

@@ -8,7 +8,7 @@ use crate::hang;
 use crate::memory::Memory;
 use crate::probe::{self, Machine, Moment, Outcome};
 
-/// What the kernel log told.
+/// What the kernel log reported.
 #[derive(Debug)]
 pub struct Told<R> {
     /// Events, newest first; an error when there are some that cannot be read.

@@ -1,4 +1,4 @@
-//! Does an NFS client hang, by what the kernel log told?
+//! Does an NFS client hang, by what the kernel log reported?
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -52,7 +52,7 @@ pub struct Ruled {
     changed: bool,
 }
 
-/// Takes the events that the policy names out of what was told; nothing where it names none of them.
+/// Takes the events that the policy names out of what was reported; nothing where it names none of them.
 ///
 /// # Errors
 /// When the reboots are not known.

@@ -10,7 +10,7 @@ const FIRST_PAUSE_MS: u64 = 50_000;
 /// Longest pause.
 const LONGEST_PAUSE_MS: u64 = 60 * 60 * 1000;
 
-/// What is known of one volume.
+/// The known facts about one volume.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hung {
     /// How many times in a row.

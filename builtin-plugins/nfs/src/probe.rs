@@ -12,7 +12,7 @@ use crate::script::{self, Step};
 /// Time of all programs together after which the remaining volumes wait for the next check, milliseconds. A check has
 /// 30 s, and the step under way may take 5.
 const MAX_SPENT_MS: u64 = 15_000;
-/// What is kept of a program's words.
+/// How much of a program's message is retained.
 const MAX_WORDS: usize = 200;
 /// Output that is kept at least, for the words of a failure.
 const MIN_OUTPUT: usize = 4_096;
@@ -45,14 +45,14 @@ pub trait Machine {
     ) -> Result<Output, AccessError>;
 }
 
-/// What came of it.
+/// The outcome.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outcome {
     /// Healthy or degraded.
     pub health: Health,
     /// In words.
     pub reason: String,
-    /// What was told by the machine.
+    /// What the machine reported.
     pub error: Option<String>,
     /// The volume that failed.
     pub volume: Option<String>,
@@ -69,7 +69,7 @@ impl Outcome {
     }
 }
 
-/// Who asks, and when.
+/// The caller, and the time of the call.
 #[derive(Debug, Clone, Copy)]
 pub struct Moment<'a> {
     /// Name of the file.
@@ -181,7 +181,7 @@ impl<M: Machine> Prober<'_, M> {
             return Err(invalid("ID is empty".to_owned()));
         }
         match self.machine.answers(&self.place(&group.volume())) {
-            // Who may not look so can still try.
+            // A process without the right to look in this way can still try.
             Ok(()) | Err(AccessError::Denied(_) | AccessError::NotSupported(_)) => Ok(()),
             Err(AccessError::NotFound(_)) => Err(invalid(format!(
                 "{:?} volume path does not exist",

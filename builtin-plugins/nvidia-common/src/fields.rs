@@ -1,6 +1,6 @@
 //! Numbers of `nvmlFieldValue_t` that are not the same with every driver.
 //!
-//! Those from 251 to 273 were given out anew twice (headers of R570, R575 and R580 Update 1; NVML API reference, known
+//! Those from 251 to 273 were reassigned twice (headers of R570, R575 and R580 Update 1; NVML API reference, known
 //! issues):
 //!
 //! | driver | power smoothing | counters of clock events |

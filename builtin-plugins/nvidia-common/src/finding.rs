@@ -69,9 +69,9 @@ impl Finding {
     }
 }
 
-/// The state of a component: Healthy with a reason, or what the findings come to. The worst health counts; all reasons
-/// are given in the order of the findings; of the actions, inspection of the hardware goes before a reboot, since a
-/// machine that is to be looked at need not be rebooted first.
+/// The state of a component: Healthy with a reason, or the verdict on the findings. The worst health counts; all
+/// reasons are given in the order of the findings; of the actions, inspection of the hardware goes before a reboot,
+/// since a machine that is to be looked at need not be rebooted first.
 ///
 /// Clears with the next good reading. The subject is named when the findings are about one GPU.
 pub fn state(

@@ -1,6 +1,6 @@
 //! MIG devices: what is wrong with a GPU is wrong with each of its parts.
 //!
-//! Who schedules work on parts knows them by their own UUIDs (`MIG-…`), and a state about a GPU names the GPU only. So
+//! Schedulers of work on parts know them by their own UUIDs (`MIG-…`), and a state about a GPU names the GPU only. So
 //! [`extend`] adds to a state that is not healthy which parts its GPUs have. They are asked for when there is trouble,
 //! and, since a GPU that is lost names none, once in ten minutes besides, and kept.
 
@@ -13,7 +13,7 @@ use crate::{Asked, Gpu, text};
 
 /// Key of the UUIDs in a state's extra info: JSON, `{"GPU-…":["MIG-…"]}`.
 pub const KEY: &str = "mig_devices";
-/// Key of what is kept.
+/// Key of the retained state.
 const KEPT: &str = "mig";
 /// How often GPUs are asked that are well.
 const PERIOD_MS: u64 = 600_000;
@@ -45,7 +45,7 @@ fn parts(gpu: &Answers) -> Option<Vec<String>> {
     }
 }
 
-/// What is known after asking. A GPU that does not say has the parts that it had.
+/// The known state after asking. A GPU that does not say has the parts that it had.
 fn learn(known: &Parts, asked: impl IntoIterator<Item = (String, Option<Vec<String>>)>) -> Parts {
     let mut known = known.clone();
     for (uuid, parts) in asked {
@@ -101,7 +101,7 @@ fn attach(mut state: HealthState, parts: &Parts) -> HealthState {
     }
 }
 
-/// Adds to a report what its trouble comes to for MIG devices.
+/// Adds to a report what its trouble means for MIG devices.
 pub fn extend<T>(context: &CheckContext, report: Report, asked: &[Asked<T>]) -> Report {
     let trouble = report.states.first().filter(|state| is_trouble(state));
     let concerned: Vec<&Gpu> = trouble.map_or_else(Vec::new, |state| {
@@ -192,7 +192,7 @@ mod tests {
             (None, before.clone()),
             // MIG was switched off.
             (Some(vec![]), parts(&[(GPU_1, &["MIG-b"])])),
-            // Divided anew.
+            // Partitioned again.
             (
                 Some(vec!["MIG-c", "MIG-d"]),
                 parts(&[(GPU_0, &["MIG-c", "MIG-d"]), (GPU_1, &["MIG-b"])]),

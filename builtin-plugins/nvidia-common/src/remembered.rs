@@ -6,7 +6,7 @@ use serde::{Serialize, de::DeserializeOwned};
 /// Key of the document.
 const KEY: &str = "remembered";
 
-/// What was kept; nothing when there is none, or it cannot be understood.
+/// The stored value; nothing when there is none, or it cannot be understood.
 ///
 /// # Errors
 /// When the state cannot be read.

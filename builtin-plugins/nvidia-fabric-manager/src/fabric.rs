@@ -43,7 +43,7 @@ struct Health {
 
 const NOT_SUPPORTED: &str = "Not Supported";
 const COMPLETED: u8 = 3;
-/// What is wrong with the configuration, from 2 on.
+/// The problem with the configuration, from 2 on.
 const MISCONFIGURED: [&str; 4] = [
     "incorrect system GUID",
     "incorrect chassis serial number",

@@ -30,7 +30,7 @@ pub struct Place {
 fn part(before: Option<u64>, size: u64) -> (u64, bool) {
     match before {
         None => (size.saturating_sub(FIRST_BYTES), size > FIRST_BYTES),
-        // It was begun anew.
+        // The file was started over.
         Some(read) if read > size => (size.saturating_sub(MOST_BYTES), size > MOST_BYTES),
         Some(read) if size - read > MOST_BYTES => (size - MOST_BYTES, true),
         Some(read) => (read, false),

@@ -117,7 +117,7 @@ pub fn evaluate(
     (report, Some(now))
 }
 
-/// What is missing, by name: GPUs that NVML lost, and GPUs on the bus that it does not have.
+/// The missing GPUs, by name: those that NVML lost, and GPUs on the bus that it does not have.
 fn missing(known: &[Asked<()>], gone: &[Gpu], on_bus: &[String]) -> Vec<String> {
     let lost = gone.iter().map(|gpu| {
         let known = !gpu.uuid.starts_with(STRANGER);

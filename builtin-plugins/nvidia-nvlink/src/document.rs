@@ -74,7 +74,7 @@ fn link(link: &Link) -> State {
 }
 
 impl<'a> Document<'a> {
-    /// Of what was read and what it comes to.
+    /// From the readings and the verdict on them.
     pub fn new(
         read: impl Iterator<Item = (&'a Gpu, &'a Reading)>,
         summary: &'a Summary<'a>,

@@ -29,7 +29,7 @@ const STUCK_MS: u64 = 120_000;
 /// Kernel log records given as evidence.
 const MAX_EVIDENCE: usize = 16;
 
-/// What the readings come to. Lists are sorted.
+/// The result of the readings. Lists are sorted.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Summary<'a> {
     /// GPUs whose links are all up.

@@ -13,7 +13,7 @@ pub struct Streak {
     pub slow: u64,
 }
 
-/// What is kept; GPUs without trouble are not in it.
+/// The retained state; GPUs without trouble are not in it.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Memory {
     /// In which boot.

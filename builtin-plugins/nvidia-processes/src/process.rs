@@ -48,7 +48,7 @@ pub struct Files {
     pub cgroups: Vec<u8>,
 }
 
-/// What is known of a process.
+/// The known facts about a process.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Facts {
     /// In gopsutil's words; empty if unknown.

@@ -88,7 +88,7 @@ impl Action {
         }
     }
 
-    /// What is wrong, to be put after a GPU's name.
+    /// The problem, to be put after a GPU's name.
     pub fn reason(self) -> String {
         let reason = match self {
             Self::None => "needs nothing",

@@ -1,4 +1,4 @@
-//! Xid 154, by which the driver tells that it came to want something else:
+//! Xid 154, by which the driver reports that it requests another action now:
 //!
 //! ```text
 //! NVRM: Xid (PCI:0000:3b:00): 154, GPU recovery action changed from 0x0 (None) to 0x1 (GPU Reset Required)

@@ -22,7 +22,7 @@ const WINDOW: u32 = 3_600;
 pub type Known = BTreeMap<String, Rows>;
 
 /// The events since the last check, and what to remember. A GPU that says nothing now keeps what it said; one that is seen
-/// for the first time has no past, but trouble is told.
+/// for the first time has no past, but its trouble is reported.
 pub fn since(
     context: &CheckContext,
     known: &Known,

@@ -114,7 +114,7 @@ fn row<'a>((gpu, reading): (&'a Gpu, &Reading)) -> Option<Row<'a>> {
     })
 }
 
-/// Those that told.
+/// The GPUs that reported their rows.
 fn told(seen: &SeenNow<Reading>) -> impl Iterator<Item = (&Gpu, Rows)> {
     seen.answered().filter_map(|(gpu, reading)| match reading {
         Reading::Rows(rows) => Some((gpu, *rows)),
@@ -192,7 +192,7 @@ fn healthy(seen: &SeenNow<Reading>) -> String {
     reason
 }
 
-/// The report. It follows what the GPUs say at once; their history is told by events ([`crate::changes`]).
+/// The report. It follows what the GPUs say at once; events report their history ([`crate::changes`]).
 pub fn evaluate(context: &CheckContext, seen: &SeenNow<Reading>) -> Report {
     let mut findings: Vec<Finding> = finding(seen).into_iter().collect();
     findings.extend(trouble::findings(&seen.gpus, "error getting remapped rows"));

@@ -24,7 +24,7 @@ pub const SCHEMA: &str = r#"{
 pub struct Config {
     /// GPU and network card.
     pub pairs: Vec<(String, String)>,
-    /// Whether an unknown NUMA node is told.
+    /// Whether an unknown NUMA node is reported.
     pub numa: bool,
 }
 

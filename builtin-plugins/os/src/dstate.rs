@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::processes::Blocked;
 
-/// Processes followed at most; what is kept must fit into one value of `state` (64 KiB).
+/// Processes followed at most; the retained state must fit into one value of `state` (64 KiB).
 const MAX_FOLLOWED: usize = 400;
 /// Stuck processes listed.
 const MAX_LISTED: usize = 20;
@@ -36,7 +36,7 @@ struct Followed {
     absent: u32,
 }
 
-/// What an episode's end is told with.
+/// What the report of an episode's end contains.
 const CLEARED: &str = "persistent blocked processes cleared";
 const CLEARED_BY_MARK: &str = "persistent blocked processes cleared (set-healthy)";
 const SWITCHED_OFF: &str = "D-state process checking disabled (empty name regexes)";

@@ -32,7 +32,7 @@ const LEAKS: &str = "check/restart user applications for leaky file descriptors"
 /// All that is judged.
 #[derive(Debug)]
 pub struct Inputs<'a> {
-    /// Who the machine is.
+    /// The identity of the machine.
     pub facts: &'a Facts,
     /// Configuration.
     pub config: &'a Config,
@@ -42,7 +42,7 @@ pub struct Inputs<'a> {
     pub processes: Result<Vec<FileContent>, AccessError>,
     /// Entries of `/proc/‹pid›/fd` of the same.
     pub open_files: Result<Vec<EntryCount>, AccessError>,
-    /// What is known of the others.
+    /// The known facts about the others.
     pub elsewhere: Elsewhere,
     /// `/proc/sys/fs/file-nr`.
     pub file_nr: Result<String, AccessError>,

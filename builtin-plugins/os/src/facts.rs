@@ -1,4 +1,4 @@
-//! Who the machine is. Gathered once, since none of it changes while the machine runs.
+//! The identity of the machine. Gathered once, since none of it changes while the machine runs.
 
 use serde::{Deserialize, Serialize};
 
@@ -18,7 +18,7 @@ pub trait Sources {
 pub struct Facts {
     /// What it runs on.
     pub virtualization_environment: Virtualization,
-    /// Who made it.
+    /// Its manufacturer.
     pub system_manufacturer: String,
     /// Its numbers.
     pub machine_metadata: MachineMetadata,

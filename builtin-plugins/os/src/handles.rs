@@ -34,7 +34,7 @@ pub fn open_files(
     for directory in counted {
         match &directory.count {
             Ok(count) => sum = sum.saturating_add(u64::from(*count)),
-            // The process ended meanwhile.
+            // The process ended in the meantime.
             Err(AccessError::NotFound(_)) => {}
             Err(error) => {
                 failed += 1;
@@ -86,7 +86,7 @@ pub struct Handles {
 }
 
 impl Handles {
-    /// From what was read. Without any open file known, the number of processes stands in for their use.
+    /// From what was read. Without any open file known, the number of processes is used instead.
     pub fn new(allocated: u64, running: u64, usage: u64, limit: u64) -> Self {
         let threshold = if limit == 0 {
             MAX_FILE_HANDLES

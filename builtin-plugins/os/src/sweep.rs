@@ -1,7 +1,8 @@
 //! Which processes one check looks at. Reading the state of a process takes the kernel some 10 µs, and listing them all
-//! for it again some, so on a machine with thousands of them a scheduled check looks at a part, told by the last digit of
-//! the pid, and keeps what it saw for the checks in which it is others' turn. Processes that are followed are looked at in
-//! every check. Open files are counted less often: that the machine runs out of them is told by `file-nr` at every check.
+//! for it again some, so on a machine with thousands of them a scheduled check looks at a part, selected by the last
+//! digit of the pid, and keeps what it saw for the checks in which it is others' turn. Processes that are followed are
+//! looked at in every check. Open files are counted less often: `file-nr` shows at every check when the machine runs
+//! out of them.
 
 use gpud_sdk::AccessError;
 use gpud_sdk::sysfs::{EntryCount, FileContent};
@@ -247,7 +248,8 @@ impl Sweep {
         self.files.note = note.unwrap_or_default().replace('\n', " ");
     }
 
-    /// What is known of the others: of those that it was not the turn of, and of those whose files were not counted.
+    /// The known facts about the others: of those that it was not the turn of, and of those whose files were not
+    /// counted.
     pub fn elsewhere(
         &self,
         turn: &Turn,

@@ -34,14 +34,14 @@ pub enum Asleep {
     Unread(String),
 }
 
-/// What is known of a device's ACS.
+/// The known facts about a device's ACS.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Control {
     /// It has it.
     Has(Acs),
     /// It has none, or sleeps.
     HasNot,
-    /// Who asks may not know.
+    /// The caller is not allowed to know.
     NotShown,
 }
 

@@ -2,7 +2,8 @@
 //!
 //! A fatal error of the running boot that was not recovered from makes the machine Unhealthy until it is rebooted; one
 //! that comes back on the same device in enough boots asks for an inspection. What was recovered from, and what the links
-//! mended, is Degraded when one device has too much of it within the window, whichever of log and counter knows of more.
+//! corrected, is Degraded when one device has too much of it within the window, whichever of log and counter knows of
+//! more.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -233,7 +234,7 @@ fn serious(events: &[&StoredEvent]) -> Serious {
             .copied()
             .filter(move |stored| stored.event.name == name)
     };
-    // What came of it is told of the port above, after it. Without such a line it is not known to work.
+    // A later line, about the port above, reports the result. Without such a line it is not known to work.
     let last = |name, of: &StoredEvent| {
         named(name)
             .filter(|outcome| are_related(&outcome.event, &of.event))

@@ -18,7 +18,7 @@ pub use crate::patterns::PATTERNS;
 /// How serious an error is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
-    /// The link mended it.
+    /// The link corrected it.
     Corrected,
     /// A transaction is lost; the link goes on.
     NonFatal,
@@ -55,7 +55,7 @@ pub struct Kind {
     pub name: &'static str,
     /// For people.
     pub meaning: &'static str,
-    /// The link mends these.
+    /// The link corrects these.
     pub correctable: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What is kept of the counters from one check to the next.
+//! The state of the counters that is retained from one check to the next.
 
 use std::collections::BTreeMap;
 

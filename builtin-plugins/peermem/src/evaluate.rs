@@ -25,7 +25,7 @@ struct Output<'a> {
 /// The state. Without a driver, only a stored event shows that there is something to watch.
 ///
 /// # Errors
-/// When it cannot be told whether there were events, or the document cannot be written, which its types rule out.
+/// When it cannot be determined whether there were events, or the document cannot be written, which its types rule out.
 pub fn check(
     context: &CheckContext,
     driver: &Driver,

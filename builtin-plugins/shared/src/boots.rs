@@ -1,5 +1,5 @@
-//! Which boot a stored event belongs to. It is told by the boot's id, which events carry: clocks can be set, and what was
-//! logged early in a boot can bear a time before it.
+//! Which boot a stored event belongs to. The boot's id, which events carry, identifies it: clocks can be set, and what
+//! was logged early in a boot can bear a time before it.
 
 use gpud_sdk::incidents::fact;
 use gpud_sdk::{CheckContext, Event};

@@ -1,5 +1,5 @@
-//! Errors that a driver reports with a number (Xids of GPUs, SXids of NVSwitches): how serious, what to do, and what a
-//! history of them comes to ([`timeline`]), by the catalogue and by the site's own policy ([`policy`]).
+//! Errors that a driver reports with a number (Xids of GPUs, SXids of NVSwitches): how serious, what to do, and the
+//! verdict on a history of them ([`timeline`]), by the catalogue and by the site's own policy ([`policy`]).
 
 pub mod config;
 pub mod policy;

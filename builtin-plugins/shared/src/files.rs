@@ -27,7 +27,7 @@ pub fn read_all(pattern: &str) -> Result<Vec<(String, String)>, AccessError> {
 /// One file as trimmed text; nothing where there is none, or where the kernel has nothing to say.
 ///
 /// # Errors
-/// When it cannot be told: not granted, no answer in time, too large.
+/// When this cannot be determined: not granted, no answer in time, too large.
 pub fn read_optional(path: &str, max_bytes: u32) -> Result<Option<String>, AccessError> {
     match sysfs::read_to_string(path, max_bytes) {
         Ok(text) => Ok(Some(text.trim().to_owned())),

@@ -28,7 +28,7 @@ const MAX_MEMORY_BYTES: usize = 60 * 1024;
 /// Where the memory is kept.
 const KEY: &str = "open";
 
-/// Something that is to be told.
+/// A fact to report.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Finding {
     /// What makes it the same at the next check; numbers that change have no place in it. Two stages of one trouble share
@@ -38,7 +38,7 @@ pub struct Finding {
     pub event: &'static str,
     /// How serious the event is.
     pub event_type: EventType,
-    /// How healthy the component is meanwhile. A finding that is Healthy gives events, and no word in the state.
+    /// How healthy the component is in the meantime. A finding that is Healthy gives events, and no word in the state.
     pub health: Health,
     /// In words.
     pub text: String,
@@ -77,7 +77,7 @@ impl Finding {
         }
     }
 
-    /// Something that is told as an event and is no trouble of the machine.
+    /// A fact that is reported as an event and is no trouble of the machine.
     pub fn note(key: impl Into<String>, event: &'static str, text: impl Into<String>) -> Self {
         Self {
             health: Health::Healthy,

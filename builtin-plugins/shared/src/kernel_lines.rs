@@ -61,7 +61,7 @@ impl<'a> Found<'a> {
 /// One such checker.
 #[derive(Debug, Clone, Copy)]
 pub struct KernelLines {
-    /// What is known of its lines.
+    /// The known facts about its lines.
     pub catalog: &'static Catalog,
     /// Reads a line.
     pub find: fn(&str) -> Option<Found<'_>>,
@@ -120,7 +120,7 @@ impl KernelLines {
         sighting
     }
 
-    /// The state that events (newest first) come to. The component is hidden until there are any.
+    /// Judges the state from events (newest first). The component is hidden until there are any.
     pub fn judge(
         &self,
         context: &CheckContext,

@@ -53,7 +53,7 @@ fn parse_line(line: &str) -> Option<Mount> {
     })
 }
 
-/// Whether a filesystem lies on a server or the host.
+/// Whether a filesystem is stored on a server or the host.
 pub fn is_network(fstype: &str) -> bool {
     matches!(fstype, "wekafs" | "virtiofs" | "lustre") || fstype.starts_with("nfs")
 }

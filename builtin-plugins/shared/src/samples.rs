@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// Parts of a window.
 const PARTS: u64 = 24;
 
-/// What is kept of one counter.
+/// The retained state of one counter.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Samples {
     /// Value when the window began, as far as it is known.
@@ -31,7 +31,7 @@ impl Samples {
         let part = (window / PARTS).max(1);
         let last = self.points.last().map_or(self.start, |(_, value)| *value);
         if value < last {
-            // The counter began anew (its driver was loaded again, or someone wrote to reset_counters).
+            // The counter restarted (its driver was loaded again, or someone wrote to reset_counters).
             *self = Self::default();
         }
         let oldest = now.saturating_sub(window) / part;

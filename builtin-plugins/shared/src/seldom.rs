@@ -1,5 +1,5 @@
-//! Answers that are dear and change seldom (programs, files that take the kernel long to write): they are kept in the
-//! component's state, and asked for anew at a start, on demand, when what they depend on changed, and after a while.
+//! Caches expensive answers that rarely change (programs, files that take the kernel long to write). They are stored in
+//! the component's state, and queried again at a start, on demand, when what they depend on changed, and after a while.
 
 use std::hash::{DefaultHasher, Hasher};
 
@@ -8,7 +8,7 @@ use gpud_sdk::{AccessError, CheckContext, Trigger, state};
 /// Bound of the host on one value, with some room. A longer answer is not kept but asked for in every check.
 const MAX_BYTES: usize = 60 * 1024;
 
-/// What is kept under one key of the component's state.
+/// The value that is stored under one key of the component's state.
 #[derive(Debug)]
 pub struct Seldom {
     key: &'static str,
@@ -20,7 +20,7 @@ pub struct Seldom {
 }
 
 impl Seldom {
-    /// The kept answer, if it may still be used. `depends` is any text that changes when the answer may have.
+    /// The cached answer, if it is still valid. `depends` is any text that changes when the answer may have.
     ///
     /// # Errors
     /// As [`state::get`].

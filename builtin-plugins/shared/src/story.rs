@@ -1,4 +1,4 @@
-//! Telling a story step by step, for tests of checkers whose state is what their history comes to: lines of the kernel
+//! Telling a story step by step, for tests of checkers whose state follows from their history: lines of the kernel
 //! log, reboots, set-healthy, time that passes.
 
 use gpud_sdk::history::StoredEvent;

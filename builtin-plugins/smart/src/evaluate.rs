@@ -93,7 +93,7 @@ pub struct Untold {
     pub why: String,
 }
 
-/// What is kept from check to check.
+/// The state that is retained from check to check.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Counters {
     /// Errors of the medium at the last check, by device and serial number.
@@ -101,7 +101,7 @@ pub struct Counters {
     /// The same over the last day.
     #[serde(default)]
     day: BTreeMap<String, Samples>,
-    /// Devices that told their health before.
+    /// Devices that reported their health before.
     told: BTreeSet<String>,
 }
 
@@ -331,7 +331,7 @@ fn new_errors(
     let known = counters.errors.insert(key.clone(), now);
     let samples = counters.day.entry(key);
     let grown = samples
-        // What was counted before the first check may be old.
+        // Errors that were counted before the first check may be old.
         .or_insert_with(|| Samples::starting_at(known.unwrap_or(now)))
         .add(context.now / 1000, DAY, now);
     let who = health.who(name);

@@ -25,7 +25,7 @@ const UNRELIABLE: u64 = 1 << 2;
 const MAX_FAILING: usize = 8;
 const MAX_NAME: usize = 64;
 
-/// What is known of a disk.
+/// The known facts about a disk.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Health {
     /// Maker's name for it.
@@ -81,7 +81,7 @@ pub fn warnings(bits: u64) -> Vec<&'static str> {
 }
 
 impl Health {
-    /// The disk in words: who is to replace it needs more than a name that changes.
+    /// The disk in words: the person who replaces it needs more than a name that changes.
     pub fn who(&self, name: &str) -> String {
         let parts = [(self.model.as_str(), ""), (self.serial.as_str(), "serial ")];
         let parts: Vec<String> = parts

@@ -1,4 +1,4 @@
-//! What is known of each SXid: a short text, how serious it is, and what to do.
+//! The known facts about each SXid: a short text, how serious it is, and what to do.
 
 use gpud_builtin_shared::coded::Key;
 pub use gpud_builtin_shared::coded::vendor::VendorAction;

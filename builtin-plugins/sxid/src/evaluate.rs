@@ -51,8 +51,9 @@ fn decode<'a>(
     })
 }
 
-/// The state that the history comes to. `events` are newest first, as `history` gives them; `reboots` too. `seen_before`
-/// tells whether this machine ever had an SXid; asked only where nothing else tells that there is a driver.
+/// The state that follows from the history. `events` are newest first, as `history` gives them; `reboots` too.
+/// `seen_before` tells whether this machine ever had an SXid; asked only where nothing else tells that there is a
+/// driver.
 pub fn check(
     config: &Config,
     events: &[StoredEvent],
@@ -109,7 +110,7 @@ fn repeated_facts(stored: &StoredEvent, config: &Config) -> Vec<(String, String)
     copied
 }
 
-/// What the kernel log says now, without any history: the answer to a scan and to a person who asks. The SXids
+/// What the kernel log says now, without any history: the answer to a scan and to a manual trigger. The SXids
 /// themselves are the report's events.
 ///
 /// # Errors

@@ -60,7 +60,7 @@ fn data(sxid: &Sxid<'_>, at: u64) -> Result<String, serde_json::Error> {
     })
 }
 
-/// The event of an error that a message of the kernel log told.
+/// The event of an error that a kernel message reported.
 ///
 /// # Errors
 /// When the document cannot be written, which its types rule out.

@@ -13,7 +13,8 @@ pub struct Sxid<'a> {
     pub device: &'a str,
     /// The SXid.
     pub code: u32,
-    /// What is known of it. Nothing for a code of a switch or driver newer than this program: not judged, but not hidden.
+    /// The known facts about it. Nothing for a code of a switch or driver newer than this program: not judged, but not
+    /// hidden.
     pub known: Option<&'static Code>,
 }
 

@@ -17,7 +17,7 @@ pub trait Machine {
     /// Is there a tailscaled?
     ///
     /// # Errors
-    /// When it cannot be told.
+    /// When this cannot be determined.
     fn is_installed(&self) -> Result<bool, AccessError>;
 
     /// What systemd says of its service.
@@ -48,7 +48,7 @@ struct Document {
     backend_state: String,
 }
 
-/// What came of it: the reason of a machine that is well, or what is not.
+/// The outcome: the reason of a healthy machine, or the fault.
 struct Verdict {
     healthy: String,
     finding: Option<Finding>,

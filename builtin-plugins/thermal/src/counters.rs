@@ -201,7 +201,7 @@ mod tests {
             since(sample("b", 70_000, &[(0, 100), (10, 6_000), (2, 600)])),
             throttled(10, 10, 60)
         );
-        // A processor that came or went, a counter that began anew.
+        // A processor that came or went, a counter that restarted.
         assert_eq!(
             since(sample("b", 20_000, &[(1, 9_000), (2, 0), (0, 5_100)])),
             throttled(0, 50, 10)

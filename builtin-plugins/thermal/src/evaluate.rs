@@ -67,7 +67,7 @@ fn sighting(found: Found<'_>) -> Sighting {
 
 fn rules(config: &Config) -> [Rule; 2] {
     [
-        // A reboot is what follows it, not what mends it.
+        // A reboot follows it and does not repair it.
         Rule {
             remember_ms: config.shutdown_window_seconds * 1000,
             ..patterns::CRITICAL_TEMPERATURE.rule()

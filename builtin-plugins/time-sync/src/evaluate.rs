@@ -130,7 +130,7 @@ enum Doubt {
     Far(f64),
 }
 
-/// What is kept from check to check, of one boot.
+/// The state that is retained from check to check, of one boot.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Kept {
     boot_id: String,

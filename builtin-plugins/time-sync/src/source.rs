@@ -1,4 +1,4 @@
-//! Who keeps the clock, and what they say.
+//! The program that keeps the clock, and its answers.
 //!
 //! | source | fact |
 //! |---|---|
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 const LOCAL: &str = "7F7F0101";
 
-/// What is known.
+/// The known facts.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub enum Source {
     /// chrony runs.

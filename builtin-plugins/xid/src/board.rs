@@ -24,7 +24,7 @@ const MAX: usize = 256;
 /// Longest name of a slot, bytes.
 const MAX_SLOT: usize = 32;
 
-/// What is known.
+/// The known facts.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Board {
     /// Full PCI ids, and NVIDIA's numbers of the chips.

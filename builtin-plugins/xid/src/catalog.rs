@@ -1,4 +1,4 @@
-//! What is known of each Xid: NVIDIA's name, a short text, how serious it is, and what to do.
+//! The known facts about each Xid: NVIDIA's name, a short text, how serious it is, and what to do.
 
 use gpud_builtin_shared::coded::Key;
 pub use gpud_builtin_shared::coded::vendor::VendorAction;
@@ -27,7 +27,7 @@ pub struct Code {
     pub code: u32,
     /// NVIDIA's name, where one is known.
     pub mnemonic: Option<&'static str>,
-    /// What is known of it.
+    /// The known facts about it.
     pub entry: Entry,
 }
 
@@ -94,18 +94,18 @@ impl Rule {
     }
 }
 
-/// What is known of a sub-code of an NVLink error.
+/// The known facts about a sub-code of an NVLink error.
 #[derive(Debug)]
 pub struct SubCodeEntry {
     /// The Xid.
     pub xid: u32,
     /// Sub-code.
     pub sub_code: u32,
-    /// What is known of it.
+    /// The known facts about it.
     pub entry: Entry,
 }
 
-/// What is known of a sub-code of an NVLink error together with an error status.
+/// The known facts about a sub-code of an NVLink error together with an error status.
 #[derive(Debug)]
 pub struct StatusEntry {
     /// The Xid.
@@ -114,7 +114,7 @@ pub struct StatusEntry {
     pub sub_code: u32,
     /// Error status.
     pub status: u32,
-    /// What is known of it.
+    /// The known facts about it.
     pub entry: Entry,
 }
 
@@ -172,13 +172,13 @@ pub fn mnemonic(number: u32) -> Option<&'static str> {
     })
 }
 
-/// True for the codes whose errors are told apart by sub-code and error status.
+/// True for the codes whose errors are distinguished by sub-code and error status.
 pub fn is_nvlink(code: u32) -> bool {
     (144..=150).contains(&code)
 }
 
-/// What is known of (code, sub-code, status), whichever unit reported it: of all three, else of (code, sub-code), else
-/// of (code, 0), else of the code.
+/// The known facts about (code, sub-code, status), whichever unit reported it: of all three, else of (code, sub-code),
+/// else of (code, 0), else of the code.
 pub fn known(number: u32, sub_code: u32, status: u32) -> Option<Entry> {
     let by_status = || {
         STATUSES

@@ -7,7 +7,7 @@ use gpud_builtin_shared::coded::{config, policy::Codes};
 use crate::catalog;
 use crate::catalog_data::VERSION;
 
-/// Xid 94 is an error that was contained to one process; a reboot is not what mends the GPU, nor is it broken.
+/// Xid 94 is an error that was contained to one process; a reboot does not repair the GPU, nor is it broken.
 const CONTAINED: (u32, u32) = (94, 1000);
 
 /// What is the Xids' own.

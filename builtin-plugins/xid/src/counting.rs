@@ -5,7 +5,7 @@
 //! Messages are delivered in the order of their sequence numbers, so within a boot the number alone says what is new;
 //! errors of another boot than the mark's are new when they are later. The mark is kept together with the report, so a
 //! restart neither repeats nor loses a count. Errors that name no kernel log record (rows of other versions) were
-//! counted by whoever stored them.
+//! counted by the version that stored them.
 
 use gpud_sdk::history::StoredEvent;
 use gpud_sdk::{Metric, MetricKind};

@@ -126,8 +126,8 @@ fn remapping_note(remaps_rows: Option<bool>) -> &'static str {
     }
 }
 
-/// The state that the history comes to. `events` are newest first, as `history` gives them; `reboots` too. `seen_before`
-/// tells whether this machine ever had an Xid; asked only where nothing else tells that there is a GPU.
+/// The state that follows from the history. `events` are newest first, as `history` gives them; `reboots` too.
+/// `seen_before` tells whether this machine ever had an Xid; asked only where nothing else tells that there is a GPU.
 pub fn check(
     config: &Config,
     events: &[StoredEvent],
@@ -207,7 +207,7 @@ fn repeated_facts(stored: &StoredEvent, config: &Config) -> Vec<(String, String)
     copied
 }
 
-/// What the kernel log says now, without any history: the answer to a scan and to a person who asks. The Xids themselves
+/// What the kernel log says now, without any history: the answer to a scan and to a manual trigger. The Xids themselves
 /// are the report's events.
 ///
 /// # Errors

@@ -42,7 +42,7 @@ pub fn records(log: &[u8], piece: usize) -> Vec<Vec<u8>> {
     records
 }
 
-/// What the gaps come to once they went through the log of gaps, which merges neighbours: how many records were lost.
+/// How many records the gaps stand for once they went through the log of gaps, which merges neighbours.
 pub fn lost(gaps: &[Gap]) -> u64 {
     let log = GapLog::default();
     gaps.iter().for_each(|gap| log.push(gap.clone()));

@@ -184,7 +184,7 @@ async fn ask(daemon: &Daemon, path: &str, pace: Pace, gzip: bool) -> (Vec<f64>, 
     (all, size)
 }
 
-/// Good clients and bad ones; meanwhile the times of checks are looked at.
+/// Runs well-behaved and misbehaving clients and measures the times of checks under that load.
 async fn flood(table: &mut Table, daemon: &Daemon, events: &str) {
     eprintln!(
         "a flood of {FLOOD} requests beside {BAD} clients that do not read and {BAD} that say nothing …"

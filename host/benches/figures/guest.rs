@@ -151,7 +151,7 @@ async fn xid_against_native(table: &mut Table, runtime: &Runtime) {
     table.note("  events handed back then", found as f64, "");
 }
 
-/// Median microseconds in the sandbox and natively, and how many events came of it.
+/// Median microseconds in the sandbox and natively, and how many events resulted.
 async fn both(xid: &Plugin, lines: &[String]) -> (f64, f64, usize) {
     let component = "accelerator-nvidia-error-xid";
     let messages: Vec<KernelMessage> = lines

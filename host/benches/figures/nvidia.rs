@@ -314,7 +314,7 @@ fn every_minute(times: &[PathBuf]) -> String {
     times.iter().enumerate().map(one).collect()
 }
 
-/// How far the times lie from their beat, milliseconds, after the start.
+/// How far the times are from their beat, milliseconds, after the start.
 fn furthest(times: &Path) -> f64 {
     let text = fs::read_to_string(times).unwrap();
     let times: Vec<f64> = text

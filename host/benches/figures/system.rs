@@ -62,7 +62,7 @@ const MINUTE_MS: u64 = 60_000;
 const SLEEPER_KIB: usize = 400;
 /// The kernel counts in hundredths of a second (`USER_HZ`).
 const TICK_MS: f64 = 10.0;
-/// The dearest components that are shown.
+/// How many of the most expensive components are shown.
 const SHOWN: usize = 6;
 
 /// Per round.

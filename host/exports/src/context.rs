@@ -63,10 +63,10 @@ pub struct Context {
 }
 
 impl Context {
-    /// Reads a secret as it is now, so that one that was replaced is taken up at once.
+    /// Reads a secret as it is now, so that a replaced one is used at once.
     ///
     /// # Errors
-    /// A transient error that names the reference: the operator may mend it.
+    /// A transient error that names the reference: the operator may fix it.
     pub async fn secret(&self, secret: &Secret) -> Result<SecretValue, DeliveryError> {
         let read = secret.read(&self.environment.secrets).await;
         read.map_err(|error| DeliveryError::transient(error.to_string()))

@@ -121,7 +121,7 @@ impl fmt::Debug for Http {
 /// Returns the client of an export: the shared one, or one that trusts the certificates of its `ca_file` as well.
 ///
 /// # Errors
-/// A transient error: the operator may mend the file.
+/// A transient error: the operator may fix the file.
 pub async fn client_of(
     environment: &Environment,
     ca_file: Option<&Path>,
@@ -173,7 +173,7 @@ fn seconds(text: &str) -> Option<Duration> {
 
 impl Answer {
     /// Judges an answer to a delivery: 2xx is delivered, 400, 413, 415 and 422 mean that the engine refuses the records, and
-    /// everything else may pass, since an operator or the engine's own restart may mend it.
+    /// everything else may pass, since an operator or the engine's own restart may resolve it.
     ///
     /// # Errors
     /// [`DeliveryError`].

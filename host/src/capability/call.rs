@@ -17,7 +17,7 @@ use crate::{
     store::Store,
 };
 
-/// Who calls.
+/// The caller.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Identity {
     /// The plugin, as the operator named it.
@@ -59,7 +59,7 @@ pub struct Budget {
 
 /// The state of one call. The capability files implement the contract's interfaces on it.
 pub struct Call {
-    /// Who calls.
+    /// The caller.
     pub identity: Arc<Identity>,
     /// What it may reach; `None` while the plugin describes itself, when nothing can be reached.
     pub grants: Option<Arc<Grants>>,

@@ -43,7 +43,7 @@ pub enum GrantError {
     BadValue {
         /// The interface's word.
         word: &'static str,
-        /// What is wrong and what is expected.
+        /// The problem and the expected form.
         problem: String,
     },
 }

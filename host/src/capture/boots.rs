@@ -6,7 +6,7 @@ use super::reader::Entry;
 
 /// A stamp that is earlier by more than this is of another boot; processors log out of order by far less. Microseconds.
 const BACK: u64 = 10_000_000;
-/// The most boot ids that are told apart.
+/// The most boot ids that are distinguished.
 const MAX_IDS: usize = 100_000;
 /// What a kernel says first; on Arm the second comes before the first.
 const BANNERS: [&str; 2] = ["Linux version ", "Booting Linux on physical CPU"];

@@ -8,7 +8,7 @@ use jiff::{
 
 use crate::model::UnixMillis;
 
-/// How far a stamp without a year may lie in the future: the two machines' clocks and zones may differ.
+/// How far a stamp without a year may be in the future: the two machines' clocks and zones may differ.
 const AHEAD_MS: i64 = 24 * 3600 * 1000;
 /// Years to look back for one in which the date exists (29 February; 1896 to 1904 had no leap year between).
 const YEARS_BACK: i16 = 8;

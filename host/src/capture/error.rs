@@ -11,7 +11,7 @@ pub enum CaptureError {
     /// More than [`MAX_MESSAGES`].
     #[error("more than {MAX_MESSAGES} messages; cut out the part that matters")]
     TooManyMessages,
-    /// More hosts than are told apart.
+    /// More hosts than are distinguished.
     #[error("lines of more than {MAX_HOSTS} hosts; split the log by host")]
     TooManyHosts,
     /// Compressed in a way that is not read here.

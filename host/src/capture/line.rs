@@ -289,7 +289,7 @@ fn bare(mut scan: Scan) -> Option<Parts> {
     })
 }
 
-/// Who logged: `[HOST ][LEVEL ]PROGRAM: text`.
+/// The logging program: `[HOST ][LEVEL ]PROGRAM: text`.
 struct Program<'a> {
     host: &'a [u8],
     level: Option<u8>,

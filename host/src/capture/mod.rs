@@ -131,7 +131,7 @@ impl Capture {
     }
 }
 
-/// What is known while lines are read.
+/// The known facts while lines are read.
 #[derive(Debug)]
 struct Context<'z> {
     calendar: Calendar<'z>,

@@ -24,7 +24,7 @@ pub struct Overview {
     pub years_guessed: bool,
     /// Stamps had no zone that is known.
     pub zone_assumed: bool,
-    /// There were more boots than are told apart; the later ones are judged as one.
+    /// There were more boots than are distinguished; the later ones are judged as one.
     pub boots_merged: bool,
 }
 

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::model::UnixMillis;
 
-/// The most boots and New Years of a file that are told apart; each takes some 200 bytes.
+/// The most boots and New Years of a file that are distinguished; each takes some 200 bytes.
 const MAX_PIECES: usize = 100_000;
 
 /// Where a message is in the file and in time.
@@ -141,7 +141,7 @@ pub(super) struct Logs {
     pub logs: Vec<(Option<String>, Timeline)>,
     /// Numbers of logs by numbers of hosts; `None`: there is one log at most.
     places: Option<Vec<usize>>,
-    /// There were more boots and New Years than are told apart.
+    /// There were more boots and New Years than are distinguished.
     pub boots_merged: bool,
 }
 

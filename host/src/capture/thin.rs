@@ -1,8 +1,8 @@
 //! Selected messages of one host in the order of the file, with repeats counted.
 //!
 //! Messages of one shape (see [`Selection::shape`]) come one by one at first. Later ones are thinned: of those within
-//! [`WINDOW_MS`] the first and the last stay, and the last counts those between. So a flood of any size becomes few
-//! messages, and what was last of two shapes stays last.
+//! [`WINDOW_MS`] the first and the last stay, and the last counts those between; in a flood that lasts, of those within
+//! [`LONG_WINDOW_MS`]. So a flood of any size becomes few messages, and what was last of two shapes stays last.
 
 use std::collections::HashMap;
 
@@ -11,6 +11,9 @@ use crate::node::kmsg::KernelMessage;
 
 /// Repeats within so much of the log's own time are counted, in milliseconds.
 const WINDOW_MS: u64 = 5_000;
+/// The same after [`MANY_WINDOWS`].
+const LONG_WINDOW_MS: u64 = 60_000;
+const MANY_WINDOWS: u32 = 100;
 /// The most repeats that one message counts, whatever the time: logs may have none.
 const MAX_RUN: u64 = 10_000;
 /// The most shapes that are remembered; then all are forgotten.
@@ -38,11 +41,12 @@ impl<T> Row<T> {
     }
 }
 
-/// What is known of a shape.
+/// The known facts about a shape.
 #[derive(Debug, Default)]
 struct Shape {
     /// The number of boots when it was last seen: a new boot begins without any repeats.
     boots: u32,
+    /// How many messages came one by one, and windows after them.
     singles: u32,
     /// The moment of the first message of the window.
     since: (u8, u64),
@@ -95,10 +99,15 @@ impl<T> Thinned<T> {
                 ..Shape::default()
             };
         }
-        let is_repeat = shape.singles >= selection.singles
+        let windows = shape.singles.checked_sub(selection.singles);
+        let window = match windows {
+            Some(windows) if windows > MANY_WINDOWS => LONG_WINDOW_MS,
+            _ => WINDOW_MS,
+        };
+        let is_repeat = windows.is_some()
             && shape.run < MAX_RUN
             && shape.since.0 == moment.0
-            && shape.since.1.abs_diff(moment.1) < WINDOW_MS;
+            && shape.since.1.abs_diff(moment.1) < window;
         if is_repeat {
             shape.run += 1;
             let before = shape.last.and_then(|at| self.rows.get_mut(at)?.take());

@@ -1,4 +1,6 @@
-//! How long ago, for people: `3 minutes ago`. The steps are those of GPUd's library.
+//! Times for people: `3 minutes ago` (the steps are those of GPUd's library), and moments in UTC.
+
+use jiff::Timestamp;
 
 const MINUTE: u64 = 60;
 const HOUR: u64 = 60 * MINUTE;
@@ -30,6 +32,14 @@ pub fn ago(now_ms: u64, then_ms: u64) -> String {
         1 => format!("1 {unit} ago"),
         _ => format!("{count} {unit}s ago"),
     }
+}
+
+/// A moment in UTC, to the second; the number itself where no calendar has it.
+pub fn moment(unix_ms: u64) -> String {
+    i64::try_from(unix_ms / 1000)
+        .ok()
+        .and_then(|seconds| Timestamp::from_second(seconds).ok())
+        .map_or_else(|| unix_ms.to_string(), |time| time.to_string())
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ use super::{
     client_args::{ListPluginsArgs, RunPluginGroupArgs, SetHealthyArgs},
     exports_args::ExportsArgs,
     healthcheck::args::HealthcheckArgs,
+    history_args::{HistoryArgs, WatchArgs},
     hosted_args::{NotifyArgs, ReleaseArgs, UpdateArgs},
     options::FailOn,
     pack_args::PackArgs,
@@ -44,6 +45,10 @@ pub enum Command {
     Status(StatusArgs),
     /// Answer one line and an exit status, for Slurm, node-problem-detector, Nagios
     Healthcheck(Box<HealthcheckArgs>),
+    /// Watch what the daemon finds, live, full screen
+    Watch(WatchArgs),
+    /// Show the events and changes of health of this machine
+    History(HistoryArgs),
     /// Check this machine once and print what was found
     #[command(visible_aliases = ["check", "s"])]
     Scan(Box<ScanArgs>),
@@ -137,6 +142,12 @@ pub struct ScanArgs {
     /// Print one JSON document instead of text
     #[arg(long)]
     pub json: bool,
+    /// Show every check with its reason and tables
+    #[arg(long)]
+    pub verbose: bool,
+    /// Print in GPUd's layout: every component as it is checked, with its tables
+    #[arg(long)]
+    pub classic: bool,
     /// Judge this saved kernel log instead of the machine: of dmesg, journalctl -k, /dev/kmsg or syslog
     #[arg(long, value_name = "FILE", value_parser = path)]
     pub kmsg_file: Option<PathBuf>,

@@ -39,7 +39,7 @@ pub enum Misuse {
     Flag {
         /// The path of the command whose flag it is; empty for one before the command.
         command: Vec<String>,
-        /// What is wrong.
+        /// The problem.
         message: String,
     },
 }

@@ -24,7 +24,7 @@ pub struct CheckOptions {
     pub nvlink_gpus_with_all_links: Option<u32>,
     /// NFS volumes to try.
     pub nfs_groups: Vec<NfsGroup>,
-    /// Absolute folder below which these volumes lie; `None` is `/`.
+    /// Absolute folder below which these volumes are; `None` is `/`.
     pub nfs_host_root: Option<PathBuf>,
     /// Xids.
     pub xid: XidOptions,
@@ -172,7 +172,7 @@ pub struct GpuFaults {
 /// Checks the flags and adds notes on those that were put right.
 ///
 /// # Errors
-/// What is wrong with a value, naming the flag.
+/// The problem with a value, naming the flag.
 pub fn check_options(
     args: CheckArgs,
     run: RunCheckArgs,

@@ -61,7 +61,7 @@ mod tests {
                     let text = String::from_utf8_lossy(&record[..length]);
                     found |= text.starts_with("43,") && text.contains(&message);
                 }
-                // Overwritten meanwhile: go on with the next.
+                // Overwritten in the meantime: go on with the next.
                 Err(error) if error.raw_os_error() == Some(32) => {}
                 Err(_) => break,
             }

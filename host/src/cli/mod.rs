@@ -11,6 +11,7 @@ mod check_args;
 mod checks;
 pub mod client;
 mod client_args;
+mod columns;
 pub mod compact;
 pub mod compile_builtins;
 mod components;
@@ -22,11 +23,14 @@ pub mod explain;
 pub mod exports;
 mod exports_args;
 pub mod healthcheck;
+pub mod history;
+mod history_args;
 mod hosted_args;
 pub mod inject_fault;
 mod json_flags;
 mod layouts;
 pub mod list_plugins;
+pub mod live;
 mod local_socket;
 pub mod machine_info;
 pub mod metadata;
@@ -35,6 +39,7 @@ mod options;
 pub mod output;
 pub mod pack;
 mod pack_args;
+mod paragraph;
 mod parse;
 pub mod plugin;
 mod plugin_args;
@@ -52,6 +57,7 @@ mod sizes;
 pub mod status;
 pub mod table;
 pub mod terminal;
+pub mod watch;
 
 pub use checks::{
     BlockedProcesses, CheckOptions, CommandOverrides, GpuFaults, InfinibandOptions, XidCatalog,

@@ -7,13 +7,14 @@ use clap_complete::Shell;
 
 use super::{
     args::OutputFormat, checks::CheckOptions, components::ComponentSelection, explain::Subject,
-    exports::ExportsAction, healthcheck::HealthcheckOptions, local_socket::LocalSocketChoice,
-    metadata::MetadataOptions, pack::PackAction, plugin::PluginAction, service::UpOptions,
-    status::StatusOptions, terminal::ColorChoice,
+    exports::ExportsAction, healthcheck::HealthcheckOptions, history::HistoryOptions,
+    local_socket::LocalSocketChoice, metadata::MetadataOptions, pack::PackAction,
+    plugin::PluginAction, service::UpOptions, status::StatusOptions, terminal::ColorChoice,
+    watch::WatchOptions,
 };
 use crate::{logging::LogOptions, wire::GoDuration};
 
-/// Where the daemon listens unless told otherwise: this machine only.
+/// Where the daemon listens unless configured otherwise: this machine only.
 pub const DEFAULT_LISTEN: &str = "127.0.0.1:15132";
 /// Where the specs of script plugins are.
 pub const DEFAULT_PLUGIN_SPECS: &str = "/etc/default/gpud.plugins.yaml";
@@ -53,6 +54,10 @@ pub enum Action {
     Status(StatusOptions),
     /// Answer one line and an exit status.
     Healthcheck(Box<HealthcheckOptions>),
+    /// Show what the daemon finds, live.
+    Watch(WatchOptions),
+    /// Show events and changes of health.
+    History(HistoryOptions),
     /// Show what the state file notes.
     Metadata(MetadataOptions),
     /// Print a script for a shell.
@@ -216,6 +221,10 @@ pub struct ScanOptions {
     pub fail_on: Option<FailOn>,
     /// Print one JSON document.
     pub json: bool,
+    /// Everything, with tables.
+    pub verbose: bool,
+    /// GPUd's layout.
+    pub classic: bool,
     /// A saved kernel log to be judged instead of the machine.
     pub kmsg_file: Option<PathBuf>,
     /// Checks to run.

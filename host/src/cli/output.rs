@@ -1,4 +1,4 @@
-//! What `gpud scan` prints: a line and tables for each component, or one JSON document, and the exit status.
+//! What `gpud scan` prints as JSON and with `--classic`, a line and tables for each component, and the exit status.
 
 use std::fmt::Write as _;
 
@@ -11,11 +11,12 @@ use super::{
 };
 use crate::{
     model::Health,
+    summary::Summary,
     wire::{ComponentHealthStates, HealthState, MachineInfo},
 };
 
 /// The key of `extra_info` under which built-in checks give their document.
-const DATA: &str = "data";
+pub(super) const DATA: &str = "data";
 
 /// What stands above everything else.
 pub fn begin(terminal: Terminal) -> String {
@@ -69,8 +70,11 @@ pub struct ScanReport {
     pub machine_info: MachineInfo,
     /// The worst health of all components.
     pub health: String,
-    /// Every component's verdicts.
+    /// Every component's verdicts, the worst first.
     pub components: Vec<ComponentHealthStates>,
+    /// What they amount to; not with `--classic`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub summary: Option<Summary>,
 }
 
 impl ScanReport {
@@ -80,6 +84,7 @@ impl ScanReport {
             machine_info,
             health: worst(&components).as_str().to_owned(),
             components,
+            summary: None,
         }
     }
 
@@ -100,6 +105,22 @@ pub fn worst(components: &[ComponentHealthStates]) -> Health {
         .map(|state| Health::from(state.health.as_str()))
         .max_by_key(Health::rank)
         .unwrap_or_default()
+}
+
+/// Why a scan fails that was asked to by `--fail-on`.
+pub fn why_it_fails(fail_on: FailOn, summary: &Summary) -> String {
+    let word = word_of(fail_on);
+    let sentence = printable(&summary.sentence);
+    let verdict = summary.verdict.as_str();
+    format!("status 1, as --fail-on {word} asks: the machine is {verdict}: {sentence}")
+}
+
+/// A value of `--fail-on` as it is typed.
+pub fn word_of(fail_on: FailOn) -> &'static str {
+    match fail_on {
+        FailOn::Degraded => "degraded",
+        FailOn::Unhealthy => "unhealthy",
+    }
 }
 
 /// Whether the worst is as bad as `fail_on` or worse. A component that could not be judged yet fails nothing.

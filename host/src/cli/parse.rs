@@ -17,6 +17,8 @@ use super::{
     exit::{Exit, Stderr},
     explain::Subject,
     exports, healthcheck,
+    history::HistoryOptions,
+    history_args::HistoryArgs,
     hosted_args::{NotifyEvent, UpdateArgs, UpdateCommand},
     local_socket::LocalSocketChoice,
     metadata::MetadataOptions,
@@ -29,10 +31,13 @@ use super::{
     run_args::MetricsNames,
     shells,
     status::StatusOptions,
+    watch::WatchOptions,
 };
 use crate::{
     logging::{LogLevel, LogOptions},
+    node::clock::Clock,
     server::{parse_hosts, parse_origins},
+    wire::parse_since,
 };
 
 /// Reads a command line, the program's name first.
@@ -125,6 +130,7 @@ fn action(
                 server: args.server,
                 watch: args.watch,
                 json: args.json,
+                classic: args.classic,
             };
             (args.common, Action::Status(options))
         }
@@ -135,6 +141,15 @@ fn action(
             })?;
             (common, Action::Healthcheck(Box::new(options)))
         }
+        Command::Watch(args) => {
+            let options = WatchOptions {
+                data_dir: data_dir(args.data_dir).map_err(Exit::failure)?,
+                server: args.server,
+                token_file: args.token_file,
+            };
+            (args.common, Action::Watch(options))
+        }
+        Command::History(args) => history(args).map_err(Exit::failure)?,
         Command::Metadata(args) => metadata(args)?,
         Command::Completion(args) => {
             let shell = shells::shell(&args.shells).map_err(Exit::failure)?;
@@ -279,7 +294,7 @@ fn run(command: RunCommand, notes: &mut Vec<String>) -> Result<(CommonArgs, RunO
         run.metrics_retention_period,
         METRICS_RETENTION,
     )?;
-    // GPUd listens everywhere when the address is empty; whoever wants that can say `:15132`.
+    // GPUd listens everywhere when the address is empty; a user who wants that can pass `:15132`.
     let listen_address = match run.listen_address.trim() {
         "" => super::options::DEFAULT_LISTEN.to_owned(),
         address => address.to_owned(),
@@ -331,6 +346,8 @@ fn scan(args: ScanArgs, notes: &mut Vec<String>) -> Result<(CommonArgs, ScanOpti
     let options = ScanOptions {
         fail_on: args.fail_on,
         json: args.json,
+        verbose: args.verbose,
+        classic: args.classic,
         kmsg_file: args.kmsg_file,
         components: ComponentSelection::parse(&args.components),
         events_retention: at_least_a_nanosecond(events_retention).unwrap_or(EVENTS_RETENTION),
@@ -340,6 +357,22 @@ fn scan(args: ScanArgs, notes: &mut Vec<String>) -> Result<(CommonArgs, ScanOpti
         },
     };
     Ok((args.common, options))
+}
+
+fn history(args: HistoryArgs) -> Result<(CommonArgs, Action), String> {
+    let items = args.component.iter().flat_map(|list| list.split(','));
+    let names = items.map(str::trim).filter(|name| !name.is_empty());
+    let options = HistoryOptions {
+        server: args.server,
+        token_file: args.token_file,
+        since: parse_since(&args.since, Clock::Live.now_ms())
+            .map_err(|error| format!("invalid value for --since: {error}"))?,
+        components: names.map(str::to_owned).collect(),
+        gpu: args.gpu.filter(|gpu| !gpu.trim().is_empty()),
+        limit: args.limit,
+        json: args.json,
+    };
+    Ok((args.common, Action::History(options)))
 }
 
 fn custom_plugins(

@@ -309,6 +309,7 @@ fn commands_of_the_service() {
             server: String::new(),
             watch,
             json,
+            classic: false,
         })
     };
     let metadata = |json, set: Option<(&str, &str)>| {
@@ -654,4 +655,41 @@ fn misuse_of_healthcheck_is_no_answer() {
         assert_eq!(exit.code, 3, "{line}");
     }
     assert_eq!(read("scan|--nosuch").unwrap_err().code, 1);
+}
+
+#[test]
+fn what_watch_and_history_are_asked() {
+    let history = |line: &str| match read(&format!("history|{line}")).unwrap().action {
+        Action::History(options) => options,
+        other => panic!("{other:?}"),
+    };
+    let options = history(
+        "--since=2026-11-26T14:00:00Z|--component=cpu, disk,|--component=os|--gpu=3|-n|7|--json",
+    );
+    assert_eq!(
+        options,
+        HistoryOptions {
+            server: String::new(),
+            token_file: None,
+            since: 1_795_701_600_000,
+            components: vec!["cpu".into(), "disk".into(), "os".into()],
+            gpu: Some("3".into()),
+            limit: 7,
+            json: true,
+        }
+    );
+    assert_eq!(history("--gpu=").gpu, None);
+    let message = failure("history|--since=yesterday");
+    assert!(
+        message.starts_with("invalid value for --since: \"yesterday\""),
+        "{message}"
+    );
+    match read("watch|--data-dir=/d|--server=https://n:1")
+        .unwrap()
+        .action
+    {
+        Action::Watch(options) => assert_eq!(options.server, "https://n:1"),
+        other => panic!("{other:?}"),
+    }
+    assert!(scan("--verbose").verbose && scan("--classic").classic);
 }

@@ -1,6 +1,9 @@
 //! `gpud run`: the daemon in the foreground until SIGTERM or SIGINT.
 
-use std::env;
+use std::{
+    env,
+    io::{self, IsTerminal as _},
+};
 
 use gpud_exports::{
     config::{Address, ExportConfig},
@@ -107,6 +110,7 @@ fn daemon_options(options: RunOptions, service: Service) -> Result<Options, Exit
         nvml,
         shown,
         service,
+        announce: announce_page,
     })
 }
 
@@ -117,6 +121,13 @@ fn webhook(url: Address) -> ExportConfig {
     let secret = is_set.then(|| Secret::Variable(variable.to_owned()));
     let settings = webhook::Settings::new(url, secret);
     ExportConfig::new("webhook", Settings::Webhook(Box::new(settings)))
+}
+
+/// Says where the page is, to a person who looks on.
+fn announce_page(address: &str) {
+    if io::stdout().is_terminal() && !address.is_empty() {
+        println!("See this machine at {address}");
+    }
 }
 
 fn effective_config(options: &RunOptions) -> EffectiveConfig {

@@ -9,8 +9,10 @@ use serde_json::json;
 use super::{
     client::{Answer, Client, escape, reason_of},
     exit::{Exit, Stderr},
+    status::Daemon,
     terminal::printable,
 };
+use crate::model::Health;
 
 /// The daemon checks one component after another before it answers.
 const LIMIT: Duration = Duration::from_secs(120);
@@ -36,12 +38,16 @@ pub async fn run_plugin_group(
 ) -> Result<Exit, Exit> {
     let checked = async {
         let client = Client::of_daemon(server, token_file).map_err(|error| error.to_string())?;
+        let client = client.with_limit(LIMIT);
         let target = format!("/v1/components/trigger-tag?tagName={}", escape(tag));
-        let answer = client.with_limit(LIMIT).send(Method::GET, &target).await;
+        let answer = client.send(Method::GET, &target).await;
         let answer = answer.map_err(|error| error.to_string())?;
         match json {
             true => read_json(&answer, tag),
-            false => read(&answer, tag),
+            false => match read(&answer, tag)? {
+                Checked::Well(exit) => Ok(exit),
+                Checked::Badly(names) => Err(why(&client, tag, &names).await),
+            },
         }
     };
     checked.await.map_err(|why| {
@@ -65,7 +71,33 @@ fn read_json(answer: &Answer, tag: &str) -> Result<Exit, String> {
     })
 }
 
-fn read(answer: &Answer, tag: &str) -> Result<Exit, String> {
+/// The outcome of the checks.
+#[derive(Debug, PartialEq, Eq)]
+enum Checked {
+    /// All are healthy, or there is none.
+    Well(Exit),
+    /// One of these is not healthy.
+    Badly(Vec<String>),
+}
+
+/// Which of these components are not healthy, and why; all of them where the daemon does not say.
+async fn why(client: &Client, tag: &str, names: &[String]) -> String {
+    let target = format!("/v1/states?components={}", escape(&names.join(",")));
+    let states = Daemon::states(client, &target).await.unwrap_or_default();
+    let bad = states
+        .iter()
+        .filter(|one| one.health != Health::Healthy.as_str());
+    let bad: Vec<String> = bad
+        .map(|one| format!("{} ({}: {})", one.component, one.health, one.reason))
+        .collect();
+    let list = match bad.is_empty() {
+        true => names.join(" "),
+        false => bad.join(", "),
+    };
+    format!("health check failed for tag {tag}, components: [{list}]")
+}
+
+fn read(answer: &Answer, tag: &str) -> Result<Checked, String> {
     if !answer.status.is_success() {
         return Err(reason_of(answer));
     }
@@ -73,13 +105,10 @@ fn read(answer: &Answer, tag: &str) -> Result<Exit, String> {
         .map_err(|error| format!("this is not an answer of gpud: {error}"))?;
     let components = reply.components.unwrap_or_default();
     if !reply.success {
-        let names = components.join(" ");
-        return Err(format!(
-            "health check failed for tag {tag}, components: [{names}]"
-        ));
+        return Ok(Checked::Badly(components));
     }
     let tag = printable(tag);
-    Ok(Exit {
+    Ok(Checked::Well(Exit {
         stderr: match components.is_empty() {
             true => Stderr::Line(format!("! no component has the tag {tag}")),
             false => Stderr::Nothing,
@@ -87,7 +116,7 @@ fn read(answer: &Answer, tag: &str) -> Result<Exit, String> {
         ..Exit::success(format!(
             "Successfully triggered component check for tag: {tag}\n"
         ))
-    })
+    }))
 }
 
 #[cfg(test)]
@@ -99,16 +128,17 @@ mod tests {
     #[test]
     fn answers() {
         let success = || Exit::success("Successfully triggered component check for tag: t\n");
+        let well = |exit| Ok(Checked::Well(exit));
         for (status, body, expected) in [
             (
                 200,
                 r#"{"components":["a","b"],"exit":0,"success":true}"#,
-                Ok(success()),
+                well(success()),
             ),
             (
                 200,
                 r#"{"components":[],"exit":0,"success":true}"#,
-                Ok(Exit {
+                well(Exit {
                     stderr: Stderr::Line("! no component has the tag t".into()),
                     ..success()
                 }),
@@ -116,7 +146,7 @@ mod tests {
             (
                 200,
                 r#"{"components":["a","b"],"exit":1,"success":false}"#,
-                Err("health check failed for tag t, components: [a b]"),
+                Ok(Checked::Badly(vec!["a".into(), "b".into()])),
             ),
             (
                 400,

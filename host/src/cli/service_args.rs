@@ -122,6 +122,9 @@ pub struct StatusArgs {
     /// Print one JSON document instead of text; with --watch one line each time
     #[arg(long)]
     pub json: bool,
+    /// Print in GPUd's layout
+    #[arg(long)]
+    pub classic: bool,
 }
 
 #[derive(Debug, Args)]

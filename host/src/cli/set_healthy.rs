@@ -59,7 +59,7 @@ async fn ask(
         .map_err(|error| Exit::failure(format!("failed to set healthy: {error}")))
 }
 
-/// For programs: who was set and who was not. The status is 1 when one could not be set.
+/// For programs: which components were set and which were not. The status is 1 when one could not be set.
 fn read_json(answer: &Answer) -> Result<Exit, Exit> {
     let reply = serde_json::from_slice::<Reply>(&answer.body).unwrap_or_default();
     if !answer.status.is_success() && reply.failed.is_empty() {

@@ -60,7 +60,7 @@ fn given(key: &str, value: Option<Value>) -> Value {
     value.map_or_else(|| json!({}), |value| json!({ key: value }))
 }
 
-/// What was not given is left out, for the checker's own defaults.
+/// Settings that were not given are left out, for the checker's own defaults.
 fn os(options: &BlockedProcesses) -> Value {
     let mut config = serde_json::Map::new();
     if let Some(regexes) = &options.name_regexes {
@@ -72,7 +72,7 @@ fn os(options: &BlockedProcesses) -> Value {
     Value::Object(config)
 }
 
-/// What was not given is left out, for the product's default.
+/// Settings that were not given are left out, for the product's default.
 fn infiniband(options: &InfinibandOptions) -> Value {
     let mut config = serde_json::Map::new();
     let mut put = |key: &str, value: Value| config.insert(key.to_owned(), value);

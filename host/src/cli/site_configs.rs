@@ -25,7 +25,7 @@ impl SiteConfigs {
     /// Reads the file that was named, or the default one if it is there.
     ///
     /// # Errors
-    /// What is wrong with it, naming file, line and key. Nothing of such a file is used.
+    /// The problem with it, naming file, line and key. Nothing of such a file is used.
     pub fn load(named: Option<&Path>) -> Result<Self, String> {
         let path = named.unwrap_or(Path::new(DEFAULT_FILE));
         let bytes = match trusted::read(path, MAX_BYTES) {

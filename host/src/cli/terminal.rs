@@ -1,11 +1,13 @@
-//! The three signs in front of a line, and when they are coloured.
+//! The signs in front of a line, when they are coloured, and foreign text that cannot drive a terminal.
 //!
-//! GPUd always colours, even into a file; here colour needs a terminal, or somebody who asks for it.
+//! GPUd always colours, even into a file; here colour needs a terminal or an explicit request.
 
 use std::{
     env,
     io::{self, IsTerminal as _},
 };
+
+use crate::model::Health;
 
 /// What `--color` says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
@@ -24,19 +26,84 @@ const PIPE_WIDTH: usize = 160;
 /// What `COLUMNS` or a terminal may say of its width.
 const WIDTHS: std::ops::RangeInclusive<usize> = 40..=10_000;
 
-/// Whether a stream is given colours, and how wide tables on it may be.
+/// Whether a stream is given colours and signs, and how wide tables on it may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Terminal {
     color: bool,
+    /// Somebody looks at it: signs in place of words, and progress.
+    signs: bool,
     width: usize,
+}
+
+/// What a line is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mark {
+    /// Something does not work.
+    Bad,
+    /// Something needs attention.
+    Warning,
+    /// All is well.
+    Good,
+    /// Not known yet.
+    Waiting,
+    /// Nothing to say here.
+    Absent,
+    /// No mark, for text that is only coloured.
+    Strong,
+}
+
+impl Mark {
+    /// Of a health.
+    pub fn of(health: &Health) -> Self {
+        match health {
+            Health::Healthy => Self::Good,
+            Health::Initializing => Self::Waiting,
+            Health::Degraded => Self::Warning,
+            Health::Unhealthy | Health::Other(_) => Self::Bad,
+        }
+    }
+
+    /// The sign on a terminal and the word elsewhere.
+    fn sign_and_word(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Bad => ("✘", "unhealthy"),
+            Self::Warning => ("!", "degraded"),
+            Self::Good => ("✔", "healthy"),
+            Self::Waiting => ("⌛", "waiting"),
+            Self::Absent => ("-", "absent"),
+            Self::Strong => ("", ""),
+        }
+    }
+
+    /// The parameters of the escape sequence that colours.
+    fn color(self) -> &'static str {
+        match self {
+            Self::Bad => "31",
+            Self::Warning => "33",
+            Self::Good => "32",
+            Self::Waiting => "33",
+            Self::Absent => "2",
+            Self::Strong => "1",
+        }
+    }
 }
 
 impl Terminal {
     /// Never coloured.
     pub const PLAIN: Self = Self {
         color: false,
+        signs: false,
         width: PIPE_WIDTH,
     };
+
+    /// A terminal with signs and without colours, of this width.
+    pub const fn with_signs(width: usize) -> Self {
+        Self {
+            color: false,
+            signs: true,
+            width,
+        }
+    }
 
     /// Standard output. `NO_COLOR`, `CLICOLOR_FORCE` and `TERM=dumb` are heeded where `choice` leaves it open.
     pub fn stdout(choice: ColorChoice) -> Self {
@@ -64,7 +131,44 @@ impl Terminal {
                 &text("TERM"),
                 is_terminal,
             ),
+            signs: is_terminal || choice == ColorChoice::Always,
             width: width(&text("COLUMNS"), size.map(|(width, _)| width.0)),
+        }
+    }
+
+    /// Whether there are colours.
+    pub fn has_color(self) -> bool {
+        self.color
+    }
+
+    /// Whether somebody looks at it.
+    pub fn has_signs(self) -> bool {
+        self.signs
+    }
+
+    /// A mark and the blanks after it: a sign on a terminal, a word of one width elsewhere.
+    pub fn mark(self, mark: Mark) -> String {
+        let (sign, word) = mark.sign_and_word();
+        match self.signs {
+            true => {
+                // An hourglass takes two columns.
+                let gap = if mark == Mark::Waiting { "" } else { " " };
+                format!("{}{gap}", self.paint(mark, sign))
+            }
+            false => format!("{word:<10} "),
+        }
+    }
+
+    /// How many columns [`Self::mark`] takes.
+    pub fn mark_width(self) -> usize {
+        if self.signs { 2 } else { 11 }
+    }
+
+    /// The text in the colour of a mark, where there are colours.
+    pub fn paint(self, mark: Mark, text: &str) -> String {
+        match self.color && !text.is_empty() {
+            true => format!("\u{1b}[{}m{text}\u{1b}[0m", mark.color()),
+            false => text.to_owned(),
         }
     }
 
@@ -123,18 +227,35 @@ fn width(columns: &str, terminal: Option<u16>) -> usize {
         .unwrap_or(PIPE_WIDTH)
 }
 
-/// The text on one line and without control characters, so that what a plugin or a kernel line says cannot drive the
-/// terminal of the person who reads it.
+/// The text on one line and without control characters and such that change the order of others or cannot be seen, so that
+/// what a plugin or a kernel line says cannot drive the terminal of the person who reads it, nor look like something else.
 pub fn printable(text: &str) -> String {
     let mut line = String::with_capacity(text.len());
     for character in text.trim().chars() {
         match character {
             '\n' | '\t' | '\r' => line.push(' '),
-            c if c.is_control() => line.extend(c.escape_default()),
+            c if c.is_control() || is_deceptive(c) => line.extend(c.escape_unicode()),
             c => line.push(c),
         }
     }
     line
+}
+
+/// Characters that are not seen, and that change the direction of text. The joiners stay: some scripts need them.
+fn is_deceptive(character: char) -> bool {
+    matches!(
+        character,
+        '\u{61c}'
+            | '\u{180e}'
+            | '\u{200b}'
+            | '\u{200e}'
+            | '\u{200f}'
+            | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}'
+            | '\u{feff}'
+            | '\u{fff9}'..='\u{fffb}'
+            | '\u{e0000}'..='\u{e007f}'
+    )
 }
 
 #[cfg(test)]
@@ -184,6 +305,39 @@ mod tests {
     }
 
     #[test]
+    fn marks_are_signs_on_a_terminal_and_words_elsewhere() {
+        let marks = [
+            Mark::Bad,
+            Mark::Warning,
+            Mark::Good,
+            Mark::Waiting,
+            Mark::Absent,
+        ];
+        let shown = |terminal: Terminal| marks.map(|mark| terminal.mark(mark)).concat();
+        assert_eq!(
+            shown(Terminal::PLAIN),
+            "unhealthy  degraded   healthy    waiting    absent     "
+        );
+        assert_eq!(shown(Terminal::with_signs(80)), "✘ ! ✔ ⌛- ");
+        let coloured = Terminal {
+            color: true,
+            ..Terminal::with_signs(80)
+        };
+        assert_eq!(coloured.mark(Mark::Bad), "\u{1b}[31m✘\u{1b}[0m ");
+        assert_eq!(coloured.paint(Mark::Strong, "a"), "\u{1b}[1ma\u{1b}[0m");
+        for terminal in [Terminal::PLAIN, coloured] {
+            let width = |text: &str| unicode_width::UnicodeWidthStr::width(text);
+            let plain = Terminal {
+                color: false,
+                ..terminal
+            };
+            for mark in marks {
+                assert_eq!(width(&plain.mark(mark)), terminal.mark_width());
+            }
+        }
+    }
+
+    #[test]
     fn how_wide_a_line_may_be() {
         for (columns, terminal, expected) in [
             ("", Some(80), 80),
@@ -203,6 +357,14 @@ mod tests {
         assert_eq!(
             printable(" a\nb\u{1b}[2Jc\u{9b}d\t"),
             "a b\\u{1b}[2Jc\\u{9b}d"
+        );
+        assert_eq!(
+            printable("x\u{202e}gpj.\u{2066}e\u{200b}\u{e0041}"),
+            "x\\u{202e}gpj.\\u{2066}e\\u{200b}\\u{e0041}"
+        );
+        assert_eq!(
+            printable("می\u{200c}خواهم 東京 é"),
+            "می\u{200c}خواهم 東京 é"
         );
     }
 }

@@ -11,16 +11,22 @@ use futures_util::FutureExt;
 use serde::Serialize;
 use tokio::sync::Mutex;
 
-use super::{Component, Registry, Services, SetHealthyProblem, dcgm_metrics, verdict_metrics};
+use super::{
+    Component, Registry, Services, SetHealthyProblem, dcgm_metrics,
+    feed::{ChangeId, Subscription},
+    verdict_metrics,
+};
 use crate::{
     machine_info::Collector,
     metrics,
-    model::{Event, UnixMillis},
+    model::{Event, Health, UnixMillis},
     node::{kmsg, system},
     plugins::{self, Plugins},
     server::{
         Backend, ComponentStates, DeregisterError, RegisterError, Reply, Sample, SetHealthyError,
     },
+    store::{Page, TimelineRead},
+    summary::{Since, StateKey},
     wire::{MachineInfo, PluginSpec, Render, ShadowView},
 };
 
@@ -56,7 +62,7 @@ pub struct EffectiveConfig {
     /// Command line for bash in place of df.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub blockdev_usage_commands: String,
-    /// The folder below which NFS volumes lie.
+    /// The folder below which NFS volumes are.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub nfs_host_root: String,
     /// Command line for bash that succeeds while containerd's service is active.
@@ -148,7 +154,7 @@ pub struct DaemonBackend {
     pub own_recorded: Mutex<Option<Instant>>,
 }
 
-/// The daemon's own series are asked for anew after this: their sources are the database and the process's files.
+/// The daemon's own series are read again after this time: their sources are the database and the process's files.
 const OWN_FRESH: Duration = Duration::from_secs(1);
 
 impl DaemonBackend {
@@ -256,6 +262,41 @@ impl Backend for DaemonBackend {
                     BTreeMap::new()
                 }
             }
+        }
+        .boxed()
+    }
+
+    fn changes(&self, seen: Option<ChangeId>) -> Subscription {
+        self.services.feed.subscribe(seen)
+    }
+
+    fn timeline(&self, read: TimelineRead) -> Reply<'_, Result<Page, String>> {
+        async move {
+            let Some(store) = &self.services.store else {
+                return Ok(Page::default());
+            };
+            store
+                .timeline(read)
+                .await
+                .map_err(|error| error.to_string())
+        }
+        .boxed()
+    }
+
+    fn beginnings(&self, states: Vec<(StateKey, Health)>) -> Reply<'_, Result<Since, String>> {
+        async move {
+            let Some(store) = &self.services.store else {
+                return Ok(Since::default());
+            };
+            let healthy = match states.is_empty() {
+                true => store.healthy_since().await,
+                false => Ok(None),
+            };
+            let states = store.beginnings(states).await;
+            Ok(Since {
+                states: states.map_err(|error| error.to_string())?,
+                healthy: healthy.map_err(|error| error.to_string())?,
+            })
         }
         .boxed()
     }

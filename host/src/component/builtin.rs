@@ -14,7 +14,7 @@ pub struct Builtin {
     pub wasm: &'static [u8],
     /// What it may reach; see [`Self::grants`].
     pub grants: Value,
-    /// What is known of its events, for people: `catalog/patterns.json` of its folder; empty where it has none.
+    /// The known facts about its events, for people: `catalog/patterns.json` of its folder; empty where it has none.
     pub known: &'static str,
 }
 

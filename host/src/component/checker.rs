@@ -39,7 +39,7 @@ pub(super) struct Judged {
 }
 
 impl Checker {
-    /// What is known of the component.
+    /// The known facts about the component.
     pub fn descriptor(&self) -> &ComponentDescriptor {
         match self {
             Self::Wasm(checker) => checker.descriptor(),

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use super::schema;
 use crate::model::ComponentDescriptor;
 
-/// Most faults of a configuration that are told at once.
+/// Most faults of a configuration that one message reports.
 const MAX_FAULTS: usize = 8;
 
 /// What a component is configured with.
@@ -32,7 +32,7 @@ pub struct SiteConfig {
 pub struct Misfit {
     /// JSON pointer of the first value that does not fit; empty is the whole.
     pub pointer: String,
-    /// What is wrong, of all values.
+    /// The problems, of all values.
     pub message: String,
 }
 
@@ -49,7 +49,7 @@ impl ComponentConfig {
     }
 
     /// The document that the component gets. When the site's part does not fit, the component runs without it, and what
-    /// is wrong is told as well.
+    /// is wrong is returned as well.
     pub fn resolve(&self, described: &ComponentDescriptor) -> (Value, Option<String>) {
         let Some(site) = &self.site else {
             return (self.flags.clone(), None);

@@ -17,7 +17,7 @@ const FACTS: &str = "data";
 /// Events that are looked through for the last Xid of each GPU.
 const EVENTS: u32 = 500;
 
-/// Returns the readings as Prometheus' text. What cannot be told is left out.
+/// Returns the readings as Prometheus' text. What is not known is left out.
 pub(super) async fn text(components: &Registry, services: &Services) -> String {
     let node = &services.node;
     let inventory = node.nvml.inventory().unwrap_or_default();

@@ -271,7 +271,7 @@ async fn judge_anew(
     }
 }
 
-/// What became of a batch.
+/// The outcome of a batch.
 enum Handled {
     /// It is done with.
     Done,
@@ -404,7 +404,7 @@ impl Feed {
         }
     }
 
-    /// Writes down how far the log was examined when nothing came of it, so that a restart does not look at all of it
+    /// Writes down how far the log was examined when that gave no event, so that a restart does not look at all of it
     /// again. Called only when no batch is under way.
     async fn save_position(&self, saved: &mut Option<u64>) {
         let Some(store) = &self.services.store else {
@@ -426,7 +426,7 @@ impl Feed {
         }
     }
 
-    /// Hands a batch over and stores what comes of it.
+    /// Hands a batch over and stores the results.
     async fn deliver(&self, batch: &Batch) -> Result<(), Undelivered> {
         let services = &self.services;
         let name = self.component.name();

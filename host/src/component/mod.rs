@@ -11,6 +11,7 @@ mod commit;
 mod comparison;
 pub mod config;
 mod dcgm_metrics;
+mod earlier;
 mod failure;
 pub mod feed;
 mod health_log;
@@ -108,7 +109,7 @@ struct Latest {
     raw_output: String,
 }
 
-/// What is only touched by whoever checks: one at a time.
+/// State that only the running check touches: one at a time.
 #[derive(Default)]
 struct Turn {
     failures: u32,

@@ -14,7 +14,7 @@ const LONGEST_WAIT: Duration = Duration::from_secs(10);
 /// Commits, trying for as long as the database cannot be written. `None`: `ended` came first, and nothing was stored.
 ///
 /// # Errors
-/// Failures that another try does not mend.
+/// Failures that another try does not resolve.
 pub(super) async fn commit_when_possible(
     services: &Services,
     component: &str,

@@ -13,7 +13,7 @@ use crate::runtime::CallError;
 /// Good checks of each component, until the version counts as one that works.
 pub const CHECKS: u32 = 3;
 
-/// What became of a version.
+/// The outcome of a version.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
     /// It works.
@@ -54,7 +54,7 @@ enum Stage {
 }
 
 impl Probation {
-    /// Of a version with these components. What becomes of it is told once; that it failed only if `can_return`: when
+    /// Of a version with these components. The outcome is reported once; a failure only if `can_return`: when
     /// there is nothing to go back to, a failing version is treated like any other failing checker.
     pub fn new(
         components: impl IntoIterator<Item = String>,

@@ -1,4 +1,4 @@
-//! A component at work: checks, scans, set-healthy, and what is kept of their outcome.
+//! A component at work: checks, scans, set-healthy, and the part of their outcome that is retained.
 
 use std::{sync::PoisonError, time::Instant};
 
@@ -116,7 +116,7 @@ impl Component {
         }
     }
 
-    /// Clears what is recorded against the component and judges anew.
+    /// Clears what is recorded against the component and judges again.
     ///
     /// # Errors
     /// In words: it is not offered, or the store failed.

@@ -1,6 +1,6 @@
 //! Holds a JSON document against a JSON Schema.
 
-use boon::{CompileError, Compiler, ErrorKind, Schemas, SchemeUrlLoader, ValidationError};
+use boon::{Compiler, ErrorKind, Schemas, SchemeUrlLoader, ValidationError};
 use serde_json::Value;
 
 /// The schema's own address, which nothing else has.
@@ -11,7 +11,7 @@ const ADDRESS: &str = "gpud:///schema";
 pub struct Fault {
     /// JSON pointer of the value; empty for the whole document.
     pub pointer: String,
-    /// What is wrong with it.
+    /// The problem with it.
     pub text: String,
 }
 

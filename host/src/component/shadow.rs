@@ -42,7 +42,7 @@ pub struct Shadow {
     seen: Mutex<Seen>,
 }
 
-/// What the running version was asked, and what became of it.
+/// A question to the running version, and its outcome.
 struct Question {
     context: CheckContext,
     /// Of the kernel; `None` for a check.

@@ -1,6 +1,6 @@
 //! A plugin's component tried out without a daemon: its checks and its kernel messages one after another, with a history
-//! and values of its own in memory. Everything that it gives is told: also what it costs, and what a daemon would only
-//! count.
+//! and values of its own in memory. Everything that it returns is reported: also what it costs, and what a daemon would
+//! only count.
 
 use std::sync::Arc;
 
@@ -42,7 +42,7 @@ pub struct Tried {
     pub problem: Option<String>,
 }
 
-/// What kernel messages came to.
+/// The result of kernel messages.
 #[derive(Debug, Default)]
 pub struct Heard {
     /// How many of them matched a pattern, and so were handed over.

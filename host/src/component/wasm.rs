@@ -49,7 +49,7 @@ impl WasmChecker {
         self.plugin.watches_kmsg() && !self.descriptor.without_kmsg_watcher
     }
 
-    /// Does it draw its verdicts from the kernel log and what became of it? What else it reads then are names.
+    /// Does it judge by the kernel log and the stored events alone? Anything else that it reads then is names.
     pub(super) fn judges_by_log_alone(&self) -> bool {
         let of_this_machine = ["sysfs", "exec", "net"];
         self.descriptor.judged_by_kernel_log

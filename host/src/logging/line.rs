@@ -60,6 +60,12 @@ pub fn plain(event: &Event<'_>) -> String {
     printable(&line) + "\n"
 }
 
+/// The text without line breaks, which JSON would spell as `\\n` in the middle of a sentence.
+fn one_line(text: &str) -> String {
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    lines.collect::<Vec<_>>().join(" ")
+}
+
 /// The file with its folder.
 fn short(path: &str) -> &str {
     let mut slashes = path.rmatch_indices('/').map(|(at, _)| at + 1);
@@ -92,8 +98,9 @@ impl Visit for Content {
     }
 
     fn record_str(&mut self, field: &Field, value: &str) {
+        let value = one_line(value);
         if field.name() == "message" {
-            self.message = value.to_owned();
+            self.message = value;
         } else {
             self.add(field, value);
         }
@@ -159,7 +166,7 @@ mod tests {
             format!(
                 "{{\"level\":\"warn\",\"ts\":\"2026-02-03T04:05:06.078Z\",\"caller\":\"logging/line.rs:{at}\",\
                  \"msg\":\"it \\\"failed\\\"\",\"count\":3,\"yes\":true,\"share\":0.5,\"field_level\":\"x\",\
-                 \"error\":\"no\\nspace\"}}\n"
+                 \"error\":\"no space\"}}\n"
             )
         );
         assert_eq!(

@@ -2,7 +2,7 @@
 //!
 //! A JSON line has `level`, `ts` (ISO 8601, UTC), `caller` (file and line), `msg` and the event's fields. The daemon's
 //! lines are written by a thread of their own, so that a full disk or a reader that hangs holds up no check; lines that
-//! do not fit the queue are counted and told. Lines of plugins have the target `plugin`.
+//! do not fit the queue are counted and reported. Lines of plugins have the target `plugin`.
 
 mod line;
 mod rotating_file;
@@ -35,7 +35,7 @@ pub enum LogLevel {
     Info,
     /// What may be wrong.
     Warn,
-    /// What is wrong.
+    /// The problem.
     Error,
     /// Nothing: gpud has no messages of the levels `dpanic`, `panic` and `fatal`.
     Off,
@@ -118,13 +118,13 @@ pub struct LogGuard {
 }
 
 impl LogGuard {
-    /// For whoever has the log file opened anew.
+    /// For the caller that requests reopening of the log file.
     pub fn reopener(&self) -> Reopener {
         self.reopener.clone()
     }
 }
 
-/// Opens the log file anew, after somebody has moved it away. The default has no file and does nothing.
+/// Reopens the log file after somebody has moved it away. The default has no file and does nothing.
 #[derive(Clone, Default)]
 pub struct Reopener {
     file: Option<(PathBuf, Sink)>,
@@ -201,7 +201,7 @@ impl<S: Subscriber> Layer<S> for Lines {
         };
         match &self.sink {
             Some(sink) => sink.send(line),
-            // Nobody is left to be told.
+            // There is nobody to report a failure to.
             None => drop(io::Write::write_all(&mut io::stderr(), line.as_bytes())),
         }
     }

@@ -147,7 +147,7 @@ mod tests {
 
     use super::*;
 
-    /// Refuses while it is told to, and holds each write until it is let go.
+    /// Refuses writes while it is set to, and holds each write until it is let go.
     #[derive(Clone)]
     struct Slow {
         refuse: Arc<Mutex<bool>>,

@@ -194,7 +194,7 @@ fn insert(names: &mut Vec<String>, name: &str) {
     }
 }
 
-/// Real disks and what is built on them (no loop devices, which are files), mounted where data lies.
+/// Real disks and what is built on them (no loop devices, which are files), mounted where data is stored.
 fn is_of_interest(device: &BlockDevice) -> bool {
     let kind = device.device_type.as_str();
     let is_disk = matches!(kind, "disk" | "part" | "lvm" | "crypt" | "mpath")

@@ -1,7 +1,7 @@
 //! Takes the machine's inventory: what it runs, its processor, memory, GPUs, disks and network interfaces.
 //!
-//! Nothing leaves the machine, and nothing is required: what a missing tool or an unreadable file would have told is
-//! left out, and said once in the log.
+//! Nothing leaves the machine, and nothing is required: what a missing tool or an unreadable file would have provided
+//! is left out, and said once in the log.
 
 mod container_runtime;
 mod df;
@@ -34,7 +34,7 @@ use crate::{
 /// Larger than any `/proc/meminfo`.
 const MAX_MEMINFO: u64 = 1 << 20;
 
-/// Takes one inventory, for which the GPUs are asked; whoever takes several keeps a [`Collector`].
+/// Takes one inventory, for which the GPUs are asked; a caller that takes several keeps a [`Collector`].
 pub async fn collect(node: &Node) -> MachineInfo {
     node.nvml.take_inventory().await;
     Collector::new(node).collect().await

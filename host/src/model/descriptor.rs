@@ -18,7 +18,7 @@ pub enum SetHealthy {
     /// Not offered.
     #[default]
     Unsupported,
-    /// The component's stored events up to now are deleted and its state is judged anew.
+    /// The component's stored events up to now are deleted and its state is judged again.
     ClearsEvents,
     /// A mark is recorded and the component is checked at once; what the mark means is the checker's business.
     Marks,

@@ -63,7 +63,8 @@ fn append_up_to(limit: u64, path: &Path, bytes: &[u8]) -> Result<(), AppendError
     let metadata = file.metadata().map_err(open_error)?;
     let length = metadata.len();
     let full = length > 0 && length.saturating_add(bytes.len() as u64) > limit;
-    // Who does not get the lock meets another that renames; the file at hand is the older one then, and good enough.
+    // A process that does not get the lock meets another that renames; the file at hand is the older one then, and good
+    // enough.
     if metadata.is_file() && full && file.try_lock().is_ok() {
         move_away(path, &metadata).map_err(|source| AppendError::Rotate {
             path: path.to_owned(),

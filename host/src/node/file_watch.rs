@@ -2,7 +2,7 @@
 //!
 //! The kernel reports what happens in folders (inotify). What a path leads to depends on every folder on the way, also
 //! behind links: all of them are watched, each for the names that matter. The kernel does not report what other machines
-//! do on a network filesystem, so that whoever waits also looks now and then, see [`FileWatch::pause`].
+//! do on a network filesystem, so a waiting thread also looks now and then, see [`FileWatch::pause`].
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},

@@ -1,4 +1,4 @@
-//! Files that an operator names on the command line or in a spec: read whole, within a bound. They may lie on a dead
+//! Files that an operator names on the command line or in a spec: read whole, within a bound. They may be on a dead
 //! mount: call these where a thread may block.
 
 use std::{

@@ -157,7 +157,7 @@ impl Drop for LocalSocket {
     }
 }
 
-/// Takes the lock that goes beside the socket: who holds it serves the socket, also before it is bound.
+/// Takes the lock beside the socket: its holder serves the socket, also before it is bound.
 fn lock(folder: &File, name: &Path) -> Result<File, Errno> {
     let mut beside = name.as_os_str().to_owned();
     beside.push(".lock");

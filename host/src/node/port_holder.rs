@@ -1,4 +1,4 @@
-//! Who listens on a TCP port of this machine.
+//! The process that listens on a TCP port of this machine.
 
 use std::{
     fmt, fs,

@@ -28,7 +28,7 @@ pub struct Simulation {
     pub canned: Canned,
 }
 
-/// What answers in place of programs and services. What is not in it is not there.
+/// The answers in place of programs and services. A program or service without an answer does not exist.
 #[derive(Debug, Clone, Default)]
 pub struct Canned {
     /// The first that fits answers.

@@ -66,7 +66,7 @@ impl Collected {
         let sums = self.files.remove(SUMS_FILE);
         let signature = self.files.remove(SIGNATURE_FILE);
         let signature = match (signature, built) {
-            // What is built anew is signed anew.
+            // A rebuilt pack is signed again.
             (None, _) | (Some(_), true) => None,
             (Some(bytes), false) if bytes.len() <= MAX_SIGNATURE => Some(
                 String::from_utf8(bytes)

@@ -62,7 +62,7 @@ pub struct Decisions {
     pub config: Option<OwnConfig>,
 }
 
-/// What came of an installation.
+/// The outcome of an installation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Installed {
     /// What is installed now.
@@ -146,7 +146,7 @@ impl Packs {
         Ok(beyond(&granted, &pack.manifest))
     }
 
-    /// Installs a pack, or puts it in the place of another version of it. Who `signer` is was found out before.
+    /// Installs a pack, or puts it in the place of another version of it. The caller has determined `signer` before.
     ///
     /// # Errors
     /// [`Refused`]: it asks for what was not approved, its configuration names what is not there, or the folder cannot be
@@ -261,7 +261,7 @@ impl Packs {
             .map_err(|error| Refused(format!("{error}; nothing was changed")))
     }
 
-    /// One at a time: waits for whoever else changes the folder.
+    /// One at a time: waits for other processes that change the folder.
     fn turn(&self) -> io::Result<fs::File> {
         let lock = fs::File::options()
             .create(true)
@@ -375,7 +375,8 @@ fn text(record: &Record, below: &str) -> serde_json::Result<String> {
     ))
 }
 
-/// Removes a folder or a file that nobody needs any more. What cannot be removed now goes with the next installation.
+/// Removes a folder or a file that nobody needs any more. What cannot be removed now is removed by the next
+/// installation.
 fn discard(path: &Path) {
     let _ = fs::remove_dir_all(path).or_else(|_| fs::remove_file(path));
 }

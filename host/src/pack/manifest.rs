@@ -28,7 +28,7 @@ const MAX_ITEMS: usize = 100;
 pub struct Manifest {
     /// Lower-case letters, digits and dashes; one pack of a name is installed at a time.
     pub name: String,
-    /// Who made it, for people.
+    /// Its author, for people.
     pub vendor: String,
     /// `1.2.3`, or with a suffix as in `1.2.3-rc.1`.
     pub version: String,

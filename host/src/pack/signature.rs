@@ -19,7 +19,7 @@ use ring::{
 use super::{Pack, Refused, SIGNATURE_FILE};
 use crate::node::trusted::Opener;
 
-/// Where keys that are trusted lie unless told otherwise.
+/// Where trusted keys are stored unless configured otherwise.
 pub const TRUSTED_KEYS: &str = "/etc/gpud/trusted-keys";
 /// Largest file of a key, bytes.
 const MAX_KEY_FILE: usize = 4096;
@@ -56,7 +56,7 @@ pub enum Distrust {
     Bad(String),
 }
 
-/// Who signed.
+/// The signer.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct Signer {
     /// The file of the key among those that are trusted.

@@ -25,7 +25,7 @@ use crate::{
 /// From a change to the look for the next one. A spec is put in place by renaming, so that what is seen is whole.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// What became of a spec.
+/// The outcome of a spec.
 struct Taken {
     /// Of it and of every file that loading it depends on.
     stamps: Stamps,
@@ -40,8 +40,8 @@ struct Read {
     pack: Result<Arc<InstalledPack>, Refused>,
 }
 
-/// Loads packs that are installed, replaced, damaged or mended, and ends those that are removed, for ever. `again` asks for a
-/// look at once, in which packs with problems are tried again even if none of their files changed.
+/// Loads packs that are installed, replaced, damaged or repaired, and ends those that are removed, for ever. `again`
+/// asks for a look at once, in which packs with problems are tried again even if none of their files changed.
 pub async fn run(plugins: Arc<Plugins>, packs: Packs, again: Arc<Notify>) {
     let mut taken: BTreeMap<PathBuf, Taken> = BTreeMap::new();
     let mut hurry = false;
@@ -70,7 +70,7 @@ pub async fn run(plugins: Arc<Plugins>, packs: Packs, again: Arc<Notify>) {
                 false
             }
         };
-        // What was taken depends on files that are not watched yet.
+        // The loaded specs depend on files that are not watched yet.
         let pause = match changed {
             true => LOOK,
             false => watch.pause(),

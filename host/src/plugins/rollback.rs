@@ -43,7 +43,7 @@ impl Current {
     }
 }
 
-/// What became of a version on probation.
+/// The outcome of a version on probation.
 pub struct Told {
     /// Component name of the entry.
     pub plugin: String,
@@ -57,7 +57,7 @@ pub struct Told {
 pub struct Unprepared {
     /// Component name of the entry.
     pub plugin: String,
-    /// What is wrong, and where.
+    /// The problem, and where.
     pub problem: String,
     /// Which version it is, if its file could be read.
     pub version: Option<Version>,
@@ -162,7 +162,7 @@ impl Plugins {
                 })
         };
         let Some((present, source, current)) = running else {
-            // Replaced or removed meanwhile.
+            // Replaced or removed in the meantime.
             return;
         };
         let sheet = source.sheet();

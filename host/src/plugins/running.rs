@@ -31,7 +31,7 @@ use crate::{
 /// Longest that the checks under way of plugins that are replaced are waited for, all together.
 const PAUSE: Duration = Duration::from_secs(30);
 
-/// Who brought a plugin.
+/// The source of a plugin.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Source {
     /// A spec file, by its name: the operator's, or that of a pack.
@@ -74,7 +74,7 @@ pub struct Prepared {
     wasm: Option<Vec<u8>>,
 }
 
-/// What runs. Changed only by whoever edits the set, one at a time.
+/// The running entries. Only one editor of the set changes them at a time.
 pub struct Running {
     /// Where the components are.
     pub registry: Arc<Registry>,
@@ -134,7 +134,7 @@ impl Running {
     /// Makes plugins ready to run.
     ///
     /// # Errors
-    /// What is wrong with those that cannot run.
+    /// The problems with those that cannot run.
     pub async fn prepare_all(
         &self,
         plugins: Vec<Plugin>,
@@ -156,7 +156,7 @@ impl Running {
     /// Makes a plugin ready to run. A version that was taken back is not tried again: the version before it is.
     ///
     /// # Errors
-    /// What is wrong with it, and where.
+    /// The problem with it, and where.
     pub async fn prepare(&self, plugin: Plugin, sheet: &Sheet) -> Result<Prepared, Unprepared> {
         if plugin.spec.wasm.is_none() {
             let components = vec![Component::of_script(&plugin)];

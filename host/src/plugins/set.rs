@@ -184,7 +184,7 @@ impl Plugins {
                 let _editing = self.editing.lock().await;
                 let waits = self.running.registry.get(placeholder.name());
                 if !waits.is_some_and(|waiting| Arc::ptr_eq(&waiting, &placeholder)) {
-                    // Replaced or removed meanwhile.
+                    // Replaced or removed in the meantime.
                     return;
                 }
                 let installed = self

@@ -6,7 +6,7 @@ use crate::component::{Component, Registry};
 
 /// Its name.
 pub const COMPONENT: &str = "plugin-specs";
-/// Most problems that are told; the log has all.
+/// Most problems that are reported; the log has all.
 const TOLD: usize = 10;
 
 /// The one that says what is wrong with installed packs.

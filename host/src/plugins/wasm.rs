@@ -33,7 +33,7 @@ pub struct Loaded {
 /// Why a Wasm entry cannot run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
-    /// What is wrong.
+    /// The problem.
     pub message: String,
     /// Where in the spec file.
     pub place: Option<Place>,

@@ -88,7 +88,7 @@ pub async fn run(
         let Ok(now) = tokio::task::spawn_blocking(look).await else {
             return;
         };
-        // Who asks says that the file is whole.
+        // A caller that requests a look confirms that the file is complete.
         let settled = now == before || asked.is_some();
         pause = match settled {
             true => watch.pause(),

@@ -79,7 +79,7 @@ pub enum LoadError {
     Descriptor {
         /// The plugin.
         name: String,
-        /// What is wrong.
+        /// The problem.
         problem: String,
     },
     /// It failed while describing itself.

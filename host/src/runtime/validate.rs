@@ -14,7 +14,7 @@ const MAX_INFO: usize = 64 * 1024;
 const MAX_NAME: usize = 128;
 /// Most pairs of `extra-info`, labels and evidence.
 const MAX_PAIRS: usize = 64;
-/// How far in the future an event may lie.
+/// How far in the future an event may be.
 const MAX_AHEAD: UnixMillis = 5 * 60 * 1000;
 /// Shortest interval, milliseconds.
 const MIN_INTERVAL_MS: u128 = 1000;

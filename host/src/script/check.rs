@@ -28,7 +28,7 @@ pub struct Script {
 /// One check.
 #[derive(Debug)]
 pub struct Checked {
-    /// What came of it.
+    /// The outcome.
     pub verdict: Verdict,
     /// What all steps printed, the first mebibyte.
     pub output: Vec<u8>,
@@ -64,7 +64,7 @@ impl Script {
             _ => None,
         };
         let judge = Arc::clone(&self.judge);
-        // On a thread of its own: an operator's pattern may take a second to compile, a log may lie on a dead mount.
+        // On a thread of its own: an operator's pattern may take a second to compile, a log may be on a dead mount.
         let work = move || {
             let failure = log.and_then(|(path, entry)| append(&path, &entry).err());
             let verdict = judge.judge(&execution, failure.map(|error| error.to_string()));

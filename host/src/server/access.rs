@@ -29,7 +29,7 @@ pub struct Access {
     pub require_token: bool,
 }
 
-/// What becomes of a request.
+/// The verdict on a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Verdict {
     Allowed,
@@ -47,12 +47,12 @@ impl Access {
         let owner = peer.filter(|peer| peer.is_owner());
         match right {
             Right::Alive => Verdict::Allowed,
-            // The kernel says who it is, and who it is can read the token anyway.
+            // The kernel identifies the client, which can read the token anyway.
             _ if owner.is_some_and(Peer::is_local_socket) => Verdict::Allowed,
             _ if self.require_token && !self.shows_token(headers) => Verdict::NeedsToken,
             Right::Read => Verdict::Allowed,
             Right::Write | Right::Code if owner.is_some() => Verdict::Allowed,
-            // Who registers a script can do whatever the daemon can.
+            // A client that registers a script can do whatever the daemon can.
             Right::Code => Verdict::NeedsOwner(ONLY_OWNERS_REGISTER),
             Right::Write if self.shows_token(headers) => Verdict::Allowed,
             Right::Write if self.token.is_some() => Verdict::NeedsToken,

@@ -18,11 +18,13 @@ impl Default for Activity {
 }
 
 impl Activity {
-    /// Counts one request until the guard is dropped.
-    pub(super) fn begin(self: &Arc<Self>) -> Busy {
+    /// Counts one request until the guard and all its copies are dropped.
+    pub(super) fn begin(self: &Arc<Self>) -> UnderWay {
         let mut state = self.lock();
         *state = (state.0 + 1, Instant::now());
-        Busy(Arc::clone(self))
+        UnderWay {
+            _busy: Arc::new(Busy(Arc::clone(self))),
+        }
     }
 
     /// Returns whether a request is under way, and when the last one began or ended, or the connection itself.
@@ -51,12 +53,37 @@ impl Activity {
     }
 }
 
-/// A request under way.
-pub(super) struct Busy(Arc<Activity>);
+/// A request under way. An answer that goes on after its head holds a copy.
+#[derive(Clone)]
+pub(super) struct UnderWay {
+    _busy: Arc<Busy>,
+}
+
+struct Busy(Arc<Activity>);
 
 impl Drop for Busy {
     fn drop(&mut self) {
         let mut state = self.0.lock();
         *state = (state.0.saturating_sub(1), Instant::now());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_connection_is_busy_until_the_last_copy_is_dropped() {
+        let activity = Arc::<Activity>::default();
+        let is_busy = || activity.last().0;
+        let request = activity.begin();
+        let answer = request.clone();
+        drop(request);
+        assert!(is_busy());
+        let another = activity.begin();
+        drop(answer);
+        assert!(is_busy(), "another request is under way");
+        drop(another);
+        assert!(!is_busy());
     }
 }

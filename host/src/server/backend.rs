@@ -6,7 +6,10 @@ use bytes::Bytes;
 use futures_util::future::BoxFuture;
 
 use crate::{
+    component::feed::{ChangeId, Subscription},
     model,
+    store::{Page, TimelineRead},
+    summary::{Since, StateKey},
     wire::{self, MachineInfo, Origin, PluginSpec, Render, ShadowView},
 };
 
@@ -124,12 +127,24 @@ pub trait Backend: Send + Sync + 'static {
         after: i64,
     ) -> Reply<'_, BTreeMap<String, Vec<model::Event>>>;
 
+    /// A part of the history: events and changes of health.
+    fn timeline(&self, read: TimelineRead) -> Reply<'_, Result<Page, String>>;
+
+    /// Since when states have the health that they have, as far as it is recorded.
+    fn beginnings(
+        &self,
+        states: Vec<(StateKey, model::Health)>,
+    ) -> Reply<'_, Result<Since, String>>;
+
     /// Samples of these components (`None`: of all) at or after `since` (Unix milliseconds), in any order.
     fn samples(
         &self,
         names: Option<Vec<String>>,
         since: i64,
     ) -> Reply<'_, Result<Vec<Sample>, String>>;
+
+    /// Follows what changes after `seen`; from now on if nothing was seen.
+    fn changes(&self, seen: Option<ChangeId>) -> Subscription;
 
     /// Checks one component now and gives the states of this check. `None` if there is no such component.
     fn trigger(&self, name: String) -> Reply<'_, Option<ComponentStates>>;

@@ -83,6 +83,7 @@ async fn requests(
         let Client { peer, admitted } = client.clone();
         request.extensions_mut().insert(peer);
         request.extensions_mut().insert(admitted);
+        request.extensions_mut().insert(busy.clone());
         let router = router.clone();
         async move {
             let (parts, body) = request.into_parts();

@@ -15,20 +15,23 @@ use http::{
     header::{ACCEPT_ENCODING, CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH, VARY},
 };
 
-use super::{negotiation::failed, router::NotRouted};
+use super::{negotiation::failed, router::NotRouted, stream::Endless};
 
 /// From this size on, compression leaves the async threads.
 const LARGE: usize = 64 * 1024;
 
-/// The layer. Answers of the router itself (no such path) stay as they are, and those that are compressed already.
+/// The layer. Answers of the router itself (no such path) stay as they are, those that do not end, and those that are
+/// compressed already.
 pub(super) async fn for_v1(request: Request, next: Next) -> Response {
     let wanted = request.uri().path().starts_with("/v1/")
         && contains(request.headers(), &ACCEPT_ENCODING, "gzip")
         && !contains(request.headers(), &CONNECTION, "Upgrade");
     let response = next.run(request).await;
-    let done = response.headers().contains_key(CONTENT_ENCODING)
-        || response.extensions().get::<NotRouted>().is_some();
-    if wanted && !done {
+    let extensions = response.extensions();
+    let stays = response.headers().contains_key(CONTENT_ENCODING)
+        || extensions.get::<NotRouted>().is_some()
+        || extensions.get::<Endless>().is_some();
+    if wanted && !stays {
         compress(response).await
     } else {
         response
@@ -45,7 +48,7 @@ fn contains(headers: &HeaderMap, name: &http::HeaderName, word: &str) -> bool {
 /// The same answer with its body compressed.
 pub(super) async fn compress(response: Response) -> Response {
     let (mut parts, body) = response.into_parts();
-    // Every body of this server is whole and in memory, so reading it neither waits nor fails.
+    // Every body that comes here is whole and in memory, so reading it neither waits nor fails.
     let plain = to_bytes(body, usize::MAX).await.unwrap_or_default();
     let packed = if plain.len() < LARGE {
         gzip(&plain)

@@ -42,6 +42,12 @@ pub(super) const PORT: Bounds = Bounds {
         others: 48,
         each: 16,
     },
+    // Many fit into one HTTP/2 connection.
+    streams: Portions {
+        all: 2048,
+        others: 1536,
+        each: 256,
+    },
 };
 /// What the Unix socket gives, apart from the port.
 pub(super) const LOCAL_SOCKET: Bounds = Bounds {
@@ -63,6 +69,11 @@ pub(super) const LOCAL_SOCKET: Bounds = Bounds {
     answers: Portions {
         all: 16,
         others: 4,
+        each: 4,
+    },
+    streams: Portions {
+        all: 32,
+        others: 8,
         each: 4,
     },
 };

@@ -50,7 +50,7 @@ pub enum BindError {
     Taken {
         /// As given.
         address: String,
-        /// Who listens there, where that can be seen.
+        /// The process that listens there, where it is visible.
         holder: Option<PortHolder>,
     },
     /// Not allowed.
@@ -129,15 +129,15 @@ pub struct Entrances {
 
 /// How the API is served.
 pub struct Serving {
-    /// The certificate and what of TLS is spoken.
+    /// The certificate and the TLS settings.
     pub tls: Arc<ServerConfig>,
-    /// Who may ask for what.
+    /// The rights of clients.
     pub access: Access,
     /// By which names, and for which web sites.
     pub sites: Sites,
     /// The routes of `--pprof` are there.
     pub profiling: bool,
-    /// What is made anew when its files change.
+    /// What is reloaded when its files change.
     pub reloaded: Vec<Arc<dyn Reload>>,
     /// Asks for a look at these files at once.
     pub reload_now: Arc<Notify>,
@@ -160,6 +160,7 @@ pub async fn serve(
     } = serving;
     let mut app = App::new(backend, access, profiling);
     app.sites = Arc::new(sites);
+    app.shutdown = shutdown.clone();
     let beside = tokio::spawn(watch(reloaded, reload_now));
     let port = Entrance {
         listener: Listener::Port(entrances.port),
@@ -180,7 +181,7 @@ pub async fn serve(
 /// One way in.
 pub(super) struct Entrance {
     pub(super) listener: Listener,
-    /// `None` where plain HTTP is spoken.
+    /// `None` where plain HTTP is used.
     pub(super) tls: Option<TlsAcceptor>,
     pub(super) shares: Arc<Shares>,
 }

@@ -17,19 +17,22 @@ const FRESH: Duration = Duration::from_secs(5);
 pub(super) struct Cache(Mutex<Option<(Instant, MachineInfo)>>);
 
 pub(super) async fn show(State(app): State<App>) -> Result<Response, ApiError> {
-    let mut last = app.machine_info.0.lock().await;
-    if let Some((_, info)) = last.as_ref().filter(|(taken, _)| taken.elapsed() < FRESH) {
-        return Ok(json(StatusCode::OK, info));
-    }
-    match app.backend.machine_info().await {
-        Ok(info) => {
-            let response = json(StatusCode::OK, &info);
-            *last = Some((Instant::now(), info));
-            Ok(response)
-        }
+    match at_most(&app, FRESH).await {
+        Ok(info) => Ok(json(StatusCode::OK, &info)),
         Err(error) => Err(ApiError::Typed(
             StatusCode::INTERNAL_SERVER_ERROR,
             format!("failed to get machine info: {error}"),
         )),
     }
+}
+
+/// The inventory, at most this old.
+pub(super) async fn at_most(app: &App, age: Duration) -> Result<MachineInfo, String> {
+    let mut last = app.machine_info.0.lock().await;
+    if let Some((_, info)) = last.as_ref().filter(|(taken, _)| taken.elapsed() < age) {
+        return Ok(info.clone());
+    }
+    let info = app.backend.machine_info().await?;
+    *last = Some((Instant::now(), info.clone()));
+    Ok(info)
 }

@@ -128,6 +128,9 @@ fn parameter(parameter: &Parameter) -> Value {
 }
 
 fn described(route: &Route, answer: &Answer) -> Value {
+    if answer.schema.is_empty() && answer.status != 200 {
+        return json!({"description": answer.what});
+    }
     let as_json = json!({"schema": reference(answer.schema)});
     let content = match (route.forms, answer.status) {
         (Forms::Other(content_type), 200) => {

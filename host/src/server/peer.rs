@@ -1,5 +1,5 @@
-//! Who is at the other end of a connection. Learnt once, when the connection is accepted and before a byte of it is read;
-//! an address is never looked up again later, when somebody else may have it.
+//! The identity of the client of a connection. Determined once, when the connection is accepted and before a byte of it
+//! is read; an address is never looked up again later, when somebody else may have it.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -18,7 +18,7 @@ pub struct Peer {
     link: Link,
 }
 
-/// What is known of a client, and whose share of connections and turns it uses.
+/// The known facts about a client, and whose share of connections and turns it uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Identity {
     /// A user of this machine, according to the kernel.

@@ -54,7 +54,7 @@ pub(super) async fn put(State(app): State<App>, body: Body) -> Result<Response, 
     register(app, body, true).await
 }
 
-/// Who may do this is judged before the body is read (`access`).
+/// The right to do this is checked before the body is read (`access`).
 async fn register(app: App, body: Body, replace: bool) -> Result<Response, ApiError> {
     let body = read_body(body).await?;
     match app.backend.register(body, replace).await {

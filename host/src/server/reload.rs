@@ -1,4 +1,4 @@
-//! What is made from files that may change: looked at when they do, and at once on SIGHUP.
+//! Values that are loaded from files that may change: reloaded when they do, and at once on SIGHUP.
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
@@ -13,13 +13,13 @@ use crate::node::{
 /// not read half.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// Something that can be made anew from its files.
+/// A value that can be reloaded from its files.
 pub trait Reload: Send + Sync + 'static {
     /// What it is, for the log.
     fn what(&self) -> &'static str;
     /// Its files.
     fn files(&self) -> Vec<PathBuf>;
-    /// Makes it anew; on an error everything is as before. Blocks.
+    /// Reloads it; on an error everything is as before. Blocks.
     ///
     /// # Errors
     /// Why it cannot be, with the place.

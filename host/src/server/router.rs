@@ -13,10 +13,12 @@ use http::{
     header::{ALLOW, LOCATION},
 };
 use jiff::{Timestamp, tz::TimeZone};
+use tokio_util::sync::CancellationToken;
 
 use super::{
     access::{self, Access},
     backend::Backend,
+    encoded::Encoder,
     envelope, gzip, limits, machine_info, negotiation,
     routes::{find, routes},
     shares::Shares,
@@ -37,6 +39,9 @@ pub struct App {
     /// How long a request waits for its turn.
     pub(super) queue_time: Duration,
     pub(super) machine_info: Arc<machine_info::Cache>,
+    pub(super) encoder: Arc<Encoder>,
+    /// Ends answers that would not end by themselves.
+    pub(super) shutdown: CancellationToken,
     pub(super) now: fn() -> Timestamp,
     pub(super) zone: TimeZone,
 }
@@ -52,6 +57,8 @@ impl App {
             shares: Arc::new(Shares::new(limits::PORT)),
             queue_time: limits::QUEUE_TIME,
             machine_info: Arc::default(),
+            encoder: Arc::default(),
+            shutdown: CancellationToken::new(),
             now: Timestamp::now,
             zone: TimeZone::system(),
         }

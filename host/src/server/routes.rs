@@ -5,8 +5,9 @@ use axum::routing::{MethodRouter, delete, get, post, put};
 use http::Method;
 
 use super::{
-    admin, components, events, healthz, info, inject_fault, machine_info, metrics, plugins, pprof,
-    prometheus, router::App, set_healthy, states, swagger, trigger,
+    admin, components, events, healthz, history, info, inject_fault, machine_info, metrics, page,
+    plugins, pprof, prometheus, router::App, set_healthy, states, stream, summary, swagger,
+    trigger,
 };
 
 /// What a route does to the machine or the daemon.
@@ -135,6 +136,22 @@ static SHADOWED: Parameter = Parameter {
     required: true,
     ..optional("componentName", "Name of a plugin's component.", "fan-tray")
 };
+static HOW_FAR_BACK: Parameter = optional(
+    "since",
+    "RFC 3339, or how long ago: 2d, 12h, 90m; all that is kept without it.",
+    "2d",
+);
+static LIMIT: Parameter = optional("limit", "Most entries, 1 to 1000; 100 without it.", "50");
+static OF_COMPONENTS: Parameter = optional(
+    "component",
+    "Names of components, separated by commas, also of those that are gone; all without it.",
+    "accelerator-nvidia-error-xid,disk",
+);
+static BEFORE: Parameter = optional(
+    "before",
+    "Where to go on: `next` of the answer before.",
+    "1741064767000-e12",
+);
 static GROUP: Parameter = Parameter {
     required: true,
     ..optional("tagName", "A tag of components.", "gpu")
@@ -147,10 +164,12 @@ const BAD_QUERY: Answer = answer(
     "TypedError",
 );
 const BAD_TYPE: Answer = answer(400, "The request's content type is wrong.", "TypedError");
+/// The answer to a browser that has the file.
+const UNCHANGED: Answer = answer(304, "The client has this version of the file.", "");
 const JSON: &str = "application/json";
 
 /// The table.
-pub(super) static ROUTES: [Route; 24] = [
+pub(super) static ROUTES: [Route; 34] = [
     Route {
         path: "/healthz",
         right: Right::Alive,
@@ -270,6 +289,25 @@ pub(super) static ROUTES: [Route; 24] = [
         parameters: &[&COMPONENTS, &START_TIME, &END_TIME],
         answers: &[ok("The events.", "ComponentEvents"), BAD_QUERY, UNKNOWN],
         handler: || get(events::list),
+        ..SHOWS
+    },
+    Route {
+        path: "/v1/summary",
+        what: "What all latest verdicts amount to: one sentence, and what is wrong, by what it concerns. Checks nothing.",
+        answers: &[ok("The summary.", "Summary"), BAD_TYPE],
+        handler: || get(summary::show),
+        ..SHOWS
+    },
+    Route {
+        path: "/v1/history",
+        what: "Stored events and changes of health together, newest first.",
+        parameters: &[&HOW_FAR_BACK, &LIMIT, &OF_COMPONENTS, &BEFORE],
+        answers: &[
+            ok("A part of the history.", "History"),
+            BAD_QUERY,
+            answer(500, "It could not be read.", "NumericError"),
+        ],
+        handler: || get(history::list),
         ..SHOWS
     },
     Route {
@@ -395,6 +433,73 @@ pub(super) static ROUTES: [Route; 24] = [
         what: "Always null: gpud installs no packages.",
         answers: &[ok("Nothing.", "Nothing")],
         handler: || get(admin::packages),
+        ..SHOWS
+    },
+    Route {
+        path: "/",
+        forms: Forms::Other(page::HTML),
+        what: "The page for people.",
+        answers: &[ok("The page.", ""), UNCHANGED],
+        handler: || get(page::index),
+        ..SHOWS
+    },
+    Route {
+        path: "/page/app.js",
+        forms: Forms::Other(page::SCRIPT),
+        what: "The page's program.",
+        answers: &[ok("The file.", ""), UNCHANGED],
+        handler: || get(page::app),
+        ..SHOWS
+    },
+    Route {
+        path: "/page/app.css",
+        forms: Forms::Other(page::STYLE),
+        what: "The page's style sheet.",
+        answers: &[ok("The file.", ""), UNCHANGED],
+        handler: || get(page::app_style),
+        ..SHOWS
+    },
+    Route {
+        path: "/page/charts.js",
+        forms: Forms::Other(page::SCRIPT),
+        what: "The part of the page's program that draws charts.",
+        answers: &[ok("The file.", ""), UNCHANGED],
+        handler: || get(page::charts),
+        ..SHOWS
+    },
+    Route {
+        path: "/page/charts.css",
+        forms: Forms::Other(page::STYLE),
+        what: "The style sheet of charts.",
+        answers: &[ok("The file.", ""), UNCHANGED],
+        handler: || get(page::charts_style),
+        ..SHOWS
+    },
+    Route {
+        path: "/page/icon.svg",
+        forms: Forms::Other(page::ICON),
+        what: "The page's icon.",
+        answers: &[ok("The file.", ""), UNCHANGED],
+        handler: || get(page::icon),
+        ..SHOWS
+    },
+    Route {
+        path: "/page/licenses.txt",
+        forms: Forms::Other(page::TEXT),
+        what: "Licences of the libraries in the page.",
+        answers: &[ok("The file.", ""), UNCHANGED],
+        handler: || get(page::licenses),
+        ..SHOWS
+    },
+    Route {
+        path: "/v1/stream",
+        forms: Forms::Other(stream::EVENTS),
+        what: "Changes as they happen, as server-sent events: health, event, summary-changed, reset. Goes on after the id in the header Last-Event-ID.",
+        answers: &[
+            ok("The events, without an end.", ""),
+            answer(503, "Too many readers.", "TypedError"),
+        ],
+        handler: || get(stream::follow),
         ..SHOWS
     },
     Route {

@@ -26,7 +26,7 @@ pub(super) async fn set(State(app): State<App>, uri: Uri) -> Response {
     for name in asked.unwrap_or_else(|| app.backend.component_names()) {
         match app.backend.set_healthy(name.clone()).await {
             Ok(()) => successful.push(name),
-            // Who asks for all does not ask for the impossible.
+            // A request for all components does not fail for those that do not support it.
             Err(SetHealthyError::Unsupported) if !named => {}
             Err(error) => {
                 failed.insert(name, error.to_string());

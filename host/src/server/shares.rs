@@ -1,4 +1,5 @@
-//! What one client may take, so that others get their share: connections, requests under way, and bodies that arrive.
+//! What one client may take, so that others get their share: connections, requests under way, bodies that arrive, large
+//! answers, and readers of the stream.
 //!
 //! One client is a user of this machine, or an address elsewhere. Root and gpud's own user have no share of their own, and
 //! a part of everything is reserved for them.
@@ -32,6 +33,8 @@ pub(super) struct Bounds {
     pub(super) bodies: Portions,
     /// Large answers at a time that clients have not read.
     pub(super) answers: Portions,
+    /// Readers of the stream at a time.
+    pub(super) streams: Portions,
 }
 
 /// The shares of one entrance.
@@ -42,6 +45,7 @@ pub(super) struct Shares {
     turns: Arc<FairQueue>,
     bodies: Arc<FairQueue>,
     answers: Arc<FairQueue>,
+    streams: Arc<FairQueue>,
 }
 
 #[derive(Debug, Default)]
@@ -76,6 +80,7 @@ impl Shares {
             turns: Arc::new(FairQueue::new(bounds.turns)),
             bodies: Arc::new(FairQueue::new(bounds.bodies)),
             answers: Arc::new(FairQueue::new(bounds.answers)),
+            streams: Arc::new(FairQueue::new(bounds.streams)),
         }
     }
 
@@ -126,6 +131,11 @@ impl Shares {
     /// Waits for a large answer's place that is not counted to any client.
     pub(super) async fn answer(&self) -> Option<Permit> {
         self.answers.take(None).await
+    }
+
+    /// Takes a reader's place that is not counted to any client.
+    pub(super) fn stream(&self) -> Option<Permit> {
+        self.streams.try_take(None)
     }
 
     /// Returns how many bodies could begin to arrive now.
@@ -259,6 +269,11 @@ impl Admitted {
     pub(super) async fn answer(&self) -> Option<Permit> {
         self.shares.answers.take(self.counted()).await
     }
+
+    /// Takes a place for a reader of the stream, if this client may have one more.
+    pub(super) fn stream(&self) -> Option<Permit> {
+        self.shares.streams.try_take(self.counted())
+    }
 }
 
 impl Drop for Admitted {
@@ -288,6 +303,7 @@ mod tests {
             turns: SMALL,
             bodies: SMALL,
             answers: SMALL,
+            streams: SMALL,
         }))
     }
 
@@ -445,5 +461,25 @@ mod tests {
                 prop_assert!(connected.clients.values().all(|client| client.is_owner || client.connections.len() <= SMALL.each));
             }
         }
+    }
+
+    #[test]
+    fn readers_of_one_user_leave_places_to_others() {
+        let shares = shares();
+        let [one, another, root] =
+            [peer(12345), peer(12346), peer(0)].map(|peer| shares.admit(&peer).unwrap());
+        let take =
+            |from: &Admitted| -> Vec<Permit> { (0..100).filter_map(|_| from.stream()).collect() };
+        let mut held = take(&one);
+        assert_eq!(held.len(), 4, "one client's share");
+        let others = take(&another);
+        assert_eq!(others.len(), 2, "what is left of all but root");
+        let roots = take(&root);
+        assert_eq!(roots.len(), 2, "root's part");
+        // A place that was not given takes none of the narrower ones.
+        held.pop();
+        assert!(another.stream().is_some());
+        drop((held, others, roots));
+        assert_eq!(take(&one).len(), 4, "places come back");
     }
 }

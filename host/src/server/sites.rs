@@ -19,9 +19,15 @@ use http::{
     },
 };
 
-use super::{errors::ApiError, router::App, tls::Certificate};
+use super::{errors::ApiError, peer::Peer, router::App, tls::Certificate};
 
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+const SEC_FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
+const SEC_FETCH_DEST: HeaderName = HeaderName::from_static("sec-fetch-dest");
+/// Where pages of gpud's own come from.
+const OVER_TLS: &str = "https://";
+/// The Unix socket speaks plain HTTP, which a browser reaches through `ssh -L`.
+const OVER_LOCAL_SOCKET: &str = "http://";
 /// What an allowed site may send.
 const ALLOWED_METHODS: &str = "GET, POST, PUT, DELETE";
 const ALLOWED_HEADERS: &str = "authorization, content-type, json-indent, x-request-id";
@@ -60,7 +66,8 @@ impl Sites {
         names
     }
 
-    fn judge(&self, uri: &Uri, headers: &HeaderMap) -> Source {
+    /// `scheme` is the one by which pages of this entrance are loaded.
+    fn judge(&self, uri: &Uri, headers: &HeaderMap, scheme: &str) -> Source {
         let authority = uri.authority().map(|authority| authority.as_str());
         let named = headers.get_all(HOST).iter().map(|host| host.to_str().ok());
         for host in authority.map(Some).into_iter().chain(named) {
@@ -76,7 +83,7 @@ impl Sites {
             let text = origin.to_str().unwrap_or_default();
             return match (self.is_allowed(text), origins.next()) {
                 (true, None) => Source::Allowed(origin.clone()),
-                (false, None) if is_same_origin(text, authority, headers) => Source::Own,
+                (false, None) if is_same_origin(text, authority, headers, scheme) => Source::Own,
                 _ => Source::Foreign(format!(
                     "pages of {text:?} may not ask this gpud: start it with --allowed-origins to allow them"
                 )),
@@ -85,6 +92,7 @@ impl Sites {
         // A browser says `none` for what the person typed, and `same-origin` for our own pages.
         match headers.get(SEC_FETCH_SITE).map(HeaderValue::as_bytes) {
             None | Some(b"none" | b"same-origin") => Source::Own,
+            Some(_) if is_link_to_page(uri, headers) => Source::Own,
             Some(_) => Source::Foreign(
                 "pages of other sites may not ask this gpud: start it with --allowed-origins to allow them"
                     .to_owned(),
@@ -98,7 +106,8 @@ impl Sites {
             .any(|allowed| allowed.eq_ignore_ascii_case(origin))
     }
 
-    /// Whether this is a name or an address of gpud. Every IP address is: who asks for one has not been sent here by a name.
+    /// Whether this is a name or an address of gpud. Every IP address is: a client that asks for one was not sent here
+    /// by a name.
     fn is_own_host(&self, host: &str) -> bool {
         let Some(name) = name_of(host) else {
             return false;
@@ -140,24 +149,42 @@ fn name_of(host: &str) -> Option<String> {
     (!name.is_empty() && name.bytes().all(good)).then(|| name.to_ascii_lowercase())
 }
 
+/// Whether somebody follows a link to the page, in a tab or window of its own. The document is the same on every machine, and
+/// the site that has the link sees nothing of it.
+fn is_link_to_page(uri: &Uri, headers: &HeaderMap) -> bool {
+    let is = |name: HeaderName, value: &[u8]| {
+        headers
+            .get(name)
+            .is_some_and(|found: &HeaderValue| found.as_bytes() == value)
+    };
+    uri.path() == "/" && is(SEC_FETCH_MODE, b"navigate") && is(SEC_FETCH_DEST, b"document")
+}
+
 /// Whether the page was loaded from the address that it asks now.
-fn is_same_origin(origin: &str, authority: Option<&str>, headers: &HeaderMap) -> bool {
+fn is_same_origin(
+    origin: &str,
+    authority: Option<&str>,
+    headers: &HeaderMap,
+    scheme: &str,
+) -> bool {
     let host = headers.get(HOST).and_then(|host| host.to_str().ok());
-    let (Some(asked), Some(page)) = (host.or(authority), origin.strip_prefix("https://")) else {
+    let (Some(asked), Some(page)) = (host.or(authority), origin.strip_prefix(scheme)) else {
         return false;
     };
     // Browsers leave the scheme's own port out.
-    let plain = |host: &str| {
-        host.strip_suffix(":443")
-            .unwrap_or(host)
-            .to_ascii_lowercase()
-    };
+    let port = if scheme == OVER_TLS { ":443" } else { ":80" };
+    let plain = |host: &str| host.strip_suffix(port).unwrap_or(host).to_ascii_lowercase();
     plain(asked) == plain(page)
 }
 
 /// The layer. What a browser asks for another site is refused; an allowed site gets the headers by which browsers know it.
 pub(super) async fn keep_out(State(app): State<App>, request: Request, next: Next) -> Response {
-    match app.sites.judge(request.uri(), request.headers()) {
+    let peer = request.extensions().get::<Peer>();
+    let scheme = match peer.is_some_and(Peer::is_local_socket) {
+        true => OVER_LOCAL_SOCKET,
+        false => OVER_TLS,
+    };
+    match app.sites.judge(request.uri(), request.headers(), scheme) {
         Source::Own => next.run(request).await,
         Source::Foreign(message) => ApiError::Typed(StatusCode::FORBIDDEN, message).into_response(),
         Source::Allowed(origin) => {
@@ -242,6 +269,10 @@ mod tests {
     }
 
     fn judge(uri: &str, headers: &[(HeaderName, &str)]) -> Source {
+        judge_over(OVER_TLS, uri, headers)
+    }
+
+    fn judge_over(scheme: &str, uri: &str, headers: &[(HeaderName, &str)]) -> Source {
         let headers = headers.iter().map(|(name, value)| {
             let value = HeaderValue::from_bytes(value.as_bytes()).unwrap();
             (name.clone(), value)
@@ -250,7 +281,7 @@ mod tests {
         for (name, value) in headers {
             all.append(name, value);
         }
-        sites().judge(&uri.parse().unwrap(), &all)
+        sites().judge(&uri.parse().unwrap(), &all, scheme)
     }
 
     #[test]
@@ -337,6 +368,66 @@ mod tests {
             (ORIGIN, "https://evil.example"),
         ];
         assert!(matches!(judge("/", &two), Source::Foreign(_)));
+    }
+
+    #[test]
+    fn a_link_leads_to_the_page_and_to_nothing_else() {
+        let site = (SEC_FETCH_SITE, "cross-site");
+        let followed = [
+            (HOST, "localhost:15132"),
+            site.clone(),
+            (SEC_FETCH_MODE, "navigate"),
+            (SEC_FETCH_DEST, "document"),
+        ];
+        assert_eq!(judge("/", &followed), Source::Own);
+        for path in [
+            "/v1/states",
+            "/v1/components/trigger-check",
+            "//",
+            "/page/app.js",
+        ] {
+            let got = judge(path, &followed);
+            assert!(matches!(got, Source::Foreign(_)), "{path}: {got:?}");
+        }
+        for (mode, destination) in [
+            ("navigate", "iframe"),
+            ("no-cors", "document"),
+            ("no-cors", "script"),
+            ("cors", "empty"),
+        ] {
+            let got = judge(
+                "/",
+                &[
+                    (HOST, "localhost:15132"),
+                    site.clone(),
+                    (SEC_FETCH_MODE, mode),
+                    (SEC_FETCH_DEST, destination),
+                ],
+            );
+            assert!(matches!(got, Source::Foreign(_)), "{mode} {destination}");
+        }
+        // Names stay what they are.
+        let elsewhere = [
+            (HOST, "evil.example"),
+            (SEC_FETCH_MODE, "navigate"),
+            (SEC_FETCH_DEST, "document"),
+        ];
+        assert!(matches!(judge("/", &elsewhere), Source::Foreign(_)));
+    }
+
+    #[test]
+    fn through_the_unix_socket_pages_are_plain() {
+        let host = (HOST, "localhost:8080");
+        for (scheme, origin, own) in [
+            (OVER_LOCAL_SOCKET, "http://localhost:8080", true),
+            (OVER_LOCAL_SOCKET, "https://localhost:8080", false),
+            (OVER_LOCAL_SOCKET, "http://localhost:8081", false),
+            (OVER_LOCAL_SOCKET, "http://evil.example", false),
+            (OVER_TLS, "http://localhost:8080", false),
+        ] {
+            let got = judge_over(scheme, "/", &[host.clone(), (ORIGIN, origin)]);
+            assert_eq!(got == Source::Own, own, "{scheme} {origin}");
+        }
     }
 
     #[test]

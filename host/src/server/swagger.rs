@@ -16,9 +16,9 @@ use super::{
     routes::{Forms, Right, Route, routes},
 };
 
-/// Where the page is, for who asks for the folder.
+/// Where the page is, for requests for the folder.
 pub(super) const PAGE: &str = "/swagger/index.html";
-/// What lies below it and is none of the two documents is answered in its own way.
+/// A path below it that is none of the two documents is answered in its own way.
 pub(super) const FOLDER: &str = "/swagger/";
 
 const HEAD: &str = "<!DOCTYPE html>
@@ -100,7 +100,8 @@ fn section(html: &mut String, route: &Route) {
     html.push_str("<table>\n<tr><th>status</th><th>when</th><th>body</th></tr>\n");
     for answer in answers(route) {
         let body = match (route.forms, answer.schema) {
-            (Forms::Other(content_type), "") => escape(content_type),
+            (Forms::Other(content_type), "") if answer.status == 200 => escape(content_type),
+            (_, "") => String::new(),
             (_, schema) => link(schema),
         };
         let _ = writeln!(

@@ -12,13 +12,17 @@ use bytes::Bytes;
 use futures_util::FutureExt as _;
 use jiff::{Timestamp, tz::TimeZone};
 use serde_json::json;
+use tokio::sync::broadcast;
 
 use super::{
     Access, App, Backend, ComponentStates, DeregisterError, RegisterError, Reply, Sample,
     SetHealthyError,
 };
 use crate::{
+    component::feed::{Change, ChangeId, Subscription},
     model::{Event, EventType, Health, HealthState},
+    store::{Cursor, Entry, EntryId, Happening, Page, StoredEvent, TimelineRead},
+    summary::{Since, StateKey},
     wire::{
         Comparison, Difference, Differing, GoDuration, GpuInfo, HealthStatePlugin, MachineInfo,
         MemoryInfo, MetaTime, Origin, PluginSpec, Render, RunBashScript, ShadowView, Step,
@@ -41,6 +45,11 @@ pub(super) struct Fake {
     pub(super) inventories: AtomicUsize,
     pub(super) asked_samples: Mutex<Vec<(Option<Vec<String>>, i64)>>,
     pub(super) asked_events: Mutex<Vec<i64>>,
+    pub(super) asked_timeline: Mutex<Vec<TimelineRead>>,
+    /// What readers of the stream follow; without it their stream ends at once.
+    pub(super) feed: Mutex<Option<broadcast::Sender<Arc<Change>>>>,
+    /// Changes that a reader that has seen something has missed; `None` if they are not known.
+    pub(super) missed: Mutex<Option<Vec<Arc<Change>>>>,
 }
 
 pub(super) const XID: &str = "accelerator-nvidia-error-xid";
@@ -150,6 +159,74 @@ impl Backend for Fake {
         });
         async move { BTreeMap::from([("cpu".to_owned(), events), ("disk".to_owned(), Vec::new())]) }
             .boxed()
+    }
+
+    fn changes(&self, seen: Option<ChangeId>) -> Subscription {
+        let feed = self.feed.lock().unwrap();
+        let changes = match feed.as_ref() {
+            Some(feed) => feed.subscribe(),
+            None => broadcast::Sender::new(1).subscribe(),
+        };
+        Subscription {
+            missed: match seen {
+                Some(_) => self.missed.lock().unwrap().clone(),
+                None => Some(Vec::new()),
+            },
+            last: ChangeId {
+                started: NOW.unsigned_abs(),
+                number: 5,
+            },
+            changes,
+        }
+    }
+
+    fn timeline(&self, read: TimelineRead) -> Reply<'_, Result<Page, String>> {
+        self.asked_timeline.lock().unwrap().push(read);
+        let stored = StoredEvent {
+            event: event(1_741_060_000, "a\u{1b}[2J<b>"),
+            count: 3,
+            last_time: 1_741_060_900_000,
+        };
+        let entry = |id, component: &str, what| Entry {
+            id,
+            component: component.into(),
+            what,
+        };
+        let change = Happening::Change {
+            time: 1_741_060_001_000,
+            name: "check".into(),
+            from: None,
+            to: Health::Unhealthy,
+            reason: "unexpected plugin output".into(),
+        };
+        let page = Page {
+            entries: vec![
+                entry(EntryId::Event(2), "cpu", Happening::Event(stored)),
+                entry(EntryId::Change(5), "fan-tray", change),
+            ],
+            next: Some(Cursor {
+                time: 1_741_060_001_000,
+                id: EntryId::Change(5),
+            }),
+        };
+        let answer = match (self.broken, self.empty) {
+            (true, _) => Err("disk I/O error".to_owned()),
+            (_, true) => Ok(Page::default()),
+            _ => Ok(page),
+        };
+        async move { answer }.boxed()
+    }
+
+    fn beginnings(&self, states: Vec<(StateKey, Health)>) -> Reply<'_, Result<Since, String>> {
+        let known = states.into_iter().map(|(key, _)| (key, 1_741_000_000_000));
+        let answer = match self.broken {
+            true => Err("disk I/O error".to_owned()),
+            false => Ok(Since {
+                states: known.collect(),
+                healthy: Some(1_740_000_000_000),
+            }),
+        };
+        async move { answer }.boxed()
     }
 
     fn samples(

@@ -400,7 +400,7 @@ async fn the_unix_socket_is_served_beside_the_port_with_turns_of_its_own() {
         shutdown.clone(),
     ));
     let mut stream = UnixStream::connect(&path).await.unwrap();
-    // Whoever the kernel says is gpud's own user needs no token here.
+    // A client that the kernel identifies as gpud's own user needs no token here.
     for request in ["GET /v1/components", "POST /v1/health-states/set-healthy"] {
         let text = format!("{request} HTTP/1.1\r\nHost: localhost\r\n\r\n");
         stream.write_all(text.as_bytes()).await.unwrap();

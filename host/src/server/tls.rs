@@ -48,7 +48,7 @@ pub enum TlsError {
         kind: &'static str,
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// The problem.
         reason: String,
     },
     /// The two files do not fit together.
@@ -76,7 +76,7 @@ pub fn self_signed(hostname: &str) -> Result<Arc<ServerConfig>, TlsError> {
     made.map_err(|error| TlsError::Generate(error.to_string()))
 }
 
-/// The operator's certificate chain (leaf first) and private key, both PEM. What comes second reads them anew.
+/// The operator's certificate chain (leaf first) and private key, both PEM. The second value reloads them.
 pub fn from_files(
     certificate: &Path,
     key: &Path,

@@ -17,7 +17,7 @@ use tokio::sync::mpsc::Receiver;
 use crate::logging::Reopener;
 use notify::Notifier;
 
-/// What a daemon gets from whoever started it. The default is a daemon that nobody watches.
+/// What a daemon gets from the process that started it. The default is a daemon that nobody watches.
 #[derive(Default)]
 pub struct Service {
     /// The way to systemd.
@@ -26,6 +26,6 @@ pub struct Service {
     pub watchdog: Option<Duration>,
     /// One item for each SIGHUP; `None` when nobody listens for it.
     pub hangups: Option<Receiver<()>>,
-    /// Opens the log file anew.
+    /// Reopens the log file.
     pub log: Reopener,
 }

@@ -56,7 +56,8 @@ impl Notifier {
         self.socket.is_some()
     }
 
-    /// Sends these lines. A message that does not get through is told at the level debug: there is nothing to be done.
+    /// Sends these lines. A message that does not get through is logged at the level debug: there is nothing to be
+    /// done.
     pub fn send(&self, lines: &str) {
         let Some(socket) = &self.socket else {
             return;
@@ -71,7 +72,7 @@ impl Notifier {
         self.send(&format!("READY=1\nSTATUS={status}"));
     }
 
-    /// Settings are being read anew; [`Self::ready`] ends it.
+    /// Settings are being reloaded; [`Self::ready`] ends it.
     pub fn reloading(&self) {
         // The time is asked for by units of `Type=notify-reload`; others do not mind it.
         let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);

@@ -1,7 +1,7 @@
 //! The file `gpud.run` in the data folder, by which other commands find the daemon that uses it.
 //!
 //! The daemon holds a lock on it for as long as it lives, so that a file left behind by one that was killed is known to
-//! be stale, whoever has its process id now.
+//! be stale, even if another process has its process id now.
 
 use std::{
     fs::{self, File},
@@ -76,7 +76,7 @@ impl Presence {
             .tempfile_in(folder)?;
         serde_json::to_writer(&mut file, &running)?;
         file.write_all(b"\n")?;
-        // Locked before it has its name: who sees it, sees it locked.
+        // Locked before it has its name: a process that sees it, sees it locked.
         flock(file.as_file(), FlockOperation::NonBlockingLockExclusive)?;
         let path = folder.join(RUN_FILE);
         let file = file.persist(&path)?;

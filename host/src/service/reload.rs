@@ -1,4 +1,4 @@
-//! What SIGHUP makes the daemon read anew.
+//! What SIGHUP makes the daemon reload.
 
 use std::{pin::Pin, sync::Arc};
 
@@ -9,7 +9,7 @@ use super::notify::Notifier;
 
 type Hook = Box<dyn Fn() -> Pin<Box<dyn Future<Output = Result<(), String>> + Send>> + Send + Sync>;
 
-/// The things that are read anew, in order.
+/// The hooks that reload something, in order.
 #[derive(Default)]
 pub struct Reload {
     hooks: Vec<(&'static str, Hook)>,
@@ -33,7 +33,8 @@ impl Reload {
             .insert(0, (what, Box::new(move || Box::pin(hook()))));
     }
 
-    /// Reads everything anew at each hang-up until `shutdown`, and tells systemd. `status` is what it is told then.
+    /// Reloads everything at each hang-up until `shutdown`, and notifies systemd. `status` is the text that systemd
+    /// then gets.
     pub async fn run(
         self,
         mut hangups: Receiver<()>,

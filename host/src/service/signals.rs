@@ -1,4 +1,4 @@
-//! SIGHUP reads settings anew, SIGUSR1 writes down what the daemon's threads do. Without a handler either would end it.
+//! SIGHUP reloads settings, SIGUSR1 writes down what the daemon's threads do. Without a handler either would end it.
 
 use std::{env, io, process};
 
@@ -21,7 +21,7 @@ pub fn listen() -> io::Result<Receiver<()>> {
         loop {
             tokio::select! {
                 _ = hangup.recv() => {
-                    // Full: one is still to be taken up, and will see what this one is about.
+                    // Full: one still has to be handled, and will see what this one is about.
                     let _ = send.try_send(());
                 }
                 _ = user.recv() => write_threads().await,

@@ -65,7 +65,7 @@ impl<'e> Entries<'e> {
     }
 }
 
-/// What is wrong with a list before its entries are looked at; the first thing only.
+/// The problem with a list before its entries are looked at; the first thing only.
 pub(super) fn check_source(spec: &PluginSpec, entry: &Path) -> Result<(), Finding> {
     let file = &spec.component_list_file;
     if !file.is_empty() && !spec.component_list.is_empty() {
@@ -85,7 +85,7 @@ pub(super) fn check_source(spec: &PluginSpec, entry: &Path) -> Result<(), Findin
     Ok(())
 }
 
-/// What is wrong with the template itself.
+/// The problem with the template itself.
 pub(super) fn check_template(
     spec: &PluginSpec,
     entries: &Entries<'_>,

@@ -61,7 +61,7 @@ const COMMON_TAG: &str = "custom-plugin";
 pub struct PluginFile {
     /// In file order, lists written out, defaults filled in. Only what has no problem.
     pub plugins: Vec<Plugin>,
-    /// What is wrong, what GPUd would report at the front: the file as a whole, then values of the wrong shape, then
+    /// The problems, what GPUd would report at the front: the file as a whole, then values of the wrong shape, then
     /// component lists, then what plugins must have; each in file order. At most a thousand and one that counts the rest.
     pub problems: Vec<Problem>,
     /// What GPUd passes over in silence: unknown keys, keys given twice, further documents.

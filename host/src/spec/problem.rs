@@ -1,4 +1,4 @@
-//! What is wrong with a spec file, in words for a terminal and for a log line.
+//! The problems with a spec file, in words for a terminal and for a log line.
 
 use std::fmt::{self, Write as _};
 
@@ -142,7 +142,7 @@ impl ProblemKind {
     }
 }
 
-/// A problem before it is known where in the file it lies.
+/// A problem before it is known where in the file it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Finding {
     pub kind: ProblemKind,

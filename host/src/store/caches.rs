@@ -3,8 +3,8 @@
 use super::quiet::Quiet;
 use super::values::Values;
 
-/// The caches of one store. They change after a commit and before its answer: whoever has the answer to a write reads
-/// what was written.
+/// The caches of one store. They change after a commit and before its answer: a caller that has the answer to a write
+/// reads what was written.
 #[derive(Debug, Default)]
 pub(super) struct Caches {
     /// Values of checkers that were read since they were written.

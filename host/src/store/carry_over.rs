@@ -1,4 +1,4 @@
-//! Copies the rows of a state file that can only be read into the store in memory that stands in for it.
+//! Copies the rows of a state file that can only be read into the store in memory that replaces it.
 //!
 //! A file system that went read-only is when latched verdicts, marks and past reboots matter most. Metric samples stay
 //! behind: they are large and soon old. Once the file can be written, the rows go the other way.

@@ -1,5 +1,5 @@
 //! Repeats of kernel messages, counted by the hour once they are some hours old: a device that complains once a minute for
-//! days must not push the events of others out of what checkers read back (10,000) or what is kept (100,000).
+//! days must not push the events of others out of what checkers read back (10,000) or out of the store (100,000).
 //!
 //! Repeats are first counted in the checker's own window; those counted by the minute or faster are meant here. Of an hour that is past, the first of each
 //! kind stays, with the count of all and the time of the last. Nothing is counted together across boots, because an

@@ -25,7 +25,7 @@ pub(super) struct EventRow {
 }
 
 impl EventRow {
-    /// Makes the row. With the boot of the kernel message that it came of, its repeats can be condensed.
+    /// Makes the row. With the boot of its kernel message, its repeats can be condensed.
     ///
     /// # Errors
     /// [`StoreError::TooLarge`].

@@ -16,7 +16,7 @@ const COLUMNS: &str = "component, time_ms, name, type, message, detail, count, l
 /// The same without the facts, which take most of the time to read.
 const LISTED: &str = "component, time_ms, name, type, message, '{}', count, last_time_ms";
 
-/// What became of an inserted event.
+/// The outcome of an inserted event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Inserted {
     /// A row of its own.
@@ -206,7 +206,7 @@ impl Store {
     }
 }
 
-/// Inserts or counts rows, and says what became of each event that went into one.
+/// Inserts or counts rows, and returns the outcome of each event that went into one.
 pub(super) fn insert_all(
     conn: &Connection,
     component: &str,
@@ -322,7 +322,7 @@ fn collect(
     Ok(())
 }
 
-fn stored_event(row: &Row<'_>) -> rusqlite::Result<(String, StoredEvent)> {
+pub(super) fn stored_event(row: &Row<'_>) -> rusqlite::Result<(String, StoredEvent)> {
     let mut event = Event {
         time: unsigned(row, 1)?,
         name: row.get(2)?,

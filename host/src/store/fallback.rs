@@ -1,4 +1,4 @@
-//! The way back from the store in memory, which stands in for a file that could not be written at the start.
+//! The way back from the store in memory, which replaces a file that could not be written at the start.
 
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError};
@@ -10,7 +10,7 @@ use super::reader::Readers;
 use super::{Store, StoreError, carry_over, open};
 use crate::model::UnixMillis;
 
-/// A store in memory that stands in for a file.
+/// A store in memory that replaces a file.
 #[derive(Debug, Clone)]
 pub(super) struct Fallback {
     /// The file.
@@ -101,7 +101,7 @@ impl Store {
         fallback.unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// What is wrong with the database, in words and since when; `None` if writes work and are kept.
+    /// The problem with the database, in words and since when; `None` if writes work and are kept.
     pub fn trouble(&self) -> Option<String> {
         if let Some(outage) = self.inner.health.get() {
             return Some(format!(

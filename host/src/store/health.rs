@@ -1,4 +1,4 @@
-//! What is wrong with the store right now, as its own calls found it.
+//! The problem with the store right now, as its own calls found it.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -24,7 +24,7 @@ pub(super) struct HealthCell {
 }
 
 impl HealthCell {
-    /// Notes how the last writes went. Corruption stays until the store is opened anew, anything else until writes work.
+    /// Notes how the last writes went. Corruption stays until the store is reopened, anything else until writes work.
     pub(super) fn set(&self, fault: Option<StoreError>) {
         let mut current = self.outage.lock().unwrap_or_else(PoisonError::into_inner);
         let since = match &*current {

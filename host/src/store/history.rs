@@ -22,7 +22,7 @@ pub struct StateChange {
 }
 
 impl Store {
-    /// Records a change. The store does not compare: whoever calls has seen that it is one.
+    /// Records a change. The store does not compare: the caller has made sure that it is one.
     ///
     /// # Errors
     /// [`StoreError::TooLarge`] beyond 64 KiB; any failure to write.

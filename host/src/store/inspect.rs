@@ -72,7 +72,7 @@ impl StateFile {
     }
 }
 
-/// Sets one of GPUd's names, making the table if need be. A daemon may run meanwhile.
+/// Sets one of GPUd's names, creating the table if need be. A daemon may run at the same time.
 ///
 /// # Errors
 /// There is no state file, or it cannot be written.

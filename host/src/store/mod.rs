@@ -2,7 +2,7 @@
 //!
 //! One thread writes and commits whatever waits together; an answer means that the row is committed and survives
 //! `kill -9` (write-ahead log, `synchronous = NORMAL`; a power loss may take the last moments, never the file). Two
-//! read-only connections serve reads. Rows older than their retention go with [`Store::purge`].
+//! read-only connections serve reads. [`Store::purge`] deletes rows older than their retention.
 
 mod caches;
 mod carry_over;
@@ -30,6 +30,7 @@ mod reboots;
 mod retention;
 mod samples;
 mod schema;
+mod timeline;
 mod values;
 mod writer;
 
@@ -64,6 +65,7 @@ pub use latches::Latch;
 pub use lock::{FolderLock, LOCK_FILE};
 pub use retention::Purged;
 pub use samples::{Sample, Series, StoredSample};
+pub use timeline::{Cursor, Entry, EntryId, Happening, MAX_PAGE, NoCursor, Page, TimelineRead};
 
 /// Name of the database file inside the data folder.
 pub const STATE_FILE: &str = "gpud.state";
@@ -113,7 +115,7 @@ impl StoreOptions {
 pub struct Opened {
     /// The store.
     pub store: Store,
-    /// The file was corrupt and is now here; the store began anew.
+    /// The file was corrupt and is now here; the store started empty.
     pub set_aside: Option<PathBuf>,
     /// The file cannot be written, for this reason; the store is in memory.
     pub degraded: Option<String>,
@@ -129,7 +131,7 @@ struct Inner {
     writer: Writer,
     /// `None` in memory, where the writer's connection is the only one.
     readers: RwLock<Option<Readers>>,
-    /// What it stands in for, if it is in memory against the operator's will.
+    /// The file that it replaces, if it is in memory against the operator's will.
     fallback: Mutex<Option<Fallback>>,
     counters: Arc<Counters>,
     health: Arc<HealthCell>,
@@ -261,7 +263,7 @@ impl Store {
         self.inner.writer.run(kind, work).await
     }
 
-    /// [`Self::write`], and `after` once what came of it is certain; see [`Caches`].
+    /// [`Self::write`], and `after` once its outcome is certain; see [`Caches`].
     async fn write_then<T, F, A>(&self, kind: Kind, work: F, after: A) -> Result<T, StoreError>
     where
         T: Send + 'static,

@@ -41,7 +41,7 @@ pub(super) struct Database {
     pub(super) lock: Option<FolderLock>,
     pub(super) set_aside: Option<PathBuf>,
     pub(super) degraded: Option<String>,
-    /// With [`Self::degraded`]: what it stands in for.
+    /// With [`Self::degraded`]: the file that it replaces.
     pub(super) fallback: Option<Fallback>,
 }
 
@@ -226,8 +226,8 @@ pub(super) fn connect(path: &Path) -> Result<Connection, StoreError> {
     Ok(conn)
 }
 
-/// Without it, SQLite parses a kept statement anew whenever other values are bound to it, in case it would look for rows
-/// in another way with these: by a limit, for example.
+/// Without it, SQLite parses a cached statement again whenever other values are bound to it, in case it would look for
+/// rows in another way with these: by a limit, for example.
 fn keep_plans(conn: &Connection) -> Result<(), StoreError> {
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     Ok(())

@@ -70,7 +70,7 @@ impl Quiet {
         known.nothing_since = None;
     }
 
-    /// Knows nothing from now on: who asks is told that the store is closed.
+    /// Forgets everything: later callers get the error that the store is closed.
     pub(super) fn close(&self) {
         *self.lock() = State {
             closed: true,

@@ -24,7 +24,7 @@ impl Store {
     /// Records the boot that the machine is running in; called once per start of the daemon. True if it is new.
     ///
     /// Nothing is recorded without a boot time (0), for a boot older than the retention of events, or twice for one
-    /// boot. An empty `boot_id` means that it is not known; boots are then told apart by time.
+    /// boot. An empty `boot_id` means that it is not known; boots are then distinguished by time.
     ///
     /// # Errors
     /// Any failure to write.

@@ -9,7 +9,7 @@ const MAX_BYTES: usize = 2 * 1024 * 1024;
 /// What an entry costs beside its key and value.
 const ENTRY_BYTES: usize = 128;
 
-/// What is known of the table `plugin_state`.
+/// The known facts about the table `plugin_state`.
 #[derive(Debug, Default)]
 pub(super) struct Values {
     state: Mutex<State>,
@@ -91,7 +91,7 @@ impl Values {
         state.bytes = state.bytes.saturating_sub(gone);
     }
 
-    /// Knows nothing from now on: who asks is told that the store is closed.
+    /// Forgets everything: later callers get the error that the store is closed.
     pub(super) fn close(&self) {
         *self.lock() = State {
             closed: true,

@@ -26,7 +26,7 @@ const LONG_LOG: i64 = 1000;
 /// A piece of work for the writer thread.
 trait Job: Send {
     fn kind(&self) -> Kind;
-    /// Does the work (again) and keeps what came of it.
+    /// Does the work (again) and stores the outcome.
     fn run(&mut self, conn: &Connection) -> Result<(), StoreError>;
     /// Takes in the fate of the transaction, and shows the error that will be answered.
     fn settle(&mut self, commit: Result<(), StoreError>) -> Option<&StoreError>;
@@ -120,7 +120,7 @@ impl Writer {
         self.run_then(kind, work, || {}).await
     }
 
-    /// [`Self::run`], and `after` once what came of it is certain, before the caller is answered; also if the caller is
+    /// [`Self::run`], and `after` once its outcome is certain, before the caller is answered; also if the caller is
     /// gone by then.
     pub(super) async fn run_then<T, F, A>(
         &self,
@@ -209,7 +209,7 @@ impl Thread {
             }
             self.shorten_log();
             if let Some(reply) = close {
-                // The lock goes before the answer: who closed a store may open it again at once.
+                // The lock is released before the answer: a caller that closed a store may open it again at once.
                 let closed = self.shut();
                 let _ = reply.send(closed);
                 return;
@@ -245,8 +245,8 @@ impl Thread {
         }
     }
 
-    /// Writes the log back once it is long. SQLite would do it within a commit, and whoever waits for that commit would
-    /// wait for the disk as well (`wal_autocheckpoint` is higher, for one transaction that is longer than this).
+    /// Writes the log back once it is long. SQLite would do it within a commit, and a caller that waits for that commit
+    /// would wait for the disk as well (`wal_autocheckpoint` is higher, for one transaction that is longer than this).
     fn shorten_log(&self) {
         let pages = |mode: &str| {
             let sql = format!("PRAGMA wal_checkpoint({mode})");

@@ -15,6 +15,7 @@ mod plugin;
 mod quote;
 mod reply;
 mod shadow;
+mod since;
 mod time;
 mod yaml;
 mod yaml_scalar;
@@ -39,6 +40,7 @@ pub use reply::{
     TextError, TypedError,
 };
 pub use shadow::{CallCost, Comparison, Difference, Differing, ShadowView};
+pub use since::{ParseSinceError, parse_since};
 pub use time::{GoTime, MetaTime};
 
 /// True for `None` and for a list, map or text that Go's `omitempty` leaves out.

@@ -38,7 +38,7 @@ pub struct NumericError {
 /// `{"error":"…"}`, of trigger-tag only.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct TextError {
-    /// What is wrong with the request.
+    /// The problem with the request.
     pub error: String,
 }
 
@@ -60,11 +60,11 @@ impl Healthz {
 /// `{"message":"…"}`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Message {
-    /// What was done.
+    /// The performed action.
     pub message: &'static str,
 }
 
-/// Answer to set-healthy, whatever came of it.
+/// Answer to set-healthy, whatever the outcome.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct SetHealthyReply {
     /// The HTTP status.
@@ -106,7 +106,7 @@ pub struct Registered {
 pub struct Deregistered {
     /// 200.
     pub code: u16,
-    /// What is gone.
+    /// The removed component.
     pub component: String,
     /// What happened.
     pub message: &'static str,

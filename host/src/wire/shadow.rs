@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::{MetaTime, is_zero};
 
-/// What is known of the version beside a component.
+/// The known facts about the version beside a component.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct ShadowView {
     /// The component.

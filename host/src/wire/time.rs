@@ -1,7 +1,7 @@
 //! The two spellings of a moment on the wire.
 
 use jiff::{Timestamp, tz::TimeZone};
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::model::UnixMillis;
 
@@ -27,6 +27,16 @@ impl Serialize for MetaTime {
             Some(moment) => serializer.collect_str(&moment),
             None => serializer.serialize_none(),
         }
+    }
+}
+
+impl<'de> Deserialize<'de> for MetaTime {
+    /// What is no moment is as good as unknown.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = Option::<String>::deserialize(deserializer)?;
+        let moment = text.and_then(|text| text.parse::<Timestamp>().ok());
+        let millis = moment.map(Timestamp::as_millisecond);
+        Ok(Self(millis.and_then(|millis| u64::try_from(millis).ok())))
     }
 }
 

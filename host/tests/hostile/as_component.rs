@@ -12,7 +12,7 @@ use gpud::{
 
 use crate::lab::{self, Lab};
 
-/// A store that goes with the test.
+/// A store that is removed with the test.
 pub fn store() -> Store {
     Store::open(StoreOptions::new(Location::Memory))
         .unwrap()

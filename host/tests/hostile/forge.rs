@@ -80,7 +80,7 @@ pub fn report_with_reason(pointer: u32, length: u32) -> String {
         store(REPORT + 8, 1),
         store(REPORT + 12, state),
         store(REPORT + 16, 1),
-        // The reason lies behind name, time and health.
+        // The reason is stored behind name, time and health.
         store(state + 44, pointer),
         store(state + 48, length),
     ]

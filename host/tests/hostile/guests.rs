@@ -1,4 +1,4 @@
-//! Every guest of `tests/hostile/examples`: what it comes to, in the exact words that its state or the operator gets.
+//! Every guest of `tests/hostile/examples`: its outcome, in the exact words that its state or the operator gets.
 
 use std::{collections::BTreeSet, fs};
 
@@ -11,7 +11,7 @@ use serde_json::json;
 use crate::lab::{self, Lab, NOW, Wrong};
 use Outcome::{CheckFails, Fine, MessagesFail, NotLoaded, PatternsFail};
 
-/// What a guest comes to.
+/// The outcome of a guest.
 enum Outcome {
     /// It reports this.
     Fine(&'static str),

@@ -1,4 +1,4 @@
-//! The same lines through the reader: what becomes of every record is known.
+//! The same lines through the reader: the outcome of every record is known.
 
 use std::{
     io::Write as _,

@@ -3,7 +3,7 @@
 use gpud_builtin_shared::program::{self, Said};
 use gpud_sdk::AccessError;
 
-/// What came of it.
+/// The outcome.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
     /// There is no such program.

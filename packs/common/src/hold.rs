@@ -1,4 +1,4 @@
-//! What a source that does not answer leaves open: what is not known is not over.
+//! Findings of a source that does not answer: an unknown finding is not over.
 
 use gpud_builtin_shared::findings::{Finding, Memory};
 use gpud_sdk::Report;

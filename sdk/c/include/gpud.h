@@ -336,7 +336,7 @@ typedef struct gpud_file_stat {
     uint64_t size;         /* Bytes as stat(2) says; 0 or 4096 for most kernel files. */
     uint32_t mode;         /* Permission bits. */
     gpud_millis modified;  /* Last change of the content. */
-    uint32_t device_major; /* Numbers of the device that the file lies on. */
+    uint32_t device_major; /* Numbers of the device that the file is on. */
     uint32_t device_minor;
     uint32_t uid;          /* Owner. */
 } gpud_file_stat;

@@ -70,7 +70,7 @@ typedef struct gpud_nvml_device {
  * and no name; its questions answer why. Devices named exactly "DGX Display" or "NVIDIA DGX Display" are left out. */
 gpud_error gpud_nvml_devices(gpud_nvml_device **devices, size_t *count);
 
-/* Who a GPU is. */
+/* The identity of a GPU. */
 typedef struct gpud_nvml_gpu {
     uint32_t index;             /* Position in NVML's order. */
     const char *uuid;           /* GPU-… */
@@ -88,7 +88,7 @@ typedef struct gpud_nvml_gpu {
     size_t extra_count;
 } gpud_nvml_gpu;
 
-/* Who it is; known since the GPUs were listed, so this does not fail. */
+/* Its identity; known since the GPUs were listed, so this does not fail. */
 gpud_nvml_gpu gpud_nvml_identity(gpud_nvml_device device);
 
 /* Says that a state or an event is about this GPU, by its UUID, serial number and PCI id. */

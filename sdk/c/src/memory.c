@@ -43,7 +43,7 @@ void *gpud_alloc(size_t size) {
             exhausted();
         }
         unsigned char *grown = (unsigned char *)(old * PAGE);
-        /* Growth that follows what is there makes it longer; anything else begins anew. */
+        /* Growth that follows what is there makes it longer; anything else starts a new block. */
         if (grown != end) next = grown;
         end = grown + pages * PAGE;
     }

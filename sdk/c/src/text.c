@@ -150,7 +150,7 @@ const char *gpud_format(const char *format, ...) {
         }
         case 'f': put_double(&out, va_arg(arguments, double), has_places ? (unsigned)places : 6); break;
         default:
-            /* Not known: as it stands. What follows cannot be told any more, since its argument's size is not known. */
+            /* Not known: as it stands. The rest cannot be formatted, since the size of this argument is not known. */
             put(&out, percent, strlen(percent));
             va_end(arguments);
             put(&out, "", 1);

@@ -16,7 +16,7 @@ typedef struct {
     gpud_code error;
 } node;
 
-/* A kept value. */
+/* A stored value. */
 typedef struct {
     char *key, *data;
     size_t length;

@@ -36,7 +36,7 @@ func (o Options) orUsual() Options {
 	return o
 }
 
-// Output is what came of a run.
+// Output is the result of a run.
 type Output struct {
 	// ExitCode of a program that ended by itself; -1 when a signal ended it.
 	ExitCode int

@@ -42,7 +42,7 @@ type Host struct {
 	Filesystems map[string]sysfs.Usage
 	// Config is the configuration document.
 	Config string
-	// State has the kept values. What a check writes stays only when it gave no error.
+	// State has the stored values. What a check writes stays only when it gave no error.
 	State map[string][]byte
 	// Programs answers exec; nil means that there is none. The program "bash" stands for RunBash, with the script as
 	// its only argument.

@@ -74,7 +74,7 @@ type ECCMode struct {
 	Pending bool
 }
 
-// RemappedRows is what became of broken rows of memory.
+// RemappedRows counts broken rows of memory by their state.
 type RemappedRows struct {
 	// Correctable rows were remapped after corrected errors.
 	Correctable uint32

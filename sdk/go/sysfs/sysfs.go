@@ -45,7 +45,7 @@ type FileStat struct {
 	Mode uint32
 	// Modified is the last change of the content.
 	Modified time.Time
-	// DeviceMajor is the major number of the device that the file lies on.
+	// DeviceMajor is the major number of the device that the file is on.
 	DeviceMajor uint32
 	// DeviceMinor is its minor number.
 	DeviceMinor uint32
@@ -121,7 +121,7 @@ func ReadString(path string, maxBytes uint32) (string, error) {
 }
 
 // ReadGlob gives all files that match a pattern ("*", "?", "[a-z]" within a segment), sorted by path, in one call.
-// Files that vanish meanwhile are left out. More than maxFiles (at most 65,536) is gpud.ErrTooLarge.
+// Files that vanish in the meantime are left out. More than maxFiles (at most 65,536) is gpud.ErrTooLarge.
 func ReadGlob(pattern string, maxBytesEach, maxFiles uint32) ([]File, error) {
 	return readGlob(pattern, maxBytesEach, maxFiles)
 }

@@ -46,7 +46,7 @@ export async function project(folder) {
   return { root, name: name.replace(/^@[^/]*\//, ""), entry: path.join(root, plugin), warmUp };
 }
 
-/** A bundle of one module; `gpud-sdk` is this package, wherever the project lies. */
+/** A bundle of one module; `gpud-sdk` is this package, wherever the project is. */
 export async function bundle(options) {
   try {
     return await esbuild.build({

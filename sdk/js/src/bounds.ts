@@ -8,7 +8,7 @@ const MAX_TEXT = 4_096;
 const MAX_INFO = 65_536;
 const MAX_NAME = 128;
 const MAX_PAIRS = 64;
-/** How far into the future a time may lie, milliseconds. */
+/** How far into the future a time may be, milliseconds. */
 const MAX_AHEAD = 5 * 60 * 1_000;
 
 /** What the host would refuse in a report; empty when it is fine. */

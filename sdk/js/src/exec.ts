@@ -19,7 +19,7 @@ export interface Options {
   readonly environment?: Pairs;
 }
 
-/** What came of it. */
+/** The result of a run. */
 export interface Output {
   /** `null` when a signal ended it. */
   readonly exitCode: number | null;

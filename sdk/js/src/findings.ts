@@ -35,7 +35,7 @@ export const MAX_KEY = 120;
 /** Bytes of the memory; the host takes 64 KiB of a value. */
 const MAX_MEMORY = 60 * 1024;
 
-/** Something that is to be told. */
+/** A fact to report. */
 export interface Finding {
   /**
    * What makes it the same at the next check; numbers that change have no place in it. A key appears once in a
@@ -46,7 +46,7 @@ export interface Finding {
   readonly event: string;
   /** In words. */
   readonly text: string;
-  /** How healthy the component is meanwhile. A healthy finding gives events, and no word in the state. */
+  /** How healthy the component is in the meantime. A healthy finding gives events, and no word in the state. */
   readonly health: "healthy" | "degraded" | "unhealthy";
   /** How serious the event is: warning, or critical for what is unhealthy, if left out. */
   readonly type?: EventType;

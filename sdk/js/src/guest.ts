@@ -63,8 +63,8 @@ function honest<T>(context: WitContext, run: (context: CheckContext) => T): T {
   }
 }
 
-// What is held until the instance goes. What the warm-up came to: shapes of objects live as long as one that has them.
-// And the report: the engine would take apart each of its objects, of which the next call sees nothing anyway.
+// What is held until the instance goes. The results of the warm-up: shapes of objects live as long as one that has
+// them. And the report: the engine would take apart each of its objects, of which the next call sees nothing anyway.
 const kept: unknown[] = [];
 
 function given(report: Report): object {

@@ -11,7 +11,7 @@ export function load(): Open {
   return restore(getText(KEY));
 }
 
-/** Keeps what is open now, if it is not what is kept already. */
+/** Stores what is open now, if it differs from what is stored. */
 export function keep(open: Open, before: Open): void {
   const text = save(open);
   if (text === save(before)) return;

@@ -17,7 +17,7 @@ export interface Library {
   readonly detail: string;
 }
 
-/** Who a GPU is. */
+/** The identity of a GPU. */
 export interface Identity {
   readonly index: number;
   readonly uuid: string;

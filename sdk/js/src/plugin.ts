@@ -25,7 +25,7 @@ export interface Component {
   readonly intervalSeconds?: number;
   /** Runs only when triggered. */
   readonly manual?: boolean;
-  /** What an operator's set-healthy does; `marks` is told by `history`. */
+  /** What an operator's set-healthy does; `history` reports `marks`. */
   readonly setHealthy?: "unsupported" | "clears-events" | "marks";
   readonly metrics?: readonly MetricDescription[];
   /** JSON Schema of its configuration, if it takes one. */

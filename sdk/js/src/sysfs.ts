@@ -77,7 +77,7 @@ export function readText(path: string, maxBytes = 65_536): string {
 
 /**
  * All files that match a pattern (`*`, `?`, `[a-z]` within a segment), sorted by path, in one call. Files that vanish
- * meanwhile are left out. More than `maxFiles` (at most 65,536) is `TooLarge`.
+ * in the meantime are left out. More than `maxFiles` (at most 65,536) is `TooLarge`.
  */
 export function readGlob(pattern: string, maxBytesEach = 4_096, maxFiles = 4_096): FileContent[] {
   const files = ask(() => wit.readGlob(pattern, maxBytesEach, maxFiles));

@@ -24,7 +24,7 @@ const GROWTH: usize = 8;
 /// What all blocks are aligned to, at least. Those that are to be aligned to more are not handed out again.
 const ALIGN: usize = 16;
 
-/// What the arena hands out: three parts, of which the last two are one where nothing lies between them.
+/// What the arena hands out: three parts, of which the last two are one where nothing is between them.
 trait Memory {
     /// Address of the first [`FIRST`] bytes.
     fn first(&self) -> usize;
@@ -124,7 +124,7 @@ unsafe impl<M: Memory> GlobalAlloc for Arena<M> {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let (list, size) = block(layout);
         let Some(freed) = list.and_then(|list| self.freed.get(list)) else {
-            // A block that shrinks may come to belong to a list.
+            // A block that shrinks may now belong to a list.
             return self.take(size, layout.align().max(ALIGN));
         };
         match freed.get() {

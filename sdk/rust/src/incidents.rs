@@ -1,5 +1,5 @@
-//! From stored events to a verdict, for checkers whose news come one by one (kernel lines, say) and whose state is what
-//! the recent ones come to.
+//! From stored events to a verdict, for checkers whose news come one by one (kernel lines, say) and whose state is
+//! judged from the recent ones.
 //!
 //! A checker names its [`Rule`]s; [`open`] finds what of the history still counts; [`state`] words it. Nothing is kept
 //! besides the events themselves, so a verdict survives restarts, and set-healthy (which deletes events) clears it.

@@ -15,7 +15,8 @@ SIGKILL = 9
 
 ready, points = sys.argv[1], sys.argv[2:]
 libc = ctypes.CDLL(None, use_errno=True)
-# Whoever waits for an answer cannot even be killed, so this has to end before the daemon, whose child it is, can.
+# A process that waits for an answer cannot even be killed, so this has to end before the daemon, whose child it is,
+# can.
 libc.prctl(PR_SET_PDEATHSIG, SIGKILL)
 devices = {}
 for point in points:

@@ -1,4 +1,4 @@
-//! The names of all exported functions, so that a scenario that names one wrongly is told so.
+//! The names of all exported functions, so that a scenario with a wrong name is rejected.
 
 /// Does a pattern of a fault or a timeline step fit any function?
 #[must_use]

@@ -131,7 +131,7 @@ fn errors_that_are_old_do_not_count() {
         (12, "ue: 1\nce: 0", Health::Degraded),
         (40, "ue: 1\nce: 0", Health::Healthy),
         (41, "ue: 2\nce: 0", Health::Degraded),
-        // The driver was loaded anew.
+        // The driver was reloaded.
         (90, "ue: 0\nce: 0", Health::Healthy),
     ] {
         context.now = 1_740_824_500_000 + hours * 3_600_000;

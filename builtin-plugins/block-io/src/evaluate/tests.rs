@@ -124,7 +124,7 @@ fn a_medium_error_is_degraded_many_are_unhealthy() {
     let state = &one.states[0];
     assert_eq!(state.health, Health::Degraded);
     assert_eq!(state.reason, "sda: medium error, mounted at /, /var");
-    // No reboot mends a disk.
+    // No reboot repairs a disk.
     assert_eq!(
         state.recovery,
         [
@@ -278,7 +278,7 @@ fn filesystems_that_stop_and_arrays_that_go_on() {
     assert_eq!(actions(&stopped[1..]), [RepairAction::RebootSystem]);
     let both = [RepairAction::HardwareInspection, RepairAction::RebootSystem];
     assert_eq!(actions(&stopped), both);
-    // A reboot mounts it anew; what was wrong with it is still to be looked at.
+    // A reboot remounts it; its fault still has to be examined.
     let state = report(&stopped, &[NOW - MINUTE]).states.remove(0);
     assert_eq!(
         (state.health, state.reason.as_str()),

@@ -23,7 +23,9 @@
 //! | `BTRFS: error (device ‹dev›[: state ‹S›]) in ‹function›:‹line›: errno=‹n› …` | same, `__btrfs_handle_fs_error` |
 //! | `BTRFS info (device ‹dev›[: state ‹S›]): forced readonly` | same |
 //! | `FAT-fs (‹dev›): error, …` | `fs/fat/misc.c`, `__fat_fs_error` |
-//! | `md/raid[‹level›]:‹array›: Disk failure on ‹dev›, disabling device.` | `drivers/md/raid1.c`, `raid1_error`; `raid10.c`, `raid10_error`; `raid5.c`, `raid5_error` (all once `error`). In older kernels what becomes of the array follows in the same record |
+//! | `md/raid[‹level›]:‹array›: Disk failure on ‹dev›, disabling device.` | `drivers/md/raid1.c`, `raid1_error`;
+//! `raid10.c`, `raid10_error`; `raid5.c`, `raid5_error` (all once `error`). In older kernels the new state of the array
+//! follows in the same record |
 //! | `md/raid[‹level›]:‹array›: Cannot continue operation (‹n›/‹n› failed).`, `… Operation continuing on 0 devices.` | the same functions, the first from 5.18 |
 //! | `md/raid[‹level›]:‹array›: Disk failure on ‹dev›, this is the last device.` | `raid1_error`, `raid10_error`, from 6.19 |
 //! | `md/raid:‹array›: not enough operational devices (‹n›/‹n› failed)`, `md/raid10:‹array›: not enough operational mirrors.`, `md/raid:‹array›: cannot start dirty degraded array.` | `drivers/md/raid5.c`, `raid5_run`; `raid10.c`, `raid10_run` |
@@ -142,7 +144,7 @@ fn journal(line: &str) -> Option<Found<'_>> {
         .then(|| found(Kind::FilesystemError, device, "", detail))
 }
 
-/// The device of a journal: where it lies in the filesystem itself, the number of its inode follows (`sda1-8`,
+/// The device of a journal: where it is stored in the filesystem itself, the number of its inode follows (`sda1-8`,
 /// `dm-0-8`).
 fn journal_device(name: &str) -> &str {
     let name = name.strip_suffix('.').unwrap_or(name);

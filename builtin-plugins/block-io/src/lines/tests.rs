@@ -463,7 +463,7 @@ fn lookalikes() {
         "md/raid0:md126: Disk failure on nvme5n1 detected, failing array.",
         "EXT4-fs (nvme1n1p2): Remounting filesystem read-only",
         "EXT4-fs (dm-4): I/O error while writing superblock",
-        // Filesystems that are well, are told to stop, or are asked for what they do not have.
+        // Filesystems that are well, are shut down on request, or are asked for what they do not have.
         "EXT4-fs (sda1): mounted filesystem with ordered data mode. Quota mode: none.",
         "EXT4-fs warning (device sda1): ext4_end_bio:343: I/O error 10 writing to inode 12 starting block 99",
         "EXT4-fs error (device sr0): ext4_find_entry:1: comm ls: x",

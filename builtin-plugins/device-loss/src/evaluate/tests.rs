@@ -433,7 +433,7 @@ fn a_site_has_its_own_view() {
 
 #[test]
 fn repeats_count_from_the_first_line() {
-    // The edge of a window of the clock lies between the two.
+    // The edge of a window of the clock is between the two.
     let edge = NOW - NOW % 300_000 - 600_000;
     let line = |time: u64| Message {
         sequence: 1,

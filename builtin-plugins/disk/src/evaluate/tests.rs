@@ -329,7 +329,7 @@ fn space_that_df_does_not_tell() {
     assert_eq!(rest, [Health::Degraded, Health::Degraded]);
     // A scan has one look only.
     assert_eq!(look(false, &Counters::default()).0, Health::Degraded);
-    // And a success begins anew.
+    // And a success restarts the count.
     let (_, after) = judge(&context(), inputs(&config), &counters);
     assert_eq!(after.df, 0);
 }

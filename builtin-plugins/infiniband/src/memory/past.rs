@@ -1,4 +1,4 @@
-//! What is kept of one port, and how one reading moves it on.
+//! The retained state of one port, and how one reading updates it.
 
 use serde::{Deserialize, Serialize};
 
@@ -103,7 +103,7 @@ impl Past {
         self.acknowledged = false;
     }
 
-    /// A device that went away and comes back starts anew: that is no flap of its link.
+    /// A device that went away and comes back starts from zero: that is no flap of its link.
     pub(super) fn is_gone(&mut self, config: &Config, may_drop: bool, now: u64) {
         self.active = false;
         if let Some(outage) = &mut self.outage {

@@ -164,7 +164,7 @@ fn lookalikes() {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..Default::default() })]
 
-    /// Whatever comes, nothing but the text itself is kept, and no section is told twice.
+    /// Whatever comes, nothing but the text itself is kept, and no section is reported twice.
     #[test]
     fn any_order_of_lines(order in prop::collection::vec(0..MEMORY.len(), 0..40), cut in 0..40usize) {
         let lines: Vec<&str> = order.iter().map(|index| MEMORY[*index]).collect();

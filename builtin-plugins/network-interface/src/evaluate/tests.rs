@@ -13,7 +13,7 @@ fn run(config: &str, checks: &[&[Interface]]) -> (String, Health, Vec<String>) {
     for (number, interfaces) in (0..).zip(checks) {
         let context = test_context("network-interface", NOW + number * 60_000);
         let (report, after) = judge(&context, &config, interfaces, 0, &mut history, &memory);
-        // What is kept survives as text.
+        // The retained state survives as text.
         history = serde_json::from_str(&serde_json::to_string(&history).unwrap()).unwrap();
         memory = after;
         names.extend(report.events.iter().map(|event| event.name.clone()));

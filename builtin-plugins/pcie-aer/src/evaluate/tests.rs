@@ -515,7 +515,7 @@ fn only_devices_that_matter_are_looked_up() {
         [("corrected", 999.0), ("nonfatal", 9.0), ("fatal", 0.0)]
     );
     assert_eq!(report.metrics.len(), 6);
-    // set-healthy begins to count anew.
+    // set-healthy restarts the counts.
     let more = super::tests::counters(&[(GPU, 5_000, 50, 0)]);
     let (report, kept) = judge(
         &context(),

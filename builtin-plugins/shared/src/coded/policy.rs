@@ -27,7 +27,7 @@ pub(crate) const SEVERITIES: [(&str, Weight); 5] = [
     ("fatal", Weight::Is(Severity::Fatal)),
     ("ignore", Weight::Ignored),
 ];
-/// Most mistakes that are told at once.
+/// Most mistakes that one message reports.
 pub(crate) const MAX_MISTAKES: usize = 8;
 /// Longest part of a wrong word that is quoted, characters.
 const MAX_QUOTED: usize = 64;

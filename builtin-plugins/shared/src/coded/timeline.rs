@@ -28,7 +28,7 @@ pub struct Fault<'a> {
     pub action: Option<Cow<'a, str>>,
 }
 
-/// What the history comes to.
+/// The verdict on the history.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Verdict<'a> {
     /// How healthy.

@@ -173,7 +173,7 @@ impl Policy {
     /// Reads a policy: an object of entries by the names of events.
     ///
     /// # Errors
-    /// What is wrong with it: places, and what is allowed there. Nothing of such a policy is used.
+    /// The problem with it: places, and what is allowed there. Nothing of such a policy is used.
     pub fn read(policy: &Value, catalog: &Catalog) -> Result<Self, String> {
         let Some(given) = policy.as_object() else {
             return Err(format!("configuration: {POLICY} is no object of events"));
@@ -241,7 +241,7 @@ impl Policy {
         changed
     }
 
-    /// The state that rules come to, with the policy applied to them; marked where it is another than without.
+    /// The state that results from rules with the policy applied to them; marked where it differs from the one without.
     pub fn state(&self, rules: &[Rule], state: impl Fn(&[Rule]) -> HealthState) -> HealthState {
         let plain = state(rules);
         if self.is_empty() {
@@ -302,7 +302,8 @@ impl Policy {
         Ok(report)
     }
 
-    /// Adds what the events come to by the policy to a state that was judged without them. True if they come to anything.
+    /// Adds the result of the events under the policy to a state that was judged without them. True if there is any
+    /// result.
     pub fn lay_over(&self, context: &CheckContext, past: &Past, state: &mut HealthState) -> bool {
         let mut events = past.events.clone();
         for stored in &mut events {

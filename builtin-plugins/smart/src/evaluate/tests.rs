@@ -171,7 +171,7 @@ fn unreadable_is_never_healthy() {
         said,
         "nvme0 cannot be asked for its health (why). See what smartctl -a says of it."
     );
-    // It told before.
+    // It reported its health before.
     let (found, ..) = run("{}", &[Ok(fine()), silent(Silence::Nothing)]);
     assert_eq!(found, Verdict::Degraded);
     let (found, said, events) = run("{}", &[silent(Silence::Asleep)]);

@@ -290,7 +290,7 @@ fn a_look_at_the_moment() {
             0,
             true,
         ),
-        // Without NVML, SXids are still told.
+        // Without NVML, SXids are still reported.
         (
             no_driver(),
             log(vec![]),

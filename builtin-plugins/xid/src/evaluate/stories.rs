@@ -9,7 +9,7 @@ use super::*;
 use crate::config;
 use Step::{Line, Reboot, SetHealthy, Wait};
 
-/// What a step comes to.
+/// The expected result of a step.
 #[derive(Clone, Copy)]
 enum After {
     /// Nothing to report.
@@ -183,7 +183,7 @@ fn harmless_errors_stay_healthy_with_reason_and_action() {
             (Reboot, Fine),
             (KEY, Harmless(KEY_SAYS, INSPECT)),
             (Reboot, Harmless(KEY_SAYS, INSPECT)),
-            // Meanwhile something serious: what is less is not even counted.
+            // While a serious error is open, less serious ones are not even counted.
             (OFF, Bad(OFF_SAYS, REBOOT)),
             (APPLICATION, Bad(OFF_SAYS, REBOOT)),
             (Reboot, Fine),

@@ -481,7 +481,7 @@ fn a_look_at_the_moment() {
                 true,
             ),
         ),
-        // Without NVML, Xids are still told.
+        // Without NVML, Xids are still reported.
         (
             no_driver(),
             log(vec![]),

@@ -1,4 +1,4 @@
-//! What lines come to, with the catalogue, and their texts.
+//! The verdicts on lines, with the catalogue, and their texts.
 
 use super::Severity::{Fatal, Warning};
 use super::*;

@@ -15,7 +15,7 @@ export type Level = "healthy" | "degraded" | "unhealthy";
 export type Hot = ReadonlyMap<string, Level>;
 
 const LEVELS: readonly string[] = ["degraded", "unhealthy"];
-// What is told when a sensor comes to a level.
+// What is reported when a sensor reaches a level.
 const EVENTS = {
   healthy: { name: "temperature_normal", type: "info" },
   degraded: { name: "temperature_warning", type: "warning" },

@@ -38,7 +38,7 @@ SCHEMA = {
         },
     },
 }
-# What is told when a sensor comes to a level.
+# What is reported when a sensor reaches a level.
 EVENTS = {
     Health.HEALTHY: ("temperature_normal", EventType.INFO),
     Health.DEGRADED: ("temperature_warning", EventType.WARNING),

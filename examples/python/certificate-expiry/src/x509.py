@@ -1,6 +1,6 @@
 """What a certificate says of itself: subject and validity, out of PEM and DER (RFC 7468, X.690, RFC 5280). Pure.
 
-No signature is looked at: that is for whoever trusts the certificate.
+No signature is verified: that is up to the program that trusts the certificate.
 """
 
 from __future__ import annotations

@@ -121,6 +121,18 @@ fn a_flood_is_counted_and_its_ends_stay() {
 }
 
 #[test]
+fn a_flood_that_lasts_is_counted_by_the_minute() {
+    let line = |second: u64| format!("[{second:5}.000000] flood: {second}\n");
+    let text: String = (0..36_000).map(line).collect();
+    let logs = sifted(&text, 1 << 20, &mut Marked::all(true));
+    let total: u64 = logs[0].iter().map(|selected| selected.count).sum();
+    assert_eq!(total, 36_000);
+    // Of some five hundred seconds 200, and of each of the 592 minutes two.
+    let rows = logs[0].len();
+    assert!((1300..1500).contains(&rows), "{rows}");
+}
+
+#[test]
 fn what_was_last_stays_last() {
     let mut text = String::new();
     for at in 0..1000 {

@@ -8,7 +8,7 @@ use crate::node::{
     stream::Link,
 };
 
-/// Who serves a connection.
+/// The server of a connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Server {
     /// Root or our own user, on this machine.

@@ -2,7 +2,7 @@
 //!
 //! One that the operator names goes to the server that the operator names. One that is found in the data folder belongs
 //! to this machine's daemon: it goes over the loopback, and only to a process of root or of our own user. Another user
-//! who listens on the daemon's port does not get it.
+//! another process that listens on the daemon's port does not get it.
 
 use std::path::{Path, PathBuf};
 

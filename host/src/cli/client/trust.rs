@@ -1,4 +1,4 @@
-//! TLS without a check of who answers.
+//! TLS without a check of the server's identity.
 
 use std::sync::Arc;
 

@@ -8,7 +8,7 @@ use crate::{
 
 /// What keeps a file from being read.
 const UNREADABLE: &str = "file_unreadable";
-/// What is wrong with the component of a Wasm entry.
+/// The problem with the component of a Wasm entry.
 const WASM: &str = "wasm_component";
 
 /// A problem or a warning.
@@ -16,7 +16,7 @@ const WASM: &str = "wasm_component";
 pub struct Complaint {
     /// The word for programs.
     pub kind: &'static str,
-    /// What is wrong.
+    /// The problem.
     pub message: String,
     /// Name of the file.
     pub file: String,

@@ -34,7 +34,7 @@ struct Entry {
     wasm: Option<Wasm>,
 }
 
-/// What came of loading a Wasm entry.
+/// The outcome of loading a Wasm entry.
 enum Wasm {
     /// It is ready.
     Loaded {

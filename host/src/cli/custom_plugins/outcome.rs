@@ -1,4 +1,4 @@
-//! What came of one check.
+//! The outcome of one check.
 
 use crate::{
     metrics::own::{CHECKER_BYTES, CHECKER_HOST_CALLS, CHECKER_MEMORY, CHECKER_SECONDS, OwnMetric},
@@ -8,7 +8,7 @@ use crate::{
     wire::HealthState,
 };
 
-/// What came of one check.
+/// The outcome of one check.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Outcome {
     /// Component name.
@@ -29,7 +29,7 @@ pub struct Outcome {
     pub wasm: Option<WasmCheck>,
 }
 
-/// What is known of a Wasm component besides its verdicts.
+/// The known facts about a Wasm component besides its verdicts.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct WasmCheck {
     /// Whether there is something for it to watch on this machine.

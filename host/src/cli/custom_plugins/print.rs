@@ -69,7 +69,7 @@ pub fn complaint(complaint: &Complaint, sign: &str) -> String {
     format!("{sign} {}", harmless(&complaint.report))
 }
 
-/// What a check printed and what came of it. Output is given as it is unless it has to be `harmless`.
+/// The output of a check and its outcome. Output is given as it is unless it has to be `harmless`.
 pub fn outcome(outcome: &Outcome, terminal: Terminal, make_harmless: bool) -> Vec<u8> {
     let name = go_quote(&outcome.component);
     let mut bytes = format!("### Component {name} output\n\n").into_bytes();

@@ -31,7 +31,7 @@ pub struct Runner {
 }
 
 impl Runner {
-    /// Stops what it runs at the deadline, or when told to.
+    /// Stops what it runs at the deadline, or on request.
     pub fn new(stop: &CancellationToken, deadline: Instant) -> Self {
         Self {
             stop: stop.clone(),
@@ -109,7 +109,7 @@ impl Runner {
     }
 }
 
-/// A Wasm component that did not come to a verdict.
+/// A Wasm component that reached no verdict.
 fn not_judged(error: &str) -> HealthState {
     HealthState {
         health: "Unhealthy".to_owned(),

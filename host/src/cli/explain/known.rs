@@ -1,17 +1,17 @@
-//! What is known of the events of built-in components: what happened, and what to do about it. It stands in the data files
-//! that the checkers are made from (`builtin-plugins/*/catalog/patterns.json`).
+//! The known facts about the events of built-in components: what happened, and what to do about it. It stands in the
+//! data files that the checkers are made from (`builtin-plugins/*/catalog/patterns.json`).
 
 use serde::Deserialize;
 
 use crate::component::builtin;
 
-/// What is known of one component's events.
+/// The known facts about one component's events.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 pub struct Known {
     entries: Vec<Entry>,
 }
 
-/// What is known of one event.
+/// The known facts about one event.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Entry {
     name: String,

@@ -5,6 +5,7 @@
 mod asked;
 mod gate;
 mod known;
+mod layout;
 mod print;
 mod saved;
 
@@ -22,6 +23,7 @@ use crate::{
     capture::Overview, component::offline::Judgement, model::UnixMillis, node::clock::Clock,
 };
 use asked::Asked;
+use layout::LogLayout;
 use saved::SavedLog;
 
 /// What to explain.
@@ -76,8 +78,8 @@ pub async fn explain(
 ///
 /// # Errors
 /// It cannot be read, or no checker can run.
-pub async fn scan(log: &Path, options: &ScanOptions, terminal: Terminal) -> Result<Exit, Exit> {
-    let log = SavedLog::open(log.to_owned())
+pub async fn scan(path: &Path, options: &ScanOptions, terminal: Terminal) -> Result<Exit, Exit> {
+    let log = SavedLog::open(path.to_owned())
         .await
         .map_err(Exit::failure)?;
     let (log, judgements) = saved::judge(log, &options.components, &options.checks)
@@ -87,10 +89,28 @@ pub async fn scan(log: &Path, options: &ScanOptions, terminal: Terminal) -> Resu
     let fails = output::fails(options.fail_on, &output::worst(&states));
     // A gate passes only what was judged as a whole.
     let incomplete = print::incomplete(&judgements).filter(|_| options.fail_on.is_some());
+    let layout = LogLayout {
+        path,
+        log: &log,
+        hosts: &judgements,
+        gate: &states,
+        verbose: options.verbose,
+        terminal,
+    };
+    let failed = options.fail_on.filter(|_| fails);
+    let failed = failed.map(|fail_on| layout.why_it_fails(fail_on));
+    let why: Vec<String> = failed.into_iter().chain(incomplete).collect();
+    let stdout = match options.json || options.classic {
+        true => shown(&log, &judgements, options.json, terminal),
+        false => layout.text(),
+    };
     Ok(Exit {
-        code: u8::from(fails || incomplete.is_some()),
-        stderr: incomplete.map_or(Stderr::Nothing, Stderr::Failure),
-        ..Exit::success(shown(&log, &judgements, options.json, terminal))
+        code: u8::from(!why.is_empty()),
+        stderr: match why.is_empty() {
+            true => Stderr::Nothing,
+            false => Stderr::Failure(why.join("; ")),
+        },
+        ..Exit::success(stdout)
     })
 }
 

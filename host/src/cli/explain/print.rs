@@ -2,7 +2,6 @@
 
 use std::{collections::BTreeSet, fmt::Write as _};
 
-use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::{
@@ -11,9 +10,9 @@ use super::{
 };
 use crate::{
     capture::{Clock, MAX_LINE, Overview},
-    cli::{output, terminal::Terminal, terminal::printable},
+    cli::{ages::moment, output, terminal::Terminal, terminal::printable},
     component::offline::Judgement,
-    model::{Event, UnixMillis},
+    model::Event,
     store::StoredEvent,
     wire::{ComponentHealthStates, HealthState, Origin},
 };
@@ -387,13 +386,6 @@ fn states(judgement: &Judgement, host: Option<&str>) -> Vec<HealthState> {
         }
     }
     states
-}
-
-fn moment(time: UnixMillis) -> String {
-    i64::try_from(time / 1000)
-        .ok()
-        .and_then(|seconds| Timestamp::from_second(seconds).ok())
-        .map_or_else(|| time.to_string(), |time| time.to_string())
 }
 
 #[cfg(test)]

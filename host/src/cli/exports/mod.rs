@@ -197,13 +197,7 @@ async fn list(
     for config in &configs {
         let State { health, reason } = state(config).unwrap_or_default();
         let (kind, target) = (config.settings.kind(), config.settings.target());
-        table.row([
-            &config.name,
-            kind,
-            &printable(&target),
-            &printable(&health),
-            &printable(&reason),
-        ]);
+        table.row([config.name.as_str(), kind, &target, &health, &reason]);
     }
     let mut text = table.render_on(stdout);
     if let Err(why) = states {

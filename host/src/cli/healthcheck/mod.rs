@@ -29,7 +29,7 @@ pub const MISUSE: u8 = 3;
 /// What to answer, and to whom.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HealthcheckOptions {
-    /// Who asks.
+    /// For which caller.
     pub form: Form,
     /// Components that count.
     pub components: ComponentSelection,
@@ -45,7 +45,7 @@ pub struct HealthcheckOptions {
     pub token_file: Option<PathBuf>,
 }
 
-/// Who asks.
+/// The callers, each with a form of its own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Form {
     /// A person, Nagios, Icinga: 0 ok, 1 warning, 2 critical, 3 unknown.
@@ -76,7 +76,9 @@ pub async fn healthcheck(options: &HealthcheckOptions) -> Exit {
 
 async fn judge(options: &HealthcheckOptions) -> Result<Verdict, String> {
     let client = client(options)?;
-    let states = Daemon::with_limit(client, options.timeout).states().await;
+    let states = Daemon::with_limit(client, options.timeout)
+        .all_states()
+        .await;
     let states = states.map_err(|why| printable(&why))?;
     Verdict::of(&states, &options.components, &options.actions)
 }

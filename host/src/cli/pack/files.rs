@@ -1,4 +1,4 @@
-//! Files that are read and written on behalf of whoever runs `gpud pack`.
+//! Files that are read and written on behalf of the user who runs `gpud pack`.
 #![allow(
     clippy::disallowed_methods,
     reason = "files that the user named on the command line"

@@ -115,7 +115,7 @@ pub enum PackAction {
     },
 }
 
-/// What is to be installed, and how.
+/// The pack to install, and how.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Installation {
     /// An archive, or `oci://` and a reference.
@@ -394,7 +394,7 @@ fn sign(
     Ok(format!("{} {} is signed\n", stdout.good(), file.display()))
 }
 
-/// Who signed a pack; `None` where nobody has to.
+/// The signer of a pack; `None` where nobody has to.
 fn signer(pack: &Pack, trust: &Trust) -> Result<Option<Signer>, Refused> {
     let keys = TrustedKeys::read(&trust.keys)?;
     match keys.verify(pack) {

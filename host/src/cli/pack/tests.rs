@@ -225,7 +225,7 @@ async fn an_unsigned_archive_replaces_a_signed_one_only_when_asked() {
     assert_eq!(std::fs::read(&archive).unwrap(), before);
     std::fs::remove_dir_all(home.join("src-1.0.0")).unwrap();
     done(build(true)).await;
-    // What is not signed is replaced as ever.
+    // An unsigned pack is replaced as ever.
     std::fs::remove_dir_all(home.join("src-1.0.0")).unwrap();
     done(build(false)).await;
 }

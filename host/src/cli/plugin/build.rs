@@ -48,7 +48,7 @@ pub struct Built {
     pub sha256: String,
 }
 
-/// Builds and says what came of it.
+/// Builds and reports the outcome.
 ///
 /// # Errors
 /// It is no project, a command failed, or what it left is no component.
@@ -107,7 +107,7 @@ pub async fn built(folder: &Path, project: &Project) -> Result<Built, String> {
     })
 }
 
-/// Runs commands in a folder, one after another, with the environment of who called.
+/// Runs commands in a folder, one after another, with the environment of the caller.
 ///
 /// # Errors
 /// The first that fails, with its last lines.

@@ -27,7 +27,7 @@ const EXPORTS: [(&str, &str); 3] = [
 pub struct Lacks {
     /// Folder of the contract, for a module that does not carry it.
     pub wit: Option<PathBuf>,
-    /// A module, as text or binary, that stands in for the first version of WASI; it may import what the contract has.
+    /// A module, as text or binary, that replaces the first version of WASI; it may import what the contract has.
     pub adapter: Option<PathBuf>,
 }
 

@@ -26,7 +26,7 @@ pub struct Project {
     pub module: Option<PathBuf>,
     /// Folder of the contract that the module speaks, where it does not carry that itself.
     pub wit: Option<PathBuf>,
-    /// A module that stands in for the first version of WASI, where `module` imports it.
+    /// A module that replaces the first version of WASI, where `module` imports it.
     pub adapter: Option<PathBuf>,
     /// The component.
     pub component: PathBuf,

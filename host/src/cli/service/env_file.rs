@@ -45,7 +45,7 @@ pub struct Wanted {
 /// The text of a file with these flags. `former` is what is there now.
 ///
 /// # Errors
-/// The former flags make no sense, for this reason; the text given begins anew.
+/// The former flags make no sense, for this reason; the text given then starts from the template.
 pub fn edit(former: Option<&str>, wanted: &Wanted) -> Result<String, (String, String)> {
     let text = former.unwrap_or(TEMPLATE);
     match flags(text) {

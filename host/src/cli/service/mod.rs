@@ -1,6 +1,6 @@
 //! `gpud up` and `gpud down`: gpud as a service of systemd.
 //!
-//! The unit file is gpud's and written anew each time; `/etc/default/gpud` is the operator's: `up` changes the flags that
+//! The unit file is gpud's and rewritten each time; `/etc/default/gpud` is the operator's: `up` changes the flags that
 //! it was given and leaves the rest.
 
 mod down;

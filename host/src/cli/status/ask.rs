@@ -66,21 +66,33 @@ impl Daemon {
     /// # Errors
     /// It cannot be asked, or its answer makes no sense.
     pub async fn components(&self) -> Result<Vec<Component>, String> {
-        Ok(worst(self.states().await?))
+        Self::states(&self.0, "/v1/states").await
+    }
+
+    /// Returns the components of this answer by name, each by the worst of its states.
+    ///
+    /// # Errors
+    /// As [`Self::components`].
+    pub async fn states(client: &Client, target: &str) -> Result<Vec<Component>, String> {
+        Ok(worst(ask(client, target).await?))
     }
 
     /// Returns all states of all components. A component without states is there once, with an empty health.
     ///
     /// # Errors
-    /// It cannot be asked, or its answer makes no sense.
-    pub async fn states(&self) -> Result<Vec<Component>, String> {
-        let answer = self.0.send(Method::GET, "/v1/states").await;
-        let answer = answer.map_err(|error| error.to_string())?;
-        if !answer.status.is_success() {
-            return Err(reason_of(&answer));
-        }
-        read(&answer.body)
+    /// As [`Self::components`].
+    pub async fn all_states(&self) -> Result<Vec<Component>, String> {
+        ask(&self.0, "/v1/states").await
     }
+}
+
+async fn ask(client: &Client, target: &str) -> Result<Vec<Component>, String> {
+    let answer = client.send(Method::GET, target).await;
+    let answer = answer.map_err(|error| error.to_string())?;
+    if !answer.status.is_success() {
+        return Err(reason_of(&answer));
+    }
+    read(&answer.body)
 }
 
 /// Whether it is up.

@@ -1,6 +1,7 @@
-//! `gpud status`: does the daemon run, where does it listen, and what does it find?
+//! `gpud status`: does the daemon run, and what does it find?
 //!
-//! The daemon is found by the file that it keeps in its data folder, so that one on another port is found as well.
+//! The daemon is found by the file that it keeps in its data folder, so that one on another port is found as well. With
+//! `--classic` the output is GPUd's, line by line as it is found out; else the daemon's summary of the machine.
 
 pub(super) mod ask;
 mod print;
@@ -13,15 +14,20 @@ use std::{
 
 use tokio::time::{Instant, sleep};
 
-use self::{ask::Daemon, print::Document};
+pub(super) use self::ask::Daemon;
+use self::print::Document;
 use super::{
     client::{Client, ClientError, DEFAULT_SERVER},
     exit::Exit,
+    live::{self, Look},
     metadata::machine_id,
     service::systemctl::{Systemctl, UnitState},
     terminal::Terminal,
 };
-use crate::service::presence::{self, Running};
+use crate::{
+    node::clock::Clock,
+    service::presence::{self, Running},
+};
 
 /// How long a daemon that runs may take until it answers: init plugins come first.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -29,6 +35,8 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const PAUSE: Duration = Duration::from_millis(250);
 /// Between two looks of `--watch`.
 const WATCH: Duration = Duration::from_secs(3);
+/// Entries of the history that are shown.
+const LAST_EVENTS: u32 = 5;
 /// Puts the cursor into the corner and clears the screen.
 const CLEAR: &str = "\u{1b}[H\u{1b}[2J";
 /// The word for programs.
@@ -45,6 +53,8 @@ pub struct StatusOptions {
     pub watch: bool,
     /// Print JSON.
     pub json: bool,
+    /// GPUd's layout.
+    pub classic: bool,
 }
 
 /// Looks and prints.
@@ -70,26 +80,36 @@ pub async fn status(options: &StatusOptions, terminal: Terminal) -> Result<Exit,
     }
     let mut document = document?;
     if !options.watch {
-        say("no packages found\n")?;
+        say(&match options.classic {
+            true => "no packages found\n".to_owned(),
+            false => print::machine(&document, Clock::Live.now_ms(), terminal),
+        })?;
         return Ok(Exit::success(""));
     }
     loop {
-        sleep(WATCH).await;
-        document = again(options, document).await;
+        if options.classic {
+            sleep(WATCH).await;
+            document = again(options, document).await;
+        }
         let clear = match io::stdout().is_terminal() {
             true => CLEAR,
             false => "",
         };
-        say(&format!(
-            "{clear}{}",
-            print::components(&document, terminal)
-        ))?;
+        let shown = match options.classic {
+            true => print::components(&document, terminal),
+            false => print::machine(&document, Clock::Live.now_ms(), terminal),
+        };
+        say(&format!("{clear}{shown}"))?;
+        if !options.classic {
+            sleep(WATCH).await;
+            document = again(options, document).await;
+        }
     }
 }
 
-/// Everything, told as it is found out unless it is for programs.
+/// Everything. For people, each part is printed as soon as it is known; for programs, all at the end.
 async fn look(options: &StatusOptions, terminal: Terminal) -> Result<Document, Exit> {
-    let tell = |text: String| match options.json {
+    let tell = |text: String| match options.json || !options.classic {
         true => Ok(()),
         false => say(&text),
     };
@@ -120,7 +140,14 @@ async fn look(options: &StatusOptions, terminal: Terminal) -> Result<Document, E
             Ok(()) => break client,
             Err(_) if !due && options.json => return Ok(document),
             Err(why) if !due => {
-                let text = format!("{} gpud process is not running\n", terminal.bad());
+                let text = format!(
+                    "{}{} gpud process is not running\n",
+                    match options.classic {
+                        true => String::new(),
+                        false => print::unit(&document, terminal),
+                    },
+                    terminal.bad()
+                );
                 let folder = options.data_dir.display();
                 return Err(Exit {
                     stdout: text,
@@ -142,22 +169,42 @@ async fn look(options: &StatusOptions, terminal: Terminal) -> Result<Document, E
         "{} successfully checked gpud health\n",
         terminal.good()
     ))?;
-    document.components = Daemon::new(client).components().await.map_err(|why| {
+    let daemon = Daemon::new(client.clone());
+    document.components = daemon.components().await.map_err(|why| {
         Exit::failure(format!("failed to get the states of the components: {why}"))
     })?;
+    document.look = summary(&client, options).await;
     tell(print::components(&document, terminal))?;
     Ok(document)
+}
+
+/// What the daemon says of the machine; one of an older version says nothing.
+async fn summary(client: &Client, options: &StatusOptions) -> Option<Look> {
+    if options.classic {
+        return None;
+    }
+    match live::look(client, LAST_EVENTS).await {
+        Ok(look) => Some(look),
+        Err(why) => {
+            tracing::debug!("no summary: {why}");
+            None
+        }
+    }
 }
 
 /// The components once more; a daemon that has gone is found again by its folder.
 async fn again(options: &StatusOptions, former: Document) -> Document {
     let running = running(options);
     let url = url(options, running.as_ref());
-    let found = match client(options, running.as_ref()) {
-        Ok(client) => Daemon::new(client).components().await,
-        Err(error) => Err(error.to_string()),
+    let (found, look) = match client(options, running.as_ref()) {
+        Ok(client) => (
+            Daemon::new(client.clone()).components().await,
+            summary(&client, options).await,
+        ),
+        Err(error) => (Err(error.to_string()), None),
     };
     let mut document = Document {
+        look,
         running: running.is_some() || found.is_ok(),
         healthy_api: found.is_ok(),
         url,

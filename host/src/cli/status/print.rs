@@ -2,17 +2,21 @@
 
 use std::fmt::Write as _;
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use super::ask::Component;
 use crate::{
-    cli::terminal::{Terminal, printable},
+    cli::{
+        live::{Look, machine::View},
+        paragraph::Paragraph,
+        terminal::{Terminal, printable},
+    },
     model::Health,
     service::presence::Running,
 };
 
 /// Everything that was found out.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, Serialize)]
 pub struct Document {
     /// `active`, `inactive`, `failed`; `null` without systemd.
     pub unit: Option<&'static str>,
@@ -34,6 +38,20 @@ pub struct Document {
     pub machine_id: Option<String>,
     /// By name.
     pub components: Vec<Component>,
+    /// What the daemon says of the machine; not of an older daemon, and not with `--classic`.
+    #[serde(
+        rename = "summary",
+        skip_serializing_if = "Option::is_none",
+        serialize_with = "summary"
+    )]
+    pub look: Option<Look>,
+}
+
+/// For programs, what is wrong is enough: readings and events have routes of their own.
+fn summary<S: Serializer>(look: &Option<Look>, serializer: S) -> Result<S::Ok, S::Error> {
+    look.as_ref()
+        .map(|look| &look.summary)
+        .serialize(serializer)
 }
 
 impl Document {
@@ -53,6 +71,35 @@ impl Document {
     pub fn to_json(&self) -> String {
         serde_json::to_string(self).unwrap_or_default() + "\n"
     }
+}
+
+/// The machine as the daemon sees it: verdict, troubles, GPUs, last events, and where the page is.
+pub fn machine(document: &Document, now: u64, terminal: Terminal) -> String {
+    let Some(look) = &document.look else {
+        return components(document, terminal);
+    };
+    let view = View {
+        look,
+        now,
+        terminal,
+    };
+    let gpud = &look.summary.machine.gpud_version;
+    let process = match document.pid {
+        Some(pid) => format!(", PID {pid}"),
+        None => String::new(),
+    };
+    let mut text = view.head();
+    let paragraph = Paragraph {
+        terminal,
+        indent: terminal.mark_width(),
+    };
+    let page = format!("gpud {gpud}{process}, page at {}/", document.url);
+    paragraph.write(&mut text, &page);
+    let unit = match document.unit {
+        Some("active") | None => String::new(),
+        Some(_) => unit(document, terminal),
+    };
+    format!("{text}{unit}{}{}", view.text(), view.end())
 }
 
 /// The first line; scripts written for GPUd may look for it.

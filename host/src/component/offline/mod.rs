@@ -29,7 +29,7 @@ const BATCH: usize = 512;
 /// A log that has ended is judged once more as if so long had passed, in milliseconds: longer than any checker waits for
 /// further lines.
 const AFTER_THE_END_MS: u64 = 60_000;
-/// Most problems of one component that are told; further ones are counted.
+/// Most problems of one component that are reported; further ones are counted.
 const MAX_PROBLEMS: usize = 10;
 
 /// What one component makes of a log.

@@ -101,7 +101,7 @@ pub struct FileStat {
     pub mode: u32,
     /// Last change of the content, Unix milliseconds; 0 for times before 1970.
     pub modified_ms: u64,
-    /// Major number of the device that the file lies on (`st_dev`).
+    /// Major number of the device that the file is on (`st_dev`).
     pub device_major: u32,
     /// Minor number of it.
     pub device_minor: u32,
@@ -200,7 +200,7 @@ impl Files {
     ///
     /// # Errors
     /// [`SourceError::TooLarge`] beyond `max_bytes`, without partial content; [`SourceError::NotFound`], also when the
-    /// process or device of a kernel file went away meanwhile; as for every call here, [`SourceError::Denied`],
+    /// process or device of a kernel file went away in the meantime; as for every call here, [`SourceError::Denied`],
     /// [`SourceError::Invalid`] for an unusable path, and [`SourceError::TimedOut`].
     pub async fn read(&self, path: &str, max_bytes: u64) -> Result<Vec<u8>, SourceError> {
         if (PROMPT.contains(&path) || pci::is_attribute(path))
@@ -213,8 +213,8 @@ impl Files {
     }
 
     /// The content of every file that matches `pattern` (`*`, `?`, `[a-z]` within a segment, no `**`), sorted by path,
-    /// in one go. Files that vanish meanwhile are left out; no match is an empty answer. A directory on the way that
-    /// cannot be listed appears with its error. Confined, only granted matches are returned.
+    /// in one go. Files that vanish in the meantime are left out; no match is an empty answer. A directory on the way
+    /// that cannot be listed appears with its error. Confined, only granted matches are returned.
     ///
     /// # Errors
     /// [`SourceError::TooLarge`] counting files when there are more than `max_files`; [`SourceError::Denied`] when
@@ -253,8 +253,8 @@ impl Files {
     }
 
     /// How many entries every directory that matches `pattern` has, sorted by path. For `/proc/‹pid›/fd` on Linux 6.2
-    /// and later the kernel knows the number and nothing is listed. Directories that vanish meanwhile, and matches that
-    /// are not directories, are left out.
+    /// and later the kernel knows the number and nothing is listed. Directories that vanish in the meantime, and
+    /// matches that are not directories, are left out.
     ///
     /// # Errors
     /// As for [`Files::read_glob`].

@@ -114,7 +114,7 @@ impl Devices {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What is known. Whoever asks for the same meanwhile reads it himself.
+    /// The known facts. A caller that asks for the same in the meantime reads it itself.
     fn take(&self, attribute: &str) -> Vec<Known> {
         self.lock().remove(attribute).unwrap_or_default()
     }

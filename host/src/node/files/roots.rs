@@ -93,7 +93,7 @@ impl Roots {
         whole.is_ok_and(|whole| self.patterns.iter().any(|one| one.covers(&whole)))
     }
 
-    /// Whether the path is granted or lies above something that could be. Such a directory may be listed, but only
+    /// Whether the path is granted or is above something that could be. Such a directory may be listed, but only
     /// the names that lead on are shown.
     pub fn leads_to(&self, path: &str) -> bool {
         segments_of(path).is_ok_and(|path| self.patterns.iter().any(|one| one.leads_to(&path)))

@@ -536,7 +536,7 @@ async fn names_and_links_of_sysfs_are_read_where_they_are_asked_for() {
     let file = files.read_link("/sys/class/net/lo/mtu").await;
     assert!(matches!(file, Err(SourceError::Invalid(_))), "{file:?}");
     assert_eq!(files.kernel.threads(), 0, "no thread was asked");
-    // What is not granted, or too much, is told from a thread.
+    // A path that is not granted, or too large a file, is reported from a thread.
     denied(granted.read_link("/sys/class/net/eth0").await, "add");
     denied(granted.list("/sys/class/block", 512).await, "add");
     let much = files.list("/sys/class/net/lo", 1).await;
@@ -581,7 +581,7 @@ async fn the_real_proc_and_sys_can_be_read() {
         let [(_, Ok(count))] = counts.as_slice() else {
             panic!("{counts:?}")
         };
-        // Other tests open and close files meanwhile.
+        // Other tests open and close files in the meantime.
         assert!(*count > 2 && (*count as usize).abs_diff(open) < 200);
         let loopback = granted.read("/sys/class/net/lo/address", KIB).await;
         assert_eq!(text(loopback), "00:00:00:00:00:00\n");

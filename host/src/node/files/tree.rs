@@ -2,7 +2,7 @@
 //!
 //! **The rule for links.** A confined access names a path P that must be granted. Links on the way are followed, and
 //! the file that was actually opened, at its real path R, must pass as well. It does when R is P, when R is itself
-//! granted, or when P and R both lie in `/sys` on a sysfs, or both in `/proc` on a procfs: those links are made by the
+//! granted, or when P and R are both in `/sys` on a sysfs, or both in `/proc` on a procfs: those links are made by the
 //! kernel, never by a user, so `/sys/class/net/eth0/mtu` may lead into `/sys/devices`. The links of `/proc` that jump
 //! to where a process is (`root`, `cwd`, `exe`, `fd/N`, `ns/…`) are never followed.
 //!
@@ -214,7 +214,7 @@ impl Tree {
         self.reopen(path, &handle, flags)
     }
 
-    /// Opens what is granted, if it lies on the live machine's own procfs or sysfs and nothing is mounted over it (as
+    /// Opens what is granted, if it is on the live machine's own procfs or sysfs and nothing is mounted over it (as
     /// lxcfs does, a FUSE that can hang), or says that it is not there. `None`: [`Tree::open`] tells.
     pub fn open_own(
         &self,
@@ -329,7 +329,7 @@ pub fn failed(path: &str, error: Errno) -> SourceError {
     }
 }
 
-/// Whether a file lies on a filesystem of this kind.
+/// Whether a file is on a filesystem of this kind.
 pub fn is_on(handle: &OwnedFd, magic: u64) -> bool {
     rustix::fs::fstatfs(handle).is_ok_and(|fs| u64::try_from(fs.f_type) == Ok(magic))
 }

@@ -60,7 +60,7 @@ impl<T> State<T> {
         Some(index)
     }
 
-    /// Puts an answer in its place. False: the call was given up meanwhile.
+    /// Puts an answer in its place. False: the caller has given up the call in the meantime.
     fn answer(&mut self, index: usize, answer: Result<T, SourceError>) -> bool {
         let busy = self.busy.len();
         self.busy.retain(|(other, _)| *other != index);

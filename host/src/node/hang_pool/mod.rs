@@ -64,8 +64,8 @@ struct State {
     threads: usize,
     /// Threads that sleep until they are woken.
     idle: usize,
-    /// Threads that are done with a call and look at the queue before they sleep. Who asks next, because of that call's
-    /// answer, comes about now: nobody need be woken for it.
+    /// Threads that are done with a call and look at the queue before they sleep. The next question, which follows from
+    /// that call's answer, arrives at about this time: no thread has to be woken for it.
     returning: usize,
     running: BTreeMap<u64, Call>,
     last_good: HashMap<String, u64>,

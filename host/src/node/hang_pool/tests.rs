@@ -134,8 +134,8 @@ async fn dropping_the_future_unqueues_the_call() {
     busy.await.unwrap().unwrap();
 }
 
-/// Whoever asks next is often served by the thread that has just answered, and nobody is woken for it: no call may be left
-/// lying.
+/// The next call is often served by the thread that has just answered, and no thread is woken for it: no call may be
+/// left lying.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn calls_that_follow_answers_are_all_served() {
     let pool = HangPool::new("test", 2);

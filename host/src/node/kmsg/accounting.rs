@@ -72,7 +72,7 @@ impl Accounting {
         self.nameless += 1;
     }
 
-    /// The source was opened anew and starts again at its oldest record.
+    /// The source was reopened and starts again at its oldest record.
     pub fn reopened(&mut self) {
         self.replaying = true;
     }

@@ -1,4 +1,4 @@
-//! Adds up what became of every record: read = examined + counted loss.
+//! Adds up the outcome of every record: read = examined + counted loss.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -23,7 +23,7 @@ pub struct CounterValues {
     pub records_read: u64,
     /// Their bytes.
     pub bytes_read: u64,
-    /// Records held against the watchers' patterns.
+    /// Records matched against the watchers' patterns.
     pub records_examined: u64,
     /// Records that could not be taken apart; skipped.
     pub unparsable: u64,

@@ -43,7 +43,7 @@ pub struct Gap {
     pub first_lost: u64,
     /// The last lost sequence number.
     pub last_lost: u64,
-    /// How many were lost. Less than the span where unreadable records lie inside it (they are counted as unparsable)
+    /// How many were lost. Less than the span where unreadable records are inside it (they are counted as unparsable)
     /// or where several gaps were merged.
     pub count: u64,
     /// Time of the record next to the gap, Unix milliseconds.

@@ -33,7 +33,7 @@ impl Default for InboxLimits {
     }
 }
 
-/// What was taken from an inbox at once.
+/// Messages that were taken from an inbox at once.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Batch {
     /// The messages, in the order of the log.
@@ -186,7 +186,8 @@ impl Inbox {
         }
     }
 
-    /// Ends what [`begin_refill`](Self::begin_refill) began. What was not found is lost, unless the log could not be read.
+    /// Ends what [`begin_refill`](Self::begin_refill) began. Messages that were not found are lost, unless the log
+    /// could not be read.
     pub(super) fn end_refill(&self, refill: Refill, complete: bool) {
         let mut state = self.lock();
         let rest = state.overflow.as_ref().map_or(0, |overflow| overflow.count);

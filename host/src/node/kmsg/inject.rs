@@ -1,6 +1,6 @@
 //! Writes a message into the kernel log, to test the way from there to an event.
 //!
-//! Unlike GPUd, which reports success when nothing could be written, every failure is told.
+//! Unlike GPUd, which reports success when nothing could be written, every failure is reported.
 
 use std::{
     fs::{File, OpenOptions},

@@ -170,7 +170,7 @@ impl KernelLog {
         self.shared.queue.refill();
     }
 
-    /// What was read and lost since the start.
+    /// The numbers of records read and lost since the start.
     pub fn counters(&self) -> CounterValues {
         self.shared.counters.values()
     }

@@ -1,4 +1,4 @@
-//! Matching messages that did not fit into an inbox: which they are, and what became of them when the log was read again.
+//! Matching messages that did not fit into an inbox: which they are, and their outcome when the log was read again.
 
 use super::{
     gaps::{Gap, GapCause},

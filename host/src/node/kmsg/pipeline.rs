@@ -217,7 +217,7 @@ impl Matcher {
         self.catch_up(&stale, log, stopped);
     }
 
-    /// Drops the cursors that lie beyond the end of the log, and says whose they were. They were remembered in another
+    /// Drops the cursors that are beyond the end of the log, and says whose they were. They were remembered in another
     /// boot: obeying them would hide everything until the new numbers have grown as far.
     fn forget_stale_cursors(&mut self) -> Vec<WatcherId> {
         let Some(end) = self

@@ -30,7 +30,7 @@ pub enum PatternError {
         watcher: WatcherId,
         /// The pattern, as given.
         pattern: String,
-        /// What is wrong with it.
+        /// The problem with it.
         reason: String,
     },
     /// Longer than [`MAX_PATTERN_LENGTH`].
@@ -56,7 +56,7 @@ pub enum PatternError {
     /// All watchers' patterns together are too large; the last watchers of the list are refused.
     #[error("watcher {watcher}: its patterns do not fit beside those of the watchers before it")]
     SetFull {
-        /// Who was refused.
+        /// The refused watcher.
         watcher: WatcherId,
     },
 }

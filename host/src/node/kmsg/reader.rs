@@ -30,7 +30,7 @@ use crate::node::error::SourceError;
 const BATCH_RECORDS: usize = 512;
 /// The wait after the first failed read; it doubles with each further one, up to the configured retry time.
 const FIRST_BACKOFF: Duration = Duration::from_secs(1);
-/// How often in a row the kernel may refuse to hand out a record before the log is opened anew.
+/// How often in a row the kernel may refuse to hand out a record before the log is reopened.
 const MAX_REFUSALS: u32 = 8;
 /// A file does not run away, so its reader waits this long when the queue is full.
 const FILE_QUEUE_WAIT: Duration = Duration::from_millis(10);
@@ -52,7 +52,7 @@ pub enum SourceState {
     Following,
     /// Does not answer; tried again from time to time.
     Unavailable {
-        /// What is wrong.
+        /// The problem.
         error: SourceError,
         /// Since when, Unix milliseconds.
         since: u64,

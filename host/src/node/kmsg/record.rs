@@ -25,7 +25,7 @@ pub struct KernelMessage {
     pub monotonic_micros: u64,
     /// Severity: 0 (emergency) to 7 (debug).
     pub level: u8,
-    /// Who wrote it: 0 kernel, 1 user, 3 daemon, 5 syslog (what user space injects), …
+    /// The facility that wrote it: 0 kernel, 1 user, 3 daemon, 5 syslog (what user space injects), …
     pub facility: u32,
     /// The text up to its first line end, decoded: tabs, backslashes and printable UTF-8 as they are; other control
     /// characters and invalid bytes as `\xNN`.

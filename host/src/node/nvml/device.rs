@@ -41,7 +41,7 @@ impl Device {
         Self { gpu, nvml }
     }
 
-    /// Who it is.
+    /// Its identity.
     pub fn identity(&self) -> Arc<Identity> {
         self.gpu.identity()
     }

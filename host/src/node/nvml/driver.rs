@@ -11,7 +11,7 @@ use super::{
 /// What a driver answers.
 pub type Answer<T = Value> = Result<T, Fault>;
 
-/// A GPU in a driver's own books; means nothing to another driver, or to the same one opened anew.
+/// A driver's own handle of a GPU. It is not valid for another driver, or for the same one after it was reopened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Slot(pub u32);
 

@@ -1,4 +1,4 @@
-//! NVML's return codes, and what each means for whoever asked.
+//! NVML's return codes, and what each means for the caller.
 
 use std::time::Duration;
 
@@ -83,7 +83,7 @@ impl Fault {
         self.class() == Class::NeedsReset
     }
 
-    /// True when it is only this that cannot be told.
+    /// True when only this value cannot be determined.
     pub fn is_not_supported(&self) -> bool {
         self.class() == Class::NotSupported
     }

@@ -48,7 +48,8 @@ impl Gpm {
     ) -> Vec<Result<Metrics, SourceError>> {
         let period_ms = u32::try_from(period.as_millis()).unwrap_or(u32::MAX);
         let metrics = Reading::GpmMetrics(ids, period_ms);
-        // Samples belong to who takes them. In the order of all callers, so that none waits for another for ever.
+        // Samples belong to the caller that takes them. In the order of all callers, so that none waits for another for
+        // ever.
         let mut turns = Vec::with_capacity(gpus.len());
         for gpu in gpus {
             turns.push(gpu.gpm_turn.lock().await);

@@ -1,7 +1,7 @@
 //! One GPU: its thread, its latest answers, and what happens when it does not answer.
 //!
 //! All calls of one GPU run one after the other on one thread, so that a GPU that hangs holds that thread and nothing
-//! else. Whoever asks waits [`DEADLINE`] at most; while a call hangs, further questions fail at once and say for how
+//! else. A caller waits [`DEADLINE`] at most; while a call hangs, further questions fail at once and say for how
 //! long. When it comes back, the next question is asked again.
 //!
 //! Going to that thread and back costs more than a call. So questions that are asked together go together, and the first
@@ -78,7 +78,7 @@ impl Common {
     }
 }
 
-/// A driver that is in use. Who holds one of these may be within a call.
+/// A driver that is in use. A holder of one of these may be within a call.
 pub(super) struct Held(pub Arc<dyn Driver>);
 
 /// Where a GPU is to be asked.
@@ -111,14 +111,15 @@ pub struct Gpu {
     identity: Mutex<Arc<Identity>>,
     place: Mutex<Place>,
     answers: Mutex<Answers>,
-    /// Held by who goes to the thread: who comes meanwhile may find the answer when it is free.
+    /// Held by the caller that uses the thread. A caller that waits for it in the meantime may find the answer when it
+    /// is free.
     way: tokio::sync::Mutex<()>,
     /// The call under way.
     asking: Mutex<&'static str>,
     worker: HangPool,
     /// Unix milliseconds; 0 is never.
     last_good: AtomicU64,
-    /// Held by who takes GPM samples.
+    /// Held by the caller that takes GPM samples.
     pub(super) gpm_turn: tokio::sync::Mutex<()>,
     common: Common,
 }
@@ -138,7 +139,7 @@ impl Gpu {
         }
     }
 
-    /// Who it is.
+    /// Its identity.
     pub fn identity(&self) -> Arc<Identity> {
         Arc::clone(&lock(&self.identity))
     }
@@ -191,7 +192,7 @@ impl Gpu {
             .filter(|reading| self.kept(reading).is_none());
         let mut unknown = unknown.cloned();
         if let Some(first) = unknown.next() {
-            // What went wrong, whoever asks is told.
+            // The error is ignored here: the caller that asks later receives it.
             let _ = self.value_with(first, unknown.collect()).await;
         }
     }
@@ -438,8 +439,8 @@ impl Gpu {
     }
 }
 
-/// The answers of the last [`SHARED_FOR`], for who asks many questions: under one lock, and without copies. Whoever asks
-/// the GPU meanwhile waits.
+/// The answers of the last [`SHARED_FOR`], for a caller with many questions: under one lock, and without copies.
+/// Another caller that asks the GPU in the meantime waits.
 pub struct Known<'a> {
     gpu: &'a Gpu,
     now: Instant,
@@ -465,7 +466,7 @@ pub(super) async fn ask_again(gpus: &[Arc<Gpu>]) {
     let (one_less, mut none_left) = mpsc::channel::<Infallible>(1);
     let mut asked = Vec::with_capacity(gpus.len());
     for gpu in gpus {
-        // Who is on the way takes these questions along.
+        // The caller that holds the thread takes these questions along.
         let Ok(way) = gpu.way.try_lock() else {
             continue;
         };
@@ -484,7 +485,7 @@ pub(super) async fn ask_again(gpus: &[Arc<Gpu>]) {
                 }
                 one_less
             });
-        // What went wrong, whoever asks is told.
+        // The error is ignored here: the caller that asks later receives it.
         asked.extend(asking.ok().map(|ticket| (way, ticket)));
     }
     drop(one_less);

@@ -29,7 +29,7 @@ impl Nvml {
         lock(&self.shared.inventory).clone()
     }
 
-    /// Takes the inventory anew if the GPUs are others than before, and gives it. Without a driver there is none.
+    /// Takes the inventory again if the GPUs have changed, and returns it. Without a driver there is none.
     pub async fn take_inventory(&self) -> Option<Arc<Inventory>> {
         let view = self.view().await;
         let Ok(devices) = self.devices().await else {

@@ -7,7 +7,7 @@
 //! - One thread per GPU asks about that GPU ([`gpu`]); one more asks about pairs, and some take GPM samples
 //!   ([`gpm`]). A GPU that hangs holds its own thread.
 //!
-//! Everybody who asks waits for a bounded time. A list of GPUs counts for [`ROUND`], an answer for
+//! Every caller waits for a bounded time. A list of GPUs counts for [`ROUND`], an answer for
 //! [`gpu::SHARED_FOR`]: checkers of one round that ask the same thing cause one call. What never asks the driver at all
 //! is [`Nvml::latest`] and [`Nvml::inventory`]: requests use these.
 //!
@@ -55,7 +55,7 @@ use round::Rounds;
 use simulated::Simulated;
 
 /// How long a list of GPUs counts. Components run spread over their intervals: a longer time saves calls, a shorter one
-/// notices sooner that a GPU or the driver has gone. (That a GPU does not answer is noticed by whoever asks it.)
+/// notices sooner that a GPU or the driver has gone. (That a GPU does not answer is noticed by its caller.)
 pub const ROUND: Duration = Duration::from_secs(10);
 /// Shortest and longest time between two GPM samples.
 const GPM_PERIOD: (Duration, Duration) = (Duration::from_millis(10), Duration::from_secs(10));
@@ -64,7 +64,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// Wait for the driver's start and the first list: without persistence mode, it wakes one GPU after the other.
 const FIRST: Duration = Duration::from_secs(20);
 
-/// What is known of the library.
+/// The known facts about the library.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Library {
     /// It works.
@@ -244,7 +244,7 @@ impl Nvml {
         let age = looked.elapsed();
         let suspect = self.shared.common.suspect.load(Ordering::Relaxed);
         let good_for = match (&latest.view.library, suspect) {
-            // Starting a driver is dear, and one that failed seldom mends itself.
+            // Starting a driver is expensive, and one that failed rarely recovers by itself.
             (Library::Failed(_), _) => timing.round * 3,
             (_, true) => timing.shared_for.min(timing.round),
             (_, false) => timing.round,

@@ -1,4 +1,4 @@
-//! The list of GPUs, looked at anew each round: which are there, which have gone, and whether the driver itself is still
+//! The list of GPUs, read again each round: which are there, which have gone, and whether the driver itself is still
 //! the one that was started. Everything here runs on the one thread for the library as a whole.
 
 use std::{
@@ -76,7 +76,7 @@ pub(super) struct Rounds {
     session: Mutex<Option<Session>>,
     /// A driver that was closed here but is still in use, and since when.
     old: Mutex<Option<(Arc<Held>, Instant)>>,
-    /// What is being asked right now, for whoever waits.
+    /// What is being asked right now, for the callers that wait.
     step: Mutex<String>,
 }
 
@@ -119,7 +119,7 @@ impl Rounds {
                         *lock(&self.session) = Some(session);
                         view
                     }
-                    // Started anew next time: a driver that cannot list its GPUs may have been reloaded below us.
+                    // Restarted next time: a driver that cannot list its GPUs may have been reloaded below us.
                     Err(text) => {
                         let view = View {
                             gpus: Vec::new(),

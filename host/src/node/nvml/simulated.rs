@@ -14,13 +14,13 @@ use super::{
     },
 };
 
-/// What a GPU answers unless it was told otherwise.
+/// What a GPU answers unless it was configured otherwise.
 pub type Rest = fn(&Reading) -> Answer;
 
 /// A GPU in memory.
 #[derive(Debug, Clone)]
 pub struct SimulatedGpu {
-    /// Who it is; its index is its place in the list.
+    /// Its identity; its index is its place in the list.
     pub identity: Identity,
     /// What it answers to some questions.
     pub answers: HashMap<Reading, Answer>,

@@ -213,7 +213,7 @@ async fn questions_of_the_last_round_are_taken_along_and_those_that_nobody_repea
     // Whether there is an answer or none.
     assert!(gpu.ecc_mode().await.is_err());
     assert_eq!(calls(), [2, 2, 1], "nobody has asked for it since");
-    // What was taken along is an answer like another.
+    // An answer that was taken along counts like any other.
     assert_eq!(gpu.temperature(0).await, Ok(40));
     assert_eq!(calls(), [2, 2, 1]);
 }

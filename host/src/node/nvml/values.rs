@@ -3,7 +3,7 @@
 //! Numbers of enums are those of `nvml.h` and are passed on as they are, so that a value that a newer driver knows is
 //! never an error here.
 
-/// Who a GPU is. Does not change while the driver is loaded, but for its index.
+/// The identity of a GPU. It does not change while the driver is loaded, but for its index.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Identity {
     /// Position in NVML's order.
@@ -274,8 +274,8 @@ pub enum Reading {
     FieldValue(u32, u32),
     /// Takes and keeps a GPM sample, instead of one that was kept.
     GpmSample,
-    /// Takes a further sample; metrics between it and the kept one, by id. The number is the time between, in
-    /// milliseconds, and only tells answers apart.
+    /// Takes a further sample; returns the metrics between it and the stored one, by id. The number is the time
+    /// between, in milliseconds, and only distinguishes answers.
     GpmMetrics(Vec<u32>, u32),
 }
 
@@ -365,7 +365,7 @@ values! {
     Count(u64),
     /// A number with a fraction.
     Real(f64),
-    /// Who it is.
+    /// Its identity.
     Identity(Box<Identity>),
     /// Frame buffer.
     Memory(Memory),

@@ -114,8 +114,8 @@ async fn until_end(
         Program::BashStdin(script) => script.clone(),
         Program::Argv(_) | Program::BashFile(_) => Vec::new(),
     };
-    // Starting a program reads it from disk, which may hang. If the deadline passes meanwhile, the finished start is
-    // dropped there, and with it the group.
+    // Starting a program reads it from disk, which may hang. If the deadline passes in the meantime, the finished start
+    // is dropped there, and with it the group.
     let start = tokio::task::spawn_blocking(move || start(&command, cgroups));
     let mut running = match tokio::time::timeout(left(), start).await {
         Ok(Ok(running)) => running?,

@@ -56,7 +56,7 @@ impl Stream {
         }
     }
 
-    /// Reads what lies in the pipe now. After the writers were killed that is all there will be, except from a process
+    /// Reads what is in the pipe now. After the writers were killed that is all there will be, except from a process
     /// that got away: its pipe is closed here, and it is not waited for.
     pub fn finish(mut self) -> (Vec<u8>, bool) {
         // The kernel is asked directly: the runtime may not know yet that there is something to read.

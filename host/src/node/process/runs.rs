@@ -1,4 +1,4 @@
-//! Which child processes belong to a run, and what becomes of those that outlive it.
+//! Which child processes belong to a run, and how those that outlive it are ended.
 //!
 //! A script can leave its process group (`setsid`, a double fork, job control). gpud is a *subreaper*: a process whose
 //! parent ends becomes gpud's child instead of process 1's. Such an orphan is ended as soon as none of the runs is left

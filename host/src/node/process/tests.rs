@@ -169,7 +169,7 @@ async fn the_deadline_kills_grandchildren_even_when_they_ignore_signals() {
     );
     for mut command in [bash(&script), bash_file(&script)] {
         command.deadline = Duration::from_millis(300);
-        // On a machine so busy that the script has not come to its point by then, give it longer.
+        // On a machine so busy that the script has not reached its point by then, give it longer.
         while !file.exists() {
             command.deadline *= 2;
             let answer = run(command.clone()).await;

@@ -45,7 +45,7 @@ pub struct SystemFacts {
     pub system_uuid: Option<String>,
     /// `product_uuid` in lower case, else the machine id with dashes, else the boot id.
     pub host_id: Option<String>,
-    /// Who made the machine: `sys_vendor` of the firmware.
+    /// The manufacturer of the machine: `sys_vendor` of the firmware.
     pub system_manufacturer: Option<String>,
     /// Processor.
     pub cpu: CpuFacts,

@@ -59,7 +59,7 @@ pub async fn private_interfaces(files: &Files) -> Result<Vec<NicAddress>, Source
     let mut found = Vec::new();
     for (interface, ip) in choose(listed) {
         let attribute = |name: &str| format!("/sys/class/net/{interface}/{name}");
-        // An interface that vanished meanwhile is not up either.
+        // An interface that vanished in the meantime is not up either.
         let flags = files.read(&attribute("flags"), MAX_BYTES).await;
         if !flags.is_ok_and(|flags| is_up(&flags)) {
             continue;

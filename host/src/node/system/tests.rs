@@ -120,7 +120,7 @@ async fn this_machine_agrees_with_its_kernel() {
 #[test]
 fn the_own_footprint_follows_what_is_done() {
     assert_eq!(euid(), rustix::process::geteuid().as_raw());
-    // Other tests take and free tens of MiB meanwhile, but not in step with this one.
+    // Other tests take and free tens of MiB in the meantime, but not in step with this one.
     let grows = || {
         let before = own_rss_bytes().unwrap();
         let mut block = vec![0u8; 64 << 20];
@@ -134,6 +134,6 @@ fn the_own_footprint_follows_what_is_done() {
         .map(|_| fs::File::open("/dev/null").unwrap())
         .collect();
     let after = own_open_fds().unwrap();
-    // Other tests open and close some of theirs meanwhile.
+    // Other tests open and close some of theirs in the meantime.
     assert!(after > before + 100, "{before} {after} {}", open.len());
 }

@@ -132,7 +132,7 @@ pub fn inherited() -> Vec<(OsString, Option<OsString>)> {
     changes
 }
 
-/// What becomes of a variable: `None` if nothing does, `Some(None)` if it is left out.
+/// The change to a variable: `None` if there is none, `Some(None)` if it is left out.
 pub(super) fn change(name: &OsStr, value: &OsStr, opener: Opener) -> Option<Option<OsString>> {
     let text = name.to_string_lossy();
     if CODE.contains(&&*text) || text.starts_with(BASH_FUNCTION) {

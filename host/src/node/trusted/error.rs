@@ -32,13 +32,13 @@ pub struct Refusal {
     pub part: PathBuf,
     /// What it is: `folder`, `link` or `file`.
     pub kind: &'static str,
-    /// What is wrong with it.
+    /// The problem with it.
     pub wrong: Wrong,
     /// The user that gpud runs as.
     pub us: u32,
 }
 
-/// What is wrong with a part of a path.
+/// The problem with a part of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wrong {
     /// It belongs to this user.

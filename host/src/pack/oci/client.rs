@@ -18,7 +18,7 @@ use crate::pack::{Pack, Refused, content::Collected};
 const MAX_REDIRECTS: usize = 5;
 /// Largest answer that is no manifest and no blob, bytes.
 pub(super) const MAX_ANSWER: usize = 1 << 20;
-/// Most characters of a registry's own words that are told.
+/// Most characters of a registry's own message that are reported.
 const TOLD: usize = 300;
 
 /// How to log in.

@@ -29,7 +29,7 @@ enum Mood {
     Endless,
     /// Each address points to the next.
     PointsOn,
-    /// Blobs lie behind another address of the same registry.
+    /// Blobs are behind another address of the same registry.
     Redirects,
     /// Blobs are behind the address of another host, in [`Stored::elsewhere`].
     PointsAway,

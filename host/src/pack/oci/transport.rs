@@ -84,7 +84,7 @@ impl Registry {
         let stream = TlsConnector::from(Arc::clone(&self.tls))
             .connect(name, tcp)
             .await
-            .map_err(|error| format!("TLS: {error}"))?;
+            .map_err(|error| no_tls(host, &error))?;
         self.over(stream, call, authorization).await
     }
 
@@ -192,6 +192,16 @@ pub(super) fn port(uri: &Uri) -> u16 {
         _ => 80,
     };
     uri.port_u16().unwrap_or(usual)
+}
+
+/// Why there is no TLS. What speaks plain HTTP answers with something that is no record of TLS.
+fn no_tls(host: &str, error: &std::io::Error) -> String {
+    match error.to_string() {
+        text if text.contains("InvalidContentType") => {
+            format!("{host} does not speak TLS; --plain-http talks HTTP to it")
+        }
+        text => format!("TLS: {text}"),
+    }
 }
 
 /// TLS with the system's certificates, or those that the environment names if nobody else can change them.

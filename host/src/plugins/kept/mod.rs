@@ -1,9 +1,9 @@
 //! Versions of Wasm entries that worked, kept in the data folder so that one can come back: also after a restart.
 //!
 //! For each component name of a spec there is a record, `‹sha256 of the name, 32 digits›.json`; the components' files
-//! lie beside it as `‹sha256 of the file›.wasm`. A record holds the last two versions that worked (an older one is for
-//! the case that the newest fails on its first kernel messages), the one that is on probation, and the one that was
-//! taken back. Whatever is missing, damaged or too large only means that there is nothing to go back to.
+//! are stored beside it as `‹sha256 of the file›.wasm`. A record holds the last two versions that worked (an older one
+//! is for the case that the newest fails on its first kernel messages), the one that is on probation, and the one that
+//! was taken back. Whatever is missing, damaged or too large only means that there is nothing to go back to.
 #![allow(
     clippy::disallowed_methods,
     reason = "gpud's own files, not the machine's"
@@ -28,7 +28,7 @@ use crate::node::trusted;
 
 /// Folder inside the data folder.
 pub const FOLDER: &str = "plugin-versions";
-/// Most bytes of all kept files; the records that were changed longest ago give way.
+/// Most bytes of all retained files; the records that were changed longest ago are dropped first.
 const MAX_BYTES: u64 = 512 << 20;
 /// Most records.
 const MAX_RECORDS: usize = 1024;
@@ -81,7 +81,7 @@ impl Record {
     }
 }
 
-/// What is kept. Every method may wait for the disk.
+/// The retained versions. Every method may wait for the disk.
 pub struct Kept {
     folder: PathBuf,
     max_bytes: u64,

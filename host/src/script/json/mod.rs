@@ -22,7 +22,7 @@ use serde_json::{Deserializer, Number, Value};
 pub struct JsonError {
     /// Where the object begins.
     at: usize,
-    /// What is wrong with it; lines and columns are counted from where it begins.
+    /// The problem with it; lines and columns are counted from where it begins.
     why: String,
 }
 
@@ -37,7 +37,7 @@ enum Stop {
 /// The first valid JSON object in the output, decoded; `None` if there is no `{` at all.
 ///
 /// # Errors
-/// What is wrong at the first `{`, if no object is found after it either.
+/// The problem at the first `{`, if no object is found after it either.
 pub fn find_object(output: &[u8]) -> Result<Option<Value>, JsonError> {
     let mut first = None;
     let mut from = 0;

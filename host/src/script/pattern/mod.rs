@@ -2,7 +2,7 @@
 //!
 //! The two agree in what matters: no back-references, no look-around, time linear in the text. They differ in what a
 //! pattern may say and in what classes hold (`\d` is ASCII in Go), so a pattern is read by Go's grammar, refused in
-//! Go's words, and written anew for the crate with nothing left to its defaults.
+//! Go's words, and rewritten for the crate with nothing left to its defaults.
 //!
 //! Bounds that Go does not have: 64 KiB of pattern, groups and repetitions nested 100 deep (Go: 1,000), a program of
 //! 4 MiB, 60 classes that hold nearly every character where letter case is ignored. Beyond them the pattern is refused as
@@ -96,7 +96,7 @@ impl fmt::Debug for LazyPattern {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("error parsing regexp: {fault}: `{part}`")]
 pub struct PatternError {
-    /// What is wrong.
+    /// The problem.
     pub fault: Fault,
     /// The part of the pattern that is at fault.
     pub part: String,

@@ -27,7 +27,7 @@ pub enum Limit {
     Lists,
 }
 
-/// What is left for one answer.
+/// The budget that is left for one answer.
 #[derive(Debug)]
 pub(super) struct Budget {
     nodes: Cell<usize>,

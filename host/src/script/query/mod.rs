@@ -2,14 +2,14 @@
 //!
 //! GPUd takes `github.com/PaesslerAG/jsonpath` v0.1.1 on `github.com/PaesslerAG/gval` v1.0.0, so a query is an expression
 //! of Go-like tokens: paths (`$.fans[0].rpm`, `$..temp`, `$.l[?(@.ok == true)]`), bare names (`fans[0]`), literals, `==`,
-//! `!=`, unary minus and parentheses. Answers and error texts are held against those versions by the records in
+//! `!=`, unary minus and parentheses. Answers and error texts are compared with those versions by the records in
 //! `testdata/`.
 //!
-//! Evaluated here and not by `jsonpath-rust`: definite steps need its kinds of failure told apart; slices, filters, keys
-//! and scripts mean something else there; what remains is `*` and `..`. For those the crate (1.0.12) writes out the path
-//! of every match: `$..*` on a document of 56 KB, a key of 16 KiB over 20,000 numbers, takes 400 MB, and nothing can stop
-//! it on the way. `$.m[*][0,1]` also comes in another order. Walking costs 20 lines here and keeps to a budget.
-//! The crate stands in the tests instead, as a second opinion on what both understand.
+//! Evaluated here and not by `jsonpath-rust`: definite steps need to distinguish its kinds of failure; slices, filters,
+//! keys and scripts mean something else there; what remains is `*` and `..`. For those the crate (1.0.12) writes out
+//! the path of every match: `$..*` on a document of 56 KB, a key of 16 KiB over 20,000 numbers, takes 400 MB, and
+//! nothing can stop it on the way. `$.m[*][0,1]` also comes in another order. Walking costs 20 lines here and keeps to
+//! a budget. The crate stands in the tests instead, as a second opinion on what both understand.
 
 mod budget;
 mod error;

@@ -10,7 +10,7 @@ use super::literal;
 use super::scan::{Kind, Scanner, Token};
 use super::syntax::{Constant, Expr, Origin, Relation};
 
-/// What is wrong at the current place, in the library's words.
+/// The problem at the current place, in the library's words.
 pub(super) type Stop = String;
 
 /// Reads one query.

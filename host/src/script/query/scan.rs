@@ -36,7 +36,7 @@ impl fmt::Display for Kind {
     }
 }
 
-/// A token and where it lies, in bytes.
+/// A token and its position, in bytes.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Token {
     pub kind: Kind,

@@ -1,4 +1,4 @@
-//! Who is let in.
+//! Which clients are let in.
 
 use super::{Asked, ask_router};
 use crate::server::{
@@ -79,7 +79,7 @@ async fn routes_ask_for_the_token_as_their_rights_say() {
 async fn nothing_is_told_of_other_paths_where_everything_needs_the_token() {
     for (require_token, status) in [(true, 401), (false, 404)] {
         let server = server(require_token);
-        for path in ["/", "/v1/nothing", "/v1/components/trigger-check//"] {
+        for path in ["/v1", "/v1/nothing", "/v1/components/trigger-check//"] {
             assert_eq!(
                 ask(&server, "GET", path, None).await.status,
                 status,

@@ -30,6 +30,8 @@ fn golden_documents_are_as_described() {
         ("states", "/v1/states"),
         ("states_of_two", "/v1/states"),
         ("events", "/v1/events"),
+        ("summary", "/v1/summary"),
+        ("history", "/v1/history"),
         ("info", "/v1/info"),
         ("metrics", "/v1/metrics"),
         ("plugins", "/v1/plugins"),

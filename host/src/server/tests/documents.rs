@@ -43,6 +43,9 @@ async fn documents_are_those_of_the_golden_files() {
             "/v1/events?components=cpu&startTime=1741000000",
             &[YAML],
         ),
+        ("summary.json", "/v1/summary", &[INDENT]),
+        ("summary.yaml", "/v1/summary", &[YAML]),
+        ("history.json", "/v1/history", &[INDENT]),
         (
             "info.json",
             "/v1/info?since=1h30m&startTime=1741000000",

@@ -222,7 +222,6 @@ async fn every_other_path_or_method_is_404_and_a_slash_too_many_leads_back() {
         }
     }
     for path in [
-        "/",
         "/v1",
         "/v1/states//",
         "/V1/states",

@@ -1,5 +1,5 @@
 //! The API through its real router, over a fake backend. Bodies are compared with the files in `golden/`; run with
-//! `GPUD_WRITE_GOLDEN=1` to write them anew, and read the difference.
+//! `GPUD_WRITE_GOLDEN=1` to regenerate them, and read the difference.
 
 use std::sync::Arc;
 
@@ -20,6 +20,7 @@ mod exchanges;
 mod negotiation;
 mod requests;
 mod sites;
+mod stream;
 
 use super::{
     peer::{Identity, Peer},

@@ -264,3 +264,55 @@ async fn large_answers_that_nobody_reads_keep_further_ones_waiting() {
     let length = &response.headers()["content-length"];
     assert!(length.to_str().unwrap().parse::<usize>().unwrap() > 200 * 1024);
 }
+
+#[tokio::test]
+async fn a_history_is_asked_for_as_it_is_wanted() {
+    use crate::store::{Cursor, EntryId, TimelineRead};
+    let backend = Arc::<Fake>::default();
+    for uri in [
+        "/v1/history",
+        "/v1/history?since=2d&limit=7&component=cpu,%20gone&before=5-e3",
+    ] {
+        let got = ask_with(&backend, Method::GET, uri, &[], Body::empty()).await;
+        assert_eq!(got.status, StatusCode::OK, "{uri}");
+    }
+    let all = TimelineRead {
+        limit: 100,
+        ..TimelineRead::default()
+    };
+    let some = TimelineRead {
+        components: Some(vec!["cpu".to_owned(), "gone".to_owned()]),
+        since: (NOW as u64 - 2 * 86_400) * 1000,
+        before: Some(Cursor {
+            time: 5,
+            id: EntryId::Event(3),
+        }),
+        limit: 7,
+    };
+    assert_eq!(*backend.asked_timeline.lock().unwrap(), [all, some]);
+    for query in [
+        "since=x",
+        "limit=0",
+        "limit=1001",
+        "limit=-1",
+        "before=5-x3",
+    ] {
+        let uri = format!("/v1/history?{query}");
+        let got = ask_with(&backend, Method::GET, &uri, &[], Body::empty()).await;
+        assert_eq!(got.status, StatusCode::BAD_REQUEST, "{query}");
+        let name = query.split('=').next().unwrap();
+        assert!(
+            got.text().contains(&format!("\"{name}: ")),
+            "{}",
+            got.text()
+        );
+    }
+    let broken = Arc::new(Fake {
+        broken: true,
+        ..Fake::default()
+    });
+    let got = ask_with(&broken, Method::GET, "/v1/history", &[], Body::empty()).await;
+    assert_eq!(got.status, StatusCode::INTERNAL_SERVER_ERROR);
+    let got = ask_with(&broken, Method::GET, "/v1/summary", &[], Body::empty()).await;
+    assert_eq!(got.status, StatusCode::OK, "states come from memory");
+}

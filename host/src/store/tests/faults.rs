@@ -143,7 +143,7 @@ async fn a_write_behind_a_foreign_lock_waits_for_it() {
         let store = store.clone();
         async move { store.meta_set("k", "v").await }
     });
-    // Reads go on meanwhile.
+    // Reads go on in the meantime.
     assert_eq!(store.meta_get("k").await.unwrap(), None);
     other.execute_batch("COMMIT").unwrap();
     write.await.unwrap().unwrap();

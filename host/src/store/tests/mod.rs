@@ -7,6 +7,7 @@ mod faults;
 mod inspect;
 mod opening;
 mod retention;
+mod timeline;
 
 use super::{Inserted, Location, STATE_FILE, Store, StoreOptions};
 use crate::model::Event;

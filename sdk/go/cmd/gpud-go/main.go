@@ -4,7 +4,7 @@
 //
 // It runs Go's own compiler for wasip1, runs the package's initialisation once, and keeps the result as the module's
 // initial memory. `gpud plugin build` calls it and makes the component of the module: gpud-plugin.yaml names the module,
-// the contract (gpud-sdk/wit) and what stands in for WASI (gpud-sdk/wasi.wat).
+// the contract (gpud-sdk/wit) and the replacement of WASI (gpud-sdk/wasi.wat).
 package main
 
 import (

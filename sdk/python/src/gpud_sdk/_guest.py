@@ -463,7 +463,7 @@ write_log: Callable[[Any, str], None] = lambda level, line: None  # noqa: E731
 class PlainMachine:
     """A machine for the time before the snapshot, when there is no host yet: each file says 1, each pattern matches two.
 
-    Stands in for the imports themselves, so that the way of an answer to the plugin is warmed up as well.
+    Replaces the imports themselves, so that the code that passes an answer to the plugin is warmed up as well.
     """
 
     def __init__(self, guest: Guest) -> None:

@@ -34,10 +34,10 @@ backend: Backend = Nobody()
 
 
 def call(interface: str, function: str, arguments: tuple[Any, ...], types: dict[str, Any]) -> Any:
-    """Asks whoever is there."""
+    """Asks the current backend."""
     return backend.call(interface, function, arguments, types)
 
 
 def method(resource: Any, name: str, arguments: tuple[Any, ...], types: dict[str, Any]) -> Any:
-    """Asks whoever is there about a resource."""
+    """Asks the current backend about a resource."""
     return backend.method(resource, name, arguments, types)

@@ -11,7 +11,7 @@ from gpud_sdk.types import Event, Evidence, HealthState, Metric, Report, Subject
 
 MAX_TEXT, MAX_INFO, MAX_NAME, MAX_PAIRS = 4_096, 65_536, 128, 64
 MAX_STATES, MAX_EVENTS, MAX_METRICS = 256, 1_024, 4_096
-# How far into the future a time may lie, milliseconds.
+# How far into the future a time may be, milliseconds.
 MAX_AHEAD = 5 * 60 * 1000
 
 

@@ -132,7 +132,7 @@ def build(root: Path) -> tuple[Path, Plan]:
         (wit / "gpud-sdk-plugin.wit").write_text(planned.world(), encoding="utf-8")
         entry.mkdir()
         (entry / "gpud_entry.py").write_text(planned.entry(project.plugin, project.warm_up), encoding="utf-8")
-        # Only what the plugin needs of this package and its folder: not all that lies in the virtual environment.
+        # Only what the plugin needs of this package and its folder: not all of the virtual environment.
         shutil.copytree(PACKAGE, entry / "gpud_sdk", ignore=shutil.ignore_patterns("wit", "__pycache__"))
         made = Path(scratch, "plugin.wasm")
         command = [tool, "-q", "-d", str(wit), "-w", "gpud-sdk-plugin", "componentize", "gpud_entry"]

@@ -64,7 +64,7 @@ class Descriptor:
 
 
 class Checker(ABC):
-    """Judges its components. An instance lives for one call: what is kept on `self` is gone afterwards."""
+    """Judges its components. An instance lives for one call: attributes set on `self` are lost afterwards."""
 
     #: What the plugin is.
     descriptor: Descriptor
@@ -83,7 +83,7 @@ class Scanner(ABC):
 
     @abstractmethod
     def scan(self, context: CheckContext) -> Report:
-        """Like `check`; the report goes to whoever asked and is not kept."""
+        """Like `check`; the report goes to the caller and is not stored."""
 
 
 class KmsgWatcher(ABC):

@@ -25,7 +25,7 @@ class Options:
 
 @dataclass(frozen=True)
 class Output:
-    """What came of it."""
+    """The result of a run."""
 
     #: None when a signal ended it.
     exit_code: int | None

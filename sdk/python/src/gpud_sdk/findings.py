@@ -41,7 +41,7 @@ MAX_MEMORY = 60 * 1024
 
 @dataclass(frozen=True)
 class Finding:
-    """Something that is to be told."""
+    """A fact to report."""
 
     #: What makes it the same at the next check; numbers that change have no place in it. A key appears once in a check.
     key: str
@@ -49,7 +49,7 @@ class Finding:
     event: str
     #: In words.
     text: str
-    #: How healthy the component is meanwhile. A healthy finding gives events, and no word in the state.
+    #: How healthy the component is in the meantime. A healthy finding gives events, and no word in the state.
     health: Health = Health.DEGRADED
     event_type: EventType = EventType.WARNING
     #: What to do, and the same in words.

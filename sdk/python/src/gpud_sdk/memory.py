@@ -15,7 +15,7 @@ def load() -> Memory:
 
 
 def keep(after: Memory, before: Memory) -> None:
-    """Keeps what is open now, if it is not what is kept already."""
+    """Stores what is open now, if it differs from what is stored."""
     if after == before:
         return
     text = after.save()

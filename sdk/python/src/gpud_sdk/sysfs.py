@@ -97,7 +97,7 @@ def read_text(path: str, max_bytes: int = 65_536) -> str:
 def read_glob(pattern: str, max_bytes_each: int = 4_096, max_files: int = 4_096) -> list[FileContent]:
     """All files that match a pattern (`*`, `?`, `[a-z]` within a segment), sorted by path, in one call.
 
-    Files that vanish meanwhile are left out. More than `max_files` (at most 65,536) is `TooLarge`.
+    Files that vanish in the meantime are left out. More than `max_files` (at most 65,536) is `TooLarge`.
     """
     return _host.call("sysfs", "read_glob", (pattern, max_bytes_each, max_files), globals())
 

@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use super::*;
 
-/// Where the parts of the memory lie in a buffer of [`MOST`] bytes.
+/// Where the parts of the memory are in a buffer of [`MOST`] bytes.
 const FIRST_AT: usize = 48;
 const REST_AT: usize = FIRST_AT + FIRST + 1000;
 const INITIAL: usize = 2 * PAGE;

@@ -9,7 +9,7 @@ use crate::{CheckContext, Health, RepairAction};
 /// Earlier boots in which the same happened, after which one more reboot is thought useless.
 const BOOTS_BEFORE_INSPECTION: usize = 2;
 
-/// What events of one name come to.
+/// The result of events of one name.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rule {
     /// Name of the events.

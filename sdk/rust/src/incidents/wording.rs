@@ -1,4 +1,4 @@
-//! The state that incidents come to.
+//! The state that follows from incidents.
 
 use std::fmt::Write as _;
 

@@ -63,7 +63,7 @@ macro_rules! questions {
             /// # Errors
             /// Those of the question of [`Device`] with this name.
             pub fn $name(&self, $($argument: $kind),*) -> Result<$type, AccessError> {
-                // Apart, or it lies in the way of what each check does.
+                // Kept out of line, so that it does not slow down the path that each check takes.
                 #[cold]
                 #[inline(never)]
                 fn ask_now(gpu: &Answers, $($argument: $kind),*) -> Result<$type, AccessError> {
@@ -132,7 +132,7 @@ impl Answers {
         }
     }
 
-    /// Who it is, with all that is known.
+    /// Its identity, with all that is known.
     ///
     /// # Errors
     /// When it was not asked for, as [`Self::device`].

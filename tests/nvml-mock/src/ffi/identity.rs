@@ -1,4 +1,4 @@
-//! Who a GPU is.
+//! The identity of a GPU.
 
 use std::ffi::c_char;
 

@@ -28,7 +28,7 @@ use product::Product;
 use timeline::Step;
 
 /// Most GPUs that a scenario may ask for.
-pub const MAX_GPUS: u32 = 64;
+pub const MAX_GPUS: u32 = 72;
 /// Longest scenario file, bytes.
 pub const MAX_BYTES: usize = 1 << 20;
 
@@ -108,7 +108,7 @@ pub enum ScenarioError {
         column: u64,
         /// Path of the key, `gpu.3.temperature.gpu`.
         key: String,
-        /// What is wrong.
+        /// The problem.
         message: String,
     },
     /// No file was named.

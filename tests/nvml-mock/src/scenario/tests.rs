@@ -84,8 +84,8 @@ fn bad_files_are_told_where_and_why() {
             "t.yaml:3:6: at `gpu.8`: there are only 8 GPUs, counted from 0",
         ),
         (
-            "product: h100\ngpus: 65",
-            "t.yaml:2:7: at `gpus`: more than 64 GPUs",
+            "product: h100\ngpus: 73",
+            "t.yaml:2:7: at `gpus`: more than 72 GPUs",
         ),
         (
             "product: h100\nfaults:\n- {call: nvmlDeviceGetName}",
@@ -112,8 +112,8 @@ fn bad_files_are_told_where_and_why() {
             "at `timeline[0]`: says no time",
         ),
         (
-            "product: h100\ntimeline: [{after_ms: 1, gpus: 65}]",
-            "at `timeline[0]`: `gpus` is more than 64",
+            "product: h100\ntimeline: [{after_ms: 1, gpus: 73}]",
+            "at `timeline[0]`: `gpus` is more than 72",
         ),
         (
             "product: h100\ntimeline: [{after_ms: 1, after_call: nvmlShutdown}]",

@@ -1,4 +1,4 @@
-//! Timelines: what a history of errors and reboots comes to.
+//! Timelines: the verdict on a history of errors and reboots.
 
 use super::super::config::Kind;
 use super::super::policy::Codes;
@@ -167,7 +167,7 @@ fn among_several_errors() {
         (&[F, E][..], unhealthy(79, REBOOT)),
         (&[E, R, E, R, E, F], unhealthy(119, REBOOT)),
         (&[E, R, E, R, E, F, R], healthy(None, "")),
-        // Less serious ones do not count at all meanwhile.
+        // Less serious ones do not count at all in the meantime.
         (&[E, A], unhealthy(79, REBOOT)),
         (&[E, W, R, R, W], healthy(Some(173), REBOOT)),
         (&[W, E, R, R, W], healthy(Some(173), INSPECT)),

@@ -14,7 +14,7 @@ use crate::{
 /// Most memory that a compiled pattern may take, bytes.
 const PATTERN_SIZE: usize = 1 << 20;
 
-/// What a step is to come to. What is not mentioned is not looked at.
+/// The expected result of a step. Values that are not mentioned are not compared.
 #[derive(Debug, Clone, PartialEq, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Expect {

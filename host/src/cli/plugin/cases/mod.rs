@@ -56,7 +56,7 @@ struct Read {
     spec: Option<(PathBuf, WasmSpec)>,
 }
 
-/// What became of one case.
+/// The outcome of one case.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Outcome {
     /// Its name.
@@ -274,7 +274,7 @@ fn wasm_entry(path: &Path) -> Result<(PathBuf, WasmSpec), String> {
     Ok((spec_file::folder(path), wasm))
 }
 
-/// What became of the cases, for people.
+/// The outcomes of the cases, for people.
 pub fn text(outcomes: &[Outcome], terminal: Terminal) -> String {
     let mut text = String::new();
     for outcome in outcomes {

@@ -20,7 +20,7 @@ pub fn framed(message: &[u8]) -> Bytes {
 pub enum Problem {
     /// The message has this many bytes.
     TooLarge(u64),
-    /// What is wrong.
+    /// The problem.
     Odd(&'static str),
 }
 

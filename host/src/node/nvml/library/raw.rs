@@ -591,7 +591,7 @@ pub fn gpm_metrics(
 mod tests {
     use super::*;
 
-    /// The literal values that the macros of NVIDIA's header come to.
+    /// The literal values to which the macros of NVIDIA's header expand.
     #[test]
     fn versions_of_structs() {
         assert_eq!(version_of::<nvmlMarginTemperature_t>(1), 0x0100_0008);

@@ -97,7 +97,7 @@ fn steps() {
     let twins = json!({"a": vec![vec![0; 10]; 400], "b": vec![vec![0; 10]; 400]});
     assert_eq!(ask("$.a == $.b", &twins), Ok(Some(Value::Bool(true))));
     assert_eq!(limited("$..[?($.a == $.b)]", &twins), Limit::Steps);
-    // Long texts are dear to compare, to read as numbers and to use as keys.
+    // Long texts are expensive to compare, to read as numbers and to use as keys.
     let text = "1".repeat(1 << 20);
     let long = json!({"s": text, "t": text, "l": vec![0; 1_000]});
     for condition in ["$.s", "-$.s == 1", "$.l[$.s]", "$.s == $.t", "s[$.s]"] {

@@ -72,7 +72,7 @@ proptest! {
         let _ = ask(&text, &document);
     }
 
-    /// Tokens lie in order within the text, and the last is its end.
+    /// Tokens are in order within the text, and the last is its end.
     #[test]
     fn scanning_ends(text in query()) {
         let mut scanner = scan::Scanner::new(&text);
@@ -99,7 +99,7 @@ proptest! {
     }
 
     /// `jsonpath-rust` finds the same by paths that both understand alike. A definite path finds one value or none
-    /// there; null, an absent key and an error are not told apart.
+    /// there; null, an absent key and an error are not distinguished.
     #[test]
     fn common_paths_find_the_same_as_in_rfc_9535(path in common_path(), document in document()) {
         let theirs: Vec<Value> = document.query(&path).unwrap().into_iter().cloned().collect();

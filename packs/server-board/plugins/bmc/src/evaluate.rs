@@ -20,7 +20,7 @@ pub const READING: &str = "server_bmc_reading";
 pub const LEAKS: &str = "server_bmc_leak_sensors";
 /// Gauge: power supplies that are there.
 pub const SUPPLIES: &str = "server_bmc_power_supplies";
-/// Name of the state that a leak is told in.
+/// Name of the state that reports a leak.
 pub const LEAK_STATE: &str = "coolant-leak";
 
 /// Entity of a power supply (IPMI 2.0, table 43-13).
@@ -70,7 +70,7 @@ pub fn judge(
         }
         Ok(sensors) => {
             if context.trigger == Trigger::SetHealthy {
-                // Whoever took a leak sensor out has said so.
+                // The operator who removed a leak sensor has said so.
                 known.clear();
             }
             let judged: Vec<&Sensor> = sensors
@@ -135,7 +135,7 @@ fn is_there(sensor: &Sensor) -> bool {
     sensor.entity == POWER_SUPPLY && sensor.is_any(&[SUPPLY_THERE])
 }
 
-/// What the leak sensors come to.
+/// The result of the leak sensors.
 #[derive(Default)]
 struct Leaks {
     leaks: Vec<Finding>,

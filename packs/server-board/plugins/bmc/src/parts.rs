@@ -1,4 +1,4 @@
-//! What is wrong with a sensor that is no leak sensor: a state that the catalogue calls a trouble, or a reading beyond a
+//! The problem with a sensor that is no leak sensor: a state that the catalogue calls a trouble, or a reading beyond a
 //! limit.
 
 use gpud_builtin_ipmi::elist::Sensor;

@@ -37,7 +37,7 @@ pub fn judge(
     before: &Memory,
 ) -> (Report, Memory) {
     if context.trigger == Trigger::SetHealthy {
-        // Whoever took a fan or a probe out has said so.
+        // The operator who removed a fan or a probe has said so.
         watch.turned.clear();
         watch.good.clear();
         watch.suspects.clear();
@@ -84,7 +84,7 @@ pub fn judge(
         if turning(sensor) {
             watch.turned.insert(key);
         } else if sensor.kind == Kind::Fan && watch.turned.contains(&key) {
-            // All fans of a chip that stand still were told to: a laptop on a desk, a board in a quiet mode.
+            // If all fans of a chip stand still, they were set to: a laptop on a desk, a board in a quiet mode.
             let others = judged
                 .iter()
                 .any(|other| other.chip == sensor.chip && turning(other));

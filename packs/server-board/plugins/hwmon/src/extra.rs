@@ -1,5 +1,5 @@
 //! What a chip says of a sensor besides its reading (kernel document `Documentation/hwmon/sysfs-interface.rst`):
-//! `‹sensor›_fault`, 1 when a probe is open or a fan's signal is bad, and `pwm‹n›`, 0 when fan ‹n› is told to stand
+//! `‹sensor›_fault`, 1 when a probe is open or a fan's signal is bad, and `pwm‹n›`, 0 when fan ‹n› is set to stand
 //! still.
 
 use std::collections::BTreeMap;
@@ -31,7 +31,7 @@ impl<'a> Extra<'a> {
         Some(*text == "1")
     }
 
-    /// Whether a fan is told to stand still.
+    /// Whether a fan is set to stand still.
     pub fn is_switched_off(&self, fan: &Sensor) -> bool {
         let Some((folder, file)) = fan.path.rsplit_once('/') else {
             return false;

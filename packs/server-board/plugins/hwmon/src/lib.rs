@@ -1,5 +1,5 @@
 //! `server-hwmon`: temperatures, fans and voltages of the board as the kernel's hardware monitoring (hwmon) has them,
-//! held against the limits of a board, with fans that stopped and probes that broke.
+//! compared with the limits of a board, with fans that stopped and probes that broke.
 
 pub mod config;
 pub mod evaluate;

@@ -1,11 +1,11 @@
-//! What is kept from check to check: what was seen to work in this boot, and what was wrong at the last check. One
-//! reading alone may be a glitch of the chip's bus.
+//! The state that is retained from check to check: what was seen to work in this boot, and what was wrong at the last
+//! check. One reading alone may be a glitch of the chip's bus.
 
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-/// What is kept.
+/// The retained state.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Watch {
     boot: String,
@@ -13,7 +13,7 @@ pub struct Watch {
     pub turned: BTreeSet<String>,
     /// Sensors that their chip called good.
     pub good: BTreeSet<String>,
-    /// Findings of the last check, told or not.
+    /// Findings of the last check, reported or not.
     pub suspects: BTreeSet<String>,
 }
 

@@ -217,7 +217,7 @@ mod tests {
         let fine = "1 memory modules, none with too many errors";
         for (config, checks, health, reason, events) in [
             ("{}", vec![(0, 0, 0, Scheduled)], Health::Healthy, fine, 0),
-            // What was counted before the first check may be old.
+            // Errors that were counted before the first check may be old.
             ("{}", vec![(0, 500, 0, Scheduled)], Health::Healthy, fine, 0),
             (
                 "{}",

@@ -1,4 +1,4 @@
-//! Errors of disks over time, and which disks ever told their health.
+//! Errors of disks over time, and which disks ever reported their health.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ struct Disk {
     cable: Option<Samples>,
 }
 
-/// What is kept from check to check, by the disk's name.
+/// The state that is retained from check to check, by the disk's name.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Counters(BTreeMap<String, Disk>);
 
@@ -42,7 +42,7 @@ impl Counters {
         serde_json::to_string(self).unwrap_or_default()
     }
 
-    /// Whether a disk of this name told its health before.
+    /// Whether a disk of this name reported its health before.
     pub fn knows(&self, name: &str) -> bool {
         self.0.contains_key(name)
     }
@@ -84,7 +84,7 @@ impl Counters {
             };
         }
         let grown = |samples: &mut Option<Samples>, count: Option<u64>| {
-            // What was counted before the first check may be old.
+            // Errors that were counted before the first check may be old.
             count.map_or(0, |count| {
                 samples
                     .get_or_insert_with(|| Samples::starting_at(count))

@@ -9,7 +9,7 @@
 use gpud_builtin_smart::health;
 use serde_json::Value;
 
-/// What is known; nothing where the disk does not tell.
+/// The known facts; nothing where the disk does not tell.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Wear {
     /// Minutes above the critical temperature, in its life; NVMe.

@@ -83,7 +83,7 @@ fn ask_all() -> Result<Result<(&'static str, Answer), String>, AccessError> {
     Ok(Err(why))
 }
 
-/// Asks for the serial numbers of failed disks: who is to replace one needs more than its place.
+/// Asks for the serial numbers of failed disks: the person who replaces one needs more than its place.
 fn ask_serials(program: &str, answer: &mut Answer) -> Result<(), AccessError> {
     let all = answer.controllers.iter_mut().flat_map(|controller| {
         let number = controller.number;

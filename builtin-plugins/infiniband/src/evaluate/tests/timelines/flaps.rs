@@ -64,7 +64,7 @@ fn a_flap_that_clears_by_time() {
         state(&story.report()).recovery,
         [Recovery::At((last + 600) * 1000), Recovery::SetHealthy]
     );
-    // It goes on: the time counts anew.
+    // It goes on: the time restarts.
     story.now = last + 480;
     assert_eq!(story.outage("mlx5_3"), inspect(FLAP));
     let last = story.now - 30;
@@ -131,7 +131,7 @@ fn a_restart_loses_nothing_and_a_reboot_is_no_flap() {
     );
 }
 
-/// A driver that is loaded anew is no flap of a link.
+/// Reloading a driver is no flap of a link.
 #[test]
 fn a_device_that_comes_and_goes_is_no_flap() {
     let mut story = Story::eight();

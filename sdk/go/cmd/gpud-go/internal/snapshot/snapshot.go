@@ -1,5 +1,5 @@
-// Package snapshot runs a Go module's start (the runtime's and that of all packages) at build time and keeps what came
-// of it as the module's initial memory. An instance then begins where the start ended, which makes a fresh one several
+// Package snapshot runs a Go module's start (the runtime's and that of all packages) at build time and stores the
+// result as the module's initial memory. An instance then begins where the start ended, which makes a fresh one several
 // times cheaper.
 package snapshot
 

@@ -1,5 +1,8 @@
 //! `gpud scan`: every component looks at this machine once, without a daemon.
 
+mod progress;
+pub mod show;
+
 use std::{
     env,
     ffi::OsString,
@@ -11,6 +14,7 @@ use std::{
 
 use tokio::time::Instant;
 
+use self::{progress::Progress, show::Shown};
 use super::{
     exit::{Exit, Stderr},
     explain, machine_info as inventory,
@@ -27,6 +31,7 @@ use crate::{
     metrics,
     node::{Node, system::euid},
     runtime::{Compiler, Runtime},
+    summary::{ComponentInput, Input, Since, machine, summarize},
     wire::{ComponentHealthStates, HealthState, Origin},
 };
 
@@ -35,18 +40,23 @@ const CACHE_FOLDER: &str = "gpud/compiled";
 /// Where root keeps compiled code.
 const ROOTS_CACHE: &str = "/var/cache/gpud";
 
-/// For the whole scan, as in GPUd. What was not looked at by then is named, and the scan has failed.
+/// For the whole scan, as in GPUd. Components that were not checked by then are named, and the scan has failed.
 const LIMIT: Duration = Duration::from_secs(120);
 
 /// Looks and prints. The exit says whether the machine is as healthy as `--fail-on` asks.
 ///
 /// # Errors
 /// When the scan itself could not be made.
-pub async fn scan(options: &ScanOptions, terminal: Terminal) -> Result<Exit, Exit> {
+pub async fn scan(
+    options: &ScanOptions,
+    terminal: Terminal,
+    stderr: Terminal,
+) -> Result<Exit, Exit> {
     if let Some(log) = &options.kmsg_file {
         return explain::scan(log, options, terminal).await;
     }
-    let deadline = Instant::now() + LIMIT;
+    let started = Instant::now();
+    let deadline = started + LIMIT;
     let site = SiteConfigs::load(options.checks.site_file.as_deref()).map_err(Exit::failure)?;
     let node = Node::live_with(options.checks.nvml()).await;
     let node = Arc::new(node.map_err(Exit::failure)?);
@@ -54,28 +64,35 @@ pub async fn scan(options: &ScanOptions, terminal: Terminal) -> Result<Exit, Exi
     let runtime =
         Runtime::start(&cache_folder(), compiler, Arc::clone(&node)).map_err(Exit::failure)?;
     let services = Services::new(Arc::clone(&node), None, Arc::new(metrics::Registry::new())).await;
-    let text = |text: String| match options.json {
-        true => Ok(()),
-        false => io::stdout().write_all(text.as_bytes()),
+    let classic = options.classic && !options.json;
+    let text = |text: String| match classic {
+        true => io::stdout().write_all(text.as_bytes()),
+        false => Ok(()),
     };
     text(output::begin(terminal))?;
     let collector = Collector::new(&node);
     node.nvml.take_inventory().await;
     let info = collector.collect().await;
     let cloud = machine_info::cloud(&node.files).await;
-    text(format!(
-        "\n{0} machine info\n{1}\n{0} provider info\n{2}\n",
-        terminal.good(),
-        inventory::tables(&info, terminal.width()),
-        inventory::Provider::of(&info, &cloud).table(),
-    ))?;
+    let tables = || {
+        format!(
+            "\n{0} machine info\n{1}\n{0} provider info\n{2}\n",
+            terminal.good(),
+            inventory::tables(&info, terminal.width()),
+            inventory::Provider::of(&info, &cloud).table(),
+        )
+    };
+    text(tables())?;
+    let mut found = Vec::new();
     let mut scanned = Vec::new();
     let mut left_out = Vec::new();
-    for builtin in builtin::all() {
-        if !options.components.includes(builtin.component) {
-            continue;
-        }
+    let builtins = builtin::all().into_iter();
+    let wanted = builtins.filter(|builtin| options.components.includes(builtin.component));
+    let wanted: Vec<_> = wanted.collect();
+    let mut progress = Progress::new(stderr, wanted.len());
+    for builtin in wanted {
         let name = builtin.component;
+        progress.next(name);
         let component = Component::loading(name);
         let config = component_config(name, &options.checks, &site);
         let look = async {
@@ -86,38 +103,80 @@ pub async fn scan(options: &ScanOptions, terminal: Terminal) -> Result<Exit, Exi
             left_out.push(name);
             continue;
         };
-        if !report.supported {
-            continue;
+        let supported = report.supported;
+        if supported {
+            let wire = |state| HealthState::from_model(name, &Origin::default(), state);
+            let states: Vec<HealthState> = report.states.iter().cloned().map(wire).collect();
+            if classic {
+                progress.clear();
+            }
+            text(output::component(terminal, name, &states))?;
+            scanned.push(ComponentHealthStates {
+                component: name.to_owned(),
+                states: Some(states),
+            });
         }
-        let wire = |state| HealthState::from_model(name, &Origin::default(), state);
-        let states: Vec<HealthState> = report.states.into_iter().map(wire).collect();
-        text(output::component(terminal, name, &states))?;
-        scanned.push(ComponentHealthStates {
+        found.push(ComponentInput {
             component: name.to_owned(),
-            states: Some(states),
+            supported,
+            states: report.states,
+            events: report.events,
         });
     }
+    drop(progress);
+    let took = started.elapsed();
     if left_out.is_empty() {
         text(output::end(terminal))?;
     }
-    let fails = output::fails(options.fail_on, &output::worst(&scanned));
-    let code = u8::from(fails || !left_out.is_empty());
-    let stdout = match options.json {
-        true => ScanReport::new(info, scanned)
-            .to_json()
-            .map_err(Exit::failure)?,
-        false => String::new(),
-    };
-    let stderr = match left_out.as_slice() {
-        [] => Stderr::Nothing,
-        names => Stderr::Failure(format!(
+    let now = node.clock.now_ms();
+    let (view, gpus) = machine(&info, now);
+    let summary = summarize(Input {
+        components: found,
+        machine: view,
+        gpus,
+        since: Since::default(),
+    });
+    let stderr = match (options.fail_on, left_out.as_slice()) {
+        (Some(fail_on), []) if output::fails(Some(fail_on), &output::worst(&scanned)) => {
+            Stderr::Failure(output::why_it_fails(fail_on, &summary))
+        }
+        (_, []) => Stderr::Nothing,
+        (_, names) => Stderr::Failure(format!(
             "the scan did not end within {} s; not looked at: {}",
             LIMIT.as_secs(),
             names.join(", ")
         )),
     };
+    let stdout = match (options.json, options.classic) {
+        (true, true) => ScanReport::new(info, scanned)
+            .to_json()
+            .map_err(Exit::failure)?,
+        (true, false) => {
+            show::in_order(&mut scanned);
+            let report = ScanReport {
+                summary: Some(summary),
+                ..ScanReport::new(info, scanned)
+            };
+            report.to_json().map_err(Exit::failure)?
+        }
+        (false, true) => String::new(),
+        (false, false) => {
+            let shown = Shown {
+                summary: &summary,
+                components: &scanned,
+                took,
+                verbose: options.verbose,
+                terminal,
+            };
+            let tables = match options.verbose {
+                true => tables(),
+                false => String::new(),
+            };
+            [shown.head(), tables, shown.body(), shown.end()].concat()
+        }
+    };
     Ok(Exit {
-        code,
+        code: u8::from(stderr != Stderr::Nothing),
         stderr,
         ..Exit::success(stdout)
     })

@@ -1,0 +1,251 @@
+//! The layout of `gpud scan --kmsg-file`: for each host what is wrong, worst first, then what the checkers made of the
+//! lines, and a verdict as a sentence.
+
+use std::{collections::BTreeSet, path::Path, slice, time::Duration};
+
+use super::{HostJudgement, print};
+use crate::{
+    capture::Overview,
+    cli::{
+        options::FailOn,
+        output,
+        scan::show::Shown,
+        terminal::{Mark, Terminal, printable},
+    },
+    model::Health,
+    summary::{ComponentInput, Input, Summary, summarize},
+    wire::ComponentHealthStates,
+};
+
+/// A saved log as it was judged.
+pub(super) struct LogLayout<'s> {
+    /// Where it is.
+    pub path: &'s Path,
+    /// What it holds.
+    pub log: &'s Overview,
+    /// What the checkers made of it, host by host.
+    pub hosts: &'s [HostJudgement],
+    /// What `--fail-on` counts: verdicts, and serious events of components without one.
+    pub gate: &'s [ComponentHealthStates],
+    /// Everything.
+    pub verbose: bool,
+    /// Where it is shown.
+    pub terminal: Terminal,
+}
+
+impl LogLayout<'_> {
+    /// What each host's log amounts to.
+    fn summaries(&self) -> Vec<Summary> {
+        self.hosts.iter().map(summary).collect()
+    }
+
+    /// All of it.
+    pub fn text(&self) -> String {
+        let terminal = self.terminal;
+        let summaries = self.summaries();
+        let worst = summaries.iter().max_by_key(|one| one.verdict.rank());
+        let troubles: usize = summaries.iter().map(|one| one.troubles.len()).sum();
+        let health = match worst {
+            Some(worst) if troubles > 0 => worst.verdict.clone(),
+            _ => output::worst(self.gate),
+        };
+        let verdict = match troubles {
+            0 if self.has_serious_events() => {
+                "serious events, on which no check gives a verdict by the log alone".to_owned()
+            }
+            // What only some of the machine's components can judge by the log alone is not called healthy.
+            0 => "no trouble that the log alone proves".to_owned(),
+            1 => format!("{}, 1 trouble", health.as_str()),
+            count => format!("{}, {count} troubles", health.as_str()),
+        };
+        let name = self.path.display().to_string();
+        let mut text = format!(
+            "{}{}: {verdict}\n",
+            terminal.mark(Mark::of(&health)),
+            terminal.paint(Mark::Strong, &printable(&name))
+        );
+        for (host, summary) in self.hosts.iter().zip(&summaries) {
+            if let Some(name) = host.host.as_ref().filter(|_| self.hosts.len() > 1)
+                && !summary.troubles.is_empty()
+            {
+                text.push_str(&format!("\nhost {}\n", printable(name)));
+            }
+            text.push_str(&self.shown(summary).troubles());
+        }
+        text.push('\n');
+        text.push_str(&print::text(self.log, self.hosts, terminal));
+        text.push_str(&match worst {
+            Some(worst) if troubles > 0 => self.end(worst, troubles),
+            _ => format!("\n{}{}\n", terminal.mark(Mark::of(&health)), self.nothing()),
+        });
+        text
+    }
+
+    /// The last line: the worst of all hosts.
+    fn end(&self, worst: &Summary, troubles: usize) -> String {
+        let mut hosts = self.hosts.iter().zip(self.summaries());
+        let host = hosts.find(|(_, summary)| summary.sentence == worst.sentence);
+        let host = host.and_then(|(host, _)| host.host.as_ref());
+        let others = troubles - worst.troubles.len();
+        let mut summary = worst.clone();
+        if let Some(name) = host.filter(|_| self.hosts.len() > 1) {
+            summary.sentence = format!("host {name}: {}", summary.sentence);
+        }
+        if others > 0 {
+            summary
+                .sentence
+                .push_str(&format!(" {others} troubles of other hosts."));
+        }
+        self.shown(&summary).end()
+    }
+
+    fn nothing(&self) -> String {
+        let judgements = self.hosts.iter().flat_map(|host| &host.judgements);
+        let events: usize = judgements.map(|judgement| judgement.events.len()).sum();
+        let listed = match events {
+            0 => return "Nothing to do: no checker makes anything of this log.".to_owned(),
+            1 => "1 event is listed above".to_owned(),
+            count => format!("{count} events are listed above"),
+        };
+        let serious = match self.has_serious_events() {
+            true => ", serious ones among them",
+            false => "",
+        };
+        format!("No trouble that the log alone proves; {listed}{serious}.")
+    }
+
+    /// Whether something counts for a gate, be it an event only.
+    fn has_serious_events(&self) -> bool {
+        output::fails(Some(FailOn::Degraded), &output::worst(self.gate))
+    }
+
+    /// Says why `--fail-on` fails. Where no verdict is that bad, an event of a component without one is.
+    pub fn why_it_fails(&self, fail_on: FailOn) -> String {
+        let fails = |health: &Health| output::fails(Some(fail_on), health);
+        let summaries = self.summaries().into_iter();
+        let worst = summaries.max_by_key(|one| one.verdict.rank());
+        let worst = worst.unwrap_or_default();
+        if fails(&worst.verdict) {
+            return output::why_it_fails(fail_on, &worst);
+        }
+        let gate = self.gate.iter();
+        let bad = gate.filter(|one| fails(&output::worst(slice::from_ref(*one))));
+        let names: BTreeSet<&str> = bad.map(|one| one.component.as_str()).collect();
+        let names: Vec<&str> = names.into_iter().collect();
+        format!(
+            "status 1, as --fail-on {} asks: the log has serious events that nothing ended, see {}",
+            output::word_of(fail_on),
+            names.join(", ")
+        )
+    }
+
+    fn shown<'a>(&self, summary: &'a Summary) -> Shown<'a> {
+        Shown {
+            summary,
+            components: &[],
+            took: Duration::ZERO,
+            verbose: self.verbose,
+            terminal: self.terminal,
+        }
+    }
+}
+
+/// What the log of one host amounts to. Only verdicts count: what its events alone are worth is not judged.
+fn summary(host: &HostJudgement) -> Summary {
+    let judgements = host.judgements.iter();
+    let judged = judgements.filter(|judgement| !judgement.states.is_empty());
+    let components = judged.map(|judgement| ComponentInput {
+        component: judgement.component.clone(),
+        supported: true,
+        states: judgement.states.clone(),
+        events: judgement
+            .events
+            .iter()
+            .map(|seen| seen.event.clone())
+            .collect(),
+    });
+    summarize(Input {
+        components: components.collect(),
+        ..Input::default()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::gate, *};
+    use crate::{
+        component::offline::Judgement,
+        model::{Event, EventType},
+        store::StoredEvent,
+    };
+
+    fn log() -> Overview {
+        Overview {
+            format: None,
+            logs: Vec::new(),
+            skipped: 0,
+            unparsable: 0,
+            first_unparsable: None,
+            cut: 0,
+            damaged: None,
+            years_guessed: false,
+            zone_assumed: false,
+            boots_merged: false,
+        }
+    }
+
+    fn host(event_type: EventType) -> HostJudgement {
+        let event = Event {
+            name: "not_responding".to_owned(),
+            event_type,
+            time: 10,
+            ..Event::default()
+        };
+        HostJudgement {
+            host: None,
+            last_boot: 0,
+            judgements: vec![Judgement {
+                component: "nfs".to_owned(),
+                events: vec![StoredEvent {
+                    event,
+                    count: 1,
+                    last_time: 10,
+                }],
+                ..Judgement::default()
+            }],
+        }
+    }
+
+    #[test]
+    fn a_log_with_serious_events_is_not_called_healthy() {
+        for (event_type, first, last) in [
+            (
+                EventType::Fatal,
+                "unhealthy  a.log: serious events",
+                "1 event is listed above, serious ones among them.\n",
+            ),
+            (
+                EventType::Warning,
+                "healthy    a.log: no trouble",
+                "1 event is listed above.\n",
+            ),
+        ] {
+            let (log, hosts) = (log(), [host(event_type)]);
+            let gate: Vec<_> = hosts.iter().flat_map(gate::states).collect();
+            let layout = LogLayout {
+                path: Path::new("a.log"),
+                log: &log,
+                hosts: &hosts,
+                gate: &gate,
+                verbose: false,
+                terminal: Terminal::PLAIN,
+            };
+            let text = layout.text();
+            assert!(text.starts_with(first) && text.ends_with(last), "{text}");
+            if layout.has_serious_events() {
+                let why = "status 1, as --fail-on unhealthy asks: the log has serious events that nothing ended, see nfs";
+                assert_eq!(layout.why_it_fails(FailOn::Unhealthy), why);
+            }
+        }
+    }
+}

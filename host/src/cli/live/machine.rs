@@ -1,0 +1,118 @@
+//! The daemon's view of the machine as text: verdict, troubles, GPUs, last events.
+
+use std::fmt::Write as _;
+
+use super::{Look, gpus};
+use crate::{
+    cli::{
+        ages,
+        columns::Columns,
+        scan::show::{Shown, short_name},
+        terminal::{Mark, Terminal, printable},
+    },
+    summary::HistoryEntry,
+};
+
+/// How a machine is shown.
+#[derive(Debug, Clone, Copy)]
+pub struct View<'l> {
+    /// What was found.
+    pub look: &'l Look,
+    /// Now, for ages.
+    pub now: u64,
+    /// Where it is shown.
+    pub terminal: Terminal,
+}
+
+impl View<'_> {
+    /// Everything but the verdict at the end.
+    pub fn text(&self) -> String {
+        let look = self.look;
+        let shown = self.shown();
+        let mut text = shown.troubles();
+        if !look.gpus.is_empty() {
+            let table = gpus::table(&look.gpus).render(self.terminal);
+            let _ = write!(text, "\n{table}");
+        }
+        if !look.history.entries.is_empty() {
+            let title = self.terminal.paint(Mark::Strong, "Last events");
+            let table = history(&look.history.entries).render(self.terminal);
+            let _ = write!(text, "\n{title}\n{table}");
+        }
+        text.push('\n');
+        text + &shown.others()
+    }
+
+    /// The first lines: the verdict since when, counts, and the machine.
+    pub fn head(&self) -> String {
+        let summary = &self.look.summary;
+        let since = match summary.since.0 {
+            Some(since) => {
+                let ago = ages::ago(self.now, since);
+                format!(" since {} ({ago})", ages::moment(since))
+            }
+            None => String::new(),
+        };
+        self.shown().head_with(&since, None)
+    }
+
+    /// The last line.
+    pub fn end(&self) -> String {
+        self.shown().end()
+    }
+
+    fn shown(&self) -> Shown<'_> {
+        Shown {
+            summary: &self.look.summary,
+            components: &[],
+            took: std::time::Duration::ZERO,
+            verbose: false,
+            terminal: self.terminal,
+        }
+    }
+}
+
+/// Events and changes of health as a table.
+pub fn history(entries: &[HistoryEntry]) -> Columns {
+    let mut table = Columns::new(&["TIME", "WHAT", "CHECK", "ABOUT", "MESSAGE"]);
+    for entry in entries {
+        let subject = entry.subject.as_ref();
+        let about = subject.map_or("", |subject| subject.label.as_str());
+        let time = ages::moment(entry.last_time.0.unwrap_or(0));
+        let (what, message) = in_words(entry);
+        let check = short_name(&entry.component);
+        table.row([&time, &what, &check, &printable(about), &message]);
+    }
+    table
+}
+
+/// What an entry is, and what it says.
+pub fn in_words(entry: &HistoryEntry) -> (String, String) {
+    let what = match (&entry.to, &entry.severity) {
+        (Some(to), _) => to.clone(),
+        (None, Some(severity)) => severity.clone(),
+        (None, None) => String::new(),
+    };
+    let said = match entry.means.as_str() {
+        "" => &entry.message,
+        means => means,
+    };
+    let said = match (entry.kind.as_str(), said) {
+        // Names of events say what a message may not.
+        ("event", "") => entry.name.clone(),
+        ("event", said) => format!("{}: {said}", entry.name),
+        (_, said) => said.to_owned(),
+    };
+    let count = match entry.count {
+        0 | 1 => String::new(),
+        count => format!(
+            " ({count} times since {})",
+            ages::moment(entry.time.0.unwrap_or(0))
+        ),
+    };
+    (what, format!("{said}{count}"))
+}
+
+#[cfg(test)]
+#[path = "machine_tests.rs"]
+pub(in crate::cli) mod tests;

@@ -1,0 +1,64 @@
+//! What the running daemon says of the machine: the same for `status`, `watch` and `history`.
+
+pub mod gpus;
+pub mod machine;
+
+use http::Method;
+use serde::de::DeserializeOwned;
+
+use self::gpus::GpuRow;
+use super::client::{Client, escape, reason_of};
+use crate::summary::{History, Summary};
+
+/// Everything that is shown of a machine.
+#[derive(Debug, Clone, Default)]
+pub struct Look {
+    /// The verdict and what is wrong.
+    pub summary: Summary,
+    /// The GPUs and their readings.
+    pub gpus: Vec<GpuRow>,
+    /// The last events and changes, newest first.
+    pub history: History,
+}
+
+/// Asks the daemon for everything. Readings and history that do not come are left out: the verdict is what counts.
+///
+/// # Errors
+/// It cannot be asked, or knows no summary.
+pub async fn look(client: &Client, entries: u32) -> Result<Look, String> {
+    let summary: Summary = ask(client, "/v1/summary").await?;
+    let history = format!("/v1/history?limit={entries}");
+    let history = ask(client, &history).await.unwrap_or_default();
+    let gpus = match summary.machine.gpu_count {
+        0 => Vec::new(),
+        _ => gpus::ask(client, &summary).await,
+    };
+    Ok(Look {
+        summary,
+        gpus,
+        history,
+    })
+}
+
+/// Asks for one document.
+///
+/// # Errors
+/// The daemon cannot be asked, refuses, or answers with something else.
+pub async fn ask<T: DeserializeOwned>(client: &Client, target: &str) -> Result<T, String> {
+    let answer = client.send(Method::GET, target).await;
+    let answer = answer.map_err(|error| error.to_string())?;
+    if !answer.status.is_success() {
+        return Err(reason_of(&answer));
+    }
+    serde_json::from_slice(&answer.body)
+        .map_err(|error| format!("this is not an answer of gpud: {error}"))
+}
+
+/// A query of these pairs; those without a value are left out.
+pub(super) fn query(pairs: &[(&str, &str)]) -> String {
+    let given = pairs.iter().filter(|(_, value)| !value.is_empty());
+    let given: Vec<_> = given
+        .map(|(name, value)| format!("{name}={}", escape(value)))
+        .collect();
+    given.join("&")
+}

@@ -1,0 +1,286 @@
+//! What is shown, and what keys do to it.
+
+use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+
+use crate::cli::live::Look;
+
+/// Longest filter, characters.
+const MAX_FILTER: usize = 60;
+
+/// A part of the screen's content.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Pane {
+    /// Troubles, GPUs, last events.
+    #[default]
+    Overview,
+    /// GPUs.
+    Gpus,
+    /// Events and changes of health.
+    Events,
+    /// All components.
+    Checks,
+}
+
+impl Pane {
+    /// All, in the order of their keys.
+    pub const ALL: [Self; 4] = [Self::Overview, Self::Gpus, Self::Events, Self::Checks];
+
+    /// Its name.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Overview => "Overview",
+            Self::Gpus => "GPUs",
+            Self::Events => "Events",
+            Self::Checks => "Checks",
+        }
+    }
+
+    fn place(self) -> usize {
+        Self::ALL.iter().position(|pane| *pane == self).unwrap_or(0)
+    }
+
+    fn at(place: usize) -> Self {
+        Self::ALL
+            .get(place % Self::ALL.len())
+            .copied()
+            .unwrap_or_default()
+    }
+}
+
+/// What somebody typed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Key {
+    /// A character.
+    Char(char),
+    /// Enter.
+    Enter,
+    /// Escape.
+    Escape,
+    /// Backspace.
+    Back,
+    /// Tab, or the right arrow.
+    NextPane,
+    /// Shift and tab, or the left arrow.
+    PreviousPane,
+    /// So many lines down, or up.
+    Scroll(isize),
+    /// To the first line.
+    Home,
+    /// To the last line.
+    End,
+    /// Control and C.
+    Interrupt,
+    /// The size changed.
+    Redraw,
+}
+
+impl Key {
+    /// Of the terminal's; `None` for keys without a meaning here.
+    pub fn of(key: KeyEvent) -> Option<Self> {
+        if key.modifiers.contains(KeyModifiers::CONTROL) {
+            return (key.code == KeyCode::Char('c')).then_some(Self::Interrupt);
+        }
+        Some(match key.code {
+            KeyCode::Char(character) => Self::Char(character),
+            KeyCode::Enter => Self::Enter,
+            KeyCode::Esc => Self::Escape,
+            KeyCode::Backspace => Self::Back,
+            KeyCode::Tab | KeyCode::Right => Self::NextPane,
+            KeyCode::BackTab | KeyCode::Left => Self::PreviousPane,
+            KeyCode::Down => Self::Scroll(1),
+            KeyCode::Up => Self::Scroll(-1),
+            KeyCode::PageDown => Self::Scroll(10),
+            KeyCode::PageUp => Self::Scroll(-10),
+            KeyCode::Home => Self::Home,
+            KeyCode::End => Self::End,
+            _ => return None,
+        })
+    }
+}
+
+/// Whether to go on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Flow {
+    /// Draw again.
+    GoOn,
+    /// Somebody wants to leave.
+    End,
+}
+
+/// Everything that the screen depends on.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Model {
+    /// What the daemon said last.
+    pub look: Option<Look>,
+    /// When that was, Unix milliseconds.
+    pub taken: u64,
+    /// Why it says nothing now.
+    pub problem: Option<String>,
+    /// Now, Unix milliseconds.
+    pub now: u64,
+    /// What is shown.
+    pub pane: Pane,
+    /// Only lines with this text.
+    pub filter: String,
+    /// The filter is being typed.
+    pub typing: bool,
+    /// Only what is not well.
+    pub only_bad: bool,
+    /// The keys are shown.
+    pub help: bool,
+    /// Lines above the first that is shown.
+    pub scroll: usize,
+    /// With colours.
+    pub color: bool,
+}
+
+impl Model {
+    /// Nothing is known yet.
+    pub fn new(color: bool) -> Self {
+        Self {
+            color,
+            ..Self::default()
+        }
+    }
+
+    /// Takes what the daemon said; while it says nothing, the last that it said stays.
+    pub fn take(&mut self, look: Result<Look, String>, now: u64) {
+        match look {
+            Ok(look) => {
+                self.look = Some(look);
+                self.taken = now;
+                self.problem = None;
+            }
+            Err(problem) => self.problem = Some(problem),
+        }
+    }
+
+    /// Does what a key asks for.
+    pub fn press(&mut self, key: Key) -> Flow {
+        if key == Key::Interrupt {
+            return Flow::End;
+        }
+        if self.typing {
+            self.type_filter(key);
+            return Flow::GoOn;
+        }
+        match key {
+            Key::Char('q' | 'Q') => return Flow::End,
+            Key::Escape if self.help => self.help = false,
+            Key::Escape if self.filter.is_empty() && !self.only_bad => return Flow::End,
+            Key::Escape => {
+                self.filter.clear();
+                self.only_bad = false;
+                self.scroll = 0;
+            }
+            Key::Char('?' | 'h') => self.help = !self.help,
+            Key::Char('/') => {
+                self.typing = true;
+                self.scroll = 0;
+            }
+            Key::Char('w') => {
+                self.only_bad = !self.only_bad;
+                self.scroll = 0;
+            }
+            Key::Char(digit @ '1'..='4') => {
+                let place = digit.to_digit(10).unwrap_or(1) as usize - 1;
+                self.show(Pane::at(place));
+            }
+            Key::NextPane => self.show(Pane::at(self.pane.place() + 1)),
+            Key::PreviousPane => self.show(Pane::at(self.pane.place() + Pane::ALL.len() - 1)),
+            Key::Scroll(by) => self.scroll = self.scroll.saturating_add_signed(by),
+            Key::Char('j') => self.scroll = self.scroll.saturating_add(1),
+            Key::Char('k') => self.scroll = self.scroll.saturating_sub(1),
+            Key::Home | Key::Char('g') => self.scroll = 0,
+            // Drawing knows how many lines there are.
+            Key::End | Key::Char('G') => self.scroll = usize::MAX,
+            Key::Char(_) | Key::Enter | Key::Back | Key::Redraw | Key::Interrupt => {}
+        }
+        Flow::GoOn
+    }
+
+    fn type_filter(&mut self, key: Key) {
+        match key {
+            Key::Char(character) if self.filter.chars().count() < MAX_FILTER => {
+                self.filter.push(character);
+            }
+            Key::Back => {
+                self.filter.pop();
+            }
+            Key::Enter => self.typing = false,
+            Key::Escape => {
+                self.typing = false;
+                self.filter.clear();
+            }
+            _ => {}
+        }
+    }
+
+    fn show(&mut self, pane: Pane) {
+        self.pane = pane;
+        self.scroll = 0;
+        self.help = false;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn pressed(keys: &str) -> (Model, Flow) {
+        let mut model = Model::new(false);
+        let mut flow = Flow::GoOn;
+        for key in keys.chars() {
+            let key = match key {
+                '\n' => Key::Enter,
+                '\u{1b}' => Key::Escape,
+                '\u{8}' => Key::Back,
+                '\t' => Key::NextPane,
+                key => Key::Char(key),
+            };
+            flow = model.press(key);
+        }
+        (model, flow)
+    }
+
+    #[test]
+    fn keys_choose_filter_and_leave() {
+        assert_eq!(pressed("3").0.pane, Pane::Events);
+        assert_eq!(pressed("\t\t\t\t").0.pane, Pane::Overview);
+        assert_eq!(pressed("/ecq\u{8}c\n").0.filter, "ecc");
+        assert_eq!(pressed("/q").1, Flow::GoOn, "typed into the filter");
+        assert_eq!(
+            pressed("/x\n\u{1b}").1,
+            Flow::GoOn,
+            "clears the filter first"
+        );
+        assert_eq!(pressed("/x\n\u{1b}\u{1b}").1, Flow::End);
+        assert_eq!(pressed("?\u{1b}").1, Flow::GoOn, "closes the help");
+        assert_eq!(pressed("q").1, Flow::End);
+        assert!(pressed("w").0.only_bad && !pressed("ww").0.only_bad);
+        assert_eq!(pressed("jjjk").0.scroll, 2);
+        assert_eq!(pressed("jj2").0.scroll, 0, "another pane begins at its top");
+        let (mut model, _) = pressed("/x");
+        assert_eq!(model.press(Key::Interrupt), Flow::End);
+    }
+
+    #[test]
+    fn what_the_daemon_said_last_stays() {
+        let mut model = Model::new(false);
+        model.take(Ok(Look::default()), 5);
+        model.take(Err("gone".into()), 7);
+        assert_eq!((model.taken, model.problem.as_deref()), (5, Some("gone")));
+        model.take(Ok(Look::default()), 9);
+        assert_eq!((model.taken, model.problem), (9, None));
+    }
+
+    proptest! {
+        #[test]
+        fn any_keys_can_be_typed(keys in "\\PC{0,200}") {
+            let (model, _) = pressed(&keys);
+            prop_assert!(model.filter.chars().count() <= MAX_FILTER);
+        }
+    }
+}

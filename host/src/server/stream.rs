@@ -1,0 +1,167 @@
+//! `GET /v1/stream`: what changes, as server-sent events, until the reader goes or the daemon stops.
+//!
+//! Nothing is stored for a reader but its place in the feed: one that is too slow loses its place, is cut off, and goes on
+//! after the last id that it saw.
+
+use std::{convert::Infallible, sync::Arc, time::Duration, vec};
+
+use axum::{
+    body::Body,
+    extract::{Request, State},
+    response::Response,
+};
+use bytes::Bytes;
+use futures_util::stream;
+use http::{
+    HeaderMap, HeaderName, HeaderValue, StatusCode,
+    header::{CACHE_CONTROL, CONTENT_TYPE},
+};
+use tokio::{
+    sync::broadcast::{Receiver, error::RecvError},
+    time::{Instant, Interval, MissedTickBehavior, interval_at, sleep_until},
+};
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    activity::UnderWay,
+    encoded::Encoder,
+    errors::ApiError,
+    router::App,
+    shares::{Admitted, Permit},
+};
+use crate::component::feed::{Change, ChangeId, ChangeKind, Subscription};
+
+pub(super) const EVENTS: &str = "text/event-stream";
+/// Between two comments that show that the connection is there.
+const ALIVE: Duration = Duration::from_secs(30);
+/// Changes of health within this time change the summary once.
+const SUMMARY_PAUSE: Duration = Duration::from_millis(300);
+const COMMENT: &[u8] = b": alive\n\n";
+/// Without an id, so that the reader's place stays that of the change.
+const SUMMARY_CHANGED: &[u8] = b"event: summary-changed\ndata: {}\n\n";
+const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
+
+/// Marks an answer that does not end, so that no layer waits for its end.
+#[derive(Clone, Copy)]
+pub(super) struct Endless;
+
+pub(super) async fn follow(
+    State(app): State<App>,
+    headers: HeaderMap,
+    request: Request,
+) -> Result<Response, ApiError> {
+    let admitted = request.extensions().get::<Arc<Admitted>>();
+    let place = match admitted {
+        Some(admitted) => admitted.stream(),
+        None => app.shares.stream(),
+    };
+    let place = place.ok_or_else(|| {
+        ApiError::Typed(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "too many readers follow this gpud".to_owned(),
+        )
+    })?;
+    // A text that is no id names no change of this daemon, so that the reader is reset.
+    let seen = headers.get(LAST_EVENT_ID).map(|id| {
+        let id = id.to_str().unwrap_or_default();
+        id.parse().unwrap_or(ChangeId {
+            started: 0,
+            number: 0,
+        })
+    });
+    let Subscription {
+        missed,
+        last,
+        changes,
+    } = app.backend.changes(seen);
+    let first = match missed {
+        Some(_) => format!("retry: 2000\nid: {}\n\n", seen.unwrap_or(last)),
+        None => format!("retry: 2000\nid: {last}\nevent: reset\ndata: {{}}\n\n"),
+    };
+    let mut alive = interval_at(Instant::now() + ALIVE, ALIVE);
+    alive.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let reader = Reader {
+        first: Some(first.into()),
+        missed: missed.unwrap_or_default().into_iter(),
+        changes,
+        encoder: Arc::clone(&app.encoder),
+        alive,
+        summary_due: None,
+        shutdown: app.shutdown.clone(),
+        _place: place,
+        _under_way: request.extensions().get::<UnderWay>().cloned(),
+    };
+    let events = stream::unfold(reader, |mut reader| async move {
+        let bytes = reader.next().await?;
+        Some((Ok::<_, Infallible>(bytes), reader))
+    });
+    let mut response = Response::new(Body::from_stream(events));
+    response.extensions_mut().insert(Endless);
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(EVENTS));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert(
+        HeaderName::from_static("x-accel-buffering"),
+        HeaderValue::from_static("no"),
+    );
+    Ok(response)
+}
+
+/// One reader of the stream.
+struct Reader {
+    first: Option<Bytes>,
+    missed: vec::IntoIter<Arc<Change>>,
+    changes: Receiver<Arc<Change>>,
+    encoder: Arc<Encoder>,
+    alive: Interval,
+    /// When the reader gets the event that the summary has changed.
+    summary_due: Option<Instant>,
+    shutdown: CancellationToken,
+    _place: Permit,
+    /// The connection is not idle while it is read.
+    _under_way: Option<UnderWay>,
+}
+
+impl Reader {
+    /// Returns what the reader gets next; `None` ends the stream.
+    async fn next(&mut self) -> Option<Bytes> {
+        if let Some(first) = self.first.take() {
+            return Some(first);
+        }
+        if let Some(change) = self.missed.next() {
+            return Some(self.show(&change));
+        }
+        let due = self.summary_due;
+        let summary = async move {
+            match due {
+                Some(due) => sleep_until(due).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            biased;
+            () = self.shutdown.cancelled() => None,
+            change = self.changes.recv() => match change {
+                Ok(change) => Some(self.show(&change)),
+                // It comes back with the last id that it saw.
+                Err(RecvError::Lagged(missed)) => {
+                    tracing::debug!(missed, "a reader of the stream is too slow, and is cut off");
+                    None
+                }
+                Err(RecvError::Closed) => None,
+            },
+            () = summary => {
+                self.summary_due = None;
+                Some(Bytes::from_static(SUMMARY_CHANGED))
+            }
+            _ = self.alive.tick() => Some(Bytes::from_static(COMMENT)),
+        }
+    }
+
+    fn show(&mut self, change: &Change) -> Bytes {
+        if !matches!(change.kind, ChangeKind::Event(_)) && self.summary_due.is_none() {
+            self.summary_due = Some(Instant::now() + SUMMARY_PAUSE);
+        }
+        self.encoder.encode(change)
+    }
+}

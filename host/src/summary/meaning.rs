@@ -1,0 +1,467 @@
+//! What a reason means, where its words are the API's and not a person's.
+//!
+//! Many reasons of built-in components are GPUd's to the letter, because programs look for them, and stay so in
+//! `/v1/states`. This table says the same in words for a person. A `{}` of a pattern stands for any text; `{0}` in the
+//! meaning is the first of them.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::{components::NVIDIA, xids::Code};
+
+/// Patterns of whole reasons, or of a part of one between semicolons.
+const MEANINGS: &[(&str, &str)] = &[
+    ("no data yet", "not checked yet"),
+    ("XIDComponent is healthy", "no Xid is on record"),
+    ("SXIDComponent is healthy", "no SXid is on record"),
+    (
+        "matched 0 xid errors from {} kmsg(s)",
+        "no Xid in the kernel log ({0} lines)",
+    ),
+    (
+        "matched {} xid errors from {} kmsg(s)",
+        "{0} Xids in the kernel log",
+    ),
+    (
+        "matched 0 sxid errors from {} kmsg(s)",
+        "no SXid in the kernel log ({0} lines)",
+    ),
+    (
+        "matched {} sxid errors from {} kmsg(s)",
+        "{0} SXids in the kernel log",
+    ),
+    ("kmsg reader is not set", "the kernel log is not read here"),
+    ("failed to read kmsg", "cannot read the kernel log"),
+    ("scanned kmsg(s)", "nothing in the kernel log"),
+    ("no issue", "nothing in the kernel log"),
+    (
+        "all 0 GPU(s) were checked, no {} issue found",
+        "there is no GPU to check",
+    ),
+    (
+        "all {} GPU(s) were checked, no recovery action needed",
+        "none of {0} GPU(s) asks for a recovery action",
+    ),
+    (
+        "all {} GPU(s) were checked, no {} issue found",
+        "no {1} trouble on {0} GPU(s)",
+    ),
+    (
+        "{} GPU(s) were checked, no {} issue found",
+        "no {1} trouble on {0} GPU(s)",
+    ),
+    (
+        "{} GPU(s) were checked, no {} issue found ({})",
+        "no {1} trouble on {0} GPU(s) ({2})",
+    ),
+    (
+        "{} devices support remapped rows and found no issue",
+        "no trouble with remapped memory rows on {0} GPU(s)",
+    ),
+    ("no clock events found", "no GPU slows its clocks down"),
+    (
+        "clock events not supported",
+        "the driver does not say whether clocks are slowed down",
+    ),
+    (
+        "clock events not supported for driver version {}",
+        "driver {0} does not say whether clocks are slowed down",
+    ),
+    (
+        "GPM not supported",
+        "the GPUs have no performance counters (GPM)",
+    ),
+    ("no memory data found", "the GPUs report no memory figures"),
+    (
+        "recovery action not supported",
+        "the driver does not report recovery actions",
+    ),
+    (
+        "GPU count thresholds not set, skipping",
+        "not judged: the expected number of GPUs is not set (--gpu-count)",
+    ),
+    (
+        "nvidia gpu count matching thresholds ({})",
+        "{0} GPU(s) found, as expected",
+    ),
+    (
+        "nvidia gpu count mismatch (found {}, expected {})",
+        "{0} GPU(s) found, {1} expected",
+    ),
+    (
+        "ports or rate threshold not set (skipped evaluation)",
+        "not judged: the expected ports are not set (--infiniband-expected-port-states)",
+    ),
+    (
+        "ok; no infiniband port issue",
+        "all expected InfiniBand ports are up",
+    ),
+    (
+        "ok; no infiniband port issue; {}",
+        "all expected InfiniBand ports are up; {0}",
+    ),
+    (
+        "no infiniband port issue",
+        "all expected InfiniBand ports are up",
+    ),
+    (
+        "NVSwitch not detected, skipping fabric manager check",
+        "no NVSwitch, so no fabric manager is needed",
+    ),
+    (
+        "{}: NVSwitch not detected, skipping fabric state check",
+        "no NVSwitch, so there is no fabric to check",
+    ),
+    (
+        "detected {} NVIDIA GPU device(s); skipping fabric state check",
+        "{0} GPU(s), so there is no fabric to check",
+    ),
+    (
+        "{} does not support fabric manager",
+        "{0} needs no fabric manager",
+    ),
+    (
+        "{} does not support fabric state telemetry",
+        "{0} does not report the state of a fabric",
+    ),
+    (
+        "{} fabric state telemetry not supported",
+        "{0} does not report the state of a fabric",
+    ),
+    ("{} checked fabric state", "the NVLink fabric is up"),
+    (
+        "{} with unhealthy fabric state: {}",
+        "the NVLink fabric is not up: {1}",
+    ),
+    ("NVIDIA NVML library is not loaded", "no NVIDIA driver"),
+    (
+        "NVIDIA NVML is loaded but GPU is not detected (missing product name)",
+        "NVIDIA's driver is there, but no GPU",
+    ),
+    (
+        "NVML initialization error: {}",
+        "NVIDIA's driver does not work: {0}",
+    ),
+    (
+        "no nfs group configs found",
+        "no NFS volume is set to be checked (--nfs-checker-configs)",
+    ),
+    (
+        "successfully fuse connection(s)",
+        "no FUSE connection is congested",
+    ),
+    (
+        "error listing fuse connections",
+        "cannot list the FUSE connections",
+    ),
+    (
+        "host virt env is KVM (no need to check ACS)",
+        "a virtual machine: PCIe access control (ACS) is not judged",
+    ),
+    (
+        "unknown virtualization environment (no need to check ACS)",
+        "it is not known whether this is a virtual machine: PCIe access control (ACS) is not judged",
+    ),
+    (
+        "non-KVM host env, no acs enabled device found (no need to disable)",
+        "PCIe access control (ACS) is off",
+    ),
+    ("no block device found", "there is no disk"),
+    (
+        "all modules are loaded",
+        "all kernel modules that are asked for are loaded",
+    ),
+    (
+        "all libraries exist",
+        "all libraries that are asked for are there",
+    ),
+    ("missing modules: {}", "kernel modules are not loaded: {0}"),
+    (
+        "library \"{}\" does not exist",
+        "the library {0} is not there",
+    ),
+    (
+        "checked egress latencies and no issue found",
+        "the network answers in time",
+    ),
+    (
+        "checked egress latencies and no issue found ({})",
+        "the network answers in time ({0})",
+    ),
+    (
+        "error measuring egress latencies",
+        "cannot measure the network's latency",
+    ),
+    (
+        "error getting bpf jit buffer bytes",
+        "cannot read the memory of BPF programs",
+    ),
+    ("error getting {}", "cannot read {0}"),
+    ("error listing {}", "cannot list {0}"),
+    ("containerd not installed", "containerd is not installed"),
+    ("docker not installed", "Docker is not installed"),
+    (
+        "error checking peermem",
+        "cannot tell whether the module nvidia_peermem is loaded",
+    ),
+    ("error checking {}", "cannot check {0}"),
+    ("error calculating {}", "cannot calculate {0}"),
+    (
+        "no infiniband port data (skipped evaluation)",
+        "no InfiniBand port was found",
+    ),
+    (
+        "GPU temperature anomalies detected: {} current temperature is {} °C exceeding the threshold {} °C",
+        "{0} has {1} °C, its threshold is {2} °C",
+    ),
+    (
+        "{} current temperature is {} °C exceeding the threshold {} °C",
+        "{0} has {1} °C, its threshold is {2} °C",
+    ),
+    (
+        "{} persistence mode supported but not enabled",
+        "{0} has persistence mode off",
+    ),
+    (
+        "unexpected plugin output",
+        "its script did not print what its spec expects",
+    ),
+    ("GPU lost", "the driver has lost the GPU"),
+    ("GPU requires reset", "the GPU needs a reset"),
+];
+
+/// `3 GPU(s)`; a constant, which a test compiles.
+static PLURAL: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"\b(?P<n>[0-9]+) (?P<word>[A-Za-z]+( [A-Za-z]+){0,3})\(s\)").ok());
+
+/// The reason of a component in words for a person.
+pub fn meaning(component: &str, reason: &str) -> String {
+    if component.starts_with(NVIDIA)
+        && let Some(code) = Code::read(reason)
+    {
+        return code.phrase();
+    }
+    let whole = translated(reason);
+    let meant = whole.unwrap_or_else(|| {
+        let parts = reason.split("; ");
+        let parts: Vec<String> = parts
+            .map(|part| translated(part).unwrap_or_else(|| part.to_owned()))
+            .collect();
+        parts.join("; ")
+    });
+    plurals(&meant)
+}
+
+fn translated(text: &str) -> Option<String> {
+    let mut known = MEANINGS.iter();
+    known.find_map(|(pattern, means)| Some(fill(means, &captures(pattern, text)?)))
+}
+
+/// What stands for each `{}` of a pattern, if the text fits; each is as short as can be, and none goes over a border between
+/// parts.
+fn captures<'t>(pattern: &str, text: &'t str) -> Option<Vec<&'t str>> {
+    let mut literals = pattern.split("{}");
+    let mut rest = text.strip_prefix(literals.next()?)?;
+    let mut found = Vec::new();
+    let mut literals = literals.peekable();
+    while let Some(literal) = literals.next() {
+        let (value, after) = match (literal, literals.peek()) {
+            ("", None) => (rest, ""),
+            (literal, None) => (rest.strip_suffix(literal)?, ""),
+            (literal, Some(_)) => rest.split_once(literal)?,
+        };
+        if value.is_empty() || value.contains("; ") {
+            return None;
+        }
+        found.push(value);
+        rest = after;
+    }
+    rest.is_empty().then_some(found)
+}
+
+fn fill(means: &str, values: &[&str]) -> String {
+    let mut text = means.to_owned();
+    for (number, value) in values.iter().enumerate() {
+        text = text.replace(&format!("{{{number}}}"), value);
+    }
+    text
+}
+
+/// `1 GPU(s)` as `1 GPU`, `3 GPU(s)` as `3 GPUs`.
+fn plurals(text: &str) -> String {
+    let Some(plural) = PLURAL.as_ref().filter(|_| text.contains("(s)")) else {
+        return text.to_owned();
+    };
+    let spelled = plural.replace_all(text, |found: &regex::Captures<'_>| {
+        let part = |name| found.name(name).map_or("", |part| part.as_str());
+        let (count, word) = (part("n"), part("word"));
+        let end = if count == "1" { "" } else { "s" };
+        format!("{count} {word}{end}")
+    });
+    spelled.into_owned()
+}
+
+/// What is wrong with a subject, to follow its name, and how much that says: 0 says most.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Predicate {
+    /// `fell off the bus: Xid 79`.
+    pub text: String,
+    /// Among the states of a trouble the one with the least speaks for it.
+    pub weight: u8,
+}
+
+/// What is said of a GPU that the driver has lost.
+const LOST: &str = "is lost: it fell off the bus or does not answer";
+
+impl Predicate {
+    /// Whether the GPU is gone.
+    pub fn is_lost(&self) -> bool {
+        self.text == LOST || self.text.starts_with("fell off the bus")
+    }
+}
+
+/// The weight of a state that only repeats what another one says better.
+pub(super) const PLAIN: u8 = 9;
+
+/// What a reason says of one GPU or switch, where that is known.
+pub(super) fn predicate(component: &str, reason: &str) -> Option<Predicate> {
+    let known = |text: &str, weight| {
+        Some(Predicate {
+            text: text.to_owned(),
+            weight,
+        })
+    };
+    if let Some(code) = Code::read(reason).filter(|_| component.starts_with(NVIDIA)) {
+        return known(&code.phrase(), 0);
+    }
+    let first = reason.split("; ").next().unwrap_or_default();
+    if let Some(values) = captures("{} with unhealthy fabric state: GPU {}: {}", first) {
+        let what = values.get(2).copied().unwrap_or_default();
+        return known(&format!("has trouble with its NVLink fabric: {what}"), 5);
+    }
+    if let Some(values) = captures("GPU {} needs a {}", first) {
+        let what = values.get(1).copied().unwrap_or_default();
+        return known(&format!("needs a {what}"), 2);
+    }
+    match first {
+        "GPU lost" => known(LOST, 1),
+        "GPU requires reset" => known("needs a reset", 1),
+        _ => {
+            let (_, time) = first.split_once(" has not answered for ")?;
+            let time = time.split(',').next().unwrap_or_default();
+            known(&format!("has not answered for {time}"), 3)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn reasons_of_the_wire_in_words() {
+        for (component, reason, expected) in [
+            ("cpu", "ok", "ok"),
+            (
+                "accelerator-nvidia-error-xid",
+                "matched 0 xid errors from 4096 kmsg(s)",
+                "no Xid in the kernel log (4096 lines)",
+            ),
+            (
+                "accelerator-nvidia-power",
+                "all 8 GPU(s) were checked, no power issue found",
+                "no power trouble on 8 GPUs",
+            ),
+            (
+                "accelerator-nvidia-nvlink",
+                "scanned kmsg(s); all 1 GPU(s) were checked, no nvlink issue found",
+                "nothing in the kernel log; no nvlink trouble on 1 GPU",
+            ),
+            (
+                "fuse",
+                "successfully fuse connection(s); 3 connection(s) are waiting",
+                "no FUSE connection is congested; 3 connections are waiting",
+            ),
+            (
+                "accelerator-nvidia-fabric-manager",
+                "detected 1 NVIDIA GPU device(s); skipping fabric state check",
+                "1 GPU, so there is no fabric to check",
+            ),
+            (
+                "accelerator-nvidia-gpu-counts",
+                "nvidia gpu count mismatch (found 7, expected 8)",
+                "7 GPUs found, 8 expected",
+            ),
+            (
+                "library",
+                "library \"libnvidia-ml.so\" does not exist; library \"x\" does not exist",
+                "the library libnvidia-ml.so is not there; the library x is not there",
+            ),
+            (
+                "os",
+                "error getting uptime; other",
+                "cannot read uptime; other",
+            ),
+            ("x", "", ""),
+            ("x", "GPU(s) {}", "GPU(s) {}"),
+            (
+                "x",
+                "8 GPU(s), 1 network card function(s), 1 NUMA node(s)",
+                "8 GPUs, 1 network card function, 1 NUMA node",
+            ),
+        ] {
+            assert_eq!(meaning(component, reason), expected, "{reason}");
+        }
+    }
+
+    #[test]
+    fn what_is_said_of_one_gpu() {
+        let of = |reason: &str| {
+            let found = predicate("accelerator-nvidia-power", reason)?;
+            Some((found.text, found.weight))
+        };
+        let expected = |text: &str, weight| Some((text.to_owned(), weight));
+        assert_eq!(
+            of("GPU lost; error getting power"),
+            expected("is lost: it fell off the bus or does not answer", 1)
+        );
+        assert_eq!(
+            of("GPU GPU-1 (0000:3b:00.0) needs a reset of its PCIe bus; x"),
+            expected("needs a reset of its PCIe bus", 2)
+        );
+        assert_eq!(
+            of("GPU-1 (0000:3b:00.0) has not answered for 30 s, last answer at 2026"),
+            expected("has not answered for 30 s", 3)
+        );
+        assert_eq!(
+            of("NVIDIA-H100 with unhealthy fabric state: GPU GPU-1: status=x; y"),
+            expected("has trouble with its NVLink fabric: status=x", 5)
+        );
+        assert_eq!(of("error getting power"), None);
+        assert_eq!(predicate("my-plugin", "XID 79 x detected on GPU y"), None);
+    }
+
+    #[test]
+    fn every_pattern_means_something_and_is_reached() {
+        for (place, (pattern, means)) in MEANINGS.iter().enumerate() {
+            let text = pattern.replace("{}", "7");
+            let first = MEANINGS
+                .iter()
+                .position(|(other, _)| captures(other, &text).is_some());
+            assert_eq!(first, Some(place), "{pattern}");
+            assert!(!meaning("cpu", &text).contains('{'), "{pattern}: {means}");
+        }
+        assert!(PLURAL.is_some());
+    }
+
+    proptest! {
+        #[test]
+        fn any_reason_is_read(reason in "(\\PC|; |GPU|\\(s\\)|[0-9]| ){0,30}") {
+            meaning("cpu", &reason);
+            predicate("accelerator-nvidia-power", &reason);
+        }
+    }
+}
