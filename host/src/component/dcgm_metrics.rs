@@ -34,9 +34,10 @@ pub(super) async fn text(components: &Registry, services: &Services) -> String {
     if gpus.is_empty() {
         return String::new();
     }
-    let xids = match components.get(XIDS) {
-        Some(_) => xids(services, &gpus).await,
-        None => None,
+    let is_watched = components.get(XIDS).is_some();
+    let xids = match is_watched {
+        true => xids(services, &gpus).await,
+        false => None,
     };
     let machine = Machine {
         hostname: node.hostname().await,

@@ -30,7 +30,7 @@ impl SlurmNode {
         };
         let flags = state
             .split('+')
-            .map(|flag| flag.trim_end_matches(|mark| MARKS.contains(mark)));
+            .map(|flag| flag.trim_end_matches(|mark: char| MARKS.contains(mark)));
         let reason = lines().find_map(|line| line.strip_prefix("Reason="));
         Ok(Self {
             flags: flags
