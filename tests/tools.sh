@@ -1,5 +1,5 @@
 #!/bin/bash
-# Fetches the programs that tests run for real (a registry, minisign, container runtimes, Prometheus) from Debian, without
+# Fetches the programs that tests run for real (a registry, minisign, container runtimes, Prometheus, Slurm) from Debian, without
 # installing them: a runtime that is installed and does not run would show in scans of this machine.
 #
 #   tools.sh FOLDER     leaves them in FOLDER and prints the value for GPUD_TEST_TOOLS
@@ -8,7 +8,8 @@ set -euo pipefail
 folder=$(mkdir -p -- "$1" && realpath -- "$1")
 cd "$folder"
 fetch() { apt-get download "$@" >&2; }
-for package in containerd docker-registry docker.io minisign prometheus runc; do
+for package in containerd docker-registry docker.io libhwloc15 libmunge2 minisign munge prometheus runc slurm-client \
+    slurm-wlm-basic-plugins slurmctld slurmd; do
     # The second time, nothing is fetched.
     [[ -e $package.done ]] && continue
     fetch "$package" || { apt-get update >&2 && fetch "$package"; }

@@ -73,6 +73,8 @@ pub struct Options {
     pub listen_address: String,
     /// Certificate and key in PEM; without them the certificate is self-signed and kept in memory.
     pub tls_files: Option<(PathBuf, PathBuf)>,
+    /// Readings of GPUs are served under the names of dcgm-exporter, too.
+    pub dcgm_names: bool,
     /// Every route but `/healthz` asks for the token.
     pub require_token: bool,
     /// Where the token is, if not in the data folder.
@@ -149,6 +151,7 @@ pub async fn run(options: Options, shutdown: CancellationToken) -> Result<(), St
         components,
         listen_address,
         tls_files,
+        dcgm_names,
         require_token,
         token_file,
         local_socket,
@@ -305,6 +308,7 @@ pub async fn run(options: Options, shutdown: CancellationToken) -> Result<(), St
         plugins: Arc::clone(&plugins),
         inventory: Collector::new(&services.node),
         config: shown,
+        dcgm_names,
         own_recorded: Mutex::default(),
     };
     let local_socket = local_socket.and_then(|path| open_local_socket(&path));

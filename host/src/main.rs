@@ -5,8 +5,9 @@ use std::{env, path::Path, process::ExitCode};
 use gpud::{
     cli::{
         self, Action, Exit, Invocation, Stderr, compact, compile_builtins, custom_plugins, explain,
-        exports, history, inject_fault, list_plugins, machine_info, metadata, pack, plugin, run,
-        run_plugin_group, scan, service, set_healthy, shells, status, terminal::Terminal, watch,
+        exports, healthcheck, history, inject_fault, list_plugins, machine_info, metadata, pack,
+        plugin, run, run_plugin_group, scan, service, set_healthy, shells, status,
+        terminal::Terminal, watch,
     },
     executor, logging,
     node::{Node, clock::Clock},
@@ -58,6 +59,7 @@ async fn carry_out(action: Action, systemd: Service, stdout: Terminal, stderr: T
         } => service::down(&data_dir, reset_state, stdout).await,
         Action::Run(options) => run::run(*options, systemd).await.map(nothing_to_say),
         Action::Status(options) => status::status(&options, stdout).await,
+        Action::Healthcheck(options) => Ok(healthcheck::healthcheck(&options).await),
         Action::Watch(options) => watch::watch(&options, stdout.has_color()).await,
         Action::History(options) => history::history(&options, stdout).await,
         Action::Metadata(options) => {

@@ -21,6 +21,7 @@ mod database;
 mod disk_commands;
 mod explain;
 mod exports;
+mod healthcheck;
 mod hostile_clients;
 mod hostile_files;
 mod hostile_machine;

@@ -446,3 +446,79 @@ fn a_trigger_reads_the_present() {
         assert_eq!(down.count(), links_down, "{scenario}");
     }
 }
+
+/// The names of dcgm-exporter beside gpud's own: eight samples each, in its units, with its labels.
+#[test]
+fn metrics_under_the_names_of_dcgm_exporter() {
+    let folder = tempfile::tempdir().unwrap();
+    let scenario = "product: h100-sxm
+gpu: {2: {temperature: {gpu: 61, memory: 58}, power: {usage: 345600}, remapped_rows: {correctable: 3, uncorrectable: 1}}}
+";
+    let library = install(&built().unwrap(), scenario, folder.path()).unwrap();
+    let log = folder.path().join("kmsg");
+    fs::write(&log, "").unwrap();
+    let start = || {
+        Start::new()
+            .kernel_log(log.to_str().unwrap())
+            .arguments(&["--nvml-library", library.to_str().unwrap()])
+    };
+    let daemon = start().arguments(&["--metrics-names", "dcgm"]).ready();
+    let metrics = || String::from_utf8(daemon.send(Method::GET, "/metrics").1).unwrap();
+    let samples = |text: &str, name: &str| -> Vec<String> {
+        let begins = format!("{name}{{");
+        let lines = text.lines().filter(|line| line.starts_with(&begins));
+        lines.map(str::to_owned).collect()
+    };
+    for name in [
+        "DCGM_FI_DEV_SM_CLOCK",
+        "DCGM_FI_DEV_MEM_CLOCK",
+        "DCGM_FI_DEV_MEMORY_TEMP",
+        "DCGM_FI_DEV_GPU_TEMP",
+        "DCGM_FI_DEV_POWER_USAGE",
+        "DCGM_FI_DEV_GPU_UTIL",
+        "DCGM_FI_DEV_MEM_COPY_UTIL",
+        "DCGM_FI_DEV_XID_ERRORS",
+        "DCGM_FI_DEV_FB_FREE",
+        "DCGM_FI_DEV_FB_USED",
+        "DCGM_FI_DEV_UNCORRECTABLE_REMAPPED_ROWS",
+        "DCGM_FI_DEV_CORRECTABLE_REMAPPED_ROWS",
+        "DCGM_FI_DEV_ROW_REMAP_FAILURE",
+        "DCGM_FI_PROF_SM_OCCUPANCY",
+        "DCGM_FI_PROF_PIPE_TENSOR_ACTIVE",
+        "DCGM_FI_PROF_PIPE_FP16_ACTIVE",
+    ] {
+        eventually(name, || {
+            (samples(&metrics(), name).len() == 8).then_some(())
+        });
+    }
+    let text = metrics();
+    let hostname = fs::read_to_string("/proc/sys/kernel/hostname").unwrap();
+    let labels = format!(
+        "{{Hostname=\"{}\",UUID=\"GPU-1582a755-bac3-4f01-a002-1582a755bac3\",device=\"nvidia2\",gpu=\"2\",modelName=\"NVIDIA H100 80GB HBM3\",pci_bus_id=\"00000000:3A:00.0\"}}",
+        hostname.trim()
+    );
+    for (name, value) in [
+        ("DCGM_FI_DEV_GPU_TEMP", "61"),
+        ("DCGM_FI_DEV_MEMORY_TEMP", "58"),
+        ("DCGM_FI_DEV_POWER_USAGE", "345.6"),
+        ("DCGM_FI_DEV_CORRECTABLE_REMAPPED_ROWS", "3"),
+        ("DCGM_FI_DEV_UNCORRECTABLE_REMAPPED_ROWS", "1"),
+    ] {
+        let expected = format!("{name}{labels} {value}");
+        let found = samples(&text, name);
+        assert!(found.contains(&expected), "{expected}\n{found:#?}");
+    }
+    assert!(text.contains("# TYPE DCGM_FI_DEV_CORRECTABLE_REMAPPED_ROWS counter\n"));
+    assert!(text.contains("accelerator_nvidia_temperature_current_celsius{"));
+    let none = format!("DCGM_FI_DEV_XID_ERRORS{labels} 0");
+    assert!(text.contains(&none), "{none}");
+    let line = "3,1,60000000,-;NVRM: Xid (PCI:0000:3a:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus.\n";
+    fs::write(&log, line).unwrap();
+    let lost = format!("DCGM_FI_DEV_XID_ERRORS{labels} 79");
+    eventually("the Xid shows", || metrics().contains(&lost).then_some(()));
+    drop(daemon);
+
+    let plain = start().ready();
+    let (_, text) = plain.send(Method::GET, "/metrics");
+    assert!(!String::from_utf8(text).unwrap().contains("DCGM_FI_"));
+}

@@ -78,6 +78,7 @@ pub fn run(cargo: &Cargo) -> Result<()> {
         "tests/kubernetes/run.sh",
         &["export"],
     )?;
+    cargo.check_if_possible("a real Slurm", "tests/slurm/run.sh", &[&gpud(cargo)?])?;
     fuzz::run(cargo, fuzz::SECONDS, Vec::new())?;
     cargo.run(
         "examples in the documentation",

@@ -88,8 +88,10 @@ export function gpusOf(states: ComponentStates[], machine: MachineInfo | undefin
   for (const row of rows(amd('utilization'), 'gpus')) add('', textOf(row, 'bus_id'), '', textOf(row, 'product'));
   for (const trouble of troubles) {
     const subject = trouble.subject;
-    if (subject.kind !== 'gpu' || (!subject.uuid && !subject.pci)) continue;
-    const gpu = add(subject.uuid ?? '', subject.pci ?? '', subject.serial ?? '', '');
+    if (subject.kind !== 'gpu') continue;
+    // A GPU that was lost before its driver was asked is known by its number only.
+    const gpu = subject.uuid || subject.pci ? add(subject.uuid ?? '', subject.pci ?? '', subject.serial ?? '', '') : [...gpus.values()].find((one) => one.index === subject.index);
+    if (!gpu) continue;
     gpu.troubles.push(trouble);
     gpu.health = worse(gpu.health, trouble.health);
     if (typeof subject.index === 'number') gpu.index = subject.index;

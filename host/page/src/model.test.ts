@@ -32,6 +32,13 @@ test('a GPU that no check can read is still there, with its trouble', () => {
   assert.deepEqual(gpus[0]?.links, [true, false]);
 });
 
+test('a trouble that names a GPU by its number only is on that GPU', () => {
+  const lost: Trouble = { ...trouble, subject: { kind: 'gpu', label: 'GPU 1', index: 1 } };
+  const machine = { gpuInfo: { gpus: [{ uuid: 'GPU-a', busID: '0000:18:00.0' }, { uuid: 'unknown-gpu-1' }] } };
+  const gpus = gpusOf([], machine, [lost]);
+  assert.deepEqual(gpus.map((gpu) => [gpu.index, gpu.health, gpu.troubles.length]), [[0, 'Healthy', 0], [1, 'Unhealthy', 1]]);
+});
+
 test('a document that is broken or has other types is none', () => {
   for (const text of ['{', 'null', '[1]', '{"utilizations":{"uuid":1}}', '{"utilizations":[null,3,"x"]}']) {
     const states: ComponentStates[] = [{ component: 'accelerator-nvidia-utilization', states: [{ extra_info: { data: text } }] }];

@@ -9,6 +9,7 @@ use super::{
     checks::XidCatalog,
     client_args::{ListPluginsArgs, RunPluginGroupArgs, SetHealthyArgs},
     exports_args::ExportsArgs,
+    healthcheck::args::HealthcheckArgs,
     history_args::{HistoryArgs, WatchArgs},
     hosted_args::{NotifyArgs, ReleaseArgs, UpdateArgs},
     options::FailOn,
@@ -42,6 +43,8 @@ pub enum Command {
     /// Say whether the daemon runs, where, and what it finds
     #[command(visible_alias = "st")]
     Status(StatusArgs),
+    /// Answer one line and an exit status, for Slurm, node-problem-detector, Nagios
+    Healthcheck(Box<HealthcheckArgs>),
     /// Watch what the daemon finds, live, full screen
     Watch(WatchArgs),
     /// Show the events and changes of health of this machine

@@ -22,6 +22,7 @@ mod exit;
 pub mod explain;
 pub mod exports;
 mod exports_args;
+pub mod healthcheck;
 pub mod history;
 mod history_args;
 mod hosted_args;

@@ -7,9 +7,10 @@ use clap_complete::Shell;
 
 use super::{
     args::OutputFormat, checks::CheckOptions, components::ComponentSelection, explain::Subject,
-    exports::ExportsAction, history::HistoryOptions, local_socket::LocalSocketChoice,
-    metadata::MetadataOptions, pack::PackAction, plugin::PluginAction, service::UpOptions,
-    status::StatusOptions, terminal::ColorChoice, watch::WatchOptions,
+    exports::ExportsAction, healthcheck::HealthcheckOptions, history::HistoryOptions,
+    local_socket::LocalSocketChoice, metadata::MetadataOptions, pack::PackAction,
+    plugin::PluginAction, service::UpOptions, status::StatusOptions, terminal::ColorChoice,
+    watch::WatchOptions,
 };
 use crate::{logging::LogOptions, wire::GoDuration};
 
@@ -51,6 +52,8 @@ pub enum Action {
     },
     /// Say how the daemon does.
     Status(StatusOptions),
+    /// Answer one line and an exit status.
+    Healthcheck(Box<HealthcheckOptions>),
     /// Show what the daemon finds, live.
     Watch(WatchOptions),
     /// Show events and changes of health.
@@ -172,6 +175,8 @@ pub struct RunOptions {
     pub listen_address: String,
     /// The operator's own certificate.
     pub tls: Option<TlsFiles>,
+    /// Serve GPU readings under the names of dcgm-exporter, too.
+    pub dcgm_names: bool,
     /// Where the bearer token is, if not in the data folder.
     pub token_file: Option<PathBuf>,
     /// Every route but `/healthz` asks for it.

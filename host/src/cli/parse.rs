@@ -16,7 +16,7 @@ use super::{
     data_dir::data_dir,
     exit::{Exit, Stderr},
     explain::Subject,
-    exports,
+    exports, healthcheck,
     history::HistoryOptions,
     history_args::HistoryArgs,
     hosted_args::{NotifyEvent, UpdateArgs, UpdateCommand},
@@ -27,7 +27,9 @@ use super::{
         Action, CustomPluginsOptions, EVENTS_RETENTION, Invocation, METRICS_RETENTION, RunOptions,
         ScanOptions, TlsFiles, at_least_a_nanosecond, retention,
     },
-    pack, plugin, shells,
+    pack, plugin,
+    run_args::MetricsNames,
+    shells,
     status::StatusOptions,
     watch::WatchOptions,
 };
@@ -82,6 +84,10 @@ pub fn parse(argv: impl IntoIterator<Item = OsString>) -> Result<Invocation, Exi
         | Action::Metadata(MetadataOptions { json: true, .. }) => {
             Exit::json_failure("invalid_log_level", error)
         }
+        Action::Healthcheck(_) => Exit {
+            code: healthcheck::MISUSE,
+            ..Exit::failure(error)
+        },
         _ => Exit::failure(error),
     })?;
     let default = match action {
@@ -127,6 +133,13 @@ fn action(
                 classic: args.classic,
             };
             (args.common, Action::Status(options))
+        }
+        Command::Healthcheck(args) => {
+            let (common, options) = args.options(notes).map_err(|message| Exit {
+                code: healthcheck::MISUSE,
+                ..Exit::failure(message)
+            })?;
+            (common, Action::Healthcheck(Box::new(options)))
         }
         Command::Watch(args) => {
             let options = WatchOptions {
@@ -294,6 +307,7 @@ fn run(command: RunCommand, notes: &mut Vec<String>) -> Result<(CommonArgs, RunO
         tls: given(run.tls_cert)
             .zip(given(run.tls_key))
             .map(|(certificate, key)| TlsFiles { certificate, key }),
+        dcgm_names: run.metrics_names == MetricsNames::Dcgm,
         token_file: given(run.token_file),
         require_token: run.require_token,
         local_socket: LocalSocketChoice::of_flag(run.local_socket),
@@ -414,9 +428,16 @@ fn refuse(root: &mut clap::Command, misuse: Misuse) -> Exit {
                 true => "Incorrect Usage.",
             };
             let help = help(root, &command);
+            let is_healthcheck = command.first().is_some_and(|name| name == "healthcheck");
+            let failure = Exit::failure(&message);
             Exit {
+                // To those who ask for health, 1 would be an answer.
+                code: match is_healthcheck {
+                    true => healthcheck::MISUSE,
+                    false => failure.code,
+                },
                 stdout: format!("{usage} {message}\n\n{help}"),
-                ..Exit::failure(message)
+                ..failure
             }
         }
     }

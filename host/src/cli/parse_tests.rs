@@ -3,11 +3,13 @@ use std::{path::PathBuf, time::Duration};
 use super::*;
 use crate::cli::{
     checks::{BlockedProcesses, CheckOptions, XidOptions},
+    healthcheck::Form,
     local_socket::LocalSocketChoice,
     options::FailOn,
     service::UpOptions,
     terminal::ColorChoice,
 };
+use crate::model::RepairAction;
 
 fn read(line: &str) -> Result<Invocation, Exit> {
     let words = ["gpud"].into_iter().chain(line.split('|'));
@@ -78,6 +80,7 @@ fn run_without_flags() {
             exports_file: Some("/etc/gpud/exports.yaml".into()),
             webhook_url: None,
             components: ComponentSelection::default(),
+            dcgm_names: false,
             metrics_retention: Duration::from_secs(3 * 3600),
             events_retention: DAYS_14,
             checks: CheckOptions {
@@ -87,6 +90,13 @@ fn run_without_flags() {
             },
         }
     );
+}
+
+#[test]
+fn metrics_have_gpuds_names_unless_others_are_asked_for() {
+    assert!(!run("--metrics-names=gpud").dcgm_names);
+    assert!(run("--metrics-names=dcgm").dcgm_names);
+    assert!(read("run|--metrics-names=otlp").is_err());
 }
 
 #[test]
@@ -584,6 +594,67 @@ fn json_output_has_json_errors() {
         "{\"error\":{\"code\":\"invalid_log_level\",\"message\":\"unrecognized level: \\\"loud\\\"\"}}\n"
     );
     assert_eq!(exit.stderr, Stderr::Nothing);
+}
+
+#[test]
+fn forms_of_healthcheck() {
+    let of = |line: &str| match read(&format!("healthcheck|{line}")).unwrap().action {
+        Action::Healthcheck(options) => *options,
+        other => panic!("{other:?}"),
+    };
+    let plain = of("");
+    assert_eq!(plain.form, Form::Plain);
+    assert_eq!(plain.timeout, Duration::from_secs(2));
+    let npd = |fail_on, max_output| Form::Npd {
+        fail_on,
+        max_output,
+    };
+    assert_eq!(of("--npd").form, npd(FailOn::Unhealthy, 80));
+    assert_eq!(
+        of("--npd|--fail-on=degraded|--max-output=200").form,
+        npd(FailOn::Degraded, 200)
+    );
+    let slurm = of(
+        "--slurm|--drain-on=degraded|--dry-run|--drain-if-unreachable|--node=n1|--scontrol=/s|--actions=reboot_system,X|--components=-disk|--timeout=500ms",
+    );
+    let Form::Slurm(options) = slurm.form else {
+        panic!("{slurm:?}");
+    };
+    assert_eq!(options.drain_on, FailOn::Degraded);
+    assert!(options.dry_run && options.drain_if_unreachable);
+    assert_eq!(options.node.as_deref(), Some("n1"));
+    assert_eq!(options.scontrol, Some("/s".into()));
+    assert_eq!(
+        slurm.actions,
+        [RepairAction::RebootSystem, RepairAction::Other("X".into())]
+    );
+    assert_eq!(slurm.timeout, Duration::from_millis(500));
+    assert!(!slurm.components.includes("disk") && slurm.components.includes("cpu"));
+    let notes = read("healthcheck|--actions=X").unwrap().notes;
+    assert!(
+        notes.iter().any(|note| note.contains("X is none of")),
+        "{notes:?}"
+    );
+}
+
+/// 1 would be an answer: a problem to node-problem-detector, a warning to Nagios.
+#[test]
+fn misuse_of_healthcheck_is_no_answer() {
+    for line in [
+        "--nosuch",
+        "--npd|--slurm",
+        "--dry-run",
+        "--drain-on=unhealthy",
+        "--fail-on=degraded",
+        "--slurm|--drain-on=broken",
+        "--npd|--max-output=3",
+        "--timeout=0s",
+        "--log-level=loud",
+    ] {
+        let exit = read(&format!("healthcheck|{line}")).unwrap_err();
+        assert_eq!(exit.code, 3, "{line}");
+    }
+    assert_eq!(read("scan|--nosuch").unwrap_err().code, 1);
 }
 
 #[test]

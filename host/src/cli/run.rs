@@ -97,6 +97,7 @@ fn daemon_options(options: RunOptions, service: Service) -> Result<Options, Exit
         listen_address: options.listen_address,
         tls_files: options.tls.map(|files| (files.certificate, files.key)),
         require_token: options.require_token,
+        dcgm_names: options.dcgm_names,
         token_file: options.token_file,
         local_socket: options.local_socket.path(&options.data_dir),
         allowed_hosts: options.allowed_hosts,

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{ArgAction, Args};
+use clap::{ArgAction, Args, ValueEnum};
 
 use super::args::path;
 use crate::wire::GoDuration;
@@ -86,8 +86,25 @@ pub struct RunArgs {
         default_value = "3h0m0s"
     )]
     pub metrics_retention_period: GoDuration,
+    /// Names of metrics on /metrics: gpud, or dcgm for those of dcgm-exporter, too
+    #[arg(
+        long,
+        value_name = "NAMES",
+        default_value = "gpud",
+        hide_possible_values = true
+    )]
+    pub metrics_names: MetricsNames,
     #[command(flatten)]
     pub control_plane: ControlPlaneArgs,
+}
+
+/// Whose names metrics have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum MetricsNames {
+    /// gpud's, which are GPUd's.
+    Gpud,
+    /// Also those of dcgm-exporter, for readings that both have.
+    Dcgm,
 }
 
 /// Flags for a hosted platform and for self-update. They are taken, checked and not used: unit files of GPUd carry them.

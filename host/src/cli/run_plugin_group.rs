@@ -71,7 +71,7 @@ fn read_json(answer: &Answer, tag: &str) -> Result<Exit, String> {
     })
 }
 
-/// What came of the checks.
+/// The outcome of the checks.
 #[derive(Debug, PartialEq, Eq)]
 enum Checked {
     /// All are healthy, or there is none.

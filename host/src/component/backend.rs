@@ -12,7 +12,7 @@ use serde::Serialize;
 use tokio::sync::Mutex;
 
 use super::{
-    Component, Registry, Services, SetHealthyProblem,
+    Component, Registry, Services, SetHealthyProblem, dcgm_metrics,
     feed::{ChangeId, Subscription},
     verdict_metrics,
 };
@@ -148,6 +148,8 @@ pub struct DaemonBackend {
     pub inventory: Collector,
     /// The effective configuration.
     pub config: EffectiveConfig,
+    /// Readings of GPUs are served under the names of dcgm-exporter, too.
+    pub dcgm_names: bool,
     /// When the daemon's own series were brought up to date.
     pub own_recorded: Mutex<Option<Instant>>,
 }
@@ -419,7 +421,11 @@ impl Backend for DaemonBackend {
     fn prometheus(&self) -> Reply<'_, String> {
         async move {
             self.record_own().await;
-            self.services.metrics.exposition()
+            let own = self.services.metrics.exposition();
+            match self.dcgm_names {
+                true => dcgm_metrics::text(&self.registry, &self.services).await + &own,
+                false => own,
+            }
         }
         .boxed()
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::Services;
+use super::{Services, earlier::earlier};
 use crate::{
     metrics::own,
     model::{Event, HealthState, Metric, MetricDescription, UnixMillis},
@@ -152,9 +152,7 @@ pub(super) async fn changes(
 ) {
     let Some(store) = &services.store else { return };
     for state in after {
-        let earlier = before
-            .iter()
-            .find(|old| old.name == state.name && old.subject == state.subject);
+        let earlier = earlier(before, after, state);
         // Readings move within a reason; a change is one of health.
         if earlier.is_some_and(|old| old.health == state.health) {
             continue;

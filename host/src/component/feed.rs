@@ -13,6 +13,7 @@ use std::{
 
 use tokio::sync::broadcast;
 
+use super::earlier::earlier;
 use crate::model::{Event, Health, HealthState, UnixMillis};
 
 /// How many changes a reader that comes back can catch up on.
@@ -196,24 +197,29 @@ impl Feed {
     }
 }
 
-/// Compares two rounds of verdicts; verdicts of the same name and subject are the same one.
+/// Compares the verdicts of two checks.
 fn changes_of_health(before: &[HealthState], after: &[HealthState]) -> Vec<ChangeKind> {
-    let same = |a: &HealthState, b: &HealthState| a.name == b.name && a.subject == b.subject;
-    let changed = after.iter().filter_map(|state| {
-        let earlier = before.iter().find(|old| same(old, state));
+    let mut followed: Vec<&HealthState> = Vec::new();
+    let mut changes = Vec::new();
+    for state in after {
+        let earlier = earlier(before, after, state);
+        followed.extend(earlier);
         let was = earlier.map_or(&Health::Initializing, |old| &old.health);
-        (*was != state.health).then(|| ChangeKind::Health {
-            was: was.clone(),
-            state: state.clone(),
-        })
-    });
-    let withdrawn = before.iter().filter(|old| {
-        old.health.rank() > Health::Initializing.rank() && !after.iter().any(|new| same(old, new))
-    });
-    let withdrawn = withdrawn.map(|state| ChangeKind::Withdrawn {
+        if *was != state.health {
+            changes.push(ChangeKind::Health {
+                was: was.clone(),
+                state: state.clone(),
+            });
+        }
+    }
+    let is_followed = |old: &HealthState| followed.iter().any(|one| std::ptr::eq(*one, old));
+    let withdrawn = before
+        .iter()
+        .filter(|old| old.health.rank() > Health::Initializing.rank() && !is_followed(old));
+    changes.extend(withdrawn.map(|state| ChangeKind::Withdrawn {
         state: state.clone(),
-    });
-    changed.chain(withdrawn).collect()
+    }));
+    changes
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
+use super::earlier::earlier;
 use crate::model::{Event, EventType, Health, HealthState, UnixMillis};
 
 /// Most events of one component that are logged in [`WINDOW_MS`]; the others are counted.
@@ -13,12 +14,10 @@ const EVENTS_PER_WINDOW: u32 = 10;
 /// Milliseconds.
 const WINDOW_MS: u64 = 60_000;
 
-/// Logs each state whose health differs from that of the state of the same name and subject before.
+/// Logs each state whose health differs from that of the state that it follows.
 pub(super) fn log_changes(component: &str, before: &[HealthState], after: &[HealthState]) {
     for state in after {
-        let earlier = before
-            .iter()
-            .find(|old| old.name == state.name && old.subject == state.subject);
+        let earlier = earlier(before, after, state);
         let was = earlier.map_or(&Health::Initializing, |old| &old.health);
         if *was == state.health {
             continue;

@@ -10,6 +10,8 @@ mod checker;
 mod commit;
 mod comparison;
 pub mod config;
+mod dcgm_metrics;
+mod earlier;
 mod failure;
 pub mod feed;
 mod health_log;

@@ -63,13 +63,14 @@ impl Services {
         let latches = Latches::load(store.as_ref()).await;
         Self {
             feed: Feed::new(node.clock.now_ms()),
+            // Without a store, as in a scan, there is no health before that could have changed.
+            logs_changes: store.is_some(),
             node,
             store,
             metrics,
             kernel_log: OnceLock::new(),
             kernel_log_probe: OnceCell::new(),
             event_log: EventLog::default(),
-            logs_changes: true,
             latches,
             unsaved: Unsaved::default(),
         }

@@ -3,6 +3,7 @@
 //! [`Registry`] holds the present value of every series. [`Registry::exposition`] is what `GET /metrics` serves, and
 //! [`scrape`] copies gauges and counters of components into the store, from where `/v1/metrics` reads.
 
+pub mod dcgm;
 mod error;
 mod exposition;
 mod float;

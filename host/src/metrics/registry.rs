@@ -289,6 +289,26 @@ impl Registry {
             .collect()
     }
 
+    /// Returns the present values of a counter or gauge of components by the labels of its series.
+    pub(super) fn values_of(&self, name: &str) -> Vec<(Pairs, f64)> {
+        let table = self.lock();
+        let family = table.families.get(&metric_name(name));
+        let series = family.into_iter().flat_map(|family| &family.series);
+        series
+            .filter_map(|(key, value)| match value {
+                Value::Number(value) if key.component.is_some() => {
+                    Some((key.labels.clone(), *value))
+                }
+                _ => None,
+            })
+            .collect()
+    }
+
+    /// Whether a metric is served under this name.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.lock().families.contains_key(&metric_name(name))
+    }
+
     /// All series in Prometheus' text format 0.0.4.
     pub fn exposition(&self) -> String {
         super::exposition::render(&self.lock())

@@ -86,12 +86,12 @@ mod tests {
 
     #[test]
     fn scalars_are_read_as_in_a_spec() {
-        let text = "a: {on: yes, 1: 010, t: 1e3, s: 'on', n: ~}\nb: &b {x: [1]}\nc: *b\nd:\n";
+        let text = "a: {on: yes, 1: 010, t: 1e3, s: 'on', z: ~}\nb: &b {x: [1]}\nc: *b\nd:\n";
         let configs = parse_configs(text, "f").unwrap();
         let keys = |name: &str| Json::Object(configs[name].clone());
         assert_eq!(
             keys("a"),
-            json!({"true": true, "1": 8, "t": 1000.0, "s": "on", "n": null})
+            json!({"true": true, "1": 8, "t": 1000.0, "s": "on", "z": null})
         );
         assert_eq!((keys("b"), keys("d")), (keys("c"), json!({})));
         for empty in ["", "# nothing\n", "{}", "~"] {

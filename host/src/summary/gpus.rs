@@ -147,12 +147,9 @@ impl Gpus {
     pub(super) fn view(&self, place: usize) -> (String, SubjectView) {
         let gpu = self.known.get(place).cloned().unwrap_or_default();
         let name = [&gpu.uuid, &gpu.pci, &gpu.serial];
-        let name = name
-            .into_iter()
-            .flatten()
-            .next()
-            .cloned()
-            .unwrap_or_default();
+        let name = name.into_iter().flatten().find(|name| !name.is_empty());
+        let number = || gpu.index.map(|index| index.to_string());
+        let name = name.cloned().or_else(number).unwrap_or_default();
         let label = match (gpu.index, &gpu.pci) {
             (Some(index), _) => format!("GPU {index}"),
             (None, Some(id)) => format!("GPU {id}"),

@@ -128,6 +128,17 @@ impl Readings {
     }
 }
 
+/// Returns whether a trouble is about this GPU. One that was lost before its driver was asked is known by its number only.
+fn is_about(trouble: &Trouble, index: usize, uuid: &str, bus_id: &str) -> bool {
+    let subject = &trouble.subject;
+    match (&subject.uuid, &subject.pci) {
+        (Some(own), _) if own == uuid => true,
+        (_, Some(own)) if !bus_id.is_empty() => own == bus_id,
+        (None, None) => subject.index == Some(index),
+        _ => false,
+    }
+}
+
 /// The rows of these GPUs (UUID and PCI id), in their order.
 pub fn rows(
     gpus: impl Iterator<Item = (String, String)>,
@@ -143,8 +154,17 @@ pub fn rows(
         };
         let watts = |key: &str| number(key).map(|milliwatts| milliwatts / 1000);
         let gib = |key: &str| number(key).map(|bytes| bytes >> 30);
-        let is_own = |trouble: &&Trouble| trouble.subject.uuid.as_deref() == Some(uuid.as_str());
-        let trouble = troubles.iter().find(is_own);
+        let trouble = troubles
+            .iter()
+            .find(|trouble| is_about(trouble, index, &uuid, &bus_id));
+        let (health, words) = match trouble {
+            Some(trouble) => (trouble.health.as_str().to_owned(), trouble.sentence.clone()),
+            // Not to be called well.
+            None if !readings.0.contains_key(&uuid) => {
+                ("Unknown".to_owned(), "no reading".to_owned())
+            }
+            None => Default::default(),
+        };
         let utilization = number("gpu_used_percent");
         GpuRow {
             index,
@@ -161,8 +181,8 @@ pub fn rows(
                 watts("enforced_limit_milli_watts"),
                 "W",
             ),
-            health: trouble.map_or_else(String::new, |one| one.health.as_str().to_owned()),
-            trouble: trouble.map_or_else(String::new, |one| one.sentence.clone()),
+            health,
+            trouble: words,
         }
     };
     gpus.enumerate().map(row).collect()
@@ -188,4 +208,46 @@ pub fn table(rows: &[GpuRow]) -> Columns {
         ]);
     }
     table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::summary::SubjectView;
+
+    #[test]
+    fn a_gpu_that_does_not_answer_is_never_ok() {
+        let of = |uuid: Option<&str>, pci: Option<&str>, index: Option<usize>| Trouble {
+            subject: SubjectView {
+                uuid: uuid.map(str::to_owned),
+                pci: pci.map(str::to_owned),
+                index,
+                ..SubjectView::default()
+            },
+            sentence: "is lost".to_owned(),
+            ..Trouble::default()
+        };
+        let gpu = |uuid: &str, bus_id: &str| (uuid.to_owned(), bus_id.to_owned());
+        let gpus = [
+            gpu("GPU-0", "0000:18:00.0"),
+            gpu("GPU-1", "0000:2a:00.0"),
+            gpu("unknown-gpu-2", ""),
+            gpu("GPU-3", "0000:5d:00.0"),
+            gpu("GPU-4", "0000:9a:00.0"),
+        ];
+        let mut readings = Readings::default();
+        for uuid in ["GPU-0", "GPU-1", "GPU-3"] {
+            let document = format!(r#"{{"powers": [{{"uuid": "{uuid}"}}]}}"#);
+            readings.take("powers", &document);
+        }
+        let troubles = [
+            of(Some("GPU-1"), None, None),
+            of(None, None, Some(2)),
+            of(None, Some("0000:5d:00.0"), None),
+        ];
+        let rows = rows(gpus.into_iter(), &readings, &troubles);
+        let words: Vec<&str> = rows.iter().map(|row| row.trouble.as_str()).collect();
+        assert_eq!(words, ["", "is lost", "is lost", "is lost", "no reading"]);
+        assert_eq!(rows[4].health, "Unknown");
+    }
 }

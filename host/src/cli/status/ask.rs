@@ -1,6 +1,6 @@
 //! What the daemon says of itself.
 
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 use http::Method;
 use serde::{Deserialize, Serialize};
@@ -13,7 +13,7 @@ use crate::{
 /// For one request.
 const LIMIT: Duration = Duration::from_secs(30);
 
-/// One component, by the worst of its states.
+/// A state of a component, or the worst of its states.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Component {
     /// Its name.
@@ -53,10 +53,15 @@ pub struct Daemon(Client);
 impl Daemon {
     /// That this client asks.
     pub fn new(client: Client) -> Self {
-        Self(client.with_limit(LIMIT))
+        Self::with_limit(client, LIMIT)
     }
 
-    /// Its components, by name.
+    /// The same with another limit for each request.
+    pub fn with_limit(client: Client, limit: Duration) -> Self {
+        Self(client.with_limit(limit))
+    }
+
+    /// Returns its components by name, each by the worst of its states.
     ///
     /// # Errors
     /// It cannot be asked, or its answer makes no sense.
@@ -64,18 +69,30 @@ impl Daemon {
         Self::states(&self.0, "/v1/states").await
     }
 
-    /// The components of this answer, by name.
+    /// Returns the components of this answer by name, each by the worst of its states.
     ///
     /// # Errors
     /// As [`Self::components`].
     pub async fn states(client: &Client, target: &str) -> Result<Vec<Component>, String> {
-        let answer = client.send(Method::GET, target).await;
-        let answer = answer.map_err(|error| error.to_string())?;
-        if !answer.status.is_success() {
-            return Err(reason_of(&answer));
-        }
-        read(&answer.body)
+        Ok(worst(ask(client, target).await?))
     }
+
+    /// Returns all states of all components. A component without states is there once, with an empty health.
+    ///
+    /// # Errors
+    /// As [`Self::components`].
+    pub async fn all_states(&self) -> Result<Vec<Component>, String> {
+        ask(&self.0, "/v1/states").await
+    }
+}
+
+async fn ask(client: &Client, target: &str) -> Result<Vec<Component>, String> {
+    let answer = client.send(Method::GET, target).await;
+    let answer = answer.map_err(|error| error.to_string())?;
+    if !answer.status.is_success() {
+        return Err(reason_of(&answer));
+    }
+    read(&answer.body)
 }
 
 /// Whether it is up.
@@ -94,24 +111,39 @@ pub async fn healthz(client: &Client) -> Result<(), String> {
 fn read(body: &[u8]) -> Result<Vec<Component>, String> {
     let listed: Option<Vec<Listed>> = serde_json::from_slice(body)
         .map_err(|error| format!("this is not an answer of gpud: {error}"))?;
-    let mut components: Vec<Component> = listed
-        .unwrap_or_default()
-        .into_iter()
-        .map(|listed| {
-            let states = listed.states.unwrap_or_default().into_iter();
-            let worst = states.max_by_key(|state| Health::from(state.health.as_str()).rank());
-            let worst = worst.unwrap_or_default();
-            let actions = worst.suggested_actions.unwrap_or_default();
+    let mut found = Vec::new();
+    for Listed { component, states } in listed.unwrap_or_default() {
+        let mut states = states.unwrap_or_default();
+        if states.is_empty() {
+            states.push(State::default());
+        }
+        found.extend(states.into_iter().map(|state| {
             Component {
-                component: listed.component,
-                health: worst.health,
-                reason: worst.reason,
-                repair_actions: actions.repair_actions.unwrap_or_default(),
+                component: component.clone(),
+                health: state.health,
+                reason: state.reason,
+                repair_actions: state
+                    .suggested_actions
+                    .unwrap_or_default()
+                    .repair_actions
+                    .unwrap_or_default(),
             }
-        })
-        .collect();
-    components.sort_by(|a, b| a.component.cmp(&b.component));
-    Ok(components)
+        }));
+    }
+    Ok(found)
+}
+
+/// Leaves the worst state of each component; of equally bad ones the last.
+fn worst(states: Vec<Component>) -> Vec<Component> {
+    let rank = |state: &Component| Health::from(state.health.as_str()).rank();
+    let mut worst: BTreeMap<String, Component> = BTreeMap::new();
+    for state in states {
+        let known = worst.get(&state.component);
+        if known.is_none_or(|known| rank(&state) >= rank(known)) {
+            worst.insert(state.component.clone(), state);
+        }
+    }
+    worst.into_values().collect()
 }
 
 #[cfg(test)]
@@ -125,7 +157,9 @@ mod tests {
             {"component":"disk","states":[{"health":"Degraded","reason":"a"},
                 {"health":"Unhealthy","reason":"b","suggested_actions":{"description":"","repair_actions":["REBOOT_SYSTEM"]}}]},
             {"component":"gone","states":null}]"#;
-        let found = read(body.as_bytes()).unwrap();
+        let states = read(body.as_bytes()).unwrap();
+        assert_eq!(states.len(), 4);
+        let found = worst(states);
         let short: Vec<_> = found
             .iter()
             .map(|c| (c.component.as_str(), c.health.as_str(), c.reason.as_str()))

@@ -3,7 +3,7 @@
 //! The daemon is found by the file that it keeps in its data folder, so that one on another port is found as well. With
 //! `--classic` the output is GPUd's, line by line as it is found out; else the daemon's summary of the machine.
 
-mod ask;
+pub(super) mod ask;
 mod print;
 
 use std::{
