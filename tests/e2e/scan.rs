@@ -52,7 +52,7 @@ fn begins_and_ends_with_the_verdict() {
     let (_, verbose, _) = scan(&["--components=cpu,accelerator-nvidia-ecc", "--verbose"]);
     for part in [
         "cpu: ",
-        "| Logical Cores |",
+        "Logical Cores",
         "✔ machine info",
         "accelerator-nvidia-ecc: no NVIDIA driver",
     ] {

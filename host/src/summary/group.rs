@@ -13,7 +13,10 @@ use super::{
     mention,
 };
 use crate::{
-    model::{Event, EventType, Evidence, Health, HealthState, Subject, UnixMillis},
+    model::{
+        Event, EventType, Evidence, Health, HealthState, RepairAction, Subject, SuggestedActions,
+        UnixMillis,
+    },
     wire::MetaTime,
 };
 
@@ -103,6 +106,10 @@ fn by_events(component: &str, state: &HealthState, events: &[Event]) -> Vec<Item
             evidence: event.evidence.clone(),
             time: Some(event.time),
             extra_info: Vec::new(),
+            suggested_actions: state
+                .suggested_actions
+                .clone()
+                .or_else(|| actions_of(event)),
             ..state.clone()
         };
         Item {
@@ -111,6 +118,18 @@ fn by_events(component: &str, state: &HealthState, events: &[Event]) -> Vec<Item
         }
     };
     newest.into_iter().map(of_event).collect()
+}
+
+/// Returns what an event asks for, as the document under `data` of Xids and SXids says it.
+fn actions_of(event: &Event) -> Option<SuggestedActions> {
+    let (_, document) = event.extra_info.iter().find(|(key, _)| key == "data")?;
+    let document: serde_json::Value = serde_json::from_str(document).ok()?;
+    let actions = document.pointer("/suggested_actions_by_gpud/repair_actions")?;
+    let words = actions.as_array()?.iter().filter_map(|word| word.as_str());
+    Some(SuggestedActions {
+        description: String::new(),
+        repair_actions: words.map(RepairAction::from).collect(),
+    })
 }
 
 /// The events of these types that name a subject.

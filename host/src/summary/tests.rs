@@ -287,6 +287,18 @@ fn what_a_scan_found_is_split_by_device() {
     let summary = of(vec![found.clone()]);
     insta::assert_snapshot!("scan", short(&summary));
     assert_eq!(summary.troubles[0].since.0, Some(2000));
+    // Without an action of the state, that of the event counts.
+    let data = r#"{"suggested_actions_by_gpud":{"repair_actions":["REBOOT_SYSTEM"]}}"#;
+    let mut event = event(3, 1000, EventType::Fatal, 79);
+    event.extra_info = vec![("data".to_owned(), data.to_owned())];
+    let advised = ComponentInput {
+        events: vec![event],
+        ..component(
+            "accelerator-nvidia-error-xid",
+            vec![state("Unhealthy", "matched 1 xid errors from 1 kmsg(s)")],
+        )
+    };
+    assert_eq!(of(vec![advised]).troubles[0].action, "Reboot the node");
     // Events that say nothing of a device leave the state as it is.
     let nameless = found.events.into_iter().map(|event| Event {
         subject: None,
