@@ -122,6 +122,9 @@ pub struct Times {
     checked: f64,
 }
 
+/// Takes a figure out of the times of a start.
+type Figure = fn(&Times) -> f64;
+
 /// The release binary that `cargo xtask bench` leaves, with the code of the built-in components; else cargo's own.
 fn program() -> PathBuf {
     let release = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/bench/gpud");
@@ -166,8 +169,7 @@ async fn starts(table: &mut Table) {
             Target::AtMost(limit),
         );
     };
-    let (answering, checked): (fn(&Times) -> f64, fn(&Times) -> f64) =
-        (|times| times.answering, |times| times.checked);
+    let (answering, checked): (Figure, Figure) = (|times| times.answering, |times| times.checked);
     row(
         "API answering after start, compiled code cached",
         &warm,

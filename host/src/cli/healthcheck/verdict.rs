@@ -177,7 +177,11 @@ mod tests {
             ("-c,-f", &[], "Degraded b slow of 4, 2 starting"),
             ("a", &[], " of 1, 0 starting"),
             ("a,e", &[], " of 2, 1 starting"),
-            ("", &[reboot.clone()], "Unhealthy c gone of 6, 2 starting"),
+            (
+                "",
+                std::slice::from_ref(&reboot),
+                "Unhealthy c gone of 6, 2 starting",
+            ),
             ("b", &[reboot], " of 1, 0 starting"),
             ("nosuch", &[], "gpud has none of the components that count"),
         ] {
