@@ -167,7 +167,7 @@ mod tests {
             state("e", "", "", &[]),
             state("f", "Molten", "glows", &[]),
         ];
-        let reboot = RepairAction::RebootSystem;
+        let reboot = [RepairAction::RebootSystem];
         for (components, actions, expected) in [
             (
                 "",
@@ -177,12 +177,8 @@ mod tests {
             ("-c,-f", &[], "Degraded b slow of 4, 2 starting"),
             ("a", &[], " of 1, 0 starting"),
             ("a,e", &[], " of 2, 1 starting"),
-            (
-                "",
-                std::slice::from_ref(&reboot),
-                "Unhealthy c gone of 6, 2 starting",
-            ),
-            ("b", &[reboot], " of 1, 0 starting"),
+            ("", &reboot[..], "Unhealthy c gone of 6, 2 starting"),
+            ("b", &reboot[..], " of 1, 0 starting"),
             ("nosuch", &[], "gpud has none of the components that count"),
         ] {
             assert_eq!(
