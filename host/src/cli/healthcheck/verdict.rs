@@ -174,11 +174,19 @@ mod tests {
                 &[][..],
                 "Unhealthy c gone, Unhealthy c hot, Unhealthy f glows, Degraded b slow of 6, 2 starting, 0 uncounted",
             ),
-            ("-c,-f", &[], "Degraded b slow of 4, 2 starting"),
-            ("a", &[], " of 1, 0 starting"),
-            ("a,e", &[], " of 2, 1 starting"),
-            ("", &reboot[..], "Unhealthy c gone of 6, 2 starting"),
-            ("b", &reboot[..], " of 1, 0 starting"),
+            (
+                "-c,-f",
+                &[],
+                "Degraded b slow of 4, 2 starting, 0 uncounted",
+            ),
+            ("a", &[], " of 1, 0 starting, 0 uncounted"),
+            ("a,e", &[], " of 2, 1 starting, 0 uncounted"),
+            (
+                "",
+                &reboot[..],
+                "Unhealthy c gone of 6, 2 starting, 2 uncounted",
+            ),
+            ("b", &reboot[..], " of 1, 0 starting, 1 uncounted"),
             ("nosuch", &[], "gpud has none of the components that count"),
         ] {
             assert_eq!(
