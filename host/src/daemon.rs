@@ -116,6 +116,9 @@ pub struct Selection {
 /// Why a daemon could not start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
+    /// Certificates that exports would trust.
+    #[error("{0}")]
+    Trust(#[from] crate::node::trusted::TrustError),
     /// The machine cannot be read at all.
     #[error("{0}")]
     Node(#[from] crate::node::error::SourceError),
@@ -257,7 +260,7 @@ pub async fn run(options: Options, shutdown: CancellationToken) -> Result<(), St
     let tasks = TaskTracker::new();
     let mut reload = Reload::default();
     let (all, shared) = (Arc::clone(&registry), Arc::clone(&services));
-    let look = exports::start(exports, all, shared, &tasks, &shutdown).await;
+    let look = exports::start(exports, all, shared, &tasks, &shutdown).await?;
     reload.on("the exports", move || look_now(look.clone()));
     tasks.spawn(process::look_after_orphans(shutdown.clone()));
     let start = tokio::time::Instant::now();

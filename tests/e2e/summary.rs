@@ -104,7 +104,7 @@ fn a_lost_gpu_is_one_trouble_in_a_daemon() {
     );
     let table = text(&output);
     assert!(table.starts_with("TIME"), "{table}");
-    assert!(table.contains("nvidia-power  GPU 3"), "{table}");
+    assert!(table.contains("nvidia-power"), "{table}");
 }
 
 #[test]

@@ -124,6 +124,8 @@ impl Http {
             .tls_backend_preconfigured(tls)
             .user_agent(&self.user_agent)
             .redirect(redirect::Policy::none())
+            // To the address in the settings and to no other: a proxy of the environment would see what is sent.
+            .no_proxy()
             .connect_timeout(CONNECT)
             .pool_idle_timeout(IDLE)
             .pool_max_idle_per_host(1)

@@ -21,7 +21,11 @@ pub use file::{read, secret_files, secrets_of_command};
 
 use crate::{
     component::{Registry, Services},
-    node::{Node, system::SystemFacts},
+    node::{
+        Node,
+        system::SystemFacts,
+        trusted::{self, TrustError},
+    },
 };
 
 /// Folder of the spools inside the data folder.
@@ -80,13 +84,17 @@ pub fn environment(
 
 /// Starts everything; it ends after `shutdown`. An item that is sent to the returned channel has the file looked at now,
 /// and is answered when that is done.
+///
+/// # Errors
+/// The environment names certificates that others can change.
 pub async fn start(
     options: Options,
     registry: Arc<Registry>,
     services: Arc<Services>,
     tasks: &TaskTracker,
     shutdown: &CancellationToken,
-) -> Sender<oneshot::Sender<()>> {
+) -> Result<Sender<oneshot::Sender<()>>, TrustError> {
+    trusted::check_certificates()?;
     let environment = environment(
         identity(&services.node).await,
         services.node.clock.clone(),
@@ -120,5 +128,5 @@ pub async fn start(
         }
         exporting.exports.stop().await;
     });
-    look
+    Ok(look)
 }

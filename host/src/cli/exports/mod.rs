@@ -25,7 +25,10 @@ use super::{
 };
 use crate::{
     exports,
-    node::{Node, trusted::Opener},
+    node::{
+        Node,
+        trusted::{self, Opener},
+    },
 };
 
 /// An action of `gpud exports`.
@@ -251,6 +254,7 @@ async fn test(file: &Path, name: &str, json: bool, stdout: Terminal) -> Result<E
             false => format!("{file} has no export {name:?}; it has {}", known.join(", ")),
         })
     })?;
+    trusted::check_certificates().map_err(Exit::failure)?;
     let node = Node::live().await.map_err(Exit::failure)?;
     let identity = exports::identity(&node).await;
     let environment = exports::environment(

@@ -107,15 +107,18 @@ pub async fn built(folder: &Path, project: &Project) -> Result<Built, String> {
     })
 }
 
-/// Runs commands in a folder, one after another, with the environment of the caller.
+/// Runs commands in a folder, one after another, with the environment of the caller; root's without the variables and folders
+/// by which others could have code run.
 ///
 /// # Errors
 /// The first that fails, with its last lines.
 pub async fn run_all(folder: &Path, commands: &[String]) -> Result<(), String> {
+    let bash = process::find_in_own_path("bash").await;
+    let bash = bash.map_err(|error| format!("the build commands need bash: {error}"))?;
     for line in commands {
-        let program = Program::Argv(vec!["bash".into(), "-euc".into(), line.into()]);
+        let program = Program::Argv(vec![bash.clone().into(), "-euc".into(), line.into()]);
         let command = Command {
-            env: Env::Inherit,
+            env: Env::WithoutSecrets,
             cwd: Some(folder.to_owned()),
             max_output_bytes: MAX_OUTPUT,
             streams: Streams::Combined,

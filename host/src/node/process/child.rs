@@ -227,7 +227,6 @@ fn start(command: &Command, cgroups: Option<&'static Cgroups>) -> Result<Running
             process.env_clear();
             process.envs(variables.iter().map(|(name, value)| (name, value)));
         }
-        Env::Inherit => {}
     }
     if std::process::id() == 1 {
         process.env(runs::MARK, run.number().to_string());

@@ -70,8 +70,6 @@ pub enum Program {
 /// The environment of a [`Command`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Env {
-    /// The daemon's own.
-    Inherit,
     /// The daemon's own, but for variables that hold its secrets, and, where it runs as root, for those by which somebody
     /// else could have code run ([`trusted::inherited`]).
     WithoutSecrets,
@@ -110,11 +108,12 @@ pub struct Output {
 }
 
 impl Command {
-    /// A command with an inherited environment and working directory, streams apart, 1 MiB of output kept.
+    /// A command with the daemon's environment but for secrets and what others could use, its working directory, streams
+    /// apart, 1 MiB of output kept.
     pub fn new(program: Program, deadline: Duration) -> Self {
         Self {
             program,
-            env: Env::Inherit,
+            env: Env::WithoutSecrets,
             cwd: None,
             deadline,
             max_output_bytes: 1 << 20,

@@ -61,7 +61,12 @@ fn append_to(path: &Path, kind: Kind) -> Result<File, TrustError> {
     };
     let (file, facts) = open_entry(path, &entry, flags, mode)?;
     let failed = |error: rustix::io::Errno| TrustError::io(path, error.into());
-    if FileType::from_raw_mode(facts.st_mode) != FileType::RegularFile {
+    let kind_of_file = FileType::from_raw_mode(facts.st_mode);
+    if kind_of_file != FileType::RegularFile {
+        // A terminal belongs to its user; a pipe with a name that somebody else made could hold the daemon up.
+        if !entry.is_magic && kind_of_file != FileType::CharacterDevice {
+            rules.judge_owner(path, &entry.path, &facts)?;
+        }
         if !is_own {
             return Ok(file);
         }

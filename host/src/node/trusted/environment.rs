@@ -5,7 +5,7 @@ use std::{
     env,
     ffi::{OsStr, OsString},
     os::unix::ffi::{OsStrExt as _, OsStringExt as _},
-    path::{Path, PathBuf},
+    path::{Component, Path, PathBuf},
     sync::{Mutex, PoisonError},
 };
 
@@ -17,37 +17,74 @@ use super::{
 /// Where temporary files go when `TMPDIR` is not good enough.
 const TEMPORARY: &str = "/tmp";
 
-/// Variables whose value loaders, shells and interpreters run as such, beside exported functions of bash: ld.so(8), bash(1),
-/// perlrun(1), ruby(1), node(1), java(1), git(1), less(1).
+/// Variables whose value loaders, shells and interpreters run as such, or expand before they use it, and those that make a
+/// program start another one or write a file: ld.so(8), bash(1), node(1), java(1), less(1), curl(1).
 const CODE: &[&str] = &[
     "BASHOPTS",
-    "GIT_EXTERNAL_DIFF",
-    "GIT_SSH",
-    "GIT_SSH_COMMAND",
-    "GLIBC_TUNABLES",
+    // bash expands both, command substitutions included.
+    "BASH_ENV",
+    "BASH_XTRACEFD",
+    "BROWSER",
+    "CDPATH",
+    "EDITOR",
+    "ENV",
     "JAVA_TOOL_OPTIONS",
     "JDK_JAVA_OPTIONS",
     "LESSCLOSE",
     "LESSOPEN",
+    "MANPAGER",
+    "MEMUSAGE_OUTPUT",
     "NODE_OPTIONS",
-    "PERL5DB",
-    "PERL5OPT",
+    "PAGER",
+    "PCPROFILE_OUTPUT",
     "PROMPT_COMMAND",
     "PS4",
-    "RUBYOPT",
+    "SEGFAULT_OUTPUT_NAME",
     "SHELLOPTS",
+    "SSLKEYLOGFILE",
+    "VISUAL",
     "_JAVA_OPTIONS",
 ];
-const BASH_FUNCTION: &str = "BASH_FUNC_";
+/// Beginnings of such names, except for names of [`PATHS`] and [`HARMLESS`]: git(1), python(1), perlrun(1), ruby(1), the
+/// loader, the allocator, sanitizers, openssl(1), curl(1).
+const CODE_BEGINNINGS: &[&str] = &[
+    "ASAN_",
+    "BASH_FUNC_",
+    "CURL_",
+    "GCOV_",
+    "GIT_",
+    "GLIBC_",
+    "LD_",
+    "LSAN_",
+    "LUA_",
+    "MALLOC_",
+    "MSAN_",
+    "OPENSSL_",
+    "PERL",
+    "PHP",
+    "PYTHON",
+    "RUBY",
+    "TSAN_",
+    "UBSAN_",
+];
+/// Names with such a beginning that images of containers set, and that change only how a program prints and reads text.
+const HARMLESS: &[&str] = &[
+    "PYTHONDONTWRITEBYTECODE",
+    "PYTHONHASHSEED",
+    "PYTHONIOENCODING",
+    "PYTHONUNBUFFERED",
+    "PYTHONUTF8",
+    "PYTHON_VERSION",
+];
 
 /// Variables that name files and folders from which these run or load something.
 const PATHS: &[&str] = &[
-    "BASH_ENV",
     "BASH_LOADABLES_PATH",
     "CLASSPATH",
-    "ENV",
     "GCONV_PATH",
     "HOME",
+    "JAVA_HOME",
+    "KUBECONFIG",
     "LD_AUDIT",
     "LD_LIBRARY_PATH",
     "LD_PRELOAD",
@@ -62,7 +99,10 @@ const PATHS: &[&str] = &[
     "PYTHONUSERBASE",
     "RUBYLIB",
     "TMPDIR",
+    "XDG_CONFIG_DIRS",
     "XDG_CONFIG_HOME",
+    "XDG_DATA_DIRS",
+    "XDG_DATA_HOME",
     "ZDOTDIR",
 ];
 /// In place of a `HOME` of somebody else, as for programs of plugins.
@@ -135,10 +175,12 @@ pub fn inherited() -> Vec<(OsString, Option<OsString>)> {
 /// The change to a variable: `None` if there is none, `Some(None)` if it is left out.
 pub(super) fn change(name: &OsStr, value: &OsStr, opener: Opener) -> Option<Option<OsString>> {
     let text = name.to_string_lossy();
-    if CODE.contains(&&*text) || text.starts_with(BASH_FUNCTION) {
+    let is_path = PATHS.contains(&&*text);
+    let begins_so = CODE_BEGINNINGS.iter().any(|part| text.starts_with(part));
+    if CODE.contains(&&*text) || (begins_so && !is_path && !HARMLESS.contains(&&*text)) {
         return Some(None);
     }
-    if !PATHS.contains(&&*text) || value.is_empty() {
+    if !is_path || value.is_empty() {
         return None;
     }
     if text == "TMPDIR" {
@@ -164,9 +206,10 @@ pub(super) fn change(name: &OsStr, value: &OsStr, opener: Opener) -> Option<Opti
     })
 }
 
-/// Whether nobody else can put code where this path leads, now or later. The empty path is the working folder.
+/// Whether nobody else can put code where this path leads, now or later. The empty path is the working folder. Programs that
+/// clean a path as text go up from a folder that does not exist, where the kernel does not.
 fn is_safe(path: &Path, opener: Opener) -> bool {
-    if !path.is_absolute() {
+    if !path.is_absolute() || path.components().any(|part| part == Component::ParentDir) {
         return false;
     }
     for part in path.ancestors() {

@@ -536,8 +536,9 @@ fn scripts_of_root_inherit_no_variable_by_which_others_run_code() {
         changed.map(|value| value.map(|value| value.into_string().unwrap()))
     };
     for (name, value) in [
-        ("BASH_ENV", good.display().to_string()),
-        ("BASH_ENV", String::new()),
+        ("PYTHONPATH", good.display().to_string()),
+        ("PYTHONPATH", String::new()),
+        ("PYTHONUNBUFFERED", "1".to_owned()),
         ("LD_LIBRARY_PATH", format!("{folder}:/usr/lib")),
         // One that is missing, as drivers' images have it.
         ("LD_LIBRARY_PATH", "/usr/no-such-folder/lib64".to_owned()),
@@ -549,8 +550,17 @@ fn scripts_of_root_inherit_no_variable_by_which_others_run_code() {
         assert_eq!(change(name, value.clone()), None, "{name}={value}");
     }
     for (name, value) in [
-        ("BASH_ENV", bad.display().to_string()),
+        ("PYTHONPATH", bad.display().to_string()),
+        ("PYTHONPATH", format!("/nonexistent/..{folder}")),
+        ("BASH_ENV", good.display().to_string()),
+        ("BASH_ENV", "/$(id)".to_owned()),
         ("ENV", "relative".to_owned()),
+        ("GIT_CONFIG_COUNT", "1".to_owned()),
+        ("PYTHONWARNINGS", "all:0:antigravity.x:0:0".to_owned()),
+        ("BROWSER", "/bin/true".to_owned()),
+        ("CURL_HOME", folder.to_string()),
+        ("SSLKEYLOGFILE", "/root/x".to_owned()),
+        ("KUBECONFIG", bad.display().to_string()),
         ("LD_PRELOAD", format!("{open}/x.so {open}/y.so")),
         ("LD_LIBRARY_PATH", format!("{open}/later")),
         ("TMPDIR", format!("{open}/later")),
@@ -561,6 +571,8 @@ fn scripts_of_root_inherit_no_variable_by_which_others_run_code() {
     ] {
         assert_eq!(change(name, value.clone()), Some(None), "{name}={value}");
     }
+    let home = change("HOME", format!("/nonexistent/..{folder}"));
+    assert_eq!(home, Some(Some("/".to_owned())));
     let mixed = change("LD_LIBRARY_PATH", format!("{open}:{folder}:"));
     assert_eq!(mixed, Some(Some(folder.to_string())));
     assert_eq!(change("HOME", open.to_string()), Some(Some("/".to_owned())));

@@ -244,7 +244,8 @@ impl Walk<'_> {
             return Err(self.rules.refuse(self.asked, &path, facts, Wrong::Link));
         }
         let system = fstatfs(&self.here()?.handle).map_err(|error| self.failed(error))?;
-        if is_last && u64::try_from(system.f_type).is_ok_and(|kind| kind == PROC) {
+        let is_of_proc = u64::try_from(system.f_type).is_ok_and(|kind| kind == PROC);
+        if is_last && is_of_proc {
             return self.entry(part, path, None, true).map(Some);
         }
         let target = readlinkat(link, "", Vec::new()).map_err(|error| self.failed(error))?;
@@ -253,6 +254,11 @@ impl Walk<'_> {
             return Err(self.failed(Errno::NOENT));
         }
         if target.as_bytes().starts_with(b"/") {
+            // The text of such a link (`/proc/PID/cwd`, `root`, `fd`) is not where it leads: that may be in another view of
+            // the file systems, which a user has made.
+            if is_of_proc {
+                return Err(self.rules.refuse(self.asked, &path, facts, Wrong::Link));
+            }
             self.folders.truncate(1);
         }
         push(&mut self.pending, &target);

@@ -13,6 +13,7 @@ use crate::{
     node::{
         error::SourceError,
         process::{self, Command, Env, Output, Program},
+        trusted::Opener,
     },
 };
 
@@ -29,8 +30,9 @@ const FOLDERS: [&str; 8] = [
     "/cm/shared/apps/slurm/current/bin",
     "/sw/slurm/bin",
 ];
-/// Variables that say where Slurm's configuration is. slurmd starts health checks with none.
-const VARIABLES: [&str; 2] = ["SLURM_CONF", "SLURM_CONF_SERVER"];
+/// The variable that names Slurm's configuration, which names libraries that scontrol loads. slurmd starts health checks
+/// without it.
+const CONFIGURATION: &str = "SLURM_CONF";
 /// Longest complaint of scontrol that is repeated, characters.
 const COMPLAINT: usize = 200;
 
@@ -96,11 +98,12 @@ impl Scontrol {
         let program = std::iter::once(self.0.clone().into());
         let argv = program.chain(arguments.iter().map(OsString::from));
         let mut variables = process::fixed_env();
-        variables.extend(
-            VARIABLES
-                .into_iter()
-                .filter_map(|name| Some((name.into(), env::var_os(name)?))),
-        );
+        if let Some(file) = env::var_os(CONFIGURATION) {
+            Opener::of_command()
+                .open(Path::new(&file))
+                .map_err(|error| format!("{CONFIGURATION}: {error}"))?;
+            variables.push((CONFIGURATION.into(), file));
+        }
         let command = Command {
             env: Env::Replace(variables),
             ..Command::new(Program::Argv(argv.collect()), LIMIT)

@@ -6,6 +6,7 @@ mod raw;
 use std::{
     collections::HashMap,
     ffi::OsStr,
+    path::Path,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
@@ -36,6 +37,16 @@ const MAX_MIG_DEVICES: u32 = 64;
 /// How far back the use of processes is looked at, microseconds.
 const USE_WINDOW_US: u64 = 60_000_000;
 
+/// How the names of NVIDIA's library begin.
+const NAME: &str = "libnvidia-ml.so";
+
+/// Returns whether a file has a name of NVIDIA's library. Root's environment can be that of another user, who must not choose
+/// which of the system's libraries is loaded.
+fn is_named_so(file: &Path) -> bool {
+    let name = file.file_name().unwrap_or_default();
+    name.to_string_lossy().starts_with(NAME)
+}
+
 /// Looks for the library and starts it.
 pub struct LibraryOpener {
     places: Places,
@@ -57,6 +68,15 @@ impl Opener for LibraryOpener {
                 Candidate::File(path) => path.as_os_str(),
                 Candidate::ByName => by_name,
             };
+            if let Candidate::File(file) = &candidate
+                && rustix::process::geteuid().is_root()
+                && !is_named_so(file)
+            {
+                let name = file.display();
+                return Err(NoDriver::Broken(format!(
+                    "{name} is not loaded: NVIDIA's library is named {NAME}…, and other libraries run code of their own"
+                )));
+            }
             // The path may be from the environment of the user who became root. What cannot be checked is not loaded, whatever
             // the reason is: it may be something else by then.
             if let Candidate::File(file) = &candidate
