@@ -77,11 +77,14 @@ const HARMLESS: &[&str] = &[
     "PYTHON_VERSION",
 ];
 
-/// Variables that name files and folders from which these run or load something.
+/// Variables that name files and folders from which these run or load something, or certificates that they trust.
 const PATHS: &[&str] = &[
     "BASH_LOADABLES_PATH",
     "CLASSPATH",
+    "CURL_CA_BUNDLE",
     "GCONV_PATH",
+    "GIT_SSL_CAINFO",
+    "GIT_SSL_CAPATH",
     "HOME",
     "JAVA_HOME",
     "KUBECONFIG",

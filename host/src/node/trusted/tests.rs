@@ -539,6 +539,7 @@ fn scripts_of_root_inherit_no_variable_by_which_others_run_code() {
         ("PYTHONPATH", good.display().to_string()),
         ("PYTHONPATH", String::new()),
         ("PYTHONUNBUFFERED", "1".to_owned()),
+        ("CURL_CA_BUNDLE", good.display().to_string()),
         ("LD_LIBRARY_PATH", format!("{folder}:/usr/lib")),
         // One that is missing, as drivers' images have it.
         ("LD_LIBRARY_PATH", "/usr/no-such-folder/lib64".to_owned()),
