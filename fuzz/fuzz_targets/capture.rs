@@ -5,9 +5,7 @@
 use std::sync::LazyLock;
 
 use gpud_fuzz::{
-    capture::{
-        self, Capture, CaptureError, Clock, Format, HostLog, MAX_LINE, Select, Selection,
-    },
+    capture::{self, Capture, CaptureError, Clock, Format, HostLog, MAX_LINE, Select, Selection},
     node::kmsg::{self, KernelMessage, MAX_RECORD},
     small_stack,
 };
