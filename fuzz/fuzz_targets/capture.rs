@@ -64,7 +64,7 @@ fn check_sifted(capture: &Capture, bytes: &[u8]) {
     let mut sifted = capture::sift(bytes, NOW, &BERLIN, &mut Every).expect("a log");
     assert_eq!(sifted.overview.logs.len(), capture.logs.len());
     for (number, log) in capture.logs.iter().enumerate() {
-        let overview = &sifted.overview.logs[number];
+        let overview = sifted.overview.logs.get(number).expect("one for each log");
         assert_eq!(overview.boots, log.boots.len());
         assert_eq!(overview.boot_times.len() + 1, log.boots.len());
         let selected = sifted.take(number).into_iter().flatten();
