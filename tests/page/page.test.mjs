@@ -112,6 +112,12 @@ test('eight healthy GPUs', async (t) => {
   t.diagnostic(`first paint after ${Math.round(timing)} ms`);
   await close(page);
   await look(machine, 'healthy');
+  // Samples are stored once a minute.
+  for (let tries = 0; tries < 60; tries += 1) {
+    const stored = await machine.json('/v1/metrics?components=accelerator-nvidia-power');
+    if (JSON.stringify(stored).includes('accelerator_nvidia_power')) break;
+    await new Promise((done) => setTimeout(done, 2000));
+  }
   for (const [name, hash, ready] of [
     ['timeline', '#/timeline?range=6h', '#timeline'],
     ['charts', '#/metrics/accelerator-nvidia-power', '.chart canvas'],
