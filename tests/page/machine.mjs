@@ -1,5 +1,6 @@
 // Daemons on machines that are made up: GPUs of tests/nvml-mock, a kernel log that is a file.
 
+import { uptime } from 'node:os';
 import { spawn } from 'node:child_process';
 import { appendFileSync, copyFileSync, cpSync, existsSync, mkdtempSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { request } from 'node:https';
@@ -87,7 +88,7 @@ export class Machine {
   /** Adds a line to the kernel log. */
   kernel(text, priority = 3) {
     lines += 1;
-    appendFileSync(this.log, `${priority},${lines},${lines * 1000},-;${text}\n`);
+    appendFileSync(this.log, `${priority},${lines},${Math.round(uptime() * 1e6)},-;${text}\n`);
   }
 
   async up() {
