@@ -1,11 +1,10 @@
 // Daemons on machines that are made up: GPUs of tests/nvml-mock, a kernel log that is a file.
 
-import { uptime } from 'node:os';
 import { spawn } from 'node:child_process';
 import { appendFileSync, copyFileSync, cpSync, existsSync, mkdtempSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { request } from 'node:https';
 import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
+import { tmpdir, uptime } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
