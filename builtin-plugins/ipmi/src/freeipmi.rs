@@ -15,7 +15,7 @@ const MAX_LINE: usize = 1_024;
 const MAX_NAME: usize = 64;
 /// States of one sensor.
 const MAX_STATES: usize = 16;
-/// What FreeIPMI calls otherwise than ipmitool: begin, and what stands in its place.
+/// Words of FreeIPMI that differ from those of ipmitool: the beginning, and the replacement.
 const TRANSLATED: [(&str, &str); 9] = [
     ("Power Supply Failure detected", "Failure detected"),
     ("Power Supply input lost (AC/DC)", "Power Supply AC lost"),

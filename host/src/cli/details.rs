@@ -283,7 +283,7 @@ impl<'a> Found<'a> {
 }
 
 /// A list of objects, one row each; the columns are those of all rows in order of first appearance. A column that has
-/// the same value in every row of several stands in the line above. Where nothing is left that tells GPUs apart but
+/// the same value in every row of several is printed in the line above. Where nothing is left that tells GPUs apart but
 /// their names, that line is all.
 fn list(name: &str, items: &[Node], width: usize) -> String {
     let rows: Vec<Vec<(String, String)>> = items.iter().take(MAX_ROWS).map(Node::cells).collect();

@@ -54,7 +54,7 @@ struct Waiting {
     place: oneshot::Sender<Permit>,
 }
 
-/// A part of what there is, until it is dropped.
+/// One of the places of the queue, until it is dropped.
 #[derive(Debug)]
 pub(super) struct Permit {
     queue: Arc<FairQueue>,

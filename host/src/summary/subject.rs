@@ -61,7 +61,7 @@ impl SubjectView {
         }
     }
 
-    /// Where its kind stands in the order.
+    /// The position of its kind in the order.
     pub(super) fn place(&self) -> usize {
         let place = ORDER.iter().position(|kind| *kind == self.kind);
         place.unwrap_or(ORDER.len())

@@ -29,7 +29,7 @@ pub const COMMON_KEYS: [&str; 8] = [
 /// Keys of kinds that were read, for messages about unknown ones.
 pub type Fields = RefCell<Vec<&'static [&'static str]>>;
 
-/// One export as it stands in the file.
+/// One export as the file describes it.
 pub struct Entry {
     pub name: Spanned<String>,
     pub common: Common,

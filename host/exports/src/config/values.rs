@@ -23,7 +23,7 @@ pub struct Bytes(pub u64);
 /// An `http` or `https` address, or where to find one that is a secret itself, as those of chat tools are.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Address {
-    /// It stands in the file.
+    /// The value itself is in the file.
     Plain(String),
     /// It is read at each use.
     Secret(Secret),

@@ -236,7 +236,7 @@ fn a_full_disk_is_an_error_and_leaves_no_half_line() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Whatever stands in the files, opening and reading them ends, and records that are whole arrive.
+    /// Whatever the files contain, opening and reading them ends, and records that are whole arrive.
     #[test]
     fn any_files_are_opened(
         contents in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..300), 0..4),

@@ -1,4 +1,4 @@
-//! The known facts about the events of built-in components: what happened, and what to do about it. It stands in the
+//! The known facts about the events of built-in components: what happened, and what to do about it. It is stored in the
 //! data files that the checkers are made from (`builtin-plugins/*/catalog/patterns.json`).
 
 use serde::Deserialize;

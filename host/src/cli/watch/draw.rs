@@ -17,7 +17,7 @@ use crate::cli::{ages, terminal::printable};
 /// What is said of an answer that is this old, milliseconds.
 const OLD: u64 = 10_000;
 
-/// Draws everything, and keeps the scrolling within what there is.
+/// Draws everything, and limits scrolling to the lines of the pane.
 pub(super) fn draw(frame: &mut Frame<'_>, model: &mut Model) {
     let rows = [
         Constraint::Length(1),

@@ -9,7 +9,7 @@
 //! keys and scripts mean something else there; what remains is `*` and `..`. For those the crate (1.0.12) writes out
 //! the path of every match: `$..*` on a document of 56 KB, a key of 16 KiB over 20,000 numbers, takes 400 MB, and
 //! nothing can stop it on the way. `$.m[*][0,1]` also comes in another order. Walking costs 20 lines here and keeps to
-//! a budget. The crate stands in the tests instead, as a second opinion on what both understand.
+//! a budget. The tests use the crate as a second opinion on what both understand.
 
 mod budget;
 mod error;
