@@ -6,7 +6,7 @@ use crate::{fuzz, page, setup, steps::Cargo};
 
 /// Makes Clippy the compiler of the workspace's crates. Lints then cost no second compilation of the dependencies, which
 /// `cargo clippy` asks for.
-const LINTS: [(&str, &str); 2] = [
+pub const LINTS: [(&str, &str); 2] = [
     ("RUSTC_WORKSPACE_WRAPPER", "clippy-driver"),
     // The separator is Clippy's own.
     (
@@ -19,7 +19,7 @@ const LINTS: [(&str, &str); 2] = [
 pub fn run(cargo: &Cargo) -> Result<()> {
     setup::run(cargo)?;
     cargo.run("format", &["fmt", "--all", "--check"])?;
-    fuzz::lint(cargo)?;
+    fuzz::check_format(cargo)?;
     page::check_if_possible(cargo)?;
     cargo.run_with(
         "documentation",
