@@ -1,88 +1,23 @@
-//! Builds the built-in checkers and lays them where `component::builtin` embeds them from.
+//! Writes the list of project templates that `gpud plugin new` embeds.
 
 #![allow(clippy::disallowed_methods, reason = "a build script writes files")]
 
-use std::{collections::BTreeSet, env, fs, path::PathBuf};
+use std::{env, fs, path::PathBuf};
 
-use anyhow::{Context, Result};
-use xtask::{
-    guests::{self, What},
-    templates,
-};
+use anyhow::Result;
+use xtask::templates;
 
 fn main() -> Result<()> {
     let workspace = PathBuf::from(env::var("CARGO_MANIFEST_DIR")?)
         .join("..")
         .canonicalize()?;
-    for watched in [
-        "builtin-plugins",
-        "sdk/rust/src",
-        "sdk/rust/Cargo.toml",
-        "wit",
-        "sdk/templates",
-        "xtask/src/guests.rs",
-        "xtask/src/templates.rs",
-        // Profiles.
-        "Cargo.toml",
-        "Cargo.lock",
-    ] {
+    for watched in ["sdk/templates", "xtask/src/templates.rs"] {
         println!(
             "cargo::rerun-if-changed={}",
             workspace.join(watched).display()
         );
     }
-    // Code is compiled for this target, see `runtime/engine.rs`.
-    println!("cargo::rustc-env=GPUD_TARGET={}", env::var("TARGET")?);
     let out = PathBuf::from(env::var("OUT_DIR")?);
-    // Shared by all profiles and feature sets of the host, since guests do not depend on them.
-    let target_dir = out
-        .ancestors()
-        .find(|folder| folder.ends_with("build"))
-        .and_then(|build| build.parent()?.parent())
-        .map_or_else(|| out.join("guests"), |target| target.join("guests"));
-    let builtins = guests::builtins(&workspace)?;
-    let packages: BTreeSet<String> = builtins.iter().map(guests::Builtin::package).collect();
-    let packages: Vec<String> = packages.into_iter().collect();
-    let components = guests::build(&workspace, &target_dir, &What::Packages(packages.clone()))?;
-    // A component is stored in the binary once, however many checkers are in it.
-    let mut index = String::from("{\n");
-    for (number, package) in packages.iter().enumerate() {
-        let crate_name = package.replace('-', "_");
-        let built = components
-            .iter()
-            .find(|component| component.name == crate_name)
-            .with_context(|| format!("{package} gave no component"))?;
-        let file = out.join(format!("{package}.wasm"));
-        fs::write(&file, &built.bytes)?;
-        index.push_str(&format!(
-            "static CODE_{number}: &[u8] = include_bytes!({:?});\n",
-            file.display().to_string()
-        ));
-    }
-    index.push_str("&[\n");
-    for builtin in &builtins {
-        let package = builtin.package();
-        let code = packages.iter().position(|other| *other == package);
-        let code = code.context("a package that was not asked for")?;
-        let guests::Builtin {
-            folder,
-            component,
-            grants,
-            ..
-        } = builtin;
-        // What is known of its events, for people: not in the component, which has no use for it.
-        let known = workspace.join(format!("builtin-plugins/{folder}/catalog/patterns.json"));
-        let known = if known.is_file() {
-            format!("include_str!({:?})", known.display().to_string())
-        } else {
-            "\"\"".to_owned()
-        };
-        index.push_str(&format!(
-            "    ({folder:?}, {component:?}, {grants:?}, CODE_{code}, {known}),\n"
-        ));
-    }
-    index.push_str("]\n}\n");
-    fs::write(out.join("builtins.rs"), index)?;
     let mut embedded = String::from("&[\n");
     for file in templates::all(&workspace)? {
         let templates::File {

@@ -1,20 +1,15 @@
-//! What the fuzz targets share: gpud's own modules that read what others write, taken from its sources so that neither
-//! Wasmtime nor the rest of the daemon is built, the built-in checkers' understanding of kernel lines, and the conditions
-//! of a run.
+//! What the fuzz targets share: the crates of gpud that read what others write, so that neither Wasmtime nor the rest of the
+//! daemon is built, the built-in checkers' understanding of kernel lines, and the conditions of a run.
 
-#[path = "../../host/src/capture/mod.rs"]
-pub mod capture;
 pub mod checkers;
-#[path = "../../host/src/model/mod.rs"]
-pub mod model;
 pub mod node;
-pub mod script;
-#[path = "../../host/src/spec/mod.rs"]
-pub mod spec;
 mod stack;
-#[path = "../../host/src/wire/mod.rs"]
-pub mod wire;
 
+pub use gpud_capture as capture;
+pub use gpud_model as model;
+pub use gpud_script as script;
+pub use gpud_spec as spec;
+pub use gpud_wire as wire;
 pub use stack::small_stack;
 
 /// What stands before the first separator, and what behind it; everything and nothing if there is none.

@@ -1,4 +1,4 @@
-//! What the HTTP server asks of the components.
+//! Answers the HTTP server from the components, the plugins, the store and the machine.
 
 use std::{
     collections::BTreeMap,
@@ -11,12 +11,12 @@ use futures_util::FutureExt;
 use serde::Serialize;
 use tokio::sync::Mutex;
 
-use super::{
-    Component, Registry, Services, SetHealthyProblem, dcgm_metrics,
-    feed::{ChangeId, Subscription},
-    verdict_metrics,
-};
 use crate::{
+    component::{
+        Component, Registry, Services, SetHealthyProblem, dcgm_metrics,
+        feed::{ChangeId, Subscription},
+        verdict_metrics,
+    },
     machine_info::Collector,
     metrics,
     model::{Event, Health, UnixMillis},

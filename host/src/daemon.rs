@@ -20,10 +20,10 @@ use tokio::{
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
+    backend::{DaemonBackend, EffectiveConfig},
     capability::Grants,
     component::{
-        Component, ComponentConfig, DaemonBackend, EffectiveConfig, Registry, Services,
-        WasmChecker,
+        Component, ComponentConfig, Registry, Services, WasmChecker,
         builtin::{self, Builtin},
         kernel_log::{self, Watchers},
         scheduler::Scheduler,

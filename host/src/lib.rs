@@ -10,8 +10,9 @@
     allow(clippy::disallowed_methods, reason = "tests make their own machines")
 )]
 
-pub mod capability;
-pub mod capture;
+pub mod backend;
+pub use gpud_capture as capture;
+pub use gpud_runtime::capability;
 pub mod cli;
 pub mod component;
 pub mod daemon;
@@ -20,15 +21,19 @@ pub mod exports;
 pub mod logging;
 pub mod machine_info;
 pub mod metrics;
-pub mod model;
-pub mod node;
+pub use gpud_model as model;
+pub use gpud_node as node;
 pub mod pack;
 pub mod plugins;
-pub mod runtime;
-pub mod script;
+pub use gpud_runtime as runtime;
+pub use gpud_script as script;
 pub mod server;
 pub mod service;
-pub mod spec;
-pub mod store;
+pub use gpud_spec as spec;
+pub use gpud_store as store;
 pub mod summary;
-pub mod wire;
+pub mod text;
+pub use gpud_wire as wire;
+
+/// The version of this build, as `--version` and the API report it.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");

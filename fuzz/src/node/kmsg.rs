@@ -1,30 +1,10 @@
 //! What takes a kernel log apart and accounts for it, without the threads that do so in the daemon.
 
-#[path = "../../../host/src/node/kmsg/accounting.rs"]
-pub mod accounting;
-#[expect(dead_code, reason = "nothing here asks for the time now")]
-#[path = "../../../host/src/node/kmsg/clock.rs"]
-mod clock;
-#[path = "../../../host/src/node/kmsg/gaps.rs"]
-mod gaps;
-#[path = "../../../host/src/node/kmsg/lines.rs"]
-mod lines;
-#[path = "../../../host/src/node/kmsg/prefilter.rs"]
-mod prefilter;
-#[path = "../../../host/src/node/kmsg/record.rs"]
-mod record;
-#[path = "../../../host/src/node/kmsg/text.rs"]
-mod text;
-
-pub use clock::BootClock;
-pub use gaps::{Gap, GapCause, GapLog};
-pub use prefilter::{PatternError, Prefilter, WatcherId};
-pub use record::{KernelMessage, MAX_RECORD, RawRecord, RecordError, parse};
-pub use text::{Escapes, escape, text};
+pub use gpud_node::kmsg::*;
 
 /// Cuts a log that arrives in pieces of `piece` bytes into records, as the reader of a file does.
 pub fn records(log: &[u8], piece: usize) -> Vec<Vec<u8>> {
-    let mut splitter = lines::LineSplitter::default();
+    let mut splitter = LineSplitter::default();
     let mut records = Vec::new();
     let mut record = Vec::new();
     for piece in log.chunks(piece.max(1)) {

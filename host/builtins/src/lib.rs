@@ -96,22 +96,17 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::capability::Grants;
 
     #[test]
-    fn every_embedded_checker_has_grants_that_parse_and_a_name_of_its_own() {
+    fn every_embedded_checker_has_a_name_of_its_own() {
         let names: BTreeSet<&str> = all().iter().map(|builtin| builtin.component).collect();
         assert_eq!(names.len(), EMBEDDED.len());
-        for builtin in all() {
-            Grants::parse(&builtin.grants(&json!({"class_root": "/x"})))
-                .unwrap_or_else(|error| panic!("{}: {error}", builtin.folder));
-        }
     }
 
     #[test]
     #[allow(clippy::disallowed_methods, reason = "reads the project's own pages")]
     fn every_embedded_checker_has_a_page_and_is_listed() {
-        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         let read = |path: &str| std::fs::read_to_string(root.join(path)).unwrap();
         let (front, list) = (read("README.md"), read("docs/components/README.md"));
         for builtin in all() {

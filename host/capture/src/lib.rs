@@ -9,6 +9,14 @@
 //! (`reader`), the hosts and their times are followed (`survey`, `tracker`), and once the end is known every message can be
 //! dated (`timeline`). Nothing is read here but the bytes given: no clock, no file, no time zone of this machine.
 
+#![cfg_attr(
+    test,
+    allow(clippy::disallowed_methods, reason = "tests make their own machines")
+)]
+
+use gpud_model as model;
+use gpud_node as node;
+
 mod blocks;
 mod boots;
 mod calendar;

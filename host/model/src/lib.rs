@@ -3,6 +3,11 @@
 //! These mirror `wit/types.wit` and know neither Wasm nor JSON nor SQL: `runtime/` makes them from what a guest
 //! returned, `store/` keeps them, `wire/` turns them into the HTTP API's documents.
 
+#![cfg_attr(
+    test,
+    allow(clippy::disallowed_methods, reason = "tests make their own machines")
+)]
+
 mod context;
 mod descriptor;
 mod event;

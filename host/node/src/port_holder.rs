@@ -116,7 +116,7 @@ mod tests {
     use std::net::TcpListener;
 
     use super::*;
-    use crate::node::socket_owner::own_uid;
+    use crate::socket_owner::own_uid;
 
     #[test]
     fn the_process_that_listens_is_named() {

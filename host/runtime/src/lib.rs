@@ -2,11 +2,21 @@
 //!
 //! A [`Plugin`] is compiled (or found compiled), linked with exactly what it imports and was granted, and shared; every
 //! call makes a fresh instance of it and throws it away. What a guest returns is validated here before anything else
-//! sees it. This folder knows neither components' schedules nor the HTTP API.
+//! sees it. This crate knows neither components' schedules nor the HTTP API.
+
+#![cfg_attr(
+    test,
+    allow(clippy::disallowed_methods, reason = "tests make their own machines")
+)]
+
+use gpud_model as model;
+use gpud_node as node;
+use gpud_store as store;
 
 mod archive;
 pub mod builtins;
 mod cache;
+pub mod capability;
 mod code;
 pub mod compiler;
 mod convert;

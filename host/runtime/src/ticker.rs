@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn the_thread_ends_with_the_ticker() {
-        let engine = crate::runtime::engine::for_compiling().unwrap();
+        let engine = crate::engine::for_compiling().unwrap();
         let ticker = Ticker::start(&engine).unwrap();
         let shared = Arc::downgrade(&ticker.shared);
         drop(ticker);

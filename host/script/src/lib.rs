@@ -4,6 +4,15 @@
 //! dialect) or [`jsonpath`] (RFC 9535) takes values out of it, [`text`] writes them as text, [`pattern`] matches them. [`log_file`] says what is logged where.
 //! All but [`run`] are pure. Reading and checking spec files is the business of [`spec`](crate::spec).
 
+#![cfg_attr(
+    test,
+    allow(clippy::disallowed_methods, reason = "tests make their own machines")
+)]
+
+use gpud_model as model;
+use gpud_node as node;
+use gpud_wire as wire;
+
 mod check;
 pub mod json;
 pub mod jsonpath;

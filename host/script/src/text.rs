@@ -48,7 +48,7 @@ mod tests {
         for line in include_str!("json/testdata/numbers.jsonl").lines() {
             let [written, alone, inside]: [String; 3] = serde_json::from_str(line).unwrap();
             let document = format!("{{\"n\":{written},\"a\":[{written}]}}");
-            let document = crate::script::json::find_object(document.as_bytes()).unwrap();
+            let document = crate::json::find_object(document.as_bytes()).unwrap();
             let document = document.unwrap();
             assert_eq!(of(&document["n"]), alone, "{written}");
             assert_eq!(of(&document["a"]), inside, "{written}");

@@ -6,6 +6,14 @@
 //! `build` reads the YAML, `decode` and `entry` give every key the type it asks for, `expand` writes component lists out,
 //! `validate` checks what is left. Nothing here touches the machine: the caller hands in the bytes and reads list files.
 
+#![cfg_attr(
+    test,
+    allow(clippy::disallowed_methods, reason = "tests make their own machines")
+)]
+
+use gpud_script as script;
+use gpud_wire as wire;
+
 mod base64;
 mod build;
 mod configs;

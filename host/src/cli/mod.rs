@@ -72,5 +72,4 @@ pub use options::{
 };
 pub use parse::parse;
 
-/// The version of this build, as `--version` and the API give it.
-pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+use crate::VERSION;

@@ -19,7 +19,8 @@ use super::{
     site_configs::SiteConfigs,
 };
 use crate::{
-    component::{EffectiveConfig, FailureInjector, ToolOverwrites, builtin},
+    backend::{EffectiveConfig, FailureInjector, ToolOverwrites},
+    component::builtin,
     daemon::{self, Options, Selection},
     exports,
     runtime::Compiler,

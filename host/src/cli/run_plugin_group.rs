@@ -7,12 +7,12 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::{
-    client::{Answer, Client, escape, reason_of},
+    client::{Answer, Client, reason_of},
     exit::{Exit, Stderr},
     status::Daemon,
     terminal::printable,
 };
-use crate::model::Health;
+use crate::{model::Health, text::encode_query_value};
 
 /// The daemon checks one component after another before it answers.
 const LIMIT: Duration = Duration::from_secs(120);
@@ -39,7 +39,10 @@ pub async fn run_plugin_group(
     let checked = async {
         let client = Client::of_daemon(server, token_file).map_err(|error| error.to_string())?;
         let client = client.with_limit(LIMIT);
-        let target = format!("/v1/components/trigger-tag?tagName={}", escape(tag));
+        let target = format!(
+            "/v1/components/trigger-tag?tagName={}",
+            encode_query_value(tag)
+        );
         let answer = client.send(Method::GET, &target).await;
         let answer = answer.map_err(|error| error.to_string())?;
         match json {
@@ -82,7 +85,10 @@ enum Checked {
 
 /// Which of these components are not healthy, and why; all of them where the daemon does not say.
 async fn why(client: &Client, tag: &str, names: &[String]) -> String {
-    let target = format!("/v1/states?components={}", escape(&names.join(",")));
+    let target = format!(
+        "/v1/states?components={}",
+        encode_query_value(&names.join(","))
+    );
     let states = Daemon::states(client, &target).await.unwrap_or_default();
     let bad = states
         .iter()

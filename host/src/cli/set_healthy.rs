@@ -7,10 +7,11 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::{
-    client::{Answer, Client, escape},
+    client::{Answer, Client},
     exit::Exit,
     terminal::printable,
 };
+use crate::text::encode_query_value;
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
@@ -49,7 +50,10 @@ async fn ask(
     let client = Client::of_daemon(server, token_file).map_err(Exit::failure)?;
     let mut target = "/v1/health-states/set-healthy".to_owned();
     if !components.is_empty() {
-        let names: Vec<_> = components.iter().map(|name| escape(name)).collect();
+        let names: Vec<_> = components
+            .iter()
+            .map(|name| encode_query_value(name))
+            .collect();
         target.push_str("?components=");
         target.push_str(&names.join(","));
     }

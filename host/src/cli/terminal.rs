@@ -8,6 +8,7 @@ use std::{
 };
 
 use crate::model::Health;
+pub use crate::text::printable;
 
 /// What `--color` says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
@@ -227,37 +228,6 @@ fn width(columns: &str, terminal: Option<u16>) -> usize {
         .unwrap_or(PIPE_WIDTH)
 }
 
-/// The text on one line and without control characters and such that change the order of others or cannot be seen, so that
-/// what a plugin or a kernel line says cannot drive the terminal of the person who reads it, nor look like something else.
-pub fn printable(text: &str) -> String {
-    let mut line = String::with_capacity(text.len());
-    for character in text.trim().chars() {
-        match character {
-            '\n' | '\t' | '\r' => line.push(' '),
-            c if c.is_control() || is_deceptive(c) => line.extend(c.escape_unicode()),
-            c => line.push(c),
-        }
-    }
-    line
-}
-
-/// Characters that are not seen, and that change the direction of text. The joiners stay: some scripts need them.
-fn is_deceptive(character: char) -> bool {
-    matches!(
-        character,
-        '\u{61c}'
-            | '\u{180e}'
-            | '\u{200b}'
-            | '\u{200e}'
-            | '\u{200f}'
-            | '\u{2028}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}'
-            | '\u{feff}'
-            | '\u{fff9}'..='\u{fffb}'
-            | '\u{e0000}'..='\u{e007f}'
-    )
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -350,21 +320,5 @@ mod tests {
         ] {
             assert_eq!(width(columns, terminal), expected, "{columns} {terminal:?}");
         }
-    }
-
-    #[test]
-    fn foreign_text_cannot_drive_the_terminal() {
-        assert_eq!(
-            printable(" a\nb\u{1b}[2Jc\u{9b}d\t"),
-            "a b\\u{1b}[2Jc\\u{9b}d"
-        );
-        assert_eq!(
-            printable("x\u{202e}gpj.\u{2066}e\u{200b}\u{e0041}"),
-            "x\\u{202e}gpj.\\u{2066}e\\u{200b}\\u{e0041}"
-        );
-        assert_eq!(
-            printable("می\u{200c}خواهم 東京 é"),
-            "می\u{200c}خواهم 東京 é"
-        );
     }
 }

@@ -1,16 +1,14 @@
 //! What a check is to the daemon: a component with a name, a schedule, latest states and a history.
 //!
 //! [`Registry`] knows them all, [`scheduler`] makes them run, [`kernel_log`] feeds them kernel messages, and
-//! [`DaemonBackend`] answers the HTTP server. How a component judges is the business of its [`Checker`]. A component
+//! the daemon's backend answers the HTTP server. How a component judges is the business of its [`Checker`]. A component
 //! never waits for another one.
 
-mod backend;
-pub mod builtin;
 mod checker;
 mod commit;
 mod comparison;
 pub mod config;
-mod dcgm_metrics;
+pub(crate) mod dcgm_metrics;
 mod earlier;
 mod failure;
 pub mod feed;
@@ -30,7 +28,7 @@ mod services;
 mod shadow;
 pub mod trial;
 mod unsaved;
-mod verdict_metrics;
+pub(crate) mod verdict_metrics;
 mod wasm;
 
 use std::{
@@ -41,7 +39,8 @@ use std::{
 use tokio::sync::{Mutex, OwnedMutexGuard};
 use tokio_util::sync::CancellationToken;
 
-pub use backend::{DaemonBackend, EffectiveConfig, FailureInjector, ToolOverwrites};
+pub use gpud_builtins as builtin;
+
 pub use checker::{Checker, Schedule};
 pub use config::{ComponentConfig, SiteConfig};
 pub use probation::Probation;
@@ -208,7 +207,7 @@ impl Component {
     }
 
     /// The probation that its version is or was on.
-    pub(super) fn probation(&self) -> Option<&Probation> {
+    pub(crate) fn probation(&self) -> Option<&Probation> {
         self.probation.as_deref()
     }
 

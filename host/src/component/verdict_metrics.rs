@@ -18,7 +18,7 @@ const HEALTHS: [Health; 4] = [
 ///
 /// # Errors
 /// A component has a metric of the same name.
-pub(super) fn record(
+pub(crate) fn record(
     metrics: &metrics::Registry,
     components: &Registry,
     now: UnixMillis,

@@ -10,7 +10,7 @@ use tracing::{
 };
 
 use super::{PLUGIN_TARGET, word};
-use crate::cli::terminal::printable;
+use crate::text::printable;
 
 /// Keys that every line has; a field of that name gets a `field_` in front.
 const OWN_KEYS: [&str; 5] = ["level", "ts", "logger", "caller", "msg"];

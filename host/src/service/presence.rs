@@ -18,7 +18,7 @@ use rustix::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::cli::VERSION;
+use crate::VERSION;
 
 /// Name of the file inside the data folder.
 pub const RUN_FILE: &str = "gpud.run";

@@ -40,7 +40,7 @@ pub fn write(folder: &Path, pid: u32, tasks: &RuntimeMetrics) -> io::Result<Path
 fn text(tasks: &RuntimeMetrics) -> io::Result<String> {
     let mut text = format!(
         "gpud {}\n{} worker threads, {} tasks, {} tasks that wait for a worker\n",
-        crate::cli::VERSION,
+        crate::VERSION,
         tasks.num_workers(),
         tasks.num_alive_tasks(),
         tasks.global_queue_depth(),

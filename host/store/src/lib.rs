@@ -4,6 +4,14 @@
 //! `kill -9` (write-ahead log, `synchronous = NORMAL`; a power loss may take the last moments, never the file). Two
 //! read-only connections serve reads. [`Store::purge`] deletes rows older than their retention.
 
+#![cfg_attr(
+    test,
+    allow(clippy::disallowed_methods, reason = "tests make their own machines")
+)]
+
+use gpud_model as model;
+use gpud_node as node;
+
 mod caches;
 mod carry_over;
 mod commit;

@@ -116,7 +116,7 @@ impl From<model::SuggestedActions> for SuggestedActions {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::to_json;
+    use crate::to_json;
 
     fn json(component: &str, origin: &Origin, state: model::HealthState) -> String {
         String::from_utf8(to_json(&HealthState::from_model(component, origin, state)).unwrap())

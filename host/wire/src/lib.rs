@@ -3,6 +3,13 @@
 //! gpud answers byte for byte like the Go daemon whose clients it serves, so the spelling rules of Go's `encoding/json`
 //! and of its YAML conversion live here, beside the types. Nothing here touches a socket or the machine.
 
+#![cfg_attr(
+    test,
+    allow(clippy::disallowed_methods, reason = "tests make their own machines")
+)]
+
+use gpud_model as model;
+
 mod duration;
 mod encode;
 mod event;

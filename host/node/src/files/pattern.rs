@@ -3,7 +3,7 @@
 //! `*`, `?` and `[a-z]`, `[!0-9]` match within one path segment and, unlike in a shell, also a leading dot. A segment
 //! that is exactly `**` matches any number of segments, none included. Everything else stands for itself.
 
-use crate::node::error::SourceError;
+use crate::error::SourceError;
 
 /// Longest path or pattern in bytes (the kernel's `PATH_MAX`, without its final NUL).
 pub const MAX_PATH_BYTES: usize = 4095;

@@ -11,7 +11,7 @@ use std::{
 use rustix::fs::{Dir, OFlags};
 
 use super::{Answers, read::View, tree::Want};
-use crate::node::error::SourceError;
+use crate::error::SourceError;
 
 /// Folder of the devices.
 pub const DEVICES: &str = "/sys/bus/pci/devices";

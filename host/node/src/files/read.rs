@@ -14,7 +14,7 @@ use super::{
     roots::{Reach, Roots},
     tree::{PROCFS, Tree, Want, failed, is_on},
 };
-use crate::node::error::SourceError;
+use crate::error::SourceError;
 
 /// Paths kept while a pattern is resolved: far above a machine's process count, far below
 /// what would hurt.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::pattern::{Pattern, segments_of};
-use crate::node::error::SourceError;
+use crate::error::SourceError;
 
 /// A set of granted path patterns, such as `/proc/stat` or `/sys/class/**`. Cheap to clone.
 #[derive(Debug, Clone, PartialEq, Eq)]

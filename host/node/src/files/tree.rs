@@ -27,7 +27,7 @@ use super::{
     roots::Roots,
     sealed::{Look, Sealed},
 };
-use crate::node::error::SourceError;
+use crate::error::SourceError;
 
 /// `SYSFS_MAGIC` of linux/magic.h: what statfs(2) calls a sysfs.
 pub const SYSFS: u64 = 0x6265_6572;

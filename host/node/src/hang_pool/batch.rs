@@ -11,7 +11,7 @@ use std::{
 use tokio::{sync::Notify, time::timeout};
 
 use super::{Call, Deliver, HangPool, Shared, Ticket, submit};
-use crate::node::error::SourceError;
+use crate::error::SourceError;
 
 /// A call that takes longer than this no longer holds up those after it.
 const HAND_OVER: Duration = Duration::from_millis(250);

@@ -183,7 +183,7 @@ impl HangPool {
 
     /// Threads that there are.
     #[cfg(test)]
-    pub(in crate::node) fn threads(&self) -> usize {
+    pub(crate) fn threads(&self) -> usize {
         self.shared.lock().threads
     }
 

@@ -76,7 +76,7 @@ impl GapLog {
     /// The most entries that are kept.
     pub const LIMIT: usize = 256;
 
-    pub(super) fn push(&self, gap: Gap) {
+    pub fn push(&self, gap: Gap) {
         let mut gaps = self.lock();
         let full = gaps.len() >= Self::LIMIT;
         match gaps.back_mut() {

@@ -270,7 +270,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::node::kmsg::{GapCause, clock::BootClock, record::parse};
+    use crate::kmsg::{GapCause, clock::BootClock, record::parse};
 
     fn message(sequence: u64, text: &str) -> Arc<KernelMessage> {
         Arc::new(

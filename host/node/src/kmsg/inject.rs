@@ -11,7 +11,7 @@ use std::{
 
 use rustix::fs::OFlags;
 
-use crate::node::error::SourceError;
+use crate::error::SourceError;
 
 /// The longest message, and the longest line that is written, bytes (the kernel's limit of 1024 less 48 for its own).
 pub const MAX_MESSAGE: usize = 976;

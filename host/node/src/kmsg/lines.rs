@@ -5,7 +5,7 @@ use super::record::MAX_RECORD;
 
 /// Collects bytes and gives out records. Holds at most about one record and what was fed last.
 #[derive(Debug, Default)]
-pub(super) struct LineSplitter {
+pub struct LineSplitter {
     bytes: Vec<u8>,
     /// Where the next record begins.
     start: usize,
@@ -17,7 +17,7 @@ pub(super) struct LineSplitter {
 
 impl LineSplitter {
     /// Adds what was read.
-    pub(super) fn feed(&mut self, bytes: &[u8]) {
+    pub fn feed(&mut self, bytes: &[u8]) {
         self.at_end = false;
         self.bytes.drain(..self.start);
         self.start = 0;
@@ -26,13 +26,13 @@ impl LineSplitter {
 
     /// Appends the next record that is surely complete. An overlong one is cut to a byte more than [`MAX_RECORD`], so
     /// that it counts as unparsable.
-    pub(super) fn take(&mut self, out: &mut Vec<u8>) -> bool {
+    pub fn take(&mut self, out: &mut Vec<u8>) -> bool {
         self.next(out, End::Unknown)
     }
 
     /// Like [`take`](Self::take) when the source has nothing more for now: the last full line is a record. Asked a
     /// second time with nothing fed in between, it gives out an unfinished line as well.
-    pub(super) fn take_at_end(&mut self, out: &mut Vec<u8>) -> bool {
+    pub fn take_at_end(&mut self, out: &mut Vec<u8>) -> bool {
         let end = if self.at_end { End::Settled } else { End::Line };
         let found = self.next(out, end);
         if !found {

@@ -6,7 +6,7 @@
 //! ([`KernelLog::refill`]), the others are lost, and [`KernelLog::gaps`] says which. [`read_back()`] looks through the
 //! log once, on demand; [`inject()`] writes into it.
 
-mod accounting;
+pub mod accounting;
 mod clock;
 mod counters;
 mod gaps;
@@ -38,6 +38,7 @@ pub use self::{
     gaps::{Gap, GapCause, GapLog},
     inbox::{Batch, Inbox, InboxLimits},
     inject::{MAX_MESSAGE, inject, severity, validate_message},
+    lines::LineSplitter,
     pipeline::{Matcher, Watcher, Watching},
     prefilter::{MAX_PATTERN_LENGTH, MAX_PATTERNS, PatternError, Prefilter, WatcherId},
     read_back::{ReadBack, read_back},
@@ -49,7 +50,7 @@ use self::{
     pipeline::Routing,
     reader::{Reader, Shared, Timing},
 };
-use crate::node::error::SourceError;
+use crate::error::SourceError;
 
 /// The environment variable that names another source; see [`source_path`].
 pub const PATH_VARIABLE: &str = "KMSG_FILE_PATH";

@@ -12,7 +12,7 @@ use super::{
     read_back::scan,
     record::{RawRecord, RecordError},
 };
-use crate::node::error::SourceError;
+use crate::error::SourceError;
 
 /// How long a look back through the log for a new watcher may take.
 const CATCH_UP_DEADLINE: Duration = Duration::from_secs(10);

@@ -15,7 +15,7 @@ use super::{
     record::{KernelMessage, RawRecord},
     source::{Source, Step},
 };
-use crate::node::error::SourceError;
+use crate::error::SourceError;
 
 /// How many reads in a row may fail before a scan gives up. A record that the kernel will not hand out fails alone.
 const MAX_FAILURES: u32 = 8;

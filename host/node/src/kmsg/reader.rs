@@ -24,7 +24,7 @@ use super::{
     queue::Queue,
     source::{Source, Step},
 };
-use crate::node::error::SourceError;
+use crate::error::SourceError;
 
 /// Records are handed on after so many, or when there are no more for now.
 const BATCH_RECORDS: usize = 512;

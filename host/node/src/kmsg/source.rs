@@ -11,7 +11,7 @@ use rustix::{
 };
 
 use super::{lines::LineSplitter, record::MAX_RECORD};
-use crate::node::error::SourceError;
+use crate::error::SourceError;
 
 /// An opened source, positioned at its oldest record.
 pub(super) struct Source {

@@ -11,7 +11,7 @@ use super::{
         Process, ProcessUse, Reading, RemappedRows, RowHistogram, Utilization, Value,
     },
 };
-use crate::node::error::SourceError;
+use crate::error::SourceError;
 
 type Answer<T> = Result<T, SourceError>;
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::node::error::SourceError;
+use crate::error::SourceError;
 
 /// Invalid argument.
 pub const INVALID_ARGUMENT: u32 = 2;

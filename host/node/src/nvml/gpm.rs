@@ -10,7 +10,7 @@ use super::{
     gpu::Gpu,
     values::{Reading, Value},
 };
-use crate::node::{
+use crate::{
     error::SourceError,
     hang_pool::{HangPool, MAX_LOST},
 };

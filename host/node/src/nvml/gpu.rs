@@ -25,7 +25,7 @@ use super::{
     fault::Fault,
     values::{Identity, Reading, Value},
 };
-use crate::node::{clock::Clock, error::SourceError, hang_pool::HangPool};
+use crate::{clock::Clock, error::SourceError, hang_pool::HangPool};
 
 /// Longest wait for one answer.
 pub const DEADLINE: Duration = Duration::from_secs(5);

@@ -9,7 +9,7 @@ use super::{
     driver::Slot,
     gpu::{Gpu, Held, ON_THE_WAY, Place},
 };
-use crate::node::{error::SourceError, hang_pool::HangPool};
+use crate::{error::SourceError, hang_pool::HangPool};
 
 const CALL: &str = "nvmlDeviceGetP2PStatus";
 

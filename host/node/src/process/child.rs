@@ -21,7 +21,7 @@ use super::{
     output::{Pipes, Stream},
     runs::{self, Run},
 };
-use crate::node::{error::SourceError, trusted};
+use crate::{error::SourceError, trusted};
 
 /// How long a killed process may take to go.
 const REAP_WITHIN: Duration = Duration::from_secs(2);

@@ -5,7 +5,7 @@ use std::{io, os::fd::OwnedFd};
 use rustix::io::Errno;
 use tokio::net::unix::pipe;
 
-use crate::node::error::SourceError;
+use crate::error::SourceError;
 
 /// Read at a time: the usual size of a pipe.
 const CHUNK: usize = 64 * 1024;

@@ -5,7 +5,7 @@ use std::{
     net::{IpAddr, Ipv6Addr},
 };
 
-use crate::node::{error::SourceError, files::Files};
+use crate::{error::SourceError, files::Files};
 
 /// An interface and its private address.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! What the daemon's own process uses, from `/proc/self`.
 
-use crate::node::error::SourceError;
+use crate::error::SourceError;
 
 /// The field of `/proc/PID/stat` after the process's name is the third, counted from 1 (proc_pid_stat(5)).
 const FIRST_FIELD: usize = 3;

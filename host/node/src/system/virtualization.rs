@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tracing::warn;
 
-use crate::node::{
+use crate::{
     error::SourceError,
     process::{self, Command, Env, Program},
 };

@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::node::local_file;
+use crate::local_file;
 
 /// Why a path was not opened.
 #[derive(Debug, thiserror::Error)]

@@ -1,7 +1,7 @@
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 
 use super::*;
-use crate::runtime::{archive, engine};
+use crate::{archive, engine};
 
 const COMPONENT: &str =
     "(component (core module $m (func (export \"f\"))) (core instance (instantiate $m)))";

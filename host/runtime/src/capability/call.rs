@@ -11,11 +11,7 @@ use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 
 use super::wire::types::AccessError;
 use super::{Grants, Interface};
-use crate::{
-    node::Node,
-    runtime::{limits::MemoryLimiter, wasi},
-    store::Store,
-};
+use crate::{limits::MemoryLimiter, node::Node, store::Store, wasi};
 
 /// The caller.
 #[derive(Debug, Clone, PartialEq, Eq)]

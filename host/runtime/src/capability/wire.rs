@@ -10,7 +10,7 @@
 )]
 
 wasmtime::component::bindgen!({
-    path: "../wit",
+    path: "../../wit",
     world: "everything",
     imports: { default: async },
     exports: { default: async },

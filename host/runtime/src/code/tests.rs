@@ -2,12 +2,13 @@ use std::{fs, path::Path};
 
 use tokio::sync::OnceCell;
 
+use gpud_builtins as builtin;
+
 use super::*;
 use crate::{
-    component::builtin,
+    Asked, CallError, Compiler, Limits, Plugin, PluginSource,
     model::{CheckContext, Health, HealthState, Report, Trigger},
     node::Node,
-    runtime::{Asked, CallError, Compiler, Limits, Plugin, PluginSource},
 };
 
 async fn start(folder: &Path) -> Runtime {
@@ -195,6 +196,14 @@ async fn builtin_with(runtime: &Runtime, component: &str, grants: &serde_json::V
         limits: Limits::default(),
     };
     runtime.load_builtin(source).await.unwrap()
+}
+
+#[test]
+fn grants_of_every_built_in_checker_parse() {
+    for builtin in builtin::all() {
+        let grants = builtin.grants(&serde_json::json!({"class_root": "/x"}));
+        Grants::parse(&grants).unwrap_or_else(|error| panic!("{}: {error}", builtin.folder));
+    }
 }
 
 #[tokio::test]

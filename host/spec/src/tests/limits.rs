@@ -1,7 +1,7 @@
 //! No file may cost more than it should.
 
 use super::{names, read, told};
-use crate::spec::{MAX_DEPTH, MAX_FILE_BYTES, ProblemKind, parse};
+use crate::{MAX_DEPTH, MAX_FILE_BYTES, ProblemKind, parse};
 
 fn first_kind(text: &str) -> ProblemKind {
     let file = read(text);

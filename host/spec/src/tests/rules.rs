@@ -5,7 +5,7 @@ use std::path::Path;
 use proptest::prelude::*;
 
 use super::{names, read, told, told_one};
-use crate::spec::{PluginFile, Problem, parse};
+use crate::{PluginFile, Problem, parse};
 
 const GOOD: &str = "plugin_type: component, health_state_plugin: {}";
 

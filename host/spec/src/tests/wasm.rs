@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::{read, told};
-use crate::spec::Place;
+use crate::Place;
 
 const FULL: &str = "- plugin_name: My Check
   plugin_type: wasm

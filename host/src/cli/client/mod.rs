@@ -402,18 +402,5 @@ pub fn reason_of(answer: &Answer) -> String {
     format!("{}: {text}", answer.status)
 }
 
-/// The text as it may stand in a query's value.
-pub fn escape(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte) {
-            escaped.push(char::from(byte));
-        } else {
-            escaped.push_str(&format!("%{byte:02X}"));
-        }
-    }
-    escaped
-}
-
 #[cfg(test)]
 mod tests;

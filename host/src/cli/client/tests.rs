@@ -187,12 +187,3 @@ fn addresses() {
         assert_eq!(found, expected, "{server}");
     }
 }
-
-#[test]
-fn names_in_queries() {
-    assert_eq!(
-        escape("accelerator-nvidia_a.b~1"),
-        "accelerator-nvidia_a.b~1"
-    );
-    assert_eq!(escape("a b&c,é"), "a%20b%26c%2C%C3%A9");
-}

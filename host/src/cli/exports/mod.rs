@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 use super::{
     args::CommonArgs,
-    client::{Client, escape},
+    client::Client,
     exit::Exit,
     exports_args::{ExportsArgs, ExportsCommand},
     options::DEFAULT_EXPORTS,
@@ -29,6 +29,7 @@ use crate::{
         Node,
         trusted::{self, Opener},
     },
+    text::encode_query_value,
 };
 
 /// An action of `gpud exports`.
@@ -232,7 +233,7 @@ async fn states(
     // One by one: the API refuses a list with a component that it does not have.
     for config in configs {
         let name = format!("{}{}", gpud_exports::COMPONENT_PREFIX, config.name);
-        let target = format!("/v1/states?components={}", escape(&name));
+        let target = format!("/v1/states?components={}", encode_query_value(&name));
         let answer = client.send(Method::GET, &target).await;
         let answer = answer.map_err(|error| error.to_string())?;
         if answer.status.is_success() {

@@ -7,8 +7,11 @@ use http::Method;
 use serde::de::DeserializeOwned;
 
 use self::gpus::GpuRow;
-use super::client::{Client, escape, reason_of};
-use crate::summary::{History, Summary};
+use super::client::{Client, reason_of};
+use crate::{
+    summary::{History, Summary},
+    text::encode_query_value,
+};
 
 /// Everything that is shown of a machine.
 #[derive(Debug, Clone, Default)]
@@ -58,7 +61,7 @@ pub async fn ask<T: DeserializeOwned>(client: &Client, target: &str) -> Result<T
 pub(super) fn query(pairs: &[(&str, &str)]) -> String {
     let given = pairs.iter().filter(|(_, value)| !value.is_empty());
     let given: Vec<_> = given
-        .map(|(name, value)| format!("{name}={}", escape(value)))
+        .map(|(name, value)| format!("{name}={}", encode_query_value(value)))
         .collect();
     given.join("&")
 }

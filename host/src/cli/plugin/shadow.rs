@@ -7,10 +7,11 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::cli::{
-    client::{Answer, Client, escape, reason_of},
+    client::{Answer, Client, reason_of},
     exit::Exit,
     terminal::printable,
 };
+use crate::text::encode_query_value;
 
 /// The word for programs.
 const ERROR_CODE: &str = "failed_to_get_shadow";
@@ -80,7 +81,10 @@ pub async fn shadow(
 ) -> Result<Exit, Exit> {
     let shown = async {
         let client = Client::of_daemon(server, token_file).map_err(|error| error.to_string())?;
-        let target = format!("/v1/plugins/shadow?componentName={}", escape(component));
+        let target = format!(
+            "/v1/plugins/shadow?componentName={}",
+            encode_query_value(component)
+        );
         let answer = client.send(Method::GET, &target).await;
         show(&answer.map_err(|error| error.to_string())?, json)
     };

@@ -61,7 +61,7 @@ impl Registry {
                 } else {
                     '&'
                 });
-                query.push_str(&format!("{key}={}", crate::cli::client::escape(value)));
+                query.push_str(&format!("{key}={}", crate::text::encode_query_value(value)));
             }
         }
         let call = Call {

@@ -2,9 +2,7 @@
 
 use std::{fs, path::Path};
 
-use crate::store::{
-    Location, StateFile, Store, StoreError, StoreOptions, clear_hosted, set_hosted,
-};
+use crate::{Location, StateFile, Store, StoreError, StoreOptions, clear_hosted, set_hosted};
 
 #[tokio::test]
 async fn a_file_is_read_and_edited_beside_a_daemon() {

@@ -21,7 +21,7 @@ use super::{
         RemappedRows, Utilization, Value, bus_id,
     },
 };
-use crate::node::{clock::Clock, trusted};
+use crate::{clock::Clock, trusted};
 use raw::{Handle, Sample};
 
 /// `NVML_NVLINK_MAX_LINKS`.

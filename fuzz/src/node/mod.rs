@@ -1,0 +1,3 @@
+//! The machine's side, as far as the targets need it.
+
+pub mod kmsg;

@@ -1,0 +1,78 @@
+//! Text that is safe to show: on a terminal, in a log line, in the query of a URL.
+
+/// Returns the text on one line, with escapes for control characters and for characters that are invisible or change the
+/// order of others.
+///
+/// The text of a plugin or a kernel line can then neither drive the terminal of the person who reads it nor look like
+/// something else.
+pub fn printable(text: &str) -> String {
+    let mut line = String::with_capacity(text.len());
+    for character in text.trim().chars() {
+        match character {
+            '\n' | '\t' | '\r' => line.push(' '),
+            c if c.is_control() || is_deceptive(c) => line.extend(c.escape_unicode()),
+            c => line.push(c),
+        }
+    }
+    line
+}
+
+/// Returns whether a character is invisible or changes the direction of text. The joiners stay: some scripts need them.
+fn is_deceptive(character: char) -> bool {
+    matches!(
+        character,
+        '\u{61c}'
+            | '\u{180e}'
+            | '\u{200b}'
+            | '\u{200e}'
+            | '\u{200f}'
+            | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}'
+            | '\u{feff}'
+            | '\u{fff9}'..='\u{fffb}'
+            | '\u{e0000}'..='\u{e007f}'
+    )
+}
+
+/// Encodes a text as the value of a URL's query.
+pub fn encode_query_value(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte) {
+            escaped.push(char::from(byte));
+        } else {
+            escaped.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    escaped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn foreign_text_cannot_drive_the_terminal() {
+        assert_eq!(
+            printable(" a\nb\u{1b}[2Jc\u{9b}d\t"),
+            "a b\\u{1b}[2Jc\\u{9b}d"
+        );
+        assert_eq!(
+            printable("x\u{202e}gpj.\u{2066}e\u{200b}\u{e0041}"),
+            "x\\u{202e}gpj.\\u{2066}e\\u{200b}\\u{e0041}"
+        );
+        assert_eq!(
+            printable("می\u{200c}خواهم 東京 é"),
+            "می\u{200c}خواهم 東京 é"
+        );
+    }
+
+    #[test]
+    fn names_in_queries() {
+        assert_eq!(
+            encode_query_value("accelerator-nvidia_a.b~1"),
+            "accelerator-nvidia_a.b~1"
+        );
+        assert_eq!(encode_query_value("a b&c,é"), "a%20b%26c%2C%C3%A9");
+    }
+}
