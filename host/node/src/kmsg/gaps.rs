@@ -76,6 +76,7 @@ impl GapLog {
     /// The most entries that are kept.
     pub const LIMIT: usize = 256;
 
+    /// Adds a gap, merged with the last one where they touch.
     pub fn push(&self, gap: Gap) {
         let mut gaps = self.lock();
         let full = gaps.len() >= Self::LIMIT;
