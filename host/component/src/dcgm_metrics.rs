@@ -18,7 +18,7 @@ const FACTS: &str = "data";
 const EVENTS: u32 = 500;
 
 /// Returns the readings as Prometheus' text. What is not known is left out.
-pub(crate) async fn text(components: &Registry, services: &Services) -> String {
+pub async fn text(components: &Registry, services: &Services) -> String {
     let node = &services.node;
     let inventory = node.nvml.inventory().unwrap_or_default();
     let gpus: Vec<Gpu> = inventory

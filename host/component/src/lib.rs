@@ -4,11 +4,26 @@
 //! the daemon's backend answers the HTTP server. How a component judges is the business of its [`Checker`]. A component
 //! never waits for another one.
 
+#![cfg_attr(
+    test,
+    allow(clippy::disallowed_methods, reason = "tests make their own machines")
+)]
+
+use gpud_capture as capture;
+use gpud_metrics as metrics;
+use gpud_model as model;
+use gpud_node as node;
+use gpud_runtime as runtime;
+use gpud_runtime::capability;
+use gpud_spec as spec;
+use gpud_store as store;
+use gpud_wire as wire;
+
 mod checker;
 mod commit;
 mod comparison;
 pub mod config;
-pub(crate) mod dcgm_metrics;
+pub mod dcgm_metrics;
 mod earlier;
 mod failure;
 pub mod feed;
@@ -22,13 +37,13 @@ pub mod probation;
 mod registry;
 mod running;
 pub mod scheduler;
-pub(crate) mod schema;
+pub mod schema;
 mod script;
 mod services;
 mod shadow;
 pub mod trial;
 mod unsaved;
-pub(crate) mod verdict_metrics;
+pub mod verdict_metrics;
 mod wasm;
 
 use std::{
@@ -207,7 +222,7 @@ impl Component {
     }
 
     /// The probation that its version is or was on.
-    pub(crate) fn probation(&self) -> Option<&Probation> {
+    pub fn probation(&self) -> Option<&Probation> {
         self.probation.as_deref()
     }
 
@@ -278,12 +293,12 @@ impl Component {
     }
 
     /// What checks it, if that watches the kernel log.
-    pub(super) fn kmsg_watcher(&self) -> Option<Arc<WasmChecker>> {
+    pub(crate) fn kmsg_watcher(&self) -> Option<Arc<WasmChecker>> {
         self.checker()?.kmsg_watcher().cloned()
     }
 
     /// It gets no kernel messages; its states say so from now on.
-    pub(super) fn gets_no_messages(&self, problem: String) {
+    pub(crate) fn gets_no_messages(&self, problem: String) {
         tracing::error!(
             component = self.name,
             "it gets no kernel messages: {problem}"

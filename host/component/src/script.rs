@@ -4,6 +4,8 @@ use std::time::{Duration, Instant};
 
 use tokio_util::sync::CancellationToken;
 
+use gpud_script::{Checked, Script, Verdict};
+
 use super::checker::Judged;
 use crate::{
     capability::Bill,
@@ -12,7 +14,6 @@ use crate::{
         MetricKind, Report, RunMode, SuggestedActions,
     },
     runtime::Finished,
-    script::{Checked, Script, Verdict},
     spec::Plugin,
     wire::Origin,
 };

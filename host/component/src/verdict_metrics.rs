@@ -18,7 +18,7 @@ const HEALTHS: [Health; 4] = [
 ///
 /// # Errors
 /// A component has a metric of the same name.
-pub(crate) fn record(
+pub fn record(
     metrics: &metrics::Registry,
     components: &Registry,
     now: UnixMillis,

@@ -3,6 +3,14 @@
 //! Nothing leaves the machine, and nothing is required: what a missing tool or an unreadable file would have provided
 //! is left out, and said once in the log.
 
+#![cfg_attr(
+    test,
+    allow(clippy::disallowed_methods, reason = "tests make their own machines")
+)]
+
+use gpud_node as node;
+use gpud_wire as wire;
+
 mod container_runtime;
 mod df;
 mod disks;

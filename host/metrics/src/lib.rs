@@ -3,6 +3,15 @@
 //! [`Registry`] holds the present value of every series. [`Registry::exposition`] is what `GET /metrics` serves, and
 //! [`scrape`] copies gauges and counters of components into the store, from where `/v1/metrics` reads.
 
+#![cfg_attr(
+    test,
+    allow(clippy::disallowed_methods, reason = "tests make their own machines")
+)]
+
+use gpud_model as model;
+use gpud_node as node;
+use gpud_store as store;
+
 pub mod dcgm;
 mod error;
 mod exposition;

@@ -6,11 +6,11 @@ use tokio_util::sync::CancellationToken;
 
 use super::judge::Execution;
 use crate::{
+    base64,
     node::{
         error::SourceError,
         process::{self, Command, Env, Output, Program, Streams},
     },
-    spec::decode_base64,
     wire::{GoDuration, RunBashScript, Step},
 };
 
@@ -31,7 +31,7 @@ pub(super) fn prepare(steps: &[Step]) -> Vec<Prepared> {
 
 fn decoded(script: &RunBashScript) -> Prepared {
     let bytes = match script.content_type.as_str() {
-        "base64" => decode_base64(&script.script).map_err(|error| error.to_string())?,
+        "base64" => base64::decode(&script.script).map_err(|error| error.to_string())?,
         _ => script.script.clone().into_bytes(),
     };
     if bytes.is_empty() {

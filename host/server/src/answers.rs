@@ -98,7 +98,7 @@ mod tests {
     use http_body_util::BodyExt as _;
 
     use super::*;
-    use crate::server::{limits::PORT, shares::Shares};
+    use crate::{limits::PORT, shares::Shares};
 
     fn free(shares: &Shares) -> usize {
         let take = || shares.answer().now_or_never().flatten();

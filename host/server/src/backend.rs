@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 
+use gpud_summary::{Since, StateKey};
+
 use crate::{
     component::feed::{ChangeId, Subscription},
     model,
     store::{Page, TimelineRead},
-    summary::{Since, StateKey},
     wire::{self, MachineInfo, Origin, PluginSpec, Render, ShadowView},
 };
 

@@ -8,10 +8,11 @@ use std::{
 use bytes::Bytes;
 use serde::Serialize;
 
+use gpud_summary::SubjectView;
+
 use crate::{
     component::feed::{Change, ChangeId, ChangeKind},
     model::{Event, HealthState, Subject},
-    summary::SubjectView,
     wire::{MetaTime, to_json},
 };
 

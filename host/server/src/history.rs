@@ -3,13 +3,14 @@
 use axum::{extract::State, response::Response};
 use http::{HeaderMap, Uri};
 
+use gpud_summary::History;
+
 use super::{
     answers::large_document, errors::ApiError, negotiation::strict_form, query::Query, router::App,
     summary::machine_and_gpus,
 };
 use crate::{
     store::{Cursor, MAX_PAGE, TimelineRead},
-    summary::History,
     wire::parse_since,
 };
 

@@ -5,6 +5,17 @@
 //! `gzip`, `sites` (browsers), `access` (who may), `limits` (size, the body, a turn), and then the resource, which answers
 //! through `negotiation` or `errors`.
 
+#![cfg_attr(
+    test,
+    allow(clippy::disallowed_methods, reason = "tests make their own machines")
+)]
+
+use gpud_component as component;
+use gpud_model as model;
+use gpud_node as node;
+use gpud_store as store;
+use gpud_wire as wire;
+
 mod access;
 mod activity;
 mod answers;

@@ -11,7 +11,7 @@ use super::{
     negotiation::{document, strict_form},
     router::App,
 };
-use crate::summary::{ComponentInput, Gpus, Input, MachineView, Summary, machine, summarize};
+use gpud_summary::{ComponentInput, Gpus, Input, MachineView, Summary, machine, summarize};
 
 /// The machine's names change rarely, and taking an inventory starts programs.
 const MACHINE_FRESH: Duration = Duration::from_secs(60);

@@ -14,6 +14,8 @@ use jiff::{Timestamp, tz::TimeZone};
 use serde_json::json;
 use tokio::sync::broadcast;
 
+use gpud_summary::{Since, StateKey};
+
 use super::{
     Access, App, Backend, ComponentStates, DeregisterError, RegisterError, Reply, Sample,
     SetHealthyError,
@@ -22,7 +24,6 @@ use crate::{
     component::feed::{Change, ChangeId, Subscription},
     model::{Event, EventType, Health, HealthState},
     store::{Cursor, Entry, EntryId, Happening, Page, StoredEvent, TimelineRead},
-    summary::{Since, StateKey},
     wire::{
         Comparison, Difference, Differing, GoDuration, GpuInfo, HealthStatePlugin, MachineInfo,
         MemoryInfo, MetaTime, Origin, PluginSpec, Render, RunBashScript, ShadowView, Step,

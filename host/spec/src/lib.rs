@@ -11,10 +11,9 @@
     allow(clippy::disallowed_methods, reason = "tests make their own machines")
 )]
 
-use gpud_script as script;
+use gpud_script::{self as script, base64};
 use gpud_wire as wire;
 
-mod base64;
 mod build;
 mod configs;
 mod decode;
@@ -39,7 +38,6 @@ use std::{
     path::{Path as FilePath, PathBuf},
 };
 
-pub use base64::{InvalidBase64, decode as decode_base64};
 pub use build::{FREE_NODES, MAX_DEPTH, MAX_GROWTH, MAX_NODES};
 pub use configs::{Configs, parse_configs};
 pub use decode::MAX_DECODED_BYTES;

@@ -6,6 +6,15 @@
 //! if its reason names one that is known. Which trouble caused which is not judged here: an incident that knows its causes
 //! can later take the place of a subject in [`group`].
 
+#![cfg_attr(
+    test,
+    allow(clippy::disallowed_methods, reason = "tests make their own machines")
+)]
+
+use gpud_model as model;
+use gpud_store as store;
+use gpud_wire as wire;
+
 mod actions;
 mod components;
 mod gpus;
@@ -20,8 +29,8 @@ mod subject;
 mod view;
 mod xids;
 
-#[cfg(test)]
-pub(crate) mod made_up;
+#[cfg(any(test, feature = "made-up"))]
+pub mod made_up;
 #[cfg(test)]
 mod tests;
 

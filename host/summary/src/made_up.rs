@@ -1,12 +1,19 @@
 //! Made-up machines for tests of what shows summaries.
 
+#![allow(
+    missing_docs,
+    clippy::indexing_slicing,
+    clippy::unwrap_used,
+    reason = "values for tests"
+)]
+
 use super::*;
 use crate::model::{Evidence, HealthState, RepairAction, Subject, SuggestedActions};
 
-pub(crate) const NOW: u64 = 1_764_165_731_000;
+pub const NOW: u64 = 1_764_165_731_000;
 
 /// GPU number `index` of eight, as the inventory has it.
-pub(crate) fn known(index: usize) -> KnownGpu {
+pub fn known(index: usize) -> KnownGpu {
     KnownGpu {
         uuid: Some(uuid(index)),
         serial: Some(format!("165000000000{index}")),
@@ -15,15 +22,15 @@ pub(crate) fn known(index: usize) -> KnownGpu {
     }
 }
 
-pub(crate) fn uuid(index: usize) -> String {
+pub fn uuid(index: usize) -> String {
     format!("GPU-1582a755-bac3-4f01-a000-00000000000{index}")
 }
 
-pub(crate) fn bus(index: usize) -> String {
+pub fn bus(index: usize) -> String {
     format!("0000:{index}b:00.0")
 }
 
-pub(crate) fn gpu(index: usize) -> Option<Subject> {
+pub fn gpu(index: usize) -> Option<Subject> {
     Some(Subject::Gpu {
         uuid: Some(uuid(index)),
         serial: None,
@@ -31,7 +38,7 @@ pub(crate) fn gpu(index: usize) -> Option<Subject> {
     })
 }
 
-pub(crate) fn state(health: &str, reason: &str) -> HealthState {
+pub fn state(health: &str, reason: &str) -> HealthState {
     HealthState {
         health: health.into(),
         reason: reason.into(),
@@ -40,11 +47,11 @@ pub(crate) fn state(health: &str, reason: &str) -> HealthState {
     }
 }
 
-pub(crate) fn reboot(state: HealthState) -> HealthState {
+pub fn reboot(state: HealthState) -> HealthState {
     acted(state, "REBOOT_SYSTEM", "")
 }
 
-pub(crate) fn acted(state: HealthState, action: &str, description: &str) -> HealthState {
+pub fn acted(state: HealthState, action: &str, description: &str) -> HealthState {
     HealthState {
         suggested_actions: Some(SuggestedActions {
             description: description.into(),
@@ -54,7 +61,7 @@ pub(crate) fn acted(state: HealthState, action: &str, description: &str) -> Heal
     }
 }
 
-pub(crate) fn component(name: &str, states: Vec<HealthState>) -> ComponentInput {
+pub fn component(name: &str, states: Vec<HealthState>) -> ComponentInput {
     let named = |state: HealthState| HealthState {
         name: state.name.clone().or_else(|| Some(name.to_owned())),
         ..state
@@ -67,18 +74,18 @@ pub(crate) fn component(name: &str, states: Vec<HealthState>) -> ComponentInput 
     }
 }
 
-pub(crate) fn absent(name: &str, reason: &str) -> ComponentInput {
+pub fn absent(name: &str, reason: &str) -> ComponentInput {
     ComponentInput {
         supported: false,
         ..component(name, vec![state("Healthy", reason)])
     }
 }
 
-pub(crate) fn nvidia(name: &str, state: HealthState) -> ComponentInput {
+pub fn nvidia(name: &str, state: HealthState) -> ComponentInput {
     component(&format!("accelerator-nvidia-{name}"), vec![state])
 }
 
-pub(crate) fn of(components: Vec<ComponentInput>) -> Summary {
+pub fn of(components: Vec<ComponentInput>) -> Summary {
     summarize(Input {
         components,
         machine: MachineView {
@@ -92,7 +99,7 @@ pub(crate) fn of(components: Vec<ComponentInput>) -> Summary {
 }
 
 /// A GPU that fell off the bus, as 15 components see it.
-pub(crate) fn gpu_lost() -> Vec<ComponentInput> {
+pub fn gpu_lost() -> Vec<ComponentInput> {
     let lost = |index: usize| HealthState {
         subject: gpu(index),
         error: Some(format!(
@@ -171,7 +178,7 @@ pub(crate) fn gpu_lost() -> Vec<ComponentInput> {
 }
 
 /// That machine, where in addition a port flapped.
-pub(crate) fn failing() -> Summary {
+pub fn failing() -> Summary {
     let mut components = gpu_lost();
     let port = Subject::Port {
         device: "mlx5_4".into(),
@@ -205,7 +212,7 @@ pub(crate) fn failing() -> Summary {
 }
 
 /// A machine where all is well.
-pub(crate) fn fine() -> Summary {
+pub fn fine() -> Summary {
     let since = Since {
         healthy: Some(NOW - 3 * 86_400_000),
         ..Since::default()

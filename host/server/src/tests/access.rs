@@ -1,7 +1,7 @@
 //! Which clients are let in.
 
 use super::{Asked, ask_router};
-use crate::server::{
+use crate::{
     Access, Token,
     peer::{Identity, Peer},
     router::router,

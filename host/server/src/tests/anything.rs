@@ -1,7 +1,7 @@
 //! Requests made up at random: every answer is one that is described, and nothing happens that was not asked for.
 
 use super::ask_with;
-use crate::server::{openapi, routes::routes, test_backend::Fake};
+use crate::{openapi, routes::routes, test_backend::Fake};
 use axum::body::Body;
 use http::{Method, Uri};
 use proptest::{prelude::*, sample::Index};

@@ -2,7 +2,7 @@
 
 use super::{ask_router, get, golden};
 use crate::component::schema;
-use crate::server::{
+use crate::{
     openapi,
     router::router,
     routes::{find, routes},

@@ -1,7 +1,7 @@
 //! Whole answers, compared with the files in `golden/`.
 
 use super::{INDENT, YAML, ask_with, compare, get};
-use crate::server::test_backend::{Fake, GPU};
+use crate::test_backend::{Fake, GPU};
 use axum::body::Body;
 use http::{Method, StatusCode, header};
 use std::{path::Path, sync::Arc};

@@ -1,7 +1,7 @@
 //! What is answered when something is wrong.
 
 use super::{ask_with, get, post};
-use crate::server::{routes::routes, test_backend::Fake};
+use crate::{routes::routes, test_backend::Fake};
 use axum::body::Body;
 use http::{Method, StatusCode, header};
 use std::sync::Arc;

@@ -2,7 +2,7 @@
 //! regenerating them.
 
 use super::{ask_router, compare, peer};
-use crate::server::{
+use crate::{
     router::router,
     test_backend::{Fake, app},
 };

@@ -83,7 +83,7 @@ fn peer(uid: u32) -> Peer {
 
 /// The folder of the golden files.
 fn golden() -> std::path::PathBuf {
-    std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/server/golden")
+    std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/golden")
 }
 
 /// Compares with a golden file, or writes it with `GPUD_WRITE_GOLDEN=1`.

@@ -1,7 +1,7 @@
 //! What requests ask for and change.
 
 use super::{ask_router, ask_with, peer, post};
-use crate::server::{
+use crate::{
     limits,
     router::router,
     shares::Shares,

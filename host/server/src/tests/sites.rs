@@ -1,7 +1,7 @@
 //! What browsers may ask.
 
 use super::{Asked, ask_router};
-use crate::server::{
+use crate::{
     Sites,
     router::router,
     routes::routes,

@@ -214,7 +214,7 @@ impl Registry {
         if !self.is_ours(&uri) && !self.allow_redirects {
             return Err(Refused(format!(
                 "the registry points to another host, {}; --allow-redirects follows it there",
-                crate::capability::printable(uri.host().unwrap_or_default())
+                crate::text::printable(uri.host().unwrap_or_default())
             )));
         }
         Ok(uri)
@@ -236,7 +236,7 @@ impl Registry {
             .chars()
             .take(TOLD)
             .collect();
-        let said = crate::capability::printable(&said);
+        let said = crate::text::printable(&said);
         let host = self
             .base
             .authority()
