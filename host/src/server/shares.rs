@@ -1,4 +1,4 @@
-//! What one client may take, so that others get their share: connections, requests under way, bodies that arrive, large
+//! What one client may take, so that others get their share: connections, requests under way, bodies that arrive, bytes of
 //! answers, and readers of the stream.
 //!
 //! One client is a user of this machine, or an address elsewhere. Root and gpud's own user have no share of their own, and
@@ -6,11 +6,12 @@
 //!
 //! However many clients there are, one that has no connection gets one: when all are taken, the client that has the most loses
 //! the one that was used least recently. Clients that may be one person (a user with its subordinate numbers, the addresses of
-//! one network) count together there.
+//! one network) count together there. Answers and readers of the stream make room in the same way, the oldest first.
 
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
 };
 
 use tokio_util::sync::CancellationToken;
@@ -18,8 +19,10 @@ use tokio_util::sync::CancellationToken;
 pub(super) use super::fair_queue::{Permit, Portions};
 use super::{
     activity::Activity,
+    ending::Ending,
     fair_queue::{FairQueue, Holder},
     peer::{Identity, Peer},
+    places::{Place, Places},
 };
 
 /// How much one entrance gives: the port, or the Unix socket.
@@ -31,10 +34,12 @@ pub(super) struct Bounds {
     pub(super) turns: Portions,
     /// Requests at a time whose body arrives or waits for its turn.
     pub(super) bodies: Portions,
-    /// Large answers at a time that clients have not read.
+    /// Bytes of answers that clients have not read.
     pub(super) answers: Portions,
     /// Readers of the stream at a time.
     pub(super) streams: Portions,
+    /// How long a client may take nothing of an answer.
+    pub(super) stall_time: Duration,
 }
 
 /// The shares of one entrance.
@@ -44,8 +49,9 @@ pub(super) struct Shares {
     connected: Mutex<Connected>,
     turns: Arc<FairQueue>,
     bodies: Arc<FairQueue>,
-    answers: Arc<FairQueue>,
-    streams: Arc<FairQueue>,
+    answers: Arc<Places>,
+    streams: Arc<Places>,
+    stall_time: Duration,
 }
 
 #[derive(Debug, Default)]
@@ -79,8 +85,9 @@ impl Shares {
             connected: Mutex::default(),
             turns: Arc::new(FairQueue::new(bounds.turns)),
             bodies: Arc::new(FairQueue::new(bounds.bodies)),
-            answers: Arc::new(FairQueue::new(bounds.answers)),
-            streams: Arc::new(FairQueue::new(bounds.streams)),
+            answers: Arc::new(Places::new(bounds.answers)),
+            streams: Arc::new(Places::new(bounds.streams)),
+            stall_time: bounds.stall_time,
         }
     }
 
@@ -128,20 +135,37 @@ impl Shares {
         self.bodies.take(None).await
     }
 
-    /// Waits for a large answer's place that is not counted to any client.
-    pub(super) async fn answer(&self) -> Option<Permit> {
-        self.answers.take(None).await
+    /// Waits for an answer's place that is not counted to any client.
+    pub(super) async fn answer(&self, bytes: usize, ending: &Ending) -> Place {
+        self.answers.wait(None, bytes, ending).await
     }
 
     /// Takes a reader's place that is not counted to any client.
-    pub(super) fn stream(&self) -> Option<Permit> {
-        self.streams.try_take(None)
+    pub(super) fn stream(&self, ending: &Ending) -> Option<Place> {
+        self.streams.take(None, 1, ending)
+    }
+
+    /// Ends the answers of which clients take nothing.
+    pub(super) fn end_stalled(&self, now: Instant) {
+        self.answers.end_stalled(now, self.stall_time);
+        self.streams.end_stalled(now, self.stall_time);
+    }
+
+    /// Returns how long to wait between two looks for such answers.
+    pub(super) fn time_between_looks(&self) -> Duration {
+        self.stall_time / 6
     }
 
     /// Returns how many bodies could begin to arrive now.
     #[cfg(test)]
     pub(super) fn free_bodies(&self) -> usize {
         self.bodies.free()
+    }
+
+    /// Returns how many bytes of answers clients have not read.
+    #[cfg(test)]
+    pub(super) fn bytes_of_answers(&self) -> usize {
+        self.answers.held()
     }
 
     /// Numbers are whole whatever panicked beside them.
@@ -265,14 +289,15 @@ impl Admitted {
         (!self.peer.is_owner()).then_some(self.holder)
     }
 
-    /// Waits for a place for a large answer to this client.
-    pub(super) async fn answer(&self) -> Option<Permit> {
-        self.shares.answers.take(self.counted()).await
+    /// Waits for a place for an answer of this many bytes to this client.
+    pub(super) async fn answer(&self, bytes: usize, ending: &Ending) -> Place {
+        let answers = &self.shares.answers;
+        answers.wait(self.counted(), bytes, ending).await
     }
 
     /// Takes a place for a reader of the stream, if this client may have one more.
-    pub(super) fn stream(&self) -> Option<Permit> {
-        self.shares.streams.try_take(self.counted())
+    pub(super) fn stream(&self, ending: &Ending) -> Option<Place> {
+        self.shares.streams.take(self.counted(), 1, ending)
     }
 }
 
@@ -304,6 +329,7 @@ mod tests {
             bodies: SMALL,
             answers: SMALL,
             streams: SMALL,
+            stall_time: Duration::from_secs(30),
         }))
     }
 
@@ -466,20 +492,32 @@ mod tests {
     #[test]
     fn readers_of_one_user_leave_places_to_others() {
         let shares = shares();
-        let [one, another, root] =
-            [peer(12345), peer(12346), peer(0)].map(|peer| shares.admit(&peer).unwrap());
-        let take =
-            |from: &Admitted| -> Vec<Permit> { (0..100).filter_map(|_| from.stream()).collect() };
-        let mut held = take(&one);
+        let [one, another, third, root] =
+            [12345, 12346, 12347, 0].map(|uid| shares.admit(&peer(uid)).unwrap());
+        let take = |from: &Admitted| -> Vec<(Place, Ending)> {
+            let places = (0..100).map_while(|_| {
+                let ending = Ending::default();
+                Some((from.stream(&ending)?, ending))
+            });
+            places.collect()
+        };
+        let asked = |places: &[(Place, Ending)]| -> usize {
+            places
+                .iter()
+                .filter(|(_, ending)| ending.is_asked())
+                .count()
+        };
+        let held = take(&one);
         assert_eq!(held.len(), 4, "one client's share");
         let others = take(&another);
-        assert_eq!(others.len(), 2, "what is left of all but root");
+        assert_eq!((others.len(), asked(&held)), (3, 1), "even");
         let roots = take(&root);
         assert_eq!(roots.len(), 2, "root's part");
-        // A place that was not given takes none of the narrower ones.
-        held.pop();
-        assert!(another.stream().is_some());
-        drop((held, others, roots));
+        let newcomer = take(&third);
+        assert_eq!(newcomer.len(), 2, "even");
+        assert_eq!(asked(&held) + asked(&others), 3);
+        assert_eq!(asked(&roots), 0);
+        drop((held, others, roots, newcomer));
         assert_eq!(take(&one).len(), 4, "places come back");
     }
 }
