@@ -64,6 +64,8 @@ mod test_backend;
 mod tests;
 #[cfg(test)]
 mod tests_socket;
+#[cfg(test)]
+mod tests_unread;
 
 pub use access::Access;
 pub use backend::{
