@@ -86,7 +86,7 @@ impl HttpBody for Held {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
         if self.rest.is_empty() {
-            // A stream that ended would hold what waits for its window, out of reach of whoever ends it.
+            // A stream that ended would hold what waits for its window, and could not be ended any more.
             if self.place.ending().is_http2() {
                 ready!(self.place.progress().poll_released(cx));
             }

@@ -138,7 +138,7 @@ impl Room {
             let oldest = |group: &Group| by_age.get(group)?.front().map(|(number, _)| *number);
             let (group, most) = groups.max_by_key(|(group, held)| {
                 // Of groups that hold as much, the one with the oldest part.
-                (**held, Reverse(oldest(*group)))
+                (**held, Reverse(oldest(group)))
             })?;
             let gives_way = *most > own.saturating_add(size) || (own == 0 && *most >= size);
             if !gives_way {
@@ -226,7 +226,7 @@ mod tests {
 
     /// The attack: users that together hold everything that is not root's.
     #[test]
-    fn the_oldest_part_of_whoever_holds_most_makes_room_for_a_newcomer() {
+    fn the_oldest_part_of_the_largest_group_makes_room_for_a_newcomer() {
         let mut room = Room::default();
         for uid in [1, 2, 2, 2, 1, 2] {
             take(&mut room, user(uid), 1).unwrap();
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_has_none_gets_one_however_many_hold_one_each() {
+    fn a_client_that_has_none_gets_one_however_many_hold_one_each() {
         let mut room = Room::default();
         for uid in 1..=6 {
             take(&mut room, user(uid), 1).unwrap();
