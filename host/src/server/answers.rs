@@ -125,7 +125,7 @@ mod tests {
     async fn held(shares: &Shares, ending: &Ending) -> Body {
         let response = Response::new(Body::from("x".repeat(TEXT)));
         let size = place_size(&response).unwrap();
-        let place = shares.answer(size, ending).await;
+        let place = shares.answer(size, ending).await.unwrap();
         hold(response, place).await.unwrap().into_body()
     }
 

@@ -154,10 +154,10 @@ pub(super) async fn bound(State(app): State<App>, request: Request, next: Next) 
         let response = match answers::place_size(&response) {
             Some(size) => {
                 let place = async {
-                    Some(match &admitted {
+                    match &admitted {
                         Some(admitted) => admitted.answer(size, &ending).await,
                         None => app.shares.answer(size, &ending).await,
-                    })
+                    }
                 };
                 answers::hold(response, within(app.queue_time, place).await?).await?
             }

@@ -50,6 +50,8 @@ pub(super) struct Shares {
     turns: Arc<FairQueue>,
     bodies: Arc<FairQueue>,
     answers: Arc<Places>,
+    /// For answers that wait for a place among those: they hold their bytes, too.
+    waiting_answers: Arc<Places>,
     streams: Arc<Places>,
     stall_time: Duration,
 }
@@ -86,6 +88,7 @@ impl Shares {
             turns: Arc::new(FairQueue::new(bounds.turns)),
             bodies: Arc::new(FairQueue::new(bounds.bodies)),
             answers: Arc::new(Places::new(bounds.answers)),
+            waiting_answers: Arc::new(Places::new(bounds.answers)),
             streams: Arc::new(Places::new(bounds.streams)),
             stall_time: bounds.stall_time,
         }
@@ -136,8 +139,26 @@ impl Shares {
     }
 
     /// Waits for an answer's place that is not counted to any client.
-    pub(super) async fn answer(&self, bytes: usize, ending: &Ending) -> Place {
-        self.answers.wait(None, bytes, ending).await
+    pub(super) async fn answer(&self, bytes: usize, ending: &Ending) -> Option<Place> {
+        self.answer_to(None, bytes, ending).await
+    }
+
+    /// Waits for an answer's place. `None` if too many bytes wait already.
+    async fn answer_to(
+        &self,
+        holder: Option<Holder>,
+        bytes: usize,
+        ending: &Ending,
+    ) -> Option<Place> {
+        if let Some(place) = self.answers.take(holder, bytes, ending) {
+            return Some(place);
+        }
+        let given_up = Ending::default();
+        let _waiting = self.waiting_answers.take(holder, bytes, &given_up)?;
+        tokio::select! {
+            place = self.answers.wait(holder, bytes, ending) => Some(place),
+            () = given_up.asked() => None,
+        }
     }
 
     /// Takes a reader's place that is not counted to any client.
@@ -289,10 +310,9 @@ impl Admitted {
         (!self.peer.is_owner()).then_some(self.holder)
     }
 
-    /// Waits for a place for an answer of this many bytes to this client.
-    pub(super) async fn answer(&self, bytes: usize, ending: &Ending) -> Place {
-        let answers = &self.shares.answers;
-        answers.wait(self.counted(), bytes, ending).await
+    /// Waits for a place for an answer of this many bytes to this client. `None` if too many bytes wait already.
+    pub(super) async fn answer(&self, bytes: usize, ending: &Ending) -> Option<Place> {
+        self.shares.answer_to(self.counted(), bytes, ending).await
     }
 
     /// Takes a place for a reader of the stream, if this client may have one more.
@@ -519,5 +539,25 @@ mod tests {
         assert_eq!(asked(&roots), 0);
         drop((held, others, roots, newcomer));
         assert_eq!(take(&one).len(), 4, "places come back");
+    }
+
+    #[tokio::test]
+    async fn answers_that_wait_are_bounded_too() {
+        let client = Arc::new(shares().admit(&peer(1)).unwrap());
+        let first = client.answer(4, &Ending::default()).await.unwrap();
+        let waiting: Vec<_> = (0..4)
+            .map(|_| {
+                let client = Arc::clone(&client);
+                tokio::spawn(async move { client.answer(1, &Ending::default()).await })
+            })
+            .collect();
+        tokio::task::yield_now().await;
+        assert!(waiting.iter().all(|one| !one.is_finished()));
+        let refused = client.answer(1, &Ending::default()).await;
+        assert!(refused.is_none(), "one client's share of those that wait");
+        drop(first);
+        for one in waiting {
+            assert!(one.await.unwrap().is_some());
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! Clients that ask and do not read, over real sockets. Those of HTTP/2 send raw frames: no library's client would do so.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::HashSet, sync::Arc, time::Duration};
 
 use tokio::{
     io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _},
@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     bind,
-    limits::PORT,
+    limits::{MAX_STREAMS, PORT},
     listener::accept,
     router::router,
     shares::{Bounds, Shares},
@@ -179,14 +179,27 @@ async fn over_http2_an_answer_that_is_not_taken_is_ended_alone() {
     is_served(&mut client, 5).await;
 }
 
-/// The HTTP library has the whole answer, and has handed it over to the stream, which waits for its window.
+/// The HTTP library has handed the whole of each answer over to its stream, which waits for its window.
 #[tokio::test]
 async fn over_http2_an_answer_whose_last_piece_is_not_taken_is_ended_too() {
     let (server, shares) = start().await;
-    let mut client = ask(&server, 1, &[get(1, ONE_PIECE)]).await;
-    assert_eq!(read_until_reset(&mut client, 1).await, 1);
+    let streams: Vec<u32> = (0..MAX_STREAMS).map(|n| 2 * n + 1).collect();
+    let requests: Vec<_> = streams
+        .iter()
+        .map(|stream| get(*stream, ONE_PIECE))
+        .collect();
+    let mut open: HashSet<u32> = streams.into_iter().collect();
+    let mut client = ask(&server, 1, &requests).await;
+    while !open.is_empty() {
+        let frame = read_frame(&mut client).await;
+        match frame.kind {
+            DATA => assert!(frame.length <= 1),
+            RST_STREAM => assert!(open.remove(&frame.stream)),
+            _ => {}
+        }
+    }
     wait_until_nothing_is_held(&shares).await;
-    is_served(&mut client, 3).await;
+    is_served(&mut client, 2 * MAX_STREAMS + 1).await;
 }
 
 #[tokio::test]
