@@ -31,11 +31,13 @@ use tokio_rustls::{
 
 use crate::daemon::{Daemon, Start, eventually, gpud};
 
-const ONE: &[&str] = &["--components=cpu", "--plugin-specs-file="];
-const STRANGER: u32 = 12345;
+/// The arguments of a daemon with one component.
+pub const ONE: &[&str] = &["--components=cpu", "--plugin-specs-file="];
+/// A user that is neither root nor gpud's.
+pub const STRANGER: u32 = 12345;
 
 /// Whether this process can act as other users.
-fn can_be_others() -> bool {
+pub fn can_be_others() -> bool {
     let root = geteuid().is_root();
     if !root {
         eprintln!("left out: this takes root");
@@ -44,7 +46,7 @@ fn can_be_others() -> bool {
 }
 
 /// Does this work as another user, on one thread.
-fn as_user<T: Send>(uid: u32, work: impl AsyncFnOnce() -> T + Send) -> T {
+pub fn as_user<T: Send>(uid: u32, work: impl AsyncFnOnce() -> T + Send) -> T {
     let done = thread::scope(|scope| {
         let user = scope.spawn(|| {
             let (user, group) = (Uid::from_raw(uid), Gid::from_raw(uid));
@@ -58,7 +60,8 @@ fn as_user<T: Send>(uid: u32, work: impl AsyncFnOnce() -> T + Send) -> T {
     done.unwrap()
 }
 
-fn block_on<T>(work: impl Future<Output = T>) -> T {
+/// Does this work on this thread.
+pub fn block_on<T>(work: impl Future<Output = T>) -> T {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -66,7 +69,8 @@ fn block_on<T>(work: impl Future<Output = T>) -> T {
     runtime.block_on(work)
 }
 
-async fn tls(stream: TcpStream, alpn: &[u8]) -> io::Result<TlsStream<TcpStream>> {
+/// Speaks TLS over a connection.
+pub async fn tls(stream: TcpStream, alpn: &[u8]) -> io::Result<TlsStream<TcpStream>> {
     let mut config = trust::anyone().unwrap();
     config.alpn_protocols = vec![alpn.to_vec()];
     let name = ServerName::try_from("localhost").unwrap();
@@ -110,7 +114,8 @@ async fn ask(stream: &mut (impl AsyncRead + AsyncWrite + Unpin), request: &str) 
     (status.unwrap_or(0), text)
 }
 
-async fn status(url: &str, method: Method, target: &str, body: &str) -> u16 {
+/// Returns the status of an answer; 0 if there is none.
+pub async fn status(url: &str, method: Method, target: &str, body: &str) -> u16 {
     let client = Client::new(url).unwrap();
     let answer = client
         .send_body(method, target, body.to_owned().into())

@@ -1,13 +1,14 @@
-//! Large answers: made off the async threads, and bounded in number while clients read them.
+//! Answers that are made off the async threads, and bounded in bytes while clients read them.
 //!
-//! A request's turn ends when its answer is made. A slow client then still holds the text, so that a large answer also
-//! takes a place until its last piece is handed to the connection.
+//! A request's turn ends when its answer is made. A slow client then still holds the text, so that an answer also takes a
+//! place of its size until its last piece was written. One of which the client takes nothing is ended.
 
 use std::{
     collections::HashSet,
     convert::Infallible,
     pin::Pin,
-    task::{Context, Poll},
+    sync::Arc,
+    task::{Context, Poll, ready},
 };
 
 use axum::{
@@ -20,14 +21,15 @@ use hyper::body::{Frame, SizeHint};
 use super::{
     errors::ApiError,
     negotiation::{self, document},
-    shares::Permit,
+    places::Place,
+    stream::Endless,
 };
 use crate::wire::{Form, Render};
 
-/// An answer of this many bytes takes a place.
-const LARGE: u64 = 128 * 1024;
-/// Bytes that a connection takes at a time.
-const PIECE: usize = 64 * 1024;
+/// Answers of more bytes take a place.
+const SMALL: usize = 4 * 1024;
+/// Bytes of which a client has to take all within the time for clients that do not read.
+const PIECE: usize = 16 * 1024;
 
 /// 200 with a document that may be large. It is built and encoded on a thread for blocking work.
 pub(super) async fn large_document<D: Render>(
@@ -45,13 +47,18 @@ pub(super) fn each_once(mut names: Vec<String>) -> Vec<String> {
     names
 }
 
-/// Returns whether the answer must take a place.
-pub(super) fn is_large(response: &Response) -> bool {
-    response.body().size_hint().lower() >= LARGE
+/// Returns the size of the place that the answer takes, if it takes one. Those that do not end have places of their own.
+pub(super) fn place_size(response: &Response) -> Option<usize> {
+    if response.extensions().get::<Endless>().is_some() {
+        return None;
+    }
+    let bytes = usize::try_from(response.body().size_hint().lower()).ok()?;
+    // What an answer takes besides its bytes is less than a piece.
+    (bytes > SMALL).then_some(bytes.max(PIECE))
 }
 
 /// The same answer, which gives its place back once the client has read it or is gone.
-pub(super) async fn hold(response: Response, place: Permit) -> Result<Response, ApiError> {
+pub(super) async fn hold(response: Response, place: Place) -> Result<Response, ApiError> {
     let (parts, body) = response.into_parts();
     // Every body of this server is whole and in memory, so reading it neither waits nor fails.
     let rest = axum::body::to_bytes(body, usize::MAX)
@@ -59,7 +66,7 @@ pub(super) async fn hold(response: Response, place: Permit) -> Result<Response, 
         .map_err(|error| ApiError::Numeric(format!("cannot send the answer: {error}")))?;
     let held = Held {
         rest,
-        _place: place,
+        place: Arc::new(place),
     };
     Ok(Response::from_parts(parts, Body::new(held)))
 }
@@ -67,7 +74,7 @@ pub(super) async fn hold(response: Response, place: Permit) -> Result<Response, 
 /// A body in pieces, and its place.
 struct Held {
     rest: Bytes,
-    _place: Permit,
+    place: Arc<Place>,
 }
 
 impl HttpBody for Held {
@@ -76,15 +83,22 @@ impl HttpBody for Held {
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
-        _: &mut Context<'_>,
+        cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        if self.rest.is_empty() {
+            // A stream that ended would hold what waits for its window, and could not be ended any more.
+            if self.place.ending().is_http2() {
+                ready!(self.place.progress().poll_released(cx));
+            }
+            return Poll::Ready(None);
+        }
         let length = self.rest.len().min(PIECE);
         let piece = self.rest.split_to(length);
-        Poll::Ready((length > 0).then(|| Ok(Frame::data(piece))))
+        Poll::Ready(Some(Ok(Frame::data(self.place.piece(piece)))))
     }
 
     fn is_end_stream(&self) -> bool {
-        self.rest.is_empty()
+        self.rest.is_empty() && !self.place.ending().is_http2()
     }
 
     fn size_hint(&self) -> SizeHint {
@@ -96,39 +110,80 @@ impl HttpBody for Held {
 mod tests {
     use futures_util::FutureExt as _;
     use http_body_util::BodyExt as _;
+    use hyper::rt::Executor as _;
+    use tokio_util::sync::CancellationToken;
 
     use super::*;
-    use crate::{limits::PORT, shares::Shares};
+    use crate::{
+        ending::{Ending, StreamExecutor},
+        limits::PORT,
+        shares::Shares,
+    };
 
-    fn free(shares: &Shares) -> usize {
-        let take = || shares.answer().now_or_never().flatten();
-        std::iter::from_fn(take).collect::<Vec<_>>().len()
+    const TEXT: usize = PIECE * 2 + 1;
+
+    async fn held(shares: &Shares, ending: &Ending) -> Body {
+        let response = Response::new(Body::from("x".repeat(TEXT)));
+        let size = place_size(&response).unwrap();
+        let place = shares.answer(size, ending).await.unwrap();
+        hold(response, place).await.unwrap().into_body()
+    }
+
+    #[test]
+    fn small_answers_and_those_that_do_not_end_take_no_place() {
+        let of = |bytes: usize| Response::new(Body::from("x".repeat(bytes)));
+        assert_eq!(place_size(&of(SMALL)), None);
+        assert_eq!(place_size(&of(SMALL + 1)), Some(PIECE));
+        assert_eq!(place_size(&of(TEXT)), Some(TEXT));
+        let mut endless = of(TEXT);
+        endless.extensions_mut().insert(Endless);
+        assert_eq!(place_size(&endless), None);
     }
 
     #[tokio::test]
-    async fn an_answer_keeps_its_place_until_its_last_piece_is_taken() {
+    async fn an_answer_keeps_its_place_until_its_last_piece_is_written() {
         let shares = Shares::new(PORT);
-        let text = "x".repeat(PIECE * 2 + 1);
-        let place = shares.answer().await.unwrap();
-        let response = Response::new(Body::from(text.clone()));
-        let mut body = hold(response, place).await.unwrap().into_body();
-        assert_eq!(body.size_hint().exact(), Some(text.len() as u64));
-        let mut lengths = Vec::new();
+        let mut body = held(&shares, &Ending::default()).await;
+        assert_eq!(body.size_hint().exact(), Some(TEXT as u64));
+        let mut pieces = Vec::new();
         while let Some(frame) = body.frame().await {
-            lengths.push(frame.unwrap().into_data().unwrap().len());
-            assert_eq!(free(&shares), PORT.answers.all - 1);
+            pieces.push(frame.unwrap().into_data().unwrap());
         }
+        let lengths: Vec<_> = pieces.iter().map(Bytes::len).collect();
         assert_eq!(lengths, [PIECE, PIECE, 1]);
         drop(body);
-        assert_eq!(free(&shares), PORT.answers.all);
+        while pieces.pop().is_some() {
+            let expected = if pieces.is_empty() { 0 } else { TEXT };
+            assert_eq!(shares.bytes_of_answers(), expected);
+        }
     }
 
     #[tokio::test]
     async fn a_client_that_is_gone_gives_the_place_back() {
         let shares = Shares::new(PORT);
-        let place = shares.answer().await.unwrap();
-        let response = Response::new(Body::from("x".repeat(PIECE * 2)));
-        drop(hold(response, place).await.unwrap());
-        assert_eq!(free(&shares), PORT.answers.all);
+        drop(held(&shares, &Ending::default()).await);
+        assert_eq!(shares.bytes_of_answers(), 0);
+    }
+
+    /// Or the stream would end with pieces that nobody can throw away.
+    #[tokio::test]
+    async fn an_http2_stream_ends_after_its_last_piece_was_written() {
+        let shares = Shares::new(PORT);
+        let (tell, ending) = tokio::sync::oneshot::channel();
+        StreamExecutor.execute(async move {
+            let _ = tell.send(Ending::of_this_task(&CancellationToken::new()));
+        });
+        let ending: Ending = ending.await.unwrap();
+        let mut body = held(&shares, &ending).await;
+        let mut pieces = Vec::new();
+        while let Some(Some(frame)) = body.frame().now_or_never() {
+            pieces.push(frame.unwrap());
+        }
+        assert_eq!(pieces.len(), 3);
+        assert!(!body.is_end_stream());
+        pieces.pop();
+        assert!(body.frame().now_or_never().is_none());
+        pieces.clear();
+        assert!(body.frame().await.is_none());
     }
 }

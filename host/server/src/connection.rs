@@ -6,7 +6,7 @@ use axum::{Router, body::Body, response::Response};
 use http::Request;
 use hyper::{body::Incoming, service::service_fn};
 use hyper_util::{
-    rt::{TokioExecutor, TokioIo, TokioTimer},
+    rt::{TokioIo, TokioTimer},
     server::conn::auto::Builder,
 };
 use tokio::{
@@ -18,6 +18,7 @@ use tokio_util::sync::CancellationToken;
 use tower::ServiceExt as _;
 
 use super::{
+    ending::{Ending, StreamExecutor},
     frames::FrameGuard,
     limits::{
         ALIVE_TIME, HANDSHAKE_TIME, HEAD_TIME, HTTP2_WINDOW, IDLE_TIME, MAX_HEAD,
@@ -78,6 +79,7 @@ async fn requests(
 ) {
     let stream = FrameGuard::new(stream, http2);
     let activity = Arc::clone(client.admitted.activity());
+    let cut = CancellationToken::new();
     let service = service_fn(|mut request: Request<Incoming>| {
         let busy = activity.begin();
         let Client { peer, admitted } = client.clone();
@@ -85,7 +87,9 @@ async fn requests(
         request.extensions_mut().insert(admitted);
         request.extensions_mut().insert(busy.clone());
         let router = router.clone();
+        let cut = cut.clone();
         async move {
+            request.extensions_mut().insert(Ending::of_this_task(&cut));
             let (parts, body) = request.into_parts();
             let (body, rest) = unread::share(body);
             let request = Request::from_parts(parts, Body::new(body));
@@ -99,29 +103,31 @@ async fn requests(
     });
     let builder = builder(http2);
     let mut connection = pin!(builder.serve_connection(TokioIo::new(stream), service));
-    let ended = tokio::select! {
-        ended = connection.as_mut() => Some(ended),
-        () = shutdown.cancelled() => None,
-        () = activity.idle(IDLE_TIME) => None,
-    };
-    let ended = match ended {
-        Some(ended) => ended,
-        None => {
-            connection.as_mut().graceful_shutdown();
-            // A client that is gone without a word never takes its leave.
-            match timeout(IDLE_TIME, connection).await {
-                Ok(ended) => ended,
-                Err(_) => return,
+    let serving = async {
+        let ended = tokio::select! {
+            ended = connection.as_mut() => Some(ended),
+            () = shutdown.cancelled() => None,
+            () = activity.idle(IDLE_TIME) => None,
+        };
+        match ended {
+            Some(ended) => ended,
+            None => {
+                connection.as_mut().graceful_shutdown();
+                // A client that is gone without a word never takes its leave.
+                timeout(IDLE_TIME, connection).await.unwrap_or(Ok(()))
             }
         }
     };
-    if let Err(error) = ended {
-        tracing::debug!(error, "connection ended");
+    tokio::select! {
+        ended = serving => if let Err(error) = ended {
+            tracing::debug!(error, "connection ended");
+        },
+        () = cut.cancelled() => tracing::debug!("a connection whose answer nobody takes is cut"),
     }
 }
 
-fn builder(http2: bool) -> Builder<TokioExecutor> {
-    let mut builder = Builder::new(TokioExecutor::new());
+fn builder(http2: bool) -> Builder<StreamExecutor> {
+    let mut builder = Builder::new(StreamExecutor);
     builder
         .http1()
         .timer(TokioTimer::new())

@@ -88,15 +88,6 @@ impl FairQueue {
         place.await.ok()
     }
 
-    /// Returns a permit of this client if there is one for it now.
-    ///
-    /// It takes nothing from requests that wait: whatever they can have they are given as soon as it is free.
-    pub(super) fn try_take(self: &Arc<Self>, holder: Option<Holder>) -> Option<Permit> {
-        let mut state = self.lock();
-        let has_room = state.has_room(holder, self.portions);
-        has_room.then(|| self.grant(&mut state, holder))
-    }
-
     /// Returns how many permits nobody holds.
     #[cfg(test)]
     pub(super) fn free(&self) -> usize {
@@ -241,46 +232,6 @@ mod tests {
         assert_eq!(queue.free(), 8);
         let state = queue.lock();
         assert!(state.held.is_empty() && state.held_by_group.is_empty());
-    }
-
-    #[test]
-    fn without_waiting_each_gets_no_more_than_its_share() {
-        let queue = Arc::new(FairQueue::new(SMALL));
-        let try_take = |holder: Option<Holder>| -> Vec<Permit> {
-            (0..100).filter_map(|_| queue.try_take(holder)).collect()
-        };
-        let mut one = try_take(user(1));
-        assert_eq!(one.len(), 4, "one client's share");
-        let two = try_take(user(2));
-        assert_eq!(two.len(), 2, "what is left of all but root");
-        let root = try_take(None);
-        assert_eq!(root.len(), 2, "root's part");
-        one.pop();
-        assert!(queue.try_take(user(3)).is_some(), "one came back");
-        drop((one, two, root));
-        assert_eq!(queue.free(), 8);
-        let state = queue.lock();
-        assert!(state.held.is_empty() && state.held_by_group.is_empty());
-        assert!(
-            state.waiting.is_empty(),
-            "nobody waits for what it was refused"
-        );
-    }
-
-    #[tokio::test]
-    async fn a_request_that_waits_is_served_before_one_that_does_not_wait() {
-        let queue = Arc::new(FairQueue::new(SMALL));
-        let mut held = take(&queue, user(1), 4);
-        held.extend(take(&queue, user(2), 2));
-        let waiting = tokio::spawn({
-            let queue = Arc::clone(&queue);
-            async move { queue.take(user(3)).await }
-        });
-        tokio::task::yield_now().await;
-        drop(held.pop());
-        assert!(queue.try_take(user(4)).is_none());
-        assert!(waiting.await.unwrap().is_some());
-        assert!(queue.try_take(user(4)).is_some());
     }
 
     #[tokio::test]

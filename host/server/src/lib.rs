@@ -23,6 +23,7 @@ mod backend;
 mod canned_xid;
 mod connection;
 mod encoded;
+mod ending;
 mod envelope;
 mod errors;
 mod fair_queue;
@@ -34,9 +35,12 @@ mod negotiation;
 mod openapi;
 mod page;
 mod peer;
+mod places;
 mod plain_http;
+mod progress;
 mod query;
 mod reload;
+mod room;
 mod router;
 mod routes;
 mod shares;
@@ -71,6 +75,8 @@ mod test_backend;
 mod tests;
 #[cfg(test)]
 mod tests_socket;
+#[cfg(test)]
+mod tests_unread;
 
 pub use access::Access;
 pub use backend::{

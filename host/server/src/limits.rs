@@ -13,11 +13,14 @@ use http::{HeaderMap, StatusCode, header::CONTENT_LENGTH};
 
 use super::{
     answers,
+    ending::Ending,
     errors::ApiError,
     router::App,
     routes::{self, Right},
     shares::{Admitted, Bounds, Permit, Portions},
 };
+
+const MIB: usize = 1024 * 1024;
 
 /// What the port gives. Root and gpud's own user always find a part of it free.
 pub(super) const PORT: Bounds = Bounds {
@@ -38,16 +41,17 @@ pub(super) const PORT: Bounds = Bounds {
         each: 8,
     },
     answers: Portions {
-        all: 64,
-        others: 48,
-        each: 16,
+        all: 96 * MIB,
+        others: 64 * MIB,
+        each: 16 * MIB,
     },
-    // Many fit into one HTTP/2 connection.
+    // Many fit into one HTTP/2 connection. One proxy may bring many people: it makes room for others where it has to.
     streams: Portions {
         all: 2048,
         others: 1536,
-        each: 256,
+        each: 1024,
     },
+    stall_time: STALL_TIME,
 };
 /// What the Unix socket gives, apart from the port.
 pub(super) const LOCAL_SOCKET: Bounds = Bounds {
@@ -67,15 +71,16 @@ pub(super) const LOCAL_SOCKET: Bounds = Bounds {
         each: 4,
     },
     answers: Portions {
-        all: 16,
-        others: 4,
-        each: 4,
+        all: 48 * MIB,
+        others: 16 * MIB,
+        each: 8 * MIB,
     },
     streams: Portions {
-        all: 32,
-        others: 8,
-        each: 4,
+        all: 64,
+        others: 16,
+        each: 8,
     },
+    stall_time: STALL_TIME,
 };
 /// Connections that the kernel is asked about at a time; further ones wait in its queue.
 pub(super) const MAX_IDENTIFYING: usize = 32;
@@ -98,7 +103,7 @@ pub(super) const HANDSHAKE_TIME: Duration = Duration::from_secs(10);
 pub(super) const HEAD_TIME: Duration = Duration::from_secs(30);
 /// A connection without a request is closed after this.
 pub(super) const IDLE_TIME: Duration = Duration::from_secs(120);
-/// A client that takes none of its answer for this long is cut off.
+/// A client that takes none of its answer for this long is cut off: the connection, or one HTTP/2 stream of it.
 pub(super) const STALL_TIME: Duration = Duration::from_secs(30);
 /// For requests under way when the daemon stops.
 pub(super) const DRAIN_TIME: Duration = Duration::from_secs(5);
@@ -109,8 +114,8 @@ pub(super) const QUEUE_TIME: Duration = Duration::from_secs(10);
 /// The layer that bounds the number of requests under way and refuses bodies announced as too large.
 ///
 /// A request whose body is used takes its turn only when the body is there, so that slow clients hold up nobody. What a client
-/// asked for that is gone when its turn comes is not done. Large answers that nobody reads keep further ones waiting, with
-/// their turn: what a client holds is bounded.
+/// asked for that is gone when its turn comes is not done. Answers that nobody reads keep further ones waiting, with their
+/// turn: what a client holds is bounded.
 pub(super) async fn bound(State(app): State<App>, request: Request, next: Next) -> Response {
     if announced_length(request.headers()).is_some_and(|length| length > MAX_BODY as u64) {
         return too_large().into_response();
@@ -120,6 +125,8 @@ pub(super) async fn bound(State(app): State<App>, request: Request, next: Next) 
         return next.run(request).await;
     }
     let admitted = request.extensions().get::<Arc<Admitted>>().cloned();
+    let ending = request.extensions().get::<Ending>().cloned();
+    let ending = ending.unwrap_or_default();
     let bounded = async {
         let (place, request) = match route.is_some_and(|route| route.body.is_some()) {
             true => {
@@ -144,17 +151,17 @@ pub(super) async fn bound(State(app): State<App>, request: Request, next: Next) 
         }
         let response = next.run(request).await;
         drop(place);
-        let response = match answers::is_large(&response) {
-            true => {
+        let response = match answers::place_size(&response) {
+            Some(size) => {
                 let place = async {
                     match &admitted {
-                        Some(admitted) => admitted.answer().await,
-                        None => app.shares.answer().await,
+                        Some(admitted) => admitted.answer(size, &ending).await,
+                        None => app.shares.answer(size, &ending).await,
                     }
                 };
                 answers::hold(response, within(app.queue_time, place).await?).await?
             }
-            false => response,
+            None => response,
         };
         drop(turn);
         Ok::<_, ApiError>(response)
@@ -180,12 +187,9 @@ async fn arrive(
     Ok((place, Request::from_parts(head, Body::from(body))))
 }
 
-async fn within(
-    time: Duration,
-    permit: impl Future<Output = Option<Permit>>,
-) -> Result<Permit, ApiError> {
-    let permit = tokio::time::timeout(time, permit).await.ok().flatten();
-    permit.ok_or_else(|| {
+async fn within<T>(time: Duration, place: impl Future<Output = Option<T>>) -> Result<T, ApiError> {
+    let place = tokio::time::timeout(time, place).await.ok().flatten();
+    place.ok_or_else(|| {
         ApiError::Typed(
             StatusCode::SERVICE_UNAVAILABLE,
             "too many requests under way".to_owned(),

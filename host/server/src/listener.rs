@@ -4,14 +4,14 @@ use std::{
     io,
     net::{IpAddr, Ipv4Addr, SocketAddr},
     sync::Arc,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use axum::Router;
 use tokio::{
     net::TcpListener,
     sync::{Notify, Semaphore},
-    time::{sleep, timeout},
+    time::{interval, sleep, timeout},
 };
 use tokio_rustls::{TlsAcceptor, rustls::ServerConfig};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -224,6 +224,7 @@ pub(super) async fn accept(entrance: Entrance, router: Router, shutdown: Cancell
     let identifying = Arc::new(Semaphore::new(MAX_IDENTIFYING));
     let connections = TaskTracker::new();
     let cut = CancellationToken::new();
+    let mut look = interval(shares.time_between_looks());
     loop {
         let next = async {
             let place = Arc::clone(&identifying).acquire_owned().await.ok()?;
@@ -231,6 +232,10 @@ pub(super) async fn accept(entrance: Entrance, router: Router, shutdown: Cancell
         };
         let (place, accepted) = tokio::select! {
             () = shutdown.cancelled() => break,
+            _ = look.tick() => {
+                shares.end_stalled(Instant::now());
+                continue;
+            }
             next = next => match next {
                 Some(next) => next,
                 None => break,

@@ -1,4 +1,4 @@
-//! What one client may take, so that others get their share: connections, requests under way, bodies that arrive, large
+//! What one client may take, so that others get their share: connections, requests under way, bodies that arrive, bytes of
 //! answers, and readers of the stream.
 //!
 //! One client is a user of this machine, or an address elsewhere. Root and gpud's own user have no share of their own, and
@@ -6,11 +6,12 @@
 //!
 //! However many clients there are, one that has no connection gets one: when all are taken, the client that has the most loses
 //! the one that was used least recently. Clients that may be one person (a user with its subordinate numbers, the addresses of
-//! one network) count together there.
+//! one network) count together there. Answers and readers of the stream make room in the same way, the oldest first.
 
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
 };
 
 use tokio_util::sync::CancellationToken;
@@ -18,8 +19,10 @@ use tokio_util::sync::CancellationToken;
 pub(super) use super::fair_queue::{Permit, Portions};
 use super::{
     activity::Activity,
+    ending::Ending,
     fair_queue::{FairQueue, Holder},
     peer::{Identity, Peer},
+    places::{Place, Places},
 };
 
 /// How much one entrance gives: the port, or the Unix socket.
@@ -31,10 +34,12 @@ pub(super) struct Bounds {
     pub(super) turns: Portions,
     /// Requests at a time whose body arrives or waits for its turn.
     pub(super) bodies: Portions,
-    /// Large answers at a time that clients have not read.
+    /// Bytes of answers that clients have not read.
     pub(super) answers: Portions,
     /// Readers of the stream at a time.
     pub(super) streams: Portions,
+    /// How long a client may take nothing of an answer.
+    pub(super) stall_time: Duration,
 }
 
 /// The shares of one entrance.
@@ -44,8 +49,11 @@ pub(super) struct Shares {
     connected: Mutex<Connected>,
     turns: Arc<FairQueue>,
     bodies: Arc<FairQueue>,
-    answers: Arc<FairQueue>,
-    streams: Arc<FairQueue>,
+    answers: Arc<Places>,
+    /// For answers that wait for a place among those: they hold their bytes, too.
+    waiting_answers: Arc<Places>,
+    streams: Arc<Places>,
+    stall_time: Duration,
 }
 
 #[derive(Debug, Default)]
@@ -79,8 +87,10 @@ impl Shares {
             connected: Mutex::default(),
             turns: Arc::new(FairQueue::new(bounds.turns)),
             bodies: Arc::new(FairQueue::new(bounds.bodies)),
-            answers: Arc::new(FairQueue::new(bounds.answers)),
-            streams: Arc::new(FairQueue::new(bounds.streams)),
+            answers: Arc::new(Places::new(bounds.answers)),
+            waiting_answers: Arc::new(Places::new(bounds.answers)),
+            streams: Arc::new(Places::new(bounds.streams)),
+            stall_time: bounds.stall_time,
         }
     }
 
@@ -128,20 +138,55 @@ impl Shares {
         self.bodies.take(None).await
     }
 
-    /// Waits for a large answer's place that is not counted to any client.
-    pub(super) async fn answer(&self) -> Option<Permit> {
-        self.answers.take(None).await
+    /// Waits for an answer's place that is not counted to any client.
+    pub(super) async fn answer(&self, bytes: usize, ending: &Ending) -> Option<Place> {
+        self.answer_to(None, bytes, ending).await
+    }
+
+    /// Waits for an answer's place. `None` if too many bytes wait already.
+    async fn answer_to(
+        &self,
+        holder: Option<Holder>,
+        bytes: usize,
+        ending: &Ending,
+    ) -> Option<Place> {
+        if let Some(place) = self.answers.take(holder, bytes, ending) {
+            return Some(place);
+        }
+        let given_up = Ending::default();
+        let _waiting = self.waiting_answers.take(holder, bytes, &given_up)?;
+        tokio::select! {
+            place = self.answers.wait(holder, bytes, ending) => Some(place),
+            () = given_up.asked() => None,
+        }
     }
 
     /// Takes a reader's place that is not counted to any client.
-    pub(super) fn stream(&self) -> Option<Permit> {
-        self.streams.try_take(None)
+    pub(super) fn stream(&self, ending: &Ending) -> Option<Place> {
+        self.streams.take(None, 1, ending)
+    }
+
+    /// Ends the answers of which clients take nothing.
+    pub(super) fn end_stalled(&self, now: Instant) {
+        self.answers.end_stalled(now, self.stall_time);
+        self.streams.end_stalled(now, self.stall_time);
+    }
+
+    /// Returns how long to wait between two looks for such answers.
+    pub(super) fn time_between_looks(&self) -> Duration {
+        self.stall_time / 6
     }
 
     /// Returns how many bodies could begin to arrive now.
     #[cfg(test)]
     pub(super) fn free_bodies(&self) -> usize {
         self.bodies.free()
+    }
+
+    /// Returns how many bytes of answers clients have not read.
+    #[cfg(test)]
+    pub(super) fn bytes_of_answers(&self) -> usize {
+        self.answers.held()
     }
 
     /// Numbers are whole whatever panicked beside them.
@@ -265,14 +310,14 @@ impl Admitted {
         (!self.peer.is_owner()).then_some(self.holder)
     }
 
-    /// Waits for a place for a large answer to this client.
-    pub(super) async fn answer(&self) -> Option<Permit> {
-        self.shares.answers.take(self.counted()).await
+    /// Waits for a place for an answer of this many bytes to this client. `None` if too many bytes wait already.
+    pub(super) async fn answer(&self, bytes: usize, ending: &Ending) -> Option<Place> {
+        self.shares.answer_to(self.counted(), bytes, ending).await
     }
 
     /// Takes a place for a reader of the stream, if this client may have one more.
-    pub(super) fn stream(&self) -> Option<Permit> {
-        self.shares.streams.try_take(self.counted())
+    pub(super) fn stream(&self, ending: &Ending) -> Option<Place> {
+        self.shares.streams.take(self.counted(), 1, ending)
     }
 }
 
@@ -284,202 +329,4 @@ impl Drop for Admitted {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::net::{IpAddr, Ipv6Addr};
-
-    use proptest::prelude::*;
-
-    use super::*;
-
-    const SMALL: Portions = Portions {
-        all: 8,
-        others: 6,
-        each: 4,
-    };
-
-    fn shares() -> Arc<Shares> {
-        Arc::new(Shares::new(Bounds {
-            connections: SMALL,
-            turns: SMALL,
-            bodies: SMALL,
-            answers: SMALL,
-            streams: SMALL,
-        }))
-    }
-
-    fn peer(uid: u32) -> Peer {
-        Peer::disconnected(Identity::User(uid), false)
-    }
-
-    fn admit(shares: &Arc<Shares>, uid: u32, count: usize) -> Vec<Admitted> {
-        let peer = peer(uid);
-        (0..count).filter_map(|_| shares.admit(&peer)).collect()
-    }
-
-    fn open(connections: &[Admitted]) -> usize {
-        let open = connections.iter();
-        open.filter(|one| !one.displaced.is_cancelled()).count()
-    }
-
-    #[test]
-    fn one_user_cannot_have_all_connections_and_root_always_gets_one() {
-        let shares = shares();
-        let first = admit(&shares, 12345, 100);
-        assert_eq!(first.len(), 4, "one client's share");
-        let second = admit(&shares, 12346, 100);
-        assert_eq!((open(&first), open(&second)), (3, 3), "even");
-        assert_eq!(admit(&shares, 0, 100).len(), 2, "root's part");
-        drop((first, second));
-        let connected = shares.lock();
-        assert_eq!((connected.all, connected.others), (0, 0));
-        assert!(
-            connected.clients.is_empty() && connected.groups.is_empty(),
-            "nothing is remembered"
-        );
-    }
-
-    /// The attack: as many users as it takes to have all connections of all but root.
-    #[test]
-    fn who_has_no_connection_gets_one_however_many_users_have_all() {
-        let shares = shares();
-        let many: Vec<Admitted> = (1000..1003)
-            .flat_map(|uid| admit(&shares, uid, 4))
-            .collect();
-        assert_eq!(open(&many), 6);
-        let mut last = Vec::new();
-        for newcomer in 2000..2100 {
-            let admitted = shares.admit(&peer(newcomer));
-            let admitted = admitted.unwrap_or_else(|| panic!("{newcomer} is refused"));
-            // It is not the one that makes room for the next.
-            assert!(
-                last.iter()
-                    .rev()
-                    .take(4)
-                    .all(|one: &Admitted| open(std::slice::from_ref(one)) == 1)
-            );
-            last.push(admitted);
-            assert_eq!(shares.lock().others, 6);
-        }
-        assert_eq!(
-            open(&many),
-            0,
-            "the eldest of those who have most went first"
-        );
-        // Root's part is nobody else's.
-        assert_eq!(admit(&shares, 0, 100).len(), 2);
-    }
-
-    #[test]
-    fn who_has_some_takes_none_from_who_has_as_many() {
-        let shares = shares();
-        let held: Vec<Vec<Admitted>> = (1..4).map(|uid| admit(&shares, uid, 2)).collect();
-        assert!(shares.admit(&peer(1)).is_none());
-        assert!(held.iter().all(|one| open(one) == 2));
-    }
-
-    #[test]
-    fn the_connection_that_was_used_least_recently_makes_room_and_one_in_use_last() {
-        let shares = shares();
-        let held = admit(&shares, 1, 4);
-        let rest = admit(&shares, 2, 2);
-        let busy = held[0].activity().begin();
-        // Used once after all others were taken in.
-        drop(held[1].activity().begin());
-        let _newcomer = shares.admit(&peer(3)).unwrap();
-        let is_open: Vec<bool> = held
-            .iter()
-            .map(|one| !one.displaced.is_cancelled())
-            .collect();
-        assert_eq!(is_open, [true, true, false, true]);
-        assert_eq!(open(&rest), 2);
-        drop(busy);
-        // All in use: one of them makes room all the same.
-        let _busy: Vec<_> = held
-            .iter()
-            .chain(&rest)
-            .map(|one| one.activity().begin())
-            .collect();
-        assert!(shares.admit(&peer(4)).is_some());
-    }
-
-    #[test]
-    fn the_networks_of_one_address_block_count_together() {
-        let shares = shares();
-        let host = |network: u16, site: u16| {
-            let ip = Ipv6Addr::new(0x2001, 0xdb8, site, network, 0, 0, 0, 1);
-            Peer::disconnected(Identity::of_address(IpAddr::V6(ip)), false)
-        };
-        // One site with a network for each connection, and a client elsewhere with two.
-        let site: Vec<Admitted> = (0..4).filter_map(|n| shares.admit(&host(n, 1))).collect();
-        let elsewhere: Vec<Admitted> = (0..2).filter_map(|_| shares.admit(&host(0, 2))).collect();
-        let more: Vec<Admitted> = (100..200)
-            .filter_map(|n| shares.admit(&host(n, 1)))
-            .collect();
-        assert_eq!((open(&elsewhere), open(&site), open(&more)), (2, 0, 4));
-    }
-
-    #[test]
-    fn a_script_of_roots_that_has_all_connections_makes_room() {
-        let shares = shares();
-        let root = admit(&shares, 0, 100);
-        assert_eq!(root.len(), 8);
-        assert!(shares.admit(&peer(1)).is_some());
-        assert_eq!(open(&root), 7);
-    }
-
-    #[test]
-    fn bodies_are_counted_apart_from_turns() {
-        use futures_util::FutureExt as _;
-        let shares = shares();
-        let one = shares.admit(&peer(12345)).unwrap();
-        let turns: Vec<_> = (0..9).map(|_| one.turn().now_or_never()).collect();
-        assert_eq!(turns.iter().flatten().count(), 4);
-        assert!(one.body().now_or_never().flatten().is_some());
-    }
-
-    proptest! {
-        /// In whatever order clients come, one that holds none is taken in, bounds hold, and counts are right.
-        #[test]
-        fn bounds_hold_and_nobody_is_left_out(steps in prop::collection::vec((0_u32..12, any::<bool>()), 1..200)) {
-            let shares = shares();
-            let mut held: Vec<(u32, Admitted)> = Vec::new();
-            for (uid, ends) in steps {
-                if ends {
-                    if let Some(at) = held.iter().position(|(owner, _)| *owner == uid) {
-                        held.remove(at);
-                    }
-                } else {
-                    let has_none = shares.lock().held_by(Identity::User(uid)) == 0;
-                    let admitted = shares.admit(&peer(uid));
-                    prop_assert!(admitted.is_some() || !has_none || peer(uid).is_owner());
-                    held.extend(admitted.map(|admitted| (uid, admitted)));
-                }
-                let open = held.iter().filter(|(_, one)| !one.displaced.is_cancelled()).count();
-                let connected = shares.lock();
-                prop_assert_eq!(connected.all, open);
-                prop_assert!(connected.all <= SMALL.all && connected.others <= SMALL.others);
-                prop_assert!(connected.clients.values().all(|client| client.is_owner || client.connections.len() <= SMALL.each));
-            }
-        }
-    }
-
-    #[test]
-    fn readers_of_one_user_leave_places_to_others() {
-        let shares = shares();
-        let [one, another, root] =
-            [peer(12345), peer(12346), peer(0)].map(|peer| shares.admit(&peer).unwrap());
-        let take =
-            |from: &Admitted| -> Vec<Permit> { (0..100).filter_map(|_| from.stream()).collect() };
-        let mut held = take(&one);
-        assert_eq!(held.len(), 4, "one client's share");
-        let others = take(&another);
-        assert_eq!(others.len(), 2, "what is left of all but root");
-        let roots = take(&root);
-        assert_eq!(roots.len(), 2, "root's part");
-        // A place that was not given takes none of the narrower ones.
-        held.pop();
-        assert!(another.stream().is_some());
-        drop((held, others, roots));
-        assert_eq!(take(&one).len(), 4, "places come back");
-    }
-}
+mod tests;

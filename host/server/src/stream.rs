@@ -1,7 +1,7 @@
 //! `GET /v1/stream`: what changes, as server-sent events, until the reader goes or the daemon stops.
 //!
 //! Nothing is stored for a reader but its place in the feed: one that is too slow loses its place, is cut off, and goes on
-//! after the last id that it saw.
+//! after the last id that it saw. A reader is woken only by a change, and now and then for a comment.
 
 use std::{convert::Infallible, sync::Arc, time::Duration, vec};
 
@@ -23,20 +23,23 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    activity::UnderWay,
-    encoded::Encoder,
-    errors::ApiError,
-    router::App,
-    shares::{Admitted, Permit},
+    activity::UnderWay, encoded::Encoder, ending::Ending, errors::ApiError, places::Place,
+    router::App, shares::Admitted,
 };
 use crate::component::feed::{Change, ChangeId, ChangeKind, Subscription};
 
 pub(super) const EVENTS: &str = "text/event-stream";
-/// Between two comments that show that the connection is there.
-const ALIVE: Duration = Duration::from_secs(30);
+/// Shortest time between two comments that show that the connection is there. Proxies often wait for 60 s.
+const LEAST_ALIVE: Duration = Duration::from_secs(40);
+/// Most time that is added to it. It differs from reader to reader, so that those that came together are not woken together.
+const ALIVE_SPREAD: Duration = Duration::from_secs(15);
+/// Milliseconds by which the time of one reader differs from that of the next: the golden section of the spread.
+const ALIVE_STEP: u64 = 9271;
 /// Changes of health within this time change the summary once.
 const SUMMARY_PAUSE: Duration = Duration::from_millis(300);
 const COMMENT: &[u8] = b": alive\n\n";
+/// For a reader that makes room; it comes back later than others.
+const FAREWELL: &[u8] = b"retry: 10000\n: too many readers follow this gpud\n\n";
 /// Without an id, so that the reader's place stays that of the change.
 const SUMMARY_CHANGED: &[u8] = b"event: summary-changed\ndata: {}\n\n";
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
@@ -51,9 +54,11 @@ pub(super) async fn follow(
     request: Request,
 ) -> Result<Response, ApiError> {
     let admitted = request.extensions().get::<Arc<Admitted>>();
+    let ending = request.extensions().get::<Ending>().cloned();
+    let ending = ending.unwrap_or_default().asking_first();
     let place = match admitted {
-        Some(admitted) => admitted.stream(),
-        None => app.shares.stream(),
+        Some(admitted) => admitted.stream(&ending),
+        None => app.shares.stream(&ending),
     };
     let place = place.ok_or_else(|| {
         ApiError::Typed(
@@ -78,7 +83,8 @@ pub(super) async fn follow(
         Some(_) => format!("retry: 2000\nid: {}\n\n", seen.unwrap_or(last)),
         None => format!("retry: 2000\nid: {last}\nevent: reset\ndata: {{}}\n\n"),
     };
-    let mut alive = interval_at(Instant::now() + ALIVE, ALIVE);
+    let between = between_comments(place.number());
+    let mut alive = interval_at(Instant::now() + between, between);
     alive.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let reader = Reader {
         first: Some(first.into()),
@@ -88,12 +94,14 @@ pub(super) async fn follow(
         alive,
         summary_due: None,
         shutdown: app.shutdown.clone(),
-        _place: place,
+        place: Arc::new(place),
+        is_over: false,
         _under_way: request.extensions().get::<UnderWay>().cloned(),
     };
     let events = stream::unfold(reader, |mut reader| async move {
         let bytes = reader.next().await?;
-        Some((Ok::<_, Infallible>(bytes), reader))
+        let piece = reader.place.piece(bytes);
+        Some((Ok::<_, Infallible>(piece), reader))
     });
     let mut response = Response::new(Body::from_stream(events));
     response.extensions_mut().insert(Endless);
@@ -107,6 +115,12 @@ pub(super) async fn follow(
     Ok(response)
 }
 
+/// Returns the time between two comments to the reader with this number.
+fn between_comments(number: u64) -> Duration {
+    let spread = u64::try_from(ALIVE_SPREAD.as_millis()).unwrap_or(u64::MAX);
+    LEAST_ALIVE + Duration::from_millis(number.wrapping_mul(ALIVE_STEP) % spread)
+}
+
 /// One reader of the stream.
 struct Reader {
     first: Option<Bytes>,
@@ -117,7 +131,9 @@ struct Reader {
     /// When the reader gets the event that the summary has changed.
     summary_due: Option<Instant>,
     shutdown: CancellationToken,
-    _place: Permit,
+    place: Arc<Place>,
+    /// It has made room for another reader.
+    is_over: bool,
     /// The connection is not idle while it is read.
     _under_way: Option<UnderWay>,
 }
@@ -125,6 +141,12 @@ struct Reader {
 impl Reader {
     /// Returns what the reader gets next; `None` ends the stream.
     async fn next(&mut self) -> Option<Bytes> {
+        if self.is_over {
+            return None;
+        }
+        if self.place.ending().is_asked() {
+            return Some(self.leave());
+        }
         if let Some(first) = self.first.take() {
             return Some(first);
         }
@@ -141,6 +163,7 @@ impl Reader {
         tokio::select! {
             biased;
             () = self.shutdown.cancelled() => None,
+            () = self.place.ending().asked() => Some(self.leave()),
             change = self.changes.recv() => match change {
                 Ok(change) => Some(self.show(&change)),
                 // It comes back with the last id that it saw.
@@ -158,10 +181,34 @@ impl Reader {
         }
     }
 
+    /// Returns the last words to the reader.
+    fn leave(&mut self) -> Bytes {
+        self.is_over = true;
+        Bytes::from_static(FAREWELL)
+    }
+
     fn show(&mut self, change: &Change) -> Bytes {
         if !matches!(change.kind, ChangeKind::Event(_)) && self.summary_due.is_none() {
             self.summary_due = Some(Instant::now() + SUMMARY_PAUSE);
         }
         self.encoder.encode(change)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn comments_of_a_thousand_readers_are_spread_and_come_within_a_minute() {
+        let times: Vec<_> = (0..1000).map(between_comments).collect();
+        let in_bounds = |time: &Duration| (LEAST_ALIVE..Duration::from_secs(60)).contains(time);
+        assert!(times.iter().all(in_bounds));
+        let seconds: HashSet<_> = times.iter().map(Duration::as_secs).collect();
+        assert_eq!(seconds.len(), 15);
+        assert_eq!(times.iter().collect::<HashSet<_>>().len(), 1000);
+        assert!(between_comments(u64::MAX) >= LEAST_ALIVE);
     }
 }

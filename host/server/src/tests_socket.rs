@@ -38,10 +38,10 @@ use super::{
 };
 use crate::node::local_socket::LocalSocket;
 
-struct Server {
-    address: SocketAddr,
-    shutdown: CancellationToken,
-    task: JoinHandle<()>,
+pub(super) struct Server {
+    pub(super) address: SocketAddr,
+    pub(super) shutdown: CancellationToken,
+    pub(super) task: JoinHandle<()>,
 }
 
 async fn start() -> Server {
@@ -73,7 +73,7 @@ async fn start() -> Server {
     }
 }
 
-fn port(listener: TcpListener, shares: Arc<Shares>) -> Entrance {
+pub(super) fn port(listener: TcpListener, shares: Arc<Shares>) -> Entrance {
     Entrance {
         listener: Listener::Port(listener),
         tls: Some(TlsAcceptor::from(self_signed("node-1").unwrap())),
@@ -122,7 +122,7 @@ impl ServerCertVerifier for Trusting {
     }
 }
 
-async fn connect(server: &Server, alpn: &[u8]) -> TlsStream<TcpStream> {
+pub(super) async fn connect(server: &Server, alpn: &[u8]) -> TlsStream<TcpStream> {
     try_connect(server, alpn).await.unwrap()
 }
 

@@ -1,11 +1,12 @@
 //! `/v1/stream`: what readers get, in which order, and when they are let go.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Instant};
 
 use axum::body::Body;
 use futures_util::{FutureExt as _, StreamExt as _};
 use http::{Request, StatusCode, header};
 use tokio::sync::broadcast;
+use tokio_util::sync::CancellationToken;
 use tower::ServiceExt as _;
 
 use super::peer;
@@ -14,7 +15,12 @@ use crate::{
     model::{Event, Health, HealthState},
     node::socket_owner::own_uid,
     server::{
+        ending::Ending,
+        limits::{PORT, STALL_TIME},
+        peer::{Identity, Peer},
+        places::Place,
         router::{App, router},
+        shares::{Bounds, Portions, Shares},
         test_backend::{Fake, NOW, app},
     },
 };
@@ -82,12 +88,23 @@ impl Follower {
 }
 
 async fn ask(app: &App, last_event_id: Option<&str>) -> axum::response::Response {
+    ask_over(app, last_event_id, &CancellationToken::new()).await
+}
+
+/// Asks over a connection of its own.
+async fn ask_over(
+    app: &App,
+    last_event_id: Option<&str>,
+    connection: &CancellationToken,
+) -> axum::response::Response {
     let mut request = Request::get("/v1/stream").header(header::ACCEPT_ENCODING, "gzip");
     if let Some(id) = last_event_id {
         request = request.header("last-event-id", id);
     }
     let mut request = request.body(Body::empty()).unwrap();
     request.extensions_mut().insert(peer(own_uid()));
+    let ending = Ending::of_this_task(connection);
+    request.extensions_mut().insert(ending);
     router(app.clone()).oneshot(request).await.unwrap()
 }
 
@@ -194,4 +211,75 @@ async fn places_are_bounded_and_come_back() {
     assert_eq!(readers.len(), 2048);
     readers.pop();
     assert_eq!(ask(&app, None).await.status(), StatusCode::OK);
+}
+
+/// Returns an app whose streams have one place, for anybody.
+fn with_one_place() -> App {
+    let (mut app, _, _) = live(16);
+    let one = Portions {
+        all: 1,
+        others: 1,
+        each: 1,
+    };
+    app.shares = Arc::new(Shares::new(Bounds {
+        streams: one,
+        ..PORT
+    }));
+    app
+}
+
+/// A newcomer on a connection of its own.
+fn newcomer(app: &App) -> Option<Place> {
+    let peer = Peer::disconnected(Identity::User(12345), false);
+    let admitted = app.shares.admit(&peer).unwrap();
+    admitted.stream(&Ending::default())
+}
+
+#[tokio::test]
+async fn a_reader_that_makes_room_is_asked_to_come_back_later() {
+    let app = with_one_place();
+    let connection = CancellationToken::new();
+    let response = ask_over(&app, None, &connection).await;
+    let mut reader = Follower(response.into_body().into_data_stream());
+    reader.next().await.unwrap();
+    assert!(reader.is_quiet());
+    let _newcomer = newcomer(&app).unwrap();
+    let farewell = reader.next().await.unwrap();
+    assert_eq!(
+        farewell,
+        "retry: 10000\n: too many readers follow this gpud\n\n"
+    );
+    assert_eq!(reader.next().await, None);
+    assert!(!connection.is_cancelled(), "it ended by itself");
+}
+
+#[tokio::test]
+async fn a_reader_that_makes_room_and_does_not_read_is_cut_off() {
+    let app = with_one_place();
+    let connection = CancellationToken::new();
+    let _response = ask_over(&app, None, &connection).await;
+    let _newcomer = newcomer(&app).unwrap();
+    app.shares.end_stalled(Instant::now());
+    assert!(!connection.is_cancelled());
+    app.shares.end_stalled(Instant::now() + STALL_TIME);
+    assert!(connection.is_cancelled());
+}
+
+#[tokio::test]
+async fn a_reader_that_takes_nothing_is_cut_off_and_one_that_has_taken_all_is_not() {
+    let (app, feed, _) = live(16);
+    let connections = [CancellationToken::new(), CancellationToken::new()];
+    let [mut slow, mut quick] = [
+        ask_over(&app, None, &connections[0]).await,
+        ask_over(&app, None, &connections[1]).await,
+    ]
+    .map(|response| response.into_body().into_data_stream());
+    slow.next().await.unwrap().unwrap();
+    quick.next().await.unwrap().unwrap();
+    feed.send(event(6)).unwrap();
+    let _untaken = slow.next().await.unwrap().unwrap();
+    quick.next().await.unwrap().unwrap();
+    app.shares.end_stalled(Instant::now() + STALL_TIME);
+    let cut = connections.map(|connection| connection.is_cancelled());
+    assert_eq!(cut, [true, false]);
 }

@@ -1,0 +1,231 @@
+//! Places for answers that last: bounded, shared fairly, and taken back from clients that do not read.
+//!
+//! A place is held until the last piece of its answer was written to the connection or thrown away. So what it counts is
+//! what the daemon holds. [`Room`] knows whose place makes room for whose.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
+
+use bytes::Bytes;
+use tokio::sync::Notify;
+
+use super::{
+    ending::{Ending, Step},
+    fair_queue::{Holder, Portions},
+    progress::Progress,
+    room::Room,
+};
+
+/// Between two steps to end an answer that is still there.
+const STEP_TIME: Duration = Duration::from_secs(10);
+
+/// The places of one kind.
+#[derive(Debug)]
+pub(super) struct Places {
+    portions: Portions,
+    state: Mutex<State>,
+    freed: Notify,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// Without the places that make room for others.
+    room: Room,
+    answers: HashMap<u64, Answer>,
+}
+
+/// An answer that holds a place.
+#[derive(Debug)]
+struct Answer {
+    progress: Arc<Progress>,
+    ending: Ending,
+    /// The last step to end it, and when that was.
+    leaving: Option<(Step, Instant)>,
+}
+
+/// A place, until it and all pieces that were sent from it are dropped.
+#[derive(Debug)]
+pub(super) struct Place {
+    places: Arc<Places>,
+    number: u64,
+    progress: Arc<Progress>,
+    ending: Ending,
+}
+
+impl Places {
+    pub(super) fn new(portions: Portions) -> Self {
+        Self {
+            portions,
+            state: Mutex::default(),
+            freed: Notify::new(),
+        }
+    }
+
+    /// Returns a place of this size for this client, if need be that of another client; for root or gpud's own user with
+    /// `None`. An answer that is larger than one client's share counts as one share. `None` if there is no room.
+    pub(super) fn take(
+        self: &Arc<Self>,
+        holder: Option<Holder>,
+        size: usize,
+        ending: &Ending,
+    ) -> Option<Place> {
+        let size = size.min(self.portions.each);
+        let mut displaced = Vec::new();
+        let place = {
+            let mut state = self.lock();
+            let leaving = state.room.make_room(holder, size, self.portions)?;
+            let now = Instant::now();
+            for number in leaving {
+                displaced.extend(state.displace(number, now));
+            }
+            let number = state.room.add(holder, size);
+            let progress = Arc::<Progress>::default();
+            let answer = Answer {
+                progress: Arc::clone(&progress),
+                ending: ending.clone(),
+                leaving: None,
+            };
+            state.answers.insert(number, answer);
+            Place {
+                places: Arc::clone(self),
+                number,
+                progress,
+                ending: ending.clone(),
+            }
+        };
+        for ending in displaced {
+            tracing::debug!(client = ?holder, "an answer makes room for another client's");
+            ending.take(Step::Ask);
+        }
+        Some(place)
+    }
+
+    /// Waits for a place of this size.
+    pub(super) async fn wait(
+        self: &Arc<Self>,
+        holder: Option<Holder>,
+        size: usize,
+        ending: &Ending,
+    ) -> Place {
+        loop {
+            // Also notices what comes free between the look and the wait.
+            let freed = self.freed.notified();
+            if let Some(place) = self.take(holder, size, ending) {
+                return place;
+            }
+            freed.await;
+        }
+    }
+
+    /// Ends answers of which the client has taken nothing for this long, and those that were asked to end and have not.
+    pub(super) fn end_stalled(&self, now: Instant, limit: Duration) {
+        let mut due = Vec::new();
+        for answer in self.lock().answers.values_mut() {
+            if let Some(step) = answer.next_step(now, limit) {
+                answer.leaving = Some((step, now));
+                due.push((step, answer.ending.clone()));
+            }
+        }
+        for (step, ending) in due {
+            tracing::debug!(?step, "a client does not take its answer");
+            ending.take(step);
+        }
+    }
+
+    /// Returns how much is held.
+    #[cfg(test)]
+    pub(super) fn held(&self) -> usize {
+        self.lock().room.held()
+    }
+
+    /// Numbers are whole whatever panicked beside them.
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// Takes a place out of the count; returns how its answer is ended.
+    fn displace(&mut self, number: u64, now: Instant) -> Option<Ending> {
+        self.room.remove(number);
+        let answer = self.answers.get_mut(&number)?;
+        // One that is being ended already goes on from there.
+        answer.leaving.get_or_insert((Step::Ask, now));
+        Some(answer.ending.clone())
+    }
+}
+
+impl Answer {
+    fn next_step(&self, now: Instant, limit: Duration) -> Option<Step> {
+        match self.leaving {
+            None => self
+                .progress
+                .is_stalled(now, limit)
+                .then_some(Step::EndStream),
+            Some((last, at)) => {
+                let is_late = now.saturating_duration_since(at) >= STEP_TIME;
+                is_late.then(|| last.next()).flatten()
+            }
+        }
+    }
+}
+
+impl Place {
+    /// Returns these bytes as a piece of the answer, which holds the place until it was written.
+    pub(super) fn piece(self: &Arc<Self>, bytes: Bytes) -> Bytes {
+        self.progress.hand_over();
+        Bytes::from_owner(Piece {
+            bytes,
+            place: Arc::clone(self),
+        })
+    }
+
+    /// Returns a number that no other place has.
+    pub(super) fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// Returns how the answer is ended from outside.
+    pub(super) fn ending(&self) -> &Ending {
+        &self.ending
+    }
+
+    /// Returns whether the client takes its pieces.
+    pub(super) fn progress(&self) -> &Progress {
+        &self.progress
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        {
+            let mut state = self.places.lock();
+            state.room.remove(self.number);
+            state.answers.remove(&self.number);
+        }
+        self.places.freed.notify_waiters();
+    }
+}
+
+struct Piece {
+    bytes: Bytes,
+    place: Arc<Place>,
+}
+
+impl AsRef<[u8]> for Piece {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+impl Drop for Piece {
+    fn drop(&mut self) {
+        self.place.progress.release();
+    }
+}
+
+#[cfg(test)]
+mod tests;
