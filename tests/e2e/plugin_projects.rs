@@ -119,6 +119,37 @@ fn a_new_rust_plugin_builds_tests_and_runs_at_once() {
     assert!(checked.status.success());
 }
 
+#[test]
+fn a_new_pack_builds_and_tests_outside_of_the_repository() {
+    let home = tempfile::tempdir().unwrap();
+    let made = gpud()
+        .args(["pack", "new", "acme-boards"])
+        .current_dir(home.path())
+        .output()
+        .unwrap();
+    assert!(made.status.success(), "{made:?}");
+    let folder = home.path().join("acme-boards");
+    let built = Command::new(folder.join("build.sh"))
+        .env("GPUD", env!("CARGO_BIN_EXE_gpud"))
+        .env_remove("CARGO_TARGET_DIR")
+        .current_dir(home.path())
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&built.stdout).into_owned();
+    let wrong = String::from_utf8_lossy(&built.stderr).into_owned();
+    assert!(built.status.success(), "{said}{wrong}");
+    assert!(said.contains("4 cases, all as expected"), "{said}");
+    let verified = gpud()
+        .args(["pack", "verify", "acme-boards-0.1.0.tar"])
+        .args(["--allow-unsigned", "--trusted-keys", "."])
+        .current_dir(&folder)
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&verified.stdout).into_owned();
+    assert!(verified.status.success(), "{said}");
+    assert!(said.contains("pack acme-boards 0.1.0"), "{said}");
+}
+
 /// A project that needs no toolchain.
 fn project(language: &str, build: &str) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
