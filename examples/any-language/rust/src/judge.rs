@@ -39,7 +39,11 @@ pub fn judge(flags: u64) -> Verdict {
             Some((Action::Reboot, "reboot when the work allows it")),
         )
     } else if has(14) {
-        (Health::Degraded, "a processor was stuck (soft lockup)", None)
+        (
+            Health::Degraded,
+            "a processor was stuck (soft lockup)",
+            None,
+        )
     } else {
         (Health::Healthy, "no taint flag that means trouble", None)
     };
