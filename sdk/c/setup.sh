@@ -85,6 +85,8 @@ if [ -n "$missing" ]; then
         [ -z "$commands" ] || echo '`gpud plugin build --install-tools` does it' >&2
         exit 1
     fi
+    # Without a terminal a password cannot be asked for.
+    [ -t 0 ] || commands=$(printf '%s' "$commands" | sed 's/sudo /sudo --non-interactive /g')
     printf '%s\n' "+ $commands" >&2
     eval "$commands"
 fi

@@ -154,9 +154,12 @@ pub async fn run_all(folder: &Path, commands: &[String], how: How) -> Result<(),
         if how.shown {
             let _ = writeln!(io::stderr(), "$ {}", printable(line.trim_end()));
         }
-        let output = process::run(command)
-            .await
-            .map_err(|error| format!("`{line}`: {error}"))?;
+        // The command is in a process group of its own, which the terminal does not interrupt. Dropped, its run ends it.
+        let output = tokio::select! {
+            output = process::run(command) => output,
+            _ = tokio::signal::ctrl_c() => return Err(format!("`{line}` was interrupted")),
+        };
+        let output = output.map_err(|error| format!("`{line}`: {error}"))?;
         if output.exit_code == Some(0) {
             continue;
         }

@@ -179,9 +179,11 @@ pub async fn prepare(folder: &Path, project: &Project, how: How) -> Result<(), S
     if missing.is_empty() {
         return Ok(());
     }
+    // A password cannot be asked for: the command has no terminal.
+    let unasked = |line: &String| line.replace("sudo ", "sudo --non-interactive ");
     let installs: Vec<String> = missing
         .iter()
-        .filter_map(|missing| missing.install.clone())
+        .filter_map(|missing| missing.install.as_ref().map(unasked))
         .collect();
     if !how.install_tools || installs.is_empty() {
         return Err(report(&missing));
