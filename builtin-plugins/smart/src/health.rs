@@ -156,6 +156,7 @@ pub fn smartctl(text: &str) -> Result<Health, String> {
     let mut health = Health {
         model: first(["model_name", "scsi_model_name", "scsi_product"].map(text_of)),
         serial: text_of("serial_number"),
+        bay: String::new(),
         passed: at(&json, "/smart_status/passed").as_bool(),
         warning: at(log, "/critical_warning").as_u64().unwrap_or(0),
         celsius: at(&json, "/temperature/current").as_f64(),
