@@ -158,12 +158,13 @@ fn status(says: &str) -> Option<Option<Status>> {
     })
 }
 
-/// `21C`, `5880RPM`, `222.00V`, `1.0Amps`, `224Watts`.
+/// `21C`, `5880RPM`, `222.00V`, `1.0Amps`, `224Watts`; a long one is only one space away from the next column.
 fn reading(text: &str) -> Option<(f64, String)> {
+    let text = text.split_ascii_whitespace().next()?;
     let end = text.find(|one: char| !one.is_ascii_digit() && !matches!(one, '.' | '-'))?;
     let (value, unit) = text.split_at(end);
     let value: f64 = value.parse().ok().filter(|value: &f64| value.is_finite())?;
-    let unit = match unit.trim() {
+    let unit = match unit {
         "C" => "degrees C",
         "RPM" => "RPM",
         "V" => "Volts",
