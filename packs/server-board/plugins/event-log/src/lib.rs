@@ -47,7 +47,11 @@ impl Checker for ServerEventLog {
                 "no IPMI device (no management controller, or no ipmi_si and ipmi_devintf)";
             return Ok(findings::unsupported(context, reason));
         }
-        let Some((entries, is_ipmitool)) = entries()? else {
+        let Some(Reading {
+            entries,
+            is_ipmitool,
+        }) = read_log()?
+        else {
             let reason = "neither ipmitool nor ipmi-sel (FreeIPMI) is installed";
             return Ok(findings::unsupported(context, reason));
         };
@@ -86,9 +90,16 @@ impl Checker for ServerEventLog {
     }
 }
 
-/// The newest entries of the first program that is there, or why they are not known, and whether it is ipmitool; nothing
-/// where neither is.
-fn entries() -> Result<Option<(Result<Vec<Entry>, String>, bool)>, AccessError> {
+/// What a program says of the log.
+struct Reading {
+    /// The newest entries, or why they are not known.
+    entries: Result<Vec<Entry>, String>,
+    /// Whether it is ipmitool, which can be asked for more.
+    is_ipmitool: bool,
+}
+
+/// The reading of the first program that is there; nothing where neither is.
+fn read_log() -> Result<Option<Reading>, AccessError> {
     let arguments = ["-I", "open", "-c", "sel", "list", "last", ENTRIES];
     Ok(match ask::ask("ipmitool", &arguments, LOG_SECONDS)? {
         Answer::Missing => match ask::ask("ipmi-sel", &FREEIPMI, LOG_SECONDS) {
@@ -96,10 +107,16 @@ fn entries() -> Result<Option<(Result<Vec<Entry>, String>, bool)>, AccessError> 
             Ok(Answer::Missing) | Err(AccessError::Denied(_)) => None,
             answer => {
                 let text = answer?.output();
-                Some((text.map(|text| freeipmi_log::parse(&text)), false))
+                Some(Reading {
+                    entries: text.map(|text| freeipmi_log::parse(&text)),
+                    is_ipmitool: false,
+                })
             }
         },
-        answer => Some((answer.output().map(|text| log::parse(&text)), true)),
+        answer => Some(Reading {
+            entries: answer.output().map(|text| log::parse(&text)),
+            is_ipmitool: true,
+        }),
     })
 }
 
