@@ -4,7 +4,7 @@
 #   examples/test.sh GPUD [LANGUAGE…]
 #
 # A language: its set-up, the tests of its SDK, each example (`gpud plugin build`, `test`, `validate`), and a new project
-# (`gpud plugin new`, `build`, `test`, `gpud cs -r`). Languages run two at a time; what each says is shown when it ends.
+# (`gpud plugin new`, `test`, `gpud cs -r`). Languages run two at a time; what each says is shown when it ends.
 # The components of board-temperature are left in target/examples, where `cargo xtask bench` looks for them.
 #
 # A language whose toolchain cannot be installed is skipped, loudly; with CI set in the environment that is a failure.
@@ -23,6 +23,8 @@ root=$(realpath -- "$(dirname -- "$0")/..")
 work=$(mktemp -d)
 trap 'rm -rf -- "$work"' EXIT
 export PATH="$PATH:/usr/local/go/bin"
+# The set-up of a language installs what it lacks.
+export GPUD_INSTALL_TOOLS=1
 built=${CARGO_TARGET_DIR:-$root/target}/examples
 mkdir -p -- "$built"
 
@@ -81,7 +83,7 @@ example() {
     if [[ $name == board-temperature ]]; then
         cmp "$root/examples/rust/$name/tests/cases.yaml" "$folder/tests/cases.yaml" || return 1
     fi
-    step "$gpud" plugin build "$folder" && step "$gpud" plugin test "$folder" || return 1
+    step "$gpud" plugin build "$folder" && step "$gpud" plugin test --no-build "$folder" || return 1
     component=$folder/$(sed -n 's/^component: //p' "$folder/gpud-plugin.yaml")
     step "$gpud" plugin validate "$component" || return 1
     if [[ $name == board-temperature ]]; then
@@ -97,7 +99,8 @@ new_project() {
     rust) export CARGO_TARGET_DIR=$PWD/target && ln -s "$root/examples/rust/target" target ;;
     python) ln -s "$root/sdk/python/.venv" .venv ;;
     esac
-    step "$gpud" plugin build && step "$gpud" plugin test && step "$gpud" cs plugin.yaml -r
+    # `test` builds it first.
+    step "$gpud" plugin test && step "$gpud" cs plugin.yaml -r
 }
 
 one_language() {

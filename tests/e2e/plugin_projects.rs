@@ -2,8 +2,9 @@
 
 use std::{
     fs,
+    io::{BufRead as _, BufReader},
     path::Path,
-    process::{Command, Output},
+    process::{Command, Output, Stdio},
 };
 
 use crate::daemon::{Start, eventually, gpud};
@@ -30,18 +31,27 @@ fn a_new_rust_plugin_builds_tests_and_runs_at_once() {
     let home = tempfile::tempdir().unwrap();
     ok(home.path(), &["new", "--lang", "rust", "fan-check"]);
     let folder = home.path().join("fan-check");
-    let told = plugin(&folder, &["test"]);
-    if !told.status.success() {
-        // Its own tests ran first.
-        let wrong = String::from_utf8_lossy(&told.stderr).into_owned();
-        assert!(wrong.contains("`gpud plugin build` makes it"), "{wrong}");
-    }
     ok(&folder, &["build"]);
     let tested = ok(&folder, &["test"]);
     assert!(tested.ends_with("4 cases, all as expected\n"), "{tested}");
     let inspected = ok(&folder, &["inspect", "fan-check.wasm"]);
     assert!(inspected.contains("asks for  config, sysfs"), "{inspected}");
     assert!(!inspected.contains("WASI"), "{inspected}");
+    // A change of the sources is what is tried, by the folder as well as by the file of cases.
+    let source = folder.join("src/evaluate.rs");
+    let was = fs::read_to_string(&source).unwrap();
+    let changed = was.replacen("at {rpm} rpm", "at {rpm} turns", 1);
+    assert_ne!(changed, was);
+    let cases = ["test", "tests/cases.yaml"];
+    fs::write(&source, changed).unwrap();
+    assert!(!plugin(&folder, &cases).status.success());
+    assert!(
+        !plugin(&folder, &["test", "--no-build", "tests/cases.yaml"])
+            .status
+            .success()
+    );
+    fs::write(&source, was).unwrap();
+    ok(&folder, &cases);
     let valid = ok(&folder, &["validate", "fan-check.wasm"]);
     assert!(!valid.contains('✘'), "{valid}");
     let ran = ok(
@@ -107,6 +117,92 @@ fn a_new_rust_plugin_builds_tests_and_runs_at_once() {
         .output()
         .unwrap();
     assert!(checked.status.success());
+}
+
+#[test]
+fn a_new_pack_builds_and_tests_outside_of_the_repository() {
+    let home = tempfile::tempdir().unwrap();
+    let made = gpud()
+        .args(["pack", "new", "acme-boards"])
+        .current_dir(home.path())
+        .output()
+        .unwrap();
+    assert!(made.status.success(), "{made:?}");
+    let folder = home.path().join("acme-boards");
+    let built = Command::new(folder.join("build.sh"))
+        .env("GPUD", env!("CARGO_BIN_EXE_gpud"))
+        .env_remove("CARGO_TARGET_DIR")
+        .current_dir(home.path())
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&built.stdout).into_owned();
+    let wrong = String::from_utf8_lossy(&built.stderr).into_owned();
+    assert!(built.status.success(), "{said}{wrong}");
+    assert!(said.contains("4 cases, all as expected"), "{said}");
+    let verified = gpud()
+        .args(["pack", "verify", "acme-boards-0.1.0.tar"])
+        .args(["--allow-unsigned", "--trusted-keys", "."])
+        .current_dir(&folder)
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&verified.stdout).into_owned();
+    assert!(verified.status.success(), "{said}");
+    assert!(said.contains("pack acme-boards 0.1.0"), "{said}");
+}
+
+/// A project that needs no toolchain.
+fn project(language: &str, build: &str) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let yaml = format!("name: x\nlanguage: {language}\nbuild: ['{build}']\ncomponent: x.wasm\n");
+    fs::write(folder.path().join("gpud-plugin.yaml"), yaml).unwrap();
+    fs::write(folder.path().join("source"), b"\0asm\x0d\0\x01\0").unwrap();
+    folder
+}
+
+#[test]
+fn a_build_is_seen_while_it_runs() {
+    let folder = project(
+        "none",
+        "echo compiling; until [ -e go ]; do sleep 0.05; done; cp source x.wasm",
+    );
+    let mut child = gpud()
+        .args(["plugin", "build"])
+        .current_dir(folder.path())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+    // Lines of the log may come before and between.
+    for expected in ["$ echo compiling; ", "compiling"] {
+        let shown = lines.any(|line| line.unwrap().starts_with(expected));
+        assert!(shown, "{expected}");
+    }
+    fs::write(folder.path().join("go"), "").unwrap();
+    let output = child.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{said}");
+    assert!(said.contains("x.wasm: 8 B, sha256 "), "{said}");
+}
+
+#[test]
+fn a_missing_tool_is_named_and_nothing_is_installed() {
+    let folder = project("rust", "touch built # --target wasm32-unknown-unknown");
+    let output = gpud()
+        .args(["plugin", "build"])
+        .current_dir(folder.path())
+        .env("RUSTC", "/nonexistent/rustc")
+        .output()
+        .unwrap();
+    let wrong = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(!output.status.success(), "{wrong}");
+    for part in [
+        "Rust's standard library for wasm32-unknown-unknown: not found",
+        "https://rustup.rs",
+    ] {
+        assert!(wrong.contains(part), "{wrong}");
+    }
+    assert!(!folder.path().join("built").exists());
 }
 
 #[test]

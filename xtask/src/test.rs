@@ -87,6 +87,11 @@ pub fn run(cargo: &Cargo) -> Result<()> {
 fn plugins(cargo: &Cargo) -> Result<()> {
     let gpud = gpud(cargo)?;
     cargo.check_if_possible("plugins in every language", "examples/test.sh", &[&gpud])?;
+    cargo.check_if_possible(
+        "plugins without an SDK",
+        "examples/any-language/test.sh",
+        &[&gpud],
+    )?;
     cargo.program(
         "reference of the contract",
         "docs/plugins/contract.py",

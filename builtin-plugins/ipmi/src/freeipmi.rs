@@ -16,7 +16,7 @@ const MAX_NAME: usize = 64;
 /// States of one sensor.
 const MAX_STATES: usize = 16;
 /// Words of FreeIPMI that differ from those of ipmitool: the beginning, and the replacement.
-const TRANSLATED: [(&str, &str); 9] = [
+const TRANSLATED: [(&str, &str); 11] = [
     ("Power Supply Failure detected", "Failure detected"),
     ("Power Supply input lost (AC/DC)", "Power Supply AC lost"),
     (
@@ -35,6 +35,8 @@ const TRANSLATED: [(&str, &str); 9] = [
     ),
     ("Uncorrectable memory error", "Uncorrectable ECC"),
     ("Non-redundant:", "Non-Redundant: "),
+    ("Log Area Reset/Cleared", "Log area reset/cleared"),
+    ("SEL Full", "Log full"),
 ];
 
 /// The sensors. Names are FreeIPMI's, which are unique with `--entity-sensor-names`.
@@ -100,7 +102,8 @@ fn states(events: &str) -> Vec<String> {
     words.take(MAX_STATES).map(translated).collect()
 }
 
-fn translated(words: &str) -> String {
+/// An event in the words of the catalogue.
+pub(crate) fn translated(words: &str) -> String {
     let known = TRANSLATED.iter().find_map(|(own, other)| {
         let rest = words.strip_prefix(own)?;
         Some(format!("{other}{}", rest.trim_start()))

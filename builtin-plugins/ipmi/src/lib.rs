@@ -6,6 +6,7 @@
 pub mod elist;
 pub mod evaluate;
 pub mod freeipmi;
+pub mod freeipmi_log;
 pub mod kmsg;
 pub mod log;
 pub mod log_memory;

@@ -32,6 +32,8 @@ pub struct Health {
     pub model: String,
     /// Serial number.
     pub serial: String,
+    /// Where it is put in the machine, in words; empty if that is not known. It is not the disk that says it.
+    pub bay: String,
     /// Its own verdict, if it has one.
     pub passed: Option<bool>,
     /// NVMe critical warning bits.
@@ -83,7 +85,11 @@ pub fn warnings(bits: u64) -> Vec<&'static str> {
 impl Health {
     /// The disk in words: the person who replaces it needs more than a name that changes.
     pub fn who(&self, name: &str) -> String {
-        let parts = [(self.model.as_str(), ""), (self.serial.as_str(), "serial ")];
+        let parts = [
+            (self.model.as_str(), ""),
+            (self.serial.as_str(), "serial "),
+            (self.bay.as_str(), ""),
+        ];
         let parts: Vec<String> = parts
             .into_iter()
             .filter(|(text, _)| !text.is_empty())
@@ -150,6 +156,7 @@ pub fn smartctl(text: &str) -> Result<Health, String> {
     let mut health = Health {
         model: first(["model_name", "scsi_model_name", "scsi_product"].map(text_of)),
         serial: text_of("serial_number"),
+        bay: String::new(),
         passed: at(&json, "/smart_status/passed").as_bool(),
         warning: at(log, "/critical_warning").as_u64().unwrap_or(0),
         celsius: at(&json, "/temperature/current").as_f64(),

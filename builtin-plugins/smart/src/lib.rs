@@ -3,6 +3,7 @@
 //! `smartctl` (smartmontools 7.0 and later) is asked for all of them, `nvme` (nvme-cli) for NVMe where there is no
 //! `smartctl`. Both only read. A disk that sleeps is not woken up.
 
+pub mod bays;
 pub mod devices;
 pub mod evaluate;
 pub mod health;
@@ -39,10 +40,11 @@ impl Checker for DiskSmart {
             let reason = "no NVMe, SATA or SAS disk on this machine";
             return Ok(findings::unsupported(context, reason));
         }
+        let bays = bays::read()?;
         let (mut answers, mut silent) = (Vec::new(), 0);
         for device in devices.iter().take(MAX_DEVICES) {
             // The call has a deadline of its own.
-            let answer = if silent < MAX_SILENT {
+            let mut answer = if silent < MAX_SILENT {
                 ask(device, &mut silent)?
             } else {
                 Some(Answer {
@@ -50,6 +52,11 @@ impl Checker for DiskSmart {
                     health: Err(unread("not asked, since others do not answer")),
                 })
             };
+            if let Some(Ok(health)) = answer.as_mut().map(|answer| &mut answer.health)
+                && let Some(bay) = bays.get(&device.name)
+            {
+                health.bay.clone_from(bay);
+            }
             answers.extend(answer);
         }
         if answers.is_empty() {

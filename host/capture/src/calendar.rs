@@ -3,7 +3,7 @@
 use jiff::{
     Timestamp,
     civil::{Date, DateTime},
-    tz::{Offset, TimeZone},
+    tz::{AmbiguousOffset, Offset, TimeZone},
 };
 
 use crate::model::UnixMillis;
@@ -12,6 +12,10 @@ use crate::model::UnixMillis;
 const AHEAD_MS: i64 = 24 * 3600 * 1000;
 /// Years to look back for one in which the date exists (29 February; 1896 to 1904 had no leap year between).
 const YEARS_BACK: i16 = 8;
+/// How far neighbouring lines may be out of order: processors and hosts that write at the same time.
+const OUT_OF_ORDER_MS: i64 = 60_000;
+/// How long after a repeated hour the line before may be for the hour to have been its second one.
+const AFTER_REPEATED_MS: i64 = 3600 * 1000;
 
 /// A moment as a stamp has it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -40,6 +44,8 @@ pub(super) struct Calendar<'z> {
     zone: &'z TimeZone,
     /// The last minute and its beginning: neighbours in a log share it.
     last: Option<(Moment, i64)>,
+    /// When the last line was: it tells which of two an hour is that clocks go through twice.
+    previous: Option<i64>,
     /// A stamp had no year.
     pub years_guessed: bool,
     /// A stamp had no zone.
@@ -57,6 +63,7 @@ impl<'z> Calendar<'z> {
             year: zone.to_datetime(at).year(),
             zone,
             last: None,
+            previous: None,
             years_guessed: false,
             zone_assumed: false,
         }
@@ -78,6 +85,7 @@ impl<'z> Calendar<'z> {
             return None;
         }
         let at = start.checked_add_unsigned(moment.millis)?;
+        self.previous = Some(at);
         Some(u64::try_from(at).unwrap_or(0))
     }
 
@@ -107,8 +115,25 @@ impl<'z> Calendar<'z> {
                 .ok()?
                 .to_timestamp(local)
                 .ok()?,
-            None => self.zone.to_timestamp(local).ok()?,
+            None => self.in_zone(local)?,
         };
         Some(at.as_millisecond())
+    }
+
+    /// Dates a moment in the zone. In the hour that clocks go through twice when they are set back, lines decide by their
+    /// order: it is the first one until a line would be before the one that it follows.
+    fn in_zone(&self, local: DateTime) -> Option<Timestamp> {
+        let ambiguous = self.zone.to_ambiguous_timestamp(local);
+        let AmbiguousOffset::Fold { before, after } = ambiguous.offset() else {
+            return ambiguous.compatible().ok();
+        };
+        let first = before.to_timestamp(local).ok()?;
+        let second = after.to_timestamp(local).ok()?;
+        let from = first.as_millisecond().saturating_add(OUT_OF_ORDER_MS);
+        let to = second.as_millisecond().saturating_add(AFTER_REPEATED_MS);
+        let is_second = self
+            .previous
+            .is_some_and(|previous| (from..=to).contains(&previous));
+        Some(if is_second { second } else { first })
     }
 }

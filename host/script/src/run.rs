@@ -71,6 +71,7 @@ pub(super) async fn steps(
             max_output_bytes: MAX_OUTPUT.saturating_sub(done.output.len()),
             streams: Streams::Combined,
             contained: true,
+            echo: false,
         });
         let ended = tokio::select! {
             ended = run => ended,

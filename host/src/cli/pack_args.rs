@@ -16,6 +16,8 @@ pub struct PackArgs {
 
 #[derive(Debug, Subcommand)]
 pub enum PackCommand {
+    /// Make the folder of a new pack, with one plugin
+    New(NewPackArgs),
     /// Make a key to sign packs with
     Keygen(KeygenArgs),
     /// Make the archive of a pack, and sign it
@@ -67,6 +69,21 @@ pub struct RegistryArgs {
     /// Follow the registry to other hosts, also to log in
     #[arg(long)]
     pub allow_redirects: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct NewPackArgs {
+    #[command(flatten)]
+    pub common: CommonArgs,
+    /// The language of its plugin; `gpud plugin new` lists them
+    #[arg(long, value_name = "LANGUAGE", default_value = "rust")]
+    pub lang: String,
+    /// Where it goes [default: a folder of its name]
+    #[arg(long, value_name = "FOLDER", value_parser = path)]
+    pub folder: Option<PathBuf>,
+    /// Its name, such as acme-boards
+    #[arg(value_name = "NAME")]
+    pub name: String,
 }
 
 #[derive(Debug, Args)]

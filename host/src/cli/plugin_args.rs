@@ -77,6 +77,9 @@ pub struct TestArgs {
     /// The component, instead of the one that the cases name
     #[arg(long, value_name = "FILE", value_parser = path)]
     pub component: Option<PathBuf>,
+    /// Try the component as it is, without building it first
+    #[arg(long)]
+    pub no_build: bool,
     /// Print one JSON document instead of text
     #[arg(long)]
     pub json: bool,
@@ -165,6 +168,9 @@ pub struct NewArgs {
 pub struct BuildArgs {
     #[command(flatten)]
     pub common: CommonArgs,
+    /// Install tools that the build needs and that are missing
+    #[arg(long)]
+    pub install_tools: bool,
     /// Print one JSON document instead of text
     #[arg(long)]
     pub json: bool,

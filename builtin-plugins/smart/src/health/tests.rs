@@ -106,6 +106,14 @@ fn errors_that_were_not_corrected() {
     }
     let sas = smartctl(r#"{"smart_status":{"passed":true},"scsi_model_name":"SEAGATE ST373453LC","serial_number":"S1"}"#).unwrap();
     assert_eq!(sas.who("sdb"), "sdb (SEAGATE ST373453LC, serial S1)");
+    let in_a_bay = Health {
+        bay: "bay Slot 03".to_owned(),
+        ..sas
+    };
+    assert_eq!(
+        in_a_bay.who("sdb"),
+        "sdb (SEAGATE ST373453LC, serial S1, bay Slot 03)"
+    );
 }
 
 #[test]

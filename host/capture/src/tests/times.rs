@@ -93,6 +93,58 @@ fn a_zone_that_is_not_said_is_the_one_given() {
 }
 
 #[test]
+fn lines_of_an_hour_that_clocks_go_through_twice_ascend() {
+    // In Berlin it is 02:00 to 03:00 twice on 25 October 2026: until 01:00 UTC, and from then on.
+    let now = at("2026-11-21T04:25:00Z");
+    for (stamps, expected) in [
+        (
+            // Neighbours out of order by seconds are of one hour; the first hour ends between the third and the fourth line.
+            &[
+                "01:59:59", "02:10:00", "02:59:58", "02:00:01", "02:00:00", "02:30:00", "02:59:00",
+                "03:00:00",
+            ][..],
+            &[
+                "2026-10-24T23:59:59Z",
+                "2026-10-25T00:10:00Z",
+                "2026-10-25T00:59:58Z",
+                "2026-10-25T01:00:01Z",
+                "2026-10-25T01:00:00Z",
+                "2026-10-25T01:30:00Z",
+                "2026-10-25T01:59:00Z",
+                "2026-10-25T02:00:00Z",
+            ][..],
+        ),
+        // Nothing tells that it was repeated.
+        (
+            &["02:10:00", "02:09:50", "03:20:00"],
+            &[
+                "2026-10-25T00:10:00Z",
+                "2026-10-25T00:09:50Z",
+                "2026-10-25T02:20:00Z",
+            ],
+        ),
+        // A line that another program delivered late.
+        (
+            &["03:05:00", "02:55:00"],
+            &["2026-10-25T02:05:00Z", "2026-10-25T01:55:00Z"],
+        ),
+    ] {
+        for form in ["Oct 25 {} h kernel: x\n", "2026-10-25 {} h kernel: x\n"] {
+            let lines = stamps.iter().map(|stamp| form.replace("{}", stamp));
+            let text: String = lines.collect();
+            let capture = read(text.as_bytes(), now, &berlin()).unwrap();
+            let expected: Vec<_> = expected.iter().map(|text| at(text)).collect();
+            assert_eq!(times(&capture), expected, "{text}");
+        }
+    }
+    // Another file's lines of an earlier day say nothing of it.
+    let text = "Oct 26 12:00:00 h kernel: a\nOct 25 02:10:00 h kernel: b\n";
+    let capture = read(text.as_bytes(), now, &berlin()).unwrap();
+    let expected = ["2026-10-26T11:00:00Z", "2026-10-25T00:10:00Z"];
+    assert_eq!(times(&capture), expected.map(at));
+}
+
+#[test]
 fn what_is_no_date_is_no_stamp() {
     for stamp in [
         "Feb 30 12:00:00 h",

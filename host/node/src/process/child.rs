@@ -109,7 +109,7 @@ async fn until_end(
         return Err(timed_out());
     }
 
-    let limit = command.max_output_bytes;
+    let (limit, echo) = (command.max_output_bytes, command.echo);
     let script = match &command.program {
         Program::BashStdin(script) => script.clone(),
         Program::Argv(_) | Program::BashFile(_) => Vec::new(),
@@ -125,7 +125,7 @@ async fn until_end(
     let Some(pipes) = running.pipes.take() else {
         return Err(SourceError::Other(format!("{name}: no pipes")));
     };
-    let (mut stdout, mut stderr) = pipes.collect(&name, limit)?;
+    let (mut stdout, mut stderr) = pipes.collect(&name, limit, echo)?;
 
     let stdin = running.child.stdin.take();
     let talk = async {

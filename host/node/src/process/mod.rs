@@ -53,6 +53,8 @@ pub struct Command {
     pub streams: Streams,
     /// Whether it is a script or program of a plugin: it gets a cgroup of its own where there are any, and limits.
     pub contained: bool,
+    /// Whether what it writes also goes to gpud's own standard error while it runs, for the person at the command line.
+    pub echo: bool,
 }
 
 /// What a [`Command`] runs. `bash` is looked up in the `PATH` of its environment.
@@ -119,6 +121,7 @@ impl Command {
             max_output_bytes: 1 << 20,
             streams: Streams::Separate,
             contained: false,
+            echo: false,
         }
     }
 

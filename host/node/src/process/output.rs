@@ -1,6 +1,9 @@
 //! Collecting what a process writes: all of it is read, the first part is kept.
 
-use std::{io, os::fd::OwnedFd};
+use std::{
+    io::{self, Write as _},
+    os::fd::OwnedFd,
+};
 
 use rustix::io::Errno;
 use tokio::net::unix::pipe;
@@ -18,14 +21,17 @@ pub struct Stream {
     kept: Vec<u8>,
     truncated: bool,
     limit: usize,
+    echo: bool,
 }
 
 impl Stream {
-    /// Reads from `pipe` and keeps `limit` bytes. Must be called inside a tokio runtime.
-    pub fn new(pipe: impl Into<OwnedFd>, limit: usize) -> io::Result<Self> {
+    /// Reads from `pipe` and keeps `limit` bytes; `echo`: writes them to gpud's standard error as well. Must be called
+    /// inside a tokio runtime.
+    pub fn new(pipe: impl Into<OwnedFd>, limit: usize, echo: bool) -> io::Result<Self> {
         Ok(Self {
             pipe: Some(pipe::Receiver::from_owned_fd(pipe.into())?),
             limit,
+            echo,
             ..Self::absent()
         })
     }
@@ -37,6 +43,7 @@ impl Stream {
             kept: Vec::new(),
             truncated: false,
             limit: 0,
+            echo: false,
         }
     }
 
@@ -82,6 +89,10 @@ impl Stream {
     }
 
     fn keep(&mut self, piece: &[u8]) {
+        if self.echo {
+            // A reader that is gone is no reason to end what runs.
+            let _ = io::stderr().write_all(piece);
+        }
         let room = self.limit - self.kept.len();
         self.kept.extend(piece.iter().take(room));
         self.truncated |= piece.len() > room;
@@ -98,9 +109,15 @@ pub struct Pipes {
 
 impl Pipes {
     /// Starts collecting.
-    pub fn collect(self, what: &str, limit: usize) -> Result<(Stream, Stream), SourceError> {
+    pub fn collect(
+        self,
+        what: &str,
+        limit: usize,
+        echo: bool,
+    ) -> Result<(Stream, Stream), SourceError> {
         let open = |pipe| {
-            Stream::new(pipe, limit).map_err(|error| super::io_error(what, "its output", &error))
+            let stream = Stream::new(pipe, limit, echo);
+            stream.map_err(|error| super::io_error(what, "its output", &error))
         };
         let stdout = open(self.stdout)?;
         let stderr = self.stderr.map_or_else(|| Ok(Stream::absent()), open)?;

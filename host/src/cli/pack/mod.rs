@@ -7,6 +7,7 @@
 mod components;
 mod files;
 mod list;
+mod new;
 
 use std::{
     fmt::Write as _,
@@ -44,6 +45,15 @@ const MAX_CONFIG: usize = 1 << 20;
 /// What `gpud pack` is to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PackAction {
+    /// Make the folder of a pack.
+    New {
+        /// With a plugin in this language.
+        language: String,
+        /// Its name.
+        name: String,
+        /// Where.
+        folder: Option<PathBuf>,
+    },
     /// Make a key.
     Keygen(PathBuf),
     /// Make an archive.
@@ -184,6 +194,14 @@ impl From<RegistryArgs> for Access {
 /// There is no data folder.
 pub(super) fn action(args: PackArgs) -> Result<(CommonArgs, PackAction), String> {
     Ok(match args.command {
+        PackCommand::New(args) => {
+            let action = PackAction::New {
+                language: args.lang,
+                name: args.name,
+                folder: args.folder,
+            };
+            (args.common, action)
+        }
         PackCommand::Keygen(args) => (args.common, PackAction::Keygen(args.name)),
         PackCommand::Build(args) => {
             let action = PackAction::Build {
@@ -254,6 +272,11 @@ pub(super) fn action(args: PackArgs) -> Result<(CommonArgs, PackAction), String>
 /// What was refused and why, in the form that was asked for.
 pub async fn pack(action: &PackAction, stdout: Terminal) -> Result<Exit, Exit> {
     let (json, done) = match action {
+        PackAction::New {
+            language,
+            name,
+            folder,
+        } => (false, new::new(language, name, folder.as_deref())),
         PackAction::Keygen(name) => (false, keygen(name, stdout)),
         PackAction::Build {
             folder,

@@ -6,6 +6,7 @@
 
 use std::{
     fs,
+    io::{self, Write as _},
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -16,6 +17,7 @@ use super::{
     component_file::digest,
     encode::{Lacks, encode},
     project::Project,
+    tools,
 };
 use crate::{
     cli::{
@@ -37,6 +39,15 @@ const MAX_OUTPUT: usize = 4 << 20;
 /// Lines shown of a command that failed, the last ones.
 const SHOWN_LINES: usize = 80;
 
+/// How a project's commands are run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct How {
+    /// Each command and what it writes are shown on standard error while it runs. Else an error has its last lines.
+    pub shown: bool,
+    /// Missing tools are installed.
+    pub install_tools: bool,
+}
+
 /// What was built.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Built {
@@ -52,10 +63,19 @@ pub struct Built {
 ///
 /// # Errors
 /// It is no project, a command failed, or what it left is no component.
-pub async fn build(folder: &Path, json: bool, terminal: Terminal) -> Result<Exit, Exit> {
+pub async fn build(
+    folder: &Path,
+    install_tools: bool,
+    json: bool,
+    terminal: Terminal,
+) -> Result<Exit, Exit> {
     let fail = |message: String| Exit::failure(message).in_json(json, "failed_to_build");
     let project = Project::read(folder).map_err(fail)?;
-    let built = built(folder, &project).await.map_err(fail)?;
+    let how = How {
+        shown: !json,
+        install_tools,
+    };
+    let built = built(folder, &project, how).await.map_err(fail)?;
     let shown = built.component.display();
     Ok(Exit::success(match json {
         true => {
@@ -78,9 +98,10 @@ pub async fn build(folder: &Path, json: bool, terminal: Terminal) -> Result<Exit
 /// Builds a project.
 ///
 /// # Errors
-/// In words, with the last lines of a command that failed.
-pub async fn built(folder: &Path, project: &Project) -> Result<Built, String> {
-    run_all(folder, &project.build).await?;
+/// In words: which tools are missing, or which command failed.
+pub async fn built(folder: &Path, project: &Project, how: How) -> Result<Built, String> {
+    tools::prepare(folder, project, how).await?;
+    run_all(folder, &project.build, how).await?;
     let component = folder.join(&project.component);
     if let Some(module) = &project.module {
         let module = folder.join(module);
@@ -111,31 +132,48 @@ pub async fn built(folder: &Path, project: &Project) -> Result<Built, String> {
 /// by which others could have code run.
 ///
 /// # Errors
-/// The first that fails, with its last lines.
-pub async fn run_all(folder: &Path, commands: &[String]) -> Result<(), String> {
+/// The first that fails.
+pub async fn run_all(folder: &Path, commands: &[String], how: How) -> Result<(), String> {
     let bash = process::find_in_own_path("bash").await;
     let bash = bash.map_err(|error| format!("the build commands need bash: {error}"))?;
     for line in commands {
-        let program = Program::Argv(vec![bash.clone().into(), "-euc".into(), line.into()]);
+        // The scripts of the SDKs install nothing without it.
+        let script = match how.install_tools {
+            true => format!("export GPUD_INSTALL_TOOLS=1\n{line}"),
+            false => line.clone(),
+        };
+        let program = Program::Argv(vec![bash.clone().into(), "-euc".into(), script.into()]);
         let command = Command {
             env: Env::WithoutSecrets,
             cwd: Some(folder.to_owned()),
             max_output_bytes: MAX_OUTPUT,
             streams: Streams::Combined,
+            echo: how.shown,
             ..Command::new(program, DEADLINE)
         };
-        let output = process::run(command)
-            .await
-            .map_err(|error| format!("`{line}`: {error}"))?;
+        if how.shown {
+            let _ = writeln!(io::stderr(), "$ {}", printable(line.trim_end()));
+        }
+        // The command is in a process group of its own, which the terminal does not interrupt. Dropped, its run ends it.
+        let output = tokio::select! {
+            output = process::run(command) => output,
+            _ = tokio::signal::ctrl_c() => return Err(format!("`{line}` was interrupted")),
+        };
+        let output = output.map_err(|error| format!("`{line}`: {error}"))?;
         if output.exit_code == Some(0) {
             continue;
         }
         let ended = match (output.exit_code, output.signal) {
+            (Some(127), _) => "names a program that is not installed here".to_owned(),
             (Some(code), _) => format!("ended with status {code}"),
             (None, Some(signal)) => format!("was ended by signal {signal}"),
             (None, None) => "ended".to_owned(),
         };
-        return Err(format!("`{line}` {ended}:\n{}", last_lines(&output.stdout)));
+        let line = line.trim_end();
+        return Err(match how.shown {
+            true => format!("`{line}` {ended}"),
+            false => format!("`{line}` {ended}:\n{}", last_lines(&output.stdout)),
+        });
     }
     Ok(())
 }
@@ -171,7 +209,7 @@ mod tests {
     fn project(build: &[&str], module: Option<&str>) -> Project {
         Project {
             name: "x".into(),
-            language: "c".into(),
+            language: "none".into(),
             build: build.iter().map(|line| (*line).to_owned()).collect(),
             module: module.map(Into::into),
             wit: None,
@@ -187,7 +225,8 @@ mod tests {
     async fn commands_leave_a_component() {
         let folder = tempfile::tempdir().unwrap();
         let line = r"mkdir -p out; printf '\0asm\x0d\0\x01\0' > out/x.wasm";
-        let built = built(folder.path(), &project(&["true", line], None))
+        let project = project(&["true", line], None);
+        let built = built(folder.path(), &project, How::default())
             .await
             .unwrap();
         assert_eq!(built.size, 8);
@@ -203,6 +242,11 @@ mod tests {
                 None,
                 "status 3:\ncompiling\nno such type",
             ),
+            (
+                &["a-program-that-nobody-has --version"],
+                None,
+                "` names a program that is not installed here:",
+            ),
             (&["true"], None, "out/x.wasm: no such file"),
             (
                 &["mkdir -p out; echo text > out/x.wasm"],
@@ -216,11 +260,23 @@ mod tests {
             ),
             (&["true"], Some("gone.wasm"), "gone.wasm: no such file"),
         ] {
-            let error = built(folder.path(), &project(build, module))
+            let error = built(folder.path(), &project(build, module), How::default())
                 .await
                 .unwrap_err();
             assert!(error.contains(told), "{error}");
         }
         assert!(!folder.path().join("never").exists());
+    }
+
+    #[tokio::test]
+    async fn tools_are_installed_only_when_asked() {
+        let folder = tempfile::tempdir().unwrap();
+        let line = ["test \"${GPUD_INSTALL_TOOLS:-}\" = 1".to_owned()];
+        let how = |install_tools| How {
+            shown: false,
+            install_tools,
+        };
+        run_all(folder.path(), &line, how(true)).await.unwrap();
+        assert!(run_all(folder.path(), &line, how(false)).await.is_err());
     }
 }

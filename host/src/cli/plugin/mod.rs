@@ -11,18 +11,17 @@ mod dry_run;
 mod encode;
 pub(crate) mod grant_flags;
 pub(crate) mod inspect;
-mod new;
-mod project;
+pub(crate) mod new;
+pub(crate) mod project;
 mod shadow;
-mod templates;
+pub(crate) mod templates;
+mod test_project;
 mod told;
+mod tools;
 mod validate;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use serde_json::json;
-
-use self::{cases::Cases, project::Project};
 pub use self::{dry_run::DryRun, validate::Validation};
 use super::{
     args::CommonArgs,
@@ -49,6 +48,8 @@ pub enum PluginAction {
         path: PathBuf,
         /// Takes the place of the component that is named there.
         component: Option<PathBuf>,
+        /// The component of a project is built before it is tried.
+        build: bool,
         /// As one JSON document.
         json: bool,
     },
@@ -89,6 +90,8 @@ pub enum PluginAction {
     Build {
         /// Its folder.
         folder: PathBuf,
+        /// Install tools that are missing.
+        install_tools: bool,
         /// As one JSON document.
         json: bool,
     },
@@ -120,6 +123,7 @@ pub(super) fn action(args: PluginArgs) -> Result<(CommonArgs, PluginAction), Str
             let action = PluginAction::Test {
                 path: here(args.path),
                 component: args.component,
+                build: !args.no_build,
                 json: args.json,
             };
             (args.common, action)
@@ -159,8 +163,12 @@ pub(super) fn action(args: PluginArgs) -> Result<(CommonArgs, PluginAction), Str
             (args.common, action)
         }
         PluginCommand::Build(args) => {
-            let (folder, json) = (here(args.folder), args.json);
-            (args.common, PluginAction::Build { folder, json })
+            let action = PluginAction::Build {
+                folder: here(args.folder),
+                install_tools: args.install_tools,
+                json: args.json,
+            };
+            (args.common, action)
         }
     })
 }
@@ -176,8 +184,9 @@ pub async fn plugin(action: &PluginAction, stdout: Terminal) -> Result<Exit, Exi
         PluginAction::Test {
             path,
             component,
+            build,
             json,
-        } => test(path, component.as_deref(), *json, stdout).await,
+        } => test_project::test(path, component.as_deref(), *build, *json, stdout).await,
         PluginAction::Validate(validation) => validate::validate(validation, stdout).await,
         PluginAction::Diff {
             old,
@@ -196,54 +205,10 @@ pub async fn plugin(action: &PluginAction, stdout: Terminal) -> Result<Exit, Exi
             name,
             folder,
         } => new::new(language, name, folder.as_deref()),
-        PluginAction::Build { folder, json } => build::build(folder, *json, stdout).await,
+        PluginAction::Build {
+            folder,
+            install_tools,
+            json,
+        } => build::build(folder, *install_tools, *json, stdout).await,
     }
-}
-
-/// Cases of a file; or a project: its own tests, then its cases.
-async fn test(
-    path: &Path,
-    component: Option<&Path>,
-    json: bool,
-    stdout: Terminal,
-) -> Result<Exit, Exit> {
-    let fail = |message: String| Exit::failure(message).in_json(json, "failed_to_test");
-    let mut text = String::new();
-    let cases = match path.is_dir() {
-        false => Some(path.to_owned()),
-        true => {
-            let project = Project::read(path).map_err(fail)?;
-            build::run_all(path, &project.test).await.map_err(fail)?;
-            for command in &project.test {
-                text.push_str(&format!("{} {command}\n", stdout.good()));
-            }
-            if component.is_none() && !path.join(&project.component).exists() {
-                let missing = path.join(&project.component);
-                let shown = missing.display();
-                return Err(fail(format!(
-                    "{shown} is not there yet: `gpud plugin build` makes it"
-                )));
-            }
-            project.cases.map(|cases| path.join(cases))
-        }
-    };
-    let outcomes = match cases {
-        Some(cases) => {
-            Cases::read(&cases, component)
-                .await
-                .map_err(fail)?
-                .run()
-                .await
-        }
-        None => Vec::new(),
-    };
-    let failed = outcomes.iter().any(|outcome| !outcome.passed);
-    let stdout = match json {
-        true => format!("{}\n", json!({"passed": !failed, "cases": outcomes})),
-        false => text + &cases::text(&outcomes, stdout),
-    };
-    Ok(Exit {
-        code: u8::from(failed),
-        ..Exit::success(stdout)
-    })
 }

@@ -30,26 +30,42 @@ pub fn new(language: &str, name: &str, folder: Option<&Path>) -> Result<Exit, Ex
     )))
 }
 
-fn make(language: &str, name: &str, folder: &Path) -> Result<(), String> {
+/// Makes the folder of a plugin.
+///
+/// # Errors
+/// There is no such template, the name is none, or the folder is there already.
+pub fn make(language: &str, name: &str, folder: &Path) -> Result<(), String> {
     check_name(name)?;
+    make_folder(folder, language)?;
     let files = templates::files(language, name);
-    if files.is_empty() {
+    files.iter().try_for_each(|file| write(folder, file))
+}
+
+/// Makes an empty folder for something in this language. Not before it is known that something can be written into it;
+/// and never one that is there.
+///
+/// # Errors
+/// There is no template for the language, or the folder is there already.
+pub fn make_folder(folder: &Path, language: &str) -> Result<(), String> {
+    if !templates::languages().contains(&language) {
         return Err(format!(
             "there is no template for {language:?}; there are: {}",
             templates::languages().join(", ")
         ));
     }
-    // Not made before it is known what goes into it; and never into one that is there.
     fs::create_dir(folder).map_err(|error| match error.kind() {
         std::io::ErrorKind::AlreadyExists => {
             format!("{} is there already; nothing was written", folder.display())
         }
         _ => format!("{}: {error}", folder.display()),
-    })?;
-    files.iter().try_for_each(|file| write(folder, file))
+    })
 }
 
-fn write(folder: &Path, file: &TemplateFile) -> Result<(), String> {
+/// Writes a file of a new folder; one that begins as a script can be run.
+///
+/// # Errors
+/// The system's, naming the file.
+pub fn write(folder: &Path, file: &TemplateFile) -> Result<(), String> {
     let path = folder.join(&file.path);
     let wrong = |error: std::io::Error| format!("{}: {error}", path.display());
     if let Some(parent) = path.parent() {
@@ -65,7 +81,10 @@ fn write(folder: &Path, file: &TemplateFile) -> Result<(), String> {
 }
 
 /// A name that is a component's, a package's and, with `_` for `-`, an identifier in all the languages.
-fn check_name(name: &str) -> Result<(), String> {
+///
+/// # Errors
+/// It is none, and what a name is.
+pub fn check_name(name: &str) -> Result<(), String> {
     let fits = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     let begins = name
         .bytes()

@@ -17,7 +17,7 @@ const MAX_BYTES: usize = 64 << 10;
 pub struct Project {
     /// Its name.
     pub name: String,
-    /// The language that it is written in, for people.
+    /// The language that it is written in: for people, and to look for its tools.
     pub language: String,
     /// Bash commands that build it, run one after another in the project's folder.
     pub build: Vec<String>,

@@ -1,12 +1,14 @@
 //! `server-bmc`: what the management controller (BMC) says of the board: temperatures, air inlet, fans, power supplies,
 //! voltages, redundancy, and the leak sensors of a liquid cooling.
 //!
-//! Asked through `ipmitool`, or FreeIPMI's `ipmi-sensors` where that is missing, and the kernel's own device: nothing goes over the network, and nothing is changed.
+//! Asked through `ipmitool`, or FreeIPMI's `ipmi-sensors` or Dell's `racadm` where that is missing, and the kernel's own device:
+//! nothing goes over the network, and nothing is changed.
 
 pub mod config;
 pub mod evaluate;
 pub mod leak;
 mod parts;
+pub mod racadm;
 
 use gpud_builtin_ipmi::elist::{self, Sensor};
 use gpud_builtin_ipmi::freeipmi;
@@ -21,6 +23,7 @@ use evaluate::Known;
 const DEVICES: [&str; 3] = ["/dev/ipmi0", "/dev/ipmi/0", "/dev/ipmidev/0"];
 /// A large board has some 300 sensors, and a slow controller takes a tenth of a second for each.
 const SECONDS: u32 = 45;
+const IPMITOOL: [&str; 5] = ["-I", "open", "sdr", "elist", "all"];
 /// Without options of the locale's or of a configuration file's.
 const FREEIPMI: [&str; 6] = [
     "--comma-separated-output",
@@ -45,7 +48,8 @@ impl Checker for ServerBmc {
             return Ok(findings::unsupported(context, reason));
         }
         let Some(sensors) = sensors()? else {
-            let reason = "neither ipmitool nor ipmi-sensors (FreeIPMI) is installed";
+            let reason =
+                "neither ipmitool nor ipmi-sensors (FreeIPMI) nor racadm (Dell) is installed";
             return Ok(findings::unsupported(context, reason));
         };
         let saved = state::get_string(KNOWN)?;
@@ -64,27 +68,53 @@ impl Checker for ServerBmc {
     }
 }
 
-/// The sensors of the first program that is there, or why they are not known; nothing where neither is.
+/// The sensors of the first program that is there, or why they are not known; nothing where none is.
 fn sensors() -> Result<Option<Result<Vec<Sensor>, String>>, AccessError> {
-    let parse: fn(&str) -> Vec<Sensor> = elist::parse;
-    let (name, parse, answer) =
-        match ask::ask("ipmitool", &["-I", "open", "sdr", "elist", "all"], SECONDS)? {
-            Answer::Missing => match ask::ask("ipmi-sensors", &FREEIPMI, SECONDS) {
-                // An older grant of the operator's does not have it.
-                Ok(Answer::Missing) | Err(AccessError::Denied(_)) => return Ok(None),
-                answer => ("ipmi-sensors", freeipmi::parse as fn(&str) -> _, answer?),
-            },
-            answer => ("ipmitool", parse, answer),
+    for (at, (program, arguments, parse)) in programs().into_iter().enumerate() {
+        let answer = match ask::ask(program, arguments, SECONDS) {
+            Ok(Answer::Missing) => continue,
+            // An older grant of the operator's has the first one only.
+            Err(AccessError::Denied(_)) if at > 0 => continue,
+            answer => answer?,
         };
-    let text = match answer {
-        // A sensor that fails makes ipmitool end with 1 after it has listed all others.
-        Answer::Said(said) if !parse(&said.stdout).is_empty() => Ok(said.stdout),
-        answer => answer.output(),
-    };
-    Ok(Some(text.and_then(|text| match parse(&text) {
-        sensors if sensors.is_empty() => Err(format!("{name} lists no sensor")),
-        sensors => Ok(sensors),
-    })))
+        let text = match answer {
+            // A sensor that fails makes ipmitool end with 1 after it has listed all others.
+            Answer::Said(said) if !parse(&said.stdout).is_empty() => Ok(said.stdout),
+            answer => answer.output(),
+        };
+        let name = program.rsplit('/').next().unwrap_or(program);
+        return Ok(Some(text.and_then(|text| match parse(&text) {
+            sensors if sensors.is_empty() => Err(format!("{name} lists no sensor")),
+            sensors => Ok(sensors),
+        })));
+    }
+    Ok(None)
+}
+
+/// What lists the sensors: a program, its arguments, and the reader of what it prints.
+type Lister = (
+    &'static str,
+    &'static [&'static str],
+    fn(&str) -> Vec<Sensor>,
+);
+
+/// All of them, in the order in which they are asked.
+fn programs() -> Vec<Lister> {
+    let mut programs = vec![
+        lister("ipmitool", &IPMITOOL, elist::parse),
+        lister("ipmi-sensors", &FREEIPMI, freeipmi::parse),
+    ];
+    let dell = racadm::PROGRAMS.into_iter();
+    programs.extend(dell.map(|program| lister(program, &racadm::ARGUMENTS, racadm::parse)));
+    programs
+}
+
+fn lister(
+    program: &'static str,
+    arguments: &'static [&'static str],
+    parse: fn(&str) -> Vec<Sensor>,
+) -> Lister {
+    (program, arguments, parse)
 }
 
 fn has_device() -> Result<bool, AccessError> {

@@ -11,7 +11,7 @@ pub mod wear;
 
 use gpud_builtin_shared::files;
 use gpud_builtin_shared::findings::{self, Memory};
-use gpud_builtin_smart::{devices, health};
+use gpud_builtin_smart::{bays, devices, health};
 use gpud_pack_common::ask::{self, Answer};
 use gpud_sdk::{AccessError, CheckContext, Checker, Descriptor, Error, Report, state};
 
@@ -50,9 +50,10 @@ impl Checker for StorageDisks {
             return Ok(findings::unsupported(context, reason));
         }
         let behind = targets.iter().any(|target| target.kind.is_some());
+        let bays = bays::read()?;
         let (mut disks, mut silent, mut programs) = (Vec::new(), 0, false);
         for target in targets {
-            let said = if silent < MAX_SILENT {
+            let mut said = if silent < MAX_SILENT {
                 ask(&target, &mut silent)?
             } else {
                 Some(Said::Nothing(
@@ -60,6 +61,12 @@ impl Checker for StorageDisks {
                 ))
             };
             programs |= said.is_some();
+            // A controller knows the bays of the disks behind it.
+            if let Some(Said::Health(told)) = &mut said
+                && let Some(bay) = bays.get(&target.name)
+            {
+                told.0.bay.clone_from(bay);
+            }
             match said {
                 // A virtual drive of a controller, whose disks are asked one by one.
                 Some(Said::Nothing(why)) if behind && why.contains("megaraid") => {}

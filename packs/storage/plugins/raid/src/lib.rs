@@ -1,7 +1,8 @@
-//! `storage-raid`: RAID controllers of Broadcom (MegaRAID) and Dell (PERC): virtual and physical drives, the cache's
-//! backup, the controller itself. Asked through `storcli` or `perccli`, which only show here.
+//! `storage-raid`: RAID controllers of Broadcom (MegaRAID), Dell (PERC) and HPE (Smart Array): virtual and physical drives,
+//! the cache's backup, the controller itself. Asked through `storcli`, `perccli` or `ssacli`, which only show here.
 
 pub mod evaluate;
+pub mod ssacli;
 pub mod storcli;
 
 use gpud_builtin_shared::files;
@@ -29,7 +30,9 @@ const SECONDS: u32 = 45;
 const MAX_ASKED: usize = 4;
 const SERIAL_SECONDS: u32 = 3;
 const INTERVAL: u64 = 5 * 60;
-/// Kernel drivers of RAID controllers (`/sys/class/scsi_host/*/proc_name`).
+/// Numbers of HPE's controllers begin here on a machine that has both.
+const HPE_FROM: u64 = 100;
+/// Kernel drivers of RAID controllers that storcli and perccli know (`/sys/class/scsi_host/*/proc_name`).
 const DRIVERS: [&str; 2] = ["megaraid_sas", "mpi3mr"];
 
 struct StorageRaid;
@@ -38,25 +41,97 @@ impl Checker for StorageRaid {
     fn check(context: &CheckContext) -> Result<Report, Error> {
         let config = Config::parse(&gpud_sdk::config::document()).map_err(Error::failed)?;
         let hosts = files::read_all("/sys/class/scsi_host/*/proc_name")?;
-        let found = hosts
-            .iter()
-            .filter(|(_, driver)| DRIVERS.contains(&driver.as_str()));
-        if found.count() == 0 && config.controllers == 0 {
-            let reason =
-                "no RAID controller with the driver megaraid_sas or mpi3mr on this machine";
+        let has = |drivers: &[&str]| {
+            let mut names = hosts.iter().map(|(_, driver)| driver.as_str());
+            names.any(|driver| drivers.contains(&driver))
+        };
+        let (is_broadcom, is_hpe) = (has(&DRIVERS), has(&ssacli::DRIVERS));
+        if !is_broadcom && !is_hpe && config.controllers == 0 {
+            let reason = "no RAID controller with the driver megaraid_sas, mpi3mr, hpsa or smartpqi on this machine";
             return Ok(findings::unsupported(context, reason));
         }
-        let mut answer = ask_all()?;
-        if let Ok((program, answer)) = &mut answer {
-            ask_serials(program, answer)?;
-        }
+        let of_hpe = if is_hpe { ask_hpe()? } else { None };
+        let of_broadcom = match is_broadcom || !is_hpe {
+            true => Some(ask_broadcom()?),
+            false => None,
+        };
+        let answer = match both(of_broadcom, of_hpe) {
+            Some(answer) => answer,
+            // The drivers also serve adapters of others without RAID, which ssacli does not know.
+            None if config.controllers == 0 => {
+                let reason =
+                    "a controller with the driver hpsa or smartpqi, and ssacli is not installed";
+                return Ok(findings::unsupported(context, reason));
+            }
+            None => Err("ssacli is not installed".to_owned()),
+        };
         let before = Memory::load()?;
-        let answer = answer.as_ref().map(|(_, answer)| answer);
-        let answer = answer.map_err(String::as_str);
+        let answer = answer.as_ref().map_err(String::as_str);
         let (report, after) = evaluate::judge(context, &config, answer, &before);
         after.keep(&before)?;
         Ok(report)
     }
+}
+
+/// Both makers' controllers; nothing where neither was asked.
+fn both(
+    broadcom: Option<Result<Answer, String>>,
+    hpe: Option<Result<Answer, String>>,
+) -> Option<Result<Answer, String>> {
+    let (mut broadcom, mut hpe) = match (broadcom, hpe) {
+        (Some(broadcom), Some(hpe)) => match (broadcom, hpe) {
+            (Err(why), Err(_)) => return Some(Err(why)),
+            (broadcom, hpe) => (unread(broadcom, 0), unread(hpe, 0)),
+        },
+        (one, other) => return one.or(other),
+    };
+    for controller in &mut hpe.controllers {
+        controller.number = controller.number.saturating_add(HPE_FROM);
+    }
+    for (number, _) in &mut hpe.unread {
+        *number = number.saturating_add(HPE_FROM);
+    }
+    broadcom.controllers.append(&mut hpe.controllers);
+    broadcom.unread.append(&mut hpe.unread);
+    Some(Ok(broadcom))
+}
+
+/// An answer; of one that is none, a controller that could not be read.
+fn unread(answer: Result<Answer, String>, number: u64) -> Answer {
+    answer.unwrap_or_else(|why| Answer {
+        controllers: Vec::new(),
+        unread: vec![(number, why)],
+    })
+}
+
+/// HPE's controllers; nothing where its program is not there.
+fn ask_hpe() -> Result<Option<Result<Answer, String>>, AccessError> {
+    for program in ssacli::PROGRAMS {
+        let answer = match ask::ask(program, &ssacli::ARGUMENTS, SECONDS) {
+            // An older grant of the operator's does not have it.
+            Ok(ask::Answer::Missing) | Err(AccessError::Denied(_)) => continue,
+            answer => answer?,
+        };
+        // It ends with a status other than 0 where a controller needs attention.
+        return Ok(Some(match answer {
+            ask::Answer::Said(said) if !said.stdout.trim().is_empty() => {
+                ssacli::parse(&said.stdout)
+            }
+            answer => answer.output().and_then(|text| ssacli::parse(&text)),
+        }));
+    }
+    Ok(None)
+}
+
+/// The controllers that storcli or perccli know, with serial numbers of failed disks.
+fn ask_broadcom() -> Result<Result<Answer, String>, AccessError> {
+    Ok(match ask_all()? {
+        Ok((program, mut answer)) => {
+            ask_serials(program, &mut answer)?;
+            Ok(answer)
+        }
+        Err(why) => Err(why),
+    })
 }
 
 /// The controllers, of the first program that knows any, and that program.
@@ -117,3 +192,38 @@ gpud_sdk::export!(StorageRaid: Descriptor::new(
 .metric(evaluate::DISKS, "Physical drives by controller and state (number)")
 .metric(evaluate::TEMPERATURE, "Temperature of a controller's processor (degrees Celsius)")
 .config_schema(SCHEMA));
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::storcli::Controller;
+
+    fn answer(number: u64) -> Answer {
+        Answer {
+            controllers: vec![Controller {
+                number,
+                ..Controller::default()
+            }],
+            unread: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn controllers_of_both_makers_have_numbers_of_their_own() {
+        let found = both(Some(Ok(answer(0))), Some(Ok(answer(0))))
+            .unwrap()
+            .unwrap();
+        let numbers: Vec<u64> = found.controllers.iter().map(|one| one.number).collect();
+        assert_eq!(numbers, [0, HPE_FROM]);
+        let found = both(Some(Ok(answer(0))), Some(Err("busy".to_owned())));
+        assert_eq!(
+            found.unwrap().unwrap().unread,
+            [(HPE_FROM, "busy".to_owned())]
+        );
+        let found = both(None, Some(Ok(answer(3))));
+        assert_eq!(found, Some(Ok(answer(3))));
+        assert_eq!(both(None, None), None);
+        let none = both(Some(Err("one".to_owned())), Some(Err("two".to_owned())));
+        assert_eq!(none, Some(Err("one".to_owned())));
+    }
+}
