@@ -3,7 +3,7 @@
 use tokio_util::sync::CancellationToken;
 
 use super::*;
-use crate::server::peer::Identity;
+use crate::peer::Identity;
 
 const SMALL: Portions = Portions {
     all: 8,
