@@ -5,7 +5,7 @@ use std::{cell::OnceCell, rc::Rc};
 use super::{
     AccessError, Answer, Clock, ComputeProcess, Device, EccError, EccMode, EccPeriod, FabricInfo,
     GpuAnswers, Identity, MemoryInfo, MemoryLocation, MigDevice, Nvlink, PcieLink, Power,
-    ProcessUtilization, Question, RemappedRows, RowHistogram, TemperatureSensor,
+    ProcessUtilization, Question, RemappedRows, RowHistogram, SramEccStatus, TemperatureSensor,
     TemperatureThreshold, Utilization,
 };
 use crate::bindings::gpud::plugin::nvml as host;
@@ -130,6 +130,14 @@ impl Answers {
             Some(Err(error)) => Err(again(error)),
             None => self.device()?.presence(),
         }
+    }
+
+    /// Errors of on-chip memory. Costs calls of its own: it is not among the questions that are asked of all GPUs at once.
+    ///
+    /// # Errors
+    /// As [`Self::device`] and [`Device::sram_ecc_status`].
+    pub fn sram_ecc_status(&self) -> Result<SramEccStatus, AccessError> {
+        self.device()?.sram_ecc_status()
     }
 
     /// Its identity, with all that is known.
