@@ -456,6 +456,7 @@ impl Driver for Library {
                 .into()
             }
             Reading::RowHistogram => raw::row_histogram(nvml, handle)?.into(),
+            Reading::SramEcc => raw::sram_ecc(nvml, handle)?.into(),
             Reading::NvlinkActive(link) => raw::nvlink_active(nvml, handle, link)?.into(),
             Reading::NvlinkErrors(link) => self.nvlink_errors(gpu, link)?.into(),
             Reading::Nvlinks => self.nvlinks(gpu)?.into(),
