@@ -1,10 +1,12 @@
 use super::*;
-use crate::reading::Mode;
+use crate::reading::{Mode, PLACE_COUNT};
+use crate::testing::{NO_SRAM_ERRORS, SEVEN_SRAM_ERRORS};
 use gpud_builtin_nvidia_common::Asked;
 use gpud_builtin_nvidia_common::testing::{
     GPU_0, actions, and, context, data, gpu, metrics, only_state, seen,
 };
-use gpud_sdk::{AccessError, Health, HealthState, RepairAction};
+use gpud_sdk::nvml::SramEccStatus;
+use gpud_sdk::{AccessError, Health, HealthState};
 
 fn pair(corrected: u64, uncorrected: u64) -> Pair {
     Pair {
@@ -30,6 +32,24 @@ fn reading() -> Reading {
         }),
         aggregate: counters(100),
         volatile: counters(200),
+        sram: None,
+    }
+}
+
+/// A GPU that has never had an error which it could not correct.
+fn without_errors() -> Reading {
+    Reading {
+        aggregate: corrected(5),
+        volatile: corrected(1),
+        sram: Some(NO_SRAM_ERRORS),
+        ..reading()
+    }
+}
+
+fn corrected(errors: u64) -> Counters {
+    Counters {
+        total: pair(errors, 0),
+        places: [pair(0, 0); PLACE_COUNT],
     }
 }
 
@@ -59,13 +79,11 @@ fn block(first: u64) -> String {
 fn rows_and_metrics() {
     let report = evaluate(&context(), &seen([reading()]), 0);
     let state = only_state(&report);
-    assert_eq!(
-        (&state.health, state.reason.as_str()),
-        (
-            &Health::Healthy,
-            "all 1 GPU(s) were checked, no ECC issue found"
-        )
+    let reason = format!(
+        "all 1 GPU(s) were checked; {} has 763 uncorrected ECC error(s) over the life of the board, 201 since its last reset: L1 cache 103, L2 cache 105, DRAM 107, SRAM 109, texture memory 111, texture shared memory 113, register file 115",
+        gpu(0).label()
     );
+    assert_eq!((&state.health, &state.reason), (&Health::Healthy, &reason));
     assert_eq!(
         data(&report),
         format!(
@@ -99,6 +117,137 @@ fn rows_and_metrics() {
             )
         ]
     );
+}
+
+#[test]
+fn no_issue_is_found_only_without_uncorrected_errors() {
+    let total = |uncorrected| Counters {
+        total: pair(9, uncorrected),
+        ..Counters::default()
+    };
+    let well = "all 2 GPU(s) were checked, no ECC issue found".to_owned();
+    let label = gpu(0).label();
+    let has = |errors: &str| format!("all 2 GPU(s) were checked; {label} has {errors}");
+    for (reading, reason) in [
+        (without_errors(), well.clone()),
+        (Reading::default(), well),
+        (
+            Reading {
+                aggregate: total(7),
+                ..without_errors()
+            },
+            has("7 uncorrected ECC error(s) over the life of the board, 0 since its last reset"),
+        ),
+        (
+            Reading {
+                volatile: total(2),
+                ..without_errors()
+            },
+            has("0 uncorrected ECC error(s) over the life of the board, 2 since its last reset"),
+        ),
+        (
+            // Neither total counts them.
+            Reading {
+                sram: Some(SramEccStatus {
+                    threshold_exceeded: false,
+                    ..SEVEN_SRAM_ERRORS
+                }),
+                ..without_errors()
+            },
+            has(
+                "7 uncorrected ECC error(s) over the life of the board, 3 since its last reset: SRAM 7 (parity 2, SEC-DED 5; L2 cache 4, SM 3)",
+            ),
+        ),
+    ] {
+        let report = evaluate(&context(), &seen([reading, without_errors()]), 0);
+        let state = only_state(&report);
+        assert_eq!((&state.health, &state.reason), (&Health::Healthy, &reason));
+    }
+}
+
+#[test]
+fn too_many_errors_of_on_chip_memory_want_an_inspection() {
+    let bad = |sram| Reading {
+        sram: Some(sram),
+        ..without_errors()
+    };
+    let machine = seen([without_errors(), bad(SEVEN_SRAM_ERRORS)]);
+    let report = evaluate(&context(), &machine, 0);
+    let state = only_state(&report);
+    let words = "uncorrectable errors of on-chip memory passed the driver's threshold (SRAM 7 (parity 2, SEC-DED 5; L2 cache 4, SM 3))";
+    let reason = format!("{}: {words}", gpu(1).label());
+    assert_eq!(
+        (&state.health, &state.reason),
+        (&Health::Unhealthy, &reason)
+    );
+    assert_eq!(state.subject, Some(gpu(1).subject()));
+    assert_eq!(
+        actions(&report),
+        (INSPECT, [RepairAction::HardwareInspection].as_slice())
+    );
+    // The flag counts, whatever the counters say.
+    let flag = SramEccStatus {
+        threshold_exceeded: true,
+        ..NO_SRAM_ERRORS
+    };
+    let report = evaluate(&context(), &seen([bad(flag)]), 0);
+    let reason = &only_state(&report).reason;
+    assert!(
+        reason.ends_with("passed the driver's threshold"),
+        "{reason}"
+    );
+    // Beside a limit of the operator's.
+    let report = evaluate(&context(), &seen([bad(SEVEN_SRAM_ERRORS)]), 3);
+    let reason = &only_state(&report).reason;
+    assert!(
+        reason.ends_with("has 3 uncorrected ECC error(s) since its last reset (threshold 3)"),
+        "{reason}"
+    );
+}
+
+#[test]
+fn errors_of_on_chip_memory_are_shown() {
+    let bad = Reading {
+        sram: Some(SEVEN_SRAM_ERRORS),
+        ..without_errors()
+    };
+    let silent = Reading {
+        sram: None,
+        ..without_errors()
+    };
+    let report = evaluate(&context(), &seen([bad, silent]), 0);
+    let row = format!(
+        r#""sram_errors":[{{"uuid":"{GPU_0}","bus_id":"0000:0f:00.0","threshold_exceeded":true,"aggregate_parity":2,"aggregate_sec_ded":5,"aggregate_corrected":0,"volatile_parity":0,"volatile_sec_ded":3,"volatile_corrected":0,"l2":4,"sm":3,"pcie":0,"microcontroller":0,"other":0}}]}}"#
+    );
+    assert!(data(&report).ends_with(&row), "{}", data(&report));
+    let of_sram = metrics(&report).into_iter();
+    let of_sram: Vec<_> = of_sram.filter(|(name, ..)| name.contains("sram")).collect();
+    let name = |rest: &str| format!("accelerator_nvidia_ecc_{rest}");
+    let expected = [
+        ("aggregate_sram_parity_uncorrected", 2.0),
+        ("aggregate_sram_sec_ded_uncorrected", 5.0),
+        ("aggregate_sram_corrected", 0.0),
+        ("volatile_sram_parity_uncorrected", 0.0),
+        ("volatile_sram_sec_ded_uncorrected", 3.0),
+        ("volatile_sram_corrected", 0.0),
+        ("sram_threshold_exceeded", 1.0),
+        ("aggregate_sram_uncorrected", 4.0),
+        ("aggregate_sram_uncorrected", 3.0),
+        ("aggregate_sram_uncorrected", 0.0),
+        ("aggregate_sram_uncorrected", 0.0),
+        ("aggregate_sram_uncorrected", 0.0),
+    ]
+    .map(|(rest, value)| (name(rest), value));
+    assert_eq!(of_sram.len(), expected.len());
+    for ((found, uuid, value), (name, expected)) in of_sram.into_iter().zip(&expected) {
+        assert_eq!((found, uuid, value), (name.as_str(), GPU_0, *expected));
+    }
+    let units = report
+        .metrics
+        .iter()
+        .filter_map(|metric| metric.labels.get(1));
+    let units: Vec<&str> = units.map(|(_, unit)| unit.as_str()).collect();
+    assert_eq!(units, ["l2", "sm", "pcie", "microcontroller", "other"]);
 }
 
 #[test]
@@ -142,6 +291,7 @@ fn errors_are_judged_only_when_asked() {
         let report = evaluate(&context(), &machine, threshold);
         let state = only_state(&report);
         assert_eq!(state.health, health, "{uncorrected} {threshold}");
+        assert!(!state.reason.contains("no ECC issue"), "{}", state.reason);
         if health == Health::Degraded {
             let reason = format!(
                 "{GPU_0} (0000:0f:00.0) has {uncorrected} uncorrected ECC error(s) since its last reset (threshold 5)"
