@@ -148,6 +148,12 @@ pub(super) const FIELDS: [Field; 28] = [
         "Uncorrected memory errors of the GPU's life",
         "accelerator_nvidia_ecc_aggregate_total_uncorrected",
     ),
+    gauge(
+        "DCGM_FI_DEV_THRESHOLD_SRM",
+        "1 when errors of on-chip memory passed the driver's threshold",
+        "accelerator_nvidia_ecc_sram_threshold_exceeded",
+        Unit::Same,
+    ),
     counter(
         "DCGM_FI_DEV_UNCORRECTABLE_REMAPPED_ROWS",
         "Rows remapped after uncorrectable errors",
