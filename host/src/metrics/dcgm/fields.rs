@@ -67,7 +67,7 @@ const fn counter(name: &'static str, help: &'static str, source: &'static str) -
 }
 
 /// All names but that of the last Xid.
-pub(super) const FIELDS: [Field; 28] = [
+pub(super) const FIELDS: [Field; 29] = [
     gauge(
         "DCGM_FI_DEV_SM_CLOCK",
         "Clock of the SMs in MHz",
