@@ -259,7 +259,7 @@ mod tests {
 
         #[test]
         fn any_counters_have_words_and_a_sum(
-            places: [Option<u64>; PLACE_COUNT], kinds: [Option<u64>; 2], units: [Option<u64>; 5],
+            places: [Option<u64>; PLACE_COUNT], kinds: [Option<u64>; 2], units: [Option<u64>; 5]
         ) {
             let errors = Uncorrected { places, kinds, units };
             prop_assert_eq!(errors.sum() == 0, errors.words("").is_empty());
