@@ -154,17 +154,9 @@ fn exceeded(seen: &SeenNow<Reading>) -> Option<Finding> {
     if found.is_empty() {
         return None;
     }
-    let items = found.iter().map(|(gpu, reading)| {
-        let words = Uncorrected::of(reading).words("");
-        let places = match words.as_str() {
-            "" => String::new(),
-            words => format!(" ({words})"),
-        };
-        format!(
-            "{}: uncorrectable errors of on-chip memory passed the driver's threshold{places}",
-            gpu.label()
-        )
-    });
+    let items = found
+        .iter()
+        .map(|(gpu, reading)| sram::exceeded(gpu, &Uncorrected::of(reading)));
     let finding = Finding::unhealthy(text::join(items, ", "))
         .action(RepairAction::HardwareInspection, INSPECT);
     let gpus = found.iter().map(|(gpu, _)| (*gpu).clone());

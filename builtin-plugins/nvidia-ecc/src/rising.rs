@@ -7,6 +7,7 @@ use gpud_sdk::{CheckContext, Event, EventType, Evidence};
 use serde::{Deserialize, Serialize};
 
 use crate::reading::{COUNTS, Reading, SRAM_STATUS};
+use crate::sram;
 use crate::uncorrected::Uncorrected;
 
 /// Name of the events about new errors.
@@ -67,9 +68,9 @@ fn new_errors(context: &CheckContext, gpu: &Gpu, rises: &Uncorrected) -> Option<
     if rises.sum() == 0 {
         return None;
     }
-    let event_type = match rises.are_on_chip() {
-        true => EventType::Critical,
-        false => EventType::Warning,
+    let event_type = match rises.on_chip().sum() {
+        0 => EventType::Warning,
+        _ => EventType::Critical,
     };
     let message = format!(
         "uncorrected ECC errors rise: {}: {}",
@@ -82,11 +83,7 @@ fn new_errors(context: &CheckContext, gpu: &Gpu, rises: &Uncorrected) -> Option<
 }
 
 fn threshold(context: &CheckContext, gpu: &Gpu, errors: &Uncorrected) -> Event {
-    let message = format!(
-        "uncorrectable errors of on-chip memory passed the driver's threshold: {}: {}",
-        gpu.label(),
-        errors.words("")
-    );
+    let message = sram::exceeded(gpu, errors);
     let event = Event::new(context.now, THRESHOLD, EventType::Critical, message);
     about(event, gpu, gpu.uuid.clone(), SRAM_STATUS)
 }
@@ -133,10 +130,10 @@ mod tests {
 
     #[test]
     fn new_errors_are_events_with_gpu_and_place() {
-        let (label, flag) = (gpu(0).label(), "uncorrectable errors of on-chip memory");
+        let label = gpu(0).label();
         let rise = |words: &str| format!("uncorrected ECC errors rise: {label}: {words}");
-        let passed =
-            |words: &str| format!("{flag} passed the driver's threshold: {label}: {words}");
+        let flag = "uncorrectable errors of on-chip memory passed the driver's threshold";
+        let passed = |words: &str| format!("{label}: {flag} ({words})");
         let seven = "SRAM 7 (parity 2, SEC-DED 5; L2 cache 4, SM 3)";
         let more = SramEccStatus {
             aggregate_uncorrectable_sec_ded: 6,

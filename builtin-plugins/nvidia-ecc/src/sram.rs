@@ -1,11 +1,12 @@
-//! How errors of on-chip memory (SRAM) are shown: rows of the document, and metrics.
+//! How errors of on-chip memory (SRAM) are shown: words, rows of the document, and metrics.
 
-use gpud_builtin_nvidia_common::SeenNow;
+use gpud_builtin_nvidia_common::{Gpu, SeenNow};
 use gpud_sdk::Report;
 use gpud_sdk::nvml::SramEccStatus;
 use serde::Serialize;
 
 use crate::reading::Reading;
+use crate::uncorrected::Uncorrected;
 
 /// Has the unit as a second label.
 const BY_UNIT: &str = "accelerator_nvidia_ecc_aggregate_sram_uncorrected";
@@ -45,6 +46,16 @@ pub const METRICS: [(&str, &str); 8] = [
         "Uncorrectable errors of on-chip memory over the life of the board (number), by GPU and unit (l2, sm, pcie, microcontroller, other)",
     ),
 ];
+
+/// Says of a GPU that the errors of its on-chip memory passed the driver's threshold, and where they were.
+pub fn exceeded(gpu: &Gpu, errors: &Uncorrected) -> String {
+    let label = gpu.label();
+    let places = match errors.on_chip().words("").as_str() {
+        "" => String::new(),
+        words => format!(" ({words})"),
+    };
+    format!("{label}: uncorrectable errors of on-chip memory passed the driver's threshold{places}")
+}
 
 /// A GPU in the document.
 #[derive(Serialize)]

@@ -125,9 +125,15 @@ impl Uncorrected {
         errors.fold(0, u64::saturating_add)
     }
 
-    /// Returns whether there are errors in memory on the chip, which has no spare rows.
-    pub fn are_on_chip(&self) -> bool {
-        self.with_errors().any(|(name, _)| name != DRAM)
+    /// Returns the errors in memory on the chip, which has no spare rows.
+    pub fn on_chip(&self) -> Self {
+        let mut on_chip = *self;
+        for (errors, name) in on_chip.places.iter_mut().zip(PLACES) {
+            if name == DRAM {
+                *errors = None;
+            }
+        }
+        on_chip
     }
 
     /// Returns the names of the places with errors.
@@ -242,16 +248,16 @@ mod tests {
         ] {
             let rises = dram(now).since(&dram(before));
             assert_eq!(rises.words("+"), rise, "{before:?} {now:?}");
-            assert!(!rises.are_on_chip());
+            assert_eq!(rises.on_chip().sum(), 0);
         }
         assert_eq!(dram(None).or_before(&dram(Some(5))), dram(Some(5)));
         assert_eq!(dram(Some(6)).or_before(&dram(Some(5))), dram(Some(6)));
-        let on_chip = Uncorrected {
+        let both = Uncorrected {
             kinds: [Some(1), None],
             ..dram(Some(1))
         };
-        assert!(on_chip.are_on_chip());
-        assert_eq!(on_chip.names(), "DRAM, SRAM");
+        assert_eq!((both.sum(), both.on_chip().sum()), (2, 1));
+        assert_eq!(both.names(), "DRAM, SRAM");
     }
 
     proptest! {
