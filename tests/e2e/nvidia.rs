@@ -191,6 +191,7 @@ gpu:
   2: {remapped_rows: {failed: true}}
   3: {uuid: GPU-three, recovery_action: 2}
   4: {uuid: GPU-four, nvlink: {link: {5: {active: false}}}}
+  5: {uuid: GPU-five, ecc: {sram_threshold_exceeded: true, aggregate_uncorrected: {sram: 7}, sram: {l2: 4, sm: 3}}}
   6: {uuid: GPU-six, temperature: {gpu: 95}, persistence_mode: false}
   7: {uuid: GPU-seven, fabric: {state: 3, status: 999}}
 ",
@@ -201,6 +202,7 @@ gpu:
         ],
     );
     let troubles = [
+        ("ecc", "Unhealthy HARDWARE_INSPECTION: GPU-five "),
         (
             "fabric-manager",
             "Unhealthy: NVIDIA-H100-80GB-HBM3 with unhealthy fabric state: GPU GPU-seven: ",
@@ -445,6 +447,57 @@ fn a_trigger_reads_the_present() {
             .filter(|series| series.starts_with("accelerator_nvidia_nvlink") && is_down(series));
         assert_eq!(down.count(), links_down, "{scenario}");
     }
+}
+
+/// Seven errors of on-chip memory that the driver finds too many, beside a Healthy verdict until then.
+#[test]
+fn uncorrected_errors_are_events_with_gpu_and_place() {
+    const COMPONENT: &str = "accelerator-nvidia-ecc";
+    let folder = tempfile::tempdir().unwrap();
+    let library = install(&built().unwrap(), "product: h100-sxm\n", folder.path()).unwrap();
+    let daemon = Start::new()
+        .arguments(&["--nvml-library", library.to_str().unwrap()])
+        .ready();
+    let trigger = || {
+        let path = format!("/v1/components/trigger-check?componentName={COMPONENT}");
+        line(&daemon.get(&path)[0]["states"][0])
+    };
+    assert_eq!(
+        trigger(),
+        "Healthy: all 8 GPU(s) were checked, no ECC issue found"
+    );
+    assert_eq!(daemon.events(COMPONENT), Vec::<Value>::new());
+    for (scenario, verdict, newest) in [
+        (
+            "product: h100-sxm\ngpu: {2: {ecc: {aggregate_uncorrected: {dram: 1}}}}\n",
+            "Healthy: all 8 GPU(s) were checked; GPU-1582a755-bac3-4f01-a002-1582a755bac3 ",
+            "DRAM +1",
+        ),
+        (
+            "product: h100-sxm\ngpu: {2: {ecc: {sram_threshold_exceeded: true, aggregate_uncorrected: {dram: 1, sram: 7}, sram: {l2: 7}}}}\n# more\n",
+            "Unhealthy HARDWARE_INSPECTION: GPU-1582a755-bac3-4f01-a002-1582a755bac3 ",
+            "SRAM +7 (SEC-DED +7; L2 cache +7)",
+        ),
+    ] {
+        change(folder.path(), scenario);
+        let found = trigger();
+        assert!(found.starts_with(verdict), "{found}");
+        assert!(!found.contains("no ECC issue"), "{found}");
+        let text = format!("{:?}", daemon.events(COMPONENT));
+        assert!(
+            text.contains("GPU-1582a755-bac3-4f01-a002-1582a755bac3 (") && text.contains(newest),
+            "{text}"
+        );
+    }
+    let text = format!("{:?}", daemon.events(COMPONENT));
+    assert!(text.contains("ecc_sram_threshold_exceeded"), "{text}");
+    let (_, metrics) = daemon.send(Method::GET, "/metrics");
+    let metrics = String::from_utf8(metrics).unwrap();
+    let exceeded = metrics.lines().filter(|series| {
+        series.starts_with("accelerator_nvidia_ecc_sram_threshold_exceeded{")
+            && series.ends_with(" 1")
+    });
+    assert_eq!(exceeded.count(), 1, "{metrics}");
 }
 
 /// The names of dcgm-exporter beside gpud's own: eight samples each, in its units, with its labels.

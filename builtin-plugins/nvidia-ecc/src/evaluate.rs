@@ -1,10 +1,16 @@
 //! From readings to a report.
 
 use gpud_builtin_nvidia_common::{Failure, Finding, Gpu, SeenNow, state, text, trouble, with_data};
-use gpud_sdk::{CheckContext, Report};
+use gpud_sdk::{CheckContext, RepairAction, Report};
 use serde::Serialize;
 
-use crate::reading::{Counters, Pair, Reading, TRYING_MODE};
+use crate::reading::{Counters, Pair, Reading, SRAM_STATUS, TRYING_MODE};
+use crate::sram;
+use crate::uncorrected::Uncorrected;
+
+/// What to do about too many errors of on-chip memory.
+const INSPECT: &str =
+    "on-chip memory errors passed the driver's threshold: have the board inspected";
 
 /// Names and help of the metrics: corrected and uncorrected, over the board's life, then since the last reset.
 pub const METRICS: [(&str, &str); 4] = [
@@ -30,6 +36,8 @@ pub const METRICS: [(&str, &str); 4] = [
 struct Document<'a> {
     ecc_modes: Vec<ModeRow<'a>>,
     ecc_errors: Vec<ErrorsRow<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    sram_errors: Vec<sram::Row<'a>>,
 }
 
 #[derive(Serialize)]
@@ -119,7 +127,7 @@ fn errors_row<'a>((gpu, reading): (&'a Gpu, &Reading)) -> ErrorsRow<'a> {
 fn above(seen: &SeenNow<Reading>, threshold: u64) -> Option<Finding> {
     let found: Vec<(&Gpu, u64)> = seen
         .answered()
-        .filter_map(|(gpu, reading)| Some((gpu, reading.volatile.total.uncorrected?)))
+        .filter_map(|(gpu, reading)| Some((gpu, reading.uncorrected_since_reset()?)))
         .filter(|(_, errors)| threshold > 0 && *errors >= threshold)
         .collect();
     if found.is_empty() {
@@ -136,6 +144,52 @@ fn above(seen: &SeenNow<Reading>, threshold: u64) -> Option<Finding> {
     Some(finding.about(gpus).read_from("nvmlDeviceGetTotalEccErrors"))
 }
 
+/// GPUs whose on-chip memory has had more uncorrectable errors than the driver finds acceptable: NVIDIA's criterion for a
+/// board that has to be serviced.
+fn exceeded(seen: &SeenNow<Reading>) -> Option<Finding> {
+    let found: Vec<(&Gpu, &Reading)> = seen
+        .answered()
+        .filter(|(_, reading)| reading.sram.is_some_and(|sram| sram.threshold_exceeded))
+        .collect();
+    if found.is_empty() {
+        return None;
+    }
+    let items = found
+        .iter()
+        .map(|(gpu, reading)| sram::exceeded(gpu, &Uncorrected::of(reading)));
+    let finding = Finding::unhealthy(text::join(items, ", "))
+        .action(RepairAction::HardwareInspection, INSPECT);
+    let gpus = found.iter().map(|(gpu, _)| (*gpu).clone());
+    Some(finding.about(gpus).read_from(SRAM_STATUS))
+}
+
+/// The reason of a state without findings. It names what uncorrected errors there were: each of them ended a program.
+fn well(seen: &SeenNow<Reading>) -> String {
+    let errors = seen.answered().filter_map(|(gpu, reading)| {
+        let counted = Uncorrected::of(reading);
+        let total = reading.aggregate.total.uncorrected.unwrap_or(0);
+        let total = total.max(counted.sum());
+        let since_reset = reading.uncorrected_since_reset().unwrap_or(0);
+        if total == 0 && since_reset == 0 {
+            return None;
+        }
+        let label = gpu.label();
+        let places = match counted.words("").as_str() {
+            "" => String::new(),
+            words => format!(": {words}"),
+        };
+        Some(format!(
+            "{label} has {total} uncorrected ECC error(s) over the life of the board, {since_reset} since its last reset{places}"
+        ))
+    });
+    let errors = text::join(errors, "; ");
+    let count = seen.gpus.len();
+    match errors.as_str() {
+        "" => format!("all {count} GPU(s) were checked, no ECC issue found"),
+        errors => format!("all {count} GPU(s) were checked; {errors}"),
+    }
+}
+
 fn getting(failure: &Failure) -> &'static str {
     match failure.trying == TRYING_MODE {
         true => "error getting ECC mode",
@@ -143,20 +197,19 @@ fn getting(failure: &Failure) -> &'static str {
     }
 }
 
-/// The report. Errors change the verdict only from `threshold` uncorrected ones since the last reset on, if that is not 0:
-/// what the hardware could not deal with by itself, an Xid or the remapping of rows tells.
+/// The report. Errors change the verdict where those of on-chip memory passed the driver's threshold, and from `threshold`
+/// uncorrected ones since the last reset on, if that is not 0: what the hardware could not deal with by itself, an Xid or the
+/// remapping of rows tells.
 pub fn evaluate(context: &CheckContext, seen: &SeenNow<Reading>, threshold: u64) -> Report {
-    let healthy = format!(
-        "all {} GPU(s) were checked, no ECC issue found",
-        seen.gpus.len()
-    );
     let mut findings = trouble::findings_by(&seen.gpus, getting);
+    findings.extend(exceeded(seen));
     findings.extend(above(seen, threshold));
-    let mut state = state(context, healthy, findings);
+    let mut state = state(context, well(seen), findings);
     if seen.answered().next().is_some() {
         let document = Document {
             ecc_modes: seen.answered().map(mode_row).collect(),
             ecc_errors: seen.answered().map(errors_row).collect(),
+            sram_errors: sram::rows(seen),
         };
         state = with_data(state, &document);
     }
@@ -172,6 +225,9 @@ pub fn evaluate(context: &CheckContext, seen: &SeenNow<Reading>, threshold: u64)
         ];
         for ((name, _), value) in METRICS.iter().zip(values) {
             report.add_gauge(name, &labels, value.unwrap_or(0) as f64);
+        }
+        if let Some(status) = &reading.sram {
+            sram::add_metrics(&mut report, &gpu.uuid, status);
         }
     }
     report

@@ -2,11 +2,16 @@
 
 pub mod evaluate;
 pub mod reading;
+pub mod rising;
+pub mod sram;
+#[cfg(test)]
+mod testing;
+pub mod uncorrected;
 
-use gpud_builtin_nvidia_common::{Questions, asking, tags};
+use gpud_builtin_nvidia_common::{Questions, asking, remembered, tags};
 use gpud_builtin_shared::numbers;
 use gpud_sdk::nvml::Answers;
-use gpud_sdk::{CheckContext, Checker, Descriptor, Error, Report, config};
+use gpud_sdk::{CheckContext, Checker, Descriptor, Error, Report, config, history};
 
 use crate::evaluate::METRICS;
 use crate::reading::Source;
@@ -29,7 +34,15 @@ impl Checker for Ecc {
         let further = |gpu: &Answers| reading::further(&gpu.mode());
         let questions = Questions::of(&reading::QUESTIONS).then(&further);
         asking::check(context, &questions, reading::ask, |seen| {
-            Ok(evaluate::evaluate(context, seen, threshold))
+            let mut report = evaluate::evaluate(context, seen, threshold);
+            // A scan has no past to compare with.
+            if history::available() {
+                let before: rising::Memory = remembered::read()?;
+                let (events, memory) = rising::since(context, &before, &seen.gpus);
+                report.events = events;
+                remembered::write(&before, &memory);
+            }
+            Ok(report)
         })
     }
 }
@@ -40,7 +53,8 @@ fn descriptor() -> Descriptor {
     let descriptor = Descriptor::new(COMPONENT, "ECC mode and ECC errors of NVIDIA GPUs")
         .tags(&tags(COMPONENT))
         .config_schema(SCHEMA);
-    METRICS.iter().fold(descriptor, |descriptor, (name, help)| {
+    let metrics = METRICS.iter().chain(&sram::METRICS);
+    metrics.fold(descriptor, |descriptor, (name, help)| {
         descriptor.metric(name, help)
     })
 }

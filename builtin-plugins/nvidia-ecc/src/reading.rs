@@ -3,7 +3,7 @@
 use gpud_builtin_nvidia_common::trouble::if_readable;
 use gpud_builtin_nvidia_common::{Asking, Failure};
 use gpud_sdk::AccessError;
-use gpud_sdk::nvml::{Answers, EccError, EccPeriod, MemoryLocation, Question};
+use gpud_sdk::nvml::{Answers, EccError, EccPeriod, MemoryLocation, Question, SramEccStatus};
 
 /// What was tried when the mode could not be read.
 pub const TRYING_MODE: &str = "failed to get current/pending ecc mode";
@@ -27,11 +27,15 @@ pub const QUESTIONS: [Question; 5] = [
     Question::EccTotal((EccError::Corrected, EccPeriod::Volatile)),
     Question::EccTotal((EccError::Uncorrected, EccPeriod::Volatile)),
 ];
+/// The call that the counters of places come from.
+pub const COUNTS: &str = "nvmlDeviceGetMemoryErrorCounter";
+/// The call that the errors of on-chip memory come from.
+pub const SRAM_STATUS: &str = "nvmlDeviceGetSramEccErrorStatus";
 /// Number of [`PLACES`].
 pub const PLACE_COUNT: usize = PLACES.len();
 
 /// Of one GPU; `None` is what it cannot tell.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Reading {
     /// On or off.
     pub mode: Option<Mode>,
@@ -39,6 +43,8 @@ pub struct Reading {
     pub aggregate: Counters,
     /// Since the last reset.
     pub volatile: Counters,
+    /// Errors of on-chip memory by kind and unit; Ampere and later, with driver 550 or later.
+    pub sram: Option<SramEccStatus>,
 }
 
 impl Reading {
@@ -48,6 +54,16 @@ impl Reading {
         totals
             .iter()
             .all(|total| total.corrected.is_some() || total.uncorrected.is_some())
+    }
+
+    /// Returns the uncorrected errors since the last reset.
+    pub fn uncorrected_since_reset(&self) -> Option<u64> {
+        let sram = self.sram.map(|sram| {
+            let parity = sram.volatile_uncorrectable_parity;
+            parity.saturating_add(sram.volatile_uncorrectable_sec_ded)
+        });
+        // The total does not count parity errors on each GPU.
+        self.volatile.total.uncorrected.max(sram)
     }
 }
 
@@ -102,6 +118,12 @@ pub trait Source {
         period: EccPeriod,
         place: MemoryLocation,
     ) -> Result<u64, AccessError>;
+
+    /// Errors of on-chip memory by kind and unit.
+    ///
+    /// # Errors
+    /// See above.
+    fn sram(&self) -> Result<SramEccStatus, AccessError>;
 }
 
 impl Source for Answers {
@@ -124,6 +146,10 @@ impl Source for Answers {
     ) -> Result<u64, AccessError> {
         self.ecc_count(error, period, place)
     }
+
+    fn sram(&self) -> Result<SramEccStatus, AccessError> {
+        self.sram_ecc_status()
+    }
 }
 
 /// What a GPU with this mode is asked further.
@@ -141,8 +167,8 @@ pub fn further(mode: &Result<Mode, AccessError>) -> Vec<Question> {
     questions
 }
 
-/// Asks a GPU. The totals must be there, unless the GPU has none; counters of places are details, and of many GPUs there
-/// are only some. With ECC off, there are none of these to ask for.
+/// Asks a GPU. The totals must be there, unless the GPU has none; counters of places and of on-chip memory are details, and
+/// of many GPUs there are only some. With ECC off, there are none of these to ask for.
 ///
 /// # Errors
 /// The first failure.
@@ -180,6 +206,9 @@ pub fn ask(gpu: &impl Source) -> Result<Reading, Failure> {
             counters.places = places(gpu, period)?;
         }
     }
+    if mode.is_some_and(|mode| mode.current) {
+        reading.sram = if_readable(gpu.sram())?;
+    }
     Ok(reading)
 }
 
@@ -196,139 +225,4 @@ fn places(gpu: &impl Source, period: EccPeriod) -> Result<[Pair; PLACE_COUNT], A
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use std::cell::Cell;
-
-    /// A GPU that answers with numbers of its own, but for what is wrong.
-    struct Gpu {
-        mode: Result<bool, AccessError>,
-        total: Result<u64, AccessError>,
-        place: Result<u64, AccessError>,
-        places_asked: Cell<usize>,
-    }
-
-    impl Source for Gpu {
-        fn mode(&self) -> Result<Mode, AccessError> {
-            let mode = |current| Mode {
-                current,
-                pending: !current,
-            };
-            self.mode.clone().map(mode)
-        }
-
-        fn total(&self, error: EccError, period: EccPeriod) -> Result<u64, AccessError> {
-            let add = u64::from(error == EccError::Uncorrected)
-                + 2 * u64::from(period == EccPeriod::Volatile);
-            self.total.clone().map(|total| total + add)
-        }
-
-        fn count(&self, _: EccError, _: EccPeriod, _: MemoryLocation) -> Result<u64, AccessError> {
-            self.places_asked.set(self.places_asked.get() + 1);
-            self.place.clone()
-        }
-    }
-
-    fn gpu() -> Gpu {
-        Gpu {
-            mode: Ok(true),
-            total: Ok(10),
-            place: Ok(7),
-            places_asked: Cell::new(0),
-        }
-    }
-
-    fn unsupported<T>() -> Result<T, AccessError> {
-        Err(AccessError::NotSupported("x".into()))
-    }
-
-    fn other<T>() -> Result<T, AccessError> {
-        Err(AccessError::Other("nvmlX: Unknown Error".into()))
-    }
-
-    #[test]
-    fn totals_and_places() {
-        let whole = gpu();
-        let reading = ask(&whole).unwrap();
-        let pair = |corrected, uncorrected| Pair {
-            corrected: Some(corrected),
-            uncorrected: Some(uncorrected),
-        };
-        assert_eq!(reading.aggregate.total, pair(10, 11));
-        assert_eq!(reading.volatile.total, pair(12, 13));
-        assert_eq!(reading.volatile.places, [pair(7, 7); PLACE_COUNT]);
-        assert_eq!(whole.places_asked.get(), 4 * PLACE_COUNT);
-        assert!(reading.counts());
-    }
-
-    #[test]
-    fn questions_are_asked_together() {
-        let mode = |current| Mode {
-            current,
-            pending: false,
-        };
-        assert_eq!(further(&Ok(mode(true))).len(), 4 * PLACE_COUNT);
-        assert!(further(&Ok(mode(false))).is_empty());
-        assert!(further(&unsupported()).is_empty());
-    }
-
-    #[test]
-    fn places_are_asked_only_with_ecc_on() {
-        for (mode, asked) in [
-            (Ok(true), 4 * PLACE_COUNT),
-            (Ok(false), 0),
-            (unsupported(), 0),
-        ] {
-            let gpu = Gpu { mode, ..gpu() };
-            let reading = ask(&gpu).unwrap();
-            assert_eq!(gpu.places_asked.get(), asked, "{:?}", gpu.mode);
-            assert!(reading.counts());
-        }
-    }
-
-    #[test]
-    fn what_a_gpu_lacks_is_no_failure() {
-        let bare = Gpu {
-            mode: unsupported(),
-            total: unsupported(),
-            ..gpu()
-        };
-        let reading = ask(&bare).unwrap();
-        assert_eq!((reading.mode, reading.counts()), (None, false));
-        for place in [unsupported(), other()] {
-            let gpu = Gpu { place, ..gpu() };
-            let reading = ask(&gpu).unwrap();
-            assert_eq!(reading.aggregate.places, [Pair::default(); PLACE_COUNT]);
-        }
-    }
-
-    #[test]
-    fn failures_say_what_was_tried() {
-        let lost = || AccessError::SourceLost("x".into());
-        for (gpu, text) in [
-            (
-                Gpu {
-                    mode: other(),
-                    ..gpu()
-                },
-                "failed to get current/pending ecc mode: nvmlX: Unknown Error",
-            ),
-            (
-                Gpu {
-                    total: other(),
-                    ..gpu()
-                },
-                "(aggregate, corrected) failed to get total ecc errors: nvmlX: Unknown Error",
-            ),
-            (
-                Gpu {
-                    place: Err(lost()),
-                    ..gpu()
-                },
-                "x: lost",
-            ),
-        ] {
-            assert_eq!(ask(&gpu).unwrap_err().text(), text);
-        }
-    }
-}
+mod tests;

@@ -4,7 +4,10 @@ use std::time::Duration;
 
 use gpud::node::{
     error::SourceError,
-    nvml::{Library, values::EccMode},
+    nvml::{
+        Library,
+        values::{EccMode, SramEcc},
+    },
 };
 
 use super::machine::Machine;
@@ -94,6 +97,46 @@ async fn readings() {
     assert!(pcie.generation.is_some() && pcie.max_width.is_some());
     assert_eq!(gpu.field_value(230, 0).await, Ok(2.0));
     assert_eq!(gpu.presence().await, Ok(()));
+}
+
+#[tokio::test]
+async fn errors_of_on_chip_memory_by_kind_and_unit() {
+    let machine = Machine::new(
+        "
+product: h100-sxm
+gpus: 2
+gpu:
+  1:
+    ecc:
+      sram_threshold_exceeded: true
+      volatile_corrected: {sram: 9}
+      volatile_uncorrected: {sram: 5}
+      aggregate_uncorrected: {sram: 7}
+      sram: {aggregate_parity: 2, volatile_parity: 1, l2: 3, sm: 1, microcontroller: 1}
+",
+    );
+    let well = machine.gpu(0).await.sram_ecc().await;
+    assert_eq!(well, Ok(SramEcc::default()));
+    let errors = SramEcc {
+        aggregate_uncorrectable_parity: 2,
+        aggregate_uncorrectable_sec_ded: 5,
+        volatile_uncorrectable_parity: 1,
+        volatile_uncorrectable_sec_ded: 4,
+        volatile_correctable: 9,
+        aggregate_uncorrectable_l2: 3,
+        aggregate_uncorrectable_sm: 1,
+        aggregate_uncorrectable_microcontroller: 1,
+        aggregate_uncorrectable_other: 2,
+        threshold_exceeded: true,
+        ..SramEcc::default()
+    };
+    assert_eq!(machine.gpu(1).await.sram_ecc().await, Ok(errors));
+    let off = Machine::new("product: h100-sxm\ngpus: 1\nall: {ecc: {current: false}}\n");
+    let refused = off.gpu(0).await.sram_ecc().await;
+    assert!(
+        matches!(refused, Err(SourceError::NotSupported(_))),
+        "{refused:?}"
+    );
 }
 
 #[tokio::test]

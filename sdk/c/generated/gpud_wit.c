@@ -123,6 +123,9 @@ extern void __wasm_import_gpud_plugin_nvml_method_device_pcie_link(int32_t, uint
 __attribute__((__import_module__("gpud:plugin/nvml@0.1.0"), __import_name__("[method]device.row-histogram")))
 extern void __wasm_import_gpud_plugin_nvml_method_device_row_histogram(int32_t, uint8_t *);
 
+__attribute__((__import_module__("gpud:plugin/nvml@0.1.0"), __import_name__("[method]device.sram-ecc-status")))
+extern void __wasm_import_gpud_plugin_nvml_method_device_sram_ecc_status(int32_t, uint8_t *);
+
 // Imported Functions from `gpud:plugin/sysfs@0.1.0`
 
 __attribute__((__import_module__("gpud:plugin/sysfs@0.1.0"), __import_name__("read")))
@@ -1122,6 +1125,13 @@ void gpud_plugin_nvml_result_pcie_link_access_error_free(gpud_plugin_nvml_result
 }
 
 void gpud_plugin_nvml_result_row_histogram_access_error_free(gpud_plugin_nvml_result_row_histogram_access_error_t *ptr) {
+  if (!ptr->is_err) {
+  } else {
+    gpud_plugin_nvml_access_error_free(&ptr->val.err);
+  }
+}
+
+void gpud_plugin_nvml_result_sram_ecc_status_access_error_free(gpud_plugin_nvml_result_sram_ecc_status_access_error_t *ptr) {
   if (!ptr->is_err) {
   } else {
     gpud_plugin_nvml_access_error_free(&ptr->val.err);
@@ -4991,6 +5001,111 @@ bool gpud_plugin_nvml_method_device_row_histogram(gpud_plugin_nvml_borrow_device
         (uint32_t) (uint32_t) (*((int32_t*) (ptr + 16))),
         (uint32_t) (uint32_t) (*((int32_t*) (ptr + 20))),
         (uint32_t) (uint32_t) (*((int32_t*) (ptr + 24))),
+      };
+      break;
+    }
+    case 1: {
+      result.is_err = true;
+      gpud_plugin_types_access_error_t variant;
+      variant.tag = (int32_t) *((uint8_t*) (ptr + 8));
+      switch ((int32_t) variant.tag) {
+        case 0: {
+          variant.val.denied = (gpud_wit_string_t) { (uint8_t*)(*((uint8_t **) (ptr + 16))), (*((size_t*) (ptr + (16+1*sizeof(void*))))) };
+          break;
+        }
+        case 1: {
+          variant.val.not_supported = (gpud_wit_string_t) { (uint8_t*)(*((uint8_t **) (ptr + 16))), (*((size_t*) (ptr + (16+1*sizeof(void*))))) };
+          break;
+        }
+        case 2: {
+          variant.val.not_found = (gpud_wit_string_t) { (uint8_t*)(*((uint8_t **) (ptr + 16))), (*((size_t*) (ptr + (16+1*sizeof(void*))))) };
+          break;
+        }
+        case 3: {
+          variant.val.too_large = (gpud_plugin_types_size_info_t) {
+            (gpud_wit_string_t) (gpud_wit_string_t) { (uint8_t*)(*((uint8_t **) (ptr + 16))), (*((size_t*) (ptr + (16+1*sizeof(void*))))) },
+            (uint64_t) (uint64_t) (*((int64_t*) (ptr + (16+2*sizeof(void*))))),
+            (uint64_t) (uint64_t) (*((int64_t*) (ptr + (24+2*sizeof(void*))))),
+          };
+          break;
+        }
+        case 4: {
+          gpud_plugin_types_option_unix_millis_t option;
+          switch ((int32_t) *((uint8_t*) (ptr + (24+2*sizeof(void*))))) {
+            case 0: {
+              option.is_some = false;
+              break;
+            }
+            case 1: {
+              option.is_some = true;
+              option.val = (uint64_t) (*((int64_t*) (ptr + (32+2*sizeof(void*)))));
+              break;
+            }
+          }
+          variant.val.timed_out = (gpud_plugin_types_timeout_info_t) {
+            (gpud_wit_string_t) (gpud_wit_string_t) { (uint8_t*)(*((uint8_t **) (ptr + 16))), (*((size_t*) (ptr + (16+1*sizeof(void*))))) },
+            (uint64_t) (uint64_t) (*((int64_t*) (ptr + (16+2*sizeof(void*))))),
+            (gpud_plugin_types_option_unix_millis_t) option,
+          };
+          break;
+        }
+        case 5: {
+          variant.val.source_lost = (gpud_wit_string_t) { (uint8_t*)(*((uint8_t **) (ptr + 16))), (*((size_t*) (ptr + (16+1*sizeof(void*))))) };
+          break;
+        }
+        case 6: {
+          variant.val.needs_reset = (gpud_wit_string_t) { (uint8_t*)(*((uint8_t **) (ptr + 16))), (*((size_t*) (ptr + (16+1*sizeof(void*))))) };
+          break;
+        }
+        case 7: {
+          variant.val.invalid_argument = (gpud_wit_string_t) { (uint8_t*)(*((uint8_t **) (ptr + 16))), (*((size_t*) (ptr + (16+1*sizeof(void*))))) };
+          break;
+        }
+        case 8: {
+          variant.val.over_budget = (gpud_wit_string_t) { (uint8_t*)(*((uint8_t **) (ptr + 16))), (*((size_t*) (ptr + (16+1*sizeof(void*))))) };
+          break;
+        }
+        case 9: {
+          variant.val.other = (gpud_wit_string_t) { (uint8_t*)(*((uint8_t **) (ptr + 16))), (*((size_t*) (ptr + (16+1*sizeof(void*))))) };
+          break;
+        }
+      }
+
+      result.val.err = variant;
+      break;
+    }
+  }
+  if (!result.is_err) {
+    *ret = result.val.ok;
+    return 1;
+  } else {
+    *err = result.val.err;
+    return 0;
+  }
+}
+
+bool gpud_plugin_nvml_method_device_sram_ecc_status(gpud_plugin_nvml_borrow_device_t self, gpud_plugin_nvml_sram_ecc_status_t *ret, gpud_plugin_nvml_access_error_t *err) {
+  __attribute__((__aligned__(8)))
+  uint8_t ret_area[104];
+  uint8_t *ptr = (uint8_t *) &ret_area;
+  __wasm_import_gpud_plugin_nvml_method_device_sram_ecc_status((self).__handle, ptr);
+  gpud_plugin_nvml_result_sram_ecc_status_access_error_t result;
+  switch ((int32_t) *((uint8_t*) (ptr + 0))) {
+    case 0: {
+      result.is_err = false;
+      result.val.ok = (gpud_plugin_nvml_sram_ecc_status_t) {
+        (uint64_t) (uint64_t) (*((int64_t*) (ptr + 8))),
+        (uint64_t) (uint64_t) (*((int64_t*) (ptr + 16))),
+        (uint64_t) (uint64_t) (*((int64_t*) (ptr + 24))),
+        (uint64_t) (uint64_t) (*((int64_t*) (ptr + 32))),
+        (uint64_t) (uint64_t) (*((int64_t*) (ptr + 40))),
+        (uint64_t) (uint64_t) (*((int64_t*) (ptr + 48))),
+        (uint64_t) (uint64_t) (*((int64_t*) (ptr + 56))),
+        (uint64_t) (uint64_t) (*((int64_t*) (ptr + 64))),
+        (uint64_t) (uint64_t) (*((int64_t*) (ptr + 72))),
+        (uint64_t) (uint64_t) (*((int64_t*) (ptr + 80))),
+        (uint64_t) (uint64_t) (*((int64_t*) (ptr + 88))),
+        (bool) (int32_t) *((uint8_t*) (ptr + 96)),
       };
       break;
     }

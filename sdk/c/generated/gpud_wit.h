@@ -712,6 +712,34 @@ typedef struct gpud_plugin_nvml_row_histogram_t {
   uint32_t   none;
 } gpud_plugin_nvml_row_histogram_t;
 
+// Numbers of errors of on-chip memory (SRAM), by NVML's `nvmlEccSramErrorStatus_t` (version 1).
+typedef struct gpud_plugin_nvml_sram_ecc_status_t {
+  // Uncorrectable parity errors over the life of the board.
+  uint64_t   aggregate_uncorrectable_parity;
+  // Uncorrectable errors of the code that corrects one bit and detects two (SEC-DED), over the life of the board.
+  uint64_t   aggregate_uncorrectable_sec_ded;
+  // Correctable errors over the life of the board.
+  uint64_t   aggregate_correctable;
+  // Uncorrectable parity errors since the last reset.
+  uint64_t   volatile_uncorrectable_parity;
+  // Uncorrectable SEC-DED errors since the last reset.
+  uint64_t   volatile_uncorrectable_sec_ded;
+  // Correctable errors since the last reset.
+  uint64_t   volatile_correctable;
+  // Uncorrectable errors in the L2 cache over the life of the board.
+  uint64_t   aggregate_uncorrectable_l2;
+  // In the streaming multiprocessors (SM).
+  uint64_t   aggregate_uncorrectable_sm;
+  // In the PCIe unit.
+  uint64_t   aggregate_uncorrectable_pcie;
+  // In microcontrollers.
+  uint64_t   aggregate_uncorrectable_microcontroller;
+  // In other units.
+  uint64_t   aggregate_uncorrectable_other;
+  // The errors passed the driver's threshold: NVIDIA's criterion for having the board looked at (field diagnosis).
+  bool   threshold_exceeded;
+} gpud_plugin_nvml_sram_ecc_status_t;
+
 typedef struct {
   bool is_some;
   gpud_plugin_nvml_nvlink_errors_t val;
@@ -1220,6 +1248,14 @@ typedef struct {
     gpud_plugin_nvml_access_error_t err;
   } val;
 } gpud_plugin_nvml_result_row_histogram_access_error_t;
+
+typedef struct {
+  bool is_err;
+  union {
+    gpud_plugin_nvml_sram_ecc_status_t ok;
+    gpud_plugin_nvml_access_error_t err;
+  } val;
+} gpud_plugin_nvml_result_sram_ecc_status_access_error_t;
 
 typedef gpud_plugin_types_access_error_t gpud_plugin_sysfs_access_error_t;
 
@@ -1907,6 +1943,9 @@ extern bool gpud_plugin_nvml_method_device_mig_devices(gpud_plugin_nvml_borrow_d
 extern bool gpud_plugin_nvml_method_device_pcie_link(gpud_plugin_nvml_borrow_device_t self, gpud_plugin_nvml_pcie_link_t *ret, gpud_plugin_nvml_access_error_t *err);
 // Spare rows for remapping.
 extern bool gpud_plugin_nvml_method_device_row_histogram(gpud_plugin_nvml_borrow_device_t self, gpud_plugin_nvml_row_histogram_t *ret, gpud_plugin_nvml_access_error_t *err);
+// Errors of on-chip memory, and whether they are too many. `not-supported` before Ampere, where ECC is off, and
+// before driver 550; `denied` to a daemon without root.
+extern bool gpud_plugin_nvml_method_device_sram_ecc_status(gpud_plugin_nvml_borrow_device_t self, gpud_plugin_nvml_sram_ecc_status_t *ret, gpud_plugin_nvml_access_error_t *err);
 
 // Imported Functions from `gpud:plugin/sysfs@0.1.0`
 // Whole content of one file. Bytes, since kernel files need not be UTF-8. Larger than `max-bytes` (at most
@@ -2177,6 +2216,8 @@ void gpud_plugin_nvml_result_list_mig_device_access_error_free(gpud_plugin_nvml_
 void gpud_plugin_nvml_result_pcie_link_access_error_free(gpud_plugin_nvml_result_pcie_link_access_error_t *ptr);
 
 void gpud_plugin_nvml_result_row_histogram_access_error_free(gpud_plugin_nvml_result_row_histogram_access_error_t *ptr);
+
+void gpud_plugin_nvml_result_sram_ecc_status_access_error_free(gpud_plugin_nvml_result_sram_ecc_status_access_error_t *ptr);
 
 void gpud_plugin_sysfs_access_error_free(gpud_plugin_sysfs_access_error_t *ptr);
 

@@ -268,6 +268,25 @@ typedef struct gpud_nvml_spare_rows {
 
 gpud_error gpud_nvml_row_histogram(gpud_nvml_device device, gpud_nvml_spare_rows *banks);
 
+/* Errors of on-chip memory (SRAM). */
+typedef struct gpud_nvml_sram_ecc {
+    uint64_t aggregate_uncorrectable_parity;          /* Over the life of the board. */
+    uint64_t aggregate_uncorrectable_sec_ded;         /* By SEC-DED: corrects one bit, detects two. */
+    uint64_t aggregate_correctable;
+    uint64_t volatile_uncorrectable_parity;           /* Since the last reset. */
+    uint64_t volatile_uncorrectable_sec_ded;
+    uint64_t volatile_correctable;
+    uint64_t aggregate_uncorrectable_l2;              /* By unit, over the life of the board. */
+    uint64_t aggregate_uncorrectable_sm;              /* Streaming multiprocessors. */
+    uint64_t aggregate_uncorrectable_pcie;
+    uint64_t aggregate_uncorrectable_microcontroller;
+    uint64_t aggregate_uncorrectable_other;
+    bool threshold_exceeded; /* They passed the driver's threshold: have the board looked at. */
+} gpud_nvml_sram_ecc;
+
+/* GPUD_NOT_SUPPORTED before Ampere, where ECC is off, and before driver 550; GPUD_DENIED to a daemon without root. */
+gpud_error gpud_nvml_sram_ecc_status(gpud_nvml_device device, gpud_nvml_sram_ecc *errors);
+
 /* ---- links ------------------------------------------------------------------------------------------------------ */
 
 /* Error counters of one NVLink. */

@@ -242,6 +242,26 @@ gpud_error gpud_nvml_row_histogram(gpud_nvml_device device, gpud_nvml_spare_rows
     return GPUD_NO_ERROR;
 }
 
+gpud_error gpud_nvml_sram_ecc_status(gpud_nvml_device device, gpud_nvml_sram_ecc *errors) {
+    gpud_plugin_nvml_sram_ecc_status_t found;
+    ANSWER(gpud_plugin_nvml_method_device_sram_ecc_status(of(device), &found, &failed));
+    *errors = (gpud_nvml_sram_ecc){
+        .aggregate_uncorrectable_parity = found.aggregate_uncorrectable_parity,
+        .aggregate_uncorrectable_sec_ded = found.aggregate_uncorrectable_sec_ded,
+        .aggregate_correctable = found.aggregate_correctable,
+        .volatile_uncorrectable_parity = found.volatile_uncorrectable_parity,
+        .volatile_uncorrectable_sec_ded = found.volatile_uncorrectable_sec_ded,
+        .volatile_correctable = found.volatile_correctable,
+        .aggregate_uncorrectable_l2 = found.aggregate_uncorrectable_l2,
+        .aggregate_uncorrectable_sm = found.aggregate_uncorrectable_sm,
+        .aggregate_uncorrectable_pcie = found.aggregate_uncorrectable_pcie,
+        .aggregate_uncorrectable_microcontroller = found.aggregate_uncorrectable_microcontroller,
+        .aggregate_uncorrectable_other = found.aggregate_uncorrectable_other,
+        .threshold_exceeded = found.threshold_exceeded,
+    };
+    return GPUD_NO_ERROR;
+}
+
 static gpud_nvml_link_errors link_errors_from_wit(const gpud_plugin_nvml_nvlink_errors_t *from) {
     return (gpud_nvml_link_errors){.replay = from->replay, .recovery = from->recovery, .crc = from->crc};
 }

@@ -184,6 +184,10 @@ gpud_error gpud_nvml_row_histogram(gpud_nvml_device device, gpud_nvml_spare_rows
     READING(row_histogram, banks);
 }
 
+gpud_error gpud_nvml_sram_ecc_status(gpud_nvml_device device, gpud_nvml_sram_ecc *errors) {
+    READING(sram_ecc_status, errors);
+}
+
 gpud_error gpud_nvml_nvlinks(gpud_nvml_device device, gpud_nvml_link **links, size_t *count) {
     WHOLE_LIST(nvlinks, links, count);
 }

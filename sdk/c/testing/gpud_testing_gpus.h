@@ -64,6 +64,7 @@ typedef struct gpud_test_gpu {
     GPUD_TEST_READING(uint64_t) ecc_count[GPUD_NVML_UNCORRECTED + 1][GPUD_NVML_AGGREGATE + 1][GPUD_NVML_SRAM + 1];
     GPUD_TEST_READING(gpud_nvml_remapping) remapped_rows;
     GPUD_TEST_READING(gpud_nvml_spare_rows) row_histogram;
+    GPUD_TEST_READING(gpud_nvml_sram_ecc) sram_ecc_status;
     GPUD_TEST_LIST(gpud_nvml_link) nvlinks; /* gpud_nvml_nvlink_active and gpud_nvml_nvlink_errors look here, too. */
     GPUD_TEST_READING(uint32_t) nvlink_p2p_status; /* To any other. */
     GPUD_TEST_READING(gpud_nvml_fabric) fabric_info;

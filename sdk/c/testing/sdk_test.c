@@ -134,6 +134,8 @@ static void gpu_readings(void) {
     GPUD_TEST_GIVE(first->temperature[GPUD_NVML_CORE], 55);
     GPUD_TEST_GIVE(first->ecc_mode, (gpud_nvml_ecc){.current = true});
     GPUD_TEST_GIVE(first->ecc_count[GPUD_NVML_UNCORRECTED][GPUD_NVML_VOLATILE][GPUD_NVML_DRAM], 3);
+    GPUD_TEST_GIVE(first->sram_ecc_status,
+                   (gpud_nvml_sram_ecc){.aggregate_uncorrectable_l2 = 7, .threshold_exceeded = true});
     GPUD_TEST_GIVE(first->power, (gpud_nvml_milliwatts){.usage = {true, 71000}});
     GPUD_TEST_GIVE_LIST(first->nvlinks, links, 2);
     GPUD_TEST_GIVE_LIST(first->gpm_metrics, metrics, 2);
@@ -163,6 +165,9 @@ static void gpu_readings(void) {
     GPUD_EXPECT(gpud_nvml_ecc_mode(gpus[0], &ecc).code == GPUD_OK && ecc.current && !ecc.pending);
     GPUD_EXPECT(gpud_nvml_ecc_count(gpus[0], GPUD_NVML_UNCORRECTED, GPUD_NVML_VOLATILE, GPUD_NVML_DRAM, &errors).code ==
                     GPUD_OK && errors == 3);
+    gpud_nvml_sram_ecc sram;
+    GPUD_EXPECT(gpud_nvml_sram_ecc_status(gpus[0], &sram).code == GPUD_OK && sram.threshold_exceeded);
+    GPUD_EXPECT(sram.aggregate_uncorrectable_l2 == 7 && sram.aggregate_correctable == 0);
     GPUD_EXPECT(gpud_nvml_power(gpus[0], &power).code == GPUD_OK && power.usage.value == 71000);
     GPUD_EXPECT(power.usage.known && !power.enforced_limit.known);
     GPUD_EXPECT(gpud_nvml_presence(gpus[0]).code == GPUD_OK);

@@ -126,6 +126,10 @@ func (d device) RowHistogram() (nvml.RowHistogram, error) {
 	return one(d, "RowHistogram", d.gpu.RowHistogram)
 }
 
+func (d device) SRAMECCStatus() (nvml.SRAMECCStatus, error) {
+	return one(d, "SRAMECCStatus", d.gpu.SRAMECCStatus)
+}
+
 // link gives the NVLink with a number, or nil.
 func (d device) link(number uint32) *nvml.NVLink {
 	for i := range d.gpu.NVLinks {

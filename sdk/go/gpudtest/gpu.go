@@ -39,6 +39,8 @@ type GPU struct {
 	RemappedRows *nvml.RemappedRows
 	// RowHistogram of the GPU.
 	RowHistogram *nvml.RowHistogram
+	// SRAMECCStatus of the GPU.
+	SRAMECCStatus *nvml.SRAMECCStatus
 	// NVLinks answer NVLinkActive and NVLinkErrors as well.
 	NVLinks []nvml.NVLink
 	// NVLinkP2PStatus by the UUID of the other GPU.

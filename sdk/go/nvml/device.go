@@ -64,6 +64,10 @@ func (d Device) RemappedRows() (RemappedRows, error) { return d.handle.RemappedR
 // RowHistogram says how many spare rows for remapping are left.
 func (d Device) RowHistogram() (RowHistogram, error) { return d.handle.RowHistogram() }
 
+// SRAMECCStatus counts errors of on-chip memory, and says whether they are too many. gpud.ErrNotSupported before Ampere,
+// where ECC is off, and before driver 550; gpud.ErrDenied to a daemon without root.
+func (d Device) SRAMECCStatus() (SRAMECCStatus, error) { return d.handle.SRAMECCStatus() }
+
 // NVLinkActive says whether a link is up. Links count from 0; there are at most 18.
 func (d Device) NVLinkActive(link uint32) (bool, error) { return d.handle.NVLinkActive(link) }
 

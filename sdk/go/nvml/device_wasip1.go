@@ -73,6 +73,24 @@ func (h handle) RowHistogram() (RowHistogram, error) {
 	return RowHistogram(found), err
 }
 
+func (h handle) SRAMECCStatus() (SRAMECCStatus, error) {
+	found, err := convert.Result(h.of.SramEccStatus())
+	return SRAMECCStatus{
+		AggregateUncorrectableParity:          found.AggregateUncorrectableParity,
+		AggregateUncorrectableSECDED:          found.AggregateUncorrectableSecDed,
+		AggregateCorrectable:                  found.AggregateCorrectable,
+		VolatileUncorrectableParity:           found.VolatileUncorrectableParity,
+		VolatileUncorrectableSECDED:           found.VolatileUncorrectableSecDed,
+		VolatileCorrectable:                   found.VolatileCorrectable,
+		AggregateUncorrectableL2:              found.AggregateUncorrectableL2,
+		AggregateUncorrectableSM:              found.AggregateUncorrectableSm,
+		AggregateUncorrectablePCIe:            found.AggregateUncorrectablePcie,
+		AggregateUncorrectableMicrocontroller: found.AggregateUncorrectableMicrocontroller,
+		AggregateUncorrectableOther:           found.AggregateUncorrectableOther,
+		ThresholdExceeded:                     found.ThresholdExceeded,
+	}, err
+}
+
 func (h handle) NVLinkActive(link uint32) (bool, error) {
 	return convert.Result(h.of.NvlinkActive(link))
 }

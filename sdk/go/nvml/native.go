@@ -36,6 +36,7 @@ type GPU interface {
 	ECCCount(kind ECCError, period ECCPeriod, location MemoryLocation) (uint64, error)
 	RemappedRows() (RemappedRows, error)
 	RowHistogram() (RowHistogram, error)
+	SRAMECCStatus() (SRAMECCStatus, error)
 	NVLinkActive(link uint32) (bool, error)
 	NVLinkErrors(link uint32) (NVLinkErrors, error)
 	NVLinks() ([]NVLink, error)

@@ -112,6 +112,7 @@ func TestFurtherReadings(t *testing.T) {
 		},
 		RemappedRows:       &nvml.RemappedRows{Pending: true},
 		RowHistogram:       &nvml.RowHistogram{Max: 640},
+		SRAMECCStatus:      &nvml.SRAMECCStatus{AggregateUncorrectableL2: 7, ThresholdExceeded: true},
 		FabricInfo:         &nvml.FabricInfo{State: 3},
 		ProcessUtilization: []nvml.ProcessUtilization{{PID: 1}},
 		MIGEnabled:         new(true),
@@ -134,6 +135,8 @@ func TestFurtherReadings(t *testing.T) {
 	is(t, rows, err, nvml.RemappedRows{Pending: true})
 	histogram, err := gpu.RowHistogram()
 	is(t, histogram, err, nvml.RowHistogram{Max: 640})
+	sram, err := gpu.SRAMECCStatus()
+	is(t, sram, err, nvml.SRAMECCStatus{AggregateUncorrectableL2: 7, ThresholdExceeded: true})
 	fabric, err := gpu.FabricInfo()
 	is(t, fabric, err, nvml.FabricInfo{State: 3})
 	processes, err := gpu.ProcessUtilization()

@@ -100,6 +100,35 @@ type RowHistogram struct {
 	None uint32
 }
 
+// SRAMECCStatus counts errors of on-chip memory (SRAM).
+type SRAMECCStatus struct {
+	// AggregateUncorrectableParity counts parity errors over the life of the board.
+	AggregateUncorrectableParity uint64
+	// AggregateUncorrectableSECDED counts errors of the code that corrects one bit and detects two, over the life of the
+	// board.
+	AggregateUncorrectableSECDED uint64
+	// AggregateCorrectable errors over the life of the board.
+	AggregateCorrectable uint64
+	// VolatileUncorrectableParity counts parity errors since the last reset.
+	VolatileUncorrectableParity uint64
+	// VolatileUncorrectableSECDED counts errors of that code since the last reset.
+	VolatileUncorrectableSECDED uint64
+	// VolatileCorrectable errors since the last reset.
+	VolatileCorrectable uint64
+	// AggregateUncorrectableL2 errors in the L2 cache over the life of the board.
+	AggregateUncorrectableL2 uint64
+	// AggregateUncorrectableSM errors in the streaming multiprocessors.
+	AggregateUncorrectableSM uint64
+	// AggregateUncorrectablePCIe errors in the PCIe unit.
+	AggregateUncorrectablePCIe uint64
+	// AggregateUncorrectableMicrocontroller errors in microcontrollers.
+	AggregateUncorrectableMicrocontroller uint64
+	// AggregateUncorrectableOther errors in other units.
+	AggregateUncorrectableOther uint64
+	// ThresholdExceeded: the errors passed the driver's threshold: NVIDIA's criterion for having the board looked at.
+	ThresholdExceeded bool
+}
+
 // NVLinkErrors are the error counters of one NVLink.
 type NVLinkErrors struct {
 	// Replay counts replays.

@@ -142,6 +142,26 @@ export interface RowHistogram {
   readonly none: number;
 }
 
+/**
+ * Errors of on-chip memory (SRAM). `aggregate…` is over the life of the board, `volatile…` since the last reset; the last
+ * five counters are the uncorrectable ones by unit.
+ */
+export interface SramEccStatus {
+  readonly aggregateUncorrectableParity: number;
+  readonly aggregateUncorrectableSecDed: number;
+  readonly aggregateCorrectable: number;
+  readonly volatileUncorrectableParity: number;
+  readonly volatileUncorrectableSecDed: number;
+  readonly volatileCorrectable: number;
+  readonly aggregateUncorrectableL2: number;
+  readonly aggregateUncorrectableSm: number;
+  readonly aggregateUncorrectablePcie: number;
+  readonly aggregateUncorrectableMicrocontroller: number;
+  readonly aggregateUncorrectableOther: number;
+  /** The errors passed the driver's threshold: NVIDIA's criterion for having the board looked at. */
+  readonly thresholdExceeded: boolean;
+}
+
 /** Where a memory error was. */
 export type MemoryLocation =
   "l1-cache" | "l2-cache" | "dram" | "register-file" | "texture-memory" | "texture-shared" | "cbu" | "sram";
@@ -181,6 +201,8 @@ export interface Device {
   migDevices(): MigDevice[];
   pcieLink(): PcieLink;
   rowHistogram(): RowHistogram;
+  /** Not supported before Ampere, where ECC is off, and before driver 550. */
+  sramEccStatus(): SramEccStatus;
 }
 
 /** Answers of one GPU to `gpmMetricsOfAll`. */

@@ -144,7 +144,11 @@ test("each capability answers from the machine", () => {
     events: [stored],
     reboots: [5_000, 9_000],
     gpus: [
-      { temperature: (sensor: string) => (sensor === "core" ? 40 : new TimedOut("t", 5)), identity: { uuid: "GPU-1" } },
+      {
+        temperature: (sensor: string) => (sensor === "core" ? 40 : new TimedOut("t", 5)),
+        sramEccStatus: { aggregateUncorrectableL2: 7, thresholdExceeded: true },
+        identity: { uuid: "GPU-1" },
+      },
     ],
     nvml: { driverVersion: "570" },
   });
@@ -172,6 +176,7 @@ test("each capability answers from the machine", () => {
     const [gpu] = nvml.devices();
     assert.equal(gpu?.temperature("core"), 40);
     assert.throws(() => gpu?.temperature("memory"), TimedOut);
+    assert.equal(gpu?.sramEccStatus().thresholdExceeded, true);
     assert.throws(() => gpu?.power(), /not supported/);
     assert.equal(nvml.driverVersion(), "570");
   });

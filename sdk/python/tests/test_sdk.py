@@ -137,7 +137,14 @@ class Host(unittest.TestCase):
             messages=[message],
             events=[stored],
             reboots=[5_000, 9_000],
-            gpus=[FakeGpu({"temperature": lambda sensor: 40 if sensor.name == "CORE" else TimedOut("t", 5)})],
+            gpus=[
+                FakeGpu(
+                    {
+                        "temperature": lambda sensor: 40 if sensor.name == "CORE" else TimedOut("t", 5),
+                        "sram_ecc_status": nvml.SramEccStatus(0, 7, 0, 0, 7, 0, 7, 0, 0, 0, 0, True),
+                    }
+                )
+            ],
             nvml={"driver_version": "570"},
         )
         with host:
@@ -159,6 +166,7 @@ class Host(unittest.TestCase):
             self.assertEqual(history.reboots(5_000), [9_000])
             (gpu,) = nvml.devices()
             self.assertEqual(gpu.temperature(nvml.TemperatureSensor.CORE), 40)
+            self.assertTrue(gpu.sram_ecc_status().threshold_exceeded)
             self.assertRaises(TimedOut, gpu.temperature, nvml.TemperatureSensor.MEMORY)
             self.assertEqual(nvml.driver_version(), "570")
         with self.assertRaisesRegex(RuntimeError, "without a host"):

@@ -172,6 +172,26 @@ fn version_tags_are_looked_at() {
 }
 
 #[test]
+fn errors_of_sram_are_told_apart() {
+    let mock = Mock::new(
+        "product: h100\nall: {ecc: {sram_threshold_exceeded: true, aggregate_uncorrected: {sram: 7}, volatile_uncorrected: {sram: 3}, sram: {aggregate_parity: 2, l2: 4, sm: 1}}}",
+    );
+    let raw = mock.raw();
+    let mut status = [0_u64; 13];
+    status[0] = 0x0100_0068;
+    let code = raw.with(
+        "nvmlDeviceGetSramEccErrorStatus",
+        raw.device(0),
+        &mut status,
+    );
+    assert_eq!(code, 0);
+    // Parity, SEC-DED and correctable of the board's life, then since the last reset; L2, SM, PCIe, microcontroller, other.
+    assert_eq!(status[1..12], [2, 5, 0, 0, 3, 0, 4, 1, 0, 0, 2]);
+    // The flag has 32 bits, and nothing of meaning behind it.
+    assert_eq!(status[12].to_ne_bytes()[..4], 1_u32.to_ne_bytes());
+}
+
+#[test]
 fn lists_say_how_long_they_are() {
     let mock = Mock::new("product: h100\nall: {compute_processes: [{pid: 1}, {pid: 2}, {pid: 3}]}");
     let raw = mock.raw();

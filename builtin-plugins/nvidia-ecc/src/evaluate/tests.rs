@@ -1,10 +1,14 @@
 use super::*;
-use crate::reading::Mode;
+use crate::reading::{Mode, PLACE_COUNT};
+use crate::testing::{NO_SRAM_ERRORS, SEVEN_SRAM_ERRORS};
 use gpud_builtin_nvidia_common::Asked;
 use gpud_builtin_nvidia_common::testing::{
     GPU_0, actions, and, context, data, gpu, metrics, only_state, seen,
 };
-use gpud_sdk::{AccessError, Health, HealthState, RepairAction};
+use gpud_sdk::nvml::SramEccStatus;
+use gpud_sdk::{AccessError, Health, HealthState};
+
+mod on_chip;
 
 fn pair(corrected: u64, uncorrected: u64) -> Pair {
     Pair {
@@ -30,6 +34,24 @@ fn reading() -> Reading {
         }),
         aggregate: counters(100),
         volatile: counters(200),
+        sram: None,
+    }
+}
+
+/// A GPU that has never had an error which it could not correct.
+fn without_errors() -> Reading {
+    Reading {
+        aggregate: corrected(5),
+        volatile: corrected(1),
+        sram: Some(NO_SRAM_ERRORS),
+        ..reading()
+    }
+}
+
+fn corrected(errors: u64) -> Counters {
+    Counters {
+        total: pair(errors, 0),
+        places: [pair(0, 0); PLACE_COUNT],
     }
 }
 
@@ -59,13 +81,11 @@ fn block(first: u64) -> String {
 fn rows_and_metrics() {
     let report = evaluate(&context(), &seen([reading()]), 0);
     let state = only_state(&report);
-    assert_eq!(
-        (&state.health, state.reason.as_str()),
-        (
-            &Health::Healthy,
-            "all 1 GPU(s) were checked, no ECC issue found"
-        )
+    let reason = format!(
+        "all 1 GPU(s) were checked; {} has 763 uncorrected ECC error(s) over the life of the board, 201 since its last reset: L1 cache 103, L2 cache 105, DRAM 107, SRAM 109, texture memory 111, texture shared memory 113, register file 115",
+        gpu(0).label()
     );
+    assert_eq!((&state.health, &state.reason), (&Health::Healthy, &reason));
     assert_eq!(
         data(&report),
         format!(
@@ -99,6 +119,52 @@ fn rows_and_metrics() {
             )
         ]
     );
+}
+
+#[test]
+fn no_issue_is_found_only_without_uncorrected_errors() {
+    let total = |uncorrected| Counters {
+        total: pair(9, uncorrected),
+        ..Counters::default()
+    };
+    let well = "all 2 GPU(s) were checked, no ECC issue found".to_owned();
+    let label = gpu(0).label();
+    let has = |errors: &str| format!("all 2 GPU(s) were checked; {label} has {errors}");
+    for (reading, reason) in [
+        (without_errors(), well.clone()),
+        (Reading::default(), well),
+        (
+            Reading {
+                aggregate: total(7),
+                ..without_errors()
+            },
+            has("7 uncorrected ECC error(s) over the life of the board, 0 since its last reset"),
+        ),
+        (
+            Reading {
+                volatile: total(2),
+                ..without_errors()
+            },
+            has("0 uncorrected ECC error(s) over the life of the board, 2 since its last reset"),
+        ),
+        (
+            // Neither total counts them.
+            Reading {
+                sram: Some(SramEccStatus {
+                    threshold_exceeded: false,
+                    ..SEVEN_SRAM_ERRORS
+                }),
+                ..without_errors()
+            },
+            has(
+                "7 uncorrected ECC error(s) over the life of the board, 3 since its last reset: SRAM 7 (parity 2, SEC-DED 5; L2 cache 4, SM 3)",
+            ),
+        ),
+    ] {
+        let report = evaluate(&context(), &seen([reading, without_errors()]), 0);
+        let state = only_state(&report);
+        assert_eq!((&state.health, &state.reason), (&Health::Healthy, &reason));
+    }
 }
 
 #[test]
@@ -142,6 +208,7 @@ fn errors_are_judged_only_when_asked() {
         let report = evaluate(&context(), &machine, threshold);
         let state = only_state(&report);
         assert_eq!(state.health, health, "{uncorrected} {threshold}");
+        assert!(!state.reason.contains("no ECC issue"), "{}", state.reason);
         if health == Health::Degraded {
             let reason = format!(
                 "{GPU_0} (0000:0f:00.0) has {uncorrected} uncorrected ECC error(s) since its last reset (threshold 5)"

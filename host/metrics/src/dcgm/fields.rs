@@ -67,7 +67,7 @@ const fn counter(name: &'static str, help: &'static str, source: &'static str) -
 }
 
 /// All names but that of the last Xid.
-pub(super) const FIELDS: [Field; 28] = [
+pub(super) const FIELDS: [Field; 29] = [
     gauge(
         "DCGM_FI_DEV_SM_CLOCK",
         "Clock of the SMs in MHz",
@@ -147,6 +147,12 @@ pub(super) const FIELDS: [Field; 28] = [
         "DCGM_FI_DEV_ECC_DBE_AGG_TOTAL",
         "Uncorrected memory errors of the GPU's life",
         "accelerator_nvidia_ecc_aggregate_total_uncorrected",
+    ),
+    gauge(
+        "DCGM_FI_DEV_THRESHOLD_SRM",
+        "1 when errors of on-chip memory passed the driver's threshold",
+        "accelerator_nvidia_ecc_sram_threshold_exceeded",
+        Unit::Same,
     ),
     counter(
         "DCGM_FI_DEV_UNCORRECTABLE_REMAPPED_ROWS",

@@ -8,7 +8,7 @@ use super::{
     gpu::{Gpu, Known},
     values::{
         EccMode, Fabric, Identity, Memory, MigDevice, Nvlink, NvlinkErrors, PcieLink, Power,
-        Process, ProcessUse, Reading, RemappedRows, RowHistogram, Utilization, Value,
+        Process, ProcessUse, Reading, RemappedRows, RowHistogram, SramEcc, Utilization, Value,
     },
 };
 use crate::error::SourceError;
@@ -76,6 +76,8 @@ impl Device {
         remapped_rows() -> RemappedRows = Reading::RemappedRows;
         /// Banks by spare rows.
         row_histogram() -> RowHistogram = Reading::RowHistogram;
+        /// Errors of on-chip memory.
+        sram_ecc() -> SramEcc = Reading::SramEcc;
         /// Link up?
         nvlink_active(link: u32) -> bool = Reading::NvlinkActive(link);
         /// Counters of a link.

@@ -28,6 +28,10 @@ pub trait Driver: Send + Sync {
     fn open(&self, index: u32) -> Answer<Slot>;
     /// Its UUID.
     fn uuid(&self, gpu: Slot) -> Answer<String>;
+    /// Returns whether it is still what would be started now: the file that it was loaded from is there and the same.
+    fn is_in_place(&self) -> bool {
+        true
+    }
     /// Answers a question about it.
     fn read(&self, gpu: Slot, reading: &Reading) -> Answer;
     /// `nvmlGpuP2PStatus_t` over NVLink from one to the other.
@@ -43,8 +47,10 @@ pub enum NoDriver {
     Broken(String),
 }
 
+/// What identifies a file: its path, device, inode and last change.
+pub type FileIdentity = (PathBuf, u64, u64, Option<SystemTime>);
 /// What identifies the files of a driver: when they change, another driver was installed.
-pub type Stamp = Vec<(PathBuf, u64, u64, Option<SystemTime>)>;
+pub type Stamp = Vec<FileIdentity>;
 
 /// Finds and starts a driver.
 pub trait Opener: Send + Sync {

@@ -6,10 +6,13 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::driver::Stamp;
+use super::driver::{FileIdentity, Stamp};
 
 /// The name under which the dynamic loader knows it.
 pub const LIBRARY: &str = "libnvidia-ml.so.1";
+
+/// How the names of NVIDIA's library begin.
+pub const NAME: &str = "libnvidia-ml.so";
 
 /// Debian's name for this machine's folder of libraries.
 #[cfg(target_arch = "x86_64")]
@@ -75,11 +78,7 @@ impl Places {
                 below_root.chain(usual()).collect()
             }
         };
-        let known = paths.into_iter().filter_map(|path| {
-            let file = fs::metadata(&path).ok()?;
-            Some((path, file.dev(), file.ino(), file.modified().ok()))
-        });
-        known.collect()
+        paths.into_iter().filter_map(identify).collect()
     }
 
     /// What was looked for, when nothing was found.
@@ -93,6 +92,65 @@ impl Places {
             (None, None) => format!("{LIBRARY} not found: no NVIDIA driver on this machine"),
         }
     }
+}
+
+fn identify(path: PathBuf) -> Option<FileIdentity> {
+    let file = fs::metadata(&path).ok()?;
+    Some((path, file.dev(), file.ino(), file.modified().ok()))
+}
+
+/// The file of a library that the dynamic loader chose.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LoadedFile(FileIdentity);
+
+impl LoadedFile {
+    /// Finds the file of a library that was just loaded by name. `None` when this process cannot see its own mappings, or the
+    /// file is not at the path that they name: then nothing is known of it.
+    pub fn find() -> Option<Self> {
+        let mapped = mappings().into_iter().find(|it| !it.is_deleted)?;
+        identify(mapped.path).map(Self)
+    }
+
+    /// Returns whether the file is still there and the same.
+    pub fn is_in_place(&self) -> bool {
+        identify(self.0.0.clone()).as_ref() == Some(&self.0)
+    }
+}
+
+/// Returns the path of a library whose file was deleted while it is still loaded. The loader would answer the library's name
+/// with it, although nobody else finds it any more.
+pub fn deleted_but_loaded() -> Option<PathBuf> {
+    let mut mapped = mappings().into_iter();
+    mapped.find(|it| it.is_deleted).map(|it| it.path)
+}
+
+/// A mapping of the library into this process.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Mapped {
+    path: PathBuf,
+    is_deleted: bool,
+}
+
+fn mappings() -> Vec<Mapped> {
+    let maps = fs::read("/proc/self/maps").unwrap_or_default();
+    mapped(&String::from_utf8_lossy(&maps))
+}
+
+/// Reads the text of `/proc/‹pid›/maps`: address, rights, offset, device, inode and path, of which only the path has slashes.
+fn mapped(maps: &str) -> Vec<Mapped> {
+    let mapped = maps.lines().filter_map(|line| {
+        let path = line.get(line.find('/')?..)?;
+        let kept = path.strip_suffix(" (deleted)");
+        let file = Path::new(kept.unwrap_or(path));
+        let name = file.file_name()?.to_str()?;
+        name.starts_with(NAME).then(|| Mapped {
+            path: file.to_owned(),
+            is_deleted: kept.is_some(),
+        })
+    });
+    let mut mapped: Vec<Mapped> = mapped.collect();
+    mapped.dedup();
+    mapped
 }
 
 /// Below a root: GPUd's order.
@@ -116,6 +174,8 @@ fn usual() -> Vec<PathBuf> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -145,6 +205,59 @@ mod tests {
             fs::create_dir_all(&folder).unwrap();
             fs::write(folder.join(LIBRARY), "").unwrap();
             assert_eq!(places.candidates(), [Candidate::File(folder.join(LIBRARY))]);
+        }
+    }
+
+    #[test]
+    fn the_librarys_file_is_among_the_mappings() {
+        let maps = "\
+55d0c0a00000-55d0c0a2c000 r--p 00000000 08:01 131090                     /usr/bin/gpud
+7f12e4000000-7f12e4021000 rw-p 00000000 00:00 0
+7f12e8000000-7f12e8040000 r--p 00000000 00:2f 99    /opt/my driver/libnvidia-ml.so.570.133.20
+7f12e8040000-7f12e8140000 r-xp 00040000 00:2f 99    /opt/my driver/libnvidia-ml.so.570.133.20
+7f12e9000000-7f12e9040000 r-xp 00000000 08:01 77    /usr/lib64/libnvidia-ml.so.1 (deleted)
+7f12ea000000-7f12ea040000 r-xp 00000000 08:01 78    /usr/lib64/libcuda.so.1
+7ffd9c1f2000-7ffd9c213000 rw-p 00000000 00:00 0                          [stack]
+";
+        let found = |path: &str, is_deleted| Mapped {
+            path: path.into(),
+            is_deleted,
+        };
+        assert_eq!(
+            mapped(maps),
+            [
+                found("/opt/my driver/libnvidia-ml.so.570.133.20", false),
+                found("/usr/lib64/libnvidia-ml.so.1", true),
+            ]
+        );
+        assert_eq!(mapped(""), []);
+    }
+
+    #[test]
+    fn a_file_that_was_deleted_or_replaced_is_not_in_place() {
+        let folder = tempfile::tempdir().unwrap();
+        let library = folder.path().join(LIBRARY);
+        fs::write(&library, "one").unwrap();
+        let loaded = LoadedFile(identify(library.clone()).unwrap());
+        assert!(loaded.is_in_place());
+        let other = folder.path().join("other");
+        fs::write(&other, "two").unwrap();
+        fs::rename(&other, &library).unwrap();
+        assert!(!loaded.is_in_place());
+        let loaded = LoadedFile(identify(library.clone()).unwrap());
+        fs::remove_file(&library).unwrap();
+        assert!(!loaded.is_in_place());
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..Default::default() })]
+
+        #[test]
+        fn any_mappings_are_read(maps in "([0-9a-f -]{0,20}/?[a-z/. \u{e9}]{0,20}(libnvidia-ml\\.so)?( \\(deleted\\))?\n){0,5}") {
+            for one in mapped(&maps) {
+                let name = one.path.file_name().unwrap().to_str().unwrap();
+                prop_assert!(name.starts_with(NAME));
+            }
         }
     }
 

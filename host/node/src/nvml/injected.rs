@@ -179,6 +179,10 @@ impl Overlay {
 }
 
 impl Driver for Overlay {
+    fn is_in_place(&self) -> bool {
+        self.below.is_in_place()
+    }
+
     fn driver_version(&self) -> Answer<String> {
         self.below.driver_version()
     }

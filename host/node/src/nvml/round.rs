@@ -137,7 +137,7 @@ impl Rounds {
     fn session(&self, session: Option<Session>) -> Result<Session, Library> {
         let stamp = self.opener.stamp();
         if let Some(session) = session {
-            if session.stamp == stamp {
+            if session.stamp == stamp && session.held.0.is_in_place() {
                 return Ok(session);
             }
             self.close(session);

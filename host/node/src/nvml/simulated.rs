@@ -9,7 +9,7 @@ use super::{
     driver::{Answer, Driver, Slot},
     fault::{self, Fault},
     values::{
-        EccMode, Identity, Memory, NvlinkErrors, Power, Process, Reading, RemappedRows,
+        EccMode, Identity, Memory, NvlinkErrors, Power, Process, Reading, RemappedRows, SramEcc,
         Utilization, Value,
     },
 };
@@ -169,6 +169,7 @@ fn all_success(reading: &Reading) -> Answer {
         Reading::EccTotal(..) => Value::Count(1),
         Reading::EccCount(..) => Value::Count(0),
         Reading::RemappedRows => RemappedRows::default().into(),
+        Reading::SramEcc => SramEcc::default().into(),
         Reading::NvlinkActive(_) => Value::Flag(false),
         Reading::NvlinkErrors(_) => NvlinkErrors::default().into(),
         Reading::Nvlinks => no_links().into(),

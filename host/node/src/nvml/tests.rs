@@ -28,6 +28,9 @@ struct Script {
     hanging_calls: BTreeSet<&'static str>,
     /// GPUs that cannot be opened.
     closed: BTreeMap<u32, u32>,
+    closed: BTreeMap<u32, u32>,
+    /// The file that it was loaded from was deleted.
+    is_deleted: bool,
     /// How many the driver lists, if not all.
     count: Option<Answer<u32>>,
     calls: BTreeMap<String, u32>,
@@ -68,6 +71,10 @@ impl Faulty {
 }
 
 impl Driver for Faulty {
+    fn is_in_place(&self) -> bool {
+        !self.state.lock().unwrap().is_deleted
+    }
+
     fn driver_version(&self) -> Answer<String> {
         self.below().driver_version()
     }
@@ -643,6 +650,46 @@ async fn nobody_waits_for_a_second_gpm_sample_where_there_was_no_first() {
     let found = found.expect("an answer on the same day");
     assert!(found.iter().all(Result::is_err), "{found:?}");
     assert_eq!(driver.calls("nvmlGpmMetricsGet"), 0);
+}
+
+/// A driver whose library was found by name, at a place that nobody else looks at.
+struct ByName(Arc<Faulty>);
+
+impl Opener for ByName {
+    fn open(&self) -> Result<Arc<dyn Driver>, NoDriver> {
+        match self.0.is_in_place() {
+            true => Ok(Arc::clone(&self.0) as Arc<dyn Driver>),
+            false => Err(NoDriver::NotThere("nothing here".into())),
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_library_whose_file_was_deleted_is_let_go() {
+    let driver = Faulty::of(1);
+    let faults = Injected {
+        lost: ["GPU-9".to_owned()].into(),
+        ..Injected::default()
+    };
+    for opener in [
+        Box::new(ByName(Arc::clone(&driver))) as Box<dyn Opener>,
+        faults.over(Box::new(ByName(Arc::clone(&driver)))),
+    ] {
+        let nvml = Nvml::of(opener, QUICK);
+        let device = nvml.devices().await.unwrap().remove(0);
+        assert_eq!(device.temperature(0).await, Ok(40));
+        driver.script(|script| script.is_deleted = true);
+        assert_eq!(
+            nvml.view().await.library,
+            Library::NotFound("nothing here".into())
+        );
+        assert!(matches!(
+            device.temperature(0).await,
+            Err(SourceError::NotFound(_))
+        ));
+        driver.script(|script| script.is_deleted = false);
+        assert_eq!(nvml.view().await.library, Library::Loaded);
+    }
 }
 
 /// A driver that is installed, upgraded and removed.

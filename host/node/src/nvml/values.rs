@@ -122,6 +122,35 @@ pub struct RowHistogram {
     pub none: u32,
 }
 
+/// Errors of on-chip memory (SRAM), by `nvmlEccSramErrorStatus_t`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct SramEcc {
+    /// Uncorrectable parity errors over the life of the board.
+    pub aggregate_uncorrectable_parity: u64,
+    /// Uncorrectable SEC-DED errors over the life of the board.
+    pub aggregate_uncorrectable_sec_ded: u64,
+    /// Correctable errors over the life of the board.
+    pub aggregate_correctable: u64,
+    /// Uncorrectable parity errors since the last reset.
+    pub volatile_uncorrectable_parity: u64,
+    /// Uncorrectable SEC-DED errors since the last reset.
+    pub volatile_uncorrectable_sec_ded: u64,
+    /// Correctable errors since the last reset.
+    pub volatile_correctable: u64,
+    /// Uncorrectable errors in the L2 cache over the life of the board.
+    pub aggregate_uncorrectable_l2: u64,
+    /// The same in the streaming multiprocessors.
+    pub aggregate_uncorrectable_sm: u64,
+    /// The same in the PCIe unit.
+    pub aggregate_uncorrectable_pcie: u64,
+    /// The same in microcontrollers.
+    pub aggregate_uncorrectable_microcontroller: u64,
+    /// The same in other units.
+    pub aggregate_uncorrectable_other: u64,
+    /// The errors passed the driver's threshold for a field diagnosis.
+    pub threshold_exceeded: bool,
+}
+
 /// Error counters of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct NvlinkErrors {
@@ -252,6 +281,8 @@ pub enum Reading {
     RemappedRows,
     /// [`RowHistogram`].
     RowHistogram,
+    /// [`SramEcc`].
+    SramEcc,
     /// Link up?
     NvlinkActive(u32),
     /// [`NvlinkErrors`].
@@ -298,6 +329,7 @@ impl Reading {
             Self::EccCount(..) => "nvmlDeviceGetMemoryErrorCounter",
             Self::RemappedRows => "nvmlDeviceGetRemappedRows",
             Self::RowHistogram => "nvmlDeviceGetRowRemapperHistogram",
+            Self::SramEcc => "nvmlDeviceGetSramEccErrorStatus",
             Self::NvlinkActive(_) | Self::Nvlinks => "nvmlDeviceGetNvLinkState",
             Self::NvlinkErrors(_) => "nvmlDeviceGetNvLinkErrorCounter",
             Self::Fabric => "nvmlDeviceGetGpuFabricInfoV",
@@ -379,6 +411,8 @@ values! {
     RemappedRows(RemappedRows),
     /// Spare rows.
     RowHistogram(RowHistogram),
+    /// Errors of on-chip memory.
+    SramEcc(SramEcc),
     /// Counters of a link.
     NvlinkErrors(NvlinkErrors),
     /// All links.

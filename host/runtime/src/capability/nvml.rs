@@ -16,8 +16,8 @@ use super::{
             Answer, Clock, ComputeProcess, EccError, EccMode, EccPeriod, FabricInfo, GpmMetric,
             GpmReading, GpuAnswers, Host, HostDevice, Identity, Library, MemoryInfo,
             MemoryLocation, MigDevice, Nvlink, NvlinkErrors, PcieLink, Power, ProcessUtilization,
-            Question, RemappedRows, RowHistogram, TemperatureSensor, TemperatureThreshold,
-            Utilization,
+            Question, RemappedRows, RowHistogram, SramEccStatus, TemperatureSensor,
+            TemperatureThreshold, Utilization,
         },
         types::{AccessError, TimeoutInfo},
     },
@@ -262,6 +262,7 @@ impl HostDevice for Call {
         presence() -> () = presence();
         pcie_link() -> PcieLink = pcie_link();
         row_histogram() -> RowHistogram = row_histogram();
+        sram_ecc_status() -> SramEccStatus = sram_ecc();
     }
 
     lists! {
@@ -350,6 +351,13 @@ same! {
     EccMode from EccMode { current, pending }
     RemappedRows from RemappedRows { correctable, uncorrectable, pending, failed }
     RowHistogram from RowHistogram { max, high, partial, low, none }
+    SramEccStatus from SramEcc {
+        aggregate_uncorrectable_parity, aggregate_uncorrectable_sec_ded, aggregate_correctable,
+        volatile_uncorrectable_parity, volatile_uncorrectable_sec_ded, volatile_correctable,
+        aggregate_uncorrectable_l2, aggregate_uncorrectable_sm, aggregate_uncorrectable_pcie,
+        aggregate_uncorrectable_microcontroller, aggregate_uncorrectable_other,
+        threshold_exceeded
+    }
     NvlinkErrors from NvlinkErrors { replay, recovery, crc }
     FabricInfo from Fabric { cluster_uuid, clique_id, state, status, health_mask, health_summary }
     PcieLink from PcieLink { generation, width, max_generation, max_width }

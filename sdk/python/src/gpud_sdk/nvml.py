@@ -212,6 +212,24 @@ class RowHistogram:
 
 
 @dataclass(frozen=True)
+class SramEccStatus:
+    """Numbers of errors of on-chip memory (SRAM), by NVML's `nvmlEccSramErrorStatus_t` (version 1)."""
+
+    aggregate_uncorrectable_parity: int
+    aggregate_uncorrectable_sec_ded: int
+    aggregate_correctable: int
+    volatile_uncorrectable_parity: int
+    volatile_uncorrectable_sec_ded: int
+    volatile_correctable: int
+    aggregate_uncorrectable_l2: int
+    aggregate_uncorrectable_sm: int
+    aggregate_uncorrectable_pcie: int
+    aggregate_uncorrectable_microcontroller: int
+    aggregate_uncorrectable_other: int
+    threshold_exceeded: bool
+
+
+@dataclass(frozen=True)
 class Nvlink:
     """One NVLink."""
 
@@ -423,6 +441,12 @@ class Device:
     def row_histogram(self) -> RowHistogram:
         """Spare rows for remapping."""
         return _host.method(self._resource, "row_histogram", (), globals())
+
+    def sram_ecc_status(self) -> SramEccStatus:
+        """Errors of on-chip memory, and whether they are too many. `not-supported` before Ampere, where ECC is off, and
+        before driver 550; `denied` to a daemon without root.
+        """
+        return _host.method(self._resource, "sram_ecc_status", (), globals())
 
 
 def library_status() -> Library:

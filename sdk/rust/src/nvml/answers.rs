@@ -5,7 +5,7 @@ use std::{cell::OnceCell, rc::Rc};
 use super::{
     AccessError, Answer, Clock, ComputeProcess, Device, EccError, EccMode, EccPeriod, FabricInfo,
     GpuAnswers, Identity, MemoryInfo, MemoryLocation, MigDevice, Nvlink, PcieLink, Power,
-    ProcessUtilization, Question, RemappedRows, RowHistogram, TemperatureSensor,
+    ProcessUtilization, Question, RemappedRows, RowHistogram, SramEccStatus, TemperatureSensor,
     TemperatureThreshold, Utilization,
 };
 use crate::bindings::gpud::plugin::nvml as host;
@@ -22,6 +22,8 @@ pub struct Answers {
     /// Serial number of the board.
     pub serial: Option<String>,
     answers: Vec<(Question, Result<Answer, AccessError>)>,
+    /// Its place in the list of GPUs.
+    place: usize,
     devices: Rc<Devices>,
 }
 
@@ -36,7 +38,9 @@ struct Devices(OnceCell<Result<Vec<Device>, AccessError>>);
 pub fn ask(questions: &[Question]) -> Result<Vec<Answers>, AccessError> {
     let devices = Rc::<Devices>::default();
     let asked = host::ask_all(questions)?.into_iter();
-    let answers = asked.map(|gpu| Answers::of(gpu, questions, &devices));
+    let answers = asked
+        .enumerate()
+        .map(|(place, gpu)| Answers::of(gpu, questions, place, &devices));
     Ok(answers.collect())
 }
 
@@ -88,13 +92,14 @@ fn again(error: &AccessError) -> AccessError {
 }
 
 impl Answers {
-    fn of(gpu: GpuAnswers, questions: &[Question], devices: &Rc<Devices>) -> Self {
+    fn of(gpu: GpuAnswers, questions: &[Question], place: usize, devices: &Rc<Devices>) -> Self {
         Self {
             uuid: gpu.uuid,
             name: gpu.name,
             bus_id: gpu.bus_id,
             serial: gpu.serial,
             answers: questions.iter().copied().zip(gpu.answers).collect(),
+            place,
             devices: Rc::clone(devices),
         }
     }
@@ -114,7 +119,9 @@ impl Answers {
     pub fn device(&self) -> Result<&Device, AccessError> {
         let devices = self.devices.0.get_or_init(host::devices);
         let devices = devices.as_ref().map_err(AccessError::clone)?;
-        let mut devices = devices.iter();
+        // Each question for an identity is a call. The list is in the same order, unless a GPU came or went since.
+        let (before, from_here) = devices.split_at(self.place.min(devices.len()));
+        let mut devices = from_here.iter().chain(before);
         devices
             .find(|device| device.identity().uuid == self.uuid)
             .ok_or_else(|| AccessError::NotFound(format!("{}: no longer listed", self.uuid)))
@@ -130,6 +137,14 @@ impl Answers {
             Some(Err(error)) => Err(again(error)),
             None => self.device()?.presence(),
         }
+    }
+
+    /// Errors of on-chip memory. Costs calls of its own: it is not among the questions that are asked of all GPUs at once.
+    ///
+    /// # Errors
+    /// As [`Self::device`] and [`Device::sram_ecc_status`].
+    pub fn sram_ecc_status(&self) -> Result<SramEccStatus, AccessError> {
+        self.device()?.sram_ecc_status()
     }
 
     /// Its identity, with all that is known.
@@ -208,7 +223,7 @@ mod tests {
             serial: None,
             answers,
         };
-        Answers::of(gpu, questions, &Rc::default())
+        Answers::of(gpu, questions, 0, &Rc::default())
     }
 
     #[test]

@@ -82,19 +82,23 @@ export! {
     device nvmlDeviceGetSramEccErrorStatus(out: Out<nvmlEccSramErrorStatus_v1_t>) [] |target| {
         let version = out.version(&[struct_version::<nvmlEccSramErrorStatus_v1_t>(1)])?;
         let sram = |error, period| Ok::<u64, Code>(counts(target, error, period)?.sram.unwrap_or(0));
+        let (aggregate, volatile) = (sram(1, 1)?, sram(1, 0)?);
+        let of = &ecc(target)?.sram;
+        let [aggregate_parity, volatile_parity] = [of.aggregate_parity, of.volatile_parity].map(|errors| errors.unwrap_or(0));
+        let [l2, sm, pcie, mcu] = [of.l2, of.sm, of.pcie, of.microcontroller].map(|errors| errors.unwrap_or(0));
         out.set(nvmlEccSramErrorStatus_v1_t {
             version,
-            aggregateUncParity: 0,
-            aggregateUncSecDed: sram(1, 1)?,
+            aggregateUncParity: aggregate_parity,
+            aggregateUncSecDed: aggregate.saturating_sub(aggregate_parity),
             aggregateCor: sram(0, 1)?,
-            volatileUncParity: 0,
-            volatileUncSecDed: sram(1, 0)?,
+            volatileUncParity: volatile_parity,
+            volatileUncSecDed: volatile.saturating_sub(volatile_parity),
             volatileCor: sram(0, 0)?,
-            aggregateUncBucketL2: 0,
-            aggregateUncBucketSm: 0,
-            aggregateUncBucketPcie: 0,
-            aggregateUncBucketMcu: 0,
-            aggregateUncBucketOther: sram(1, 1)?,
+            aggregateUncBucketL2: l2,
+            aggregateUncBucketSm: sm,
+            aggregateUncBucketPcie: pcie,
+            aggregateUncBucketMcu: mcu,
+            aggregateUncBucketOther: [l2, sm, pcie, mcu].into_iter().fold(aggregate, u64::saturating_sub),
             bThresholdExceeded: enabled(have(&ecc(target)?.sram_threshold_exceeded)?),
         })
     };

@@ -22,6 +22,8 @@ readings! {
         aggregate_corrected: EccCountsPatch,
         /// Uncorrected over the life of the board.
         aggregate_uncorrected: EccCountsPatch,
+        /// SRAM: uncorrectable errors by kind and unit.
+        sram: SramPatch,
     }
 }
 
@@ -46,6 +48,24 @@ readings! {
         cbu: u64,
         /// 7.
         sram: u64,
+    }
+}
+
+readings! {
+    /// Uncorrectable errors of SRAM, as `nvmlEccSramErrorStatus_t` has them.
+    Sram, SramPatch {
+        /// Parity errors over the life of the board; the others of the place `sram` are SEC-DED.
+        aggregate_parity: u64,
+        /// Parity errors since the last reset; the others of the place `sram` are SEC-DED.
+        volatile_parity: u64,
+        /// Over the life of the board: in the L2 cache. What is in none of these units is in others.
+        l2: u64,
+        /// In the streaming multiprocessors.
+        sm: u64,
+        /// In the PCIe unit.
+        pcie: u64,
+        /// In microcontrollers.
+        microcontroller: u64,
     }
 }
 

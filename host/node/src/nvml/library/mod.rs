@@ -15,7 +15,7 @@ use nvml_wrapper::{Device, Nvml, error::NvmlError};
 use super::{
     driver::{Answer, Driver, NoDriver, Opener, Slot, Stamp},
     fault::{self, Fault},
-    find::{Candidate, LIBRARY, Places},
+    find::{self, Candidate, LIBRARY, LoadedFile, NAME, Places},
     values::{
         EccMode, Identity, MigDevice, Nvlink, NvlinkErrors, PcieLink, Power, ProcessUse, Reading,
         RemappedRows, Utilization, Value, bus_id,
@@ -36,9 +36,6 @@ const MEMORY_TEMPERATURE: u32 = 82;
 const MAX_MIG_DEVICES: u32 = 64;
 /// How far back the use of processes is looked at, microseconds.
 const USE_WINDOW_US: u64 = 60_000_000;
-
-/// How the names of NVIDIA's library begin.
-const NAME: &str = "libnvidia-ml.so";
 
 /// Returns whether a file has a name of NVIDIA's library. Root's environment can be that of another user, who must not choose
 /// which of the system's libraries is loaded.
@@ -68,6 +65,14 @@ impl Opener for LibraryOpener {
                 Candidate::File(path) => path.as_os_str(),
                 Candidate::ByName => by_name,
             };
+            // Asked by its name, the loader would give the old library again.
+            if let Candidate::ByName = &candidate
+                && let Some(deleted) = find::deleted_but_loaded()
+            {
+                let path = deleted.display();
+                tracing::warn!("{path} was deleted and is still loaded: it is not used any more");
+                continue;
+            }
             if let Candidate::File(file) = &candidate
                 && rustix::process::geteuid().is_root()
                 && !is_named_so(file)
@@ -85,7 +90,11 @@ impl Opener for LibraryOpener {
                 return Err(NoDriver::Broken(format!("it is not loaded: {refused}")));
             }
             match (Nvml::builder().lib_path(path).init(), &candidate) {
-                (Ok(nvml), _) => return Ok(Arc::new(Library::new(nvml))),
+                (Ok(nvml), Candidate::ByName) => {
+                    return Ok(Arc::new(Library::new(nvml, LoadedFile::find())));
+                }
+                // A change of this file changes the stamp.
+                (Ok(nvml), Candidate::File(_)) => return Ok(Arc::new(Library::new(nvml, None))),
                 (Err(NvmlError::LibloadingError(_)), Candidate::ByName) => {}
                 (
                     Err(error @ (NvmlError::LibloadingError(_) | NvmlError::FailedToLoadSymbol(_))),
@@ -119,14 +128,17 @@ struct Library {
     handles: Mutex<Vec<Handle>>,
     samples: Mutex<HashMap<Slot, Sample>>,
     nvml: Nvml,
+    /// Where the loader found it, if it was asked by name.
+    file: Option<LoadedFile>,
 }
 
 impl Library {
-    fn new(nvml: Nvml) -> Self {
+    fn new(nvml: Nvml, file: Option<LoadedFile>) -> Self {
         Self {
             handles: Mutex::default(),
             samples: Mutex::default(),
             nvml,
+            file,
         }
     }
 
@@ -375,6 +387,10 @@ impl Library {
 }
 
 impl Driver for Library {
+    fn is_in_place(&self) -> bool {
+        self.file.as_ref().is_none_or(LoadedFile::is_in_place)
+    }
+
     fn driver_version(&self) -> Answer<String> {
         self.wrapped("nvmlSystemGetDriverVersion", self.nvml.sys_driver_version())
     }
@@ -456,6 +472,7 @@ impl Driver for Library {
                 .into()
             }
             Reading::RowHistogram => raw::row_histogram(nvml, handle)?.into(),
+            Reading::SramEcc => raw::sram_ecc(nvml, handle)?.into(),
             Reading::NvlinkActive(link) => raw::nvlink_active(nvml, handle, link)?.into(),
             Reading::NvlinkErrors(link) => self.nvlink_errors(gpu, link)?.into(),
             Reading::Nvlinks => self.nvlinks(gpu)?.into(),

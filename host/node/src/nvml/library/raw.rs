@@ -14,16 +14,17 @@ use std::{
 
 use nvml_wrapper::{Device, Nvml, error::NvmlError};
 use nvml_wrapper_sys::bindings::{
-    NVML_GSP_FIRMWARE_VERSION_BUF_SIZE, nvmlDevice_t, nvmlFieldValue_t, nvmlGpmMetricsGet_t,
-    nvmlGpmSample_t, nvmlGpmSupport_t, nvmlGpuFabricInfo_t, nvmlGpuFabricInfo_v2_t,
-    nvmlGpuFabricInfoV_t, nvmlMarginTemperature_t, nvmlMemory_t, nvmlPlatformInfo_t,
-    nvmlProcessInfo_t, nvmlProcessUtilizationSample_t, nvmlRowRemapperHistogramValues_t,
+    NVML_GSP_FIRMWARE_VERSION_BUF_SIZE, nvmlDevice_t, nvmlEccSramErrorStatus_v1_t,
+    nvmlFieldValue_t, nvmlGpmMetricsGet_t, nvmlGpmSample_t, nvmlGpmSupport_t, nvmlGpuFabricInfo_t,
+    nvmlGpuFabricInfo_v2_t, nvmlGpuFabricInfoV_t, nvmlMarginTemperature_t, nvmlMemory_t,
+    nvmlPlatformInfo_t, nvmlProcessInfo_t, nvmlProcessUtilizationSample_t,
+    nvmlRowRemapperHistogramValues_t,
 };
 
 use super::super::{
     driver::Answer,
     fault::{self, Fault},
-    values::{Fabric, Memory, Process, ProcessUse, RowHistogram, uuid_text},
+    values::{Fabric, Memory, Process, ProcessUse, RowHistogram, SramEcc, uuid_text},
 };
 
 /// Most processes, and most samples of them, that are believed.
@@ -287,6 +288,28 @@ pub fn row_histogram(nvml: &Nvml, gpu: Handle) -> Answer<RowHistogram> {
         partial: values.partial,
         low: values.low,
         none: values.none,
+    })
+}
+
+/// Errors of on-chip memory.
+pub fn sram_ecc(nvml: &Nvml, gpu: Handle) -> Answer<SramEcc> {
+    // SAFETY: all zero is a value of this struct of numbers.
+    let mut status: nvmlEccSramErrorStatus_v1_t = unsafe { mem::zeroed() };
+    status.version = version_of::<nvmlEccSramErrorStatus_v1_t>(1);
+    call!(nvml, nvmlDeviceGetSramEccErrorStatus(gpu.0, &mut status))?;
+    Ok(SramEcc {
+        aggregate_uncorrectable_parity: status.aggregateUncParity,
+        aggregate_uncorrectable_sec_ded: status.aggregateUncSecDed,
+        aggregate_correctable: status.aggregateCor,
+        volatile_uncorrectable_parity: status.volatileUncParity,
+        volatile_uncorrectable_sec_ded: status.volatileUncSecDed,
+        volatile_correctable: status.volatileCor,
+        aggregate_uncorrectable_l2: status.aggregateUncBucketL2,
+        aggregate_uncorrectable_sm: status.aggregateUncBucketSm,
+        aggregate_uncorrectable_pcie: status.aggregateUncBucketPcie,
+        aggregate_uncorrectable_microcontroller: status.aggregateUncBucketMcu,
+        aggregate_uncorrectable_other: status.aggregateUncBucketOther,
+        threshold_exceeded: status.bThresholdExceeded != 0,
     })
 }
 
@@ -596,6 +619,7 @@ mod tests {
     fn versions_of_structs() {
         assert_eq!(version_of::<nvmlMarginTemperature_t>(1), 0x0100_0008);
         assert_eq!(version_of::<nvmlPlatformInfo_t>(2), 0x0200_002C);
+        assert_eq!(version_of::<nvmlEccSramErrorStatus_v1_t>(1), 0x0100_0068);
         assert_eq!(version_of::<nvmlGpuFabricInfoV_t>(3), 0x0300_0028);
         assert_eq!(version_of::<nvmlGpuFabricInfo_v2_t>(2), 0x0200_0024);
     }

@@ -231,6 +231,7 @@ fn of_value(value: &Value) -> Option<Answer> {
         Value::Done(())
         | Value::Identity(_)
         | Value::NvlinkErrors(_)
+        | Value::SramEcc(_)
         | Value::Processes(_)
         | Value::Gpm(_) => return None,
     })

@@ -289,6 +289,34 @@ type RowHistogram struct {
 	None uint32
 }
 
+// Numbers of errors of on-chip memory (SRAM), by NVML's `nvmlEccSramErrorStatus_t` (version 1).
+type SramEccStatus struct {
+	// Uncorrectable parity errors over the life of the board.
+	AggregateUncorrectableParity uint64
+	// Uncorrectable errors of the code that corrects one bit and detects two (SEC-DED), over the life of the board.
+	AggregateUncorrectableSecDed uint64
+	// Correctable errors over the life of the board.
+	AggregateCorrectable uint64
+	// Uncorrectable parity errors since the last reset.
+	VolatileUncorrectableParity uint64
+	// Uncorrectable SEC-DED errors since the last reset.
+	VolatileUncorrectableSecDed uint64
+	// Correctable errors since the last reset.
+	VolatileCorrectable uint64
+	// Uncorrectable errors in the L2 cache over the life of the board.
+	AggregateUncorrectableL2 uint64
+	// In the streaming multiprocessors (SM).
+	AggregateUncorrectableSm uint64
+	// In the PCIe unit.
+	AggregateUncorrectablePcie uint64
+	// In microcontrollers.
+	AggregateUncorrectableMicrocontroller uint64
+	// In other units.
+	AggregateUncorrectableOther uint64
+	// The errors passed the driver's threshold: NVIDIA's criterion for having the board looked at (field diagnosis).
+	ThresholdExceeded bool
+}
+
 // One NVLink.
 type Nvlink struct {
 	// Its number, from 0.
@@ -4978,6 +5006,97 @@ func (self *Device) RowHistogram() witTypes.Result[RowHistogram, gpud_plugin_typ
 		}
 
 		result = witTypes.Err[RowHistogram, gpud_plugin_types.AccessError](variant)
+	default:
+		panic("unreachable")
+	}
+	result9 := result
+	return result9
+
+}
+
+//go:wasmimport gpud:plugin/nvml@0.1.0 [method]device.sram-ecc-status
+func wasm_import_method_device_sram_ecc_status(arg0 int32, arg1 uintptr)
+
+func (self *Device) SramEccStatus() witTypes.Result[SramEccStatus, gpud_plugin_types.AccessError] {
+	pinner := &runtime.Pinner{}
+	defer pinner.Unpin()
+
+	returnArea := uintptr(witRuntime.Allocate(pinner, 104, 8))
+	wasm_import_method_device_sram_ecc_status((self).Handle(), returnArea)
+	var result witTypes.Result[SramEccStatus, gpud_plugin_types.AccessError]
+	switch uint8(*(*uint32)(unsafe.Add(unsafe.Pointer(returnArea), 0))) {
+	case 0:
+
+		result = witTypes.Ok[SramEccStatus, gpud_plugin_types.AccessError](SramEccStatus{AggregateUncorrectableParity: uint64(*(*int64)(unsafe.Add(unsafe.Pointer(returnArea), 8))), AggregateUncorrectableSecDed: uint64(*(*int64)(unsafe.Add(unsafe.Pointer(returnArea), 16))), AggregateCorrectable: uint64(*(*int64)(unsafe.Add(unsafe.Pointer(returnArea), 24))), VolatileUncorrectableParity: uint64(*(*int64)(unsafe.Add(unsafe.Pointer(returnArea), 32))), VolatileUncorrectableSecDed: uint64(*(*int64)(unsafe.Add(unsafe.Pointer(returnArea), 40))), VolatileCorrectable: uint64(*(*int64)(unsafe.Add(unsafe.Pointer(returnArea), 48))), AggregateUncorrectableL2: uint64(*(*int64)(unsafe.Add(unsafe.Pointer(returnArea), 56))), AggregateUncorrectableSm: uint64(*(*int64)(unsafe.Add(unsafe.Pointer(returnArea), 64))), AggregateUncorrectablePcie: uint64(*(*int64)(unsafe.Add(unsafe.Pointer(returnArea), 72))), AggregateUncorrectableMicrocontroller: uint64(*(*int64)(unsafe.Add(unsafe.Pointer(returnArea), 80))), AggregateUncorrectableOther: uint64(*(*int64)(unsafe.Add(unsafe.Pointer(returnArea), 88))), ThresholdExceeded: (uint8(*(*uint32)(unsafe.Add(unsafe.Pointer(returnArea), 96))) != 0)})
+	case 1:
+		var variant gpud_plugin_types.AccessError
+		switch uint8(*(*uint32)(unsafe.Add(unsafe.Pointer(returnArea), 8))) {
+		case 0:
+			value := unsafe.String((*uint8)(unsafe.Pointer(uintptr(*(*uint32)(unsafe.Add(unsafe.Pointer(returnArea), 16))))), *(*uint32)(unsafe.Add(unsafe.Pointer(returnArea), (16 + 1*4))))
+
+			variant = gpud_plugin_types.MakeAccessErrorDenied(value)
+
+		case 1:
+			value0 := unsafe.String((*uint8)(unsafe.Pointer(uintptr(*(*uint32)(unsafe.Add(unsafe.Pointer(returnArea), 16))))), *(*uint32)(unsafe.Add(unsafe.Pointer(returnArea), (16 + 1*4))))
+
+			variant = gpud_plugin_types.MakeAccessErrorNotSupported(value0)
+
+		case 2:
+			value1 := unsafe.String((*uint8)(unsafe.Pointer(uintptr(*(*uint32)(unsafe.Add(unsafe.Pointer(returnArea), 16))))), *(*uint32)(unsafe.Add(unsafe.Pointer(returnArea), (16 + 1*4))))
+
+			variant = gpud_plugin_types.MakeAccessErrorNotFound(value1)
+
+		case 3:
+			value2 := unsafe.String((*uint8)(unsafe.Pointer(uintptr(*(*uint32)(unsafe.Add(unsafe.Pointer(returnArea), 16))))), *(*uint32)(unsafe.Add(unsafe.Pointer(returnArea), (16 + 1*4))))
+
+			variant = gpud_plugin_types.MakeAccessErrorTooLarge(gpud_plugin_types.SizeInfo{What: value2, Size: uint64(*(*int64)(unsafe.Add(unsafe.Pointer(returnArea), (16 + 2*4)))), Limit: uint64(*(*int64)(unsafe.Add(unsafe.Pointer(returnArea), (24 + 2*4))))})
+
+		case 4:
+			value3 := unsafe.String((*uint8)(unsafe.Pointer(uintptr(*(*uint32)(unsafe.Add(unsafe.Pointer(returnArea), 16))))), *(*uint32)(unsafe.Add(unsafe.Pointer(returnArea), (16 + 1*4))))
+			var option witTypes.Option[uint64]
+			switch uint8(*(*uint32)(unsafe.Add(unsafe.Pointer(returnArea), (24 + 2*4)))) {
+			case 0:
+
+				option = witTypes.None[uint64]()
+			case 1:
+
+				option = witTypes.Some[uint64](uint64(*(*int64)(unsafe.Add(unsafe.Pointer(returnArea), (32 + 2*4)))))
+			default:
+				panic("unreachable")
+			}
+
+			variant = gpud_plugin_types.MakeAccessErrorTimedOut(gpud_plugin_types.TimeoutInfo{What: value3, AfterMs: uint64(*(*int64)(unsafe.Add(unsafe.Pointer(returnArea), (16 + 2*4)))), LastGood: option})
+
+		case 5:
+			value4 := unsafe.String((*uint8)(unsafe.Pointer(uintptr(*(*uint32)(unsafe.Add(unsafe.Pointer(returnArea), 16))))), *(*uint32)(unsafe.Add(unsafe.Pointer(returnArea), (16 + 1*4))))
+
+			variant = gpud_plugin_types.MakeAccessErrorSourceLost(value4)
+
+		case 6:
+			value5 := unsafe.String((*uint8)(unsafe.Pointer(uintptr(*(*uint32)(unsafe.Add(unsafe.Pointer(returnArea), 16))))), *(*uint32)(unsafe.Add(unsafe.Pointer(returnArea), (16 + 1*4))))
+
+			variant = gpud_plugin_types.MakeAccessErrorNeedsReset(value5)
+
+		case 7:
+			value6 := unsafe.String((*uint8)(unsafe.Pointer(uintptr(*(*uint32)(unsafe.Add(unsafe.Pointer(returnArea), 16))))), *(*uint32)(unsafe.Add(unsafe.Pointer(returnArea), (16 + 1*4))))
+
+			variant = gpud_plugin_types.MakeAccessErrorInvalidArgument(value6)
+
+		case 8:
+			value7 := unsafe.String((*uint8)(unsafe.Pointer(uintptr(*(*uint32)(unsafe.Add(unsafe.Pointer(returnArea), 16))))), *(*uint32)(unsafe.Add(unsafe.Pointer(returnArea), (16 + 1*4))))
+
+			variant = gpud_plugin_types.MakeAccessErrorOverBudget(value7)
+
+		case 9:
+			value8 := unsafe.String((*uint8)(unsafe.Pointer(uintptr(*(*uint32)(unsafe.Add(unsafe.Pointer(returnArea), 16))))), *(*uint32)(unsafe.Add(unsafe.Pointer(returnArea), (16 + 1*4))))
+
+			variant = gpud_plugin_types.MakeAccessErrorOther(value8)
+
+		default:
+			panic("unreachable")
+		}
+
+		result = witTypes.Err[SramEccStatus, gpud_plugin_types.AccessError](variant)
 	default:
 		panic("unreachable")
 	}
