@@ -110,7 +110,7 @@ fn refuse(wrong: bool) -> Response {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{node::socket_owner::own_uid, server::peer::Identity};
+    use crate::{node::socket_owner::own_uid, peer::Identity};
 
     const STRANGER: u32 = 12345;
 

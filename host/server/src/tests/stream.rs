@@ -12,17 +12,15 @@ use tower::ServiceExt as _;
 use super::peer;
 use crate::{
     component::feed::{Change, ChangeId, ChangeKind},
+    ending::Ending,
+    limits::{PORT, STALL_TIME},
     model::{Event, Health, HealthState},
     node::socket_owner::own_uid,
-    server::{
-        ending::Ending,
-        limits::{PORT, STALL_TIME},
-        peer::{Identity, Peer},
-        places::Place,
-        router::{App, router},
-        shares::{Bounds, Portions, Shares},
-        test_backend::{Fake, NOW, app},
-    },
+    peer::{Identity, Peer},
+    places::Place,
+    router::{App, router},
+    shares::{Bounds, Portions, Shares},
+    test_backend::{Fake, NOW, app},
 };
 
 type Feed = broadcast::Sender<Arc<Change>>;
