@@ -14,7 +14,7 @@ use tokio::sync::Mutex;
 use super::{
     Component, Registry, Services, SetHealthyProblem, dcgm_metrics,
     feed::{ChangeId, Subscription},
-    verdict_metrics,
+    troubles, verdict_metrics,
 };
 use crate::{
     machine_info::Collector,
@@ -162,6 +162,16 @@ impl DaemonBackend {
         self.services.node.clock.now_ms()
     }
 
+    /// Returns the states of a component that is registered only while something is wrong.
+    fn without_trouble(&self, name: &str) -> Option<ComponentStates> {
+        let (origin, states) = troubles::healthy(name, self.now())?;
+        Some(ComponentStates {
+            component: name.to_owned(),
+            origin,
+            states,
+        })
+    }
+
     /// Runs to its end whether or not the client stays: a check that stores half of its findings helps nobody.
     async fn detached<T: Send + 'static>(
         &self,
@@ -226,17 +236,20 @@ impl Backend for DaemonBackend {
     }
 
     fn is_known(&self, name: &str) -> bool {
-        self.registry.get(name).is_some()
+        self.registry.get(name).is_some() || troubles::is_one(name)
     }
 
     fn is_supported(&self, name: &str) -> bool {
-        self.registry
-            .get(name)
-            .is_some_and(|component| component.is_supported())
+        match self.registry.get(name) {
+            Some(component) => component.is_supported(),
+            None => troubles::is_one(name),
+        }
     }
 
     fn states(&self, name: &str) -> Option<ComponentStates> {
-        let component = self.registry.get(name)?;
+        let Some(component) = self.registry.get(name) else {
+            return self.without_trouble(name);
+        };
         Some(ComponentStates {
             component: name.to_owned(),
             origin: component.origin(),
@@ -331,7 +344,9 @@ impl Backend for DaemonBackend {
 
     fn trigger(&self, name: String) -> Reply<'_, Option<ComponentStates>> {
         async move {
-            let component = self.registry.get(&name)?;
+            let Some(component) = self.registry.get(&name) else {
+                return self.without_trouble(&name);
+            };
             Some(self.trigger_one(component).await)
         }
         .boxed()

@@ -29,6 +29,7 @@ mod script;
 mod services;
 mod shadow;
 pub mod trial;
+pub mod troubles;
 mod unsaved;
 mod verdict_metrics;
 mod wasm;

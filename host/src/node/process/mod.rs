@@ -3,7 +3,7 @@
 //! Every run has a process group of its own. The group is killed at the deadline, when the main process ends (children
 //! left in the background, `nohup` ones too), and when the caller stops waiting. A child that left the group (`setsid`, a
 //! double fork) is ended as well: by the run's cgroup where there is one, and by what [`runs`] knows. Output is read all
-//! the time and kept up to a bound; a child that holds the pipe open delays nothing. What gpud inherited from who started it
+//! the time and kept up to a bound; a child that holds the pipe open delays nothing. What gpud inherited when it was started
 //! (ignored signals, descriptors, umask, OOM score) does not reach a child: see `clean_start.rs`.
 
 mod cgroup;
