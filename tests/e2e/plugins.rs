@@ -276,7 +276,7 @@ fn edits_are_applied_and_broken_ones_refused() {
         (names(&daemon) == ["kept"]).then_some(())
     });
     assert_eq!(checked(&daemon, "kept")["raw_output"], "edited\n");
-    // Whoever watches the trouble sees it end.
+    // A client that watches the trouble sees it end.
     let state = daemon.state("plugin-specs");
     assert_eq!(
         json!([state["health"], state["reason"]]),

@@ -1,5 +1,5 @@
 //! Components that say what is wrong with gpud's own files. Each is registered only while something is wrong. A request that
-//! names one at another time gets a healthy state, so that whoever watches it sees the trouble end.
+//! names one at another time gets a healthy state, so that a client that watches it sees the trouble end.
 
 use crate::{
     model::{Health, HealthState, UnixMillis},
