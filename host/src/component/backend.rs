@@ -226,7 +226,7 @@ impl AsyncWork<Result<(), SetHealthyProblem>> for MakeHealthy {
         component: Arc<Component>,
         services: Arc<Services>,
     ) -> Result<(), SetHealthyProblem> {
-        component.set_healthy(&services).await
+        component.set_healthy_or_record(&services).await
     }
 }
 

@@ -271,6 +271,12 @@ impl Component {
         let _ = tokio::time::timeout(LOADING, self.settled.cancelled()).await;
     }
 
+    /// Whether its plugin is being loaded.
+    pub fn is_loading(&self) -> bool {
+        let stage = self.stage.read().unwrap_or_else(PoisonError::into_inner);
+        matches!(*stage, Stage::Loading(_))
+    }
+
     /// What checks it, once there is something.
     pub fn checker(&self) -> Option<Checker> {
         match &*self.stage.read().unwrap_or_else(PoisonError::into_inner) {
