@@ -187,7 +187,12 @@ impl DaemonBackend {
     async fn trigger_one(&self, component: Arc<Component>) -> ComponentStates {
         let name = component.name().to_owned();
         let running = Arc::clone(&component);
-        let states = self.detached(running, Trigger).await.unwrap_or_default();
+        let mut states = self.detached(running, Trigger).await.unwrap_or_default();
+        if let Some(reason) = component.not_applicable() {
+            for state in &mut states {
+                state.reason.clone_from(&reason);
+            }
+        }
         let states = self.services.with_own_trouble(&name, states);
         let origin = component.origin();
         ComponentStates {
@@ -244,6 +249,10 @@ impl Backend for DaemonBackend {
             Some(component) => component.is_supported(),
             None => troubles::is_one(name),
         }
+    }
+
+    fn not_applicable(&self, name: &str) -> Option<String> {
+        self.registry.get(name)?.not_applicable()
     }
 
     fn states(&self, name: &str) -> Option<ComponentStates> {

@@ -64,6 +64,9 @@ use crate::{
 /// and a daemon that has nothing in its cache needs some seconds.
 const LOADING: Duration = Duration::from_secs(25);
 
+/// What is said of a component that has nothing to watch.
+const NOT_APPLICABLE: &str = "not applicable here";
+
 /// One component.
 pub struct Component {
     name: String,
@@ -342,6 +345,19 @@ impl Component {
             .read()
             .unwrap_or_else(PoisonError::into_inner)
             .supported
+    }
+
+    /// Why it has nothing to watch on this machine, in words; `None` if it has.
+    pub fn not_applicable(&self) -> Option<String> {
+        let latest = self.latest.read().unwrap_or_else(PoisonError::into_inner);
+        if latest.supported {
+            return None;
+        }
+        let reason = latest.states.first().map_or("", |state| &state.reason);
+        Some(match reason {
+            "" => NOT_APPLICABLE.to_owned(),
+            reason => format!("{NOT_APPLICABLE}: {reason}"),
+        })
     }
 
     /// The last verdicts; before the first check one that says so.
