@@ -259,7 +259,7 @@ enum Failure {
 fn output(run: Result<exec::Output, AccessError>) -> Result<String, Failure> {
     match run {
         Ok(output) if output.exit_code == Some(0) && !output.truncated => {
-            String::from_utf8(output.stdout).map_err(|error| Failure::Exit(error.to_string()))
+            Ok(sysfs::text(output.stdout))
         }
         Ok(output) => Err(Failure::Exit(evaluate::exit_text(&output))),
         Err(AccessError::NotFound(_)) => Err(Failure::NotFound),
