@@ -4,6 +4,7 @@
 //! size and a deadline, on threads that a dead mount may keep. [`Files::within`] narrows it to what an operator
 //! granted; `tree.rs` has the rule for links, `sealed.rs` what no grant reaches.
 
+pub mod machine_mounts;
 pub mod names;
 mod pattern;
 mod pci;
@@ -292,7 +293,8 @@ impl Files {
         self.run("stat", path, |view, path| view.stat(path)).await
     }
 
-    /// Space of the filesystem that holds `path`. An automount that nobody uses is not mounted by this.
+    /// Space of the filesystem that holds `path` on the machine, also where gpud has other mounts (`machine_mounts.rs`). An
+    /// automount that nobody uses is not mounted by this.
     ///
     /// # Errors
     /// As for [`Files::stat`].

@@ -181,7 +181,8 @@ impl<'a> View<'a> {
 
     pub fn statvfs(self, path: &str) -> Result<FsUsage, SourceError> {
         let path = normalized(path)?;
-        let handle = self.open(&path, OFlags::PATH, Want::Space)?;
+        let within = self.roots.map(|roots| (roots, Want::Space));
+        let handle = self.tree.open_of_machine(&path, within)?;
         let fs = rustix::fs::fstatvfs(&handle).map_err(|e| failed(&path, e))?;
         // Old network filesystems leave the fragment size at 0; blocks are counted in block sizes then.
         let unit = if fs.f_frsize == 0 {

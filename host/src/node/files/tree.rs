@@ -29,6 +29,7 @@ use rustix::{
 };
 
 use super::{
+    machine_mounts::MachineMounts,
     names,
     roots::Roots,
     sealed::{Look, Sealed},
@@ -55,6 +56,8 @@ pub struct Tree {
     sys: Option<OwnedFd>,
     /// What no grant reaches.
     sealed: Sealed,
+    /// The way to the machine's mounts, where gpud has others.
+    mounts: Option<MachineMounts>,
 }
 
 /// What a confined access wants.
@@ -106,9 +109,11 @@ impl Tree {
             proc: None,
             sys: None,
             sealed: Sealed::default(),
+            mounts: None,
         };
         if tree.is_live() {
             tree.sealed = Sealed::live();
+            tree.mounts = MachineMounts::find();
         }
         if tree.openat2 && tree.is_live() {
             let own = |name, magic| {
@@ -167,6 +172,23 @@ impl Tree {
             return Err(not_granted(path, path));
         }
         self.open_granted(path, flags, within)
+    }
+
+    /// Opens a bare handle for what is on the machine at this path: see `machine_mounts.rs`. It is good for facts of the
+    /// filesystem only.
+    ///
+    /// # Errors
+    /// As for [`Tree::open`].
+    pub fn open_of_machine(
+        &self,
+        path: &str,
+        within: Option<(&Roots, Want)>,
+    ) -> Result<OwnedFd, SourceError> {
+        let is_granted = within.is_none_or(|(roots, want)| want.is_granted(roots, path));
+        match &self.mounts {
+            Some(mounts) if is_granted => mounts.open(path),
+            _ => self.open(path, OFlags::PATH, within),
+        }
     }
 
     /// The same for a path that is known to be granted: where links lead is looked at all the same.
