@@ -304,10 +304,12 @@ impl Tree {
 
     fn open_any(&self, path: &str, flags: OFlags) -> Result<OwnedFd, SourceError> {
         let opened = self.open_named(path, OsStr::new(path), flags);
-        match (&opened, names::raw(path)) {
-            (Err(SourceError::NotFound(_)), Some(raw)) => self.open_named(path, &raw, flags),
-            _ => opened,
+        if matches!(opened, Err(SourceError::NotFound(_)))
+            && let Some(raw) = names::raw(path)
+        {
+            return self.open_named(path, &raw, flags);
         }
+        opened
     }
 
     /// Opens a file by its name as the system has it; `path` is how it is shown.
