@@ -188,7 +188,8 @@ impl DaemonBackend {
         let name = component.name().to_owned();
         let running = Arc::clone(&component);
         let mut states = self.detached(running, Trigger).await.unwrap_or_default();
-        if let Some(reason) = component.not_applicable() {
+        // A built-in check that does not apply says so in the words that GPUd's clients know.
+        if let Some(reason) = component.not_applicable().filter(|_| component.is_plugin()) {
             for state in &mut states {
                 state.reason.clone_from(&reason);
             }
