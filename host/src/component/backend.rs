@@ -19,7 +19,7 @@ use super::{
 use crate::{
     machine_info::Collector,
     metrics,
-    model::{Event, Health, UnixMillis},
+    model::{Event, Health, HealthState, UnixMillis},
     node::{kmsg, system},
     plugins::{self, Plugins},
     server::{
@@ -190,7 +190,8 @@ impl DaemonBackend {
         let mut states = self.detached(running, Trigger).await.unwrap_or_default();
         // A built-in check that does not apply says so in the words that GPUd's clients know.
         if let Some(reason) = component.not_applicable().filter(|_| component.is_plugin()) {
-            for state in &mut states {
+            let healthy = |state: &&mut HealthState| state.health == Health::Healthy;
+            for state in states.iter_mut().filter(healthy) {
                 state.reason.clone_from(&reason);
             }
         }
@@ -214,12 +215,8 @@ trait AsyncWork<T>: Send + 'static {
 
 struct Trigger;
 
-impl AsyncWork<Vec<crate::model::HealthState>> for Trigger {
-    async fn run(
-        self,
-        component: Arc<Component>,
-        services: Arc<Services>,
-    ) -> Vec<crate::model::HealthState> {
+impl AsyncWork<Vec<HealthState>> for Trigger {
+    async fn run(self, component: Arc<Component>, services: Arc<Services>) -> Vec<HealthState> {
         component.trigger(&services).await
     }
 }
