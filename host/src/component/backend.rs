@@ -372,10 +372,11 @@ impl Backend for DaemonBackend {
 
     fn set_healthy(&self, name: String) -> Reply<'_, Result<(), SetHealthyError>> {
         async move {
-            let component = self
-                .registry
-                .get(&name)
-                .ok_or_else(|| SetHealthyError::Failed("the component has gone".to_owned()))?;
+            let component = match self.registry.get(&name) {
+                Some(component) => component,
+                None if troubles::is_one(&name) => return Err(SetHealthyError::Unsupported),
+                None => return Err(SetHealthyError::Failed("the component has gone".to_owned())),
+            };
             let done = self.detached(component, MakeHealthy).await;
             match done.unwrap_or_else(|| Err(SetHealthyProblem::Failed("it panicked".to_owned()))) {
                 Ok(()) => Ok(()),
