@@ -15,11 +15,11 @@ use crate::{
     component::{
         Component, Registry, Services, SetHealthyProblem, dcgm_metrics,
         feed::{ChangeId, Subscription},
-        verdict_metrics,
+        troubles, verdict_metrics,
     },
     machine_info::Collector,
     metrics,
-    model::{Event, Health, UnixMillis},
+    model::{Event, Health, HealthState, UnixMillis},
     node::{kmsg, system},
     plugins::{self, Plugins},
     server::{
@@ -162,6 +162,16 @@ impl DaemonBackend {
         self.services.node.clock.now_ms()
     }
 
+    /// Returns the states of a component that is registered only while something is wrong.
+    fn without_trouble(&self, name: &str) -> Option<ComponentStates> {
+        let (origin, states) = troubles::healthy(name, self.now())?;
+        Some(ComponentStates {
+            component: name.to_owned(),
+            origin,
+            states,
+        })
+    }
+
     /// Runs to its end whether or not the client stays: a check that stores half of its findings helps nobody.
     async fn detached<T: Send + 'static>(
         &self,
@@ -177,7 +187,14 @@ impl DaemonBackend {
     async fn trigger_one(&self, component: Arc<Component>) -> ComponentStates {
         let name = component.name().to_owned();
         let running = Arc::clone(&component);
-        let states = self.detached(running, Trigger).await.unwrap_or_default();
+        let mut states = self.detached(running, Trigger).await.unwrap_or_default();
+        // A built-in check that does not apply says so in the words that GPUd's clients know.
+        if let Some(reason) = component.not_applicable().filter(|_| component.is_plugin()) {
+            let healthy = |state: &&mut HealthState| state.health == Health::Healthy;
+            for state in states.iter_mut().filter(healthy) {
+                state.reason.clone_from(&reason);
+            }
+        }
         let states = self.services.with_own_trouble(&name, states);
         let origin = component.origin();
         ComponentStates {
@@ -198,12 +215,8 @@ trait AsyncWork<T>: Send + 'static {
 
 struct Trigger;
 
-impl AsyncWork<Vec<crate::model::HealthState>> for Trigger {
-    async fn run(
-        self,
-        component: Arc<Component>,
-        services: Arc<Services>,
-    ) -> Vec<crate::model::HealthState> {
+impl AsyncWork<Vec<HealthState>> for Trigger {
+    async fn run(self, component: Arc<Component>, services: Arc<Services>) -> Vec<HealthState> {
         component.trigger(&services).await
     }
 }
@@ -216,7 +229,7 @@ impl AsyncWork<Result<(), SetHealthyProblem>> for MakeHealthy {
         component: Arc<Component>,
         services: Arc<Services>,
     ) -> Result<(), SetHealthyProblem> {
-        component.set_healthy(&services).await
+        component.set_healthy_or_record(&services).await
     }
 }
 
@@ -226,17 +239,24 @@ impl Backend for DaemonBackend {
     }
 
     fn is_known(&self, name: &str) -> bool {
-        self.registry.get(name).is_some()
+        self.registry.get(name).is_some() || troubles::is_one(name)
     }
 
     fn is_supported(&self, name: &str) -> bool {
-        self.registry
-            .get(name)
-            .is_some_and(|component| component.is_supported())
+        match self.registry.get(name) {
+            Some(component) => component.is_supported(),
+            None => troubles::is_one(name),
+        }
+    }
+
+    fn not_applicable(&self, name: &str) -> Option<String> {
+        self.registry.get(name)?.not_applicable()
     }
 
     fn states(&self, name: &str) -> Option<ComponentStates> {
-        let component = self.registry.get(name)?;
+        let Some(component) = self.registry.get(name) else {
+            return self.without_trouble(name);
+        };
         Some(ComponentStates {
             component: name.to_owned(),
             origin: component.origin(),
@@ -331,7 +351,9 @@ impl Backend for DaemonBackend {
 
     fn trigger(&self, name: String) -> Reply<'_, Option<ComponentStates>> {
         async move {
-            let component = self.registry.get(&name)?;
+            let Some(component) = self.registry.get(&name) else {
+                return self.without_trouble(&name);
+            };
             Some(self.trigger_one(component).await)
         }
         .boxed()
@@ -350,10 +372,11 @@ impl Backend for DaemonBackend {
 
     fn set_healthy(&self, name: String) -> Reply<'_, Result<(), SetHealthyError>> {
         async move {
-            let component = self
-                .registry
-                .get(&name)
-                .ok_or_else(|| SetHealthyError::Failed("the component has gone".to_owned()))?;
+            let component = match self.registry.get(&name) {
+                Some(component) => component,
+                None if troubles::is_one(&name) => return Err(SetHealthyError::Unsupported),
+                None => return Err(SetHealthyError::Failed("the component has gone".to_owned())),
+            };
             let done = self.detached(component, MakeHealthy).await;
             match done.unwrap_or_else(|| Err(SetHealthyProblem::Failed("it panicked".to_owned()))) {
                 Ok(()) => Ok(()),

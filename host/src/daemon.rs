@@ -27,6 +27,7 @@ use crate::{
         builtin::{self, Builtin},
         kernel_log::{self, Watchers},
         scheduler::Scheduler,
+        troubles,
     },
     exports,
     logging::Reopener,
@@ -55,7 +56,7 @@ const RETURN_TO_FILE: Duration = Duration::from_secs(5);
 /// Longest that checks under way may take to stop.
 const STOP_WAIT: Duration = Duration::from_secs(5);
 /// The component that says what is wrong with the site's configuration of components. It is only there while something is.
-const CONFIGS: &str = "component-configs";
+const CONFIGS: &str = troubles::COMPONENT_CONFIGS;
 /// Folder of compiled code inside the data folder.
 const CACHE_FOLDER: &str = "cache";
 

@@ -3,7 +3,7 @@
 use std::{fs, path::Path};
 
 use crate::{
-    daemon::{Start, eventually},
+    daemon::{Start, eventually, release},
     spec_file::{Spec, plugin},
 };
 
@@ -110,6 +110,60 @@ fn as_process_1_without_cgroups_nothing_is_left_either() {
         let is_clean = children.iter().all(|one| one.state != "Z");
         (is_clean && children.len() == 1 && children[0].name == "sleep").then_some(())
     });
+}
+
+#[test]
+fn what_gpud_inherited_does_not_reach_its_scripts() {
+    let folder = tempfile::tempdir().unwrap();
+    let seen = folder.path().join("seen");
+    let script = format!(
+        "{{ grep -E '^(Umask|SigBlk|SigIgn)' /proc/self/status\ncat /proc/self/oom_score_adj\npwd\n\
+         ls /proc/self/fd | tr '\\n' ' '; }} > {0}.part\nmv {0}.part {0}",
+        seen.display()
+    );
+    let spec = Spec::new(&plugin("looker", "component", &script));
+    let path = spec.path();
+    let parent =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/e2e/children/careless_parent.py");
+    let daemon = Start::new()
+        .program(&parent)
+        .environment("GPUD_UNDER_TEST", release().program.to_str().unwrap())
+        .arguments(&["--components=none", "--plugin-specs-file"])
+        .arguments(&[path.to_str().unwrap()])
+        .ready();
+    let state = daemon.state("looker");
+    assert_eq!(state["health"], "Healthy", "{state}");
+    // The last line: `ls` opens the folder that it lists.
+    let expected =
+        "Umask:\t0022\nSigBlk:\t0000000000000000\nSigIgn:\t0000000000000000\n0\n/\n0 1 2 3 ";
+    assert_eq!(fs::read_to_string(&seen).unwrap(), expected);
+}
+
+#[test]
+fn where_nothing_can_be_written_scripts_run_from_memory() {
+    if !is_root() {
+        eprintln!("left out: needs root");
+        return;
+    }
+    // Not below /tmp, which the daemon sees empty and read-only.
+    let home = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let spec = home.path().join("spec.yaml");
+    let script = "echo \"{\\\"from\\\":\\\"${0%/*}\\\"}\"";
+    let parser = "    parser:\n      json_paths:\n        - query: $.from\n          field: from\n";
+    fs::write(&spec, plugin("writer", "component", script) + parser).unwrap();
+    let folder = home.path().display();
+    let daemon = Start::new()
+        .folder(home.path())
+        .inside(&format!(
+            "mount -t tmpfs -o ro none /tmp\nmount --bind {folder} {folder}\nmount -o remount,ro,bind {folder}"
+        ))
+        .arguments(&["--components=cpu", "--plugin-specs-file"])
+        .arguments(&[spec.to_str().unwrap()])
+        .ready();
+    let state = daemon.state("writer");
+    assert_eq!(state["health"], "Healthy", "{state}");
+    assert_eq!(state["extra_info"]["from"], "/proc/self/fd", "{state}");
+    assert_eq!(daemon.state("cpu")["health"], "Healthy");
 }
 
 fn is_root() -> bool {

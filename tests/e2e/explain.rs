@@ -27,7 +27,6 @@ fn text(output: &Output) -> String {
 fn a_code_and_a_pasted_line_are_explained() {
     let line = "[ 3600.000001] NVRM: Xid (PCI:0000:3b:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus.";
     for (arguments, device) in [
-        (vec!["explain", "xid", "79"], "PCI:0000:04:00"),
         (vec!["explain", line], "PCI:0000:3b:00"),
         (vec!["explain", &line[15..]], "PCI:0000:3b:00"),
     ] {
@@ -166,50 +165,72 @@ fn a_saved_log_is_judged() {
     assert_eq!(names, ["cpu"]);
 }
 
-/// What stands below the event, in full.
-fn below_the_event(text: &str) -> Vec<&str> {
-    let lines = text.lines().skip_while(|line| !line.contains(" error_"));
-    lines
-        .skip(1)
-        .take_while(|line| line.starts_with("    "))
-        .collect()
+/// What stands below the first line.
+fn below_the_title(text: &str) -> Vec<&str> {
+    text.lines().skip(1).collect()
 }
 
 #[test]
 fn both_views_of_a_code_are_shown() {
     let shown = text(&run(&["explain", "xid", "79"]));
+    assert!(shown.starts_with("Xid 79: "), "{shown}");
+    assert!(shown.contains("GPU has fallen off the bus\n"), "{shown}");
     assert_eq!(
-        below_the_event(&shown),
+        below_the_title(&shown),
         [
-            "    GPU: 0000:04:00.0",
+            "    severity: Fatal",
+            "    likely causes: hardware, driver, corrupted system memory, the bus, heat",
+            "    to do: REBOOT_SYSTEM",
             "    GPUd's view: Fatal, REBOOT_SYSTEM",
             "    NVIDIA's view: RESTART_BM, restart the host (Fatal, REBOOT_SYSTEM)",
             "    NVIDIA's next step: CONTACT_SUPPORT",
+            "    reference: https://docs.nvidia.com/deploy/xid-errors/",
+            "    component: accelerator-nvidia-error-xid",
         ],
         "{shown}"
     );
     let shown = text(&run(&["explain", "xid", "94"]));
     assert_eq!(
-        below_the_event(&shown),
+        below_the_title(&shown),
         [
-            "    GPU: 0000:04:00.0",
+            "    severity: Fatal",
+            "    likely causes: hardware, driver, corrupted GPU memory",
+            "    to do: REBOOT_SYSTEM",
             "    GPUd's view: Fatal, REBOOT_SYSTEM",
             "    NVIDIA's view: RESTART_APP, restart the application (Warning, CHECK_USER_APP_AND_GPU)",
             "    NVIDIA's next step: IGNORE (follows another)",
             "    the two views differ; gpud is used (--xid-catalog)",
+            "    reference: https://docs.nvidia.com/deploy/xid-errors/",
+            "    component: accelerator-nvidia-error-xid",
         ],
         "{shown}"
     );
     let switch = text(&run(&["explain", "sxid", "20012"]));
-    for part in ["CHECK_MECHANICALS", "the two views differ"] {
+    for part in [
+        "SXid 20012: ",
+        "likely causes: an NVSwitch",
+        "CHECK_MECHANICALS",
+        "the two views differ",
+        "fabric-manager-user-guide",
+    ] {
         assert!(switch.contains(part), "{part}: {switch}");
+    }
+    // No GPU, no process and no time is made up.
+    for code in ["69", "74", "79"] {
+        let arguments = ["explain", "xid", code, "--json"];
+        let found: Value = serde_json::from_slice(&run(&arguments).stdout).unwrap();
+        let shown = text(&run(&arguments[..3])) + &found.to_string();
+        for part in ["0000:04:00", "python3", "2477", "\"time\""] {
+            assert!(!shown.contains(part), "{part}: {shown}");
+        }
+        assert_eq!(found["code"]["number"].to_string(), code);
     }
     for code in ["9999", "500", "177"] {
         let output = run(&["explain", "xid", code]);
         assert_eq!(output.status.code(), Some(1), "{code}");
         let problem = String::from_utf8(output.stderr).unwrap();
         assert!(
-            problem.contains(&format!("Xid {code} is in no catalogue")),
+            problem.contains(&format!("unknown code: Xid {code} is in no catalogue")),
             "{problem}"
         );
         let json = run(&["explain", "xid", code, "--json"]);

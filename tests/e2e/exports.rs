@@ -275,8 +275,8 @@ fn edits_are_applied_and_a_wrong_one_changes_nothing() {
     let daemon = site.start();
     site.write("exports:\n  - name: ops\n    kind: webhook\n    urll: http://x\n");
     let state = eventually("the state of the file", || {
-        let (status, _) = daemon.send(http::Method::GET, "/v1/states?components=exports-file");
-        (status == 200).then(|| daemon.state("exports-file"))
+        let state = daemon.state("exports-file");
+        (state["health"] == "Unhealthy").then_some(state)
     });
     let reason = state["reason"].as_str().unwrap();
     assert!(
@@ -287,8 +287,7 @@ fn edits_are_applied_and_a_wrong_one_changes_nothing() {
     first.event(XID, "dev.gpud.event.v1");
     site.write(&webhook(second.port));
     eventually("the file is good again", || {
-        let (status, _) = daemon.send(http::Method::GET, "/v1/states?components=exports-file");
-        (status != 200).then_some(())
+        (daemon.state("exports-file")["health"] == "Healthy").then_some(())
     });
     site.fall_off(2, "0000:d5:00");
     second.event(XID, "dev.gpud.event.v1");

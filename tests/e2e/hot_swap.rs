@@ -12,7 +12,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 use xtask::guests::{self, What};
 
-use crate::daemon::{Daemon, Start, eventually};
+use crate::daemon::{Daemon, Start, eventually, gpud};
 
 /// The components of `tests/hostile/examples`.
 pub fn guest(name: &str) -> &'static [u8] {
@@ -118,8 +118,13 @@ impl Site {
 
     /// Three good checks, and the record of it is written.
     fn pass_probation(&self) {
+        self.pass_probation_with("all well");
+    }
+
+    /// The same of a component that gives this reason.
+    fn pass_probation_with(&self, reason: &str) {
         for _ in 0..3 {
-            assert_eq!(self.trigger()["reason"], "all well");
+            assert_eq!(self.trigger()["reason"], reason);
         }
         let digest = self.digest();
         let sum = digest.strip_prefix("sha256:").unwrap();
@@ -234,6 +239,36 @@ fn a_version_that_traps_is_taken_back_and_not_tried_again() {
     assert_eq!(site.digest(), third);
     assert_eq!(site.version()["on_probation"], false);
     assert_eq!(site.daemon().state("probe")["error"], Value::Null);
+}
+
+#[test]
+fn a_plugin_that_does_not_apply_says_why_and_its_rollback_is_seen() {
+    let site = Site::new(guest("not_here"), "");
+    let daemon = site.daemon();
+    let why = "not applicable here: no fans";
+    assert_eq!(site.trigger()["reason"], why);
+    assert_eq!(daemon.get("/v1/states?components=probe"), Value::Null);
+    let plugin = daemon.get("/v1/plugins")[0].clone();
+    assert_eq!(plugin["not_applicable"]["probe"], why);
+    let detail = daemon.get("/v1/components?detail")[0].clone();
+    assert_eq!(detail["applicable"], false);
+    assert_eq!(detail["reason"], why);
+    let listed = gpud()
+        .args(["list-plugins", "--server", &daemon.url()])
+        .output()
+        .unwrap();
+    let listed = String::from_utf8(listed.stdout).unwrap();
+    assert!(
+        listed.contains("- probe (Type: wasm") && listed.contains(why),
+        "{listed}"
+    );
+
+    site.pass_probation_with(why);
+    site.swap(guest("trap"));
+    site.trigger();
+    eventually("the rollback is an event", || {
+        site.events("plugin_rolled_back").pop()
+    });
 }
 
 #[test]

@@ -35,6 +35,7 @@ mod packs;
 mod plugin_commands;
 mod plugin_projects;
 mod plugins;
+mod pods;
 mod runtimes;
 mod scan;
 mod security;

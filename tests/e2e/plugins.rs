@@ -276,6 +276,21 @@ fn edits_are_applied_and_broken_ones_refused() {
         (names(&daemon) == ["kept"]).then_some(())
     });
     assert_eq!(checked(&daemon, "kept")["raw_output"], "edited\n");
+    // A client that watches the trouble sees it end.
+    let state = daemon.state("plugin-specs");
+    assert_eq!(
+        json!([state["health"], state["reason"]]),
+        json!(["Healthy", "ok"])
+    );
+    assert_eq!(
+        daemon
+            .send(
+                Method::GET,
+                "/v1/components/trigger-check?componentName=plugin-specs"
+            )
+            .0,
+        200
+    );
 }
 
 #[test]

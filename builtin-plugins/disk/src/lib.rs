@@ -23,6 +23,7 @@ mod examples;
 
 use std::collections::BTreeMap;
 
+use gpud_builtin_shared::mounts::say_not_visible;
 use gpud_builtin_shared::patterns::policy;
 use gpud_builtin_shared::seldom::Seldom;
 use gpud_sdk::{
@@ -65,12 +66,13 @@ impl Checker for Disk {
 
         let mut log = read_log(context.now);
         let ruled = failures::by_policy(&policy, &mut log);
+        let mut not_visible = Vec::new();
         let (space, df_error) = match config.usage_from_df {
             true => match ask_df() {
                 Ok(space) => (space, None),
                 Err(error) => (Filesystems::default(), Some(error)),
             },
-            false => (ask_kernel(config.nfs_mounts)?, None),
+            false => (ask_kernel(config.nfs_mounts, &mut not_visible)?, None),
         };
         let (devices, targets) = names(context, &config, &space.mounts)?;
         let network = match config.nfs_mounts {
@@ -88,6 +90,7 @@ impl Checker for Disk {
             targets,
         };
         let (mut report, after) = evaluate::judge(context, inputs, &before);
+        say_not_visible(&mut report, &not_visible);
         if let (Some(ruled), Some(state)) = (ruled, report.states.first_mut()) {
             ruled.lay_over(context, &policy, state)?;
         }
@@ -119,11 +122,11 @@ fn read_log(now: u64) -> Log {
 }
 
 /// Mounts from the kernel, their space from statvfs.
-fn ask_kernel(network: bool) -> Result<Filesystems, AccessError> {
+fn ask_kernel(network: bool, not_visible: &mut Vec<String>) -> Result<Filesystems, AccessError> {
     let mounts = read_mounts()?;
-    let local = measure(mounts::local(&mounts))?;
+    let local = measure(mounts::local(&mounts), not_visible)?;
     let network = match network {
-        true => measure(mounts::network(&mounts))?,
+        true => measure(mounts::network(&mounts), not_visible)?,
         false => Vec::new(),
     };
     Ok(Filesystems {
@@ -159,13 +162,23 @@ fn read_mounts() -> Result<Vec<Mount>, AccessError> {
 
 /// Asks all at once: each question of its own would cost as much as all of them. Mounts that the host left out, since
 /// others did not answer, are nothing new; they have their turn in the next check.
-fn measure<'a>(mounts: impl Iterator<Item = &'a Mount>) -> Result<Vec<Partition>, AccessError> {
+///
+/// `not_visible` gets what the host said of mounts that it cannot see.
+fn measure<'a>(
+    mounts: impl Iterator<Item = &'a Mount>,
+    not_visible: &mut Vec<String>,
+) -> Result<Vec<Partition>, AccessError> {
     let mounts: Vec<&Mount> = mounts.take(MAX_PARTITIONS).collect();
     if mounts.is_empty() {
         return Ok(Vec::new());
     }
     let points: Vec<String> = mounts.iter().map(|mount| mount.point.clone()).collect();
     let usages = sysfs::statvfs_all(&points)?;
+    let other = |usage: &Result<_, AccessError>| match usage {
+        Err(AccessError::Other(why)) => Some(why.clone()),
+        _ => None,
+    };
+    not_visible.extend(usages.iter().filter_map(other));
     let mut partitions = Vec::new();
     for (mount, usage) in mounts.into_iter().zip(usages) {
         match usage {
@@ -259,7 +272,7 @@ enum Failure {
 fn output(run: Result<exec::Output, AccessError>) -> Result<String, Failure> {
     match run {
         Ok(output) if output.exit_code == Some(0) && !output.truncated => {
-            String::from_utf8(output.stdout).map_err(|error| Failure::Exit(error.to_string()))
+            Ok(sysfs::text(output.stdout))
         }
         Ok(output) => Err(Failure::Exit(evaluate::exit_text(&output))),
         Err(AccessError::NotFound(_)) => Err(Failure::NotFound),

@@ -19,7 +19,7 @@ impl Checker for Inodes {
         let config = Config::parse(&gpud_sdk::config::document()).map_err(Error::failed)?;
         let mounts = mounts::parse(&mounts::read()?);
         let mut found = Vec::new();
-        let mut unread = Vec::new();
+        let (mut unread, mut not_visible) = (Vec::new(), Vec::new());
         let mut chosen = evaluate::chosen(&mounts);
         chosen.truncate(MAX_FILESYSTEMS);
         let points: Vec<String> = chosen.iter().map(|mount| mount.point.clone()).collect();
@@ -28,6 +28,7 @@ impl Checker for Inodes {
                 Ok(usage) => found.extend(Filesystem::new(mount, &usage)),
                 // Unmounted in the meantime, or of another mount namespace.
                 Err(AccessError::NotFound(_)) => {}
+                Err(AccessError::Other(why)) => not_visible.push(why),
                 Err(error) => {
                     log!(warn, "{}: {}", mount.point, error.text());
                     unread.push(mount.point.clone());
@@ -35,8 +36,9 @@ impl Checker for Inodes {
             }
         }
         let before = Memory::load()?;
-        let (report, after) = evaluate::judge(context, &config, &found, &unread, &before);
+        let (mut report, after) = evaluate::judge(context, &config, &found, &unread, &before);
         after.keep(&before)?;
+        mounts::say_not_visible(&mut report, &not_visible);
         Ok(report)
     }
 }

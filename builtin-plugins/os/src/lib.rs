@@ -208,7 +208,7 @@ impl Sources for Node {
         let files = sysfs::read_glob(pattern, MAX_SMALL_BYTES, MAX_PROCESSES).unwrap_or_default();
         files
             .into_iter()
-            .filter_map(|file| String::from_utf8(file.content.ok()?).ok())
+            .filter_map(|file| Some(sysfs::text(file.content.ok()?)))
             .collect()
     }
 
@@ -223,7 +223,7 @@ impl Sources for Node {
             environment: Vec::new(),
         };
         let output = exec::run_program(program, &arguments, &options).ok()?;
-        String::from_utf8(output.stdout).ok()
+        Some(sysfs::text(output.stdout))
     }
 }
 

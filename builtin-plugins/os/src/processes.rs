@@ -1,7 +1,7 @@
 //! Processes from `/proc/‹pid›/stat` (proc_pid_stat(5)). That file is answered without taking the process's memory
 //! lock, which a stuck process may hold; `cmdline` is not, so it is never read.
 
-use gpud_sdk::sysfs::FileContent;
+use gpud_sdk::sysfs::{self, FileContent};
 
 /// All processes at one moment.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -67,7 +67,7 @@ fn blocked(path: &str, head: &[u8], tail: &[u8]) -> Option<Blocked> {
     Some(Blocked {
         pid,
         start: std::str::from_utf8(start).ok()?.trim().parse().ok()?,
-        name: String::from_utf8_lossy(name).trim().to_owned(),
+        name: sysfs::text(name.to_vec()).trim().to_owned(),
     })
 }
 

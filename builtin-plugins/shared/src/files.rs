@@ -18,7 +18,7 @@ pub fn read_all(pattern: &str) -> Result<Vec<(String, String)>, AccessError> {
         files => files?,
     };
     let read = files.into_iter().filter_map(|file| {
-        let text = String::from_utf8(file.content.ok()?).ok()?;
+        let text = sysfs::text(file.content.ok()?);
         Some((file.path, text.trim().to_owned()))
     });
     Ok(read.collect())

@@ -1,6 +1,6 @@
 //! What is mounted. Source: `/proc/‹pid›/mountinfo` (kernel: `Documentation/filesystems/proc.rst` §3.5).
 
-use gpud_sdk::{AccessError, sysfs};
+use gpud_sdk::{AccessError, Health, Report, sysfs};
 
 /// A node with a thousand containers has some 5,000 mounts of 150 bytes.
 const MAX_BYTES: u32 = 4 << 20;
@@ -53,6 +53,26 @@ fn parse_line(line: &str) -> Option<Mount> {
     })
 }
 
+/// Says in a report that mounts of the machine are not visible from here: what is healthy so far is unknown then. `why`: what
+/// the host said of each.
+pub fn say_not_visible(report: &mut Report, why: &[String]) {
+    let (Some(first), Some(state)) = (why.first(), report.states.first_mut()) else {
+        return;
+    };
+    let more = match why.len() {
+        1 => String::new(),
+        count => format!("; and {} more", count - 1),
+    };
+    let text = format!("cannot be judged: {first}{more}");
+    if state.health == Health::Healthy {
+        state.health = Health::Degraded;
+        state.reason = text;
+    } else {
+        state.reason.push_str(&format!("; {text}"));
+    }
+    report.supported = true;
+}
+
 /// Whether a filesystem is stored on a server or the host.
 pub fn is_network(fstype: &str) -> bool {
     matches!(fstype, "wekafs" | "virtiofs" | "lustre") || fstype.starts_with("nfs")
@@ -98,6 +118,28 @@ mod tests {
         assert_eq!(
             found,
             expected.map(|(a, b, c)| (a.to_owned(), b.to_owned(), c.to_owned()))
+        );
+    }
+
+    #[test]
+    fn a_mount_whose_name_is_no_text_is_not_dropped() {
+        let text = sysfs::text(b"22 1 8:1 / /d\xffta\\040b rw - ext4 /dev/sda1 rw\n".to_vec());
+        let points: Vec<_> = parse(&text).into_iter().map(|mount| mount.point).collect();
+        assert_eq!(points, [r"/d\xffta b"]);
+    }
+
+    #[test]
+    fn what_is_not_visible_is_unknown() {
+        let context = crate::findings::test_context("disk", 0);
+        let mut report = Report::of(gpud_sdk::HealthState::healthy(&context, "ok"));
+        say_not_visible(&mut report, &[]);
+        assert_eq!(report.states[0].reason, "ok");
+        let why = ["/data is not visible from here (x)", "/b"].map(str::to_owned);
+        say_not_visible(&mut report, &why);
+        assert_eq!(report.states[0].health, Health::Degraded);
+        assert_eq!(
+            report.states[0].reason,
+            "cannot be judged: /data is not visible from here (x); and 1 more"
         );
     }
 

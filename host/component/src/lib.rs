@@ -42,6 +42,7 @@ mod script;
 mod services;
 mod shadow;
 pub mod trial;
+pub mod troubles;
 mod unsaved;
 pub mod verdict_metrics;
 mod wasm;
@@ -76,6 +77,9 @@ use crate::{
 /// Longest that a request waits for a plugin to be compiled and loaded. GPUd's client waits for half a minute at the start,
 /// and a daemon that has nothing in its cache needs some seconds.
 const LOADING: Duration = Duration::from_secs(25);
+
+/// What is said of a component that has nothing to watch.
+const NOT_APPLICABLE: &str = "not applicable here";
 
 /// One component.
 pub struct Component {
@@ -284,6 +288,12 @@ impl Component {
         let _ = tokio::time::timeout(LOADING, self.settled.cancelled()).await;
     }
 
+    /// Whether its plugin is being loaded.
+    pub fn is_loading(&self) -> bool {
+        let stage = self.stage.read().unwrap_or_else(PoisonError::into_inner);
+        matches!(*stage, Stage::Loading(_))
+    }
+
     /// What checks it, once there is something.
     pub fn checker(&self) -> Option<Checker> {
         match &*self.stage.read().unwrap_or_else(PoisonError::into_inner) {
@@ -349,6 +359,19 @@ impl Component {
             .read()
             .unwrap_or_else(PoisonError::into_inner)
             .supported
+    }
+
+    /// Why it has nothing to watch on this machine, in words; `None` if it has.
+    pub fn not_applicable(&self) -> Option<String> {
+        let latest = self.latest.read().unwrap_or_else(PoisonError::into_inner);
+        if latest.supported {
+            return None;
+        }
+        let reason = latest.states.first().map_or("", |state| &state.reason);
+        Some(match reason {
+            "" => NOT_APPLICABLE.to_owned(),
+            reason => format!("{NOT_APPLICABLE}: {reason}"),
+        })
     }
 
     /// The last verdicts; before the first check one that says so.

@@ -1,6 +1,9 @@
 //! A component at work: checks, scans, set-healthy, and the part of their outcome that is retained.
 
-use std::{sync::PoisonError, time::Instant};
+use std::{
+    sync::{Arc, PoisonError},
+    time::Instant,
+};
 
 use super::{
     Component, Latest, Services, Turn, WasmChecker,
@@ -116,12 +119,60 @@ impl Component {
         }
     }
 
+    /// As [`Self::set_healthy`]. While the plugin is being loaded it is recorded at once, and applied once that is there: what
+    /// is recorded up to now is cleared, not what the plugin then finds.
+    ///
+    /// # Errors
+    /// As [`Self::set_healthy`]. Whether a component offers it is not known before it is loaded; the log has it then.
+    pub async fn set_healthy_or_record(
+        self: &Arc<Self>,
+        services: &Arc<Services>,
+    ) -> Result<(), SetHealthyProblem> {
+        if !self.is_loading() {
+            return self.set_healthy(services).await;
+        }
+        let now = services.node.clock.now_ms();
+        if let Some(store) = &services.store {
+            let failed =
+                |error: crate::store::StoreError| SetHealthyProblem::Failed(error.to_string());
+            store.add_mark(&self.name, now).await.map_err(failed)?;
+        }
+        services
+            .latches
+            .clear(&self.name, services.store.as_ref())
+            .await;
+        let (component, services) = (Arc::clone(self), Arc::clone(services));
+        tokio::spawn(async move {
+            tokio::select! {
+                () = component.closed.cancelled() => return,
+                () = component.settled.cancelled() => {}
+            }
+            match component.clear_up_to(&services, now).await {
+                Ok(()) | Err(SetHealthyProblem::Unsupported) => {}
+                Err(SetHealthyProblem::Failed(problem)) => {
+                    tracing::error!(component = component.name, "set-healthy failed: {problem}");
+                }
+            }
+        });
+        Ok(())
+    }
+
     /// Clears what is recorded against the component and judges again.
     ///
     /// # Errors
     /// In words: it is not offered, or the store failed.
     pub async fn set_healthy(&self, services: &Services) -> Result<(), SetHealthyProblem> {
         self.settled().await;
+        self.clear_up_to(services, services.node.clock.now_ms())
+            .await
+    }
+
+    /// The same for what is recorded up to a time.
+    async fn clear_up_to(
+        &self,
+        services: &Services,
+        now: UnixMillis,
+    ) -> Result<(), SetHealthyProblem> {
         let mode = self
             .descriptor()
             .map_or(SetHealthy::Unsupported, |d| d.set_healthy);
@@ -129,7 +180,6 @@ impl Component {
         if mode == SetHealthy::Unsupported && !latched {
             return Err(SetHealthyProblem::Unsupported);
         }
-        let now = services.node.clock.now_ms();
         if let Some(store) = &services.store {
             let failed =
                 |error: crate::store::StoreError| SetHealthyProblem::Failed(error.to_string());
@@ -306,4 +356,54 @@ pub enum SetHealthyProblem {
     Unsupported,
     /// It was tried.
     Failed(String),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        metrics,
+        node::Node,
+        store::{Location, Store, StoreOptions},
+    };
+
+    #[tokio::test]
+    async fn set_healthy_is_recorded_while_the_plugin_is_loaded() {
+        let store = Store::open(StoreOptions::new(Location::Memory))
+            .unwrap()
+            .store;
+        let node = Arc::new(Node::of_log(1_000).unwrap());
+        let metrics = Arc::new(metrics::Registry::new());
+        let services = Arc::new(Services::new(node, Some(store.clone()), metrics).await);
+        let component = Arc::new(Component::loading("disk"));
+        // It does not wait: nothing loads this plugin.
+        component.set_healthy_or_record(&services).await.unwrap();
+        assert_eq!(store.marks("disk", 0).await.unwrap(), [1_000]);
+        component.failed("a test".to_owned());
+        let refused = component.set_healthy_or_record(&services).await;
+        assert_eq!(refused, Err(SetHealthyProblem::Unsupported));
+    }
+
+    #[tokio::test]
+    async fn a_component_that_does_not_apply_says_why() {
+        let node = Arc::new(Node::of_log(1_000).unwrap());
+        let services = Services::new(node, None, Arc::new(metrics::Registry::new())).await;
+        let component = Component::of_daemon("fan-check");
+        assert_eq!(component.not_applicable(), None);
+        for (reason, expected) in [
+            ("no fans", "not applicable here: no fans"),
+            ("", "not applicable here"),
+        ] {
+            let judged = Latest {
+                supported: false,
+                states: vec![HealthState {
+                    reason: reason.to_owned(),
+                    ..HealthState::default()
+                }],
+                raw_output: String::new(),
+            };
+            component.keep(&services, judged, 1_000).await;
+            assert_eq!(component.not_applicable().as_deref(), Some(expected));
+        }
+    }
 }

@@ -100,10 +100,7 @@ impl ScriptChecker {
         for mismatch in &verdict.mismatches {
             tracing::warn!(component = self.descriptor.name, "unexpected: {mismatch}");
         }
-        let health = match verdict.healthy {
-            true => Health::Healthy,
-            false => Health::Unhealthy,
-        };
+        let health = verdict.health();
         let metrics = self.gauges.iter().map(|(of, name)| Metric {
             name: name.clone(),
             value: f64::from(u8::from(*of == health)),

@@ -2,7 +2,10 @@
 
 use serde_json::Value;
 
-use crate::node::{error::SourceError, files::Files};
+use crate::node::{
+    error::SourceError,
+    files::{Files, names},
+};
 
 /// Larger than the list of a machine with ten thousand mounts.
 const MAX_BYTES: u64 = 8 << 20;
@@ -39,7 +42,7 @@ pub async fn read(files: &Files) -> Result<Vec<Mount>, SourceError> {
         Ok(content) if !content.is_empty() => content,
         _ => files.read("/proc/self/mountinfo", MAX_BYTES).await?,
     };
-    Ok(parse(&String::from_utf8_lossy(&content)))
+    Ok(parse(&names::shown(&content)))
 }
 
 /// Lines of `mountinfo` as proc(5) describes them. Of several mounts on one point the last is the one that is seen.

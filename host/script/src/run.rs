@@ -87,7 +87,10 @@ pub(super) async fn steps(
                 done.output.extend(output.stdout);
             }
             Err(SourceError::TimedOut { .. }) => done.error = Some(TIME_UP.to_owned()),
-            Err(error) => done.error = Some(error.to_string()),
+            Err(error) => {
+                done.error = Some(error.to_string());
+                done.not_run = true;
+            }
         }
         if done.error.is_some() {
             return done;

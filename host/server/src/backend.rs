@@ -117,6 +117,9 @@ pub trait Backend: Send + Sync + 'static {
     /// Whether the component has something to watch on this machine.
     fn is_supported(&self, name: &str) -> bool;
 
+    /// Why it has nothing to watch on this machine, in words; `None` if it has.
+    fn not_applicable(&self, name: &str) -> Option<String>;
+
     /// The component's latest states; before the first check one that says `no data yet`. `None` if it has gone.
     fn states(&self, name: &str) -> Option<ComponentStates>;
 

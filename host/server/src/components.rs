@@ -10,11 +10,31 @@ use super::{
     query::Query,
     router::App,
 };
-use crate::wire::Deregistered;
+use crate::wire::{ComponentDetail, Deregistered};
 
-pub(super) async fn list(State(app): State<App>, headers: HeaderMap) -> Result<Response, ApiError> {
+/// The names; with `detail`, what each component is and whether it applies to this machine.
+pub(super) async fn list(
+    State(app): State<App>,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
     let names = app.backend.component_names();
-    Ok(document(strict_form(&headers)?, &names))
+    let form = strict_form(&headers)?;
+    if !Query::of(&uri).has("detail") {
+        return Ok(document(form, &names));
+    }
+    let detail = |component: String| {
+        let states = app.backend.states(&component);
+        let not_applicable = app.backend.not_applicable(&component);
+        ComponentDetail {
+            component_type: states.map_or_else(String::new, |known| known.origin.component_type),
+            applicable: not_applicable.is_none(),
+            reason: not_applicable.unwrap_or_default(),
+            component,
+        }
+    };
+    let details: Vec<_> = names.into_iter().map(detail).collect();
+    Ok(document(form, &details))
 }
 
 pub(super) async fn deregister(State(app): State<App>, uri: Uri) -> Result<Response, ApiError> {

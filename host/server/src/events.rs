@@ -5,11 +5,12 @@ use http::{HeaderMap, Uri};
 
 use super::{
     answers::{each_once, large_document},
+    backend::Backend,
     errors::ApiError,
     negotiation::strict_form,
     query::Query,
     router::App,
-    states::{asked, some},
+    states::some,
 };
 use crate::{
     model,
@@ -22,13 +23,17 @@ pub(super) async fn list(
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     let query = Query::of(&uri);
-    let names = each_once(asked(&query, app.backend.as_ref())?);
+    let names = each_once(asked_with_events(&query, app.backend.as_ref())?);
     let (start, end) = query.window((app.now)(), &app.zone)?;
     let form = strict_form(&headers)?;
     let found = app
         .backend
         .events(names.clone(), start.unix_seconds())
         .await;
+    let mut names = names;
+    names.retain(|name| {
+        app.backend.is_supported(name) || found.get(name).is_some_and(|events| !events.is_empty())
+    });
     let build = move || {
         let events = names.into_iter().map(|component| ComponentEvents {
             events: to_wire(found.get(&component)),
@@ -39,6 +44,12 @@ pub(super) async fn list(
         some(events.collect())
     };
     Ok(large_document(form, build).await)
+}
+
+/// The components asked for. One that has nothing to watch here is among them: its plugin can have been taken back.
+fn asked_with_events(query: &Query, backend: &dyn Backend) -> Result<Vec<String>, ApiError> {
+    let named = query.components(backend)?;
+    Ok(named.unwrap_or_else(|| backend.component_names()))
 }
 
 /// The wire form of a component's events, if there are any.

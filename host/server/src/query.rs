@@ -31,6 +31,11 @@ impl Query {
         Some(value.as_str()).filter(|value| !value.is_empty())
     }
 
+    /// Whether a parameter is there, with a value or without one.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.0.iter().any(|(key, _)| key == name)
+    }
+
     /// The components asked for, in the order asked; `None` if none is named, which means all.
     pub(super) fn components(
         &self,

@@ -220,7 +220,8 @@ pub(super) static ROUTES: [Route; 34] = [
     },
     Route {
         path: "/v1/components",
-        what: "Names of all components, ascending.",
+        what: "Names of all components, ascending. With `detail`, a list of `component`, `component_type`, `applicable` and \
+               `reason`: why one has nothing to watch on this machine.",
         answers: &[ok("The names.", "Names"), BAD_TYPE],
         handler: || get(components::list),
         ..SHOWS

@@ -135,6 +135,10 @@ impl Backend for Fake {
             .into()
     }
 
+    fn not_applicable(&self, name: &str) -> Option<String> {
+        (name == GPU).then(|| "not applicable here: no GPU".to_owned())
+    }
+
     fn is_known(&self, name: &str) -> bool {
         self.component_names().iter().any(|known| known == name)
     }

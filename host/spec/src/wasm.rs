@@ -101,6 +101,7 @@ impl Decoder<'_> {
                 limits,
                 shadow,
                 running_version: None,
+                not_applicable: Default::default(),
             }),
             ..common
         };

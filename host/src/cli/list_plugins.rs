@@ -1,6 +1,6 @@
 //! `gpud list-plugins`: which plugins the running daemon has.
 
-use std::path::Path;
+use std::{collections::BTreeMap, path::Path};
 
 use http::Method;
 use serde::Deserialize;
@@ -23,6 +23,8 @@ struct Listed {
     plugin_type: String,
     #[serde(default)]
     run_mode: String,
+    #[serde(default)]
+    not_applicable: BTreeMap<String, String>,
 }
 
 /// Asks the daemon. Returns what to print: a line for each plugin, or the specs as one line of JSON.
@@ -58,12 +60,17 @@ fn lines(answer: &Answer) -> Result<String, String> {
         return Ok("No custom plugins registered\n".to_owned());
     }
     let line = |plugin: &Listed| {
-        let text = format!(
-            "- {} (Type: {}, Run Mode: {})",
-            component_name(&plugin.plugin_name),
-            plugin.plugin_type,
-            plugin.run_mode
+        let name = component_name(&plugin.plugin_name);
+        let mut text = format!(
+            "- {name} (Type: {}, Run Mode: {})",
+            plugin.plugin_type, plugin.run_mode
         );
+        for (component, reason) in &plugin.not_applicable {
+            text.push_str(&match *component == name {
+                true => format!(", {reason}"),
+                false => format!(", {component}: {reason}"),
+            });
+        }
         printable(&text) + "\n"
     };
     let lines = plugins.iter().map(line);
@@ -101,7 +108,9 @@ mod tests {
     #[test]
     fn plugins_by_their_component_names() {
         let two = r#"[{"plugin_name":"Fan Tray","plugin_type":"component","run_mode":"auto","timeout":"20s"},
-            {"plugin_name":"b\u001b","plugin_type":"wasm","run_mode":""}]"#;
+            {"plugin_name":"b\u001b","plugin_type":"wasm","run_mode":""},
+            {"plugin_name":"fans","plugin_type":"wasm","run_mode":"auto",
+             "not_applicable":{"fans":"not applicable here: no fans","pumps":"not applicable here"}}]"#;
         for (body, expected) in [
             ("null", "No custom plugins registered\n"),
             ("[]", "No custom plugins registered\n"),
@@ -111,6 +120,7 @@ mod tests {
                     "Registered custom plugins:\n",
                     "- fan-tray (Type: component, Run Mode: auto)\n",
                     "- b\\u{1b} (Type: wasm, Run Mode: )\n",
+                    "- fans (Type: wasm, Run Mode: auto), not applicable here: no fans, pumps: not applicable here\n",
                 ),
             ),
         ] {

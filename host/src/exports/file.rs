@@ -14,7 +14,7 @@ use tokio::sync::{mpsc::Receiver, oneshot::Sender};
 
 use super::Exporting;
 use crate::{
-    component::{Component, Registry},
+    component::{Component, Registry, troubles},
     node::{
         local_file::{self, Stamp},
         trusted::Opener,
@@ -26,8 +26,8 @@ use crate::{
 const LOOK: Duration = Duration::from_secs(1);
 /// Largest file, bytes.
 const MAX_BYTES: usize = 1 << 20;
-/// The component that shows an error in the file. It is only there while the file has one.
-const TROUBLE: &str = "exports-file";
+/// The component that shows an error in the file. It is registered only while the file has one.
+const TROUBLE: &str = troubles::EXPORTS_FILE;
 
 /// Reads and checks a file of exports.
 ///

@@ -99,6 +99,10 @@ impl Plugins {
                 let mut spec = entry.plugin.spec.clone();
                 if let Some(wasm) = &mut spec.wasm {
                     wasm.running_version = entry.current.as_ref().map(Current::shown);
+                    let reasons = entry.components.iter().filter_map(|component| {
+                        Some((component.name().to_owned(), component.not_applicable()?))
+                    });
+                    wasm.not_applicable = reasons.collect();
                 }
                 spec
             })

@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
-use crate::component::{Component, Registry};
+use crate::component::{Component, Registry, troubles};
 
 /// Its name.
-pub const COMPONENT: &str = "plugin-specs";
+pub const COMPONENT: &str = troubles::PLUGIN_SPECS;
 /// Most problems that are reported; the log has all.
 const TOLD: usize = 10;
 
 /// The one that says what is wrong with installed packs.
-pub const OF_PACKS: &str = "plugin-packs";
+pub const OF_PACKS: &str = troubles::PLUGIN_PACKS;
 
 /// Shows these problems of the spec file, or that there are none.
 pub fn show(registry: &Registry, what: &str, problems: &[String]) {

@@ -43,8 +43,8 @@ pub use plugin::{
 };
 pub use quote::go_quote;
 pub use reply::{
-    Deregistered, Healthz, Message, NumericError, Registered, SetHealthyReply, TagTriggered,
-    TextError, TypedError,
+    ComponentDetail, Deregistered, Healthz, Message, NumericError, Registered, SetHealthyReply,
+    TagTriggered, TextError, TypedError,
 };
 pub use shadow::{CallCost, Comparison, Difference, Differing, ShadowView};
 pub use since::{ParseSinceError, parse_since};

@@ -55,6 +55,9 @@ pub struct WasmSpec {
     /// What runs now; only `/v1/plugins` says it, a spec file that has it is not asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub running_version: Option<RunningVersion>,
+    /// Its components that have nothing to watch on this machine, each with the reason; only `/v1/plugins` says it.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub not_applicable: BTreeMap<String, String>,
 }
 
 /// A second version of a Wasm entry.

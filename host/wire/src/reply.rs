@@ -101,6 +101,19 @@ pub struct Registered {
     pub message: &'static str,
 }
 
+/// One component of `/v1/components?detail`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ComponentDetail {
+    /// Its name.
+    pub component: String,
+    /// `custom-plugin` for a component of a spec; empty for a built-in check.
+    pub component_type: String,
+    /// Whether it has something to watch on this machine.
+    pub applicable: bool,
+    /// Why it has not; else empty.
+    pub reason: String,
+}
+
 /// Answer to a deregistration.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Deregistered {

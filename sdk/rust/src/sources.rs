@@ -4,15 +4,42 @@
 pub mod sysfs {
     pub use crate::bindings::gpud::plugin::sysfs::*;
 
-    /// A file as text; bytes that are not UTF-8 become U+FFFD.
+    /// A file as text, with [`text`] where it is not UTF-8.
     ///
     /// # Errors
     /// As [`read`].
     pub fn read_to_string(path: &str, max_bytes: u32) -> Result<String, AccessError> {
-        read(path, max_bytes).map(|bytes| match String::from_utf8(bytes) {
-            Ok(text) => text,
-            Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned(),
-        })
+        read(path, max_bytes).map(text)
+    }
+
+    /// Bytes as text. One that is no part of UTF-8 becomes `\xff`: gpud shows names so, and opens a path that is written so.
+    pub fn text(bytes: Vec<u8>) -> String {
+        use std::fmt::Write as _;
+        let bytes = match String::from_utf8(bytes) {
+            Ok(text) => return text,
+            Err(error) => error.into_bytes(),
+        };
+        let mut text = String::with_capacity(bytes.len() + 16);
+        for chunk in bytes.utf8_chunks() {
+            text.push_str(chunk.valid());
+            for byte in chunk.invalid() {
+                // Writing to a string never fails.
+                let _ = write!(text, "\\x{byte:02x}");
+            }
+        }
+        text
+    }
+
+    #[cfg(test)]
+    mod tests {
+        #[test]
+        fn bytes_that_are_no_text_are_escaped() {
+            assert_eq!(
+                super::text(b"/d\xffta \xc3\xa4".to_vec()),
+                "/d\\xffta \u{e4}"
+            );
+            assert_eq!(super::text(b"plain".to_vec()), "plain");
+        }
     }
 }
 

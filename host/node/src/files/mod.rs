@@ -4,6 +4,8 @@
 //! size and a deadline, on threads that a dead mount may keep. [`Files::within`] narrows it to what an operator
 //! granted; `tree.rs` has the rule for links, `sealed.rs` what no grant reaches.
 
+pub mod machine_mounts;
+pub mod names;
 mod pattern;
 mod pci;
 mod read;
@@ -53,7 +55,7 @@ const MOUNT_THREADS: usize = 32;
 /// Access to the machine's files. Cheap to clone; clones share their threads.
 ///
 /// Paths are absolute and without `..`; they are taken below the root, and in a root other than `/` links cannot lead
-/// out of it. Names that are not UTF-8 are shown with replacement characters and cannot be opened.
+/// out of it. Bytes of names that are not UTF-8 are shown as `\xff`, and opened by that: see `names.rs`.
 #[derive(Clone)]
 pub struct Files {
     tree: Arc<Tree>,
@@ -291,7 +293,8 @@ impl Files {
         self.run("stat", path, |view, path| view.stat(path)).await
     }
 
-    /// Space of the filesystem that holds `path`. An automount that nobody uses is not mounted by this.
+    /// Space of the filesystem that holds `path` on the machine, also where gpud has other mounts (`machine_mounts.rs`). An
+    /// automount that nobody uses is not mounted by this.
     ///
     /// # Errors
     /// As for [`Files::stat`].

@@ -9,7 +9,7 @@ use rustix::{
 };
 
 use super::{
-    Answers, DirEntry, FileKind, FileStat, FsUsage,
+    Answers, DirEntry, FileKind, FileStat, FsUsage, names,
     pattern::{MAX_PATH_BYTES, Pattern, Segment, normalized},
     roots::{Reach, Roots},
     tree::{PROCFS, Tree, Want, failed, is_on},
@@ -130,8 +130,11 @@ impl<'a> View<'a> {
             }
             // Some filesystems do not tell with the name.
             let kind = match kind {
-                FileType::Unknown => rustix::fs::statat(dir, name, AtFlags::SYMLINK_NOFOLLOW)
-                    .map_or(kind, |stat| FileType::from_raw_mode(stat.st_mode)),
+                FileType::Unknown => {
+                    let raw = names::raw(name).unwrap_or_else(|| name.into());
+                    rustix::fs::statat(dir, raw, AtFlags::SYMLINK_NOFOLLOW)
+                        .map_or(kind, |stat| FileType::from_raw_mode(stat.st_mode))
+                }
                 kind => kind,
             };
             entries.push(DirEntry {
@@ -178,7 +181,8 @@ impl<'a> View<'a> {
 
     pub fn statvfs(self, path: &str) -> Result<FsUsage, SourceError> {
         let path = normalized(path)?;
-        let handle = self.open(&path, OFlags::PATH, Want::Space)?;
+        let within = self.roots.map(|roots| (roots, Want::Space));
+        let handle = self.tree.open_of_machine(&path, within)?;
         let fs = rustix::fs::fstatvfs(&handle).map_err(|e| failed(&path, e))?;
         // Old network filesystems leave the fragment size at 0; blocks are counted in block sizes then.
         let unit = if fs.f_frsize == 0 {
@@ -349,7 +353,7 @@ fn target_of(path: &str, link: &OwnedFd) -> Result<String, SourceError> {
         return Err(SourceError::Invalid(format!("{path}: not a symbolic link")));
     }
     let target = rustix::fs::readlinkat(link, "", Vec::new()).map_err(|e| failed(path, e))?;
-    Ok(target.to_string_lossy().into_owned())
+    Ok(names::shown(target.to_bytes()).into_owned())
 }
 
 /// Reads to the end, or to just beyond `max_bytes`. The file's own size is not asked: sysfs says 4096 and procfs 0.
@@ -397,7 +401,7 @@ fn for_each_name(
 ) -> Result<(), SourceError> {
     for entry in Dir::read_from(dir).map_err(|e| failed(path, e))? {
         let entry = entry.map_err(|e| failed(path, e))?;
-        let name = entry.file_name().to_string_lossy();
+        let name = names::shown(entry.file_name().to_bytes());
         if name != "." && name != ".." {
             each(&name, entry.file_type())?;
         }

@@ -700,3 +700,40 @@ async fn only_a_builtin_check_reads_environments_and_never_our_own() {
     let all = all.unwrap();
     assert!(!all.is_empty() && all.iter().all(|(path, _)| *path != own));
 }
+
+#[tokio::test]
+async fn names_that_are_no_text_are_shown_and_opened() {
+    use std::os::unix::ffi::OsStrExt as _;
+
+    let (dir, files) = machine();
+    let folder = dir.path().join(std::ffi::OsStr::from_bytes(b"mnt/d\xffta"));
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(folder.join("size"), "7").unwrap();
+    // A name that holds the text of an escape itself.
+    write(dir.path(), "/mnt/d\\xfeta/size", "8");
+    let names = files.list("/mnt", 9).await.unwrap();
+    let names: Vec<_> = names.into_iter().map(|entry| entry.name).collect();
+    assert_eq!(names, ["d\\xfeta", "d\\xffta"]);
+    let granted = files.within(&roots(&["/mnt/**"]));
+    for files in [&files, &granted] {
+        assert_eq!(text(files.read("/mnt/d\\xffta/size", 9).await), "7");
+        assert_eq!(text(files.read("/mnt/d\\xfeta/size", 9).await), "8");
+        assert!(files.stat("/mnt/d\\xffta").await.is_ok());
+        assert!(files.statvfs("/mnt/d\\xffta").await.unwrap().total_bytes > 0);
+        let found = files.read_glob("/mnt/*/size", 9, 9).await.unwrap();
+        assert_eq!(found.len(), 2);
+        assert!(
+            found.iter().all(|(_, content)| content.is_ok()),
+            "{found:?}"
+        );
+    }
+    let missing = files.read("/mnt/d\\xfdta/size", 9).await;
+    assert!(
+        matches!(missing, Err(SourceError::NotFound(_))),
+        "{missing:?}"
+    );
+    denied(
+        granted.read("/etc\\xff/secret", 9).await,
+        "/etc\\xff/secret",
+    );
+}

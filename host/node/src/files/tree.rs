@@ -15,7 +15,12 @@
 //! them in a round: without leaving that filesystem R passes by the rule (on procfs without a link on the way, since
 //! users make some of its links, so R is P), and neither of them has pipes or devices.
 
-use std::{io, os::fd::AsRawFd, path::Path};
+use std::{
+    ffi::OsStr,
+    io,
+    os::{fd::AsRawFd, unix::ffi::OsStrExt as _},
+    path::Path,
+};
 
 use rustix::{
     fd::OwnedFd,
@@ -24,6 +29,8 @@ use rustix::{
 };
 
 use super::{
+    machine_mounts::MachineMounts,
+    names,
     roots::Roots,
     sealed::{Look, Sealed},
 };
@@ -49,6 +56,8 @@ pub struct Tree {
     sys: Option<OwnedFd>,
     /// What no grant reaches.
     sealed: Sealed,
+    /// The way to the machine's mounts, where gpud has others.
+    mounts: Option<MachineMounts>,
 }
 
 /// What a confined access wants.
@@ -100,9 +109,11 @@ impl Tree {
             proc: None,
             sys: None,
             sealed: Sealed::default(),
+            mounts: None,
         };
         if tree.is_live() {
             tree.sealed = Sealed::live();
+            tree.mounts = MachineMounts::find();
         }
         if tree.openat2 && tree.is_live() {
             let own = |name, magic| {
@@ -161,6 +172,23 @@ impl Tree {
             return Err(not_granted(path, path));
         }
         self.open_granted(path, flags, within)
+    }
+
+    /// Opens a bare handle for what is on the machine at this path: see `machine_mounts.rs`. It is good for facts of the
+    /// filesystem only.
+    ///
+    /// # Errors
+    /// As for [`Tree::open`].
+    pub fn open_of_machine(
+        &self,
+        path: &str,
+        within: Option<(&Roots, Want)>,
+    ) -> Result<OwnedFd, SourceError> {
+        let is_granted = within.is_none_or(|(roots, want)| want.is_granted(roots, path));
+        match &self.mounts {
+            Some(mounts) if is_granted => mounts.open(path),
+            _ => self.open(path, OFlags::PATH, within),
+        }
     }
 
     /// The same for a path that is known to be granted: where links lead is looked at all the same.
@@ -246,6 +274,8 @@ impl Tree {
         };
         match rustix::fs::openat2(folder.as_ref()?, inside, flags, Mode::empty(), resolve) {
             Ok(opened) => Some(Ok(opened)),
+            // The long way tries the bytes that an escape stands for.
+            Err(Errno::NOENT) if names::raw(path).is_some() => None,
             Err(error @ Errno::NOENT) => Some(Err(failed(path, error))),
             Err(_) => None,
         }
@@ -273,9 +303,22 @@ impl Tree {
     }
 
     fn open_any(&self, path: &str, flags: OFlags) -> Result<OwnedFd, SourceError> {
-        let relative = match path.trim_start_matches('/') {
-            "" => ".",
-            relative => relative,
+        let opened = self.open_named(path, OsStr::new(path), flags);
+        if matches!(opened, Err(SourceError::NotFound(_)))
+            && let Some(raw) = names::raw(path)
+        {
+            return self.open_named(path, &raw, flags);
+        }
+        opened
+    }
+
+    /// Opens a file by its name as the system has it; `path` is how it is shown.
+    fn open_named(&self, path: &str, name: &OsStr, flags: OFlags) -> Result<OwnedFd, SourceError> {
+        let bytes = name.as_bytes();
+        let start = bytes.iter().take_while(|byte| **byte == b'/').count();
+        let relative = match bytes.get(start..) {
+            None | Some([]) => OsStr::new("."),
+            Some(relative) => OsStr::from_bytes(relative),
         };
         let mut resolve = ResolveFlags::NO_MAGICLINKS;
         if !self.is_live() {
@@ -338,7 +381,7 @@ pub fn is_on(handle: &OwnedFd, magic: u64) -> bool {
 fn real_path(what: &str, fd: &OwnedFd) -> Result<String, SourceError> {
     let link = format!("/proc/self/fd/{}", fd.as_raw_fd());
     let name = rustix::fs::readlinkat(CWD, link, Vec::new()).map_err(|e| failed(what, e))?;
-    Ok(name.to_string_lossy().into_owned())
+    Ok(names::shown(name.to_bytes()).into_owned())
 }
 
 fn not_granted(path: &str, real: &str) -> SourceError {

@@ -2,7 +2,7 @@
 
 use std::{
     future::pending,
-    io::{self, Write},
+    io,
     os::unix::process::ExitStatusExt,
     process::{ExitStatus, Stdio},
     time::{Duration, Instant},
@@ -17,9 +17,10 @@ use tokio::{
 use super::{
     Command, Env, Output, Program, Streams,
     cgroup::{Cgroup, Cgroups},
-    io_error, limits,
+    clean_start, io_error, limits,
     output::{Pipes, Stream},
     runs::{self, Run},
+    script_file::ScriptFile,
 };
 use crate::{error::SourceError, trusted};
 
@@ -38,7 +39,7 @@ struct Running {
     group: Group,
     child: Child,
     pipes: Option<Pipes>,
-    _script: Option<tempfile::TempPath>,
+    _script: Option<ScriptFile>,
 }
 
 /// Kills the process group, and what left it, when dropped, unless that was done before.
@@ -203,9 +204,10 @@ fn start(command: &Command, cgroups: Option<&'static Cgroups>) -> Result<Running
             (process, None)
         }
         Program::BashFile(script) => {
-            let file = script_file(script).map_err(|e| io_error(&name, "temporary file", &e))?;
+            let file = ScriptFile::write(script, &trusted::temporary_folder())
+                .map_err(|error| SourceError::Other(error.to_string()))?;
             let mut process = tokio::process::Command::new("bash");
-            process.arg(&file);
+            process.arg(file.path());
             (process, Some(file))
         }
     };
@@ -231,8 +233,14 @@ fn start(command: &Command, cgroups: Option<&'static Cgroups>) -> Result<Running
     if std::process::id() == 1 {
         process.env(runs::MARK, run.number().to_string());
     }
-    if let Some(cwd) = &command.cwd {
-        process.current_dir(cwd);
+    match &command.cwd {
+        Some(cwd) => {
+            process.current_dir(cwd);
+        }
+        None if command.contained => {
+            process.current_dir("/");
+        }
+        None => {}
     }
     process.stdin(match command.program {
         Program::BashStdin(_) => Stdio::piped(),
@@ -241,6 +249,8 @@ fn start(command: &Command, cgroups: Option<&'static Cgroups>) -> Result<Running
     let pipes =
         connect(&mut process, command.streams).map_err(|e| io_error(&name, "a pipe", &e))?;
     process.process_group(0);
+    let passed = script.as_ref().and_then(ScriptFile::passed);
+    clean_start::prepare(&mut process, passed, command.contained);
     let child = process
         .spawn()
         .map_err(|error| SourceError::from_io(&name, &error))?;
@@ -282,14 +292,4 @@ fn connect(process: &mut tokio::process::Command, streams: Streams) -> io::Resul
     };
     process.stdout(write_stdout).stderr(write_stderr);
     Ok(Pipes { stdout, stderr })
-}
-
-fn script_file(script: &[u8]) -> io::Result<tempfile::TempPath> {
-    // In a folder of somebody else he could put his own script in its place before bash opens it.
-    let mut file = tempfile::Builder::new()
-        .prefix("gpud-")
-        .suffix(".bash")
-        .tempfile_in(trusted::temporary_folder())?;
-    file.write_all(script)?;
-    Ok(file.into_temp_path())
 }

@@ -3,14 +3,17 @@
 //! Every run has a process group of its own. The group is killed at the deadline, when the main process ends (children
 //! left in the background, `nohup` ones too), and when the caller stops waiting. A child that left the group (`setsid`, a
 //! double fork) is ended as well: by the run's cgroup where there is one, and by what [`runs`] knows. Output is read all
-//! the time and kept up to a bound; a child that holds the pipe open delays nothing.
+//! the time and kept up to a bound; a child that holds the pipe open delays nothing. What gpud inherited when it was started
+//! (ignored signals, descriptors, umask, OOM score) does not reach a child: see `clean_start.rs`.
 
 mod cgroup;
 mod child;
+mod clean_start;
 mod environment;
 mod limits;
 mod output;
 mod runs;
+mod script_file;
 mod table;
 
 use std::{
@@ -42,7 +45,7 @@ pub struct Command {
     pub program: Program,
     /// Its environment.
     pub env: Env,
-    /// Working directory; the daemon's own when absent.
+    /// Working directory. When absent, `/` for a contained one, else the daemon's own.
     pub cwd: Option<PathBuf>,
     /// Time from the call to the end; then the whole group gets SIGKILL.
     pub deadline: Duration,
@@ -51,7 +54,7 @@ pub struct Command {
     pub max_output_bytes: usize,
     /// Whether stderr goes where stdout goes.
     pub streams: Streams,
-    /// Whether it is a script or program of a plugin: it gets a cgroup of its own where there are any, and limits.
+    /// Whether it is a script or program of a plugin: it gets a cgroup of its own where there are any, limits, and umask 022.
     pub contained: bool,
     /// Whether what it writes also goes to gpud's own standard error while it runs, for the person at the command line.
     pub echo: bool,
@@ -64,8 +67,8 @@ pub enum Program {
     Argv(Vec<OsString>),
     /// `bash -s` with this script on stdin. What the script starts shares that stdin.
     BashStdin(Vec<u8>),
-    /// `bash ‹file›` with this script, unchanged, in a temporary `gpud-*.bash` (mode 0600, removed afterwards). Stdin is
-    /// empty.
+    /// `bash ‹file›` with this script, unchanged, in a temporary `gpud-*.bash` (mode 0600, removed afterwards), or in memory
+    /// where no folder can be written to. Stdin is empty.
     BashFile(Vec<u8>),
 }
 

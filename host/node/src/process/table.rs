@@ -22,8 +22,9 @@ const MAX_DEPTH: usize = 64;
 
 /// Looks at one process; `None` if it is gone.
 pub fn read(pid: i32) -> Option<Process> {
-    let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    parse(&text, own_group())
+    let text = fs::read(format!("/proc/{pid}/stat")).ok()?;
+    // A process can give itself a name that is not UTF-8.
+    parse(&String::from_utf8_lossy(&text), own_group())
 }
 
 /// gpud's own process group. In a namespace of processes that was entered without a new group it is 0, which the system
@@ -124,6 +125,8 @@ fn parse(text: &str, own_group: i32) -> Option<Process> {
 
 #[cfg(test)]
 mod tests {
+    use std::{ffi::OsStr, os::unix::ffi::OsStrExt as _};
+
     use super::*;
 
     #[test]
@@ -141,6 +144,21 @@ mod tests {
         for broken in ["", "42", "42 (x", "42 (x) S 7 42", "x (y) S 1 1 1"] {
             assert_eq!(parse(broken, 1), None, "{broken:?}");
         }
+    }
+
+    #[test]
+    fn a_process_whose_name_is_no_text_is_found() {
+        // A process is named after its file.
+        let folder = tempfile::tempdir().unwrap();
+        let odd = folder.path().join(OsStr::from_bytes(b"sl\xffep"));
+        std::os::unix::fs::symlink("/bin/sleep", &odd).unwrap();
+        let mut child = std::process::Command::new(&odd)
+            .arg("1000")
+            .spawn()
+            .unwrap();
+        assert!(read(child.id().cast_signed()).is_some());
+        child.kill().unwrap();
+        child.wait().unwrap();
     }
 
     #[test]

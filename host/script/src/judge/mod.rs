@@ -11,7 +11,10 @@ use super::{
     query::Query,
     text,
 };
-use crate::wire::{self, QueryLanguage, SuggestedActions, go_quote};
+use crate::{
+    model::Health,
+    wire::{self, QueryLanguage, SuggestedActions, go_quote},
+};
 
 #[cfg(test)]
 mod tests;
@@ -33,6 +36,8 @@ pub struct Execution {
     pub error: Option<String>,
     /// Whether more was printed than is kept in `output`.
     pub truncated: bool,
+    /// Whether gpud could not run a step, as opposed to a step that ran and failed.
+    pub not_run: bool,
 }
 
 /// The outcome of a check.
@@ -40,8 +45,10 @@ pub struct Execution {
 pub struct Verdict {
     /// Whether all is well.
     pub healthy: bool,
+    /// Whether nothing is known, since gpud could not run a step. It says nothing about the machine.
+    pub unknown: bool,
     /// One of four fixed texts, the second with an exit code: `failed to parse plugin output`,
-    /// `error executing state plugin (exit code: 1)`, `unexpected plugin output`, `ok`.
+    /// `error executing state plugin (exit code: 1)`, `unexpected plugin output`, `ok`. Of what is unknown, why.
     pub reason: String,
     /// Why it could not be parsed, at most 4,096 bytes, or how the step failed.
     pub error: Option<String>,
@@ -53,6 +60,17 @@ pub struct Verdict {
     pub mismatches: Vec<Mismatch>,
     /// Whether something was expected and no JSON object was printed, so that nothing was checked. For people as well.
     pub unchecked: bool,
+}
+
+impl Verdict {
+    /// Returns the health that a state shows.
+    pub fn health(&self) -> Health {
+        match (self.healthy, self.unknown) {
+            (true, _) => Health::Healthy,
+            (false, true) => Health::Degraded,
+            (false, false) => Health::Unhealthy,
+        }
+    }
 }
 
 /// An expectation that was not met.
@@ -149,6 +167,15 @@ impl Judge {
     /// The verdict on an execution. `log_failure` is the error of writing the output to its log file, if that failed;
     /// it counts only where the output is parsed at all.
     pub fn judge(&self, execution: &Execution, log_failure: Option<String>) -> Verdict {
+        if execution.not_run {
+            let problem = execution.error.clone().unwrap_or_default();
+            return Verdict {
+                unknown: true,
+                reason: shortened(format!("cannot be judged: {problem}")),
+                error: Some(shortened(problem)),
+                ..Verdict::default()
+            };
+        }
         let found = match self.parse(execution, log_failure) {
             Ok(found) => found,
             Err(error) => {
@@ -173,6 +200,7 @@ impl Judge {
         };
         Verdict {
             healthy: reason == "ok",
+            unknown: false,
             reason,
             error: execution.error.clone(),
             suggested_actions: suggested(&found),

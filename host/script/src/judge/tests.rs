@@ -75,6 +75,7 @@ fn the_example_of_the_reference() {
         verdict,
         Verdict {
             healthy: false,
+            unknown: false,
             reason: "unexpected plugin output".to_owned(),
             error: None,
             extra_info: info(&[("advice", "replace tray 2"), ("rpm", "0")]),
@@ -92,6 +93,23 @@ fn the_example_of_the_reference() {
         verdict.mismatches[0].to_string(),
         r#"field "rpm" ("$.tray.rpm") is "0", expected to match "^[1-9]""#
     );
+}
+
+#[test]
+fn a_step_that_gpud_cannot_run_says_nothing_about_the_machine() {
+    let execution = Execution {
+        error: Some("no file for the script: /tmp: read-only".to_owned()),
+        not_run: true,
+        ..printed(r#"{"a":1}"#)
+    };
+    let verdict =
+        Judge::new(Some(&parser(vec![path("$.a", "a", Some("^2$"))]))).judge(&execution, None);
+    assert_eq!(verdict.health(), crate::model::Health::Degraded);
+    assert_eq!(
+        verdict.reason,
+        "cannot be judged: no file for the script: /tmp: read-only"
+    );
+    assert!(verdict.mismatches.is_empty());
 }
 
 /// The first that applies: parse failure, failed step, mismatch, ok.

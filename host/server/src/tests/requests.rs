@@ -328,3 +328,20 @@ async fn a_history_is_asked_for_as_it_is_wanted() {
     let got = ask_with(&broken, Method::GET, "/v1/summary", &[], Body::empty()).await;
     assert_eq!(got.status, StatusCode::OK, "states come from memory");
 }
+
+#[tokio::test]
+async fn components_in_detail_say_why_one_does_not_apply() {
+    let backend = Arc::<Fake>::default();
+    for uri in ["/v1/components?detail", "/v1/components?detail=true"] {
+        let asked = ask_with(&backend, Method::GET, uri, &[], Body::empty()).await;
+        assert_eq!(asked.status, StatusCode::OK);
+        let text = asked.text();
+        for part in [
+            r#"{"component":"accelerator-nvidia-memory","component_type":"","applicable":false,"reason":"not applicable here: no GPU"}"#,
+            r#"{"component":"cpu","component_type":"","applicable":true,"reason":""}"#,
+            r#"{"component":"fan-tray","component_type":"custom-plugin","applicable":true,"reason":""}"#,
+        ] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+    }
+}

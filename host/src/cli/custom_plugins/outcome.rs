@@ -55,10 +55,7 @@ impl Outcome {
     /// Of a script.
     pub fn of_script(plugin: &Plugin, checked: Checked) -> Self {
         let verdict = checked.verdict;
-        let health = match verdict.healthy {
-            true => Health::Healthy,
-            false => Health::Unhealthy,
-        };
+        let health = verdict.health();
         Self {
             component: plugin.component.clone(),
             run_mode: plugin.spec.run_mode.clone(),

@@ -2,6 +2,7 @@
 
 use jiff::tz::TimeZone;
 
+use super::code::Family;
 use crate::{capture, model::UnixMillis, node::kmsg::KernelMessage, server::canned_xid};
 
 /// What was asked for.
@@ -56,13 +57,13 @@ fn xid_line(code: i64) -> String {
 }
 
 /// Family and number, if an error is asked for by its number.
-pub fn code(words: &[String]) -> Option<(&'static str, i64)> {
+pub fn code(words: &[String]) -> Option<(Family, i64)> {
     let [family, code] = words else {
         return None;
     };
-    let family = ["Xid", "SXid"]
+    let family = [Family::Xid, Family::Sxid]
         .into_iter()
-        .find(|known| family.eq_ignore_ascii_case(known))?;
+        .find(|known| family.eq_ignore_ascii_case(known.name()))?;
     Some((family, number(code).ok()?))
 }
 
@@ -85,9 +86,9 @@ mod tests {
     #[test]
     fn a_family_and_a_number_are_a_code() {
         for (text, expected) in [
-            ("xid 79", Some(("Xid", 79))),
-            ("SXID 12028", Some(("SXid", 12_028))),
-            ("xid 9999", Some(("Xid", 9999))),
+            ("xid 79", Some((Family::Xid, 79))),
+            ("SXID 12028", Some((Family::Sxid, 12_028))),
+            ("xid 9999", Some((Family::Xid, 9999))),
             ("xid many", None),
             ("xid 0", None),
             ("xid", None),

@@ -3,6 +3,8 @@
 //! The lines go through the very checkers that the daemon runs, in their sandbox; nothing of this machine is asked.
 
 mod asked;
+mod causes;
+mod code;
 mod gate;
 mod known;
 mod layout;
@@ -23,6 +25,7 @@ use crate::{
     capture::Overview, component::offline::Judgement, model::UnixMillis, node::clock::Clock,
 };
 use asked::Asked;
+use code::Explained;
 use layout::LogLayout;
 use saved::SavedLog;
 
@@ -60,11 +63,18 @@ pub async fn explain(
     let (log, judgements) = saved::judge(log, &all, checks).await.map_err(fail)?;
     if let Subject::Words(words) = subject
         && let Some((family, code)) = asked::code(words)
-        && !is_listed(&judgements)
     {
-        return Err(fail(format!(
-            "{family} {code} is in no catalogue, neither GPUd's nor NVIDIA's; look for it in the release notes of the driver"
-        )));
+        let explained = Explained::of(family, code, &judgements).ok_or_else(|| {
+            let family = family.name();
+            fail(format!(
+                "unknown code: {family} {code} is in no catalogue, neither GPUd's nor NVIDIA's; look for it in the release \
+                 notes of the driver"
+            ))
+        })?;
+        return Ok(Exit::success(match json {
+            true => explained.json(&print::json(&log, &judgements)),
+            false => explained.text(),
+        }));
     }
     let nothing = judgements.iter().all(|host| host.judgements.is_empty());
     let unknown = nothing && matches!(subject, Subject::Words(_));
@@ -111,16 +121,6 @@ pub async fn scan(path: &Path, options: &ScanOptions, terminal: Terminal) -> Res
             false => Stderr::Failure(why.join("; ")),
         },
         ..Exit::success(stdout)
-    })
-}
-
-/// True when a catalogue has the code of an event.
-fn is_listed(hosts: &[HostJudgement]) -> bool {
-    let judgements = hosts.iter().flat_map(|host| &host.judgements);
-    let mut events = judgements.flat_map(|judgement| &judgement.events);
-    events.any(|seen| {
-        let mut facts = seen.event.extra_info.iter();
-        !facts.any(|(key, _)| key == "unlisted")
     })
 }
 

@@ -210,7 +210,7 @@ const FACTS: [(&str, &str); 8] = [
 ];
 
 /// What a line says of its device and process, and what both catalogues make of it.
-fn facts(text: &mut String, extra_info: &[(String, String)]) {
+pub fn facts(text: &mut String, extra_info: &[(String, String)]) {
     let fact = |key: &str| {
         let found = extra_info.iter().find(|(known, _)| known == key);
         found.map(|(_, value)| printable(value))

@@ -31,7 +31,8 @@ def speed(text: str | None) -> int | None:
 def report(context: CheckContext, min_rpm: int, fans: dict[str, int | None]) -> Report:
     """The verdict over fans by file."""
     if not fans:
-        return Report.unsupported(context, "this machine shows no fans")
+        # Report.unsupported would hide the component here.
+        return Report.of(HealthState.healthy(context, "this machine shows no fans"))
     known = {path: rpm for path, rpm in fans.items() if rpm is not None}
     slow = [f"{path} at {rpm} rpm" for path, rpm in known.items() if rpm < min_rpm]
     if slow:

@@ -1,0 +1,61 @@
+//! gpud in a container that sees the machine's processes and has mounts of its own.
+
+use std::{path::Path, process::Command};
+
+use serde_json::Value;
+
+use crate::{daemon::release, hostile_machine::can};
+
+/// Scans for inodes in namespaces of its own: process 1 has a small filesystem at `full` without a free inode, gpud does not.
+/// `wrapper` is put before gpud. Returns the state.
+fn scanned(full: &Path, wrapper: &str) -> Value {
+    let full = full.display();
+    let program = release().program.display();
+    let script = format!(
+        "mount -t tmpfs -o size=1m,nr_inodes=8 none {full}\n\
+         touch {full}/{{1..7}}\n\
+         unshare --mount --propagation=private bash -ec 'umount {full}; exec {wrapper} {program} scan --components=inodes --json'\n\
+         exit 0"
+    );
+    let output = Command::new("unshare")
+        .args(["--mount", "--propagation=private", "--pid", "--fork"])
+        .args(["--kill-child", "--mount-proc", "bash", "-ec", &script])
+        .env_remove("GPUD_HOST_ROOT")
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    let found: Value =
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {said}"));
+    found["components"][0]["states"][0].clone()
+}
+
+#[test]
+fn a_full_filesystem_of_the_machine_is_judged_by_its_own_numbers() {
+    if !can(&[]) {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let state = scanned(folder.path(), "");
+    let reason = state["reason"].as_str().unwrap();
+    assert_eq!(state["health"], "Unhealthy", "{state}");
+    assert!(reason.contains(folder.path().to_str().unwrap()), "{reason}");
+}
+
+#[test]
+fn what_cannot_be_seen_is_unknown_and_not_healthy() {
+    if !can(&["setpriv"]) {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let state = scanned(folder.path(), "setpriv --bounding-set=-sys_ptrace");
+    let reason = state["reason"].as_str().unwrap();
+    assert_eq!(state["health"], "Degraded", "{state}");
+    for part in [
+        "cannot be judged",
+        "not visible from here",
+        "SYS_PTRACE",
+        "GPUD_HOST_ROOT",
+    ] {
+        assert!(reason.contains(part), "{part}: {reason}");
+    }
+}
