@@ -73,7 +73,7 @@ set -eu
 root=$1 user=$2 port=$3
 shift 3
 mount -t proc proc "$root/proc"
-run() { env -i PATH=/usr/bin chroot --userspec="$user" "$root" "$@"; }
+run() { env -i PATH=/usr/sbin:/usr/bin chroot --userspec="$user" "$root" "$@"; }
 run /usr/bin/gpud --version
 count=$1
 shift
@@ -84,13 +84,21 @@ while [ "$i" -lt "$count" ]; do
     shift
     i=$((i + 1))
 done
-run "$@" "--listen-address=127.0.0.1:$port" >"$root/../daemon.log" 2>&1 &
+# Not by the function: the signal would go to a shell.
+env -i PATH=/usr/sbin:/usr/bin chroot --userspec="$user" "$root" "$@" "--listen-address=127.0.0.1:$port" \
+    >"$root/../daemon.log" 2>&1 &
 daemon=$!
+# An engine asks again and again, too.
+tries=60
 # shellcheck disable=SC2086
-if ! run $health; then
-    cat "$root/../daemon.log" >&2
-    exit 1
-fi
+until run $health >"$root/../health.log" 2>&1; do
+    tries=$((tries - 1))
+    if [ "$tries" = 0 ] || ! kill -0 "$daemon"; then
+        cat "$root/../health.log" "$root/../daemon.log" >&2
+        exit 1
+    fi
+    sleep 1
+done
 kill "$daemon"
 wait "$daemon"
 END
