@@ -29,6 +29,7 @@ render all --set podMonitor.enabled=true --set runtimeClassName=nvidia --set rig
     --set-string 'componentConfigs={"disk": {"degraded_percent": 90}}' --set 'nodeSelector.nvidia\.com/gpu\.present=true'
 render least --set rights.root=false,rights.kernelLog=false,rights.hostPID=false,rights.hostNetwork=false \
     --set listen=pod,exports=,rbac.create=false,serviceAccount.create=false,stateHostPath=
+render plugin --set rights.kernelLogResource=squat.ai/kmsg
 render named --set fullnameOverride=health,nameOverride=other,serviceAccount.name=somebody,image.tag=1.2.3
 
 refused() {
