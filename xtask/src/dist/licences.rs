@@ -40,7 +40,7 @@ pub fn document(parts: &Parts) -> Result<String> {
             }
         }
     }
-    // By who has them: the order of the texts themselves would change with every edit of a preamble.
+    // By the crates that have them: the order of the texts themselves would change with every edit of a preamble.
     let mut texts: Vec<(BTreeSet<String>, String)> = texts
         .into_iter()
         .map(|(text, names)| (names, text))
