@@ -178,7 +178,7 @@ impl Package<'_> {
     /// One value for each file, in the order of the payload.
     fn describe(&self, files: &BTreeMap<&str, &Node>, header: &mut Header) -> Result<()> {
         let mut folders: Vec<String> = Vec::new();
-        let (mut sizes, mut modes, mut digests, mut links) = (vec![], vec![], vec![], vec![]);
+        let (mut sizes, mut modes, mut digests) = (vec![], vec![], vec![]);
         let (mut flags, mut of_folder, mut names) = (vec![], vec![], vec![]);
         for (path, node) in files {
             let (folder, name) = path.rsplit_once('/').context("a file in the root folder")?;
@@ -192,14 +192,12 @@ impl Package<'_> {
             names.push(name.to_owned());
             modes.push(u16::try_from(cpio::mode(node))?);
             flags.push(kind(path));
-            let (size, digest, link) = match node {
-                Node::Folder(_) => (0, String::new(), String::new()),
-                Node::File(_, content) => (content.len(), sha256(content), String::new()),
-                Node::Link(target) => (target.len(), String::new(), target.clone()),
+            let (size, digest) = match node {
+                Node::Folder(_) => (0, String::new()),
+                Node::File(_, content) => (content.len(), sha256(content)),
             };
             sizes.push(u32::try_from(size)?);
             digests.push(digest);
-            links.push(link);
         }
         let count = files.len();
         let root = || Value::Texts(vec!["root".to_owned(); count]);
@@ -209,7 +207,8 @@ impl Package<'_> {
         header.set(1033, Value::Short(vec![0; count]));
         header.set(1034, Value::Number(vec![self.time; count]));
         header.set(1035, Value::Texts(digests));
-        header.set(1036, Value::Texts(links));
+        // Links, of which there are none.
+        header.set(1036, Value::Texts(vec![String::new(); count]));
         header.set(1037, Value::Number(flags));
         header.set(1039, root());
         header.set(1040, root());
