@@ -94,8 +94,11 @@ daemon-reload"
 check absent "$root/usr/bin/gpud"
 check grep -q mine "$root/etc/default/gpud"
 check test -e "$root/var/lib/gpud/gpud.state"
+mkdir -p "$root/etc/systemd/system"
+# shellcheck disable=SC2016
+echo 'ExecStart=/usr/bin/gpud run $FLAGS' >"$root/etc/systemd/system/gpud.service"
 check quiet inside dpkg --purge gpud
-for path in etc/default/gpud var/lib/gpud var/cache/gpud var/log/gpud.log usr/share/doc/gpud usr/share/gpud; do
+for path in etc/systemd/system/gpud.service etc/default/gpud var/lib/gpud var/cache/gpud var/log/gpud.log usr/share/doc/gpud usr/share/gpud; do
     check absent "$root/$path"
 done
 
