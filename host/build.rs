@@ -31,6 +31,7 @@ fn main() -> Result<()> {
             workspace.join(watched).display()
         );
     }
+    println!("cargo::rerun-if-env-changed={}", guests::FURTHER_FLAGS);
     // Code is compiled for this target, see `runtime/engine.rs`.
     println!("cargo::rustc-env=GPUD_TARGET={}", env::var("TARGET")?);
     let out = PathBuf::from(env::var("OUT_DIR")?);

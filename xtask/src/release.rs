@@ -166,6 +166,7 @@ impl Zig {
         Ok(vec![
             ("PATH", env::join_paths(path).context("PATH")?),
             ("RUSTFLAGS", self.rust_flags.clone().into()),
+            (xtask::guests::FURTHER_FLAGS, self.rust_flags.clone().into()),
             ("CFLAGS", self.c_flags.clone().into()),
             ("GPUD_COMMIT", self.commit.clone().into()),
         ])
