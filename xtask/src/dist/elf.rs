@@ -150,6 +150,8 @@ impl File<'_> {
             .ok()
             .and_then(|offset| self.0.get(offset..))
             .context("a name is outside of the file")?;
+        // Longer than any name: a broken file may have no NUL for megabytes.
+        let rest = rest.get(..4096).unwrap_or(rest);
         let text = rest.split(|byte| *byte == 0).next().unwrap_or_default();
         Ok(String::from_utf8_lossy(text).into_owned())
     }
