@@ -98,12 +98,14 @@ pub fn depends(libraries: &[String], glibc: &str) -> Result<String> {
 }
 
 /// How the names of the C library's own files begin.
-const OF_GLIBC: [&str; 6] = [
+const OF_GLIBC: [&str; 8] = [
     "libc.so.",
     "libm.so.",
     "libdl.so.",
     "libpthread.so.",
     "librt.so.",
+    "libresolv.so.",
+    "libutil.so.",
     "ld-linux-",
 ];
 
