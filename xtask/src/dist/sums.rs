@@ -3,8 +3,12 @@
 use std::{collections::BTreeMap, fmt::Write as _, path::Path};
 
 use anyhow::{Context, Result, ensure};
-use minisign::SecretKeyBox;
+use base64::{Engine as _, prelude::BASE64_STANDARD};
+use minisign::{PublicKey, SecretKey, SecretKeyBox, SignatureBox};
 use sha2::{Digest as _, Sha256};
+
+/// Bytes of the checksum at the end of a secret key.
+const CHECKSUM_BYTES: usize = 32;
 
 /// Returns the SHA-256 as text.
 pub fn sha256(bytes: &[u8]) -> String {
@@ -36,32 +40,49 @@ pub fn read(text: &str) -> BTreeMap<String, String> {
 /// The key cannot be read, has a password, or does not sign.
 pub fn sign(key: &Path, text: &str, version: &str) -> Result<String> {
     let content = std::fs::read_to_string(key).with_context(|| key.display().to_string())?;
-    let sign = || {
-        let key = SecretKeyBox::from_string(&content)?.into_unencrypted_secret_key()?;
-        let comment = format!("gpud {version}");
-        minisign::sign(
-            None,
-            &key,
-            text.as_bytes(),
-            Some(&comment),
-            Some("signature of gpud's releases"),
-        )
-    };
-    let signature = sign().map_err(|error| {
-        anyhow::anyhow!(
-            "{}: {error}; a key of minisign without password is needed (minisign -G -W)",
+    let signature = sign_with(&content, text, version).with_context(|| {
+        format!(
+            "{}: a secret key of minisign without password is needed (minisign -G -W)",
             key.display()
         )
     })?;
-    let signature = signature.into_string();
-    ensure!(!signature.is_empty(), "minisign made no signature");
+    Ok(signature.into_string())
+}
+
+fn sign_with(key: &str, text: &str, version: &str) -> Result<SignatureBox> {
+    let key = secret_key(key)?;
+    // With the public key the result is verified: a damaged secret key gives none.
+    let public = PublicKey::from_secret_key(&key)?;
+    let signature = minisign::sign(
+        Some(&public),
+        &key,
+        text.as_bytes(),
+        Some(&format!("gpud {version}")),
+        Some("signature of gpud's releases"),
+    )?;
     Ok(signature)
+}
+
+/// Reads a key without password. Those of the program minisign have a checksum of zeros, which the crate calls damaged.
+fn secret_key(text: &str) -> Result<SecretKey> {
+    let encoded = text.lines().nth(1).context("it has no second line")?;
+    let bytes = BASE64_STANDARD.decode(encoded.trim())?;
+    ensure!(
+        bytes.get(2..4) == Some([0_u8, 0].as_slice()),
+        "it has a password"
+    );
+    let checksum = bytes.len().checked_sub(CHECKSUM_BYTES);
+    let checksum = checksum.and_then(|start| bytes.get(start..));
+    if checksum.is_some_and(|checksum| checksum.iter().all(|byte| *byte == 0)) {
+        return Ok(SecretKey::from_bytes(&bytes)?);
+    }
+    Ok(SecretKeyBox::from_string(text)?.into_unencrypted_secret_key()?)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use minisign::{KeyPair, PublicKeyBox, SignatureBox};
+    use minisign::{KeyPair, PublicKeyBox};
     use std::io::Cursor;
 
     #[test]
@@ -98,6 +119,35 @@ mod tests {
         let signature = SignatureBox::from_string(&signature).unwrap();
         minisign::verify(&key, &signature, Cursor::new("sums\n"), true, false, false).unwrap();
         minisign::verify(&key, &signature, Cursor::new("other"), true, false, false).unwrap_err();
+    }
+
+    /// As `minisign -G -W` of version 0.11 writes them.
+    #[test]
+    fn keys_of_the_program_minisign_have_no_checksum() {
+        let pair = KeyPair::generate_unencrypted_keypair().unwrap();
+        let mut bytes = pair.sk.to_bytes();
+        let start = bytes.len() - CHECKSUM_BYTES;
+        bytes[start..].fill(0);
+        let text = |bytes: &[u8]| format!("comment\n{}\n", BASE64_STANDARD.encode(bytes));
+        let signature = sign_with(&text(&bytes), "sums\n", "1").unwrap();
+        minisign::verify(
+            &pair.pk,
+            &signature,
+            Cursor::new("sums\n"),
+            true,
+            false,
+            false,
+        )
+        .unwrap();
+        // A damaged one does not sign, and one with a checksum is checked.
+        bytes[start - 1] ^= 1;
+        sign_with(&text(&bytes), "sums\n", "1").unwrap_err();
+        let mut bytes = pair.sk.to_bytes();
+        bytes[start] ^= 1;
+        sign_with(&text(&bytes), "sums\n", "1").unwrap_err();
+        bytes[2] = b'S';
+        let error = sign_with(&text(&bytes), "sums\n", "1").unwrap_err();
+        assert!(error.to_string().contains("password"), "{error}");
     }
 
     #[test]
