@@ -178,7 +178,13 @@ fn a_bad_command_line_says_what_is_wrong() {
         .arg("--version")
         .output()
         .unwrap();
-    assert_eq!(version.stdout, b"gpud version 0.1.0\n");
+    let version = String::from_utf8_lossy(&version.stdout).into_owned();
+    assert!(
+        version.starts_with("gpud version 0.1.0 (")
+            && version.ends_with("contract gpud:plugin@0.1.0)\n")
+            && version.lines().count() == 1,
+        "{version}"
+    );
 }
 
 #[test]

@@ -22,6 +22,9 @@ const LINKER_FLAGS: (&str, &str) = (
     "-C link-arg=-zstack-size=65536",
 );
 
+/// The variable with further flags for guests: a release takes the names of this machine's folders out of them.
+pub const FURTHER_FLAGS: &str = "GPUD_GUEST_RUSTFLAGS";
+
 /// A checker that is part of the gpud binary: a folder under `builtin-plugins/` with a `manifest.json`.
 pub struct Builtin {
     /// The folder's name.
@@ -112,7 +115,11 @@ pub fn build(workspace: &Path, target_dir: &Path, what: &What) -> Result<Vec<Com
         ])
         .arg("--target-dir")
         .arg(target_dir);
-    cargo.env(LINKER_FLAGS.0, LINKER_FLAGS.1);
+    let further = env::var(FURTHER_FLAGS).unwrap_or_default();
+    cargo.env(
+        LINKER_FLAGS.0,
+        format!("{} {further}", LINKER_FLAGS.1).trim(),
+    );
     match what {
         What::Packages(packages) => {
             for package in packages {

@@ -1,6 +1,7 @@
 //! `cargo xtask …`: everything a developer or CI does to this repository, set-up included.
 
 mod bench;
+mod dist;
 mod fuzz;
 mod page;
 mod release;
@@ -21,6 +22,9 @@ cargo xtask COMMAND
   release [--profile release|dist] [--target TRIPLE]
                  set up, build gpud, and put the compiled code of its built-in components into target/PROFILE/gpud;
                  `dist` takes longer to build, and is smaller
+  dist [--target TRIPLE] [--key FILE] [--image] [--output FOLDER] [--binary FILE] [--native FILE]
+                 make what is given to others, for machines with glibc 2.28 or later: an archive, packages for Debian and
+                 RPM, an image, lists of parts and licences, checksums and their signature (docs/releasing.md)
   test           set up, then everything that CI runs: format, lints, unit, end-to-end, some fuzzing, docs
   fuzz [--seconds N] [TARGET…]
                  run these fuzz targets, or all, for N (20) seconds each
@@ -57,6 +61,7 @@ fn run() -> Result<()> {
             setup::run(&cargo)?;
             release::command(&cargo, &rest)
         }
+        Some("dist") => dist::command(&cargo, &rest),
         Some("test") => test::run(&cargo),
         Some("fuzz") => fuzz::command(&cargo, &rest),
         Some("page") => page::command(&cargo, &rest),
@@ -70,7 +75,10 @@ fn run() -> Result<()> {
 }
 
 fn workspace() -> Result<PathBuf> {
-    let here = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    // `cargo run` says where the package is: in a target folder that several checkouts share, the program is of any of them.
+    let here =
+        env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
+    let here = PathBuf::from(here);
     here.parent()
         .map(PathBuf::from)
         .context("xtask lies in the workspace")

@@ -1,6 +1,8 @@
 //! The release binary: gpud with the compiled code of its built-in components behind it.
 
 use std::{
+    env,
+    ffi::OsString,
     fs,
     path::{Path, PathBuf},
     process::Command,
@@ -22,6 +24,23 @@ pub struct Options {
     profile: String,
     /// Machines of another kind than this one.
     target: Option<String>,
+    /// What links it for machines with an older C library than this one's.
+    linker: Option<Zig>,
+}
+
+/// cargo-zigbuild, which links for a version of the GNU C library that the caller names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Zig {
+    /// The folder with cargo-zigbuild and Zig, in front of `PATH`.
+    pub programs: PathBuf,
+    /// The version, such as `2.28`.
+    pub glibc: String,
+    /// Flags for rustc.
+    pub rust_flags: String,
+    /// Flags for the C compiler.
+    pub c_flags: String,
+    /// The commit, which `gpud --version` then says.
+    pub commit: String,
 }
 
 impl Options {
@@ -30,6 +49,16 @@ impl Options {
         Self {
             profile: "release".to_owned(),
             target: None,
+            linker: None,
+        }
+    }
+
+    /// The profile `dist`, for a target and a version of the C library.
+    pub fn dist(target: &str, linker: Zig) -> Self {
+        Self {
+            profile: "dist".to_owned(),
+            target: Some(target.to_owned()),
+            linker: Some(linker),
         }
     }
 
@@ -67,17 +96,33 @@ impl Options {
 /// # Errors
 /// A step failed; the binary is as cargo left it then.
 pub fn run(cargo: &Cargo, options: &Options) -> Result<PathBuf> {
-    let Options { profile, target } = options;
-    let mut build = vec!["build", "--profile", profile, "--package", "gpud"];
+    let Options {
+        profile,
+        target,
+        linker,
+    } = options;
     let mut folder = cargo.target_dir();
-    if let Some(target) = target {
-        build.extend(["--target", target]);
-        folder.push(target);
-    }
+    folder.extend(target);
     folder.push(profile);
-    cargo.run("build gpud", &build)?;
+    let mut build = cargo.command();
+    match linker {
+        None => build.arg("build"),
+        Some(zig) => build
+            .args(["zigbuild", "--locked"])
+            .envs(zig.environment()?),
+    };
+    build.args(["--profile", profile, "--package", "gpud"]);
+    if let Some(target) = target {
+        // cargo-zigbuild takes the version of the C library behind the target; the folder has the target's own name.
+        let version = linker.as_ref().map(|zig| format!(".{}", zig.glibc));
+        build.arg("--target");
+        build.arg(format!("{target}{}", version.unwrap_or_default()));
+    }
+    cargo.timed("build gpud", build)?;
     let (program, archive) = (folder.join("gpud"), folder.join("gpud-builtins"));
-    let compiler = match target {
+    // One of this machine's processor runs here, and compiles for itself.
+    let foreign = target.as_ref().filter(|target| !runs_here(target));
+    let compiler = match foreign {
         None => program.clone(),
         Some(_) => cross_compiler(cargo)?,
     };
@@ -85,7 +130,7 @@ pub fn run(cargo: &Cargo, options: &Options) -> Result<PathBuf> {
     compiling
         .args(["compile-builtins", "--output"])
         .arg(&archive);
-    if let Some(target) = target {
+    if let Some(target) = foreign {
         compiling.args(["--target", target]);
     }
     cargo.timed("compile its built-in components", compiling)?;
@@ -105,8 +150,31 @@ pub fn command(cargo: &Cargo, arguments: &[String]) -> Result<()> {
     Ok(())
 }
 
+/// Whether programs of this target run on this machine.
+pub fn runs_here(target: &str) -> bool {
+    let processor = target.split('-').next();
+    processor == Some(env::consts::ARCH) && target.ends_with("-linux-gnu")
+}
+
+impl Zig {
+    /// The variables with which cargo runs.
+    fn environment(&self) -> Result<Vec<(&'static str, OsString)>> {
+        let mut path = vec![self.programs.clone()];
+        if let Some(before) = env::var_os("PATH") {
+            path.extend(env::split_paths(&before));
+        }
+        Ok(vec![
+            ("PATH", env::join_paths(path).context("PATH")?),
+            ("RUSTFLAGS", self.rust_flags.clone().into()),
+            (xtask::guests::FURTHER_FLAGS, self.rust_flags.clone().into()),
+            ("CFLAGS", self.c_flags.clone().into()),
+            ("GPUD_COMMIT", self.commit.clone().into()),
+        ])
+    }
+}
+
 /// Builds a gpud of this machine that compiles for all processors.
-fn cross_compiler(cargo: &Cargo) -> Result<PathBuf> {
+pub fn cross_compiler(cargo: &Cargo) -> Result<PathBuf> {
     // In a folder of its own: other features mean another build of all that depends on them.
     let tools = cargo.target_dir().join("cross");
     let folder = tools
@@ -191,6 +259,7 @@ mod tests {
         let both = Options {
             profile: "dist".to_owned(),
             target: Some("aarch64-unknown-linux-gnu".to_owned()),
+            linker: None,
         };
         for text in [
             "--profile dist --target aarch64-unknown-linux-gnu",
@@ -207,6 +276,16 @@ mod tests {
             let error = parse(text).unwrap_err();
             assert!(error.contains(said), "{text}: {error}");
         }
+    }
+
+    #[test]
+    fn only_this_machines_programs_run_here() {
+        let this = format!("{}-unknown-linux-gnu", env::consts::ARCH);
+        assert!(runs_here(&this));
+        for other in ["riscv64gc-unknown-linux-gnu", "wasm32-unknown-unknown", ""] {
+            assert!(!runs_here(other), "{other}");
+        }
+        assert!(!runs_here(&this.replace("gnu", "musl")));
     }
 
     #[test]

@@ -69,6 +69,9 @@ pub fn run(cargo: &Cargo) -> Result<()> {
         "deploy/prometheus/test.sh",
         &[&gpud(cargo)?],
     )?;
+    cargo.check_if_possible("install.sh", "tests/install/run.sh", &[])?;
+    // Not here: `tests/packages/run.sh` and `tests/image/run.sh`, which need root, and compress a large binary several times,
+    // and `tests/kubernetes/chart.sh`, which builds helm.
     cargo.check_if_possible(
         "a node in Kubernetes",
         "tests/kubernetes/run.sh",

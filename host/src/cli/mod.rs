@@ -57,6 +57,7 @@ mod sizes;
 pub mod status;
 pub mod table;
 pub mod terminal;
+mod version;
 pub mod watch;
 
 pub use checks::{

@@ -7,7 +7,6 @@ use clap::{CommandFactory as _, FromArgMatches as _, error::ContextKind};
 use gpud_exports::{config::Address, secret::Secret};
 
 use super::{
-    VERSION,
     args::{Cli, Command, CommonArgs, CustomPluginsArgs, RunCommand, ScanArgs},
     argv::{Misuse, Request, respell},
     check_args::RunCheckArgs,
@@ -31,6 +30,7 @@ use super::{
     run_args::MetricsNames,
     shells,
     status::StatusOptions,
+    version,
     watch::WatchOptions,
 };
 use crate::{
@@ -56,7 +56,7 @@ pub fn parse(argv: impl IntoIterator<Item = OsString>) -> Result<Invocation, Exi
     let (argv, ignored) = match respell(&root, words).map_err(|misuse| refuse(&mut root, misuse))? {
         Request::Command { argv, ignored } => (argv, ignored),
         Request::Help(topic) => return Err(Exit::success(help(&mut root, &topic))),
-        Request::Version => return Err(Exit::success(format!("gpud version {VERSION}\n"))),
+        Request::Version => return Err(Exit::success(format!("{}\n", version::line()))),
     };
     let command: Vec<String> = argv
         .iter()

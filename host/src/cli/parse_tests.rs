@@ -558,7 +558,7 @@ fn help_version_and_unknown_commands() {
     let exit = read("--version").unwrap_err();
     assert_eq!(
         (exit.code, exit.stdout),
-        (0, format!("gpud version {VERSION}\n"))
+        (0, format!("{}\n", version::line()))
     );
     let exit = read("").unwrap_err();
     assert_eq!(exit.code, 0);

@@ -1,0 +1,155 @@
+#!/bin/bash
+# Tests deploy/install.sh below a folder of its own, with made-up releases: install, upgrade, downgrade, removal, and what
+# is refused. With minisign (PATH or GPUD_TEST_TOOLS) signatures are tested too.
+#
+# Exit status: 0 passed, 1 failed.
+set -euo pipefail
+here=$(dirname -- "$(realpath -- "$0")")
+export PATH="${GPUD_TEST_TOOLS:-$PATH}"
+script=$here/../../deploy/install.sh
+work=$(mktemp -d)
+trap 'rm -rf -- "$work"' EXIT
+root=$work/root
+mkdir -- "$root"
+case $(uname -m) in
+x86_64) target=x86_64-unknown-linux-gnu ;;
+aarch64) target=aarch64-unknown-linux-gnu ;;
+*) echo "NOT RUN: there are no releases for $(uname -m)" >&2; exit 77 ;;
+esac
+
+checks=0
+check() {
+    checks=$((checks + 1))
+    "$@" || { echo "FAILED (line ${BASH_LINENO[0]}): $*" >&2; exit 1; }
+}
+absent() { [[ ! -e $1 && ! -L $1 ]]; }
+# says TEXT COMMAND…: the command fails, and its message has the text.
+says() {
+    local text=$1 output
+    shift
+    if output=$("$@" 2>&1); then
+        echo "no failure: $*" >&2
+        return 1
+    fi
+    [[ $output = *"$text"* ]] || { printf 'no "%s" in: %s\n' "$text" "$output" >&2; return 1; }
+}
+
+# release FOLDER VERSION [EXTRA PAGE]: adds a release whose gpud prints its version.
+release() {
+    local name=gpud-$2-$target
+    local files=$work/made/$name
+    rm -rf -- "$files"
+    mkdir -p -- "$1" "$files"/{man/man1,completions,systemd}
+    printf '#!/bin/sh\necho "gpud version %s"\n' "$2" >"$files/gpud"
+    cp -- "$script" "$files/install.sh"
+    chmod +x "$files/gpud" "$files/install.sh"
+    for page in gpud.1 ${3:-}; do echo page >"$files/man/man1/$page"; done
+    for file in completions/{gpud.bash,_gpud,gpud.fish} LICENSE THIRD-PARTY.txt sbom.cdx.json; do
+        echo "$file" >"$files/$file"
+    done
+    cp -- "$here/../../deploy/systemd/gpud.default" "$files/systemd/"
+    tar -czf "$1/$name.tar.gz" -C "$work/made" "$name"
+    (cd "$1" && sha256sum gpud-*.tar.gz >SHA256SUMS)
+}
+install_gpud() { sh "$script" --root "$root" "$@" >"$work/output" 2>&1 || { cat "$work/output" >&2; return 1; }; }
+version() { "$root/usr/local/bin/gpud" --version; }
+
+one=$work/one
+release "$one" 0.1.0 gpud-old.1
+check install_gpud --from "$one"
+check test "$(version)" = "gpud version 0.1.0"
+check test -e "$root/etc/default/gpud"
+check test -e "$root/usr/local/share/man/man1/gpud-old.1"
+
+# An upgrade takes the latest by number, leaves settings, and removes files of the version before.
+release "$one" 0.9.0
+release "$one" 0.10.0
+echo 'FLAGS="mine"' >"$root/etc/default/gpud"
+check install_gpud --from "$one"
+check test "$(version)" = "gpud version 0.10.0"
+check grep -q mine "$root/etc/default/gpud"
+check absent "$root/usr/local/share/man/man1/gpud-old.1"
+check test "$("$root/usr/local/share/gpud/gpud.before" --version)" = "gpud version 0.1.0"
+check test -z "$(find "$root" -name '*.new.*')"
+
+# Another version when it is named, and the folder of the script by default.
+check install_gpud --from "$one" --version 0.9.0
+check test "$(version)" = "gpud version 0.9.0"
+cp -- "$script" "$one/install.sh"
+check sh "$one/install.sh" --root "$root" --version 0.1.0 >/dev/null
+check test "$(version)" = "gpud version 0.1.0"
+
+# What is refused changes nothing.
+check says "it has: 0.1.0 0.9.0 0.10.0" sh "$script" --root "$root" --from "$one" --version 7
+check says "no SHA256SUMS" sh "$script" --root "$root" --from "$work"
+check says "needs a value" sh "$script" --from
+check says "unknown argument" sh "$script" --frm x
+check says "--purge is for --uninstall" sh "$script" --purge
+cp -r -- "$one" "$work/damaged"
+printf x >>"$work/damaged/gpud-0.10.0-$target.tar.gz"
+check says "does not have the checksum" sh "$script" --root "$root" --from "$work/damaged"
+rm -- "$work/damaged/gpud-0.10.0-$target.tar.gz"
+check says "not in $work/damaged" sh "$script" --root "$root" --from "$work/damaged"
+# One that does not start here.
+release "$work/broken" 0.2.0
+printf '#!/none\n' >"$work/made/gpud-0.2.0-$target/gpud"
+tar -czf "$work/broken/gpud-0.2.0-$target.tar.gz" -C "$work/made" "gpud-0.2.0-$target"
+(cd "$work/broken" && sha256sum gpud-*.tar.gz >SHA256SUMS)
+check says "does not start on this machine" sh "$script" --root "$root" --from "$work/broken"
+check test "$(version)" = "gpud version 0.1.0"
+
+# Machines that gpud does not run on, by stand-ins for the programs that tell.
+mkdir -- "$work/stand-ins"
+stand_in() { printf '#!/bin/sh\n%s\n' "$2" >"$work/stand-ins/$1"; chmod +x "$work/stand-ins/$1"; }
+other() { PATH="$work/stand-ins:$PATH" sh "$script" --root "$root" --from "$one"; }
+# shellcheck disable=SC2016
+stand_in uname 'case $1 in -s) echo Linux ;; *) echo riscv64 ;; esac'
+check says "no gpud for riscv64" other
+rm -- "$work/stand-ins/uname"
+stand_in getconf 'echo "glibc 2.17"'
+check says "glibc 2.17, gpud needs 2.28" other
+stand_in getconf 'exit 1'
+stand_in ldd 'echo "musl libc (x86_64)" >&2; exit 1'
+check says "musl" other
+stand_in getconf 'echo "glibc 2.28"'
+check other >/dev/null
+rm -r -- "$work/stand-ins"
+
+if command -v minisign >/dev/null; then
+    minisign -G -W -p "$work/key.pub" -s "$work/key" >/dev/null
+    minisign -G -W -p "$work/other.pub" -s "$work/other" >/dev/null
+    check says "has no SHA256SUMS.minisig" sh "$script" --root "$root" --from "$one" --public-key "$work/key.pub"
+    minisign -S -s "$work/key" -m "$one/SHA256SUMS" >/dev/null
+    check install_gpud --from "$one" --public-key "$work/key.pub"
+    check says "not by the key" sh "$script" --root "$root" --from "$one" --public-key "$work/other.pub"
+    echo >>"$one/SHA256SUMS"
+    check says "not by the key" sh "$script" --root "$root" --from "$one" --public-key "$work/key.pub"
+else
+    echo "signatures: NOT RUN, there is no minisign" >&2
+fi
+
+# A removal leaves state and settings, and files that are not its own; a purge removes state as well.
+mkdir -p "$root/var/lib/gpud"
+touch "$root/var/lib/gpud/gpud.state" "$root/usr/local/bin/other"
+check sh "$script" --root "$root" --uninstall >/dev/null
+check absent "$root/usr/local/bin/gpud"
+check absent "$root/usr/local/share/gpud"
+check test -e "$root/usr/local/bin/other"
+check test -e "$root/var/lib/gpud/gpud.state"
+check test -e "$root/etc/default/gpud"
+check says "no gpud of this script" sh "$script" --root "$root" --uninstall
+check sh "$script" --root "$root" --uninstall --purge >/dev/null
+check absent "$root/var/lib/gpud"
+check absent "$root/etc/default/gpud"
+
+# Beside a package it does nothing.
+mkdir -p "$root/usr/bin"
+printf '#!/bin/sh\n' >"$root/usr/bin/gpud"
+chmod +x "$root/usr/bin/gpud"
+check says "as a package" sh "$script" --root "$root" --from "$one"
+check says "as a package" sh "$script" --root "$root" --uninstall
+
+if command -v shellcheck >/dev/null; then
+    check shellcheck "$script"
+fi
+echo "install.sh: $checks checks passed"

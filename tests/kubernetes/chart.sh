@@ -1,0 +1,50 @@
+#!/bin/bash
+# Renders deploy/helm/gpud with several sets of values, and has a real API server accept every object (a dry run with strict
+# validation of fields). Combinations that cannot work are refused by the chart with a reason.
+#
+# The first time it builds helm (helm.sh) and the API server (apiserver.sh), which takes many minutes.
+# Exit status: 0 passed, 1 failed, 77 could not be run here (the reason is on standard error).
+set -euo pipefail
+here=$(dirname -- "$(realpath -- "$0")")
+chart=$here/../../deploy/helm/gpud
+export PYTHONDONTWRITEBYTECODE=1
+for program in openssl python3; do
+    command -v "$program" >/dev/null || { echo "NOT RUN: there is no $program" >&2; exit 77; }
+done
+helm=$("$here/helm.sh")
+tools=$("$here/apiserver.sh")
+export PATH="$helm:$tools:$PATH"
+work=$(mktemp -d)
+trap 'rm -rf -- "$work"' EXIT
+export HELM_CACHE_HOME=$work/helm HELM_CONFIG_HOME=$work/helm HELM_DATA_HOME=$work/helm
+
+helm lint --strict "$chart" >&2
+mkdir "$work/rendered"
+# render NAME ARGUMENTS…
+render() { helm template gpud "$chart" --namespace gpud --output-dir "$work/rendered/$1" "${@:2}" >/dev/null; }
+render plain
+render all --set podMonitor.enabled=true --set runtimeClassName=nvidia --set rights.hostRoot=true \
+    --set 'devices={/dev/ipmi0}' --set 'secretFiles={gpud-webhook}' --set 'extraArgs={--require-token}' \
+    --set 'rights.extraCapabilities={NET_ADMIN}' --set-file "specs=$here/../../specs/tag-group.yaml" \
+    --set-string 'componentConfigs={"disk": {"degraded_percent": 90}}' --set 'nodeSelector.nvidia\.com/gpu\.present=true'
+render least --set rights.root=false,rights.kernelLog=false,rights.hostPID=false,rights.hostNetwork=false \
+    --set listen=pod,exports=,rbac.create=false,serviceAccount.create=false,stateHostPath=
+render plugin --set rights.kernelLogResource=squat.ai/kmsg
+render named --set fullnameOverride=health,nameOverride=other,serviceAccount.name=somebody,image.tag=1.2.3
+
+refused() {
+    local text=$1 output
+    shift
+    if output=$(helm template gpud "$chart" "$@" 2>&1); then
+        echo "not refused: $*" >&2
+        exit 1
+    fi
+    [[ $output = *"$text"* ]] || { printf 'no "%s" in: %s\n' "$text" "$output" >&2; exit 1; }
+}
+refused "listen: pod is for" --set listen=pod
+refused "rights.kernelLog needs rights.root" --set rights.root=false
+refused "does not reach the loopback" --set podMonitor.enabled=true,listen=loopback
+refused "misspelt" --set misspelt=1
+refused "extraCapabilities" --set 'rights.extraCapabilities={ALL}'
+
+timeout --kill-after=10 300 python3 "$here/chart.py" "$work"

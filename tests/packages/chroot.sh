@@ -1,0 +1,39 @@
+#!/bin/bash
+# Makes a small Debian with rpm in the folder of test tools, once for each release of Debian.
+#
+#   chroot.sh      prints its folder; nobody changes it, tests copy it
+#
+# GPUD_TEST_TOOLS_CACHE names another folder than ~/.cache/gpud-test-tools. An exit status of 77 says that it cannot be had
+# here, and a line on stderr says why.
+set -euo pipefail
+
+release=bookworm
+mirror=${GPUD_TEST_DEBIAN_MIRROR:-http://deb.debian.org/debian}
+cache=$(realpath -m -- "${GPUD_TEST_TOOLS_CACHE:-$HOME/.cache/gpud-test-tools}")
+
+not_run() {
+    echo "NOT RUN: $*" >&2
+    exit 77
+}
+
+root=$cache/debian-$release
+mkdir -p -- "$cache"
+exec 9>"$cache/.debian.lock"
+flock 9
+if [[ ! -e $root ]]; then
+    [[ $(id -u) = 0 ]] || not_run "debootstrap needs root"
+    command -v apt-get >/dev/null || not_run "debootstrap comes from Debian, and there is no apt-get"
+    work=$(mktemp -d -p "$cache")
+    trap 'rm -rf -- "$work"' EXIT
+    (
+        cd "$work"
+        apt-get download debootstrap >&2 || { apt-get update >&2 && apt-get download debootstrap >&2; }
+        dpkg-deb --extract debootstrap_*.deb tool
+    ) || not_run "Debian's debootstrap cannot be fetched"
+    export DEBOOTSTRAP_DIR=$work/tool/usr/share/debootstrap
+    "$work/tool/usr/sbin/debootstrap" --variant=minbase --include=rpm,cpio "$release" "$work/root" "$mirror" >&2 ||
+        not_run "debootstrap fails; the lines above say why"
+    rm -rf -- "$work"/root/var/cache/apt/archives/*.deb "$work"/root/var/lib/apt/lists/*
+    mv -- "$work/root" "$root"
+fi
+echo "$root"
