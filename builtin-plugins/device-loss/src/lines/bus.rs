@@ -86,7 +86,14 @@ fn intel_queue(line: &str) -> Option<Found<'_>> {
 }
 
 fn amd_event(line: &str) -> Option<Found<'_>> {
-    let (_, event) = line.split_once("AMD-Vi: Event logged [")?;
+    let (before, event) = line.split_once("AMD-Vi: Event logged [")?;
+    // The IOMMU's own device, in newer kernels: `iommu ivhd0: `.
+    if !before.is_empty() {
+        let (driver, name) = before.strip_suffix(": ")?.split_once(' ')?;
+        if driver.contains(':') || name.contains(' ') {
+            return None;
+        }
+    }
     let (event, fields) = event.split_once(" device=")?;
     if !AMD_EVENTS.contains(&event) {
         return None;
