@@ -1,7 +1,7 @@
 //! The bash scripts that try a volume. Each is fixed; what differs comes as variables and always stands in quotes, so
 //! that no path or content is ever read as a command.
 //!
-//! Whoever can write to the volume can put a link in the place of the folder or the file, at any moment, and the scripts
+//! A user who can write to the volume can put a link in the place of the folder or the file, at any moment, and the scripts
 //! run as root. So each of them walks from the volume to the folder one name at a time. After each step it asks the kernel
 //! where it is: at a link's target the answer is another path than expected, and the script ends. From then on it names
 //! the file only within the folder that it is in, creates it as a new one, and neither follows a link nor waits for a
