@@ -74,7 +74,7 @@ impl Matcher {
         events.extend(self.expire(boot_id, *sequence));
         let banner = text.strip_prefix("---[ end ");
         let words = banner.unwrap_or(text);
-        if words.starts_with("Kernel panic") || words.starts_with("Kernel Panic") {
+        if is_panic(words) {
             events.extend(self.give_up());
             // The closing banner (`---[ end Kernel panic …`) repeats the panic's words; it begins nothing.
             if banner.is_none() {
@@ -158,6 +158,15 @@ pub fn in_dump(text: &str, path: &str, modified: u64) -> Vec<Event> {
         event.merge = None;
     }
     events
+}
+
+/// `Kernel panic - not syncing: …`, or the first two words alone. A process can be called as they are, and other text
+/// follows then.
+fn is_panic(text: &str) -> bool {
+    ["Kernel panic", "Kernel Panic"]
+        .iter()
+        .find_map(|words| text.strip_prefix(words))
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with(" - not syncing"))
 }
 
 /// A line of a dump without what the kernel puts before a message: `<0>`, `[    9.000001] ` and `[    T1] `.

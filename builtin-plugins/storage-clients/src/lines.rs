@@ -147,7 +147,8 @@ fn ceph(line: &str) -> Option<Found<'_>> {
     }
     let text = text.trim_end();
     let is = |forms: &[&str]| forms.iter().any(|form| text.starts_with(form));
-    if is(&["hung", "caps stale", "caps still stale"]) {
+    // A process can be called as all of the first.
+    if text == "hung" || is(&["caps stale", "caps still stale"]) {
         return Some(lost(CLIENT, server).fact("cause", text));
     }
     if is(&[
