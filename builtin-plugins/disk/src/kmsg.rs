@@ -116,8 +116,9 @@ fn of_filesystem(line: &str, phrase: &str) -> bool {
 /// `[‹process›: ]attempt to access beyond end of device` (`block/blk-core.c`, `bio_check_eod`; without the process before
 /// 5.13).
 fn beyond_end(line: &str) -> bool {
-    const PHRASE: &str = "attempt to access beyond end of device";
-    line.starts_with(PHRASE) || after_process_name(line, &[": ", PHRASE].concat()).is_some()
+    const PHRASE: &str = ": attempt to access beyond end of device";
+    let alone = PHRASE.trim_start_matches(": ");
+    line.starts_with(alone) || after_process_name(line, PHRASE).is_some()
 }
 
 /// `Buffer I/O error on dev ‹name›, logical block ‹n›` (`fs/buffer.c`, `buffer_io_error`), and ext4's own

@@ -24,10 +24,20 @@ const MARKS: [&str; 3] = [
 
 /// Returns what follows `mark`, if nothing but the name of a process is before it. With several such places in the line,
 /// the first one counts.
-pub fn after_process_name<'a>(line: &'a str, mark: &str) -> Option<&'a str> {
-    line.match_indices(mark).find_map(|(at, mark)| {
-        let name = line.get(..at)?;
-        is_name(name).then(|| line.get(at + mark.len()..)).flatten()
+///
+/// For lines that are believed although they begin with a name. A name with a quote, or a colon and a blank, is none here:
+/// short lines of other parts of the kernel (`process '‹file›' started …`, `input: ‹device› as …`) have these before a text
+/// that a user chooses.
+pub fn after_process_name<'a>(line: &'a str, mark: &'a str) -> Option<&'a str> {
+    let is_plain = |name: &str| !name.contains(['\'', '"']) && !name.contains(": ");
+    named(line, mark).find_map(|(name, rest)| is_plain(name).then_some(rest))
+}
+
+/// The places of a mark that can be behind a name: what is before and after it.
+fn named<'a>(line: &'a str, mark: &'a str) -> impl Iterator<Item = (&'a str, &'a str)> {
+    line.match_indices(mark).filter_map(|(at, mark)| {
+        let name = line.get(..at).filter(|name| is_name(name))?;
+        Some((name, line.get(at + mark.len()..)?))
     })
 }
 
@@ -40,9 +50,7 @@ pub fn after_process<'a>(line: &'a str, then: &str) -> Option<&'a str> {
 pub fn begins_with_process(line: &str) -> bool {
     after_process(line, "").is_some()
         || numbered(line, '/', ": potentially unexpected fatal signal ").is_some()
-        || MARKS
-            .iter()
-            .any(|mark| after_process_name(line, mark).is_some())
+        || MARKS.iter().any(|mark| named(line, mark).next().is_some())
 }
 
 /// What follows name, `open`, a number and `then` at the beginning of a line.
@@ -137,6 +145,8 @@ mod tests {
             (" invoked oom-killer: x", None),
             ("sixteen bytes of invoked oom-killer: x", None),
             ("tmpfs: Unknown parameter 'a invoked oom-killer: x", None),
+            ("process 'a invoked oom-killer: x", None),
+            ("input: a invoked oom-killer: x", None),
         ] {
             assert_eq!(after_process_name(line, mark), rest, "{line}");
         }
