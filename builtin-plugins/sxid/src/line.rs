@@ -26,8 +26,8 @@ const MAX_DETAIL: usize = 256;
 
 /// Longest text within the parentheses, bytes; longer is no id. Bounds what reaches messages and the store.
 const MAX_ID: usize = 64;
-/// Shortest id: bus and device, `c3:00`. With what is around it that is longer than the name of a process.
-const MIN_ID: usize = 5;
+/// Shortest id. With what is around it that is longer than the name of a process.
+const MIN_ID: usize = 3;
 
 /// Regular expressions that match all lines that [`parse`] understands, and few others.
 pub const PATTERNS: [&str; 1] = [r"^(nvidia-nvswitch[0-9]+: )?SXid.*: [0-9]"];
@@ -94,7 +94,7 @@ fn split_switch(text: &str) -> (&str, &str) {
     of_switch().unwrap_or(("", text))
 }
 
-/// Hexadecimal digits, colons and dots; at least bus and device.
+/// Hexadecimal digits, dots and colons, one at least.
 fn is_id(id: &str) -> bool {
     let fits = |byte: u8| byte.is_ascii_hexdigit() || matches!(byte, b':' | b'.');
     (MIN_ID..=MAX_ID).contains(&id.len()) && id.contains(':') && id.bytes().all(fits)

@@ -6,7 +6,7 @@
 //! ` GPU-I:‹nn›` and ` GPU-CI:‹nn›` follow the PCI id within the parentheses.
 //!
 //! Lines of GPUd's grammar give what they give there, if the driver can have written them: GPUd reads them anywhere in a
-//! text, we at its beginning, and with an id that has a bus and a device. Any user can have a mount option, a file or a
+//! text, we at its beginning, and with `PCI:` or a colon in the id. Any user can have a mount option, a file or a
 //! process called like such a line, and the kernel prints these names within its own lines; a name that a line begins with
 //! has 15 bytes, which are too few for driver and id. Beyond the grammar, marked `lenient` below, lines of real drivers
 //! are read that it drops or only half understands.
@@ -17,6 +17,7 @@ mod off_the_bus;
 use std::borrow::Cow;
 
 pub use extended::Extended;
+use gpud_sdk::incidents::begins_with_process;
 
 /// What every line of the driver begins with.
 const DRIVER: &str = "NVRM:";
@@ -39,8 +40,8 @@ pub struct Line<'a> {
     pub extended: Option<Extended<'a>>,
 }
 
-/// Shortest id: bus and device, `3b:00`.
-const MIN_ID: usize = 5;
+/// Shortest id without `PCI:`. With the driver's words around it that is longer than the name of a process.
+const MIN_ID: usize = 3;
 
 /// Regular expressions that match all lines that [`parse`] understands, and few others.
 pub const PATTERNS: [&str; 3] = [
@@ -52,7 +53,9 @@ pub const PATTERNS: [&str; 3] = [
 /// Reads a line. `accept` says of an extended line's code whether it is one that has such lines; else the line is read
 /// in the general form.
 pub fn parse(text: &str, accept: impl Fn(u64) -> bool) -> Option<Line<'_>> {
-    let line = text.strip_prefix(DRIVER)?;
+    let line = text
+        .strip_prefix(DRIVER)
+        .filter(|_| !begins_with_process(text))?;
     let Some(rest) = line.strip_prefix(XID) else {
         return Some(Line {
             device: off_the_bus::device(line)?.into(),
@@ -104,7 +107,8 @@ fn header(text: &str) -> Option<Header<'_>> {
     let (id, function) = id.split_once('.').unwrap_or((id, "0"));
     let digits =
         |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_hexdigit() || b == b':');
-    if !digits(id) || !digits(function) || id.len() < MIN_ID || !id.contains(':') {
+    let is_whole = device.starts_with("PCI:") || id.len() >= MIN_ID && id.contains(':');
+    if !digits(id) || !digits(function) || !is_whole {
         return None;
     }
     let device = if function == "0" {

@@ -14,7 +14,7 @@
 //! Intel's and AMD's lines name the device without its domain where there is only one, and Intel's always: it is taken to
 //! be 0.
 
-use super::{Found, Kind, bare_id, first_word, of_driver};
+use super::{Found, Kind, bare_id, first_word, is_driver_name, of_driver};
 
 /// Longest name of a slot or IOMMU.
 const MAX_NAME: usize = 64;
@@ -90,7 +90,7 @@ fn amd_event(line: &str) -> Option<Found<'_>> {
     // The IOMMU's own device, in newer kernels: `iommu ivhd0: `.
     if !before.is_empty() {
         let (driver, name) = before.strip_suffix(": ")?.split_once(' ')?;
-        if driver.contains(':') || name.contains(' ') {
+        if !is_driver_name(driver) || name.contains(' ') {
             return None;
         }
     }
@@ -112,8 +112,8 @@ fn amd(line: &str) -> Option<Found<'_>> {
         let (id, _) = fields.strip_prefix("device=")?.split_once(' ')?;
         bare_id(id)?
     } else {
-        let (_driver, id) = before.strip_suffix(": ")?.split_once(' ')?;
-        bare_id(id)?
+        let (driver, id) = before.strip_suffix(": ")?.split_once(' ')?;
+        bare_id(id).filter(|_| is_driver_name(driver))?
     };
     let address = after(fields, " address=");
     Some(Found::new(Kind::IommuFault, device).fact("address", address))

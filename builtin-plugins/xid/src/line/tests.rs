@@ -166,8 +166,8 @@ fn extended_form() {
         ),
         // No closing parenthesis, two names, two words of any width and letter case, any white space.
         (
-            "NVRM: Xid (PCI:0a:00): 1, NETIR/NETIR_INT\tFatal\nXC1  i12 Link -1 (0xFf\t0x000000000ABC".into(),
-            extended("PCI:0a:00", 1, "NETIR/NETIR_INT", true, (0xff, 0xabc)),
+            "NVRM: Xid (PCI:a): 1, NETIR/NETIR_INT\tFatal\nXC1  i12 Link -1 (0xFf\t0x000000000ABC".into(),
+            extended("PCI:a", 1, "NETIR/NETIR_INT", true, (0xff, 0xabc)),
         ),
     ] {
         assert_eq!(all(&text), expected, "{text}");
@@ -390,9 +390,7 @@ impl Grammar {
     }
 
     fn find(&self, text: &str) -> Found {
-        if let Some(found) = self.extended.captures(text)
-            && is_whole_id(&found[1])
-        {
+        if let Some(found) = self.extended.captures(text) {
             let word = |group| u32::from_str_radix(&found[group], 16).ok();
             if let (Ok(code), Some(first), Some(second)) = (found[2].parse(), word(5), word(6)) {
                 return Found::Extended {
@@ -405,7 +403,7 @@ impl Grammar {
             }
         }
         if let Some(found) = self.general.captures(text)
-            && is_whole_id(found[1].trim_start_matches("PCI:"))
+            && is_whole_id(&found[1])
             && let Some(code) = found[2].parse().ok().filter(|code| *code != 0)
         {
             return Found::General {
@@ -430,9 +428,9 @@ impl Grammar {
     }
 }
 
-/// Bus and device, at least.
+/// An id that no name of a process has room for.
 fn is_whole_id(id: &str) -> bool {
-    id.len() >= MIN_ID && id.contains(':')
+    id.starts_with("PCI:") || id.len() >= MIN_ID && id.contains(':')
 }
 
 fn ours(text: &str) -> Found {
