@@ -48,7 +48,7 @@ pub fn is_delivered(patterns: &[&str], line: &str) {
 /// - every example is delivered and becomes the event that it stands for, with its type; none does when it comes from a
 ///   service;
 /// - no lookalike does, nor an example that stands within a line of another part of the kernel, where users choose names;
-/// - every pattern has an example that it alone delivers;
+/// - every pattern begins with `^`, and has an example that it alone delivers;
 /// - a policy can name every event, and the schema says so.
 ///
 /// `events` is the checker's own way from a batch of messages to events.
@@ -136,6 +136,9 @@ pub fn holds(
             let wrong = events.iter().any(|event| event.name == name);
             assert!(!wrong, "{name}: the lookalike {lines:?} gives {events:#?}");
         }
+    }
+    for pattern in catalog.patterns {
+        assert!(pattern.starts_with('^'), "{pattern} is not anchored");
     }
     for (at, id) in ids.iter().enumerate() {
         assert!(
