@@ -227,6 +227,57 @@ fn logs_of_the_field() {
     assert!(wrong.is_empty(), "{wrong}");
 }
 
+/// Lines of real faults, each within a line in which any user can have the kernel print it, in the forms in which logs are
+/// saved.
+#[test]
+fn forged_lines_are_not_believed() {
+    const FAULTS: [&str; 10] = [
+        "NVRM: Xid (PCI:0000:3b:00): 79, pid=1, name=x, GPU has fallen off the bus.",
+        "NVRM: GPU 0000:3b:00.0: GPU has fallen off the bus.",
+        "nvidia-nvswitch0: SXid (PCI:0000:c3:00.0): 20034, Fatal, Link 30 LTSSM Fault Up",
+        "EXT4-fs (sda1): Remounting filesystem read-only",
+        "nvme nvme0: Disabling device after reset failure: -19",
+        "INFO: task x:1 blocked for more than 245 seconds.",
+        "Kernel panic - not syncing: Fatal exception",
+        "VFS: file-max limit 1048576 reached",
+        "mlx5_core 0000:5c:00.0: Detected insufficient power on the PCIe slot (27W).",
+        "nfs: server a not responding, still trying",
+    ];
+    const PLACES: [&str; 7] = [
+        "tmpfs: Unknown parameter '{}'",
+        "tmpfs: Unknown parameter 'kernel: {}'",
+        "tmpfs: Unknown parameter '[    9.000001] {}'",
+        "fuse: Unknown parameter 'x: {}'",
+        "x[311]: segfault at 0 ip 00007f sp 00007f error 4 in {}[7f+1]",
+        "audit: type=1400 audit(1.1:2): apparmor=\"DENIED\" name=\"{}\" pid=311",
+        "NVRM: x[311]: segfault at 0 ip 00007f sp 00007f error 4 in {}[7f+1]",
+    ];
+    let folder = tempfile::tempdir().unwrap();
+    for (number, prefix) in [
+        "[  100.000001] ",
+        "Nov 20 08:00:01 h kernel: ",
+        "kern  :err   : ",
+        "3,7,100000001,-;",
+    ]
+    .iter()
+    .enumerate()
+    {
+        let within =
+            |fault: &str| PLACES.map(|place| prefix.to_string() + &place.replace("{}", fault));
+        let lines: Vec<String> = FAULTS.iter().flat_map(|fault| within(fault)).collect();
+        let log = folder.path().join(number.to_string());
+        std::fs::write(&log, lines.join("\n") + "\n").unwrap();
+        let document = scan(&log);
+        let events: Vec<&Value> = document["components"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .flat_map(|component| component["events"].as_array().unwrap())
+            .collect();
+        assert!(events.is_empty(), "{prefix:?}: {events:#?}");
+    }
+}
+
 /// A server that answered again needs no reboot; what a line asks for is reported until then.
 #[test]
 fn what_is_over_asks_for_nothing() {

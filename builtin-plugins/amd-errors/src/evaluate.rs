@@ -24,7 +24,7 @@ const MERGE_SECONDS: u32 = 300;
 pub fn events(context: &CheckContext, messages: &[Message]) -> Vec<Event> {
     let genuine = messages
         .iter()
-        .filter(|message| incidents::is_kernel_line(message));
+        .filter(|message| incidents::is_driver_line(message));
     genuine
         .filter_map(|message| {
             let found = lines::find(&message.text)?;

@@ -55,7 +55,7 @@ pub fn events(
 ) -> Vec<Event> {
     let found: Vec<(&Message, Found<'_>)> = messages
         .iter()
-        .filter(|message| incidents::is_kernel_line(message))
+        .filter(|message| incidents::is_driver_line(message))
         .filter_map(|message| Some((message, lines::find(&message.text)?)))
         .collect();
     if found.is_empty() {

@@ -5,11 +5,11 @@ use gpud_builtin_shared::coded::Severity::{Critical, Fatal, Info, Warning};
 use gpud_builtin_shared::patterns::{Catalog, Entry, Verdict};
 
 /// Version of the catalogue.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 
 /// What the host delivers: no narrower than what is read.
 pub const PATTERNS: [&str; 19] = [
-    " error, dev [^ ]+, sector [0-9]",
+    "^([A-Za-z0-9_]+: )?[A-Za-z/ ]+ error, dev [^ ]+, sector [0-9]",
     r"^sd [0-9:]+: (\[[A-Za-z0-9_]+\] )?(tag#[0-9]+ )?(FAILED|UNKNOWN\(0x[0-9a-f]+\)) Result: ",
     r"^sd [0-9:]+: (\[[A-Za-z0-9_]+\] )?(tag#[0-9]+ )?[Ss]ense [Kk]ey : (Medium|Hardware) Error",
     r"^sd [0-9:]+: (\[[A-Za-z0-9_]+\] )?(tag#[0-9]+ )?(Device offlined - not ready|rejecting I/O to offline device)",

@@ -1,7 +1,7 @@
 //! Kernel messages about processors: hung tasks (`kernel/hung_task.c`) and soft lockups (`kernel/watchdog.c`).
 
 use gpud_builtin_shared::patterns::Entry;
-use gpud_sdk::incidents::{clip, is_kernel_line};
+use gpud_sdk::incidents::{clip, is_driver_line};
 use gpud_sdk::{CheckContext, Event, Evidence, Message};
 
 use crate::patterns;
@@ -13,7 +13,7 @@ const MERGE_SECONDS: u32 = 60;
 
 /// The event that a message stands for, if any.
 pub fn event(context: &CheckContext, message: &Message) -> Option<Event> {
-    let (entry, text) = find(&message.text).filter(|_| is_kernel_line(message))?;
+    let (entry, text) = find(&message.text).filter(|_| is_driver_line(message))?;
     // The kernel's clock can run ahead of the wall clock by a little; the future is refused.
     let at = message.time.min(context.now);
     let mut event = Event::new(at, entry.name, entry.event_type(), text.as_str());
@@ -35,27 +35,27 @@ pub fn find(line: &str) -> Option<(&'static Entry, String)> {
 }
 
 /// `task ‹name›:‹pid› blocked for more than ‹n› seconds`, or since Linux 6.17 `blocked in I/O wait for …`. A name may
-/// hold a colon (`kworker/u130:2:8841`); the task is then given up to the first number, as GPUd gives it. The seconds
-/// come with it.
+/// hold a colon (`kworker/u130:2:8841`); the task is then given up to the first number, as GPUd gives it, with the
+/// seconds. Only at the beginning of the line, or behind `INFO: `.
 fn hung_task(line: &str) -> Option<(&str, &str)> {
-    suffixes(line, "task ").find_map(|rest| {
-        let colon = rest.find(':').filter(|&colon| colon > 0)?;
-        let (name, after) = rest.split_at_checked(colon + 1)?;
-        let digits = count_digits(after);
-        let (_, tail) = after.split_at_checked(digits)?;
-        // At least one character stands between the number and the phrase, if need be the number's last digit.
-        let mut inner = tail.chars();
-        if digits == 0 {
-            return None;
-        }
-        let after_one = inner.next().and_then(|_| blocked_seconds(inner.as_str()));
-        let (taken, seconds) = match after_one {
-            Some(seconds) => (digits, seconds),
-            None if digits > 1 => (digits - 1, blocked_seconds(tail)?),
-            None => return None,
-        };
-        Some((rest.get(..name.len() + taken)?, seconds))
-    })
+    let rest = line.strip_prefix("INFO: ").unwrap_or(line);
+    let rest = rest.strip_prefix("task ")?;
+    let colon = rest.find(':').filter(|&colon| colon > 0)?;
+    let (name, after) = rest.split_at_checked(colon + 1)?;
+    let digits = count_digits(after);
+    let (_, tail) = after.split_at_checked(digits)?;
+    // At least one character stands between the number and the phrase, if need be the number's last digit.
+    let mut inner = tail.chars();
+    if digits == 0 {
+        return None;
+    }
+    let after_one = inner.next().and_then(|_| blocked_seconds(inner.as_str()));
+    let (taken, seconds) = match after_one {
+        Some(seconds) => (digits, seconds),
+        None if digits > 1 => (digits - 1, blocked_seconds(tail)?),
+        None => return None,
+    };
+    Some((rest.get(..name.len() + taken)?, seconds))
 }
 
 /// The number of `blocked for more than ‹n› seconds`.
@@ -72,20 +72,15 @@ fn blocked_seconds(text: &str) -> Option<&str> {
     })
 }
 
-/// `soft lockup - CPU#‹n› stuck for ‹n›s! [‹name›:‹pid›]`, where the name may hold colons and brackets itself. A
-/// name without a colon, the only kind that GPUd sees, goes first should a line hold several.
+/// `[[NMI ]watchdog: ][BUG: ]soft lockup - CPU#‹n› stuck for ‹n›s! [‹name›:‹pid›]`, where the name may hold colons and
+/// brackets itself.
 fn soft_lockup(line: &str) -> Option<&str> {
-    let mut tasks = suffixes(line, "soft lockup - CPU#").filter_map(locked_up_task);
-    let first = tasks.next()?;
-    let is_plain = |task: &&str| task.matches(':').count() == 1;
-    Some(if is_plain(&first) {
-        first
-    } else {
-        tasks.find(is_plain).unwrap_or(first)
-    })
-}
-
-fn locked_up_task(rest: &str) -> Option<&str> {
+    let rest = ["NMI watchdog: ", "watchdog: "]
+        .iter()
+        .find_map(|by| line.strip_prefix(by))
+        .unwrap_or(line);
+    let rest = rest.strip_prefix("BUG: ").unwrap_or(rest);
+    let rest = rest.strip_prefix("soft lockup - CPU#")?;
     let rest = after_digits(rest)?.strip_prefix(" stuck for ")?;
     let rest = after_digits(rest)?.strip_prefix("s! [")?;
     rest.match_indices(']').find_map(|(end, _)| {
@@ -147,10 +142,9 @@ mod tests {
                 Some(("1", "a:1")),
             ),
             ("task a:1blocked for more than 1 seconds", None),
-            (
-                "task :7 task b:8 blocked for more than 3 seconds",
-                Some(("3", "b:8")),
-            ),
+            ("task :7 task b:8 blocked for more than 3 seconds", None),
+            ("x: task b:8 blocked for more than 3 seconds", None),
+            ("x: soft lockup - CPU#3 stuck for 22s! [a:12]", None),
             // The kernel names who holds the lock in a second line, which is no second report.
             (
                 "INFO: task nvidia-smi:82351 is blocked on a mutex likely owned by task text-embeddings:4871.",
@@ -219,10 +213,10 @@ mod tests {
     static DELIVERED: LazyLock<Regex> = LazyLock::new(|| Regex::new(&PATTERNS.join("|")).unwrap());
     /// The expressions that GPUd's behaviour implies (RE2's `\d` is ASCII).
     static HUNG_TASK: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new("(?:INFO: )?task ([^:]+:[0-9]+).+blocked for more than [0-9]+ seconds").unwrap()
+        Regex::new("^(?:INFO: )?task ([^:]+:[0-9]+).+blocked for more than [0-9]+ seconds").unwrap()
     });
     static SOFT_LOCKUP: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"soft lockup - CPU#[0-9]+ stuck for [0-9]+s! \[([^:]+:[0-9]+)\]").unwrap()
+        Regex::new(r"^(?:(?:NMI )?watchdog: )?(?:BUG: )?soft lockup - CPU#[0-9]+ stuck for [0-9]+s! \[([^:]+:[0-9]+)\]").unwrap()
     });
 
     #[test]

@@ -5,12 +5,12 @@ use gpud_builtin_shared::coded::Severity::Warning;
 use gpud_builtin_shared::patterns::{Catalog, Entry};
 
 /// Version of the catalogue.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// What the host delivers: no narrower than what is read.
 pub const PATTERNS: [&str; 2] = [
-    "blocked (in I/O wait )?for more than [0-9]",
-    "soft lockup - CPU#[0-9]",
+    "^(INFO: )?task .*blocked (in I/O wait )?for more than [0-9]",
+    "^((NMI )?watchdog: )?(BUG: )?soft lockup - CPU#[0-9]",
 ];
 
 /// A task waits in the kernel, usually for a disk, a network mount or a driver. The kernel reports it again and again, with the time since it began to wait.

@@ -43,7 +43,7 @@ pub fn events(
     let mut timeout: Option<(&str, u64)> = None;
     let genuine = messages
         .iter()
-        .filter(|message| incidents::is_kernel_line(message));
+        .filter(|message| incidents::is_driver_line(message));
     genuine
         .filter_map(|message| {
             let found = of_severity(lines::find(&message.text)?, &mut severity, message.time);

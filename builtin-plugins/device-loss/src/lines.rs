@@ -141,6 +141,13 @@ fn of_driver<'a>(line: &'a str, driver: &str) -> Option<(String, &'a str)> {
     Some((bare_id(device)?, rest))
 }
 
+/// Whether a word can be the name of a driver, rather than the beginning of a line that has no blanks up to a name that a
+/// user chose (`oom-kill:constraint=…,task=mlx5_core 0000:17:00.0 …`).
+fn is_driver_name(text: &str) -> bool {
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+    !text.is_empty() && text.bytes().all(fits)
+}
+
 /// A PCI id as these drivers write it, without `PCI:`.
 fn bare_id(text: &str) -> Option<String> {
     pci_id(text).filter(|_| !text.starts_with("PCI:"))

@@ -5,7 +5,7 @@ use gpud_builtin_shared::coded::Severity::{Critical, Fatal, Info, Warning};
 use gpud_builtin_shared::patterns::{Catalog, Entry, Verdict};
 
 /// Version of the catalogue.
-pub const VERSION: u32 = 5;
+pub const VERSION: u32 = 6;
 
 /// What the host delivers: no narrower than what is read.
 pub const PATTERNS: [&str; 24] = [
@@ -26,12 +26,12 @@ pub const PATTERNS: [&str; 24] = [
     "^NVRM: API mismatch: ",
     "^NVRM: The NVIDIA probe routine (was not called|failed) for ",
     "^nouveau [0-9a-fA-F:.]+: (bus: MMIO (read|write) of |fifo: (SCHED_ERROR |fault |(read|write) fault at )|gr: TRAP)",
-    "NETDEV WATCHDOG: ",
-    ": (TX timeout detected|transmit timed out, resetting|tx_timeout: VSI_)",
+    "^([A-Za-z0-9_-]+ [^ ]+ [^ ]+: |[^ ]+: )?NETDEV WATCHDOG: ",
+    "^[A-Za-z0-9_-]+ [^ ]+ [^ ]+: (TX timeout detected|transmit timed out, resetting|tx_timeout: VSI_)",
     r"^pcieport [0-9a-fA-F:.]+: pciehp: Slot\(.*\): (Link Down|Card not present)",
     r"^DMAR: ?\[(DMA Read|DMA Write|INTR-REMAP).*\] Request device \[",
     "^DMAR: VT-d detected Invalidation (Time-out|Completion|Queue) Error: ",
-    r"AMD-Vi: Event logged \[(IO_PAGE_FAULT |[A-Z_]+ device=)",
+    r"^([A-Za-z0-9_-]+ [^ ]+: )?AMD-Vi: Event logged \[(IO_PAGE_FAULT |[A-Z_]+ device=)",
     "^arm-smmu-v3 [^ ]*: event(: .* client: | 0x[0-9a-fA-F]+ received:)",
 ];
 

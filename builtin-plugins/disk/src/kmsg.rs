@@ -1,7 +1,7 @@
 //! Kernel messages about disks that fail. Sources: `drivers/md`, `drivers/nvme/host`, `fs/ext4`, `fs/buffer.c`, `block/`.
 
 use gpud_builtin_shared::patterns::Entry;
-use gpud_sdk::incidents::is_kernel_line;
+use gpud_sdk::incidents::{after_process_name, begins_with_process, is_kernel_line};
 use gpud_sdk::{CheckContext, Event, Evidence, Message};
 
 use crate::patterns;
@@ -24,37 +24,40 @@ pub static FAILURES: [Failure; 8] = [
     Failure {
         entry: patterns::RAID_ARRAY_FAILURE,
         matches: |line| {
-            in_order(
-                line,
-                &["md/raid", ": Disk failure on ", " detected, failing array"],
-            )
+            line.strip_prefix("md/raid").is_some_and(|rest| {
+                in_order(rest, &[": Disk failure on ", " detected, failing array"])
+            })
         },
     },
     Failure {
         entry: patterns::FILESYSTEM_READ_ONLY,
-        matches: |line| line.contains("Remounting filesystem read-only"),
+        matches: |line| of_filesystem(line, "Remounting filesystem read-only"),
     },
     Failure {
         entry: patterns::NVME_PATH_FAILURE,
-        matches: |line| in_order(line, &["block nvme", ": no available path - failing I/O"]),
+        matches: |line| {
+            line.strip_prefix("block nvme")
+                .is_some_and(|rest| rest.contains(": no available path - failing I/O"))
+        },
     },
     Failure {
         entry: patterns::NVME_CONTROLLER_TIMEOUT,
         matches: |line| {
             after_nvme(line)
-                .filter_map(|rest| rest.strip_prefix("I/O "))
-                .any(|rest| rest.contains(" timeout, reset controller"))
+                .and_then(|rest| rest.strip_prefix("I/O "))
+                .is_some_and(|rest| rest.contains(" timeout, reset controller"))
         },
     },
     Failure {
         entry: patterns::NVME_DEVICE_DISABLED,
         matches: |line| {
-            after_nvme(line).any(|rest| rest.starts_with("Disabling device after reset failure"))
+            after_nvme(line)
+                .is_some_and(|rest| rest.starts_with("Disabling device after reset failure"))
         },
     },
     Failure {
         entry: patterns::BEYOND_END_OF_DEVICE,
-        matches: |line| line.contains("attempt to access beyond end of device"),
+        matches: beyond_end,
     },
     Failure {
         entry: patterns::BUFFER_IO_ERROR,
@@ -62,7 +65,7 @@ pub static FAILURES: [Failure; 8] = [
     },
     Failure {
         entry: patterns::SUPERBLOCK_WRITE_ERROR,
-        matches: |line| line.contains("I/O error while writing superblock"),
+        matches: |line| of_filesystem(line, "I/O error while writing superblock"),
     },
 ];
 
@@ -76,9 +79,13 @@ pub fn event(context: &CheckContext, message: &Message) -> Option<Event> {
     Some(event.merged_by(entry.message, MERGE_SECONDS))
 }
 
-/// The failure that a kernel line tells of.
+/// The failure that a kernel line reports. All are matched from the beginning of the line.
 pub fn find(line: &str) -> Option<&'static Failure> {
-    FAILURES.iter().find(|failure| (failure.matches)(line))
+    let by_process = begins_with_process(line);
+    FAILURES.iter().find(|failure| {
+        let names_process = failure.entry.name == patterns::BEYOND_END_OF_DEVICE.name;
+        (names_process || !by_process) && (failure.matches)(line)
+    })
 }
 
 fn in_order(line: &str, pieces: &[&str]) -> bool {
@@ -90,14 +97,28 @@ fn in_order(line: &str, pieces: &[&str]) -> bool {
         .is_some()
 }
 
-/// What follows `nvme nvme‹n›: `, wherever it stands.
-fn after_nvme(line: &str) -> impl Iterator<Item = &str> {
-    const DEVICE: &str = " nvme";
-    line.match_indices(DEVICE).filter_map(|(at, _)| {
-        line.get(..at)?.strip_suffix("nvme")?;
-        let rest = line.get(at + DEVICE.len()..)?;
-        rest.get(digits(rest)?..)?.strip_prefix(": ")
-    })
+/// What follows `nvme nvme‹n›: `.
+fn after_nvme(line: &str) -> Option<&str> {
+    let rest = line.strip_prefix("nvme nvme")?;
+    rest.get(digits(rest)?..)?.strip_prefix(": ")
+}
+
+/// `EXT4-fs (‹device›): ‹phrase›`, also of other filesystems that print like it, or the phrase alone.
+fn of_filesystem(line: &str, phrase: &str) -> bool {
+    let text = line.split_once("): ").and_then(|(who, text)| {
+        let (driver, _device) = who.split_once(" (")?;
+        let is_name = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+        (!driver.is_empty() && driver.bytes().all(is_name)).then_some(text)
+    });
+    text.unwrap_or(line).starts_with(phrase)
+}
+
+/// `[‹process›: ]attempt to access beyond end of device` (`block/blk-core.c`, `bio_check_eod`; without the process before
+/// 5.13).
+fn beyond_end(line: &str) -> bool {
+    const PHRASE: &str = ": attempt to access beyond end of device";
+    let alone = PHRASE.trim_start_matches(": ");
+    line.starts_with(alone) || after_process_name(line, PHRASE).is_some()
 }
 
 /// `Buffer I/O error on dev ‹name›, logical block ‹n›` (`fs/buffer.c`, `buffer_io_error`), and ext4's own
@@ -118,15 +139,13 @@ fn is_disk(device: &str) -> bool {
 
 /// `‹phrase›‹name›, logical block ‹n›`, with a name that is wanted.
 fn names_block(line: &str, phrase: &str, is_wanted: fn(&str) -> bool) -> bool {
-    line.match_indices(phrase).any(|(at, _)| {
-        let device_and_block = line
-            .get(at + phrase.len()..)
-            .and_then(|rest| rest.split_once(' '));
-        device_and_block.is_some_and(|(device, rest)| {
-            let block = rest.strip_prefix("logical block ").and_then(digits);
-            let name = device.strip_suffix(',').filter(|name| !name.is_empty());
-            name.is_some_and(is_wanted) && block.is_some()
-        })
+    let device_and_block = line
+        .strip_prefix(phrase)
+        .and_then(|rest| rest.split_once(' '));
+    device_and_block.is_some_and(|(device, rest)| {
+        let block = rest.strip_prefix("logical block ").and_then(digits);
+        let name = device.strip_suffix(',').filter(|name| !name.is_empty());
+        name.is_some_and(is_wanted) && block.is_some()
     })
 }
 
@@ -244,14 +263,14 @@ mod tests {
 
     static EXPRESSIONS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
         let all = [
-            "md/raid.*: Disk failure on .* detected, failing array",
-            "Remounting filesystem read-only",
-            "block nvme.*: no available path - failing I/O",
-            "nvme nvme[0-9]+: I/O .* timeout, reset controller",
-            "nvme nvme[0-9]+: Disabling device after reset failure",
-            "attempt to access beyond end of device",
-            "Buffer I/O error on dev [^ ]+, logical block [0-9]+",
-            "I/O error while writing superblock",
+            "^md/raid.*: Disk failure on .* detected, failing array",
+            r"^([A-Za-z0-9_-]+ \(.*\): )?Remounting filesystem read-only",
+            "^block nvme.*: no available path - failing I/O",
+            "^nvme nvme[0-9]+: I/O .* timeout, reset controller",
+            "^nvme nvme[0-9]+: Disabling device after reset failure",
+            "^(.{1,60}: )?attempt to access beyond end of device",
+            "^Buffer I/O error on dev [^ ]+, logical block [0-9]+",
+            r"^([A-Za-z0-9_-]+ \(.*\): )?I/O error while writing superblock",
         ];
         all.iter().map(|one| Regex::new(one).unwrap()).collect()
     });

@@ -5,18 +5,18 @@ use gpud_builtin_shared::coded::Severity::Warning;
 use gpud_builtin_shared::patterns::{Catalog, Entry, Verdict};
 
 /// Version of the catalogue.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// What the host delivers: no narrower than what is read.
 pub const PATTERNS: [&str; 8] = [
-    " detected, failing array",
-    "Remounting filesystem read-only",
-    "no available path - failing I/O",
-    "timeout, reset controller",
-    "Disabling device after reset failure",
-    "attempt to access beyond end of device",
-    "Buffer I/O error on dev(ice)? ",
-    "I/O error while writing superblock",
+    "^md/raid.* detected, failing array",
+    r"^([A-Za-z0-9_-]+ \(.*\): )?Remounting filesystem read-only",
+    "^block nvme.*: no available path - failing I/O",
+    "^nvme nvme[0-9]+: I/O .*timeout, reset controller",
+    "^nvme nvme[0-9]+: Disabling device after reset failure",
+    "^(.{1,60}: )?attempt to access beyond end of device",
+    "^Buffer I/O error on dev(ice)? ",
+    r"^([A-Za-z0-9_-]+ \(.*\): )?I/O error while writing superblock",
 ];
 
 /// An array without redundancy lost a disk; its data is gone.

@@ -10,7 +10,7 @@
 //! are joined by ` or `, and `any memory` and `unknown memory` stand for none.
 
 use gpud_builtin_shared::boots::BOOT;
-use gpud_sdk::incidents::is_kernel_line;
+use gpud_sdk::incidents::is_driver_line;
 use gpud_sdk::{CheckContext, Event, Evidence, Message, Subject};
 
 use crate::patterns;
@@ -170,7 +170,7 @@ pub fn subject(dimm: &str) -> Subject {
 pub fn events(context: &CheckContext, messages: &[Message]) -> Vec<Event> {
     messages
         .iter()
-        .filter(|message| is_kernel_line(message))
+        .filter(|message| is_driver_line(message))
         .filter_map(|message| Some(Line::parse(&message.text)?.event(context, message)))
         .collect()
 }

@@ -11,12 +11,16 @@ mod links;
 
 use gpud_builtin_shared::kernel_lines::{Found, INTERFACE};
 use gpud_builtin_shared::patterns::Entry;
+use gpud_sdk::incidents::begins_with_process;
 
 /// Longest name of an interface (`IFNAMSIZ`, without its end) or RDMA device (`IB_DEVICE_NAME_MAX`).
 const MAX_NAME: usize = 63;
 
 /// Reads a line.
 pub fn find(line: &str) -> Option<Found<'_>> {
+    if begins_with_process(line) {
+        return None;
+    }
     bonding::find(line).or_else(|| {
         let said = Said::read(line)?;
         drivers::find(&said).or_else(|| links::find(&said))

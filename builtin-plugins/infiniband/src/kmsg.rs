@@ -12,7 +12,7 @@
 
 use std::collections::BTreeMap;
 
-use gpud_sdk::incidents::{Sighting, is_kernel_line};
+use gpud_sdk::incidents::{Sighting, is_driver_line};
 use gpud_sdk::{CheckContext, Event, Message, PortId, Subject};
 
 use crate::patterns;
@@ -45,18 +45,26 @@ pub enum Complaint {
 
 /// What a line complains of; the first that fits, in this order.
 pub fn find(text: &str) -> Option<Complaint> {
-    text.split('\n').find_map(power).or_else(|| {
-        let follows = |words: &[&str]| text.split('\n').any(|line| has_in_order(line, words));
-        if follows(&["Port module event", "High Temperature"]) {
+    let line = of_driver(text)?;
+    power(line).or_else(|| {
+        if has_in_order(line, &["Port module event", "High Temperature"]) {
             Some(Complaint::Temperature)
         } else if let Some(event) = module_event(text) {
             Some(event.complaint)
-        } else if follows(&["mlx5_cmd_out_err", "ACCESS_REG", "failed"]) {
+        } else if has_in_order(line, &["mlx5_cmd_out_err", "ACCESS_REG", "failed"]) {
             Some(Complaint::Refusal)
         } else {
             None
         }
     })
+}
+
+/// The first line of a text, if it begins as the driver's do: `mlx5_core ‹id›: `, `infiniband mlx5_‹n›: ` or, without the
+/// card, with the name of one of its functions.
+fn of_driver(text: &str) -> Option<&str> {
+    let line = text.split('\n').next()?;
+    let by = line.strip_prefix("infiniband ").unwrap_or(line);
+    by.starts_with("mlx5_").then_some(line)
 }
 
 /// What a line says of a module.
@@ -69,25 +77,23 @@ struct ModuleEvent<'a> {
 
 /// `Port module event[error]: module ‹n›, ‹state›[, ‹why›]`.
 fn module_event(text: &str) -> Option<ModuleEvent<'_>> {
-    text.split('\n').find_map(|line| {
-        let (_, rest) = line.split_once("Port module event")?;
-        let rest = rest.strip_prefix("[error]").unwrap_or(rest);
-        let (module, rest) = rest.strip_prefix(": module ")?.split_once(", ")?;
-        let is_number = !module.is_empty() && module.bytes().all(|byte| byte.is_ascii_digit());
-        let (state, cause) = rest.split_once(", ").unwrap_or((rest, ""));
-        let (complaint, cause) = match state {
-            // Overheating is reported already.
-            "Cable error" if cause.starts_with('H') => return None,
-            "Cable error" => (Complaint::Module, cause),
-            "Cable disabled" => (Complaint::Module, "disabled"),
-            "Cable unplugged" => (Complaint::Unplugged, ""),
-            _ => return None,
-        };
-        is_number.then_some(ModuleEvent {
-            complaint,
-            module,
-            cause: cause.trim_end(),
-        })
+    let (_, rest) = of_driver(text)?.split_once("Port module event")?;
+    let rest = rest.strip_prefix("[error]").unwrap_or(rest);
+    let (module, rest) = rest.strip_prefix(": module ")?.split_once(", ")?;
+    let is_number = !module.is_empty() && module.bytes().all(|byte| byte.is_ascii_digit());
+    let (state, cause) = rest.split_once(", ").unwrap_or((rest, ""));
+    let (complaint, cause) = match state {
+        // Overheating is reported already.
+        "Cable error" if cause.starts_with('H') => return None,
+        "Cable error" => (Complaint::Module, cause),
+        "Cable disabled" => (Complaint::Module, "disabled"),
+        "Cable unplugged" => (Complaint::Unplugged, ""),
+        _ => return None,
+    };
+    is_number.then_some(ModuleEvent {
+        complaint,
+        module,
+        cause: cause.trim_end(),
     })
 }
 
@@ -146,7 +152,7 @@ pub fn events(
         }
         None => None,
     };
-    let lines = messages.iter().filter(|message| is_kernel_line(message));
+    let lines = messages.iter().filter(|message| is_driver_line(message));
     lines
         .filter_map(|message| {
             let complaint = find(&message.text)?;

@@ -5,14 +5,14 @@ use gpud_builtin_shared::coded::Severity::{Info, Warning};
 use gpud_builtin_shared::patterns::{Catalog, Entry};
 
 /// Version of the catalogue.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// What the host delivers: no narrower than what is read.
 pub const PATTERNS: [&str; 4] = [
-    r"Detected insufficient power on the PCIe slot \([0-9]+W\)",
-    "Port module event.*High Temperature",
-    r"Port module event(\[error\])?: module [0-9]+, Cable (error(, [^H]|$)|disabled|unplugged)",
-    "mlx5_cmd_out_err.*ACCESS_REG.*failed",
+    r"^(infiniband )?mlx5_.*Detected insufficient power on the PCIe slot \([0-9]+W\)",
+    "^(infiniband )?mlx5_.*Port module event.*High Temperature",
+    r"^(infiniband )?mlx5_.*Port module event(\[error\])?: module [0-9]+, Cable (error(, [^H]|$)|disabled|unplugged)",
+    "^(infiniband )?mlx5_(.*mlx5_)?cmd_out_err.*ACCESS_REG.*failed",
 ];
 
 /// The slot gives the card less power than it asks for.

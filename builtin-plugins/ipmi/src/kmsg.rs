@@ -14,7 +14,7 @@
 //! All are matched from the beginning of the line. `KCS: State = ‹n›, ‹n›` is for debugging, and not read.
 
 use gpud_builtin_shared::patterns::Entry;
-use gpud_sdk::incidents::{Sighting, is_kernel_line};
+use gpud_sdk::incidents::{Sighting, is_driver_line};
 use gpud_sdk::{CheckContext, Event, Message};
 
 use crate::patterns;
@@ -29,7 +29,7 @@ const HANDLER: &str = "IPMI message handler: ";
 
 /// The events of messages, oldest first.
 pub fn events(context: &CheckContext, messages: &[Message]) -> Vec<Event> {
-    let genuine = messages.iter().filter(|message| is_kernel_line(message));
+    let genuine = messages.iter().filter(|message| is_driver_line(message));
     genuine
         .filter_map(|message| {
             let (entry, device, cause) = find(&message.text)?;

@@ -63,7 +63,7 @@ pub fn events(
     };
     for message in messages
         .iter()
-        .filter(|message| incidents::is_kernel_line(message))
+        .filter(|message| incidents::is_driver_line(message))
     {
         if let Some(cpu) = lines::stalled_cpu(&message.text) {
             if let Some((_, first, cpus)) = &mut stall

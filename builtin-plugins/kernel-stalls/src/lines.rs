@@ -286,13 +286,12 @@ fn clock(line: &str) -> Option<Found<'_>> {
 }
 
 /// Beginnings of lines that say what went wrong.
-const OOPS_HEADINGS: [&str; 7] = [
+const OOPS_HEADINGS: [&str; 6] = [
     "BUG: unable to handle page fault for address",
     "BUG: kernel NULL pointer dereference, address: ",
     "BUG: unable to handle kernel ",
     "BUG: Kernel NULL pointer dereference ",
     "BUG: Unable to handle kernel ",
-    "kernel BUG at ",
     "Unable to handle kernel ",
 ];
 
@@ -311,7 +310,7 @@ const OOPS_NUMBERED: [&str; 9] = [
 
 fn oops(line: &str) -> Option<Found<'_>> {
     let begins = |forms: &[&str]| forms.iter().any(|form| line.starts_with(form));
-    let number = if begins(&OOPS_HEADINGS) {
+    let number = if begins(&OOPS_HEADINGS) || is_bug(line) {
         None
     } else if begins(&OOPS_NUMBERED) {
         Some(oops_number(line)?)
@@ -321,11 +320,20 @@ fn oops(line: &str) -> Option<Found<'_>> {
     Some(Found::Oops { what: line, number })
 }
 
-/// `[#‹n›]`.
+/// `kernel BUG at ‹file›:‹line›!`. A process can be called as it begins, so all of it has to be there.
+fn is_bug(line: &str) -> bool {
+    let place = line.strip_prefix("kernel BUG at ");
+    let place = place.and_then(|rest| rest.split(' ').next()?.strip_suffix('!')?.rsplit_once(':'));
+    place.is_some_and(|(_, number)| !number.is_empty() && count_digits(number) == number.len())
+}
+
+/// `[#‹n›]`, and behind it nothing but the words that the kernel adds (`SMP NOPTI`): a process can be called `Oops [#1]`.
 fn oops_number(line: &str) -> Option<&str> {
     line.split("[#").skip(1).find_map(|rest| {
         let (number, rest) = split_digits(rest);
-        (!number.is_empty() && rest.starts_with(']')).then_some(number)
+        let mut flags = rest.strip_prefix(']')?.split_whitespace();
+        let is_flag = |word: &str| word.starts_with(|first: char| first.is_ascii_uppercase());
+        (!number.is_empty() && flags.all(is_flag)).then_some(number)
     })
 }
 

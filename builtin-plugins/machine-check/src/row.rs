@@ -6,7 +6,7 @@
 
 use gpud_builtin_shared::boots::BOOT;
 use gpud_builtin_shared::patterns::Entry;
-use gpud_sdk::incidents::is_kernel_line;
+use gpud_sdk::incidents::is_driver_line;
 use gpud_sdk::{CheckContext, Event, EventType, Evidence, Message, Subject};
 
 use crate::firmware::{self, Assembler, Piece, Section};
@@ -50,7 +50,7 @@ pub fn events(
     let mut events = Vec::new();
     let mut saved = Some(saved);
     let mut records: Option<Assembler> = None;
-    for message in messages.iter().filter(|message| is_kernel_line(message)) {
+    for message in messages.iter().filter(|message| is_driver_line(message)) {
         if let Some(finding) = line::find(&message.text) {
             events.push(of_finding(context, message, finding));
         } else if let Some((mark, piece)) = Piece::parse(&message.text) {

@@ -8,7 +8,7 @@
 //! (`oom_kill_process`): a line that names a victim outside of a kill that began is one of its own, unless it repeats
 //! the victim of the last.
 
-use gpud_sdk::incidents::{clip, is_kernel_line};
+use gpud_sdk::incidents::{after_process_name, clip, is_kernel_line};
 use gpud_sdk::{CheckContext, Event, Evidence, Message};
 
 use crate::patterns::OOM;
@@ -74,7 +74,7 @@ impl Matcher {
     }
 
     fn line(&mut self, line: &str) -> Option<String> {
-        if line.contains("invoked oom-killer:") {
+        if after_process_name(line, " invoked oom-killer:").is_some() {
             let limited = ROOT.to_owned();
             *self = Self::Begun { limited };
             return None;
@@ -127,7 +127,7 @@ impl<'a> Summary<'a> {
     /// All fields, in this order. Names may hold commas and even what looks like a field, so the last place where
     /// each separator can stand is taken, from the right. A kill of the machine as a whole has no cgroup with a limit.
     fn parse(line: &'a str) -> Option<Self> {
-        let (_, fields) = line.split_once("oom-kill:constraint=")?;
+        let fields = line.strip_prefix("oom-kill:constraint=")?;
         let (rest, _uid) = fields.rsplit_once(",uid=")?;
         let (rest, pid) = rest.rsplit_once(",pid=")?;
         let (rest, task) = rest.rsplit_once(",task=")?;
@@ -147,20 +147,25 @@ impl<'a> Summary<'a> {
 
 /// `Task in ‹cgroup of the victim› killed as a result of limit of ‹cgroup›`.
 fn legacy_limit(line: &str) -> Option<&str> {
-    let (_, rest) = line.split_once("Task in ")?;
+    let rest = line.strip_prefix("Task in ")?;
     Some(rest.rsplit_once(" killed as a result of limit of ")?.1)
 }
 
-/// `Killed process ‹pid› (‹name›)`; the name reaches to the line's last bracket.
+/// What the kernel writes before `Killed process`, if anything.
+const REASONS: [&str; 3] = [
+    "Out of memory: ",
+    "Out of memory (oom_kill_allocating_task): ",
+    "Memory cgroup out of memory: ",
+];
+
+/// `[‹reason›: ]Killed process ‹pid› (‹name›)`; the name reaches to the line's last bracket.
 fn killed_process(line: &str) -> Option<(i64, &str)> {
-    const PHRASE: &str = "Killed process ";
-    line.match_indices(PHRASE).find_map(|(at, _)| {
-        let rest = line.get(at + PHRASE.len()..)?;
-        let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
-        let pid = rest.get(..digits)?.parse().ok()?;
-        let (name, _) = rest.get(digits..)?.strip_prefix(" (")?.rsplit_once(')')?;
-        (!name.is_empty()).then_some((pid, name))
-    })
+    let reason = REASONS.iter().find_map(|reason| line.strip_prefix(reason));
+    let rest = reason.unwrap_or(line).strip_prefix("Killed process ")?;
+    let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+    let pid = rest.get(..digits)?.parse().ok()?;
+    let (name, _) = rest.get(digits..)?.strip_prefix(" (")?.rsplit_once(')')?;
+    (!name.is_empty()).then_some((pid, name))
 }
 
 /// What a kill's own line says of the limit that was hit: [`ROOT`], or some cgroup's. Nothing where another part of the
@@ -320,6 +325,22 @@ mod tests {
             // Neither the machine's nor a cgroup's.
             (&[&global.replace(",global_oom", "")], &[]),
             (&["lowmemorykiller: Killed process 5120 (etl-worker)"], &[]),
+            // Within other lines, and with more before it than a process can be called.
+            (
+                &["tmpfs: Unknown parameter 'Killed process 1 (x) total-vm:1'"],
+                &[],
+            ),
+            (
+                &[
+                    "fuse: Unknown parameter 'x invoked oom-killer: y'",
+                    "Killed process 1 (x)",
+                ],
+                &[],
+            ),
+            (
+                &["Out of memory (oom_kill_allocating_task): Killed process 5120 (etl-worker)"],
+                &[of_system],
+            ),
         ];
         for (lines, expected) in cases {
             assert_eq!(run(lines), *expected, "{lines:#?}");
@@ -395,15 +416,15 @@ mod tests {
     }
 
     static SUMMARY: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new("oom-kill:constraint=(.*),nodemask=(.*),cpuset=(.*),mems_allowed=(.*),oom_memcg=(.*),task_memcg=(.*),task=(.*),pid=(.*),uid=(.*)").unwrap()
+        Regex::new("^oom-kill:constraint=(.*),nodemask=(.*),cpuset=(.*),mems_allowed=(.*),oom_memcg=(.*),task_memcg=(.*),task=(.*),pid=(.*),uid=(.*)").unwrap()
     });
     static GLOBAL: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new("oom-kill:constraint=(.*),nodemask=(.*),cpuset=(.*),mems_allowed=(.*),global_oom,task_memcg=(.*),task=(.*),pid=(.*),uid=(.*)").unwrap()
+        Regex::new("^oom-kill:constraint=(.*),nodemask=(.*),cpuset=(.*),mems_allowed=(.*),global_oom,task_memcg=(.*),task=(.*),pid=(.*),uid=(.*)").unwrap()
     });
     static LEGACY: LazyLock<Regex> =
-        LazyLock::new(|| Regex::new("Task in (.*) killed as a result of limit of (.*)").unwrap());
+        LazyLock::new(|| Regex::new("^Task in (.*) killed as a result of limit of (.*)").unwrap());
     static KILL: LazyLock<Regex> =
-        LazyLock::new(|| Regex::new(r"Killed process ([0-9]+) \((.+)\)").unwrap());
+        LazyLock::new(|| Regex::new(r"^Killed process ([0-9]+) \((.+)\)").unwrap());
 
     /// Lines put together from the pieces that the rules look at, so that near misses are common.
     fn line() -> impl Strategy<Value = String> {

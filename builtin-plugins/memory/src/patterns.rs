@@ -5,14 +5,14 @@ use gpud_builtin_shared::coded::Severity::Warning;
 use gpud_builtin_shared::patterns::{Catalog, Entry};
 
 /// Version of the catalogue.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 
 /// What the host delivers: no narrower than what is read.
 pub const PATTERNS: [&str; 4] = [
-    "invoked oom-killer:",
-    "oom-kill:constraint=",
-    "Task in ",
-    "Killed process [0-9]",
+    "^.{1,60} invoked oom-killer:",
+    "^oom-kill:constraint=",
+    "^Task in ",
+    "^(Out of memory.*: |Memory cgroup out of memory: )?Killed process [0-9]",
 ];
 
 /// The kernel ended a process to get memory back, of the machine as a whole (`System OOM`) or within the limit of a cgroup: the workload's doing.

@@ -5,13 +5,13 @@ use gpud_builtin_shared::coded::Severity::Warning;
 use gpud_builtin_shared::patterns::{Catalog, Entry};
 
 /// Version of the catalogue.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// What the host delivers: no narrower than what is read.
 pub const PATTERNS: [&str; 3] = [
-    r"segfault at.*in libnccl\.so",
-    r"\] general protection.* in libnccl\.so",
-    r"unhandled exception: .* fault in libnccl\.so",
+    r"^(.{1,60}\[[0-9]+\]: )?segfault at .*in libnccl\.so",
+    r"^traps: .*\] general protection.* in libnccl\.so",
+    r"^.{1,60}\[[0-9]+\]: unhandled exception: .* fault in libnccl\.so",
 ];
 
 /// A process crashed inside the NCCL library: usually the program's or the library's fault, or a peer that is gone.

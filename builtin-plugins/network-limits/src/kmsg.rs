@@ -11,7 +11,7 @@
 //! All are matched from the beginning of the line.
 
 use gpud_builtin_shared::patterns::Entry;
-use gpud_sdk::incidents::{Sighting, is_kernel_line};
+use gpud_sdk::incidents::{Sighting, is_driver_line};
 use gpud_sdk::{CheckContext, Event, Message};
 
 use crate::patterns;
@@ -23,7 +23,7 @@ const MERGE_SECONDS: u32 = 300;
 
 /// The events of messages, oldest first.
 pub fn events(context: &CheckContext, messages: &[Message]) -> Vec<Event> {
-    let genuine = messages.iter().filter(|message| is_kernel_line(message));
+    let genuine = messages.iter().filter(|message| is_driver_line(message));
     genuine
         .filter_map(|message| {
             let (entry, table) = find(&message.text)?;

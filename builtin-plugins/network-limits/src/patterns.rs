@@ -4,11 +4,11 @@ use gpud_builtin_shared::coded::Severity::Warning;
 use gpud_builtin_shared::patterns::{Catalog, Entry};
 
 /// Version of the catalogue.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// What the host delivers: no narrower than what is read.
 pub const PATTERNS: [&str; 4] = [
-    "nf_conntrack: (table full(,| in )|expectation table full)",
+    "^nf_conntrack: (nf_conntrack: )?(table full(,| in )|expectation table full)",
     "^(neighbour: [a-z_]+: neighbor table overflow!|(ipv4: )?[Nn]eighbou?r table overflow)",
     "^TCP: (out of memory -- |too many orphaned sockets)",
     "^Route cache is full: ",

@@ -1,7 +1,7 @@
 //! Kernel messages of NFS clients in trouble. Sources: `net/sunrpc/clnt.c` (`call_timeout`, `rpc_check_timeout`),
 //! `fs/nfs/nfs4state.c`, and stack traces through `fs/nfs/write.c`.
 
-use gpud_sdk::incidents::is_kernel_line;
+use gpud_sdk::incidents::is_driver_line;
 use gpud_sdk::{CheckContext, Event, Evidence, Message, Subject};
 
 use crate::patterns;
@@ -52,7 +52,7 @@ pub enum Line<'a> {
 
 /// The event that a message stands for, if any.
 pub fn event(context: &CheckContext, message: &Message) -> Option<Event> {
-    if !is_kernel_line(message) {
+    if !is_driver_line(message) {
         return None;
     }
     let (entry, server) = match find(&message.text)? {
@@ -86,7 +86,8 @@ pub fn find(line: &str) -> Option<Line<'_>> {
     if let Some(server) = server(line, " OK") {
         return Some(Line::Ok(server));
     }
-    if line.contains("nfs4_reclaim_open_state: Lock reclaim failed") {
+    let of_client = line.strip_prefix("NFS: ").unwrap_or(line);
+    if of_client.starts_with("nfs4_reclaim_open_state: Lock reclaim failed") {
         return Some(Line::LockReclaimFailed);
     }
     WRITEBACK
@@ -97,24 +98,37 @@ pub fn find(line: &str) -> Option<Line<'_>> {
 
 /// The server of `nfs: server ‹server›‹what›`: anything without a space.
 fn server<'a>(line: &'a str, what: &str) -> Option<&'a str> {
-    const BEGIN: &str = "nfs: server ";
-    line.match_indices(BEGIN).find_map(|(at, _)| {
-        let rest = line.get(at + BEGIN.len()..)?;
-        let end = rest.find(' ').filter(|&end| end > 0)?;
-        let (server, rest) = rest.split_at_checked(end)?;
-        rest.starts_with(what).then_some(server)
-    })
+    let rest = line.strip_prefix("nfs: server ")?;
+    let end = rest.find(' ').filter(|&end| end > 0)?;
+    let (server, rest) = rest.split_at_checked(end)?;
+    rest.starts_with(what).then_some(server)
 }
 
-/// `‹function›+0x‹hexadecimal›` at the beginning or after white space.
+/// `‹function›+0x‹hexadecimal›/…` where a line of a stack trace has it: alone, behind an address (`[<ffffffff81>]`), a
+/// `?`, or the name of a register.
 fn is_in_trace(line: &str, function: &str) -> bool {
-    line.match_indices(function).any(|(at, _)| {
-        let before = line.get(..at).and_then(|before| before.bytes().next_back());
-        let after = line
-            .get(at + function.len()..)
-            .and_then(|after| after.bytes().next());
-        before.is_none_or(|b| b" \t\n\x0c\r".contains(&b))
-            && after.is_some_and(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))
+    let rest = line.trim_start_matches([' ', '\t', '\n', '\x0c', '\r']);
+    let is_hex = |byte: &u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(byte);
+    let digits = |text: &str| text.bytes().take_while(|byte| is_hex(byte)).count();
+    let address = rest.strip_prefix("[<").and_then(|rest| {
+        let rest = rest.get(digits(rest)..)?;
+        rest.strip_prefix(">] ")
+    });
+    let rest = address.unwrap_or(rest);
+    let register = rest.strip_prefix("RIP: ").and_then(|rest| {
+        let rest = rest.get(digits(rest)..)?.strip_prefix(':')?;
+        Some(rest.strip_prefix(' ').unwrap_or(rest))
+    });
+    let marked = || {
+        ["? ", "pc : ", "lr : "]
+            .iter()
+            .find_map(|mark| rest.strip_prefix(mark))
+    };
+    let rest = register.or_else(marked).unwrap_or(rest);
+    rest.strip_prefix(function).is_some_and(|offset| {
+        let length = digits(offset);
+        let after = offset.get(length..).unwrap_or_default();
+        length > 0 && (after.is_empty() || after.starts_with('/'))
     })
 }
 

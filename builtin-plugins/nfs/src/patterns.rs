@@ -5,13 +5,13 @@ use gpud_builtin_shared::coded::Severity::Warning;
 use gpud_builtin_shared::patterns::{Catalog, Entry, Verdict};
 
 /// Version of the catalogue.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// What the host delivers: no narrower than what is read.
 pub const PATTERNS: [&str; 3] = [
-    "nfs: server [^ ]+ (not responding|OK)",
-    "nfs4_reclaim_open_state: Lock reclaim failed",
-    r"nfs_(lock_and_join_requests|wb_all|page_async_flush|writepages_callback)\+0x[0-9a-f]",
+    "^nfs: server [^ ]+ (not responding|OK)",
+    "^(NFS: )?nfs4_reclaim_open_state: Lock reclaim failed",
+    r"^.{0,40}nfs_(lock_and_join_requests|wb_all|page_async_flush|writepages_callback)\+0x[0-9a-f]",
 ];
 
 /// A server has not answered for minutes; whoever uses its volumes waits. (The server's name follows the message.)

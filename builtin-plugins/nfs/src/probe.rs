@@ -236,12 +236,14 @@ impl<M: Machine> Prober<'_, M> {
 
     fn one(&self, group: &Group, spent: &mut u64) -> Result<(), Stopped> {
         let volume = &group.volume_path;
+        let root = self.place(&group.volume());
         let folder = self.place(&group.folder());
         let file = format!("{}/{}", folder.trim_end_matches('/'), self.moment.id);
         let contents = group.file_contents.as_str();
         let max_output = MIN_OUTPUT.max(contents.len().saturating_add(1));
         let mut run = |step, timed_out: String, failed: String| {
             let variables = [
+                (script::VOLUME, root.as_str()),
                 (script::FOLDER, folder.as_str()),
                 (script::FILE, file.as_str()),
                 (

@@ -1,5 +1,11 @@
 //! The bash scripts that try a volume. Each is fixed; what differs comes as variables and always stands in quotes, so
 //! that no path or content is ever read as a command.
+//!
+//! A user who can write to the volume can put a link in the place of the folder or the file, at any moment, and the scripts
+//! run as root. So each of them walks from the volume to the folder one name at a time. After each step it asks the kernel
+//! where it is: at a link's target the answer is another path than expected, and the script ends. From then on it names
+//! the file only within the folder that it is in, creates it as a new one, and neither follows a link nor waits for a
+//! pipe.
 
 /// One step with a time limit of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,6 +22,40 @@ pub enum Step {
     Remove,
 }
 
+/// Goes into the folder. With `make` set to `yes` it is made. `env pwd` is the program, which asks the kernel: bash's own
+/// `pwd` says what bash remembers.
+macro_rules! in_folder {
+    ($script:literal) => {
+        concat!(
+            "set -eu -o pipefail\n",
+            "umask 022\n",
+            "where() { at=$(env pwd -P && printf .); at=${at%??}; }\n",
+            "enter() {\n",
+            "  local rest=${GPUD_NFS_FOLDER#\"$GPUD_NFS_VOLUME\"} name expected\n",
+            "  cd -P -- \"$GPUD_NFS_VOLUME/.\"\n",
+            "  where\n",
+            "  while [ -n \"$rest\" ]; do\n",
+            "    name=${rest%%/*}\n",
+            "    case $rest in */*) rest=${rest#*/} ;; *) rest= ;; esac\n",
+            "    [ -n \"$name\" ] || continue\n",
+            "    expected=${at%/}/$name\n",
+            "    if [ \"$1\" = yes ] && ! [ -d \"./$name\" ]; then\n",
+            "      mkdir -- \"./$name\" || [ -d \"./$name\" ]\n",
+            "    fi\n",
+            "    cd -P -- \"./$name\"\n",
+            "    where\n",
+            "    if [ \"$at\" != \"$expected\" ]; then\n",
+            "      printf '%s is a link to %s\\n' \"$expected\" \"$at\" >&2\n",
+            "      exit 1\n",
+            "    fi\n",
+            "  done\n",
+            "  file=./${GPUD_NFS_FILE##*/}\n",
+            "}\n",
+            $script
+        )
+    };
+}
+
 /// Variable: where the volume is.
 pub const VOLUME: &str = "GPUD_NFS_VOLUME";
 /// Variable: where the folder is.
@@ -30,14 +70,16 @@ impl Step {
     pub fn script(self) -> &'static str {
         match self {
             Self::Touch => "set -eu\nstat -- \"$GPUD_NFS_VOLUME/.\" > /dev/null\n",
-            Self::Create => "set -eu\numask 022\nmkdir -p -- \"$GPUD_NFS_FOLDER\"\n",
-            // `nofollow`: on a volume that others can write to, a link of that name would lead root anywhere.
-            Self::Write => {
-                "set -eu -o pipefail\numask 022\nprintf %s \"$GPUD_NFS_CONTENTS\" | \
-                 dd of=\"$GPUD_NFS_FILE\" oflag=nofollow conv=fsync bs=64k status=none\n"
+            Self::Create => in_folder!("enter yes\n"),
+            // A name that is there may be another name of somebody's file: it is removed, not written to.
+            Self::Write => in_folder!(
+                "enter no\nrm -f -- \"$file\"\nprintf %s \"$GPUD_NFS_CONTENTS\" | \
+                 dd of=\"$file\" oflag=nofollow conv=excl,fsync bs=64k status=none\n"
+            ),
+            Self::Read => {
+                in_folder!("enter no\ndd if=\"$file\" iflag=nofollow,nonblock bs=64k status=none\n")
             }
-            Self::Read => "set -eu\ndd if=\"$GPUD_NFS_FILE\" iflag=nofollow bs=64k status=none\n",
-            Self::Remove => "set -eu\nrm -f -- \"$GPUD_NFS_FILE\"\n",
+            Self::Remove => in_folder!("enter no\nrm -f -- \"$file\"\n"),
         }
     }
 }
@@ -52,12 +94,17 @@ mod tests {
 
     /// Runs a step as the host does: the script on standard input of a bash with few variables.
     fn run(step: Step, folder: &Path, contents: &str) -> Output {
+        run_in(folder, step, folder, contents)
+    }
+
+    /// The same for a folder of a volume.
+    fn run_in(volume: &Path, step: Step, folder: &Path, contents: &str) -> Output {
         let mut child = Command::new("bash")
             .arg("-s")
             .env_clear()
             .env("PATH", std::env::var_os("PATH").unwrap())
             .env("LC_ALL", "C")
-            .env(VOLUME, folder)
+            .env(VOLUME, volume)
             .env(FOLDER, folder)
             .env(FILE, folder.join("id"))
             .env(CONTENTS, contents)
@@ -121,7 +168,7 @@ mod tests {
             let contents = if index == 0 { &all[..] } else { &all[..1] };
             for contents in contents {
                 for step in [Step::Create, Step::Touch, Step::Write] {
-                    let output = run(step, &folder, contents);
+                    let output = run_in(&place.0, step, &folder, contents);
                     assert!(output.status.success(), "{name}: {output:?}");
                 }
                 assert_eq!(
@@ -129,17 +176,15 @@ mod tests {
                     contents.as_bytes(),
                     "{index}"
                 );
-                let output = run(Step::Read, &folder, "");
+                let output = run_in(&place.0, Step::Read, &folder, "");
                 assert_eq!(output.stdout, contents.as_bytes());
             }
             let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
             assert_eq!((mode(&folder), mode(&folder.join("id"))), (0o755, 0o644));
-            assert!(run(Step::Remove, &folder, "").status.success());
+            let remove = || run_in(&place.0, Step::Remove, &folder, "");
+            assert!(remove().status.success());
             assert!(!folder.join("id").exists());
-            assert!(
-                run(Step::Remove, &folder, "").status.success(),
-                "gone is gone"
-            );
+            assert!(remove().status.success(), "gone is gone");
         }
         assert!(!place.0.join("hacked").exists() && !Path::new("hacked").exists());
     }
@@ -154,20 +199,81 @@ mod tests {
     }
 
     #[test]
-    fn links_are_not_followed() {
+    fn a_link_in_the_place_of_the_file_is_not_followed() {
         let place = Place::new("links");
         let victim = place.0.join("victim");
+        let file = place.0.join("id");
         fs::write(&victim, "precious").unwrap();
-        symlink(&victim, place.0.join("id")).unwrap();
-        for step in [Step::Write, Step::Read] {
-            let output = run(step, &place.0, "evil");
-            assert!(!output.status.success() && output.stdout.is_empty());
-            let told = String::from_utf8(output.stderr).unwrap();
-            assert!(told.contains("Too many levels of symbolic links"), "{told}");
-        }
-        assert_eq!(fs::read(&victim).unwrap(), b"precious");
+        symlink(&victim, &file).unwrap();
+        let output = run(Step::Read, &place.0, "");
+        assert!(!output.status.success() && output.stdout.is_empty());
+        let told = String::from_utf8(output.stderr).unwrap();
+        assert!(told.contains("Too many levels of symbolic links"), "{told}");
         assert!(run(Step::Remove, &place.0, "").status.success());
-        assert!(victim.exists() && !place.0.join("id").exists());
+        assert!(victim.exists() && !file.exists());
+        // What is there is replaced: a link, or a second name of a file.
+        symlink(&victim, &file).unwrap();
+        assert!(run(Step::Write, &place.0, "evil").status.success());
+        assert!(fs::symlink_metadata(&file).unwrap().is_file());
+        fs::remove_file(&file).unwrap();
+        fs::hard_link(&victim, &file).unwrap();
+        assert!(run(Step::Write, &place.0, "evil").status.success());
+        assert_eq!(fs::read(&file).unwrap(), b"evil");
+        assert_eq!(fs::read(&victim).unwrap(), b"precious");
+    }
+
+    #[test]
+    fn a_link_in_the_place_of_a_folder_is_not_followed() {
+        let place = Place::new("folder-links");
+        let [volume, outside] = ["volume", "outside"].map(|name| place.0.join(name));
+        fs::create_dir_all(volume.join("real")).unwrap();
+        fs::create_dir_all(outside.join("below")).unwrap();
+        symlink(&outside, volume.join("link")).unwrap();
+        symlink("../../outside", volume.join("real/relative")).unwrap();
+        symlink("..", volume.join("up")).unwrap();
+        for folder in [
+            "link",
+            "link/below",
+            "link/new",
+            "real/relative",
+            "up/outside",
+        ] {
+            let folder = volume.join(folder);
+            fs::write(outside.join("id"), "precious").unwrap();
+            fs::write(outside.join("below/id"), "precious").unwrap();
+            for step in [Step::Create, Step::Write, Step::Read, Step::Remove] {
+                let output = run_in(&volume, step, &folder, "evil");
+                assert!(!output.status.success(), "{step:?} {folder:?}");
+                assert!(output.stdout.is_empty(), "{step:?} {folder:?}");
+                let told = String::from_utf8(output.stderr).unwrap();
+                assert!(told.contains(" is a link to "), "{told}");
+            }
+            assert_eq!(fs::read(outside.join("id")).unwrap(), b"precious");
+            assert_eq!(fs::read(outside.join("below/id")).unwrap(), b"precious");
+            assert!(!outside.join("new").exists());
+        }
+    }
+
+    #[test]
+    fn a_volume_may_be_reached_by_a_link_and_a_pipe_does_not_block() {
+        let place = Place::new("volume-link");
+        let volume = place.0.join("volume");
+        fs::create_dir_all(&volume).unwrap();
+        let link = place.0.join("by-link");
+        symlink(&volume, &link).unwrap();
+        let folder = link.join("d");
+        for step in [Step::Create, Step::Write] {
+            let output = run_in(&link, step, &folder, "x");
+            assert!(output.status.success(), "{output:?}");
+        }
+        let file = volume.join("d/id");
+        assert_eq!(fs::read(&file).unwrap(), b"x");
+        fs::remove_file(&file).unwrap();
+        let made = Command::new("mkfifo").arg(&file).status().unwrap();
+        assert!(made.success());
+        assert!(run_in(&link, Step::Read, &folder, "").stdout.is_empty());
+        assert!(run_in(&link, Step::Write, &folder, "y").status.success());
+        assert_eq!(run_in(&link, Step::Read, &folder, "").stdout, b"y");
     }
 
     #[test]
@@ -181,6 +287,10 @@ mod tests {
             assert!(told.contains("No such file or directory"), "{told}");
         }
         fs::write(&missing, "a file").unwrap();
-        assert!(!run(Step::Create, &missing, "x").status.success());
+        assert!(
+            !run_in(&place.0, Step::Create, &missing, "x")
+                .status
+                .success()
+        );
     }
 }

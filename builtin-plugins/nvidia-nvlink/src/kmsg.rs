@@ -10,7 +10,7 @@
 
 use gpud_builtin_shared::boots::BOOT;
 use gpud_builtin_shared::time::rfc3339;
-use gpud_sdk::incidents::{Sighting, is_kernel_line};
+use gpud_sdk::incidents::{Sighting, is_driver_line};
 use gpud_sdk::{CheckContext, Event, Message};
 
 use crate::patterns::NVLINK_POST_RX_DETECT_FAILURE as FAILURE;
@@ -26,9 +26,8 @@ const MERGE_SECONDS: u32 = 300;
 
 /// Is it the complaint?
 pub fn is_failure(text: &str) -> bool {
-    text.split('\n')
-        .flat_map(|line| line.split("NVRM: ").skip(1))
-        .any(|rest| is_complaint(without_gpu(rest)))
+    text.strip_prefix("NVRM: ")
+        .is_some_and(|rest| is_complaint(without_gpu(rest)))
 }
 
 /// Without the driver's number of the GPU, if it stands there.
@@ -67,7 +66,7 @@ fn is_number(text: &str) -> bool {
 
 /// The event of a message, if it is the complaint.
 pub fn event(context: &CheckContext, message: &Message) -> Option<Event> {
-    if !is_kernel_line(message) || !is_failure(&message.text) {
+    if !is_driver_line(message) || !is_failure(&message.text) {
         return None;
     }
     let sighting = Sighting::new(
@@ -120,8 +119,9 @@ mod tests {
             (DISCOVER.replace("'s", ""), true),
             (UPDATE.replace("NVRM: ", "NVRM: GPU0 "), true),
             (UPDATE.replace("NVRM: ", "NVRM: GPU12: "), true),
-            (format!("[ 12.5] {UPDATE} again"), true),
-            (format!("first line\n{UPDATE}"), true),
+            (format!("{UPDATE} again"), true),
+            (format!("[ 12.5] {UPDATE}"), false),
+            (format!("first line\n{UPDATE}"), false),
             (UPDATE.replace("_IMPL", "_"), false),
             (UPDATE.replace("IMPL", "IM-PL"), false),
             (UPDATE.replace("NVRM: ", ""), false),

@@ -5,12 +5,12 @@ use gpud_builtin_shared::coded::Severity::Warning;
 use gpud_builtin_shared::patterns::{Catalog, Entry, Verdict};
 
 /// Version of the catalogue.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// What the host delivers: no narrower than what is read.
 pub const PATTERNS: [&str; 2] = [
-    "NVRM: .*knvlinkUpdatePostRxDetectLinkMask_[A-Za-z0-9_]+: Failed to update Rx Detect Link mask!",
-    "NVRM: .*knvlinkDiscoverPostRxDetLinks_[A-Za-z0-9_]+: Getting peer[0-9]+",
+    "^NVRM: .*knvlinkUpdatePostRxDetectLinkMask_[A-Za-z0-9_]+: Failed to update Rx Detect Link mask!",
+    "^NVRM: .*knvlinkDiscoverPostRxDetLinks_[A-Za-z0-9_]+: Getting peer[0-9]+",
 ];
 
 /// The driver could not find out which NVLinks have a partner; links may be missing.

@@ -8,7 +8,7 @@
 //! NVML's. `accelerator-nvidia-error-xid` has an event of the same line, which weighs there only by NVIDIA's catalogue.
 
 use gpud_builtin_shared::boots::BOOT;
-use gpud_sdk::incidents::{Sighting, fact, is_kernel_line};
+use gpud_sdk::incidents::{Sighting, fact, is_driver_line};
 use gpud_sdk::{CheckContext, Event, GpuId, Message, Subject};
 
 use crate::action::Action;
@@ -37,18 +37,16 @@ pub struct Change {
 
 /// Reads a line.
 pub fn parse(text: &str) -> Option<Change> {
-    text.split('\n').find_map(|line| {
-        let (_, rest) = line.split_once("NVRM: Xid (")?;
-        let (id, rest) = rest.split_once("): 154, ")?;
-        let (_, rest) = rest.split_once("GPU recovery action changed from 0x")?;
-        let (from, rest) = number(rest)?;
-        let (_, rest) = rest.split_once(" to 0x")?;
-        let (to, _) = number(rest)?;
-        Some(Change {
-            device: device(id)?,
-            from: Action::of(from),
-            to: Action::of(to),
-        })
+    let line = text.split('\n').next()?;
+    let (id, rest) = line.strip_prefix("NVRM: Xid (")?.split_once("): 154, ")?;
+    let (_, rest) = rest.split_once("GPU recovery action changed from 0x")?;
+    let (from, rest) = number(rest)?;
+    let (_, rest) = rest.split_once(" to 0x")?;
+    let (to, _) = number(rest)?;
+    Some(Change {
+        device: device(id)?,
+        from: Action::of(from),
+        to: Action::of(to),
     })
 }
 
@@ -75,7 +73,7 @@ fn device(id: &str) -> Option<String> {
 
 /// The event of a message, if it is one.
 pub fn event(context: &CheckContext, message: &Message) -> Option<Event> {
-    if !is_kernel_line(message) {
+    if !is_driver_line(message) {
         return None;
     }
     let change = parse(&message.text)?;
@@ -167,7 +165,8 @@ mod tests {
                 RESET.replace("PCI:0000:3B:00", "00000018:01:00.0"),
                 change("0018:01:00", 0, 1),
             ),
-            (format!("other\n{RESET}"), change("0000:3b:00", 0, 1)),
+            (format!("other\n{RESET}"), None),
+            (format!("x {RESET}"), None),
             (RESET.replace("154", "155"), None),
             (RESET.replace("0x1 ", "x "), None),
             (RESET.replace("to 0x1", "to 0x"), None),

@@ -5,11 +5,11 @@ use gpud_builtin_shared::coded::Severity::{Critical, Info, Warning};
 use gpud_builtin_shared::patterns::{Catalog, Entry, Verdict};
 
 /// Version of the catalogue.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// What the host delivers: no narrower than what is read.
 pub const PATTERNS: [&str; 1] = [
-    r"NVRM: Xid \(.*\): 154, .*GPU recovery action changed from 0x[0-9a-fA-F]+.* to 0x[0-9a-fA-F]+",
+    r"^NVRM: Xid \(.*\): 154, .*GPU recovery action changed from 0x[0-9a-fA-F]+.* to 0x[0-9a-fA-F]+",
 ];
 
 /// The driver wants something done with a GPU before it is used again: mostly a reset or a reboot.

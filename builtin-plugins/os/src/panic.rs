@@ -5,7 +5,7 @@
 //! [`PATTERNS`] arrive here, so how far apart two lines are is read from their sequence numbers.
 
 use gpud_builtin_shared::patterns::Entry;
-use gpud_sdk::incidents::{clip, is_kernel_line};
+use gpud_sdk::incidents::{clip, is_driver_line};
 use gpud_sdk::{CheckContext, Event, Evidence, Message};
 
 use crate::patterns::{KERNEL_PANIC, VFS_FILE_MAX_LIMIT_REACHED};
@@ -72,10 +72,12 @@ impl Matcher {
             ..
         } = message;
         events.extend(self.expire(boot_id, *sequence));
-        if text.contains("Kernel panic") || text.contains("Kernel Panic") {
+        let banner = text.strip_prefix("---[ end ");
+        let words = banner.unwrap_or(text);
+        if is_panic(words) {
             events.extend(self.give_up());
             // The closing banner (`---[ end Kernel panic …`) repeats the panic's words; it begins nothing.
-            if !text.contains("[ end Kernel ") {
+            if banner.is_none() {
                 let boot_id = boot_id.to_owned();
                 self.pending = Some(Pending {
                     boot_id,
@@ -121,7 +123,7 @@ pub fn events(
     if messages.is_empty() {
         events.extend(matcher.overdue(&context.boot_id, context.now));
     }
-    for mut message in messages.into_iter().filter(is_kernel_line) {
+    for mut message in messages.into_iter().filter(is_driver_line) {
         // The kernel's clock can run ahead of the wall clock by a little; the future is refused.
         message.time = message.time.min(context.now);
         matcher.message(&context.boot_id, &message, &mut events);
@@ -137,7 +139,7 @@ pub fn in_dump(text: &str, path: &str, modified: u64) -> Vec<Event> {
         if !text.contains("anic") && matcher.pending.is_none() {
             continue;
         }
-        let (text, dictionary) = (text.to_owned(), None);
+        let (text, dictionary) = (without_stamp(text).to_owned(), None);
         let message = Message {
             sequence: line,
             time: modified,
@@ -158,6 +160,36 @@ pub fn in_dump(text: &str, path: &str, modified: u64) -> Vec<Event> {
     events
 }
 
+/// `Kernel panic - not syncing: …`, or the first two words alone. A process can be called as they are, and other text
+/// follows then.
+fn is_panic(text: &str) -> bool {
+    ["Kernel panic", "Kernel Panic"]
+        .iter()
+        .find_map(|words| text.strip_prefix(words))
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with(" - not syncing"))
+}
+
+/// A line of a dump without what the kernel puts before a message: `<0>`, `[    9.000001] ` and `[    T1] `.
+fn without_stamp(line: &str) -> &str {
+    let mut rest = line.strip_prefix('<').map_or(line, |rest| {
+        let level = rest.split_once('>');
+        let level = level.filter(|(level, _)| level.bytes().all(|byte| byte.is_ascii_digit()));
+        level.map_or(line, |(_, rest)| rest)
+    });
+    for _ in 0..2 {
+        let is_stamp = |text: &str| {
+            let fits = |byte: u8| byte.is_ascii_digit() || b" .TC".contains(&byte);
+            !text.is_empty() && text.bytes().all(fits)
+        };
+        let stamp = rest.strip_prefix('[').and_then(|rest| rest.split_once(']'));
+        let Some((_, after)) = stamp.filter(|(stamp, _)| is_stamp(stamp)) else {
+            break;
+        };
+        rest = after.trim_start_matches(' ');
+    }
+    rest
+}
+
 fn kernel_panic(time: u64, message: &str, sequence: u64) -> Event {
     event(&KERNEL_PANIC, time, message, sequence)
 }
@@ -170,31 +202,25 @@ fn event(entry: &Entry, time: u64, message: &str, sequence: u64) -> Event {
 
 /// The message about a line that says on which processor and in which process.
 fn processor(line: &str) -> Option<String> {
-    const CPU: &str = "CPU: ";
-    line.match_indices(CPU).find_map(|(at, _)| {
-        let (cpu, rest) = number(line.get(at + CPU.len()..)?)?;
-        let rest = rest
-            .strip_prefix(" UID: ")
-            .and_then(number)
-            .map_or(rest, |(_, rest)| rest);
-        let (pid, rest) = number(rest.strip_prefix(" PID: ")?)?;
-        let comm = rest
-            .strip_prefix(" Comm: ")?
-            .split(char::is_whitespace)
-            .next()?;
-        let known = !comm.is_empty();
-        let [cpu, pid, comm] = [cpu, pid, comm].map(clip);
-        known.then(|| KERNEL_PANIC.say(&[("cpu", cpu), ("pid", pid), ("comm", comm)]))
-    })
+    let (cpu, rest) = number(line.strip_prefix("CPU: ")?)?;
+    let rest = rest
+        .strip_prefix(" UID: ")
+        .and_then(number)
+        .map_or(rest, |(_, rest)| rest);
+    let (pid, rest) = number(rest.strip_prefix(" PID: ")?)?;
+    let comm = rest
+        .strip_prefix(" Comm: ")?
+        .split(char::is_whitespace)
+        .next()?;
+    let known = !comm.is_empty();
+    let [cpu, pid, comm] = [cpu, pid, comm].map(clip);
+    known.then(|| KERNEL_PANIC.say(&[("cpu", cpu), ("pid", pid), ("comm", comm)]))
 }
 
 /// `VFS: file-max limit ‹n› reached`.
 fn exceeds_file_max(line: &str) -> bool {
-    const PHRASE: &str = "VFS: file-max limit ";
-    line.match_indices(PHRASE).any(|(at, _)| {
-        let after = line.get(at + PHRASE.len()..).and_then(number);
-        after.is_some_and(|(_, rest)| rest.starts_with(" reached"))
-    })
+    let after = line.strip_prefix("VFS: file-max limit ").and_then(number);
+    after.is_some_and(|(_, rest)| rest.starts_with(" reached"))
 }
 
 /// Leading digits, and what follows.
@@ -354,10 +380,10 @@ mod tests {
     }
 
     static PROCESSOR: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"CPU: ([0-9]+) (?:UID: [0-9]+ )?PID: ([0-9]+) Comm: ([^\s]+)").unwrap()
+        Regex::new(r"^CPU: ([0-9]+) (?:UID: [0-9]+ )?PID: ([0-9]+) Comm: ([^\s]+)").unwrap()
     });
     static FILE_MAX: LazyLock<Regex> =
-        LazyLock::new(|| Regex::new("VFS: file-max limit [0-9]+ reached").unwrap());
+        LazyLock::new(|| Regex::new("^VFS: file-max limit [0-9]+ reached").unwrap());
     static DELIVERED: LazyLock<Regex> = LazyLock::new(|| Regex::new(&PATTERNS.join("|")).unwrap());
 
     proptest! {

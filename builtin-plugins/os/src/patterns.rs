@@ -5,13 +5,13 @@ use gpud_builtin_shared::coded::Severity::Warning;
 use gpud_builtin_shared::patterns::{Catalog, Entry};
 
 /// Version of the catalogue.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// What the host delivers: no narrower than what is read.
 pub const PATTERNS: [&str; 3] = [
-    "Kernel [Pp]anic",
-    "CPU: [0-9]+ (UID: [0-9]+ )?PID: [0-9]+ Comm: ",
-    "VFS: file-max limit [0-9]",
+    r"^(---\[ end )?Kernel [Pp]anic",
+    "^CPU: [0-9]+ (UID: [0-9]+ )?PID: [0-9]+ Comm: ",
+    "^VFS: file-max limit [0-9]",
 ];
 
 /// The kernel found itself beyond repair and stopped. The line is seen when a saved log is read, or what a crash left behind; the machine booted since.

@@ -164,7 +164,9 @@ impl<'a> Line<'a> {
     pub fn parse(line: &'a str) -> Option<Self> {
         let (driver, rest) = line.split_once(' ')?;
         let (device, rest) = rest.split_once(": ")?;
-        if driver.is_empty() || !is_pci_id(device) {
+        // Other lines have no blank up to a name that a user chose: `oom-kill:constraint=…,task=pcieport 0000:3a:00.0 …`.
+        let fits = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+        if driver.is_empty() || !driver.bytes().all(fits) || !is_pci_id(device) {
             return None;
         }
         let said = match rest.strip_prefix("AER: ") {

@@ -5,17 +5,17 @@ use gpud_builtin_shared::coded::Severity::{Critical, Fatal, Info, Warning};
 use gpud_builtin_shared::patterns::{Catalog, Entry, Verdict};
 
 /// Version of the catalogue.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// What the host delivers: no narrower than what is read.
 pub const PATTERNS: [&str; 7] = [
-    r"\.[0-7]: (AER: )?(PCIe|CXL) Bus Error: severity=",
-    r"\.[0-7]: (AER: )? +\[[ 0-9]?[0-9]\] [A-Z]",
-    r"\.[0-7]: (AER: )?aer_(status: 0x|layer=|uncor_severity: 0x)",
-    r"\.[0-7]: AER: .* error message received from .* \(no details found",
-    r"\.[0-7]: AER: (found no error details for |can't find device of ID)",
-    r"\.[0-7]: AER: [Dd]evice recovery (successful|failed)",
-    r"\.[0-7]: DPC: containment event, status:",
+    r"^[A-Za-z0-9_-]+ [0-9a-f:]+\.[0-7]: (AER: )?(PCIe|CXL) Bus Error: severity=",
+    r"^[A-Za-z0-9_-]+ [0-9a-f:]+\.[0-7]: (AER: )? +\[[ 0-9]?[0-9]\] [A-Z]",
+    r"^[A-Za-z0-9_-]+ [0-9a-f:]+\.[0-7]: (AER: )?aer_(status: 0x|layer=|uncor_severity: 0x)",
+    r"^[A-Za-z0-9_-]+ [0-9a-f:]+\.[0-7]: AER: .* error message received from .* \(no details found",
+    r"^[A-Za-z0-9_-]+ [0-9a-f:]+\.[0-7]: AER: (found no error details for |can't find device of ID)",
+    r"^[A-Za-z0-9_-]+ [0-9a-f:]+\.[0-7]: AER: [Dd]evice recovery (successful|failed)",
+    r"^[A-Za-z0-9_-]+ [0-9a-f:]+\.[0-7]: DPC: containment event, status:",
 ];
 
 /// The link mended an error; only many of one device matter.

@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 
 use gpud_builtin_shared::boots::BOOT;
-use gpud_sdk::incidents::is_kernel_line;
+use gpud_sdk::incidents::is_driver_line;
 use gpud_sdk::{CheckContext, Event, EventType, Evidence, Message};
 
 use crate::device::Device;
@@ -95,7 +95,7 @@ pub fn events(
         events: Vec::new(),
     };
     let mut open: Vec<Open<'_>> = Vec::new();
-    for message in messages.iter().filter(|message| is_kernel_line(message)) {
+    for message in messages.iter().filter(|message| is_driver_line(message)) {
         let Some(Line { device, said }) = Line::parse(&message.text) else {
             continue;
         };

@@ -2,21 +2,23 @@
 //! context, skipping further processing` (`peer_err` in `kernel-open/nvidia-peermem/nvidia-peermem.c` of
 //! open-gpu-kernel-modules, called from `nv_get_p2p_free_callback`).
 
-use gpud_sdk::incidents::is_kernel_line;
+use gpud_sdk::incidents::is_driver_line;
 use gpud_sdk::{CheckContext, Event, Evidence, Message};
 
 use crate::patterns::NVIDIA_PEERMEM_INVALID_CONTEXT as ERROR;
 
 pub use crate::patterns::PATTERNS;
 
-/// The whole of what makes the line; the pattern has no other characters than its own.
-const INVALID_CONTEXT: &str = PATTERNS[0];
+/// What makes the line, behind module and function.
+const INVALID_CONTEXT: &str = "ERROR detected invalid context, skipping further processing";
+/// Names of the module.
+const MODULES: [&str; 2] = ["nvidia-peermem ", "nvidia_peermem "];
 /// Repeats within this time are counted, not stored: one lost mapping makes a burst of lines.
 const MERGE_SECONDS: u32 = 300;
 
 /// The event that a message stands for, if any.
 pub fn event(context: &CheckContext, message: &Message) -> Option<Event> {
-    if !is_kernel_line(message) || !message.text.contains(INVALID_CONTEXT) {
+    if !is_driver_line(message) || !is_invalid_context(&message.text) {
         return None;
     }
     // The kernel's clock can run ahead of the wall clock by a little; the future is refused.
@@ -24,6 +26,16 @@ pub fn event(context: &CheckContext, message: &Message) -> Option<Event> {
     let mut event = Event::new(at, ERROR.name, ERROR.event_type(), ERROR.message);
     event.evidence.push(Evidence::Kmsg(message.sequence));
     Some(event.merged_by(ERROR.message, MERGE_SECONDS))
+}
+
+/// `[nvidia-peermem ‹function›:‹line› ]ERROR …`.
+fn is_invalid_context(line: &str) -> bool {
+    let of_module = MODULES.iter().find_map(|module| line.strip_prefix(module));
+    let text = of_module.map_or(Some(line), |rest| {
+        let (function, text) = rest.split_once(' ')?;
+        (!function.is_empty()).then_some(text)
+    });
+    text.is_some_and(|text| text.starts_with(INVALID_CONTEXT))
 }
 
 #[cfg(test)]
@@ -80,10 +92,10 @@ mod tests {
             "peermem error detected (possible GPU communication issue)"
         );
         assert_eq!(event.evidence, [Evidence::Kmsg(7)]);
-        // What precedes does not matter, nor for counting.
+        // The function does not matter, nor for counting.
         let other = of(
             NOW + 5_000,
-            "x ERROR detected invalid context, skipping further processing y",
+            "nvidia_peermem f:1 ERROR detected invalid context, skipping further processing y",
         );
         let other = other.unwrap();
         assert_eq!(other.time, NOW, "a time in the future would be refused");
@@ -108,6 +120,8 @@ mod tests {
             "nvidia-peermem nv_get_p2p_free_callback:127 error detected invalid context, skipping further processing",
             "nvidia-peermem nv_mem_client_init:589 ERROR error while registering traditional client",
             "NVRM: ERROR detected invalid  context, skipping further processing",
+            "x ERROR detected invalid context, skipping further processing",
+            "nvidia-peermem ERROR detected invalid context, skipping further processing",
         ] {
             assert_eq!(of(1, line), None, "{line}");
         }
@@ -115,7 +129,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_pattern_is_the_rule(before in "\\PC{0,40}", cut in 0..=INVALID_CONTEXT.len(), after in "\\PC{0,40}") {
+        fn the_pattern_is_the_rule(before in "(nvidia[-_]peermem )?(x:1 | )?\\PC{0,4}", cut in 0..=INVALID_CONTEXT.len(), after in "\\PC{0,40}") {
             let line = format!("{before}{}{after}", &INVALID_CONTEXT[..cut]);
             let pattern = Regex::new(PATTERNS[0]).unwrap();
             prop_assert_eq!(of(1, &line).is_some(), pattern.is_match(&line));

@@ -5,11 +5,11 @@ use gpud_builtin_shared::coded::Severity::Warning;
 use gpud_builtin_shared::patterns::{Catalog, Entry};
 
 /// Version of the catalogue.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// What the host delivers: no narrower than what is read.
 pub const PATTERNS: [&str; 1] = [
-    "ERROR detected invalid context, skipping further processing",
+    "^(nvidia[-_]peermem [^ ]+ )?ERROR detected invalid context, skipping further processing",
 ];
 
 /// The driver asked the peer memory module (GPUDirect RDMA) to free a mapping that the module no longer has. The module skips it; NVIDIA calls the line harmless.

@@ -63,7 +63,8 @@ impl<'a> Found<'a> {
 pub struct KernelLines {
     /// The known facts about its lines.
     pub catalog: &'static Catalog,
-    /// Reads a line.
+    /// Reads a line, from its beginning; none that begins with the name of a process
+    /// ([`begins_with_process`](incidents::begins_with_process)).
     pub find: fn(&str) -> Option<Found<'_>>,
     /// What its devices are called as subjects: `nic`, for example.
     pub subject: &'static str,

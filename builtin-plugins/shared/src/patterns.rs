@@ -13,7 +13,7 @@
 //! | `version` | version of the file; raise it with every change |
 //! | `sources` | where its facts are from |
 //! | `device` | the fact of an event that tells devices apart, for a site's policy; `device` where it is left out |
-//! | `patterns` | in the order in which the host gets them: `id` (for entries), `pattern` (a regular expression, matched unanchored against a message's first line, no narrower than the parser) |
+//! | `patterns` | in the order in which the host gets them: `id` (for entries), `pattern` (a regular expression, searched in a message's first line, no narrower than the parser; it begins with `^`, as the parser reads from the beginning) |
 //! | `entries` | one per event |
 //!
 //! | key of an entry | meaning |
@@ -37,6 +37,8 @@ use gpud_sdk::{EventType, Health, RepairAction};
 
 use crate::coded::{Action, Severity, repair_action};
 
+#[cfg(feature = "story")]
+pub mod forged;
 pub mod policy;
 #[cfg(feature = "story")]
 pub mod testing;

@@ -17,6 +17,7 @@
 //! | ` connection‹n›:‹n›: detected conn error (‹n›)`, ` session‹n›: session recovery timed out after ‹n› secs` | `drivers/scsi/scsi_transport_iscsi.c`, `iscsi_conn_error_event`, `session_recovery_timedout` |
 
 use gpud_builtin_shared::kernel_lines::Found;
+use gpud_sdk::incidents::begins_with_process;
 
 use crate::patterns::{
     STORAGE_CLIENT_BUG, STORAGE_CLIENT_EVICTED, STORAGE_CONNECTION_LOST,
@@ -29,15 +30,22 @@ const MAX_NAME: usize = 96;
 
 /// Reads a line.
 pub fn find(line: &str) -> Option<Found<'_>> {
-    let found = lustre(line)
+    // `mmfs[‹pid›]: ` is a daemon's line.
+    let found = gpfs(line).or_else(|| of_kernel(line))?;
+    (found.device.len() <= MAX_NAME).then_some(found)
+}
+
+fn of_kernel(line: &str) -> Option<Found<'_>> {
+    if begins_with_process(line) {
+        return None;
+    }
+    lustre(line)
         .or_else(|| libceph(line))
         .or_else(|| ceph(line))
-        .or_else(|| gpfs(line))
         .or_else(|| beegfs(line))
         .or_else(|| weka(line))
         .or_else(|| smb(line))
-        .or_else(|| iscsi(line))?;
-    (found.device.len() <= MAX_NAME).then_some(found)
+        .or_else(|| iscsi(line))
 }
 
 fn lost<'a>(client: &'static str, device: impl Into<String>) -> Found<'a> {
@@ -139,7 +147,8 @@ fn ceph(line: &str) -> Option<Found<'_>> {
     }
     let text = text.trim_end();
     let is = |forms: &[&str]| forms.iter().any(|form| text.starts_with(form));
-    if is(&["hung", "caps stale", "caps still stale"]) {
+    // A process can be called as all of the first.
+    if text == "hung" || is(&["caps stale", "caps still stale"]) {
         return Some(lost(CLIENT, server).fact("cause", text));
     }
     if is(&[

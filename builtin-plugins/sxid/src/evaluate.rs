@@ -7,7 +7,7 @@ use gpud_builtin_shared::coded::vendor::CATALOG;
 use gpud_builtin_shared::coded::{repeats, timeline};
 use gpud_builtin_shared::driver::Driver;
 use gpud_sdk::history::StoredEvent;
-use gpud_sdk::incidents::is_kernel_line;
+use gpud_sdk::incidents::is_driver_line;
 use gpud_sdk::kmsg::LookBack;
 use gpud_sdk::{AccessError, CheckContext, Error, Event, HealthState, Message, Report};
 
@@ -44,7 +44,7 @@ fn decode<'a>(
 ) -> impl Iterator<Item = (&'a Message, Sxid<'a>)> {
     let messages = messages
         .into_iter()
-        .filter(|message| is_kernel_line(message));
+        .filter(|message| is_driver_line(message));
     messages.filter_map(|message| {
         let sxid = sxid::decode(&message.text, message.facility)?;
         Some((message, sxid))

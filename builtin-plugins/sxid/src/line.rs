@@ -5,18 +5,20 @@
 //! 11 …`, `Non-fatal, …` or `Correctable, …`, `error_nvswitch.h`), then `Severity …` and `Data {…}` with the same code
 //! (`_nvswitch_dump_error_entry` in `error_nvswitch.c`).
 //!
-//! GPUd's grammar is far wider: `SXid`, later on the line a colon, a blank, a number and a comma; the id is looked for by
-//! itself. The name of a process, 15 bytes that it chooses, can look like that (`SXid: 20034,`), and the kernel prints such
-//! names. So only what root wrote to `/dev/kmsg` (fault injection and tests) is read in the wide form; the kernel's own
-//! lines have to have the driver's. Lenient: the driver's form may lack `PCI:` or the whole id after `nvidia-nvswitch‹n›:`,
-//! which no name of a process is long enough for.
+//! Lines are read at their beginning: users choose mount options, files and processes that the kernel names further on.
+//!
+//! GPUd's grammar is far wider: `SXid` anywhere, later on the line a colon, a blank, a number and a comma; the id is looked
+//! for by itself. The name of a process, 15 bytes that it chooses, can look like that (`SXid: 20034,`), and the kernel
+//! prints such names. So only what root wrote to `/dev/kmsg` (fault injection and tests) is read in the wide form, at the
+//! beginning of the line too; the kernel's own lines have to have the driver's. Lenient: the driver's form may lack `PCI:`
+//! or the whole id after `nvidia-nvswitch‹n›:`, which no name of a process is long enough for.
 
-/// What every line has, anywhere in the text.
+/// What every line begins with, behind the switch.
 const MARK: &str = "SXid";
 /// The driver's form begins so, followed by the id.
 const HEADER: &str = "SXid (";
 
-/// The driver's name of a switch, followed by its number.
+/// The driver's name of a switch, followed by its number and a colon.
 const SWITCH: &str = "nvidia-nvswitch";
 
 /// Longest text of a line that is stored, bytes.
@@ -24,9 +26,11 @@ const MAX_DETAIL: usize = 256;
 
 /// Longest text within the parentheses, bytes; longer is no id. Bounds what reaches messages and the store.
 const MAX_ID: usize = 64;
+/// Shortest id. With what is around it that is longer than the name of a process.
+const MIN_ID: usize = 3;
 
 /// Regular expressions that match all lines that [`parse`] understands, and few others.
-pub const PATTERNS: [&str; 1] = [r"SXid.*: [0-9]"];
+pub const PATTERNS: [&str; 1] = [r"^(nvidia-nvswitch[0-9]+: )?SXid.*: [0-9]"];
 
 /// An SXid as a line has it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,7 +45,7 @@ pub struct Line<'a> {
 
 /// Reads a line. `from_kernel` is false for what user space wrote.
 pub fn parse(text: &str, from_kernel: bool) -> Option<Line<'_>> {
-    let own = driver_line(text).or_else(|| line_of_switch(text));
+    let own = driver_line(text);
     if from_kernel {
         return own;
     }
@@ -56,34 +60,19 @@ pub fn parse(text: &str, from_kernel: bool) -> Option<Line<'_>> {
     })
 }
 
-/// The driver's form: id, then the code at once. Lenient: the comma may be missing where the line ends.
+/// The driver's form: id, then the code at once. Lenient: the comma may be missing where the line ends. Lenient:
+/// `nvidia-nvswitch1: SXid (0000:c3:00.0): 12028, …` and `nvidia-nvswitch1: SXid: 12028, …`. Without an id the switch is
+/// named as the driver does.
 fn driver_line(text: &str) -> Option<Line<'_>> {
-    headers(text).find_map(|(device, rest)| {
-        let (digits, after) = split_digits(rest.strip_prefix(": ")?);
-        let ends = after.is_empty() || after.starts_with([',', ' ', '\n']);
-        Some(Line {
-            device,
-            code: digits.parse().ok().filter(|_| ends)?,
-            by_driver: true,
-        })
-    })
-}
-
-/// Lenient: `nvidia-nvswitch1: SXid (0000:c3:00.0): 12028, …` and `nvidia-nvswitch1: SXid: 12028, …`. Without an id the
-/// switch is named as the driver does.
-fn line_of_switch(text: &str) -> Option<Line<'_>> {
-    let start = text.find(SWITCH)?;
-    let (_, rest) = split_digits(text.get(start + SWITCH.len()..)?);
-    let name = text.get(start..text.len() - rest.len())?;
-    if name.len() == SWITCH.len() {
-        return None;
-    }
-    let rest = rest.strip_prefix(": SXid")?;
+    let (switch, rest) = split_switch(text);
+    let rest = rest.strip_prefix(MARK)?;
     let (device, rest) = match rest.strip_prefix(" (") {
-        Some(rest) => rest
-            .split_once(')')
-            .filter(|(device, _)| !device.starts_with("PCI:") && is_id(device))?,
-        None => (name, rest),
+        Some(rest) => rest.split_once(')').filter(|(device, _)| {
+            let id = device.strip_prefix("PCI:");
+            is_id(id.unwrap_or(device)) && (id.is_some() || !switch.is_empty())
+        })?,
+        None if switch.is_empty() => return None,
+        None => (switch, rest),
     };
     let (digits, after) = split_digits(rest.strip_prefix(": ")?);
     let ends = after.is_empty() || after.starts_with([',', ' ', '\n']);
@@ -94,10 +83,21 @@ fn line_of_switch(text: &str) -> Option<Line<'_>> {
     })
 }
 
-/// Hexadecimal digits, colons and dots.
+/// The switch that a line begins with, and what follows its colon; empty and all of the line where there is none.
+fn split_switch(text: &str) -> (&str, &str) {
+    let of_switch = || {
+        let (number, rest) = split_digits(text.strip_prefix(SWITCH)?);
+        let name = text.get(..SWITCH.len() + number.len())?;
+        let rest = rest.strip_prefix(": ")?;
+        (!number.is_empty()).then_some((name, rest))
+    };
+    of_switch().unwrap_or(("", text))
+}
+
+/// Hexadecimal digits, dots and colons, one at least.
 fn is_id(id: &str) -> bool {
     let fits = |byte: u8| byte.is_ascii_hexdigit() || matches!(byte, b':' | b'.');
-    (1..=MAX_ID).contains(&id.len()) && id.bytes().all(fits)
+    (MIN_ID..=MAX_ID).contains(&id.len()) && id.contains(':') && id.bytes().all(fits)
 }
 
 /// What an SXid line says beside switch and code: the driver's severity word, and the link.
@@ -138,12 +138,11 @@ fn headers(text: &str) -> impl Iterator<Item = (&str, &str)> {
 
 /// The digits of the wide form's code.
 fn wide_code(text: &str) -> Option<&str> {
-    text.split('\n').find_map(|line| {
-        let (_, rest) = line.split_once(MARK)?;
-        rest.match_indices(": ").find_map(|(at, colon)| {
-            let (digits, after) = split_digits(rest.get(at + colon.len()..)?);
-            (!digits.is_empty() && after.starts_with(',')).then_some(digits)
-        })
+    let (_, rest) = split_switch(text.split('\n').next()?);
+    let rest = rest.strip_prefix(MARK)?;
+    rest.match_indices(": ").find_map(|(at, colon)| {
+        let (digits, after) = split_digits(rest.get(at + colon.len()..)?);
+        (!digits.is_empty() && after.starts_with(',')).then_some(digits)
     })
 }
 

@@ -30,7 +30,7 @@ const CRITICAL: &str = patterns::CRITICAL_TEMPERATURE.name;
 pub fn events(context: &CheckContext, messages: &[Message]) -> Vec<Event> {
     let genuine = messages
         .iter()
-        .filter(|message| incidents::is_kernel_line(message));
+        .filter(|message| incidents::is_driver_line(message));
     genuine
         .filter_map(|message| {
             let sighting = sighting(lines::find(&message.text)?);

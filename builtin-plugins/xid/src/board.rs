@@ -15,7 +15,7 @@ use crate::gpu::{Gpu, pci_id};
 /// What the host is to deliver of a saved log.
 pub const PATTERNS: [&str; 4] = [
     r"^pci [0-9a-f:.]+: \[10de:",
-    r"PCI ID: 10de:",
+    r"^NVRM: The NVIDIA GPU .*PCI ID: 10de:",
     r"^pci [0-9a-f:.]+: PCI bridge to \[bus ",
     r"^pcieport [0-9a-f:.]+: pciehp: Slot",
 ];
@@ -52,7 +52,7 @@ impl Board {
     }
 
     fn add_line(&mut self, line: &str) -> Option<()> {
-        if let Some((_, rest)) = line.split_once("NVRM: The NVIDIA GPU ") {
+        if let Some(rest) = line.strip_prefix("NVRM: The NVIDIA GPU ") {
             let (_, chip) = rest.split_once("PCI ID: 10de:")?;
             return self.add_chip(rest.get(..12)?, chip);
         }

@@ -44,7 +44,7 @@ impl<'a> Facts<'a> {
         // Line ends within a record appear as `\n` or as the kernel's escape.
         let line = after.split(['\n', '\r']).next().unwrap_or(after);
         let line = line.split("\\x0a").next().unwrap_or(line).trim_ascii();
-        let row_remapper = line.contains("Row Remapper");
+        let row_remapper = is_row_remapper(line);
         Self {
             pid: value(line, "pid=", &[',']),
             process: process(line),
@@ -69,7 +69,7 @@ impl<'a> Facts<'a> {
 
     /// True when the line itself says that the GPU remaps rows.
     pub fn remaps_rows(&self) -> bool {
-        self.detail.contains("Row Remapper")
+        is_row_remapper(self.detail)
     }
 
     /// All as keys and values, those that are known.
@@ -114,6 +114,13 @@ fn words(recovery: Recovery<'_>) -> String {
     } else {
         recovery.label.to_owned()
     }
+}
+
+/// Whether the driver's row remapper speaks. More than these two words, which a process can be called.
+fn is_row_remapper(line: &str) -> bool {
+    ["Row Remapper: New row ", "Row Remapper Error: "]
+        .iter()
+        .any(|words| line.contains(words))
 }
 
 /// The value after a key, up to any of some characters, without quotes. `<unknown>` is no value.

@@ -5,8 +5,11 @@
 //! ([`mod@off_the_bus`]). The driver prints the first two from `kernel_rc.c` (open-gpu-kernel-modules); on a GPU in MIG mode
 //! ` GPU-I:‹nn›` and ` GPU-CI:‹nn›` follow the PCI id within the parentheses.
 //!
-//! All lines of GPUd's grammar give what they give there. Beyond it, marked `lenient` below, lines of real drivers are
-//! read that its grammar drops or only half understands.
+//! Lines of GPUd's grammar give what they give there, if the driver can have written them: GPUd reads them anywhere in a
+//! text, we at its beginning, and with `PCI:` or a colon in the id. Any user can have a mount option, a file or a
+//! process called like such a line, and the kernel prints these names within its own lines; a name that a line begins with
+//! has 15 bytes, which are too few for driver and id. Beyond the grammar, marked `lenient` below, lines of real drivers
+//! are read that it drops or only half understands.
 
 mod extended;
 mod off_the_bus;
@@ -14,9 +17,9 @@ mod off_the_bus;
 use std::borrow::Cow;
 
 pub use extended::Extended;
-use off_the_bus::OffTheBus;
+use gpud_sdk::incidents::begins_with_process;
 
-/// What every line of the driver begins with, anywhere in the text.
+/// What every line of the driver begins with.
 const DRIVER: &str = "NVRM:";
 /// What follows it in every line but the implied ones.
 const XID: &str = " Xid (";
@@ -37,81 +40,40 @@ pub struct Line<'a> {
     pub extended: Option<Extended<'a>>,
 }
 
+/// Shortest id without `PCI:`. With the driver's words around it that is longer than the name of a process.
+const MIN_ID: usize = 3;
+
 /// Regular expressions that match all lines that [`parse`] understands, and few others.
 pub const PATTERNS: [&str; 3] = [
-    r"NVRM: Xid \(",
-    r"NVRM:\s*GPU [0-9a-fA-F:]+\.0:\s*GPU has fallen off the bus",
-    r"NVRM:\s*The NVIDIA GPU [0-9a-fA-F:]+\.0.*fallen off the bus and is not responding to commands\.",
+    r"^NVRM: Xid \(",
+    r"^NVRM:\s*GPU [0-9a-fA-F:]+\.0:\s*GPU has fallen off the bus",
+    r"^NVRM:\s*The NVIDIA GPU [0-9a-fA-F:]+\.0.*fallen off the bus and is not responding to commands\.",
 ];
 
 /// Reads a line. `accept` says of an extended line's code whether it is one that has such lines; else the line is read
 /// in the general form.
 pub fn parse(text: &str, accept: impl Fn(u64) -> bool) -> Option<Line<'_>> {
-    // One pass over the text, since most texts that come here only look like an Xid.
-    let mut headers = Vec::new();
-    let mut off_the_bus = OffTheBus::default();
-    for line in lines_of_driver(text) {
-        match line.strip_prefix(XID) {
-            Some(rest) => headers.extend(header(rest)),
-            None => off_the_bus.look(line),
-        }
-    }
-    let extended = headers.iter().find_map(|header| {
-        let (code, rest) = direct_code(header.rest)?;
-        let extended = extended::find(rest)?;
-        Some(header.line(code, Some(extended)))
-    });
-    if let Some(line) = extended.filter(|line| accept(line.code)) {
-        return Some(line);
-    }
-    let general = headers
-        .iter()
-        .find_map(|header| Some(header.line(general_code(header.rest)?, None)));
-    // Code 0 is no code.
-    if let Some(line) = general.filter(|line| line.code != 0) {
-        return Some(line);
-    }
-    Some(Line {
-        device: off_the_bus.device()?.into(),
-        instance: "",
-        code: 79,
-        extended: None,
+    let line = text
+        .strip_prefix(DRIVER)
+        .filter(|_| !begins_with_process(text))?;
+    let Some(rest) = line.strip_prefix(XID) else {
+        return Some(Line {
+            device: off_the_bus::device(line)?.into(),
+            instance: "",
+            code: 79,
+            extended: None,
+        });
+    };
+    let header = header(rest)?;
+    let extended = || {
+        let (code, rest) = direct_code(header.rest).filter(|(code, _)| accept(*code))?;
+        Some(header.line(code, Some(extended::find(rest)?)))
+    };
+    extended().or_else(|| {
+        // Code 0 is no code.
+        let code = general_code(header.rest).filter(|code| *code != 0)?;
+        Some(header.line(code, None))
     })
-}
-
-/// What follows each [`DRIVER`] of a text. Found by its first letter: in the sandbox, where the standard library has no
-/// SIMD, that is several times quicker than a search for the whole, and most lines have it at their beginning.
-fn lines_of_driver(text: &str) -> impl Iterator<Item = &str> {
-    let mut from = 0;
-    std::iter::from_fn(move || {
-        loop {
-            let at = next_letter(text.as_bytes(), from)?;
-            from = at + 1;
-            if let Some(line) = text.get(at..).and_then(|text| text.strip_prefix(DRIVER)) {
-                return Some(line);
-            }
-        }
-    })
-}
-
-/// Where the first letter of [`DRIVER`] is next. Eight bytes at a time: the standard library takes as many as an address
-/// has, which in the sandbox is four.
-fn next_letter(bytes: &[u8], from: usize) -> Option<usize> {
-    const LETTER: u8 = b'N';
-    const LETTERS: u64 = u64::from_le_bytes([LETTER; 8]);
-    const LOW: u64 = u64::from_le_bytes([0x01; 8]);
-    const HIGH: u64 = u64::from_le_bytes([0x80; 8]);
-    let (words, rest) = bytes.get(from..)?.as_chunks::<8>();
-    for (n, word) in words.iter().enumerate() {
-        // A byte that is the letter becomes 0, and the lowest one that is 0 borrows from nobody.
-        let other = u64::from_le_bytes(*word) ^ LETTERS;
-        let hit = other.wrapping_sub(LOW) & !other & HIGH;
-        if hit != 0 {
-            return Some(from + n * 8 + hit.trailing_zeros() as usize / 8);
-        }
-    }
-    let at = rest.iter().position(|byte| *byte == LETTER)?;
-    Some(from + words.len() * 8 + at)
 }
 
 /// The part of a line up to the closing parenthesis.
@@ -145,7 +107,8 @@ fn header(text: &str) -> Option<Header<'_>> {
     let (id, function) = id.split_once('.').unwrap_or((id, "0"));
     let digits =
         |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_hexdigit() || b == b':');
-    if !digits(id) || !digits(function) {
+    let is_whole = device.starts_with("PCI:") || id.len() >= MIN_ID && id.contains(':');
+    if !digits(id) || !digits(function) || !is_whole {
         return None;
     }
     let device = if function == "0" {

@@ -10,7 +10,7 @@
 use crate::gpu::{Gpu, pci_id};
 
 /// Regular expressions of these lines.
-pub const PATTERNS: [&str; 2] = ["NVRM: GPU at PCI:", "NVRM: GPU Board Serial Number:"];
+pub const PATTERNS: [&str; 2] = ["^NVRM: GPU at PCI:", "^NVRM: GPU Board Serial Number:"];
 /// Most GPUs that are remembered.
 const MAX_GPUS: usize = 64;
 /// Longest name, bytes.
@@ -43,14 +43,14 @@ pub fn add<'a>(gpus: &mut Vec<Gpu>, lines: impl IntoIterator<Item = &'a str>) ->
 }
 
 fn named(line: &str) -> Option<(String, &str)> {
-    let (_, rest) = line.split_once("NVRM: GPU at ")?;
+    let rest = line.strip_prefix("NVRM: GPU at ")?;
     let (device, uuid) = rest.split_once(": ")?;
     let uuid = word(uuid)?;
     Some((pci_id(device)?, uuid)).filter(|_| uuid.starts_with("GPU-"))
 }
 
 fn serial(line: &str) -> Option<&str> {
-    let (_, rest) = line.split_once("NVRM: GPU Board Serial Number: ")?;
+    let rest = line.strip_prefix("NVRM: GPU Board Serial Number: ")?;
     word(rest).filter(|serial| *serial != "0")
 }
 

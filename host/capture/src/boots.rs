@@ -8,8 +8,10 @@ use super::reader::Entry;
 const BACK: u64 = 10_000_000;
 /// The most boot ids that are distinguished.
 const MAX_IDS: usize = 100_000;
-/// What a kernel says first; on Arm the second comes before the first.
-const BANNERS: [&str; 2] = ["Linux version ", "Booting Linux on physical CPU"];
+/// What a kernel says first, and a version follows.
+const VERSION: &str = "Linux version ";
+/// What it says before that on Arm.
+const ON_ARM: &str = "Booting Linux on physical CPU";
 
 /// The number of a boot id within a capture; [`NO_BOOT`] where none is named.
 pub(super) type BootNumber = u32;
@@ -76,7 +78,7 @@ impl Boots {
             self.id = entry.boot;
         }
         let text = entry.message.text.as_str();
-        let banner = BANNERS.iter().any(|banner| text.starts_with(banner));
+        let banner = text.starts_with(ON_ARM) || is_version(text);
         let is_first = !std::mem::replace(&mut self.began, true);
         let begins = is_first || announced || self.begins_one(entry, banner);
         if begins {
@@ -99,10 +101,54 @@ impl Boots {
     }
 }
 
+/// `Linux version 6.8.0 (builder@host) …`. A process can be called `Linux version 6`, and what the kernel says of it begins
+/// so too: behind it are a number, or other words.
+fn is_version(text: &str) -> bool {
+    let Some(rest) = text.strip_prefix(VERSION) else {
+        return false;
+    };
+    let (version, rest) = rest.split_once(' ').unwrap_or((rest, "("));
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || b".-+_~".contains(&byte);
+    let is_builder = |rest: &str| !rest.starts_with(|first: char| first.is_ascii_digit());
+    version.starts_with(|first: char| first.is_ascii_digit())
+        && version.bytes().all(fits)
+        && rest.strip_prefix('(').is_some_and(is_builder)
+}
+
 /// The id in a line such as `-- Boot 0123…cdef --`, and in the field `_BOOT_ID`.
 pub(super) fn boot_id(hex: &[u8]) -> Option<u128> {
     if hex.len() != 32 {
         return None;
     }
     u128::from_str_radix(str::from_utf8(hex).ok()?, 16).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_version;
+
+    #[test]
+    fn a_process_cannot_be_called_like_a_boot() {
+        for (text, expected) in [
+            (
+                "Linux version 6.8.0-40-generic (buildd@host) (gcc) #1 SMP",
+                true,
+            ),
+            ("Linux version 6", true),
+            ("Linux version 5.10.0-rc4+ (root@b)", true),
+            ("Linux version 6[311]: segfault at 0 ip 00007f", false),
+            ("Linux version 6 invoked oom-killer: gfp_mask=0xcc0", false),
+            (
+                "Linux version 6 (311): Using mlock ulimits for SHM_HUGETLB is obsolete",
+                false,
+            ),
+            (
+                "Linux version 6/311: potentially unexpected fatal signal 11.",
+                false,
+            ),
+            ("tmpfs: Unknown parameter 'Linux version 6.8.0 (x)'", false),
+        ] {
+            assert_eq!(is_version(text), expected, "{text}");
+        }
+    }
 }

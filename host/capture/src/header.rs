@@ -26,6 +26,8 @@ pub(super) struct Header<'a> {
     pub host: &'a [u8],
     /// The level.
     pub level: Option<u8>,
+    /// There is a time, though its day may not be understood.
+    pub has_time: bool,
     /// Another program than the kernel logged the line.
     pub of_program: bool,
 }
@@ -239,6 +241,7 @@ impl<'a> Words<'a> {
             stamp,
             host,
             level: self.level,
+            has_time: self.time.is_some() || self.unix.is_some(),
             of_program: self.of_program && !self.of_guest,
         }
     }

@@ -33,6 +33,9 @@ pub(super) fn read_marked(line: &[u8], context: &mut Context) -> Line {
         if header.of_program {
             return Line::Other(Format::Prefixed);
         }
+        if !header.has_time && is_text(prefix) {
+            return Line::Unknown;
+        }
         let message = Beginning::read(rest, context);
         // Brackets with a short number are a stamp only behind something that is understood.
         let is_understood = header.stamp.is_some() || !header.host.is_empty() || prefix.is_empty();
@@ -151,6 +154,16 @@ fn peel(line: &[u8]) -> Option<(&[u8], &[u8])> {
 
 fn without_last(text: &[u8]) -> &[u8] {
     text.split_last().map_or(text, |(_, rest)| rest)
+}
+
+/// Whether a prefix without a time is rather the beginning of a kernel message: a text with a user's words in it, of which
+/// a mark can be one (`tmpfs: Unknown parameter 'kernel: …`, `usb 1-1: Product: kernel: …`). Tools write the name of a
+/// file or a host, and perhaps a level.
+fn is_text(prefix: &[u8]) -> bool {
+    let words = prefix.split(u8::is_ascii_whitespace);
+    let words = words.filter(|word| word.iter().any(u8::is_ascii_alphanumeric));
+    let is_quote = |byte: &u8| b"'\"`".contains(byte);
+    words.count() > 2 || prefix.iter().skip(1).any(is_quote)
 }
 
 /// Where the first mark of a message's beginning stands, from `from` on.

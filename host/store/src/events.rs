@@ -7,12 +7,14 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use super::cursors::{self, KmsgCursor};
 use super::event_row::{self, EventRow};
 use super::{Kind, Store, StoreError, sql_time, unsigned};
-use crate::model::{Event, UnixMillis};
+use crate::model::{Event, EventType, UnixMillis};
 
 /// Most bytes of texts that one read gives, so that no request can make the daemon grow without bound.
 const READ_LIMIT: usize = 64 * 1024 * 1024;
 
 const COLUMNS: &str = "component, time_ms, name, type, message, detail, count, last_time_ms";
+/// Which events a flood of others does not displace.
+pub(super) const IS_WORST: &str = "type IN ('Critical', 'Fatal')";
 /// The same without the facts, which take most of the time to read.
 const LISTED: &str = "component, time_ms, name, type, message, '{}', count, last_time_ms";
 
@@ -99,7 +101,8 @@ impl Store {
     }
 
     /// Events of a component whose second is later than the second of `since`, newest second first and within a second
-    /// the later insert first; at most `limit`, and at most 64 MiB of text.
+    /// the later insert first; at most `limit`, and at most 64 MiB of text. Where there are more than `limit`, the newest
+    /// half of them is whatever came last; in the other half, older Critical and Fatal events come before lesser ones.
     ///
     /// # Errors
     /// Any failure to read.
@@ -125,6 +128,9 @@ impl Store {
                 let mut found = Vec::new();
                 let rows = query.query(params![of, sql_time(since / 1000), limit])?;
                 collect(rows, |_, event| found.push(event))?;
+                if !found.is_empty() && usize::try_from(limit) == Ok(found.len()) {
+                    add_worst(conn, &of, since, &mut found)?;
+                }
                 Ok(found)
             })
             .await?;
@@ -262,6 +268,54 @@ pub(super) fn insert(
     }
     add_facts(conn, component, row)?;
     Ok(Inserted::Counted)
+}
+
+/// As [`IS_WORST`].
+fn is_worst(stored: &StoredEvent) -> bool {
+    matches!(
+        stored.event.event_type,
+        EventType::Critical | EventType::Fatal
+    )
+}
+
+/// Puts Critical and Fatal events that are older than all of these in the place of lesser ones of the older half.
+fn add_worst(
+    conn: &Connection,
+    component: &str,
+    since: UnixMillis,
+    found: &mut Vec<StoredEvent>,
+) -> Result<(), StoreError> {
+    let half = found.len().div_ceil(2);
+    let lesser = found.iter().skip(half).filter(|stored| !is_worst(stored));
+    let room = lesser.count();
+    let known = found.iter().filter(|stored| is_worst(stored)).count();
+    let mut query = conn.prepare_cached(&format!(
+        "SELECT {COLUMNS} FROM event WHERE component = ?1 AND time_ms / 1000 > ?2 AND {IS_WORST}
+         ORDER BY time_ms / 1000 DESC, id DESC LIMIT ?3 OFFSET ?4"
+    ))?;
+    let mut older = Vec::new();
+    let number = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
+    let bounds = params![
+        component,
+        sql_time(since / 1000),
+        number(room),
+        number(known)
+    ];
+    let rows = query.query(bounds)?;
+    collect(rows, |_, event| older.push(event))?;
+    let mut stay = room.saturating_sub(older.len());
+    let mut place = 0;
+    found.retain(|stored| {
+        place += 1;
+        if place <= half || is_worst(stored) {
+            return true;
+        }
+        let stays = stay > 0;
+        stay = stay.saturating_sub(1);
+        stays
+    });
+    found.append(&mut older);
+    Ok(())
 }
 
 /// Adds the facts of a repeat to the row that counts it.

@@ -11,6 +11,9 @@ use crate::model::UnixMillis;
 const STEP: u32 = 10_000;
 /// Rows of one component that a table of [`CAPPED`] keeps, whatever their age.
 const ROWS_PER_COMPONENT: u32 = 100_000;
+/// The newest rows of a component stay, whatever they weigh: as many as a checker reads at once, and among them are those
+/// that end older ones.
+const NEWEST: u32 = 10_000;
 /// Free pages that one purge gives back to the file system.
 const VACUUM_PAGES: usize = 2_000;
 
@@ -53,8 +56,29 @@ pub(super) const RULES: &[Rule] = &[
     },
 ];
 
-/// Tables that a component could fill faster than they age, with the order of age.
-const CAPPED: &[(&str, &str)] = &[("event", "time_ms / 1000"), ("state_change", "time_ms")];
+/// A table that a component could fill faster than its rows age.
+#[derive(Debug, Clone, Copy)]
+struct Cap {
+    table: &'static str,
+    /// The order of age.
+    age: &'static str,
+    /// Which rows are deleted last, so that a flood of lesser ones does not displace them.
+    worst: &'static str,
+}
+
+/// All of them.
+const CAPPED: &[Cap] = &[
+    Cap {
+        table: "event",
+        age: "time_ms / 1000",
+        worst: super::events::IS_WORST,
+    },
+    Cap {
+        table: "state_change",
+        age: "time_ms",
+        worst: "FALSE",
+    },
+];
 
 /// What a purge deleted, in rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -78,8 +102,8 @@ impl Store {
             purged.old += self.purge_table(rule, now).await?;
         }
         purged.condensed = self.condense(now).await?;
-        for (table, age) in CAPPED {
-            purged.excess += self.cap_table(table, age).await?;
+        for cap in CAPPED {
+            purged.excess += self.cap_table(*cap).await?;
         }
         self.write(Kind::Delete, |conn| {
             Ok(conn.execute(
@@ -120,14 +144,18 @@ impl Store {
         }
     }
 
-    /// Deletes the oldest rows of components that have too many, up to [`STEP`] each.
-    async fn cap_table(&self, table: &'static str, age: &str) -> Result<u64, StoreError> {
+    /// Deletes rows of components that have too many, up to [`STEP`] each: the oldest of the lesser ones first, then the
+    /// oldest of the worst, but none of the [`NEWEST`].
+    async fn cap_table(&self, cap: Cap) -> Result<u64, StoreError> {
+        let Cap { table, age, worst } = cap;
         let crowded = format!(
             "SELECT component, count(*) FROM {table} GROUP BY component HAVING count(*) > ?1"
         );
         let delete = format!(
             "DELETE FROM {table} WHERE id IN
-                 (SELECT id FROM {table} WHERE component = ?1 ORDER BY {age}, id LIMIT ?2)"
+                 (SELECT id FROM {table} WHERE component = ?1 AND id NOT IN
+                     (SELECT id FROM {table} WHERE component = ?1 ORDER BY {age} DESC, id DESC LIMIT {NEWEST})
+                  ORDER BY {worst}, {age}, id LIMIT ?2)"
         );
         let cap = move |conn: &Connection| {
             let mut query = conn.prepare(&crowded)?;
@@ -137,7 +165,11 @@ impl Store {
             let mut deleted = 0;
             for (component, rows) in crowded {
                 let excess = rows - i64::from(ROWS_PER_COMPONENT);
-                tracing::warn!(component, excess, "too many rows: the oldest are deleted");
+                tracing::warn!(
+                    component,
+                    excess,
+                    "too many rows: the oldest of the lesser ones are deleted"
+                );
                 deleted +=
                     conn.execute(&delete, params![component, excess.min(i64::from(STEP))])?;
             }

@@ -8,10 +8,12 @@ use crate::history::StoredEvent;
 use crate::{AccessError, CheckContext, Event, EventType, Evidence, Message, Subject, kmsg};
 
 mod judge;
+mod process;
 mod repeats;
 mod wording;
 
 pub use judge::{Incident, Rule, boots, open};
+pub use process::{after_process, after_process_name, begins_with_process};
 pub use repeats::Repeats;
 pub use wording::{document, state};
 
@@ -29,6 +31,15 @@ const MAX_TEXT: usize = 512;
 /// log with names that anyone chose, are not the kernel's word.
 pub fn is_kernel_line(message: &Message) -> bool {
     matches!(message.facility, 0 | 1 | 5)
+}
+
+/// Whether a driver or another part of the kernel chose the beginning of this line: it is a kernel line
+/// ([`is_kernel_line`]) that does not begin with the name of a process ([`begins_with_process`]).
+///
+/// A checker that looks at the beginning of a line asks this, not [`is_kernel_line`]: a program that is called `NVRM: x`
+/// and crashes gets a line that begins like the driver's.
+pub fn is_driver_line(message: &Message) -> bool {
+    is_kernel_line(message) && !begins_with_process(&message.text)
 }
 
 /// May what sysfs and procfs say be said of these messages, or may they be of another machine? A saved log is judged

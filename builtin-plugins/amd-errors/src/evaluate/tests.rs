@@ -1,3 +1,4 @@
+use gpud_builtin_shared::patterns::testing;
 use gpud_sdk::{EventType, GpuId, Health, Recovery, RepairAction, Subject};
 
 use super::*;
@@ -38,6 +39,23 @@ fn report(texts: &[(u64, &str)], boots: &[u64]) -> Report {
 
 fn health(texts: &[(u64, &str)]) -> Health {
     report(texts, &[]).states.remove(0).health
+}
+
+#[test]
+fn no_forged_line_is_believed() {
+    for line in [
+        RESET,
+        FAILED,
+        DAMAGED,
+        "amdgpu: 2 uncorrectable errors detected in umc block",
+    ] {
+        let events = |lines: &[String]| {
+            let lines: Vec<(u64, &str)> = lines.iter().map(|line| (1, line.as_str())).collect();
+            all(&lines)
+        };
+        assert!(!events(&[line.to_owned()]).is_empty(), "{line}");
+        testing::no_forged_line_is_believed(&[line.to_owned()], events);
+    }
 }
 
 #[test]

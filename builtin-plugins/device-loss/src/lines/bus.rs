@@ -14,7 +14,7 @@
 //! Intel's and AMD's lines name the device without its domain where there is only one, and Intel's always: it is taken to
 //! be 0.
 
-use super::{Found, Kind, bare_id, first_word, of_driver};
+use super::{Found, Kind, bare_id, first_word, is_driver_name, of_driver};
 
 /// Longest name of a slot or IOMMU.
 const MAX_NAME: usize = 64;
@@ -86,7 +86,14 @@ fn intel_queue(line: &str) -> Option<Found<'_>> {
 }
 
 fn amd_event(line: &str) -> Option<Found<'_>> {
-    let (_, event) = line.split_once("AMD-Vi: Event logged [")?;
+    let (before, event) = line.split_once("AMD-Vi: Event logged [")?;
+    // The IOMMU's own device, in newer kernels: `iommu ivhd0: `.
+    if !before.is_empty() {
+        let (driver, name) = before.strip_suffix(": ")?.split_once(' ')?;
+        if !is_driver_name(driver) || name.contains(' ') {
+            return None;
+        }
+    }
     let (event, fields) = event.split_once(" device=")?;
     if !AMD_EVENTS.contains(&event) {
         return None;
@@ -105,8 +112,8 @@ fn amd(line: &str) -> Option<Found<'_>> {
         let (id, _) = fields.strip_prefix("device=")?.split_once(' ')?;
         bare_id(id)?
     } else {
-        let (_driver, id) = before.strip_suffix(": ")?.split_once(' ')?;
-        bare_id(id)?
+        let (driver, id) = before.strip_suffix(": ")?.split_once(' ')?;
+        bare_id(id).filter(|_| is_driver_name(driver))?
     };
     let address = after(fields, " address=");
     Some(Found::new(Kind::IommuFault, device).fact("address", address))

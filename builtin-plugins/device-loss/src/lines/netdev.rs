@@ -10,7 +10,7 @@
 //!
 //! What stands before the colon is of `netdev_printk` (`net/core/dev.c`), and names the bus device where there is one.
 
-use super::{Found, Kind, bare_id, split_digits};
+use super::{Found, Kind, bare_id, is_driver_name, split_digits};
 
 /// Longest name of an interface (`IFNAMSIZ`, without its end).
 const MAX_NAME: usize = 15;
@@ -39,7 +39,11 @@ pub(super) fn find(line: &str) -> Option<Found<'_>> {
     };
     let mut words = who.split(' ');
     match (words.next(), words.next(), words.next(), words.next()) {
-        (Some(_driver), Some(id), Some(interface), None) => found(interface, Some(id), queue),
+        (Some(driver), Some(id), Some(interface), None)
+            if is_driver_name(driver) && !id.is_empty() =>
+        {
+            found(interface, Some(id), queue)
+        }
         (Some(interface), None, ..) if what.starts_with(WATCHDOG) => found(interface, None, queue),
         _ => None,
     }

@@ -293,7 +293,7 @@ fn an_oops_is_one_event_of_its_first_line() {
     assert_eq!(state.recovery[0], Recovery::Reboot);
     let actions = state.suggested_actions.as_ref().unwrap();
     assert_eq!(actions.repair_actions, [RepairAction::RebootSystem]);
-    let long = format!("kernel BUG at {}", "é".repeat(5000));
+    let long = format!("kernel BUG at {}:1!", "é".repeat(5000));
     assert!(all(&[(1, &long)])[0].message.len() <= 512);
 }
 

@@ -277,6 +277,9 @@ fn oopses() {
         "BUG: KASAN: use-after-free in x",
         "unhandled level 3 translation fault (11) at 0x00000010",
         "app: kernel BUG at x",
+        "kernel BUG at x (311): Using mlock ulimits for SHM_HUGETLB is obsolete",
+        "Oops [#1] (311): Using mlock ulimits for SHM_HUGETLB is obsolete",
+        "Oops [#1] X (311): Using mlock ulimits for SHM_HUGETLB is obsolete",
         "Kernel panic - not syncing: Fatal exception",
     ] {
         assert_eq!(find(line), None, "{line}");

@@ -44,10 +44,17 @@ fn lines_of_kernels() {
             "nfs: server fe80::1%eth0 not responding, still trying",
             Some(Line::NotResponding("fe80::1%eth0")),
         ),
+        ("nfs: server a b nfs: server c not responding", None),
+        ("x nfs: server c not responding", None),
+        ("[<0>] nfs_wb_all+0x2f/0x1a0 [nfs]", Some(Line::Writeback)),
+        ("pc : nfs_wb_all+0x2f/0x1a0 [nfs]", Some(Line::Writeback)),
+        (" ? nfs_wb_all+0x2f/0x1a0 [nfs]", Some(Line::Writeback)),
         (
-            "x nfs: server a b nfs: server c not responding",
-            Some(Line::NotResponding("c")),
+            "RIP: 0010:nfs_page_async_flush+0x1c/0x2 [nfs]",
+            Some(Line::Writeback),
         ),
+        ("x nfs_wb_all+0x2f/0x1a0 [nfs]", None),
+        ("nfs_wb_all+0x2 (311): obsolete", None),
         ("nfs: server 10.40.0.9 OK", Some(Line::Ok("10.40.0.9"))),
         ("nfs: server 10.40.0.9 OKAY", Some(Line::Ok("10.40.0.9"))),
         (
@@ -140,10 +147,10 @@ fn whose_lines_are_believed() {
 
 static EXPRESSIONS: LazyLock<[Regex; 4]> = LazyLock::new(|| {
     [
-        "nfs: server ([^ ]+) not responding",
-        "nfs: server ([^ ]+) OK",
-        "nfs4_reclaim_open_state: Lock reclaim failed",
-        r"(?:^|[\t\n\f\r ])(?:nfs_lock_and_join_requests|nfs_wb_all|nfs_page_async_flush|nfs_writepages_callback)\+0x[0-9a-f]+",
+        "^nfs: server ([^ ]+) not responding",
+        "^nfs: server ([^ ]+) OK",
+        "^(NFS: )?nfs4_reclaim_open_state: Lock reclaim failed",
+        r"^[\t\n\f\r ]*(?:nfs_lock_and_join_requests|nfs_wb_all|nfs_page_async_flush|nfs_writepages_callback)\+0x[0-9a-f]+(?:/|$)",
     ]
     .map(|one| Regex::new(one).unwrap())
 });

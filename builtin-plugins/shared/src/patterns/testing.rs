@@ -11,7 +11,7 @@ use gpud_sdk::{CheckContext, Event, Message, Trigger};
 use regex::{Regex, RegexSet};
 use serde_json::{Value, json};
 
-use super::{Catalog, Entry, Verdict, policy};
+use super::{Catalog, Entry, Verdict, forged, policy};
 use crate::coded::Severity;
 
 const NOW: u64 = 1_800_000_000_000;
@@ -47,8 +47,8 @@ pub fn is_delivered(patterns: &[&str], line: &str) {
 /// - sources are named, names and ids are unique, every pattern is used;
 /// - every example is delivered and becomes the event that it stands for, with its type; none does when it comes from a
 ///   service;
-/// - no lookalike does;
-/// - every pattern has an example that it alone delivers;
+/// - no lookalike does, nor an example that stands within a line of another part of the kernel, where users choose names;
+/// - every pattern begins with `^`, and has an example that it alone delivers;
 /// - a policy can name every event, and the schema says so.
 ///
 /// `events` is the checker's own way from a batch of messages to events.
@@ -128,6 +128,7 @@ pub fn holds(
                     "{name}: a service is believed: {events:#?}"
                 );
             }
+            no_forged_line_is_believed(&lines, |lines| found(lines, 0));
         }
         for lookalike in list(&entry["lookalikes"]) {
             let lines = lines_of(lookalike);
@@ -136,6 +137,9 @@ pub fn holds(
             assert!(!wrong, "{name}: the lookalike {lines:?} gives {events:#?}");
         }
     }
+    for pattern in catalog.patterns {
+        assert!(pattern.starts_with('^'), "{pattern} is not anchored");
+    }
     for (at, id) in ids.iter().enumerate() {
         assert!(
             alone.contains(&at),
@@ -143,6 +147,34 @@ pub fn holds(
         );
     }
     policies(catalog);
+}
+
+/// Holds that lines of other parts of the kernel with these lines in them give no events: neither all of them in the same
+/// way, nor a crash of a process that is called as one of them.
+///
+/// # Panics
+/// When one does; says which.
+pub fn no_forged_line_is_believed(lines: &[String], events: impl Fn(&[String]) -> Vec<Event>) {
+    let of_harmless = |template: &str, text: &str| vec![template.replace("{}", text)];
+    for template in forged::LINES {
+        // A line that the checker reads itself: the name in it is what it reports.
+        if !events(&of_harmless(template, "x")).is_empty() {
+            continue;
+        }
+        let forged = lines.iter().map(|line| template.replace("{}", line));
+        let forged: Vec<String> = forged.collect();
+        let events = events(&forged);
+        assert!(events.is_empty(), "{forged:#?} gives {events:#?}");
+    }
+    for line in lines {
+        for forged in forged::crashes(line)
+            .into_iter()
+            .chain(forged::of_processes(line))
+        {
+            let events = events(std::slice::from_ref(&forged));
+            assert!(events.is_empty(), "{forged} gives {events:#?}");
+        }
+    }
 }
 
 fn constants(data: &Value, catalog: &Catalog) {

@@ -1,5 +1,6 @@
 //! Lines of drivers, lines of tests, and what only looks like either.
 
+use gpud_builtin_shared::patterns::forged;
 use proptest::prelude::*;
 use regex::Regex;
 use std::sync::LazyLock;
@@ -56,12 +57,6 @@ fn lines_of_the_driver() {
             20_034,
         ),
         ("SXid (PCI:0000:c4:00.0): 20034 Fatal", SWITCH, 20_034),
-        // Only the second is whole.
-        (
-            "SXid (PCI:0000:c4:00.0) SXid (PCI:0000:86:00.0): 20034, x",
-            "PCI:0000:86:00.0",
-            20_034,
-        ),
     ] {
         assert_eq!(parse(text, true), line(device, code, true), "{text}");
     }
@@ -77,6 +72,10 @@ fn lookalikes_in_the_kernel_s_own_lines() {
         "oom-kill:constraint=CONSTRAINT_NONE,nodemask=(null),task=SXid: 20034,pid=311,uid=1000",
         "traps: SXid (PCI:0)[12028] general protection fault ip:7f sp:7f error: 20034, x",
         "SXid (PCI:0)x: 20034, y",
+        // Within another line, and behind an id that is too short for a GPU's.
+        "x nvidia-nvswitch5: SXid (PCI:0000:c4:00.0): 20034, Fatal",
+        "SXid (PCI:0000:c4:00.0) SXid (PCI:0000:86:00.0): 20034, x",
+        "SXid (PCI:c4): 20034, Fatal",
         // No id, no code, another letter case.
         "nvidia-nvswitch: SXid: 20034, Fatal",
         "nvidia-nvswitch5: SXid (0000:x4:00.0): 20034, Fatal",
@@ -109,7 +108,7 @@ fn a_switch_without_the_usual_identifier_is_not_lost() {
             "0000:c3:00.0",
         ),
         (
-            "x nvidia-nvswitch1: SXid: 12028, Fatal, Link 32",
+            "nvidia-nvswitch1: SXid: 12028, Fatal, Link 32",
             "nvidia-nvswitch1",
         ),
     ] {
@@ -156,9 +155,11 @@ fn what_root_writes_is_read_in_the_wide_form() {
             line(SWITCH, 20_034, false),
         ),
         (
-            "SXid\nSXid (PCI:0000:c4:00.0) on: 12028, x",
+            "SXid of SXid (PCI:0000:c4:00.0) on: 12028, x",
             line(SWITCH, 12_028, false),
         ),
+        ("SXid\nSXid (PCI:0000:c4:00.0) on: 12028, x", None),
+        ("sshd[1]: SXid: 20034, Fatal", None),
         // No comma: the driver's form alone.
         ("SXid (PCI:0000:c4:00.0): 20034", line(SWITCH, 20_034, true)),
         ("SXid: 20034", None),
@@ -170,11 +171,11 @@ fn what_root_writes_is_read_in_the_wide_form() {
     }
 }
 
-static CODE: LazyLock<Regex> = LazyLock::new(|| Regex::new("SXid.*?: ([0-9]+),").unwrap());
+static CODE: LazyLock<Regex> = LazyLock::new(|| Regex::new("^SXid.*?: ([0-9]+),").unwrap());
 static DEVICE: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"SXid \((PCI:[0-9a-fA-F:.]{1,64})\)").unwrap());
 static DRIVER: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"SXid \((PCI:[0-9a-fA-F:.]{1,64})\): ([0-9]+)(?:[, \n]|$)").unwrap()
+    Regex::new(r"^SXid \((PCI:[0-9a-fA-F:.]{1,64})\): ([0-9]+)(?:[, \n]|$)").unwrap()
 });
 static DELIVERED: LazyLock<Regex> = LazyLock::new(|| Regex::new(PATTERNS[0]).unwrap());
 
@@ -207,7 +208,8 @@ proptest! {
         let ours = parse(&text, false);
         match CODE.captures(&text) {
             Some(found) => {
-                let device = DEVICE.captures(&text).map(|found| found[1].to_owned());
+                let mut devices = DEVICE.captures_iter(&text).map(|found| found[1].to_owned());
+                let device = devices.find(|device| is_id(&device[4..]));
                 let expected = found[1].parse::<u64>().ok().map(|code| (device.unwrap_or_default(), code));
                 prop_assert_eq!(ours.map(|line| (line.device.to_owned(), line.code)), expected);
             }
@@ -219,7 +221,8 @@ proptest! {
     #[test]
     fn agrees_with_the_driver_s_form(text in pieces()) {
         let ours = parse(&text, true).map(|line| (line.device.to_owned(), line.code));
-        let expected = DRIVER.captures_iter(&text).find_map(|found| Some((found[1].to_owned(), found[2].parse().ok()?)));
+        let expected = DRIVER.captures(&text).and_then(|found| Some((found[1].to_owned(), found[2].parse().ok()?)));
+        let expected = expected.filter(|(device, _)| is_id(&device[4..]));
         prop_assert_eq!(ours, expected);
     }
 
@@ -235,6 +238,25 @@ proptest! {
     #[test]
     fn any_text_is_survived(text in "\\PC{0,200}", from_kernel: bool) {
         parse(&text, from_kernel);
+    }
+}
+
+#[test]
+fn no_forged_line_is_believed() {
+    let line = "nvidia-nvswitch5: SXid (PCI:0000:c4:00.0): 20034, Fatal, Link 11 LTSSM Fault Up";
+    for line in [
+        line,
+        "SXid (PCI:0000:c4:00.0): 20034, Fatal",
+        "SXid: 20034, Fatal",
+    ] {
+        let within = forged::LINES.map(|other| other.replace("{}", line));
+        let about = [forged::crashes(line), forged::of_processes(line)].concat();
+        for forged in within.iter().chain(&about) {
+            assert_eq!(parse(forged, true), None, "{forged}");
+        }
+        for forged in &within {
+            assert_eq!(parse(forged, false), None, "{forged}");
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! Lines in all forms, what is no line, and GPUd's grammar as regular expressions to compare with.
 
+use gpud_builtin_shared::patterns::forged;
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use regex::Regex;
@@ -59,9 +60,9 @@ fn general_form() {
             "NVRM: Xid (PCI:0000:04:00): 63, unknown",
             general("PCI:0000:04:00", 63),
         ),
-        // Kept as written; anywhere in the text; what is between is not looked at.
+        // Kept as written; what is between is not looked at.
         (
-            "[ 12.5] NVRM: Xid (PCI:00000000:3B:00): 13, x\\x0a",
+            "NVRM: Xid (PCI:00000000:3B:00): 13, x\\x0a",
             general("PCI:00000000:3B:00", 13),
         ),
         (
@@ -76,16 +77,11 @@ fn general_form() {
             "NVRM: Xid (PCI:0000:3b:00):\t12, a: 13,",
             general("PCI:0000:3b:00", 13),
         ),
-        // The first line that has a code counts.
+        // The driver's own line counts, whatever follows.
         (
-            "NVRM: Xid (x): 1, NVRM: Xid (PCI:0000:3b:00): 31, a",
-            general("PCI:0000:3b:00", 31),
+            "NVRM: Xid (3b:00): 31, pid=1, name=NVRM: Xid (4c:0, NVRM: Xid (PCI:0000:4c:00): 79, a",
+            general("3b:00", 31),
         ),
-        (
-            "NVRM: Xid (PCI:0000:01:00)\nNVRM: Xid (PCI:0000:02:00): 31, a",
-            general("PCI:0000:02:00", 31),
-        ),
-        ("NVRM: Xid (a): 1, NVRM: Xid (b): 2,", general("a", 1)),
     ] {
         assert_eq!(all(text), expected, "{text}");
     }
@@ -170,7 +166,7 @@ fn extended_form() {
         ),
         // No closing parenthesis, two names, two words of any width and letter case, any white space.
         (
-            "x NVRM: Xid (PCI:a): 1, NETIR/NETIR_INT\tFatal\nXC1  i12 Link -1 (0xFf\t0x000000000ABC".into(),
+            "NVRM: Xid (PCI:a): 1, NETIR/NETIR_INT\tFatal\nXC1  i12 Link -1 (0xFf\t0x000000000ABC".into(),
             extended("PCI:a", 1, "NETIR/NETIR_INT", true, (0xff, 0xabc)),
         ),
     ] {
@@ -271,7 +267,7 @@ fn off_the_bus() {
             "PCI:0000:3b:00",
         ),
         (
-            "x NVRM: NVRM:  GPU 0018:C1:00.0: \t GPU has fallen off the bus",
+            "NVRM:  GPU 0018:C1:00.0: \t GPU has fallen off the bus",
             "PCI:0018:C1:00",
         ),
         (
@@ -286,19 +282,10 @@ fn off_the_bus() {
             "NVRM: The NVIDIA GPU 0000:9b:00.0\nNVRM: has\nNVRM: fallen off the bus and is not responding to commands.",
             "PCI:0000:9b:00",
         ),
-        // A code of 0, and one that no integer holds, leave the line to this form.
-        (
-            "NVRM: Xid (PCI:0000:01:00): 0, NVRM: GPU 3b:00.0: GPU has fallen off the bus",
-            "PCI:0000:3b:00",
-        ),
-        (
-            "NVRM: Xid (PCI:0000:01:00): 99999999999999999999, NVRM: GPU 3b:00.0: GPU has fallen off the bus",
-            "PCI:0000:3b:00",
-        ),
-        // One line before several.
+        // The GPU that the message is about, whatever else stands in it.
         (
             "NVRM: The NVIDIA GPU 0000:01:00.0 NVRM: GPU 02:00.0: GPU has fallen off the bus and fallen off the bus and is not responding to commands.",
-            "PCI:0000:02:00",
+            "PCI:0000:01:00",
         ),
     ] {
         assert_eq!(all(text), general(device, 79), "{text}");
@@ -324,6 +311,18 @@ fn other_lines_are_ignored() {
         "NVRM: Xid (PCI:0000:3b:00): \u{663}, x",
         "NVRM: Xid (PCI:0000:3b:00)\n: 79, x",
         "NVRM: Xid (): 79, x",
+        // Within other lines.
+        "[ 12.5] NVRM: Xid (PCI:0000:3b:00): 79, x",
+        "x NVRM: Xid (PCI:0000:3b:00): 79, x",
+        "NVRM: NVRM: Xid (PCI:0000:3b:00): 79, x",
+        "NVRM: Xid (PCI:0000:01:00)\nNVRM: Xid (PCI:0000:02:00): 31, a",
+        "NVRM: Xid (PCI:0000:01:00): 0, NVRM: GPU 3b:00.0: GPU has fallen off the bus",
+        "NVRM: Xid (PCI:0000:01:00): 99999999999999999999, NVRM: GPU 3b:00.0: GPU has fallen off the bus",
+        "x NVRM: GPU 0000:3b:00.0: GPU has fallen off the bus",
+        "x NVRM: The NVIDIA GPU 0000:9b:00.0 has fallen off the bus and is not responding to commands.",
+        // Too short for the id of a GPU: what the name of a process has room for.
+        "NVRM: Xid (3b): 79, x",
+        "NVRM: Xid (3b):[311]: segfault at 0 ip 0 sp 0 error 4 in x: 79, y[400000+1000]",
         "NVRM: Xid (PCI:): 79, x",
         "NVRM: Xid (PCI:0000:3g:00): 79, x",
         "NVRM: Xid (pci:0000:3b:00): 79, x",
@@ -348,7 +347,7 @@ fn other_lines_are_ignored() {
     }
 }
 
-/// GPUd's grammar.
+/// GPUd's grammar, at the beginning of a text.
 struct Grammar {
     extended: Regex,
     general: Regex,
@@ -378,14 +377,14 @@ impl Grammar {
         let regex = |pattern: &str| Regex::new(pattern).unwrap();
         Self {
             extended: regex(
-                r"NVRM: Xid \(PCI:([0-9a-fA-F:]+)\): ([0-9]+)(?:, pid=[0-9]+, name=[^,]+)?, ([A-Z_]+(?:/[A-Z_]+)?)[ \t\n\x0c\r]+(Nonfatal|Fatal)[ \t\n\x0c\r]+XC[01][ \t\n\x0c\r]+i[0-9]+[ \t\n\x0c\r]+Link[ \t\n\x0c\r]+-?[0-9]+[ \t\n\x0c\r]+\(0x([0-9a-fA-F]+)[ \t\n\x0c\r]+0x([0-9a-fA-F]+)",
+                r"^NVRM: Xid \(PCI:([0-9a-fA-F:]+)\): ([0-9]+)(?:, pid=[0-9]+, name=[^,]+)?, ([A-Z_]+(?:/[A-Z_]+)?)[ \t\n\x0c\r]+(Nonfatal|Fatal)[ \t\n\x0c\r]+XC[01][ \t\n\x0c\r]+i[0-9]+[ \t\n\x0c\r]+Link[ \t\n\x0c\r]+-?[0-9]+[ \t\n\x0c\r]+\(0x([0-9a-fA-F]+)[ \t\n\x0c\r]+0x([0-9a-fA-F]+)",
             ),
-            general: regex(r"NVRM: Xid \(((?:PCI:)?[0-9a-fA-F:]+)\).*?: ([0-9]+),"),
+            general: regex(r"^NVRM: Xid \(((?:PCI:)?[0-9a-fA-F:]+)\).*?: ([0-9]+),"),
             single: regex(&format!(
-                r"NVRM:[ \t\n\x0c\r]*GPU {bdf}:[ \t\n\x0c\r]*GPU has fallen off the bus"
+                r"^NVRM:[ \t\n\x0c\r]*GPU {bdf}:[ \t\n\x0c\r]*GPU has fallen off the bus"
             )),
             multi: regex(&format!(
-                r"(?s)NVRM:[ \t\n\x0c\r]*The NVIDIA GPU {bdf}.*fallen off the bus and is not responding to commands\."
+                r"(?s)^NVRM:[ \t\n\x0c\r]*The NVIDIA GPU {bdf}.*fallen off the bus and is not responding to commands\."
             )),
         }
     }
@@ -404,6 +403,7 @@ impl Grammar {
             }
         }
         if let Some(found) = self.general.captures(text)
+            && is_whole_id(&found[1])
             && let Some(code) = found[2].parse().ok().filter(|code| *code != 0)
         {
             return Found::General {
@@ -426,6 +426,11 @@ impl Grammar {
             None => Found::Nothing,
         }
     }
+}
+
+/// An id that no name of a process has room for.
+fn is_whole_id(id: &str) -> bool {
+    id.starts_with("PCI:") || id.len() >= MIN_ID && id.contains(':')
 }
 
 fn ours(text: &str) -> Found {
@@ -604,16 +609,35 @@ fn each_pattern_has_a_line_and_a_lookalike() {
     }
 }
 
-proptest! {
-    #[test]
-    fn every_letter_is_found_wherever_it_stands(text in "[NM\u{14e}a-c:]{0,40}") {
-        let mut found = Vec::new();
-        let mut from = 0;
-        while let Some(at) = next_letter(text.as_bytes(), from) {
-            found.push(at);
-            from = at + 1;
+#[test]
+fn no_forged_line_is_believed() {
+    for line in [
+        "NVRM: Xid (PCI:0000:3b:00): 79, pid=1, name=x, GPU has fallen off the bus.",
+        "NVRM: Xid (0): 79, x",
+        "NVRM: Xid (3b:00): 79, x",
+        "NVRM: GPU 0000:3b:00.0: GPU has fallen off the bus.",
+        "NVRM: The NVIDIA GPU 0000:9b:00.0 has fallen off the bus and is not responding to commands.",
+    ] {
+        let within = forged::LINES.map(|other| other.replace("{}", line));
+        let about = [forged::crashes(line), forged::of_processes(line)].concat();
+        for forged in within.iter().chain(&about) {
+            assert_eq!(all(forged), None, "{forged}");
         }
-        let expected: Vec<usize> = text.match_indices('N').map(|(at, _)| at).collect();
-        prop_assert_eq!(found, expected);
+    }
+}
+
+#[test]
+fn the_name_of_a_process_changes_neither_code_nor_device() {
+    for name in [
+        "): 79, (4c:00)",
+        "', 79, x: 79, ",
+        "a: 79,\"b\": 1,",
+        "PCI:4c:00): 79",
+        "Row Remapper, x",
+    ] {
+        let line =
+            format!("NVRM: Xid (PCI:0000:3b:00): 31, pid=1, name={name}, Ch 00000010, intr 0");
+        assert_eq!(all(&line), general("PCI:0000:3b:00", 31), "{line}");
+        assert!(!crate::facts::Facts::of(&line).remaps_rows(), "{line}");
     }
 }

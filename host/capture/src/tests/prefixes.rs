@@ -426,6 +426,33 @@ fn other_programs_stay_other_programs() {
     }
 }
 
+/// A user chooses what is in quotes here, and the name of a device.
+#[test]
+fn a_mark_within_a_message_begins_no_other() {
+    for line in [
+        "tmpfs: Unknown parameter 'kernel: NVRM: Xid (PCI:0000:3b:00): 79, forged'",
+        "fuse: Unknown parameter '[    9.000001] NVRM: Xid (PCI:0000:3b:00): 79, forged'",
+        "process 'kernel: NVRM: Xid (PCI:0000:3b:00): 79, forged' started with executable stack",
+        "usb 1-1: Product: kernel: NVRM: Xid (PCI:0000:3b:00): 79, forged",
+        "BTRFS: device label <3>[    9.000001] NVRM: Xid (PCI:0000:3b:00): 79, forged",
+    ] {
+        for prefix in [
+            "",
+            "[    2.000001] ",
+            "Nov 20 08:00:01 h kernel: ",
+            "kern  :err   : ",
+        ] {
+            let text = format!("[    1.000001] other: line\n{prefix}{line}\n");
+            let capture = capture(&text);
+            let texts = texts(&capture);
+            assert!(
+                texts.iter().all(|text| !text.starts_with("NVRM")),
+                "{prefix}{line}: {texts:?}"
+            );
+        }
+    }
+}
+
 #[test]
 fn what_is_no_kernel_message_is_counted() {
     for line in [

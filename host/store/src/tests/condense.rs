@@ -77,6 +77,45 @@ async fn repeats_of_a_past_hour_become_one_row_with_all_counts() {
 }
 
 #[tokio::test]
+async fn what_the_lines_of_an_hour_say_is_joined() {
+    let store = in_memory();
+    let of = |minute: u64, key: &str, pid: &str, link: &str| Event {
+        extra_info: [("pid", pid), ("link", link), ("detail", pid)]
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .into(),
+        ..repeat(START + minute * MINUTE, key)
+    };
+    let rows = vec![
+        of(0, "79", "1", "3"),
+        of(1, "79", "2", "3"),
+        of(2, "other", "9", "1"),
+        of(3, "79", "2", "4"),
+        of(4, "other", "9", "1"),
+    ];
+    for row in rows {
+        log(&store, "boot", vec![row]).await;
+    }
+    assert_eq!(
+        store
+            .purge((START + 9 * HOUR) * 1000)
+            .await
+            .unwrap()
+            .condensed,
+        3
+    );
+    let events = store.events("xid", 0, None).await.unwrap();
+    let facts = |place: usize| {
+        let pairs = events[place].event.extra_info.iter();
+        let pairs = pairs.map(|(key, value)| format!("{key}={value}"));
+        pairs.collect::<Vec<_>>().join("; ")
+    };
+    // Newest first.
+    assert_eq!(facts(0), "pid=9; link=1; detail=9");
+    assert_eq!(facts(1), "pid=1, 2; link=3, 4; detail=1");
+    assert_eq!((events[0].count, events[1].count), (2, 3));
+}
+
+#[tokio::test]
 async fn what_is_not_a_repeat_stays() {
     let store = in_memory();
     // The same error on both sides of a reboot, and events without a merge rule or without a boot.

@@ -2,7 +2,7 @@ use super::super::compact;
 use super::super::retention::RULES;
 use super::super::{Purged, Sample, StateChange, StoreError};
 use super::{event, in_memory, insert, messages, open, state_file};
-use crate::model::Health;
+use crate::model::{Event, EventType, Health};
 
 const DAY: u64 = 24 * 3600 * 1000;
 const NOW: u64 = 1_770_000_000_000;
@@ -107,6 +107,54 @@ async fn one_component_cannot_fill_the_table() {
     let left = messages(&store, "loud").await;
     assert_eq!((left.len(), left.last().unwrap().as_str()), (100_000, "4"));
     assert_eq!(messages(&store, "quiet").await, ["kept"]);
+}
+
+/// The worst event of all is the oldest, and a flood of lesser ones of other seconds follows.
+#[tokio::test]
+async fn a_flood_of_lesser_events_displaces_no_fatal_one() {
+    let store = in_memory();
+    for (second, event_type) in [
+        (1, EventType::Fatal),
+        (2, EventType::Warning),
+        (3, EventType::Critical),
+    ] {
+        let worst = Event {
+            event_type,
+            ..event(NOW / 1000 + second, "e", &second.to_string())
+        };
+        insert(&store, "loud", worst).await;
+    }
+    store
+        .write(super::super::Kind::InsertUpdate, |conn| {
+            Ok(conn.execute(
+                "WITH RECURSIVE n(i) AS (SELECT 10 UNION ALL SELECT i + 1 FROM n WHERE i < 100010)
+                 INSERT INTO event (component, time_ms, last_time_ms, name, type, message, detail, count, dedup)
+                 SELECT 'loud', ?1 + i * 1000, ?1 + i * 1000, '', 'Warning', i, '{}', 1, randomblob(16) FROM n",
+                [NOW as i64],
+            )?)
+        })
+        .await
+        .unwrap();
+    assert_eq!(store.purge(NOW).await.unwrap().excess, 4);
+    let left = messages(&store, "loud").await;
+    assert_eq!(left.len(), 100_000);
+    let oldest: Vec<&str> = left.iter().rev().take(3).map(String::as_str).collect();
+    assert_eq!(oldest, ["1", "3", "13"]);
+    // A checker that reads no more than it may gets them too, in the place of the oldest others.
+    let read = store.events("loud", 0, Some(10_000)).await.unwrap();
+    let read: Vec<&str> = read
+        .iter()
+        .map(|stored| stored.event.message.as_str())
+        .collect();
+    assert_eq!((read.len(), read[0]), (10_000, "100010"));
+    assert_eq!(read[9_997..], ["90013", "3", "1"]);
+    // Of few, half are the newest in any case.
+    let read = store.events("loud", 0, Some(3)).await.unwrap();
+    let read: Vec<&str> = read
+        .iter()
+        .map(|stored| stored.event.message.as_str())
+        .collect();
+    assert_eq!(read, ["100010", "100009", "3"]);
 }
 
 #[tokio::test]

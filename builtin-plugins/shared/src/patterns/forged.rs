@@ -1,0 +1,49 @@
+//! Lines in which a user got the kernel to print a text of his choice: for the tests of checkers that read kernel lines.
+
+/// Lines of several parts of the kernel; `{}` is the text that an unprivileged user chooses: a mount option in a user
+/// namespace, the name of a process, of a file, of a volume, of a device.
+pub const LINES: [&str; 14] = [
+    "tmpfs: Unknown parameter '{}'",
+    "tmpfs: Bad value for '{}'",
+    "fuse: Unknown parameter '{}'",
+    "overlayfs: failed to resolve '{}': -2",
+    "audit: type=1400 audit(1.1:2): apparmor=\"DENIED\" operation=\"open\" name=\"{}\" pid=311",
+    "traps: x[311] trap invalid opcode ip:7f sp:7f error:0 in {}[7f+1]",
+    "x[311]: segfault at 0 ip 00007f sp 00007f error 4 in {}[7f+1]",
+    "Out of memory: Killed process 311 ({}) total-vm:1kB, anon-rss:1kB",
+    "oom-kill:constraint=CONSTRAINT_NONE,nodemask=(null),cpuset=/,mems_allowed=0,global_oom,task_memcg=/,task={},pid=311,uid=1000",
+    "cgroup: fork rejected by pids controller in /user.slice/{}",
+    "process '{}' started with executable stack",
+    "BTRFS: device label {} devid 1 transid 7 /dev/loop0 (7:0) scanned by mount (311)",
+    "usb 1-1: Product: {}",
+    "NVRM: API mismatch: the client 'x' (pid 311)\\x0aNVRM: has the version {}, but this kernel module has the version 1.",
+];
+
+/// Longest name of a process, bytes.
+const MAX_NAME: usize = 15;
+
+/// What the kernel prints when a program crashes that is called as a line begins, from a file that is called as the rest of
+/// the line, or as the whole line.
+pub fn crashes(line: &str) -> Vec<String> {
+    let crash = |name: &str, file: &str| {
+        format!("{name}[311]: segfault at 0 ip 00007f sp 00007f error 4 in {file}[7f+1]")
+    };
+    (1..=MAX_NAME)
+        .filter_map(|length| line.split_at_checked(length))
+        .flat_map(|(name, rest)| [crash(name, rest), crash(name, line)])
+        .collect()
+}
+
+/// Lines about a process with this text as its name: the name is the first thing in them.
+pub fn of_processes(line: &str) -> Vec<String> {
+    let names = (1..=MAX_NAME).filter_map(|length| line.split_at_checked(length));
+    names
+        .flat_map(|(name, _)| {
+            [
+                format!("{name} invoked oom-killer: gfp_mask=0xcc0(GFP_KERNEL), order=0"),
+                format!("{name} (311): Using mlock ulimits for SHM_HUGETLB is obsolete"),
+                format!("{name}/311: potentially unexpected fatal signal 11."),
+            ]
+        })
+        .collect()
+}
