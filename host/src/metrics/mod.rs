@@ -11,6 +11,7 @@ mod names;
 pub mod own;
 mod recorder;
 mod registry;
+mod views;
 
 #[cfg(test)]
 mod tests;
@@ -18,3 +19,4 @@ mod tests;
 pub use error::MetricError;
 pub use recorder::scrape;
 pub use registry::{Registry, SERIES_PER_COMPONENT};
+pub use views::{SeriesView, ValueView};
