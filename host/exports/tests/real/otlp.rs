@@ -420,3 +420,42 @@ async fn a_wrong_endpoint_is_named_for_what_it_is() {
     bench.says("ops", "not by gRPC; look at the address").await;
     bench.exports.stop().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "it needs a collector: tests/otlp/run.sh export"]
+async fn a_real_collector_takes_both_protocols() {
+    let place = std::env::var("GPUD_TEST_OTLP").expect("the ports and the file of a collector");
+    let [grpc, http, file] = place.splitn(3, ' ').collect::<Vec<_>>()[..] else {
+        panic!("{place}");
+    };
+    for (protocol, port) in [("grpc", grpc), ("http/protobuf", http)] {
+        for compression in ["gzip", "none"] {
+            let name = format!("{protocol} {compression}");
+            let exports = with_metrics();
+            let further = format!(
+                ", interval: 1s, compression: {compression}, resource: {{test.name: {name}}}"
+            );
+            let yaml = yaml(port.parse().unwrap(), protocol, &further);
+            exports.apply(configs(&yaml)).await;
+            let sent = record(1);
+            exports.push(&Arc::new(sent.clone()));
+            eventually(|| {
+                let view = exports.statuses()[0].view.clone();
+                (view.delivered == 1 && view.metrics.taken >= 2).then_some(())
+            })
+            .await;
+            let view = exports.statuses()[0].view.clone();
+            assert_eq!((view.refused, view.metrics.refused), (0, 0), "{name}");
+            let received = std::fs::read_to_string(file).unwrap();
+            let of_this = received.lines().filter(|line| line.contains(&name));
+            let of_this: Vec<&str> = of_this.collect();
+            let has = |text: &str| of_this.iter().any(|line| line.contains(text));
+            assert!(has(&sent.id.to_string()), "{name}: {of_this:?}");
+            assert!(
+                has("\"hw.temperature\"") && has("\"a_total\""),
+                "{name}: {of_this:?}"
+            );
+            exports.stop().await;
+        }
+    }
+}
