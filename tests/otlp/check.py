@@ -207,6 +207,19 @@ def outage(collector, machine):
         eventually(f"the export is well again {name}", lambda: machine.says(name, "metrics were sent"))
 
 
+def tls(collector, machine):
+    ports = {"grpc": collector.grpc_tls, "http/protobuf": collector.http_tls}
+    exports = "".join(
+        f"  - name: {name}-{trust}\n    kind: otlp\n    endpoint: https://127.0.0.1:{ports[protocol]}\n"
+        f"    protocol: {protocol}\n    interval: 1s\n    longest_pause: 1s\n{authority}"
+        for protocol, name in PROTOCOLS.items()
+        for trust, authority in (("knows", f"    ca_file: {collector.certificate}\n"), ("stranger", "")))
+    machine.write_exports(f"exports:\n{exports}")
+    for name in PROTOCOLS.values():
+        eventually(f"{name} sends with TLS", lambda: machine.says(f"{name}-knows", "metrics were sent"))
+        eventually(f"{name} trusts no stranger", lambda: machine.says(f"{name}-stranger", "certificate"))
+
+
 def wrong_endpoints(collector, machine):
     machine.write_exports(f"""exports:
   - {{name: wrong-path, kind: otlp, endpoint: 'http://127.0.0.1:{collector.http}/nowhere', longest_pause: 1s, interval: 1s}}
@@ -241,6 +254,7 @@ def main():
             ("metrics", metrics),
             ("an Xid", fault),
             ("a collector that is down, and gpud that is killed", outage),
+            ("TLS", tls),
             ("wrong endpoints", wrong_endpoints),
             ("the flag", flag),
         ]:

@@ -12,6 +12,10 @@ receivers:
     protocols:
       grpc: {{endpoint: '127.0.0.1:{grpc}'}}
       http: {{endpoint: '127.0.0.1:{http}'}}
+  otlp/tls:
+    protocols:
+      grpc: {{endpoint: '127.0.0.1:{grpc_tls}', tls: {{cert_file: '{folder}/cert.pem', key_file: '{folder}/key.pem'}}}}
+      http: {{endpoint: '127.0.0.1:{http_tls}', tls: {{cert_file: '{folder}/cert.pem', key_file: '{folder}/key.pem'}}}}
 exporters:
   lines: {{path: '{lines}'}}
 service:
@@ -19,8 +23,8 @@ service:
     logs: {{level: warn}}
     metrics: {{level: none}}
   pipelines:
-    logs: {{receivers: [otlp], exporters: [lines]}}
-    metrics: {{receivers: [otlp], exporters: [lines]}}
+    logs: {{receivers: [otlp, otlp/tls], exporters: [lines]}}
+    metrics: {{receivers: [otlp, otlp/tls], exporters: [lines]}}
 """
 
 
@@ -53,9 +57,14 @@ def attributes(holder):
 class Collector:
     def __init__(self, program, folder):
         self.program, self.folder = program, Path(folder)
-        self.grpc, self.http = free_port(), free_port()
-        self.lines = self.folder / "received"
-        config = CONFIG.format(grpc=self.grpc, http=self.http, lines=self.lines)
+        self.grpc, self.http, self.grpc_tls, self.http_tls = (free_port() for _ in range(4))
+        self.lines, self.certificate = self.folder / "received", self.folder / "cert.pem"
+        subprocess.run(
+            ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
+             "-subj", "/CN=collector", "-addext", "subjectAltName=IP:127.0.0.1",
+             "-keyout", self.folder / "key.pem", "-out", self.certificate], check=True, capture_output=True)
+        config = CONFIG.format(grpc=self.grpc, http=self.http, grpc_tls=self.grpc_tls, http_tls=self.http_tls,
+                               folder=self.folder, lines=self.lines)
         (self.folder / "collector.yaml").write_text(config)
         self.process = None
 
@@ -63,7 +72,7 @@ class Collector:
         with open(self.folder / "collector.log", "a") as log:
             self.process = subprocess.Popen(
                 [self.program, "--config", f"file:{self.folder}/collector.yaml"], stdout=log, stderr=log)
-        for port in (self.grpc, self.http):
+        for port in (self.grpc, self.http, self.grpc_tls, self.http_tls):
             eventually("the collector listens", lambda: self.listens(port))
 
     def listens(self, port):

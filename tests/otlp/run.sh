@@ -2,8 +2,8 @@
 # Checks the export by OTLP against a real OpenTelemetry collector.
 #
 #   run.sh GPUD      gpud on a made-up machine of eight GPUs: metrics and log records by gRPC and HTTP, a collector that is
-#                    down while an Xid happens and gpud is killed, wrong endpoints; about a minute
-#   run.sh export    the crate gpud-exports alone: both protocols, with and without compression; seconds, once it is built
+#                    down while an Xid happens and gpud is killed, TLS, wrong endpoints; about a minute
+#   run.sh export    the crate gpud-exports alone: both protocols, with and without compression and TLS; seconds, once it is built
 #
 # The first time it builds the collector (collector.sh), which takes a few minutes.
 # Exit status: 0 passed, 1 failed, 77 could not be run here (the reason is on standard error).
@@ -11,7 +11,9 @@ set -euo pipefail
 here=$(dirname -- "$(realpath -- "$0")")
 export PYTHONDONTWRITEBYTECODE=1
 what=${1:-${CARGO_TARGET_DIR:-$here/../../target}/debug/gpud}
-command -v python3 >/dev/null || { echo "NOT RUN: there is no python3" >&2; exit 77; }
+for program in openssl python3; do
+    command -v "$program" >/dev/null || { echo "NOT RUN: there is no $program" >&2; exit 77; }
+done
 if [[ $what != export ]]; then
     gpud=$(realpath -e -- "$what")
     mock=$(dirname -- "$gpud")/libgpud_nvml_mock.so

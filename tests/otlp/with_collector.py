@@ -1,6 +1,7 @@
 """Runs a command while a collector runs: with_collector.py COLLECTOR FOLDER COMMAND…
 
-The command finds the ports and the file of what was received in GPUD_TEST_OTLP: GRPC HTTP FILE."""
+The command finds the ports and the file of what was received in GPUD_TEST_OTLP:
+GRPC HTTP GRPC_WITH_TLS HTTP_WITH_TLS CERTIFICATE FILE."""
 
 import os
 import subprocess
@@ -12,7 +13,8 @@ program, folder, *command = sys.argv[1:]
 collector = Collector(program, folder)
 collector.start()
 try:
-    where = f"{collector.grpc} {collector.http} {collector.lines}"
+    where = (f"{collector.grpc} {collector.http} {collector.grpc_tls} {collector.http_tls} "
+             f"{collector.certificate} {collector.lines}")
     status = subprocess.run(command, env={**os.environ, "GPUD_TEST_OTLP": where}).returncode
 finally:
     collector.stop()

@@ -170,6 +170,8 @@ fn no_secret_of_a_wrong_file_is_repeated() {
         "exports:\n  - {name: a, kind: webhook, url: hunter2}\n",
         "exports:\n  - {name: a, kind: webhook, url: 'http://a', secret: hunter2}\n",
         "exports:\n  - {name: a, kind: webhook, url: 'http://a', bearer_token: hunter2}\n",
+        "exports:\n  - {name: a, kind: otlp, secret_headers: {x-key: hunter2}}\n",
+        "exports:\n  - {name: a, kind: otlp, headers_from: 'x-key=hunter2'}\n",
         "exports:\n  - {name: a, kind: alertmanager, url: 'http://a', bearer_token: [hunter2]}\n",
     ] {
         let problem = problem(text);

@@ -1,10 +1,7 @@
 //! Unary calls of gRPC over an HTTP/2 client: framing, and how an answer is judged.
 
-use base64::{
-    Engine as _,
-    alphabet::STANDARD,
-    engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig},
-};
+// Senders may leave the padding out.
+use base64::{Engine as _, engine::general_purpose::STANDARD_PAD_INDIFFERENT as BASE64};
 use http_body_util::{BodyExt as _, Limited};
 use prost::Message as _;
 use reqwest::{
@@ -20,12 +17,6 @@ use crate::{DeliveryError, http};
 const PREFIX: usize = 5;
 /// Most bytes of an answer that are read.
 const MAX_ANSWER: usize = 64 << 10;
-/// Senders may leave the padding out.
-const BASE64: GeneralPurpose = GeneralPurpose::new(
-    &STANDARD,
-    GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
-);
-
 /// Names of status codes, by number.
 const CODES: [&str; 17] = [
     "OK",

@@ -38,7 +38,7 @@ pub fn decode(text: &str) -> Option<String> {
         };
         match byte {
             Some((high, low)) => {
-                bytes.push(high << 4 | low);
+                bytes.push((high << 4) | low);
                 rest = after.get(2..).unwrap_or_default();
             }
             None => {

@@ -424,19 +424,27 @@ async fn a_wrong_endpoint_is_named_for_what_it_is() {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "it needs a collector: tests/otlp/run.sh export"]
 async fn a_real_collector_takes_both_protocols() {
-    let place = std::env::var("GPUD_TEST_OTLP").expect("the ports and the file of a collector");
-    let [grpc, http, file] = place.splitn(3, ' ').collect::<Vec<_>>()[..] else {
+    let place = std::env::var("GPUD_TEST_OTLP").expect("the ports and files of a collector");
+    let parts: Vec<&str> = place.splitn(6, ' ').collect();
+    let [grpc, http, grpc_tls, http_tls, certificate, file] = parts[..] else {
         panic!("{place}");
     };
-    for (protocol, port) in [("grpc", grpc), ("http/protobuf", http)] {
+    for (scheme, protocol, port) in [
+        ("http", "grpc", grpc),
+        ("http", "http/protobuf", http),
+        ("https", "grpc", grpc_tls),
+        ("https", "http/protobuf", http_tls),
+    ] {
         for compression in ["gzip", "none"] {
-            let name = format!("{protocol} {compression}");
+            let name = format!("{scheme} {protocol} {compression}");
             let exports = with_metrics();
-            let further = format!(
-                ", interval: 1s, compression: {compression}, resource: {{test.name: {name}}}"
-            );
-            let yaml = yaml(port.parse().unwrap(), protocol, &further);
-            exports.apply(configs(&yaml)).await;
+            exports
+                .apply(configs(&format!(
+                    "exports:\n  - name: ops\n    kind: otlp\n    endpoint: {scheme}://127.0.0.1:{port}\n    \
+                     protocol: {protocol}\n    compression: {compression}\n    interval: 1s\n    ca_file: {certificate}\n    \
+                     resource: {{test.name: {name}}}\n"
+                )))
+                .await;
             let sent = record(1);
             exports.push(&Arc::new(sent.clone()));
             eventually(|| {
@@ -447,8 +455,10 @@ async fn a_real_collector_takes_both_protocols() {
             let view = exports.statuses()[0].view.clone();
             assert_eq!((view.refused, view.metrics.refused), (0, 0), "{name}");
             let received = std::fs::read_to_string(file).unwrap();
-            let of_this = received.lines().filter(|line| line.contains(&name));
-            let of_this: Vec<&str> = of_this.collect();
+            let of_this: Vec<&str> = received
+                .lines()
+                .filter(|line| line.contains(&name))
+                .collect();
             let has = |text: &str| of_this.iter().any(|line| line.contains(text));
             assert!(has(&sent.id.to_string()), "{name}: {of_this:?}");
             assert!(
