@@ -62,6 +62,7 @@ class Collector:
         subprocess.run(
             ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
              "-subj", "/CN=collector", "-addext", "subjectAltName=IP:127.0.0.1",
+             "-addext", "basicConstraints=critical,CA:FALSE",
              "-keyout", self.folder / "key.pem", "-out", self.certificate], check=True, capture_output=True)
         config = CONFIG.format(grpc=self.grpc, http=self.http, grpc_tls=self.grpc_tls, http_tls=self.http_tls,
                                folder=self.folder, lines=self.lines)
