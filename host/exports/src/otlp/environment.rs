@@ -62,12 +62,12 @@ pub fn config(
     if let Some(name) = set("OTEL_SERVICE_NAME") {
         settings.resource.insert("service.name".to_owned(), name);
     }
-    if let Some(interval) = millis("OTEL_METRIC_EXPORT_INTERVAL", 3_600_000, &set)? {
+    if let Some(interval) = millis("OTEL_METRIC_EXPORT_INTERVAL", 3_600_000, set)? {
         settings.interval = Some(Span(interval));
     }
     settings.check()?;
     let mut config = ExportConfig::new(name, kinds::Settings::Otlp(Box::new(settings)));
-    if let Some(timeout) = millis("OTEL_EXPORTER_OTLP_TIMEOUT", 300_000, &set)? {
+    if let Some(timeout) = millis("OTEL_EXPORTER_OTLP_TIMEOUT", 300_000, set)? {
         config.timeout = timeout;
     }
     Ok(config)

@@ -204,7 +204,7 @@ fn attribute<'a>(attributes: &'a [KeyValue], key: &str) -> &'a str {
     let mut found = attributes.iter().filter(|attribute| attribute.key == key);
     let value = found.next().unwrap().value.as_ref().unwrap();
     match value.value.as_ref().unwrap() {
-        Value::StringValue(text) => text,
+        Value::StringValue(text) => text.as_str(),
         other => panic!("{other:?}"),
     }
 }

@@ -40,7 +40,7 @@ fn change(to: Health, reason: &str) -> Record {
 
 fn body(record: &LogRecord) -> &str {
     match record.body.as_ref().unwrap().value.as_ref().unwrap() {
-        Value::StringValue(text) => text,
+        Value::StringValue(text) => text.as_str(),
         other => panic!("{other:?}"),
     }
 }
