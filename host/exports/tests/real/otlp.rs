@@ -417,6 +417,7 @@ async fn a_wrong_endpoint_is_named_for_what_it_is() {
 
     let web = crate::server::Server::start(0, |_| StatusCode::OK).await;
     bench.apply(&yaml(web.port, "grpc", "")).await;
+    bench.push(&record(2));
     bench.says("ops", "not by gRPC; look at the address").await;
     bench.exports.stop().await;
 }
