@@ -1,26 +1,20 @@
 //! Answers the HTTP server from the components, the plugins, the store and the machine.
 
-use std::{
-    collections::BTreeMap,
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::{collections::BTreeMap, sync::Arc};
 
 use bytes::Bytes;
 use futures_util::FutureExt;
 use serde::Serialize;
-use tokio::sync::Mutex;
 
 use crate::{
     component::{
-        Component, Registry, Services, SetHealthyProblem, dcgm_metrics,
+        Component, OwnSeries, Registry, Services, SetHealthyProblem, dcgm_metrics,
         feed::{ChangeId, Subscription},
-        troubles, verdict_metrics,
+        troubles,
     },
     machine_info::Collector,
-    metrics,
     model::{Event, Health, HealthState, UnixMillis},
-    node::{kmsg, system},
+    node::kmsg,
     plugins::{self, Plugins},
     server::{
         Backend, ComponentStates, DeregisterError, RegisterError, Reply, Sample, SetHealthyError,
@@ -150,12 +144,9 @@ pub struct DaemonBackend {
     pub config: EffectiveConfig,
     /// Readings of GPUs are served under the names of dcgm-exporter, too.
     pub dcgm_names: bool,
-    /// When the daemon's own series were brought up to date.
-    pub own_recorded: Mutex<Option<Instant>>,
+    /// Brings the daemon's own series up to date.
+    pub own_series: OwnSeries,
 }
-
-/// The daemon's own series are read again after this time: their sources are the database and the process's files.
-const OWN_FRESH: Duration = Duration::from_secs(1);
 
 impl DaemonBackend {
     fn now(&self) -> UnixMillis {
@@ -443,7 +434,7 @@ impl Backend for DaemonBackend {
 
     fn prometheus(&self) -> Reply<'_, String> {
         async move {
-            self.record_own().await;
+            self.own_series.refresh().await;
             let own = self.services.metrics.exposition();
             match self.dcgm_names {
                 true => dcgm_metrics::text(&self.registry, &self.services).await + &own,
@@ -455,41 +446,5 @@ impl Backend for DaemonBackend {
 
     fn config(&self) -> Box<dyn Render> {
         Box::new(self.config.clone())
-    }
-}
-
-impl DaemonBackend {
-    /// Brings the daemon's own series up to date.
-    async fn record_own(&self) {
-        let mut last = self.own_recorded.lock().await;
-        if last.is_some_and(|last| last.elapsed() < OWN_FRESH) {
-            return;
-        }
-        *last = Some(Instant::now());
-        let store = self.services.store.as_ref();
-        let db_size_bytes = match store {
-            Some(store) => store.size_bytes().await.ok(),
-            None => None,
-        };
-        let readings = metrics::own::OwnReadings {
-            open_files: system::own_open_fds().ok(),
-            db_size_bytes,
-            sqlite: store.map(|store| store.counters()).unwrap_or_default(),
-            usage: system::own_usage().ok(),
-            boot_time_seconds: self.services.node.boot.time as f64 / 1000.0,
-        };
-        let recorded = metrics::own::record(&self.services.metrics, &readings);
-        let kernel_log = self.services.kernel_log.get();
-        let counted = kernel_log.map_or(Ok(()), |log| {
-            metrics::own::record_kernel_log(&self.services.metrics, log)
-        });
-        let now = self.services.node.clock.now_ms();
-        let judged = verdict_metrics::record(&self.services.metrics, &self.registry, now);
-        for error in [recorded, counted, judged]
-            .into_iter()
-            .filter_map(Result::err)
-        {
-            tracing::warn!("{error}");
-        }
     }
 }

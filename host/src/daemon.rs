@@ -11,7 +11,7 @@ use std::{
 
 use tokio::{
     sync::{
-        Mutex, Notify,
+        Notify,
         mpsc::{self, Sender},
         oneshot,
     },
@@ -23,7 +23,7 @@ use crate::{
     backend::{DaemonBackend, EffectiveConfig},
     capability::Grants,
     component::{
-        Component, ComponentConfig, Registry, Services, WasmChecker,
+        Component, ComponentConfig, OwnSeries, Registry, Services, WasmChecker,
         builtin::{self, Builtin},
         kernel_log::{self, Watchers},
         scheduler::Scheduler,
@@ -313,7 +313,7 @@ pub async fn run(options: Options, shutdown: CancellationToken) -> Result<(), St
         inventory: Collector::new(&services.node),
         config: shown,
         dcgm_names,
-        own_recorded: Mutex::default(),
+        own_series: OwnSeries::new(Arc::clone(&registry), Arc::clone(&services)),
     };
     let local_socket = local_socket.and_then(|path| open_local_socket(&path));
     let socket_path = local_socket.as_ref().map(|socket| socket.path().to_owned());

@@ -77,6 +77,11 @@ pub fn run(cargo: &Cargo) -> Result<()> {
         "tests/kubernetes/run.sh",
         &["export"],
     )?;
+    cargo.check_if_possible(
+        "an OpenTelemetry collector",
+        "tests/otlp/run.sh",
+        &[&gpud(cargo)?],
+    )?;
     cargo.check_if_possible("a real Slurm", "tests/slurm/run.sh", &[&gpud(cargo)?])?;
     fuzz::run(cargo, fuzz::SECONDS, Vec::new())?;
     cargo.run(

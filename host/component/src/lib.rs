@@ -33,6 +33,7 @@ mod latch;
 mod losses;
 pub mod offline;
 mod outage;
+mod own_series;
 pub mod probation;
 mod registry;
 mod running;
@@ -59,6 +60,7 @@ pub use gpud_builtins as builtin;
 
 pub use checker::{Checker, Schedule};
 pub use config::{ComponentConfig, SiteConfig};
+pub use own_series::OwnSeries;
 pub use probation::Probation;
 pub use registry::Registry;
 pub use running::SetHealthyProblem;

@@ -5,6 +5,7 @@ use std::{fmt, path::PathBuf, sync::Arc, time::Duration};
 use crate::{
     DeliveryError, NodeIdentity, UnixMillis,
     http::Http,
+    metrics::MetricSource,
     secret::{Secret, SecretSource, SecretValue},
     select::Select,
     status::Status,
@@ -32,17 +33,34 @@ impl fmt::Debug for Clock {
     }
 }
 
+/// What the machine runs, for engines that describe the sender. Texts are empty where something is not known.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct MachineFacts {
+    /// Architecture as Go names it: `amd64`, `arm64`.
+    pub arch: String,
+    /// Distribution, for example `ubuntu`.
+    pub os_name: String,
+    /// Its version, for example `24.04`.
+    pub os_version: String,
+    /// Both for a person, for example `Ubuntu 24.04.1 LTS`.
+    pub os_description: String,
+}
+
 /// The services that all exports of a daemon share.
 #[derive(Debug, Clone)]
 pub struct Environment {
     /// Which machine this is.
     pub node: NodeIdentity,
+    /// What it runs.
+    pub machine: MachineFacts,
     /// The wall clock.
     pub clock: Clock,
     /// Where secrets are read.
     pub secrets: Arc<dyn SecretSource>,
     /// The HTTP client.
     pub http: Http,
+    /// Where metrics are read; `None` where nothing is measured.
+    pub metrics: Option<Arc<dyn MetricSource>>,
     /// Folder that gets a folder for each export with a spool; `None` keeps everything in memory.
     pub spool_folder: Option<PathBuf>,
 }

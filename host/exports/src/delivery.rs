@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use crate::{Context, Record, Snapshot};
+use crate::{
+    Context, Record, Snapshot,
+    metrics::{MetricPicture, Pushed},
+};
 
 /// Why something was not delivered.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -23,6 +26,15 @@ pub enum DeliveryError {
         message: String,
         /// Which of the batch, ascending; empty if the engine does not say which. Then each is tried by itself.
         records: Vec<usize>,
+    },
+    /// The engine took the records but for some, and does not say which. None of them is sent again; those are counted
+    /// and logged.
+    #[error("{message}")]
+    PartlyTaken {
+        /// The engine's answer.
+        message: String,
+        /// How many it left out.
+        left_out: usize,
     },
 }
 
@@ -74,4 +86,20 @@ pub trait StateExport: Send {
 
     /// Returns how long the engine's picture may go without being renewed.
     fn resync(&self) -> Duration;
+}
+
+/// An engine that takes the present value of all metrics.
+pub trait MetricExport: Send {
+    /// Sends a picture. It is called every [`Self::interval`]; after an error it is called earlier, with the values of then.
+    ///
+    /// # Errors
+    /// [`DeliveryError`].
+    fn push(
+        &mut self,
+        picture: &MetricPicture,
+        context: &Context,
+    ) -> impl Future<Output = Result<Pushed, DeliveryError>> + Send;
+
+    /// Returns the time between two pushes.
+    fn interval(&self) -> Duration;
 }

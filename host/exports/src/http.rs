@@ -12,7 +12,7 @@ use std::{
     time::Duration,
 };
 
-use reqwest::{Client, Method, RequestBuilder, StatusCode, header, redirect};
+use reqwest::{Client, ClientBuilder, Method, RequestBuilder, StatusCode, header, redirect};
 use tokio_rustls::rustls::{
     ClientConfig, RootCertStore,
     crypto::ring,
@@ -97,29 +97,27 @@ impl Http {
     /// # Errors
     /// A certificate or the key cannot be read.
     pub fn client_with(&self, tls: Tls<'_>) -> Result<Client, HttpError> {
-        let wrong = |error: &dyn fmt::Display| HttpError(error.to_string());
-        let mut roots = RootCertStore::empty();
-        if !tls.only_those {
-            roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-        }
-        for certificate in tls.roots.map(certificates).transpose()?.unwrap_or_default() {
-            roots.add(certificate).map_err(|error| wrong(&error))?;
-        }
-        let provider = Arc::new(ring::default_provider());
-        let config = ClientConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .map_err(|error| wrong(&error))?
-            .with_root_certificates(roots);
-        let tls = match tls.identity {
-            None => config.with_no_client_auth(),
-            Some((chain, key)) => {
-                let key = PrivateKeyDer::from_pem_slice(key)
-                    .map_err(|_| HttpError("there is no private key in PEM in it".to_owned()))?;
-                config
-                    .with_client_auth_cert(certificates(chain)?, key)
-                    .map_err(|error| wrong(&error))?
-            }
-        };
+        let client = self.builder(tls_config(tls)?);
+        client.build().map_err(|error| HttpError(chain(&error)))
+    }
+
+    /// Makes a client that speaks HTTP/2 and nothing else, as gRPC wants it: without TLS from the first byte on. It trusts
+    /// these further certificates (PEM). Blocks while the system's certificates are read.
+    ///
+    /// # Errors
+    /// No certificates can be read, or `pem` holds none.
+    #[cfg(feature = "otlp")]
+    pub fn http2_client(&self, pem: Option<&[u8]>) -> Result<Client, HttpError> {
+        let mut tls = tls_config(Tls {
+            roots: pem,
+            ..Tls::default()
+        })?;
+        tls.alpn_protocols = vec![b"h2".to_vec()];
+        let client = self.builder(tls).http2_prior_knowledge();
+        client.build().map_err(|error| HttpError(chain(&error)))
+    }
+
+    fn builder(&self, tls: ClientConfig) -> ClientBuilder {
         Client::builder()
             .tls_backend_preconfigured(tls)
             .user_agent(&self.user_agent)
@@ -130,8 +128,33 @@ impl Http {
             .pool_idle_timeout(IDLE)
             .pool_max_idle_per_host(1)
             .tcp_keepalive(Duration::from_secs(30))
-            .build()
-            .map_err(|error| HttpError(chain(&error)))
+    }
+}
+
+/// Makes the TLS settings of a client.
+fn tls_config(tls: Tls<'_>) -> Result<ClientConfig, HttpError> {
+    let wrong = |error: &dyn fmt::Display| HttpError(error.to_string());
+    let mut roots = RootCertStore::empty();
+    if !tls.only_those {
+        roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+    }
+    for certificate in tls.roots.map(certificates).transpose()?.unwrap_or_default() {
+        roots.add(certificate).map_err(|error| wrong(&error))?;
+    }
+    let provider = Arc::new(ring::default_provider());
+    let config = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(|error| wrong(&error))?
+        .with_root_certificates(roots);
+    match tls.identity {
+        None => Ok(config.with_no_client_auth()),
+        Some((chain, key)) => {
+            let key = PrivateKeyDer::from_pem_slice(key)
+                .map_err(|_| HttpError("there is no private key in PEM in it".to_owned()))?;
+            config
+                .with_client_auth_cert(certificates(chain)?, key)
+                .map_err(|error| wrong(&error))
+        }
     }
 }
 
@@ -159,14 +182,34 @@ pub async fn client_of(
     environment: &Environment,
     ca_file: Option<&Path>,
 ) -> Result<Client, DeliveryError> {
+    client_by(Http::client, environment, ca_file).await
+}
+
+/// Does the same for a client that speaks HTTP/2 and nothing else.
+///
+/// # Errors
+/// As above.
+#[cfg(feature = "otlp")]
+pub async fn http2_client_of(
+    environment: &Environment,
+    ca_file: Option<&Path>,
+) -> Result<Client, DeliveryError> {
+    client_by(Http::http2_client, environment, ca_file).await
+}
+
+async fn client_by(
+    make: fn(&Http, Option<&[u8]>) -> Result<Client, HttpError>,
+    environment: &Environment,
+    ca_file: Option<&Path>,
+) -> Result<Client, DeliveryError> {
     let (http, secrets) = (environment.http.clone(), Arc::clone(&environment.secrets));
     let ca_file = ca_file.map(Path::to_owned);
     let made = tokio::task::spawn_blocking(move || {
         let Some(path) = ca_file else {
-            return http.client(None).map_err(|error| error.to_string());
+            return make(&http, None).map_err(|error| error.to_string());
         };
         let pem = secrets.file(&path)?;
-        let client = http.client(Some(&pem));
+        let client = make(&http, Some(&pem));
         client.map_err(|error| format!("{}: {error}", path.display()))
     });
     let made = made.await.unwrap_or_else(|error| Err(error.to_string()));
@@ -212,7 +255,7 @@ pub async fn send_for(
 }
 
 /// Reads `Retry-After`: seconds. A date is not heeded: the node's clock may be wrong.
-fn seconds(text: &str) -> Option<Duration> {
+pub(crate) fn seconds(text: &str) -> Option<Duration> {
     text.trim().parse().ok().map(Duration::from_secs)
 }
 
@@ -227,16 +270,7 @@ impl Answer {
         if status.is_success() {
             return Ok(());
         }
-        let said: String = self
-            .body
-            .chars()
-            .map(|c| if c.is_control() { ' ' } else { c })
-            .take(SHOWN)
-            .collect();
-        let said = match said.trim() {
-            "" => String::new(),
-            said => format!(": {said}"),
-        };
+        let said = said(&self.body);
         let hint = match status {
             status if status.is_redirection() => {
                 "; redirects are not followed, put the new address into the file"
@@ -258,6 +292,19 @@ impl Answer {
                 retry_after: self.retry_after,
             }),
         }
+    }
+}
+
+/// Returns the beginning of a server's words as the end of a sentence; empty if it said nothing.
+pub(crate) fn said(words: &str) -> String {
+    let line: String = words
+        .chars()
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .take(SHOWN)
+        .collect();
+    match line.trim() {
+        "" => String::new(),
+        line => format!(": {line}"),
     }
 }
 

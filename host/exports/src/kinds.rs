@@ -2,16 +2,25 @@
 //!
 //! A new kind is a module with a `Settings` struct (its keys, with `deny_unknown_fields`), a variant here, and a line in
 //! each function below. Its input decides which workers run: [`Seat::run_records`] for an [`Export`](crate::Export),
-//! [`Seat::run_state`] for a [`StateExport`](crate::StateExport); an engine that wants both joins them.
+//! [`Seat::run_state`] for a [`StateExport`](crate::StateExport), [`Seat::run_metrics`] for a
+//! [`MetricExport`](crate::MetricExport); an engine that wants both joins them.
 
 use serde::{Deserialize as _, Deserializer};
 
+#[cfg(feature = "otlp")]
+use crate::otlp;
 use crate::{
     Context, DeliveryError, Record, alertmanager, kubernetes, secret::Secret, webhook, worker::Seat,
 };
 
 /// The names of all kinds, as the file has them.
-pub const KINDS: [&str; 3] = [alertmanager::KIND, kubernetes::KIND, webhook::KIND];
+pub const KINDS: &[&str] = &[
+    alertmanager::KIND,
+    kubernetes::KIND,
+    #[cfg(feature = "otlp")]
+    otlp::KIND,
+    webhook::KIND,
+];
 
 /// The settings of an export, by kind.
 #[derive(Debug, Clone, PartialEq)]
@@ -20,6 +29,9 @@ pub enum Settings {
     Alertmanager(alertmanager::Settings),
     /// Conditions, labels and events of the node in Kubernetes.
     Kubernetes(Box<kubernetes::Settings>),
+    /// Metrics and log records by OpenTelemetry's protocol.
+    #[cfg(feature = "otlp")]
+    Otlp(Box<otlp::Settings>),
     /// CloudEvents over HTTP, or the body that a chat tool wants.
     Webhook(Box<webhook::Settings>),
 }
@@ -32,6 +44,8 @@ impl Settings {
             kubernetes::KIND => {
                 kubernetes::Settings::deserialize(keys).map(|s| Self::Kubernetes(Box::new(s)))
             }
+            #[cfg(feature = "otlp")]
+            otlp::KIND => otlp::Settings::deserialize(keys).map(|s| Self::Otlp(Box::new(s))),
             // All other names were refused before.
             _ => webhook::Settings::deserialize(keys).map(|s| Self::Webhook(Box::new(s))),
         }
@@ -42,6 +56,8 @@ impl Settings {
         match self {
             Self::Alertmanager(settings) => settings.check(),
             Self::Kubernetes(settings) => settings.check(),
+            #[cfg(feature = "otlp")]
+            Self::Otlp(settings) => settings.check(),
             Self::Webhook(settings) => settings.check(),
         }
     }
@@ -51,6 +67,8 @@ impl Settings {
         match self {
             Self::Alertmanager(_) => alertmanager::KIND,
             Self::Kubernetes(_) => kubernetes::KIND,
+            #[cfg(feature = "otlp")]
+            Self::Otlp(_) => otlp::KIND,
             Self::Webhook(_) => webhook::KIND,
         }
     }
@@ -60,6 +78,8 @@ impl Settings {
         match self {
             Self::Alertmanager(settings) => settings.url.shown(),
             Self::Kubernetes(settings) => settings.target(),
+            #[cfg(feature = "otlp")]
+            Self::Otlp(settings) => settings.target(),
             Self::Webhook(settings) => settings.url.shown(),
         }
     }
@@ -69,6 +89,8 @@ impl Settings {
         let named = match self {
             Self::Alertmanager(settings) => settings.secrets(),
             Self::Kubernetes(settings) => settings.secrets(),
+            #[cfg(feature = "otlp")]
+            Self::Otlp(settings) => settings.secrets(),
             Self::Webhook(settings) => settings.secrets(),
         };
         named.into_iter().flatten().collect()
@@ -78,6 +100,8 @@ impl Settings {
     pub fn takes_records(&self) -> bool {
         match self {
             Self::Webhook(_) => true,
+            #[cfg(feature = "otlp")]
+            Self::Otlp(settings) => settings.logs,
             Self::Alertmanager(_) | Self::Kubernetes(_) => false,
         }
     }
@@ -86,6 +110,9 @@ impl Settings {
     pub fn takes_snapshots(&self) -> bool {
         match self {
             Self::Alertmanager(_) | Self::Kubernetes(_) => true,
+            // For the GPUs' identities and states, among the metrics.
+            #[cfg(feature = "otlp")]
+            Self::Otlp(settings) => settings.metrics,
             Self::Webhook(_) => false,
         }
     }
@@ -99,6 +126,22 @@ impl Settings {
             }
             Self::Kubernetes(settings) => {
                 seat.run_state(kubernetes::Kubernetes::new(*settings)).await;
+            }
+            #[cfg(feature = "otlp")]
+            Self::Otlp(settings) => {
+                let (logs, metrics) = (settings.logs, settings.metrics);
+                let export = otlp::Otlp::new(*settings);
+                let of_logs = async {
+                    if logs {
+                        seat.run_records(export.clone()).await;
+                    }
+                };
+                let of_metrics = async {
+                    if metrics {
+                        seat.run_metrics(export.clone()).await;
+                    }
+                };
+                tokio::join!(of_logs, of_metrics);
             }
             Self::Webhook(settings) => seat.run_records(webhook::Webhook::new(*settings)).await,
         }
@@ -116,6 +159,11 @@ impl Settings {
             }
             Self::Kubernetes(settings) => {
                 let mut export = kubernetes::Kubernetes::new(*settings);
+                export.send_sample(sample, context).await
+            }
+            #[cfg(feature = "otlp")]
+            Self::Otlp(settings) => {
+                let mut export = otlp::Otlp::new(*settings);
                 export.send_sample(sample, context).await
             }
             Self::Webhook(settings) => {

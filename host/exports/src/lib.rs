@@ -6,8 +6,8 @@
 //! buffer, hands them to the export's engine, and removes them once they are delivered. Failed deliveries are tried
 //! again with growing pauses ([`retry`]); records that an engine refuses for good are counted and logged.
 //!
-//! An engine is one folder: its keys in the file (a `Settings` struct), and an [`Export`] (record by record) or a
-//! [`StateExport`] (present state). [`kinds`] lists them all; a new one is added there.
+//! An engine is one folder: its keys in the file (a `Settings` struct), and an [`Export`] (record by record), a
+//! [`StateExport`] (present state) or a [`MetricExport`] (present values of metrics). [`kinds`] lists them all; a new one is added there.
 //!
 //! This crate knows neither the checks nor the daemon. Files that hold secrets are read through [`secret::SecretSource`],
 //! which the daemon implements with its rules about trusted files.
@@ -27,6 +27,10 @@ pub mod http;
 pub mod kinds;
 pub mod kubernetes;
 mod last_healths;
+mod metric_status;
+pub mod metrics;
+#[cfg(feature = "otlp")]
+pub mod otlp;
 pub mod queue;
 mod record;
 pub mod retry;
@@ -39,10 +43,11 @@ mod subject;
 pub mod webhook;
 pub mod worker;
 
-pub use context::{Clock, Context, Environment};
-pub use delivery::{DeliveryError, Export, StateExport};
+pub use context::{Clock, Context, Environment, MachineFacts};
+pub use delivery::{DeliveryError, Export, MetricExport, StateExport};
 pub use exports::{COMPONENT_PREFIX, ExportStatus, Exports};
 pub use last_healths::LastHealths;
+pub use metric_status::{MetricStatus, MetricView};
 pub use record::{Finding, Health, HealthChange, NodeEvent, NodeIdentity, Record, Severity};
 pub use snapshot::{ComponentHealth, GpuIdentity, HealthView, Inventory, Snapshot};
 pub use subject::Subject;

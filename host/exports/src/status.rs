@@ -5,10 +5,10 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
-use crate::{Health, UnixMillis};
+use crate::{Health, MetricStatus, MetricView, UnixMillis};
 
 /// How long a loss is shown after it happened, milliseconds.
-const LOSS_SHOWN_MS: u64 = 3_600_000;
+pub(crate) const LOSS_SHOWN_MS: u64 = 3_600_000;
 /// Longest text of an error that is shown, bytes.
 const MAX_TEXT: usize = 512;
 
@@ -21,6 +21,7 @@ pub struct Status {
     failures: AtomicU64,
     queued: AtomicU64,
     spooled: AtomicU64,
+    metrics: MetricStatus,
     inner: Mutex<Inner>,
 }
 
@@ -64,6 +65,8 @@ pub struct StatusView {
     pub spool_problem: Option<String>,
     /// When records were lost last, and why.
     pub last_loss: Option<(UnixMillis, String)>,
+    /// How it does with metrics.
+    pub metrics: MetricView,
 }
 
 impl Status {
@@ -85,7 +88,13 @@ impl Status {
             oldest_waiting: inner.oldest_waiting,
             spool_problem: inner.spool_problem,
             last_loss: inner.last_loss,
+            metrics: self.metrics.view(),
         }
+    }
+
+    /// Returns the counters of metrics.
+    pub fn metrics(&self) -> &MetricStatus {
+        &self.metrics
     }
 
     /// Counts records that were delivered.
@@ -198,6 +207,7 @@ impl StatusView {
                 "{lost} {records} lost so far, the last {since} ago: {what}"
             ));
         }
+        problems.extend(self.metrics.problems(now));
         if !problems.is_empty() {
             return (Health::Degraded, problems.join("; "));
         }
@@ -209,12 +219,12 @@ impl StatusView {
             ),
             None => "nothing to deliver yet".to_owned(),
         };
-        (Health::Healthy, reason)
+        (Health::Healthy, reason + &self.metrics.summary(now))
     }
 }
 
 /// Returns a duration in the two largest units that say something.
-fn ago(millis: u64) -> String {
+pub(crate) fn ago(millis: u64) -> String {
     let seconds = millis / 1000;
     match (seconds / 86_400, seconds / 3600, seconds / 60) {
         (0, 0, 0) => format!("{seconds} s"),
@@ -224,7 +234,7 @@ fn ago(millis: u64) -> String {
     }
 }
 
-fn shortened(text: &str) -> String {
+pub(crate) fn shortened(text: &str) -> String {
     let mut line: String = text
         .chars()
         .map(|c| if c.is_control() { ' ' } else { c })

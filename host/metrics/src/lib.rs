@@ -20,6 +20,7 @@ mod names;
 pub mod own;
 mod recorder;
 mod registry;
+mod views;
 
 #[cfg(test)]
 mod tests;
@@ -27,3 +28,4 @@ mod tests;
 pub use error::MetricError;
 pub use recorder::scrape;
 pub use registry::{Registry, SERIES_PER_COMPONENT};
+pub use views::{SeriesView, ValueView};

@@ -91,6 +91,16 @@ pub const EXPORT_RECORDS: OwnMetric = metric(
     "gpud_export_records_total",
     "records of an export by outcome: delivered, refused by the engine, or dropped because the queue or the spool was full",
 );
+/// Counter by [`EXPORT_LABEL`] and `outcome`: points of metrics of an export.
+pub const EXPORT_POINTS: OwnMetric = metric(
+    "gpud_export_metric_points_total",
+    "points of metrics of an export by outcome: delivered, or refused by the engine",
+);
+/// Counter by [`EXPORT_LABEL`]: pushes of metrics that failed.
+pub const EXPORT_PUSH_FAILURES: OwnMetric = metric(
+    "gpud_export_metric_failures_total",
+    "pushes of metrics of an export that failed",
+);
 /// Counter by [`EXPORT_LABEL`]: records that an export dropped.
 pub const EXPORT_DROPPED: OwnMetric = metric(
     "gpud_export_dropped_total",

@@ -5,6 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::MetricError;
 use super::names::{label_name, metric_name};
+use super::views::SeriesView;
 use crate::model::{Metric, MetricDescription, MetricKind, Pairs};
 use crate::store::Sample;
 
@@ -307,6 +308,11 @@ impl Registry {
     /// Whether a metric is served under this name.
     pub(super) fn has(&self, name: &str) -> bool {
         self.lock().families.contains_key(&metric_name(name))
+    }
+
+    /// Hands out every series, those of a name one after the other. No metric is recorded in the meantime.
+    pub fn each_series(&self, take: impl FnMut(SeriesView<'_>)) {
+        super::views::each(&self.lock(), take);
     }
 
     /// All series in Prometheus' text format 0.0.4.

@@ -195,6 +195,8 @@ pub struct RunOptions {
     pub exports_file: Option<PathBuf>,
     /// Where to send everything by a webhook, besides the exports of the file.
     pub webhook_url: Option<gpud_exports::config::Address>,
+    /// Where to send everything by OTLP, besides the exports of the file.
+    pub otlp_endpoint: Option<gpud_exports::config::Address>,
     /// Built-in checks to run.
     pub components: ComponentSelection,
     /// How long metrics are kept, at least a minute.

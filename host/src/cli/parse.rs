@@ -317,6 +317,7 @@ fn run(command: RunCommand, notes: &mut Vec<String>) -> Result<(CommonArgs, RunO
         plugin_specs_file: given(Some(run.plugin_specs_file)),
         exports_file: given(Some(run.exports_file)),
         webhook_url: webhook_url(&run.webhook_url)?,
+        otlp_endpoint: otlp_endpoint(&run.otlp_endpoint)?,
         components: ComponentSelection::parse(&run.components),
         metrics_retention,
         events_retention,
@@ -339,6 +340,21 @@ fn webhook_url(flag: &str) -> Result<Option<Address>, String> {
             "--webhook-url is no address such as https://host/path, and neither env:NAME nor file:/path".to_owned()
         }),
     }
+}
+
+/// The address of `--otlp-endpoint`, or of the variable that says the same.
+fn otlp_endpoint(flag: &str) -> Result<Option<Address>, String> {
+    let variable = "GPUD_OTLP_ENDPOINT";
+    let (said, by) = match flag.trim() {
+        "" => (std::env::var(variable).unwrap_or_default(), variable),
+        flag => (flag.to_owned(), "--otlp-endpoint"),
+    };
+    if said.trim().is_empty() {
+        return Ok(None);
+    }
+    Address::parse(said.trim()).map(Some).ok_or_else(|| {
+        format!("{by} is no address such as http://host:4317, and neither env:NAME nor file:/path")
+    })
 }
 
 fn scan(args: ScanArgs, notes: &mut Vec<String>) -> Result<(CommonArgs, ScanOptions), String> {

@@ -79,6 +79,7 @@ fn run_without_flags() {
             plugin_specs_file: Some("/etc/default/gpud.plugins.yaml".into()),
             exports_file: Some("/etc/gpud/exports.yaml".into()),
             webhook_url: None,
+            otlp_endpoint: None,
             components: ComponentSelection::default(),
             dcgm_names: false,
             metrics_retention: Duration::from_secs(3 * 3600),
@@ -90,6 +91,20 @@ fn run_without_flags() {
             },
         }
     );
+}
+
+#[test]
+fn an_endpoint_for_otlp_is_an_address_or_where_to_find_one() {
+    let endpoint = |flag: &str| run(flag).otlp_endpoint.map(|address| address.shown());
+    assert_eq!(
+        endpoint("--otlp-endpoint=http://collector:4317").as_deref(),
+        Some("http://collector:4317")
+    );
+    assert_eq!(
+        endpoint("--otlp-endpoint=env:OTEL_EXPORTER_OTLP_ENDPOINT").as_deref(),
+        Some("env:OTEL_EXPORTER_OTLP_ENDPOINT")
+    );
+    assert!(read("run|--otlp-endpoint=collector:4317").is_err());
 }
 
 #[test]

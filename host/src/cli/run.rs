@@ -75,9 +75,15 @@ fn daemon_options(options: RunOptions, service: Service) -> Result<Options, Exit
         Ok(site) => (site, None),
         Err(problem) => (SiteConfigs::default(), Some(problem)),
     };
+    let otlp = options.otlp_endpoint.map(otlp).transpose()?;
     let exports = exports::Options {
         file: options.exports_file,
-        further: options.webhook_url.map(webhook).into_iter().collect(),
+        further: options
+            .webhook_url
+            .map(webhook)
+            .into_iter()
+            .chain(otlp)
+            .collect(),
         spool_folder: (!options.db_in_memory)
             .then(|| exports::Options::spool_folder(&options.data_dir)),
     };
@@ -122,6 +128,20 @@ fn webhook(url: Address) -> ExportConfig {
     let secret = is_set.then(|| Secret::Variable(variable.to_owned()));
     let settings = webhook::Settings::new(url, secret);
     ExportConfig::new("webhook", Settings::Webhook(Box::new(settings)))
+}
+
+/// The export of `--otlp-endpoint`, as OpenTelemetry's own variables would have it.
+#[cfg(feature = "otlp")]
+fn otlp(endpoint: Address) -> Result<ExportConfig, Exit> {
+    let variable = |name: &str| env::var(name).ok();
+    gpud_exports::otlp::config("otlp", endpoint, variable).map_err(Exit::failure)
+}
+
+/// Refuses `--otlp-endpoint`.
+#[cfg(not(feature = "otlp"))]
+fn otlp(_: Address) -> Result<ExportConfig, Exit> {
+    let why = "--otlp-endpoint: this gpud was built without the feature `otlp`";
+    Err(Exit::failure(why))
 }
 
 /// Says where the page is, to a person who looks on.

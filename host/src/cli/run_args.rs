@@ -70,6 +70,14 @@ pub struct RunArgs {
         hide_default_value = true
     )]
     pub webhook_url: String,
+    /// Send metrics, verdicts and events to this address by OTLP, as OpenTelemetry's variables say; or env:NAME or file:/path that holds it [default: of GPUD_OTLP_ENDPOINT]
+    #[arg(
+        long,
+        value_name = "URL",
+        default_value = "",
+        hide_default_value = true
+    )]
+    pub otlp_endpoint: String,
     /// Built-in checks to run, comma-separated: names, `all`, `none`; `-name` leaves one out
     #[arg(
         long,

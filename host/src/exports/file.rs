@@ -180,13 +180,22 @@ fn with_further(
     for one in further {
         if configs.iter().any(|config| config.name == one.name) {
             return Err(format!(
-                "it has an export {:?}, as --webhook-url makes one; give it another name",
-                one.name
+                "it has an export {:?}, as the flag --{} makes one; give it another name",
+                one.name,
+                flag_of(one)
             ));
         }
         configs.push(one.clone());
     }
     Ok(configs)
+}
+
+/// Returns the flag that an export is of.
+fn flag_of(config: &ExportConfig) -> &'static str {
+    match config.settings.kind() {
+        "otlp" => "otlp-endpoint",
+        _ => "webhook-url",
+    }
 }
 
 async fn look(path: &Path) -> Option<Stamp> {

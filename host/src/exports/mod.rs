@@ -4,6 +4,7 @@
 //! as the component `export-NAME` and in the metrics. None of them is waited for by a check.
 
 mod file;
+mod metrics;
 mod pump;
 mod records;
 mod shown;
@@ -12,7 +13,8 @@ mod snapshot;
 use std::{path::PathBuf, sync::Arc};
 
 use gpud_exports::{
-    Clock, Environment, Exports, NodeIdentity, config::ExportConfig, http::Http, secret,
+    Clock, Environment, Exports, MachineFacts, NodeIdentity, config::ExportConfig, http::Http,
+    secret,
 };
 use tokio::sync::{mpsc::Sender, oneshot};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -66,6 +68,17 @@ pub async fn identity(node: &Node) -> NodeIdentity {
     }
 }
 
+/// Returns what this machine runs, for engines that describe the sender.
+pub async fn machine(node: &Node) -> MachineFacts {
+    let facts = SystemFacts::read(&node.files).await;
+    MachineFacts {
+        arch: facts.go_arch,
+        os_name: facts.os.platform.unwrap_or_default(),
+        os_version: facts.os.version.unwrap_or_default(),
+        os_description: facts.os.pretty_name.unwrap_or_default(),
+    }
+}
+
 /// Returns the services that exports may use.
 pub fn environment(
     node: NodeIdentity,
@@ -75,9 +88,11 @@ pub fn environment(
 ) -> Environment {
     Environment {
         node,
+        machine: MachineFacts::default(),
         clock: Clock::new(move || clock.now_ms()),
         secrets,
         http: Http::new(USER_AGENT),
+        metrics: None,
         spool_folder,
     }
 }
@@ -95,12 +110,14 @@ pub async fn start(
     shutdown: &CancellationToken,
 ) -> Result<Sender<oneshot::Sender<()>>, TrustError> {
     trusted::check_certificates()?;
-    let environment = environment(
+    let mut environment = environment(
         identity(&services.node).await,
         services.node.clock.clone(),
         file::secrets_of_daemon(),
         options.spool_folder,
     );
+    environment.machine = machine(&services.node).await;
+    environment.metrics = Some(Arc::new(metrics::Source::new(&registry, &services)));
     let exporting = Arc::new(Exporting {
         exports: Exports::new(environment.clone()),
         registry,

@@ -2,12 +2,12 @@
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-use gpud_exports::{ExportStatus, Health as ExportHealth};
+use gpud_exports::{ExportStatus, Health as ExportHealth, MetricView};
 
 use super::Exporting;
 use crate::{
     component::Component,
-    metrics::{MetricError, own},
+    metrics::{self, MetricError, own},
     model::Health,
 };
 
@@ -106,6 +106,7 @@ fn record(exporting: &Exporting, statuses: &[ExportStatus]) -> Result<(), Metric
         for (own::OwnMetric { name, help }, count) in counters {
             metrics.set_counter(name, help, std::slice::from_ref(&export), count as f64)?;
         }
+        record_points(metrics, &export, &view.metrics)?;
         lags.push((vec![export.clone()], view.lag_ms(now) as f64 / 1000.0));
         queued.push((vec![export], view.waiting() as f64));
     }
@@ -113,4 +114,27 @@ fn record(exporting: &Exporting, statuses: &[ExportStatus]) -> Result<(), Metric
     metrics.replace_gauges(name, help, lags)?;
     let own::OwnMetric { name, help } = own::EXPORT_QUEUE;
     metrics.replace_gauges(name, help, queued)
+}
+
+/// Puts the counters of an export that sends metrics into the metrics.
+fn record_points(
+    metrics: &metrics::Registry,
+    export: &(String, String),
+    view: &MetricView,
+) -> Result<(), MetricError> {
+    if *view == MetricView::default() {
+        return Ok(());
+    }
+    let own::OwnMetric { name, help } = own::EXPORT_POINTS;
+    for (outcome, count) in [("delivered", view.taken), ("refused", view.refused)] {
+        let labels = [export.clone(), ("outcome".to_owned(), outcome.to_owned())];
+        metrics.set_counter(name, help, &labels, count as f64)?;
+    }
+    let own::OwnMetric { name, help } = own::EXPORT_PUSH_FAILURES;
+    metrics.set_counter(
+        name,
+        help,
+        std::slice::from_ref(export),
+        view.failures as f64,
+    )
 }

@@ -90,7 +90,7 @@ fn errors_have_a_place_and_a_remedy() {
         ("exports:\n  - name: a\n", "the key `kind` is missing"),
         (
             "exports:\n  - name: a\n    kind: webhok\n",
-            "f.yaml:3:11: there is no kind \"webhok\"; the kinds are alertmanager, kubernetes, webhook",
+            "f.yaml:3:11: there is no kind \"webhok\"; the kinds are alertmanager, kubernetes, otlp, webhook",
         ),
         (
             "exports:\n  - name: A b\n    kind: webhook\n    url: http://a\n",
@@ -170,6 +170,8 @@ fn no_secret_of_a_wrong_file_is_repeated() {
         "exports:\n  - {name: a, kind: webhook, url: hunter2}\n",
         "exports:\n  - {name: a, kind: webhook, url: 'http://a', secret: hunter2}\n",
         "exports:\n  - {name: a, kind: webhook, url: 'http://a', bearer_token: hunter2}\n",
+        "exports:\n  - {name: a, kind: otlp, secret_headers: {x-key: hunter2}}\n",
+        "exports:\n  - {name: a, kind: otlp, headers_from: 'x-key=hunter2'}\n",
         "exports:\n  - {name: a, kind: alertmanager, url: 'http://a', bearer_token: [hunter2]}\n",
     ] {
         let problem = problem(text);
@@ -185,5 +187,5 @@ fn the_example_of_the_documentation_is_good() {
         .into_iter()
         .map(|c| c.name)
         .collect();
-    assert_eq!(names, ["fleet", "chat", "alerts", "cluster"]);
+    assert_eq!(names, ["fleet", "chat", "alerts", "cluster", "telemetry"]);
 }

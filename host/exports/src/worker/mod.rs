@@ -2,6 +2,7 @@
 //!
 //! A worker ends when it is asked to, at the latest after [`STOP_GRACE`]. A panic of an engine is an error like others.
 
+mod metrics;
 mod records;
 mod state;
 #[cfg(test)]
@@ -19,7 +20,7 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    Context, DeliveryError, Export, Snapshot, StateExport,
+    Context, DeliveryError, Export, MetricExport, Snapshot, StateExport,
     buffer::Buffer,
     retry::{self, Backoff},
 };
@@ -57,6 +58,11 @@ impl Seat {
         self.until_stopped(state::run(&mut export, self)).await;
     }
 
+    /// Sends metrics until it is asked to stop.
+    pub async fn run_metrics(&self, mut export: impl MetricExport) {
+        self.until_stopped(metrics::run(&mut export, self)).await;
+    }
+
     /// Runs to the end, but not longer than [`STOP_GRACE`] after the stop.
     async fn until_stopped<T>(&self, work: impl Future<Output = T>) {
         let deadline = async {
@@ -72,10 +78,10 @@ impl Seat {
     }
 
     /// Makes one attempt within the export's time limit; a panic is an error.
-    async fn attempt(
+    async fn attempt<T>(
         &self,
-        delivery: impl Future<Output = Result<(), DeliveryError>>,
-    ) -> Result<(), DeliveryError> {
+        delivery: impl Future<Output = Result<T, DeliveryError>>,
+    ) -> Result<T, DeliveryError> {
         let limit = self.context.timeout;
         let guarded = AssertUnwindSafe(delivery).catch_unwind();
         match tokio::time::timeout(limit, guarded).await {

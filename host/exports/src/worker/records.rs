@@ -52,6 +52,11 @@ async fn deliver(
                 message,
                 retry_after,
             }) => return Err((message, retry_after)),
+            Err(DeliveryError::PartlyTaken { message, left_out }) => {
+                let left_out = left_out.min(part.len());
+                give_up(seat, left_out, &message);
+                seat.succeeded(backoff, part.len() - left_out, began);
+            }
             Err(DeliveryError::Refused { message, records }) => {
                 let (refused, left) = split(part, &records);
                 if refused > 0 {

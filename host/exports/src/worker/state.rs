@@ -29,7 +29,8 @@ pub(super) async fn run(export: &mut impl StateExport, seat: &Seat) {
                             retry_after,
                         } => (message, retry_after),
                         // The engine may take the next picture.
-                        DeliveryError::Refused { message, .. } => (message, None),
+                        DeliveryError::Refused { message, .. }
+                        | DeliveryError::PartlyTaken { message, .. } => (message, None),
                     };
                     seat.pause(&mut backoff, &message, asked).await;
                     if seat.stop.is_cancelled() {

@@ -1,3 +1,5 @@
+mod metrics;
+
 use std::{
     path::Path,
     sync::{
@@ -8,8 +10,9 @@ use std::{
 
 use super::*;
 use crate::{
-    Clock, ComponentHealth, Environment, Finding, Health, HealthChange, HealthView, NodeIdentity,
-    Record, http::Http, secret::tests::AnyFile, select::Select, spool::Spool, status::Status,
+    Clock, ComponentHealth, Environment, Finding, Health, HealthChange, HealthView, MachineFacts,
+    NodeIdentity, Record, http::Http, secret::tests::AnyFile, select::Select, spool::Spool,
+    status::Status,
 };
 
 /// A record that differs from others by its time.
@@ -33,6 +36,7 @@ enum Answer {
     Takes,
     Fails,
     Refuses(Vec<usize>),
+    LeavesOut(usize),
     Hangs,
     Panics,
 }
@@ -57,6 +61,10 @@ impl Export for Scripted {
                 message: "bad".into(),
                 records,
             }),
+            Answer::LeavesOut(left_out) => Err(DeliveryError::PartlyTaken {
+                message: "too old".into(),
+                left_out,
+            }),
             Answer::Hangs => std::future::pending().await,
             Answer::Panics => panic!("an engine's bug"),
         }
@@ -80,9 +88,11 @@ impl Bench {
         let buffer = Buffer::new(queue_records, spool, Arc::clone(&status), clock.clone());
         let environment = Environment {
             node: NodeIdentity::default(),
+            machine: MachineFacts::default(),
             clock,
             secrets: Arc::new(AnyFile),
             http: Http::new("test"),
+            metrics: None,
             spool_folder: None,
         };
         let snapshots = watch::Sender::new(None);
@@ -194,6 +204,19 @@ async fn what_is_refused_is_dropped_and_the_rest_arrives() {
     let task = bench.start(vec![answer(|| Answer::Refuses(vec![1]))]);
     bench.drained().await;
     assert_eq!(bench.delivered(), [vec![0, 1, 2], vec![0, 2]]);
+    bench.end(task).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_an_engine_leaves_out_is_counted_and_not_sent_again() {
+    let bench = Bench::new(100, None);
+    bench.push(0..4);
+    let task = bench.start(vec![answer(|| Answer::LeavesOut(3))]);
+    bench.drained().await;
+    assert_eq!(bench.delivered(), [vec![0, 1, 2, 3]]);
+    let view = bench.seat.context.status.view();
+    assert_eq!((view.delivered, view.refused), (1, 3));
+    assert!(view.verdict(1_000_000).1.contains("refused: too old"));
     bench.end(task).await;
 }
 

@@ -10,6 +10,8 @@
 mod alerts;
 mod faults;
 mod kubernetes;
+#[cfg(feature = "otlp")]
+mod otlp;
 mod server;
 mod tls;
 mod webhook;

@@ -16,7 +16,7 @@ use axum::{
     http::{HeaderMap, StatusCode, Uri},
 };
 use gpud_exports::{
-    Clock, Environment, Exports, Finding, Health, HealthChange, NodeIdentity, Record,
+    Clock, Environment, Exports, Finding, Health, HealthChange, MachineFacts, NodeIdentity, Record,
     config::{self, ExportConfig},
     http::Http,
     secret::SecretSource,
@@ -123,7 +123,7 @@ pub async fn closed_port() -> u16 {
 }
 
 #[derive(Debug)]
-struct AnyFile;
+pub struct AnyFile;
 
 impl SecretSource for AnyFile {
     fn file(&self, path: &Path) -> Result<Vec<u8>, String> {
@@ -143,9 +143,11 @@ impl Bench {
         let source = Arc::clone(&now);
         let environment = Environment {
             node: node(),
+            machine: MachineFacts::default(),
             clock: Clock::new(move || source.load(Ordering::SeqCst)),
             secrets: Arc::new(AnyFile),
             http: Http::new("gpud/test"),
+            metrics: None,
             spool_folder,
         };
         let exports = Exports::new(environment);

@@ -30,12 +30,14 @@ pub fn fixed_env() -> Vec<(OsString, OsString)> {
     .into()
 }
 
-/// Whether a variable of the daemon's environment is kept from script plugins: its own secrets, and where systemd put
-/// the credentials of its unit.
+/// Whether a variable of the daemon's environment is kept from script plugins: its own secrets, among them headers of
+/// OpenTelemetry's exporters, and where systemd put the credentials of its unit.
 pub fn is_secret(name: &OsStr) -> bool {
     let name = name.to_string_lossy().to_ascii_uppercase();
     let own = name.strip_prefix("GPUD_");
+    let of_exporters = name.strip_prefix("OTEL_EXPORTER_OTLP_");
     name == "CREDENTIALS_DIRECTORY"
+        || of_exporters.is_some_and(|rest| rest.ends_with("HEADERS"))
         || own.is_some_and(|rest| SECRET_PARTS.iter().any(|part| rest.contains(part)))
 }
 
@@ -52,6 +54,10 @@ mod tests {
             ("GPUD_SIGNING_KEY", true),
             ("GPUD_WEBHOOK_URL", true),
             ("CREDENTIALS_DIRECTORY", true),
+            ("OTEL_EXPORTER_OTLP_HEADERS", true),
+            ("OTEL_EXPORTER_OTLP_METRICS_HEADERS", true),
+            ("OTEL_EXPORTER_OTLP_ENDPOINT", false),
+            ("GPUD_OTLP_ENDPOINT", false),
             ("GPUD_NVML_LIBRARY_PATH", false),
             ("GPUD_SESSION_PROTOCOL", false),
             ("PATH", false),

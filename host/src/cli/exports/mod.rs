@@ -258,12 +258,13 @@ async fn test(file: &Path, name: &str, json: bool, stdout: Terminal) -> Result<E
     trusted::check_certificates().map_err(Exit::failure)?;
     let node = Node::live().await.map_err(Exit::failure)?;
     let identity = exports::identity(&node).await;
-    let environment = exports::environment(
+    let mut environment = exports::environment(
         identity.clone(),
         node.clock.clone(),
         exports::secrets_of_command(),
         None,
     );
+    environment.machine = exports::machine(&node).await;
     let sample = Record::sample(node.clock.now_ms(), identity);
     let context = Context {
         export: config.name.clone(),

@@ -1,0 +1,67 @@
+//! The daemon's own series, brought up to date when somebody asks for metrics.
+
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use tokio::sync::Mutex;
+
+use super::{Registry, Services, verdict_metrics};
+use crate::{metrics, node::system};
+
+/// They are read again after this time: their sources are the database and the process's files.
+const FRESH: Duration = Duration::from_secs(1);
+
+/// Brings the daemon's own series up to date.
+pub struct OwnSeries {
+    registry: Arc<Registry>,
+    services: Arc<Services>,
+    /// When that was last done.
+    recorded: Mutex<Option<Instant>>,
+}
+
+impl OwnSeries {
+    /// For these components.
+    pub fn new(registry: Arc<Registry>, services: Arc<Services>) -> Self {
+        Self {
+            registry,
+            services,
+            recorded: Mutex::default(),
+        }
+    }
+
+    /// Brings them up to date, unless that was done within the last second.
+    pub async fn refresh(&self) {
+        let mut last = self.recorded.lock().await;
+        if last.is_some_and(|last| last.elapsed() < FRESH) {
+            return;
+        }
+        *last = Some(Instant::now());
+        let store = self.services.store.as_ref();
+        let db_size_bytes = match store {
+            Some(store) => store.size_bytes().await.ok(),
+            None => None,
+        };
+        let readings = metrics::own::OwnReadings {
+            open_files: system::own_open_fds().ok(),
+            db_size_bytes,
+            sqlite: store.map(|store| store.counters()).unwrap_or_default(),
+            usage: system::own_usage().ok(),
+            boot_time_seconds: self.services.node.boot.time as f64 / 1000.0,
+        };
+        let recorded = metrics::own::record(&self.services.metrics, &readings);
+        let kernel_log = self.services.kernel_log.get();
+        let counted = kernel_log.map_or(Ok(()), |log| {
+            metrics::own::record_kernel_log(&self.services.metrics, log)
+        });
+        let now = self.services.node.clock.now_ms();
+        let judged = verdict_metrics::record(&self.services.metrics, &self.registry, now);
+        for error in [recorded, counted, judged]
+            .into_iter()
+            .filter_map(Result::err)
+        {
+            tracing::warn!("{error}");
+        }
+    }
+}
