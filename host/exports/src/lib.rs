@@ -21,21 +21,34 @@ pub mod alertmanager;
 pub mod buffer;
 pub mod config;
 pub mod context;
+#[cfg(feature = "s3")]
+mod csv;
 mod delivery;
 mod exports;
 pub mod http;
+pub mod inventory;
 pub mod kinds;
 pub mod kubernetes;
 mod last_healths;
+#[cfg(feature = "s3")]
+mod partition;
+mod place;
+#[cfg(feature = "postgres")]
+pub mod postgres;
 pub mod queue;
 mod record;
 pub mod retry;
+#[cfg(any(feature = "postgres", feature = "s3"))]
+mod row;
+#[cfg(feature = "s3")]
+pub mod s3;
 pub mod secret;
 pub mod select;
 mod snapshot;
 pub mod spool;
 pub mod status;
 mod subject;
+pub mod tls;
 pub mod webhook;
 pub mod worker;
 

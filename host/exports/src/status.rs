@@ -1,8 +1,11 @@
 //! How an export does: counters, and a verdict with a reason.
 
-use std::sync::{
-    Mutex, MutexGuard, PoisonError,
-    atomic::{AtomicU64, Ordering},
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
 use crate::{Health, UnixMillis};
@@ -33,6 +36,22 @@ struct Inner {
     oldest_waiting: Option<UnixMillis>,
     spool_problem: Option<String>,
     last_loss: Option<(UnixMillis, String)>,
+    inventory: Option<InventoryCounts>,
+}
+
+/// How often an inventory was exported, as gpuid counts it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct InventoryCounts {
+    /// Where to: `stdout`, `http`, `postgres` or `s3`.
+    pub exporter_type: &'static str,
+    /// The node's name.
+    pub node: String,
+    /// What read the serial numbers.
+    pub source: String,
+    /// Exports that succeeded.
+    pub successes: u64,
+    /// Exports that failed, by the kind of failure.
+    pub failures: BTreeMap<&'static str, u64>,
 }
 
 /// The state of an export: its counters and its trouble.
@@ -64,6 +83,8 @@ pub struct StatusView {
     pub spool_problem: Option<String>,
     /// When records were lost last, and why.
     pub last_loss: Option<(UnixMillis, String)>,
+    /// How often the inventory was exported, if that is what it exports.
+    pub inventory: Option<InventoryCounts>,
 }
 
 impl Status {
@@ -85,6 +106,7 @@ impl Status {
             oldest_waiting: inner.oldest_waiting,
             spool_problem: inner.spool_problem,
             last_loss: inner.last_loss,
+            inventory: inner.inventory,
         }
     }
 
@@ -148,6 +170,11 @@ impl Status {
         let is_new = inner.spool_problem != problem;
         inner.spool_problem = problem;
         is_new
+    }
+
+    /// Changes the counters of an inventory's exports.
+    pub fn count_inventory(&self, change: impl FnOnce(&mut InventoryCounts)) {
+        change(self.inner().inventory.get_or_insert_default());
     }
 
     fn inner(&self) -> MutexGuard<'_, Inner> {

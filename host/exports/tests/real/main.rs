@@ -10,6 +10,8 @@
 mod alerts;
 mod faults;
 mod kubernetes;
+#[cfg(all(feature = "postgres", feature = "s3"))]
+mod rows;
 mod server;
 mod tls;
 mod webhook;
