@@ -25,6 +25,10 @@ class NotHere(Exception):
     """A program cannot be had on this machine."""
 
 
+class SqlError(Exception):
+    """A statement that failed."""
+
+
 def eventually(what, look, patience=PATIENCE):
     end = time.monotonic() + patience
     while time.monotonic() < end:
@@ -125,7 +129,7 @@ class Postgres:
     def answers(self):
         try:
             return self.sql("SELECT 1", database="postgres") == "1"
-        except subprocess.CalledProcessError:
+        except SqlError:
             return False
 
     def stop(self):
@@ -142,7 +146,7 @@ class Postgres:
                          f"--host={self.work}", f"--port={self.port}", "--username=gpud", f"--dbname={database}"),
             input=text, env=self.environment, cwd=self.work, text=True, capture_output=True)
         if done.returncode:
-            raise subprocess.CalledProcessError(done.returncode, "psql", done.stdout, done.stderr)
+            raise SqlError(f"{done.stderr.strip()}\nin: {text}")
         return done.stdout.strip()
 
     def facts(self):

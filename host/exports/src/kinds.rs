@@ -139,7 +139,14 @@ impl Settings {
 
     /// Returns true if it takes the node's present state.
     pub fn takes_snapshots(&self) -> bool {
-        !self.takes_records()
+        match self {
+            Self::Alertmanager(_) | Self::Inventory(_) | Self::Kubernetes(_) => true,
+            #[cfg(feature = "postgres")]
+            Self::Postgres(_) => false,
+            #[cfg(feature = "s3")]
+            Self::S3(_) => false,
+            Self::Webhook(_) => false,
+        }
     }
 
     /// Runs the export until it is asked to stop.

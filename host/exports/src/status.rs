@@ -50,6 +50,8 @@ pub struct InventoryCounts {
     pub source: String,
     /// Exports that succeeded.
     pub successes: u64,
+    /// When the last of them did.
+    pub last_success: Option<UnixMillis>,
     /// Exports that failed, by the kind of failure.
     pub failures: BTreeMap<&'static str, u64>,
 }
@@ -228,10 +230,14 @@ impl StatusView {
         if !problems.is_empty() {
             return (Health::Degraded, problems.join("; "));
         }
-        let reason = match self.last_success {
+        // The pictures that an inventory looks at are no deliveries.
+        let (delivered, last) = match &self.inventory {
+            Some(counts) => (counts.successes, counts.last_success),
+            None => (self.delivered, self.last_success),
+        };
+        let reason = match last {
             Some(time) => format!(
-                "{} delivered, the last {} ago",
-                self.delivered,
+                "{delivered} delivered, the last {} ago",
                 ago(now.saturating_sub(time))
             ),
             None => "nothing to deliver yet".to_owned(),

@@ -4,7 +4,12 @@ use std::{ffi::OsString, path::PathBuf};
 
 use clap::{CommandFactory as _, FromArgMatches as _, error::ContextKind};
 
-use gpud_exports::{config::Address, secret::Secret};
+use gpud_exports::{
+    config::{Address, ExportConfig},
+    inventory,
+    kinds::Settings,
+    secret::Secret,
+};
 
 use super::{
     VERSION,
@@ -317,6 +322,9 @@ fn run(command: RunCommand, notes: &mut Vec<String>) -> Result<(CommonArgs, RunO
         plugin_specs_file: given(Some(run.plugin_specs_file)),
         exports_file: given(Some(run.exports_file)),
         webhook_url: webhook_url(&run.webhook_url)?,
+        inventory: inventory_of_environment(run.inventory_from_env, |name| {
+            std::env::var(name).ok()
+        })?,
         components: ComponentSelection::parse(&run.components),
         metrics_retention,
         events_retention,
@@ -339,6 +347,23 @@ fn webhook_url(flag: &str) -> Result<Option<Address>, String> {
             "--webhook-url is no address such as https://host/path, and neither env:NAME nor file:/path".to_owned()
         }),
     }
+}
+
+/// The export of `--inventory-from-env`, which gpuid's variables describe.
+fn inventory_of_environment(
+    is_wanted: bool,
+    variable: impl Fn(&str) -> Option<String>,
+) -> Result<Option<ExportConfig>, String> {
+    if !is_wanted {
+        return Ok(None);
+    }
+    let (settings, timeout) = inventory::environment::settings(variable)
+        .map_err(|error| format!("--inventory-from-env: {error}"))?;
+    let settings = Settings::Inventory(Box::new(settings));
+    Ok(Some(ExportConfig {
+        timeout,
+        ..ExportConfig::new("inventory", settings)
+    }))
 }
 
 fn scan(args: ScanArgs, notes: &mut Vec<String>) -> Result<(CommonArgs, ScanOptions), String> {

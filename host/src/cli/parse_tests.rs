@@ -79,6 +79,7 @@ fn run_without_flags() {
             plugin_specs_file: Some("/etc/default/gpud.plugins.yaml".into()),
             exports_file: Some("/etc/gpud/exports.yaml".into()),
             webhook_url: None,
+            inventory: None,
             components: ComponentSelection::default(),
             dcgm_names: false,
             metrics_retention: Duration::from_secs(3 * 3600),

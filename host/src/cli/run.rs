@@ -76,7 +76,12 @@ fn daemon_options(options: RunOptions, service: Service) -> Result<Options, Exit
     };
     let exports = exports::Options {
         file: options.exports_file,
-        further: options.webhook_url.map(webhook).into_iter().collect(),
+        further: options
+            .webhook_url
+            .map(webhook)
+            .into_iter()
+            .chain(options.inventory)
+            .collect(),
         spool_folder: (!options.db_in_memory)
             .then(|| exports::Options::spool_folder(&options.data_dir)),
     };

@@ -180,7 +180,7 @@ fn with_further(
     for one in further {
         if configs.iter().any(|config| config.name == one.name) {
             return Err(format!(
-                "it has an export {:?}, as --webhook-url makes one; give it another name",
+                "it has an export {:?}, as a flag of the daemon makes one; give it another name",
                 one.name
             ));
         }

@@ -2,12 +2,12 @@
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-use gpud_exports::{ExportStatus, Health as ExportHealth};
+use gpud_exports::{ExportStatus, Health as ExportHealth, status::InventoryCounts};
 
 use super::Exporting;
 use crate::{
     component::Component,
-    metrics::{MetricError, own},
+    metrics::{MetricError, Registry, own},
     model::Health,
 };
 
@@ -106,6 +106,9 @@ fn record(exporting: &Exporting, statuses: &[ExportStatus]) -> Result<(), Metric
         for (own::OwnMetric { name, help }, count) in counters {
             metrics.set_counter(name, help, std::slice::from_ref(&export), count as f64)?;
         }
+        if let Some(counts) = &view.inventory {
+            record_inventory(metrics, counts)?;
+        }
         lags.push((vec![export.clone()], view.lag_ms(now) as f64 / 1000.0));
         queued.push((vec![export], view.waiting() as f64));
     }
@@ -113,4 +116,23 @@ fn record(exporting: &Exporting, statuses: &[ExportStatus]) -> Result<(), Metric
     metrics.replace_gauges(name, help, lags)?;
     let own::OwnMetric { name, help } = own::EXPORT_QUEUE;
     metrics.replace_gauges(name, help, queued)
+}
+
+/// Puts the counters of an inventory's exports into the metrics, as gpuid names them.
+fn record_inventory(metrics: &Registry, counts: &InventoryCounts) -> Result<(), MetricError> {
+    let label = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+    let labels = vec![
+        label("exporter_type", counts.exporter_type),
+        label("node", &counts.node),
+        label("pod", &counts.source),
+    ];
+    let own::OwnMetric { name, help } = own::INVENTORY_SUCCESSES;
+    metrics.set_counter(name, help, &labels, counts.successes as f64)?;
+    let own::OwnMetric { name, help } = own::INVENTORY_FAILURES;
+    for (kind, count) in &counts.failures {
+        let mut labels = labels.clone();
+        labels.push(label("error_type", kind));
+        metrics.set_counter(name, help, &labels, *count as f64)?;
+    }
+    Ok(())
 }

@@ -215,7 +215,7 @@ mod tests {
     #[test]
     fn http() {
         let base = [("CLUSTER_NAME", "c1"), ("EXPORTER_TYPE", "http")];
-        let with = |more: &[(&'static str, &'static str)]| read(&[&base, more].concat());
+        let with = |more: &[(&'static str, &'static str)]| read(&[&base[..], more].concat());
         assert_eq!(with(&[]), Err(VariableError::Missing("HTTP_ENDPOINT")));
         let (settings, timeout) = with(&[
             ("HTTP_ENDPOINT", "https://h/x"),
@@ -249,7 +249,7 @@ mod tests {
             ("POSTGRES_USER", "u"),
             ("POSTGRES_PASSWORD", "hunter2"),
         ];
-        let with = |more: &[(&'static str, &'static str)]| read(&[&base, more].concat());
+        let with = |more: &[(&'static str, &'static str)]| read(&[&base[..], more].concat());
         let target = with(&[]).unwrap().0.postgres.unwrap();
         assert_eq!(target.server.shown(), "db:5432/gpuid");
         assert_eq!(target.server.tls, TlsMode::Require);

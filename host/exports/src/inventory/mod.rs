@@ -110,6 +110,7 @@ impl InventoryExport {
     async fn flush(&mut self, context: &Context) -> Result<(), DeliveryError> {
         // Ends before the worker's own limit would, so that the failure is counted.
         let limit = context.timeout.mul_f64(0.9);
+        let now = context.now();
         while let Some(look) = self.waiting.front() {
             let sent = self.target.send(&look.readings, look.time, context);
             let sent = tokio::time::timeout(limit, sent).await;
@@ -131,7 +132,10 @@ impl InventoryExport {
                     counts.source.clone_from(source);
                 }
                 match failure {
-                    None => counts.successes += 1,
+                    None => {
+                        counts.successes += 1;
+                        counts.last_success = Some(now);
+                    }
                     Some(kind) => *counts.failures.entry(kind).or_default() += 1,
                 }
             });

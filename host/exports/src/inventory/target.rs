@@ -31,10 +31,10 @@ pub enum Target {
     Http(HttpTarget, Option<Client>),
     /// A table.
     #[cfg(feature = "postgres")]
-    Postgres(Serials),
+    Postgres(Box<Serials>),
     /// A bucket.
     #[cfg(feature = "s3")]
-    S3(S3Target, Bucket),
+    S3(Box<(S3Target, Bucket)>),
 }
 
 impl Target {
@@ -42,11 +42,12 @@ impl Target {
     pub fn new(settings: &Settings) -> Self {
         #[cfg(feature = "postgres")]
         if let Some(target) = &settings.postgres {
-            return Self::Postgres(Serials::new(target));
+            return Self::Postgres(Box::new(Serials::new(target)));
         }
         #[cfg(feature = "s3")]
         if let Some(target) = &settings.s3 {
-            return Self::S3(target.clone(), Bucket::new(target.bucket.clone()));
+            let bucket = Bucket::new(target.bucket.clone());
+            return Self::S3(Box::new((target.clone(), bucket)));
         }
         match &settings.http {
             Some(target) => Self::Http(target.clone(), None),
@@ -82,7 +83,8 @@ impl Target {
             #[cfg(feature = "postgres")]
             Self::Postgres(serials) => serials.insert(readings, context).await,
             #[cfg(feature = "s3")]
-            Self::S3(target, bucket) => {
+            Self::S3(place) => {
+                let (target, bucket) = &mut **place;
                 let object = object(target, readings, time)?;
                 bucket.put(&object, context).await
             }
@@ -90,7 +92,7 @@ impl Target {
     }
 }
 
-/// Writes a line of JSON for each reading, where a thread may block: whoever reads may be slow.
+/// Writes a line of JSON for each reading, where a thread may block: the reader may be slow.
 async fn to_stdout(readings: &[Reading]) -> Result<(), DeliveryError> {
     let mut text = Vec::new();
     for reading in readings {

@@ -61,7 +61,7 @@ pub struct Server {
 pub enum TlsMode {
     /// Not encrypted.
     Disable,
-    /// Encrypted; whoever answers is believed.
+    /// Encrypted; any server that answers is believed.
     Require,
     /// The certificate must be of a trusted authority, for whatever name.
     VerifyCa,

@@ -122,7 +122,7 @@ impl Table {
 }
 
 /// Returns a value without NUL, which PostgreSQL has no place for.
-fn cell(row: &Values, column: usize) -> Option<String> {
+fn cell(row: &[Option<String>], column: usize) -> Option<String> {
     let value = row.get(column)?.as_ref()?;
     Some(value.replace('\0', ""))
 }

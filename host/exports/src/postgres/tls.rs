@@ -81,7 +81,7 @@ fn client_config(mode: TlsMode, pem: Option<&[u8]>) -> Result<ClientConfig, TlsE
 /// Accepts certificates for any name: all of them, or those of trusted authorities.
 #[derive(Debug)]
 struct AnyName {
-    /// Verifies the authority; `None` for whoever answers.
+    /// Verifies the authority; `None` believes any server.
     chain: Option<Arc<WebPkiServerVerifier>>,
     algorithms: WebPkiSupportedAlgorithms,
 }

@@ -68,7 +68,7 @@ fn csv(rows: &[&Row]) -> Result<String, serde_json::Error> {
         let actions = serde_json::to_string(&row.suggested_actions)?;
         let info = serde_json::to_string(&row.extra_info)?;
         let index = row.gpu_index.map(|index| index.to_string());
-        let optional = |value: &'_ Option<String>| value.clone().unwrap_or_default();
+        let optional = |value: &Option<String>| value.clone().unwrap_or_default();
         let values = [
             row.id.clone(),
             row.kind.to_owned(),

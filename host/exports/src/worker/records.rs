@@ -51,9 +51,9 @@ pub(super) async fn run(export: &mut impl Export, seat: &Seat) {
 
 /// Waits for more records: for this long, until a batch is full, or until the stop.
 async fn gather(seat: &Seat, time: Duration) {
-    let began = Instant::now();
-    while began.elapsed() < time && seat.buffer.waiting() < seat.batch_records as u64 {
-        let left = time.saturating_sub(began.elapsed());
+    let end = tokio::time::Instant::now() + time;
+    while tokio::time::Instant::now() < end && seat.buffer.waiting() < seat.batch_records as u64 {
+        let left = end.saturating_duration_since(tokio::time::Instant::now());
         tokio::select! {
             () = tokio::time::sleep(left.min(LOOK)) => {}
             () = seat.stop.cancelled() => return,

@@ -191,7 +191,7 @@ async fn a_row_that_never_fits_is_given_up_and_a_connection_that_ends_is_made_ag
     let client = admin().await;
     let ended = client
         .query(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'gpud'",
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'gpud' AND query LIKE '%odd_%'",
             &[],
         )
         .await
