@@ -195,8 +195,8 @@ pub struct RunOptions {
     pub exports_file: Option<PathBuf>,
     /// Where to send everything by a webhook, besides the exports of the file.
     pub webhook_url: Option<gpud_exports::config::Address>,
-    /// The export of the inventory that the environment describes.
-    pub inventory: Option<gpud_exports::config::ExportConfig>,
+    /// The export of the inventory that the environment describes, with the time limit of one delivery.
+    pub inventory: Option<Box<(gpud_exports::inventory::Settings, Duration)>>,
     /// Built-in checks to run.
     pub components: ComponentSelection,
     /// How long metrics are kept, at least a minute.

@@ -1,15 +1,10 @@
 //! From the words of a command line to an [`Invocation`], or to what is printed instead.
 
-use std::{ffi::OsString, path::PathBuf};
+use std::{ffi::OsString, path::PathBuf, time::Duration};
 
 use clap::{CommandFactory as _, FromArgMatches as _, error::ContextKind};
 
-use gpud_exports::{
-    config::{Address, ExportConfig},
-    inventory,
-    kinds::Settings,
-    secret::Secret,
-};
+use gpud_exports::{config::Address, inventory, secret::Secret};
 
 use super::{
     VERSION,
@@ -353,17 +348,13 @@ fn webhook_url(flag: &str) -> Result<Option<Address>, String> {
 fn inventory_of_environment(
     is_wanted: bool,
     variable: impl Fn(&str) -> Option<String>,
-) -> Result<Option<ExportConfig>, String> {
+) -> Result<Option<Box<(inventory::Settings, Duration)>>, String> {
     if !is_wanted {
         return Ok(None);
     }
-    let (settings, timeout) = inventory::environment::settings(variable)
-        .map_err(|error| format!("--inventory-from-env: {error}"))?;
-    let settings = Settings::Inventory(Box::new(settings));
-    Ok(Some(ExportConfig {
-        timeout,
-        ..ExportConfig::new("inventory", settings)
-    }))
+    inventory::environment::settings(variable)
+        .map(|described| Some(Box::new(described)))
+        .map_err(|error| format!("--inventory-from-env: {error}"))
 }
 
 fn scan(args: ScanArgs, notes: &mut Vec<String>) -> Result<(CommonArgs, ScanOptions), String> {

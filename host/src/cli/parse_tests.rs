@@ -94,6 +94,22 @@ fn run_without_flags() {
 }
 
 #[test]
+fn gpuids_variables_count_when_they_are_asked_for() {
+    let variable = |name: &str| (name == "CLUSTER_NAME").then(|| "c1".to_owned());
+    assert_eq!(inventory_of_environment(false, variable), Ok(None));
+    let described = inventory_of_environment(true, variable).unwrap().unwrap();
+    assert_eq!(
+        (described.0.cluster.as_str(), described.0.stdout),
+        ("c1", true)
+    );
+    let problem = inventory_of_environment(true, |_| None).unwrap_err();
+    assert_eq!(
+        problem,
+        "--inventory-from-env: the environment variable CLUSTER_NAME is not set"
+    );
+}
+
+#[test]
 fn metrics_have_gpuds_names_unless_others_are_asked_for() {
     assert!(!run("--metrics-names=gpud").dcgm_names);
     assert!(run("--metrics-names=dcgm").dcgm_names);

@@ -3,10 +3,12 @@
 use std::{
     env,
     io::{self, IsTerminal as _},
+    time::Duration,
 };
 
 use gpud_exports::{
     config::{Address, ExportConfig},
+    inventory,
     kinds::Settings,
     secret::Secret,
     webhook,
@@ -80,7 +82,7 @@ fn daemon_options(options: RunOptions, service: Service) -> Result<Options, Exit
             .webhook_url
             .map(webhook)
             .into_iter()
-            .chain(options.inventory)
+            .chain(options.inventory.map(|described| inventory(*described)))
             .collect(),
         spool_folder: (!options.db_in_memory)
             .then(|| exports::Options::spool_folder(&options.data_dir)),
@@ -126,6 +128,14 @@ fn webhook(url: Address) -> ExportConfig {
     let secret = is_set.then(|| Secret::Variable(variable.to_owned()));
     let settings = webhook::Settings::new(url, secret);
     ExportConfig::new("webhook", Settings::Webhook(Box::new(settings)))
+}
+
+/// The export of `--inventory-from-env`.
+fn inventory((settings, timeout): (inventory::Settings, Duration)) -> ExportConfig {
+    ExportConfig {
+        timeout,
+        ..ExportConfig::new("inventory", Settings::Inventory(Box::new(settings)))
+    }
 }
 
 /// Says where the page is, to a person who looks on.

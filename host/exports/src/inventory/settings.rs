@@ -23,7 +23,7 @@ pub const KIND: &str = "inventory";
 const INTERVAL: Duration = Duration::from_secs(24 * 3600);
 
 /// The keys of an export of the inventory. One of the targets is named.
-#[derive(Debug, Clone, PartialEq, Default, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
     /// Name of the cluster.
@@ -50,7 +50,7 @@ pub struct Settings {
 }
 
 /// An HTTP endpoint.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HttpTarget {
     /// Where to send to.
@@ -63,7 +63,7 @@ pub struct HttpTarget {
 
 /// A table of a database.
 #[cfg(feature = "postgres")]
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PostgresTarget {
     /// The database.
@@ -81,7 +81,7 @@ pub struct PostgresTarget {
 
 /// A place in a bucket.
 #[cfg(feature = "s3")]
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct S3Target {
     /// The bucket.

@@ -12,7 +12,7 @@ pub const KIND: &str = "postgres";
 const MAX_IDENTIFIER: usize = 32;
 
 /// The keys of an export to PostgreSQL.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
     /// The database.
@@ -34,7 +34,7 @@ pub struct Settings {
 }
 
 /// A database, and how to log in.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Server {
     /// Host name or address; or the folder of a Unix socket.
@@ -161,7 +161,8 @@ mod tests {
     use super::*;
 
     fn settings(yaml: &str) -> Result<Settings, String> {
-        let read: Settings = serde_yaml::from_str(yaml).map_err(|error| error.to_string())?;
+        let read: Settings = serde_yaml::from_str(yaml)
+            .map_err(|error: serde_yaml::Error| error.without_snippet().to_string())?;
         read.check().map(|()| read)
     }
 

@@ -12,7 +12,7 @@ pub const KIND: &str = "s3";
 const GATHER: Duration = Duration::from_secs(30);
 
 /// The keys of an export to S3.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
     /// The bucket.
@@ -34,7 +34,7 @@ pub struct Settings {
 }
 
 /// A bucket, and how to get in.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BucketSettings {
     /// Its name.
@@ -204,7 +204,8 @@ mod tests {
     use super::*;
 
     fn settings(yaml: &str) -> Result<Settings, String> {
-        let read: Settings = serde_yaml::from_str(yaml).map_err(|error| error.to_string())?;
+        let read: Settings = serde_yaml::from_str(yaml)
+            .map_err(|error: serde_yaml::Error| error.without_snippet().to_string())?;
         read.check().map(|()| read)
     }
 
