@@ -190,7 +190,7 @@ def check(machine, postgres, s3):
     eventually("the event is a row", lambda: postgres.sql(events) == "1")
     eventually("the change of health is a row", lambda: postgres.sql(
         f"SELECT health_to, 'REBOOT_SYSTEM' = ANY (suggested_actions) FROM gpud_health_changes WHERE component = '{XID}'") == "Unhealthy|t")
-    found = postgres.sql(f"SELECT node, cluster, gpu_serial, extra_info->>'xid' FROM gpud_events WHERE component = '{XID}'")
+    found = postgres.sql(f"SELECT node, cluster, gpu_serial, (extra_info->>'data')::jsonb->>'xid' FROM gpud_events WHERE component = '{XID}'")
     assert found == f"{NODE}|c1|16509230001|79", found
     kinds = lambda: sorted(row["kind"] for row in rows_of_events(s3) if row["component"] == XID)
     eventually("both are in objects", lambda: kinds() == ["event", "health"])
