@@ -58,11 +58,12 @@ impl Postgres {
 
     fn rows(&self, batch: &[Record], context: &Context) -> Result<Vec<Row>, DeliveryError> {
         let (cluster, node) = (&self.settings.cluster, self.settings.node.as_deref());
-        let rows = batch.iter().map(|record| {
+        let mut rows = Vec::with_capacity(batch.len());
+        for record in batch {
             let node = place::node_name(node, &record.node.hostname, context)?;
-            Ok(Row::of(record, cluster, &node))
-        });
-        rows.collect()
+            rows.push(Row::of(record, cluster, &node));
+        }
+        Ok(rows)
     }
 
     async fn insert(&self, client: &Client, rows: &[Row]) -> Result<(), tokio_postgres::Error> {

@@ -38,7 +38,7 @@ pub fn of_rows(
     let made = folders.into_iter().map(|(folder, rows)| {
         let first = rows.first().map(|row| row.id.as_str()).unwrap_or_default();
         let end = settings.format.ending();
-        Ok(Object {
+        Ok::<_, serde_json::Error>(Object {
             key: format!("{folder}/{first}.{end}"),
             content_type: settings.format.content_type(),
             body: match settings.format {
