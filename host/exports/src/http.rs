@@ -13,12 +13,13 @@ use std::{
 };
 
 use reqwest::{Client, Method, RequestBuilder, StatusCode, header, redirect};
-
-pub use crate::tls::Tls;
-use crate::{
-    DeliveryError, Environment,
-    tls::{self, TlsError},
+use tokio_rustls::rustls::{
+    ClientConfig, RootCertStore,
+    crypto::ring,
+    pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject as _},
 };
+
+use crate::{DeliveryError, Environment};
 
 /// Longest that connecting may take, TLS included.
 const CONNECT: Duration = Duration::from_secs(5);
@@ -41,10 +42,15 @@ pub struct Http {
 #[error("{0}")]
 pub struct HttpError(String);
 
-impl From<TlsError> for HttpError {
-    fn from(error: TlsError) -> Self {
-        Self(error.to_string())
-    }
+/// Whom a client trusts, and how it proves who it is.
+#[derive(Clone, Copy, Default)]
+pub struct Tls<'a> {
+    /// Certificates to trust, PEM.
+    pub roots: Option<&'a [u8]>,
+    /// Trust those and not the system's.
+    pub only_those: bool,
+    /// The client's own certificate chain and its key, PEM.
+    pub identity: Option<(&'a [u8], &'a [u8])>,
 }
 
 /// The answer of a server.
@@ -91,7 +97,29 @@ impl Http {
     /// # Errors
     /// A certificate or the key cannot be read.
     pub fn client_with(&self, tls: Tls<'_>) -> Result<Client, HttpError> {
-        let tls = tls::client_config(tls)?;
+        let wrong = |error: &dyn fmt::Display| HttpError(error.to_string());
+        let mut roots = RootCertStore::empty();
+        if !tls.only_those {
+            roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+        }
+        for certificate in tls.roots.map(certificates).transpose()?.unwrap_or_default() {
+            roots.add(certificate).map_err(|error| wrong(&error))?;
+        }
+        let provider = Arc::new(ring::default_provider());
+        let config = ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .map_err(|error| wrong(&error))?
+            .with_root_certificates(roots);
+        let tls = match tls.identity {
+            None => config.with_no_client_auth(),
+            Some((chain, key)) => {
+                let key = PrivateKeyDer::from_pem_slice(key)
+                    .map_err(|_| HttpError("there is no private key in PEM in it".to_owned()))?;
+                config
+                    .with_client_auth_cert(certificates(chain)?, key)
+                    .map_err(|error| wrong(&error))?
+            }
+        };
         Client::builder()
             .tls_backend_preconfigured(tls)
             .user_agent(&self.user_agent)
@@ -105,6 +133,16 @@ impl Http {
             .build()
             .map_err(|error| HttpError(chain(&error)))
     }
+}
+
+/// Reads all certificates of a file, at least one.
+fn certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, HttpError> {
+    let read: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
+    let read = read.map_err(|error| HttpError(error.to_string()))?;
+    if read.is_empty() {
+        return Err(HttpError("there is no certificate in PEM in it".to_owned()));
+    }
+    Ok(read)
 }
 
 impl fmt::Debug for Http {

@@ -48,7 +48,6 @@ mod snapshot;
 pub mod spool;
 pub mod status;
 mod subject;
-pub mod tls;
 pub mod webhook;
 pub mod worker;
 

@@ -77,26 +77,20 @@ impl InventoryExport {
         place::node_name(self.settings.node.as_deref(), hostname, context)
     }
 
-    /// Takes a look, if the last one is too old or was another one.
-    fn look(&mut self, snapshot: &Snapshot, context: &Context) -> Result<(), DeliveryError> {
-        let node = self.node(&snapshot.node.hostname, context)?;
-        let time = context.now();
-        let readings = reading::of_snapshot(snapshot, &self.settings, &node, time);
+    /// Remembers what was read, if the last look is too old or was another one. Returns false if a look was given up for it.
+    fn look(&mut self, readings: Vec<Reading>, time: UnixMillis) -> bool {
         // Before the driver is there, or without serial numbers, there is nothing to tell.
         if readings.is_empty() || !self.is_due(&readings, time) {
-            return Ok(());
+            return true;
         }
         let look = Look { time, readings };
         self.last = Some(look.clone());
-        if self.waiting.len() >= MAX_WAITING {
-            self.waiting.pop_front();
-            context.status.add_dropped(1);
-            context
-                .status
-                .lost("too many readings of the inventory waited", time);
-        }
         self.waiting.push_back(look);
-        Ok(())
+        if self.waiting.len() <= MAX_WAITING {
+            return true;
+        }
+        self.waiting.pop_front();
+        false
     }
 
     fn is_due(&self, readings: &[Reading], now: UnixMillis) -> bool {
@@ -122,7 +116,7 @@ impl InventoryExport {
             let failure = match &sent {
                 Ok(Ok(())) => None,
                 Ok(Err(DeliveryError::Refused { .. })) => Some("refused"),
-                Ok(Err(DeliveryError::Transient { .. })) => Some("failed"),
+                Ok(Err(_)) => Some("failed"),
                 Err(_) => Some("timeout"),
             };
             context.status.count_inventory(|counts| {
@@ -156,7 +150,14 @@ impl InventoryExport {
 
 impl StateExport for InventoryExport {
     async fn apply(&mut self, snapshot: &Snapshot, context: &Context) -> Result<(), DeliveryError> {
-        self.look(snapshot, context)?;
+        let node = self.node(&snapshot.node.hostname, context)?;
+        let time = context.now();
+        let readings = reading::of_snapshot(snapshot, &self.settings, &node, time);
+        if !self.look(readings, time) {
+            let status = &context.status;
+            status.add_dropped(1);
+            status.lost("too many readings of the inventory waited", time);
+        }
         self.flush(context).await
     }
 
@@ -167,65 +168,45 @@ impl StateExport for InventoryExport {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
-    use crate::{
-        Clock, Environment, GpuIdentity, Inventory, NodeIdentity, http::Http,
-        secret::tests::AnyFile, select::Select, status::Status,
-    };
+    use crate::{GpuIdentity, Inventory};
 
-    fn context(now: UnixMillis) -> Context {
-        Context {
-            export: "serials".into(),
-            timeout: Duration::from_secs(1),
-            select: Select::default(),
-            environment: Environment {
-                node: NodeIdentity::default(),
-                clock: Clock::new(move || now),
-                secrets: Arc::new(AnyFile),
-                http: Http::new("t"),
-                spool_folder: None,
-            },
-            status: Arc::new(Status::default()),
-        }
-    }
-
-    fn snapshot(serials: &[&str]) -> Snapshot {
+    fn readings(serials: &[&str], settings: &Settings, time: UnixMillis) -> Vec<Reading> {
         let gpus = serials.iter().map(|serial| GpuIdentity {
             serial: (*serial).to_owned(),
             ..GpuIdentity::default()
         });
-        Snapshot {
+        let snapshot = Snapshot {
             inventory: Inventory {
                 gpus: gpus.collect(),
                 ..Inventory::default()
             },
             ..Snapshot::default()
-        }
+        };
+        reading::of_snapshot(&snapshot, settings, "n", time)
     }
 
     #[test]
     fn it_looks_when_something_is_new_and_once_in_a_while() {
-        let settings = serde_yaml::from_str("{cluster: c, stdout: true, interval: 1h}").unwrap();
-        let mut export = InventoryExport::new(settings);
-        let mut waiting = |serials: &[&str], now| {
-            export.look(&snapshot(serials), &context(now)).unwrap();
-            export.waiting.len()
+        let settings: Settings =
+            serde_yaml::from_str("{cluster: c, stdout: true, interval: 1h}").unwrap();
+        let mut export = InventoryExport::new(settings.clone());
+        let mut waiting = |serials: &[&str], time| {
+            let nothing_lost = export.look(readings(serials, &settings, time), time);
+            (export.waiting.len(), nothing_lost)
         };
-        assert_eq!(waiting(&[], 0), 0, "nothing is known yet");
-        assert_eq!(waiting(&["1", "2"], 1_000), 1);
-        assert_eq!(waiting(&["1", "2"], 5_000), 1);
-        assert_eq!(waiting(&["1", "3"], 6_000), 2, "a GPU was replaced");
-        assert_eq!(waiting(&["1", "3"], 3_606_000), 3, "an hour later");
-        assert_eq!(waiting(&["1", "3"], 3_700_000), 3);
+        assert_eq!(waiting(&[], 0), (0, true), "nothing is known yet");
+        assert_eq!(waiting(&["1", "2"], 1_000), (1, true));
+        assert_eq!(waiting(&["1", "2"], 5_000), (1, true));
+        assert_eq!(waiting(&["1", "3"], 6_000), (2, true), "a GPU was replaced");
+        assert_eq!(waiting(&["1", "3"], 3_606_000), (3, true), "an hour later");
+        assert_eq!(waiting(&["1", "3"], 3_700_000), (3, true));
         for second in 0..200 {
-            waiting(
-                &[if second % 2 == 0 { "7" } else { "8" }],
-                4_000_000 + second,
-            );
+            let serial = if second % 2 == 0 { "7" } else { "8" };
+            let (count, nothing_lost) = waiting(&[serial], 4_000_000 + second);
+            assert_eq!(nothing_lost, second + 4 <= MAX_WAITING as u64, "{second}");
+            assert!(count <= MAX_WAITING);
         }
-        assert_eq!(export.waiting.len(), MAX_WAITING);
         assert_eq!(export.waiting.back().unwrap().time, 4_000_199);
     }
 }

@@ -13,21 +13,21 @@ use tokio_rustls::{
     TlsConnector,
     client::TlsStream as Encrypted,
     rustls::{
-        CertificateError, ClientConfig, DigitallySignedStruct, Error, SignatureScheme,
+        CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore,
+        SignatureScheme,
         client::{
             WebPkiServerVerifier,
             danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier},
         },
         crypto::{self, WebPkiSupportedAlgorithms, ring},
-        pki_types::{CertificateDer, InvalidDnsNameError, ServerName, UnixTime},
+        pki_types::{
+            CertificateDer, InvalidDnsNameError, ServerName, UnixTime, pem::PemObject as _,
+        },
     },
 };
 
 use super::settings::{Server, TlsMode};
-use crate::{
-    Context, DeliveryError,
-    tls::{self, Tls, TlsError},
-};
+use crate::{Context, DeliveryError};
 
 /// Makes what connects to a server. The system's certificates are read where a thread may block.
 pub async fn connector(server: &Server, context: &Context) -> Result<Connector, DeliveryError> {
@@ -41,7 +41,7 @@ pub async fn connector(server: &Server, context: &Context) -> Result<Connector, 
         let made = client_config(mode, pem.as_deref());
         made.map_err(|error| match &ca_file {
             Some(path) => format!("{}: {error}", path.display()),
-            None => error.to_string(),
+            None => error,
         })
     });
     let made = made.await.unwrap_or_else(|error| Err(error.to_string()));
@@ -51,31 +51,47 @@ pub async fn connector(server: &Server, context: &Context) -> Result<Connector, 
     })
 }
 
-fn client_config(mode: TlsMode, pem: Option<&[u8]>) -> Result<ClientConfig, TlsError> {
-    let tls = Tls {
-        roots: pem,
-        ..Tls::default()
-    };
+fn client_config(mode: TlsMode, pem: Option<&[u8]>) -> Result<ClientConfig, String> {
     let provider = Arc::new(ring::default_provider());
     let algorithms = provider.signature_verification_algorithms;
+    let config = ClientConfig::builder_with_provider(Arc::clone(&provider))
+        .with_safe_default_protocol_versions()
+        .map_err(|error| error.to_string())?;
     let chain = match mode {
-        TlsMode::VerifyFull => return tls::client_config(tls),
+        TlsMode::VerifyFull => {
+            let config = config.with_root_certificates(roots(pem)?);
+            return Ok(config.with_no_client_auth());
+        }
         TlsMode::VerifyCa => {
-            let roots = Arc::new(tls::roots(tls)?);
-            let verifier =
-                WebPkiServerVerifier::builder_with_provider(roots, Arc::clone(&provider)).build();
-            Some(verifier.map_err(|error| TlsError::of(&error))?)
+            let roots = Arc::new(roots(pem)?);
+            let verifier = WebPkiServerVerifier::builder_with_provider(roots, provider).build();
+            Some(verifier.map_err(|error| error.to_string())?)
         }
         TlsMode::Require | TlsMode::Disable => None,
     };
     let verifier = Arc::new(AnyName { chain, algorithms });
-    let config = ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .map_err(|error| TlsError::of(&error))?
+    let config = config
         .dangerous()
         .with_custom_certificate_verifier(verifier)
         .with_no_client_auth();
     Ok(config)
+}
+
+/// Reads the system's certificates, and further ones.
+fn roots(pem: Option<&[u8]>) -> Result<RootCertStore, String> {
+    let mut roots = RootCertStore::empty();
+    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+    let Some(pem) = pem else { return Ok(roots) };
+    let mut count = 0;
+    for certificate in CertificateDer::pem_slice_iter(pem) {
+        let added = certificate.map_err(|error| error.to_string())?;
+        roots.add(added).map_err(|error| error.to_string())?;
+        count += 1;
+    }
+    match count {
+        0 => Err("there is no certificate in PEM in it".to_owned()),
+        _ => Ok(roots),
+    }
 }
 
 /// Accepts certificates for any name: all of them, or those of trusted authorities.
