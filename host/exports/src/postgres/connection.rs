@@ -149,10 +149,8 @@ impl Database {
         };
         // The server gives up when gpud has, and not later.
         let limit = context.timeout.as_millis();
-        let set = client.batch_execute(&format!(
-            "SET statement_timeout = {limit}; SET lock_timeout = {limit}"
-        ));
-        set.await.map_err(failed)?;
+        let limits = format!("SET statement_timeout = {limit}; SET lock_timeout = {limit}");
+        client.batch_execute(&limits).await.map_err(failed)?;
         Ok(client)
     }
 

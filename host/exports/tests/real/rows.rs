@@ -40,8 +40,8 @@ async fn admin() -> Client {
 }
 
 async fn count(client: &Client, table: &str) -> i64 {
-    let rows = client.query(&format!("SELECT count(*) FROM {table}"), &[]);
-    rows.await.unwrap()[0].get(0)
+    let counted = format!("SELECT count(*) FROM {table}");
+    client.query(&counted, &[]).await.unwrap()[0].get(0)
 }
 
 /// An export to PostgreSQL; `server` and `more` are further keys.
