@@ -77,9 +77,13 @@ class Postgres:
         self.run("initdb", "--pgdata", self.data, "--username=gpud", "--auth=scram-sha-256", f"--pwfile={secret}",
                  "--encoding=UTF8", "--no-sync", "--locale=C.UTF-8")
         certificate = self.work / "certificate"
+        request = self.work / "request.cnf"
+        request.write_text("[req]\ndistinguished_name=name\nx509_extensions=facts\nprompt=no\n[name]\nCN=localhost\n"
+                           "[facts]\nsubjectAltName=DNS:localhost\nbasicConstraints=critical,CA:FALSE\n")
+        request.chmod(0o644)
         subprocess.run(
-            self.as_user + ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost",
-             "-addext", "subjectAltName=DNS:localhost", "-keyout", self.data / "server.key", "-out", self.data / "server.crt"],
+            self.as_user + ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-config", request,
+                            "-keyout", self.data / "server.key", "-out", self.data / "server.crt"],
             check=True, capture_output=True)
         shutil.copy(self.data / "server.crt", certificate)
         certificate.chmod(0o644)
