@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Exports to a real PostgreSQL and a real S3 server (moto, which checks signatures) on this machine's loopback.
+# Exports to a real PostgreSQL and an S3 server (moto, behind a check of signatures) on this machine's loopback.
 #
 #   tests/rows/run.sh [GPUD]   gpud on a made-up machine: an Xid becomes rows and objects, servers that are down for a while,
 #                              every query of docs/, a row for each serial number
@@ -24,7 +24,7 @@ if ! python3 -c 'import boto3, flask, moto.server' 2>/dev/null; then
   venv=$(realpath -m -- "${GPUD_TEST_TOOLS_CACHE:-$HOME/.cache/gpud-test-tools}")/moto-$moto
   if [[ ! -e $venv/done ]]; then
     rm -rf -- "$venv"
-    python3 -m venv "$venv" >&2 && "$venv/bin/pip" install --quiet "moto[server,s3,iam]==$moto" >&2 && touch "$venv/done" ||
+    python3 -m venv "$venv" >&2 && "$venv/bin/pip" install --quiet "moto[server,s3]==$moto" >&2 && touch "$venv/done" ||
       not_run "the S3 server moto $moto cannot be fetched from PyPI"
   fi
   python=$venv/bin/python3

@@ -1,4 +1,4 @@
-"""Starts PostgreSQL and an S3 server (moto, which checks signatures) for tests, both on the loopback.
+"""Starts PostgreSQL and an S3 server (moto, behind a check of signatures) for tests, both on the loopback.
 
     servers.py FOLDER
 
@@ -17,6 +17,8 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+
+from signatures import Gate
 
 PATIENCE = 60
 
@@ -159,9 +161,9 @@ class Postgres:
 
 
 class S3:
-    """A bucket on a server that checks signatures and rights."""
+    """A bucket on a server that checks signatures."""
 
-    bucket = "gpud-test"
+    bucket, key, secret = "gpud-test", "AKIAGPUDTEST", "a+secret/of/this+test"
 
     def __init__(self, work):
         try:
@@ -170,46 +172,39 @@ class S3:
             import moto  # noqa: F401
         except ImportError as error:
             raise NotHere(f"there is no S3 server: {error} (PyPI: moto[server])") from error
-        self.log, self.port, self.process = Path(work) / "s3.log", free_port(), None
+        self.log, self.behind, self.process = Path(work) / "s3.log", free_port(), None
         self.boto3 = boto3
-        self.address = f"http://127.0.0.1:{self.port}"
-        self.start()
+        environment = {**os.environ, "NO_PROXY": "127.0.0.1"}
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(self.behind)],
+            env=environment, stdout=open(self.log, "a"), stderr=subprocess.STDOUT)
+        eventually("the S3 server listens", self.listens)
+        self.admin().create_bucket(Bucket=self.bucket)
+        self.gate = Gate(self.behind, self.key, self.secret)
+        self.address = f"http://127.0.0.1:{self.gate.port}"
 
-    def client(self, kind, key="setup", secret="setup"):
+    def admin(self):
+        """A client that goes past the check of signatures."""
         import botocore.config
 
         settings = botocore.config.Config(proxies={}, s3={"addressing_style": "path"}, retries={"max_attempts": 1})
-        return self.boto3.client(kind, endpoint_url=self.address, region_name="us-east-1", aws_access_key_id=key,
-                                 aws_secret_access_key=secret, config=settings)
-
-    def start(self):
-        # The first four requests need no rights: they make the user and the bucket.
-        environment = {**os.environ, "INITIAL_NO_AUTH_ACTION_COUNT": "4", "NO_PROXY": "127.0.0.1"}
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(self.port)],
-            env=environment, stdout=open(self.log, "a"), stderr=subprocess.STDOUT)
-        eventually("the S3 server listens", self.listens)
-        iam = self.client("iam")
-        iam.create_user(UserName="gpud")
-        policy = {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": "s3:*", "Resource": "*"}]}
-        iam.put_user_policy(UserName="gpud", PolicyName="all", PolicyDocument=json.dumps(policy))
-        key = iam.create_access_key(UserName="gpud")["AccessKey"]
-        self.key, self.secret = key["AccessKeyId"], key["SecretAccessKey"]
-        self.client("s3").create_bucket(Bucket=self.bucket)
+        return self.boto3.client("s3", endpoint_url=f"http://127.0.0.1:{self.behind}", region_name="us-east-1",
+                                 aws_access_key_id="admin", aws_secret_access_key="admin", config=settings)
 
     def listens(self):
         with socket.socket() as one:
-            return one.connect_ex(("127.0.0.1", self.port)) == 0
+            return one.connect_ex(("127.0.0.1", self.behind)) == 0
 
     def stop(self):
         if self.process:
+            self.gate.stop()
             self.process.kill()
             self.process.wait()
             self.process = None
 
     def objects(self):
         """Returns the names of all objects with what is in them."""
-        client = self.client("s3", self.key, self.secret)
+        client = self.admin()
         listed = client.list_objects_v2(Bucket=self.bucket).get("Contents", [])
         read = lambda name: client.get_object(Bucket=self.bucket, Key=name)["Body"].read().decode()
         return {one["Key"]: read(one["Key"]) for one in listed}

@@ -1,4 +1,4 @@
-//! Exports to a real PostgreSQL and a real S3 server, which `tests/rows/run.sh export` starts.
+//! Exports to a real PostgreSQL and an S3 server, which `tests/rows/run.sh export` starts.
 
 use axum::http::StatusCode;
 use futures_util::TryStreamExt as _;
