@@ -25,6 +25,9 @@ use target::Target;
 /// Most readings that wait for a target that cannot be reached. A reading is one look at the machine.
 const MAX_WAITING: usize = 64;
 
+/// How often it is looked whether something is due.
+const LOOK: Duration = Duration::from_secs(300);
+
 /// One look at the machine: a row for each serial number.
 #[derive(Debug, Clone, PartialEq)]
 struct Look {
@@ -162,7 +165,8 @@ impl StateExport for InventoryExport {
     }
 
     fn resync(&self) -> Duration {
-        self.settings.interval()
+        // Often enough that a look that is due is not late.
+        self.settings.interval().min(LOOK)
     }
 }
 
