@@ -79,7 +79,7 @@ impl Bucket {
         let body = PutPayload::from(object.body.clone());
         let put = store.put_opts(&path, body, options).await;
         put.map(drop).map_err(|error| {
-            let said = chain(&error);
+            let said = brief(&chain(&error));
             let hint = hint(&said);
             let target = self.settings.shown();
             DeliveryError::transient(format!("{target}: {said}{hint}"))
@@ -169,6 +169,17 @@ fn chain(error: &object_store::Error) -> String {
     text
 }
 
+/// Returns an error with the server's code in place of its document, which would leave no room for more.
+fn brief(said: &str) -> String {
+    let code = said
+        .split_once("<Code>")
+        .and_then(|(_, rest)| rest.split_once("</Code>"));
+    match (said.split_once('<'), code) {
+        (Some((before, _)), Some((code, _))) => format!("{before}{code}"),
+        _ => said.to_owned(),
+    }
+}
+
 fn hint(said: &str) -> &'static str {
     if [
         "InvalidAccessKeyId",
@@ -186,4 +197,23 @@ fn hint(said: &str) -> &'static str {
         return "; make the bucket, or look at its name";
     }
     ""
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_servers_document_is_its_code() {
+        let said = "PUT http://h/b/k - status code: 403 Forbidden: <?xml version=\"1.0\"?><Error><Code>SignatureDoesNotMatch</Code></Error>";
+        let brief_said = brief(said);
+        assert_eq!(
+            brief_said,
+            "PUT http://h/b/k - status code: 403 Forbidden: SignatureDoesNotMatch"
+        );
+        assert_eq!(hint(&brief_said), "; look at the export's credentials");
+        assert_eq!(brief("error sending request"), "error sending request");
+        assert_eq!(brief("half <Code>a"), "half <Code>a");
+        assert!(hint("404 Not Found: NoSuchBucket").contains("make the bucket"));
+    }
 }

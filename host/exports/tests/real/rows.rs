@@ -403,7 +403,7 @@ async fn records_that_come_together_are_one_object() {
     eventually(|| (bench.view("lake").delivered == 5).then_some(())).await;
     // At the stop, nothing waits any more.
     bench.push(&record(9));
-    eventually(|| (bench.view("lake").waiting() == 1).then_some(())).await;
+    eventually(|| (bench.view("lake").spooled == 1).then_some(())).await;
     bench.exports.stop().await;
     let objects = objects("together").await;
     let lines: Vec<usize> = objects
