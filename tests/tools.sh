@@ -1,6 +1,6 @@
 #!/bin/bash
-# Fetches the programs that tests run for real (a registry, minisign, container runtimes, Prometheus, Slurm) from Debian, without
-# installing them: a runtime that is installed and does not run would show in scans of this machine.
+# Fetches the programs that tests run for real (a registry, minisign, container runtimes, Prometheus, Slurm, PostgreSQL) from
+# Debian, without installing them: a runtime that is installed and does not run would show in scans of this machine.
 #
 #   tools.sh FOLDER     leaves them in FOLDER and prints the value for GPUD_TEST_TOOLS
 set -euo pipefail
@@ -8,7 +8,13 @@ set -euo pipefail
 folder=$(mkdir -p -- "$1" && realpath -- "$1")
 cd "$folder"
 fetch() { apt-get download "$@" >&2; }
-for package in containerd docker-registry docker.io libhwloc15 libmunge2 minisign munge prometheus runc slurm-client \
+# The version of PostgreSQL that this Debian has.
+postgresql=$(apt-cache depends postgresql 2>/dev/null | sed -n 's/^ *Depends: \(postgresql-[0-9]*\)$/\1/p' | head -n 1)
+: "${postgresql:=postgresql-15}"
+mapfile -t libraries < <(apt-cache depends "$postgresql" 2>/dev/null |
+    sed -n 's/^ *Depends: \(lib\(icu\|ldap\|pq\|xml2\)[^ ]*\)$/\1/p')
+for package in containerd docker-registry docker.io libhwloc15 libmunge2 libsasl2-2 minisign munge \
+    "${libraries[@]}" "$postgresql" "postgresql-client-${postgresql#postgresql-}" prometheus runc slurm-client \
     slurm-wlm-basic-plugins slurmctld slurmd; do
     # The second time, nothing is fetched.
     [[ -e $package.done ]] && continue

@@ -82,6 +82,8 @@ pub fn run(cargo: &Cargo) -> Result<()> {
         "tests/otlp/run.sh",
         &[&gpud(cargo)?],
     )?;
+    cargo.check_if_possible("rows and objects", "tests/rows/run.sh", &["export"])?;
+    cargo.check_if_possible("rows on a machine", "tests/rows/run.sh", &[&gpud(cargo)?])?;
     cargo.check_if_possible("a real Slurm", "tests/slurm/run.sh", &[&gpud(cargo)?])?;
     fuzz::run(cargo, fuzz::SECONDS, Vec::new())?;
     cargo.run(

@@ -151,6 +151,11 @@ impl Buffer {
         }
     }
 
+    /// Returns how many records wait, in memory and on disk.
+    pub fn waiting(&self) -> u64 {
+        self.status.view().waiting()
+    }
+
     /// Waits for records, and gives the oldest of them, at most `max`.
     pub async fn next(&self, max: usize) -> Batch {
         loop {

@@ -70,6 +70,11 @@ pub trait Export: Send {
         batch: &[Record],
         context: &Context,
     ) -> impl Future<Output = Result<(), DeliveryError>> + Send;
+
+    /// Returns how long records are gathered before a batch that is not full is delivered.
+    fn gather(&self) -> Duration {
+        Duration::ZERO
+    }
 }
 
 /// An engine that takes the present state of the node.

@@ -9,16 +9,26 @@ use serde::{Deserialize as _, Deserializer};
 
 #[cfg(feature = "otlp")]
 use crate::otlp;
+#[cfg(feature = "postgres")]
+use crate::postgres;
+#[cfg(feature = "s3")]
+use crate::s3;
 use crate::{
-    Context, DeliveryError, Record, alertmanager, kubernetes, secret::Secret, webhook, worker::Seat,
+    Context, DeliveryError, Record, alertmanager, inventory, kubernetes, secret::Secret, webhook,
+    worker::Seat,
 };
 
-/// The names of all kinds, as the file has them.
+/// The names of all kinds that this build has, as the file has them.
 pub const KINDS: &[&str] = &[
     alertmanager::KIND,
+    inventory::KIND,
     kubernetes::KIND,
     #[cfg(feature = "otlp")]
     otlp::KIND,
+    #[cfg(feature = "postgres")]
+    postgres::KIND,
+    #[cfg(feature = "s3")]
+    s3::KIND,
     webhook::KIND,
 ];
 
@@ -27,11 +37,19 @@ pub const KINDS: &[&str] = &[
 pub enum Settings {
     /// Alerts in Prometheus' Alertmanager.
     Alertmanager(alertmanager::Settings),
+    /// Serial numbers of the GPUs and the chassis.
+    Inventory(Box<inventory::Settings>),
     /// Conditions, labels and events of the node in Kubernetes.
     Kubernetes(Box<kubernetes::Settings>),
     /// Metrics and log records by OpenTelemetry's protocol.
     #[cfg(feature = "otlp")]
     Otlp(Box<otlp::Settings>),
+    /// Rows in PostgreSQL.
+    #[cfg(feature = "postgres")]
+    Postgres(Box<postgres::Settings>),
+    /// Objects in S3.
+    #[cfg(feature = "s3")]
+    S3(Box<s3::Settings>),
     /// CloudEvents over HTTP, or the body that a chat tool wants.
     Webhook(Box<webhook::Settings>),
 }
@@ -41,6 +59,15 @@ impl Settings {
     pub(crate) fn read<'de, D: Deserializer<'de>>(kind: &str, keys: D) -> Result<Self, D::Error> {
         match kind {
             alertmanager::KIND => alertmanager::Settings::deserialize(keys).map(Self::Alertmanager),
+            inventory::KIND => {
+                inventory::Settings::deserialize(keys).map(|s| Self::Inventory(Box::new(s)))
+            }
+            #[cfg(feature = "postgres")]
+            postgres::KIND => {
+                postgres::Settings::deserialize(keys).map(|s| Self::Postgres(Box::new(s)))
+            }
+            #[cfg(feature = "s3")]
+            s3::KIND => s3::Settings::deserialize(keys).map(|s| Self::S3(Box::new(s))),
             kubernetes::KIND => {
                 kubernetes::Settings::deserialize(keys).map(|s| Self::Kubernetes(Box::new(s)))
             }
@@ -55,6 +82,11 @@ impl Settings {
     pub(crate) fn check(&self) -> Result<(), String> {
         match self {
             Self::Alertmanager(settings) => settings.check(),
+            Self::Inventory(settings) => settings.check(),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(settings) => settings.check(),
+            #[cfg(feature = "s3")]
+            Self::S3(settings) => settings.check(),
             Self::Kubernetes(settings) => settings.check(),
             #[cfg(feature = "otlp")]
             Self::Otlp(settings) => settings.check(),
@@ -66,6 +98,11 @@ impl Settings {
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Alertmanager(_) => alertmanager::KIND,
+            Self::Inventory(_) => inventory::KIND,
+            #[cfg(feature = "postgres")]
+            Self::Postgres(_) => postgres::KIND,
+            #[cfg(feature = "s3")]
+            Self::S3(_) => s3::KIND,
             Self::Kubernetes(_) => kubernetes::KIND,
             #[cfg(feature = "otlp")]
             Self::Otlp(_) => otlp::KIND,
@@ -77,6 +114,11 @@ impl Settings {
     pub fn target(&self) -> String {
         match self {
             Self::Alertmanager(settings) => settings.url.shown(),
+            Self::Inventory(settings) => settings.target(),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(settings) => settings.server.shown(),
+            #[cfg(feature = "s3")]
+            Self::S3(settings) => settings.bucket.shown(),
             Self::Kubernetes(settings) => settings.target(),
             #[cfg(feature = "otlp")]
             Self::Otlp(settings) => settings.target(),
@@ -88,6 +130,11 @@ impl Settings {
     pub fn secrets(&self) -> Vec<&Secret> {
         let named = match self {
             Self::Alertmanager(settings) => settings.secrets(),
+            Self::Inventory(settings) => settings.secrets(),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(settings) => vec![settings.server.password.as_ref()],
+            #[cfg(feature = "s3")]
+            Self::S3(settings) => settings.bucket.secrets(),
             Self::Kubernetes(settings) => settings.secrets(),
             #[cfg(feature = "otlp")]
             Self::Otlp(settings) => settings.secrets(),
@@ -102,17 +149,25 @@ impl Settings {
             Self::Webhook(_) => true,
             #[cfg(feature = "otlp")]
             Self::Otlp(settings) => settings.logs,
-            Self::Alertmanager(_) | Self::Kubernetes(_) => false,
+            #[cfg(feature = "postgres")]
+            Self::Postgres(_) => true,
+            #[cfg(feature = "s3")]
+            Self::S3(_) => true,
+            Self::Alertmanager(_) | Self::Inventory(_) | Self::Kubernetes(_) => false,
         }
     }
 
     /// Returns true if it takes the node's present state.
     pub fn takes_snapshots(&self) -> bool {
         match self {
-            Self::Alertmanager(_) | Self::Kubernetes(_) => true,
+            Self::Alertmanager(_) | Self::Inventory(_) | Self::Kubernetes(_) => true,
             // For the GPUs' identities and states, among the metrics.
             #[cfg(feature = "otlp")]
             Self::Otlp(settings) => settings.metrics,
+            #[cfg(feature = "postgres")]
+            Self::Postgres(_) => false,
+            #[cfg(feature = "s3")]
+            Self::S3(_) => false,
             Self::Webhook(_) => false,
         }
     }
@@ -143,6 +198,16 @@ impl Settings {
                 };
                 tokio::join!(of_logs, of_metrics);
             }
+            Self::Inventory(settings) => {
+                seat.run_state(inventory::InventoryExport::new(*settings))
+                    .await;
+            }
+            #[cfg(feature = "postgres")]
+            Self::Postgres(settings) => {
+                seat.run_records(postgres::Postgres::new(*settings)).await;
+            }
+            #[cfg(feature = "s3")]
+            Self::S3(settings) => seat.run_records(s3::S3::new(*settings)).await,
             Self::Webhook(settings) => seat.run_records(webhook::Webhook::new(*settings)).await,
         }
     }
@@ -164,6 +229,20 @@ impl Settings {
             #[cfg(feature = "otlp")]
             Self::Otlp(settings) => {
                 let mut export = otlp::Otlp::new(*settings);
+                export.send_sample(sample, context).await
+            }
+            Self::Inventory(settings) => {
+                let mut export = inventory::InventoryExport::new(*settings);
+                export.send_sample(sample, context).await
+            }
+            #[cfg(feature = "postgres")]
+            Self::Postgres(settings) => {
+                let mut export = postgres::Postgres::new(*settings);
+                export.send_sample(sample, context).await
+            }
+            #[cfg(feature = "s3")]
+            Self::S3(settings) => {
+                let mut export = s3::S3::new(*settings);
                 export.send_sample(sample, context).await
             }
             Self::Webhook(settings) => {

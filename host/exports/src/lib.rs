@@ -21,9 +21,12 @@ pub mod alertmanager;
 pub mod buffer;
 pub mod config;
 pub mod context;
+#[cfg(feature = "s3")]
+mod csv;
 mod delivery;
 mod exports;
 pub mod http;
+pub mod inventory;
 pub mod kinds;
 pub mod kubernetes;
 mod last_healths;
@@ -31,9 +34,18 @@ mod metric_status;
 pub mod metrics;
 #[cfg(feature = "otlp")]
 pub mod otlp;
+#[cfg(feature = "s3")]
+mod partition;
+mod place;
+#[cfg(feature = "postgres")]
+pub mod postgres;
 pub mod queue;
 mod record;
 pub mod retry;
+#[cfg(any(feature = "postgres", feature = "s3"))]
+mod row;
+#[cfg(feature = "s3")]
+pub mod s3;
 pub mod secret;
 pub mod select;
 mod snapshot;

@@ -1,8 +1,11 @@
 //! How an export does: counters, and a verdict with a reason.
 
-use std::sync::{
-    Mutex, MutexGuard, PoisonError,
-    atomic::{AtomicU64, Ordering},
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
 use crate::{Health, MetricStatus, MetricView, UnixMillis};
@@ -34,6 +37,24 @@ struct Inner {
     oldest_waiting: Option<UnixMillis>,
     spool_problem: Option<String>,
     last_loss: Option<(UnixMillis, String)>,
+    inventory: Option<InventoryCounts>,
+}
+
+/// How often an inventory was exported, as gpuid counts it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct InventoryCounts {
+    /// Where to: `stdout`, `http`, `postgres` or `s3`.
+    pub exporter_type: &'static str,
+    /// The node's name.
+    pub node: String,
+    /// What read the serial numbers.
+    pub source: String,
+    /// Exports that succeeded.
+    pub successes: u64,
+    /// When the last of them did.
+    pub last_success: Option<UnixMillis>,
+    /// Exports that failed, by the kind of failure.
+    pub failures: BTreeMap<&'static str, u64>,
 }
 
 /// The state of an export: its counters and its trouble.
@@ -67,6 +88,8 @@ pub struct StatusView {
     pub last_loss: Option<(UnixMillis, String)>,
     /// How it does with metrics.
     pub metrics: MetricView,
+    /// How often the inventory was exported, if that is what it exports.
+    pub inventory: Option<InventoryCounts>,
 }
 
 impl Status {
@@ -89,6 +112,7 @@ impl Status {
             spool_problem: inner.spool_problem,
             last_loss: inner.last_loss,
             metrics: self.metrics.view(),
+            inventory: inner.inventory,
         }
     }
 
@@ -159,6 +183,11 @@ impl Status {
         is_new
     }
 
+    /// Changes the counters of an inventory's exports.
+    pub fn count_inventory(&self, change: impl FnOnce(&mut InventoryCounts)) {
+        change(self.inner().inventory.get_or_insert_default());
+    }
+
     fn inner(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -211,10 +240,14 @@ impl StatusView {
         if !problems.is_empty() {
             return (Health::Degraded, problems.join("; "));
         }
-        let reason = match self.last_success {
+        // The pictures that an inventory looks at are no deliveries.
+        let (delivered, last) = match &self.inventory {
+            Some(counts) => (counts.successes, counts.last_success),
+            None => (self.delivered, self.last_success),
+        };
+        let reason = match last {
             Some(time) => format!(
-                "{} delivered, the last {} ago",
-                self.delivered,
+                "{delivered} delivered, the last {} ago",
                 ago(now.saturating_sub(time))
             ),
             None => "nothing to deliver yet".to_owned(),

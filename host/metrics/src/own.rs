@@ -122,6 +122,17 @@ pub const EXPORT_QUEUE: OwnMetric = metric(
     "records that wait for an export in memory and on disk",
 );
 
+/// Counter by `exporter_type`, `node` and `pod`: exports of the inventory, under gpuid's name.
+pub const INVENTORY_SUCCESSES: OwnMetric = metric(
+    "gpuid_export_success_total",
+    "exports of the inventory that succeeded",
+);
+/// Counter by `exporter_type`, `node`, `pod` and `error_type`: exports of the inventory that failed, under gpuid's name.
+pub const INVENTORY_FAILURES: OwnMetric = metric(
+    "gpuid_export_failure_total",
+    "exports of the inventory that failed and were tried again",
+);
+
 /// What the daemon measured about itself; `None` where it could not.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct OwnReadings {

@@ -197,6 +197,8 @@ pub struct RunOptions {
     pub webhook_url: Option<gpud_exports::config::Address>,
     /// Where to send everything by OTLP, besides the exports of the file.
     pub otlp_endpoint: Option<gpud_exports::config::Address>,
+    /// The export of the inventory that the environment describes, with the time limit of one delivery.
+    pub inventory: Option<Box<(gpud_exports::inventory::Settings, Duration)>>,
     /// Built-in checks to run.
     pub components: ComponentSelection,
     /// How long metrics are kept, at least a minute.

@@ -1,10 +1,10 @@
 //! From the words of a command line to an [`Invocation`], or to what is printed instead.
 
-use std::{ffi::OsString, path::PathBuf};
+use std::{ffi::OsString, path::PathBuf, time::Duration};
 
 use clap::{CommandFactory as _, FromArgMatches as _, error::ContextKind};
 
-use gpud_exports::{config::Address, secret::Secret};
+use gpud_exports::{config::Address, inventory, secret::Secret};
 
 use super::{
     args::{Cli, Command, CommonArgs, CustomPluginsArgs, RunCommand, ScanArgs},
@@ -318,6 +318,9 @@ fn run(command: RunCommand, notes: &mut Vec<String>) -> Result<(CommonArgs, RunO
         exports_file: given(Some(run.exports_file)),
         webhook_url: webhook_url(&run.webhook_url)?,
         otlp_endpoint: otlp_endpoint(&run.otlp_endpoint)?,
+        inventory: inventory_of_environment(run.inventory_from_env, |name| {
+            std::env::var(name).ok()
+        })?,
         components: ComponentSelection::parse(&run.components),
         metrics_retention,
         events_retention,
@@ -355,6 +358,19 @@ fn otlp_endpoint(flag: &str) -> Result<Option<Address>, String> {
     Address::parse(said.trim()).map(Some).ok_or_else(|| {
         format!("{by} is no address such as http://host:4317, and neither env:NAME nor file:/path")
     })
+}
+
+/// The export of `--inventory-from-env`, which gpuid's variables describe.
+fn inventory_of_environment(
+    is_wanted: bool,
+    variable: impl Fn(&str) -> Option<String>,
+) -> Result<Option<Box<(inventory::Settings, Duration)>>, String> {
+    if !is_wanted {
+        return Ok(None);
+    }
+    inventory::environment::settings(variable)
+        .map(|described| Some(Box::new(described)))
+        .map_err(|error| format!("--inventory-from-env: {error}"))
 }
 
 fn scan(args: ScanArgs, notes: &mut Vec<String>) -> Result<(CommonArgs, ScanOptions), String> {

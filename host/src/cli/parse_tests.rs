@@ -80,6 +80,7 @@ fn run_without_flags() {
             exports_file: Some("/etc/gpud/exports.yaml".into()),
             webhook_url: None,
             otlp_endpoint: None,
+            inventory: None,
             components: ComponentSelection::default(),
             dcgm_names: false,
             metrics_retention: Duration::from_secs(3 * 3600),
@@ -105,6 +106,22 @@ fn an_endpoint_for_otlp_is_an_address_or_where_to_find_one() {
         Some("env:OTEL_EXPORTER_OTLP_ENDPOINT")
     );
     assert!(read("run|--otlp-endpoint=collector:4317").is_err());
+}
+
+#[test]
+fn gpuids_variables_count_when_they_are_asked_for() {
+    let variable = |name: &str| (name == "CLUSTER_NAME").then(|| "c1".to_owned());
+    assert_eq!(inventory_of_environment(false, variable), Ok(None));
+    let described = inventory_of_environment(true, variable).unwrap().unwrap();
+    assert_eq!(
+        (described.0.cluster.as_str(), described.0.stdout),
+        ("c1", true)
+    );
+    let problem = inventory_of_environment(true, |_| None).unwrap_err();
+    assert_eq!(
+        problem,
+        "--inventory-from-env: the environment variable CLUSTER_NAME is not set"
+    );
 }
 
 #[test]

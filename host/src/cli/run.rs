@@ -3,10 +3,12 @@
 use std::{
     env,
     io::{self, IsTerminal as _},
+    time::Duration,
 };
 
 use gpud_exports::{
     config::{Address, ExportConfig},
+    inventory,
     kinds::Settings,
     secret::Secret,
     webhook,
@@ -83,6 +85,7 @@ fn daemon_options(options: RunOptions, service: Service) -> Result<Options, Exit
             .map(webhook)
             .into_iter()
             .chain(otlp)
+            .chain(options.inventory.map(|described| inventory(*described)))
             .collect(),
         spool_folder: (!options.db_in_memory)
             .then(|| exports::Options::spool_folder(&options.data_dir)),
@@ -142,6 +145,14 @@ fn otlp(endpoint: Address) -> Result<ExportConfig, Exit> {
 fn otlp(_: Address) -> Result<ExportConfig, Exit> {
     let why = "--otlp-endpoint: this gpud was built without the feature `otlp`";
     Err(Exit::failure(why))
+}
+
+/// The export of `--inventory-from-env`.
+fn inventory((settings, timeout): (inventory::Settings, Duration)) -> ExportConfig {
+    ExportConfig {
+        timeout,
+        ..ExportConfig::new("inventory", Settings::Inventory(Box::new(settings)))
+    }
 }
 
 /// Says where the page is, to a person who looks on.

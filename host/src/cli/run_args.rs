@@ -78,6 +78,10 @@ pub struct RunArgs {
         hide_default_value = true
     )]
     pub otlp_endpoint: String,
+
+    /// Export the GPUs' serial numbers as the environment says with gpuid's variables (EXPORTER_TYPE, CLUSTER_NAME, …)
+    #[arg(long)]
+    pub inventory_from_env: bool,
     /// Built-in checks to run, comma-separated: names, `all`, `none`; `-name` leaves one out
     #[arg(
         long,

@@ -193,6 +193,7 @@ fn with_further(
 /// Returns the flag that an export is of.
 fn flag_of(config: &ExportConfig) -> &'static str {
     match config.settings.kind() {
+        "inventory" => "inventory-from-env",
         "otlp" => "otlp-endpoint",
         _ => "webhook-url",
     }

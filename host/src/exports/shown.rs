@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-use gpud_exports::{ExportStatus, Health as ExportHealth, MetricView};
+use gpud_exports::{ExportStatus, Health as ExportHealth, MetricView, status::InventoryCounts};
 
 use super::Exporting;
 use crate::{
@@ -107,6 +107,9 @@ fn record(exporting: &Exporting, statuses: &[ExportStatus]) -> Result<(), Metric
             metrics.set_counter(name, help, std::slice::from_ref(&export), count as f64)?;
         }
         record_points(metrics, &export, &view.metrics)?;
+        if let Some(counts) = &view.inventory {
+            record_inventory(metrics, counts)?;
+        }
         lags.push((vec![export.clone()], view.lag_ms(now) as f64 / 1000.0));
         queued.push((vec![export], view.waiting() as f64));
     }
@@ -137,4 +140,26 @@ fn record_points(
         std::slice::from_ref(export),
         view.failures as f64,
     )
+}
+
+/// Puts the counters of an inventory's exports into the metrics, as gpuid names them.
+fn record_inventory(
+    metrics: &metrics::Registry,
+    counts: &InventoryCounts,
+) -> Result<(), MetricError> {
+    let label = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+    let labels = vec![
+        label("exporter_type", counts.exporter_type),
+        label("node", &counts.node),
+        label("pod", &counts.source),
+    ];
+    let own::OwnMetric { name, help } = own::INVENTORY_SUCCESSES;
+    metrics.set_counter(name, help, &labels, counts.successes as f64)?;
+    let own::OwnMetric { name, help } = own::INVENTORY_FAILURES;
+    for (kind, count) in &counts.failures {
+        let mut labels = labels.clone();
+        labels.push(label("error_type", kind));
+        metrics.set_counter(name, help, &labels, *count as f64)?;
+    }
+    Ok(())
 }

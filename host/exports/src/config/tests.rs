@@ -90,7 +90,7 @@ fn errors_have_a_place_and_a_remedy() {
         ("exports:\n  - name: a\n", "the key `kind` is missing"),
         (
             "exports:\n  - name: a\n    kind: webhok\n",
-            "f.yaml:3:11: there is no kind \"webhok\"; the kinds are alertmanager, kubernetes, otlp, webhook",
+            "f.yaml:3:11: there is no kind \"webhok\"; the kinds are alertmanager, inventory, kubernetes, otlp, postgres, s3, webhook",
         ),
         (
             "exports:\n  - name: A b\n    kind: webhook\n    url: http://a\n",
@@ -187,5 +187,17 @@ fn the_example_of_the_documentation_is_good() {
         .into_iter()
         .map(|c| c.name)
         .collect();
-    assert_eq!(names, ["fleet", "chat", "alerts", "cluster", "telemetry"]);
+    assert_eq!(
+        names,
+        [
+            "fleet",
+            "chat",
+            "alerts",
+            "cluster",
+            "telemetry",
+            "database",
+            "lake",
+            "serials"
+        ]
+    );
 }

@@ -1,13 +1,18 @@
 //! Delivers records in batches.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::Seat;
 use crate::{DeliveryError, Export, Record, buffer::Batch, retry::Backoff};
 
+/// How often it is looked whether a batch has become full while records are gathered.
+const LOOK: Duration = Duration::from_millis(100);
+
 /// Works until the stop, and then until nothing waits or a delivery fails.
 pub(super) async fn run(export: &mut impl Export, seat: &Seat) {
     let mut backoff = seat.backoff();
+    // Whether the records that wait were gathered, or have been waiting for a failed delivery.
+    let mut is_gathered = false;
     loop {
         let batch = if seat.stop.is_cancelled() {
             match seat.buffer.try_next(seat.batch_records).await {
@@ -20,16 +25,38 @@ pub(super) async fn run(export: &mut impl Export, seat: &Seat) {
                 () = seat.stop.cancelled() => continue,
             }
         };
+        let gather = export.gather();
+        let is_full = batch.records.len() >= seat.batch_records;
+        if !gather.is_zero() && !is_gathered && !is_full && !seat.stop.is_cancelled() {
+            seat.buffer.release(batch).await;
+            self::gather(seat, gather).await;
+            is_gathered = true;
+            continue;
+        }
+        is_gathered = false;
         match deliver(export, seat, &mut backoff, &batch).await {
             Ok(()) => seat.buffer.acknowledge(batch).await,
             Err((message, asked)) => {
                 // Looked at again afterwards: old records may have made room for new ones.
                 seat.buffer.release(batch).await;
                 seat.pause(&mut backoff, &message, asked).await;
+                is_gathered = true;
                 if seat.stop.is_cancelled() {
                     return;
                 }
             }
+        }
+    }
+}
+
+/// Waits for more records: for this long, until a batch is full, or until the stop.
+async fn gather(seat: &Seat, time: Duration) {
+    let end = tokio::time::Instant::now() + time;
+    while tokio::time::Instant::now() < end && seat.buffer.waiting() < seat.batch_records as u64 {
+        let left = end.saturating_duration_since(tokio::time::Instant::now());
+        tokio::select! {
+            () = tokio::time::sleep(left.min(LOOK)) => {}
+            () = seat.stop.cancelled() => return,
         }
     }
 }
@@ -40,7 +67,7 @@ async fn deliver(
     seat: &Seat,
     backoff: &mut Backoff,
     batch: &Batch,
-) -> Result<(), (String, Option<std::time::Duration>)> {
+) -> Result<(), (String, Option<Duration>)> {
     // Parts that are left, the last one first.
     let mut parts: Vec<Vec<Record>> = vec![batch.records.clone()];
     while let Some(part) = parts.pop() {

@@ -44,6 +44,7 @@ enum Answer {
 struct Scripted {
     plan: Plan,
     seen: Arc<Mutex<Vec<Vec<u64>>>>,
+    gather: Duration,
 }
 
 impl Export for Scripted {
@@ -68,6 +69,10 @@ impl Export for Scripted {
             Answer::Hangs => std::future::pending().await,
             Answer::Panics => panic!("an engine's bug"),
         }
+    }
+
+    fn gather(&self) -> Duration {
+        self.gather
     }
 }
 
@@ -125,8 +130,13 @@ impl Bench {
     }
 
     fn start(&self, plan: Plan) -> tokio::task::JoinHandle<()> {
+        self.start_gathering(plan, Duration::ZERO)
+    }
+
+    fn start_gathering(&self, plan: Plan, gather: Duration) -> tokio::task::JoinHandle<()> {
         let (seat, seen) = (Arc::clone(&self.seat), Arc::clone(&self.seen));
-        tokio::spawn(async move { seat.run_records(Scripted { plan, seen }).await })
+        let export = Scripted { plan, seen, gather };
+        tokio::spawn(async move { seat.run_records(export).await })
     }
 
     /// Waits until nothing waits.
@@ -306,6 +316,32 @@ async fn records_are_delivered_from_memory_while_the_disk_takes_none() {
     }
     assert_eq!(bench.delivered().last().unwrap(), &[3]);
     bench.end(task).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn records_are_gathered_for_a_while_or_until_a_batch_is_full() {
+    let bench = Bench::new(1000, None);
+    let began = tokio::time::Instant::now();
+    bench.push(0..2);
+    let gather = Duration::from_secs(30);
+    let task = bench.start_gathering(vec![answer(|| Answer::Fails)], gather);
+    tokio::time::sleep(Duration::from_secs(10)).await;
+    bench.push(2..3);
+    tokio::time::sleep(Duration::from_secs(15)).await;
+    assert_eq!(bench.delivered(), Vec::<Vec<u64>>::new());
+    bench.drained().await;
+    // What failed is tried again without gathering once more.
+    assert_eq!(bench.delivered(), [[0, 1, 2], [0, 1, 2]]);
+    let took = began.elapsed();
+    assert!(took > gather && took < gather * 2, "{took:?}");
+    bench.push(3..103);
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert_eq!(bench.delivered().last().unwrap().len(), 100);
+    // The stop does not wait either.
+    bench.push(200..201);
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    bench.end(task).await;
+    assert_eq!(bench.delivered().last().unwrap(), &[200]);
 }
 
 /// Shows how often it was given which health.

@@ -12,6 +12,8 @@ mod faults;
 mod kubernetes;
 #[cfg(feature = "otlp")]
 mod otlp;
+#[cfg(all(feature = "postgres", feature = "s3"))]
+mod rows;
 mod server;
 mod tls;
 mod webhook;

@@ -1,0 +1,206 @@
+//! The connection to a database. It is opened when it is needed, and closed when it is not used for a while, so that a
+//! fleet of quiet nodes does not hold connections.
+
+use std::{
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use tokio_postgres::{Client, Config, Error, NoTls, config::SslMode};
+
+use super::{
+    error::{self, judge},
+    settings::{Server, TlsMode},
+    table::Table,
+    tls,
+};
+use crate::{Context, DeliveryError};
+
+/// Longest that connecting may take.
+const CONNECT: Duration = Duration::from_secs(5);
+/// How long an unused connection stays open.
+const IDLE: Duration = Duration::from_secs(60);
+/// The lock under which tables are made: thousands of nodes may find that they are missing at one moment.
+const LOCK: i64 = 0x6770_7564_0001;
+
+/// A database with at most one connection.
+#[derive(Debug)]
+pub struct Database {
+    server: Server,
+    create_tables: bool,
+    /// Whether the tables are there, as far as is known.
+    tables_are_there: bool,
+    unused: Arc<Mutex<Unused>>,
+}
+
+/// The connection while nothing is written.
+#[derive(Default)]
+struct Unused {
+    client: Option<Client>,
+    /// How often one was put here.
+    count: u64,
+}
+
+impl std::fmt::Debug for Unused {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Unused({})", self.client.is_some())
+    }
+}
+
+impl Database {
+    /// Makes one that has not connected yet.
+    pub fn new(server: Server, create_tables: bool) -> Self {
+        Self {
+            server,
+            create_tables,
+            tables_are_there: false,
+            unused: Arc::default(),
+        }
+    }
+
+    /// Returns a connection to a database that has these tables. It must be given back to [`Self::settle`]; one that is
+    /// dropped instead, as when a delivery takes too long, is closed.
+    ///
+    /// # Errors
+    /// [`DeliveryError`].
+    pub async fn client(
+        &mut self,
+        tables: &[&Table],
+        context: &Context,
+    ) -> Result<Client, DeliveryError> {
+        let unused = lock(&self.unused).client.take();
+        let client = match unused.filter(|client| !client.is_closed()) {
+            Some(client) => client,
+            None => self.connect(context).await?,
+        };
+        if !self.tables_are_there {
+            self.look_for(tables, &client).await?;
+            self.tables_are_there = true;
+        }
+        Ok(client)
+    }
+
+    /// Takes a connection back, with what the last statement did.
+    ///
+    /// # Errors
+    /// That of the statement.
+    pub fn settle(&mut self, client: Client, done: Result<(), Error>) -> Result<(), DeliveryError> {
+        if let Err(error) = &done {
+            if error::is_about_tables(error) {
+                self.tables_are_there = false;
+            }
+            // A refused value leaves the connection usable, and the next part of the batch follows at once.
+            if error.as_db_error().is_none() || client.is_closed() {
+                return Err(judge(error, &self.server.shown()));
+            }
+        }
+        self.keep(client);
+        done.map_err(|error| judge(&error, &self.server.shown()))
+    }
+
+    /// Leaves a connection open for a while.
+    fn keep(&self, client: Client) {
+        let count = {
+            let mut unused = lock(&self.unused);
+            unused.client = Some(client);
+            unused.count = unused.count.wrapping_add(1);
+            unused.count
+        };
+        let unused = Arc::downgrade(&self.unused);
+        tokio::spawn(async move {
+            tokio::time::sleep(IDLE).await;
+            if let Some(unused) = unused.upgrade() {
+                let mut unused = lock(&unused);
+                if unused.count == count {
+                    unused.client = None;
+                }
+            }
+        });
+    }
+
+    async fn connect(&self, context: &Context) -> Result<Client, DeliveryError> {
+        let server = &self.server;
+        let mut config = Config::new();
+        config
+            .host(&server.host)
+            .port(server.port)
+            .dbname(&server.database)
+            .user(&server.user)
+            .application_name("gpud")
+            .connect_timeout(CONNECT)
+            .tcp_user_timeout(context.timeout)
+            .keepalives_idle(Duration::from_secs(30));
+        if let Some(password) = &server.password {
+            config.password(context.secret(password).await?.expose());
+        }
+        let failed = |error: Error| judge(&error, &server.shown());
+        // On a Unix socket there is nothing to encrypt.
+        let client = if server.is_socket() || server.tls == TlsMode::Disable {
+            config.ssl_mode(SslMode::Disable);
+            let (client, connection) = config.connect(NoTls).await.map_err(failed)?;
+            drive(connection);
+            client
+        } else {
+            config.ssl_mode(SslMode::Require);
+            let maker = tls::connector(server, context).await?;
+            let (client, connection) = config.connect(maker).await.map_err(failed)?;
+            drive(connection);
+            client
+        };
+        // The server gives up when gpud has, and not later.
+        let limit = context.timeout.as_millis();
+        let limits = format!("SET statement_timeout = {limit}; SET lock_timeout = {limit}");
+        client.batch_execute(&limits).await.map_err(failed)?;
+        Ok(client)
+    }
+
+    async fn look_for(&self, tables: &[&Table], client: &Client) -> Result<(), DeliveryError> {
+        let target = self.server.shown();
+        let failed = |error: Error| judge_setup(&error, &target);
+        for table in tables {
+            if table.exists(client).await.map_err(failed)? {
+                continue;
+            }
+            if !self.create_tables {
+                let name = table.name();
+                return Err(DeliveryError::transient(format!(
+                    "{target}: there is no table {name}, and create_tables is false; make it as in \
+                     docs/exports-postgres.md"
+                )));
+            }
+            let create = table.create();
+            let made = client
+                .batch_execute(&format!(
+                    "BEGIN; SELECT pg_advisory_xact_lock({LOCK}); {create} COMMIT;"
+                ))
+                .await;
+            if let Err(error) = made {
+                // Whatever it says: the transaction is over.
+                let _ = client.batch_execute("ROLLBACK").await;
+                return Err(judge_setup(&error, &target));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Judges an error that came before any row was sent: no record is to blame.
+fn judge_setup(error: &Error, target: &str) -> DeliveryError {
+    match judge(error, target) {
+        DeliveryError::Refused { message, .. } => DeliveryError::transient(message),
+        transient => transient,
+    }
+}
+
+/// Runs a connection until its client is dropped, or the server ends it.
+fn drive<E: std::fmt::Display>(connection: impl Future<Output = Result<(), E>> + Send + 'static) {
+    tokio::spawn(async move {
+        if let Err(error) = connection.await {
+            tracing::debug!("a connection to PostgreSQL ended: {error}");
+        }
+    });
+}
+
+fn lock(unused: &Mutex<Unused>) -> MutexGuard<'_, Unused> {
+    unused.lock().unwrap_or_else(PoisonError::into_inner)
+}
