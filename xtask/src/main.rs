@@ -25,7 +25,8 @@ cargo xtask COMMAND
   dist [--target TRIPLE] [--key FILE] [--image] [--output FOLDER] [--binary FILE] [--native FILE]
                  make what is given to others, for machines with glibc 2.28 or later: an archive, packages for Debian and
                  RPM, an image, lists of parts and licences, checksums and their signature (docs/releasing.md)
-  test           set up, then everything that CI runs: format, lints, unit, end-to-end, some fuzzing, docs
+  test [--long]  set up, then everything that CI runs: format, lints, unit and end-to-end tests, packs, engines;
+                 with `--long` also documentation, fuzzing, plugins in every language, Kubernetes, OTLP, a browser
   fuzz [--seconds N] [TARGET…]
                  run these fuzz targets, or all, for N (20) seconds each
   page [--check] build the page that gpud serves into host/page/dist, or compare what is there with its sources
@@ -62,7 +63,18 @@ fn run() -> Result<()> {
             release::command(&cargo, &rest)
         }
         Some("dist") => dist::command(&cargo, &rest),
-        Some("test") => test::run(&cargo),
+        Some("test") => {
+            let is_long = match rest.first().map(String::as_str) {
+                None => false,
+                Some("--long") => true,
+                Some(other) => bail!("test takes `--long`, not `{other}`"),
+            };
+            test::run(&cargo)?;
+            if is_long {
+                test::run_long(&cargo)?;
+            }
+            Ok(())
+        }
         Some("fuzz") => fuzz::command(&cargo, &rest),
         Some("page") => page::command(&cargo, &rest),
         Some("bench") => bench::run(&cargo, &rest),

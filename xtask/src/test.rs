@@ -1,4 +1,4 @@
-//! What CI runs, in its order: nothing else runs it, and it runs nothing else.
+//! The tests: what CI runs, and what takes long.
 
 use anyhow::{Context, Result};
 
@@ -15,27 +15,12 @@ pub const LINTS: [(&str, &str); 2] = [
     ),
 ];
 
-/// Runs all steps, and stops at the first that fails.
+/// Runs what CI runs for every change, and stops at the first step that fails.
 pub fn run(cargo: &Cargo) -> Result<()> {
     setup::run(cargo)?;
     cargo.run("format", &["fmt", "--all", "--check"])?;
     fuzz::check_format(cargo)?;
     page::check_if_possible(cargo)?;
-    cargo.run_with(
-        "documentation",
-        &[
-            "doc",
-            "--locked",
-            "--workspace",
-            "--no-deps",
-            "--document-private-items",
-        ],
-        // These pages are for developers of gpud, who need the links to private items.
-        &[(
-            "RUSTDOCFLAGS",
-            "--deny warnings --allow rustdoc::private-intra-doc-links",
-        )],
-    )?;
     cargo.run_with(
         "lints, and building of tests",
         &[
@@ -61,53 +46,73 @@ pub fn run(cargo: &Cargo) -> Result<()> {
         &LINTS,
     )?;
     requests(cargo)?;
-    // Not here: `tests/page/run.sh`, the page in Chromium, which takes long on two cores.
-    plugins(cargo)?;
-    packs(cargo)?;
-    cargo.check_if_possible(
-        "rules and dashboards",
-        "deploy/prometheus/test.sh",
-        &[&gpud(cargo)?],
+    cargo.program(
+        "reference of the contract",
+        "docs/plugins/contract.py",
+        &["--check"],
     )?;
-    cargo.check_if_possible("install.sh", "tests/install/run.sh", &[])?;
-    // Not here: `tests/packages/run.sh` and `tests/image/run.sh`, which need root, and compress a large binary several times,
-    // and `tests/kubernetes/chart.sh`, which builds helm.
-    cargo.check_if_possible(
-        "a node in Kubernetes",
-        "tests/kubernetes/run.sh",
-        &["export"],
-    )?;
-    cargo.check_if_possible(
-        "an OpenTelemetry collector",
-        "tests/otlp/run.sh",
-        &[&gpud(cargo)?],
-    )?;
-    cargo.check_if_possible("rows and objects", "tests/rows/run.sh", &["export"])?;
-    cargo.check_if_possible("rows on a machine", "tests/rows/run.sh", &[&gpud(cargo)?])?;
-    cargo.check_if_possible("a real Slurm", "tests/slurm/run.sh", &[&gpud(cargo)?])?;
-    fuzz::run(cargo, fuzz::SECONDS, Vec::new())?;
+    cargo.program("plain words", "docs/words.py", &[])?;
+    let gpud = &gpud(cargo)?;
+    for (step, script, arguments) in [
+        ("vendor packs", "packs/test.sh", vec![gpud.as_str()]),
+        (
+            "rules and dashboards",
+            "deploy/prometheus/test.sh",
+            vec![gpud],
+        ),
+        ("install.sh", "tests/install/run.sh", vec![]),
+        ("rows and objects", "tests/rows/run.sh", vec!["export"]),
+        ("rows on a machine", "tests/rows/run.sh", vec![gpud]),
+        ("a real Slurm", "tests/slurm/run.sh", vec![gpud]),
+    ] {
+        cargo.check_if_possible(step, script, &arguments)?;
+    }
     cargo.run(
         "examples in the documentation",
         &["test", "--locked", "--package", "gpud-sdk", "--doc"],
     )
 }
 
-/// What authors of plugins rely on: SDKs, examples and templates of every language, the page that is made from the
-/// contract, and the words of comments and pages.
-fn plugins(cargo: &Cargo) -> Result<()> {
-    let gpud = gpud(cargo)?;
-    cargo.check_if_possible("plugins in every language", "examples/test.sh", &[&gpud])?;
-    cargo.check_if_possible(
-        "plugins without an SDK",
-        "examples/any-language/test.sh",
-        &[&gpud],
+/// Runs what takes long: builds of other projects and in other languages, a browser, fuzzing. The build of [`run`] has to be
+/// there.
+pub fn run_long(cargo: &Cargo) -> Result<()> {
+    cargo.run_with(
+        "documentation",
+        &[
+            "doc",
+            "--locked",
+            "--workspace",
+            "--no-deps",
+            "--document-private-items",
+        ],
+        // These pages are for developers of gpud, who need the links to private items.
+        &[(
+            "RUSTDOCFLAGS",
+            "--deny warnings --allow rustdoc::private-intra-doc-links",
+        )],
     )?;
-    cargo.program(
-        "reference of the contract",
-        "docs/plugins/contract.py",
-        &["--check"],
-    )?;
-    cargo.program("plain words", "docs/words.py", &[])
+    fuzz::run(cargo, fuzz::SECONDS, Vec::new())?;
+    let gpud = &gpud(cargo)?;
+    for (step, script, argument) in [
+        (
+            "plugins in every language",
+            "examples/test.sh",
+            gpud.as_str(),
+        ),
+        (
+            "plugins without an SDK",
+            "examples/any-language/test.sh",
+            gpud,
+        ),
+        ("a node in Kubernetes", "tests/kubernetes/run.sh", "export"),
+        ("an OpenTelemetry collector", "tests/otlp/run.sh", gpud),
+        ("the page in Chromium", "tests/page/run.sh", gpud),
+    ] {
+        cargo.check_if_possible(step, script, &[argument])?;
+    }
+    // Not here: `tests/packages/run.sh` and `tests/image/run.sh`, which need what `cargo xtask dist` makes, and
+    // `tests/kubernetes/chart.sh`, which builds helm.
+    Ok(())
 }
 
 /// The debug build that the tests have left.
@@ -134,9 +139,4 @@ fn requests(cargo: &Cargo) -> Result<()> {
         "tests/api-fuzz/run.sh",
         &[gpud],
     )
-}
-
-/// The vendor packs, from their crates to components that a daemon runs.
-fn packs(cargo: &Cargo) -> Result<()> {
-    cargo.check_if_possible("vendor packs", "packs/test.sh", &[&gpud(cargo)?])
 }
