@@ -33,7 +33,7 @@ const REST: u32 = 4;
 /// How often a batch is tried before it is given up.
 const TRIES: u32 = 3;
 /// How often the position of a component that got nothing is written down.
-const POSITION_EVERY: Duration = Duration::from_secs(30);
+const POSITION_EVERY: Duration = Duration::from_secs(120);
 /// Longest that the last batch of a component that goes is waited for.
 const LAST_BATCH: Duration = Duration::from_secs(10);
 /// Counter: name and help.

@@ -11,7 +11,7 @@ use axum::Router;
 use tokio::{
     net::TcpListener,
     sync::{Notify, Semaphore},
-    time::{interval, sleep, timeout},
+    time::{MissedTickBehavior, interval, sleep, timeout},
 };
 use tokio_rustls::{TlsAcceptor, rustls::ServerConfig};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -225,6 +225,7 @@ pub(super) async fn accept(entrance: Entrance, router: Router, shutdown: Cancell
     let connections = TaskTracker::new();
     let cut = CancellationToken::new();
     let mut look = interval(shares.time_between_looks());
+    look.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         let next = async {
             let place = Arc::clone(&identifying).acquire_owned().await.ok()?;
@@ -232,7 +233,8 @@ pub(super) async fn accept(entrance: Entrance, router: Router, shutdown: Cancell
         };
         let (place, accepted) = tokio::select! {
             () = shutdown.cancelled() => break,
-            _ = look.tick() => {
+            // Without a connection nothing can stall, and nothing has to wake up.
+            _ = look.tick(), if !connections.is_empty() => {
                 shares.end_stalled(Instant::now());
                 continue;
             }

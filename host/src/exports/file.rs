@@ -16,12 +16,13 @@ use super::Exporting;
 use crate::{
     component::{Component, Registry, troubles},
     node::{
+        file_watch::FileWatch,
         local_file::{self, Stamp},
         trusted::Opener,
     },
 };
 
-/// Between two looks. An edit is applied when two looks in a row see the same, so that a file that is being written is
+/// Between two looks at a file that is being changed. An edit is applied when two looks in a row see the same, so that a file that is being written is
 /// not read half.
 const LOOK: Duration = Duration::from_secs(1);
 /// Largest file, bytes.
@@ -117,15 +118,22 @@ pub(super) async fn follow(
         return std::future::pending().await;
     };
     let (mut applied, mut before) = (first.stamp, first.stamp);
+    let watch = Arc::new(FileWatch::new());
+    // The first look is due at once: the file was not watched since it was read.
+    let mut pause = Duration::ZERO;
     loop {
         // Dropped at the end of the turn: that is the answer.
-        let asked = tokio::time::timeout(LOOK, hurry.recv()).await;
-        if matches!(asked, Ok(None)) {
-            tokio::time::sleep(LOOK).await;
-        }
-        let asked = asked.ok().flatten();
-        let now = look(&path).await;
+        let asked = tokio::select! {
+            Some(asked) = hurry.recv() => Some(asked),
+            () = watch.changed() => None,
+            () = tokio::time::sleep(pause) => None,
+        };
+        let now = look_and_watch(&watch, &path).await;
         let settled = now == before || asked.is_some();
+        pause = match settled {
+            true => watch.pause(),
+            false => LOOK,
+        };
         before = now;
         let again = asked.is_some() && is_in_trouble(&exporting.registry);
         if (now == applied && !again) || !settled {
@@ -197,6 +205,16 @@ fn flag_of(config: &ExportConfig) -> &'static str {
         "otlp" => "otlp-endpoint",
         _ => "webhook-url",
     }
+}
+
+/// Looks at the file, which is watched from before the look on, so that no change falls between.
+async fn look_and_watch(watch: &Arc<FileWatch>, path: &Path) -> Option<Stamp> {
+    let (watch, path) = (Arc::clone(watch), path.to_owned());
+    let look = move || {
+        watch.follow([path.as_path()], []);
+        local_file::stamp(&path)
+    };
+    tokio::task::spawn_blocking(look).await.ok().flatten()
 }
 
 async fn look(path: &Path) -> Option<Stamp> {
