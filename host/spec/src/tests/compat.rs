@@ -3,13 +3,11 @@
 use serde_json::Value as Json;
 
 use crate::{
-    spec::{
-        ProblemKind, base64, build,
-        decode::Decoder,
-        scalar::{Typed, resolve},
-        source::Source,
-        tree::Value,
-    },
+    ProblemKind, base64, build,
+    decode::Decoder,
+    scalar::{Typed, resolve},
+    source::Source,
+    tree::Value,
     wire::{self, PluginSpec},
 };
 
