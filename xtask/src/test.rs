@@ -92,8 +92,8 @@ pub fn run(cargo: &Cargo) -> Result<()> {
     )
 }
 
-/// What authors of plugins rely on: SDKs, examples and templates of every language, the page that is made from the
-/// contract, and the words of comments and pages.
+/// What authors of plugins rely on: SDKs, examples and templates of every language, the pages that are made from the
+/// contract and from the code, and the paths and words of comments and pages.
 fn plugins(cargo: &Cargo) -> Result<()> {
     let gpud = gpud(cargo)?;
     cargo.check_if_possible("plugins in every language", "examples/test.sh", &[&gpud])?;
@@ -107,6 +107,9 @@ fn plugins(cargo: &Cargo) -> Result<()> {
         "docs/plugins/contract.py",
         &["--check"],
     )?;
+    cargo.program("table of limits", "docs/limits.py", &["--check"])?;
+    cargo.program("table of crates", "docs/crates.py", &[])?;
+    cargo.program("paths and links of the pages", "docs/paths.py", &[])?;
     cargo.program("plain words", "docs/words.py", &[])
 }
 
