@@ -4,6 +4,7 @@
 In Markdown it checks relative links with their anchors, paths in backticks that begin with a folder of the repository's
 root, and the short forms of Rust files (`component/wasm.rs` is `host/component/src/wasm.rs`). In other files it checks
 paths in comments that begin with `host/`, `docs/` or `xtask/`. Decisions and the changelog are history and are skipped.
+It also fails where a page of docs/ is missing in docs/SUMMARY.md, or stands there twice.
 """
 
 import re
@@ -200,12 +201,21 @@ def check(name: str, repository: Repository) -> list[str]:
     return source(name, text, repository) if re.search(r"(?:host|docs|xtask)/", text) else []
 
 
+def contents(tracked: list[str]) -> list[str]:
+    """What is wrong with the table of contents: each page of docs/ stands in it once."""
+    summary = "docs/SUMMARY.md"
+    listed = [f"docs/{link}" for link in LINK.findall((ROOT / summary).read_text(encoding="utf-8"))]
+    pages = [name for name in tracked if fnmatch(name, "docs/*.md") and name != summary]
+    problems = [f"{summary}: `{name}` is missing" for name in pages if name not in listed]
+    return problems + [f"{summary}: `{name}` stands there twice" for name in {*listed} if listed.count(name) > 1]
+
+
 def main() -> None:
     tracked = words.listed()
     repository = Repository(tracked)
     names = [str(Path(name).resolve().relative_to(ROOT)) for name in sys.argv[1:]] or tracked
     names = [name for name in names if not any(fnmatch(name, pattern) for pattern in SKIPPED)]
-    problems = [problem for name in names for problem in check(name, repository)]
+    problems = [problem for name in names for problem in check(name, repository)] + contents(tracked)
     for problem in problems:
         print(problem, file=sys.stderr)
     if problems:
