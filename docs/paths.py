@@ -3,7 +3,7 @@
 
 In Markdown it checks relative links with their anchors, paths in backticks that begin with a folder of the repository's
 root, and the short forms of Rust files (`component/wasm.rs` is `host/component/src/wasm.rs`). In other files it checks
-paths in comments that begin with `host/`, `docs/` or `xtask/`. Decisions and the changelog are history and are skipped.
+the short forms in comments, and paths that begin with `host/`, `docs/` or `xtask/`. Decisions and the changelog are history and are skipped.
 It also fails where a page of docs/ is missing in docs/SUMMARY.md, or stands there twice.
 """
 
@@ -45,6 +45,7 @@ LINK = re.compile(r"\]\(<?([^()\s<>]+(?:\([^()\s]*\))?[^()\s<>]*)>?(?:\s+\"[^\"]
 INLINE = re.compile(r"(`+)(.+?)\1")
 NAME = re.compile(r"[\w.-]+(?:/[\w.-]+)*/?(?:#[\w-]+)?")
 PLACEHOLDER = re.compile(r"(^|/)[A-Z]{4,}(_args|_1)?(\.[A-Za-z]+)*(/|$)")
+RUST_FILE = re.compile(r"`((?:[\w-]+/)+[\w-]+\.rs)`")
 IN_COMMENT = re.compile(r"(?<![\w./-])(?:host|docs|xtask)/[\w./-]*[\w/]")
 HEADING = re.compile(r"(#{1,6})\s+(.*?)\s*#*\s*$")
 
@@ -187,6 +188,8 @@ def source(name: str, text: str, repository: Repository) -> list[str]:
                 continue
             if not repository.has(path) and not repository.has(f"{folder}/{path}") and not is_decision(path, repository):
                 problems.append(f"{name}:{number}: `{path}` does not exist")
+        lost = [path for path in RUST_FILE.findall(comment) if not repository.has_short(path)]
+        problems += [f"{name}:{number}: no file's path ends with `{path}`" for path in lost]
     return problems
 
 
@@ -198,7 +201,7 @@ def check(name: str, repository: Repository) -> list[str]:
         return []
     if name.endswith(".md"):
         return page(name, text, repository)
-    return source(name, text, repository) if re.search(r"(?:host|docs|xtask)/", text) else []
+    return source(name, text, repository) if re.search(r"(?:host|docs|xtask)/|\.rs`", text) else []
 
 
 def contents(tracked: list[str]) -> list[str]:
