@@ -3,8 +3,8 @@
 
 In Markdown it checks relative links with their anchors, paths in backticks that begin with a folder of the repository's
 root, and the short forms of Rust files (`component/wasm.rs` is `host/component/src/wasm.rs`). In other files it checks
-the short forms in comments, and paths that begin with `host/`, `docs/` or `xtask/`. Decisions and the changelog are history and are skipped.
-It also fails where a page of docs/ is missing in docs/SUMMARY.md, or stands there twice.
+the short forms in comments, and paths that begin with `host/`, `docs/` or `xtask/`. Decisions and the changelog are
+history and are skipped. It also fails where a page of docs/ is missing in docs/SUMMARY.md, or stands there twice.
 """
 
 import re
