@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Fails where a page or a comment names a file of this repository that does not exist: `paths.py`, or `paths.py FILE…`.
+"""Fails where a page or a comment names a file that does not exist: `paths.py`, or `paths.py FILE…`.
 
 In Markdown it checks relative links with their anchors, paths in backticks that begin with a folder of the repository's
 root, and the short forms of Rust files (`component/wasm.rs` is `host/component/src/wasm.rs`). In other files it checks
@@ -161,7 +161,8 @@ def named(name: str, folder: str, code: str, about_code: bool, repository: Repos
                 return f"`{full}` has no heading `#{anchor}`"
             return None
     begins = path.split("/")[0]
-    if begins == "host" or (begins in repository.tops and name.startswith(("docs/ARCHI", "docs/internals/", "CONTRIB"))):
+    is_strict = about_code or name == "CONTRIBUTING.md"
+    if begins == "host" or (is_strict and begins in repository.tops):
         return None if path.startswith(BUILT) else f"`{code}` does not exist"
     if path.endswith(".rs") or (about_code and path.endswith("/")):
         return None if repository.has_short(path) else f"no file's path ends with `{code}`"
@@ -175,7 +176,8 @@ def is_made_up(name: str, path: str) -> bool:
 
 def is_decision(path: str, repository: Repository) -> bool:
     """Whether a path is a decision by its number alone, such as `docs/decisions/0007`."""
-    return path.startswith("docs/decisions/0") and any(file.startswith(f"{path}-") for file in repository.files)
+    is_one = path.startswith("docs/decisions/0")
+    return is_one and any(file.startswith(f"{path}-") for file in repository.files)
 
 
 def source(name: str, text: str, repository: Repository) -> list[str]:
