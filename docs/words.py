@@ -158,11 +158,15 @@ def check(name: str) -> list[str]:
     return [problem for _, problem in sorted(problems)]
 
 
+def listed() -> list[str]:
+    """The tracked files that are there."""
+    names = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    return [name for name in names.split("\0") if name and (ROOT / name).is_file()]
+
+
 def tracked() -> list[str]:
     """The tracked files that are there, but for those that are skipped."""
-    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
-    names = [name for name in listed.split("\0") if name and (ROOT / name).is_file()]
-    return [name for name in names if not any(fnmatch(name, pattern) for pattern in SKIPPED)]
+    return [name for name in listed() if not any(fnmatch(name, pattern) for pattern in SKIPPED)]
 
 
 def main() -> None:

@@ -17,14 +17,14 @@ use libfuzzer_sys::fuzz_target;
 
 const NOW: u64 = 1_800_000_000_000;
 const BOOT: u64 = NOW - 3_600_000;
-/// What the host refuses, with the whole batch, is not to be given: `host/src/runtime/validate.rs`, bytes and numbers.
+/// What the host refuses, with the whole batch, is not to be given: `host/runtime/src/validate.rs`, bytes and numbers.
 const MAX_TEXT: usize = 4096;
 const MAX_INFO: usize = 64 * 1024;
 const MAX_NAME: usize = 128;
 const MAX_PAIRS: usize = 64;
-/// The longest value that can be kept, bytes: `host/src/capability/state.rs`.
+/// The longest value that can be kept, bytes: `host/runtime/src/capability/state.rs`.
 const MAX_VALUE: usize = 64 * 1024;
-/// The longest line of a saved log, bytes: `host/src/capture`.
+/// The longest line of a saved log, bytes: `host/capture/src`.
 const MAX_LINE: usize = 64 * 1024;
 /// No more than the host hands over at once.
 const MAX_BATCH: usize = 512;

@@ -1,8 +1,9 @@
 //! gpud watches one GPU machine: is it healthy, what went wrong, what should be done about it.
 //!
 //! A small native host gives sandboxed WebAssembly checkers narrow, typed access to the machine. Data flows downwards
-//! through the rooms of this crate: [`cli`] and [`server`] ask [`component`], which calls guests through [`runtime`];
-//! guests reach [`node`] (the machine) and [`store`] (what is remembered) only through [`capability`].
+//! through the crates of `host/`, which have their short names here: [`cli`] and [`server`] ask [`component`], which
+//! calls guests through [`runtime`]; guests reach [`node`] (the machine) and [`store`] (what is remembered) only through
+//! [`capability`].
 //! `docs/ARCHITECTURE.md` has the map.
 
 #![cfg_attr(

@@ -3,7 +3,7 @@
 # none may be a failure of the daemon. Bounded and repeatable: a fixed seed, a number of examples, a time.
 #
 # Left out: the stream, which does not end, and the routes that write into the machine's kernel log or run what they are
-# given. Property tests in host/src/server/tests/ give those what is not well formed, with a backend that does nothing.
+# given. Property tests in host/server/src/tests/ give those what is not well formed, with a backend that does nothing.
 #
 #   tests/api-fuzz/run.sh [GPUD]
 #

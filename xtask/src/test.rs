@@ -20,6 +20,7 @@ pub fn run(cargo: &Cargo) -> Result<()> {
     setup::run(cargo)?;
     cargo.run("format", &["fmt", "--all", "--check"])?;
     fuzz::check_format(cargo)?;
+    pages(cargo)?;
     page::check_if_possible(cargo)?;
     cargo.run_with(
         "lints, and building of tests",
@@ -46,12 +47,6 @@ pub fn run(cargo: &Cargo) -> Result<()> {
         &LINTS,
     )?;
     requests(cargo)?;
-    cargo.program(
-        "reference of the contract",
-        "docs/plugins/contract.py",
-        &["--check"],
-    )?;
-    cargo.program("plain words", "docs/words.py", &[])?;
     let gpud = &gpud(cargo)?;
     for (step, script, arguments) in [
         ("vendor packs", "packs/test.sh", vec![gpud.as_str()]),
@@ -71,6 +66,24 @@ pub fn run(cargo: &Cargo) -> Result<()> {
         "examples in the documentation",
         &["test", "--locked", "--package", "gpud-sdk", "--doc"],
     )
+}
+
+/// Checks pages against the contract, the code, the manifests and the paths that they name, and the words of all texts.
+fn pages(cargo: &Cargo) -> Result<()> {
+    for (step, script, arguments) in [
+        (
+            "reference of the contract",
+            "docs/plugins/contract.py",
+            &["--check"][..],
+        ),
+        ("table of limits", "docs/limits.py", &["--check"]),
+        ("table of crates", "docs/crates.py", &[]),
+        ("paths and links of the pages", "docs/paths.py", &[]),
+        ("plain words", "docs/words.py", &[]),
+    ] {
+        cargo.program(step, script, arguments)?;
+    }
+    Ok(())
 }
 
 /// Runs what takes long: builds of other projects and in other languages, a browser, fuzzing. The build of [`run`] has to be

@@ -8,7 +8,7 @@ use crate::{
     runtime::CallError,
 };
 
-/// Longest wait between two tries.
+/// Longest wait between two checks of a component whose checker fails.
 const MAX_WAIT: Duration = Duration::from_secs(3600);
 
 /// When a failing component is tried again.

@@ -107,8 +107,9 @@ pub(super) const IDLE_TIME: Duration = Duration::from_secs(120);
 pub(super) const STALL_TIME: Duration = Duration::from_secs(30);
 /// For requests under way when the daemon stops.
 pub(super) const DRAIN_TIME: Duration = Duration::from_secs(5);
+/// For all of a request's body, from its head on.
 const BODY_TIME: Duration = Duration::from_secs(30);
-/// Of a request for its turn, and for a place for its body.
+/// Longest wait of a request for its turn, and for a place for its body.
 pub(super) const QUEUE_TIME: Duration = Duration::from_secs(10);
 
 /// The layer that bounds the number of requests under way and refuses bodies announced as too large.

@@ -28,7 +28,6 @@ struct Script {
     hanging_calls: BTreeSet<&'static str>,
     /// GPUs that cannot be opened.
     closed: BTreeMap<u32, u32>,
-    closed: BTreeMap<u32, u32>,
     /// The file that it was loaded from was deleted.
     is_deleted: bool,
     /// How many the driver lists, if not all.
