@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     node::{file_watch::FileWatch, trusted::Opener},
-    pack::{Refused, installed::Packs, intact::InstalledPack},
+    pack::{PackRefusal, installed::Packs, intact::InstalledPack},
     spec::PluginFile,
 };
 
@@ -37,7 +37,7 @@ struct Taken {
 struct Read {
     file: PluginFile,
     stamps: Stamps,
-    pack: Result<Arc<InstalledPack>, Refused>,
+    pack: Result<Arc<InstalledPack>, PackRefusal>,
 }
 
 /// Loads packs that are installed, replaced, damaged or repaired, and ends those that are removed, for ever. `again`

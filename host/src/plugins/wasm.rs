@@ -8,7 +8,7 @@ use std::{
 
 use serde_json::Value;
 
-use super::kept::sha256;
+use super::retained::sha256;
 use crate::{
     capability::Grants,
     component::{WasmChecker, config},

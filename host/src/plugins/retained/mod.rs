@@ -1,4 +1,4 @@
-//! Versions of Wasm entries that worked, kept in the data folder so that one can come back: also after a restart.
+//! Versions of Wasm entries that worked. They are stored in the data folder, so that one can run again, also after a restart.
 //!
 //! For each component name of a spec there is a record, `‹sha256 of the name, 32 digits›.json`; the components' files
 //! are stored beside it as `‹sha256 of the file›.wasm`. A record holds the last two versions that worked (an older one
@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 
 pub use version::{Version, entry_text, sha256};
 
-use super::sheet::REQUEST;
+use super::spec_source::REQUEST;
 use crate::node::trusted;
 
 /// Folder inside the data folder.
@@ -36,13 +36,13 @@ const MAX_RECORDS: usize = 1024;
 const MAX_RECORD_BYTES: usize = 8 << 20;
 /// Versions of one component that worked.
 const GOOD: usize = 2;
-/// Longest reason that is kept, bytes.
+/// Longest reason that is stored, bytes.
 const MAX_REASON: usize = 1024;
 
-/// A version that is kept.
+/// A version that is stored so that it can run again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct KeptVersion {
-    /// Which one.
+pub struct RetainedVersion {
+    /// The version.
     pub version: Version,
     /// Its entry, as a spec file of one entry.
     pub spec: String,
@@ -50,12 +50,12 @@ pub struct KeptVersion {
 
 /// A version that was taken back, and is not tried again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Refused {
-    /// Which one.
+pub struct RolledBackVersion {
+    /// The version.
     pub version: Version,
-    /// Why.
+    /// Why it was taken back.
     pub reason: String,
-    /// When, Unix milliseconds.
+    /// When it was taken back, Unix milliseconds.
     pub time: u64,
 }
 
@@ -65,10 +65,10 @@ struct Record {
     /// The spec file that the entry stands in.
     source: String,
     /// Newest first.
-    good: Vec<KeptVersion>,
+    good: Vec<RetainedVersion>,
     /// On probation.
-    candidate: Option<KeptVersion>,
-    refused: Option<Refused>,
+    candidate: Option<RetainedVersion>,
+    refused: Option<RolledBackVersion>,
     /// Goes up with each change, over all records.
     turn: u64,
 }
@@ -76,20 +76,20 @@ struct Record {
 impl Record {
     /// Those that may come back.
     fn versions(&self) -> impl Iterator<Item = &Version> {
-        let kept = self.good.iter().chain(&self.candidate);
-        kept.map(|kept| &kept.version)
+        let retained = self.good.iter().chain(&self.candidate);
+        retained.map(|retained| &retained.version)
     }
 }
 
 /// The retained versions. Every method may wait for the disk.
-pub struct Kept {
+pub struct RetainedVersions {
     folder: PathBuf,
     max_bytes: u64,
     records: Mutex<BTreeMap<String, Record>>,
 }
 
-impl Kept {
-    /// Reads what an earlier run kept. What cannot be read is left out, with a line in the log.
+impl RetainedVersions {
+    /// Reads the records of earlier runs. A record that cannot be read is left out, with a line in the log.
     pub fn open(folder: PathBuf) -> Self {
         Self::with_room(folder, MAX_BYTES)
     }
@@ -125,15 +125,15 @@ impl Kept {
                 }
             }
         }
-        let kept = Self {
+        let retained = Self {
             folder,
             max_bytes,
             records: Mutex::new(records),
         };
         if usable {
-            kept.sweep(&kept.records());
+            retained.sweep(&retained.records());
         }
-        kept
+        retained
     }
 
     /// A new version begins its probation: its file and entry are put by.
@@ -144,7 +144,7 @@ impl Kept {
         &self,
         component: &str,
         source: &str,
-        new: KeptVersion,
+        new: RetainedVersion,
         wasm: &[u8],
     ) -> io::Result<()> {
         let mut records = self.records();
@@ -176,10 +176,10 @@ impl Kept {
         let Some(mut record) = records.get(component).cloned() else {
             return Ok(());
         };
-        if record.candidate.as_ref().map(|kept| &kept.version) != Some(version) {
+        if record.candidate.as_ref().map(|retained| &retained.version) != Some(version) {
             return Ok(());
         }
-        record.good.retain(|kept| kept.version != *version);
+        record.good.retain(|retained| retained.version != *version);
         record.good.splice(0..0, record.candidate.take());
         record.good.truncate(GOOD);
         record.refused = None;
@@ -190,25 +190,25 @@ impl Kept {
     ///
     /// # Errors
     /// It cannot be written down: a restart would try it again.
-    pub fn refuse(&self, component: &str, refused: Refused) -> io::Result<()> {
+    pub fn refuse(&self, component: &str, refused: RolledBackVersion) -> io::Result<()> {
         let mut records = self.records();
         let Some(mut record) = records.get(component).cloned() else {
             return Ok(());
         };
-        let this = |kept: &KeptVersion| kept.version == refused.version;
-        record.good.retain(|kept| !this(kept));
+        let this = |retained: &RetainedVersion| retained.version == refused.version;
+        record.good.retain(|retained| !this(retained));
         if record.candidate.as_ref().is_some_and(this) {
             record.candidate = None;
         }
         let end = refused.reason.floor_char_boundary(MAX_REASON);
-        record.refused = Some(Refused {
+        record.refused = Some(RolledBackVersion {
             reason: refused.reason.get(..end).unwrap_or_default().to_owned(),
             ..refused
         });
         self.put(&mut records, record)
     }
 
-    /// Nothing is kept of a component any more.
+    /// Removes all versions of a component.
     pub fn forget(&self, component: &str) {
         let mut records = self.records();
         if records.remove(component).is_some() {
@@ -229,7 +229,12 @@ impl Kept {
     }
 
     /// Why this version of an entry of this file was taken back, if it was.
-    pub fn refused(&self, component: &str, source: &str, version: &Version) -> Option<Refused> {
+    pub fn refused(
+        &self,
+        component: &str,
+        source: &str,
+        version: &Version,
+    ) -> Option<RolledBackVersion> {
         let records = self.records();
         let refused = of_source(&records, component, source)?.refused.clone()?;
         (refused.version == *version).then_some(refused)
@@ -238,15 +243,19 @@ impl Kept {
     /// Whether this version of an entry of this file has worked before.
     pub fn has_worked(&self, component: &str, source: &str, version: &Version) -> bool {
         let records = self.records();
-        of_source(&records, component, source)
-            .is_some_and(|record| record.good.iter().any(|kept| kept.version == *version))
+        of_source(&records, component, source).is_some_and(|record| {
+            record
+                .good
+                .iter()
+                .any(|retained| retained.version == *version)
+        })
     }
 
     /// The newest version of an entry of this file that worked, other than this one.
-    pub fn before(&self, component: &str, source: &str, not: &Version) -> Option<KeptVersion> {
+    pub fn before(&self, component: &str, source: &str, not: &Version) -> Option<RetainedVersion> {
         let records = self.records();
         let mut good = of_source(&records, component, source)?.good.iter();
-        good.find(|kept| kept.version != *not).cloned()
+        good.find(|retained| retained.version != *not).cloned()
     }
 
     /// The component's file of a version.

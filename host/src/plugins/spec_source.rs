@@ -1,4 +1,4 @@
-//! Where specs stand.
+//! Where the specs of plugins come from: a file, a pack or a request.
 
 use std::{
     path::{Path, PathBuf},
@@ -7,24 +7,24 @@ use std::{
 
 use super::file;
 use crate::{
-    pack::{Refused, intact::InstalledPack},
+    pack::{PackRefusal, intact::InstalledPack},
     spec::{Place, Plugin},
 };
 
-/// What the specs in a request are called in messages.
+/// The name of a request's specs in messages.
 pub const REQUEST: &str = "request body";
 
-/// Where specs stand.
-pub struct Sheet {
-    /// In messages.
+/// The file, pack or request that specs come from.
+pub struct SpecSource {
+    /// What messages call it.
     pub name: String,
-    /// Relative paths start from here.
+    /// The folder from which relative paths start.
     pub folder: PathBuf,
-    /// The pack that the specs are of, or why it is not used; `None` for specs of the operator.
-    pub pack: Option<Result<Arc<InstalledPack>, Refused>>,
+    /// The pack that contains the specs, or why it is not used; `None` for specs of the operator.
+    pub pack: Option<Result<Arc<InstalledPack>, PackRefusal>>,
 }
 
-impl Sheet {
+impl SpecSource {
     pub fn of_file(path: &Path) -> Self {
         Self {
             name: path.display().to_string(),
@@ -33,23 +33,23 @@ impl Sheet {
         }
     }
 
-    pub fn of_pack(path: &Path, pack: Result<Arc<InstalledPack>, Refused>) -> Self {
+    pub fn of_pack(path: &Path, pack: Result<Arc<InstalledPack>, PackRefusal>) -> Self {
         Self {
             pack: Some(pack),
             ..Self::of_file(path)
         }
     }
 
-    /// Whether a component is what its pack's vendor signed; whatever an operator names is.
+    /// Checks that a component is the one that its pack's vendor signed. The operator's own entries always pass.
     ///
     /// # Errors
-    /// Why it is not.
-    pub fn check(&self, plugin: &Plugin, wasm: &[u8]) -> Result<(), Refused> {
+    /// [`PackRefusal`]: the component is not in the pack, or differs.
+    pub fn check(&self, plugin: &Plugin, wasm: &[u8]) -> Result<(), PackRefusal> {
         let (Some(pack), Some(entry)) = (&self.pack, &plugin.spec.wasm) else {
             return Ok(());
         };
         pack.as_ref()
-            .map_err(Refused::clone)?
+            .map_err(PackRefusal::clone)?
             .check(&entry.path, wasm)
     }
 
