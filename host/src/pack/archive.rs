@@ -13,7 +13,7 @@ use std::{
 
 use tar::{Archive, EntryType, Header};
 
-use super::{MAX_BYTES, MAX_FILES, Pack, PackRefusal, content::Collected};
+use super::{MAX_BYTES, MAX_FILES, Pack, PackRefusal, content::PackFiles};
 use crate::node::{local_file, trusted::Opener};
 
 /// What headers and padding add to the files of the largest pack, bytes.
@@ -56,7 +56,7 @@ pub fn from_bytes(bytes: &[u8]) -> Result<Pack, PackRefusal> {
     }
     let damaged =
         |error: std::io::Error| PackRefusal(format!("it is no archive, or a damaged one: {error}"));
-    let mut collected = Collected::default();
+    let mut collected = PackFiles::default();
     let mut archive = Archive::new(Cursor::new(bytes));
     // Raw: long names and sparse files are kinds of entries of their own then, and refused like links.
     for entry in archive.entries().map_err(damaged)?.raw(true) {
@@ -121,14 +121,14 @@ pub fn to_bytes(pack: &Pack) -> Result<Vec<u8>, PackRefusal> {
 }
 
 /// The files of a folder.
-fn collect(folder: &Path) -> Result<Collected, PackRefusal> {
-    let mut collected = Collected::default();
+fn collect(folder: &Path) -> Result<PackFiles, PackRefusal> {
+    let mut collected = PackFiles::default();
     below(&mut collected, folder, "", MAX_DEPTH)?;
     Ok(collected)
 }
 
 fn below(
-    collected: &mut Collected,
+    collected: &mut PackFiles,
     folder: &Path,
     prefix: &str,
     depth: usize,

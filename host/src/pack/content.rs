@@ -26,14 +26,14 @@ pub struct Pack {
     pub signature: Option<String>,
 }
 
-/// Collects files within the bounds of a pack.
+/// The files of a pack while they are collected, within a pack's bounds.
 #[derive(Debug, Default)]
-pub struct Collected {
+pub struct PackFiles {
     files: BTreeMap<String, Vec<u8>>,
     bytes: usize,
 }
 
-impl Collected {
+impl PackFiles {
     /// How large the next file may be at most.
     pub fn room(&self) -> usize {
         MAX_BYTES.saturating_sub(self.bytes).min(MAX_FILE_BYTES)
@@ -180,8 +180,8 @@ pub(super) mod tests {
     pub const MANIFEST: &str = "name: acme\nvendor: Acme\nversion: 1.0.0\ndocs: README.md\nplugins:\n- {name: acme-fans, file: fans.wasm, \
          grants: {kmsg: true}}\n";
 
-    pub fn collected(manifest: &str, fans: &[u8]) -> Collected {
-        let mut collected = Collected::default();
+    pub fn collected(manifest: &str, fans: &[u8]) -> PackFiles {
+        let mut collected = PackFiles::default();
         collected
             .add("pack.yaml", manifest.as_bytes().to_vec())
             .unwrap();
@@ -197,7 +197,7 @@ pub(super) mod tests {
     fn again(change: impl FnOnce(&mut BTreeMap<String, Vec<u8>>)) -> Result<Pack, PackRefusal> {
         let mut files = pack().all_files();
         change(&mut files);
-        let mut collected = Collected::default();
+        let mut collected = PackFiles::default();
         for (path, content) in files {
             collected.add(&path, content)?;
         }
@@ -249,13 +249,13 @@ pub(super) mod tests {
 
     #[test]
     fn bounds_hold() {
-        let mut full = Collected {
+        let mut full = PackFiles {
             bytes: MAX_BYTES - 1,
-            ..Collected::default()
+            ..PackFiles::default()
         };
         assert!(full.add("a", vec![0; 2]).is_err());
         full.add("a", vec![0]).unwrap();
-        let mut many = Collected::default();
+        let mut many = PackFiles::default();
         for at in 0..MAX_FILES {
             many.add(&format!("f{at}"), Vec::new()).unwrap();
         }
@@ -265,7 +265,7 @@ pub(super) mod tests {
                 .to_string()
                 .contains("more than 1000 files")
         );
-        let mut twice = Collected::default();
+        let mut twice = PackFiles::default();
         twice.add("a", Vec::new()).unwrap();
         assert!(
             twice

@@ -8,7 +8,7 @@ use super::{
     retained::{RolledBackVersion, Version},
     rollback::Unprepared,
     running::{Entry, Prepared, Source},
-    set::{Seen, seen_as},
+    set::{PluginFingerprints, fingerprint},
     spec_source::SpecSource,
 };
 use crate::{
@@ -53,10 +53,10 @@ impl Plugins {
             .iter()
             .map(|plugin| plugin.component.clone())
             .collect();
-        let mut now = Seen::new();
+        let mut now = PluginFingerprints::new();
         let (mut prepared, mut fallen_back) = (Vec::new(), Vec::new());
         for plugin in read.plugins {
-            let this = seen_as(&plugin, &spec_source, stamps);
+            let this = fingerprint(&plugin, &spec_source, stamps);
             if !is_refused && seen.get(&plugin.component) == Some(&this) {
                 now.insert(plugin.component, this);
                 continue;

@@ -38,14 +38,14 @@ pub enum RegisterError {
     Taken(String),
 }
 
-/// What tells whether a plugin of the file has changed.
-pub(super) type Seen = BTreeMap<String, (PluginSpec, Vec<Option<Stamp>>)>;
+/// The plugins of a spec file by name, in a form that shows whether one has changed.
+pub(super) type PluginFingerprints = BTreeMap<String, (PluginSpec, Vec<Option<Stamp>>)>;
 
 /// The plugins of the operator.
 pub struct Plugins {
     pub(super) running: Running,
     /// What was last taken from each spec file, by its name. Held while anything is changed.
-    pub(super) editing: Mutex<BTreeMap<String, Seen>>,
+    pub(super) editing: Mutex<BTreeMap<String, PluginFingerprints>>,
     outcomes: std::sync::Mutex<Option<UnboundedReceiver<ProbationOutcome>>>,
 }
 
@@ -134,7 +134,7 @@ impl Plugins {
             }
             let (name, this) = (
                 plugin.component.clone(),
-                seen_as(&plugin, &spec_source, stamps),
+                fingerprint(&plugin, &spec_source, stamps),
             );
             match self.begin(plugin, &spec_source) {
                 // One that does not run is tried again with the next edit.
@@ -248,10 +248,10 @@ impl Plugins {
         read.warnings
             .iter()
             .for_each(|warning| tracing::warn!("plugin specs: {warning}"));
-        let mut now = Seen::new();
+        let mut now = PluginFingerprints::new();
         let mut changed = Vec::new();
         for plugin in read.plugins.into_iter().filter(|plugin| !plugin.is_init()) {
-            let this = seen_as(&plugin, &spec_source, stamps);
+            let this = fingerprint(&plugin, &spec_source, stamps);
             if seen.get(&plugin.component) != Some(&this) {
                 changed.push(plugin.clone());
             }
@@ -380,7 +380,7 @@ impl Plugins {
     }
 }
 
-pub(super) fn seen_as(
+pub(super) fn fingerprint(
     plugin: &Plugin,
     spec_source: &SpecSource,
     stamps: &Stamps,

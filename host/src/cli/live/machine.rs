@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{Look, gpus};
+use super::{MachineSnapshot, gpus};
 use crate::{
     cli::{
         ages,
@@ -17,7 +17,7 @@ use crate::{
 #[derive(Debug, Clone, Copy)]
 pub struct View<'l> {
     /// What was found.
-    pub look: &'l Look,
+    pub look: &'l MachineSnapshot,
     /// Now, for ages.
     pub now: u64,
     /// Where it is shown.

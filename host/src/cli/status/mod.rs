@@ -19,7 +19,7 @@ use self::print::Document;
 use super::{
     client::{Client, ClientError, DEFAULT_SERVER},
     exit::Exit,
-    live::{self, Look},
+    live::{self, MachineSnapshot},
     metadata::machine_id,
     service::systemctl::{Systemctl, UnitState},
     terminal::Terminal,
@@ -179,7 +179,7 @@ async fn look(options: &StatusOptions, terminal: Terminal) -> Result<Document, E
 }
 
 /// What the daemon says of the machine; one of an older version says nothing.
-async fn summary(client: &Client, options: &StatusOptions) -> Option<Look> {
+async fn summary(client: &Client, options: &StatusOptions) -> Option<MachineSnapshot> {
     if options.classic {
         return None;
     }

@@ -12,14 +12,14 @@ use super::{
     scope::Scope,
     transport::{Answer, Call, port, tls},
 };
-use crate::pack::{Pack, PackRefusal, content::Collected};
+use crate::pack::{Pack, PackRefusal, content::PackFiles};
 
 /// How often an answer may point elsewhere.
 const MAX_REDIRECTS: usize = 5;
 /// Largest answer that is no manifest and no blob, bytes.
 pub(super) const MAX_ANSWER: usize = 1 << 20;
 /// Most characters of a registry's own message that are reported.
-const TOLD: usize = 300;
+const MAX_QUOTED: usize = 300;
 
 /// How to log in.
 #[derive(Clone)]
@@ -153,7 +153,7 @@ impl Registry {
             )));
         }
         let manifest = layout::read(&manifest)?;
-        let mut collected = Collected::default();
+        let mut collected = PackFiles::default();
         for layer in &manifest.layers {
             let size =
                 usize::try_from(layer.size).map_err(|_| PackRefusal::new("a file is too large"))?;
@@ -187,7 +187,7 @@ impl Registry {
         let wrong = || {
             PackRefusal(format!(
                 "the registry names an address that is none: {:?}",
-                target.chars().take(TOLD).collect::<String>()
+                target.chars().take(MAX_QUOTED).collect::<String>()
             ))
         };
         let whole = match target.starts_with('/') {
@@ -239,7 +239,7 @@ impl Registry {
         }
         let said: String = String::from_utf8_lossy(&answer.body)
             .chars()
-            .take(TOLD)
+            .take(MAX_QUOTED)
             .collect();
         let said = crate::text::printable(&said);
         let host = self
