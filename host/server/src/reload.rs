@@ -6,7 +6,7 @@ use tokio::{sync::Notify, time::sleep};
 
 use crate::node::{
     file_watch::FileWatch,
-    local_file::{self, Stamp},
+    local_file::{self, FileStamp},
 };
 
 /// Between two looks at files that are being changed. A change is taken when two looks in a row see the same, so that a file that is being written is
@@ -66,8 +66,8 @@ pub(super) async fn watch(items: Vec<Arc<dyn Reload>>, now: Arc<Notify>) {
 struct Watched {
     item: Arc<dyn Reload>,
     /// Of what is in use, or was refused.
-    taken: Vec<Option<Stamp>>,
-    before: Vec<Option<Stamp>>,
+    taken: Vec<Option<FileStamp>>,
+    before: Vec<Option<FileStamp>>,
 }
 
 impl Watched {
@@ -97,7 +97,7 @@ impl Watched {
     }
 }
 
-fn stamps(item: &dyn Reload) -> Vec<Option<Stamp>> {
+fn stamps(item: &dyn Reload) -> Vec<Option<FileStamp>> {
     item.files()
         .iter()
         .map(|file| local_file::stamp(file))

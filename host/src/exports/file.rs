@@ -16,7 +16,7 @@ use super::Exporting;
 use crate::{
     component::{Component, Registry, troubles},
     node::{
-        local_file::{self, Stamp},
+        local_file::{self, FileStamp},
         trusted::Opener,
     },
 };
@@ -75,7 +75,7 @@ pub fn secrets_of_command() -> Arc<dyn SecretSource> {
 
 /// The file as it was at the start.
 pub(super) struct First {
-    stamp: Option<Stamp>,
+    stamp: Option<FileStamp>,
 }
 
 impl First {
@@ -199,7 +199,7 @@ fn flag_of(config: &ExportConfig) -> &'static str {
     }
 }
 
-async fn look(path: &Path) -> Option<Stamp> {
+async fn look(path: &Path) -> Option<FileStamp> {
     let path = path.to_owned();
     let looked = tokio::task::spawn_blocking(move || local_file::stamp(&path));
     looked.await.ok().flatten()

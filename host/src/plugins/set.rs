@@ -21,7 +21,7 @@ use super::{
 };
 use crate::{
     component::{Component, Registry, kernel_log::Watchers, scheduler::Scheduler},
-    node::local_file::Stamp,
+    node::local_file::FileStamp,
     runtime::Runtime,
     spec::{Plugin, PluginFile, Problem},
     wire::{PluginSpec, ShadowView},
@@ -39,7 +39,7 @@ pub enum RegisterError {
 }
 
 /// The plugins of a spec file by name, in a form that shows whether one has changed.
-pub(super) type PluginFingerprints = BTreeMap<String, (PluginSpec, Vec<Option<Stamp>>)>;
+pub(super) type PluginFingerprints = BTreeMap<String, (PluginSpec, Vec<Option<FileStamp>>)>;
 
 /// The plugins of the operator.
 pub struct Plugins {
@@ -384,7 +384,7 @@ pub(super) fn fingerprint(
     plugin: &Plugin,
     spec_source: &SpecSource,
     stamps: &Stamps,
-) -> (PluginSpec, Vec<Option<Stamp>>) {
+) -> (PluginSpec, Vec<Option<FileStamp>>) {
     let files = plugin.spec.wasm.as_ref();
     let files = files.map_or(Vec::new(), |wasm| wasm::paths(wasm, &spec_source.folder));
     let stamps = files.iter().map(|file| stamps.of(file)).collect();

@@ -32,7 +32,7 @@ use super::{
     machine_mounts::MachineMounts,
     names,
     roots::Roots,
-    sealed::{Look, Sealed},
+    sealed::{Sealed, WantedPart},
 };
 use crate::error::SourceError;
 
@@ -81,11 +81,11 @@ impl Want {
         }
     }
 
-    fn look(self) -> Look {
+    fn wanted(self) -> WantedPart {
         match self {
-            Self::Itself | Self::Passage => Look::Inside,
-            Self::Count => Look::Count,
-            Self::Space => Look::Space,
+            Self::Itself | Self::Passage => WantedPart::Inside,
+            Self::Count => WantedPart::Count,
+            Self::Space => WantedPart::Space,
         }
     }
 }
@@ -145,7 +145,7 @@ impl Tree {
     /// Whether no grant reaches a path.
     pub fn is_sealed(&self, path: &str, roots: &Roots, want: Want) -> bool {
         self.sealed
-            .holds(path, want.look(), roots.has_environments())
+            .holds(path, want.wanted(), roots.has_environments())
     }
 
     #[cfg(test)]

@@ -39,7 +39,7 @@ pub use self::{
     inbox::{Batch, Inbox, InboxLimits},
     inject::{MAX_MESSAGE, inject, severity, validate_message},
     lines::LineSplitter,
-    pipeline::{Matcher, Watcher, Watching},
+    pipeline::{Matcher, Watcher, WatcherInboxes},
     prefilter::{MAX_PATTERN_LENGTH, MAX_PATTERNS, PatternError, Prefilter, WatcherId},
     read_back::{ReadBack, read_back},
     reader::{SourceState, Status},
@@ -151,7 +151,7 @@ impl KernelLog {
     /// inbox of one that is not in the list any more, or is refused, is closed. Ids are distinct.
     ///
     /// Compiles the patterns on the calling thread: some milliseconds for the usual hundred.
-    pub fn set_watchers(&self, watchers: Vec<Watcher>) -> Watching {
+    pub fn set_watchers(&self, watchers: Vec<Watcher>) -> WatcherInboxes {
         // Held to the end, so that two calls hand over in the order in which they ended.
         let mut inboxes = self.inboxes();
         let (routing, watching) = Routing::new(watchers, &inboxes);

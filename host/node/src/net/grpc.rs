@@ -5,7 +5,7 @@
 //!
 //! The protocol: "gRPC over HTTP2" of the gRPC project (`PROTOCOL-HTTP2.md`), RFC 9113.
 
-mod counted;
+mod limited_stream;
 mod message;
 
 use std::{
@@ -28,7 +28,7 @@ use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, header};
 use tokio::net::UnixStream;
 
 use super::{super::error::SourceError, connect_unix, within};
-use counted::Counted;
+use limited_stream::LimitedStream;
 use message::Collector;
 
 /// Longest request message, bytes.
@@ -134,7 +134,7 @@ async fn exchange(
         .saturating_mul(2)
         .saturating_add(OVERHEAD_BYTES);
     let spent = Arc::new(AtomicBool::new(false));
-    let stream = Counted::new(stream, bound, Arc::clone(&spent));
+    let stream = LimitedStream::new(stream, bound, Arc::clone(&spent));
     let failed = |error: h2::Error| {
         // HTTP/2 words the refusal of its stream as trouble of its own.
         if spent.load(Ordering::Relaxed) {

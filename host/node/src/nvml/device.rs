@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 
 use super::{
     Nvml,
-    gpu::{Gpu, Known},
+    gpu::{CachedAnswers, Gpu},
     values::{
         EccMode, Fabric, Identity, Memory, MigDevice, Nvlink, NvlinkErrors, PcieLink, Power,
         Process, ProcessUse, Reading, RemappedRows, RowHistogram, SramEcc, Utilization, Value,
@@ -128,8 +128,8 @@ impl Device {
     }
 
     /// What it answered in the last [`super::gpu::SHARED_FOR`]; nothing when it cannot be asked now.
-    pub fn known(&self) -> Option<Known<'_>> {
-        self.gpu.known()
+    pub fn cached_answers(&self) -> Option<CachedAnswers<'_>> {
+        self.gpu.cached_answers()
     }
 
     /// The answer to any of the questions below.

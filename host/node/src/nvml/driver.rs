@@ -49,8 +49,8 @@ pub enum NoDriver {
 
 /// What identifies a file: its path, device, inode and last change.
 pub type FileIdentity = (PathBuf, u64, u64, Option<SystemTime>);
-/// What identifies the files of a driver: when they change, another driver was installed.
-pub type Stamp = Vec<FileIdentity>;
+/// The identities of a driver's files: when they change, another driver was installed.
+pub type DriverStamp = Vec<FileIdentity>;
 
 /// Finds and starts a driver.
 pub trait Opener: Send + Sync {
@@ -61,8 +61,8 @@ pub trait Opener: Send + Sync {
     fn open(&self) -> Result<Arc<dyn Driver>, NoDriver>;
 
     /// What it would be started from. Empty when that cannot change.
-    fn stamp(&self) -> Stamp {
-        Stamp::new()
+    fn stamp(&self) -> DriverStamp {
+        DriverStamp::new()
     }
 }
 

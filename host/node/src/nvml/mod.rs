@@ -47,7 +47,7 @@ pub use round::View;
 
 use super::{clock::Clock, error::SourceError, hang_pool::HangPool};
 use driver::{Always, Never};
-use find::Places;
+use find::LibraryPaths;
 use gpm::Gpm;
 use gpu::{Common, lock};
 use library::LibraryOpener;
@@ -151,7 +151,7 @@ impl Nvml {
     pub fn with_timing(options: Options, timing: Timing) -> Self {
         let below: Box<dyn Opener> = match options.mock {
             true => Box::new(Always(Arc::new(Simulated::mock()))),
-            false => Box::new(LibraryOpener::new(Places {
+            false => Box::new(LibraryOpener::new(LibraryPaths {
                 library: options.library,
                 driver_root: options.driver_root,
             })),

@@ -5,7 +5,7 @@ use std::{
 };
 
 use super::{
-    driver::{Answer, NoDriver, Slot, Stamp},
+    driver::{Answer, DriverStamp, NoDriver, Slot},
     fault::Fault,
     simulated::SimulatedGpu,
     values::{Identity, Reading, Value},
@@ -244,7 +244,7 @@ async fn a_round_has_its_answers_before_anybody_waits_for_them() {
     nvml.ask_again().await;
     assert_eq!(driver.calls("nvmlDeviceGetTemperature"), 4);
     for (device, degrees) in devices.iter().zip([40, 41]) {
-        let mut known = device.known().unwrap();
+        let mut known = device.cached_answers().unwrap();
         assert_eq!(known.get(&temperature), Some(Ok(&Value::Number(degrees))));
         assert_eq!(known.get(&mode), None, "not asked yet");
     }
@@ -715,7 +715,7 @@ impl Opener for Installation {
         )))
     }
 
-    fn stamp(&self) -> Stamp {
+    fn stamp(&self) -> DriverStamp {
         let version = self.0.version.load(Ordering::SeqCst);
         vec![("/lib".into(), 0, u64::from(version), None)]
     }

@@ -67,7 +67,7 @@ impl OwnFolder {
         };
         let failed = |error: rustix::io::Errno| TrustError::io(path, error.into());
         if !rules.is_own(&facts) {
-            let wrong = super::Wrong::Owner(facts.st_uid);
+            let wrong = super::TrustProblem::Owner(facts.st_uid);
             return Err(rules.refuse(path, &found, &facts, wrong));
         }
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;

@@ -20,16 +20,16 @@ fn call() -> Unary {
     }
 }
 
-struct Place {
+struct TestFolder {
     _folder: tempfile::TempDir,
     socket: PathBuf,
 }
 
-fn place() -> (Place, UnixListener) {
+fn place() -> (TestFolder, UnixListener) {
     let folder = tempfile::tempdir().unwrap();
     let socket = folder.path().join("a.sock");
     let listener = UnixListener::bind(&socket).unwrap();
-    let place = Place {
+    let place = TestFolder {
         _folder: folder,
         socket,
     };
