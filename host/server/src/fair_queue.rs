@@ -44,12 +44,12 @@ struct State {
     held: HashMap<Identity, usize>,
     held_by_group: HashMap<Identity, usize>,
     /// By client; `None` for root and gpud's own user.
-    waiting: HashMap<Option<Holder>, VecDeque<Waiting>>,
+    waiting: HashMap<Option<Holder>, VecDeque<Waiter>>,
     arrivals: u64,
 }
 
 #[derive(Debug)]
-struct Waiting {
+struct Waiter {
     arrival: u64,
     place: oneshot::Sender<Permit>,
 }
@@ -82,7 +82,7 @@ impl FairQueue {
             let waiting = state.waiting.entry(holder).or_default();
             // Requests that no longer wait leave nothing behind.
             waiting.retain(|one| !one.place.is_closed());
-            waiting.push_back(Waiting { arrival, place });
+            waiting.push_back(Waiter { arrival, place });
             permit
         };
         place.await.ok()

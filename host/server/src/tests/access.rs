@@ -1,6 +1,6 @@
 //! Which clients are let in.
 
-use super::{Asked, ask_router};
+use super::{TestResponse, ask_router};
 use crate::{
     Access, Token,
     peer::{Identity, Peer},
@@ -27,7 +27,12 @@ fn server(require_token: bool) -> Router {
     router(app)
 }
 
-async fn ask(server: &Router, method: &str, path: &str, authorization: Option<&str>) -> Asked {
+async fn ask(
+    server: &Router,
+    method: &str,
+    path: &str,
+    authorization: Option<&str>,
+) -> TestResponse {
     let elsewhere = Identity::Address([192, 0, 2, 7].into());
     let mut request = Request::builder()
         .method(method)
