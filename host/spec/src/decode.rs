@@ -9,7 +9,7 @@ use super::{
     entry::{self, SPEC_KEYS, WASM_KEYS},
     names,
     path::{Path, Step as Down},
-    problem::{self, Finding, Place, Problem, ProblemKind, Problems},
+    problem::{self, Finding, Position, Problem, ProblemKind, Problems},
     scalar::Typed,
     source::Source,
     tree::{Node, Value},
@@ -33,7 +33,7 @@ pub(super) struct Decoder<'s> {
     pub problems: Problems,
     pub warnings: Problems,
     /// Places of warnings given, for a shared value is seen many times.
-    warned: HashSet<Place>,
+    warned: HashSet<Position>,
     /// Language of the queries of the parser that is being read.
     pub query_language: QueryLanguage,
     /// Bytes that may still be decoded.
@@ -99,7 +99,7 @@ impl<'s> Decoder<'s> {
     /// Reports a problem of the current entry at a value.
     pub fn problem(
         &mut self,
-        place: Place,
+        place: Position,
         kind: ProblemKind,
         message: impl Into<String>,
         note: Option<String>,
@@ -117,7 +117,7 @@ impl<'s> Decoder<'s> {
     }
 
     /// Reports a warning at a value, once for each place.
-    pub fn warning(&mut self, place: Place, kind: ProblemKind, message: String, note: String) {
+    pub fn warning(&mut self, place: Position, kind: ProblemKind, message: String, note: String) {
         if self.warned.insert(place) {
             let finding = Finding::new(kind, message, self.path.clone()).note(note);
             let (source, plugin) = (self.source, self.plugin.as_deref());
@@ -271,7 +271,7 @@ impl<'s> Decoder<'s> {
         }
     }
 
-    fn repeated(&mut self, place: Place, key: &str) {
+    fn repeated(&mut self, place: Position, key: &str) {
         let message = format!("key `{key}` is given more than once");
         let note = "the last one wins".to_owned();
         self.warning(place, ProblemKind::RepeatedKey, message, note);

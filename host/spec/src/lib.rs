@@ -44,7 +44,7 @@ pub use decode::MAX_DECODED_BYTES;
 pub use json::MAX_JSON_BYTES;
 pub use list_entry::{ListEntry, ListEntryError};
 pub use names::{MAX_PLUGIN_NAME_BYTES, component_name};
-pub use problem::{Place, Problem, ProblemKind};
+pub use problem::{Position, Problem, ProblemKind};
 pub use validate::{DEFAULT_TIMEOUT, MIN_INTERVAL};
 pub use wasm::WasmEntry;
 
@@ -85,7 +85,7 @@ pub struct Plugin {
     /// What it is.
     pub spec: PluginSpec,
     /// Where it stands: its entry, or its item of a component list.
-    pub place: Place,
+    pub place: Position,
     /// Only for an entry of type `wasm`: where its values stand. The values are `spec.wasm`.
     pub wasm: Option<WasmEntry>,
     /// Key in the file.

@@ -12,9 +12,9 @@ const MAX_NAME_BYTES: usize = 128;
 /// Most problems (or warnings) kept of one kind of check; a file may hold a million.
 const MAX_PROBLEMS: usize = 1000;
 
-/// A place in the file, both counted from 1, columns in characters.
+/// A position in the file. Lines and columns count from 1, columns in characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Place {
+pub struct Position {
     /// Line.
     pub line: u32,
     /// Column.
@@ -178,7 +178,7 @@ pub struct Problem {
     /// Name of the file.
     pub source: String,
     /// Where; `None` for what concerns the file as a whole.
-    pub place: Option<Place>,
+    pub place: Option<Position>,
     /// Name of the plugin it belongs to, where there is one.
     pub plugin: Option<String>,
     /// Which key: `[2].health_state_plugin.steps[0].name`. Empty for the file as a whole.
@@ -192,7 +192,7 @@ pub struct Problem {
 impl Problem {
     pub(super) fn new(
         source: &Source,
-        place: Option<Place>,
+        place: Option<Position>,
         plugin: Option<&str>,
         finding: Finding,
     ) -> Self {

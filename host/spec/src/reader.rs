@@ -13,7 +13,7 @@ use super::{
     expand::{self, Entries, Member},
     names::component_name,
     path::{Path, Step},
-    problem::{Finding, Place, Problem, ProblemKind, Problems},
+    problem::{Finding, Position, Problem, ProblemKind, Problems},
     source::Source,
     tree::{Node, Value},
     validate::{self, DEFAULT_TIMEOUT},
@@ -64,7 +64,7 @@ impl<'s> Reader<'s> {
         }
     }
 
-    pub fn further_document(&mut self, place: Place) {
+    pub fn further_document(&mut self, place: Position) {
         let finding = Finding::new(
             ProblemKind::MoreDocuments,
             "only the first YAML document of the file is read",
@@ -217,7 +217,7 @@ fn is_item(path: &Path) -> bool {
 }
 
 /// The place of a key of an entry, or of the nearest value around it.
-fn locate(entry: &Node<'_>, path: &Path) -> Place {
+fn locate(entry: &Node<'_>, path: &Path) -> Position {
     let mut here = entry;
     for step in path.0.iter().skip(1) {
         let next = match (step, &here.value) {

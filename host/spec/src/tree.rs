@@ -3,14 +3,14 @@
 use std::{borrow::Cow, rc::Rc};
 
 use super::{
-    problem::Place,
+    problem::Position,
     scalar::{self, Typed},
 };
 
 /// A value and where it stands.
 #[derive(Debug)]
 pub(super) struct Node<'t> {
-    pub place: Place,
+    pub place: Position,
     pub value: Value<'t>,
 }
 

@@ -4,9 +4,9 @@
 use super::{
     decode::Decoder,
     entry::WASM_KEYS,
-    json::Places,
+    json::ValuePositions,
     path::Step as Down,
-    problem::{Place, ProblemKind},
+    problem::{Position, ProblemKind},
     scalar::Typed,
     tree::{Node, Value},
 };
@@ -49,24 +49,24 @@ const COUNTS: &[(&str, u64, u64)] = &[
 /// Where the values of a Wasm entry stand, for what is only found wrong once the component is known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WasmEntry {
-    config: Places,
-    grants: Places,
-    shadow: Place,
+    config: ValuePositions,
+    grants: ValuePositions,
+    shadow: Position,
 }
 
 impl WasmEntry {
     /// Place of the value that a JSON pointer names inside `config`, or of the nearest one around it.
-    pub fn config_place(&self, pointer: &str) -> Place {
+    pub fn config_place(&self, pointer: &str) -> Position {
         self.config.at(pointer)
     }
 
     /// The same inside `grants`.
-    pub fn grants_place(&self, pointer: &str) -> Place {
+    pub fn grants_place(&self, pointer: &str) -> Position {
         self.grants.at(pointer)
     }
 
     /// Place of `shadow`; of the entry where there is none.
-    pub fn shadow_place(&self) -> Place {
+    pub fn shadow_place(&self) -> Position {
         self.shadow
     }
 }

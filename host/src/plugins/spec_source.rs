@@ -8,7 +8,7 @@ use std::{
 use super::file;
 use crate::{
     pack::{PackRefusal, intact::InstalledPack},
-    spec::{Place, Plugin},
+    spec::{Plugin, Position},
 };
 
 /// The name of a request's specs in messages.
@@ -61,7 +61,7 @@ impl SpecSource {
         }
     }
 
-    pub fn at(&self, place: Place) -> String {
+    pub fn at(&self, place: Position) -> String {
         format!("{}:{}:{}", self.name, place.line, place.column)
     }
 }

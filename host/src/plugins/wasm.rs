@@ -15,7 +15,7 @@ use crate::{
     model::{ComponentDescriptor, RunMode},
     node::trusted::Opener,
     runtime::{Limits, Plugin as Loadable, PluginSource, Runtime},
-    spec::{Place, Plugin},
+    spec::{Plugin, Position},
     wire::{LimitOverrides, ShadowSpec, WasmSpec},
 };
 
@@ -36,13 +36,13 @@ pub struct Problem {
     /// The problem.
     pub message: String,
     /// Where in the spec file.
-    pub place: Option<Place>,
+    pub place: Option<Position>,
     /// What to do.
     pub note: Option<String>,
 }
 
 impl Problem {
-    fn new(message: impl Into<String>, place: Place) -> Self {
+    fn new(message: impl Into<String>, place: Position) -> Self {
         Self {
             message: message.into(),
             place: Some(place),
@@ -171,7 +171,7 @@ pub async fn load_shadow(
 }
 
 /// A second version reaches nothing that the entry does not.
-fn no_wider(entry: &WasmSpec, shadow: &ShadowSpec, place: Place) -> Result<(), Problem> {
+fn no_wider(entry: &WasmSpec, shadow: &ShadowSpec, place: Position) -> Result<(), Problem> {
     let Some(own) = &shadow.grants else {
         return Ok(());
     };

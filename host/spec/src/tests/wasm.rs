@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::{read, told};
-use crate::Place;
+use crate::Position;
 
 const FULL: &str = "- plugin_name: My Check
   plugin_type: wasm
@@ -58,13 +58,13 @@ fn a_full_entry() {
     ] {
         assert_eq!(
             places.config_place(pointer),
-            Place { line, column },
+            Position { line, column },
             "{pointer}"
         );
     }
     assert_eq!(
         places.grants_place("/sysfs/0"),
-        Place {
+        Position {
             line: 14,
             column: 13
         }
@@ -83,7 +83,7 @@ fn the_least_that_is_needed() {
     );
     assert_eq!(
         plugin.wasm.as_ref().unwrap().config_place("/x"),
-        Place { line: 1, column: 3 }
+        Position { line: 1, column: 3 }
     );
 }
 

@@ -168,7 +168,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::{super::outcome::WasmCheck, *};
-    use crate::{spec::Place, wire::GoDuration};
+    use crate::{spec::Position, wire::GoDuration};
 
     fn row() -> Row {
         Row {
@@ -215,7 +215,7 @@ mod tests {
     #[test]
     fn a_whole_document() {
         let problem = Complaint {
-            place: Some(Place { line: 3, column: 5 }),
+            place: Some(Position { line: 3, column: 5 }),
             path: "[0].interval".into(),
             note: Some("at least 1m".into()),
             kind: "interval_too_short",
