@@ -30,7 +30,7 @@ mod header;
 mod hosts;
 mod journal_json;
 mod json_line;
-mod known;
+mod kernel_text;
 mod line;
 mod lines;
 mod months;

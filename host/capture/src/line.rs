@@ -8,7 +8,7 @@ use super::{
     escape::{self, Backslash},
     format::Format,
     hosts::{self, HostId, NO_HOST},
-    journal_json, known, priority,
+    journal_json, kernel_text, priority,
     scan::Scan,
     stamp::{self, Decimals, Stamp},
 };
@@ -313,7 +313,7 @@ impl<'a> Program<'a> {
                 program.author = Author::Kernel(scan.0);
                 return Some(program);
             }
-            if known::is_tag(word) && word.ends_with(b":") {
+            if kernel_text::is_tag(word) && word.ends_with(b":") {
                 program.author = Author::Kernel(start);
                 return Some(program);
             }

@@ -8,7 +8,7 @@ use super::{
     Context,
     escape::{self, Backslash},
     format::Format,
-    header, hosts, known,
+    header, hosts, kernel_text,
     line::{self, Line, Message},
     priority,
     scan::Scan,
@@ -56,7 +56,7 @@ pub(super) fn read_peeled(line: &[u8], context: &mut Context) -> Line {
     let mut rest = line;
     let mut host: &[u8] = b"";
     for _ in 0..MAX_LAYERS {
-        if known::begins_message(rest) {
+        if kernel_text::begins_message(rest) {
             break;
         }
         let Some((inner, of_host)) = peel(rest) else {
@@ -78,7 +78,7 @@ pub(super) fn read_peeled(line: &[u8], context: &mut Context) -> Line {
             other => return other,
         }
     }
-    if known::begins_message(rest) {
+    if kernel_text::begins_message(rest) {
         let text = escape::text(rest, Backslash::Escape);
         let mut message = Message::new(Format::Plain, Stamp::None, text);
         message.host = context.hosts.number(host);
@@ -142,7 +142,7 @@ fn peel(line: &[u8]) -> Option<(&[u8], &[u8])> {
         // grep writes no space behind the name of a file; pdsh and clush write one behind a host's.
         let of_host = inner.starts_with(b" ") && hosts::is_host(name);
         let is_path = !inner.starts_with(b" ");
-        if of_host && !known::is_tag(line.get(..=end)?) {
+        if of_host && !kernel_text::is_tag(line.get(..=end)?) {
             return Some((inner, name));
         }
         return is_path.then_some((inner, b""));
