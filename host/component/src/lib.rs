@@ -95,7 +95,7 @@ pub struct Component {
     settled: CancellationToken,
     stage: RwLock<Stage>,
     latest: RwLock<Latest>,
-    turn: Arc<Mutex<Turn>>,
+    turn: Arc<Mutex<CheckTurn>>,
     /// Why it gets no kernel messages although it watches the log.
     unfed: OnceLock<String>,
     /// What of its configuration is not used.
@@ -107,7 +107,7 @@ pub struct Component {
 }
 
 /// While it lives, a component is not checked.
-pub struct Paused(OwnedMutexGuard<Turn>);
+pub struct Paused(OwnedMutexGuard<CheckTurn>);
 
 /// How far a component is.
 enum Stage {
@@ -131,7 +131,7 @@ struct Latest {
 
 /// State that only the running check touches: one at a time.
 #[derive(Default)]
-struct Turn {
+struct CheckTurn {
     failures: u32,
     previous_check: Option<UnixMillis>,
     not_before: Option<Instant>,

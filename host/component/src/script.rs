@@ -4,9 +4,9 @@ use std::time::{Duration, Instant};
 
 use tokio_util::sync::CancellationToken;
 
-use gpud_script::{Checked, Script, Verdict};
+use gpud_script::{CheckOutput, Script, Verdict};
 
-use super::checker::Judged;
+use super::checker::CheckedReport;
 use crate::{
     capability::Bill,
     model::{
@@ -78,12 +78,16 @@ impl ScriptChecker {
         self.interval
     }
 
-    pub(super) async fn check(&self, context: &CheckContext, stop: &CancellationToken) -> Judged {
+    pub(super) async fn check(
+        &self,
+        context: &CheckContext,
+        stop: &CancellationToken,
+    ) -> CheckedReport {
         let started = Instant::now();
-        let Checked {
+        let CheckOutput {
             verdict, output, ..
         } = self.script.check(context.now, stop).await;
-        Judged {
+        CheckedReport {
             finished: Finished {
                 answer: Ok(self.report(context, verdict)),
                 bill: Bill {

@@ -39,7 +39,7 @@ pub struct Shadow {
     checker: Option<Arc<WasmChecker>>,
     questions: mpsc::Sender<Question>,
     waiting: Mutex<Option<mpsc::Receiver<Question>>>,
-    seen: Mutex<Seen>,
+    seen: Mutex<ShadowRecord>,
 }
 
 /// A question to the running version, and its outcome.
@@ -52,7 +52,7 @@ struct Question {
 }
 
 #[derive(Default)]
-struct Seen {
+struct ShadowRecord {
     view: ShadowView,
     last: VecDeque<Comparison>,
 }
@@ -74,7 +74,7 @@ impl Shadow {
             checker,
             questions,
             waiting: Mutex::new(Some(waiting)),
-            seen: Mutex::new(Seen {
+            seen: Mutex::new(ShadowRecord {
                 view,
                 last: VecDeque::new(),
             }),
@@ -170,7 +170,7 @@ impl Shadow {
         let (differences, differing, further) = comparison::between(&question.running, shadow);
         let same = differences.is_empty();
         let mut seen = self.seen();
-        let Seen { view, last } = &mut *seen;
+        let ShadowRecord { view, last } = &mut *seen;
         view.compared += 1;
         view.same += u64::from(same);
         view.differing.outcome += differing.outcome;
@@ -195,7 +195,7 @@ impl Shadow {
         }
     }
 
-    fn seen(&self) -> MutexGuard<'_, Seen> {
+    fn seen(&self) -> MutexGuard<'_, ShadowRecord> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -63,14 +63,14 @@ pub struct Judge<'s> {
     listeners: Vec<Option<Listener<'s>>>,
 }
 
-/// A message and how many it stands for.
-type Counted = (Arc<KernelMessage>, u64);
+/// A message and the number of equal messages that it represents.
+type CountedMessage = (Arc<KernelMessage>, u64);
 
 struct Listener<'s> {
     component: &'s Component,
     checker: Arc<WasmChecker>,
     context: CheckContext,
-    waiting: Vec<Counted>,
+    waiting: Vec<CountedMessage>,
     merged: Merged,
     fed: bool,
     problems: Vec<String>,
@@ -146,7 +146,12 @@ impl Listener<'_> {
         }
     }
 
-    async fn feed(&mut self, services: &Services, boots: &[UnixMillis], counted: &[Counted]) {
+    async fn feed(
+        &mut self,
+        services: &Services,
+        boots: &[UnixMillis],
+        counted: &[CountedMessage],
+    ) {
         let messages = counted.iter().map(|(message, _)| Arc::clone(message));
         let messages: Vec<_> = messages.collect();
         let finished = self
