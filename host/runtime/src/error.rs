@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use super::limits::Refused;
+use super::limits::RefusedGrowth;
 use crate::{capability::Interface, node::error::SourceError};
 
 /// Whose fault it is; states, logs and metrics use the same three words.
@@ -135,7 +135,7 @@ pub enum CallError {
     Trap(String),
     /// It asked for more memory or table space than its limit.
     #[error("{}", refused_text(.0))]
-    Memory(Refused),
+    Memory(RefusedGrowth),
     /// It returned something that cannot be used.
     #[error("returned an unusable answer: {0}")]
     Invalid(String),
@@ -150,10 +150,12 @@ pub enum CallError {
     Contract(String),
 }
 
-fn refused_text(refused: &Refused) -> String {
+fn refused_text(refused: &RefusedGrowth) -> String {
     match refused {
-        Refused::Memory(bytes) => format!("wanted {bytes} bytes of memory, more than its limit"),
-        Refused::Table(elements) => {
+        RefusedGrowth::Memory(bytes) => {
+            format!("wanted {bytes} bytes of memory, more than its limit")
+        }
+        RefusedGrowth::Table(elements) => {
             format!("wanted {elements} table elements, more than its limit")
         }
     }

@@ -118,9 +118,9 @@ impl StoreOptions {
     }
 }
 
-/// An open store, and what the operator should hear about the opening.
+/// An open store, and what the operator should know about it.
 #[derive(Debug)]
-pub struct Opened {
+pub struct OpenedStore {
     /// The store.
     pub store: Store,
     /// The file was corrupt and is now here; the store started empty.
@@ -162,11 +162,11 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError::OtherDaemon`], [`StoreError::Newer`], and [`StoreError::Locked`] when another program holds the
-    /// file for more than 5 s. A corrupt, read-only or full file is no error, see [`Opened`].
-    pub fn open(options: StoreOptions) -> Result<Opened, StoreError> {
+    /// file for more than 5 s. A corrupt, read-only or full file is no error, see [`OpenedStore`].
+    pub fn open(options: StoreOptions) -> Result<OpenedStore, StoreError> {
         let database = open::open(&options)?;
         let (set_aside, degraded) = (database.set_aside.clone(), database.degraded.clone());
-        Ok(Opened {
+        Ok(OpenedStore {
             store: Self::of_database(database, options)?,
             set_aside,
             degraded,

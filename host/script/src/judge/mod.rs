@@ -227,7 +227,7 @@ impl Judge {
         &self,
         execution: &Execution,
         log_failure: Option<String>,
-    ) -> Result<Option<Vec<Found<'_>>>, String> {
+    ) -> Result<Option<Vec<PathResult<'_>>>, String> {
         let Some(paths) = self
             .parser
             .as_ref()
@@ -282,7 +282,7 @@ impl Path {
     }
 
     /// What it finds in the document. `None` if that is nothing and nothing was expected.
-    fn find(&self, document: &Value) -> Result<Option<Found<'_>>, String> {
+    fn find(&self, document: &Value) -> Result<Option<PathResult<'_>>, String> {
         let read = |error: &dyn fmt::Display| {
             format!(
                 "failed to read json path {}: {error}",
@@ -298,14 +298,14 @@ impl Path {
             .select(document)
             .map_err(|error| read(&error))?;
         let Some(value) = value else {
-            return Ok(self.expect.as_ref().map(|rule| Found {
+            return Ok(self.expect.as_ref().map(|rule| PathResult {
                 field: &self.field,
                 value: String::new(),
                 mismatch: Some(self.mismatch(rule, None)),
                 actions: Vec::new(),
             }));
         };
-        let mut found = Found {
+        let mut found = PathResult {
             field: &self.field,
             value,
             mismatch: None,
@@ -362,8 +362,8 @@ impl Rule {
     }
 }
 
-/// What one path found.
-struct Found<'a> {
+/// The value that one path selected, and what its rules say.
+struct PathResult<'a> {
     field: &'a str,
     value: String,
     mismatch: Option<Mismatch>,
@@ -372,7 +372,7 @@ struct Found<'a> {
 }
 
 /// A field that comes again replaces all that was there before: value, mismatch and actions.
-fn last_of_each_field(found: Vec<Found<'_>>) -> Vec<Found<'_>> {
+fn last_of_each_field(found: Vec<PathResult<'_>>) -> Vec<PathResult<'_>> {
     let mut last = BTreeMap::new();
     for (at, found) in found.iter().enumerate() {
         last.insert(found.field, at);
@@ -385,7 +385,7 @@ fn last_of_each_field(found: Vec<Found<'_>>) -> Vec<Found<'_>> {
 }
 
 /// Every action proposed, and for each a line of the values that proposed it.
-fn suggested(found: &[Found<'_>]) -> Option<SuggestedActions> {
+fn suggested(found: &[PathResult<'_>]) -> Option<SuggestedActions> {
     let mut places = BTreeMap::new();
     let mut lines: Vec<(&str, String)> = Vec::new();
     for found in found {
