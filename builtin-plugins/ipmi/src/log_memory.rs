@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::log::{Entry, Seen};
+use crate::log::{Entry, SeenEntries};
 use crate::open::{Open, Trouble};
 
 /// Which entries are no news, and which troubles are open.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct LogMemory {
     #[serde(flatten)]
-    seen: Seen,
+    seen: SeenEntries,
     /// The open troubles.
     #[serde(default)]
     pub open: Open,

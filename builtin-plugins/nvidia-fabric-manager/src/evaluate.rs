@@ -2,7 +2,7 @@
 
 use gpud_builtin_nvidia_common::trouble::{LOST, NEEDS_RESET};
 use gpud_builtin_nvidia_common::{
-    Asked, Failure, Finding, Gpu, SeenNow, product, state, text, with_data,
+    Failure, Finding, Gpu, GpuAnswer, SeenNow, product, state, text, with_data,
 };
 use gpud_sdk::{AccessError, CheckContext, RepairAction, Report};
 use serde::Serialize;
@@ -64,7 +64,7 @@ struct Broken<'a> {
     failure: Option<&'a Failure>,
 }
 
-fn broken(asked: &Asked<Option<Fabric>>) -> Option<Broken<'_>> {
+fn broken(asked: &GpuAnswer<Option<Fabric>>) -> Option<Broken<'_>> {
     let (issues, failure) = match &asked.answer {
         // Neither its product nor its driver can tell.
         Ok(None) => return None,
@@ -93,7 +93,7 @@ pub fn evaluate(
     seen: &SeenNow<Option<Fabric>>,
     node: &Node,
 ) -> Report {
-    let mut gpus: Vec<&Asked<Option<Fabric>>> = seen.gpus.iter().collect();
+    let mut gpus: Vec<&GpuAnswer<Option<Fabric>>> = seen.gpus.iter().collect();
     gpus.sort_by_key(|asked| &asked.gpu.uuid);
     let told = || {
         gpus.iter()

@@ -27,7 +27,7 @@ fn sections(lines: &[&str], cuts: &[usize]) -> Vec<(Severity, String, bool)> {
             saved = assembler.save("b");
             assembler = Assembler::restore(saved.as_deref(), "b");
         }
-        if let Some((mark, piece)) = Piece::parse(line) {
+        if let Some((mark, piece)) = FirmwareLine::parse(line) {
             found.extend(assembler.take(mark, piece, 1000, index as u64));
         }
     }
@@ -107,7 +107,7 @@ fn records_become_sections() {
 fn what_is_kept_belongs_to_a_boot() {
     let mut assembler = Assembler::default();
     assert_eq!(assembler.save("b"), None);
-    let (mark, piece) = Piece::parse("{9}[Hardware Error]: event severity: fatal").unwrap();
+    let (mark, piece) = FirmwareLine::parse("{9}[Hardware Error]: event severity: fatal").unwrap();
     assert_eq!(assembler.take(mark, piece, 0, 0), None);
     let saved = assembler.save("b").unwrap();
     assert_eq!(Assembler::restore(Some(&saved), "b"), assembler);
@@ -131,7 +131,7 @@ fn what_is_kept_is_short() {
             "b\n9\nfatal\né",
         ),
     ] {
-        let (mark, piece) = Piece::parse(line).unwrap();
+        let (mark, piece) = FirmwareLine::parse(line).unwrap();
         assert_eq!(assembler.take(mark, piece, 0, 0), None);
         let saved = assembler.save("b").unwrap();
         assert!(
@@ -157,7 +157,7 @@ fn lookalikes() {
         "{1} event severity: fatal",
         "app: {1}[Hardware Error]: event severity: fatal",
     ] {
-        assert_eq!(Piece::parse(line), None, "{line}");
+        assert_eq!(FirmwareLine::parse(line), None, "{line}");
     }
 }
 
