@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn a_gpu_that_cannot_be_read_twice_is_told() {
+    fn a_gpu_that_cannot_be_read_twice_is_reported() {
         let denied = || Some(AccessError::Denied("gpu_busy_percent".into()));
         let (report, past) = look(denied(), &RetainedState::default());
         assert_eq!(report.states[0].health, Health::Healthy);

@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn a_gpu_without_a_driver_is_told_where_its_equals_have_one() {
+    fn a_gpu_without_a_driver_is_reported_where_its_equals_have_one() {
         let gpus = [gpu(1, MI300, "amdgpu"), gpu(2, MI300, "")];
         let (report, past) = look("{}", &gpus, &RetainedState::default());
         assert_eq!(only_state(&report).health, Health::Healthy);

@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_gpu_that_does_not_answer_is_told() {
+    fn a_gpu_that_does_not_answer_is_reported() {
         let path = format!("{DRIVER}/{ID}/gpu_busy_percent");
         let tree = Fixture::default().fails(&path, AccessError::Denied(path.clone()));
         let (_, past) = look(&tree, &RetainedState::default());

@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_comes_back() {
+    fn saved_names_are_restored() {
         let listed = lsblk::select(lsblk::parse_json(LSBLK).unwrap(), &[]);
         assert_eq!(listed.len(), 2);
         for devices in [Devices::Listed(listed), Devices::NoProgram] {
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_is_not_kept() {
+    fn a_failure_is_not_saved() {
         let failed = Devices::Failed("lsblk: exit code 1".to_owned());
         assert_eq!(Names::new(&failed, &targets()), None);
     }

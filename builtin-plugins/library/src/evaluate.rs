@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_told_is_not_called_missing() {
+    fn a_library_that_cannot_be_looked_for_is_not_called_missing() {
         let denied = AccessError::Denied("/usr/lib64/libcuda.so".into());
         let unknown = || FoundLibrary {
             name: "libcuda.so",

@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn failures_are_told() {
+    fn failures_are_reported() {
         let place = TestFolder::new("failures");
         let missing = place.0.join("missing");
         for step in [Step::Touch, Step::Write, Step::Read] {

@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_can_be_read_again() {
+    fn saved_state_can_be_read_again() {
         for known in [
             Parts::new(),
             parts(&[(GPU_0, &["MIG-a", "MIG-b"]), (GPU_1, &["MIG-c"])]),

@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_can_be_read_again() {
+    fn saved_state_can_be_read_again() {
         let past = known(rows(1, 2, true, false));
         let text = serde_json::to_string(&past).unwrap();
         assert_eq!(serde_json::from_str::<LastRows>(&text).unwrap(), past);

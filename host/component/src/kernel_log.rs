@@ -198,7 +198,7 @@ impl Watchers {
             component, checker, ..
         } = watch;
         let judge = Arc::new(Notify::new());
-        self.tasks.spawn(judge_anew(
+        self.tasks.spawn(judge_again(
             Arc::clone(&component),
             Arc::clone(&self.services),
             Arc::clone(&judge),
@@ -250,7 +250,7 @@ async fn cursor(services: &Services, component: &str) -> Option<u64> {
 
 /// Checks a component whenever events of it were stored. Beside the feed, so that judging a long history does not hold
 /// up the next messages; what comes while a check runs is covered by one more check.
-async fn judge_anew(
+async fn judge_again(
     component: Arc<Component>,
     services: Arc<Services>,
     judge: Arc<Notify>,

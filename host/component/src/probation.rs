@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn what_speaks_against_the_version_is_told_once() {
+    fn a_failure_of_the_version_is_reported_once() {
         for (error, fails) in [
             (trap(), true),
             (CallError::Invalid("x".into()), true),

@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn code_for_fewer_instructions_is_told_apart() {
+    fn code_for_fewer_instructions_is_distinguished() {
         if cfg!(target_arch = "x86_64") {
             let [with, without] =
                 [true, false].map(|v2| Engine::new(&config(HOST_TARGET, v2).unwrap()).unwrap());

@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told_with_its_place() {
+    fn mistakes_are_reported_with_their_position() {
         for (text, told) in [
             ("disk: 5\n", "(f:1:7"),
             ("disk:\n  a: [1\n", "(f:"),

@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn what_could_not_be_written_is_told_later() {
+    fn lines_that_could_not_be_written_are_reported_later() {
         let (out, open) = slow();
         drop(open);
         *out.refuse.lock().unwrap() = true;

@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn a_size_that_lies_is_refused_without_memory_for_it() {
+    fn a_false_size_is_refused_without_memory_for_it() {
         let lying = header("big", EntryType::Regular, 7 << 30);
         let mut bytes = lying.as_bytes().to_vec();
         bytes.extend([0; 1024]);

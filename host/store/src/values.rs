@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_be_outdated_is_not_kept() {
+    fn values_that_may_be_outdated_are_not_cached() {
         let values = Values::default();
         let asked = unknown(&values, "a", "k");
         values.changed("a");

@@ -104,7 +104,7 @@ fn records_become_sections() {
 }
 
 #[test]
-fn what_is_kept_belongs_to_a_boot() {
+fn saved_state_belongs_to_a_boot() {
     let mut assembler = Assembler::default();
     assert_eq!(assembler.save("b"), None);
     let (mark, piece) = FirmwareLine::parse("{9}[Hardware Error]: event severity: fatal").unwrap();
@@ -118,7 +118,7 @@ fn what_is_kept_belongs_to_a_boot() {
 }
 
 #[test]
-fn what_is_kept_is_short() {
+fn saved_state_is_short() {
     let mut assembler = Assembler::default();
     let long = "é".repeat(40_000);
     for (line, kept) in [

@@ -178,7 +178,7 @@ fn reboots() {
 }
 
 #[test]
-fn reboots_are_asked_only_if_needed_and_their_absence_is_told() {
+fn reboots_are_asked_only_if_needed_and_their_absence_is_reported() {
     assert_eq!(judge(&stored(&[ok(1)]), || unreachable!()), Ok(None));
     let error = AccessError::Other("disk full".into());
     assert_eq!(

@@ -454,7 +454,7 @@ fn an_episode_ends_by_itself_by_a_mark_or_by_the_configuration() {
 }
 
 #[test]
-fn zombies_come_before_stuck_processes_but_the_episode_is_told() {
+fn zombies_come_before_stuck_processes_but_the_episode_is_reported() {
     let mut machine = Machine::new(&["^nvidia"]);
     stuck_for(4, &mut machine, ProcessHistory::default);
     let mut tracker = std::mem::take(&mut machine.tracker);

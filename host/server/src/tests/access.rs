@@ -81,7 +81,7 @@ async fn routes_ask_for_the_token_as_their_rights_say() {
 }
 
 #[tokio::test]
-async fn nothing_is_told_of_other_paths_where_everything_needs_the_token() {
+async fn nothing_is_revealed_of_other_paths_where_everything_needs_the_token() {
     for (require_token, status) in [(true, 401), (false, 404)] {
         let server = server(require_token);
         for path in ["/v1", "/v1/nothing", "/v1/components/trigger-check//"] {

@@ -250,7 +250,7 @@ fn list_files_are_trimmed_and_commented_and_named_in_notes() {
 }
 
 #[test]
-fn a_fault_of_a_lists_template_is_told_once() {
+fn a_fault_of_a_lists_template_is_reported_once() {
     let file = read(
         "- {plugin_name: p, plugin_type: component_list, component_list: [a, ' ', b], health_state_plugin: {steps: [{name: x}]}}",
     );

@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn told_to_stop_it_stops() {
+    async fn it_stops_when_asked_to() {
         let stop = CancellationToken::new();
         stop.cancel();
         let outcome = run("sleep 1000", &stop, LIMIT).await;

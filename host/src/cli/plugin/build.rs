@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_went_wrong_is_told() {
+    async fn failures_of_commands_are_reported() {
         let folder = tempfile::tempdir().unwrap();
         for (build, module, told) in [
             (

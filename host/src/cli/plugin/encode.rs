@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told() {
+    fn mistakes_are_reported() {
         let folder = tempfile::tempdir().unwrap();
         let good = lacks(folder.path(), None);
         let nothing = wat::parse_str("(module)").unwrap();

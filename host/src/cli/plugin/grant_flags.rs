@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told() {
+    fn mistakes_are_reported() {
         for (flag, told) in [
             ("sysf=/x", "unknown interface `sysf`"),
             ("sysfs=relative", "grants.sysfs"),

@@ -449,7 +449,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_no_component_is_told() {
+    async fn a_file_that_is_no_component_is_reported() {
         let file = ComponentFile {
             path: "x".into(),
             bytes: b"\x7fELF".to_vec(),

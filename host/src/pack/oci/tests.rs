@@ -386,7 +386,7 @@ async fn the_password_goes_to_another_host_only_when_allowed() {
 }
 
 #[tokio::test]
-async fn nobody_there_is_told() {
+async fn a_registry_that_cannot_be_reached_is_reported() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     drop(listener);

@@ -315,7 +315,7 @@ fn events_are_judged_by_the_policy_alone() {
 }
 
 #[test]
-fn devices_are_told_apart_by_the_catalogue_s_fact_or_the_subject() {
+fn devices_are_distinguished_by_the_catalogue_s_fact_or_the_subject() {
     static BY_PLACE: Catalog = Catalog {
         device: "place",
         ..CATALOG

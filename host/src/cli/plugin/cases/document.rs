@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told() {
+    fn mistakes_are_reported() {
         for (text, told) in [
             ("cases: []", "there is no case"),
             ("cases:\n- name: a\n", "it expects nothing"),

@@ -57,7 +57,7 @@ async fn steps_share_a_machine_and_time_passes() {
 }
 
 #[tokio::test]
-async fn a_missing_grant_or_component_is_told() {
+async fn a_missing_grant_or_component_is_reported() {
     let without = CASES.replace("  kmsg: true\n", "");
     let folder = folder(&without);
     let outcomes = outcomes(folder.path()).await;
