@@ -363,8 +363,8 @@ mod tests {
         let mut later = Matcher::restore(Some(&saved), "b-1");
         let text = later.line(KILLED).unwrap();
         assert!(text.starts_with("OOM encountered, "), "{text}");
-        let told = later.save("b-1").unwrap();
-        let mut later = Matcher::restore(Some(&told), "b-1");
+        let saved_again = later.save("b-1").unwrap();
+        let mut later = Matcher::restore(Some(&saved_again), "b-1");
         assert_eq!(
             (later.line(KILLED), later),
             (None, Matcher::Reported { pid: 5120 })

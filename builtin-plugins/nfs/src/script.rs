@@ -207,8 +207,11 @@ mod tests {
         symlink(&victim, &file).unwrap();
         let output = run(Step::Read, &place.0, "");
         assert!(!output.status.success() && output.stdout.is_empty());
-        let told = String::from_utf8(output.stderr).unwrap();
-        assert!(told.contains("Too many levels of symbolic links"), "{told}");
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert!(
+            stderr.contains("Too many levels of symbolic links"),
+            "{stderr}"
+        );
         assert!(run(Step::Remove, &place.0, "").status.success());
         assert!(victim.exists() && !file.exists());
         // What is there is replaced: a link, or a second name of a file.
@@ -245,8 +248,8 @@ mod tests {
                 let output = run_in(&volume, step, &folder, "evil");
                 assert!(!output.status.success(), "{step:?} {folder:?}");
                 assert!(output.stdout.is_empty(), "{step:?} {folder:?}");
-                let told = String::from_utf8(output.stderr).unwrap();
-                assert!(told.contains(" is a link to "), "{told}");
+                let stderr = String::from_utf8(output.stderr).unwrap();
+                assert!(stderr.contains(" is a link to "), "{stderr}");
             }
             assert_eq!(fs::read(outside.join("id")).unwrap(), b"precious");
             assert_eq!(fs::read(outside.join("below/id")).unwrap(), b"precious");
@@ -283,8 +286,8 @@ mod tests {
         for step in [Step::Touch, Step::Write, Step::Read] {
             let output = run(step, &missing, "x");
             assert!(!output.status.success(), "{step:?}");
-            let told = String::from_utf8(output.stderr).unwrap();
-            assert!(told.contains("No such file or directory"), "{told}");
+            let stderr = String::from_utf8(output.stderr).unwrap();
+            assert!(stderr.contains("No such file or directory"), "{stderr}");
         }
         fs::write(&missing, "a file").unwrap();
         assert!(

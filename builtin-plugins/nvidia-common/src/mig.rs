@@ -121,10 +121,10 @@ pub fn extend<T>(context: &CheckContext, report: Report, asked: &[GpuAnswer<T>])
 #[inline(never)]
 fn with_parts(mut report: Report, concerned: &[&Gpu]) -> Report {
     let gpus = ask();
-    let told = gpus.iter().map(|gpu| (gpu.uuid.clone(), parts(gpu)));
+    let answered = gpus.iter().map(|gpu| (gpu.uuid.clone(), parts(gpu)));
     // In a scan nothing is kept.
     let before = kept();
-    let known = learn(&before, told);
+    let known = learn(&before, answered);
     if known != before {
         keep(&known);
     }

@@ -70,7 +70,7 @@ pub fn evaluate(
     let mut said = said(context, events);
     let mut rows = Vec::new();
     let mut needs = Vec::new();
-    let mut told = Vec::new();
+    let mut answers = Vec::new();
     for GpuAnswer { gpu, answer } in &seen.gpus {
         let line = said.remove(slot(gpu));
         let (action, source, line) = match (answer, line) {
@@ -87,7 +87,7 @@ pub fn evaluate(
             supported: action.is_some(),
         });
         if let Some(action) = action {
-            told.push((gpu, action));
+            answers.push((gpu, action));
             needs.push(NeededAction {
                 gpu: gpu.clone(),
                 action,
@@ -99,7 +99,7 @@ pub fn evaluate(
     needs.extend(unseen(&said));
     let mut findings = trouble::findings(&seen.gpus, "error getting recovery action");
     findings.extend(needs.iter().filter_map(finding));
-    let healthy = match told.is_empty() {
+    let healthy = match answers.is_empty() {
         true => "recovery action not supported".to_owned(),
         false => format!(
             "all {} GPU(s) were checked, no recovery action needed",
@@ -117,7 +117,7 @@ pub fn evaluate(
         );
     }
     let mut report = Report::of(state);
-    for (gpu, action) in told {
+    for (gpu, action) in answers {
         report.add_gauge(
             ACTION,
             &[("uuid", gpu.uuid.as_str())],

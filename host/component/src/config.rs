@@ -92,7 +92,7 @@ pub fn check(described: &ComponentDescriptor, config: &Value) -> Result<(), Misf
     let Some(first) = faults.first() else {
         return Ok(());
     };
-    let told = faults.iter().map(|fault| {
+    let texts = faults.iter().map(|fault| {
         let at = &fault.pointer;
         let at = if at.is_empty() { "config" } else { at };
         format!("{at}: {}", fault.text)
@@ -101,7 +101,7 @@ pub fn check(described: &ComponentDescriptor, config: &Value) -> Result<(), Misf
         pointer: first.pointer.clone(),
         message: format!(
             "config does not fit: {}",
-            told.collect::<Vec<_>>().join("; ")
+            texts.collect::<Vec<_>>().join("; ")
         ),
     })
 }

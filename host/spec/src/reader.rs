@@ -159,7 +159,7 @@ impl<'s> Reader<'s> {
         wasm: Option<WasmEntry>,
     ) {
         // What is wrong with the template of a list is wrong with each member; once is enough.
-        let mut told = HashSet::new();
+        let mut reported = HashSet::new();
         for member in members {
             let Member {
                 mut spec,
@@ -188,7 +188,7 @@ impl<'s> Reader<'s> {
             }
             for mut finding in findings {
                 let of_member = finding.path == name;
-                if !of_member && !told.insert((finding.kind, finding.path.to_string())) {
+                if !of_member && !reported.insert((finding.kind, finding.path.to_string())) {
                     continue;
                 }
                 if of_member && let Some(origin) = &origin {

@@ -210,7 +210,7 @@ mod tests {
 
     #[test]
     fn what_leads_elsewhere_is_refused() {
-        for (path, kind, told) in [
+        for (path, kind, expected) in [
             ("link", EntryType::Symlink, "is a link"),
             ("hard", EntryType::Link, "is a link"),
             ("dev", EntryType::Char, "is a device file"),
@@ -224,7 +224,7 @@ mod tests {
             ("/etc/cron.d/x", EntryType::Regular, "is absolute"),
         ] {
             let error = refused(path, kind);
-            assert!(error.contains(told), "{path}: {error}");
+            assert!(error.contains(expected), "{path}: {error}");
         }
         assert!(from_bytes(b"").unwrap_err().to_string().contains("no pack"));
         assert!(

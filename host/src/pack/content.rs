@@ -208,31 +208,31 @@ pub(super) mod tests {
     fn what_was_built_is_read_again_and_any_change_is_noticed() {
         assert_eq!(again(|_| {}).unwrap(), pack());
         type Files = BTreeMap<String, Vec<u8>>;
-        let told = |change: &dyn Fn(&mut Files)| again(change).unwrap_err().to_string();
+        let refusal = |change: &dyn Fn(&mut Files)| again(change).unwrap_err().to_string();
         assert!(
-            told(&|files| files.get_mut("fans.wasm").unwrap()[0] ^= 1)
+            refusal(&|files| files.get_mut("fans.wasm").unwrap()[0] ^= 1)
                 .contains("fans.wasm is not what SHA256SUMS says")
         );
         assert!(
-            told(&|files| drop(files.insert("more".into(), Vec::new())))
+            refusal(&|files| drop(files.insert("more".into(), Vec::new())))
                 .contains("more is not what")
         );
         assert!(
-            told(&|files| drop(files.remove("README.md")))
+            refusal(&|files| drop(files.remove("README.md")))
                 .contains("names README.md, which is not in the pack")
         );
-        assert!(told(&|files| drop(files.remove(SUMS_FILE))).contains("there is no SHA256SUMS"));
-        assert!(told(&|files| drop(files.remove("pack.yaml"))).contains("this is no pack"));
+        assert!(refusal(&|files| drop(files.remove(SUMS_FILE))).contains("there is no SHA256SUMS"));
+        assert!(refusal(&|files| drop(files.remove("pack.yaml"))).contains("this is no pack"));
         assert!(
-            told(&|files| files.get_mut(SUMS_FILE).unwrap().extend(b"00  gone\n"))
+            refusal(&|files| files.get_mut(SUMS_FILE).unwrap().extend(b"00  gone\n"))
                 .contains("lists what is not")
         );
         assert!(
-            told(&|files| drop(files.insert(SIGNATURE_FILE.into(), vec![0xff])))
+            refusal(&|files| drop(files.insert(SIGNATURE_FILE.into(), vec![0xff])))
                 .contains("not UTF-8")
         );
         assert!(
-            told(&|files| drop(files.insert(SIGNATURE_FILE.into(), vec![b'a'; 9000])))
+            refusal(&|files| drop(files.insert(SIGNATURE_FILE.into(), vec![b'a'; 9000])))
                 .contains("larger than")
         );
     }

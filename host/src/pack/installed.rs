@@ -446,14 +446,14 @@ mod tests {
     fn more_has_to_be_approved_and_until_then_the_old_one_stays() {
         let home = tempfile::tempdir().unwrap();
         let packs = Packs::of(home.path());
-        let told = |pack: &Pack| {
+        let refusal = |pack: &Pack| {
             packs
                 .install(pack, None, Decisions::default())
                 .unwrap_err()
                 .to_string()
         };
         assert!(
-            told(&pack()).contains("asks for what it was not granted:\n  acme-fans: kmsg: true")
+            refusal(&pack()).contains("asks for what it was not granted:\n  acme-fans: kmsg: true")
         );
         assert_eq!(packs.get("acme").unwrap(), None);
         packs.install(&pack(), None, APPROVED).unwrap();
@@ -466,7 +466,7 @@ mod tests {
             )
             .unwrap();
         let greedy = version("2.0.0", "{kmsg: true, exec: bash}");
-        assert!(told(&greedy).contains("acme-fans: exec: bash"));
+        assert!(refusal(&greedy).contains("acme-fans: exec: bash"));
         assert_eq!(fs::read(wasm(&packs).0).unwrap(), b"1.1.0");
         let installed = packs.install(&greedy, None, APPROVED).unwrap();
         assert_eq!(installed.before.unwrap().manifest.version, "1.1.0");
@@ -579,8 +579,8 @@ mod tests {
         fs::write(packs.folder().join("own.yaml"), "- plugin_name: x\n").unwrap();
         let list = packs.list().unwrap();
         assert!(list[0].is_ok());
-        let told = list[1].clone().unwrap_err().to_string();
-        assert!(told.contains("own.yaml was not written by"), "{told}");
+        let refusal = list[1].clone().unwrap_err().to_string();
+        assert!(refusal.contains("own.yaml was not written by"), "{refusal}");
     }
 
     #[test]

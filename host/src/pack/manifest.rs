@@ -365,7 +365,7 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_named() {
-        for (from, to, told) in [
+        for (from, to, expected) in [
             ("acme-sensors", "Acme", "name: \"Acme\""),
             ("acme-sensors", "../x", "name: \"../x\""),
             ("vendor: Acme", "vendor: ''", "vendor: "),
@@ -382,7 +382,7 @@ mod tests {
             assert_ne!(text, PACK);
             let error = Manifest::parse(text.as_bytes()).unwrap_err().to_string();
             assert!(
-                error.starts_with("pack.yaml: ") && error.contains(told),
+                error.starts_with("pack.yaml: ") && error.contains(expected),
                 "{to}: {error}"
             );
         }

@@ -368,36 +368,36 @@ mod tests {
         );
         let mut pack = pack();
         let (_folder, both) = trusted(&[&other, &key]);
-        let told = |keys: &TrustedKeys, pack: &Pack| keys.verify(pack).unwrap_err().to_string();
-        assert!(told(&both, &pack).contains("is not signed"));
+        let refusal = |keys: &TrustedKeys, pack: &Pack| keys.verify(pack).unwrap_err().to_string();
+        assert!(refusal(&both, &pack).contains("is not signed"));
         pack.sign(&key);
         let signer = both.verify(&pack).unwrap();
         assert!(signer.key.ends_with("1.pub"));
         assert_eq!(signer.comment, "gpud pack acme 1.0.0");
 
         let (_folder, only_other) = trusted(&[&other]);
-        assert!(told(&only_other, &pack).contains("by a key that is not trusted"));
+        assert!(refusal(&only_other, &pack).contains("by a key that is not trusted"));
         let none = TrustedKeys::read(Path::new("/nonexistent")).unwrap();
         assert!(none.is_empty());
         assert!(
-            told(&none, &pack)
+            refusal(&none, &pack)
                 .contains("no key is trusted: put the vendor's public key into /nonexistent")
         );
 
         let mut changed = collected(MANIFEST, b"other code").into_pack(true).unwrap();
         changed.signature.clone_from(&pack.signature);
-        assert!(told(&both, &changed).contains("its signature is bad"));
+        assert!(refusal(&both, &changed).contains("its signature is bad"));
         changed.signature = pack
             .signature
             .map(|text| text.replace("acme 1.0.0", "acme 9.0.0"));
         let mut renamed = super::super::content::tests::pack();
         renamed.signature = changed.signature;
         assert!(
-            told(&both, &renamed).contains("its signature is bad"),
+            refusal(&both, &renamed).contains("its signature is bad"),
             "the comment is signed as well"
         );
         renamed.signature = Some("text".to_owned());
-        assert!(told(&both, &renamed).contains("is no signature of minisign"));
+        assert!(refusal(&both, &renamed).contains("is no signature of minisign"));
     }
 
     #[test]
@@ -437,14 +437,14 @@ mod tests {
         let key = SecretKey::generate().unwrap();
         let read = SecretKey::decode(&key.encode()).unwrap();
         assert_eq!(read.public(), key.public());
-        let told = |text: &str| SecretKey::decode(text).unwrap_err().to_string();
-        assert!(told("").contains("no second line"));
-        assert!(told("a\n!\n").contains("not base64"));
-        assert!(told("a\nQUJD\n").contains("3 bytes, not 158"));
+        let refusal = |text: &str| SecretKey::decode(text).unwrap_err().to_string();
+        assert!(refusal("").contains("no second line"));
+        assert!(refusal("a\n!\n").contains("not base64"));
+        assert!(refusal("a\nQUJD\n").contains("3 bytes, not 158"));
         let changed = |at: usize, to: u8| {
             let mut bytes = BASE64.decode(key.encode().lines().nth(1).unwrap()).unwrap();
             bytes[at] = to;
-            told(&format!("c\n{}\n", BASE64.encode(bytes)))
+            refusal(&format!("c\n{}\n", BASE64.encode(bytes)))
         };
         assert!(changed(2, b'S').contains("it has a password"));
         assert!(changed(0, b'X').contains("another algorithm"));

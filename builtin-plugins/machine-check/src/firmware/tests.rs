@@ -168,8 +168,8 @@ proptest! {
     #[test]
     fn any_order_of_lines(order in prop::collection::vec(0..MEMORY.len(), 0..40), cut in 0..40usize) {
         let lines: Vec<&str> = order.iter().map(|index| MEMORY[*index]).collect();
-        let told = sections(&lines, &[cut]).len();
+        let count = sections(&lines, &[cut]).len();
         let begun = lines.iter().filter(|line| line.contains("section_type")).count();
-        prop_assert_eq!(told, begun);
+        prop_assert_eq!(count, begun);
     }
 }

@@ -49,12 +49,12 @@ async fn works(plugin: &Plugin) -> bool {
 }
 
 /// Its reason and error.
-async fn told(plugin: &Plugin) -> String {
+async fn reasons(plugin: &Plugin) -> String {
     let states = states(plugin).await;
-    let told = states
+    let reasons = states
         .iter()
         .map(|state| format!("{} {:?}", state.reason, state.error));
-    told.collect()
+    reasons.collect()
 }
 
 async fn states(plugin: &Plugin) -> Vec<HealthState> {
@@ -129,7 +129,7 @@ async fn plugins_with_the_same_component_share_its_code_and_not_their_grants() {
     assert_eq!(loaded_components(&runtime), 1);
     assert_eq!((first.name(), second.name()), ("pci", "second"));
     assert!(works(&first).await);
-    let (of_first, of_second) = (told(&first).await, told(&second).await);
+    let (of_first, of_second) = (reasons(&first).await, reasons(&second).await);
     assert_ne!(
         of_first, of_second,
         "the second may not run the first one's program"

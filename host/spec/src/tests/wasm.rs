@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{read, told};
+use super::{problem_lines, read};
 use crate::Position;
 
 const FULL: &str = "- plugin_name: My Check
@@ -25,7 +25,7 @@ const FULL: &str = "- plugin_name: My Check
 #[test]
 fn a_full_entry() {
     let file = read(FULL);
-    assert_eq!((told(&file), file.warnings.len()), (vec![], 0));
+    assert_eq!((problem_lines(&file), file.warnings.len()), (vec![], 0));
     let plugin = &file.plugins[0];
     assert_eq!(
         (plugin.component.as_str(), plugin.is_manual()),
@@ -74,7 +74,7 @@ fn a_full_entry() {
 #[test]
 fn the_least_that_is_needed() {
     let file = read("- {plugin_name: w, plugin_type: wasm, path: w.wasm}");
-    assert_eq!(told(&file), Vec::<String>::new());
+    assert_eq!(problem_lines(&file), Vec::<String>::new());
     let plugin = &file.plugins[0];
     let served = serde_json::to_string(&plugin.spec).unwrap();
     assert_eq!(
@@ -150,7 +150,7 @@ fn nothing_is_lenient() {
         (&aliases, "wasm_config_too_large@1:56 [0].config"),
     ] {
         let file = read(&entry(rest));
-        assert_eq!(told(&file), [expected]);
+        assert_eq!(problem_lines(&file), [expected]);
         assert!(file.plugins.is_empty());
     }
     for (text, expected) in [
@@ -163,6 +163,6 @@ fn nothing_is_lenient() {
             "component_name_required@1:3 [0].plugin_name",
         ),
     ] {
-        assert_eq!(told(&read(text)), [expected]);
+        assert_eq!(problem_lines(&read(text)), [expected]);
     }
 }

@@ -246,7 +246,7 @@ mod tests {
     #[tokio::test]
     async fn failures_of_commands_are_reported() {
         let folder = tempfile::tempdir().unwrap();
-        for (build, module, told) in [
+        for (build, module, expected) in [
             (
                 &["echo compiling; echo no such type; exit 3", "touch never"][..],
                 None,
@@ -277,7 +277,7 @@ mod tests {
             )
             .await
             .unwrap_err();
-            assert!(error.contains(told), "{error}");
+            assert!(error.contains(expected), "{error}");
         }
         assert!(!folder.path().join("never").exists());
     }

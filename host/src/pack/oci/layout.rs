@@ -226,7 +226,7 @@ mod tests {
     #[test]
     fn what_is_no_pack_is_refused_before_anything_is_fetched() {
         let good = String::from_utf8(artifact(&pack()).unwrap().manifest).unwrap();
-        for (from, to, told) in [
+        for (from, to, expected) in [
             (
                 CONFIG_TYPE,
                 "application/vnd.oci.image.config.v1+json",
@@ -241,7 +241,7 @@ mod tests {
             let changed = good.replace(from, to);
             assert_ne!(changed, good, "{from}");
             let error = read(changed.as_bytes()).unwrap_err().to_string();
-            assert!(error.contains(told), "{to}: {error}");
+            assert!(error.contains(expected), "{to}: {error}");
         }
     }
 

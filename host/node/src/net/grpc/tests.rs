@@ -276,11 +276,11 @@ async fn messages_are_bounded() {
         match answer {
             Ok(reply) => assert!(fits && reply.message.len() == size),
             Err(SourceError::TooLarge {
-                size: told,
+                size: announced,
                 limit: 100,
                 ..
             }) => {
-                assert!(!fits && told == size as u64);
+                assert!(!fits && announced == size as u64);
             }
             other => panic!("{size}: {other:?}"),
         }

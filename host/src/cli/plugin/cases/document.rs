@@ -262,7 +262,7 @@ mod tests {
 
     #[test]
     fn mistakes_are_reported() {
-        for (text, told) in [
+        for (text, expected) in [
             ("cases: []", "there is no case"),
             ("cases:\n- name: a\n", "it expects nothing"),
             (
@@ -290,7 +290,7 @@ mod tests {
             ("[1", ""),
         ] {
             let error = CaseFile::parse(text).unwrap_err();
-            assert!(error.contains(told), "{text}: {error}");
+            assert!(error.contains(expected), "{text}: {error}");
         }
     }
 
