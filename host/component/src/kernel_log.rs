@@ -204,7 +204,7 @@ impl Watchers {
             Arc::clone(&judge),
             self.shutdown.clone(),
         ));
-        let feed = Feed {
+        let feed = ComponentFeed {
             component,
             checker,
             services: Arc::clone(&self.services),
@@ -298,7 +298,7 @@ impl From<StoreError> for Undelivered {
 }
 
 /// One component's messages.
-struct Feed {
+struct ComponentFeed {
     component: Arc<Component>,
     checker: Arc<WasmChecker>,
     services: Arc<Services>,
@@ -308,7 +308,7 @@ struct Feed {
     shutdown: CancellationToken,
 }
 
-impl Feed {
+impl ComponentFeed {
     async fn run(self) {
         let mut saved = None;
         loop {

@@ -34,11 +34,11 @@ pub(super) struct Holder {
 #[derive(Debug)]
 pub(super) struct FairQueue {
     portions: Portions,
-    state: Mutex<State>,
+    state: Mutex<QueueState>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct QueueState {
     all: usize,
     others: usize,
     held: HashMap<Identity, usize>,
@@ -94,7 +94,7 @@ impl FairQueue {
         self.portions.all - self.lock().all
     }
 
-    fn grant(self: &Arc<Self>, state: &mut State, holder: Option<Holder>) -> Permit {
+    fn grant(self: &Arc<Self>, state: &mut QueueState, holder: Option<Holder>) -> Permit {
         state.all += 1;
         if let Some(holder) = holder {
             state.others += 1;
@@ -128,12 +128,12 @@ impl FairQueue {
     }
 
     /// Numbers are whole whatever panicked beside them.
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, QueueState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
+impl QueueState {
     fn has_room(&self, holder: Option<Holder>, portions: Portions) -> bool {
         let others = holder.is_none_or(|holder| {
             self.others < portions.others && count(&self.held, holder.identity) < portions.each

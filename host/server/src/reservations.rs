@@ -26,20 +26,20 @@ const STEP_TIME: Duration = Duration::from_secs(10);
 #[derive(Debug)]
 pub(super) struct ReservationPool {
     portions: Portions,
-    state: Mutex<State>,
+    state: Mutex<PoolState>,
     freed: Notify,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct PoolState {
     /// Without the reservations that make room for others.
     room: Room,
-    answers: HashMap<u64, Answer>,
+    answers: HashMap<u64, ReservedAnswer>,
 }
 
 /// An answer with a reservation.
 #[derive(Debug)]
-struct Answer {
+struct ReservedAnswer {
     progress: Arc<Progress>,
     ending: Ending,
     /// The last step to end it, and when that was.
@@ -83,7 +83,7 @@ impl ReservationPool {
             }
             let number = state.room.add(holder, size);
             let progress = Arc::<Progress>::default();
-            let answer = Answer {
+            let answer = ReservedAnswer {
                 progress: Arc::clone(&progress),
                 ending: ending.clone(),
                 leaving: None,
@@ -142,12 +142,12 @@ impl ReservationPool {
     }
 
     /// Numbers are whole whatever panicked beside them.
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, PoolState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
+impl PoolState {
     /// Stops counting a reservation; returns how its answer is ended.
     fn displace(&mut self, number: u64, now: Instant) -> Option<Ending> {
         self.room.remove(number);
@@ -158,7 +158,7 @@ impl State {
     }
 }
 
-impl Answer {
+impl ReservedAnswer {
     fn next_step(&self, now: Instant, limit: Duration) -> Option<Step> {
         match self.leaving {
             None => self

@@ -7,7 +7,7 @@ use super::{
     file::Stamps,
     retained::{RolledBackVersion, Version},
     rollback::Unprepared,
-    running::{Entry, Prepared, Source},
+    running::{Prepared, RunningEntry, Source},
     set::{PluginFingerprints, fingerprint},
     spec_source::SpecSource,
 };
@@ -182,7 +182,7 @@ impl Plugins {
         // A name that is taken is a problem of its own, which installing the plugin would tell.
         if let Ok(component) = self.running.registry.add(Component::of_wasm(plugin)) {
             component.failed(problem);
-            let entry = Entry {
+            let entry = RunningEntry {
                 plugin: plugin.clone(),
                 source: source.clone(),
                 components: vec![component],

@@ -51,7 +51,7 @@ impl Source {
 }
 
 /// A plugin that runs.
-pub struct Entry {
+pub struct RunningEntry {
     /// Its spec.
     pub plugin: Plugin,
     /// Where it came from.
@@ -86,7 +86,7 @@ pub struct Running {
     runtime: Runtime,
     watchers: OnceLock<Arc<Watchers>>,
     /// By component name of the spec.
-    entries: RwLock<BTreeMap<String, Entry>>,
+    entries: RwLock<BTreeMap<String, RunningEntry>>,
 }
 
 impl Running {
@@ -379,7 +379,7 @@ impl Running {
         source: Source,
         gone: &BTreeSet<String>,
     ) -> Result<(), String> {
-        let check = |entries: &BTreeMap<String, Entry>, prepared: &[Prepared]| {
+        let check = |entries: &BTreeMap<String, RunningEntry>, prepared: &[Prepared]| {
             check_owners(entries, prepared, spec_source, &source)?;
             self.check_names(entries, prepared, spec_source, gone)
         };
@@ -415,7 +415,7 @@ impl Running {
                     self.scheduler.schedule(Arc::clone(component));
                     self.scheduler.run_shadow(Arc::clone(component));
                 }
-                let entry = Entry {
+                let entry = RunningEntry {
                     plugin,
                     source: source.clone(),
                     components,
@@ -453,7 +453,7 @@ impl Running {
     /// Every name of a new component is free, or is freed by this change.
     fn check_names(
         &self,
-        entries: &BTreeMap<String, Entry>,
+        entries: &BTreeMap<String, RunningEntry>,
         prepared: &[Prepared],
         spec_source: &SpecSource,
         gone: &BTreeSet<String>,
@@ -496,12 +496,12 @@ impl Running {
     }
 
     /// What runs, by component name of the spec.
-    pub fn entries(&self) -> RwLockReadGuard<'_, BTreeMap<String, Entry>> {
+    pub fn entries(&self) -> RwLockReadGuard<'_, BTreeMap<String, RunningEntry>> {
         self.entries.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The same, to be changed.
-    pub fn entries_mut(&self) -> RwLockWriteGuard<'_, BTreeMap<String, Entry>> {
+    pub fn entries_mut(&self) -> RwLockWriteGuard<'_, BTreeMap<String, RunningEntry>> {
         self.entries.write().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -531,7 +531,7 @@ impl Shadows {
 
 /// No plugin of one file takes the place of a plugin of another one.
 fn check_owners(
-    entries: &BTreeMap<String, Entry>,
+    entries: &BTreeMap<String, RunningEntry>,
     prepared: &[Prepared],
     spec_source: &SpecSource,
     source: &Source,

@@ -15,7 +15,7 @@ use super::{
     file::{self, Stamps},
     retained::{self, RetainedVersions},
     rollback::{Current, ProbationOutcome},
-    running::{Entry, Running, Source},
+    running::{Running, RunningEntry, Source},
     spec_source::{REQUEST, SpecSource},
     trouble, wasm,
 };
@@ -166,7 +166,7 @@ impl Plugins {
             .map_err(|taken| format!("{taken} ({})", spec_source.at(plugin.place)))?;
         self.running.entries_mut().insert(
             plugin.component.clone(),
-            Entry {
+            RunningEntry {
                 plugin: plugin.clone(),
                 source: Source::File(spec_source.name.clone()),
                 components: vec![Arc::clone(&component)],

@@ -48,7 +48,7 @@ pub use self::{
 };
 use self::{
     pipeline::Routing,
-    reader::{Reader, Shared, Timing},
+    reader::{Reader, ReaderShared, Timing},
 };
 use crate::error::SourceError;
 
@@ -103,7 +103,7 @@ impl Config {
 /// The running kernel log. Dropping it shuts it down.
 #[derive(Debug)]
 pub struct KernelLog {
-    shared: Arc<Shared>,
+    shared: Arc<ReaderShared>,
     inboxes: Mutex<BTreeMap<WatcherId, Inbox>>,
     threads: Mutex<Vec<JoinHandle<()>>>,
 }
@@ -123,7 +123,7 @@ impl KernelLog {
             file_poll,
         } = config;
         let log = Self {
-            shared: Arc::new(Shared::new(path.clone(), queue_bytes)?),
+            shared: Arc::new(ReaderShared::new(path.clone(), queue_bytes)?),
             inboxes: Mutex::default(),
             threads: Mutex::default(),
         };

@@ -74,7 +74,7 @@ pub struct Status {
 
 /// What the reader shares with the rest of the kernel log.
 #[derive(Debug)]
-pub(super) struct Shared {
+pub(super) struct ReaderShared {
     pub(super) queue: Queue<Routing>,
     pub(super) counters: Counters,
     pub(super) gaps: Arc<GapLog>,
@@ -82,7 +82,7 @@ pub(super) struct Shared {
     wake: OwnedFd,
 }
 
-impl Shared {
+impl ReaderShared {
     pub(super) fn new(path: PathBuf, queue_bytes: usize) -> Result<Self, SourceError> {
         let wake = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)
             .map_err(|errno| SourceError::from_io("eventfd", &errno.into()))?;
@@ -120,7 +120,7 @@ pub(super) struct Timing {
 
 /// The reader's own state.
 pub(super) struct Reader {
-    shared: Arc<Shared>,
+    shared: Arc<ReaderShared>,
     path: PathBuf,
     timing: Timing,
     intake: Intake,
@@ -135,7 +135,7 @@ enum Exit {
 
 impl Reader {
     pub(super) fn new(
-        shared: Arc<Shared>,
+        shared: Arc<ReaderShared>,
         path: PathBuf,
         resume_after: Option<u64>,
         clock: BootClock,

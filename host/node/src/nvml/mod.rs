@@ -118,10 +118,10 @@ impl Options {
 /// The GPUs of a machine. Clones are the same.
 #[derive(Clone)]
 pub struct Nvml {
-    shared: Arc<Shared>,
+    shared: Arc<NvmlShared>,
 }
 
-struct Shared {
+struct NvmlShared {
     rounds: Arc<Rounds>,
     common: Common,
     library: HangPool,
@@ -175,7 +175,7 @@ impl Nvml {
         };
         let nothing = Library::Failed("NVML was not asked yet".to_owned());
         Self {
-            shared: Arc::new(Shared {
+            shared: Arc::new(NvmlShared {
                 rounds: Arc::new(Rounds::new(opener, common.clone())),
                 gpm: Gpm::new(timing.deadline),
                 common,
@@ -300,12 +300,12 @@ impl Nvml {
     /// `nvmlGpuP2PStatus_t` over NVLink between each two of these: 0 and 1, 0 and 2 …, 1 and 2 ….
     pub async fn p2p_among(&self, devices: &[Device]) -> Vec<Result<u32, SourceError>> {
         let gpus: Vec<_> = devices.iter().map(Device::gpu).collect();
-        let Shared { pairs, common, .. } = &*self.shared;
+        let NvmlShared { pairs, common, .. } = &*self.shared;
         pairs::statuses(&gpus, pairs, common.timing.deadline).await
     }
 }
 
-impl Shared {
+impl NvmlShared {
     fn take(&self, view: View, began: Instant) {
         let mut latest = lock(&self.latest);
         if latest.view.library != view.library {

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::{
     complaint::Complaint,
-    load::{Loaded, Row},
+    load::{LoadedFile, Row},
     outcome::{Bill, Outcome},
 };
 use crate::{
@@ -74,7 +74,7 @@ struct WasmDocument<'a> {
 ///
 /// # Errors
 /// Never with these types; serde wants it said.
-pub fn head(loaded: &Loaded, results_follow: bool) -> Result<String, serde_json::Error> {
+pub fn head(loaded: &LoadedFile, results_follow: bool) -> Result<String, serde_json::Error> {
     let problems = loaded.problems.iter().chain(&loaded.late);
     document(
         &loaded.rows(),

@@ -8,12 +8,12 @@ use crate::component::builtin;
 /// Facts about one component's events.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 pub struct EventFacts {
-    entries: Vec<Entry>,
+    entries: Vec<EventFact>,
 }
 
 /// Facts about one event.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub struct Entry {
+pub struct EventFact {
     name: String,
     /// What happened.
     pub means: String,
@@ -43,12 +43,12 @@ impl EventFacts {
     }
 
     /// Returns the facts of an event by its name.
-    pub fn event(&self, name: &str) -> Option<&Entry> {
+    pub fn event(&self, name: &str) -> Option<&EventFact> {
         self.entries.iter().find(|entry| entry.name == name)
     }
 }
 
-impl Entry {
+impl EventFact {
     /// Whether an event of this name ends one of the entry's.
     pub fn is_ended_by(&self, event: &str) -> bool {
         let mut names = self.verdict.iter().flat_map(|verdict| &verdict.ended_by);

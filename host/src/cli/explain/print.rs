@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{
     HostJudgement,
-    event_facts::{Entry, EventFacts},
+    event_facts::{EventFact, EventFacts},
 };
 use crate::{
     capture::{Clock, MAX_LINE, Overview},
@@ -262,7 +262,7 @@ pub fn facts(text: &mut String, extra_info: &[(String, String)]) {
 /// What ended an event, if anything did: a later event of the same device that its entry names.
 pub fn end_of<'a>(
     seen: &StoredEvent,
-    entry: &Entry,
+    entry: &EventFact,
     all: &'a [StoredEvent],
 ) -> Option<&'a StoredEvent> {
     let device = |event: &Event| {

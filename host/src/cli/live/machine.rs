@@ -7,7 +7,7 @@ use crate::{
     cli::{
         ages,
         columns::Columns,
-        scan::show::{Shown, short_name},
+        scan::show::{SummaryView, short_name},
         terminal::{Mark, Terminal, printable},
     },
     summary::HistoryEntry,
@@ -61,8 +61,8 @@ impl View<'_> {
         self.shown().end()
     }
 
-    fn shown(&self) -> Shown<'_> {
-        Shown {
+    fn shown(&self) -> SummaryView<'_> {
+        SummaryView {
             summary: &self.look.summary,
             components: &[],
             took: std::time::Duration::ZERO,
