@@ -5,7 +5,7 @@ use std::{path::PathBuf, time::Duration};
 use super::limits::RefusedGrowth;
 use crate::{capability::Interface, node::error::SourceError};
 
-/// Whose fault it is; states, logs and metrics use the same three words.
+/// The party at fault. States, logs and metrics use the same three words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Blame {
     /// The plugin: a trap, a time-out, nonsense in a report.
@@ -33,7 +33,7 @@ pub enum LoadError {
     /// A file could not be read or written.
     #[error("{path}: {source}")]
     File {
-        /// Which file.
+        /// The file.
         path: PathBuf,
         /// Why.
         source: std::io::Error,
@@ -43,7 +43,7 @@ pub enum LoadError {
     NotAComponent {
         /// The plugin.
         name: String,
-        /// What it is instead, or what is broken.
+        /// The kind of file that it is instead, or its defect.
         problem: String,
     },
     /// Imports that were not granted.
@@ -71,10 +71,10 @@ pub enum LoadError {
     Contract {
         /// The plugin.
         name: String,
-        /// What is missing or different.
+        /// The missing or different part.
         problem: String,
     },
-    /// What it says of itself cannot be used.
+    /// Its description of itself is not valid.
     #[error("{name}: its description: {problem}")]
     Descriptor {
         /// The plugin.
@@ -162,7 +162,7 @@ fn refused_text(refused: &RefusedGrowth) -> String {
 }
 
 impl CallError {
-    /// Whose fault it is.
+    /// Returns the party at fault.
     pub fn blame(&self) -> Blame {
         match self {
             Self::Source(SourceError::Denied(_)) => Blame::Operator,

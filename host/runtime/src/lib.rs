@@ -49,7 +49,7 @@ pub use shape::Shape;
 use self::ticker::Ticker;
 use crate::node::Node;
 
-/// What all plugins of a process share.
+/// The parts that all plugins of a process share.
 #[derive(Clone)]
 pub struct Runtime {
     shared: Arc<Shared>,

@@ -1,4 +1,4 @@
-//! What one call of a guest may use, and the accounting of memory and tables that holds it to that.
+//! The limits of one call of a guest, and the accounting that enforces those of memory and tables.
 
 use std::time::Duration;
 

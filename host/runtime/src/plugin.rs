@@ -36,9 +36,9 @@ pub struct PluginSource<'a> {
     pub name: &'a str,
     /// A WebAssembly component.
     pub wasm: &'a [u8],
-    /// What it may reach.
+    /// The granted capabilities.
     pub grants: Grants,
-    /// What it may use.
+    /// The limits of its calls.
     pub limits: Limits,
 }
 
@@ -67,7 +67,7 @@ pub struct CallContext<'a> {
 pub struct Finished<T> {
     /// The validated answer.
     pub answer: Result<T, CallError>,
-    /// What it cost.
+    /// The cost of the call.
     pub bill: Bill,
     /// Values for the key-value store; empty unless the call ended well.
     pub state_writes: BTreeMap<String, Option<Vec<u8>>>,
@@ -178,7 +178,7 @@ impl Plugin {
         words
     }
 
-    /// What a call of it may use.
+    /// Returns the limits of its calls.
     pub fn limits(&self) -> &Limits {
         &self.limits
     }
@@ -240,7 +240,7 @@ impl Plugin {
         finished.and_then(|answer| match answer {
             Answer::Events(events) => {
                 let events: Vec<Event> =
-                    events.map_err(said)?.into_iter().map(Into::into).collect();
+                    events.map_err(to_call_error)?.into_iter().map(Into::into).collect();
                 validate::events(&events, &self.limits, context.now).map_err(CallError::Invalid)?;
                 Ok(events)
             }
@@ -257,7 +257,7 @@ impl Plugin {
         let finished = self.call(request, call_context).await;
         finished.and_then(|answer| match answer {
             Answer::Report(report) => {
-                let report: Report = report.map_err(said)?.into();
+                let report: Report = report.map_err(to_call_error)?.into();
                 validate::report(&report, &self.limits, now).map_err(CallError::Invalid)?;
                 Ok(report)
             }
@@ -375,8 +375,8 @@ fn mixed_up() -> CallError {
     CallError::Invalid("an answer to another question".to_owned())
 }
 
-/// What a guest says when it gives no report.
-fn said(error: CheckError) -> CallError {
+/// The error that a guest returns in place of a report.
+fn to_call_error(error: CheckError) -> CallError {
     match error {
         // It asked for too much; no source of the machine is to blame.
         CheckError::Source(AccessError::OverBudget(text)) => CallError::Failed(printable(&text)),

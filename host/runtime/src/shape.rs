@@ -1,9 +1,9 @@
-//! What the type of a component says before anything of it runs: what it imports, what it exports.
+//! The type of a component, read before any of its code runs: its imports and exports.
 
 use super::{Runtime, cache, error::LoadError, guest::is_component};
 use crate::capability::Interface;
 
-/// Where the names of the contract begin.
+/// The beginning of all names of the contract.
 const PACKAGE: &str = "gpud:plugin/";
 
 /// The type of a component.
@@ -52,7 +52,7 @@ impl Shape {
         found
     }
 
-    /// Those of them that have to be granted.
+    /// Returns the imported interfaces that need a grant.
     pub fn requests(&self) -> Vec<Interface> {
         let mut found = self.interfaces();
         found.retain(|interface| interface.needs_grant());

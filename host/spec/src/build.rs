@@ -29,12 +29,12 @@ pub const MAX_DEPTH: usize = 64;
 /// What `!!` stands for.
 const TAG_NAMESPACE: &str = "tag:yaml.org,2002:";
 
-/// What was read.
+/// The parsed document.
 #[derive(Debug)]
 pub(super) struct Document<'t> {
     /// `None` for an empty file.
     pub root: Option<Rc<Node<'t>>>,
-    /// Where a further document starts, which nobody reads.
+    /// The position of a further document, which is ignored.
     pub next: Option<Position>,
 }
 
@@ -83,7 +83,7 @@ pub(super) fn read(text: &str) -> Result<Document<'_>, TreeError> {
     })
 }
 
-/// Where the next document starts; a broken one counts too.
+/// Returns the position of the next document; a malformed one counts, too.
 fn further_document<'t>(parser: &mut Parser<'t, StrInput<'t>>) -> Option<Position> {
     match parser.next_event()? {
         Ok((Event::StreamEnd, _)) => None,

@@ -18,15 +18,15 @@ use crate::wire::{GoDuration, QueryLanguage};
 
 /// Most bytes that a file may stand for once aliases and lists are written out, with something for each value.
 pub const MAX_DECODED_BYTES: usize = 64 << 20;
-/// What a plugin costs beside its texts.
+/// The cost of a plugin besides its texts.
 pub(super) const PLUGIN_COST: usize = 1024;
-/// What an item of a list or mapping costs beside its texts.
+/// The cost of an item of a list or mapping besides its texts.
 pub(super) const ITEM_COST: usize = 64;
 
 /// Reads values of one file.
 pub(super) struct Decoder<'s> {
     source: &'s Source,
-    /// Where in the file the decoder is.
+    /// The decoder's position in the file.
     pub path: Path,
     /// The entry's `plugin_name`, for messages.
     plugin: Option<String>,

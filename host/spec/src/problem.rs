@@ -21,7 +21,7 @@ pub struct Position {
     pub column: u32,
 }
 
-/// What kind of thing is wrong. The first nineteen are GPUd's, the rest are ours.
+/// The kind of a problem. The first nineteen are GPUd's, the rest are ours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ProblemKind {
     /// The text is not YAML.
@@ -68,7 +68,7 @@ pub enum ProblemKind {
     TooManyNodes,
     /// Deeper than it may be.
     NestedTooDeep,
-    /// What the file stands for is larger than it may be.
+    /// The file with its aliases expanded is larger than allowed.
     ExpandsTooFar,
     /// Stands for further problems, which are not listed.
     MoreProblems,
@@ -171,7 +171,7 @@ impl Finding {
 /// One thing that is wrong, or a warning.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
-    /// What kind.
+    /// The kind.
     pub kind: ProblemKind,
     /// GPUd's text where it has one; texts longer than 2 KiB are cut.
     pub message: String,
@@ -181,9 +181,9 @@ pub struct Problem {
     pub place: Option<Position>,
     /// Name of the plugin it belongs to, where there is one.
     pub plugin: Option<String>,
-    /// Which key: `[2].health_state_plugin.steps[0].name`. Empty for the file as a whole.
+    /// The path of the key: `[2].health_state_plugin.steps[0].name`. Empty for the file as a whole.
     pub path: String,
-    /// What to do, or what else is concerned.
+    /// Advice, or other parts that are concerned.
     pub note: Option<String>,
     /// The line in question with a caret below.
     snippet: Option<String>,

@@ -14,7 +14,7 @@ pub(super) struct Node<'t> {
     pub value: Value<'t>,
 }
 
-/// What a value is.
+/// A value of the document.
 #[derive(Debug)]
 pub(super) enum Value<'t> {
     Scalar {
@@ -52,7 +52,7 @@ impl<'t> Node<'t> {
         matches!(&self.value, Value::Scalar { text, typed: true } if text == "<<")
     }
 
-    /// What Go's JSON decoder calls it.
+    /// Returns the name of its type in Go's JSON decoder.
     pub fn go_kind(&self) -> &'static str {
         match &self.value {
             Value::List(_) => "array",

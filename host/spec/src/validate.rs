@@ -1,4 +1,4 @@
-//! What a plugin must have, in the order in which GPUd asks for it.
+//! Checks the required parts of a plugin, in the order in which GPUd checks them.
 
 use super::{
     base64,

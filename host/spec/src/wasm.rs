@@ -55,17 +55,17 @@ pub struct WasmEntry {
 }
 
 impl WasmEntry {
-    /// Place of the value that a JSON pointer names inside `config`, or of the nearest one around it.
+    /// Returns the position of the value that a JSON pointer names inside `config`, or of the nearest one around it.
     pub fn config_place(&self, pointer: &str) -> Position {
         self.config.at(pointer)
     }
 
-    /// The same inside `grants`.
+    /// Returns the position of the value that a JSON pointer names inside `grants`, or of the nearest one around it.
     pub fn grants_place(&self, pointer: &str) -> Position {
         self.grants.at(pointer)
     }
 
-    /// Place of `shadow`; of the entry where there is none.
+    /// Returns the position of `shadow`, or of the entry where there is none.
     pub fn shadow_place(&self) -> Position {
         self.shadow
     }

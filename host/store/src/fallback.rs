@@ -25,7 +25,7 @@ pub(super) struct Fallback {
     pub carried_over: bool,
 }
 
-/// What takes the place of the connection in memory.
+/// The connection that replaces the one in memory.
 pub(super) struct Replacement {
     pub conn: Connection,
     pub path: PathBuf,

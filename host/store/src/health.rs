@@ -10,7 +10,7 @@ use crate::{model::UnixMillis, node::clock::Clock};
 /// Why nothing can be written, and since when.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outage {
-    /// What the last failed write met.
+    /// The error of the last failed write.
     pub error: StoreError,
     /// When the first of these writes failed.
     pub since: UnixMillis,

@@ -80,7 +80,7 @@ pub const STATE_FILE: &str = "gpud.state";
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Where the rows are.
+/// The place where the rows are stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Location {
     /// A file, normally `<data dir>/gpud.state`. Its folder is created if missing.
@@ -92,7 +92,7 @@ pub enum Location {
 /// How to open a store.
 #[derive(Debug, Clone)]
 pub struct StoreOptions {
-    /// Where the rows are.
+    /// The place where the rows are stored.
     pub location: Location,
     /// How long events, reboots and set-healthy marks are kept.
     pub events_retention: Duration,

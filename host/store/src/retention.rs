@@ -22,7 +22,7 @@ pub(super) struct Rule {
     pub(super) table: &'static str,
     /// The columns that name a row.
     key: &'static str,
-    /// Which rows are old, `?1` being the oldest time that is kept.
+    /// Condition for old rows; `?1` is the oldest time that is retained.
     old: &'static str,
     retention: fn(&StoreOptions) -> Duration,
 }
@@ -80,7 +80,7 @@ const CAPPED: &[Cap] = &[
     },
 ];
 
-/// What a purge deleted, in rows.
+/// Numbers of rows that a purge deleted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Purged {
     /// Rows past their retention, over all tables.

@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Most bytes of keys and values that are kept; beyond, all are forgotten.
 const MAX_BYTES: usize = 2 * 1024 * 1024;
-/// What an entry costs beside its key and value.
+/// The cost of an entry besides its key and value.
 const ENTRY_BYTES: usize = 128;
 
 /// The known facts about the table `plugin_state`.

@@ -42,18 +42,18 @@ pub struct HealthState {
     /// The technical error behind the verdict.
     #[serde(skip_serializing_if = "is_zero")]
     pub error: String,
-    /// What to do.
+    /// The suggested actions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub suggested_actions: Option<SuggestedActions>,
     /// Facts; built-in checks give one key `data` that holds a JSON document.
     #[serde(skip_serializing_if = "is_zero")]
     pub extra_info: BTreeMap<String, String>,
-    /// What a script plugin printed.
+    /// The output of a script plugin.
     #[serde(skip_serializing_if = "is_zero")]
     pub raw_output: String,
 }
 
-/// What to do about a state.
+/// The suggested actions of a state.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct SuggestedActions {
     /// For a person; always present.
@@ -69,7 +69,7 @@ pub struct Origin {
     pub component_type: String,
     /// As the script plugin's spec says it.
     pub run_mode: String,
-    /// What the script plugin's last run printed, cut to 4096 bytes.
+    /// The output of the script plugin's last run, cut to 4096 bytes.
     pub raw_output: String,
 }
 

@@ -20,7 +20,7 @@ use serde_json::{Deserializer, Number, Value};
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("invalid JSON from byte {at} of the output on: {why}")]
 pub struct JsonError {
-    /// Where the object begins.
+    /// The position at which the object begins.
     at: usize,
     /// The problem with it; lines and columns are counted from where it begins.
     why: String,

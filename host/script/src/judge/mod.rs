@@ -28,7 +28,7 @@ const MAX_ERROR_BYTES: usize = 4096;
 /// How the steps ended.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Execution {
-    /// What all steps printed, one after another.
+    /// The output of all steps, one after another.
     pub output: Vec<u8>,
     /// The last step's.
     pub exit_code: i32,
@@ -78,9 +78,9 @@ impl Verdict {
 pub struct Mismatch {
     /// Key in `extra_info`.
     pub field: String,
-    /// Where the value was looked for.
+    /// The query that selected the value.
     pub query: String,
-    /// What it should have matched; `None` if anything would have done.
+    /// The expected pattern; `None` if any value would have been accepted.
     pub pattern: Option<String>,
     /// The value; `None` if there was none.
     pub value: Option<String>,
@@ -409,7 +409,7 @@ fn suggested(found: &[PathResult<'_>]) -> Option<SuggestedActions> {
     })
 }
 
-/// What to add to an error that may come from missing output.
+/// Returns a note for an error that may be caused by missing output.
 fn cut(execution: &Execution) -> String {
     let kept = execution.output.len();
     match execution.truncated {

@@ -1,4 +1,4 @@
-//! What stands behind a backslash, and other pieces that are the same inside and outside of brackets.
+//! Parses the part after a backslash, and other parts that are the same inside and outside of brackets.
 
 use super::{Fault, PatternError, names};
 
@@ -19,7 +19,7 @@ pub(super) fn next(text: &str) -> Option<(char, &str)> {
     chars.next().map(|c| (c, chars.as_str()))
 }
 
-/// What of `from` was read when `rest` is left.
+/// Returns the part of `from` before `rest`.
 pub(super) fn taken<'a>(from: &'a str, rest: &str) -> &'a str {
     from.len()
         .checked_sub(rest.len())

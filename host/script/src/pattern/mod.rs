@@ -111,7 +111,7 @@ impl PatternError {
     }
 }
 
-/// What can be wrong with a pattern.
+/// The kinds of errors in a pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
     /// A range that runs backwards, or a class that does not exist.

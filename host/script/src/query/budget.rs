@@ -1,4 +1,4 @@
-//! What one answer may cost, so that `$..*..*..*` on a large document ends in an error and not in a dead daemon.
+//! Limits the cost of one answer, so that `$..*..*..*` on a large document ends in an error and not in a dead daemon.
 
 use std::cell::Cell;
 

@@ -20,7 +20,7 @@ pub(super) enum Item<'a> {
     Number(f64),
     /// A literal or computed truth value.
     Bool(bool),
-    /// What a multi-valued selector found.
+    /// The values that a multi-valued selector found.
     List(Rc<List<'a>>),
 }
 

@@ -1,4 +1,4 @@
-//! What a file must have, how lists expand, and how problems are reported.
+//! The required content of a file, how lists expand, and how problems are reported.
 
 use std::path::Path;
 

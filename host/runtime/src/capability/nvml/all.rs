@@ -148,7 +148,7 @@ fn too_late(device: &Device, after: Duration) -> SourceError {
     }
 }
 
-/// What is asked together, before the answers are put together.
+/// Returns the reading of a question that is asked together with others, before the answers are joined.
 fn prepared(question: &Question) -> Option<Reading> {
     Some(match *question {
         Question::Identity => return None,
