@@ -17,7 +17,7 @@ const ZONES: &[&[u8]] = &[
     b"AEST", b"AEDT", b"NZST", b"NZDT",
 ];
 
-/// What a line's beginning says.
+/// The header of a line.
 #[derive(Debug, Default)]
 pub(super) struct Header<'a> {
     /// The wall-clock time.

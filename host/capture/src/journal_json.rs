@@ -217,7 +217,7 @@ impl<'de> Visitor<'de> for FieldVisitor {
     }
 }
 
-/// What is no byte becomes one that is in no text.
+/// Converts a number to a byte. A number that is no byte becomes one that occurs in no text.
 fn byte_of(value: u64) -> u8 {
     u8::try_from(value).unwrap_or(0xff)
 }

@@ -14,7 +14,7 @@ use super::{
     stamp::Stamp,
 };
 
-/// Where collectors put the text, most particular first.
+/// The keys in which collectors store the text, most specific first.
 const TEXTS: &[&str] = &[
     "MESSAGE",
     "message",

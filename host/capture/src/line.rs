@@ -14,7 +14,7 @@ use super::{
 };
 use crate::node::kmsg::{self, BootClock, KernelMessage};
 
-/// What a line is.
+/// The kind of a line, with its content.
 #[derive(Debug)]
 pub(super) enum Line {
     /// A message of the kernel log.
@@ -33,7 +33,7 @@ pub(super) struct Message {
     pub stamp: Stamp,
     /// Microseconds since boot, where the line has them.
     pub micros: Option<u64>,
-    /// Which boot it was, where the line says it.
+    /// The id of the boot, if the line states it.
     pub boot: Option<u128>,
     /// `time` is 0, and so is `sequence` where the format has none.
     pub message: KernelMessage,

@@ -166,7 +166,7 @@ fn is_text(prefix: &[u8]) -> bool {
     words.count() > 2 || prefix.iter().skip(1).any(is_quote)
 }
 
-/// Where the first mark of a message's beginning stands, from `from` on.
+/// Returns the position of the first mark of a message's beginning, from `from` on.
 fn mark(line: &[u8], from: usize) -> Option<usize> {
     let start = line.get(..MAX_PREFIX).unwrap_or(line);
     let mut before = from.checked_sub(1).and_then(|at| line.get(at)).copied();
@@ -211,7 +211,7 @@ fn take_program(scan: &mut Scan) -> Option<()> {
     scan.literal(b" ")
 }
 
-/// What stands where a message begins.
+/// The text at a message's beginning.
 #[derive(Debug)]
 struct Beginning<'a> {
     stamp: Option<Stamp>,

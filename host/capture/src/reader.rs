@@ -50,7 +50,7 @@ pub(super) struct Entry {
     pub message: KernelMessage,
 }
 
-/// What the last line was, for a line that may belong to it.
+/// The last line, for a next one that may belong to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Last {
     /// Nothing that has further lines.
@@ -305,7 +305,7 @@ impl<'z> Reader<'z> {
         self.window.back().map(|entry| entry.order)
     }
 
-    /// Where in the window the message of an order is.
+    /// Returns the position of a message in the window, by its order.
     fn place(&self, order: u64) -> Option<usize> {
         usize::try_from(order.checked_sub(self.given)?).ok()
     }

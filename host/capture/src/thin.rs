@@ -18,7 +18,7 @@ const MANY_WINDOWS: u32 = 100;
 const MAX_RUN: u64 = 10_000;
 /// The most shapes that are remembered; then all are forgotten.
 const MAX_SHAPES: usize = 16_384;
-/// What a shape takes, bytes.
+/// The memory of a shape, bytes.
 const SHAPE_SIZE: usize = 96;
 /// Empty rows are removed once there are so many.
 const MANY_HOLES: usize = 4096;

@@ -1,4 +1,4 @@
-//! What judges a component: a WebAssembly plugin or a script.
+//! The checker of a component: a WebAssembly plugin or a script.
 
 use std::{sync::Arc, time::Duration};
 
@@ -10,7 +10,7 @@ use crate::{
     runtime::Finished,
 };
 
-/// What judges a component.
+/// The checker of a component.
 #[derive(Clone)]
 pub enum Checker {
     /// A WebAssembly plugin.

@@ -260,7 +260,7 @@ mod tests {
         }
     }
 
-    /// What is listed for a report and a changed one: what, of, running, shadow.
+    /// Returns the listed differences of a report and a changed one: what, of, running, shadow.
     fn listed(change: impl FnOnce(&mut Report)) -> Vec<String> {
         let mut other = report();
         change(&mut other);

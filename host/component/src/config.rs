@@ -9,7 +9,7 @@ use crate::model::ComponentDescriptor;
 /// Most faults of a configuration that one message reports.
 const MAX_FAULTS: usize = 8;
 
-/// What a component is configured with.
+/// The configuration of a component.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ComponentConfig {
     /// From flags and defaults, a JSON object.
@@ -18,7 +18,7 @@ pub struct ComponentConfig {
     pub site: Option<SiteConfig>,
 }
 
-/// What a site says about one component.
+/// A site's configuration of one component.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SiteConfig {
     /// The file, as an operator would look for it.

@@ -33,7 +33,7 @@ pub(super) struct Latches {
     unsaved: Mutex<BTreeMap<String, BTreeSet<Key>>>,
 }
 
-/// What [`merge`] wants written down.
+/// The writes that [`merge`] asks for.
 #[derive(Debug, Default, PartialEq)]
 struct Changes {
     save: Vec<(Key, LatchedState)>,
@@ -41,7 +41,7 @@ struct Changes {
 }
 
 impl Latches {
-    /// Those that the store kept. One that cannot be understood is dropped with a log line.
+    /// Reads the stored latches. One that cannot be parsed is dropped with a log line.
     pub(super) async fn load(store: Option<&Store>) -> Self {
         let latches = Self::default();
         let Some(store) = store else { return latches };
@@ -76,7 +76,7 @@ impl Latches {
         held.get(component).is_some_and(|states| !states.is_empty())
     }
 
-    /// What a check said, with what is latched.
+    /// Returns the states of a check together with the latched ones.
     pub(super) async fn apply(
         &self,
         component: &str,

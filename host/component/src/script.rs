@@ -18,7 +18,7 @@ use crate::{
     wire::Origin,
 };
 
-/// What the wire says of a component that comes from a spec.
+/// The wire's type of a component from a spec.
 pub(super) const COMPONENT_TYPE: &str = "custom-plugin";
 /// The name of every script plugin's state.
 pub(super) const STATE_NAME: &str = "check";
@@ -68,7 +68,7 @@ impl ScriptChecker {
         }
     }
 
-    /// What its spec says of it.
+    /// Its description from the spec.
     pub fn descriptor(&self) -> &ComponentDescriptor {
         &self.descriptor
     }
@@ -136,7 +136,7 @@ impl ScriptChecker {
     }
 }
 
-/// What the wire says of the components of a plugin.
+/// Returns the wire's facts about the components of a plugin.
 pub(super) fn origin(plugin: &Plugin) -> Origin {
     Origin {
         component_type: COMPONENT_TYPE.to_owned(),
@@ -145,7 +145,7 @@ pub(super) fn origin(plugin: &Plugin) -> Origin {
     }
 }
 
-/// What a state shows of a script's output.
+/// Returns the part of a script's output that a state shows.
 pub(super) fn shown(output: &[u8]) -> String {
     let head = output.get(..SHOWN_OUTPUT).unwrap_or(output);
     String::from_utf8_lossy(head).into_owned()

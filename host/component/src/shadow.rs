@@ -45,7 +45,7 @@ pub struct Shadow {
 /// A question to the running version, and its outcome.
 struct Question {
     context: CheckContext,
-    /// Of the kernel; `None` for a check.
+    /// The kernel messages; `None` for a check.
     messages: Option<Vec<Arc<KernelMessage>>>,
     running: Outcome,
     bill: Bill,
@@ -81,7 +81,7 @@ impl Shadow {
         }
     }
 
-    /// What was compared so far.
+    /// Returns the comparison so far.
     pub fn view(&self, component: &str) -> ShadowView {
         let seen = self.seen();
         ShadowView {

@@ -34,7 +34,7 @@ pub struct Trial {
 pub struct TrialOutcome {
     /// The report, or why there is none.
     pub report: Result<Report, CallError>,
-    /// What it cost.
+    /// The cost of the check.
     pub bill: Bill,
     /// The keys that it wrote or deleted.
     pub values: Vec<String>,
@@ -76,7 +76,7 @@ impl Trial {
         })
     }
 
-    /// What the plugin says of it.
+    /// Returns the plugin's description of it.
     pub fn descriptor(&self) -> &ComponentDescriptor {
         &self.descriptor
     }

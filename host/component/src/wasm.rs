@@ -29,7 +29,7 @@ impl WasmChecker {
         }
     }
 
-    /// What the plugin says of it.
+    /// Returns the plugin's description of it.
     pub fn descriptor(&self) -> &ComponentDescriptor {
         &self.descriptor
     }

@@ -23,7 +23,7 @@ struct Range {
 
 type Stamps = [Option<FileStamp>; 2];
 
-/// What the files said when they had these stamps.
+/// The content of the files when they had these stamps.
 static READ: Mutex<Option<(Stamps, Vec<Range>)>> = Mutex::new(None);
 
 /// Returns the user that a number was given to; the number itself where it is nobody's subordinate. Reads the files again

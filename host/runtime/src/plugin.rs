@@ -239,8 +239,11 @@ impl Plugin {
         let finished = self.call(request, call_context).await;
         finished.and_then(|answer| match answer {
             Answer::Events(events) => {
-                let events: Vec<Event> =
-                    events.map_err(to_call_error)?.into_iter().map(Into::into).collect();
+                let events: Vec<Event> = events
+                    .map_err(to_call_error)?
+                    .into_iter()
+                    .map(Into::into)
+                    .collect();
                 validate::events(&events, &self.limits, context.now).map_err(CallError::Invalid)?;
                 Ok(events)
             }

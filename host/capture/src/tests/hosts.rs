@@ -1,4 +1,4 @@
-//! Which host a line is of.
+//! The host that a line belongs to.
 
 use super::*;
 

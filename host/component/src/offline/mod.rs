@@ -32,7 +32,7 @@ const AFTER_THE_END_MS: u64 = 60_000;
 /// Most problems of one component that are reported; further ones are counted.
 const MAX_PROBLEMS: usize = 10;
 
-/// What one component makes of a log.
+/// The judgement of one component about a log.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Judgement {
     /// The component.
@@ -43,7 +43,7 @@ pub struct Judgement {
     pub left_out: LeftOut,
     /// Its verdicts, if it draws them from the log and nothing else: what it says of this machine is not asked.
     pub states: Vec<HealthState>,
-    /// What went wrong while it looked.
+    /// The problems while it judged.
     pub problems: Vec<String>,
 }
 

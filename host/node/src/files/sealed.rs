@@ -1,4 +1,4 @@
-//! What no grant reaches, whatever patterns it holds.
+//! The files that no grant reaches, whatever its patterns.
 //!
 //! | path | why |
 //! |---|---|
@@ -31,7 +31,7 @@ pub enum WantedPart {
     Space,
 }
 
-/// What of gpud's own process can be granted. Built-in checks need these.
+/// The files of gpud's own process that can be granted. Built-in checks need these.
 const OWN_SHOWN: [&str; 12] = [
     "cgroup",
     "comm",
@@ -88,7 +88,7 @@ const FOLDERS: [&str; 9] = [
     "/sys/kernel/tracing",
     "/var/run/secrets",
 ];
-/// Where gpud keeps its files by default.
+/// The default folders of gpud's files.
 const DATA_FOLDER: &str = "/var/lib/gpud";
 /// Single files of `/etc`.
 const OF_ETC: [&str; 6] = [

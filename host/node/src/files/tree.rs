@@ -54,13 +54,13 @@ pub struct Tree {
     proc: Option<OwnedFd>,
     /// `/sys` of it, if it is a sysfs.
     sys: Option<OwnedFd>,
-    /// What no grant reaches.
+    /// The files that no grant reaches.
     sealed: Sealed,
     /// The way to the machine's mounts, where gpud has others.
     mounts: Option<MachineMounts>,
 }
 
-/// What a confined access wants.
+/// The kind of a confined access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Want {
     /// The thing itself: its path must be granted.

@@ -24,7 +24,7 @@ pub const MAX_LOST: usize = 3;
 /// One answer for each call; `None`: not asked, since [`MAX_LOST`] others did not answer.
 pub type Answers<T> = Vec<Option<Result<T, SourceError>>>;
 
-/// What the threads and the caller share.
+/// The state that the threads and the caller share.
 struct Batch<T> {
     calls: Vec<String>,
     state: Mutex<BatchState<T>>,

@@ -41,7 +41,7 @@ pub struct HangPool {
 /// A call that is past its deadline and still has not returned.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StuckCall {
-    /// What was asked, as given to [`HangPool::run`].
+    /// The question, as given to [`HangPool::run`].
     pub what: String,
     /// When it was asked, Unix milliseconds.
     pub since_ms: u64,

@@ -14,7 +14,7 @@ use super::{
 pub(super) struct Intake {
     clock: BootClock,
     pub(super) accounting: Accounting,
-    /// What was not handed on yet; the next record is read into its tail.
+    /// Records that were not passed on yet. The next record is read into the tail.
     pub(super) batch: RecordBatch,
     /// First and last number, and the last time, of the batch.
     span: Option<(u64, u64, u64)>,

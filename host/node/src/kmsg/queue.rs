@@ -15,7 +15,7 @@ const PATIENT_LIMIT: usize = 1 << 20;
 #[derive(Debug, Default)]
 pub(super) struct RecordBatch {
     bytes: Vec<u8>,
-    /// Where each record ends.
+    /// The end of each record.
     ends: Vec<usize>,
 }
 
@@ -25,7 +25,7 @@ impl RecordBatch {
         &mut self.bytes
     }
 
-    /// What was put into the tail.
+    /// Returns the written part of the tail that is not sealed yet.
     pub(super) fn unsealed(&self) -> &[u8] {
         self.bytes.get(self.sealed()..).unwrap_or_default()
     }
@@ -59,13 +59,13 @@ impl RecordBatch {
         self.ends.last().copied().unwrap_or(0)
     }
 
-    /// What the batch holds of memory, bytes.
+    /// Returns the memory of the batch, bytes.
     fn cost(&self) -> usize {
         self.bytes.capacity() + self.ends.capacity() * size_of::<usize>()
     }
 }
 
-/// What the matcher does next.
+/// The next work of the matcher.
 #[derive(Debug)]
 pub(super) enum Work<C> {
     /// Examine these.

@@ -64,7 +64,7 @@ pub enum SourceState {
 /// The reader's state at one moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Status {
-    /// What is read.
+    /// The source of the records.
     pub path: PathBuf,
     /// How it does.
     pub state: SourceState,
@@ -72,7 +72,7 @@ pub struct Status {
     pub last_answer: Option<u64>,
 }
 
-/// What the reader shares with the rest of the kernel log.
+/// The state that the reader shares with the rest of the kernel log.
 #[derive(Debug)]
 pub(super) struct ReaderShared {
     pub(super) queue: Queue<Routing>,

@@ -37,7 +37,7 @@ pub const MAX_REQUEST_BYTES: usize = 64 * 1024;
 const MAX_STATUS_TEXT: usize = 1024;
 /// Headers and trailers of an answer together, decoded, each with 32 bytes on top (RFC 9113, 6.5.2).
 const MAX_HEADER_BYTES: u32 = 16 * 1024;
-/// What the service may have under way before we read it.
+/// Bytes that the service may send before we read them.
 const WINDOW_BYTES: u32 = 256 * 1024;
 /// Bytes of a connection beyond twice the response message: frames' heads, headers, settings, pings.
 const OVERHEAD_BYTES: u64 = 256 * 1024;

@@ -88,7 +88,7 @@ impl Device {
         fabric() -> Fabric = Reading::Fabric;
         /// Processes that compute.
         processes() -> Vec<Process> = Reading::Processes;
-        /// What processes used in the last minute.
+        /// The usage of processes in the last minute.
         process_use() -> Vec<ProcessUse> = Reading::ProcessUse;
         /// MIG mode on?
         mig_mode() -> bool = Reading::MigMode;
@@ -127,7 +127,7 @@ impl Device {
         self.gpu.prepare(readings).await;
     }
 
-    /// What it answered in the last [`super::gpu::SHARED_FOR`]; nothing when it cannot be asked now.
+    /// Returns its answers of the last [`super::gpu::SHARED_FOR`]; `None` if it cannot be asked now.
     pub fn cached_answers(&self) -> Option<CachedAnswers<'_>> {
         self.gpu.cached_answers()
     }

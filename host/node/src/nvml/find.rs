@@ -1,4 +1,4 @@
-//! Where the library of the driver may be.
+//! Finds the library of the driver.
 
 use std::{
     fs,
@@ -54,7 +54,7 @@ pub enum Candidate {
 }
 
 impl LibraryPaths {
-    /// What to try, in this order.
+    /// Returns the candidates in the order in which they are tried.
     pub fn candidates(&self) -> Vec<Candidate> {
         if let Some(path) = &self.library {
             return vec![Candidate::File(path.clone())];
@@ -81,7 +81,7 @@ impl LibraryPaths {
         paths.into_iter().filter_map(identify).collect()
     }
 
-    /// What was looked for, when nothing was found.
+    /// Returns the names that were looked for, for the message when nothing was found.
     pub fn not_found(&self) -> String {
         match (&self.library, &self.driver_root) {
             (Some(path), _) => format!("{} is not there", path.display()),

@@ -38,7 +38,7 @@ const MAX_CACHED: usize = 512;
 pub const AGAIN_AFTER: Duration = Duration::from_secs(10);
 /// How old it is at most: of the round before, with the usual minute between them.
 const AGAIN_WITHIN: Duration = Duration::from_secs(90);
-/// What the thread is doing while it asks for a round's answers.
+/// The name of the thread's work while it asks for a round's answers.
 const AGAIN: &str = "the questions of the last round";
 /// Longest that the questions that are taken along may hold up the one that was asked.
 pub(super) const ON_THE_WAY: Duration = Duration::from_millis(250);

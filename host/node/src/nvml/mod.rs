@@ -75,7 +75,7 @@ pub enum Library {
     Failed(String),
 }
 
-/// Which driver to use.
+/// The driver to use.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Options {
     /// This library and no other (`GPUD_NVML_LIBRARY_PATH`).
@@ -198,7 +198,7 @@ impl Nvml {
         *lock(&self.shared.common.not_before) = Some(Instant::now());
     }
 
-    /// What was last found, without asking anybody.
+    /// Returns the last result without asking the driver.
     pub fn latest(&self) -> Arc<View> {
         Arc::clone(&lock(&self.shared.latest).view)
     }

@@ -22,7 +22,7 @@ const WAIT_FOR_OLD: Duration = Duration::from_secs(30);
 /// Names of devices that drive a display of a workstation and nothing else; as GPUd, they are left out.
 const DISPLAYS: [&str; 2] = ["DGX Display", "NVIDIA DGX Display"];
 
-/// What a round found. Plain values and handles; nothing in it asks the driver.
+/// The result of a round. Plain values and handles; nothing in it asks the driver.
 #[derive(Clone)]
 pub struct View {
     /// Is there a driver, and does it work?
@@ -76,7 +76,7 @@ pub(super) struct Rounds {
     session: Mutex<Option<Session>>,
     /// A driver that was closed here but is still in use, and since when.
     old: Mutex<Option<(Arc<OpenDriver>, Instant)>>,
-    /// What is being asked right now, for the callers that wait.
+    /// The question under way, for the callers that wait.
     step: Mutex<String>,
 }
 
@@ -91,7 +91,7 @@ impl Rounds {
         }
     }
 
-    /// What is being asked right now.
+    /// The question under way.
     pub fn step(&self) -> String {
         lock(&self.step).clone()
     }
@@ -330,7 +330,7 @@ impl Rounds {
     }
 }
 
-/// What a GPU that could never be opened is called instead of its UUID.
+/// Returns the name of a GPU that could never be opened, in place of its UUID.
 fn stranger(index: u32) -> String {
     format!("unknown-gpu-{index}")
 }

@@ -31,12 +31,12 @@ pub fn append_shared(path: &Path) -> Result<File, TrustError> {
     append_to(path, Kind::Shared)
 }
 
-/// Whose a log file is.
+/// The owner of a log file.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// That of gpud itself.
+    /// A log file of gpud itself.
     Own,
-    /// That of a plugin, which others read.
+    /// A log file of a plugin, which others read.
     Shared,
 }
 

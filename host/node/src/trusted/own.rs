@@ -24,7 +24,7 @@ pub struct OwnFolder {
     handle: OwnedFd,
     path: PathBuf,
     rules: Rules,
-    /// Which permissions it had, if others had any of them until now.
+    /// The permissions that it had, if others had any of them until now.
     was: Option<u32>,
 }
 
@@ -95,7 +95,7 @@ impl OwnFolder {
         &self.path
     }
 
-    /// Which permissions it had, if it was open to others.
+    /// The permissions that it had, if it was open to others.
     pub fn was_open(&self) -> Option<u32> {
         self.was
     }

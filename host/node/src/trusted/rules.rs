@@ -1,4 +1,4 @@
-//! Who may own and change what is on the way to a file, and the file.
+//! The users that may own and change a file and the folders on the way to it.
 
 use std::{os::fd::AsFd, path::Path};
 
@@ -16,7 +16,7 @@ const WORLD_WRITES: u32 = 0o002;
 /// In such a folder only an entry's owner, the folder's owner and root can remove or rename the entry.
 const STICKY: u32 = 0o1000;
 
-/// Whom one process trusts: root and its own user.
+/// The users that one process trusts: root and its own user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Rules {
     us: u32,
@@ -30,7 +30,7 @@ impl Rules {
         }
     }
 
-    /// Of a process of this user.
+    /// Returns the rules of a process of this user.
     #[cfg(test)]
     pub fn of_user(us: u32) -> Self {
         Self { us }

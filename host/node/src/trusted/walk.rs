@@ -22,7 +22,7 @@ const MAX_LINKS: usize = 40;
 /// `PROC_SUPER_MAGIC`: links of this file system, such as `/proc/self/fd/1`, lead to open files and not to paths.
 const PROC: u64 = 0x9fa0;
 
-/// What is looked for.
+/// The goal of a walk.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Goal {
     /// Missing folders on the way are made.
@@ -53,7 +53,7 @@ impl Goal {
     };
 }
 
-/// Where a walk ends.
+/// The end of a walk.
 #[derive(Debug)]
 pub(super) enum Arrival {
     /// At a folder.

@@ -128,7 +128,7 @@ struct Library {
     handles: Mutex<Vec<Handle>>,
     samples: Mutex<HashMap<Slot, Sample>>,
     nvml: Nvml,
-    /// Where the loader found it, if it was asked by name.
+    /// The path at which the loader found it, if it was asked by name.
     file: Option<LoadedFile>,
 }
 
