@@ -1,8 +1,7 @@
 //! Components as the daemon sees them: each has a name, a schedule, latest states and a history.
 //!
-//! [`Registry`] knows them all, [`scheduler`] makes them run, [`kernel_log`] feeds them kernel messages, and
-//! the daemon's backend answers the HTTP server. How a component judges is the business of its [`Checker`]. A component
-//! never waits for another one.
+//! [`Registry`] knows them all, [`scheduler`] makes them run, [`kernel_log`] feeds them kernel messages, and the daemon's
+//! backend answers the HTTP server. A component's [`Checker`] judges. A component never waits for another one.
 
 #![cfg_attr(
     test,
@@ -259,7 +258,7 @@ impl Component {
         }
     }
 
-    /// A failure that speaks against a version on probation, which is being taken back.
+    /// Returns whether a failed call makes the version on probation be taken back.
     fn is_taken_back(&self, outcome: Result<(), &CallError>) -> bool {
         let probation = self.probation();
         probation.is_some_and(|probation| probation.check_ended(&self.name, outcome))

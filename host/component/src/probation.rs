@@ -157,7 +157,8 @@ impl Probation {
     }
 }
 
-/// Whether a failure speaks against the version. What it says of itself, or a source that does not answer, does not.
+/// Returns whether a failure counts against the version. An error that it reports itself, or a source that does not answer,
+/// does not count.
 fn counts(error: &CallError) -> bool {
     match error {
         CallError::Trap(_)

@@ -199,7 +199,7 @@ impl Trial {
                 state_writes: finished.state_writes,
                 cursor: None,
             };
-            // As in a daemon, an empty commit is no business of the store's thread.
+            // As in a daemon, an empty commit is not sent to the store's thread.
             if !commit.events.is_empty() || !commit.state_writes.is_empty() {
                 let stored = self.store.commit(&self.descriptor.name, commit).await;
                 outcome.problem = stored.err().map(|error| error.to_string());

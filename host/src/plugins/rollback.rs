@@ -17,19 +17,19 @@ use crate::{
     wire::{MetaTime, RolledBack, RunningVersion},
 };
 
-/// Which version of an entry runs.
+/// The running version of an entry.
 #[derive(Clone)]
 pub struct Current {
-    /// This one.
+    /// The version.
     pub version: Version,
-    /// Unless it worked before.
+    /// Its probation, unless it worked before.
     pub probation: Option<Arc<Probation>>,
-    /// The version in whose place it runs.
+    /// The version that it replaces, if that one was taken back.
     pub rolled_back: Option<RolledBackVersion>,
 }
 
 impl Current {
-    /// As `/v1/plugins` says it.
+    /// Returns the version as `/v1/plugins` shows it.
     pub fn shown(&self) -> RunningVersion {
         RunningVersion {
             digest: self.version.digest(),

@@ -56,9 +56,9 @@ pub struct RunningEntry {
     pub plugin: Plugin,
     /// Where it came from.
     pub source: Source,
-    /// What it became.
+    /// Its components.
     pub components: Vec<Arc<Component>>,
-    /// Which version it is, if it is a Wasm entry that was loaded.
+    /// The running version, if it is a Wasm entry that was loaded.
     pub current: Option<Current>,
 }
 
@@ -66,9 +66,9 @@ pub struct RunningEntry {
 pub struct Prepared {
     /// Its spec.
     pub plugin: Plugin,
-    /// What it will be.
+    /// Its components, not registered yet.
     pub components: Vec<Component>,
-    /// Which version it is, if it is a Wasm entry.
+    /// The version, if it is a Wasm entry.
     current: Option<Current>,
     /// The file of its component, to be stored; `None` if it is stored already.
     wasm: Option<Vec<u8>>,

@@ -44,7 +44,7 @@ const MAX_REASON: usize = 1024;
 pub struct RetainedVersion {
     /// The version.
     pub version: Version,
-    /// Its entry, as a spec file of one entry.
+    /// Its entry, in the form of a spec file with one entry.
     pub spec: String,
 }
 
@@ -62,19 +62,19 @@ pub struct RolledBackVersion {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Record {
     component: String,
-    /// The spec file that the entry stands in.
+    /// The spec file that contains the entry.
     source: String,
-    /// Newest first.
+    /// The versions that worked, newest first.
     good: Vec<RetainedVersion>,
-    /// On probation.
+    /// The version on probation.
     candidate: Option<RetainedVersion>,
     refused: Option<RolledBackVersion>,
-    /// Goes up with each change, over all records.
+    /// Number of the last change, counted over all records.
     turn: u64,
 }
 
 impl Record {
-    /// Those that may come back.
+    /// Returns the versions that may run again.
     fn versions(&self) -> impl Iterator<Item = &Version> {
         let retained = self.good.iter().chain(&self.candidate);
         retained.map(|retained| &retained.version)
@@ -136,10 +136,10 @@ impl RetainedVersions {
         retained
     }
 
-    /// A new version begins its probation: its file and entry are put by.
+    /// Stores the file and entry of a new version that begins its probation.
     ///
     /// # Errors
-    /// They cannot be written; the version then leaves nothing to come back to.
+    /// They cannot be written. Later versions then cannot be replaced by this one.
     pub fn begin(
         &self,
         component: &str,
@@ -167,10 +167,10 @@ impl RetainedVersions {
         self.put(&mut records, record)
     }
 
-    /// The version on probation has worked, if it is this one.
+    /// Notes that the version on probation has worked, if it is this one.
     ///
     /// # Errors
-    /// It cannot be written down.
+    /// The record cannot be written.
     pub fn worked(&self, component: &str, version: &Version) -> io::Result<()> {
         let mut records = self.records();
         let Some(mut record) = records.get(component).cloned() else {
@@ -186,10 +186,10 @@ impl RetainedVersions {
         self.put(&mut records, record)
     }
 
-    /// A version was taken back.
+    /// Notes that a version was taken back.
     ///
     /// # Errors
-    /// It cannot be written down: a restart would try it again.
+    /// The record cannot be written: a restart would try the version again.
     pub fn refuse(&self, component: &str, refused: RolledBackVersion) -> io::Result<()> {
         let mut records = self.records();
         let Some(mut record) = records.get(component).cloned() else {
@@ -217,7 +217,7 @@ impl RetainedVersions {
         }
     }
 
-    /// Forgets the components of a spec file that are not among these.
+    /// Removes the versions of a spec file's components that are not among these.
     pub fn forget_others(&self, source: &str, present: &BTreeSet<String>) {
         let gone: Vec<String> = self
             .records()
@@ -228,7 +228,7 @@ impl RetainedVersions {
         gone.iter().for_each(|component| self.forget(component));
     }
 
-    /// Why this version of an entry of this file was taken back, if it was.
+    /// Returns why this version of an entry of this file was taken back, if it was.
     pub fn refused(
         &self,
         component: &str,
@@ -240,7 +240,7 @@ impl RetainedVersions {
         (refused.version == *version).then_some(refused)
     }
 
-    /// Whether this version of an entry of this file has worked before.
+    /// Returns whether this version of an entry of this file has worked before.
     pub fn has_worked(&self, component: &str, source: &str, version: &Version) -> bool {
         let records = self.records();
         of_source(&records, component, source).is_some_and(|record| {
@@ -251,17 +251,17 @@ impl RetainedVersions {
         })
     }
 
-    /// The newest version of an entry of this file that worked, other than this one.
+    /// Returns the newest version of an entry of this file that worked, other than this one.
     pub fn before(&self, component: &str, source: &str, not: &Version) -> Option<RetainedVersion> {
         let records = self.records();
         let mut good = of_source(&records, component, source)?.good.iter();
         good.find(|retained| retained.version != *not).cloned()
     }
 
-    /// The component's file of a version.
+    /// Reads the component's file of a version.
     ///
     /// # Errors
-    /// It is not there any more, or not as it was.
+    /// It was removed or changed.
     pub fn wasm(&self, version: &Version) -> Result<Vec<u8>, String> {
         let file = self.file(version);
         let wasm = trusted::read(&file, super::wasm::MAX_COMPONENT_BYTES)
@@ -272,7 +272,7 @@ impl RetainedVersions {
         }
     }
 
-    /// Writes a record, and removes files that none needs any more.
+    /// Writes a record, and removes files that no record needs any more.
     fn put(&self, records: &mut BTreeMap<String, Record>, mut record: Record) -> io::Result<()> {
         if !records.contains_key(&record.component) && records.len() >= MAX_RECORDS {
             return Err(io::Error::other(format!(
@@ -295,7 +295,7 @@ impl RetainedVersions {
         Ok(())
     }
 
-    /// Frees space for so many bytes: the record that was changed longest ago goes first, never that of `component`.
+    /// Frees space for so many bytes. Removes the record that was changed longest ago first, never that of `component`.
     fn make_room(
         &self,
         records: &mut BTreeMap<String, Record>,
@@ -409,7 +409,7 @@ fn read_record(file: &Path) -> Result<Record, String> {
     }
 }
 
-/// Whose files may come back as code is nobody's business but ours.
+/// Only gpud's user may change the folder: its files run as code.
 fn make_folder(folder: &Path) -> io::Result<()> {
     fs::DirBuilder::new()
         .recursive(true)
@@ -433,7 +433,7 @@ fn check_folder(folder: &Path) -> io::Result<()> {
     }
 }
 
-/// Puts a file in place, whole or not at all, also over a power cut.
+/// Writes a file completely or not at all, also across a power cut.
 fn replace(file: &Path, content: &[u8]) -> io::Result<()> {
     let new = file.with_extension("tmp");
     let written = fs::File::create(&new).and_then(|mut opened| {
