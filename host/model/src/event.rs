@@ -72,7 +72,7 @@ pub struct Event {
     pub subject: Option<Subject>,
     /// The evidence for the event.
     pub evidence: Vec<Evidence>,
-    /// Facts kept with it, not shown by the HTTP API.
+    /// Facts that are stored with it, and that the HTTP API does not show.
     pub extra_info: Pairs,
     /// How repeats are counted; without it, equal events of one second are one.
     pub merge: Option<Merge>,

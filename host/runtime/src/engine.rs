@@ -12,7 +12,7 @@ use wasmtime::{
     Config, Enabled, Engine, InstanceAllocationStrategy, OptLevel, PoolingAllocationConfig,
 };
 
-/// Instances alive at once; a semaphore of the same size stands in front of the pool.
+/// Instances alive at once. A semaphore of the same size limits the use of the pool.
 pub const SLOTS: u32 = 32;
 /// The target triple that this gpud was built for.
 pub const HOST_TARGET: &str = env!("GPUD_TARGET");

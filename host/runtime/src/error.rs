@@ -139,7 +139,7 @@ pub enum CallError {
     /// It returned something that cannot be used.
     #[error("returned an unusable answer: {0}")]
     Invalid(String),
-    /// It said that it failed.
+    /// It returned an error of its own.
     #[error("failed: {0}")]
     Failed(String),
     /// A source of the machine did not answer.

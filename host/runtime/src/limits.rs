@@ -46,7 +46,7 @@ impl Default for Limits {
     }
 }
 
-/// Counts bytes and elements over all memories and tables of one store, and refuses what goes beyond.
+/// Counts bytes and elements over all memories and tables of one store, and refuses growth beyond the limit.
 ///
 /// Wasmtime's own `StoreLimits` bounds each memory by itself, and one guest may have several.
 #[derive(Debug)]

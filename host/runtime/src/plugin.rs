@@ -397,7 +397,7 @@ fn frames(error: &wasmtime::Error) -> impl Iterator<Item = String> {
     frames.filter_map(move |frame| frame.func_name().map(plain))
 }
 
-/// The whole backtrace of a trap for the log: what its author needs, and nobody else.
+/// The whole backtrace of a trap for the log. Only the plugin's author needs it.
 fn tell_where(error: &wasmtime::Error, identity: &Identity) {
     let Identity { plugin, component } = identity;
     let names: Vec<String> = frames(error).collect();

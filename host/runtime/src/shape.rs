@@ -9,7 +9,7 @@ const PACKAGE: &str = "gpud:plugin/";
 /// The type of a component.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Shape {
-    /// Names of its imports, as they stand in the component.
+    /// Names of its imports, as the component spells them.
     pub imports: Vec<String>,
     /// Names of its exports.
     pub exports: Vec<String>,

@@ -33,7 +33,7 @@ struct TickerState {
     running: usize,
     /// The thread waits for a guest.
     parked: bool,
-    /// The runtime is gone.
+    /// The runtime was dropped.
     ended: bool,
 }
 

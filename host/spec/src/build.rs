@@ -26,7 +26,7 @@ pub const MAX_GROWTH: u64 = 100;
 /// Deepest nesting, aliases written out.
 pub const MAX_DEPTH: usize = 64;
 
-/// What `!!` stands for.
+/// The namespace that `!!` abbreviates.
 const TAG_NAMESPACE: &str = "tag:yaml.org,2002:";
 
 /// The parsed document.
@@ -116,7 +116,7 @@ fn too_deep(place: Position) -> TreeError {
     }
 }
 
-/// A list or mapping whose end has not come yet.
+/// A list or mapping whose end was not read yet.
 #[derive(Debug)]
 struct Open<'t> {
     place: Position,
@@ -144,7 +144,7 @@ struct Builder<'t> {
     root: Option<Rc<Node<'t>>>,
     open: Vec<Open<'t>>,
     anchors: HashMap<usize, Anchored<'t>>,
-    /// Values that stand in the file.
+    /// Values that the file itself contains.
     own: u64,
     /// Values with aliases written out.
     expanded: u64,

@@ -77,7 +77,7 @@ impl<'s> Decoder<'s> {
         self.left == 0
     }
 
-    /// Takes from the budget of the file; says so where it ends.
+    /// Uses a part of the file's budget, and reports when it is exhausted.
     pub fn charge(&mut self, node: &Node<'_>, bytes: usize) -> bool {
         if let Some(left) = self.left.checked_sub(bytes).filter(|left| *left > 0) {
             self.left = left;
@@ -223,7 +223,7 @@ impl<'s> Decoder<'s> {
         sources
     }
 
-    /// Whether the value is a mapping (null is an empty one), with a warning for each key that nobody reads.
+    /// Returns whether the value is a mapping (null is an empty one), and warns of each unknown key.
     pub fn mapping(
         &mut self,
         node: &Node<'_>,

@@ -1,4 +1,4 @@
-//! Free-form parts of an entry (`config`, `grants`) as JSON, with the place of every value kept.
+//! Converts free-form parts of an entry (`config`, `grants`) to JSON, with the position of every value.
 
 use std::collections::BTreeMap;
 

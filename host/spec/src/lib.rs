@@ -86,7 +86,7 @@ pub struct Plugin {
     pub spec: PluginSpec,
     /// The position of its entry, or of its item in a component list.
     pub place: Position,
-    /// Only for an entry of type `wasm`: where its values stand. The values are `spec.wasm`.
+    /// Only for an entry of type `wasm`: the positions of its values. The values are in `spec.wasm`.
     pub wasm: Option<WasmEntry>,
     /// Key in the file.
     path: String,

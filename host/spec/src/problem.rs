@@ -5,11 +5,11 @@ use std::fmt::{self, Write as _};
 use super::{path::Path, source::Source};
 use crate::wire::go_quote;
 
-/// Longest message kept, bytes: a text of the file may be quoted in it.
+/// Longest message, bytes: it may quote a text of the file.
 const MAX_MESSAGE_BYTES: usize = 2048;
 /// Longest plugin name shown, bytes: as long as a valid one may be.
 const MAX_NAME_BYTES: usize = 128;
-/// Most problems (or warnings) kept of one kind of check; a file may hold a million.
+/// Most problems (or warnings) that are listed per kind of check; a file may have a million.
 const MAX_PROBLEMS: usize = 1000;
 
 /// A position in the file. Lines and columns count from 1, columns in characters.
@@ -283,13 +283,13 @@ impl Problems {
         }
     }
 
-    /// If there is no room, counts one and says so: nobody needs to think of its words.
+    /// Counts a problem and returns true if there is no room for it. Its message then need not be made.
     pub fn count_if_full(&mut self) -> bool {
         self.left_out += usize::from(self.is_full());
         self.is_full()
     }
 
-    /// What was found, then what the others found, with a last one that stands for what is not listed.
+    /// Returns the own problems, then the others', with a last one that counts those that are not listed.
     pub fn then(mut self, others: impl IntoIterator<Item = Self>, source: &Source) -> Vec<Problem> {
         for other in others {
             self.list.extend(other.list);

@@ -150,7 +150,7 @@ impl<'s> Reader<'s> {
             .push(|| Problem::new(source, Some(place), Some(name), finding));
     }
 
-    /// Validates the results of one entry and keeps the valid ones.
+    /// Validates the plugins of one entry and adds the valid ones.
     fn checked(
         &mut self,
         node: &Node<'_>,

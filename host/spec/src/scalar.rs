@@ -108,7 +108,7 @@ fn float(text: &str) -> Option<f64> {
         .filter(|value| value.is_finite())
 }
 
-/// A float that starts with its point. Unlike in other numbers, an underscore must stand between digits.
+/// A float that starts with its point. Unlike in other numbers, an underscore must be between digits.
 fn point_float(text: &str) -> Option<f64> {
     let digit_at = |at: Option<usize>| {
         let byte = at.and_then(|at| text.as_bytes().get(at));

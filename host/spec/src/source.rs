@@ -6,7 +6,7 @@ use super::problem::Position;
 
 /// Most characters of a line that are shown; a line can be as long as the file.
 const SHOWN: usize = 100;
-/// How many of them stand before the place when the line is cut on the left.
+/// The number of them before the position when the line is cut on the left.
 const BEFORE: usize = 60;
 
 /// A spec file's name and text.

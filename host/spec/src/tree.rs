@@ -7,7 +7,7 @@ use super::{
     scalar::{self, Typed},
 };
 
-/// A value and where it stands.
+/// A value with its position.
 #[derive(Debug)]
 pub(super) struct Node<'t> {
     pub place: Position,

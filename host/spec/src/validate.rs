@@ -8,7 +8,7 @@ use super::{
 };
 use crate::wire::{GoDuration, PluginSpec, RunBashScript, Step};
 
-/// A timeout of zero stands for this.
+/// The timeout that replaces zero.
 pub const DEFAULT_TIMEOUT: GoDuration = GoDuration(60_000_000_000);
 /// Shortest interval above zero.
 pub const MIN_INTERVAL: GoDuration = GoDuration(60_000_000_000);

@@ -46,7 +46,7 @@ const COUNTS: &[(&str, u64, u64)] = &[
     ("table_elements", 1, 10_000_000),
 ];
 
-/// Where the values of a Wasm entry stand, for what is only found wrong once the component is known.
+/// The positions of a Wasm entry's values, for problems that are only found once the component is loaded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WasmEntry {
     config: ValuePositions,

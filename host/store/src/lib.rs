@@ -1,4 +1,4 @@
-//! The daemon's memory: one SQLite file with events, metric samples, state history and what plugins keep.
+//! The daemon's store: one SQLite file with events, metric samples, state history and the values of plugins.
 //!
 //! One thread writes and commits whatever waits together; an answer means that the row is committed and survives
 //! `kill -9` (write-ahead log, `synchronous = NORMAL`; a power loss may take the last moments, never the file). Two
@@ -94,11 +94,11 @@ pub enum Location {
 pub struct StoreOptions {
     /// The place where the rows are stored.
     pub location: Location,
-    /// How long events, reboots and set-healthy marks are kept.
+    /// Retention of events, reboots and set-healthy marks.
     pub events_retention: Duration,
-    /// How long metric samples are kept.
+    /// Retention of metric samples.
     pub metrics_retention: Duration,
-    /// How long changes of state are kept.
+    /// Retention of changes of state.
     pub state_history_retention: Duration,
     /// Most bytes of the database, beyond which writes fail with [`StoreError::DiskFull`]. `None` is 4 GiB for a file and
     /// 64 MiB for memory.
@@ -291,7 +291,7 @@ fn time_text(time: UnixMillis) -> String {
         .map_or_else(|_| format!("{time} ms"), |time| time.to_string())
 }
 
-/// A time as SQLite keeps it. Times beyond the year 292 million are cut.
+/// Converts a time to SQLite's integer. Times beyond the year 292 million are cut.
 fn sql_time(time: u64) -> i64 {
     i64::try_from(time).unwrap_or(i64::MAX)
 }

@@ -25,7 +25,7 @@ struct QuietComponent {
     nothing_since: Option<UnixMillis>,
 }
 
-/// The table must be read; [`Quiet::keep`] wants this back if it has nothing.
+/// The table must be read. Pass this to [`Quiet::keep`] if it has no rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct QuietMiss {
     version: u64,

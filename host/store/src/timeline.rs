@@ -19,7 +19,7 @@ pub struct TimelineRead {
     pub components: Option<Vec<String>>,
     /// Nothing before this.
     pub since: UnixMillis,
-    /// Only what comes after this place, which is older.
+    /// Only entries after this position, which are older.
     pub before: Option<Cursor>,
     /// Most entries, at most [`MAX_PAGE`].
     pub limit: u32,

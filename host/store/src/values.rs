@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Most bytes of keys and values that are kept; beyond, all are forgotten.
+/// Most bytes of cached keys and values; beyond, all are dropped.
 const MAX_BYTES: usize = 2 * 1024 * 1024;
 /// The cost of an entry besides its key and value.
 const ENTRY_BYTES: usize = 128;
@@ -30,7 +30,7 @@ struct ComponentValues {
     values: HashMap<String, Option<Vec<u8>>>,
 }
 
-/// A value is to be read from the table; [`Values::keep`] wants this back.
+/// The value must be read from the table. Pass this to [`Values::keep`] with it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ValueMiss {
     version: u64,

@@ -30,7 +30,7 @@ pub struct PluginSpec {
     pub health_state_plugin: Option<HealthStatePlugin>,
     /// Effective limit of one run.
     pub timeout: GoDuration,
-    /// Between two runs; zero runs once at start (a Wasm component: as often as it says itself).
+    /// Interval of runs; zero runs once at start (a Wasm component: at its own interval).
     pub interval: GoDuration,
     /// The part that only a Wasm entry has. GPUd has no such entries.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
@@ -55,7 +55,7 @@ pub struct WasmSpec {
     /// The running version. Only `/v1/plugins` states it; in a spec file it is ignored.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub running_version: Option<RunningVersion>,
-    /// Its components that have nothing to watch on this machine, each with the reason; only `/v1/plugins` says it.
+    /// Its components that have nothing to watch on this machine, each with the reason. Only `/v1/plugins` has it.
     #[serde(skip_serializing_if = "is_zero")]
     pub not_applicable: BTreeMap<String, String>,
 }
@@ -96,7 +96,7 @@ pub struct RolledBack {
     pub time: MetaTime,
 }
 
-/// Limits of one call that an entry sets; absent ones keep the host's default.
+/// Limits of one call that an entry sets. The host's defaults apply to absent ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct LimitOverrides {
     /// Linear memory, bytes.
@@ -152,7 +152,7 @@ pub struct Step {
 pub struct RunBashScript {
     /// `plaintext`, `text/plain` or `base64`.
     pub content_type: String,
-    /// The text, encoded as `content_type` says.
+    /// The text in the encoding of `content_type`.
     pub script: String,
 }
 
@@ -218,7 +218,7 @@ impl ActionRules {
 }
 
 impl FromIterator<(String, MatchRule)> for ActionRules {
-    /// A name that comes again replaces the rule and keeps its first place.
+    /// A repeated name replaces the rule at its first position.
     fn from_iter<I: IntoIterator<Item = (String, MatchRule)>>(rules: I) -> Self {
         let mut places = BTreeMap::new();
         let mut list: Vec<(String, MatchRule)> = Vec::new();

@@ -1,4 +1,4 @@
-//! Small answers: errors in their dialects, and what the writing routes say when they are done.
+//! Small answers: errors in their dialects, and the confirmations of the writing routes.
 
 use std::collections::BTreeMap;
 

@@ -34,7 +34,7 @@ pub struct Execution {
     pub exit_code: i32,
     /// Why a step failed; `None` if none did.
     pub error: Option<String>,
-    /// Whether more was printed than is kept in `output`.
+    /// Whether more was printed than `output` holds.
     pub truncated: bool,
     /// Whether gpud could not run a step, as opposed to a step that ran and failed.
     pub not_run: bool,
@@ -45,7 +45,7 @@ pub struct Execution {
 pub struct Verdict {
     /// Whether all is well.
     pub healthy: bool,
-    /// Whether nothing is known, since gpud could not run a step. It says nothing about the machine.
+    /// Whether gpud could not run a step. Such a verdict is no evidence about the machine.
     pub unknown: bool,
     /// One of four fixed texts, the second with an exit code: `failed to parse plugin output`,
     /// `error executing state plugin (exit code: 1)`, `unexpected plugin output`, `ok`. Of what is unknown, why.
@@ -56,7 +56,7 @@ pub struct Verdict {
     pub extra_info: BTreeMap<String, String>,
     /// Actions in the order of the spec, and a line of values for each.
     pub suggested_actions: Option<SuggestedActions>,
-    /// Expectations that were not met, in the order of the spec. For people; GPUd tells none of it.
+    /// Expectations that were not met, in the order of the spec. For people; GPUd does not report them.
     pub mismatches: Vec<Mismatch>,
     /// Whether something was expected and no JSON object was printed, so that nothing was checked. For people as well.
     pub unchecked: bool,
@@ -371,7 +371,7 @@ struct PathResult<'a> {
     actions: Vec<&'a str>,
 }
 
-/// A field that comes again replaces all that was there before: value, mismatch and actions.
+/// A repeated field replaces the earlier one with its value, mismatch and actions.
 fn last_of_each_field(found: Vec<PathResult<'_>>) -> Vec<PathResult<'_>> {
     let mut last = BTreeMap::new();
     for (at, found) in found.iter().enumerate() {

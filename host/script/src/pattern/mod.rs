@@ -54,7 +54,7 @@ impl Pattern {
     }
 }
 
-/// A pattern that is compiled when first used. The outcome, good or bad, is kept.
+/// A pattern that is compiled when first used. The result or the error is cached.
 pub struct LazyPattern {
     text: String,
     compiled: OnceLock<Result<Pattern, PatternError>>,

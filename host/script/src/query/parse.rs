@@ -40,7 +40,7 @@ impl<'q> Parser<'q> {
         }
     }
 
-    /// The whole text as one expression. Errors come with their place.
+    /// Parses the whole text as one expression. Errors contain their position.
     pub fn query(mut self) -> Result<Expr, String> {
         let whole = self.expression().and_then(|expression| match self.scan() {
             Kind::End => Ok(expression),

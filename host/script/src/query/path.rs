@@ -162,7 +162,7 @@ fn truncate(number: f64) -> i64 {
 }
 
 /// The indices of `[from:to:step]`. The ends are compared before negative ones are counted from the list's end, so
-/// `[1:-1]` is empty. A step below zero goes through the same elements from the other end.
+/// `[1:-1]` is empty. A step below zero visits the same elements from the other end.
 fn slice(from: i64, to: i64, step: i64, length: usize) -> Box<dyn Iterator<Item = usize>> {
     let length = i64::try_from(length).unwrap_or(i64::MAX);
     let bound = |end: i64| {

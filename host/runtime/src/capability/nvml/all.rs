@@ -77,7 +77,7 @@ fn at_most(what: &str, of: &str, count: usize) -> Result<(), AccessError> {
     }
 }
 
-/// All answers of one GPU. One that hangs has so much time, and then the others' answers still come.
+/// All answers of one GPU. A GPU that hangs gets this much time; then the others are answered without it.
 async fn one(device: &Device, questions: &[Question], time: Duration) -> GpuAnswers {
     match known(device, questions) {
         Some(answers) => answers,
