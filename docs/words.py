@@ -35,6 +35,13 @@ WORDS = [
     (r"(came|comes|become|becomes|became) of", "the outcome of"),
     (r"held against", "compared with, validated against"),
     (r"gone to", "sent to, moved to"),
+    (r"put by", "stored"),
+    (r"speaks? against", "is evidence of a fault in, counts against"),
+    (r"(is|are) (no|the|its|their|nobody's) business", "is done by; is not passed to"),
+    (r"in whose place", "that it replaces"),
+    (r"whose fault it is", "the party at fault"),
+    (r"the ones? who(m)?", "a noun: the operator, the user, the caller"),
+    (r"what (it|they) (became|(says?|said) of (itself|themselves))", "the new state, its description"),
     (r"who (comes|asks|waits)|(for|by|of|to|from) who (?!is |are )", "a noun: a request that arrives"),
 ]
 BANNED = [(re.compile(rf"\b({word})\b", re.IGNORECASE), instead) for word, instead in WORDS]

@@ -39,7 +39,7 @@ use crate::{
         Plugins,
         file::Stamps,
         init, packs,
-        watch::{self, Read},
+        watch::{self, ReadSpecFile},
     },
     runtime::{Compiler, Limits, PluginSource, Runtime},
     server,
@@ -510,7 +510,7 @@ async fn start_kernel_log(
 }
 
 /// The spec file, if there is one; GPUd's daemon does without one that is not there, too.
-async fn read_specs(path: Option<PathBuf>) -> Option<(PathBuf, Result<Read, String>)> {
+async fn read_specs(path: Option<PathBuf>) -> Option<(PathBuf, Result<ReadSpecFile, String>)> {
     let path = path?;
     let read = watch::read(path.clone()).await;
     if let Err(problem) = &read {
@@ -571,13 +571,13 @@ async fn look_now(look: Sender<oneshot::Sender<()>>) -> Result<(), String> {
 async fn start_plugins(
     plugins: &Arc<Plugins>,
     path: PathBuf,
-    read: Result<Read, String>,
+    read: Result<ReadSpecFile, String>,
     tasks: &TaskTracker,
     shutdown: &CancellationToken,
 ) -> Sender<oneshot::Sender<()>> {
     let (look, hurry) = mpsc::channel(1);
     let stamps = match read {
-        Ok(Read { file, stamps }) => {
+        Ok(ReadSpecFile { file, stamps }) => {
             plugins.start(file, &path, &stamps).await;
             stamps
         }

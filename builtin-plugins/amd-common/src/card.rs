@@ -27,16 +27,16 @@ const SHORT: u32 = 256;
 /// Longest product name that is shown, characters.
 const MAX_PRODUCT: usize = 64;
 
-/// Files of a GPU that a checker wants.
+/// A file of a GPU that a checker reads, or several by a pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Wanted {
+pub struct CardFile {
     /// Path below the device's folder, with `*` where there are several: `ras/*_err_count`.
     pub name: &'static str,
     /// Most bytes of one.
     pub max_bytes: u32,
 }
 
-impl Wanted {
+impl CardFile {
     /// Files of one number or word.
     pub const fn short(name: &'static str) -> Self {
         Self {
@@ -151,14 +151,14 @@ pub fn ids(tree: &impl Tree) -> Result<Vec<String>, AccessError> {
 /// # Errors
 /// When the driver's devices cannot be listed, or this check has asked for too much. A file that cannot be read is the
 /// GPU's matter: [`Card::unreadable`].
-pub fn all(tree: &impl Tree, wanted: &[Wanted]) -> Result<Vec<Card>, AccessError> {
+pub fn all(tree: &impl Tree, wanted: &[CardFile]) -> Result<Vec<Card>, AccessError> {
     ids(tree)?
         .into_iter()
         .map(|id| read(tree, id, wanted))
         .collect()
 }
 
-fn read(tree: &impl Tree, id: String, wanted: &[Wanted]) -> Result<Card, AccessError> {
+fn read(tree: &impl Tree, id: String, wanted: &[CardFile]) -> Result<Card, AccessError> {
     let mut card = Card {
         id,
         ..Card::default()
@@ -204,9 +204,9 @@ mod tests {
     use super::*;
     use crate::testing::Fixture;
 
-    const FILES: [Wanted; 2] = [
-        Wanted::short("gpu_busy_percent"),
-        Wanted::short("hwmon/hwmon*/temp*_input"),
+    const FILES: [CardFile; 2] = [
+        CardFile::short("gpu_busy_percent"),
+        CardFile::short("hwmon/hwmon*/temp*_input"),
     ];
     const A: &str = "/sys/bus/pci/drivers/amdgpu/0000:03:00.0";
     const B: &str = "/sys/bus/pci/drivers/amdgpu/0000:c1:00.0";

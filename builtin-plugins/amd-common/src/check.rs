@@ -3,8 +3,8 @@
 use gpud_builtin_shared::findings;
 use gpud_sdk::{CheckContext, Error, Report};
 
-use crate::card::{self, Card, Wanted};
-use crate::past::Past;
+use crate::card::{self, Card, CardFile};
+use crate::retained_state::RetainedState;
 use crate::tree::Node;
 
 /// The reason where there is no AMD GPU.
@@ -16,11 +16,11 @@ pub const NO_GPU: &str = "no GPU of the amdgpu driver on this machine";
 /// When the GPUs cannot be listed, or the store does not answer.
 pub fn check(
     context: &CheckContext,
-    wanted: &[Wanted],
-    evaluate: impl FnOnce(&[Card], &Past) -> (Report, Past),
+    wanted: &[CardFile],
+    evaluate: impl FnOnce(&[Card], &RetainedState) -> (Report, RetainedState),
 ) -> Result<Report, Error> {
     let cards = card::all(&Node, wanted)?;
-    let before = Past::load(&context.boot_id)?;
+    let before = RetainedState::load(&context.boot_id)?;
     let (report, after) = evaluate(&cards, &before);
     after.keep(&before, &context.boot_id)?;
     Ok(report)
@@ -28,11 +28,15 @@ pub fn check(
 
 /// The report of a machine that has nothing for a component to watch; `reason` says what its GPUs lack. A GPU that
 /// cannot be read may have it: then there is something to tell.
-pub fn nothing(context: &CheckContext, cards: &[Card], reason: &str) -> Option<(Report, Past)> {
+pub fn nothing(
+    context: &CheckContext,
+    cards: &[Card],
+    reason: &str,
+) -> Option<(Report, RetainedState)> {
     if cards.iter().any(|card| card.unreadable().is_some()) {
         return None;
     }
     let reason = if cards.is_empty() { NO_GPU } else { reason };
     let report = findings::unsupported(context, reason);
-    Some((report, Past::default()))
+    Some((report, RetainedState::default()))
 }

@@ -4,7 +4,7 @@ use gpud_builtin_shared::findings::{self, Finding};
 use gpud_sdk::{AccessError, CheckContext, Report};
 
 use crate::card::Card;
-use crate::past::{Past, Streaks};
+use crate::retained_state::{RetainedState, Streaks};
 
 /// Event of a GPU whose files cannot be read.
 pub const UNREADABLE: &str = "amd_gpu_unreadable";
@@ -14,14 +14,14 @@ pub const UNREADABLE_CHECKS: u32 = 2;
 /// A check under way.
 #[derive(Debug)]
 pub struct Round<'a> {
-    before: &'a Past,
+    before: &'a RetainedState,
     streaks: Streaks,
     findings: Vec<Finding>,
 }
 
 impl<'a> Round<'a> {
     /// Begins with what no checker passes over in silence: GPUs that do not answer.
-    pub fn begin(cards: &[Card], before: &'a Past) -> Self {
+    pub fn begin(cards: &[Card], before: &'a RetainedState) -> Self {
         let mut round = Self {
             before,
             streaks: Streaks::default(),
@@ -65,9 +65,9 @@ impl<'a> Round<'a> {
     }
 
     /// The report, and what to keep. `healthy` is the reason when nothing is wrong.
-    pub fn end(self, context: &CheckContext, healthy: &str) -> (Report, Past) {
+    pub fn end(self, context: &CheckContext, healthy: &str) -> (Report, RetainedState) {
         let (report, open) = findings::judge(context, healthy, &self.findings, &self.before.open);
-        let past = Past {
+        let past = RetainedState {
             open,
             streaks: self.streaks,
         };
@@ -90,7 +90,7 @@ fn unreadable(card: &Card, name: &str, error: &AccessError) -> Finding {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::card::{Wanted, all};
+    use crate::card::{CardFile, all};
     use crate::testing::{Fixture, context};
     use gpud_sdk::Health;
     use gpud_sdk::types::TimeoutInfo;
@@ -101,17 +101,17 @@ mod tests {
             Some(error) => Fixture::default().fails(path, error),
             None => Fixture::default().file(path, "1"),
         };
-        all(&tree, &[Wanted::short("gpu_busy_percent")]).unwrap()
+        all(&tree, &[CardFile::short("gpu_busy_percent")]).unwrap()
     }
 
-    fn look(error: Option<AccessError>, before: &Past) -> (Report, Past) {
+    fn look(error: Option<AccessError>, before: &RetainedState) -> (Report, RetainedState) {
         Round::begin(&cards(error), before).end(&context("x"), "fine")
     }
 
     #[test]
-    fn a_gpu_that_cannot_be_read_twice_is_told() {
+    fn a_gpu_that_cannot_be_read_twice_is_reported() {
         let denied = || Some(AccessError::Denied("gpu_busy_percent".into()));
-        let (report, past) = look(denied(), &Past::default());
+        let (report, past) = look(denied(), &RetainedState::default());
         assert_eq!(report.states[0].health, Health::Healthy);
         let (report, past) = look(denied(), &past);
         let state = &report.states[0];
@@ -124,7 +124,7 @@ mod tests {
         let (report, past) = look(None, &past);
         assert_eq!(report.states[0].health, Health::Healthy);
         assert_eq!(report.events[0].name, "amd_gpu_unreadable_cleared");
-        assert_eq!(past, Past::default());
+        assert_eq!(past, RetainedState::default());
     }
 
     #[test]
@@ -136,7 +136,7 @@ mod tests {
                 last_good: None,
             }))
         };
-        let (_, past) = look(hangs(), &Past::default());
+        let (_, past) = look(hangs(), &RetainedState::default());
         let (report, _) = look(hangs(), &past);
         assert_eq!(report.states[0].health, Health::Unhealthy);
     }
@@ -144,7 +144,7 @@ mod tests {
     #[test]
     fn what_cannot_be_judged_stays_as_it_was() {
         let finding = || Finding::degraded("a", "thing_broken", "a is broken");
-        let round = |before: &Past, seen: Option<bool>| {
+        let round = |before: &RetainedState, seen: Option<bool>| {
             let mut round = Round::begin(&[], before);
             match seen {
                 Some(true) => round.add_after(2, finding()),
@@ -154,7 +154,7 @@ mod tests {
             let (report, past) = round.end(&context("x"), "fine");
             (report.states[0].health == Health::Healthy, past)
         };
-        let mut past = Past::default();
+        let mut past = RetainedState::default();
         for (step, (seen, healthy)) in [
             (None, true),
             (Some(true), true),

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use gpud_sdk::{AccessError, CheckContext, HealthState, RepairAction, Report, Trigger};
 
-use crate::card::{self, Card, DRIVER, Wanted};
+use crate::card::{self, Card, CardFile, DRIVER};
 use crate::tree::{Files, Tree};
 
 /// A tree of files.
@@ -54,7 +54,7 @@ impl Fixture {
     /// # Panics
     /// When they cannot be listed.
     #[expect(clippy::panic, reason = "for tests")]
-    pub fn cards(&self, wanted: &[Wanted]) -> Vec<Card> {
+    pub fn cards(&self, wanted: &[CardFile]) -> Vec<Card> {
         match card::all(self, wanted) {
             Ok(cards) => cards,
             Err(error) => panic!("{error:?}"),

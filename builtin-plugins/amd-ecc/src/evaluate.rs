@@ -2,7 +2,7 @@
 
 use gpud_builtin_amd_common::check::nothing;
 use gpud_builtin_amd_common::ras::{Counts, Growth, counts};
-use gpud_builtin_amd_common::{Card, Past, Round, Wanted};
+use gpud_builtin_amd_common::{Card, CardFile, RetainedState, Round};
 use gpud_builtin_shared::files::gauge;
 use gpud_builtin_shared::findings::{Finding, with_data};
 use gpud_sdk::{CheckContext, RepairAction, Report};
@@ -12,10 +12,10 @@ use crate::config::Config;
 use crate::pages::Pages;
 
 /// The files. A bad page is a line of 28 bytes, and HBM3 GPUs note 16 pages for each error.
-pub const FILES: [Wanted; 3] = [
-    Wanted::short("ras/features"),
-    Wanted::short("ras/*_err_count"),
-    Wanted {
+pub const FILES: [CardFile; 3] = [
+    CardFile::short("ras/features"),
+    CardFile::short("ras/*_err_count"),
+    CardFile {
         name: BAD_PAGES_FILE,
         max_bytes: 1 << 20,
     },
@@ -99,9 +99,9 @@ pub fn evaluate(
     context: &CheckContext,
     config: &Config,
     cards: &[Card],
-    before: &Past,
+    before: &RetainedState,
     growth: &Growth,
-) -> (Report, Past, Growth) {
+) -> (Report, RetainedState, Growth) {
     let readings: Vec<Reading> = cards.iter().filter_map(Reading::of).collect();
     if readings.is_empty()
         && let Some((report, past)) = nothing(context, cards, NO_RAS)

@@ -9,7 +9,7 @@ use gpud_sdk::{CheckContext, Event, Message, Report};
 
 use crate::config::Config;
 use crate::kinds::{NEWS, News};
-use crate::lines::{self, Found};
+use crate::lines::{self, MatchedLine};
 use crate::rules;
 
 /// How far back errors count: 14 days.
@@ -34,7 +34,7 @@ pub fn events(context: &CheckContext, messages: &[Message]) -> Vec<Event> {
         .collect()
 }
 
-fn sighting(found: &Found<'_>, news: &News) -> Sighting {
+fn sighting(found: &MatchedLine<'_>, news: &News) -> Sighting {
     let text = format!("{} ({})", news.text, found.device);
     let mut sighting = Sighting::new(news.event, news.event_type.clone(), text).of(found.device);
     for (key, value) in &found.facts {

@@ -60,9 +60,9 @@ const DRIVER: &str = "amdgpu";
 /// Parts before a text that are taken away, one after the other.
 const MAX_PREFIXES: usize = 6;
 
-/// What a line tells.
+/// A kernel line that the checker knows, with its facts.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found<'a> {
+pub struct MatchedLine<'a> {
     /// What happened.
     pub kind: Kind,
     /// To which GPU: its PCI id, or `amdgpu`.
@@ -72,14 +72,14 @@ pub struct Found<'a> {
 }
 
 /// Reads a line.
-pub fn find(line: &str) -> Option<Found<'_>> {
+pub fn find(line: &str) -> Option<MatchedLine<'_>> {
     let (device, text) = split(line)?;
     let (kind, facts) = reset(text)
         .or_else(|| hang(text))
         .or_else(|| damage(text))
         .or_else(|| link(text))
         .or_else(|| start(text))?;
-    Some(Found {
+    Some(MatchedLine {
         kind,
         device,
         facts,
@@ -134,24 +134,24 @@ fn is_number(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-type Told<'a> = Option<(Kind, Vec<(&'static str, &'a str)>)>;
+type LineMatch<'a> = Option<(Kind, Vec<(&'static str, &'a str)>)>;
 
-fn told<'a>(kind: Kind) -> Told<'a> {
+fn without_facts<'a>(kind: Kind) -> LineMatch<'a> {
     Some((kind, Vec::new()))
 }
 
-fn because(kind: Kind, text: &str) -> Told<'_> {
+fn because(kind: Kind, text: &str) -> LineMatch<'_> {
     Some((kind, vec![("cause", text.trim_end())]))
 }
 
-fn reset(text: &str) -> Told<'_> {
+fn reset(text: &str) -> LineMatch<'_> {
     if text.starts_with("GPU reset begin!") {
-        return told(Kind::Reset);
+        return without_facts(Kind::Reset);
     }
     if let Some(rest) = text.strip_prefix("GPU reset(") {
         let (number, rest) = rest.split_once(") ")?;
         return match is_number(number) {
-            true if rest.starts_with("succeeded!") => told(Kind::Recovered),
+            true if rest.starts_with("succeeded!") => without_facts(Kind::Recovered),
             true if rest.starts_with("failed") => because(Kind::ResetFailed, text),
             _ => None,
         };
@@ -163,18 +163,18 @@ fn reset(text: &str) -> Told<'_> {
     if let Some(rest) = text.strip_prefix("device wedged, ") {
         return match rest.starts_with("needs recovery") {
             true => because(Kind::ResetFailed, text),
-            false if rest.starts_with("but ") => told(Kind::Recovered),
+            false if rest.starts_with("but ") => without_facts(Kind::Recovered),
             false => None,
         };
     }
     if text.starts_with("VRAM is lost due to GPU reset!") {
-        return told(Kind::VramLost);
+        return without_facts(Kind::VramLost);
     }
     text.starts_with("device lost from bus!")
         .then_some((Kind::OffBus, Vec::new()))
 }
 
-fn hang(text: &str) -> Told<'_> {
+fn hang(text: &str) -> LineMatch<'_> {
     if let Some(rest) = text.strip_prefix("ring ") {
         let (ring, rest) = rest.split_once(" timeout, ")?;
         let kind = match () {
@@ -223,9 +223,9 @@ fn hang(text: &str) -> Told<'_> {
     page_fault(text)
 }
 
-fn page_fault(text: &str) -> Told<'_> {
+fn page_fault(text: &str) -> LineMatch<'_> {
     if text.starts_with("GPU fault detected: ") {
-        return told(Kind::PageFault);
+        return without_facts(Kind::PageFault);
     }
     let (hub, rest) = text.strip_prefix('[')?.split_once("] ")?;
     let rest = ["no-retry ", "retry "]
@@ -246,7 +246,7 @@ fn page_fault(text: &str) -> Told<'_> {
 }
 
 /// A count of none, and the sum of all that newer kernels print beside the new ones, are no news.
-fn damage(text: &str) -> Told<'_> {
+fn damage(text: &str) -> LineMatch<'_> {
     let counted = [
         " uncorrectable hardware errors detected in ",
         " uncorrectable errors detected in ",
@@ -277,7 +277,7 @@ fn damage(text: &str) -> Told<'_> {
         "RAS event of type ERREVENT_ATHUB_INTERRUPT detected!",
     ];
     if fatal.iter().any(|form| text.starts_with(form)) {
-        return told(Kind::FatalError);
+        return without_facts(Kind::FatalError);
     }
     if text.starts_with("RAS poison consumption, ") {
         return because(Kind::Poison, text);
@@ -289,7 +289,7 @@ fn damage(text: &str) -> Told<'_> {
     bad_pages(text)
 }
 
-fn bad_pages(text: &str) -> Told<'_> {
+fn bad_pages(text: &str) -> LineMatch<'_> {
     if let Some(rest) = text.strip_prefix("RAS records:") {
         let (number, rest) = rest.split_once(' ')?;
         return match is_number(number) {
@@ -307,7 +307,7 @@ fn bad_pages(text: &str) -> Told<'_> {
     }
 }
 
-fn link(text: &str) -> Told<'_> {
+fn link(text: &str) -> LineMatch<'_> {
     let topology = [
         "XGMI: Set topology failure on ",
         "XGMI: Get topology failure on ",
@@ -322,12 +322,12 @@ fn link(text: &str) -> Told<'_> {
     is_error.then(|| (Kind::Xgmi, vec![("cause", text.trim_end())]))
 }
 
-fn start(text: &str) -> Told<'_> {
+fn start(text: &str) -> LineMatch<'_> {
     if text.starts_with("PSP firmware loading failed") {
-        return told(Kind::Firmware);
+        return without_facts(Kind::Firmware);
     }
     if text.starts_with("Fatal error during GPU init") {
-        return told(Kind::InitFailed);
+        return without_facts(Kind::InitFailed);
     }
     let (block, rest) = text
         .strip_prefix("hw_init of IP block <")?

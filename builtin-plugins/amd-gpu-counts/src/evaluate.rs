@@ -3,7 +3,7 @@
 use gpud_builtin_amd_common::card::subject;
 use gpud_builtin_amd_common::check::{NO_GPU, nothing};
 use gpud_builtin_amd_common::round::{UNREADABLE, UNREADABLE_CHECKS};
-use gpud_builtin_amd_common::{Past, Round};
+use gpud_builtin_amd_common::{RetainedState, Round};
 use gpud_builtin_shared::files::gauge;
 use gpud_builtin_shared::findings::{Finding, with_data};
 use gpud_sdk::{CheckContext, RepairAction, Report};
@@ -28,8 +28,8 @@ pub fn evaluate(
     context: &CheckContext,
     config: &Config,
     bus: &Bus,
-    before: &Past,
-) -> (Report, Past) {
+    before: &RetainedState,
+) -> (Report, RetainedState) {
     let on_bus = &bus.gpus;
     if on_bus.is_empty()
         && config.count.is_none()
@@ -125,7 +125,7 @@ mod tests {
         }
     }
 
-    fn look(config: &str, gpus: &[Gpu], before: &Past) -> (Report, Past) {
+    fn look(config: &str, gpus: &[Gpu], before: &RetainedState) -> (Report, RetainedState) {
         let bus = Bus {
             gpus: gpus.to_vec(),
             unreadable: None,
@@ -133,7 +133,7 @@ mod tests {
         look_at(config, &bus, before)
     }
 
-    fn look_at(config: &str, bus: &Bus, before: &Past) -> (Report, Past) {
+    fn look_at(config: &str, bus: &Bus, before: &RetainedState) -> (Report, RetainedState) {
         let config = Config::parse(config).unwrap();
         evaluate(&context("accelerator-amd-gpu-counts"), &config, bus, before)
     }
@@ -192,7 +192,7 @@ mod tests {
                 "amd gpu count matching expectation (8)",
             ),
         ] {
-            let (report, _) = look(config, &gpus, &Past::default());
+            let (report, _) = look(config, &gpus, &RetainedState::default());
             let state = only_state(&report);
             assert_eq!((&state.health, state.reason.as_str()), (&health, reason));
             let expected: &[_] = match health {
@@ -205,9 +205,9 @@ mod tests {
     }
 
     #[test]
-    fn a_gpu_without_a_driver_is_told_where_its_equals_have_one() {
+    fn a_gpu_without_a_driver_is_reported_where_its_equals_have_one() {
         let gpus = [gpu(1, MI300, "amdgpu"), gpu(2, MI300, "")];
-        let (report, past) = look("{}", &gpus, &Past::default());
+        let (report, past) = look("{}", &gpus, &RetainedState::default());
         assert_eq!(only_state(&report).health, Health::Healthy);
         let (report, _) = look("{}", &gpus, &past);
         let state = only_state(&report);
@@ -216,7 +216,7 @@ mod tests {
         assert_eq!(report.events[0].name, "amd_gpu_without_driver");
         // A laptop whose second GPU was switched off by its owner.
         let gpus = [gpu(1, INTEGRATED, "amdgpu"), gpu(2, "1002:73FF", "")];
-        let (_, past) = look("{}", &gpus, &Past::default());
+        let (_, past) = look("{}", &gpus, &RetainedState::default());
         assert_eq!(
             only_state(&look("{}", &gpus, &past).0).health,
             Health::Healthy
@@ -229,7 +229,7 @@ mod tests {
             gpus: vec![gpu(1, MI300, "amdgpu")],
             unreadable: Some("uevent: permission denied".into()),
         };
-        let (_, past) = look_at(r#"{"count":8}"#, &bus, &Past::default());
+        let (_, past) = look_at(r#"{"count":8}"#, &bus, &RetainedState::default());
         let (report, _) = look_at(r#"{"count":8}"#, &bus, &past);
         let state = only_state(&report);
         assert_eq!(state.health, Health::Degraded);
@@ -242,9 +242,13 @@ mod tests {
 
     #[test]
     fn ordinary_machines() {
-        let (report, _) = look("{}", &[], &Past::default());
+        let (report, _) = look("{}", &[], &RetainedState::default());
         assert!(!report.supported);
-        let (report, _) = look("{}", &[gpu(1, INTEGRATED, "amdgpu")], &Past::default());
+        let (report, _) = look(
+            "{}",
+            &[gpu(1, INTEGRATED, "amdgpu")],
+            &RetainedState::default(),
+        );
         assert_eq!(only_state(&report).health, Health::Healthy);
         let document: Value = serde_json::from_str(data(&report)).unwrap();
         assert_eq!(document["gpus"][0]["device_id"], "1002:164e");

@@ -4,7 +4,7 @@ pub mod bus;
 pub mod config;
 pub mod evaluate;
 
-use gpud_builtin_amd_common::past::Past;
+use gpud_builtin_amd_common::retained_state::RetainedState;
 use gpud_builtin_amd_common::tags;
 use gpud_builtin_amd_common::tree::Node;
 use gpud_sdk::{CheckContext, Checker, Descriptor, Error, Report};
@@ -22,7 +22,7 @@ impl Checker for GpuCounts {
     fn check(context: &CheckContext) -> Result<Report, Error> {
         let config = Config::parse(&gpud_sdk::config::document()).map_err(Error::failed)?;
         let bus = Bus::read(&Node)?;
-        let before = Past::load(&context.boot_id)?;
+        let before = RetainedState::load(&context.boot_id)?;
         let (report, after) = evaluate::evaluate(context, &config, &bus, &before);
         after.keep(&before, &context.boot_id)?;
         Ok(report)

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use gpud_builtin_amd_common::check::nothing;
 use gpud_builtin_amd_common::round::{UNREADABLE, UNREADABLE_CHECKS};
-use gpud_builtin_amd_common::{Card, Past, Round, Wanted};
+use gpud_builtin_amd_common::{Card, CardFile, RetainedState, Round};
 use gpud_builtin_shared::findings::{Finding, with_data};
 use gpud_sdk::{CheckContext, RepairAction, Report};
 use serde_json::{Value, json};
@@ -14,7 +14,7 @@ use crate::config::Config;
 use crate::link::Link;
 
 /// The files, besides those of the links.
-pub const FILES: [Wanted; 1] = [Wanted::short("gpu_busy_percent")];
+pub const FILES: [CardFile; 1] = [CardFile::short("gpu_busy_percent")];
 /// Metric of the generation.
 pub const GENERATION: &str = "accelerator_amd_pcie_link_generation";
 /// Metric of the lanes.
@@ -35,8 +35,8 @@ pub fn evaluate(
     config: &Config,
     cards: &[Card],
     links: &BTreeMap<String, Link>,
-    before: &Past,
-) -> (Report, Past) {
+    before: &RetainedState,
+) -> (Report, RetainedState) {
     let with_links: Vec<(&Card, &Link)> = cards
         .iter()
         .filter_map(|card| Some((card, links.get(&card.id)?)))
@@ -180,8 +180,8 @@ mod tests {
         busy: &str,
         now: (u8, u8),
         best: (u8, u8),
-        before: &Past,
-    ) -> (Report, Past) {
+        before: &RetainedState,
+    ) -> (Report, RetainedState) {
         let cards = Fixture::default()
             .gpu(ID, &format!("gpu_busy_percent={busy}"))
             .cards(&FILES);
@@ -258,7 +258,7 @@ mod tests {
                 fine,
             ),
         ] {
-            let mut past = Past::default();
+            let mut past = RetainedState::default();
             let mut last = None;
             for (busy, now) in steps {
                 let (report, after) = look("{}", busy, now, (4, 16), &past);
@@ -283,7 +283,7 @@ mod tests {
     #[test]
     fn demands() {
         let config = r#"{"min_width":16,"min_generation":5}"#;
-        let (report, _) = look(config, "0", (4, 8), (4, 8), &Past::default());
+        let (report, _) = look(config, "0", (4, 8), (4, 8), &RetainedState::default());
         assert_eq!(
             only_state(&report).reason,
             "GPU 0000:03:00.0 PCIe link can do x8, wanted is x16; GPU 0000:03:00.0 PCIe link can do \
@@ -291,7 +291,7 @@ mod tests {
              is generation 5"
         );
         // An unknown link is not judged.
-        let (report, _) = look(config, "0", (4, 8), (0, 0), &Past::default());
+        let (report, _) = look(config, "0", (4, 8), (0, 0), &RetainedState::default());
         assert_eq!(only_state(&report).health, Health::Healthy);
     }
 
@@ -307,8 +307,8 @@ mod tests {
         let links = BTreeMap::from([(ID.to_owned(), link)]);
         let config = Config::parse("{}").unwrap();
         let context = context("accelerator-amd-pcie-link");
-        let look = |past: &Past| evaluate(&context, &config, &cards, &links, past);
-        let (first, past) = look(&Past::default());
+        let look = |past: &RetainedState| evaluate(&context, &config, &cards, &links, past);
+        let (first, past) = look(&RetainedState::default());
         assert_eq!(only_state(&first).health, Health::Healthy);
         let (second, _) = look(&past);
         assert_eq!(only_state(&second).health, Health::Degraded);
@@ -316,14 +316,20 @@ mod tests {
 
     #[test]
     fn what_is_shown() {
-        let (report, _) = look("{}", "0", (1, 16), (4, 16), &Past::default());
+        let (report, _) = look("{}", "0", (1, 16), (4, 16), &RetainedState::default());
         assert_eq!(metric(&report, GENERATION, ID), Some(1.0));
         assert_eq!(metric(&report, MAX_WIDTH, ID), Some(16.0));
         let document: Value = serde_json::from_str(data(&report)).unwrap();
         assert_eq!(document["pcie_links"][0]["max_generation"], 4);
         let config = Config::parse("{}").unwrap();
         let context = context("accelerator-amd-pcie-link");
-        let (report, _) = evaluate(&context, &config, &[], &BTreeMap::new(), &Past::default());
+        let (report, _) = evaluate(
+            &context,
+            &config,
+            &[],
+            &BTreeMap::new(),
+            &RetainedState::default(),
+        );
         assert!(!report.supported);
     }
 }

@@ -4,7 +4,7 @@ pub mod config;
 pub mod evaluate;
 pub mod link;
 
-use gpud_builtin_amd_common::past::Past;
+use gpud_builtin_amd_common::retained_state::RetainedState;
 use gpud_builtin_amd_common::tree::Node;
 use gpud_builtin_amd_common::{card, tags};
 use gpud_sdk::{CheckContext, Checker, Descriptor, Error, Report};
@@ -22,7 +22,7 @@ impl Checker for PcieLink {
         let config = Config::parse(&gpud_sdk::config::document()).map_err(Error::failed)?;
         let cards = card::all(&Node, &evaluate::FILES)?;
         let links = link::all(&Node, &cards)?;
-        let before = Past::load(&context.boot_id)?;
+        let before = RetainedState::load(&context.boot_id)?;
         let (report, after) = evaluate::evaluate(context, &config, &cards, &links, &before);
         after.keep(&before, &context.boot_id)?;
         Ok(report)

@@ -5,7 +5,7 @@
 //! that the board came with. For an integrated GPU the power is that of the whole processor.
 
 use gpud_builtin_amd_common::check::nothing;
-use gpud_builtin_amd_common::{Card, Past, Round, Wanted};
+use gpud_builtin_amd_common::{Card, CardFile, RetainedState, Round};
 use gpud_builtin_shared::findings::{Finding, with_data};
 use gpud_sdk::{CheckContext, RepairAction, Report};
 use serde_json::{Value, json};
@@ -13,12 +13,12 @@ use serde_json::{Value, json};
 use crate::config::Config;
 
 /// The files.
-pub const FILES: [Wanted; 5] = [
-    Wanted::short("hwmon/hwmon*/power1_average"),
-    Wanted::short("hwmon/hwmon*/power1_input"),
-    Wanted::short("hwmon/hwmon*/power1_cap"),
-    Wanted::short("hwmon/hwmon*/power1_cap_default"),
-    Wanted::short("hwmon/hwmon*/power1_cap_max"),
+pub const FILES: [CardFile; 5] = [
+    CardFile::short("hwmon/hwmon*/power1_average"),
+    CardFile::short("hwmon/hwmon*/power1_input"),
+    CardFile::short("hwmon/hwmon*/power1_cap"),
+    CardFile::short("hwmon/hwmon*/power1_cap_default"),
+    CardFile::short("hwmon/hwmon*/power1_cap_max"),
 ];
 /// Metric of the power drawn.
 pub const USAGE: &str = "accelerator_amd_power_watts";
@@ -73,8 +73,8 @@ pub fn evaluate(
     context: &CheckContext,
     config: &Config,
     cards: &[Card],
-    before: &Past,
-) -> (Report, Past) {
+    before: &RetainedState,
+) -> (Report, RetainedState) {
     let readings: Vec<Reading> = cards.iter().filter_map(Reading::of).collect();
     let asleep = cards.iter().any(|card| card.asleep);
     if readings.is_empty()
@@ -151,7 +151,7 @@ mod tests {
             &context("accelerator-amd-power"),
             &config,
             &cards,
-            &Past::default(),
+            &RetainedState::default(),
         )
         .0
     }

@@ -5,7 +5,7 @@
 //! slows down, at `emergency` it is switched off. Integrated GPUs have no limits there, so they are not judged.
 
 use gpud_builtin_amd_common::check::nothing;
-use gpud_builtin_amd_common::{Card, Past, Round, Wanted};
+use gpud_builtin_amd_common::{Card, CardFile, RetainedState, Round};
 use gpud_builtin_shared::findings::{Finding, with_data};
 use gpud_sdk::{CheckContext, RepairAction, Report};
 use serde_json::{Value, json};
@@ -13,11 +13,11 @@ use serde_json::{Value, json};
 use crate::config::Config;
 
 /// The files.
-pub const FILES: [Wanted; 4] = [
-    Wanted::short("hwmon/hwmon*/temp*_input"),
-    Wanted::short("hwmon/hwmon*/temp*_label"),
-    Wanted::short("hwmon/hwmon*/temp*_crit"),
-    Wanted::short("hwmon/hwmon*/temp*_emergency"),
+pub const FILES: [CardFile; 4] = [
+    CardFile::short("hwmon/hwmon*/temp*_input"),
+    CardFile::short("hwmon/hwmon*/temp*_label"),
+    CardFile::short("hwmon/hwmon*/temp*_crit"),
+    CardFile::short("hwmon/hwmon*/temp*_emergency"),
 ];
 /// Metric of temperatures.
 pub const TEMPERATURE: &str = "accelerator_amd_temperature_celsius";
@@ -76,8 +76,8 @@ pub fn evaluate(
     context: &CheckContext,
     config: &Config,
     cards: &[Card],
-    before: &Past,
-) -> (Report, Past) {
+    before: &RetainedState,
+) -> (Report, RetainedState) {
     let readings: Vec<(&Card, Vec<Sensor>)> = cards
         .iter()
         .map(|card| (card, sensors(card)))
@@ -174,7 +174,7 @@ mod tests {
 
     const ID: &str = "0000:03:00.0";
 
-    fn look(config: &str, files: &str, before: &Past) -> (Report, Past) {
+    fn look(config: &str, files: &str, before: &RetainedState) -> (Report, RetainedState) {
         let cards = Fixture::default().gpu(ID, files).cards(&FILES);
         let config = Config::parse(config).unwrap();
         evaluate(
@@ -186,7 +186,7 @@ mod tests {
     }
 
     fn twice(config: &str, files: &str) -> (Report, Report) {
-        let (first, past) = look(config, files, &Past::default());
+        let (first, past) = look(config, files, &RetainedState::default());
         (first, look(config, files, &past).0)
     }
 
@@ -260,9 +260,13 @@ mod tests {
 
     #[test]
     fn ordinary_machines() {
-        let (report, _) = look("{}", "gpu_busy_percent=1", &Past::default());
+        let (report, _) = look("{}", "gpu_busy_percent=1", &RetainedState::default());
         assert!(!report.supported);
-        let (report, _) = look("{}", "power/runtime_status=suspended", &Past::default());
+        let (report, _) = look(
+            "{}",
+            "power/runtime_status=suspended",
+            &RetainedState::default(),
+        );
         assert!(report.supported);
         let state = only_state(&report);
         assert_eq!(
@@ -279,7 +283,7 @@ mod tests {
 
     #[test]
     fn shows_what_it_read() {
-        let (report, _) = look("{}", &sensor("61500"), &Past::default());
+        let (report, _) = look("{}", &sensor("61500"), &RetainedState::default());
         assert_eq!(metric(&report, TEMPERATURE, ID), Some(61.5));
         assert_eq!(metric(&report, CRITICAL, ID), Some(100.0));
         let document: Value = serde_json::from_str(data(&report)).unwrap();

@@ -5,20 +5,20 @@
 //! bytes. A GPU that is busy or full is not ill, so nothing is judged but whether it can be read.
 
 use gpud_builtin_amd_common::check::nothing;
-use gpud_builtin_amd_common::{Card, Past, Round, Wanted};
+use gpud_builtin_amd_common::{Card, CardFile, RetainedState, Round};
 use gpud_builtin_shared::files::{gauge, percent};
 use gpud_builtin_shared::findings::with_data;
 use gpud_sdk::{CheckContext, Report};
 use serde_json::{Value, json};
 
 /// The files.
-pub const FILES: [Wanted; 6] = [
-    Wanted::short("gpu_busy_percent"),
-    Wanted::short("mem_busy_percent"),
-    Wanted::short("mem_info_vram_total"),
-    Wanted::short("mem_info_vram_used"),
-    Wanted::short("mem_info_gtt_total"),
-    Wanted::short("mem_info_gtt_used"),
+pub const FILES: [CardFile; 6] = [
+    CardFile::short("gpu_busy_percent"),
+    CardFile::short("mem_busy_percent"),
+    CardFile::short("mem_info_vram_total"),
+    CardFile::short("mem_info_vram_used"),
+    CardFile::short("mem_info_gtt_total"),
+    CardFile::short("mem_info_gtt_used"),
 ];
 /// Metric of the GPU's use.
 pub const BUSY: &str = "accelerator_amd_utilization_gpu_percent";
@@ -83,7 +83,11 @@ impl<'a> Reading<'a> {
 }
 
 /// The report, and what to keep.
-pub fn evaluate(context: &CheckContext, cards: &[Card], before: &Past) -> (Report, Past) {
+pub fn evaluate(
+    context: &CheckContext,
+    cards: &[Card],
+    before: &RetainedState,
+) -> (Report, RetainedState) {
     let readings: Vec<Reading> = cards.iter().filter_map(Reading::of).collect();
     let asleep = cards.iter().filter(|card| card.asleep).count();
     if readings.is_empty()
@@ -131,7 +135,7 @@ mod tests {
 
     const ID: &str = "0000:03:00.0";
 
-    fn look(tree: &Fixture, before: &Past) -> (Report, Past) {
+    fn look(tree: &Fixture, before: &RetainedState) -> (Report, RetainedState) {
         evaluate(
             &context("accelerator-amd-utilization"),
             &tree.cards(&FILES),
@@ -143,7 +147,10 @@ mod tests {
     fn what_is_shown() {
         let files = "gpu_busy_percent=97;mem_busy_percent=40;mem_info_vram_total=1000;mem_info_vram_used=250;\
                      mem_info_gtt_total=500;mem_info_gtt_used=5";
-        let (report, _) = look(&Fixture::default().gpu(ID, files), &Past::default());
+        let (report, _) = look(
+            &Fixture::default().gpu(ID, files),
+            &RetainedState::default(),
+        );
         let state = only_state(&report);
         assert_eq!(
             state.reason,
@@ -168,13 +175,20 @@ mod tests {
     fn what_is_not_there_is_not_shown() {
         // An integrated GPU has no memory of its own that could be busy; a register that is not there shows 255.
         let files = "gpu_busy_percent=255;mem_info_vram_total=0;mem_info_vram_used=0";
-        let (report, _) = look(&Fixture::default().gpu(ID, files), &Past::default());
+        let (report, _) = look(
+            &Fixture::default().gpu(ID, files),
+            &RetainedState::default(),
+        );
         assert_eq!(metric(&report, BUSY, ID), None);
         assert_eq!(metric(&report, VRAM_USED_PERCENT, ID), None);
         assert_eq!(only_state(&report).health, Health::Healthy);
-        assert!(!look(&Fixture::default(), &Past::default()).0.supported);
+        assert!(
+            !look(&Fixture::default(), &RetainedState::default())
+                .0
+                .supported
+        );
         let asleep = Fixture::default().gpu(ID, "power/runtime_status=suspended");
-        let (report, _) = look(&asleep, &Past::default());
+        let (report, _) = look(&asleep, &RetainedState::default());
         assert_eq!(
             only_state(&report).reason,
             "0 GPU(s) were checked, no utilization issue found, 1 asleep"
@@ -182,10 +196,10 @@ mod tests {
     }
 
     #[test]
-    fn a_gpu_that_does_not_answer_is_told() {
+    fn a_gpu_that_does_not_answer_is_reported() {
         let path = format!("{DRIVER}/{ID}/gpu_busy_percent");
         let tree = Fixture::default().fails(&path, AccessError::Denied(path.clone()));
-        let (_, past) = look(&tree, &Past::default());
+        let (_, past) = look(&tree, &RetainedState::default());
         let (report, _) = look(&tree, &past);
         assert_eq!(only_state(&report).health, Health::Degraded);
     }
@@ -197,7 +211,7 @@ mod tests {
         fn any_text_is_survived(texts in prop::collection::vec("-?[0-9]{0,22}|[^;=]{0,10}", 4)) {
             let names = ["gpu_busy_percent", "mem_busy_percent", "mem_info_vram_total", "mem_info_vram_used"];
             let files: Vec<String> = names.iter().zip(&texts).map(|(name, text)| format!("{name}={text}")).collect();
-            let (report, _) = look(&Fixture::default().gpu(ID, &files.join(";")), &Past::default());
+            let (report, _) = look(&Fixture::default().gpu(ID, &files.join(";")), &RetainedState::default());
             prop_assert!(report.metrics.iter().all(|metric| metric.value.is_finite()));
         }
     }

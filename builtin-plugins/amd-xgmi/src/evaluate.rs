@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use gpud_builtin_amd_common::check::nothing;
 use gpud_builtin_amd_common::ras::{Counts, Growth, counts};
-use gpud_builtin_amd_common::{Card, Past, Round, Wanted};
+use gpud_builtin_amd_common::{Card, CardFile, RetainedState, Round};
 use gpud_builtin_shared::files::gauge;
 use gpud_builtin_shared::findings::{Finding, with_data};
 use gpud_sdk::{CheckContext, RepairAction, Report};
@@ -18,18 +18,18 @@ use serde_json::{Value, json};
 use crate::config::Config;
 
 /// The files. Those with a number for each GPU of a hive have three characters of it.
-pub const FILES: [Wanted; 5] = [
-    Wanted::short("xgmi_device_id"),
-    Wanted::short(HIVE),
-    Wanted {
+pub const FILES: [CardFile; 5] = [
+    CardFile::short("xgmi_device_id"),
+    CardFile::short(HIVE),
+    CardFile {
         name: "xgmi_num_hops",
         max_bytes: 1_024,
     },
-    Wanted {
+    CardFile {
         name: "xgmi_num_links",
         max_bytes: 1_024,
     },
-    Wanted::short(ERRORS),
+    CardFile::short(ERRORS),
 ];
 const HIVE: &str = "xgmi_hive_info/xgmi_hive_id";
 const ERRORS: &str = "ras/xgmi_wafl_err_count";
@@ -88,9 +88,9 @@ pub fn evaluate(
     context: &CheckContext,
     config: &Config,
     cards: &[Card],
-    before: &Past,
+    before: &RetainedState,
     growth: &Growth,
-) -> (Report, Past, Growth) {
+) -> (Report, RetainedState, Growth) {
     let readings: Vec<Reading> = cards.iter().filter_map(Reading::of).collect();
     if readings.is_empty()
         && let Some((report, past)) = nothing(context, cards, "no AMD GPU with XGMI links")
@@ -247,7 +247,7 @@ mod tests {
             &context,
             &config,
             &cards,
-            &Past::default(),
+            &RetainedState::default(),
             &Growth::default(),
         )
         .0

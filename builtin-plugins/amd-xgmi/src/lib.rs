@@ -3,8 +3,8 @@
 pub mod config;
 pub mod evaluate;
 
-use gpud_builtin_amd_common::past::Past;
 use gpud_builtin_amd_common::ras::Growth;
+use gpud_builtin_amd_common::retained_state::RetainedState;
 use gpud_builtin_amd_common::tree::Node;
 use gpud_builtin_amd_common::{card, tags};
 use gpud_sdk::{CheckContext, Checker, Descriptor, Error, Report};
@@ -21,7 +21,7 @@ impl Checker for Xgmi {
     fn check(context: &CheckContext) -> Result<Report, Error> {
         let config = Config::parse(&gpud_sdk::config::document()).map_err(Error::failed)?;
         let cards = card::all(&Node, &evaluate::FILES)?;
-        let before = Past::load(&context.boot_id)?;
+        let before = RetainedState::load(&context.boot_id)?;
         let growth = Growth::load(&context.boot_id)?;
         let (report, after, grown) = evaluate::evaluate(context, &config, &cards, &before, &growth);
         after.keep(&before, &context.boot_id)?;

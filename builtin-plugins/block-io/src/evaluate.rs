@@ -7,7 +7,7 @@ use gpud_sdk::incidents::{self, Incident, Rule, Sighting};
 use gpud_sdk::{CheckContext, Event, Health, Message, Report, Subject};
 
 use crate::config::Config;
-use crate::lines::{self, Found, Kind};
+use crate::lines::{self, Kind, MatchedLine};
 use crate::patterns::{self, CATALOG};
 use crate::topology::Topology;
 
@@ -53,7 +53,7 @@ pub fn events(
     messages: &[Message],
     topology: impl FnOnce() -> Topology,
 ) -> Vec<Event> {
-    let found: Vec<(&Message, Found<'_>)> = messages
+    let found: Vec<(&Message, MatchedLine<'_>)> = messages
         .iter()
         .filter(|message| incidents::is_driver_line(message))
         .filter_map(|message| Some((message, lines::find(&message.text)?)))
@@ -68,7 +68,7 @@ pub fn events(
         .collect()
 }
 
-fn sighting(found: &Found<'_>, topology: &Topology) -> Sighting {
+fn sighting(found: &MatchedLine<'_>, topology: &Topology) -> Sighting {
     let entry = entry(found.kind);
     let mut points = topology.points(found.device);
     if points.is_empty() && !found.address.is_empty() {

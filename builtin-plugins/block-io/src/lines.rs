@@ -26,9 +26,9 @@ mod filesystems;
 
 pub use crate::patterns::PATTERNS;
 
-/// A failure as a line has it.
+/// A kernel line that reports a failure, with its facts.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found<'a> {
+pub struct MatchedLine<'a> {
     /// What failed.
     pub kind: Kind,
     /// Of which device, as the driver names it: `sda`, `nvme0n1`, `dm-0`, `nvme0`, `ata1.00`.
@@ -83,7 +83,7 @@ pub enum Kind {
 }
 
 /// Reads a line.
-pub fn find(line: &str) -> Option<Found<'_>> {
+pub fn find(line: &str) -> Option<MatchedLine<'_>> {
     scsi(line)
         .or_else(|| ata(line))
         .or_else(|| nvme(line))
@@ -101,7 +101,7 @@ fn is_removable(device: &str) -> bool {
     })
 }
 
-fn request(line: &str) -> Option<Found<'_>> {
+fn request(line: &str) -> Option<MatchedLine<'_>> {
     let (status, rest) = line.split_once(" error, dev ")?;
     // `blk_update_request: `, `print_req_error: `: the name of a function.
     let status = match status.split_once(": ") {
@@ -140,7 +140,7 @@ fn request(line: &str) -> Option<Found<'_>> {
         // `operation not supported`, `nonblocking retry`, zones, reservations …: no fault of the disk.
         _ => return None,
     };
-    Some(Found {
+    Some(MatchedLine {
         kind,
         device,
         address: "",
@@ -164,7 +164,7 @@ fn is_unknown_disposition(text: &str) -> bool {
         })
 }
 
-fn scsi(line: &str) -> Option<Found<'_>> {
+fn scsi(line: &str) -> Option<MatchedLine<'_>> {
     let (address, rest) = line.strip_prefix("sd ")?.split_once(": ")?;
     if !address
         .bytes()
@@ -190,7 +190,7 @@ fn scsi(line: &str) -> Option<Found<'_>> {
         None => rest,
     };
     let found = |kind, facts| {
-        Some(Found {
+        Some(MatchedLine {
             kind,
             device,
             address,
@@ -236,7 +236,7 @@ fn scsi(line: &str) -> Option<Found<'_>> {
     None
 }
 
-fn ata(line: &str) -> Option<Found<'_>> {
+fn ata(line: &str) -> Option<MatchedLine<'_>> {
     let (device, rest) = line.split_once(": ")?;
     let (port, number) = device.strip_prefix("ata")?.split_once('.')?;
     let digits = |text: &str| !text.is_empty() && count_digits(text) == text.len();
@@ -244,7 +244,7 @@ fn ata(line: &str) -> Option<Found<'_>> {
         return None;
     }
     let found = |kind, facts| {
-        Some(Found {
+        Some(MatchedLine {
             kind,
             device,
             address: "",
@@ -271,14 +271,14 @@ fn ata(line: &str) -> Option<Found<'_>> {
     None
 }
 
-fn nvme(line: &str) -> Option<Found<'_>> {
+fn nvme(line: &str) -> Option<MatchedLine<'_>> {
     let (device, rest) = line.strip_prefix("nvme ")?.split_once(": ")?;
     let number = device.strip_prefix("nvme")?;
     if number.is_empty() || count_digits(number) != number.len() {
         return None;
     }
     let found = |kind, facts| {
-        Some(Found {
+        Some(MatchedLine {
             kind,
             device,
             address: "",

@@ -5,7 +5,7 @@ use gpud_builtin_shared::findings::{self, Finding, Memory};
 use gpud_builtin_shared::settings::Settings;
 use gpud_sdk::{CheckContext, Event, EventType, Report};
 
-use crate::tree::{Kept, Reading};
+use crate::tree::{Reading, SavedKills};
 
 /// Gauge: kills.
 pub const KILLS: &str = "cgroup_oom_kills";
@@ -84,7 +84,7 @@ pub fn judge(
     context: &CheckContext,
     config: &Config,
     reading: &Reading,
-    kept: &mut Kept,
+    kept: &mut SavedKills,
     before: &Memory,
 ) -> (Report, Memory) {
     let now = context.now / 1000;
@@ -165,7 +165,7 @@ mod tests {
     /// Checks at minutes, each with the groups' counters; gives the last verdict and all events.
     fn run(config: &str, checks: &[(u64, &[(&str, u64)])]) -> (Health, String, Vec<String>) {
         let config = Config::parse(config).unwrap();
-        let (mut kept, mut memory) = (Kept::restore(None, "b-1"), Memory::default());
+        let (mut kept, mut memory) = (SavedKills::restore(None, "b-1"), Memory::default());
         let mut answer = (Health::Healthy, String::new(), Vec::new());
         for (minute, groups) in checks {
             let context = test_context("cgroup-oom", 1_800_000_000_000 + minute * 60_000);

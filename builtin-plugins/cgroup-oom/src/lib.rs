@@ -11,7 +11,7 @@ use gpud_builtin_shared::findings::{self, Memory};
 use gpud_sdk::{AccessError, CheckContext, Checker, Descriptor, Error, Report, state, sysfs};
 
 use evaluate::{Config, SCHEMA};
-use tree::{Kept, Kills, Reading};
+use tree::{Kills, Reading, SavedKills};
 
 const ROOT: &str = "/sys/fs/cgroup";
 /// Where cgroup v1 has the groups of its memory controller; also beside a unified hierarchy without one (hybrid).
@@ -42,7 +42,7 @@ impl Checker for CgroupOom {
             return Ok(findings::unsupported(context, reason));
         };
         let saved = state::get_string(KEPT)?;
-        let mut kept = Kept::restore(saved.as_deref(), &context.boot_id);
+        let mut kept = SavedKills::restore(saved.as_deref(), &context.boot_id);
         let before = Memory::load()?;
         let (report, after) = evaluate::judge(context, &config, &now, &mut kept, &before);
         after.keep(&before)?;

@@ -59,16 +59,16 @@ pub fn literal(path: &str) -> String {
 
 /// The state that is retained from check to check, of one boot.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Kept {
+pub struct SavedKills {
     boot_id: String,
-    /// At the last check; nothing before the first.
+    /// Kills at the last check; `None` before the first.
     kills: Option<Kills>,
     /// Group to when its last kill was seen (unix seconds) and how many there were since the trouble began.
     pub recent: BTreeMap<String, (u64, u64)>,
 }
 
-impl Kept {
-    /// From what [`Kept::save`] gave in this boot.
+impl SavedKills {
+    /// From what [`SavedKills::save`] gave in this boot.
     pub fn restore(saved: Option<&str>, boot_id: &str) -> Self {
         let saved: Option<Self> = saved.and_then(|saved| serde_json::from_str(saved).ok());
         saved
@@ -189,9 +189,9 @@ mod tests {
     /// What a second reading gives.
     fn taken(start: &Kills, now: Kills, takes_in: bool) -> Kills {
         let reading = |kills| Reading { kills, takes_in };
-        let mut kept = Kept::restore(None, "b");
+        let mut kept = SavedKills::restore(None, "b");
         assert_eq!(kept.take(&reading(start.clone())), tree(&[]));
-        Kept::restore(Some(&kept.save()), "b").take(&reading(now))
+        SavedKills::restore(Some(&kept.save()), "b").take(&reading(now))
     }
 
     #[test]
@@ -221,7 +221,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_tree_is_survived(one in prop::collection::btree_map("(/[ab]{1,2}){1,3}", any::<u64>(), 0..12), two in prop::collection::btree_map("(/[ab]{1,2}){1,3}", 0..1_000u64, 0..12), takes_in in any::<bool>()) {
-            let mut kept = Kept::default();
+            let mut kept = SavedKills::default();
             kept.take(&Reading { kills: one, takes_in });
             let two = Reading { kills: two, takes_in };
             kept.take(&two);

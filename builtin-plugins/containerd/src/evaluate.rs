@@ -105,12 +105,12 @@ pub trait Machine {
 
 /// The outcome of a check.
 #[derive(Debug)]
-pub struct Judged {
+pub struct CheckOutcome {
     /// The report.
     pub report: Report,
     /// How often in a row the socket was missing.
     pub missing: u32,
-    /// What is open.
+    /// The findings that are open.
     pub open: Memory,
 }
 
@@ -166,7 +166,7 @@ pub fn evaluate(
     machine: &impl Machine,
     missing: u32,
     before: &Memory,
-) -> Result<Judged, Error> {
+) -> Result<CheckOutcome, Error> {
     let verdict = verdict(context, machine, missing)?;
     let finding = match verdict.health {
         Health::Unhealthy => Some(Finding::unhealthy(
@@ -192,7 +192,7 @@ pub fn evaluate(
     if let Some(pods) = verdict.pods {
         report = with_pods(report, pods)?;
     }
-    Ok(Judged {
+    Ok(CheckOutcome {
         report,
         missing: verdict.missing,
         open,

@@ -10,7 +10,7 @@ pub mod patterns;
 mod examples;
 pub mod procfs;
 
-use gpud_builtin_shared::patterns::policy::{self, Past};
+use gpud_builtin_shared::patterns::policy::{self, PolicyInput};
 use gpud_sdk::{
     CheckContext, Checker, Descriptor, Error, Event, KmsgWatcher, Message, Report, state, sysfs,
 };
@@ -40,7 +40,7 @@ impl Checker for Cpu {
             state::set(SAMPLE_KEY, sample.as_bytes())?;
         }
         // Setting it healthy does not make it forget what happened: no event is a verdict by itself.
-        let past = Past::ask(context, &policy, false)?;
+        let past = PolicyInput::ask(context, &policy, false)?;
         Ok(policy.add(context, past.as_ref(), verdict.report))
     }
 }

@@ -6,7 +6,7 @@ use gpud_sdk::incidents::{self, Incident, Repeats, Sighting};
 use gpud_sdk::{CheckContext, Event, GpuId, Message, Report, Subject};
 
 use crate::config::Config;
-use crate::lines::{self, Found, Kind};
+use crate::lines::{self, Kind, MatchedLine};
 
 mod kinds;
 mod rules;
@@ -75,7 +75,11 @@ struct Severity {
 }
 
 /// A syndrome as heavy as the severity that the same report has. Kernels without severities print the syndrome alone.
-fn of_severity<'a>(mut found: Found<'a>, last: &mut Option<Severity>, time: u64) -> Found<'a> {
+fn of_severity<'a>(
+    mut found: MatchedLine<'a>,
+    last: &mut Option<Severity>,
+    time: u64,
+) -> MatchedLine<'a> {
     let has = |key: &str| found.facts.iter().any(|(name, _)| *name == key);
     if has("severity") {
         *last = Some(Severity {
@@ -95,7 +99,7 @@ fn of_severity<'a>(mut found: Found<'a>, last: &mut Option<Severity>, time: u64)
 
 /// Is this the driver's line about the transmit time-out that the watchdog's line reported? `last` is the interface and
 /// time of the line before.
-fn tells_again<'a>(last: &mut Option<(&'a str, u64)>, found: &Found<'a>, time: u64) -> bool {
+fn tells_again<'a>(last: &mut Option<(&'a str, u64)>, found: &MatchedLine<'a>, time: u64) -> bool {
     let mut facts = found.facts.iter();
     let interface = facts.find(|(key, _)| *key == "interface");
     let interface = interface.map_or("", |(_, interface)| *interface);
@@ -105,7 +109,7 @@ fn tells_again<'a>(last: &mut Option<(&'a str, u64)>, found: &Found<'a>, time: u
     })
 }
 
-fn sighting(found: Found<'_>, news: &kinds::News, names: &[String]) -> Sighting {
+fn sighting(found: MatchedLine<'_>, news: &kinds::News, names: &[String]) -> Sighting {
     let mut text = news.entry.message.to_owned();
     if !found.device.is_empty() {
         text.push_str(&format!(" ({})", found.device));

@@ -18,9 +18,9 @@ mod nvidia;
 
 pub use crate::patterns::PATTERNS;
 
-/// What a line tells.
+/// A kernel line that the checker knows, with its facts.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found<'a> {
+pub struct MatchedLine<'a> {
     /// What happened.
     pub kind: Kind,
     /// To which device: its PCI id in one spelling, or what else the driver calls it; may be empty.
@@ -29,7 +29,7 @@ pub struct Found<'a> {
     pub facts: Vec<(&'static str, &'a str)>,
 }
 
-impl<'a> Found<'a> {
+impl<'a> MatchedLine<'a> {
     fn new(kind: Kind, device: impl Into<String>) -> Self {
         Self {
             kind,
@@ -96,7 +96,7 @@ pub enum Kind {
 }
 
 /// Reads a line.
-pub fn find(line: &str) -> Option<Found<'_>> {
+pub fn find(line: &str) -> Option<MatchedLine<'_>> {
     if let Some(body) = line.strip_prefix("NVRM: ") {
         return nvidia::find(body);
     }
@@ -109,7 +109,7 @@ pub fn find(line: &str) -> Option<Found<'_>> {
 
 const DRIVERS: [&str; 3] = ["nvidia", "amdgpu", "mlx5_core"];
 
-fn probe(line: &str) -> Option<Found<'_>> {
+fn probe(line: &str) -> Option<MatchedLine<'_>> {
     let (driver, rest) = DRIVERS
         .iter()
         .find_map(|driver| Some((*driver, line.strip_prefix(driver)?)))?;
@@ -124,7 +124,7 @@ fn probe(line: &str) -> Option<Found<'_>> {
         (device, error)
     };
     let device = bare_id(device)?;
-    let found = Found::new(Kind::ProbeFailed, device);
+    let found = MatchedLine::new(Kind::ProbeFailed, device);
     Some(
         found
             .fact("driver", driver)

@@ -1,6 +1,6 @@
 //! What stored failures mean today: none, a reboot, or an inspection.
 
-use gpud_builtin_shared::patterns::policy::{self, Past, Policy};
+use gpud_builtin_shared::patterns::policy::{self, Policy, PolicyInput};
 use gpud_sdk::history::{Reboot, StoredEvent};
 use gpud_sdk::{AccessError, CheckContext, HealthState, RepairAction};
 
@@ -45,14 +45,14 @@ pub fn any(events: &[StoredEvent]) -> bool {
 
 /// The failures that a site's policy judges.
 #[derive(Debug)]
-pub struct Ruled {
-    past: Past,
-    /// Whether what is left to this check is another verdict than without the policy.
+pub struct PolicyVerdict {
+    past: PolicyInput,
+    /// Whether the remaining events give another verdict than without the policy.
     changed: bool,
 }
 
 /// Takes the events that the policy names out of the log; nothing where it names none of them.
-pub fn by_policy(policy: &Policy, log: &mut Log) -> Option<Ruled> {
+pub fn by_policy(policy: &Policy, log: &mut Log) -> Option<PolicyVerdict> {
     let events = log.events.as_mut().ok()?;
     if !events.iter().any(|stored| policy.names(&stored.event.name)) {
         return None;
@@ -60,9 +60,9 @@ pub fn by_policy(policy: &Policy, log: &mut Log) -> Option<Ruled> {
     let all = std::mem::take(events);
     *events = policy.left(&all);
     let reboots = log.reboots.as_deref().unwrap_or_default();
-    Some(Ruled {
+    Some(PolicyVerdict {
         changed: evaluate(&all, reboots) != evaluate(events, reboots),
-        past: Past {
+        past: PolicyInput {
             events: all,
             boots: Vec::new(),
             set_healthy: true,
@@ -70,7 +70,7 @@ pub fn by_policy(policy: &Policy, log: &mut Log) -> Option<Ruled> {
     })
 }
 
-impl Ruled {
+impl PolicyVerdict {
     /// Adds what the policy makes of them to the state of the rest.
     ///
     /// # Errors

@@ -23,9 +23,9 @@ mod examples;
 
 use std::collections::BTreeMap;
 
+use gpud_builtin_shared::cached::CachedAnswer;
 use gpud_builtin_shared::mounts::say_not_visible;
 use gpud_builtin_shared::patterns::policy;
-use gpud_builtin_shared::seldom::Seldom;
 use gpud_sdk::{
     AccessError, CheckContext, Checker, Descriptor, Error, Event, KmsgWatcher, Message, Report,
     exec, history, log, state, sysfs,
@@ -201,7 +201,7 @@ fn names(
         .map(|point| (point.as_str(), sysfs::stat(point).ok()))
         .collect();
     let depends = names::depends(mounts, &tracked);
-    let (seldom, kept) = Seldom::load(context, NAMES_KEY, NAMES_EVERY_MS, &depends)?;
+    let (cached, kept) = CachedAnswer::load(context, NAMES_KEY, NAMES_EVERY_MS, &depends)?;
     if let Some(kept) = kept.as_deref().and_then(Names::restore) {
         return Ok((kept.devices.into(), kept.targets));
     }
@@ -209,8 +209,8 @@ fn names(
     let targets = find_targets(there.map(|(point, _)| *point));
     let devices = list_devices(mounts);
     match Names::new(&devices, &targets) {
-        Some(names) => seldom.keep(&names.save())?,
-        None => seldom.forget()?,
+        Some(names) => cached.keep(&names.save())?,
+        None => cached.forget()?,
     }
     Ok((devices, targets))
 }

@@ -14,14 +14,14 @@ use crate::mounts::Mount;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Names {
     /// Nothing where there is no lsblk.
-    pub devices: Kept,
+    pub devices: SavedDevices,
     /// What holds the tracked paths.
     pub targets: BTreeMap<String, Answer>,
 }
 
-/// Block devices.
+/// The block devices in the form in which they are saved.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Kept(Option<Vec<BlockDevice>>);
+pub struct SavedDevices(Option<Vec<BlockDevice>>);
 
 impl Names {
     /// What can be kept; nothing where lsblk failed.
@@ -32,7 +32,7 @@ impl Names {
             Devices::Failed(_) => return None,
         };
         Some(Self {
-            devices: Kept(devices),
+            devices: SavedDevices(devices),
             targets: targets.clone(),
         })
     }
@@ -48,8 +48,8 @@ impl Names {
     }
 }
 
-impl From<Kept> for Devices {
-    fn from(kept: Kept) -> Self {
+impl From<SavedDevices> for Devices {
+    fn from(kept: SavedDevices) -> Self {
         kept.0.map_or(Self::NoProgram, Self::Listed)
     }
 }
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_comes_back() {
+    fn saved_names_are_restored() {
         let listed = lsblk::select(lsblk::parse_json(LSBLK).unwrap(), &[]);
         assert_eq!(listed.len(), 2);
         for devices in [Devices::Listed(listed), Devices::NoProgram] {
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_is_not_kept() {
+    fn a_failure_is_not_saved() {
         let failed = Devices::Failed("lsblk: exit code 1".to_owned());
         assert_eq!(Names::new(&failed, &targets()), None);
     }

@@ -29,8 +29,8 @@ const MAX_NAMED: usize = 4;
 /// DIMMs with metrics: the host takes 4,096 samples, and no machine has as many DIMMs as this.
 const MAX_METRICS: usize = 1_024;
 
-/// A DIMM for people: name and controller.
-type Place = (String, String);
+/// The location of a DIMM as messages show it: name and controller.
+type DimmLocation = (String, String);
 
 /// Judges. `ruled` tells the events that a site's policy judges: their counters are left alone. `events` are those of the look-back, newest first; `before` is what the last check kept; `seen_before` tells
 /// whether this machine ever had such an error, and is asked only where nothing else tells that it could. Gives the
@@ -56,8 +56,8 @@ pub fn judge(
     };
     let (readings, after) = Memory::take(before, context, window, dimms, logged);
 
-    let mut lost: BTreeMap<Place, u64> = BTreeMap::new();
-    let mut mended: BTreeMap<Place, u64> = BTreeMap::new();
+    let mut lost: BTreeMap<DimmLocation, u64> = BTreeMap::new();
+    let mut mended: BTreeMap<DimmLocation, u64> = BTreeMap::new();
     let since = context.now.saturating_sub(window.saturating_mul(1000));
     for stored in events {
         let count = match stored.event.name.as_str() {
@@ -132,7 +132,7 @@ pub fn judge(
             state.recovery = vec![Recovery::SetHealthy];
         }
     }
-    let concerned: BTreeSet<&Place> = lost.keys().chain(mended.keys()).collect();
+    let concerned: BTreeSet<&DimmLocation> = lost.keys().chain(mended.keys()).collect();
     if let (Some((_, name)), 1) = (concerned.first(), concerned.len()) {
         state.subject = Some(subject(name));
     }
@@ -164,11 +164,11 @@ fn errors(stored: &StoredEvent) -> u64 {
     stored.count.saturating_mul(each.unwrap_or(1))
 }
 
-fn place(dimm: &Dimm) -> Place {
+fn place(dimm: &Dimm) -> DimmLocation {
     (dimm.controller.clone(), dimm.name().to_owned())
 }
 
-fn place_of_event(event: &Event, dimms: &[Dimm]) -> Place {
+fn place_of_event(event: &Event, dimms: &[Dimm]) -> DimmLocation {
     let owner = dimms
         .iter()
         .find(|dimm| !dimm.slot.is_empty() && is_at(event, dimm));
@@ -209,10 +209,10 @@ fn returned<'a>(
     context: &CheckContext,
     config: &Config,
     events: &[StoredEvent],
-    lost: &'a BTreeMap<Place, u64>,
+    lost: &'a BTreeMap<DimmLocation, u64>,
     dimms: &[Dimm],
 ) -> Vec<&'a str> {
-    let mut boots: BTreeMap<Place, BTreeSet<&str>> = BTreeMap::new();
+    let mut boots: BTreeMap<DimmLocation, BTreeSet<&str>> = BTreeMap::new();
     for stored in events {
         let event = &stored.event;
         if event.name == UNCORRECTED && !is_of_this_boot(context, event) {
@@ -220,7 +220,7 @@ fn returned<'a>(
             boots.entry(place).or_default().insert(boot(event));
         }
     }
-    let often = |place: &Place| {
+    let often = |place: &DimmLocation| {
         let boots = boots.get(place).map_or(0, BTreeSet::len);
         boots as u64 >= config.reboot_threshold
     };
@@ -251,7 +251,7 @@ fn untold(context: &CheckContext, dimm: &Dimm, count: u64) -> Event {
     event
 }
 
-fn list(counts: &BTreeMap<Place, u64>) -> String {
+fn list(counts: &BTreeMap<DimmLocation, u64>) -> String {
     let named = counts.iter().take(MAX_NAMED);
     let named: Vec<String> = named
         .map(|((controller, name), count)| format!("{count} on {name} ({controller})"))

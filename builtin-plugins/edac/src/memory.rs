@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_belongs_to_a_boot_and_stays_small() {
+    fn saved_state_belongs_to_a_boot_and_stays_small() {
         let context = context(1_800_000_000, 1, Trigger::Scheduled);
         let (_, empty) = Memory::take(None, &context, DAY, &dimm(0, 0), |_| 0);
         let text = empty.save().unwrap();

@@ -9,7 +9,7 @@ mod bonding;
 mod drivers;
 mod links;
 
-use gpud_builtin_shared::kernel_lines::{Found, INTERFACE};
+use gpud_builtin_shared::kernel_lines::{INTERFACE, MatchedLine};
 use gpud_builtin_shared::patterns::Entry;
 use gpud_sdk::incidents::begins_with_process;
 
@@ -17,19 +17,19 @@ use gpud_sdk::incidents::begins_with_process;
 const MAX_NAME: usize = 63;
 
 /// Reads a line.
-pub fn find(line: &str) -> Option<Found<'_>> {
+pub fn find(line: &str) -> Option<MatchedLine<'_>> {
     if begins_with_process(line) {
         return None;
     }
     bonding::find(line).or_else(|| {
-        let said = Said::read(line)?;
-        drivers::find(&said).or_else(|| links::find(&said))
+        let source = LineSource::read(line)?;
+        drivers::find(&source).or_else(|| links::find(&source))
     })
 }
 
-/// The source of each line.
+/// The driver and card that printed a line, and its text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Said<'a> {
+struct LineSource<'a> {
     /// The driver, or `infiniband`.
     driver: &'a str,
     /// The card's PCI id; of `infiniband` the device's name.
@@ -40,7 +40,7 @@ struct Said<'a> {
     text: &'a str,
 }
 
-impl<'a> Said<'a> {
+impl<'a> LineSource<'a> {
     fn read(line: &'a str) -> Option<Self> {
         let (who, text) = line.split_once(": ")?;
         let mut words = who.split(' ');
@@ -63,12 +63,12 @@ impl<'a> Said<'a> {
         })
     }
 
-    fn found(&self, entry: &'static Entry) -> Found<'a> {
-        Found::new(entry, self.card).fact(INTERFACE, self.interface)
+    fn found(&self, entry: &'static Entry) -> MatchedLine<'a> {
+        MatchedLine::new(entry, self.card).fact(INTERFACE, self.interface)
     }
 
     /// With the line's own words.
-    fn because(&self, entry: &'static Entry) -> Found<'a> {
+    fn because(&self, entry: &'static Entry) -> MatchedLine<'a> {
         self.found(entry).fact("cause", self.text.trim_end())
     }
 }

@@ -188,10 +188,10 @@ mod tests {
             ),
             ("42", ["9", "12", "99999999999999999999"], "is no number"),
         ] {
-            let Err(Unread::Failed(told)) = read(name, files) else {
+            let Err(Unread::Failed(error)) = read(name, files) else {
                 panic!("{name} {files:?}");
             };
-            assert!(told.contains(expected), "{told}");
+            assert!(error.contains(expected), "{error}");
         }
     }
 

@@ -25,7 +25,7 @@ const BACKGROUND_PERCENT: f64 = 80.0;
 /// A queue that fills and empties all the time is one event with a count within this time.
 const MERGE_SECONDS: u32 = 300;
 /// Most connections whose trouble is reported.
-const MAX_TOLD: usize = 5;
+const MAX_LISTED: usize = 5;
 /// Bound of the host on one fact, with some room.
 const MAX_DATA_BYTES: usize = 60 * 1024;
 /// Longest name of a filesystem's source that is shown and becomes a label, bytes; the host takes 1 KiB.
@@ -124,10 +124,10 @@ pub fn judge(context: &CheckContext, inputs: Inputs<'_>, before: &Memory) -> (Re
 
 fn state(context: &CheckContext, all: usize, denied: usize, troubles: &[&str]) -> HealthState {
     if !troubles.is_empty() {
-        let told: Vec<&str> = troubles.iter().copied().take(MAX_TOLD).collect();
-        let mut text = told.join("; ");
-        if troubles.len() > told.len() {
-            text.push_str(&format!("; and {} more", troubles.len() - told.len()));
+        let listed: Vec<&str> = troubles.iter().copied().take(MAX_LISTED).collect();
+        let mut text = listed.join("; ");
+        if troubles.len() > listed.len() {
+            text.push_str(&format!("; and {} more", troubles.len() - listed.len()));
         }
         return failed(context, &text);
     }
@@ -135,8 +135,8 @@ fn state(context: &CheckContext, all: usize, denied: usize, troubles: &[&str]) -
     if denied == 0 {
         return HealthState::healthy(context, reason);
     }
-    let told = format!("{denied} of {all} cannot be read without root");
-    HealthState::healthy(context, format!("{reason}; {told}"))
+    let note = format!("{denied} of {all} cannot be read without root");
+    HealthState::healthy(context, format!("{reason}; {note}"))
         .error(format!("{ROOT}: permission denied"))
 }
 

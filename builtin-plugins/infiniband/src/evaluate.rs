@@ -14,7 +14,7 @@ use crate::config::Config;
 use crate::memory::{Memory, Name};
 use crate::product::{self, Expected};
 use crate::shown;
-use crate::wording::{Look, Said};
+use crate::wording::{CheckView, ReasonParts};
 
 /// Reason when nothing is wrong.
 const OK: &str = "ok; no infiniband port issue";
@@ -147,7 +147,7 @@ fn judge(
     if !reads_any && !misses {
         let mut state = HealthState::healthy(context, NO_PORTS);
         if !class.ports.is_empty() {
-            let look = Look {
+            let look = CheckView {
                 expected: &expected,
                 class: &class,
                 memory: &memory,
@@ -176,7 +176,7 @@ fn judge(
     memory.wake(&context.boot_id, now);
     memory.product = product;
     memory.meet(&class);
-    let before_step = Look {
+    let before_step = CheckView {
         expected: &expected,
         class: &class,
         memory: &memory,
@@ -191,7 +191,7 @@ fn judge(
             return broken("error inserting ib ports into store", &error);
         }
     }
-    let look = Look {
+    let look = CheckView {
         expected: &expected,
         class: &class,
         memory: &memory,
@@ -204,17 +204,17 @@ fn judge(
 fn verdict(
     context: &CheckContext,
     config: &Config,
-    look: &Look<'_>,
+    look: &CheckView<'_>,
     problem: Option<String>,
 ) -> HealthState {
     let failing = look.is_failing();
     let (drops, flaps) = (look.drops(), look.flaps());
     let inspect = !drops.parts.is_empty() || !flaps.parts.is_empty();
-    let mut said = Said::default();
+    let mut said = ReasonParts::default();
     if failing {
         said = match problem {
             None => look.shortage(),
-            Some(_) => Said::part(NOT_LOADED).and(look.missing()),
+            Some(_) => ReasonParts::part(NOT_LOADED).and(look.missing()),
         };
     }
     let recovery = recovery(config, look, failing);
@@ -241,7 +241,7 @@ fn verdict(
 }
 
 /// How it clears: by what has to come last.
-fn recovery(config: &Config, look: &Look<'_>, failing: bool) -> Vec<Recovery> {
+fn recovery(config: &Config, look: &CheckView<'_>, failing: bool) -> Vec<Recovery> {
     let ports = || look.memory.ports.values();
     let lasts = ports().any(|past| past.drop.is_some_and(|drop| drop.until.is_none()));
     if failing || lasts {

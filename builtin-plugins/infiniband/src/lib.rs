@@ -24,7 +24,7 @@ pub mod shown;
 pub mod wording;
 
 use gpud_builtin_shared::driver::Driver;
-use gpud_builtin_shared::patterns::policy::{self, Past};
+use gpud_builtin_shared::patterns::policy::{self, PolicyInput};
 use gpud_sdk::{
     AccessError, CheckContext, Checker, Descriptor, Error, Event, KmsgWatcher, Message, Report,
     history, incidents, state, sysfs,
@@ -102,7 +102,7 @@ impl Checker for Infiniband {
         let (config, policy) =
             policy::settings(&document, &patterns::CATALOG, Config::read).map_err(Error::failed)?;
         let report = evaluate::check(context, &config, &Driver::ask(), &Node)?;
-        let past = Past::ask(context, &policy, true)?;
+        let past = PolicyInput::ask(context, &policy, true)?;
         Ok(policy.add(context, past.as_ref(), report))
     }
 }

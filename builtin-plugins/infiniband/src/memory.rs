@@ -17,9 +17,9 @@ use crate::class::{Class, Port};
 use crate::config::Config;
 use crate::product::Expected;
 
-mod past;
+mod port_history;
 
-pub use past::{Dropped, Flap, Outage, Past};
+pub use port_history::{Flap, Outage, PortDrop, PortHistory};
 
 /// Ports that are kept; those that fit one value of `state`. What is beyond is judged by what it is, not by what it was.
 pub const MAX_PORTS: usize = 128;
@@ -43,7 +43,7 @@ pub struct Memory {
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub silent: BTreeSet<String>,
     /// By device and number.
-    pub ports: BTreeMap<String, Past>,
+    pub ports: BTreeMap<String, PortHistory>,
 }
 
 fn key(device: &str, number: u32) -> String {
@@ -78,13 +78,13 @@ impl Memory {
         if rebooted {
             boot_id.clone_into(&mut self.boot);
         }
-        for past in self.ports.values_mut() {
+        for port_history in self.ports.values_mut() {
             if rebooted {
-                past.outage = None;
-                past.active = false;
-                past.refuses_counters = false;
+                port_history.outage = None;
+                port_history.active = false;
+                port_history.refuses_counters = false;
             }
-            past.not_after(now);
+            port_history.not_after(now);
         }
     }
 
@@ -92,12 +92,12 @@ impl Memory {
     pub fn set_healthy(&mut self, milliseconds: u64) {
         self.set_healthy = milliseconds;
         let now = milliseconds / 1000;
-        for past in self.ports.values_mut() {
-            past.outages.clear();
-            past.drop = None;
-            past.flap = None;
-            past.acknowledged = past.outage.is_some();
-            if let Some(outage) = &mut past.outage {
+        for port_history in self.ports.values_mut() {
+            port_history.outages.clear();
+            port_history.drop = None;
+            port_history.flap = None;
+            port_history.acknowledged = port_history.outage.is_some();
+            if let Some(outage) = &mut port_history.outage {
                 *outage = Outage {
                     since: now,
                     steady_since: now,
@@ -115,27 +115,30 @@ impl Memory {
     }
 
     /// The past of a port.
-    pub fn of(&self, device: &str, number: u32) -> Option<&Past> {
+    pub fn of(&self, device: &str, number: u32) -> Option<&PortHistory> {
         self.ports.get(&key(device, number))
     }
 
     /// Whether a port refuses to count.
     pub fn refuses_counters(&self, device: &str, number: u32) -> bool {
         self.of(device, number)
-            .is_some_and(|past| past.refuses_counters)
+            .is_some_and(|port_history| port_history.refuses_counters)
     }
 
     /// Whether any port was ever up.
     pub fn knows_ports(&self) -> bool {
-        self.ports.values().any(|past| past.best_rate.is_some())
+        self.ports
+            .values()
+            .any(|port_history| port_history.best_rate.is_some())
     }
 
     /// Whether it is known which ports are needed: as many as are wanted were up at the wanted rate. Any other is spare.
     pub fn knows_enough(&self, expected: &Expected) -> bool {
-        let good = self
-            .ports
-            .values()
-            .filter(|past| past.best_rate.is_some_and(|rate| rate >= expected.rate));
+        let good = self.ports.values().filter(|port_history| {
+            port_history
+                .best_rate
+                .is_some_and(|rate| rate >= expected.rate)
+        });
         good.count() as u64 >= expected.ports
     }
 
@@ -147,9 +150,9 @@ impl Memory {
             if !self.ports.contains_key(&key) && self.ports.len() >= MAX_PORTS {
                 continue;
             }
-            let past = self.ports.entry(key).or_default();
-            past.best_rate = past.best_rate.max(port.link_rate());
-            past.refuses_counters |= port.refuses_counters;
+            let port_history = self.ports.entry(key).or_default();
+            port_history.best_rate = port_history.best_rate.max(port.link_rate());
+            port_history.refuses_counters |= port.refuses_counters;
         }
     }
 
@@ -173,9 +176,9 @@ impl Memory {
             .iter()
             .map(|port| (key(&port.device, port.number), port))
             .collect();
-        for (key, past) in &mut self.ports {
-            let may_drop = past.best_rate.is_some() || !knows_enough;
-            let matters = may_drop && (failing || !past.acknowledged);
+        for (key, port_history) in &mut self.ports {
+            let may_drop = port_history.best_rate.is_some() || !knows_enough;
+            let matters = may_drop && (failing || !port_history.acknowledged);
             let device = name(key).map(|(device, _)| device).unwrap_or_default();
             let lasts = match seen.get(key) {
                 // It can be anything.
@@ -183,31 +186,31 @@ impl Memory {
                 None if unknown.contains(device.as_str()) => continue,
                 Some(port) if port.is_infiniband() => match &port.link {
                     Ok(link) if link.is_active() => {
-                        past.is_active(config, now);
+                        port_history.is_active(config, now);
                         false
                     }
                     _ => {
-                        past.is_down(config, port.link_downed(), matters, now);
+                        port_history.is_down(config, port.link_downed(), matters, now);
                         matters
                     }
                 },
                 _ => {
-                    past.is_gone(config, matters && failing, now);
+                    port_history.is_gone(config, matters && failing, now);
                     matters && failing
                 }
             };
-            if let Some(drop) = &mut past.drop
+            if let Some(drop) = &mut port_history.drop
                 && !lasts
             {
                 drop.until.get_or_insert(now);
             }
-            past.forget(config, now);
+            port_history.forget(config, now);
         }
-        self.ports.retain(|_, past| {
+        self.ports.retain(|_, port_history| {
             // A device that is not there and not missed was taken out, or is a virtual function that is gone.
-            let missed = past.flap.is_some() || past.drop.is_some() || failing;
+            let missed = port_history.flap.is_some() || port_history.drop.is_some() || failing;
             missed
-                || past.outage.is_none_or(|outage| {
+                || port_history.outage.is_none_or(|outage| {
                     !outage.gone || now.saturating_sub(outage.since) < config.drop_shown_seconds
                 })
         });

@@ -4,7 +4,7 @@ use gpud_sdk::Report;
 use serde::Serialize;
 
 use crate::class::{COUNTERS, Class, Port};
-use crate::wording::Look;
+use crate::wording::CheckView;
 
 /// Ports with metrics: seven series each, and the host keeps 2,000.
 const MAX_METRICS: usize = 256;
@@ -109,7 +109,7 @@ struct Row<'a> {
 ///
 /// # Errors
 /// When it cannot be written, which its types rule out.
-pub fn data(look: &Look<'_>, by_flag: bool) -> Result<String, serde_json::Error> {
+pub fn data(look: &CheckView<'_>, by_flag: bool) -> Result<String, serde_json::Error> {
     let ports = &look.class.ports;
     serde_json::to_string(&Data {
         at_least_ports: look.expected.ports,
@@ -125,7 +125,7 @@ pub fn data(look: &Look<'_>, by_flag: bool) -> Result<String, serde_json::Error>
     })
 }
 
-fn row<'a>(look: &Look<'a>, port: &'a Port) -> Row<'a> {
+fn row<'a>(look: &CheckView<'a>, port: &'a Port) -> Row<'a> {
     let link = port.link.as_ref().ok();
     let past = look.memory.of(&port.device, port.number);
     let [
@@ -155,7 +155,7 @@ fn row<'a>(look: &Look<'a>, port: &'a Port) -> Row<'a> {
     }
 }
 
-fn note(look: &Look<'_>, port: &Port) -> &'static str {
+fn note(look: &CheckView<'_>, port: &Port) -> &'static str {
     if port.link.is_err() {
         return "cannot be read";
     }

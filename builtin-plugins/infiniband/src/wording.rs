@@ -15,12 +15,12 @@ const MAX_REASON: usize = 4_000;
 /// GPUd's words for ports without a partner; its spelling is kept.
 const POLLING: &str = " -- connecton lost from this card to other cards/switches";
 
-/// Everything that is known at one check.
+/// Everything that the wording of one check's reason depends on.
 #[derive(Debug, Clone, Copy)]
-pub struct Look<'a> {
+pub struct CheckView<'a> {
     /// The expected ports.
     pub expected: &'a Expected,
-    /// What was read.
+    /// The ports that were read.
     pub class: &'a Class,
     /// The state to retain after this check.
     pub memory: &'a Memory,
@@ -28,14 +28,14 @@ pub struct Look<'a> {
 
 /// Parts of a reason and the ports that they name.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Said {
-    /// Put together by `; `.
+pub struct ReasonParts {
+    /// Joined by `; ` in the reason.
     pub parts: Vec<String>,
     /// Each once.
     pub ports: BTreeSet<Name>,
 }
 
-impl Said {
+impl ReasonParts {
     /// One part, that names no port.
     pub fn part(text: &str) -> Self {
         Self {
@@ -75,7 +75,7 @@ impl Group {
     }
 }
 
-impl Look<'_> {
+impl CheckView<'_> {
     /// Ports that are up at the wanted rate.
     pub fn good(&self) -> u64 {
         let good = self
@@ -110,12 +110,12 @@ impl Look<'_> {
     }
 
     /// Why too few ports are up: GPUd's words, then what it does not say.
-    pub fn shortage(&self) -> Said {
+    pub fn shortage(&self) -> ReasonParts {
         let Expected { ports, rate } = self.expected;
         let good = self.good();
         let head =
             format!("only {good} port(s) are active and >={rate} Gb/s, expect >={ports} port(s)");
-        let mut said = Said::part(&head)
+        let mut said = ReasonParts::part(&head)
             .and(self.down())
             .and(self.slow())
             .and(self.missing());
@@ -126,8 +126,8 @@ impl Look<'_> {
     }
 
     /// Ports without a link, by physical state.
-    fn down(&self) -> Said {
-        let mut said = Said::default();
+    fn down(&self) -> ReasonParts {
+        let mut said = ReasonParts::default();
         let mut groups: BTreeMap<&str, Group> = BTreeMap::new();
         for port in self.infiniband() {
             let Ok(link) = &port.link else { continue };
@@ -149,9 +149,9 @@ impl Look<'_> {
     }
 
     /// Ports that are up, but not as fast as they should be.
-    fn slow(&self) -> Said {
+    fn slow(&self) -> ReasonParts {
         let rate = self.expected.rate;
-        let mut said = Said::default();
+        let mut said = ReasonParts::default();
         let mut group = Group::default();
         for port in self.infiniband() {
             if let Some(link) = port.link_rate().filter(|link| *link < rate)
@@ -171,8 +171,8 @@ impl Look<'_> {
     }
 
     /// Ports that were up and are not there.
-    pub fn missing(&self) -> Said {
-        let mut said = Said::default();
+    pub fn missing(&self) -> ReasonParts {
+        let mut said = ReasonParts::default();
         let mut group = Group::default();
         for (key, past) in &self.memory.ports {
             let Some((device, number)) = memory::name(key) else {
@@ -209,8 +209,8 @@ impl Look<'_> {
     }
 
     /// Ports that could not be read; what they are like is not known.
-    pub fn unreadable(&self) -> Said {
-        let mut said = Said::default();
+    pub fn unreadable(&self) -> ReasonParts {
+        let mut said = ReasonParts::default();
         let mut group = Group::default();
         for port in &self.class.ports {
             let judged = port.is_infiniband() || port.link_layer.is_empty();
@@ -234,21 +234,25 @@ impl Look<'_> {
     }
 
     /// Ports that were down for too long, now or a short time ago.
-    pub fn drops(&self) -> Said {
+    pub fn drops(&self) -> ReasonParts {
         self.incidents("device(s) down too long", |past, spare| {
             past.drop.is_some() && !spare
         })
     }
 
     /// Ports that flap.
-    pub fn flaps(&self) -> Said {
+    pub fn flaps(&self) -> ReasonParts {
         self.incidents("device(s) flapping between ACTIVE<>DOWN", |past, _| {
             past.flap.is_some()
         })
     }
 
-    fn incidents(&self, what: &str, is_one: impl Fn(&memory::Past, bool) -> bool) -> Said {
-        let mut said = Said::default();
+    fn incidents(
+        &self,
+        what: &str,
+        is_one: impl Fn(&memory::PortHistory, bool) -> bool,
+    ) -> ReasonParts {
+        let mut said = ReasonParts::default();
         let mut group = Group::default();
         for (key, past) in &self.memory.ports {
             if let Some((device, number)) = memory::name(key)

@@ -17,7 +17,7 @@ pub mod sensors;
 pub mod states;
 
 use gpud_builtin_shared::findings::{self, Memory};
-use gpud_builtin_shared::patterns::policy::{self, Past, Policy};
+use gpud_builtin_shared::patterns::policy::{self, Policy, PolicyInput};
 use gpud_builtin_shared::program;
 use gpud_sdk::{
     AccessError, CheckContext, Checker, Descriptor, Error, Event, KmsgWatcher, Message, Report,
@@ -62,7 +62,7 @@ impl KmsgWatcher for Ipmi {
 }
 
 fn by_policy(context: &CheckContext, policy: &Policy, report: Report) -> Result<Report, Error> {
-    let past = Past::ask(context, policy, false)?;
+    let past = PolicyInput::ask(context, policy, false)?;
     Ok(policy.add(context, past.as_ref(), report))
 }
 

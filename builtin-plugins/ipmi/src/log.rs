@@ -126,14 +126,14 @@ const WARNING: [&str; 4] = [
     "Predictive failure",
 ];
 
-/// The state of the entries that is retained from check to check.
+/// The entries of the last reading, retained between checks.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Seen {
+pub struct SeenEntries {
     /// Entries of the last reading; nothing before the first.
     ids: Option<BTreeSet<String>>,
 }
 
-impl Seen {
+impl SeenEntries {
     /// Takes a reading; gives the entries that are new. Those of the first reading are not: the log can be years old.
     pub fn take<'a>(&mut self, entries: &'a [Entry]) -> Vec<&'a Entry> {
         let is_new = |entry: &&Entry| {
@@ -231,7 +231,7 @@ mod tests {
 
     #[test]
     fn another_time_zone_makes_no_news() {
-        let mut seen = Seen::default();
+        let mut seen = SeenEntries::default();
         seen.take(&parse(LOG));
         let moved = LOG
             .replace("04/12/2024,1", "04/12/24,2")
@@ -242,13 +242,13 @@ mod tests {
     #[test]
     fn news() {
         let all = parse(LOG);
-        let mut seen = Seen::default();
+        let mut seen = SeenEntries::default();
         assert!(seen.take(&all[..0]).is_empty());
         assert_eq!(seen.take(&all[..1]).len(), 1);
         assert!(seen.take(&all[..1]).is_empty());
         assert_eq!(seen.take(&all[..3]).len(), 2);
         // An old log is no news.
-        assert!(Seen::default().take(&all).is_empty());
+        assert!(SeenEntries::default().take(&all).is_empty());
         // A log that was cleared.
         assert!(seen.take(&[]).is_empty());
         assert_eq!(seen.take(&all[..1]).len(), 1);
@@ -258,7 +258,7 @@ mod tests {
         #[test]
         fn any_text_is_survived(text in "[ -~\n,]{0,200}") {
             let entries = parse(&text);
-            Seen::default().take(&entries);
+            SeenEntries::default().take(&entries);
             entries.iter().for_each(|entry| { entry.event_type(); });
         }
     }

@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::log::{Entry, Seen};
+use crate::log::{Entry, SeenEntries};
 use crate::open::{Open, Trouble};
 
 /// Which entries are no news, and which troubles are open.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct LogMemory {
     #[serde(flatten)]
-    seen: Seen,
+    seen: SeenEntries,
     /// The open troubles.
     #[serde(default)]
     pub open: Open,
@@ -56,7 +56,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn what_an_earlier_version_kept_is_not_forgotten() {
+    fn state_saved_by_an_earlier_version_is_not_forgotten() {
         let saved = r#"{"ids":["1 Power Supply #0x51 Failure detected"],"power":{"Power Supply #0x51 Failure detected":["1 Power Supply #0x51 Failure detected","04/12/2024 10:20:30"]}}"#;
         let mut log_memory = LogMemory::restore(Some(saved));
         let one = "1,04/12/2024,10:20:30,Power Supply #0x51,Failure detected,Asserted\n";

@@ -96,17 +96,17 @@ fn with_evidence(mut state: HealthState) -> HealthState {
     state
 }
 
-/// Where modules are that are not in `/proc/modules`.
+/// The modules that are not in `/proc/modules`, by where they were found.
 #[derive(Default)]
-struct Found<'a> {
+struct ModuleSearch<'a> {
     built_in: Vec<&'a str>,
     missing: Vec<&'a str>,
-    /// Why some of the missing ones may be there all the same.
+    /// Why some of the missing modules may exist all the same.
     unknown: Option<AccessError>,
 }
 
-fn look_further<'a>(names: &[&'a str], machine: &impl Machine) -> Found<'a> {
-    let mut found = Found::default();
+fn look_further<'a>(names: &[&'a str], machine: &impl Machine) -> ModuleSearch<'a> {
+    let mut found = ModuleSearch::default();
     if names.is_empty() {
         return found;
     }

@@ -10,7 +10,7 @@ use gpud_sdk::{CheckContext, Event, Message, Report};
 
 use crate::blocked::Blocked;
 use crate::config::Config;
-use crate::lines::{self, Found, RcuKind};
+use crate::lines::{self, MatchedLine, RcuKind};
 use crate::oops::Oops;
 use crate::patterns;
 
@@ -75,7 +75,7 @@ pub fn events(
         }
         match lines::find(&message.text) {
             None => {}
-            Some(Found::Rcu {
+            Some(MatchedLine::Rcu {
                 flavour,
                 kind,
                 cpus,
@@ -87,7 +87,7 @@ pub fn events(
             }
             Some(found) => {
                 let window = match found {
-                    Found::Oops { .. } => OOPS_MERGE_SECONDS,
+                    MatchedLine::Oops { .. } => OOPS_MERGE_SECONDS,
                     _ => MERGE_SECONDS,
                 };
                 let sighting = sighting(found, message, config, blocked, oops);
@@ -117,25 +117,25 @@ fn rcu(flavour: &str, kind: RcuKind, jiffies: Option<u64>) -> Sighting {
 }
 
 fn sighting(
-    found: Found<'_>,
+    found: MatchedLine<'_>,
     message: &Message,
     config: &Config,
     blocked: &mut Blocked,
     oops: &mut Oops,
 ) -> Option<Sighting> {
     Some(match found {
-        Found::Rcu {
+        MatchedLine::Rcu {
             flavour,
             kind,
             jiffies,
             ..
         } => rcu(flavour, kind, jiffies),
-        Found::HardLockup { cpus } => {
+        MatchedLine::HardLockup { cpus } => {
             let entry = patterns::HARD_LOCKUP;
             let text = entry.say(&[("cpus", cpus)]);
             Sighting::new(entry.name, entry.event_type(), text).of(format!("CPU {cpus}"))
         }
-        Found::Workqueue { cpus, seconds } => {
+        MatchedLine::Workqueue { cpus, seconds } => {
             let pool = cpus.map_or_else(|| "unbound".to_owned(), |cpus| format!("CPU {cpus}"));
             let entry = patterns::WORKQUEUE_LOCKUP;
             let text = entry.say(&[("pool", &pool)]);
@@ -144,7 +144,7 @@ fn sighting(
                 .of(pool)
                 .fact("seconds", seconds)
         }
-        Found::HungTask { name, pid, seconds } => {
+        MatchedLine::HungTask { name, pid, seconds } => {
             // Workers are named for where they run; which of them waits says nothing.
             let name = if name.starts_with("kworker/") {
                 "kworker"
@@ -166,7 +166,7 @@ fn sighting(
                 .fact("pid", pid)
                 .fact("seconds", seconds.to_string())
         }
-        Found::Oops { what, number } => {
+        MatchedLine::Oops { what, number } => {
             if !oops.is_first(number.is_some(), message.time) {
                 return None;
             }
@@ -175,7 +175,7 @@ fn sighting(
             Sighting::new(entry.name, entry.event_type(), text)
                 .fact("number", number.unwrap_or_default())
         }
-        Found::Clock { name, why } => {
+        MatchedLine::Clock { name, why } => {
             let named = if name.is_empty() { "in use" } else { name };
             let entry = patterns::CLOCKSOURCE_UNSTABLE;
             let text = entry.say(&[("name", named)]);

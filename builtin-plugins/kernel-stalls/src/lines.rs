@@ -31,9 +31,9 @@ use gpud_sdk::Message;
 
 pub use crate::patterns::PATTERNS;
 
-/// What a line tells.
+/// A kernel line that the checker knows, with its facts.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Found<'a> {
+pub enum MatchedLine<'a> {
     /// A grace period of read-copy-update does not end.
     Rcu {
         /// Which flavour (`rcu_preempt`, `rcu_sched`, `rcu_tasks`).
@@ -108,7 +108,7 @@ impl RcuKind {
 }
 
 /// Reads a line.
-pub fn find(line: &str) -> Option<Found<'_>> {
+pub fn find(line: &str) -> Option<MatchedLine<'_>> {
     rcu(line)
         .or_else(|| hard_lockup(line))
         .or_else(|| workqueue(line))
@@ -127,7 +127,7 @@ pub fn is_oops(message: &Message) -> bool {
     oops(&message.text).is_some()
 }
 
-fn rcu(line: &str) -> Option<Found<'_>> {
+fn rcu(line: &str) -> Option<MatchedLine<'_>> {
     let rest = line.strip_prefix("rcu: ").unwrap_or(line);
     let (flavour, rest) = rest.strip_prefix("INFO: ")?.split_once(' ')?;
     if !flavour.starts_with("rcu") {
@@ -150,7 +150,7 @@ fn rcu(line: &str) -> Option<Found<'_>> {
         .and_then(|(_, rest)| rest.split_once('}'))
         .unwrap_or(("", ""));
     let cpus = inside.split_whitespace().filter_map(cpu_with_flags);
-    Some(Found::Rcu {
+    Some(MatchedLine::Rcu {
         flavour,
         kind,
         cpus: cpus.collect(),
@@ -186,7 +186,7 @@ fn cpu_with_flags(word: &str) -> Option<u32> {
     cpu.parse().ok()
 }
 
-fn hard_lockup(line: &str) -> Option<Found<'_>> {
+fn hard_lockup(line: &str) -> Option<MatchedLine<'_>> {
     let rest = line
         .strip_prefix("NMI ")
         .unwrap_or(line)
@@ -207,7 +207,7 @@ fn hard_lockup(line: &str) -> Option<Found<'_>> {
     }
     if apart.is_some() && line.starts_with("watchdog: ") {
         if after.starts_with(" self-detected hard LOCKUP ") {
-            return Some(Found::HardLockup { cpus: cpu });
+            return Some(MatchedLine::HardLockup { cpus: cpu });
         }
         if let Some(others) = after.strip_prefix(" detected hard LOCKUP on other CPUs ") {
             return list(others);
@@ -217,17 +217,17 @@ fn hard_lockup(line: &str) -> Option<Found<'_>> {
     list(after.get(plain(after)?..)?)
 }
 
-fn list(rest: &str) -> Option<Found<'_>> {
+fn list(rest: &str) -> Option<MatchedLine<'_>> {
     let end = rest
         .bytes()
         .take_while(|byte| byte.is_ascii_digit() || matches!(byte, b',' | b'-'))
         .count();
     let cpus = rest.get(..end)?;
     cpus.starts_with(|c: char| c.is_ascii_digit())
-        .then_some(Found::HardLockup { cpus })
+        .then_some(MatchedLine::HardLockup { cpus })
 }
 
-fn workqueue(line: &str) -> Option<Found<'_>> {
+fn workqueue(line: &str) -> Option<MatchedLine<'_>> {
     let rest = line.strip_prefix("BUG: workqueue lockup - pool")?;
     let cpus = rest
         .split(' ')
@@ -237,11 +237,11 @@ fn workqueue(line: &str) -> Option<Found<'_>> {
         .split_once(" stuck for ")
         .and_then(|(_, rest)| number(rest))
         .map(|(seconds, _)| seconds);
-    Some(Found::Workqueue { cpus, seconds })
+    Some(MatchedLine::Workqueue { cpus, seconds })
 }
 
 /// The name may hold colons and blanks; the number before the phrase is the task's.
-fn hung_task(line: &str) -> Option<Found<'_>> {
+fn hung_task(line: &str) -> Option<MatchedLine<'_>> {
     let rest = line.strip_prefix("INFO: task ")?;
     let forms = [
         " blocked for more than ",
@@ -255,12 +255,12 @@ fn hung_task(line: &str) -> Option<Found<'_>> {
     let (seconds, after) = number(after)?;
     after
         .starts_with(" seconds")
-        .then_some(Found::HungTask { name, pid, seconds })
+        .then_some(MatchedLine::HungTask { name, pid, seconds })
 }
 
-fn clock(line: &str) -> Option<Found<'_>> {
+fn clock(line: &str) -> Option<MatchedLine<'_>> {
     if let Some(why) = line.strip_prefix("tsc: Marking TSC unstable due to ") {
-        return Some(Found::Clock { name: "tsc", why });
+        return Some(MatchedLine::Clock { name: "tsc", why });
     }
     let rest = line.strip_prefix("clocksource: timekeeping watchdog on CPU")?;
     let (_, rest) = number(rest)?;
@@ -282,7 +282,7 @@ fn clock(line: &str) -> Option<Found<'_>> {
     };
     // The kernel's own test of its watchdog (`kernel/time/clocksource-wdtest.c`).
     let real = name.len() <= 32 && !name.starts_with("wdtest");
-    real.then_some(Found::Clock { name, why })
+    real.then_some(MatchedLine::Clock { name, why })
 }
 
 /// Beginnings of lines that say what went wrong.
@@ -308,7 +308,7 @@ const OOPS_NUMBERED: [&str; 9] = [
     "kernel stack overflow",
 ];
 
-fn oops(line: &str) -> Option<Found<'_>> {
+fn oops(line: &str) -> Option<MatchedLine<'_>> {
     let begins = |forms: &[&str]| forms.iter().any(|form| line.starts_with(form));
     let number = if begins(&OOPS_HEADINGS) || is_bug(line) {
         None
@@ -317,7 +317,7 @@ fn oops(line: &str) -> Option<Found<'_>> {
     } else {
         return None;
     };
-    Some(Found::Oops { what: line, number })
+    Some(MatchedLine::Oops { what: line, number })
 }
 
 /// `kernel BUG at ‹file›:‹line›!`. A process can be called as it begins, so all of it has to be there.

@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn is_kept_between_batches_but_not_boots() {
+    fn is_saved_between_batches_but_not_boots() {
         let mut first = Oops::restore(None, "b1");
         assert_eq!(first.changed(), None);
         assert!(first.is_first(false, 5));

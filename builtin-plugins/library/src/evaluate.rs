@@ -3,7 +3,7 @@
 use gpud_sdk::{CheckContext, Error, HealthState, Report};
 use serde::Serialize;
 
-use crate::search::Found;
+use crate::search::FoundLibrary;
 
 /// The document under `data`.
 #[derive(Serialize)]
@@ -15,7 +15,7 @@ struct Data<'a> {
 ///
 /// # Errors
 /// When a library is nowhere, but a place could not be looked at.
-pub fn judge(context: &CheckContext, found: Vec<Found>) -> Result<Report, Error> {
+pub fn judge(context: &CheckContext, found: Vec<FoundLibrary>) -> Result<Report, Error> {
     let mut paths = Vec::new();
     let mut missing = Vec::new();
     let mut unknown = None;
@@ -65,8 +65,8 @@ mod tests {
         }
     }
 
-    fn found(name: &'static str, path: Option<&str>) -> Found {
-        Found {
+    fn found(name: &'static str, path: Option<&str>) -> FoundLibrary {
+        FoundLibrary {
             name,
             path: Ok(path.map(str::to_owned)),
         }
@@ -111,9 +111,9 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_told_is_not_called_missing() {
+    fn a_library_that_cannot_be_looked_for_is_not_called_missing() {
         let denied = AccessError::Denied("/usr/lib64/libcuda.so".into());
-        let unknown = || Found {
+        let unknown = || FoundLibrary {
             name: "libcuda.so",
             path: Err(denied.clone()),
         };

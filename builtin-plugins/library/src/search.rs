@@ -62,15 +62,15 @@ pub trait Machine {
 
 /// The outcome of the search for one library.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Found {
+pub struct FoundLibrary {
     /// Its name.
     pub name: &'static str,
-    /// Its real path; nothing when it is nowhere. An error when it may be at a place that could not be looked at.
+    /// Its real path; `None` if it was not found. An error if it may be in a folder that could not be read.
     pub path: Result<Option<String>, AccessError>,
 }
 
 /// Looks for all libraries, sorted by name.
-pub fn all(config: &Config, machine: &impl Machine) -> Vec<Found> {
+pub fn all(config: &Config, machine: &impl Machine) -> Vec<FoundLibrary> {
     let mut cache = None;
     let mut found = Vec::new();
     for names in LIBRARIES {
@@ -82,14 +82,14 @@ pub fn all(config: &Config, machine: &impl Machine) -> Vec<Found> {
                 path = Ok(Some(known));
             }
         }
-        found.push(Found { name, path });
+        found.push(FoundLibrary { name, path });
     }
     found
 }
 
 /// Leaves out NVML if it was not found: gpud has loaded it, so that the loader found it somewhere else, for example by
 /// `LD_LIBRARY_PATH` or the name that an operator gave.
-pub fn loaded(mut found: Vec<Found>) -> Vec<Found> {
+pub fn loaded(mut found: Vec<FoundLibrary>) -> Vec<FoundLibrary> {
     found.retain(|library| library.name != NVML || !matches!(library.path, Ok(None) | Err(_)));
     found
 }

@@ -157,8 +157,8 @@ fn earlier_boots<'a>(newest_first: impl DoubleEndedIterator<Item = &'a StoredEve
     for stored in newest_first.rev() {
         let found_later = fact(&stored.event, PREVIOUS_BOOT).is_some();
         let key = (boot(&stored.event), found_later);
-        let told = before.is_some_and(|(boot, later)| found_later && !later && boot != key.0);
-        let key = if told { before.unwrap_or(key) } else { key };
+        let is_same = before.is_some_and(|(boot, later)| found_later && !later && boot != key.0);
+        let key = if is_same { before.unwrap_or(key) } else { key };
         boots.insert(key, stored.event.time);
         before = Some(key);
     }

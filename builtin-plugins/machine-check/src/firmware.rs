@@ -57,7 +57,7 @@ impl Severity {
 /// One line of a record, without its mark. Texts are clipped: the unit is kept between batches, and the host refuses a
 /// batch with more than it keeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Piece<'a> {
+pub enum FirmwareLine<'a> {
     /// A record begins.
     Start,
     /// Severity of the record.
@@ -72,7 +72,7 @@ pub enum Piece<'a> {
     Detail(&'a str),
 }
 
-impl<'a> Piece<'a> {
+impl<'a> FirmwareLine<'a> {
     /// The mark (`None`: a record of the previous boot) and the piece.
     pub fn parse(line: &'a str) -> Option<(Option<u32>, Self)> {
         let (mark, text) = match line.strip_prefix('{') {
@@ -198,7 +198,7 @@ impl Assembler {
     pub fn take(
         &mut self,
         mark: Option<u32>,
-        piece: Piece<'_>,
+        piece: FirmwareLine<'_>,
         time: u64,
         sequence: u64,
     ) -> Option<Section> {
@@ -210,28 +210,28 @@ impl Assembler {
         };
         let same = self.open.as_ref().is_some_and(|open| open.mark == mark);
         match piece {
-            Piece::Start => {
+            FirmwareLine::Start => {
                 let done = self.end();
                 self.open = Some(new(Severity::Info));
                 done
             }
-            Piece::Event(severity) => {
+            FirmwareLine::Event(severity) => {
                 let done = self.end();
                 self.open = Some(new(severity));
                 done
             }
-            Piece::Error(severity) => {
+            FirmwareLine::Error(severity) => {
                 let done = self.end();
                 self.open = Some(new(severity));
                 done
             }
-            Piece::Unit(unit) => {
+            FirmwareLine::Unit(unit) => {
                 if let Some(open) = self.open.as_mut().filter(|_| same) {
                     unit.clone_into(&mut open.unit);
                 }
                 None
             }
-            Piece::Section(kind) => {
+            FirmwareLine::Section(kind) => {
                 let done = self.end();
                 // A record whose beginning was lost says at least that there was an error.
                 let open = match self.open.as_mut().filter(|_| same) {
@@ -249,7 +249,7 @@ impl Assembler {
                 });
                 done
             }
-            Piece::Detail(detail) => {
+            FirmwareLine::Detail(detail) => {
                 if let Some(section) = self
                     .open
                     .as_mut()

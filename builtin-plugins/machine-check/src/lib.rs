@@ -105,7 +105,7 @@ impl Scanner for MachineCheck {
         let (config, policy) = config()?;
         let messages = match kmsg::read_back(&line::PATTERNS.map(str::to_owned), MAX_MESSAGES) {
             Ok(log) => log.messages,
-            // Without the log there is nothing that speaks against the machine.
+            // Without the log there is no evidence of a fault.
             Err(AccessError::Denied(_) | AccessError::NotFound(_)) => Vec::new(),
             Err(error) => return Err(error.into()),
         };

@@ -9,7 +9,7 @@ use gpud_builtin_shared::patterns::Entry;
 use gpud_sdk::incidents::is_driver_line;
 use gpud_sdk::{CheckContext, Event, EventType, Evidence, Message, Subject};
 
-use crate::firmware::{self, Assembler, Piece, Section};
+use crate::firmware::{self, Assembler, FirmwareLine, Section};
 use crate::line::{self, Check, Finding};
 use crate::patterns;
 
@@ -53,7 +53,7 @@ pub fn events(
     for message in messages.iter().filter(|message| is_driver_line(message)) {
         if let Some(finding) = line::find(&message.text) {
             events.push(of_finding(context, message, finding));
-        } else if let Some((mark, piece)) = Piece::parse(&message.text) {
+        } else if let Some((mark, piece)) = FirmwareLine::parse(&message.text) {
             let records = records.get_or_insert_with(|| {
                 let saved = saved.take().and_then(|saved| saved());
                 Assembler::restore(saved.as_deref(), &context.boot_id)
@@ -69,7 +69,7 @@ pub fn events(
 }
 
 /// What an event is made of.
-struct Draft {
+struct EventDraft {
     entry: Entry,
     event_type: EventType,
     message: String,
@@ -80,7 +80,7 @@ struct Draft {
     previous_boot: bool,
 }
 
-impl Draft {
+impl EventDraft {
     fn event(self, context: &CheckContext, time: u64, sequence: u64) -> Event {
         // The kernel's clock can run ahead of the wall clock by a little; the future is refused.
         let time = time.min(context.now);
@@ -103,7 +103,7 @@ impl Draft {
 fn of_finding(context: &CheckContext, message: &Message, finding: Finding<'_>) -> Event {
     let draft = match finding {
         Finding::Check(check) => return of_check(context, message, check),
-        Finding::Panic(why) => Draft {
+        Finding::Panic(why) => EventDraft {
             entry: patterns::MACHINE_CHECK_PANIC,
             event_type: patterns::MACHINE_CHECK_PANIC.event_type(),
             message: patterns::MACHINE_CHECK_PANIC.say(&[("why", cut(why))]),
@@ -122,7 +122,7 @@ fn of_finding(context: &CheckContext, message: &Message, finding: Finding<'_>) -
             } else {
                 (patterns::CMCI_STORM, "detected")
             };
-            Draft {
+            EventDraft {
                 entry,
                 event_type: entry.event_type(),
                 message: entry.say(&[("what", what), ("place", &place)]),
@@ -150,7 +150,7 @@ fn of_finding(context: &CheckContext, message: &Message, finding: Finding<'_>) -
                 ("page", cut(page)),
                 ("outcome", outcome),
             ];
-            Draft {
+            EventDraft {
                 entry,
                 event_type: entry.event_type(),
                 message: entry.say(&values),
@@ -160,7 +160,7 @@ fn of_finding(context: &CheckContext, message: &Message, finding: Finding<'_>) -
                 previous_boot: false,
             }
         }
-        Finding::SoftOfflined { frame } => Draft {
+        Finding::SoftOfflined { frame } => EventDraft {
             entry: patterns::PAGE_SOFT_OFFLINED,
             event_type: patterns::PAGE_SOFT_OFFLINED.event_type(),
             message: patterns::PAGE_SOFT_OFFLINED.say(&[("frame", cut(frame))]),
@@ -199,7 +199,7 @@ fn of_check(context: &CheckContext, message: &Message, check: Check) -> Event {
     if previous_boot {
         text.push_str(", found while the machine started");
     }
-    let draft = Draft {
+    let draft = EventDraft {
         entry,
         event_type: entry.event_type(),
         message: text,
@@ -244,7 +244,7 @@ fn of_section(context: &CheckContext, section: &Section) -> Event {
         message.push_str(&format!(", {}", cut(what)));
     }
     let corrected = section.severity == firmware::Severity::Corrected;
-    let draft = Draft {
+    let draft = EventDraft {
         entry,
         event_type,
         message,

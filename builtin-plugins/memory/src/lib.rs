@@ -11,8 +11,8 @@ pub mod patterns;
 mod examples;
 pub mod procfs;
 
-use gpud_builtin_shared::patterns::policy::{self, Past};
-use gpud_builtin_shared::seldom::Seldom;
+use gpud_builtin_shared::cached::CachedAnswer;
+use gpud_builtin_shared::patterns::policy::{self, PolicyInput};
 use gpud_sdk::{
     AccessError, CheckContext, Checker, Descriptor, Error, Event, KmsgWatcher, Message, Report,
     log, state, sysfs,
@@ -47,14 +47,14 @@ impl Checker for Memory {
         if let Some(warning) = verdict.warning {
             log!(warn, "{warning}");
         }
-        let past = Past::ask(context, &policy, true)?;
+        let past = PolicyInput::ask(context, &policy, true)?;
         Ok(policy.add(context, past.as_ref(), verdict.report))
     }
 }
 
 /// The size of the kernel's BPF programs, as it was read last.
 fn bpf(context: &CheckContext) -> Result<bpf::Answer, AccessError> {
-    let (seldom, kept) = Seldom::load(context, BPF_KEY, VMALLOCINFO_EVERY_MS, "")?;
+    let (cached, kept) = CachedAnswer::load(context, BPF_KEY, VMALLOCINFO_EVERY_MS, "")?;
     if let Some(kept) = kept.as_deref().and_then(Bpf::restore) {
         return Ok(Ok(kept));
     }
@@ -63,8 +63,8 @@ fn bpf(context: &CheckContext) -> Result<bpf::Answer, AccessError> {
         MAX_VMALLOCINFO_BYTES,
     ));
     match &answer {
-        Ok(bpf) => seldom.keep(&bpf.save())?,
-        Err(_) => seldom.forget()?,
+        Ok(bpf) => cached.keep(&bpf.save())?,
+        Err(_) => cached.forget()?,
     }
     Ok(answer)
 }

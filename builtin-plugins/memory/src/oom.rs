@@ -32,7 +32,7 @@ pub enum Matcher {
         limited: String,
     },
     /// A kill was logged; the line that repeats it may follow.
-    Told {
+    Reported {
         /// Its victim.
         pid: i64,
     },
@@ -44,7 +44,7 @@ impl Matcher {
         let saved = saved.and_then(|saved| saved.strip_prefix(boot_id)?.strip_prefix('\n'));
         match (saved, saved.and_then(|saved| saved.parse().ok())) {
             (None, _) => Self::Outside,
-            (_, Some(pid)) => Self::Told { pid },
+            (_, Some(pid)) => Self::Reported { pid },
             (Some(limited), None) => Self::Begun {
                 limited: limited.to_owned(),
             },
@@ -56,7 +56,7 @@ impl Matcher {
         match self {
             Self::Outside => None,
             Self::Begun { limited } => Some(format!("{boot_id}\n{limited}")),
-            Self::Told { pid } => Some(format!("{boot_id}\n{pid}")),
+            Self::Reported { pid } => Some(format!("{boot_id}\n{pid}")),
         }
     }
 
@@ -97,14 +97,14 @@ impl Matcher {
         let (pid, name) = killed_process(line)?;
         let limited = match self {
             Self::Begun { limited } => limited.clone(),
-            Self::Told { pid: told } if *told == pid => return None,
+            Self::Reported { pid: reported } if *reported == pid => return None,
             _ => limit_of_lone(line)?.to_owned(),
         };
         self.tell(&limited, name, pid)
     }
 
     fn tell(&mut self, limited: &str, victim: &str, pid: i64) -> Option<String> {
-        *self = Self::Told { pid };
+        *self = Self::Reported { pid };
         let whose = if limited == ROOT { "System " } else { "" };
         let what = if victim.is_empty() || pid == 0 {
             OOM.say_otherwise(&[])
@@ -363,11 +363,11 @@ mod tests {
         let mut later = Matcher::restore(Some(&saved), "b-1");
         let text = later.line(KILLED).unwrap();
         assert!(text.starts_with("OOM encountered, "), "{text}");
-        let told = later.save("b-1").unwrap();
-        let mut later = Matcher::restore(Some(&told), "b-1");
+        let saved_again = later.save("b-1").unwrap();
+        let mut later = Matcher::restore(Some(&saved_again), "b-1");
         assert_eq!(
             (later.line(KILLED), later),
-            (None, Matcher::Told { pid: 5120 })
+            (None, Matcher::Reported { pid: 5120 })
         );
     }
 
@@ -477,7 +477,7 @@ mod tests {
         #[test]
         fn every_line_that_matters_is_delivered(line in line()) {
             static DELIVERED: LazyLock<Regex> = LazyLock::new(|| Regex::new(&PATTERNS.join("|")).unwrap());
-            for before in [Matcher::Outside, Matcher::Begun { limited: "/x".to_owned() }, Matcher::Told { pid: 12 }] {
+            for before in [Matcher::Outside, Matcher::Begun { limited: "/x".to_owned() }, Matcher::Reported { pid: 12 }] {
                 let mut matcher = before.clone();
                 if matcher.line(&line).is_some() || matcher != before {
                     prop_assert!(DELIVERED.is_match(&line));

@@ -19,7 +19,7 @@ const LINK: &str = "Check the cable, the transceiver and the port of the switch.
 
 /// The state of one interface that is retained from check to check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Kept {
+pub struct InterfaceMemory {
     errors: Option<Samples>,
     losses: Option<Samples>,
     /// It had a link in this boot.
@@ -34,7 +34,7 @@ pub struct History {
     /// Of this boot.
     pub boot_id: String,
     /// By interface.
-    pub interfaces: BTreeMap<String, Kept>,
+    pub interfaces: BTreeMap<String, InterfaceMemory>,
 }
 
 /// Judges one reading and updates the retained state. `left_out`: interfaces that were too many to be looked at.
@@ -201,7 +201,7 @@ fn changed(
     let kept = history
         .interfaces
         .entry(name.clone())
-        .or_insert_with(|| Kept {
+        .or_insert_with(|| InterfaceMemory {
             errors: None,
             losses: None,
             was_up: false,

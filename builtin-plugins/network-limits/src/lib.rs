@@ -10,7 +10,7 @@ pub mod ports;
 
 use gpud_builtin_shared::files::{self, read_optional};
 use gpud_builtin_shared::findings::Memory;
-use gpud_builtin_shared::patterns::policy::{self, Past};
+use gpud_builtin_shared::patterns::policy::{self, PolicyInput};
 use gpud_sdk::{
     AccessError, CheckContext, Checker, Descriptor, Error, Event, KmsgWatcher, Message, Report,
     state, sysfs,
@@ -55,7 +55,7 @@ impl Checker for NetworkLimits {
         let before = Memory::load()?;
         let (report, after) = evaluate::judge(context, &config, &inputs, &before);
         after.keep(&before)?;
-        let past = Past::ask(context, &policy, false)?;
+        let past = PolicyInput::ask(context, &policy, false)?;
         Ok(policy.add(context, past.as_ref(), report))
     }
 }

@@ -6,11 +6,11 @@ use gpud_sdk::{AccessError, CheckContext, HealthState, Report, Subject, Trigger}
 use crate::config::Config;
 use crate::hang;
 use crate::memory::Memory;
-use crate::probe::{self, Machine, Moment, Outcome};
+use crate::probe::{self, Machine, Outcome, ProbeContext};
 
-/// What the kernel log reported.
+/// The events of the kernel log, and the reboots in the same time.
 #[derive(Debug)]
-pub struct Told<R> {
+pub struct KernelLogHistory<R> {
     /// Events, newest first; an error when there are some that cannot be read.
     pub events: Result<Vec<StoredEvent>, AccessError>,
     /// The reboots of the same time.
@@ -21,7 +21,7 @@ pub struct Told<R> {
 pub fn check<R>(
     context: &CheckContext,
     config: &Config,
-    told: Told<R>,
+    history: KernelLogHistory<R>,
     id: &str,
     machine: &impl Machine,
     memory: &mut Memory,
@@ -30,8 +30,8 @@ where
     R: FnOnce() -> Result<Vec<Reboot>, AccessError>,
 {
     let mut unread = None;
-    let hang = match told.events {
-        Ok(events) => hang::judge(&events, told.reboots),
+    let hang = match history.events {
+        Ok(events) => hang::judge(&events, history.reboots),
         Err(error) => {
             unread = Some(format!("the events cannot be read: {}", error.text()));
             Ok(None)
@@ -45,7 +45,7 @@ where
             return Report::of(state.error(error.text()));
         }
     }
-    let moment = Moment {
+    let moment = ProbeContext {
         id,
         now: context.now,
         insists: matches!(context.trigger, Trigger::Manual | Trigger::SetHealthy),

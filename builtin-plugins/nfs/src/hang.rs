@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use gpud_builtin_shared::patterns::policy::{self, Past, Policy};
+use gpud_builtin_shared::patterns::policy::{self, Policy, PolicyInput};
 use gpud_sdk::history::{Reboot, StoredEvent};
 use gpud_sdk::incidents;
 use gpud_sdk::{AccessError, CheckContext, Evidence, HealthState, Recovery, RepairAction};
 
-use crate::evaluate::Told;
+use crate::evaluate::KernelLogHistory;
 use crate::kmsg::{
     LOCK_RECLAIM_FAILED, NOT_RESPONDING, NOT_RESPONDING_MESSAGE, OK, OK_MESSAGE, WRITEBACK_HANG,
     subject,
@@ -46,9 +46,9 @@ pub struct Hang {
 
 /// The events that a site's policy judges.
 #[derive(Debug)]
-pub struct Ruled {
-    past: Past,
-    /// Whether what is left to this check is another verdict than without the policy.
+pub struct PolicyVerdict {
+    past: PolicyInput,
+    /// Whether the remaining events give another verdict than without the policy.
     changed: bool,
 }
 
@@ -59,23 +59,23 @@ pub struct Ruled {
 pub fn by_policy<R>(
     context: &CheckContext,
     policy: &Policy,
-    told: &mut Told<R>,
-) -> Result<Option<Ruled>, AccessError>
+    history: &mut KernelLogHistory<R>,
+) -> Result<Option<PolicyVerdict>, AccessError>
 where
     R: Fn() -> Result<Vec<Reboot>, AccessError>,
 {
     let named = |stored: &StoredEvent| policy.names(&stored.event.name);
-    let events = match &mut told.events {
+    let events = match &mut history.events {
         Ok(events) if events.iter().any(named) => events,
         _ => return Ok(None),
     };
     let all = std::mem::take(events);
     *events = policy.left(&all);
-    let times = (told.reboots)()?;
+    let times = (history.reboots)()?;
     let judged = |events: &[StoredEvent]| judge(events, || Ok(times.clone()));
-    Ok(Some(Ruled {
+    Ok(Some(PolicyVerdict {
         changed: judged(&all)? != judged(events)?,
-        past: Past {
+        past: PolicyInput {
             events: all,
             boots: incidents::boots(context, times.iter().map(|reboot| reboot.time)),
             set_healthy: true,
@@ -83,7 +83,7 @@ where
     }))
 }
 
-impl Ruled {
+impl PolicyVerdict {
     /// Adds what the policy makes of them to the state of the rest.
     pub fn lay_over(&self, context: &CheckContext, policy: &Policy, state: &mut HealthState) {
         if policy.lay_over(context, &self.past, state) || self.changed {

@@ -24,7 +24,7 @@ use gpud_sdk::{
 };
 
 use config::Config;
-use evaluate::Told;
+use evaluate::KernelLogHistory;
 use memory::Memory;
 use probe::Machine;
 use script::Step;
@@ -51,11 +51,11 @@ impl Checker for Nfs {
         } else {
             Ok(Vec::new())
         };
-        let told = Told {
+        let history = KernelLogHistory {
             events,
             reboots: || history::reboots(since),
         };
-        judge(context, told)
+        judge(context, history)
     }
 }
 
@@ -78,20 +78,20 @@ impl Scanner for Nfs {
         let mut events = incidents::as_stored(events(context, &messages));
         if incidents::are_of_this_machine(context) {
             events.retain(|stored| evaluate::is_recent(stored, context.now));
-            let told = Told {
+            let history = KernelLogHistory {
                 events: Ok(events),
                 reboots: || Ok(Vec::new()),
             };
-            return judge(context, told);
+            return judge(context, history);
         }
         // A saved log says nothing of the volumes here.
         let (_, policy) = read_config()?;
-        let mut told = Told {
+        let mut history = KernelLogHistory {
             events: Ok(events),
             reboots: || Ok(Vec::new()),
         };
-        let ruled = hang::by_policy(context, &policy, &mut told)?;
-        let hang = hang::judge(&told.events?, told.reboots)?;
+        let ruled = hang::by_policy(context, &policy, &mut history)?;
+        let hang = hang::judge(&history.events?, history.reboots)?;
         let mut state = hang.map_or_else(
             || HealthState::healthy(context, "no NFS hang in the log"),
             |hang| hang.state(context),
@@ -125,12 +125,12 @@ fn read_config() -> Result<(Config, Policy), Error> {
     policy::settings(&document, &patterns::CATALOG, Config::parse).map_err(Error::failed)
 }
 
-fn judge<R>(context: &CheckContext, mut told: Told<R>) -> Result<Report, Error>
+fn judge<R>(context: &CheckContext, mut history: KernelLogHistory<R>) -> Result<Report, Error>
 where
     R: Fn() -> Result<Vec<history::Reboot>, AccessError>,
 {
     let (config, policy) = read_config()?;
-    let ruled = hang::by_policy(context, &policy, &mut told)?;
+    let ruled = hang::by_policy(context, &policy, &mut history)?;
     let saved = state::get_string(MEMORY_KEY)?;
     let mut memory = Memory::restore(saved.as_deref());
     let id = if config.groups.is_empty() {
@@ -141,7 +141,7 @@ where
     let node = Node {
         first_process: config.host_root == FIRST_PROCESS_ROOT,
     };
-    let mut report = evaluate::check(context, &config, told, &id, &node, &mut memory);
+    let mut report = evaluate::check(context, &config, history, &id, &node, &mut memory);
     if let (Some(ruled), Some(state)) = (ruled, report.states.first_mut()) {
         ruled.lay_over(context, &policy, state);
     }

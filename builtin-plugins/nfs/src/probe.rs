@@ -69,14 +69,14 @@ impl Outcome {
     }
 }
 
-/// The caller, and the time of the call.
+/// The caller of a probe, and the time of the call.
 #[derive(Debug, Clone, Copy)]
-pub struct Moment<'a> {
+pub struct ProbeContext<'a> {
     /// Name of the file.
     pub id: &'a str,
     /// Unix milliseconds.
     pub now: u64,
-    /// Asked by a person: volumes that rest are tried, too.
+    /// Whether a person asked: then volumes that are skipped for a while are probed, too.
     pub insists: bool,
 }
 
@@ -86,12 +86,12 @@ struct Failure {
     error: String,
 }
 
-type Tried<T> = Result<T, Box<Failure>>;
+type ProbeResult<T> = Result<T, Box<Failure>>;
 
 /// Tries all volumes.
 pub fn probe(
     config: &Config,
-    moment: Moment<'_>,
+    moment: ProbeContext<'_>,
     machine: &impl Machine,
     memory: &mut Memory,
 ) -> Outcome {
@@ -123,12 +123,12 @@ pub fn probe(
 
 struct Prober<'a, M> {
     config: &'a Config,
-    moment: Moment<'a>,
+    moment: ProbeContext<'a>,
     machine: &'a M,
 }
 
 impl<M: Machine> Prober<'_, M> {
-    fn all(&self, memory: &mut Memory) -> Tried<String> {
+    fn all(&self, memory: &mut Memory) -> ProbeResult<String> {
         let groups = &self.config.groups;
         for group in groups {
             self.validate(group)?;
@@ -174,7 +174,7 @@ impl<M: Machine> Prober<'_, M> {
     }
 
     /// Is the configuration usable, is the volume there, and does it answer? Nothing is written yet.
-    fn validate(&self, group: &Group) -> Tried<()> {
+    fn validate(&self, group: &Group) -> ProbeResult<()> {
         let invalid = |error: String| failure(group, "invalid nfs group configs".to_owned(), error);
         group.check().map_err(invalid)?;
         if self.moment.id.is_empty() {
@@ -193,7 +193,7 @@ impl<M: Machine> Prober<'_, M> {
     }
 
     /// Is it a mount of its own, and of a network filesystem? A file on the disk below would prove nothing.
-    fn check_mount(&self, group: &Group) -> Tried<()> {
+    fn check_mount(&self, group: &Group) -> ProbeResult<()> {
         let volume = &group.volume_path;
         let mut fstype = self.fstype(group)?;
         if fstype.as_deref() == Some(mounts::AUTOFS) {
@@ -222,7 +222,7 @@ impl<M: Machine> Prober<'_, M> {
         Err(failure(group, reason, String::new()))
     }
 
-    fn fstype(&self, group: &Group) -> Tried<Option<String>> {
+    fn fstype(&self, group: &Group) -> ProbeResult<Option<String>> {
         let text = match self.machine.mountinfo() {
             Ok(text) => text,
             Err(error) => return Err(no_mount(group, error.text())),

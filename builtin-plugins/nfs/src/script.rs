@@ -119,9 +119,9 @@ mod tests {
         child.wait_with_output().unwrap()
     }
 
-    struct Place(PathBuf);
+    struct TestFolder(PathBuf);
 
-    impl Place {
+    impl TestFolder {
         fn new(name: &str) -> Self {
             let path = std::env::temp_dir().join(format!("gpud-nfs-{}-{name}", std::process::id()));
             fs::create_dir_all(&path).unwrap();
@@ -129,7 +129,7 @@ mod tests {
         }
     }
 
-    impl Drop for Place {
+    impl Drop for TestFolder {
         fn drop(&mut self) {
             let _ = fs::remove_dir_all(&self.0);
         }
@@ -137,7 +137,7 @@ mod tests {
 
     #[test]
     fn any_name_and_content_is_taken_as_it_is() {
-        let place = Place::new("names");
+        let place = TestFolder::new("names");
         let long = "x".repeat(64 * 1024);
         for (index, name) in [
             "plain",
@@ -191,7 +191,7 @@ mod tests {
 
     #[test]
     fn a_shorter_content_leaves_nothing_of_the_longer_one() {
-        let place = Place::new("shorter");
+        let place = TestFolder::new("shorter");
         for contents in ["a long content", "short"] {
             assert!(run(Step::Write, &place.0, contents).status.success());
         }
@@ -200,15 +200,18 @@ mod tests {
 
     #[test]
     fn a_link_in_the_place_of_the_file_is_not_followed() {
-        let place = Place::new("links");
+        let place = TestFolder::new("links");
         let victim = place.0.join("victim");
         let file = place.0.join("id");
         fs::write(&victim, "precious").unwrap();
         symlink(&victim, &file).unwrap();
         let output = run(Step::Read, &place.0, "");
         assert!(!output.status.success() && output.stdout.is_empty());
-        let told = String::from_utf8(output.stderr).unwrap();
-        assert!(told.contains("Too many levels of symbolic links"), "{told}");
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert!(
+            stderr.contains("Too many levels of symbolic links"),
+            "{stderr}"
+        );
         assert!(run(Step::Remove, &place.0, "").status.success());
         assert!(victim.exists() && !file.exists());
         // What is there is replaced: a link, or a second name of a file.
@@ -224,7 +227,7 @@ mod tests {
 
     #[test]
     fn a_link_in_the_place_of_a_folder_is_not_followed() {
-        let place = Place::new("folder-links");
+        let place = TestFolder::new("folder-links");
         let [volume, outside] = ["volume", "outside"].map(|name| place.0.join(name));
         fs::create_dir_all(volume.join("real")).unwrap();
         fs::create_dir_all(outside.join("below")).unwrap();
@@ -245,8 +248,8 @@ mod tests {
                 let output = run_in(&volume, step, &folder, "evil");
                 assert!(!output.status.success(), "{step:?} {folder:?}");
                 assert!(output.stdout.is_empty(), "{step:?} {folder:?}");
-                let told = String::from_utf8(output.stderr).unwrap();
-                assert!(told.contains(" is a link to "), "{told}");
+                let stderr = String::from_utf8(output.stderr).unwrap();
+                assert!(stderr.contains(" is a link to "), "{stderr}");
             }
             assert_eq!(fs::read(outside.join("id")).unwrap(), b"precious");
             assert_eq!(fs::read(outside.join("below/id")).unwrap(), b"precious");
@@ -256,7 +259,7 @@ mod tests {
 
     #[test]
     fn a_volume_may_be_reached_by_a_link_and_a_pipe_does_not_block() {
-        let place = Place::new("volume-link");
+        let place = TestFolder::new("volume-link");
         let volume = place.0.join("volume");
         fs::create_dir_all(&volume).unwrap();
         let link = place.0.join("by-link");
@@ -277,14 +280,14 @@ mod tests {
     }
 
     #[test]
-    fn failures_are_told() {
-        let place = Place::new("failures");
+    fn failures_are_reported() {
+        let place = TestFolder::new("failures");
         let missing = place.0.join("missing");
         for step in [Step::Touch, Step::Write, Step::Read] {
             let output = run(step, &missing, "x");
             assert!(!output.status.success(), "{step:?}");
-            let told = String::from_utf8(output.stderr).unwrap();
-            assert!(told.contains("No such file or directory"), "{told}");
+            let stderr = String::from_utf8(output.stderr).unwrap();
+            assert!(stderr.contains("No such file or directory"), "{stderr}");
         }
         fs::write(&missing, "a file").unwrap();
         assert!(

@@ -63,16 +63,16 @@ impl<T> Asking<T> for Result<T, AccessError> {
     }
 }
 
-/// A GPU and what it answered.
+/// A GPU and its answer.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Asked<T> {
-    /// Which one.
+pub struct GpuAnswer<T> {
+    /// The GPU.
     pub gpu: Gpu,
     /// Its answer.
     pub answer: Result<T, Failure>,
 }
 
-impl<T> Asked<T> {
+impl<T> GpuAnswer<T> {
     /// The GPU with its answer, if it gave one.
     pub fn answered(&self) -> Option<(&Gpu, &T)> {
         Some((&self.gpu, self.answer.as_ref().ok()?))
@@ -85,7 +85,7 @@ pub struct SeenNow<T> {
     /// Product name of the first GPU as NVML gives it; empty when it could not be asked.
     pub product: String,
     /// The GPUs.
-    pub gpus: Vec<Asked<T>>,
+    pub gpus: Vec<GpuAnswer<T>>,
 }
 
 impl<T> SeenNow<T> {
@@ -95,7 +95,7 @@ impl<T> SeenNow<T> {
         gpus: &[Answers],
         ask: impl Fn(&Answers) -> Result<T, Failure>,
     ) -> Self {
-        let gpus = gpus.iter().map(|gpu| Asked {
+        let gpus = gpus.iter().map(|gpu| GpuAnswer {
             gpu: gpu.into(),
             answer: ask(gpu),
         });
@@ -107,7 +107,7 @@ impl<T> SeenNow<T> {
 
     /// Those that answered.
     pub fn answered(&self) -> impl Iterator<Item = (&Gpu, &T)> {
-        self.gpus.iter().filter_map(Asked::answered)
+        self.gpus.iter().filter_map(GpuAnswer::answered)
     }
 }
 
@@ -159,27 +159,27 @@ pub fn check<T>(
     evaluate: impl FnOnce(&SeenNow<T>) -> Result<Report, Error>,
 ) -> Result<Report, Error> {
     let (driver, gpus) = match open(context, questions)? {
-        Opened::Gpus(driver, gpus) => (driver, gpus),
-        Opened::Closed(report) => return Ok(report),
+        OpenedDriver::Gpus(driver, gpus) => (driver, gpus),
+        OpenedDriver::Closed(report) => return Ok(report),
     };
     let seen = SeenNow::of(driver, &gpus, ask);
     let report = evaluate(&seen)?;
     Ok(mig::extend(context, report, &seen.gpus))
 }
 
-/// What there is to look at.
-enum Opened {
+/// The GPUs to ask, or a report if there are none.
+enum OpenedDriver {
     Gpus(Driver, Vec<Answers>),
     Closed(Report),
 }
 
 /// Once for all checkers of a component, since it is the same for all: the processor has it at hand.
 #[inline(never)]
-fn open(context: &CheckContext, questions: &Questions<'_>) -> Result<Opened, AccessError> {
+fn open(context: &CheckContext, questions: &Questions<'_>) -> Result<OpenedDriver, AccessError> {
     let driver = Driver::ask();
     Ok(match closed(context, &driver) {
-        Some(report) => Opened::Closed(report),
-        None => Opened::Gpus(driver, questions.ask()?),
+        Some(report) => OpenedDriver::Closed(report),
+        None => OpenedDriver::Gpus(driver, questions.ask()?),
     })
 }
 

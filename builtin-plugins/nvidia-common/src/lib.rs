@@ -19,7 +19,7 @@ pub mod testing;
 pub mod text;
 pub mod trouble;
 
-pub use asking::{Asked, Asking, Failure, Questions, SeenNow};
+pub use asking::{Asking, Failure, GpuAnswer, Questions, SeenNow};
 pub use finding::{Finding, state, with_data};
 pub use gpu::Gpu;
 

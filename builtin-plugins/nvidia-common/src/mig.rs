@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use gpud_sdk::nvml::{self, Answers, Question};
 use gpud_sdk::{AccessError, CheckContext, Evidence, Health, HealthState, Report, log, state};
 
-use crate::{Asked, Gpu, text};
+use crate::{Gpu, GpuAnswer, text};
 
 /// Key of the UUIDs in a state's extra info: JSON, `{"GPU-…":["MIG-…"]}`.
 pub const KEY: &str = "mig_devices";
@@ -102,7 +102,7 @@ fn attach(mut state: HealthState, parts: &Parts) -> HealthState {
 }
 
 /// Adds to a report what its trouble means for MIG devices.
-pub fn extend<T>(context: &CheckContext, report: Report, asked: &[Asked<T>]) -> Report {
+pub fn extend<T>(context: &CheckContext, report: Report, asked: &[GpuAnswer<T>]) -> Report {
     let trouble = report.states.first().filter(|state| is_trouble(state));
     let concerned: Vec<&Gpu> = trouble.map_or_else(Vec::new, |state| {
         let asked = asked.iter();
@@ -121,10 +121,10 @@ pub fn extend<T>(context: &CheckContext, report: Report, asked: &[Asked<T>]) -> 
 #[inline(never)]
 fn with_parts(mut report: Report, concerned: &[&Gpu]) -> Report {
     let gpus = ask();
-    let told = gpus.iter().map(|gpu| (gpu.uuid.clone(), parts(gpu)));
+    let answered = gpus.iter().map(|gpu| (gpu.uuid.clone(), parts(gpu)));
     // In a scan nothing is kept.
     let before = kept();
-    let known = learn(&before, told);
+    let known = learn(&before, answered);
     if known != before {
         keep(&known);
     }
@@ -171,7 +171,7 @@ fn read(text: &str) -> Parts {
 mod tests {
     use super::*;
     use crate::testing::{GPU_0, GPU_1, NOW, context, failing, gpu};
-    use crate::{Asked, Finding, trouble};
+    use crate::{Finding, GpuAnswer, trouble};
     use gpud_sdk::AccessError;
     use proptest::prelude::*;
 
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_can_be_read_again() {
+    fn saved_state_can_be_read_again() {
         for known in [
             Parts::new(),
             parts(&[(GPU_0, &["MIG-a", "MIG-b"]), (GPU_1, &["MIG-c"])]),
@@ -249,7 +249,7 @@ mod tests {
 
     #[test]
     fn whom_a_state_is_about() {
-        let lost: Vec<Asked<()>> = vec![failing(0, AccessError::SourceLost("x".into()))];
+        let lost: Vec<GpuAnswer<()>> = vec![failing(0, AccessError::SourceLost("x".into()))];
         let lost = trouble::findings(&lost, "");
         let warm = || Finding::degraded("warm").read_from("nvmlDeviceGetTemperature");
         for (findings, answered, expected) in [

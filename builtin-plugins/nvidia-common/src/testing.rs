@@ -4,7 +4,7 @@ use gpud_builtin_shared::driver::Driver;
 use gpud_sdk::nvml::Library;
 use gpud_sdk::{AccessError, CheckContext, HealthState, RepairAction, Report, Trigger};
 
-use crate::{Asked, Failure, Gpu, SeenNow};
+use crate::{Failure, Gpu, GpuAnswer, SeenNow};
 
 /// UUID of [`gpu`] 0.
 pub const GPU_0: &str = "GPU-00000000-0000-0000-0000-000000000000";
@@ -47,15 +47,15 @@ pub fn gpu(index: usize) -> Gpu {
 }
 
 /// A GPU that does not answer.
-pub fn failing<T>(index: usize, error: AccessError) -> Asked<T> {
-    Asked {
+pub fn failing<T>(index: usize, error: AccessError) -> GpuAnswer<T> {
+    GpuAnswer {
         gpu: gpu(index),
         answer: Err(Failure::from(error)),
     }
 }
 
 /// A GPU that was lost.
-pub fn lost<T>(index: usize) -> Asked<T> {
+pub fn lost<T>(index: usize) -> GpuAnswer<T> {
     failing(
         index,
         AccessError::SourceLost(format!("nvmlX of GPU {index}")),
@@ -68,7 +68,7 @@ pub fn seen<T>(answers: impl IntoIterator<Item = T>) -> SeenNow<T> {
     SeenNow {
         product: PRODUCT.to_owned(),
         gpus: answers
-            .map(|(index, answer)| Asked {
+            .map(|(index, answer)| GpuAnswer {
                 gpu: gpu(index),
                 answer: Ok(answer),
             })

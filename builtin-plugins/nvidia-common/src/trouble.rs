@@ -11,7 +11,7 @@ use gpud_builtin_shared::time::rfc3339;
 use gpud_sdk::types::TimeoutInfo;
 use gpud_sdk::{AccessError, Health, RepairAction};
 
-use crate::{Asked, Failure, Finding, Gpu, text};
+use crate::{Failure, Finding, Gpu, GpuAnswer, text};
 
 /// Words for a GPU that fell off the bus.
 pub const LOST: &str = "GPU lost";
@@ -54,13 +54,13 @@ impl Kind {
 
 /// One finding for each kind of trouble that there is, the worst first. `getting` is the reason for a failure that says
 /// nothing of the GPU, such as `error getting power`.
-pub fn findings<T>(asked: &[Asked<T>], getting: &str) -> Vec<Finding> {
+pub fn findings<T>(asked: &[GpuAnswer<T>], getting: &str) -> Vec<Finding> {
     findings_by(asked, |_| getting)
 }
 
 /// The same with reasons that depend on what was tried.
 pub fn findings_by<'a, 'r, T>(
-    asked: &'a [Asked<T>],
+    asked: &'a [GpuAnswer<T>],
     getting: impl Fn(&'a Failure) -> &'r str,
 ) -> Vec<Finding> {
     let failed: Vec<(&Gpu, &Failure)> = asked
@@ -179,11 +179,11 @@ pub(crate) fn rank(health: &Health) -> u8 {
 mod tests {
     use super::*;
     use crate::testing::{GPU_0, GPU_1, context, failing, gpu};
-    use crate::{Asked, state};
+    use crate::{GpuAnswer, state};
     use gpud_sdk::HealthState;
 
     fn judge(errors: Vec<AccessError>) -> HealthState {
-        let asked: Vec<Asked<()>> = errors
+        let asked: Vec<GpuAnswer<()>> = errors
             .into_iter()
             .enumerate()
             .map(|(index, error)| failing(index, error))

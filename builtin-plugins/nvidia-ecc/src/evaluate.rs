@@ -60,24 +60,24 @@ struct ErrorsRow<'a> {
 
 #[derive(Serialize)]
 struct Block {
-    total: Shown,
-    l1_cache: Shown,
-    l2_cache: Shown,
-    dram: Shown,
-    sram: Shown,
-    gpu_device_memory: Shown,
-    gpu_texture_memory: Shown,
-    shared_memory: Shown,
-    gpu_register_file: Shown,
+    total: PairData,
+    l1_cache: PairData,
+    l2_cache: PairData,
+    dram: PairData,
+    sram: PairData,
+    gpu_device_memory: PairData,
+    gpu_texture_memory: PairData,
+    shared_memory: PairData,
+    gpu_register_file: PairData,
 }
 
 #[derive(Clone, Copy, Serialize)]
-struct Shown {
+struct PairData {
     corrected: u64,
     uncorrected: u64,
 }
 
-impl From<Pair> for Shown {
+impl From<Pair> for PairData {
     fn from(pair: Pair) -> Self {
         Self {
             corrected: pair.corrected.unwrap_or(0),
@@ -88,7 +88,8 @@ impl From<Pair> for Shown {
 
 impl From<Counters> for Block {
     fn from(counters: Counters) -> Self {
-        let [l1, l2, dram, sram, texture, shared, register_file] = counters.places.map(Shown::from);
+        let [l1, l2, dram, sram, texture, shared, register_file] =
+            counters.places.map(PairData::from);
         Self {
             total: counters.total.into(),
             l1_cache: l1,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use gpud_builtin_nvidia_common::{Asked, Gpu};
+use gpud_builtin_nvidia_common::{Gpu, GpuAnswer};
 use gpud_sdk::{CheckContext, Event, EventType, Evidence};
 use serde::{Deserialize, Serialize};
 
@@ -17,9 +17,9 @@ pub const THRESHOLD: &str = "ecc_sram_threshold_exceeded";
 /// New errors of a GPU at the same places within this time are one event with a count, seconds.
 const MERGED_FOR_SECONDS: u32 = 3_600;
 
-/// What a GPU said last.
+/// The last reading of a GPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Known {
+pub struct LastReading {
     /// Its errors.
     pub errors: Uncorrected,
     /// Whether those of on-chip memory had passed the driver's threshold.
@@ -27,14 +27,14 @@ pub struct Known {
 }
 
 /// What all GPUs said last, by UUID. The counters are those of the boards, so they outlast a boot.
-pub type Memory = BTreeMap<String, Known>;
+pub type Memory = BTreeMap<String, LastReading>;
 
 /// Returns the events since the last check, and what to remember. A GPU that says nothing now keeps what it said. One that is
 /// seen for the first time has no past, but a threshold that it has passed is reported.
 pub fn since(
     context: &CheckContext,
     before: &Memory,
-    gpus: &[Asked<Reading>],
+    gpus: &[GpuAnswer<Reading>],
 ) -> (Vec<Event>, Memory) {
     let mut events = Vec::new();
     let mut memory = Memory::new();
@@ -57,7 +57,7 @@ pub fn since(
             events.push(threshold(context, gpu, &errors));
         }
         let errors = known.map_or(errors, |known| errors.or_before(&known.errors));
-        memory.insert(gpu.uuid.clone(), Known { errors, exceeded });
+        memory.insert(gpu.uuid.clone(), LastReading { errors, exceeded });
     }
     (events, memory)
 }
@@ -117,7 +117,7 @@ mod tests {
         }
     }
 
-    fn events(before: &Memory, now: &[Asked<Reading>]) -> (Vec<(String, EventType)>, Memory) {
+    fn events(before: &Memory, now: &[GpuAnswer<Reading>]) -> (Vec<(String, EventType)>, Memory) {
         let (events, memory) = since(&context(), before, now);
         for event in &events {
             assert_eq!(event.subject, Some(gpu(0).subject()));

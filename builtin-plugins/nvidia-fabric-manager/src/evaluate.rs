@@ -2,7 +2,7 @@
 
 use gpud_builtin_nvidia_common::trouble::{LOST, NEEDS_RESET};
 use gpud_builtin_nvidia_common::{
-    Asked, Failure, Finding, Gpu, SeenNow, product, state, text, with_data,
+    Failure, Finding, Gpu, GpuAnswer, SeenNow, product, state, text, with_data,
 };
 use gpud_sdk::{AccessError, CheckContext, RepairAction, Report};
 use serde::Serialize;
@@ -64,7 +64,7 @@ struct Broken<'a> {
     failure: Option<&'a Failure>,
 }
 
-fn broken(asked: &Asked<Option<Fabric>>) -> Option<Broken<'_>> {
+fn broken(asked: &GpuAnswer<Option<Fabric>>) -> Option<Broken<'_>> {
     let (issues, failure) = match &asked.answer {
         // Neither its product nor its driver can tell.
         Ok(None) => return None,
@@ -93,9 +93,9 @@ pub fn evaluate(
     seen: &SeenNow<Option<Fabric>>,
     node: &Node,
 ) -> Report {
-    let mut gpus: Vec<&Asked<Option<Fabric>>> = seen.gpus.iter().collect();
+    let mut gpus: Vec<&GpuAnswer<Option<Fabric>>> = seen.gpus.iter().collect();
     gpus.sort_by_key(|asked| &asked.gpu.uuid);
-    let told = || {
+    let answered = || {
         gpus.iter()
             .filter_map(|asked| Some((&asked.gpu, asked.answer.as_ref().ok()?.as_ref()?)))
     };
@@ -111,7 +111,7 @@ pub fn evaluate(
     let failed = gpus.iter().any(|asked| asked.answer.is_err());
     // Switches of the newest generation, and those of a machine that lends its GPUs, are not on this bus; but a GPU that
     // is a member of a fabric has some. One that does not answer may be.
-    let member = seen.gpus.len() > 1 && told().any(|(_, fabric)| fabric.is_member());
+    let member = seen.gpus.len() > 1 && answered().any(|(_, fabric)| fabric.is_member());
     let in_fabric = switches || member || failed || config.assume_nvswitch;
     // Boards with a display are not counted on the bus, but NVML has them.
     let few = node
@@ -133,7 +133,7 @@ pub fn evaluate(
             judged = true;
             verdict = if !broken.is_empty() {
                 verdict.wrong(format!("{name} with unhealthy fabric state: {issues}"))
-            } else if told().next().is_some() {
+            } else if answered().next().is_some() {
                 verdict.fine(format!("{name} checked fabric state"))
             } else {
                 verdict.fine(format!("{name} fabric state telemetry not supported"))
@@ -150,7 +150,7 @@ pub fn evaluate(
     let document = Document {
         fabric_manager_active: active,
         fabric_state_supported: has_state,
-        fabric_states: told()
+        fabric_states: answered()
             .filter(|_| judged)
             .map(|(gpu, fabric)| fabric.row(&gpu.uuid))
             .collect(),

@@ -17,12 +17,12 @@ const TIMEOUT_MS: u32 = 5_000;
 const FIRST_SECONDS: u64 = 300;
 const MAX_LINES: &str = "2000";
 
-/// Where the next check goes on.
+/// The position from which the next check reads on.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Place {
-    /// In the file: so many bytes are read.
+pub struct ReadPosition {
+    /// Bytes of the file that were read.
     pub file: Option<u64>,
-    /// In the journal: up to this unix second.
+    /// The unix second up to which the journal was read.
     pub journal: Option<u64>,
 }
 
@@ -67,7 +67,7 @@ fn run(program: &str, arguments: &[&str]) -> Result<Vec<u8>, AccessError> {
 }
 
 /// Events of what is new, oldest first, and where to go on. What cannot be read is logged and tried again.
-pub fn read(context: &CheckContext, before: &Place) -> (Vec<Event>, Place) {
+pub fn read(context: &CheckContext, before: &ReadPosition) -> (Vec<Event>, ReadPosition) {
     let read = match sysfs::stat(FILE) {
         Ok(stat) => read_file(context, before, stat.size),
         Err(_) => read_journal(context, before),
@@ -84,11 +84,11 @@ pub fn read(context: &CheckContext, before: &Place) -> (Vec<Event>, Place) {
 
 fn read_file(
     context: &CheckContext,
-    before: &Place,
+    before: &ReadPosition,
     size: u64,
-) -> Result<(Vec<Event>, Place), AccessError> {
+) -> Result<(Vec<Event>, ReadPosition), AccessError> {
     let (from, cut) = part(before.file, size);
-    let place = |file| Place {
+    let place = |file| ReadPosition {
         file: Some(file),
         journal: None,
     };
@@ -111,8 +111,8 @@ fn read_file(
 
 fn read_journal(
     context: &CheckContext,
-    before: &Place,
-) -> Result<(Vec<Event>, Place), AccessError> {
+    before: &ReadPosition,
+) -> Result<(Vec<Event>, ReadPosition), AccessError> {
     let now = context.now / 1000;
     let since = before.journal.unwrap_or(now.saturating_sub(FIRST_SECONDS));
     let until = now.saturating_sub(1);
@@ -136,7 +136,7 @@ fn read_journal(
         output => output?,
     };
     let events = lines::of_journal(context, &String::from_utf8_lossy(&output));
-    let place = Place {
+    let place = ReadPosition {
         file: None,
         journal: Some(until),
     };

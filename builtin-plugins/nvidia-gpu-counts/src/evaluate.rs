@@ -1,6 +1,6 @@
 //! From what is there to a report.
 
-use gpud_builtin_nvidia_common::{Asked, Finding, Gpu, SeenNow, state, text, with_data};
+use gpud_builtin_nvidia_common::{Finding, Gpu, GpuAnswer, SeenNow, state, text, with_data};
 use gpud_sdk::history::StoredEvent;
 use gpud_sdk::{AccessError, CheckContext, Event, EventType, HealthState, RepairAction, Report};
 use serde::{Deserialize, Serialize};
@@ -18,10 +18,10 @@ const MERGE_SECONDS: u32 = 24 * 60 * 60;
 /// What the host calls a GPU that could not be opened even once, before its index.
 const STRANGER: &str = "unknown-gpu-";
 
-/// The mismatch that was seen last.
+/// The last mismatch between found and expected GPUs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Known {
-    /// In which boot.
+pub struct LastMismatch {
+    /// The boot in which it was seen.
     pub boot_id: String,
     /// How many GPUs there were.
     pub found: u64,
@@ -29,15 +29,15 @@ pub struct Known {
     pub expected: u64,
 }
 
-/// What the daemon remembers.
+/// Mismatches and reboots that the daemon remembers.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Past {
+pub struct MismatchHistory {
     /// Events of the look-back.
     pub mismatches: Vec<StoredEvent>,
     /// Boots of the look-back, unix milliseconds. They matter only where there are mismatches.
     pub reboots: Vec<u64>,
     /// The mismatch that was there at the last check.
-    pub known: Option<Known>,
+    pub known: Option<LastMismatch>,
 }
 
 #[derive(Serialize)]
@@ -52,7 +52,7 @@ struct Document<'a> {
 
 /// Is this GPU there? One that hangs or wants a reset is; one that is lost is not, nor one
 /// that could not be opened even once for another reason.
-fn is_there(asked: &Asked<()>) -> bool {
+fn is_there(asked: &GpuAnswer<()>) -> bool {
     match &asked.answer {
         Ok(()) => true,
         Err(failure) => match failure.error {
@@ -69,8 +69,8 @@ pub fn evaluate(
     config: &Config,
     seen: &SeenNow<()>,
     on_bus: &Result<Vec<String>, AccessError>,
-    past: Option<&Past>,
-) -> (Report, Option<Known>) {
+    past: Option<&MismatchHistory>,
+) -> (Report, Option<LastMismatch>) {
     let (there, gone): (Vec<_>, Vec<_>) = seen.gpus.iter().partition(|asked| is_there(asked));
     let gone: Vec<Gpu> = gone.into_iter().map(|asked| asked.gpu.clone()).collect();
     let missing = missing(&seen.gpus, &gone, on_bus.as_deref().unwrap_or_default());
@@ -101,7 +101,7 @@ pub fn evaluate(
         finding = finding.action(action(context, past), "");
     }
     let state = with_document(state(context, "", vec![finding]));
-    let now = Known {
+    let now = LastMismatch {
         boot_id: context.boot_id.clone(),
         found,
         expected,
@@ -118,7 +118,7 @@ pub fn evaluate(
 }
 
 /// The missing GPUs, by name: those that NVML lost, and GPUs on the bus that it does not have.
-fn missing(known: &[Asked<()>], gone: &[Gpu], on_bus: &[String]) -> Vec<String> {
+fn missing(known: &[GpuAnswer<()>], gone: &[Gpu], on_bus: &[String]) -> Vec<String> {
     let lost = gone.iter().map(|gpu| {
         let known = !gpu.uuid.starts_with(STRANGER);
         let what = if known { "lost" } else { "cannot be opened" };
@@ -139,7 +139,7 @@ fn same_device(one: &str, other: &str) -> bool {
 
 /// A reboot, or an inspection when the mismatch was there in two boots that were recorded, this one included: then it
 /// came back after a reboot.
-fn action(context: &CheckContext, past: &Past) -> RepairAction {
+fn action(context: &CheckContext, past: &MismatchHistory) -> RepairAction {
     let boot_of = |time: u64| {
         let boots = past.reboots.iter();
         // Boots are known to the second.

@@ -10,7 +10,7 @@ use gpud_sdk::nvml::{self, Question};
 use gpud_sdk::{CheckContext, Checker, Descriptor, Error, Report, history};
 
 use crate::config::Config;
-use crate::evaluate::{LOOK_BACK_MS, Past};
+use crate::evaluate::{LOOK_BACK_MS, MismatchHistory};
 
 /// Name of the component.
 pub const COMPONENT: &str = "accelerator-nvidia-gpu-counts";
@@ -42,7 +42,7 @@ impl Checker for GpuCounts {
             true => Vec::new(),
             false => history::reboots(since)?,
         };
-        let past = Past {
+        let past = MismatchHistory {
             mismatches,
             reboots: reboots.into_iter().map(|reboot| reboot.time).collect(),
             known,

@@ -172,8 +172,8 @@ pub fn evaluate(
     report.events = slowed(seen)
         .map(|(gpu, bits)| event(context, gpu, bits))
         .collect();
-    let told = seen.answered();
-    for (gpu, bits) in told.filter_map(|(gpu, reading)| Some((gpu, (*reading)?))) {
+    let answered = seen.answered();
+    for (gpu, bits) in answered.filter_map(|(gpu, reading)| Some((gpu, (*reading)?))) {
         let labels = [("uuid", gpu.uuid.as_str())];
         for ((name, _), bit) in METRICS.iter().zip(BITS) {
             let value = f64::from(u8::from(bits & bit != 0));

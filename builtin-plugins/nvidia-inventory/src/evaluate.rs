@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn differences_are_told_and_are_no_trouble() {
+    fn differences_are_reported_and_are_no_fault() {
         let old = [
             ("vbios", "96.00.74.00.01"),
             ("inforom-image", "G520.0200.00.05"),

@@ -1,6 +1,6 @@
 //! What each GPU says of its links, and each pair of GPUs of the way between them.
 
-use gpud_builtin_nvidia_common::Asked;
+use gpud_builtin_nvidia_common::GpuAnswer;
 
 use crate::counters::Values;
 
@@ -87,7 +87,7 @@ const MAX_PROBED: usize = 64;
 /// Asks all pairs of GPUs that answered and are not in MIG mode, in the order of their UUIDs. `among` is asked with these,
 /// and gives what there is of each pair: of the first and the second, the first and the third and so on.
 pub fn pairs(
-    gpus: &[Asked<Reading>],
+    gpus: &[GpuAnswer<Reading>],
     among: impl FnOnce(&[String]) -> Vec<Option<u32>>,
 ) -> Vec<Pair> {
     let peers = gpus.iter().filter(|asked| {

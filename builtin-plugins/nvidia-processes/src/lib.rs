@@ -5,7 +5,7 @@ pub mod evaluate;
 pub mod process;
 
 use gpud_builtin_nvidia_common::{
-    Asked, Asking, Failure, Questions, SeenNow, asking, remembered, tags,
+    Asking, Failure, GpuAnswer, Questions, SeenNow, asking, remembered, tags,
 };
 use gpud_sdk::nvml::{Answers, ComputeProcess, ProcessUtilization, Question};
 use gpud_sdk::{CheckContext, Checker, Descriptor, Error, Report, sysfs};
@@ -89,7 +89,7 @@ fn look(seen: &SeenNow<Answer>) -> SeenNow<Reading> {
         processes: MAX_PROCESSES,
         environments: MAX_ENVIRONMENTS_BYTES,
     };
-    let gpus = seen.gpus.iter().map(|asked| Asked {
+    let gpus = seen.gpus.iter().map(|asked| GpuAnswer {
         gpu: asked.gpu.clone(),
         answer: asked.answer.clone().map(|(processes, used)| Reading {
             processes: processes.map(|processes| {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use gpud_builtin_nvidia_common::{Asked, Finding, Gpu, SeenNow, state, trouble, with_data};
+use gpud_builtin_nvidia_common::{Finding, Gpu, GpuAnswer, SeenNow, state, trouble, with_data};
 use gpud_builtin_shared::boots::is_of_this_boot;
 use gpud_sdk::history::StoredEvent;
 use gpud_sdk::incidents::device;
@@ -29,8 +29,8 @@ struct Row<'a> {
     supported: bool,
 }
 
-/// What a GPU needs, and from where that is known.
-struct Need<'a> {
+/// The action that a GPU needs, and the line that says so.
+struct NeededAction<'a> {
     gpu: Gpu,
     action: Action,
     line: Option<&'a StoredEvent>,
@@ -70,8 +70,8 @@ pub fn evaluate(
     let mut said = said(context, events);
     let mut rows = Vec::new();
     let mut needs = Vec::new();
-    let mut told = Vec::new();
-    for Asked { gpu, answer } in &seen.gpus {
+    let mut answers = Vec::new();
+    for GpuAnswer { gpu, answer } in &seen.gpus {
         let line = said.remove(slot(gpu));
         let (action, source, line) = match (answer, line) {
             (Ok(Some(number)), _) => (Some(Action::of(*number)), "nvml", None),
@@ -87,8 +87,8 @@ pub fn evaluate(
             supported: action.is_some(),
         });
         if let Some(action) = action {
-            told.push((gpu, action));
-            needs.push(Need {
+            answers.push((gpu, action));
+            needs.push(NeededAction {
                 gpu: gpu.clone(),
                 action,
                 line,
@@ -99,7 +99,7 @@ pub fn evaluate(
     needs.extend(unseen(&said));
     let mut findings = trouble::findings(&seen.gpus, "error getting recovery action");
     findings.extend(needs.iter().filter_map(finding));
-    let healthy = match told.is_empty() {
+    let healthy = match answers.is_empty() {
         true => "recovery action not supported".to_owned(),
         false => format!(
             "all {} GPU(s) were checked, no recovery action needed",
@@ -117,7 +117,7 @@ pub fn evaluate(
         );
     }
     let mut report = Report::of(state);
-    for (gpu, action) in told {
+    for (gpu, action) in answers {
         report.add_gauge(
             ACTION,
             &[("uuid", gpu.uuid.as_str())],
@@ -129,7 +129,7 @@ pub fn evaluate(
 
 /// The report of a machine whose NVML is not there or does not work: what the kernel log says still counts.
 pub fn without_nvml(context: &CheckContext, closed: Report, events: &[StoredEvent]) -> Report {
-    let needs: Vec<Need<'_>> = unseen(&said(context, events)).collect();
+    let needs: Vec<NeededAction<'_>> = unseen(&said(context, events)).collect();
     let findings: Vec<Finding> = needs.iter().filter_map(finding).collect();
     if findings.is_empty() {
         return closed;
@@ -151,8 +151,8 @@ pub fn without_nvml(context: &CheckContext, closed: Report, events: &[StoredEven
 
 fn unseen<'a>(
     said: &BTreeMap<&'a str, (Action, &'a StoredEvent)>,
-) -> impl Iterator<Item = Need<'a>> {
-    said.iter().map(|(device, (action, line))| Need {
+) -> impl Iterator<Item = NeededAction<'a>> {
+    said.iter().map(|(device, (action, line))| NeededAction {
         gpu: Gpu {
             bus_id: format!("{device}.0"),
             ..Gpu::default()
@@ -162,7 +162,7 @@ fn unseen<'a>(
     })
 }
 
-fn finding(need: &Need<'_>) -> Option<Finding> {
+fn finding(need: &NeededAction<'_>) -> Option<Finding> {
     let name = match need.gpu.uuid.as_str() {
         "" => need.gpu.bus_id.clone(),
         _ => need.gpu.label(),
@@ -183,7 +183,7 @@ fn finding(need: &Need<'_>) -> Option<Finding> {
 }
 
 /// Adds the lines that count, and that what they say clears otherwise than a reading.
-fn with_lines(mut state: HealthState, needs: &[Need<'_>]) -> HealthState {
+fn with_lines(mut state: HealthState, needs: &[NeededAction<'_>]) -> HealthState {
     let open = needs.iter().filter(|need| need.action != Action::None);
     let lines: Vec<&StoredEvent> = open.filter_map(|need| need.line).collect();
     if lines.is_empty() {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use gpud_builtin_nvidia_common::{Asked, Gpu};
+use gpud_builtin_nvidia_common::{Gpu, GpuAnswer};
 use gpud_sdk::{CheckContext, Event, EventType, Evidence};
 
 use crate::evaluate::{READING, Reading, Rows};
@@ -18,18 +18,18 @@ pub const REMAPPED: &str = "rows_remapped";
 /// Seconds within which equal events of a GPU are one, should what is remembered be lost.
 const WINDOW: u32 = 3_600;
 
-/// What each GPU said last, by UUID.
-pub type Known = BTreeMap<String, Rows>;
+/// The last counts of each GPU, by UUID.
+pub type LastRows = BTreeMap<String, Rows>;
 
 /// The events since the last check, and what to remember. A GPU that says nothing now keeps what it said; one that is seen
 /// for the first time has no past, but its trouble is reported.
 pub fn since(
     context: &CheckContext,
-    known: &Known,
-    gpus: &[Asked<Reading>],
-) -> (Vec<Event>, Known) {
+    known: &LastRows,
+    gpus: &[GpuAnswer<Reading>],
+) -> (Vec<Event>, LastRows) {
     let mut events = Vec::new();
-    let mut now = Known::new();
+    let mut now = LastRows::new();
     for asked in gpus {
         let (gpu, before) = (&asked.gpu, known.get(&asked.gpu.uuid));
         let Ok(Reading::Rows(rows)) = &asked.answer else {
@@ -128,7 +128,7 @@ mod tests {
         }
     }
 
-    fn known(rows: Rows) -> Known {
+    fn known(rows: Rows) -> LastRows {
         [(GPU_0.to_owned(), rows)].into()
     }
 
@@ -215,7 +215,7 @@ mod tests {
         let past = known(rows(0, 4, true, false));
         for silent in [
             lost(0),
-            Asked {
+            GpuAnswer {
                 gpu: gpu(0),
                 answer: Ok(Reading::Unsupported { mig: true }),
             },
@@ -224,13 +224,17 @@ mod tests {
             assert_eq!((events.len(), after), (0, past.clone()));
         }
         let (_, after) = since(&context(), &past, &[]);
-        assert_eq!(after, Known::new(), "one that is not listed is forgotten");
+        assert_eq!(
+            after,
+            LastRows::new(),
+            "one that is not listed is forgotten"
+        );
     }
 
     #[test]
-    fn what_is_kept_can_be_read_again() {
+    fn saved_state_can_be_read_again() {
         let past = known(rows(1, 2, true, false));
         let text = serde_json::to_string(&past).unwrap();
-        assert_eq!(serde_json::from_str::<Known>(&text).unwrap(), past);
+        assert_eq!(serde_json::from_str::<LastRows>(&text).unwrap(), past);
     }
 }

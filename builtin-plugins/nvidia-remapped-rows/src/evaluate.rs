@@ -115,7 +115,7 @@ fn row<'a>((gpu, reading): (&'a Gpu, &Reading)) -> Option<Row<'a>> {
 }
 
 /// The GPUs that reported their rows.
-fn told(seen: &SeenNow<Reading>) -> impl Iterator<Item = (&Gpu, Rows)> {
+fn known_rows(seen: &SeenNow<Reading>) -> impl Iterator<Item = (&Gpu, Rows)> {
     seen.answered().filter_map(|(gpu, reading)| match reading {
         Reading::Rows(rows) => Some((gpu, *rows)),
         _ => None,
@@ -142,7 +142,7 @@ fn issues(gpu: &Gpu, rows: Rows) -> impl Iterator<Item = String> {
 }
 
 fn finding(seen: &SeenNow<Reading>) -> Option<Finding> {
-    let concerned: Vec<(&Gpu, Rows)> = told(seen)
+    let concerned: Vec<(&Gpu, Rows)> = known_rows(seen)
         .filter(|(_, rows)| rows.failed || rows.pending)
         .collect();
     if concerned.is_empty() {
@@ -172,7 +172,7 @@ fn healthy(seen: &SeenNow<Reading>) -> String {
         let product = product::sanitized(&seen.product);
         return format!("\"{product}\" does not support row remapping");
     }
-    let readable = told(seen).count();
+    let readable = known_rows(seen).count();
     let mut reason = format!("{readable} devices support remapped rows and found no issue");
     let silent = |wanted: bool| {
         seen.answered()
@@ -207,7 +207,7 @@ pub fn evaluate(context: &CheckContext, seen: &SeenNow<Reading>) -> Report {
         state = with_data(state, &document);
     }
     let mut report = Report::of(state);
-    for (gpu, rows) in told(seen) {
+    for (gpu, rows) in known_rows(seen) {
         let labels = [("uuid", gpu.uuid.as_str())];
         let values = [
             Some(rows.correctable),

@@ -27,7 +27,7 @@ impl Checker for RemappedRows {
             let mut report = evaluate::evaluate(context, seen);
             // A scan has no past to compare with.
             if history::available() {
-                let before: changes::Known = remembered::read()?;
+                let before: changes::LastRows = remembered::read()?;
                 let (events, now) = changes::since(context, &before, &seen.gpus);
                 report.events = events;
                 remembered::write(&before, &now);

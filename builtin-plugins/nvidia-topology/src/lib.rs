@@ -4,7 +4,7 @@
 pub mod config;
 pub mod evaluate;
 pub mod machine;
-pub mod place;
+pub mod pci_location;
 
 use gpud_builtin_nvidia_common::{asking, tags};
 use gpud_builtin_shared::driver::Driver;

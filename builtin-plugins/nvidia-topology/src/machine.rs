@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use gpud_builtin_nvidia_common::Gpu;
 use gpud_sdk::AccessError;
 
-use crate::place::{Place, is_id};
+use crate::pci_location::{PciLocation, is_id};
 
 const DEVICES: &str = "/sys/bus/pci/devices";
 /// Devices with RDMA, and network interfaces.
@@ -43,7 +43,7 @@ pub struct Nic {
     /// Its RDMA devices and interfaces.
     pub names: Vec<String>,
     /// Where it is.
-    pub place: Place,
+    pub place: PciLocation,
 }
 
 /// A GPU, and where it is; nothing where the bus does not have it (any more).
@@ -52,7 +52,7 @@ pub struct PlacedGpu {
     /// Which.
     pub gpu: Gpu,
     /// Where.
-    pub place: Option<Place>,
+    pub place: Option<PciLocation>,
     /// True where the kernel says that it does not know the NUMA node.
     pub numa_unknown: bool,
 }
@@ -94,7 +94,7 @@ impl Machine {
         for class in CLASSES {
             for name in machine.names(tree, class)? {
                 let target = machine.asked(tree.link(&format!("{class}/{name}")))?;
-                let Some(place) = target.as_deref().and_then(Place::read) else {
+                let Some(place) = target.as_deref().and_then(PciLocation::read) else {
                     continue;
                 };
                 if let Some(nic) = nics.get_mut(place.id()) {
@@ -121,7 +121,7 @@ impl Machine {
             return Ok(placed);
         }
         let target = self.asked(tree.link(&format!("{DEVICES}/{id}")))?;
-        if let Some(place) = target.as_deref().and_then(Place::read) {
+        if let Some(place) = target.as_deref().and_then(PciLocation::read) {
             let (place, unknown) = self.with_node(tree, place)?;
             placed.place = Some(place);
             placed.numa_unknown = unknown;
@@ -133,8 +133,8 @@ impl Machine {
     fn with_node(
         &mut self,
         tree: &impl Tree,
-        mut place: Place,
-    ) -> Result<(Place, bool), AccessError> {
+        mut place: PciLocation,
+    ) -> Result<(PciLocation, bool), AccessError> {
         let path = format!("{DEVICES}/{}/numa_node", place.id());
         let text = self.asked(tree.text(&path))?;
         place.numa_node = text.as_deref().and_then(|text| text.parse().ok());
@@ -297,7 +297,7 @@ pub(crate) mod tests {
         assert_eq!(machine.nics[0].place.numa_node, Some(1));
         // GPU 0 is at 0000:0f:00.0, GPU 1 at 0000:1f:00.0, which the bus does not have.
         assert_eq!(
-            machine.gpus[0].place.as_ref().map(Place::id),
+            machine.gpus[0].place.as_ref().map(PciLocation::id),
             Some("0000:0f:00.0")
         );
         assert_eq!(machine.gpus[1].place, None);

@@ -132,7 +132,7 @@ impl Tracker {
     /// The stuck ones.
     pub fn stuck(&self, now: u64, threshold: u32) -> Stuck {
         let long = u64::from(threshold.saturating_sub(1)).saturating_mul(60);
-        let mut list: Vec<Listed> = self
+        let mut list: Vec<BlockedEntry> = self
             .followed
             .iter()
             .filter(|followed| {
@@ -220,8 +220,8 @@ impl Followed {
         })
     }
 
-    fn listed(&self, now: u64) -> Listed {
-        Listed {
+    fn listed(&self, now: u64) -> BlockedEntry {
+        BlockedEntry {
             pid: self.process.pid,
             name: self.process.name.clone(),
             first_seen_unix_seconds: self.first,
@@ -248,12 +248,12 @@ pub struct Stuck {
     /// How many.
     pub count: usize,
     /// The first of them, longest stuck first.
-    pub list: Vec<Listed>,
+    pub list: Vec<BlockedEntry>,
 }
 
-/// One of them, as the `data` document shows it.
+/// A blocked process as the `data` document shows it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Listed {
+pub struct BlockedEntry {
     /// Process id.
     pub pid: u32,
     /// Name.
@@ -277,7 +277,7 @@ pub struct Counts {
     pub persistent_count: usize,
     /// The first of the stuck ones.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub persistent: Vec<Listed>,
+    pub persistent: Vec<BlockedEntry>,
 }
 
 impl Stuck {

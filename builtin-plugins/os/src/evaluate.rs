@@ -54,10 +54,10 @@ pub struct Inputs<'a> {
     pub mark: Option<u64>,
 }
 
-/// What is remembered of the last three days.
+/// Events and reboots of the last three days.
 #[derive(Debug, Default)]
-pub struct Past {
-    /// Own events.
+pub struct ProcessHistory {
+    /// Events of this component.
     pub events: Vec<StoredEvent>,
     /// Reboots.
     pub reboots: Vec<Reboot>,
@@ -99,7 +99,7 @@ pub fn judge(
     context: &CheckContext,
     inputs: Inputs<'_>,
     tracker: &mut Tracker,
-    past: impl FnOnce() -> Result<Past, AccessError>,
+    past: impl FnOnce() -> Result<ProcessHistory, AccessError>,
 ) -> Result<Report, Error> {
     let now = context.now / 1000;
     // In the order of the rows; the first one counts.
@@ -291,7 +291,7 @@ fn pressure_row(what: &str, percent: f64) -> Option<Finding> {
 fn stuck_row(
     stuck: &Stuck,
     config: &Config,
-    past: impl FnOnce() -> Result<Past, AccessError>,
+    past: impl FnOnce() -> Result<ProcessHistory, AccessError>,
 ) -> Result<Finding, Error> {
     let summary = stuck.summary();
     if !stuck
@@ -331,7 +331,7 @@ fn stuck_row(
     })
 }
 
-fn reboots_since_recovery(past: &Past) -> usize {
+fn reboots_since_recovery(past: &ProcessHistory) -> usize {
     let recovered = past
         .events
         .iter()

@@ -26,9 +26,9 @@ use gpud_sdk::{
 
 use config::Config;
 use dstate::Tracker;
-use evaluate::{Inputs, Past};
+use evaluate::{Inputs, ProcessHistory};
 use facts::{Facts, Sources};
-use sweep::{Elsewhere, Sweep, Turn};
+use sweep::{Elsewhere, Sweep, SweepPart};
 
 const FACTS_KEY: &str = "facts";
 const TRACKER_KEY: &str = "dstate";
@@ -99,22 +99,26 @@ impl Checker for Os {
     }
 }
 
-type Read<T> = Result<Vec<T>, AccessError>;
+type ReadResult<T> = Result<Vec<T>, AccessError>;
 
 /// The processes whose turn it is, and what is known of the others.
 fn look_at_processes(
     context: &CheckContext,
     tracker: &Tracker,
-) -> Result<(Read<FileContent>, Read<EntryCount>, Elsewhere), AccessError> {
+) -> Result<(ReadResult<FileContent>, ReadResult<EntryCount>, Elsewhere), AccessError> {
     let saved = state::get_string(SWEEP_KEY)?;
     let mut sweep = Sweep::restore(saved.as_deref(), &context.boot_id);
     let scheduled = context.trigger == Trigger::Scheduled;
 
-    let read = |turn: &Turn| {
+    let read = |turn: &SweepPart| {
         let pattern = turn.pattern("stat");
         sysfs::read_glob(&pattern, MAX_SMALL_BYTES, MAX_PROCESSES)
     };
-    let mut turn = if scheduled { sweep.turn() } else { Turn::All };
+    let mut turn = if scheduled {
+        sweep.turn()
+    } else {
+        SweepPart::All
+    };
     let mut files = read(&turn);
     if let Err(AccessError::TooLarge(_)) = files {
         turn = sweep.one_part();
@@ -124,7 +128,7 @@ fn look_at_processes(
 
     let files_turn = match scheduled {
         true => sweep.files_turn(context.now),
-        false => Some(Turn::All),
+        false => Some(SweepPart::All),
     };
     let (open_files, files_turn) = count_open_files(&mut sweep, files_turn, context.now);
 
@@ -145,13 +149,13 @@ fn look_at_processes(
 /// Open files of the processes whose turn it is, and whose it was.
 fn count_open_files(
     sweep: &mut Sweep,
-    turn: Option<Turn>,
+    turn: Option<SweepPart>,
     now: u64,
-) -> (Read<EntryCount>, Option<Turn>) {
+) -> (ReadResult<EntryCount>, Option<SweepPart>) {
     let Some(mut turn) = turn else {
         return (Ok(Vec::new()), None);
     };
-    let count = |turn: &Turn| sysfs::count_entries(&turn.pattern("fd"), MAX_PROCESSES);
+    let count = |turn: &SweepPart| sysfs::count_entries(&turn.pattern("fd"), MAX_PROCESSES);
     let mut counted = count(&turn);
     if let Err(AccessError::TooLarge(_)) = counted {
         turn = sweep.files_of_one_part();
@@ -167,8 +171,8 @@ fn count_open_files(
 fn events_by_policy(
     context: &CheckContext,
     policy: &Policy,
-) -> Result<Option<policy::Past>, AccessError> {
-    let Some(mut past) = policy::Past::ask(context, policy, true)? else {
+) -> Result<Option<policy::PolicyInput>, AccessError> {
+    let Some(mut past) = policy::PolicyInput::ask(context, policy, true)? else {
         return Ok(None);
     };
     let oldest = past
@@ -231,9 +235,9 @@ fn small(path: &str) -> Result<String, AccessError> {
     sysfs::read_to_string(path, MAX_SMALL_BYTES)
 }
 
-fn read_past(now: u64) -> Result<Past, AccessError> {
+fn read_past(now: u64) -> Result<ProcessHistory, AccessError> {
     let since = now.saturating_sub(evaluate::LOOK_BACK_MS);
-    Ok(Past {
+    Ok(ProcessHistory {
         events: history::own_events(since, evaluate::MAX_EVENTS)?,
         reboots: history::reboots(since)?,
     })

@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_alone_is_told_by_the_next_check() {
+    fn a_panic_alone_is_reported_by_the_next_check() {
         let mut matcher = Matcher::default();
         matcher.message("b-1", &message(100, PANIC), &mut Vec::new());
         assert_eq!(matcher.overdue("b-1", 100_000 + PATIENCE_MS - 1), None);

@@ -47,9 +47,9 @@ struct Files {
     note: String,
 }
 
-/// Which parts it is the turn of.
+/// The processes that a check looks at.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Turn {
+pub enum SweepPart {
     /// All processes.
     All,
     /// Those whose pid ends with one of these digits.
@@ -73,7 +73,7 @@ pub struct Elsewhere {
     pub watched: Vec<FileContent>,
 }
 
-impl Turn {
+impl SweepPart {
     /// Where these processes have a file of this name.
     pub fn pattern(&self, file: &str) -> String {
         match self {
@@ -168,43 +168,43 @@ impl Sweep {
     }
 
     /// Whose turn it is in a check of the schedule. Others look at all.
-    pub fn turn(&mut self) -> Turn {
+    pub fn turn(&mut self) -> SweepPart {
         let many = match self.total() {
-            0..=AT_ONCE => return Turn::All,
+            0..=AT_ONCE => return SweepPart::All,
             many => many,
         };
         let least = if many <= TWO_PARTS { 2 } else { 1 };
         let count = (u64::from(PARTS) * AT_ONCE / many).max(least);
-        Turn::next(&mut self.next, count)
+        SweepPart::next(&mut self.next, count)
     }
 
     /// Whose turn it is where all are more than can be looked at.
-    pub fn one_part(&mut self) -> Turn {
-        Turn::next(&mut self.next, 1)
+    pub fn one_part(&mut self) -> SweepPart {
+        SweepPart::next(&mut self.next, 1)
     }
 
     /// Whose open files are to be counted in a check of the schedule, if any. Others count all.
-    pub fn files_turn(&mut self, now: u64) -> Option<Turn> {
+    pub fn files_turn(&mut self, now: u64) -> Option<SweepPart> {
         let since = now.checked_sub(self.files.at);
         if since.is_some_and(|since| since < FILES_EVERY_MS) {
             return None;
         }
         Some(match self.total() {
-            0..=FILES_AT_ONCE => Turn::All,
+            0..=FILES_AT_ONCE => SweepPart::All,
             many => {
                 let count = u64::from(PARTS) * FILES_AT_ONCE / many;
-                Turn::next(&mut self.files.next, count)
+                SweepPart::next(&mut self.files.next, count)
             }
         })
     }
 
     /// The same where all are more than can be looked at.
-    pub fn files_of_one_part(&mut self) -> Turn {
-        Turn::next(&mut self.files.next, 1)
+    pub fn files_of_one_part(&mut self) -> SweepPart {
+        SweepPart::next(&mut self.files.next, 1)
     }
 
     /// Takes in what was seen in a turn.
-    pub fn take(&mut self, turn: &Turn, files: &Result<Vec<FileContent>, AccessError>) {
+    pub fn take(&mut self, turn: &SweepPart, files: &Result<Vec<FileContent>, AccessError>) {
         let Ok(files) = files else { return };
         let mut seen = [Part::default(); PARTS as usize];
         for file in files {
@@ -226,7 +226,7 @@ impl Sweep {
     /// Takes in the open files that were counted in a turn, and what is missing from them.
     pub fn take_files(
         &mut self,
-        turn: &Turn,
+        turn: &SweepPart,
         counts: &Result<Vec<EntryCount>, AccessError>,
         note: Option<&str>,
         now: u64,
@@ -252,8 +252,8 @@ impl Sweep {
     /// counted.
     pub fn elsewhere(
         &self,
-        turn: &Turn,
-        files_turn: Option<&Turn>,
+        turn: &SweepPart,
+        files_turn: Option<&SweepPart>,
         watched: Vec<FileContent>,
     ) -> Elsewhere {
         let looked_at = |digit| turn.has_digit(digit);

@@ -110,9 +110,9 @@ pub static KINDS: [Kind; 31] = [
     lost("TLPXlatBlocked", "packet translation blocked"),
 ];
 
-/// What a line says of its device.
+/// The content of a line about its device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Said<'a> {
+pub enum LineContent<'a> {
     /// An error begins.
     Error {
         /// How serious.
@@ -128,9 +128,9 @@ pub enum Said<'a> {
     Status(u32),
     /// Where such an error was seen.
     Layer {
-        /// As in [`Said::Error`].
+        /// As in [`LineContent::Error`].
         layer: &'a str,
-        /// As in [`Said::Error`].
+        /// As in [`LineContent::Error`].
         agent: &'a str,
     },
     /// Such an error is uncorrectable; bits of what is fatal.
@@ -156,7 +156,7 @@ pub struct Line<'a> {
     /// PCI id, `0000:3b:00.0`.
     pub device: &'a str,
     /// What it says.
-    pub said: Said<'a>,
+    pub said: LineContent<'a>,
 }
 
 impl<'a> Line<'a> {
@@ -181,22 +181,22 @@ impl<'a> Line<'a> {
 }
 
 /// Lines that kernels write with and without `AER: `.
-fn of_any(text: &str) -> Option<Said<'_>> {
+fn of_any(text: &str) -> Option<LineContent<'_>> {
     if text.starts_with(' ') {
         return bit(text.trim_start_matches(' '));
     }
     if let Some(rest) = text.strip_prefix("aer_status: ") {
         let (status, mask) = rest.split_once(", aer_mask: ")?;
-        return bits(mask).and(bits(status)).map(Said::Status);
+        return bits(mask).and(bits(status)).map(LineContent::Status);
     }
     if let Some(rest) = text.strip_prefix("aer_uncor_severity: ") {
-        return bits(rest).map(Said::FatalBits);
+        return bits(rest).map(LineContent::FatalBits);
     }
     if let Some(rest) = text.strip_prefix("aer_layer=") {
         let mut borders = rest.match_indices(", aer_agent=");
         let (at, border) = borders.find(|(at, _)| *at > 0)?;
         let (layer, agent) = (rest.get(..at)?, rest.get(at + border.len()..)?);
-        return (!agent.is_empty()).then_some(Said::Layer { layer, agent });
+        return (!agent.is_empty()).then_some(LineContent::Layer { layer, agent });
     }
     let bus = ["PCIe", "CXL"]
         .iter()
@@ -207,7 +207,7 @@ fn of_any(text: &str) -> Option<Said<'_>> {
     let agent = agent.strip_suffix(')')?;
     let fit = !layer.is_empty() && !agent.is_empty() && !agent.contains(['(', ')']);
     let severity = Severity::of(severity).filter(|_| fit)?;
-    Some(Said::Error {
+    Some(LineContent::Error {
         severity,
         layer,
         agent,
@@ -215,15 +215,15 @@ fn of_any(text: &str) -> Option<Said<'_>> {
 }
 
 /// Lines that always have `AER: `.
-fn of_aer(text: &str) -> Option<Said<'_>> {
+fn of_aer(text: &str) -> Option<LineContent<'_>> {
     if let Some(id) = text.strip_prefix("found no error details for ") {
-        return is_pci_id(id).then_some(Said::NoDetails {
+        return is_pci_id(id).then_some(LineContent::NoDetails {
             severity: None,
             source: Some(id),
         });
     }
     if let Some(id) = text.strip_prefix("can't find device of ID") {
-        return (id.len() == 4 && id.bytes().all(is_hex)).then_some(Said::NoDetails {
+        return (id.len() == 4 && id.bytes().all(is_hex)).then_some(LineContent::NoDetails {
             severity: None,
             source: None,
         });
@@ -233,8 +233,8 @@ fn of_aer(text: &str) -> Option<Said<'_>> {
         .or_else(|| text.strip_prefix("Device recovery "))
     {
         return match rest {
-            "successful" => Some(Said::Recovered),
-            "failed" => Some(Said::RecoveryFailed),
+            "successful" => Some(LineContent::Recovered),
+            "failed" => Some(LineContent::RecoveryFailed),
             _ => None,
         };
     }
@@ -242,29 +242,29 @@ fn of_aer(text: &str) -> Option<Said<'_>> {
     let (severity, rest) = text.split_once(" error message received from ")?;
     let (source, rest) = rest.split_once(' ')?;
     let fit = is_pci_id(source) && rest.starts_with("(no details found");
-    Some(Said::NoDetails {
+    Some(LineContent::NoDetails {
         severity: Some(Severity::of(severity).filter(|_| fit)?),
         source: Some(source),
     })
 }
 
-fn contained(text: &str) -> Option<Said<'_>> {
+fn contained(text: &str) -> Option<LineContent<'_>> {
     let rest = text.strip_prefix("DPC: containment event, status:0x")?;
     rest.bytes()
         .next()
         .is_some_and(is_hex)
-        .then_some(Said::Contained)
+        .then_some(LineContent::Contained)
 }
 
 /// `[14] CmpltTO                (First)`
-fn bit(text: &str) -> Option<Said<'_>> {
+fn bit(text: &str) -> Option<LineContent<'_>> {
     let (number, rest) = text.strip_prefix('[')?.split_once("] ")?;
     let digits = number.strip_prefix(' ').unwrap_or(number);
     let plain = matches!(digits.len(), 1 | 2) && digits.bytes().all(|byte| byte.is_ascii_digit());
     let name = rest.strip_suffix(" (First)").unwrap_or(rest);
     let name = name.trim_end_matches(' ');
     let kind = KINDS.iter().find(|kind| kind.name == name)?;
-    plain.then_some(Said::Bit(kind))
+    plain.then_some(LineContent::Bit(kind))
 }
 
 /// `0x` and eight hexadecimal digits.

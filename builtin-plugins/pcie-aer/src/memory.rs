@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_belongs_to_a_boot_and_stays_small() {
+    fn saved_state_belongs_to_a_boot_and_stays_small() {
         assert_eq!(
             Memory::restore(Some(r#"{"boot":"b","devices":{}}"#), "c"),
             None

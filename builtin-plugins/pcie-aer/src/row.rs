@@ -12,7 +12,7 @@ use gpud_sdk::incidents::is_driver_line;
 use gpud_sdk::{CheckContext, Event, EventType, Evidence, Message};
 
 use crate::device::Device;
-use crate::line::{Kind, Line, Said, Severity};
+use crate::line::{Kind, Line, LineContent, Severity};
 use crate::patterns;
 
 /// Event names that the verdict looks for.
@@ -100,14 +100,17 @@ pub fn events(
             continue;
         };
         let begin = match said {
-            Said::Error {
+            LineContent::Error {
                 severity,
                 layer,
                 agent,
             } => Some(Begin::Error(severity, layer, agent)),
-            Said::Status(status) => Some(Begin::Status(status)),
-            Said::Bit(_) | Said::FatalBits(_) | Said::Layer { .. } => None,
-            Said::NoDetails { .. } | Said::Recovered | Said::RecoveryFailed | Said::Contained => {
+            LineContent::Status(status) => Some(Begin::Status(status)),
+            LineContent::Bit(_) | LineContent::FatalBits(_) | LineContent::Layer { .. } => None,
+            LineContent::NoDetails { .. }
+            | LineContent::Recovered
+            | LineContent::RecoveryFailed
+            | LineContent::Contained => {
                 writer.single(message, device, said);
                 continue;
             }
@@ -133,11 +136,13 @@ pub fn events(
         };
         if let Some(open) = open.get_mut(place) {
             match said {
-                Said::Bit(kind) if open.kinds.len() < MAX_PARTS && !open.kinds.contains(&kind) => {
+                LineContent::Bit(kind)
+                    if open.kinds.len() < MAX_PARTS && !open.kinds.contains(&kind) =>
+                {
                     open.kinds.push(kind);
                 }
-                Said::FatalBits(bits) => open.fatal_bits = Some(bits),
-                Said::Layer { layer, agent } => open.place = Some((layer, agent)),
+                LineContent::FatalBits(bits) => open.fatal_bits = Some(bits),
+                LineContent::Layer { layer, agent } => open.place = Some((layer, agent)),
                 _ => {}
             }
             if open.sequences.len() < MAX_PARTS {
@@ -209,7 +214,7 @@ impl<D: FnMut(&str) -> Device> Writer<'_, D> {
             text.push_str(&format!(": {words}"));
         }
         let layer = place.map_or("", |(layer, _)| cut(layer));
-        let draft = Draft {
+        let draft = EventDraft {
             name: entry.name,
             event_type: entry.event_type(),
             text,
@@ -226,30 +231,30 @@ impl<D: FnMut(&str) -> Device> Writer<'_, D> {
         self.events.push(event);
     }
 
-    fn single(&mut self, message: &Message, device: &str, said: Said<'_>) {
+    fn single(&mut self, message: &Message, device: &str, said: LineContent<'_>) {
         let (id, entry, window, severity) = match said {
-            Said::NoDetails { severity, source } => {
+            LineContent::NoDetails { severity, source } => {
                 let id = source.unwrap_or(device);
                 (id, patterns::PCIE_AER_NO_DETAILS, LONG_WINDOW, severity)
             }
-            Said::Recovered => (device, patterns::PCIE_AER_RECOVERED, SHORT_WINDOW, None),
-            Said::RecoveryFailed => (
+            LineContent::Recovered => (device, patterns::PCIE_AER_RECOVERED, SHORT_WINDOW, None),
+            LineContent::RecoveryFailed => (
                 device,
                 patterns::PCIE_AER_RECOVERY_FAILED,
                 SHORT_WINDOW,
                 None,
             ),
-            Said::Contained => (device, patterns::PCIE_DPC_CONTAINMENT, SHORT_WINDOW, None),
-            Said::Error { .. }
-            | Said::Bit(_)
-            | Said::Status(_)
-            | Said::Layer { .. }
-            | Said::FatalBits(_) => return,
+            LineContent::Contained => (device, patterns::PCIE_DPC_CONTAINMENT, SHORT_WINDOW, None),
+            LineContent::Error { .. }
+            | LineContent::Bit(_)
+            | LineContent::Status(_)
+            | LineContent::Layer { .. }
+            | LineContent::FatalBits(_) => return,
         };
         let device = self.look_up(id);
         let (title, words) = (device.title(), severity.map_or("", Severity::words));
         let values = [("device", title.as_str()), ("severity", words)];
-        let draft = Draft {
+        let draft = EventDraft {
             name: entry.name,
             event_type: if severity.is_some_and(|severity| severity > Severity::Corrected) {
                 entry.other_type()
@@ -272,7 +277,7 @@ impl<D: FnMut(&str) -> Device> Writer<'_, D> {
 }
 
 /// What an event is made of.
-struct Draft<'a> {
+struct EventDraft<'a> {
     name: &'a str,
     event_type: EventType,
     text: String,
@@ -282,7 +287,7 @@ struct Draft<'a> {
     time: u64,
 }
 
-impl Draft<'_> {
+impl EventDraft<'_> {
     fn event(self, context: &CheckContext, device: &Device) -> Event {
         // Boots are never counted together: an error on both sides of a reboot is what asks for an inspection.
         let key = format!("{} {} {}", context.boot_id, device.id, self.key);

@@ -12,7 +12,7 @@ pub mod patterns;
 mod examples;
 
 use gpud_builtin_shared::driver::Driver;
-use gpud_builtin_shared::patterns::policy::{self, Past};
+use gpud_builtin_shared::patterns::policy::{self, PolicyInput};
 use gpud_sdk::{
     CheckContext, Checker, Descriptor, Error, Event, KmsgWatcher, Message, Report, history, sysfs,
 };
@@ -36,7 +36,7 @@ impl Checker for Peermem {
             || history::own_events(0, 1).map(|events| !events.is_empty()),
         )?;
         // Setting it healthy does not make it forget what happened: no event is a verdict by itself.
-        let past = Past::ask(context, &policy, false)?;
+        let past = PolicyInput::ask(context, &policy, false)?;
         Ok(policy.add(context, past.as_ref(), report))
     }
 }

@@ -20,9 +20,9 @@ const MAX_EVENTS: u32 = 2_000;
 /// The fact that a message also shows: a network card's name in the system.
 pub const INTERFACE: &str = "interface";
 
-/// What a line tells.
+/// A kernel line that the checker knows, with its facts.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found<'a> {
+pub struct MatchedLine<'a> {
     /// What happened.
     pub entry: &'static Entry,
     /// To which device; may be empty.
@@ -34,7 +34,7 @@ pub struct Found<'a> {
     pub ends: &'static [&'static Entry],
 }
 
-impl<'a> Found<'a> {
+impl<'a> MatchedLine<'a> {
     /// Something that happened to a device.
     pub fn new(entry: &'static Entry, device: impl Into<String>) -> Self {
         Self {
@@ -65,7 +65,7 @@ pub struct KernelLines {
     pub catalog: &'static Catalog,
     /// Reads a line, from its beginning; none that begins with the name of a process
     /// ([`begins_with_process`](incidents::begins_with_process)).
-    pub find: fn(&str) -> Option<Found<'_>>,
+    pub find: fn(&str) -> Option<MatchedLine<'_>>,
     /// What its devices are called as subjects: `nic`, for example.
     pub subject: &'static str,
     /// The gauge of what happened within the last hour, by name of the event.
@@ -98,7 +98,7 @@ impl KernelLines {
             .collect()
     }
 
-    fn sighting(&self, found: Found<'_>) -> Sighting {
+    fn sighting(&self, found: MatchedLine<'_>) -> Sighting {
         let entry = found.entry;
         let mut text = entry.message.to_owned();
         let interface = found.facts.iter().find(|(key, _)| *key == INTERFACE);

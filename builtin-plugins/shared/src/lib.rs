@@ -2,6 +2,7 @@
 //! does not use is not in its guest.
 
 pub mod boots;
+pub mod cached;
 pub mod coded;
 pub mod driver;
 pub mod error_limits;
@@ -14,7 +15,6 @@ pub mod numbers;
 pub mod patterns;
 pub mod program;
 pub mod samples;
-pub mod seldom;
 pub mod service;
 pub mod settings;
 #[cfg(feature = "story")]

@@ -17,14 +17,14 @@ const HARMLESS: [&str; 5] = [
     "warning: setlocale",
 ];
 
-/// What a program said.
+/// The exit code and output of a program.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Said {
+pub struct ProgramOutput {
     /// Exit code; nothing when a signal ended it.
     pub code: Option<i32>,
     /// Standard output; bytes that are not UTF-8 become U+FFFD.
     pub stdout: String,
-    /// First line of standard error that says something, or of standard output where there is none.
+    /// First line of standard error that is not empty, or of standard output where there is none.
     pub complaint: String,
 }
 
@@ -32,7 +32,11 @@ pub struct Said {
 ///
 /// # Errors
 /// As [`exec::run_program`].
-pub fn run(program: &str, arguments: &[&str], seconds: u32) -> Result<Option<Said>, AccessError> {
+pub fn run(
+    program: &str,
+    arguments: &[&str],
+    seconds: u32,
+) -> Result<Option<ProgramOutput>, AccessError> {
     let arguments: Vec<String> = arguments
         .iter()
         .map(|&argument| argument.to_owned())
@@ -43,7 +47,7 @@ pub fn run(program: &str, arguments: &[&str], seconds: u32) -> Result<Option<Sai
         environment: Vec::new(),
     };
     match exec::run_program(program, &arguments, &options) {
-        Ok(output) => Ok(Some(Said::new(
+        Ok(output) => Ok(Some(ProgramOutput::new(
             output.exit_code,
             &output.stdout,
             &output.stderr,
@@ -53,7 +57,7 @@ pub fn run(program: &str, arguments: &[&str], seconds: u32) -> Result<Option<Sai
     }
 }
 
-impl Said {
+impl ProgramOutput {
     /// From what a program wrote.
     pub fn new(code: Option<i32>, stdout: &[u8], stderr: &[u8]) -> Self {
         let stdout = String::from_utf8_lossy(stdout).into_owned();
@@ -96,7 +100,7 @@ mod tests {
                 "out",
             ),
         ] {
-            let said = Said::new(Some(1), stdout.as_bytes(), stderr.as_bytes());
+            let said = ProgramOutput::new(Some(1), stdout.as_bytes(), stderr.as_bytes());
             assert_eq!(said.complaint, expected);
             assert!(!said.is_ok());
         }

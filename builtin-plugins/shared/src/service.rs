@@ -4,7 +4,7 @@
 
 use gpud_sdk::{AccessError, CheckContext, sysfs};
 
-use crate::program::{self, Said};
+use crate::program::{self, ProgramOutput};
 
 const SECONDS: u32 = 5;
 const PROPERTIES: &str = "--property=LoadState,ActiveState,SubState,UnitFileState,TriggeredBy,\
@@ -46,7 +46,7 @@ impl Service {
     ///
     /// # Errors
     /// When it complains.
-    pub fn of(unit: &str, said: &Said) -> Result<Option<Self>, AccessError> {
+    pub fn of(unit: &str, said: &ProgramOutput) -> Result<Option<Self>, AccessError> {
         if said.is_ok() {
             return Ok(Some(Self::parse(&said.stdout)));
         }
@@ -184,8 +184,9 @@ mod tests {
 
     #[test]
     fn complaints() {
-        let said =
-            |code, stderr: &str| Said::new(Some(code), b"LoadState=loaded\n", stderr.as_bytes());
+        let said = |code, stderr: &str| {
+            ProgramOutput::new(Some(code), b"LoadState=loaded\n", stderr.as_bytes())
+        };
         assert!(Service::of("a", &said(0, "")).unwrap().unwrap().loaded);
         for absent in [
             "System has not been booted with systemd as init system (PID 1). Can't operate.",

@@ -99,7 +99,7 @@ fn ask(device: &Device, silent: &mut u32) -> Result<Option<Answer>, AccessError>
     ];
     let said: Result<Result<Health, Untold>, AccessError> =
         match program::run("smartctl", &arguments, SECONDS) {
-            Ok(Some(said)) => Ok(told(device, &said.stdout)),
+            Ok(Some(said)) => Ok(parse_health(device, &said.stdout)),
             Ok(None) if device.is_nvme => {
                 let arguments = ["smart-log", "--output-format=json", &path];
                 match program::run("nvme", &arguments, SECONDS) {
@@ -130,7 +130,7 @@ fn ask(device: &Device, silent: &mut u32) -> Result<Option<Answer>, AccessError>
 }
 
 /// Of what smartctl printed. Its exit status tells nothing more: it has bits for what was found, too.
-fn told(device: &Device, text: &str) -> Result<Health, Untold> {
+fn parse_health(device: &Device, text: &str) -> Result<Health, Untold> {
     health::smartctl(text).map_err(|why| {
         let silence = match health::silence(text) {
             // Every NVMe controller has the log.

@@ -16,7 +16,7 @@
 //! | `CIFS: VFS: \\‹server› has not responded in ‹n› seconds. Reconnecting...` | `fs/smb/client/connect.c`, `server_unresponsive` |
 //! | ` connection‹n›:‹n›: detected conn error (‹n›)`, ` session‹n›: session recovery timed out after ‹n› secs` | `drivers/scsi/scsi_transport_iscsi.c`, `iscsi_conn_error_event`, `session_recovery_timedout` |
 
-use gpud_builtin_shared::kernel_lines::Found;
+use gpud_builtin_shared::kernel_lines::MatchedLine;
 use gpud_sdk::incidents::begins_with_process;
 
 use crate::patterns::{
@@ -29,13 +29,13 @@ use crate::patterns::{
 const MAX_NAME: usize = 96;
 
 /// Reads a line.
-pub fn find(line: &str) -> Option<Found<'_>> {
+pub fn find(line: &str) -> Option<MatchedLine<'_>> {
     // `mmfs[‹pid›]: ` is a daemon's line.
     let found = gpfs(line).or_else(|| of_kernel(line))?;
     (found.device.len() <= MAX_NAME).then_some(found)
 }
 
-fn of_kernel(line: &str) -> Option<Found<'_>> {
+fn of_kernel(line: &str) -> Option<MatchedLine<'_>> {
     if begins_with_process(line) {
         return None;
     }
@@ -48,18 +48,18 @@ fn of_kernel(line: &str) -> Option<Found<'_>> {
         .or_else(|| iscsi(line))
 }
 
-fn lost<'a>(client: &'static str, device: impl Into<String>) -> Found<'a> {
-    Found::new(&STORAGE_CONNECTION_LOST, device).fact("client", client)
+fn lost<'a>(client: &'static str, device: impl Into<String>) -> MatchedLine<'a> {
+    MatchedLine::new(&STORAGE_CONNECTION_LOST, device).fact("client", client)
 }
 
-fn restored<'a>(client: &'static str, device: impl Into<String>) -> Found<'a> {
-    Found::new(&STORAGE_CONNECTION_RESTORED, device)
+fn restored<'a>(client: &'static str, device: impl Into<String>) -> MatchedLine<'a> {
+    MatchedLine::new(&STORAGE_CONNECTION_RESTORED, device)
         .fact("client", client)
         .ends(&[&STORAGE_CONNECTION_LOST])
 }
 
-fn evicted<'a>(client: &'static str, device: impl Into<String>) -> Found<'a> {
-    Found::new(&STORAGE_CLIENT_EVICTED, device).fact("client", client)
+fn evicted<'a>(client: &'static str, device: impl Into<String>) -> MatchedLine<'a> {
+    MatchedLine::new(&STORAGE_CLIENT_EVICTED, device).fact("client", client)
 }
 
 fn first_word(text: &str) -> &str {
@@ -70,7 +70,7 @@ fn is_number(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-fn lustre(line: &str) -> Option<Found<'_>> {
+fn lustre(line: &str) -> Option<MatchedLine<'_>> {
     const CLIENT: &str = "Lustre";
     let rest = line.strip_prefix("Lustre")?;
     let rest = rest
@@ -82,7 +82,7 @@ fn lustre(line: &str) -> Option<Found<'_>> {
         let (pid, _) = place.split_once(":0:(")?;
         let stops = text == "LBUG" || text.starts_with("LBUG ") || text.starts_with("ASSERTION( ");
         return (is_number(pid) && stops)
-            .then(|| Found::new(&STORAGE_CLIENT_BUG, "").fact("cause", text.trim_end()));
+            .then(|| MatchedLine::new(&STORAGE_CLIENT_BUG, "").fact("cause", text.trim_end()));
     }
     // `‹number›: ‹import›: ‹text›`, each of them but the text where there is one.
     let text = rest.splitn(3, ": ").find(|part| {
@@ -108,15 +108,15 @@ fn lustre(line: &str) -> Option<Found<'_>> {
         .then(|| lost(CLIENT, first_word(target)))
 }
 
-fn libceph(line: &str) -> Option<Found<'_>> {
+fn libceph(line: &str) -> Option<MatchedLine<'_>> {
     const CLIENT: &str = "Ceph";
     let (server, text) = line.strip_prefix("libceph: ")?.split_once(' ')?;
     if let Some(number) = server.strip_prefix("osd") {
         return match text.trim_end() {
             _ if !is_number(number) => None,
-            "down" => Some(Found::new(&STORAGE_SERVER_DOWN, server).fact("client", CLIENT)),
+            "down" => Some(MatchedLine::new(&STORAGE_SERVER_DOWN, server).fact("client", CLIENT)),
             "up" => {
-                let up = Found::new(&STORAGE_SERVER_UP, server).fact("client", CLIENT);
+                let up = MatchedLine::new(&STORAGE_SERVER_UP, server).fact("client", CLIENT);
                 Some(up.ends(&[&STORAGE_SERVER_DOWN]))
             }
             _ => None,
@@ -133,7 +133,7 @@ fn libceph(line: &str) -> Option<Found<'_>> {
         .then(|| restored(CLIENT, "mon"))
 }
 
-fn ceph(line: &str) -> Option<Found<'_>> {
+fn ceph(line: &str) -> Option<MatchedLine<'_>> {
     const CLIENT: &str = "CephFS";
     let rest = line.strip_prefix("ceph: ")?;
     // `[‹cluster› ‹client›]: `.
@@ -168,7 +168,7 @@ fn ceph(line: &str) -> Option<Found<'_>> {
     is(&out).then(|| evicted(CLIENT, server).fact("cause", text))
 }
 
-fn gpfs(line: &str) -> Option<Found<'_>> {
+fn gpfs(line: &str) -> Option<MatchedLine<'_>> {
     const CLIENT: &str = "IBM Storage Scale";
     let (who, rest) = line.strip_prefix("mmfs")?.split_once(": ")?;
     let (name, pid) = who.split_once('[').unwrap_or((who, "0]"));
@@ -179,7 +179,7 @@ fn gpfs(line: &str) -> Option<Found<'_>> {
         return None;
     }
     if rest.starts_with("Error=MMFS_SYSTEM_UNMOUNT,") {
-        let found = Found::new(&STORAGE_UNMOUNTED, "").fact("client", CLIENT);
+        let found = MatchedLine::new(&STORAGE_UNMOUNTED, "").fact("client", CLIENT);
         return Some(found.fact("cause", rest.trim_end()));
     }
     let (level, text) = rest.strip_prefix('[')?.split_once("] ")?;
@@ -199,7 +199,7 @@ fn gpfs(line: &str) -> Option<Found<'_>> {
         .or_else(|| text.strip_prefix("File System "))
     {
         let (name, rest) = rest.split_once(" unmounted by the system with return code ")?;
-        let found = Found::new(&STORAGE_UNMOUNTED, name).fact("client", CLIENT);
+        let found = MatchedLine::new(&STORAGE_UNMOUNTED, name).fact("client", CLIENT);
         return Some(found.fact("cause", rest));
     }
     if text.starts_with("Lost membership in cluster") {
@@ -212,7 +212,7 @@ fn gpfs(line: &str) -> Option<Found<'_>> {
         .then(|| lost(CLIENT, "mmfs").fact("cause", text))
 }
 
-fn beegfs(line: &str) -> Option<Found<'_>> {
+fn beegfs(line: &str) -> Option<MatchedLine<'_>> {
     const CLIENT: &str = "BeeGFS";
     let (thread, text) = line.strip_prefix("beegfs: ")?.split_once(": ")?;
     if thread.contains(' ') {
@@ -227,18 +227,18 @@ fn beegfs(line: &str) -> Option<Found<'_>> {
     Some(restored(CLIENT, server(node)))
 }
 
-fn weka(line: &str) -> Option<Found<'_>> {
+fn weka(line: &str) -> Option<MatchedLine<'_>> {
     let text = line.strip_prefix("wekafsio: ")?;
     let is_it = text.contains("Truncated dirty-pages")
         || text.contains("total-sync-errs(") && text.contains("=> -");
     is_it.then(|| {
-        Found::new(&STORAGE_WRITE_LOST, "")
+        MatchedLine::new(&STORAGE_WRITE_LOST, "")
             .fact("client", "WEKA")
             .fact("cause", text.trim_end())
     })
 }
 
-fn smb(line: &str) -> Option<Found<'_>> {
+fn smb(line: &str) -> Option<MatchedLine<'_>> {
     let text = line.strip_prefix("CIFS: ")?;
     let text = text.strip_prefix("VFS: ").unwrap_or(text);
     let (server, rest) = text.split_once(" has not responded in ")?;
@@ -249,7 +249,7 @@ fn smb(line: &str) -> Option<Found<'_>> {
     is_it.then(|| lost("SMB", server))
 }
 
-fn iscsi(line: &str) -> Option<Found<'_>> {
+fn iscsi(line: &str) -> Option<MatchedLine<'_>> {
     const CLIENT: &str = "iSCSI";
     let (name, text) = line.strip_prefix(' ').unwrap_or(line).split_once(": ")?;
     if let Some(numbers) = name.strip_prefix("connection") {
@@ -260,5 +260,5 @@ fn iscsi(line: &str) -> Option<Found<'_>> {
     }
     let is_it = is_number(name.strip_prefix("session")?);
     (is_it && text.starts_with("session recovery timed out"))
-        .then(|| Found::new(&STORAGE_SESSION_FAILED, name).fact("client", CLIENT))
+        .then(|| MatchedLine::new(&STORAGE_SESSION_FAILED, name).fact("client", CLIENT))
 }

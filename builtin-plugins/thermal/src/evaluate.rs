@@ -7,7 +7,7 @@ use gpud_sdk::{CheckContext, Event, Health, HealthState, Message, Recovery, Repa
 
 use crate::config::Config;
 use crate::counters::{Level, Sample, Throttled};
-use crate::lines::{self, Found};
+use crate::lines::{self, MatchedLine};
 use crate::patterns;
 
 /// How far back shutdowns for heat are looked for: 14 days.
@@ -39,9 +39,9 @@ pub fn events(context: &CheckContext, messages: &[Message]) -> Vec<Event> {
         .collect()
 }
 
-fn sighting(found: Found<'_>) -> Sighting {
+fn sighting(found: MatchedLine<'_>) -> Sighting {
     match found {
-        Found::Throttled { cpu, level, total } => {
+        MatchedLine::Throttled { cpu, level, total } => {
             let entry = patterns::CPU_THERMAL_THROTTLED;
             let text = entry.say(&[("level", level.word())]);
             Sighting::new(entry.name, entry.event_type(), text)
@@ -49,14 +49,14 @@ fn sighting(found: Found<'_>) -> Sighting {
                 .fact("cpu", cpu)
                 .fact("total_events", total)
         }
-        Found::Normal { cpu, level } => {
+        MatchedLine::Normal { cpu, level } => {
             let entry = patterns::CPU_THERMAL_NORMAL;
             let text = entry.say(&[("level", level.word())]);
             Sighting::new(entry.name, entry.event_type(), text)
                 .of(level.word())
                 .fact("cpu", cpu)
         }
-        Found::Critical { zone, degrees } => {
+        MatchedLine::Critical { zone, degrees } => {
             let entry = patterns::CRITICAL_TEMPERATURE;
             Sighting::new(entry.name, entry.event_type(), entry.message)
                 .fact("zone", zone)

@@ -15,9 +15,9 @@ use crate::counters::Level;
 
 pub use crate::patterns::PATTERNS;
 
-/// What a line tells.
+/// A kernel line that the checker knows, with its facts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Found<'a> {
+pub enum MatchedLine<'a> {
     /// A processor runs slower.
     Throttled {
         /// Which.
@@ -44,11 +44,11 @@ pub enum Found<'a> {
 }
 
 /// Reads a line.
-pub fn find(line: &str) -> Option<Found<'_>> {
+pub fn find(line: &str) -> Option<MatchedLine<'_>> {
     processor(line).or_else(|| critical(line))
 }
 
-fn processor(line: &str) -> Option<Found<'_>> {
+fn processor(line: &str) -> Option<MatchedLine<'_>> {
     let rest = line.strip_prefix("mce: ").unwrap_or(line);
     let (cpu, rest) = split_digits(rest.strip_prefix("CPU")?);
     if cpu.is_empty() {
@@ -61,7 +61,7 @@ fn processor(line: &str) -> Option<Found<'_>> {
         (Level::Package, rest.strip_prefix("Package temperature")?)
     };
     if rest.starts_with("/speed normal") {
-        return Some(Found::Normal { cpu, level });
+        return Some(MatchedLine::Normal { cpu, level });
     }
     let rest = [
         " above threshold, cpu clock throttled",
@@ -72,14 +72,14 @@ fn processor(line: &str) -> Option<Found<'_>> {
     let total = rest
         .strip_prefix(" (total events = ")
         .map_or("", |rest| split_digits(rest).0);
-    Some(Found::Throttled { cpu, level, total })
+    Some(MatchedLine::Throttled { cpu, level, total })
 }
 
-fn critical(line: &str) -> Option<Found<'_>> {
+fn critical(line: &str) -> Option<MatchedLine<'_>> {
     if let Some(rest) = line.strip_prefix("reboot: HARDWARE PROTECTION ") {
         return rest
             .ends_with("(Temperature too high)")
-            .then_some(Found::Critical {
+            .then_some(MatchedLine::Critical {
                 zone: "",
                 degrees: "",
             });
@@ -88,7 +88,7 @@ fn critical(line: &str) -> Option<Found<'_>> {
         let (degrees, rest) = in_parentheses(rest)?;
         return rest
             .starts_with(", shutting down")
-            .then_some(Found::Critical { zone: "", degrees });
+            .then_some(MatchedLine::Critical { zone: "", degrees });
     }
     let rest = line.strip_prefix("thermal ")?;
     let (number, _) = split_digits(rest.strip_prefix("thermal_zone")?);
@@ -103,7 +103,7 @@ fn critical(line: &str) -> Option<Found<'_>> {
         .strip_prefix(' ')
         .and_then(in_parentheses)
         .map_or("", |(degrees, _)| degrees);
-    Some(Found::Critical { zone, degrees })
+    Some(MatchedLine::Critical { zone, degrees })
 }
 
 /// `(95 C)`, and what follows.

@@ -132,7 +132,7 @@ enum Doubt {
 
 /// The state that is retained from check to check, of one boot.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Kept {
+pub struct SyncMemory {
     boot_id: String,
     /// Boot time at the last check, unix seconds.
     boot_time: Option<u64>,
@@ -140,8 +140,8 @@ pub struct Kept {
     lost_at: Option<u64>,
 }
 
-impl Kept {
-    /// From what [`Kept::save`] gave in this boot.
+impl SyncMemory {
+    /// From what [`SyncMemory::save`] gave in this boot.
     pub fn restore(saved: Option<&str>, boot_id: &str) -> Self {
         let saved: Option<Self> = saved.and_then(|saved| serde_json::from_str(saved).ok());
         saved
@@ -164,7 +164,7 @@ pub fn judge(
     config: &Config,
     source: &Source,
     boot_time: Option<u64>,
-    kept: &mut Kept,
+    kept: &mut SyncMemory,
     before: &Memory,
 ) -> (Report, Memory) {
     let jump = jump(context, config, boot_time, kept.boot_time);

@@ -6,12 +6,12 @@
 pub mod evaluate;
 pub mod source;
 
+use gpud_builtin_shared::cached::CachedAnswer;
 use gpud_builtin_shared::findings::Memory;
 use gpud_builtin_shared::program;
-use gpud_builtin_shared::seldom::Seldom;
 use gpud_sdk::{AccessError, CheckContext, Checker, Descriptor, Error, Report, state, sysfs};
 
-use evaluate::{Config, Kept, SCHEMA};
+use evaluate::{Config, SCHEMA, SyncMemory};
 use source::Source;
 
 /// Two lines for each processor, and one word for each interrupt.
@@ -32,7 +32,7 @@ impl Checker for TimeSync {
         let stat = sysfs::read_to_string("/proc/stat", MAX_STAT_BYTES)?;
         let source = source(context, &config)?;
         let saved = state::get_string(KEPT)?;
-        let mut kept = Kept::restore(saved.as_deref(), &context.boot_id);
+        let mut kept = SyncMemory::restore(saved.as_deref(), &context.boot_id);
         let before = Memory::load()?;
         let boot_time = source::boot_time(&stat);
         let (report, after) =
@@ -49,15 +49,15 @@ impl Checker for TimeSync {
 /// What the time service says, or said a while ago. Only what is well is kept: while something is wrong it is asked at
 /// every check, so that the end is seen at once.
 fn source(context: &CheckContext, config: &Config) -> Result<Source, AccessError> {
-    let (seldom, kept) = Seldom::load(context, SOURCE_KEY, EVERY_MS, "")?;
+    let (cached, kept) = CachedAnswer::load(context, SOURCE_KEY, EVERY_MS, "")?;
     let kept = kept.and_then(|kept| serde_json::from_str(&kept).ok());
     if let Some(kept) = kept.filter(|kept| config.is_well(kept, context.now / 1000)) {
         return Ok(kept);
     }
     let source = ask()?;
     match serde_json::to_string(&source) {
-        Ok(text) if config.is_well(&source, context.now / 1000) => seldom.keep(&text)?,
-        _ => seldom.forget()?,
+        Ok(text) if config.is_well(&source, context.now / 1000) => cached.keep(&text)?,
+        _ => cached.forget()?,
     }
     Ok(source)
 }

@@ -30,8 +30,8 @@ const PART_OF: &str = "part_of";
 /// Key of what the driver asked for in an Xid 154 of the same GPU.
 const ASKED_FOR: &str = "recovery_action_of_154";
 
-/// What is compared of an Xid.
-struct Seen {
+/// The fields of an Xid that are compared.
+struct ComparedXid {
     code: u32,
     time: u64,
     gpu: String,
@@ -44,10 +44,10 @@ pub fn relate(events: &mut [Event], found: &[(&Message, Xid<'_>)]) {
     if events.len() < 2 {
         return;
     }
-    let seen: Vec<Seen> = events
+    let seen: Vec<ComparedXid> = events
         .iter()
         .zip(found)
-        .map(|(event, (_, xid))| Seen {
+        .map(|(event, (_, xid))| ComparedXid {
             code: xid.code,
             time: event.time,
             gpu: gpu::pci_id(&xid.device).unwrap_or_else(|| xid.device.to_string()),
@@ -80,7 +80,11 @@ pub fn relate(events: &mut [Event], found: &[(&Message, Xid<'_>)]) {
 }
 
 /// Those within the window, the later ones last.
-fn near<'s>(seen: &'s [Seen], at: usize, own: &'s Seen) -> impl Iterator<Item = &'s Seen> {
+fn near<'s>(
+    seen: &'s [ComparedXid],
+    at: usize,
+    own: &'s ComparedXid,
+) -> impl Iterator<Item = &'s ComparedXid> {
     seen.iter()
         .enumerate()
         .skip(at.saturating_sub(MAX_NEIGHBOURS))
@@ -89,7 +93,7 @@ fn near<'s>(seen: &'s [Seen], at: usize, own: &'s Seen) -> impl Iterator<Item = 
         .map(|(_, seen)| seen)
 }
 
-fn relation(seen: &[Seen], at: usize, own: &Seen) -> Option<(&'static str, String)> {
+fn relation(seen: &[ComparedXid], at: usize, own: &ComparedXid) -> Option<(&'static str, String)> {
     match own.code {
         45 => {
             let cause = near(seen, at, own).find(|other| {

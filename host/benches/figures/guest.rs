@@ -13,7 +13,7 @@ use gpud::{
     component::builtin,
     model::{CheckContext, Trigger},
     node::{Node, kmsg::KernelMessage},
-    runtime::{Asked, Compiler, Limits, Plugin, PluginSource, Runtime},
+    runtime::{CallContext, Compiler, Limits, Plugin, PluginSource, Runtime},
 };
 
 use crate::table::{Table, Target, quantile};
@@ -68,8 +68,8 @@ fn context(component: &str, now: u64) -> CheckContext {
 }
 
 /// On behalf of a component without a store.
-pub fn asked(component: &str) -> Asked<'_> {
-    Asked {
+pub fn call_context(component: &str) -> CallContext<'_> {
+    CallContext {
         component,
         store: None,
         config: Arc::from("{}"),
@@ -83,7 +83,7 @@ async fn cpu_against_bash(table: &mut Table, runtime: &Runtime) {
     let (mut own, mut whole, mut bash) = (Vec::new(), Vec::new(), Vec::new());
     // Interleaved, so that both see the same machine.
     for round in 0..CHECKS {
-        let finished = cpu.check(&asked("cpu"), &context("cpu", now)).await;
+        let finished = cpu.check(&call_context("cpu"), &context("cpu", now)).await;
         finished.answer.unwrap();
         own.push(micros(finished.bill.time - finished.bill.waiting));
         whole.push(micros(finished.bill.time));
@@ -166,7 +166,7 @@ async fn both(xid: &Plugin, lines: &[String]) -> (f64, f64, usize) {
         for batch in messages.chunks(500) {
             let context = context(component, 1_700_000_000_000);
             let finished = xid
-                .on_messages(&asked(component), &context, batch.iter())
+                .on_messages(&call_context(component), &context, batch.iter())
                 .await;
             took += finished.bill.time - finished.bill.waiting;
             events += finished.answer.unwrap().len();

@@ -83,7 +83,9 @@ async fn patterns(runtime: &Runtime) -> Vec<Vec<String>> {
     for builtin in builtin::all() {
         let plugin = guest::load(runtime, builtin.folder).await;
         if plugin.watches_kmsg() {
-            let patterns = plugin.patterns(&guest::asked(builtin.component)).await;
+            let patterns = plugin
+                .patterns(&guest::call_context(builtin.component))
+                .await;
             all.push(patterns.answer.expect("patterns"));
         }
     }

@@ -17,7 +17,7 @@ use gpud::{
     component::builtin,
     model::{CheckContext, Trigger},
     node::{Node, nvml::Options},
-    runtime::{Asked, Compiler, Plugin, Runtime},
+    runtime::{CallContext, Compiler, Plugin, Runtime},
     store::{Commit, Location, Store, StoreOptions},
 };
 use gpud_nvml_mock::{
@@ -222,13 +222,13 @@ async fn round(
             boot_time: node.boot.time,
             previous_check,
         };
-        let asked = Asked {
+        let call_context = CallContext {
             component,
             store: Some(store.clone()),
             config: Arc::from("{}"),
             values: None,
         };
-        let finished = plugin.check(&asked, &context).await;
+        let finished = plugin.check(&call_context, &context).await;
         match finished.answer {
             Ok(report) if report.events.is_empty() && finished.state_writes.is_empty() => {}
             Ok(report) => {

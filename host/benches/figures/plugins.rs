@@ -9,7 +9,7 @@ use crate::{
 };
 
 const PLUGINS: usize = 1_000;
-/// Until every plugin was checked three times: then its version has worked, and is put by.
+/// Until every plugin was checked three times: then its version has worked, and is stored.
 const SETTLED: Duration = Duration::from_secs(150);
 const WATCHED: Duration = Duration::from_secs(120);
 

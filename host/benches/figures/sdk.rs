@@ -18,7 +18,7 @@ use gpud::{
         Boot, Node,
         simulated::{Canned, Simulation},
     },
-    runtime::{Asked, Compiler, Limits, Plugin, PluginSource, Runtime},
+    runtime::{CallContext, Compiler, Limits, Plugin, PluginSource, Runtime},
     store::{Location, Store, StoreOptions},
 };
 
@@ -92,13 +92,13 @@ pub async fn measure(table: &mut Table, components: &Path) {
     // One after the other, as the check of `cpu` is measured: instances of one stay in place while it runs.
     for run in &mut runs {
         for round in 0..ROUNDS {
-            let asked = Asked {
+            let call_context = CallContext {
                 component: NAME,
                 store: Some(store.clone()),
                 config: Arc::from("{}"),
                 values: None,
             };
-            let finished = run.plugin.check(&asked, &context()).await;
+            let finished = run.plugin.check(&call_context, &context()).await;
             let report = finished.answer.unwrap();
             assert_eq!(report.metrics.len(), 8, "{}", run.title);
             run.own

@@ -176,8 +176,8 @@ pub async fn inside() {
     }
     for trigger in [Trigger::Startup, Trigger::Scheduled] {
         for (folder, trial, ..) in &mut trials {
-            let tried = trial.check(trigger).await;
-            if let Err(error) = tried.report {
+            let outcome = trial.check(trigger).await;
+            if let Err(error) = outcome.report {
                 eprintln!("  {folder}: {error}");
             }
         }
@@ -188,10 +188,10 @@ pub async fn inside() {
         clock.advance_ms(MINUTE_MS);
         for (_, trial, ms, files) in &mut trials {
             let before = own_ms();
-            let tried = trial.check(Trigger::Scheduled).await;
+            let outcome = trial.check(Trigger::Scheduled).await;
             *ms += own_ms() - before;
-            *files += tried.bill.files;
-            bytes += tried.bill.bytes;
+            *files += outcome.bill.files;
+            bytes += outcome.bill.bytes;
         }
     }
     let (own_after, programs_after) = (own_ms(), programs_ms());

@@ -17,7 +17,7 @@ use super::{
 /// The most bytes of an entry; what is beyond is dropped.
 const MAX_ENTRY: usize = 4 * MAX_LINE;
 
-/// What a line was to an entry.
+/// The role of a line in an entry.
 #[derive(Debug)]
 pub(super) enum Step {
     /// No line of an entry.
@@ -228,7 +228,7 @@ fn is_key(key: &[u8]) -> bool {
     !key.is_empty() && key.len() <= 64 && key.iter().all(inside)
 }
 
-/// What stands within the brackets of a line that begins an entry of `-o verbose`.
+/// Returns the text in the brackets of a line that begins an entry of `-o verbose`.
 fn verbose_ids(line: &[u8]) -> Option<&[u8]> {
     let inside = line.strip_suffix(b"]")?;
     let at = inside.windows(4).position(|four| four == b" [s=")?;

@@ -1,4 +1,4 @@
-//! Where one boot of a machine ends and the next begins.
+//! Recognises where one boot of a machine ends and the next begins.
 
 use std::collections::HashMap;
 
@@ -8,9 +8,9 @@ use super::reader::Entry;
 const BACK: u64 = 10_000_000;
 /// The most boot ids that are distinguished.
 const MAX_IDS: usize = 100_000;
-/// What a kernel says first, and a version follows.
+/// The first words of a kernel, before its version.
 const VERSION: &str = "Linux version ";
-/// What it says before that on Arm.
+/// The kernel's earlier words on Arm.
 const ON_ARM: &str = "Booting Linux on physical CPU";
 
 /// The number of a boot id within a capture; [`NO_BOOT`] where none is named.

@@ -17,10 +17,10 @@ const OUT_OF_ORDER_MS: i64 = 60_000;
 /// How long after a repeated hour the line before may be for the hour to have been its second one.
 const AFTER_REPEATED_MS: i64 = 3600 * 1000;
 
-/// A moment as a stamp has it.
+/// A date and time as a line states it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Moment {
-    /// `None`: not said.
+pub(super) struct CalendarTime {
+    /// `None` if the line has no year.
     pub year: Option<u32>,
     /// 1 to 12.
     pub month: u32,
@@ -32,7 +32,7 @@ pub(super) struct Moment {
     pub minute: u32,
     /// Milliseconds of the minute.
     pub millis: u64,
-    /// Seconds east of Greenwich; `None`: not said.
+    /// Seconds east of Greenwich; `None` if the line has no offset.
     pub offset: Option<i32>,
 }
 
@@ -43,7 +43,7 @@ pub(super) struct Calendar<'z> {
     year: i16,
     zone: &'z TimeZone,
     /// The last minute and its beginning: neighbours in a log share it.
-    last: Option<(Moment, i64)>,
+    last: Option<(CalendarTime, i64)>,
     /// When the last line was: it tells which of two an hour is that clocks go through twice.
     previous: Option<i64>,
     /// A stamp had no year.
@@ -70,8 +70,8 @@ impl<'z> Calendar<'z> {
     }
 
     /// Dates a moment; `None` if there is no such date. Before 1970 is 1970.
-    pub fn unix_ms(&mut self, moment: Moment) -> Option<UnixMillis> {
-        let minute = Moment {
+    pub fn unix_ms(&mut self, moment: CalendarTime) -> Option<UnixMillis> {
+        let minute = CalendarTime {
             millis: 0,
             ..moment
         };
@@ -89,7 +89,7 @@ impl<'z> Calendar<'z> {
         Some(u64::try_from(at).unwrap_or(0))
     }
 
-    fn minute(&mut self, moment: Moment) -> Option<i64> {
+    fn minute(&mut self, moment: CalendarTime) -> Option<i64> {
         let start = match moment.year {
             Some(year) => self.in_year(moment, i16::try_from(year).ok()?)?,
             None => {
@@ -105,7 +105,7 @@ impl<'z> Calendar<'z> {
         Some(start)
     }
 
-    fn in_year(&self, moment: Moment, year: i16) -> Option<i64> {
+    fn in_year(&self, moment: CalendarTime, year: i16) -> Option<i64> {
         let small = |value: u32| i8::try_from(value).ok();
         let date = Date::new(year, small(moment.month)?, small(moment.day)?).ok()?;
         let time = jiff::civil::Time::new(small(moment.hour)?, small(moment.minute)?, 0, 0).ok()?;

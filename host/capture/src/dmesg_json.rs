@@ -22,7 +22,7 @@ use super::{
     stamp::Stamp,
 };
 
-/// What a line was in the document.
+/// The role of a line in the document.
 #[derive(Debug)]
 pub(super) enum Step {
     /// No line of such a document.

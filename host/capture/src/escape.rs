@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use crate::node::kmsg::{self, Escapes};
 
-/// What a backslash in a capture is.
+/// The meaning of a backslash in a capture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Backslash {
     /// The start of `\xNN`, written by the kernel, or by a tool that could not print a byte (dmesg, some syslog daemons);

@@ -61,7 +61,7 @@ impl Format {
         Self::Plain,
     ];
 
-    /// What a person calls it.
+    /// Returns its name for people.
     pub fn name(self) -> &'static str {
         match self {
             Self::Kmsg => "/dev/kmsg",

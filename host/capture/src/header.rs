@@ -2,7 +2,7 @@
 //! they can be understood. What cannot be understood does not matter for the message.
 
 use super::{
-    calendar::{Calendar, Moment},
+    calendar::{Calendar, CalendarTime},
     hosts, line, months, priority,
     scan::Scan,
     stamp::{self, Stamp},
@@ -17,7 +17,7 @@ const ZONES: &[&[u8]] = &[
     b"AEST", b"AEDT", b"NZST", b"NZDT",
 ];
 
-/// What a line's beginning says.
+/// The header of a line.
 #[derive(Debug, Default)]
 pub(super) struct Header<'a> {
     /// The wall-clock time.
@@ -34,7 +34,7 @@ pub(super) struct Header<'a> {
 
 /// Reads what stands before a message.
 pub(super) fn read<'a>(prefix: &'a [u8], calendar: &mut Calendar) -> Header<'a> {
-    let mut words = Words::default();
+    let mut words = HeaderFields::default();
     let is_gap = |byte: &u8| byte.is_ascii_whitespace() || b",\"|=;".contains(byte);
     for (number, word) in prefix
         .split(is_gap)
@@ -61,12 +61,12 @@ struct Date {
 }
 
 #[derive(Debug, Default)]
-struct Words<'a> {
+struct HeaderFields<'a> {
     date: Option<Date>,
     year: Option<u32>,
     month: Option<u32>,
     day: Option<u32>,
-    time: Option<Moment>,
+    time: Option<CalendarTime>,
     unix: Option<u64>,
     afternoon: Option<bool>,
     host: &'a [u8],
@@ -78,7 +78,7 @@ struct Words<'a> {
     of_guest: bool,
 }
 
-impl<'a> Words<'a> {
+impl<'a> HeaderFields<'a> {
     fn take(&mut self, number: usize, word: &'a [u8]) {
         self.count = number + 1;
         if line::has_process_id(word) {
@@ -215,7 +215,7 @@ impl<'a> Words<'a> {
                 Some(false) if time.hour == 12 => 0,
                 _ => time.hour,
             };
-            Moment {
+            CalendarTime {
                 year: date.year,
                 month: date.month,
                 day: date.day,
@@ -311,7 +311,7 @@ fn valid(year: Option<u32>, month: u32, day: u32) -> Option<Date> {
 }
 
 /// `15:03:52`, `6:56:57.749644`, with a zone or none.
-fn time(word: &[u8]) -> Option<Moment> {
+fn time(word: &[u8]) -> Option<CalendarTime> {
     let padded;
     let word = match word.get(1) {
         Some(b':') => {
@@ -321,7 +321,7 @@ fn time(word: &[u8]) -> Option<Moment> {
         _ => word,
     };
     let mut scan = Scan(word);
-    let mut moment = stamp::time(&mut scan, Moment::default(), true)?;
+    let mut moment = stamp::time(&mut scan, CalendarTime::default(), true)?;
     moment.millis += stamp::decimals(&mut scan)?;
     if !scan.0.is_empty() && scan.0 != b":" {
         moment.offset = Some(stamp::offset(&mut scan)?);
@@ -333,7 +333,7 @@ fn time(word: &[u8]) -> Option<Moment> {
 }
 
 /// `2026-04-22T21:27:51.3Z`.
-fn date_and_time(word: &[u8]) -> Option<(Date, Moment)> {
+fn date_and_time(word: &[u8]) -> Option<(Date, CalendarTime)> {
     let at = word.iter().position(|&byte| matches!(byte, b'T' | b'_'))?;
     let date = date(word.get(..at)?)?;
     Some((date, time(word.get(at + 1..)?)?))

@@ -21,7 +21,7 @@ use super::{
 
 /// An entry's fields, as far as they matter here.
 #[derive(Deserialize, Default)]
-pub(super) struct Entry<'a> {
+pub(super) struct JournalEntry<'a> {
     #[serde(rename = "MESSAGE", borrow)]
     message: Field<'a>,
     #[serde(rename = "PRIORITY", borrow, default)]
@@ -58,11 +58,11 @@ pub(super) fn read(line: &[u8], context: &mut Context) -> Option<Line> {
         return None;
     }
     // Checked as a whole: much quicker than string by string.
-    let entry: Entry = serde_json::from_str(str::from_utf8(object).ok()?).ok()?;
+    let entry: JournalEntry = serde_json::from_str(str::from_utf8(object).ok()?).ok()?;
     entry.to_line(context)
 }
 
-impl<'a> Entry<'a> {
+impl<'a> JournalEntry<'a> {
     /// The entry of these fields; others than those that matter are passed over.
     pub fn of_fields(fields: &'a [(String, Vec<u8>)]) -> Self {
         let mut entry = Self::default();
@@ -217,7 +217,7 @@ impl<'de> Visitor<'de> for FieldVisitor {
     }
 }
 
-/// What is no byte becomes one that is in no text.
+/// Converts a number to a byte. A number that is no byte becomes one that occurs in no text.
 fn byte_of(value: u64) -> u8 {
     u8::try_from(value).unwrap_or(0xff)
 }

@@ -8,13 +8,13 @@ use super::{
     format::Format,
     header,
     hosts::NO_HOST,
-    known,
+    kernel_text,
     line::{self, Line, Message},
     prefixed,
     stamp::Stamp,
 };
 
-/// Where collectors put the text, most particular first.
+/// The keys in which collectors store the text, most specific first.
 const TEXTS: &[&str] = &[
     "MESSAGE",
     "message",
@@ -96,7 +96,7 @@ fn of_object(object: &Value, context: &mut Context) -> Line {
     }
     let of_kernel = program.is_some();
     let line = match line::read(text, context) {
-        Line::Unknown if known::begins_message(text) => plain(text),
+        Line::Unknown if kernel_text::begins_message(text) => plain(text),
         Line::Unknown => match prefixed::read_marked(text, context) {
             Line::Unknown if of_kernel => plain(text),
             line => line,

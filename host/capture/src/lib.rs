@@ -30,7 +30,7 @@ mod header;
 mod hosts;
 mod journal_json;
 mod json_line;
-mod known;
+mod kernel_text;
 mod line;
 mod lines;
 mod months;
@@ -70,10 +70,10 @@ pub const MAX_MESSAGES: usize = 5_000_000;
 /// The longest line in bytes, and the longest text of several lines; what is beyond is cut off.
 pub const MAX_LINE: usize = 64 << 10;
 
-/// What the times of a log are.
+/// The clock of a log's times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Clock {
-    /// Those of the machine's wall clock, as the file has them.
+    /// The machine's wall clock, as the file states it.
     Wall,
     /// The file has the time since boot or between messages only. The last message is dated at the `now` of [`read()`],
     /// the others before it; each boot but the last ends where the next one begins.
@@ -102,14 +102,14 @@ pub struct HostLog {
     /// `sequence` is the record's own in [`Format::Kmsg`] and the place in the file in all others. Where they are not
     /// known, `monotonic_micros` is 0, `level` 6 (information) and `facility` 0 (kernel).
     pub messages: Vec<KernelMessage>,
-    /// What the messages' `time` is.
+    /// The clock of the messages' `time`.
     pub clock: Clock,
     /// Where each boot of the host begins: numbers of messages, ascending, the first one 0. A boot is known by
     /// journalctl's separators and boot ids, by the kernel's clock going back, and by what a kernel says first.
     pub boots: Vec<usize>,
 }
 
-/// What a file holds.
+/// The content of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Capture {
     /// The format that most lines have; `None` if no line has any.

@@ -8,13 +8,13 @@ use super::{
     escape::{self, Backslash},
     format::Format,
     hosts::{self, HostId, NO_HOST},
-    journal_json, known, priority,
+    journal_json, kernel_text, priority,
     scan::Scan,
     stamp::{self, Decimals, Stamp},
 };
 use crate::node::kmsg::{self, BootClock, KernelMessage};
 
-/// What a line is.
+/// The kind of a line, with its content.
 #[derive(Debug)]
 pub(super) enum Line {
     /// A message of the kernel log.
@@ -33,7 +33,7 @@ pub(super) struct Message {
     pub stamp: Stamp,
     /// Microseconds since boot, where the line has them.
     pub micros: Option<u64>,
-    /// Which boot it was, where the line says it.
+    /// The id of the boot, if the line states it.
     pub boot: Option<u128>,
     /// `time` is 0, and so is `sequence` where the format has none.
     pub message: KernelMessage,
@@ -313,7 +313,7 @@ impl<'a> Program<'a> {
                 program.author = Author::Kernel(scan.0);
                 return Some(program);
             }
-            if known::is_tag(word) && word.ends_with(b":") {
+            if kernel_text::is_tag(word) && word.ends_with(b":") {
                 program.author = Author::Kernel(start);
                 return Some(program);
             }

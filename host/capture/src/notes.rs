@@ -5,18 +5,18 @@ use super::hosts::{self, HostId};
 /// The shortest line of dashes that is one: clush writes 15.
 const DASHES: usize = 10;
 
-/// What such a line says.
+/// The content of such a line.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Note<'a> {
-    /// What follows is of another boot, with its id.
+    /// The following lines are of another boot, with its id.
     Boot(Option<&'a [u8]>),
-    /// What follows is of this host.
+    /// The following lines are of this host.
     Host(&'a [u8]),
     /// Nothing that matters.
     Text,
 }
 
-/// What notes said before.
+/// The content of earlier notes.
 #[derive(Debug, Default)]
 pub(super) struct Notes {
     /// The host whose lines follow.

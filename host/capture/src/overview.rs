@@ -1,4 +1,4 @@
-//! What a file holds, without its messages.
+//! The content of a file, without its messages.
 
 use super::{Clock, Unparsable, file::Counts, format::Format, survey::Logs};
 use crate::model::UnixMillis;
@@ -18,7 +18,7 @@ pub struct Overview {
     pub first_unparsable: Option<Unparsable>,
     /// Lines of which only the beginning was read.
     pub cut: u64,
-    /// What is missing of a compressed file, in words.
+    /// The missing part of a compressed file, in words.
     pub damaged: Option<String>,
     /// Stamps had no year.
     pub years_guessed: bool,
@@ -28,14 +28,14 @@ pub struct Overview {
     pub boots_merged: bool,
 }
 
-/// What the log of one host holds.
+/// The content of one host's log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogOverview {
     /// The host's name, where lines have it.
     pub host: Option<String>,
     /// How many messages there are.
     pub messages: u64,
-    /// What the messages' `time` is.
+    /// The clock of the messages' `time`.
     pub clock: Clock,
     /// How many boots there are.
     pub boots: usize,
@@ -46,7 +46,7 @@ pub struct LogOverview {
 }
 
 impl Overview {
-    /// Of a file that was read to its end.
+    /// Makes the overview of a file that was read to its end.
     pub(super) fn new(counts: Counts, logs: &Logs) -> Self {
         let of_log = |(host, timeline): &(Option<String>, super::timeline::Timeline)| LogOverview {
             host: host.clone(),

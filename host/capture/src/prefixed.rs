@@ -8,7 +8,7 @@ use super::{
     Context,
     escape::{self, Backslash},
     format::Format,
-    header, hosts, known,
+    header, hosts, kernel_text,
     line::{self, Line, Message},
     priority,
     scan::Scan,
@@ -56,7 +56,7 @@ pub(super) fn read_peeled(line: &[u8], context: &mut Context) -> Line {
     let mut rest = line;
     let mut host: &[u8] = b"";
     for _ in 0..MAX_LAYERS {
-        if known::begins_message(rest) {
+        if kernel_text::begins_message(rest) {
             break;
         }
         let Some((inner, of_host)) = peel(rest) else {
@@ -78,7 +78,7 @@ pub(super) fn read_peeled(line: &[u8], context: &mut Context) -> Line {
             other => return other,
         }
     }
-    if known::begins_message(rest) {
+    if kernel_text::begins_message(rest) {
         let text = escape::text(rest, Backslash::Escape);
         let mut message = Message::new(Format::Plain, Stamp::None, text);
         message.host = context.hosts.number(host);
@@ -142,7 +142,7 @@ fn peel(line: &[u8]) -> Option<(&[u8], &[u8])> {
         // grep writes no space behind the name of a file; pdsh and clush write one behind a host's.
         let of_host = inner.starts_with(b" ") && hosts::is_host(name);
         let is_path = !inner.starts_with(b" ");
-        if of_host && !known::is_tag(line.get(..=end)?) {
+        if of_host && !kernel_text::is_tag(line.get(..=end)?) {
             return Some((inner, name));
         }
         return is_path.then_some((inner, b""));
@@ -166,7 +166,7 @@ fn is_text(prefix: &[u8]) -> bool {
     words.count() > 2 || prefix.iter().skip(1).any(is_quote)
 }
 
-/// Where the first mark of a message's beginning stands, from `from` on.
+/// Returns the position of the first mark of a message's beginning, from `from` on.
 fn mark(line: &[u8], from: usize) -> Option<usize> {
     let start = line.get(..MAX_PREFIX).unwrap_or(line);
     let mut before = from.checked_sub(1).and_then(|at| line.get(at)).copied();
@@ -211,7 +211,7 @@ fn take_program(scan: &mut Scan) -> Option<()> {
     scan.literal(b" ")
 }
 
-/// What stands where a message begins.
+/// The text at a message's beginning.
 #[derive(Debug)]
 struct Beginning<'a> {
     stamp: Option<Stamp>,

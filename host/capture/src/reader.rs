@@ -18,7 +18,7 @@ use super::{
     file::Counts,
     format::Format,
     hosts::{HostId, Hosts, NO_HOST},
-    json_line, known,
+    json_line, kernel_text,
     line::{self, Line, Message},
     lines::RawLine,
     notes::{Note, Notes},
@@ -50,7 +50,7 @@ pub(super) struct Entry {
     pub message: KernelMessage,
 }
 
-/// What the last line was, for a line that may belong to it.
+/// The last line, for a next one that may belong to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Last {
     /// Nothing that has further lines.
@@ -170,7 +170,7 @@ impl<'z> Reader<'z> {
         }
         match line::read(trimmed, &mut self.context) {
             Line::Unknown => self.take_uncommon(line, trimmed, indent),
-            known => self.put(known),
+            message => self.put(message),
         }
     }
 
@@ -185,7 +185,7 @@ impl<'z> Reader<'z> {
         if indent > 0 && self.last == Last::Other {
             return Ok(true);
         }
-        if !known::begins_message(trimmed) {
+        if !kernel_text::begins_message(trimmed) {
             let found = match json_line::read(trimmed, &mut self.context) {
                 Line::Unknown => prefixed::read_marked(trimmed, &mut self.context),
                 found => found,
@@ -305,7 +305,7 @@ impl<'z> Reader<'z> {
         self.window.back().map(|entry| entry.order)
     }
 
-    /// Where in the window the message of an order is.
+    /// Returns the position of a message in the window, by its order.
     fn place(&self, order: u64) -> Option<usize> {
         usize::try_from(order.checked_sub(self.given)?).ok()
     }

@@ -1,4 +1,4 @@
-//! What can only be found out from many lines.
+//! Facts that only many lines together show.
 
 /// Lines that are looked at.
 pub(super) const LINES: usize = 300;

@@ -1,6 +1,6 @@
 //! Taking a line apart from its beginning.
 
-/// What is left of a line. A method that returns `None` leaves it somewhere in the middle: copy it first.
+/// The rest of a line. A method that returns `None` leaves it somewhere in the middle: copy it first.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Scan<'a>(pub &'a [u8]);
 

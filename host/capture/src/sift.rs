@@ -27,7 +27,7 @@ const CHUNK: usize = 4096;
 /// Why a message is wanted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Selection<T> {
-    /// What the caller wants to know of it later.
+    /// The caller's own data about it.
     pub tag: T,
     /// Messages of the same number say the same, other numbers and addresses aside.
     pub shape: u64,
@@ -48,7 +48,7 @@ pub struct Selected<T> {
 
 /// Decides which messages are wanted.
 pub trait Select {
-    /// What the caller wants to know of a message later.
+    /// The caller's own data about a message.
     type Tag;
     /// Looks at a message; `None` if it is of no interest.
     fn select(&mut self, message: &KernelMessage) -> Option<Selection<Self::Tag>>;
@@ -57,7 +57,7 @@ pub trait Select {
 /// A log, and the messages that are wanted.
 #[derive(Debug)]
 pub struct Sifted<T> {
-    /// What the file holds.
+    /// The content of the file.
     pub overview: Overview,
     now: UnixMillis,
     zone: TimeZone,

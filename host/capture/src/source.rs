@@ -161,7 +161,7 @@ impl Packing {
 
     fn open<'r>(self, packed: impl Read + 'r) -> Box<dyn Read + 'r> {
         let taken = Rc::new(Cell::new(0));
-        let packed = Counted {
+        let packed = CountingReader {
             source: packed,
             taken: Rc::clone(&taken),
         };
@@ -170,7 +170,7 @@ impl Packing {
             Self::Xz => Box::new(XzReader::new_mem_limit(packed, true, XZ_MEMORY_KIB)),
             Self::Zstd => Box::new(Zstd::new(packed)),
         };
-        Box::new(Bounded {
+        Box::new(BoundedReader {
             unpacked,
             name: self.name(),
             taken,
@@ -179,13 +179,13 @@ impl Packing {
     }
 }
 
-/// Counts the bytes that are taken from a source.
-struct Counted<R> {
+/// Counts the bytes that are read from a source.
+struct CountingReader<R> {
     source: R,
     taken: Rc<Cell<u64>>,
 }
 
-impl<R: Read> Read for Counted<R> {
+impl<R: Read> Read for CountingReader<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.source.read(buffer)?;
         self.taken.set(self.taken.get().saturating_add(read as u64));
@@ -194,14 +194,14 @@ impl<R: Read> Read for Counted<R> {
 }
 
 /// Ends with an error where compressed data expands without measure.
-struct Bounded<R> {
+struct BoundedReader<R> {
     unpacked: R,
     name: &'static str,
     taken: Rc<Cell<u64>>,
     given: u64,
 }
 
-impl<R: Read> Read for Bounded<R> {
+impl<R: Read> Read for BoundedReader<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.unpacked.read(buffer)?;
         self.given = self.given.saturating_add(read as u64);
@@ -282,7 +282,7 @@ mod tests {
     #[test]
     fn what_expands_without_measure_ends_with_an_error() {
         let read = |taken, given| {
-            let mut bounded = Bounded {
+            let mut bounded = BoundedReader {
                 unpacked: io::repeat(b'x'),
                 name: "gzip",
                 taken: Rc::new(Cell::new(taken)),

@@ -3,7 +3,7 @@
 use jiff::tz::TimeZone;
 
 use super::{
-    calendar::{Calendar, Moment},
+    calendar::{Calendar, CalendarTime},
     format::Format,
     scan::Scan,
 };
@@ -14,20 +14,20 @@ const MONTHS: [&[u8]; 12] = [
 ];
 const WEEKDAYS: [&[u8]; 7] = [b"Mon", b"Tue", b"Wed", b"Thu", b"Fri", b"Sat", b"Sun"];
 
-/// When a message was logged, as its line says.
+/// The time of a message as its line states it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stamp {
     /// Unix milliseconds.
     Wall(UnixMillis),
     /// Unix milliseconds in the latest year that is not in the future, as the line has no year.
     Yearless(UnixMillis),
-    /// The same of the minute in which the message was logged.
+    /// The start of the minute in which the message was logged, likewise.
     Minute(UnixMillis),
     /// Microseconds since boot.
     Boot(u64),
-    /// Microseconds since the message before.
+    /// Microseconds since the previous message.
     Delta(i64),
-    /// Not said.
+    /// The line has no time.
     None,
 }
 
@@ -170,7 +170,7 @@ fn signed(scan: &mut Scan) -> Option<i64> {
 fn named(scan: &mut Scan, calendar: &mut Calendar) -> Option<(Format, Stamp)> {
     if let Some(month) = month(scan) {
         let day = day(scan)?;
-        let moment = clock(scan, Moment { day, ..month }, false)?;
+        let moment = clock(scan, CalendarTime { day, ..month }, false)?;
         let minute = calendar.unix_ms(moment)?;
         return Some((Format::DmesgReltime, Stamp::Minute(minute)));
     }
@@ -194,7 +194,7 @@ pub(super) fn syslog(scan: &mut Scan, calendar: &mut Calendar) -> Option<Stamp> 
 }
 
 /// The stamp of a moment.
-pub(super) fn dated(moment: Moment, calendar: &mut Calendar) -> Option<Stamp> {
+pub(super) fn dated(moment: CalendarTime, calendar: &mut Calendar) -> Option<Stamp> {
     let at = calendar.unix_ms(moment)?;
     Some(match moment.year {
         Some(_) => Stamp::Wall(at),
@@ -202,11 +202,11 @@ pub(super) fn dated(moment: Moment, calendar: &mut Calendar) -> Option<Stamp> {
     })
 }
 
-fn syslog_moment(scan: &mut Scan) -> Option<Moment> {
+fn syslog_moment(scan: &mut Scan) -> Option<CalendarTime> {
     let month = month(scan)?;
     scan.literal(b" ")?;
     let day = day(scan)?;
-    clock(scan, Moment { day, ..month }, true)
+    clock(scan, CalendarTime { day, ..month }, true)
 }
 
 /// `2026-11-21T04:14:13`, decimals after a point or a comma, a zone or none, and a space. dmesg is who writes a comma.
@@ -257,11 +257,11 @@ pub(super) fn unix(scan: &mut Scan) -> Option<Stamp> {
     Some(Stamp::Wall(micros / 1000))
 }
 
-fn month(scan: &mut Scan) -> Option<Moment> {
+fn month(scan: &mut Scan) -> Option<CalendarTime> {
     let month = scan.one_of(&MONTHS)?;
-    Some(Moment {
+    Some(CalendarTime {
         month: u32::from(month) + 1,
-        ..Moment::default()
+        ..CalendarTime::default()
     })
 }
 
@@ -273,21 +273,21 @@ fn day(scan: &mut Scan) -> Option<u32> {
     scan.digits(2)
 }
 
-pub(super) fn date(scan: &mut Scan) -> Option<Moment> {
+pub(super) fn date(scan: &mut Scan) -> Option<CalendarTime> {
     let year = Some(scan.digits(4)?);
     scan.literal(b"-")?;
     let month = scan.digits(2)?;
     scan.literal(b"-")?;
-    Some(Moment {
+    Some(CalendarTime {
         year,
         month,
         day: scan.digits(2)?,
-        ..Moment::default()
+        ..CalendarTime::default()
     })
 }
 
 /// A space and the time, with seconds and decimals or without.
-fn clock(scan: &mut Scan, date: Moment, seconds: bool) -> Option<Moment> {
+fn clock(scan: &mut Scan, date: CalendarTime, seconds: bool) -> Option<CalendarTime> {
     scan.literal(b" ")?;
     let mut moment = time(scan, date, seconds)?;
     if seconds {
@@ -296,7 +296,7 @@ fn clock(scan: &mut Scan, date: Moment, seconds: bool) -> Option<Moment> {
     Some(moment)
 }
 
-pub(super) fn time(scan: &mut Scan, date: Moment, seconds: bool) -> Option<Moment> {
+pub(super) fn time(scan: &mut Scan, date: CalendarTime, seconds: bool) -> Option<CalendarTime> {
     let hour = scan.digits(2)?;
     scan.literal(b":")?;
     let minute = scan.digits(2)?;
@@ -305,7 +305,7 @@ pub(super) fn time(scan: &mut Scan, date: Moment, seconds: bool) -> Option<Momen
         scan.literal(b":")?;
         millis = u64::from(scan.digits(2)?) * 1000;
     }
-    Some(Moment {
+    Some(CalendarTime {
         hour,
         minute,
         millis,

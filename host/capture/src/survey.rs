@@ -11,20 +11,20 @@ use crate::model::UnixMillis;
 /// The most boots and New Years of a file that are distinguished; each takes some 200 bytes.
 const MAX_PIECES: usize = 100_000;
 
-/// Where a message is in the file and in time.
+/// The position of a message in the file and in time.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Place {
+pub(super) struct MessagePosition {
     order: u64,
     host: HostId,
     /// Among the messages of its host.
     own: Raw,
     /// Among all messages.
     all: Raw,
-    /// How many boots began before it or with it, of all hosts.
+    /// Number of boots, of all hosts, that began before it or with it.
     pub boots: u32,
 }
 
-impl Place {
+impl MessagePosition {
     /// The host that the line names.
     pub fn host(&self) -> HostId {
         self.host
@@ -68,7 +68,7 @@ impl Default for Survey {
 
 impl Survey {
     /// Takes the next message of the file.
-    pub fn take(&mut self, entry: &Entry) -> Place {
+    pub fn take(&mut self, entry: &Entry) -> MessagePosition {
         let host = usize::try_from(entry.host).unwrap_or(0);
         if self.of_hosts.len() <= host {
             self.of_hosts.resize_with(host + 1, Tracker::default);
@@ -85,7 +85,7 @@ impl Survey {
             all = self.all.take(entry, &mut self.room);
         }
         self.boots = self.boots.saturating_add(u32::from(own.1 || all.1));
-        Place {
+        MessagePosition {
             order: entry.order,
             host: entry.host,
             own: own.0,
@@ -156,7 +156,7 @@ impl Logs {
     }
 
     /// When a message was logged.
-    pub fn date(&self, place: &Place) -> UnixMillis {
+    pub fn date(&self, place: &MessagePosition) -> UnixMillis {
         let log = self.logs.get(self.of_host(place.host));
         let raw = match self.places {
             Some(_) => place.own,

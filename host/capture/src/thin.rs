@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use super::{sift::Selection, survey::Place};
+use super::{sift::Selection, survey::MessagePosition};
 use crate::node::kmsg::KernelMessage;
 
 /// Repeats within so much of the log's own time are counted, in milliseconds.
@@ -18,7 +18,7 @@ const MANY_WINDOWS: u32 = 100;
 const MAX_RUN: u64 = 10_000;
 /// The most shapes that are remembered; then all are forgotten.
 const MAX_SHAPES: usize = 16_384;
-/// What a shape takes, bytes.
+/// The memory of a shape, bytes.
 const SHAPE_SIZE: usize = 96;
 /// Empty rows are removed once there are so many.
 const MANY_HOLES: usize = 4096;
@@ -26,7 +26,7 @@ const MANY_HOLES: usize = 4096;
 /// A selected message, not dated yet.
 #[derive(Debug)]
 pub(super) struct Row<T> {
-    pub place: Place,
+    pub place: MessagePosition,
     pub message: KernelMessage,
     pub tag: T,
     /// How many messages it stands for.
@@ -77,7 +77,12 @@ impl<T> Default for Thinned<T> {
 
 impl<T> Thinned<T> {
     /// Adds the next message.
-    pub fn push(&mut self, place: Place, message: KernelMessage, selection: Selection<T>) {
+    pub fn push(
+        &mut self,
+        place: MessagePosition,
+        message: KernelMessage,
+        selection: Selection<T>,
+    ) {
         if self.shapes.len() >= MAX_SHAPES {
             self.size = self.size.saturating_sub(self.shapes.len() * SHAPE_SIZE);
             self.shapes.clear();

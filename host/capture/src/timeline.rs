@@ -8,7 +8,7 @@ use jiff::{Timestamp, ToSpan as _, tz::TimeZone};
 
 use super::{
     Clock,
-    tracker::{Basis, NEW_YEAR, Piece, Raw, Span, Tracker},
+    tracker::{Basis, BootYear, NEW_YEAR, Raw, Span, Tracker},
 };
 use crate::model::UnixMillis;
 
@@ -17,7 +17,7 @@ const MAX_YEARS: i16 = 100;
 
 /// How many years stamps without a year are moved back from each piece on, so that the log ascends. The last one keeps its
 /// year, which is the latest that is not in the future.
-fn years_back(pieces: &[Piece]) -> Vec<(u64, i16)> {
+fn years_back(pieces: &[BootYear]) -> Vec<(u64, i16)> {
     let mut years: i16 = 0;
     let mut all = Vec::with_capacity(pieces.len());
     for piece in pieces.iter().rev() {

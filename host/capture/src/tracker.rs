@@ -61,14 +61,14 @@ impl Span {
     }
 }
 
-/// Messages of one boot between two New Years.
+/// The messages of one boot within one calendar year.
 #[derive(Debug)]
-pub(super) struct Piece {
+pub(super) struct BootYear {
     /// The order of its first message.
     pub first: u64,
-    /// A boot begins with it, at this number of a message of the host.
+    /// If a boot begins with it, the number of that message of the host.
     pub boot: Option<u64>,
-    /// New Year was before it.
+    /// Whether it begins after a New Year.
     pub new_year: bool,
     /// A stamp without a year, and the one with a year that followed it.
     pub anchor: Option<(UnixMillis, UnixMillis)>,
@@ -82,7 +82,7 @@ pub(super) struct Piece {
 pub(super) struct Tracker {
     count: u64,
     boots: Boots,
-    pub pieces: Vec<Piece>,
+    pub pieces: Vec<BootYear>,
     raw: Raw,
     /// The part of differences that is not a whole millisecond yet.
     rest: i128,
@@ -105,7 +105,7 @@ impl Tracker {
         let is_first = self.pieces.is_empty();
         if is_first || (boot || new_year) && *room > 0 {
             *room = room.saturating_sub(1);
-            self.pieces.push(Piece {
+            self.pieces.push(BootYear {
                 first: entry.order,
                 boot: boot.then_some(self.count),
                 new_year,

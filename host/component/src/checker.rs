@@ -1,4 +1,4 @@
-//! What judges a component: a WebAssembly plugin or a script.
+//! The checker of a component: a WebAssembly plugin or a script.
 
 use std::{sync::Arc, time::Duration};
 
@@ -10,7 +10,7 @@ use crate::{
     runtime::Finished,
 };
 
-/// What judges a component.
+/// The checker of a component.
 #[derive(Clone)]
 pub enum Checker {
     /// A WebAssembly plugin.
@@ -30,11 +30,11 @@ pub enum Schedule {
     Every(Duration),
 }
 
-/// What a check found.
-pub(super) struct Judged {
-    /// The report, and what it cost.
+/// A check's report with its cost and output.
+pub(super) struct CheckedReport {
+    /// The report and its cost.
     pub finished: Finished<Report>,
-    /// What a script printed.
+    /// The output of a script.
     pub output: Vec<u8>,
 }
 
@@ -96,9 +96,9 @@ impl Checker {
         services: &Services,
         context: &CheckContext,
         stop: &CancellationToken,
-    ) -> Judged {
+    ) -> CheckedReport {
         match self {
-            Self::Wasm(checker) => Judged {
+            Self::Wasm(checker) => CheckedReport {
                 finished: checker.check(services, context).await,
                 output: Vec::new(),
             },

@@ -1,4 +1,4 @@
-//! What a call leaves behind: events and values in the store, readings and its bill in the metrics.
+//! Records a call's results: events and values in the store, readings and its bill in the metrics.
 
 use std::collections::BTreeMap;
 

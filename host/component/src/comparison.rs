@@ -1,4 +1,4 @@
-//! What is different between the answers of two versions of a checker to one question.
+//! Compares the answers of two versions of a checker to the same input.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,9 +16,9 @@ const MAX_TEXT: usize = 200;
 /// An answer: a report (of kernel messages only its events), or how the call failed.
 pub(super) type Outcome = Result<Report, String>;
 
-/// What is different, and how many differences are not listed.
+/// Returns the differences, and how many of them are not listed.
 pub(super) fn between(running: &Outcome, shadow: &Outcome) -> (Vec<Difference>, Differing, u64) {
-    let mut found = Found::default();
+    let mut found = FoundDifferences::default();
     match (running, shadow) {
         (Ok(running), Ok(shadow)) => {
             if running.supported != shadow.supported {
@@ -30,7 +30,7 @@ pub(super) fn between(running: &Outcome, shadow: &Outcome) -> (Vec<Difference>, 
                     }
                 };
                 let (mine, theirs) = (word(running.supported), word(shadow.supported));
-                found.add(What::Health, "component", mine, theirs);
+                found.add(DifferenceKind::Health, "component", mine, theirs);
             }
             states(&mut found, running, shadow);
             events(&mut found, running, shadow);
@@ -42,7 +42,12 @@ pub(super) fn between(running: &Outcome, shadow: &Outcome) -> (Vec<Difference>, 
                 Ok(_) => "an answer".to_owned(),
                 Err(error) => format!("it {error}"),
             };
-            found.add(What::Outcome, "call", &text(running), &text(shadow));
+            found.add(
+                DifferenceKind::Outcome,
+                "call",
+                &text(running),
+                &text(shadow),
+            );
         }
     }
     (found.listed, found.differing, found.further)
@@ -59,7 +64,7 @@ pub(super) fn cost(bill: &Bill) -> CallCost {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum What {
+enum DifferenceKind {
     Outcome,
     Health,
     Reason,
@@ -68,14 +73,14 @@ enum What {
 }
 
 #[derive(Default)]
-struct Found {
+struct FoundDifferences {
     listed: Vec<Difference>,
     differing: Differing,
     further: u64,
 }
 
-impl Found {
-    fn add(&mut self, what: What, of: &str, running: &str, shadow: &str) {
+impl FoundDifferences {
+    fn add(&mut self, what: DifferenceKind, of: &str, running: &str, shadow: &str) {
         let Differing {
             outcome,
             health,
@@ -84,11 +89,11 @@ impl Found {
             metrics,
         } = &mut self.differing;
         let (word, count) = match what {
-            What::Outcome => ("outcome", outcome),
-            What::Health => ("health", health),
-            What::Reason => ("reason", reason),
-            What::Events => ("events", events),
-            What::Metrics => ("metrics", metrics),
+            DifferenceKind::Outcome => ("outcome", outcome),
+            DifferenceKind::Health => ("health", health),
+            DifferenceKind::Reason => ("reason", reason),
+            DifferenceKind::Events => ("events", events),
+            DifferenceKind::Metrics => ("metrics", metrics),
         };
         *count = 1;
         if self.listed.len() >= LISTED {
@@ -106,7 +111,7 @@ impl Found {
     /// Lists what only one has, and what both have with another value.
     fn compare<'a, K: Ord, V: PartialEq + 'a>(
         &mut self,
-        what: What,
+        what: DifferenceKind,
         running: &BTreeMap<K, V>,
         shadow: &BTreeMap<K, V>,
         name: impl Fn(&K) -> String,
@@ -123,7 +128,7 @@ impl Found {
     }
 }
 
-fn states(found: &mut Found, running: &Report, shadow: &Report) {
+fn states(found: &mut FoundDifferences, running: &Report, shadow: &Report) {
     let by_name = |report: &Report| -> BTreeMap<String, HealthState> {
         let states = report.states.iter();
         states
@@ -138,7 +143,7 @@ fn states(found: &mut Found, running: &Report, shadow: &Report) {
             .collect()
     };
     found.compare(
-        What::Health,
+        DifferenceKind::Health,
         &health(&running),
         &health(&shadow),
         Clone::clone,
@@ -149,7 +154,7 @@ fn states(found: &mut Found, running: &Report, shadow: &Report) {
             .get(name)
             .filter(|other| other.health == state.health);
         if let Some(other) = other.filter(|other| other.reason != state.reason) {
-            found.add(What::Reason, name, &state.reason, &other.reason);
+            found.add(DifferenceKind::Reason, name, &state.reason, &other.reason);
         }
     }
 }
@@ -163,7 +168,7 @@ fn state_name(state: &HealthState) -> String {
 }
 
 /// How often each event comes, by name, type and message.
-fn events(found: &mut Found, running: &Report, shadow: &Report) {
+fn events(found: &mut FoundDifferences, running: &Report, shadow: &Report) {
     let count = |report: &Report| {
         let mut counts: BTreeMap<(String, String), u64> = BTreeMap::new();
         for event in &report.events {
@@ -173,7 +178,7 @@ fn events(found: &mut Found, running: &Report, shadow: &Report) {
         counts
     };
     found.compare(
-        What::Events,
+        DifferenceKind::Events,
         &count(running),
         &count(shadow),
         |(name, message)| format!("{name}: {message}"),
@@ -181,7 +186,7 @@ fn events(found: &mut Found, running: &Report, shadow: &Report) {
     );
 }
 
-fn metrics(found: &mut Found, running: &Report, shadow: &Report) {
+fn metrics(found: &mut FoundDifferences, running: &Report, shadow: &Report) {
     let values = |report: &Report| -> BTreeMap<String, f64> {
         let metrics = report.metrics.iter();
         metrics
@@ -189,7 +194,7 @@ fn metrics(found: &mut Found, running: &Report, shadow: &Report) {
             .collect()
     };
     found.compare(
-        What::Metrics,
+        DifferenceKind::Metrics,
         &values(running),
         &values(shadow),
         Clone::clone,
@@ -255,7 +260,7 @@ mod tests {
         }
     }
 
-    /// What is listed for a report and a changed one: what, of, running, shadow.
+    /// Returns the listed differences of a report and a changed one: what, of, running, shadow.
     fn listed(change: impl FnOnce(&mut Report)) -> Vec<String> {
         let mut other = report();
         change(&mut other);

@@ -9,7 +9,7 @@ use crate::model::ComponentDescriptor;
 /// Most faults of a configuration that one message reports.
 const MAX_FAULTS: usize = 8;
 
-/// What a component is configured with.
+/// The configuration of a component.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ComponentConfig {
     /// From flags and defaults, a JSON object.
@@ -18,7 +18,7 @@ pub struct ComponentConfig {
     pub site: Option<SiteConfig>,
 }
 
-/// What a site says about one component.
+/// A site's configuration of one component.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SiteConfig {
     /// The file, as an operator would look for it.
@@ -92,7 +92,7 @@ pub fn check(described: &ComponentDescriptor, config: &Value) -> Result<(), Misf
     let Some(first) = faults.first() else {
         return Ok(());
     };
-    let told = faults.iter().map(|fault| {
+    let texts = faults.iter().map(|fault| {
         let at = &fault.pointer;
         let at = if at.is_empty() { "config" } else { at };
         format!("{at}: {}", fault.text)
@@ -101,7 +101,7 @@ pub fn check(described: &ComponentDescriptor, config: &Value) -> Result<(), Misf
         pointer: first.pointer.clone(),
         message: format!(
             "config does not fit: {}",
-            told.collect::<Vec<_>>().join("; ")
+            texts.collect::<Vec<_>>().join("; ")
         ),
     })
 }

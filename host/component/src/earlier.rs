@@ -1,4 +1,4 @@
-//! Which verdict of the check before a verdict follows.
+//! Finds the verdict of the previous check that a verdict continues.
 
 use crate::model::HealthState;
 

@@ -1,4 +1,4 @@
-//! What a check that gave no report means: whose fault it is, in a state, and when to try again.
+//! Turns a check without a report into a state that names the party at fault, and says when to try again.
 
 use std::time::Duration;
 

@@ -65,11 +65,11 @@ pub struct Change {
     pub time: UnixMillis,
     /// The component.
     pub component: String,
-    /// What changed.
+    /// The change.
     pub kind: ChangeKind,
 }
 
-/// What changed.
+/// The kind of a change, with its content.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ChangeKind {
     /// A verdict has another health than before, or is new.
@@ -102,7 +102,7 @@ struct Recent {
     changes: VecDeque<Arc<Change>>,
 }
 
-/// What a new reader gets.
+/// The first items for a new reader.
 #[derive(Debug)]
 pub struct Subscription {
     /// The changes since the one that the reader saw last; `None` if the feed does not hold all of them, so that the reader

@@ -41,7 +41,7 @@ pub(super) struct EventLog {
     windows: Mutex<BTreeMap<String, Window>>,
 }
 
-/// What one component logged since `begin`.
+/// The lines that one component logged since `begin`.
 #[derive(Debug, Default)]
 struct Window {
     begin: UnixMillis,

@@ -54,11 +54,11 @@ pub struct Watchers {
     log: Arc<KernelLog>,
     tasks: TaskTracker,
     shutdown: CancellationToken,
-    watching: Mutex<Watching>,
+    watching: Mutex<WatchTable>,
 }
 
 #[derive(Default)]
-struct Watching {
+struct WatchTable {
     next_id: usize,
     by_id: BTreeMap<usize, Watch>,
     feeds: BTreeMap<usize, JoinHandle<()>>,
@@ -100,7 +100,7 @@ impl Watchers {
     /// One that took the place of another of its name begins where that one ended, with its last batch stored.
     pub async fn sync(&self) {
         let mut watching = self.watching.lock().await;
-        let Watching {
+        let WatchTable {
             next_id,
             by_id,
             feeds,
@@ -198,13 +198,13 @@ impl Watchers {
             component, checker, ..
         } = watch;
         let judge = Arc::new(Notify::new());
-        self.tasks.spawn(judge_anew(
+        self.tasks.spawn(judge_again(
             Arc::clone(&component),
             Arc::clone(&self.services),
             Arc::clone(&judge),
             self.shutdown.clone(),
         ));
-        let feed = Feed {
+        let feed = ComponentFeed {
             component,
             checker,
             services: Arc::clone(&self.services),
@@ -250,7 +250,7 @@ async fn cursor(services: &Services, component: &str) -> Option<u64> {
 
 /// Checks a component whenever events of it were stored. Beside the feed, so that judging a long history does not hold
 /// up the next messages; what comes while a check runs is covered by one more check.
-async fn judge_anew(
+async fn judge_again(
     component: Arc<Component>,
     services: Arc<Services>,
     judge: Arc<Notify>,
@@ -272,8 +272,8 @@ async fn judge_anew(
 }
 
 /// The outcome of a batch.
-enum Handled {
-    /// It is done with.
+enum BatchOutcome {
+    /// It was delivered or given up.
     Done,
     /// The component's version failed on it and is taken back: the batch is for the version before.
     TakenBack,
@@ -285,9 +285,9 @@ enum Handled {
 enum Undelivered {
     /// It may be tried again.
     Failed(String),
-    /// As [`Handled::TakenBack`].
+    /// As [`BatchOutcome::TakenBack`].
     TakenBack,
-    /// As [`Handled::Ended`].
+    /// As [`BatchOutcome::Ended`].
     Ended,
 }
 
@@ -298,7 +298,7 @@ impl From<StoreError> for Undelivered {
 }
 
 /// One component's messages.
-struct Feed {
+struct ComponentFeed {
     component: Arc<Component>,
     checker: Arc<WasmChecker>,
     services: Arc<Services>,
@@ -308,7 +308,7 @@ struct Feed {
     shutdown: CancellationToken,
 }
 
-impl Feed {
+impl ComponentFeed {
     async fn run(self) {
         let mut saved = None;
         loop {
@@ -337,9 +337,9 @@ impl Feed {
             }
             loop {
                 match self.handle(&batch).await {
-                    Handled::Done => break,
-                    Handled::Ended => return,
-                    Handled::TakenBack => {}
+                    BatchOutcome::Done => break,
+                    BatchOutcome::Ended => return,
+                    BatchOutcome::TakenBack => {}
                 }
                 // How far it got is as it was before this batch, and the version before begins there.
                 tokio::select! {
@@ -376,14 +376,14 @@ impl Feed {
     }
 
     /// Tries a batch some times before it is given up.
-    async fn handle(&self, batch: &Batch) -> Handled {
+    async fn handle(&self, batch: &Batch) -> BatchOutcome {
         let name = self.component.name();
         let mut last_problem = None;
         for tries in 1..=TRIES {
             let problem = match self.deliver(batch).await {
-                Ok(()) => return Handled::Done,
-                Err(Undelivered::TakenBack) => return Handled::TakenBack,
-                Err(Undelivered::Ended) => return Handled::Ended,
+                Ok(()) => return BatchOutcome::Done,
+                Err(Undelivered::TakenBack) => return BatchOutcome::TakenBack,
+                Err(Undelivered::Ended) => return BatchOutcome::Ended,
                 Err(Undelivered::Failed(problem)) => problem,
             };
             tracing::error!(
@@ -399,8 +399,8 @@ impl Feed {
             .report_loss(&given_up(&batch.messages), last_problem)
             .await
         {
-            true => Handled::Done,
-            false => Handled::Ended,
+            true => BatchOutcome::Done,
+            false => BatchOutcome::Ended,
         }
     }
 

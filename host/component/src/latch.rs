@@ -17,13 +17,13 @@ use crate::{
 
 /// A latched verdict.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct Held {
+struct LatchedState {
     state: HealthState,
     boot_id: String,
 }
 
 type Key = String;
-type ByComponent = BTreeMap<String, BTreeMap<Key, Held>>;
+type ByComponent = BTreeMap<String, BTreeMap<Key, LatchedState>>;
 
 /// All latched verdicts.
 #[derive(Debug, Default)]
@@ -33,15 +33,15 @@ pub(super) struct Latches {
     unsaved: Mutex<BTreeMap<String, BTreeSet<Key>>>,
 }
 
-/// What [`merge`] wants written down.
+/// The writes that [`merge`] asks for.
 #[derive(Debug, Default, PartialEq)]
 struct Changes {
-    save: Vec<(Key, Held)>,
+    save: Vec<(Key, LatchedState)>,
     delete: Vec<Key>,
 }
 
 impl Latches {
-    /// Those that the store kept. One that cannot be understood is dropped with a log line.
+    /// Reads the stored latches. One that cannot be parsed is dropped with a log line.
     pub(super) async fn load(store: Option<&Store>) -> Self {
         let latches = Self::default();
         let Some(store) = store else { return latches };
@@ -51,7 +51,7 @@ impl Latches {
         });
         let mut held = latches.held.lock().unwrap_or_else(PoisonError::into_inner);
         for row in rows {
-            match serde_json::from_str::<Held>(&row.json) {
+            match serde_json::from_str::<LatchedState>(&row.json) {
                 Ok(value) => {
                     held.entry(row.component)
                         .or_default()
@@ -76,7 +76,7 @@ impl Latches {
         held.get(component).is_some_and(|states| !states.is_empty())
     }
 
-    /// What a check said, with what is latched.
+    /// Returns the states of a check together with the latched ones.
     pub(super) async fn apply(
         &self,
         component: &str,
@@ -165,7 +165,7 @@ fn key(state: &HealthState) -> Key {
 }
 
 fn merge(
-    held: &mut BTreeMap<Key, Held>,
+    held: &mut BTreeMap<Key, LatchedState>,
     reported: Vec<HealthState>,
     now: UnixMillis,
     boot_id: &str,
@@ -188,7 +188,7 @@ fn merge(
     for state in reported {
         let key = key(&state);
         if state.latch && state.health != Health::Healthy {
-            let entry = Held {
+            let entry = LatchedState {
                 state: state.clone(),
                 boot_id: boot_id.to_owned(),
             };
@@ -224,7 +224,7 @@ fn merge(
     (states, changes)
 }
 
-fn cleared(entry: &Held, good: bool, now: UnixMillis, boot_id: &str) -> bool {
+fn cleared(entry: &LatchedState, good: bool, now: UnixMillis, boot_id: &str) -> bool {
     let ways = &entry.state.recovery;
     if ways.is_empty() {
         return good;

@@ -1,8 +1,7 @@
-//! What a check is to the daemon: a component with a name, a schedule, latest states and a history.
+//! Components as the daemon sees them: each has a name, a schedule, latest states and a history.
 //!
-//! [`Registry`] knows them all, [`scheduler`] makes them run, [`kernel_log`] feeds them kernel messages, and
-//! the daemon's backend answers the HTTP server. How a component judges is the business of its [`Checker`]. A component
-//! never waits for another one.
+//! [`Registry`] knows them all, [`scheduler`] makes them run, [`kernel_log`] feeds them kernel messages, and the daemon's
+//! backend answers the HTTP server. A component's [`Checker`] judges. A component never waits for another one.
 
 #![cfg_attr(
     test,
@@ -80,13 +79,13 @@ use crate::{
 /// and a daemon that has nothing in its cache needs some seconds.
 const LOADING: Duration = Duration::from_secs(25);
 
-/// What is said of a component that has nothing to watch.
+/// The reason of a component that has nothing to watch.
 const NOT_APPLICABLE: &str = "not applicable here";
 
 /// One component.
 pub struct Component {
     name: String,
-    /// What the wire says of it; empty for a built-in check.
+    /// The wire's facts about it; empty for a built-in check.
     origin: Origin,
     /// Its state's name until there is a verdict.
     state_name: &'static str,
@@ -95,10 +94,10 @@ pub struct Component {
     settled: CancellationToken,
     stage: RwLock<Stage>,
     latest: RwLock<Latest>,
-    turn: Arc<Mutex<Turn>>,
+    turn: Arc<Mutex<CheckTurn>>,
     /// Why it gets no kernel messages although it watches the log.
     unfed: OnceLock<String>,
-    /// What of its configuration is not used.
+    /// The part of its configuration that is not used.
     misconfigured: OnceLock<String>,
     /// Its plugin is of a version that is new.
     probation: Option<Arc<Probation>>,
@@ -107,7 +106,7 @@ pub struct Component {
 }
 
 /// While it lives, a component is not checked.
-pub struct Paused(OwnedMutexGuard<Turn>);
+pub struct Paused(OwnedMutexGuard<CheckTurn>);
 
 /// How far a component is.
 enum Stage {
@@ -131,7 +130,7 @@ struct Latest {
 
 /// State that only the running check touches: one at a time.
 #[derive(Default)]
-struct Turn {
+struct CheckTurn {
     failures: u32,
     previous_check: Option<UnixMillis>,
     not_before: Option<Instant>,
@@ -259,7 +258,7 @@ impl Component {
         }
     }
 
-    /// A failure that speaks against a version on probation, which is being taken back.
+    /// Returns whether a failed call makes the version on probation be taken back.
     fn is_taken_back(&self, outcome: Result<(), &CallError>) -> bool {
         let probation = self.probation();
         probation.is_some_and(|probation| probation.check_ended(&self.name, outcome))
@@ -296,7 +295,7 @@ impl Component {
         matches!(*stage, Stage::Loading(_))
     }
 
-    /// What checks it, once there is something.
+    /// Returns its checker, once there is one.
     pub fn checker(&self) -> Option<Checker> {
         match &*self.stage.read().unwrap_or_else(PoisonError::into_inner) {
             Stage::Ready(checker) => Some(checker.clone()),
@@ -304,7 +303,7 @@ impl Component {
         }
     }
 
-    /// What checks it, if that watches the kernel log.
+    /// Returns its checker, if it watches the kernel log.
     pub(crate) fn kmsg_watcher(&self) -> Option<Arc<WasmChecker>> {
         self.checker()?.kmsg_watcher().cloned()
     }
@@ -341,7 +340,7 @@ impl Component {
         self.closed.cancelled().await;
     }
 
-    /// What the wire says of it, with what its script printed last.
+    /// Returns the wire's facts about it, with the last output of its script.
     pub fn origin(&self) -> Origin {
         let latest = self.latest.read().unwrap_or_else(PoisonError::into_inner);
         Origin {
@@ -350,7 +349,7 @@ impl Component {
         }
     }
 
-    /// What it said of itself, once it could.
+    /// Returns its description, once it is loaded.
     pub fn descriptor(&self) -> Option<ComponentDescriptor> {
         self.checker().map(|checker| checker.descriptor().clone())
     }

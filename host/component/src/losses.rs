@@ -14,11 +14,11 @@ use crate::{
 /// Kernel messages that were lost.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Loss {
-    /// Which they were.
+    /// The sequence numbers of the lost records.
     pub gap: Gap,
     /// The component that did not get them; `None` if none did.
     pub component: Option<String>,
-    /// What went wrong, where the gap's cause does not say all.
+    /// The problem, where the gap's cause does not explain it.
     pub problem: Option<String>,
 }
 

@@ -157,7 +157,8 @@ impl Probation {
     }
 }
 
-/// Whether a failure speaks against the version. What it says of itself, or a source that does not answer, does not.
+/// Returns whether a failure counts against the version. An error that it reports itself, or a source that does not answer,
+/// does not count.
 fn counts(error: &CallError) -> bool {
     match error {
         CallError::Trap(_)
@@ -177,13 +178,13 @@ mod tests {
     use crate::node::error::SourceError;
 
     fn probation(components: &[&str], can_return: bool) -> (Probation, Arc<Mutex<Vec<Verdict>>>) {
-        let told: Arc<Mutex<Vec<Verdict>>> = Arc::default();
-        let list = Arc::clone(&told);
+        let verdicts: Arc<Mutex<Vec<Verdict>>> = Arc::default();
+        let list = Arc::clone(&verdicts);
         let names = components.iter().map(|&name| name.to_owned());
         let probation = Probation::new(names, can_return, move |verdict| {
             list.lock().unwrap().push(verdict);
         });
-        (probation, told)
+        (probation, verdicts)
     }
 
     fn trap() -> CallError {
@@ -192,15 +193,15 @@ mod tests {
 
     #[test]
     fn it_has_worked_after_three_good_checks_of_every_component() {
-        let (probation, told) = probation(&["a", "b"], true);
+        let (probation, verdicts) = probation(&["a", "b"], true);
         for component in ["a", "a", "a", "a", "b", "b"] {
             assert!(!probation.check_ended(component, Ok(())));
-            assert!(probation.is_on() && told.lock().unwrap().is_empty());
+            assert!(probation.is_on() && verdicts.lock().unwrap().is_empty());
         }
         assert!(!probation.check_ended("b", Ok(())));
         assert!(!probation.is_on());
         assert!(!probation.check_ended("b", Ok(())));
-        assert_eq!(*told.lock().unwrap(), [Verdict::Worked], "told once");
+        assert_eq!(*verdicts.lock().unwrap(), [Verdict::Worked], "told once");
         assert!(
             !probation.check_ended("a", Err(&trap())),
             "from now on it fails like any other"
@@ -208,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn what_speaks_against_the_version_is_told_once() {
+    fn a_failure_of_the_version_is_reported_once() {
         for (error, fails) in [
             (trap(), true),
             (CallError::Invalid("x".into()), true),
@@ -217,7 +218,7 @@ mod tests {
             (CallError::Failed("x".into()), false),
             (CallError::Source(SourceError::Denied("/x".into())), false),
         ] {
-            let (probation, told) = probation(&["a"], true);
+            let (probation, verdicts) = probation(&["a"], true);
             probation.check_ended("a", Ok(()));
             assert_eq!(probation.check_ended("a", Err(&error)), fails, "{error}");
             assert_eq!(probation.check_ended("a", Err(&error)), fails, "{error}");
@@ -226,41 +227,41 @@ mod tests {
                 reason: format!("it {error}"),
             }];
             let expected = if fails { expected } else { &[] };
-            assert_eq!(*told.lock().unwrap(), expected);
+            assert_eq!(*verdicts.lock().unwrap(), expected);
         }
     }
 
     #[test]
     fn the_first_batch_counts_also_after_the_checks() {
-        let (one, told) = probation(&["a"], true);
+        let (one, verdicts) = probation(&["a"], true);
         (0..CHECKS).for_each(|_| assert!(!one.check_ended("a", Ok(()))));
         assert!(one.batch_ended("a", Err(&trap())));
-        assert_eq!(told.lock().unwrap().len(), 2);
-        let (other, told) = probation(&["a"], true);
+        assert_eq!(verdicts.lock().unwrap().len(), 2);
+        let (other, verdicts) = probation(&["a"], true);
         assert!(!other.batch_ended("a", Ok(())));
         (0..CHECKS).for_each(|_| assert!(!other.check_ended("a", Ok(()))));
         assert!(!other.batch_ended("a", Err(&trap())), "not the first one");
-        assert_eq!(*told.lock().unwrap(), [Verdict::Worked]);
-        let (patterns, told) = probation(&["a"], true);
+        assert_eq!(*verdicts.lock().unwrap(), [Verdict::Worked]);
+        let (patterns, verdicts) = probation(&["a"], true);
         assert!(patterns.patterns_failed("a", "too many"));
-        assert_eq!(told.lock().unwrap().len(), 1);
+        assert_eq!(verdicts.lock().unwrap().len(), 1);
     }
 
     #[test]
     fn without_a_version_before_it_is_a_failing_checker() {
-        let (probation, told) = probation(&["a"], false);
+        let (probation, verdicts) = probation(&["a"], false);
         assert!(!probation.check_ended("a", Err(&trap())));
         (0..CHECKS).for_each(|_| assert!(!probation.check_ended("a", Ok(()))));
-        assert_eq!(*told.lock().unwrap(), [Verdict::Worked]);
+        assert_eq!(*verdicts.lock().unwrap(), [Verdict::Worked]);
     }
 
     #[tokio::test]
     async fn one_that_stays_fails_as_any_other() {
-        let (probation, told) = probation(&["a"], true);
+        let (probation, verdicts) = probation(&["a"], true);
         assert!(probation.check_ended("a", Err(&trap())));
         probation.stays();
         probation.remains().await;
         assert!(!probation.check_ended("a", Err(&trap())));
-        assert_eq!(told.lock().unwrap().len(), 1);
+        assert_eq!(verdicts.lock().unwrap().len(), 1);
     }
 }

@@ -6,8 +6,8 @@ use std::{
 };
 
 use super::{
-    Component, Latest, Services, Turn, WasmChecker,
-    checker::{Checker, Judged},
+    CheckTurn, Component, Latest, Services, WasmChecker,
+    checker::{CheckedReport, Checker},
     commit, failure, health_log, script,
 };
 use crate::{
@@ -200,7 +200,7 @@ impl Component {
         &self,
         services: &Services,
         trigger: Trigger,
-        mut turn: tokio::sync::MutexGuard<'_, Turn>,
+        mut turn: tokio::sync::MutexGuard<'_, CheckTurn>,
     ) -> (Vec<HealthState>, Vec<u8>) {
         let Some(checker) = self.checker() else {
             return (self.states(services.node.clock.now_ms()), Vec::new());
@@ -210,7 +210,8 @@ impl Component {
             return (self.states(services.node.clock.now_ms()), Vec::new());
         }
         let context = self.context(services, trigger, turn.previous_check);
-        let Judged { finished, output } = checker.check(services, &context, &self.closed).await;
+        let CheckedReport { finished, output } =
+            checker.check(services, &context, &self.closed).await;
         commit::bill(services, &self.name, &finished);
         if let Some(shadow) = &self.shadow {
             shadow.check_beside(&context, &finished);

@@ -43,7 +43,7 @@ pub struct Scheduler {
     tasks: TaskTracker,
     shutdown: CancellationToken,
     turns: Arc<Turns>,
-    /// What beats are counted from.
+    /// The time from which beats are counted.
     start: Instant,
 }
 
@@ -90,7 +90,7 @@ impl Scheduler {
 }
 
 impl Scheduler {
-    /// What the components share.
+    /// The services that the components share.
     pub fn services(&self) -> &Services {
         &self.services
     }
@@ -182,7 +182,7 @@ fn on_beat(phase: Duration) -> Duration {
     BEAT * u32::try_from(phase.as_secs() / BEAT.as_secs()).unwrap_or(0)
 }
 
-/// Where in its interval a component runs.
+/// Returns the point in its interval at which a component runs.
 fn phase(name: &str, interval: Duration) -> Duration {
     let mut hasher = DefaultHasher::new();
     name.hash(&mut hasher);

@@ -6,7 +6,7 @@ use serde_json::Value;
 /// The schema's own address, which nothing else has.
 const ADDRESS: &str = "gpud:///schema";
 
-/// What in a document does not fit its schema.
+/// A part of a document that does not fit its schema.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
     /// JSON pointer of the value; empty for the whole document.

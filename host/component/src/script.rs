@@ -4,9 +4,9 @@ use std::time::{Duration, Instant};
 
 use tokio_util::sync::CancellationToken;
 
-use gpud_script::{Checked, Script, Verdict};
+use gpud_script::{CheckOutput, Script, Verdict};
 
-use super::checker::Judged;
+use super::checker::CheckedReport;
 use crate::{
     capability::Bill,
     model::{
@@ -18,7 +18,7 @@ use crate::{
     wire::Origin,
 };
 
-/// What the wire says of a component that comes from a spec.
+/// The wire's type of a component from a spec.
 pub(super) const COMPONENT_TYPE: &str = "custom-plugin";
 /// The name of every script plugin's state.
 pub(super) const STATE_NAME: &str = "check";
@@ -68,7 +68,7 @@ impl ScriptChecker {
         }
     }
 
-    /// What its spec says of it.
+    /// Its description from the spec.
     pub fn descriptor(&self) -> &ComponentDescriptor {
         &self.descriptor
     }
@@ -78,12 +78,16 @@ impl ScriptChecker {
         self.interval
     }
 
-    pub(super) async fn check(&self, context: &CheckContext, stop: &CancellationToken) -> Judged {
+    pub(super) async fn check(
+        &self,
+        context: &CheckContext,
+        stop: &CancellationToken,
+    ) -> CheckedReport {
         let started = Instant::now();
-        let Checked {
+        let CheckOutput {
             verdict, output, ..
         } = self.script.check(context.now, stop).await;
-        Judged {
+        CheckedReport {
             finished: Finished {
                 answer: Ok(self.report(context, verdict)),
                 bill: Bill {
@@ -132,7 +136,7 @@ impl ScriptChecker {
     }
 }
 
-/// What the wire says of the components of a plugin.
+/// Returns the wire's facts about the components of a plugin.
 pub(super) fn origin(plugin: &Plugin) -> Origin {
     Origin {
         component_type: COMPONENT_TYPE.to_owned(),
@@ -141,7 +145,7 @@ pub(super) fn origin(plugin: &Plugin) -> Origin {
     }
 }
 
-/// What a state shows of a script's output.
+/// Returns the part of a script's output that a state shows.
 pub(super) fn shown(output: &[u8]) -> String {
     let head = output.get(..SHOWN_OUTPUT).unwrap_or(output);
     String::from_utf8_lossy(head).into_owned()

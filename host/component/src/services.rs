@@ -1,4 +1,4 @@
-//! What all components of a daemon share.
+//! The services that all components of a daemon share.
 
 use std::{
     fmt::Display,
@@ -29,19 +29,19 @@ fn unreadable(error: &dyn Display) -> String {
     format!("the kernel log cannot be read ({error})")
 }
 
-/// What all components share.
+/// The services that all components share.
 pub struct Services {
     /// The machine.
     pub node: Arc<Node>,
-    /// What the daemon remembers; `None` in a scan.
+    /// The daemon's store; `None` in a scan.
     pub store: Option<Store>,
     /// Present values of all metrics.
     pub metrics: Arc<metrics::Registry>,
     /// The kernel log, once it is read.
     pub kernel_log: OnceLock<Arc<KernelLog>>,
-    /// What opening the kernel log gave where no reader follows it.
+    /// The result of opening the kernel log where no reader follows it.
     kernel_log_probe: OnceCell<Option<String>>,
-    /// What changes, for readers that follow the daemon.
+    /// The feed of changes for readers that follow the daemon.
     pub feed: Feed,
     /// Logs new events.
     pub(super) event_log: EventLog,
@@ -49,7 +49,7 @@ pub struct Services {
     pub(super) logs_changes: bool,
     /// Verdicts that stay until something clears them.
     pub(super) latches: Latches,
-    /// What could not be stored.
+    /// The data that could not be stored.
     pub(super) unsaved: Unsaved,
 }
 

@@ -39,20 +39,20 @@ pub struct Shadow {
     checker: Option<Arc<WasmChecker>>,
     questions: mpsc::Sender<Question>,
     waiting: Mutex<Option<mpsc::Receiver<Question>>>,
-    seen: Mutex<Seen>,
+    seen: Mutex<ShadowRecord>,
 }
 
 /// A question to the running version, and its outcome.
 struct Question {
     context: CheckContext,
-    /// Of the kernel; `None` for a check.
+    /// The kernel messages; `None` for a check.
     messages: Option<Vec<Arc<KernelMessage>>>,
     running: Outcome,
     bill: Bill,
 }
 
 #[derive(Default)]
-struct Seen {
+struct ShadowRecord {
     view: ShadowView,
     last: VecDeque<Comparison>,
 }
@@ -74,14 +74,14 @@ impl Shadow {
             checker,
             questions,
             waiting: Mutex::new(Some(waiting)),
-            seen: Mutex::new(Seen {
+            seen: Mutex::new(ShadowRecord {
                 view,
                 last: VecDeque::new(),
             }),
         }
     }
 
-    /// What was compared so far.
+    /// Returns the comparison so far.
     pub fn view(&self, component: &str) -> ShadowView {
         let seen = self.seen();
         ShadowView {
@@ -170,7 +170,7 @@ impl Shadow {
         let (differences, differing, further) = comparison::between(&question.running, shadow);
         let same = differences.is_empty();
         let mut seen = self.seen();
-        let Seen { view, last } = &mut *seen;
+        let ShadowRecord { view, last } = &mut *seen;
         view.compared += 1;
         view.same += u64::from(same);
         view.differing.outcome += differing.outcome;
@@ -195,7 +195,7 @@ impl Shadow {
         }
     }
 
-    fn seen(&self) -> MutexGuard<'_, Seen> {
+    fn seen(&self) -> MutexGuard<'_, ShadowRecord> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,6 +1,6 @@
-//! A plugin's component tried out without a daemon: its checks and its kernel messages one after another, with a history
-//! and values of its own in memory. Everything that it returns is reported: also what it costs, and what a daemon would
-//! only count.
+//! Runs a plugin's component without a daemon, for the commands of plugin authors: checks and kernel messages one after
+//! another, with a history and values of their own in memory. The caller gets everything that the component returns,
+//! its cost included, and what a daemon would only count.
 
 use std::sync::Arc;
 
@@ -12,14 +12,14 @@ use crate::{
         Node,
         kmsg::{KernelMessage, Prefilter},
     },
-    runtime::{Asked, CallError, Finished, Plugin},
+    runtime::{CallContext, CallError, Finished, Plugin},
     store::{Commit, Location, Store, StoreError, StoreOptions, StoredEvent},
 };
 
 /// Messages handed over at once, as the contract promises.
 const BATCH: usize = 512;
 
-/// A component that is tried out.
+/// A component that runs without a daemon.
 pub struct Trial {
     plugin: Arc<Plugin>,
     descriptor: ComponentDescriptor,
@@ -29,30 +29,30 @@ pub struct Trial {
     previous: Option<UnixMillis>,
 }
 
-/// What one check gave.
+/// The result of one check.
 #[derive(Debug)]
-pub struct Tried {
+pub struct TrialOutcome {
     /// The report, or why there is none.
     pub report: Result<Report, CallError>,
-    /// What it cost.
+    /// The cost of the check.
     pub bill: Bill,
     /// The keys that it wrote or deleted.
     pub values: Vec<String>,
-    /// Why events and values could not be kept, if so.
+    /// Why events and values could not be stored, if so.
     pub problem: Option<String>,
 }
 
-/// The result of kernel messages.
+/// The events that a component made of kernel messages.
 #[derive(Debug, Default)]
-pub struct Heard {
-    /// How many of them matched a pattern, and so were handed over.
+pub struct TrialEvents {
+    /// How many messages matched a pattern and were passed to the component.
     pub matched: usize,
-    /// The events, as the component gave them.
+    /// The events as the component returned them.
     pub events: Vec<Event>,
 }
 
 impl Trial {
-    /// Of one component of a plugin, on this machine.
+    /// Prepares one component of a plugin to run on this machine.
     ///
     /// # Errors
     /// The database in memory cannot be opened.
@@ -76,7 +76,7 @@ impl Trial {
         })
     }
 
-    /// What the plugin says of it.
+    /// Returns the plugin's description of it.
     pub fn descriptor(&self) -> &ComponentDescriptor {
         &self.descriptor
     }
@@ -86,22 +86,22 @@ impl Trial {
         self.config = config;
     }
 
-    /// One check; what it gives is kept for the next one.
-    pub async fn check(&mut self, trigger: Trigger) -> Tried {
+    /// Runs one check. Its events and values are stored for the next one.
+    pub async fn check(&mut self, trigger: Trigger) -> TrialOutcome {
         let context = self.context(trigger);
         self.previous = Some(context.now);
-        let finished = self.plugin.check(&self.asked(), &context).await;
-        self.kept(finished).await
+        let finished = self.plugin.check(&self.call_context(), &context).await;
+        self.store_report(finished).await
     }
 
-    /// What `gpud scan` would do: the component's own scan if it has one, else a check.
-    pub async fn look(&mut self) -> Tried {
+    /// Runs what `gpud scan` would: the component's own scan if it has one, else a check.
+    pub async fn look(&mut self) -> TrialOutcome {
         if !self.plugin.scans() || self.descriptor.without_scan {
             return self.check(Trigger::Manual).await;
         }
         let context = self.context(Trigger::Manual);
-        let finished = self.plugin.scan(&self.asked(), &context).await;
-        Tried {
+        let finished = self.plugin.scan(&self.call_context(), &context).await;
+        TrialOutcome {
             values: finished.state_writes.keys().cloned().collect(),
             report: finished.answer,
             bill: finished.bill,
@@ -112,11 +112,11 @@ impl Trial {
     /// Hands over what its patterns match, and keeps the events. Components that watch nothing get nothing.
     ///
     /// # Errors
-    /// In words: its patterns cannot be used, it failed, or nothing could be kept.
-    pub async fn hear(&self, messages: &[Arc<KernelMessage>]) -> Result<Heard, String> {
-        let mut heard = Heard::default();
+    /// In words: its patterns cannot be used, it failed, or nothing could be stored.
+    pub async fn hear(&self, messages: &[Arc<KernelMessage>]) -> Result<TrialEvents, String> {
+        let mut trial_events = TrialEvents::default();
         if !self.plugin.watches_kmsg() || self.descriptor.without_kmsg_watcher {
-            return Ok(heard);
+            return Ok(trial_events);
         }
         let patterns = self.patterns().await?;
         let (prefilter, refused) = Prefilter::new(&[(0, patterns)]);
@@ -131,13 +131,13 @@ impl Trial {
                 !hits.is_empty()
             })
             .collect();
-        heard.matched = wanted.len();
+        trial_events.matched = wanted.len();
         let context = self.context(Trigger::Event);
         for batch in wanted.chunks(BATCH) {
             let batch = batch.iter().map(|message| &***message);
             let finished = self
                 .plugin
-                .on_messages(&self.asked(), &context, batch)
+                .on_messages(&self.call_context(), &context, batch)
                 .await;
             let events = finished
                 .answer
@@ -151,9 +151,9 @@ impl Trial {
                 .commit(&self.descriptor.name, commit)
                 .await
                 .map_err(|error| error.to_string())?;
-            heard.events.extend(events);
+            trial_events.events.extend(events);
         }
-        Ok(heard)
+        Ok(trial_events)
     }
 
     /// Its patterns.
@@ -161,7 +161,7 @@ impl Trial {
     /// # Errors
     /// In words: it failed, or gave what cannot be used.
     pub async fn patterns(&self) -> Result<Vec<String>, String> {
-        let finished = self.plugin.patterns(&self.asked()).await;
+        let finished = self.plugin.patterns(&self.call_context()).await;
         finished
             .answer
             .map_err(|error| format!("no kernel log patterns: it {error}"))
@@ -176,8 +176,8 @@ impl Trial {
     }
 
     /// The states as a daemon would show them: those of the report, or one that blames the right one.
-    pub fn states(&self, tried: &Tried) -> Vec<HealthState> {
-        match &tried.report {
+    pub fn states(&self, outcome: &TrialOutcome) -> Vec<HealthState> {
+        match &outcome.report {
             Ok(report) => report.states.clone(),
             Err(error) => {
                 let now = self.node.clock.now_ms();
@@ -186,30 +186,30 @@ impl Trial {
         }
     }
 
-    async fn kept(&self, finished: Finished<Report>) -> Tried {
-        let mut tried = Tried {
+    async fn store_report(&self, finished: Finished<Report>) -> TrialOutcome {
+        let mut outcome = TrialOutcome {
             values: finished.state_writes.keys().cloned().collect(),
             report: finished.answer,
             bill: finished.bill,
             problem: None,
         };
-        if let Ok(report) = &tried.report {
+        if let Ok(report) = &outcome.report {
             let commit = Commit {
                 events: report.events.clone(),
                 state_writes: finished.state_writes,
                 cursor: None,
             };
-            // As in a daemon, nothing to keep is no business of the store's thread.
+            // As in a daemon, an empty commit is not sent to the store's thread.
             if !commit.events.is_empty() || !commit.state_writes.is_empty() {
                 let stored = self.store.commit(&self.descriptor.name, commit).await;
-                tried.problem = stored.err().map(|error| error.to_string());
+                outcome.problem = stored.err().map(|error| error.to_string());
             }
         }
-        tried
+        outcome
     }
 
-    fn asked(&self) -> Asked<'_> {
-        Asked {
+    fn call_context(&self) -> CallContext<'_> {
+        CallContext {
             component: &self.descriptor.name,
             store: Some(self.store.clone()),
             config: Arc::clone(&self.config),

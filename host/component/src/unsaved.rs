@@ -1,4 +1,4 @@
-//! What checks found while the database could not be written. It is stored with the component's next commit.
+//! Findings of checks while the database could not be written. They are stored with the component's next commit.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -15,15 +15,15 @@ const MAX_EVENTS: usize = 256;
 /// Most changes of state of one component; the oldest go first.
 const MAX_CHANGES: usize = 256;
 
-/// What could not be stored, by component.
+/// Data that could not be stored, by component.
 #[derive(Debug, Default)]
 pub(super) struct Unsaved {
-    components: Mutex<BTreeMap<String, Waiting>>,
+    components: Mutex<BTreeMap<String, UnsavedData>>,
 }
 
-/// What waits of one component.
+/// Data of one component that waits to be stored.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Waiting {
+pub(super) struct UnsavedData {
     /// Events and values.
     pub commit: Commit,
     /// Changes of state, in their order.
@@ -32,7 +32,7 @@ pub(super) struct Waiting {
 
 impl Unsaved {
     /// Takes what waits of a component.
-    pub fn take(&self, component: &str) -> Option<Waiting> {
+    pub fn take(&self, component: &str) -> Option<UnsavedData> {
         self.lock().remove(component)
     }
 
@@ -74,7 +74,7 @@ impl Unsaved {
     }
 
     /// Puts back what was taken and could not be stored either; what came since is later.
-    pub fn put_back(&self, component: &str, earlier: Waiting) {
+    pub fn put_back(&self, component: &str, earlier: UnsavedData) {
         let since = self.lock().insert(component.to_owned(), earlier);
         let Some(since) = since else { return };
         self.keep(component, since.commit);
@@ -83,7 +83,7 @@ impl Unsaved {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Waiting>> {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, UnsavedData>> {
         self.components
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -114,7 +114,7 @@ mod tests {
         }
     }
 
-    fn messages(waiting: &Waiting) -> Vec<&str> {
+    fn messages(waiting: &UnsavedData) -> Vec<&str> {
         let events = waiting.commit.events.iter();
         events.map(|event| event.message.as_str()).collect()
     }

@@ -6,7 +6,7 @@ use super::Services;
 use crate::{
     model::{CheckContext, ComponentDescriptor, Event, Report},
     node::kmsg::KernelMessage,
-    runtime::{Asked, Finished, Plugin, Values},
+    runtime::{CallContext, Finished, Plugin, Values},
 };
 
 /// Between two checks when neither descriptor nor operator says otherwise.
@@ -29,7 +29,7 @@ impl WasmChecker {
         }
     }
 
-    /// What the plugin says of it.
+    /// Returns the plugin's description of it.
     pub fn descriptor(&self) -> &ComponentDescriptor {
         &self.descriptor
     }
@@ -66,7 +66,9 @@ impl WasmChecker {
         services: &Services,
         context: &CheckContext,
     ) -> Finished<Report> {
-        self.plugin.check(&self.asked(services), context).await
+        self.plugin
+            .check(&self.call_context(services), context)
+            .await
     }
 
     pub(super) async fn scan(
@@ -74,11 +76,13 @@ impl WasmChecker {
         services: &Services,
         context: &CheckContext,
     ) -> Finished<Report> {
-        self.plugin.scan(&self.asked(services), context).await
+        self.plugin
+            .scan(&self.call_context(services), context)
+            .await
     }
 
     pub(super) async fn patterns(&self, services: &Services) -> Finished<Vec<String>> {
-        self.plugin.patterns(&self.asked(services)).await
+        self.plugin.patterns(&self.call_context(services)).await
     }
 
     pub(super) async fn on_messages(
@@ -89,7 +93,7 @@ impl WasmChecker {
     ) -> Finished<Vec<Event>> {
         let messages = messages.iter().map(Arc::as_ref);
         self.plugin
-            .on_messages(&self.asked(services), context, messages)
+            .on_messages(&self.call_context(services), context, messages)
             .await
     }
 
@@ -100,11 +104,11 @@ impl WasmChecker {
         context: &CheckContext,
         values: Values,
     ) -> Finished<Report> {
-        let asked = Asked {
+        let call_context = CallContext {
             values: Some(values),
-            ..self.asked(services)
+            ..self.call_context(services)
         };
-        self.plugin.check(&asked, context).await
+        self.plugin.check(&call_context, context).await
     }
 
     /// As [`Self::on_messages`], with key-values of its own.
@@ -115,16 +119,18 @@ impl WasmChecker {
         messages: &[Arc<KernelMessage>],
         values: Values,
     ) -> Finished<Vec<Event>> {
-        let asked = Asked {
+        let call_context = CallContext {
             values: Some(values),
-            ..self.asked(services)
+            ..self.call_context(services)
         };
         let messages = messages.iter().map(Arc::as_ref);
-        self.plugin.on_messages(&asked, context, messages).await
+        self.plugin
+            .on_messages(&call_context, context, messages)
+            .await
     }
 
-    fn asked(&self, services: &Services) -> Asked<'_> {
-        Asked {
+    fn call_context(&self, services: &Services) -> CallContext<'_> {
+        CallContext {
             component: &self.descriptor.name,
             store: services.store.clone(),
             config: Arc::clone(&self.config),

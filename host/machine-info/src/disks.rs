@@ -199,8 +199,8 @@ mod tests {
             df: Some(line.to_owned()),
             ..Commands::default()
         };
-        let told = printing("echo srv:/vol nfs4 5000 1000 4000 20% /host/nfs #");
-        let info = read(&files, &told, &complaints).await;
+        let answering = printing("echo srv:/vol nfs4 5000 1000 4000 20% /host/nfs #");
+        let info = read(&files, &answering, &complaints).await;
         let [device] = info.block_devices.as_slice() else {
             panic!("{info:?}");
         };

@@ -211,8 +211,8 @@ impl Complaints {
         match result {
             Ok(value) => Some(value),
             Err(error) => {
-                let mut told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-                if told.insert(what.to_owned()) {
+                let mut reported = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+                if reported.insert(what.to_owned()) {
                     tracing::warn!(%error, "machine info goes without {what}");
                 }
                 None

@@ -160,11 +160,13 @@ impl Registry {
                 MetricKind::Histogram => Change::Observe(metric.value),
                 MetricKind::Gauge | MetricKind::Other(_) => Change::Set(Kind::Gauge, metric.value),
             };
-            let described = descriptions.iter().find(|told| told.name == metric.name);
+            let described = descriptions
+                .iter()
+                .find(|description| description.name == metric.name);
             let family = Description {
                 name: &metric.name,
-                help: described.map_or("", |told| told.help.as_str()),
-                buckets: described.map_or(&[], |told| told.buckets.as_slice()),
+                help: described.map_or("", |description| description.help.as_str()),
+                buckets: described.map_or(&[], |description| description.buckets.as_slice()),
             };
             let recorded =
                 table.apply(self.limit, Some(component), &family, &metric.labels, change);

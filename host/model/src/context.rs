@@ -1,4 +1,4 @@
-//! What a call of a checker may know of the moment.
+//! The circumstances of one call of a checker.
 
 use super::UnixMillis;
 

@@ -1,4 +1,4 @@
-//! What a component says of itself, once, without any capability.
+//! How a component describes itself, once and without any capability.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ pub enum RunMode {
     Manual,
 }
 
-/// What set-healthy does for a component.
+/// The effect of set-healthy on a component.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum SetHealthy {
     /// Not offered.
@@ -48,7 +48,7 @@ pub struct ComponentDescriptor {
     pub interval: Option<Duration>,
     /// When it runs.
     pub run_mode: RunMode,
-    /// What set-healthy does.
+    /// The effect of set-healthy.
     pub set_healthy: SetHealthy,
     /// Metrics that it gives.
     pub metrics: Vec<MetricDescription>,

@@ -51,7 +51,7 @@ impl From<&str> for EventType {
 /// `time / window`) are one row with a count and a last time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Merge {
-    /// What makes two events the same, for example the raw kernel text.
+    /// The key by which two events count as the same, for example the raw kernel text.
     pub key: String,
     /// Window length in seconds, at least 1.
     pub window_seconds: u32,
@@ -68,11 +68,11 @@ pub struct Event {
     pub event_type: EventType,
     /// For a person; may be empty.
     pub message: String,
-    /// What it is about.
+    /// The subject of the event.
     pub subject: Option<Subject>,
-    /// What it was drawn from.
+    /// The evidence for the event.
     pub evidence: Vec<Evidence>,
-    /// Facts kept with it, not shown by the HTTP API.
+    /// Facts that are stored with it, and that the HTTP API does not show.
     pub extra_info: Pairs,
     /// How repeats are counted; without it, equal events of one second are one.
     pub merge: Option<Merge>,

@@ -26,7 +26,7 @@ pub type UnixMillis = u64;
 /// Ordered key-value pairs, as guests give them.
 pub type Pairs = Vec<(String, String)>;
 
-/// What one check found.
+/// The result of one check.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Report {
     /// False: this machine has nothing for this checker to watch. The component is then left out of states, events

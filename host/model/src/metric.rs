@@ -8,9 +8,9 @@ pub enum MetricKind {
     /// The value as it is now.
     #[default]
     Gauge,
-    /// An amount to add to a count that the host keeps (a guest starts afresh at every call).
+    /// An amount to add to the host's count (a guest starts afresh at every call).
     Counter,
-    /// One observation for a histogram that the host keeps; buckets come from the descriptor.
+    /// One observation for the host's histogram. The descriptor defines its buckets.
     Histogram,
     /// A kind of a later contract version; treated as a gauge.
     Other(String),

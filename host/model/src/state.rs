@@ -55,7 +55,7 @@ impl From<&str> for Health {
     }
 }
 
-/// What an operator should do; the wire's four words, or a plugin's own.
+/// An action for the operator: one of the wire's four words, or a plugin's own.
 #[derive(Debug, Clone, Serialize, Deserialize, PartialEq, Eq)]
 pub enum RepairAction {
     /// Nothing.
@@ -95,7 +95,7 @@ impl From<&str> for RepairAction {
     }
 }
 
-/// What to do, in words and as actions in order of preference.
+/// Advice in words, and as actions in order of preference.
 #[derive(Debug, Clone, Serialize, Deserialize, PartialEq, Eq, Default)]
 pub struct SuggestedActions {
     /// Free text, may be empty.
@@ -104,7 +104,7 @@ pub struct SuggestedActions {
     pub repair_actions: Vec<RepairAction>,
 }
 
-/// What a state or an event is about.
+/// The subject of a state or an event.
 #[derive(Debug, Clone, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 pub enum Subject {
@@ -134,7 +134,7 @@ pub enum Subject {
     Other {
         /// For example `dimm`.
         kind: String,
-        /// Which one.
+        /// The name of the device or part.
         id: String,
     },
 }
@@ -154,7 +154,7 @@ pub enum Recovery {
     Other(String),
 }
 
-/// What a verdict was drawn from.
+/// The evidence for a verdict.
 #[derive(Debug, Clone, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 pub enum Evidence {
@@ -181,16 +181,16 @@ pub struct HealthState {
     pub reason: String,
     /// Technical error behind the verdict, if any.
     pub error: Option<String>,
-    /// What to do.
+    /// The suggested actions.
     pub suggested_actions: Option<SuggestedActions>,
-    /// What it is about, when not the whole component.
+    /// The subject, unless the state is about the whole component.
     pub subject: Option<Subject>,
     /// Ways in which it clears, any of which is enough. Empty means the next good reading.
     pub recovery: Vec<Recovery>,
     /// True: the host keeps showing this state after later checks stop reporting it, until a way of `recovery` or
     /// set-healthy clears it, also across restarts.
     pub latch: bool,
-    /// What it was drawn from.
+    /// The evidence for the state.
     pub evidence: Vec<Evidence>,
     /// The wire's `extra_info`.
     pub extra_info: Pairs,

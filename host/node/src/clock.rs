@@ -1,4 +1,4 @@
-//! What time it is: the machine's clock, or one that a test sets by hand.
+//! The time: of the machine's clock, or of one that a test sets by hand.
 //!
 //! Everything that stamps or compares times takes a [`Clock`], so that a test can move time without waiting.
 

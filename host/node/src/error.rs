@@ -20,7 +20,7 @@ pub enum SourceError {
     /// The answer is larger than the caller allowed. Nothing partial is returned.
     #[error("{what}: {size} is more than the limit of {limit}")]
     TooLarge {
-        /// What was read.
+        /// The file that was read.
         what: String,
         /// Its real size in bytes or entries, as far as it is known (at least `limit + 1`).
         size: u64,
@@ -30,7 +30,7 @@ pub enum SourceError {
     /// No answer within the deadline. The call may still hang in the kernel, on a thread of its own.
     #[error("{what}: no answer for {} ms", after.as_millis())]
     TimedOut {
-        /// What was asked.
+        /// The source that was asked.
         what: String,
         /// How long was waited.
         after: Duration,

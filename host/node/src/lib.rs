@@ -46,7 +46,7 @@ use nvml::Nvml;
 /// Scans of the kernel log at once; each holds a thread.
 const READ_BACK_THREADS: usize = 2;
 
-/// Which boot the machine is in.
+/// The boot that the machine is in.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Boot {
     /// `/proc/sys/kernel/random/boot_id`; empty if unknown.
@@ -64,7 +64,7 @@ pub struct Node {
     pub clock: Clock,
     /// Its GPUs.
     pub nvml: Nvml,
-    /// Which boot it is in.
+    /// The boot that it is in.
     pub boot: Boot,
     /// Command lines for bash that take the place of programs, by the programs' names.
     replacements: BTreeMap<&'static str, String>,
@@ -149,7 +149,7 @@ impl Node {
         })
     }
 
-    /// What is run instead of this program.
+    /// Returns the command line that replaces this program.
     pub fn replacement(&self, program: &str) -> Option<&str> {
         self.replacements.get(program).map(String::as_str)
     }

@@ -8,9 +8,9 @@ use std::{
     path::Path,
 };
 
-/// What changes when a file is edited, replaced, or comes and goes.
+/// A stamp that differs after a file was edited, replaced, created or removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Stamp {
+pub struct FileStamp {
     device: u64,
     inode: u64,
     size: u64,
@@ -70,9 +70,9 @@ pub(super) fn too_large(max: usize) -> io::Error {
 }
 
 /// The stamp of a file; `None` where there is none that could be looked at.
-pub fn stamp(path: &Path) -> Option<Stamp> {
+pub fn stamp(path: &Path) -> Option<FileStamp> {
     let facts = std::fs::metadata(path).ok()?;
-    Some(Stamp {
+    Some(FileStamp {
         device: facts.dev(),
         inode: facts.ino(),
         size: facts.size(),

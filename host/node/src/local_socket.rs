@@ -55,7 +55,7 @@ pub enum SocketError {
     System {
         /// The socket.
         path: PathBuf,
-        /// What it says.
+        /// The system's error.
         source: io::Error,
     },
 }

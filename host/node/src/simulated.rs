@@ -13,18 +13,18 @@ use super::{
     hang_pool::HangPool, kmsg::BootClock, net::HttpResponse, nvml::Nvml, process::Output,
 };
 
-/// What to make up.
+/// The machine to simulate.
 #[derive(Debug, Clone)]
 pub struct Simulation {
     /// The folder that stands for `/`.
     pub root: PathBuf,
-    /// What time it is, Unix milliseconds.
+    /// The time, Unix milliseconds.
     pub now: u64,
     /// When it booted.
     pub boot: Boot,
     /// Its kernel log: records as `/dev/kmsg` gives them out, their times counted from the boot.
     pub kmsg: PathBuf,
-    /// What answers in place of programs and services.
+    /// The answers in place of programs and services.
     pub canned: Canned,
 }
 
@@ -42,22 +42,22 @@ pub struct Canned {
 /// Pages by service, then by path and query.
 pub type CannedHttp = BTreeMap<String, BTreeMap<String, CannedPage>>;
 
-/// What one run of a program gives.
+/// The result of one run of a program.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CannedProgram {
     /// Its name or path as the plugin writes it; `bash` for scripts.
     pub program: String,
     /// Its arguments; `None` fits any.
     pub arguments: Option<Vec<String>>,
-    /// What it prints.
+    /// Its standard output.
     pub stdout: String,
-    /// What it prints on standard error.
+    /// Its standard error.
     pub stderr: String,
     /// How it ends.
     pub exit_code: i32,
 }
 
-/// What one page gives.
+/// The answer of one page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CannedPage {
     /// Status code.
@@ -93,7 +93,7 @@ impl Node {
         })
     }
 
-    /// What answers in place of programs and services, if this machine is made up.
+    /// Returns the answers in place of programs and services, if this machine is simulated.
     pub fn canned(&self) -> Option<Arc<Canned>> {
         let canned = self.canned.as_ref()?.read();
         Some(Arc::clone(&canned.unwrap_or_else(PoisonError::into_inner)))

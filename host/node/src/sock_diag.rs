@@ -30,14 +30,14 @@ const ESTABLISHED: u8 = 1;
 const HEADER: usize = 16;
 /// Bytes of `inet_diag_req_v2`.
 const QUESTION: usize = 56;
-/// Where the family, the state, the addresses and the owner are in an answer (`inet_diag_msg`).
+/// The offsets of family, state, addresses and owner in an answer (`inet_diag_msg`).
 const STATE: usize = HEADER + 1;
 const ID: usize = HEADER + 4;
 const UID: usize = HEADER + 64;
 /// Bytes of ports and addresses at the start of `inet_diag_sockid`.
 const ENDS: usize = 36;
 
-/// What the kernel says.
+/// The answer of the kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Answer {
     /// The socket is established, and belongs to this user.

@@ -6,7 +6,7 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use super::local_file::{self, Stamp};
+use super::local_file::{self, FileStamp};
 
 const RANGES: &str = "/etc/subuid";
 const USERS: &str = "/etc/passwd";
@@ -21,9 +21,9 @@ struct Range {
     owner: u32,
 }
 
-type Stamps = [Option<Stamp>; 2];
+type Stamps = [Option<FileStamp>; 2];
 
-/// What the files said when they had these stamps.
+/// The content of the files when they had these stamps.
 static READ: Mutex<Option<(Stamps, Vec<Range>)>> = Mutex::new(None);
 
 /// Returns the user that a number was given to; the number itself where it is nobody's subordinate. Reads the files again

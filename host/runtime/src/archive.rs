@@ -67,7 +67,7 @@ pub struct Archive {
     records: HashMap<Key, Record>,
 }
 
-/// Where a component's code is.
+/// The location of a component's code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Record {
     sum: Sum,

@@ -55,9 +55,9 @@ pub struct Cache {
     compiler: Compiler,
     turns: tokio::sync::Semaphore,
     compiled: AtomicU64,
-    /// The log says why the archive is not used.
+    /// The archive is not used; the log has the cause.
     archive_reported: AtomicBool,
-    /// The log says why code is held in memory.
+    /// Code is held in memory; the log has the cause.
     memory_reported: AtomicBool,
 }
 
@@ -262,7 +262,7 @@ impl Cache {
         Ok(component)
     }
 
-    /// Loads code into memory that nothing else shares. The log says once why.
+    /// Loads code into memory that nothing else shares, and logs the cause once.
     #[expect(unsafe_code, reason = "loading compiled code")]
     fn in_memory(&self, engine: &Engine, code: &[u8], why: &str) -> Result<Component, String> {
         // SAFETY: our own compiler made it, and its checksum is the one that was noted then: in the folder, in gpud's
@@ -333,7 +333,7 @@ impl Folder {
             .is_ok_and(|room| room.f_bavail.saturating_mul(room.f_frsize) < FULL)
     }
 
-    /// Removes leftovers, what nobody used for long, and the oldest beyond the total size.
+    /// Removes leftovers, files that were not used for long, and the oldest beyond the total size.
     fn clean(&self) {
         let Ok(entries) = fs::read_dir(self.own.path()) else {
             return;
@@ -386,7 +386,7 @@ fn in_file(path: &Path) -> impl FnOnce(io::Error) -> LoadError {
     move |source| LoadError::File { path, source }
 }
 
-/// Makes the folder private to us, or says why it cannot be.
+/// Makes the folder private to gpud, or returns why that is not possible.
 fn private_folder(folder: &Path) -> io::Result<OwnFolder> {
     let own = OwnFolder::open_unlinked(folder)?;
     let probe = own.path().join(format!("{}.tmp", uuid::Uuid::new_v4()));

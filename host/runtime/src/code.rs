@@ -27,19 +27,19 @@ pub(super) struct Code {
 pub(super) struct Codes {
     components: HashMap<Key, Weak<Guest>>,
     /// Held while a component is loaded: others with the same component wait, and find it.
-    turns: HashMap<Key, Weak<Turn>>,
+    turns: HashMap<Key, Weak<CompileTurn>>,
     /// The keys of components that are part of gpud, by address and length.
     builtin: HashMap<(usize, usize), Key>,
 }
 
-type Turn = tokio::sync::Mutex<()>;
+type CompileTurn = tokio::sync::Mutex<()>;
 
 impl Codes {
     fn find(&self, key: Key) -> Option<Arc<Guest>> {
         self.components.get(&key)?.upgrade()
     }
 
-    fn turn(&mut self, key: Key) -> Arc<Turn> {
+    fn turn(&mut self, key: Key) -> Arc<CompileTurn> {
         self.turns.retain(|_, turn| turn.strong_count() > 0);
         let waiting = self.turns.get(&key).and_then(Weak::upgrade);
         waiting.unwrap_or_else(|| {

@@ -21,7 +21,7 @@ const DEADLINE: Duration = Duration::from_secs(120);
 /// Address space of the child, bytes. Cranelift on the largest interpreter guests stays well below.
 const CHILD_MEMORY: u64 = 4 << 30;
 
-/// Where compilation happens.
+/// The process in which compilation happens.
 #[derive(Debug, Clone)]
 pub enum Compiler {
     /// In a child of this gpud binary.

@@ -12,7 +12,7 @@ use wasmtime::{
     Config, Enabled, Engine, InstanceAllocationStrategy, OptLevel, PoolingAllocationConfig,
 };
 
-/// Instances alive at once; a semaphore of the same size stands in front of the pool.
+/// Instances alive at once. A semaphore of the same size limits the use of the pool.
 pub const SLOTS: u32 = 32;
 /// The target triple that this gpud was built for.
 pub const HOST_TARGET: &str = env!("GPUD_TARGET");
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn code_for_fewer_instructions_is_told_apart() {
+    fn code_for_fewer_instructions_is_distinguished() {
         if cfg!(target_arch = "x86_64") {
             let [with, without] =
                 [true, false].map(|v2| Engine::new(&config(HOST_TARGET, v2).unwrap()).unwrap());

@@ -2,10 +2,10 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use super::limits::Refused;
+use super::limits::RefusedGrowth;
 use crate::{capability::Interface, node::error::SourceError};
 
-/// Whose fault it is; states, logs and metrics use the same three words.
+/// The party at fault. States, logs and metrics use the same three words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Blame {
     /// The plugin: a trap, a time-out, nonsense in a report.
@@ -33,7 +33,7 @@ pub enum LoadError {
     /// A file could not be read or written.
     #[error("{path}: {source}")]
     File {
-        /// Which file.
+        /// The file.
         path: PathBuf,
         /// Why.
         source: std::io::Error,
@@ -43,7 +43,7 @@ pub enum LoadError {
     NotAComponent {
         /// The plugin.
         name: String,
-        /// What it is instead, or what is broken.
+        /// The kind of file that it is instead, or its defect.
         problem: String,
     },
     /// Imports that were not granted.
@@ -71,10 +71,10 @@ pub enum LoadError {
     Contract {
         /// The plugin.
         name: String,
-        /// What is missing or different.
+        /// The missing or different part.
         problem: String,
     },
-    /// What it says of itself cannot be used.
+    /// Its description of itself is not valid.
     #[error("{name}: its description: {problem}")]
     Descriptor {
         /// The plugin.
@@ -135,11 +135,11 @@ pub enum CallError {
     Trap(String),
     /// It asked for more memory or table space than its limit.
     #[error("{}", refused_text(.0))]
-    Memory(Refused),
+    Memory(RefusedGrowth),
     /// It returned something that cannot be used.
     #[error("returned an unusable answer: {0}")]
     Invalid(String),
-    /// It said that it failed.
+    /// It returned an error of its own.
     #[error("failed: {0}")]
     Failed(String),
     /// A source of the machine did not answer.
@@ -150,17 +150,19 @@ pub enum CallError {
     Contract(String),
 }
 
-fn refused_text(refused: &Refused) -> String {
+fn refused_text(refused: &RefusedGrowth) -> String {
     match refused {
-        Refused::Memory(bytes) => format!("wanted {bytes} bytes of memory, more than its limit"),
-        Refused::Table(elements) => {
+        RefusedGrowth::Memory(bytes) => {
+            format!("wanted {bytes} bytes of memory, more than its limit")
+        }
+        RefusedGrowth::Table(elements) => {
             format!("wanted {elements} table elements, more than its limit")
         }
     }
 }
 
 impl CallError {
-    /// Whose fault it is.
+    /// Returns the party at fault.
     pub fn blame(&self) -> Blame {
         match self {
             Self::Source(SourceError::Denied(_)) => Blame::Operator,

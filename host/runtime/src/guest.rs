@@ -1,4 +1,4 @@
-//! What of a component can be instantiated, and how it is asked.
+//! Prepares a component for instantiation, and calls its exports.
 
 use std::sync::{Arc, OnceLock};
 
@@ -14,7 +14,7 @@ use crate::{
 };
 use wire::types::{CheckContext as WitContext, CheckError};
 
-/// What can be instantiated, and where its exports are found.
+/// A component that is ready for instantiation, with the positions of its exports.
 pub(super) struct Guest {
     pre: InstancePre<Host>,
     checker: wire::checker::GuestIndices,
@@ -22,11 +22,11 @@ pub(super) struct Guest {
     kmsg_watcher: Option<wire::kmsg_watcher::GuestIndices>,
     /// The interfaces of the contract that it imports.
     pub(super) imports: Vec<Interface>,
-    /// What it said of itself to the first plugin that asked.
+    /// Its description, as the first plugin that asked got it.
     pub(super) description: OnceLock<Arc<Description>>,
 }
 
-/// What a component says of itself.
+/// A component's description of itself.
 #[derive(Default)]
 pub(super) struct Description {
     pub(super) version: String,

@@ -43,13 +43,13 @@ pub use cache::Cache;
 pub use compiler::Compiler;
 pub use error::{Blame, CallError, LoadError};
 pub use limits::Limits;
-pub use plugin::{Asked, Finished, Plugin, PluginSource};
+pub use plugin::{CallContext, Finished, Plugin, PluginSource};
 pub use shape::Shape;
 
 use self::ticker::Ticker;
 use crate::node::Node;
 
-/// What all plugins of a process share.
+/// The parts that all plugins of a process share.
 #[derive(Clone)]
 pub struct Runtime {
     shared: Arc<Shared>,

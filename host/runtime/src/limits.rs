@@ -1,4 +1,4 @@
-//! What one call of a guest may use, and the accounting of memory and tables that holds it to that.
+//! The limits of one call of a guest, and the accounting that enforces those of memory and tables.
 
 use std::time::Duration;
 
@@ -46,7 +46,7 @@ impl Default for Limits {
     }
 }
 
-/// Counts bytes and elements over all memories and tables of one store, and refuses what goes beyond.
+/// Counts bytes and elements over all memories and tables of one store, and refuses growth beyond the limit.
 ///
 /// Wasmtime's own `StoreLimits` bounds each memory by itself, and one guest may have several.
 #[derive(Debug)]
@@ -55,12 +55,12 @@ pub struct MemoryLimiter {
     memory: u64,
     tables: u64,
     high_water: u64,
-    refused: Option<Refused>,
+    refused: Option<RefusedGrowth>,
 }
 
-/// What a guest asked for in vain.
+/// The size that a guest asked for and did not get.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Refused {
+pub enum RefusedGrowth {
     /// This many bytes of linear memory in all.
     Memory(u64),
     /// This many table elements in all.
@@ -85,7 +85,7 @@ impl MemoryLimiter {
     }
 
     /// The last growth that was refused, which explains the trap that usually follows.
-    pub fn refused(&self) -> Option<Refused> {
+    pub fn refused(&self) -> Option<RefusedGrowth> {
         self.refused
     }
 }
@@ -101,7 +101,7 @@ impl ResourceLimiter for MemoryLimiter {
             .memory
             .saturating_add(desired.saturating_sub(current) as u64);
         if total > self.limits.memory_bytes {
-            self.refused = Some(Refused::Memory(total));
+            self.refused = Some(RefusedGrowth::Memory(total));
             return Ok(false);
         }
         self.memory = total;
@@ -119,7 +119,7 @@ impl ResourceLimiter for MemoryLimiter {
             .tables
             .saturating_add(desired.saturating_sub(current) as u64);
         if total > self.limits.table_elements {
-            self.refused = Some(Refused::Table(total));
+            self.refused = Some(RefusedGrowth::Table(total));
             return Ok(false);
         }
         self.tables = total;
@@ -142,7 +142,7 @@ mod tests {
         assert!(limiter.memory_growing(0, 60, None).unwrap());
         assert!(limiter.memory_growing(0, 40, None).unwrap());
         assert!(!limiter.memory_growing(40, 41, None).unwrap());
-        assert_eq!(limiter.refused(), Some(Refused::Memory(101)));
+        assert_eq!(limiter.refused(), Some(RefusedGrowth::Memory(101)));
         assert_eq!(limiter.high_water(), 100);
         assert!(limiter.table_growing(0, 10, None).unwrap());
         assert!(!limiter.table_growing(0, 1, None).unwrap());

@@ -36,9 +36,9 @@ pub struct PluginSource<'a> {
     pub name: &'a str,
     /// A WebAssembly component.
     pub wasm: &'a [u8],
-    /// What it may reach.
+    /// The granted capabilities.
     pub grants: Grants,
-    /// What it may use.
+    /// The limits of its calls.
     pub limits: Limits,
 }
 
@@ -50,15 +50,15 @@ pub struct Plugin {
     runtime: Runtime,
 }
 
-/// On whose behalf a call is made.
-pub struct Asked<'a> {
-    /// The component.
+/// The component that a call is for, with its configuration and its store.
+pub struct CallContext<'a> {
+    /// The component's name.
     pub component: &'a str,
-    /// What the daemon remembers; `None` in a scan.
+    /// The daemon's store; `None` in a scan.
     pub store: Option<Store>,
     /// Configuration, a JSON object.
     pub config: Arc<str>,
-    /// What its key-value store holds, in place of what the daemon remembers.
+    /// The content of its key-value store, if the call should not see the stored one.
     pub values: Option<Values>,
 }
 
@@ -67,7 +67,7 @@ pub struct Asked<'a> {
 pub struct Finished<T> {
     /// The validated answer.
     pub answer: Result<T, CallError>,
-    /// What it cost.
+    /// The cost of the call.
     pub bill: Bill,
     /// Values for the key-value store; empty unless the call ended well.
     pub state_writes: BTreeMap<String, Option<Vec<u8>>>,
@@ -136,7 +136,7 @@ impl Plugin {
     }
 
     async fn describe(&self) -> Result<Description, LoadError> {
-        let nobody = Asked {
+        let nobody = CallContext {
             component: "",
             store: None,
             config: Arc::from("{}"),
@@ -178,7 +178,7 @@ impl Plugin {
         words
     }
 
-    /// What a call of it may use.
+    /// Returns the limits of its calls.
     pub fn limits(&self) -> &Limits {
         &self.limits
     }
@@ -194,20 +194,30 @@ impl Plugin {
     }
 
     /// One check.
-    pub async fn check(&self, asked: &Asked<'_>, context: &CheckContext) -> Finished<Report> {
-        self.report(Request::Check(&context.into()), asked, context.now)
+    pub async fn check(
+        &self,
+        call_context: &CallContext<'_>,
+        context: &CheckContext,
+    ) -> Finished<Report> {
+        self.report(Request::Check(&context.into()), call_context, context.now)
             .await
     }
 
     /// One look, for plugins that [`Self::scans`].
-    pub async fn scan(&self, asked: &Asked<'_>, context: &CheckContext) -> Finished<Report> {
-        self.report(Request::Scan(&context.into()), asked, context.now)
+    pub async fn scan(
+        &self,
+        call_context: &CallContext<'_>,
+        context: &CheckContext,
+    ) -> Finished<Report> {
+        self.report(Request::Scan(&context.into()), call_context, context.now)
             .await
     }
 
     /// The kernel log patterns of a component, for plugins that [`Self::watches_kmsg`].
-    pub async fn patterns(&self, asked: &Asked<'_>) -> Finished<Vec<String>> {
-        let finished = self.call(Request::Patterns(asked.component), asked).await;
+    pub async fn patterns(&self, call_context: &CallContext<'_>) -> Finished<Vec<String>> {
+        let finished = self
+            .call(Request::Patterns(call_context.component), call_context)
+            .await;
         finished.and_then(|answer| match answer {
             Answer::Patterns(patterns) => {
                 validate::patterns(&patterns).map_err(CallError::Invalid)?;
@@ -220,17 +230,20 @@ impl Plugin {
     /// Hands kernel messages to a component.
     pub async fn on_messages<'m>(
         &self,
-        asked: &Asked<'_>,
+        call_context: &CallContext<'_>,
         context: &CheckContext,
         messages: impl Iterator<Item = &'m KernelMessage>,
     ) -> Finished<Vec<Event>> {
         let messages: Vec<_> = messages.map(wire::kmsg::Message::from).collect();
         let request = Request::OnMessages(&context.into(), &messages);
-        let finished = self.call(request, asked).await;
+        let finished = self.call(request, call_context).await;
         finished.and_then(|answer| match answer {
             Answer::Events(events) => {
-                let events: Vec<Event> =
-                    events.map_err(said)?.into_iter().map(Into::into).collect();
+                let events: Vec<Event> = events
+                    .map_err(to_call_error)?
+                    .into_iter()
+                    .map(Into::into)
+                    .collect();
                 validate::events(&events, &self.limits, context.now).map_err(CallError::Invalid)?;
                 Ok(events)
             }
@@ -241,13 +254,13 @@ impl Plugin {
     async fn report(
         &self,
         request: Request<'_>,
-        asked: &Asked<'_>,
+        call_context: &CallContext<'_>,
         now: UnixMillis,
     ) -> Finished<Report> {
-        let finished = self.call(request, asked).await;
+        let finished = self.call(request, call_context).await;
         finished.and_then(|answer| match answer {
             Answer::Report(report) => {
-                let report: Report = report.map_err(said)?.into();
+                let report: Report = report.map_err(to_call_error)?.into();
                 validate::report(&report, &self.limits, now).map_err(CallError::Invalid)?;
                 Ok(report)
             }
@@ -257,7 +270,7 @@ impl Plugin {
 
     /// One call: a fresh instance behind four walls (memory, bytes per crossing, epochs that make a spinning guest
     /// yield, and one deadline over everything). Dropping the future ends the guest and whatever it waits for.
-    async fn call(&self, request: Request<'_>, asked: &Asked<'_>) -> Finished<Answer> {
+    async fn call(&self, request: Request<'_>, call_context: &CallContext<'_>) -> Finished<Answer> {
         let shared = &self.runtime.shared;
         // The semaphore is never closed; without a permit the pool itself would refuse.
         let _slot = shared.slots.acquire().await;
@@ -272,13 +285,13 @@ impl Plugin {
         let call = Call {
             identity: Arc::new(Identity {
                 plugin: self.name().to_owned(),
-                component: asked.component.to_owned(),
+                component: call_context.component.to_owned(),
             }),
             grants: (!describes).then(|| self.code.grants()),
             node: Arc::clone(&shared.node),
-            store: asked.store.clone(),
-            config: Arc::clone(&asked.config),
-            values: asked.values.clone(),
+            store: call_context.store.clone(),
+            config: Arc::clone(&call_context.config),
+            values: call_context.values.clone(),
             deadline: started + limit,
             budget: Budget {
                 host_calls: limits.host_calls,
@@ -365,8 +378,8 @@ fn mixed_up() -> CallError {
     CallError::Invalid("an answer to another question".to_owned())
 }
 
-/// What a guest says when it gives no report.
-fn said(error: CheckError) -> CallError {
+/// The error that a guest returns in place of a report.
+fn to_call_error(error: CheckError) -> CallError {
     match error {
         // It asked for too much; no source of the machine is to blame.
         CheckError::Source(AccessError::OverBudget(text)) => CallError::Failed(printable(&text)),
@@ -384,7 +397,7 @@ fn frames(error: &wasmtime::Error) -> impl Iterator<Item = String> {
     frames.filter_map(move |frame| frame.func_name().map(plain))
 }
 
-/// The whole backtrace of a trap for the log: what its author needs, and nobody else.
+/// The whole backtrace of a trap for the log. Only the plugin's author needs it.
 fn tell_where(error: &wasmtime::Error, identity: &Identity) {
     let Identity { plugin, component } = identity;
     let names: Vec<String> = frames(error).collect();

@@ -1,15 +1,15 @@
-//! What the type of a component says before anything of it runs: what it imports, what it exports.
+//! The type of a component, read before any of its code runs: its imports and exports.
 
 use super::{Runtime, cache, error::LoadError, guest::is_component};
 use crate::capability::Interface;
 
-/// Where the names of the contract begin.
+/// The beginning of all names of the contract.
 const PACKAGE: &str = "gpud:plugin/";
 
 /// The type of a component.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Shape {
-    /// Names of its imports, as they stand in the component.
+    /// Names of its imports, as the component spells them.
     pub imports: Vec<String>,
     /// Names of its exports.
     pub exports: Vec<String>,
@@ -52,7 +52,7 @@ impl Shape {
         found
     }
 
-    /// Those of them that have to be granted.
+    /// Returns the imported interfaces that need a grant.
     pub fn requests(&self) -> Vec<Interface> {
         let mut found = self.interfaces();
         found.retain(|interface| interface.needs_grant());

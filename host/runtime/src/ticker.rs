@@ -18,27 +18,27 @@ const TICK: Duration = Duration::from_millis(10);
 ///
 /// It is a plain thread, because a stalled async runtime must not stop time.
 pub struct Ticker {
-    shared: Arc<Shared>,
+    shared: Arc<TickerShared>,
 }
 
 #[derive(Default)]
-struct Shared {
-    state: Mutex<State>,
+struct TickerShared {
+    state: Mutex<TickerState>,
     changed: Condvar,
 }
 
 #[derive(Default)]
-struct State {
+struct TickerState {
     /// Guests that are being polled now.
     running: usize,
     /// The thread waits for a guest.
     parked: bool,
-    /// The runtime is gone.
+    /// The runtime was dropped.
     ended: bool,
 }
 
 /// While it lives, time passes.
-struct Ticking<'a>(&'a Shared);
+struct Ticking<'a>(&'a TickerShared);
 
 impl Ticker {
     /// Starts the thread. It ends when this is dropped.
@@ -46,7 +46,7 @@ impl Ticker {
     /// # Errors
     /// When no thread can be had.
     pub fn start(engine: &Engine) -> io::Result<Self> {
-        let shared = Arc::<Shared>::default();
+        let shared = Arc::<TickerShared>::default();
         let (ticking, engine) = (Arc::clone(&shared), engine.weak());
         std::thread::Builder::new()
             .name("epoch".to_owned())
@@ -80,7 +80,7 @@ impl Drop for Ticker {
     }
 }
 
-impl Shared {
+impl TickerShared {
     fn tick(&self) -> Ticking<'_> {
         let mut state = self.lock();
         state.running += 1;
@@ -103,7 +103,7 @@ impl Shared {
         !state.ended
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, TickerState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -120,7 +120,7 @@ mod tests {
 
     #[test]
     fn the_thread_waits_only_while_no_guest_runs() {
-        let shared = Arc::<Shared>::default();
+        let shared = Arc::<TickerShared>::default();
         let first = shared.tick();
         let second = shared.tick();
         drop(first);

@@ -25,7 +25,7 @@ const MAX_LINE: usize = 4096;
 /// An empty world whose output is logged as the plugin's.
 pub fn context(identity: &Arc<Identity>) -> WasiCtx {
     let output = LogStream {
-        shared: Arc::new(Mutex::new(Collected {
+        shared: Arc::new(Mutex::new(PartialLine {
             identity: Arc::clone(identity),
             line: Vec::new(),
             lines_left: MAX_LINES,
@@ -42,16 +42,16 @@ pub fn context(identity: &Arc<Identity>) -> WasiCtx {
 
 #[derive(Clone)]
 struct LogStream {
-    shared: Arc<Mutex<Collected>>,
+    shared: Arc<Mutex<PartialLine>>,
 }
 
-struct Collected {
+struct PartialLine {
     identity: Arc<Identity>,
     line: Vec<u8>,
     lines_left: u32,
 }
 
-impl Collected {
+impl PartialLine {
     fn push(&mut self, bytes: &[u8]) {
         for &byte in bytes {
             if byte == b'\n' {
@@ -76,7 +76,7 @@ impl Collected {
     }
 }
 
-impl Drop for Collected {
+impl Drop for PartialLine {
     fn drop(&mut self) {
         self.end_line();
     }

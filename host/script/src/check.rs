@@ -7,7 +7,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     judge::{Judge, Verdict},
     log_file,
-    run::{self, Prepared},
+    run::{self, DecodedScript},
 };
 use crate::{
     model::UnixMillis,
@@ -17,7 +17,7 @@ use crate::{
 
 /// A script plugin made ready: scripts decoded, queries and patterns compiled once.
 pub struct Script {
-    steps: Vec<Prepared>,
+    steps: Vec<DecodedScript>,
     timeout: GoDuration,
     judge: Arc<Judge>,
     plugin_name: String,
@@ -25,14 +25,14 @@ pub struct Script {
     log: Option<PathBuf>,
 }
 
-/// One check.
+/// The verdict and output of one check.
 #[derive(Debug)]
-pub struct Checked {
-    /// The outcome.
+pub struct CheckOutput {
+    /// The verdict.
     pub verdict: Verdict,
-    /// What all steps printed, the first mebibyte.
+    /// The output of all steps, at most the first mebibyte.
     pub output: Vec<u8>,
-    /// Of the last step that ran; -1 if a signal ended it.
+    /// Exit code of the last step that ran; -1 if a signal ended it.
     pub exit_code: i32,
 }
 
@@ -53,7 +53,7 @@ impl Script {
     }
 
     /// Runs the steps and judges what they printed. `stop` ends a step at once.
-    pub async fn check(&self, now: UnixMillis, stop: &CancellationToken) -> Checked {
+    pub async fn check(&self, now: UnixMillis, stop: &CancellationToken) -> CheckOutput {
         let execution = run::steps(&self.steps, self.timeout, stop).await;
         let log = match &self.log {
             Some(path) if !execution.output.is_empty() => {
@@ -68,7 +68,7 @@ impl Script {
         let work = move || {
             let failure = log.and_then(|(path, entry)| append(&path, &entry).err());
             let verdict = judge.judge(&execution, failure.map(|error| error.to_string()));
-            Checked {
+            CheckOutput {
                 verdict,
                 output: execution.output,
                 exit_code: execution.exit_code,
@@ -77,7 +77,7 @@ impl Script {
         match tokio::task::spawn_blocking(work).await {
             Ok(checked) => checked,
             // A panic, which would be a bug, or the runtime is going down.
-            Err(error) => Checked {
+            Err(error) => CheckOutput {
                 verdict: Verdict {
                     reason: "failed to parse plugin output".to_owned(),
                     error: Some(error.to_string()),

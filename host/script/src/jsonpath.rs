@@ -22,7 +22,7 @@ pub const MAX_QUERY_BYTES: usize = 4096;
 pub const MAX_NESTING: usize = 8;
 /// Most work: bytes of paths that may be written, at the most.
 pub const MAX_WORK: u64 = 64 << 20;
-/// What stands between the values of several matches.
+/// The separator between the values of several matches.
 const SEPARATOR: &str = ", ";
 
 /// A compiled query.
@@ -110,7 +110,7 @@ fn nesting(text: &str) -> usize {
     deepest
 }
 
-/// What in a query multiplies its work.
+/// The parts of a query that multiply its work.
 #[derive(Debug, Clone, PartialEq, Default)]
 struct Cost {
     /// Segments `..` of the query itself.
@@ -123,7 +123,7 @@ struct Cost {
     unknown_function: Option<String>,
 }
 
-/// What of a document multiplies the work.
+/// The properties of a document that multiply the work.
 #[derive(Debug, Default)]
 struct Size {
     nodes: u64,

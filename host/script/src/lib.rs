@@ -2,7 +2,7 @@
 //!
 //! [`run`] runs the steps. [`judge`] makes the verdict: [`json`] finds the JSON object in the output, [`query`] (GPUd's
 //! dialect) or [`jsonpath`] (RFC 9535) takes values out of it, [`text`] writes them as text, [`pattern`] matches them. [`log_file`] says what is logged where.
-//! All but [`run`] are pure. Reading and checking spec files is the business of the crate `gpud-spec`.
+//! All but [`run`] are pure. The crate `gpud-spec` reads and checks spec files.
 
 #![cfg_attr(
     test,
@@ -24,6 +24,6 @@ pub mod query;
 pub mod run;
 pub mod text;
 
-pub use check::{Checked, Script};
+pub use check::{CheckOutput, Script};
 pub use judge::{Execution, Mismatch, Verdict};
 pub use run::MAX_OUTPUT;

@@ -20,16 +20,16 @@ pub const MAX_OUTPUT: usize = 1 << 20;
 const TIME_UP: &str = "context deadline exceeded";
 
 /// The decoded script of a step, or why there is none.
-pub(super) type Prepared = Result<Vec<u8>, String>;
+pub(super) type DecodedScript = Result<Vec<u8>, String>;
 
 /// Decodes the steps once, so that a check only runs them.
-pub(super) fn prepare(steps: &[Step]) -> Vec<Prepared> {
+pub(super) fn prepare(steps: &[Step]) -> Vec<DecodedScript> {
     let empty = RunBashScript::default();
     let script = |step: &Step| decoded(step.run_bash_script.as_ref().unwrap_or(&empty));
     steps.iter().map(script).collect()
 }
 
-fn decoded(script: &RunBashScript) -> Prepared {
+fn decoded(script: &RunBashScript) -> DecodedScript {
     let bytes = match script.content_type.as_str() {
         "base64" => base64::decode(&script.script).map_err(|error| error.to_string())?,
         _ => script.script.clone().into_bytes(),
@@ -43,7 +43,7 @@ fn decoded(script: &RunBashScript) -> Prepared {
 /// Runs the steps up to the first that does not end well. What a step printed counts unless it ran out of time or was
 /// cancelled; `stop` ends a step at once.
 pub(super) async fn steps(
-    steps: &[Prepared],
+    steps: &[DecodedScript],
     timeout: GoDuration,
     stop: &CancellationToken,
 ) -> Execution {

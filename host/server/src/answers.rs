@@ -1,7 +1,7 @@
 //! Answers that are made off the async threads, and bounded in bytes while clients read them.
 //!
 //! A request's turn ends when its answer is made. A slow client then still holds the text, so that an answer also takes a
-//! place of its size until its last piece was written. One of which the client takes nothing is ended.
+//! reservation of its size until its last piece was written. One of which the client takes nothing is ended.
 
 use std::{
     collections::HashSet,
@@ -21,12 +21,12 @@ use hyper::body::{Frame, SizeHint};
 use super::{
     errors::ApiError,
     negotiation::{self, document},
-    places::Place,
+    reservations::Reservation,
     stream::Endless,
 };
 use crate::wire::{Form, Render};
 
-/// Answers of more bytes take a place.
+/// Answers of more bytes need a reservation.
 const SMALL: usize = 4 * 1024;
 /// Bytes of which a client has to take all within the time for clients that do not read.
 const PIECE: usize = 16 * 1024;
@@ -47,7 +47,7 @@ pub(super) fn each_once(mut names: Vec<String>) -> Vec<String> {
     names
 }
 
-/// Returns the size of the place that the answer takes, if it takes one. Those that do not end have places of their own.
+/// Returns the size that the answer reserves, if any. Answers that do not end have reservations of their own.
 pub(super) fn place_size(response: &Response) -> Option<usize> {
     if response.extensions().get::<Endless>().is_some() {
         return None;
@@ -57,27 +57,30 @@ pub(super) fn place_size(response: &Response) -> Option<usize> {
     (bytes > SMALL).then_some(bytes.max(PIECE))
 }
 
-/// The same answer, which gives its place back once the client has read it or is gone.
-pub(super) async fn hold(response: Response, place: Place) -> Result<Response, ApiError> {
+/// Returns the same answer with its reservation, which ends once the client has read the answer or is disconnected.
+pub(super) async fn hold(
+    response: Response,
+    reservation: Reservation,
+) -> Result<Response, ApiError> {
     let (parts, body) = response.into_parts();
     // Every body of this server is whole and in memory, so reading it neither waits nor fails.
     let rest = axum::body::to_bytes(body, usize::MAX)
         .await
         .map_err(|error| ApiError::Numeric(format!("cannot send the answer: {error}")))?;
-    let held = Held {
+    let held = HeldBody {
         rest,
-        place: Arc::new(place),
+        reservation: Arc::new(reservation),
     };
     Ok(Response::from_parts(parts, Body::new(held)))
 }
 
-/// A body in pieces, and its place.
-struct Held {
+/// A body that is sent in pieces, with its reservation.
+struct HeldBody {
     rest: Bytes,
-    place: Arc<Place>,
+    reservation: Arc<Reservation>,
 }
 
-impl HttpBody for Held {
+impl HttpBody for HeldBody {
     type Data = Bytes;
     type Error = Infallible;
 
@@ -87,18 +90,18 @@ impl HttpBody for Held {
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
         if self.rest.is_empty() {
             // A stream that ended would hold what waits for its window, and could not be ended any more.
-            if self.place.ending().is_http2() {
-                ready!(self.place.progress().poll_released(cx));
+            if self.reservation.ending().is_http2() {
+                ready!(self.reservation.progress().poll_released(cx));
             }
             return Poll::Ready(None);
         }
         let length = self.rest.len().min(PIECE);
         let piece = self.rest.split_to(length);
-        Poll::Ready(Some(Ok(Frame::data(self.place.piece(piece)))))
+        Poll::Ready(Some(Ok(Frame::data(self.reservation.piece(piece)))))
     }
 
     fn is_end_stream(&self) -> bool {
-        self.rest.is_empty() && !self.place.ending().is_http2()
+        self.rest.is_empty() && !self.reservation.ending().is_http2()
     }
 
     fn size_hint(&self) -> SizeHint {
@@ -125,8 +128,8 @@ mod tests {
     async fn held(shares: &Shares, ending: &Ending) -> Body {
         let response = Response::new(Body::from("x".repeat(TEXT)));
         let size = place_size(&response).unwrap();
-        let place = shares.answer(size, ending).await.unwrap();
-        hold(response, place).await.unwrap().into_body()
+        let reservation = shares.answer(size, ending).await.unwrap();
+        hold(response, reservation).await.unwrap().into_body()
     }
 
     #[test]

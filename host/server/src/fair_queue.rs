@@ -34,22 +34,22 @@ pub(super) struct Holder {
 #[derive(Debug)]
 pub(super) struct FairQueue {
     portions: Portions,
-    state: Mutex<State>,
+    state: Mutex<QueueState>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct QueueState {
     all: usize,
     others: usize,
     held: HashMap<Identity, usize>,
     held_by_group: HashMap<Identity, usize>,
     /// By client; `None` for root and gpud's own user.
-    waiting: HashMap<Option<Holder>, VecDeque<Waiting>>,
+    waiting: HashMap<Option<Holder>, VecDeque<Waiter>>,
     arrivals: u64,
 }
 
 #[derive(Debug)]
-struct Waiting {
+struct Waiter {
     arrival: u64,
     place: oneshot::Sender<Permit>,
 }
@@ -82,7 +82,7 @@ impl FairQueue {
             let waiting = state.waiting.entry(holder).or_default();
             // Requests that no longer wait leave nothing behind.
             waiting.retain(|one| !one.place.is_closed());
-            waiting.push_back(Waiting { arrival, place });
+            waiting.push_back(Waiter { arrival, place });
             permit
         };
         place.await.ok()
@@ -94,7 +94,7 @@ impl FairQueue {
         self.portions.all - self.lock().all
     }
 
-    fn grant(self: &Arc<Self>, state: &mut State, holder: Option<Holder>) -> Permit {
+    fn grant(self: &Arc<Self>, state: &mut QueueState, holder: Option<Holder>) -> Permit {
         state.all += 1;
         if let Some(holder) = holder {
             state.others += 1;
@@ -128,12 +128,12 @@ impl FairQueue {
     }
 
     /// Numbers are whole whatever panicked beside them.
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, QueueState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
+impl QueueState {
     fn has_room(&self, holder: Option<Holder>, portions: Portions) -> bool {
         let others = holder.is_none_or(|holder| {
             self.others < portions.others && count(&self.held, holder.identity) < portions.each

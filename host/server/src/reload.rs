@@ -6,7 +6,7 @@ use tokio::{sync::Notify, time::sleep};
 
 use crate::node::{
     file_watch::FileWatch,
-    local_file::{self, Stamp},
+    local_file::{self, FileStamp},
 };
 
 /// Between two looks at files that are being changed. A change is taken when two looks in a row see the same, so that a file that is being written is
@@ -28,7 +28,7 @@ pub trait Reload: Send + Sync + 'static {
 
 /// Looks after these for ever. `now` asks for a look at once.
 pub(super) async fn watch(items: Vec<Arc<dyn Reload>>, now: Arc<Notify>) {
-    let mut watched: Vec<Watched> = items.into_iter().map(Watched::new).collect();
+    let mut watched: Vec<WatchedItem> = items.into_iter().map(WatchedItem::new).collect();
     if watched.is_empty() {
         return;
     }
@@ -63,14 +63,14 @@ pub(super) async fn watch(items: Vec<Arc<dyn Reload>>, now: Arc<Notify>) {
     }
 }
 
-struct Watched {
+struct WatchedItem {
     item: Arc<dyn Reload>,
     /// Of what is in use, or was refused.
-    taken: Vec<Option<Stamp>>,
-    before: Vec<Option<Stamp>>,
+    taken: Vec<Option<FileStamp>>,
+    before: Vec<Option<FileStamp>>,
 }
 
-impl Watched {
+impl WatchedItem {
     fn new(item: Arc<dyn Reload>) -> Self {
         let stamps = stamps(item.as_ref());
         Self {
@@ -97,7 +97,7 @@ impl Watched {
     }
 }
 
-fn stamps(item: &dyn Reload) -> Vec<Option<Stamp>> {
+fn stamps(item: &dyn Reload) -> Vec<Option<FileStamp>> {
     item.files()
         .iter()
         .map(|file| local_file::stamp(file))
@@ -140,7 +140,7 @@ mod tests {
             file: folder.path().join("f"),
             times: AtomicUsize::new(0),
         });
-        let mut watched = Watched::new(Arc::<Counted>::clone(&item));
+        let mut watched = WatchedItem::new(Arc::<Counted>::clone(&item));
         let mut look = |asked| {
             watched.look(asked);
             item.times.load(Ordering::Relaxed)

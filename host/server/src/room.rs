@@ -19,7 +19,7 @@ pub(super) struct Room {
     /// By number. Older parts have smaller numbers.
     parts: BTreeMap<u64, Part>,
     numbers: u64,
-    held: Held,
+    held: UsedSpace,
     by_client: HashMap<Identity, usize>,
 }
 
@@ -29,9 +29,9 @@ struct Part {
     size: usize,
 }
 
-/// Sums of sizes.
+/// Sums of the reserved sizes.
 #[derive(Debug, Clone, Default)]
-struct Held {
+struct UsedSpace {
     all: usize,
     others: usize,
     by_group: HashMap<Group, usize>,
@@ -47,7 +47,7 @@ fn group_of(holder: Option<Holder>) -> Group {
     holder.map(|holder| holder.group)
 }
 
-impl Held {
+impl UsedSpace {
     fn add(&mut self, part: Part) {
         self.all += part.size;
         if part.holder.is_some() {
@@ -121,9 +121,10 @@ impl Room {
                 return None;
             }
         }
-        let is_full = |held: &Held| held.all.saturating_add(size) > portions.all;
-        let is_full_of_others =
-            |held: &Held| holder.is_some() && held.others.saturating_add(size) > portions.others;
+        let is_full = |held: &UsedSpace| held.all.saturating_add(size) > portions.all;
+        let is_full_of_others = |held: &UsedSpace| {
+            holder.is_some() && held.others.saturating_add(size) > portions.others
+        };
         let mut leaving = Vec::new();
         if !is_full(&self.held) && !is_full_of_others(&self.held) {
             return Some(leaving);

@@ -22,7 +22,7 @@ use super::{
     ending::Ending,
     fair_queue::{FairQueue, Holder},
     peer::{Identity, Peer},
-    places::{Place, Places},
+    reservations::{Reservation, ReservationPool},
 };
 
 /// How much one entrance gives: the port, or the Unix socket.
@@ -49,10 +49,10 @@ pub(super) struct Shares {
     connected: Mutex<Connected>,
     turns: Arc<FairQueue>,
     bodies: Arc<FairQueue>,
-    answers: Arc<Places>,
+    answers: Arc<ReservationPool>,
     /// For answers that wait for a place among those: they hold their bytes, too.
-    waiting_answers: Arc<Places>,
-    streams: Arc<Places>,
+    waiting_answers: Arc<ReservationPool>,
+    streams: Arc<ReservationPool>,
     stall_time: Duration,
 }
 
@@ -87,9 +87,9 @@ impl Shares {
             connected: Mutex::default(),
             turns: Arc::new(FairQueue::new(bounds.turns)),
             bodies: Arc::new(FairQueue::new(bounds.bodies)),
-            answers: Arc::new(Places::new(bounds.answers)),
-            waiting_answers: Arc::new(Places::new(bounds.answers)),
-            streams: Arc::new(Places::new(bounds.streams)),
+            answers: Arc::new(ReservationPool::new(bounds.answers)),
+            waiting_answers: Arc::new(ReservationPool::new(bounds.answers)),
+            streams: Arc::new(ReservationPool::new(bounds.streams)),
             stall_time: bounds.stall_time,
         }
     }
@@ -139,7 +139,7 @@ impl Shares {
     }
 
     /// Waits for an answer's place that is not counted to any client.
-    pub(super) async fn answer(&self, bytes: usize, ending: &Ending) -> Option<Place> {
+    pub(super) async fn answer(&self, bytes: usize, ending: &Ending) -> Option<Reservation> {
         self.answer_to(None, bytes, ending).await
     }
 
@@ -149,20 +149,20 @@ impl Shares {
         holder: Option<Holder>,
         bytes: usize,
         ending: &Ending,
-    ) -> Option<Place> {
-        if let Some(place) = self.answers.take(holder, bytes, ending) {
-            return Some(place);
+    ) -> Option<Reservation> {
+        if let Some(reservation) = self.answers.take(holder, bytes, ending) {
+            return Some(reservation);
         }
         let given_up = Ending::default();
         let _waiting = self.waiting_answers.take(holder, bytes, &given_up)?;
         tokio::select! {
-            place = self.answers.wait(holder, bytes, ending) => Some(place),
+            reservation = self.answers.wait(holder, bytes, ending) => Some(reservation),
             () = given_up.asked() => None,
         }
     }
 
     /// Takes a reader's place that is not counted to any client.
-    pub(super) fn stream(&self, ending: &Ending) -> Option<Place> {
+    pub(super) fn stream(&self, ending: &Ending) -> Option<Reservation> {
         self.streams.take(None, 1, ending)
     }
 
@@ -311,12 +311,12 @@ impl Admitted {
     }
 
     /// Waits for a place for an answer of this many bytes to this client. `None` if too many bytes wait already.
-    pub(super) async fn answer(&self, bytes: usize, ending: &Ending) -> Option<Place> {
+    pub(super) async fn answer(&self, bytes: usize, ending: &Ending) -> Option<Reservation> {
         self.shares.answer_to(self.counted(), bytes, ending).await
     }
 
     /// Takes a place for a reader of the stream, if this client may have one more.
-    pub(super) fn stream(&self, ending: &Ending) -> Option<Place> {
+    pub(super) fn stream(&self, ending: &Ending) -> Option<Reservation> {
         self.shares.streams.take(self.counted(), 1, ending)
     }
 }

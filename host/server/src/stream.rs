@@ -23,8 +23,8 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    activity::UnderWay, encoded::Encoder, ending::Ending, errors::ApiError, places::Place,
-    router::App, shares::Admitted,
+    activity::UnderWay, encoded::Encoder, ending::Ending, errors::ApiError,
+    reservations::Reservation, router::App, shares::Admitted,
 };
 use crate::component::feed::{Change, ChangeId, ChangeKind, Subscription};
 
@@ -56,11 +56,11 @@ pub(super) async fn follow(
     let admitted = request.extensions().get::<Arc<Admitted>>();
     let ending = request.extensions().get::<Ending>().cloned();
     let ending = ending.unwrap_or_default().asking_first();
-    let place = match admitted {
+    let reservation = match admitted {
         Some(admitted) => admitted.stream(&ending),
         None => app.shares.stream(&ending),
     };
-    let place = place.ok_or_else(|| {
+    let reservation = reservation.ok_or_else(|| {
         ApiError::Typed(
             StatusCode::SERVICE_UNAVAILABLE,
             "too many readers follow this gpud".to_owned(),
@@ -83,7 +83,7 @@ pub(super) async fn follow(
         Some(_) => format!("retry: 2000\nid: {}\n\n", seen.unwrap_or(last)),
         None => format!("retry: 2000\nid: {last}\nevent: reset\ndata: {{}}\n\n"),
     };
-    let between = between_comments(place.number());
+    let between = between_comments(reservation.number());
     let mut alive = interval_at(Instant::now() + between, between);
     alive.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let reader = Reader {
@@ -94,13 +94,13 @@ pub(super) async fn follow(
         alive,
         summary_due: None,
         shutdown: app.shutdown.clone(),
-        place: Arc::new(place),
+        reservation: Arc::new(reservation),
         is_over: false,
         _under_way: request.extensions().get::<UnderWay>().cloned(),
     };
     let events = stream::unfold(reader, |mut reader| async move {
         let bytes = reader.next().await?;
-        let piece = reader.place.piece(bytes);
+        let piece = reader.reservation.piece(bytes);
         Some((Ok::<_, Infallible>(piece), reader))
     });
     let mut response = Response::new(Body::from_stream(events));
@@ -131,7 +131,7 @@ struct Reader {
     /// When the reader gets the event that the summary has changed.
     summary_due: Option<Instant>,
     shutdown: CancellationToken,
-    place: Arc<Place>,
+    reservation: Arc<Reservation>,
     /// It has made room for another reader.
     is_over: bool,
     /// The connection is not idle while it is read.
@@ -144,7 +144,7 @@ impl Reader {
         if self.is_over {
             return None;
         }
-        if self.place.ending().is_asked() {
+        if self.reservation.ending().is_asked() {
             return Some(self.leave());
         }
         if let Some(first) = self.first.take() {
@@ -163,7 +163,7 @@ impl Reader {
         tokio::select! {
             biased;
             () = self.shutdown.cancelled() => None,
-            () = self.place.ending().asked() => Some(self.leave()),
+            () = self.reservation.ending().asked() => Some(self.leave()),
             change = self.changes.recv() => match change {
                 Ok(change) => Some(self.show(&change)),
                 // It comes back with the last id that it saw.

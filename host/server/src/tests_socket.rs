@@ -495,7 +495,7 @@ async fn a_request_too_many_waits_and_is_then_refused() {
 }
 
 #[tokio::test]
-async fn plain_http_is_told_what_is_wrong_and_tls_goes_on() {
+async fn plain_http_gets_an_explanation_and_tls_goes_on() {
     let server = start().await;
     let mut plain = TcpStream::connect(server.address).await.unwrap();
     plain

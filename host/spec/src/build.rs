@@ -13,7 +13,7 @@ use serde_yaml::granit_parser::{
 
 use super::{
     base64,
-    problem::{Place, ProblemKind},
+    problem::{Position, ProblemKind},
     tree::{Node, Pair, Value},
 };
 
@@ -26,16 +26,16 @@ pub const MAX_GROWTH: u64 = 100;
 /// Deepest nesting, aliases written out.
 pub const MAX_DEPTH: usize = 64;
 
-/// What `!!` stands for.
+/// The namespace that `!!` abbreviates.
 const TAG_NAMESPACE: &str = "tag:yaml.org,2002:";
 
-/// What was read.
+/// The parsed document.
 #[derive(Debug)]
 pub(super) struct Document<'t> {
     /// `None` for an empty file.
     pub root: Option<Rc<Node<'t>>>,
-    /// Where a further document starts, which nobody reads.
-    pub next: Option<Place>,
+    /// The position of a further document, which is ignored.
+    pub next: Option<Position>,
 }
 
 /// Why a text has no tree.
@@ -44,12 +44,12 @@ pub(super) struct Document<'t> {
 pub(super) struct TreeError {
     pub kind: ProblemKind,
     pub message: String,
-    pub place: Place,
+    pub place: Position,
 }
 
 impl TreeError {
     /// In the manner of GPUd's YAML library.
-    fn syntax(place: Place, what: &str) -> Self {
+    fn syntax(place: Position, what: &str) -> Self {
         Self {
             kind: ProblemKind::YamlSyntax,
             message: format!(
@@ -83,8 +83,8 @@ pub(super) fn read(text: &str) -> Result<Document<'_>, TreeError> {
     })
 }
 
-/// Where the next document starts; a broken one counts too.
-fn further_document<'t>(parser: &mut Parser<'t, StrInput<'t>>) -> Option<Place> {
+/// Returns the position of the next document; a malformed one counts, too.
+fn further_document<'t>(parser: &mut Parser<'t, StrInput<'t>>) -> Option<Position> {
     match parser.next_event()? {
         Ok((Event::StreamEnd, _)) => None,
         Ok((_, span)) => Some(place(&span.start)),
@@ -92,9 +92,9 @@ fn further_document<'t>(parser: &mut Parser<'t, StrInput<'t>>) -> Option<Place> 
     }
 }
 
-fn place(mark: &Marker) -> Place {
+fn place(mark: &Marker) -> Position {
     let fit = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
-    Place {
+    Position {
         line: fit(mark.line()).max(1),
         column: fit(mark.col()).saturating_add(1),
     }
@@ -108,7 +108,7 @@ fn scan_error(error: &ScanError) -> TreeError {
     }
 }
 
-fn too_deep(place: Place) -> TreeError {
+fn too_deep(place: Position) -> TreeError {
     TreeError {
         kind: ProblemKind::NestedTooDeep,
         message: format!("values are nested deeper than {MAX_DEPTH} levels"),
@@ -116,10 +116,10 @@ fn too_deep(place: Place) -> TreeError {
     }
 }
 
-/// A list or mapping whose end has not come yet.
+/// A list or mapping whose end was not read yet.
 #[derive(Debug)]
 struct Open<'t> {
-    place: Place,
+    place: Position,
     anchor: usize,
     mapping: bool,
     /// Items, or keys and values in turn.
@@ -144,14 +144,14 @@ struct Builder<'t> {
     root: Option<Rc<Node<'t>>>,
     open: Vec<Open<'t>>,
     anchors: HashMap<usize, Anchored<'t>>,
-    /// Values that stand in the file.
+    /// Values that the file itself contains.
     own: u64,
     /// Values with aliases written out.
     expanded: u64,
 }
 
 impl<'t> Builder<'t> {
-    fn take(&mut self, event: Event<'t>, place: Place) -> Result<(), TreeError> {
+    fn take(&mut self, event: Event<'t>, place: Position) -> Result<(), TreeError> {
         match event {
             Event::Scalar(text, style, anchor, tag) => {
                 self.count(place, 1, true)?;
@@ -168,7 +168,7 @@ impl<'t> Builder<'t> {
         Ok(())
     }
 
-    fn open(&mut self, place: Place, anchor: usize, mapping: bool) -> Result<(), TreeError> {
+    fn open(&mut self, place: Position, anchor: usize, mapping: bool) -> Result<(), TreeError> {
         if self.open.len() >= MAX_DEPTH {
             return Err(too_deep(place));
         }
@@ -226,7 +226,7 @@ impl<'t> Builder<'t> {
         }
     }
 
-    fn alias(&mut self, id: usize, place: Place) -> Result<(), TreeError> {
+    fn alias(&mut self, id: usize, place: Position) -> Result<(), TreeError> {
         let Some(anchored) = self.anchors.get(&id) else {
             // Its node is still open, for the parser refuses unknown names.
             return Err(TreeError::syntax(place, "anchor value contains itself"));
@@ -241,7 +241,7 @@ impl<'t> Builder<'t> {
     }
 
     /// Counts values, `own` ones or those of an alias.
-    fn count(&mut self, place: Place, values: u64, own: bool) -> Result<(), TreeError> {
+    fn count(&mut self, place: Position, values: u64, own: bool) -> Result<(), TreeError> {
         self.own += u64::from(own);
         self.expanded = self.expanded.saturating_add(values);
         let growth = self

@@ -9,7 +9,7 @@ use super::{
     entry::{self, SPEC_KEYS, WASM_KEYS},
     names,
     path::{Path, Step as Down},
-    problem::{self, Finding, Place, Problem, ProblemKind, Problems},
+    problem::{self, Finding, Position, Problem, ProblemKind, Problems},
     scalar::Typed,
     source::Source,
     tree::{Node, Value},
@@ -18,22 +18,22 @@ use crate::wire::{GoDuration, QueryLanguage};
 
 /// Most bytes that a file may stand for once aliases and lists are written out, with something for each value.
 pub const MAX_DECODED_BYTES: usize = 64 << 20;
-/// What a plugin costs beside its texts.
+/// The cost of a plugin besides its texts.
 pub(super) const PLUGIN_COST: usize = 1024;
-/// What an item of a list or mapping costs beside its texts.
+/// The cost of an item of a list or mapping besides its texts.
 pub(super) const ITEM_COST: usize = 64;
 
 /// Reads values of one file.
 pub(super) struct Decoder<'s> {
     source: &'s Source,
-    /// Where in the file the decoder is.
+    /// The decoder's position in the file.
     pub path: Path,
     /// The entry's `plugin_name`, for messages.
     plugin: Option<String>,
     pub problems: Problems,
     pub warnings: Problems,
     /// Places of warnings given, for a shared value is seen many times.
-    warned: HashSet<Place>,
+    warned: HashSet<Position>,
     /// Language of the queries of the parser that is being read.
     pub query_language: QueryLanguage,
     /// Bytes that may still be decoded.
@@ -77,7 +77,7 @@ impl<'s> Decoder<'s> {
         self.left == 0
     }
 
-    /// Takes from the budget of the file; says so where it ends.
+    /// Uses a part of the file's budget, and reports when it is exhausted.
     pub fn charge(&mut self, node: &Node<'_>, bytes: usize) -> bool {
         if let Some(left) = self.left.checked_sub(bytes).filter(|left| *left > 0) {
             self.left = left;
@@ -99,7 +99,7 @@ impl<'s> Decoder<'s> {
     /// Reports a problem of the current entry at a value.
     pub fn problem(
         &mut self,
-        place: Place,
+        place: Position,
         kind: ProblemKind,
         message: impl Into<String>,
         note: Option<String>,
@@ -117,7 +117,7 @@ impl<'s> Decoder<'s> {
     }
 
     /// Reports a warning at a value, once for each place.
-    pub fn warning(&mut self, place: Place, kind: ProblemKind, message: String, note: String) {
+    pub fn warning(&mut self, place: Position, kind: ProblemKind, message: String, note: String) {
         if self.warned.insert(place) {
             let finding = Finding::new(kind, message, self.path.clone()).note(note);
             let (source, plugin) = (self.source, self.plugin.as_deref());
@@ -223,7 +223,7 @@ impl<'s> Decoder<'s> {
         sources
     }
 
-    /// Whether the value is a mapping (null is an empty one), with a warning for each key that nobody reads.
+    /// Returns whether the value is a mapping (null is an empty one), and warns of each unknown key.
     pub fn mapping(
         &mut self,
         node: &Node<'_>,
@@ -271,7 +271,7 @@ impl<'s> Decoder<'s> {
         }
     }
 
-    fn repeated(&mut self, place: Place, key: &str) {
+    fn repeated(&mut self, place: Position, key: &str) {
         let message = format!("key `{key}` is given more than once");
         let note = "the last one wins".to_owned();
         self.warning(place, ProblemKind::RepeatedKey, message, note);

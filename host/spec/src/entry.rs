@@ -256,7 +256,7 @@ pub(super) fn plugin_name(node: &Node<'_>) -> Option<String> {
     name.get(..end).map(str::to_owned)
 }
 
-/// Whether an entry says that it is a Wasm component.
+/// Returns whether an entry is declared as a Wasm component.
 pub(super) fn is_wasm(node: &Node<'_>) -> bool {
     let kind = node.get("plugin_type").and_then(|value| value.typed());
     kind.and_then(Typed::text).as_deref() == Some(wasm::TYPE)

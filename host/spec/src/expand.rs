@@ -18,7 +18,7 @@ const NAME: &str = "${NAME}";
 /// Stands in a script for what follows the entry's colon.
 const PARAM: &str = "${PAR}";
 
-/// One plugin and where its name stands.
+/// One plugin with the position of its name.
 #[derive(Debug)]
 pub(super) struct Member {
     pub spec: PluginSpec,
@@ -28,14 +28,14 @@ pub(super) struct Member {
     pub origin: Option<String>,
 }
 
-/// The entries of a list and where they stand.
+/// The entries of a list with their positions.
 #[derive(Debug)]
 pub(super) struct Entries<'e> {
     texts: Vec<(&'e str, Path, Option<String>)>,
 }
 
 impl<'e> Entries<'e> {
-    /// Entries that stand in the spec.
+    /// Entries that the spec itself contains.
     pub fn inline(spec: &'e PluginSpec, entry: &Path) -> Self {
         let list = entry.key("component_list");
         let texts = spec.component_list.iter().enumerate();
@@ -211,7 +211,7 @@ fn size(spec: &PluginSpec) -> usize {
     scripts.sum::<usize>() + paths.sum::<usize>() + tags.sum::<usize>()
 }
 
-/// How often the two variables stand in the scripts of a template.
+/// How often the two variables occur in the scripts of a template.
 struct Variables {
     names: usize,
     params: usize,

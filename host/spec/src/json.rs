@@ -1,4 +1,4 @@
-//! Free-form parts of an entry (`config`, `grants`) as JSON, with the place of every value kept.
+//! Converts free-form parts of an entry (`config`, `grants`) to JSON, with the position of every value.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde_json::{Map, Number, Value as Json};
 use super::{
     decode::Decoder,
     path::Step as Down,
-    problem::{Place, ProblemKind},
+    problem::{Position, ProblemKind},
     scalar::Typed,
     tree::{Node, Value},
 };
@@ -15,23 +15,23 @@ use super::{
 /// Largest free-form part, bytes as JSON.
 pub const MAX_JSON_BYTES: usize = 256 << 10;
 
-/// Where a value and those below it stand.
+/// The positions of a value and of the values below it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Places {
-    place: Place,
+pub(super) struct ValuePositions {
+    place: Position,
     below: Below,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Below {
     Nothing,
-    Items(Vec<Places>),
-    Keys(BTreeMap<String, Places>),
+    Items(Vec<ValuePositions>),
+    Keys(BTreeMap<String, ValuePositions>),
 }
 
-impl Places {
+impl ValuePositions {
     /// A value without anything below.
-    pub fn leaf(place: Place) -> Self {
+    pub fn leaf(place: Position) -> Self {
         Self {
             place,
             below: Below::Nothing,
@@ -39,7 +39,7 @@ impl Places {
     }
 
     /// The place of the value that a JSON pointer (RFC 6901) names, or of the nearest one around it.
-    pub fn at(&self, pointer: &str) -> Place {
+    pub fn at(&self, pointer: &str) -> Position {
         let mut here = self;
         for part in pointer.split('/').skip(1) {
             let next = match &here.below {
@@ -58,8 +58,8 @@ impl Places {
 
 impl Decoder<'_> {
     /// A mapping under `key`, empty if absent or null.
-    pub fn free_mapping(&mut self, node: &Node<'_>, key: &'static str) -> (Json, Places) {
-        let empty = |place| (Json::Object(Map::new()), Places::leaf(place));
+    pub fn free_mapping(&mut self, node: &Node<'_>, key: &'static str) -> (Json, ValuePositions) {
+        let empty = |place| (Json::Object(Map::new()), ValuePositions::leaf(place));
         let Some(value) = node.get(key).filter(|value| !value.is_null()) else {
             return empty(node.place);
         };
@@ -83,7 +83,7 @@ impl Decoder<'_> {
     }
 
     /// Any value. `left` is what may still be written, bytes; nothing more is read once it is zero.
-    pub fn json(&mut self, node: &Node<'_>, left: &mut usize) -> (Json, Places) {
+    pub fn json(&mut self, node: &Node<'_>, left: &mut usize) -> (Json, ValuePositions) {
         *left = left.saturating_sub(2);
         let (json, below) = match &node.value {
             Value::Scalar { .. } => (self.json_scalar(node, left), Below::Nothing),
@@ -115,7 +115,7 @@ impl Decoder<'_> {
             }
         };
         let place = node.place;
-        (json, Places { place, below })
+        (json, ValuePositions { place, below })
     }
 
     fn json_scalar(&mut self, node: &Node<'_>, left: &mut usize) -> Json {

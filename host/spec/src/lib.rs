@@ -44,7 +44,7 @@ pub use decode::MAX_DECODED_BYTES;
 pub use json::MAX_JSON_BYTES;
 pub use list_entry::{ListEntry, ListEntryError};
 pub use names::{MAX_PLUGIN_NAME_BYTES, component_name};
-pub use problem::{Place, Problem, ProblemKind};
+pub use problem::{Position, Problem, ProblemKind};
 pub use validate::{DEFAULT_TIMEOUT, MIN_INTERVAL};
 pub use wasm::WasmEntry;
 
@@ -62,7 +62,7 @@ pub const MAX_FILE_BYTES: usize = 4 << 20;
 /// The tag that every script and Wasm plugin of a spec file has.
 const COMMON_TAG: &str = "custom-plugin";
 
-/// What a spec file holds.
+/// The content of a spec file.
 #[derive(Debug)]
 pub struct PluginFile {
     /// In file order, lists written out, defaults filled in. Only what has no problem.
@@ -70,7 +70,7 @@ pub struct PluginFile {
     /// The problems, what GPUd would report at the front: the file as a whole, then values of the wrong shape, then
     /// component lists, then what plugins must have; each in file order. At most a thousand and one that counts the rest.
     pub problems: Vec<Problem>,
-    /// What GPUd passes over in silence: unknown keys, keys given twice, further documents.
+    /// Mistakes that GPUd ignores silently: unknown keys, keys given twice, further documents.
     pub warnings: Vec<Problem>,
     /// Component list files that were asked for, readable or not, sorted.
     pub list_files: Vec<PathBuf>,
@@ -82,11 +82,11 @@ pub struct PluginFile {
 pub struct Plugin {
     /// Component name.
     pub component: String,
-    /// What it is.
+    /// Its specification.
     pub spec: PluginSpec,
-    /// Where it stands: its entry, or its item of a component list.
-    pub place: Place,
-    /// Only for an entry of type `wasm`: where its values stand. The values are `spec.wasm`.
+    /// The position of its entry, or of its item in a component list.
+    pub place: Position,
+    /// Only for an entry of type `wasm`: the positions of its values. The values are in `spec.wasm`.
     pub wasm: Option<WasmEntry>,
     /// Key in the file.
     path: String,
@@ -95,7 +95,7 @@ pub struct Plugin {
 }
 
 impl Plugin {
-    /// What it can be triggered by: the common tag, its component name, its own tags in order.
+    /// Returns the tags that trigger it: the common tag, its component name, its own tags in order.
     pub fn tags(&self) -> Vec<String> {
         [COMMON_TAG, &self.component]
             .into_iter()

@@ -3,7 +3,7 @@
 /// A parsed entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListEntry {
-    /// Never empty; blanks are kept.
+    /// Never empty; blanks are preserved.
     pub name: String,
     /// `None` takes the list's.
     pub mode: Option<String>,

@@ -1,4 +1,4 @@
-//! Which key of the file is meant: `[2].health_state_plugin.steps[0].name`.
+//! The path of a key in the file: `[2].health_state_plugin.steps[0].name`.
 
 use std::fmt;
 

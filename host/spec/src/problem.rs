@@ -5,23 +5,23 @@ use std::fmt::{self, Write as _};
 use super::{path::Path, source::Source};
 use crate::wire::go_quote;
 
-/// Longest message kept, bytes: a text of the file may be quoted in it.
+/// Longest message, bytes: it may quote a text of the file.
 const MAX_MESSAGE_BYTES: usize = 2048;
 /// Longest plugin name shown, bytes: as long as a valid one may be.
 const MAX_NAME_BYTES: usize = 128;
-/// Most problems (or warnings) kept of one kind of check; a file may hold a million.
+/// Most problems (or warnings) that are listed per kind of check; a file may have a million.
 const MAX_PROBLEMS: usize = 1000;
 
-/// A place in the file, both counted from 1, columns in characters.
+/// A position in the file. Lines and columns count from 1, columns in characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Place {
+pub struct Position {
     /// Line.
     pub line: u32,
     /// Column.
     pub column: u32,
 }
 
-/// What kind of thing is wrong. The first nineteen are GPUd's, the rest are ours.
+/// The kind of a problem. The first nineteen are GPUd's, the rest are ours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ProblemKind {
     /// The text is not YAML.
@@ -68,7 +68,7 @@ pub enum ProblemKind {
     TooManyNodes,
     /// Deeper than it may be.
     NestedTooDeep,
-    /// What the file stands for is larger than it may be.
+    /// The file with its aliases expanded is larger than allowed.
     ExpandsTooFar,
     /// Stands for further problems, which are not listed.
     MoreProblems,
@@ -171,19 +171,19 @@ impl Finding {
 /// One thing that is wrong, or a warning.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
-    /// What kind.
+    /// The kind.
     pub kind: ProblemKind,
     /// GPUd's text where it has one; texts longer than 2 KiB are cut.
     pub message: String,
     /// Name of the file.
     pub source: String,
     /// Where; `None` for what concerns the file as a whole.
-    pub place: Option<Place>,
+    pub place: Option<Position>,
     /// Name of the plugin it belongs to, where there is one.
     pub plugin: Option<String>,
-    /// Which key: `[2].health_state_plugin.steps[0].name`. Empty for the file as a whole.
+    /// The path of the key: `[2].health_state_plugin.steps[0].name`. Empty for the file as a whole.
     pub path: String,
-    /// What to do, or what else is concerned.
+    /// Advice, or other parts that are concerned.
     pub note: Option<String>,
     /// The line in question with a caret below.
     snippet: Option<String>,
@@ -192,7 +192,7 @@ pub struct Problem {
 impl Problem {
     pub(super) fn new(
         source: &Source,
-        place: Option<Place>,
+        place: Option<Position>,
         plugin: Option<&str>,
         finding: Finding,
     ) -> Self {
@@ -283,13 +283,13 @@ impl Problems {
         }
     }
 
-    /// If there is no room, counts one and says so: nobody needs to think of its words.
+    /// Counts a problem and returns true if there is no room for it. Its message then need not be made.
     pub fn count_if_full(&mut self) -> bool {
         self.left_out += usize::from(self.is_full());
         self.is_full()
     }
 
-    /// What was found, then what the others found, with a last one that stands for what is not listed.
+    /// Returns the own problems, then the others', with a last one that counts those that are not listed.
     pub fn then(mut self, others: impl IntoIterator<Item = Self>, source: &Source) -> Vec<Problem> {
         for other in others {
             self.list.extend(other.list);

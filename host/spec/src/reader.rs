@@ -13,7 +13,7 @@ use super::{
     expand::{self, Entries, Member},
     names::component_name,
     path::{Path, Step},
-    problem::{Finding, Place, Problem, ProblemKind, Problems},
+    problem::{Finding, Position, Problem, ProblemKind, Problems},
     source::Source,
     tree::{Node, Value},
     validate::{self, DEFAULT_TIMEOUT},
@@ -64,7 +64,7 @@ impl<'s> Reader<'s> {
         }
     }
 
-    pub fn further_document(&mut self, place: Place) {
+    pub fn further_document(&mut self, place: Position) {
         let finding = Finding::new(
             ProblemKind::MoreDocuments,
             "only the first YAML document of the file is read",
@@ -150,7 +150,7 @@ impl<'s> Reader<'s> {
             .push(|| Problem::new(source, Some(place), Some(name), finding));
     }
 
-    /// Validates the results of one entry and keeps the valid ones.
+    /// Validates the plugins of one entry and adds the valid ones.
     fn checked(
         &mut self,
         node: &Node<'_>,
@@ -159,7 +159,7 @@ impl<'s> Reader<'s> {
         wasm: Option<WasmEntry>,
     ) {
         // What is wrong with the template of a list is wrong with each member; once is enough.
-        let mut told = HashSet::new();
+        let mut reported = HashSet::new();
         for member in members {
             let Member {
                 mut spec,
@@ -188,7 +188,7 @@ impl<'s> Reader<'s> {
             }
             for mut finding in findings {
                 let of_member = finding.path == name;
-                if !of_member && !told.insert((finding.kind, finding.path.to_string())) {
+                if !of_member && !reported.insert((finding.kind, finding.path.to_string())) {
                     continue;
                 }
                 if of_member && let Some(origin) = &origin {
@@ -217,7 +217,7 @@ fn is_item(path: &Path) -> bool {
 }
 
 /// The place of a key of an entry, or of the nearest value around it.
-fn locate(entry: &Node<'_>, path: &Path) -> Place {
+fn locate(entry: &Node<'_>, path: &Path) -> Position {
     let mut here = entry;
     for step in path.0.iter().skip(1) {
         let next = match (step, &here.value) {

@@ -1,4 +1,4 @@
-//! What an unquoted scalar means under YAML 1.1, and what it becomes where text is wanted.
+//! The meaning of an unquoted scalar in YAML 1.1, and its text where a text is expected.
 //!
 //! GPUd reads specs with a YAML 1.1 library and converts numbers and truth values to text where its types ask for text:
 //! `field: y` is the field `true`, `tags: [010]` is the tag `8`. Spec files rely on it, knowingly or not.
@@ -108,7 +108,7 @@ fn float(text: &str) -> Option<f64> {
         .filter(|value| value.is_finite())
 }
 
-/// A float that starts with its point. Unlike in other numbers, an underscore must stand between digits.
+/// A float that starts with its point. Unlike in other numbers, an underscore must be between digits.
 fn point_float(text: &str) -> Option<f64> {
     let digit_at = |at: Option<usize>| {
         let byte = at.and_then(|at| text.as_bytes().get(at));
@@ -156,7 +156,7 @@ impl<'t> Typed<'t> {
         })
     }
 
-    /// What Go's JSON decoder calls it.
+    /// Returns the name of its type in Go's JSON decoder.
     pub fn go_kind(self) -> &'static str {
         match self {
             Self::Null => "null",

@@ -2,11 +2,11 @@
 
 use unicode_width::UnicodeWidthChar;
 
-use super::problem::Place;
+use super::problem::Position;
 
 /// Most characters of a line that are shown; a line can be as long as the file.
 const SHOWN: usize = 100;
-/// How many of them stand before the place when the line is cut on the left.
+/// The number of them before the position when the line is cut on the left.
 const BEFORE: usize = 60;
 
 /// A spec file's name and text.
@@ -47,7 +47,7 @@ impl Source {
 
     /// The line of a place with its number, and a caret below the column. One line only, so that no more of a script
     /// gets into a log than is needed.
-    pub fn snippet(&self, place: Place) -> Option<String> {
+    pub fn snippet(&self, place: Position) -> Option<String> {
         let index = usize::try_from(place.line).ok()?.checked_sub(1)?;
         let start = *self.lines.get(index)?;
         let end = self

@@ -21,11 +21,11 @@ fn read(text: &str) -> PluginFile {
 }
 
 /// Kind and place of each problem, as `kind@line:column path`.
-fn told(file: &PluginFile) -> Vec<String> {
-    file.problems.iter().map(told_one).collect()
+fn problem_lines(file: &PluginFile) -> Vec<String> {
+    file.problems.iter().map(problem_line).collect()
 }
 
-fn told_one(problem: &super::Problem) -> String {
+fn problem_line(problem: &super::Problem) -> String {
     let place = problem.place.map_or("-".to_owned(), |place| {
         format!("{}:{}", place.line, place.column)
     });

@@ -3,18 +3,18 @@
 use std::{borrow::Cow, rc::Rc};
 
 use super::{
-    problem::Place,
+    problem::Position,
     scalar::{self, Typed},
 };
 
-/// A value and where it stands.
+/// A value with its position.
 #[derive(Debug)]
 pub(super) struct Node<'t> {
-    pub place: Place,
+    pub place: Position,
     pub value: Value<'t>,
 }
 
-/// What a value is.
+/// A value of the document.
 #[derive(Debug)]
 pub(super) enum Value<'t> {
     Scalar {
@@ -52,7 +52,7 @@ impl<'t> Node<'t> {
         matches!(&self.value, Value::Scalar { text, typed: true } if text == "<<")
     }
 
-    /// What Go's JSON decoder calls it.
+    /// Returns the name of its type in Go's JSON decoder.
     pub fn go_kind(&self) -> &'static str {
         match &self.value {
             Value::List(_) => "array",

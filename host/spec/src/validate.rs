@@ -1,4 +1,4 @@
-//! What a plugin must have, in the order in which GPUd asks for it.
+//! Checks the required parts of a plugin, in the order in which GPUd checks them.
 
 use super::{
     base64,
@@ -8,7 +8,7 @@ use super::{
 };
 use crate::wire::{GoDuration, PluginSpec, RunBashScript, Step};
 
-/// A timeout of zero stands for this.
+/// The timeout that replaces zero.
 pub const DEFAULT_TIMEOUT: GoDuration = GoDuration(60_000_000_000);
 /// Shortest interval above zero.
 pub const MIN_INTERVAL: GoDuration = GoDuration(60_000_000_000);

@@ -4,9 +4,9 @@
 use super::{
     decode::Decoder,
     entry::WASM_KEYS,
-    json::Places,
+    json::ValuePositions,
     path::Step as Down,
-    problem::{Place, ProblemKind},
+    problem::{Position, ProblemKind},
     scalar::Typed,
     tree::{Node, Value},
 };
@@ -46,27 +46,27 @@ const COUNTS: &[(&str, u64, u64)] = &[
     ("table_elements", 1, 10_000_000),
 ];
 
-/// Where the values of a Wasm entry stand, for what is only found wrong once the component is known.
+/// The positions of a Wasm entry's values, for problems that are only found once the component is loaded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WasmEntry {
-    config: Places,
-    grants: Places,
-    shadow: Place,
+    config: ValuePositions,
+    grants: ValuePositions,
+    shadow: Position,
 }
 
 impl WasmEntry {
-    /// Place of the value that a JSON pointer names inside `config`, or of the nearest one around it.
-    pub fn config_place(&self, pointer: &str) -> Place {
+    /// Returns the position of the value that a JSON pointer names inside `config`, or of the nearest one around it.
+    pub fn config_place(&self, pointer: &str) -> Position {
         self.config.at(pointer)
     }
 
-    /// The same inside `grants`.
-    pub fn grants_place(&self, pointer: &str) -> Place {
+    /// Returns the position of the value that a JSON pointer names inside `grants`, or of the nearest one around it.
+    pub fn grants_place(&self, pointer: &str) -> Position {
         self.grants.at(pointer)
     }
 
-    /// Place of `shadow`; of the entry where there is none.
-    pub fn shadow_place(&self) -> Place {
+    /// Returns the position of `shadow`, or of the entry where there is none.
+    pub fn shadow_place(&self) -> Position {
         self.shadow
     }
 }

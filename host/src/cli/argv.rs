@@ -342,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn surplus_arguments_are_told_and_not_passed_on() {
+    fn surplus_arguments_are_reported_and_not_passed_on() {
         assert_eq!(
             command("run|--enable-auto-update|false|-|--pprof"),
             (

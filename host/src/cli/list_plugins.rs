@@ -18,7 +18,7 @@ const ERROR_CODE: &str = "failed_to_get_custom_plugins";
 
 /// What is printed of a spec.
 #[derive(Deserialize)]
-struct Listed {
+struct ListedPlugin {
     plugin_name: String,
     plugin_type: String,
     #[serde(default)]
@@ -55,11 +55,11 @@ pub async fn list_plugins(
 }
 
 fn lines(answer: &Answer) -> Result<String, String> {
-    let plugins = decode::<Listed>(answer)?;
+    let plugins = decode::<ListedPlugin>(answer)?;
     if plugins.is_empty() {
         return Ok("No custom plugins registered\n".to_owned());
     }
-    let line = |plugin: &Listed| {
+    let line = |plugin: &ListedPlugin| {
         let name = component_name(&plugin.plugin_name);
         let mut text = format!(
             "- {name} (Type: {}, Run Mode: {})",

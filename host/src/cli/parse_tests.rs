@@ -413,7 +413,7 @@ fn commands_of_the_service() {
 }
 
 #[test]
-fn joining_a_platform_is_told_in_one_line() {
+fn joining_a_platform_is_explained_in_one_line() {
     let line = "up|--data-dir=/d|--token=t|--endpoint=e|--private-ip=1.2.3.4|--public-ip=1.2.3.4|--region=r|\
         --node-group=g|--node-labels={}|--gpu-count=8|--session-protocol=v2|--machine-id=m|--machine-id-overwrite|\
         --refresh-session-token";

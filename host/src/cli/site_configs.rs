@@ -95,8 +95,8 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told_with_its_place() {
-        for (text, told) in [
+    fn mistakes_are_reported_with_their_position() {
+        for (text, expected) in [
             ("disk: 5\n", "(f:1:7"),
             ("disk:\n  a: [1\n", "(f:"),
             ("- disk\n", "(f:1:1)"),
@@ -110,7 +110,7 @@ mod tests {
             ),
         ] {
             let problem = SiteConfigs::parse("f", text, &KNOWN).unwrap_err();
-            assert!(problem.contains(told), "{text}: {problem}");
+            assert!(problem.contains(expected), "{text}: {problem}");
         }
     }
 

@@ -17,7 +17,7 @@ use crate::{
     component::{Component, Registry, troubles},
     node::{
         file_watch::FileWatch,
-        local_file::{self, Stamp},
+        local_file::{self, FileStamp},
         trusted::Opener,
     },
 };
@@ -76,7 +76,7 @@ pub fn secrets_of_command() -> Arc<dyn SecretSource> {
 
 /// The file as it was at the start.
 pub(super) struct First {
-    stamp: Option<Stamp>,
+    stamp: Option<FileStamp>,
 }
 
 impl First {
@@ -208,7 +208,7 @@ fn flag_of(config: &ExportConfig) -> &'static str {
 }
 
 /// Looks at the file, which is watched from before the look on, so that no change falls between.
-async fn look_and_watch(watch: &Arc<FileWatch>, path: &Path) -> Option<Stamp> {
+async fn look_and_watch(watch: &Arc<FileWatch>, path: &Path) -> Option<FileStamp> {
     let (watch, path) = (Arc::clone(watch), path.to_owned());
     let look = move || {
         watch.follow([path.as_path()], []);
@@ -217,7 +217,7 @@ async fn look_and_watch(watch: &Arc<FileWatch>, path: &Path) -> Option<Stamp> {
     tokio::task::spawn_blocking(look).await.ok().flatten()
 }
 
-async fn look(path: &Path) -> Option<Stamp> {
+async fn look(path: &Path) -> Option<FileStamp> {
     let path = path.to_owned();
     let looked = tokio::task::spawn_blocking(move || local_file::stamp(&path));
     looked.await.ok().flatten()

@@ -15,14 +15,14 @@ use crate::{
 const LOOK: Duration = Duration::from_secs(2);
 
 /// The component of an export.
-struct Shown {
+struct ExportComponent {
     component: Arc<Component>,
     reason: String,
 }
 
 /// Shows all exports for ever.
 pub(super) async fn run(exporting: Arc<Exporting>) {
-    let mut shown: BTreeMap<String, Shown> = BTreeMap::new();
+    let mut shown: BTreeMap<String, ExportComponent> = BTreeMap::new();
     loop {
         let statuses = exporting.exports.statuses();
         let any = !statuses.is_empty() || !shown.is_empty();
@@ -37,7 +37,7 @@ pub(super) async fn run(exporting: Arc<Exporting>) {
 
 async fn show(
     exporting: &Exporting,
-    shown: &mut BTreeMap<String, Shown>,
+    shown: &mut BTreeMap<String, ExportComponent>,
     statuses: &[ExportStatus],
 ) {
     let registry = &exporting.registry;
@@ -66,7 +66,7 @@ async fn show(
                 let reason = String::new();
                 shown
                     .entry(status.name.clone())
-                    .or_insert(Shown { component, reason })
+                    .or_insert(ExportComponent { component, reason })
             }
         };
         if known.reason != reason {

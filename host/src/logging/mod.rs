@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_was_moved_away_is_opened_anew() {
+    fn a_file_that_was_moved_away_is_opened_again() {
         let folder = tempfile::tempdir().unwrap();
         let (path, moved) = (folder.path().join("log"), folder.path().join("log-1"));
         let writer = Writer::start(Box::new(RotatingFile::open(&path).unwrap())).unwrap();

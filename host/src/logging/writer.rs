@@ -194,8 +194,9 @@ mod tests {
         drop(open);
         drop(writer);
         let text = out.text.lock().unwrap().clone();
-        let (told, lines): (Vec<_>, Vec<_>) = text.lines().partition(|line| line.starts_with('{'));
-        let lost = told.iter().map(|line| {
+        let (reports, lines): (Vec<_>, Vec<_>) =
+            text.lines().partition(|line| line.starts_with('{'));
+        let lost = reports.iter().map(|line| {
             let line: serde_json::Value = serde_json::from_str(line).unwrap();
             line["lines"].as_u64().unwrap()
         });
@@ -205,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn what_could_not_be_written_is_told_later() {
+    fn lines_that_could_not_be_written_are_reported_later() {
         let (out, open) = slow();
         drop(open);
         *out.refuse.lock().unwrap() = true;

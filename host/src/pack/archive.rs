@@ -13,7 +13,7 @@ use std::{
 
 use tar::{Archive, EntryType, Header};
 
-use super::{MAX_BYTES, MAX_FILES, Pack, Refused, content::Collected};
+use super::{MAX_BYTES, MAX_FILES, Pack, PackRefusal, content::PackFiles};
 use crate::node::{local_file, trusted::Opener};
 
 /// What headers and padding add to the files of the largest pack, bytes.
@@ -24,39 +24,39 @@ const MAX_DEPTH: usize = 16;
 /// Reads a pack: an archive, or a folder in which it was built.
 ///
 /// # Errors
-/// [`Refused`], naming the file.
-pub fn read(path: &Path) -> Result<Pack, Refused> {
+/// [`PackRefusal`], naming the file.
+pub fn read(path: &Path) -> Result<Pack, PackRefusal> {
     if path.is_dir() {
         return collect(path)?.into_pack(false);
     }
     let bytes = Opener::of_command()
         .read(path, MAX_BYTES + OVERHEAD)
-        .map_err(|error| Refused(error.to_string()))?;
-    from_bytes(&bytes).map_err(|Refused(why)| Refused(format!("{}: {why}", path.display())))
+        .map_err(|error| PackRefusal(error.to_string()))?;
+    from_bytes(&bytes).map_err(|PackRefusal(why)| PackRefusal(format!("{}: {why}", path.display())))
 }
 
 /// Reads the sources of a pack from a folder, to be built. Digests and a signature of before are left out.
 ///
 /// # Errors
-/// [`Refused`], naming the file.
-pub fn sources(folder: &Path) -> Result<Pack, Refused> {
+/// [`PackRefusal`], naming the file.
+pub fn sources(folder: &Path) -> Result<Pack, PackRefusal> {
     collect(folder)?.into_pack(true)
 }
 
 /// Reads an archive.
 ///
 /// # Errors
-/// [`Refused`]: anything in it that is not a plain file with a plain path, anything beyond a bound, digests that do not
+/// [`PackRefusal`]: anything in it that is not a plain file with a plain path, anything beyond a bound, digests that do not
 /// fit, and any byte that is not as [`to_bytes`] writes it.
-pub fn from_bytes(bytes: &[u8]) -> Result<Pack, Refused> {
+pub fn from_bytes(bytes: &[u8]) -> Result<Pack, PackRefusal> {
     if bytes.starts_with(&[0x1f, 0x8b]) {
-        return Err(Refused(
+        return Err(PackRefusal(
             "it is compressed; a pack is a plain .tar".to_owned(),
         ));
     }
     let damaged =
-        |error: std::io::Error| Refused(format!("it is no archive, or a damaged one: {error}"));
-    let mut collected = Collected::default();
+        |error: std::io::Error| PackRefusal(format!("it is no archive, or a damaged one: {error}"));
+    let mut collected = PackFiles::default();
     let mut archive = Archive::new(Cursor::new(bytes));
     // Raw: long names and sparse files are kinds of entries of their own then, and refused like links.
     for entry in archive.entries().map_err(damaged)?.raw(true) {
@@ -71,13 +71,13 @@ pub fn from_bytes(bytes: &[u8]) -> Result<Pack, Refused> {
             _ => Some("not a plain file"),
         };
         if let Some(kind) = kind {
-            return Err(Refused(format!(
+            return Err(PackRefusal(format!(
                 "{path:?} in the archive is {kind}; a pack holds plain files only"
             )));
         }
         let room = collected.room();
         if entry.size() > room as u64 {
-            return Err(Refused(format!(
+            return Err(PackRefusal(format!(
                 "{path:?} in the archive has {} bytes, more than a pack may hold",
                 entry.size()
             )));
@@ -89,7 +89,7 @@ pub fn from_bytes(bytes: &[u8]) -> Result<Pack, Refused> {
     let pack = collected.into_pack(false)?;
     match to_bytes(&pack)? == bytes {
         true => Ok(pack),
-        false => Err(Refused(
+        false => Err(PackRefusal(
             "the archive is not as `gpud pack build` writes it: it was changed, damaged, or made by another program".to_owned(),
         )),
     }
@@ -98,9 +98,10 @@ pub fn from_bytes(bytes: &[u8]) -> Result<Pack, Refused> {
 /// Writes a pack as an archive.
 ///
 /// # Errors
-/// [`Refused`]: a path does not fit a header, which [`super::check_path`] rules out.
-pub fn to_bytes(pack: &Pack) -> Result<Vec<u8>, Refused> {
-    let failed = |error: std::io::Error| Refused(format!("the archive cannot be made: {error}"));
+/// [`PackRefusal`]: a path does not fit a header, which [`super::check_path`] rules out.
+pub fn to_bytes(pack: &Pack) -> Result<Vec<u8>, PackRefusal> {
+    let failed =
+        |error: std::io::Error| PackRefusal(format!("the archive cannot be made: {error}"));
     let mut builder = tar::Builder::new(Vec::new());
     for (path, content) in pack.all_files() {
         let mut header = Header::new_ustar();
@@ -120,21 +121,21 @@ pub fn to_bytes(pack: &Pack) -> Result<Vec<u8>, Refused> {
 }
 
 /// The files of a folder.
-fn collect(folder: &Path) -> Result<Collected, Refused> {
-    let mut collected = Collected::default();
+fn collect(folder: &Path) -> Result<PackFiles, PackRefusal> {
+    let mut collected = PackFiles::default();
     below(&mut collected, folder, "", MAX_DEPTH)?;
     Ok(collected)
 }
 
 fn below(
-    collected: &mut Collected,
+    collected: &mut PackFiles,
     folder: &Path,
     prefix: &str,
     depth: usize,
-) -> Result<(), Refused> {
-    let wrong = |error: &std::io::Error| Refused(local_file::open_error(folder, error));
+) -> Result<(), PackRefusal> {
+    let wrong = |error: &std::io::Error| PackRefusal(local_file::open_error(folder, error));
     if depth == 0 {
-        return Err(Refused(format!(
+        return Err(PackRefusal(format!(
             "{} is deeper than {MAX_DEPTH} folders",
             folder.display()
         )));
@@ -142,9 +143,9 @@ fn below(
     for entry in fs::read_dir(folder).map_err(|error| wrong(&error))? {
         let entry = entry.map_err(|error| wrong(&error))?;
         let name = entry.file_name();
-        let name = name
-            .to_str()
-            .ok_or_else(|| Refused(format!("{}: its name is not UTF-8", entry.path().display())))?;
+        let name = name.to_str().ok_or_else(|| {
+            PackRefusal(format!("{}: its name is not UTF-8", entry.path().display()))
+        })?;
         let path = match prefix {
             "" => name.to_owned(),
             prefix => format!("{prefix}/{name}"),
@@ -155,10 +156,10 @@ fn below(
         } else if kind.is_file() {
             let content = Opener::of_command()
                 .read(&entry.path(), collected.room())
-                .map_err(|error| Refused(error.to_string()))?;
+                .map_err(|error| PackRefusal(error.to_string()))?;
             collected.add(&path, content)?;
         } else {
-            return Err(Refused(format!(
+            return Err(PackRefusal(format!(
                 "{path} is neither a plain file nor a folder; a pack holds plain files only"
             )));
         }
@@ -209,7 +210,7 @@ mod tests {
 
     #[test]
     fn what_leads_elsewhere_is_refused() {
-        for (path, kind, told) in [
+        for (path, kind, expected) in [
             ("link", EntryType::Symlink, "is a link"),
             ("hard", EntryType::Link, "is a link"),
             ("dev", EntryType::Char, "is a device file"),
@@ -223,7 +224,7 @@ mod tests {
             ("/etc/cron.d/x", EntryType::Regular, "is absolute"),
         ] {
             let error = refused(path, kind);
-            assert!(error.contains(told), "{path}: {error}");
+            assert!(error.contains(expected), "{path}: {error}");
         }
         assert!(from_bytes(b"").unwrap_err().to_string().contains("no pack"));
         assert!(
@@ -241,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn a_size_that_lies_is_refused_without_memory_for_it() {
+    fn a_false_size_is_refused_without_memory_for_it() {
         let lying = header("big", EntryType::Regular, 7 << 30);
         let mut bytes = lying.as_bytes().to_vec();
         bytes.extend([0; 1024]);

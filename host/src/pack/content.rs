@@ -4,7 +4,9 @@ use std::{collections::BTreeMap, fmt::Write as _};
 
 use sha2::{Digest as _, Sha256};
 
-use super::{MANIFEST_FILE, MAX_BYTES, MAX_FILE_BYTES, MAX_FILES, Manifest, Refused, check_path};
+use super::{
+    MANIFEST_FILE, MAX_BYTES, MAX_FILE_BYTES, MAX_FILES, Manifest, PackRefusal, check_path,
+};
 
 /// Digests of all other files, in the form of `sha256sum`.
 pub const SUMS_FILE: &str = "SHA256SUMS";
@@ -24,14 +26,14 @@ pub struct Pack {
     pub signature: Option<String>,
 }
 
-/// Collects files within the bounds of a pack.
+/// The files of a pack while they are collected, within a pack's bounds.
 #[derive(Debug, Default)]
-pub struct Collected {
+pub struct PackFiles {
     files: BTreeMap<String, Vec<u8>>,
     bytes: usize,
 }
 
-impl Collected {
+impl PackFiles {
     /// How large the next file may be at most.
     pub fn room(&self) -> usize {
         MAX_BYTES.saturating_sub(self.bytes).min(MAX_FILE_BYTES)
@@ -40,29 +42,31 @@ impl Collected {
     /// Adds a file.
     ///
     /// # Errors
-    /// [`Refused`]: its path, its size, or one of that path is there already.
-    pub fn add(&mut self, path: &str, content: Vec<u8>) -> Result<(), Refused> {
+    /// [`PackRefusal`]: its path, its size, or one of that path is there already.
+    pub fn add(&mut self, path: &str, content: Vec<u8>) -> Result<(), PackRefusal> {
         check_path(path)?;
         if content.len() > self.room() {
-            return Err(Refused(format!(
+            return Err(PackRefusal(format!(
                 "{path}: a pack holds files of up to {MAX_FILE_BYTES} bytes, {MAX_BYTES} bytes in all"
             )));
         }
         if self.files.len() >= MAX_FILES {
-            return Err(Refused(format!("more than {MAX_FILES} files in the pack")));
+            return Err(PackRefusal(format!(
+                "more than {MAX_FILES} files in the pack"
+            )));
         }
         self.bytes += content.len();
         match self.files.insert(path.to_owned(), content) {
             None => Ok(()),
-            Some(_) => Err(Refused(format!("{path} is in the pack twice"))),
+            Some(_) => Err(PackRefusal(format!("{path} is in the pack twice"))),
         }
     }
 
     /// Makes a pack of them. Digests have to be there and to fit, unless the pack is only being `built`.
     ///
     /// # Errors
-    /// [`Refused`], naming the file.
-    pub fn into_pack(mut self, built: bool) -> Result<Pack, Refused> {
+    /// [`PackRefusal`], naming the file.
+    pub fn into_pack(mut self, built: bool) -> Result<Pack, PackRefusal> {
         let sums = self.files.remove(SUMS_FILE);
         let signature = self.files.remove(SIGNATURE_FILE);
         let signature = match (signature, built) {
@@ -70,10 +74,10 @@ impl Collected {
             (None, _) | (Some(_), true) => None,
             (Some(bytes), false) if bytes.len() <= MAX_SIGNATURE => Some(
                 String::from_utf8(bytes)
-                    .map_err(|_| Refused(format!("{SIGNATURE_FILE} is not UTF-8")))?,
+                    .map_err(|_| PackRefusal(format!("{SIGNATURE_FILE} is not UTF-8")))?,
             ),
             (Some(_), false) => {
-                return Err(Refused(format!(
+                return Err(PackRefusal(format!(
                     "{SIGNATURE_FILE} is larger than {MAX_SIGNATURE} bytes"
                 )));
             }
@@ -81,7 +85,7 @@ impl Collected {
         let manifest = self
             .files
             .get(MANIFEST_FILE)
-            .ok_or_else(|| Refused(format!("there is no {MANIFEST_FILE}: this is no pack")))?;
+            .ok_or_else(|| PackRefusal(format!("there is no {MANIFEST_FILE}: this is no pack")))?;
         let manifest = Manifest::parse(manifest)?;
         let pack = Pack {
             manifest,
@@ -91,14 +95,14 @@ impl Collected {
         let named = pack.manifest.plugins.iter().map(|plugin| &plugin.file);
         for file in named.chain(&pack.manifest.docs) {
             if !pack.files.contains_key(file) {
-                return Err(Refused(format!(
+                return Err(PackRefusal(format!(
                     "{MANIFEST_FILE} names {file}, which is not in the pack"
                 )));
             }
         }
         if !built {
             let sums = sums.ok_or_else(|| {
-                Refused(format!(
+                PackRefusal(format!(
                     "there is no {SUMS_FILE}: `gpud pack build` makes a pack with one"
                 ))
             })?;
@@ -138,7 +142,7 @@ impl Pack {
         hex(self.sums().as_bytes())
     }
 
-    fn check_sums(&self, sums: &[u8]) -> Result<(), Refused> {
+    fn check_sums(&self, sums: &[u8]) -> Result<(), PackRefusal> {
         let ours = self.sums();
         if ours.as_bytes() == sums {
             return Ok(());
@@ -150,7 +154,7 @@ impl Pack {
         let path = changed
             .and_then(|line| line.split_once("  "))
             .map(|(_, path)| path);
-        Err(Refused(match path {
+        Err(PackRefusal(match path {
             Some(path) => {
                 format!("{path} is not what {SUMS_FILE} says: the pack was changed or is damaged")
             }
@@ -176,8 +180,8 @@ pub(super) mod tests {
     pub const MANIFEST: &str = "name: acme\nvendor: Acme\nversion: 1.0.0\ndocs: README.md\nplugins:\n- {name: acme-fans, file: fans.wasm, \
          grants: {kmsg: true}}\n";
 
-    pub fn collected(manifest: &str, fans: &[u8]) -> Collected {
-        let mut collected = Collected::default();
+    pub fn collected(manifest: &str, fans: &[u8]) -> PackFiles {
+        let mut collected = PackFiles::default();
         collected
             .add("pack.yaml", manifest.as_bytes().to_vec())
             .unwrap();
@@ -190,10 +194,10 @@ pub(super) mod tests {
         collected(MANIFEST, b"wasm").into_pack(true).unwrap()
     }
 
-    fn again(change: impl FnOnce(&mut BTreeMap<String, Vec<u8>>)) -> Result<Pack, Refused> {
+    fn again(change: impl FnOnce(&mut BTreeMap<String, Vec<u8>>)) -> Result<Pack, PackRefusal> {
         let mut files = pack().all_files();
         change(&mut files);
-        let mut collected = Collected::default();
+        let mut collected = PackFiles::default();
         for (path, content) in files {
             collected.add(&path, content)?;
         }
@@ -204,31 +208,31 @@ pub(super) mod tests {
     fn what_was_built_is_read_again_and_any_change_is_noticed() {
         assert_eq!(again(|_| {}).unwrap(), pack());
         type Files = BTreeMap<String, Vec<u8>>;
-        let told = |change: &dyn Fn(&mut Files)| again(change).unwrap_err().to_string();
+        let refusal = |change: &dyn Fn(&mut Files)| again(change).unwrap_err().to_string();
         assert!(
-            told(&|files| files.get_mut("fans.wasm").unwrap()[0] ^= 1)
+            refusal(&|files| files.get_mut("fans.wasm").unwrap()[0] ^= 1)
                 .contains("fans.wasm is not what SHA256SUMS says")
         );
         assert!(
-            told(&|files| drop(files.insert("more".into(), Vec::new())))
+            refusal(&|files| drop(files.insert("more".into(), Vec::new())))
                 .contains("more is not what")
         );
         assert!(
-            told(&|files| drop(files.remove("README.md")))
+            refusal(&|files| drop(files.remove("README.md")))
                 .contains("names README.md, which is not in the pack")
         );
-        assert!(told(&|files| drop(files.remove(SUMS_FILE))).contains("there is no SHA256SUMS"));
-        assert!(told(&|files| drop(files.remove("pack.yaml"))).contains("this is no pack"));
+        assert!(refusal(&|files| drop(files.remove(SUMS_FILE))).contains("there is no SHA256SUMS"));
+        assert!(refusal(&|files| drop(files.remove("pack.yaml"))).contains("this is no pack"));
         assert!(
-            told(&|files| files.get_mut(SUMS_FILE).unwrap().extend(b"00  gone\n"))
+            refusal(&|files| files.get_mut(SUMS_FILE).unwrap().extend(b"00  gone\n"))
                 .contains("lists what is not")
         );
         assert!(
-            told(&|files| drop(files.insert(SIGNATURE_FILE.into(), vec![0xff])))
+            refusal(&|files| drop(files.insert(SIGNATURE_FILE.into(), vec![0xff])))
                 .contains("not UTF-8")
         );
         assert!(
-            told(&|files| drop(files.insert(SIGNATURE_FILE.into(), vec![b'a'; 9000])))
+            refusal(&|files| drop(files.insert(SIGNATURE_FILE.into(), vec![b'a'; 9000])))
                 .contains("larger than")
         );
     }
@@ -245,13 +249,13 @@ pub(super) mod tests {
 
     #[test]
     fn bounds_hold() {
-        let mut full = Collected {
+        let mut full = PackFiles {
             bytes: MAX_BYTES - 1,
-            ..Collected::default()
+            ..PackFiles::default()
         };
         assert!(full.add("a", vec![0; 2]).is_err());
         full.add("a", vec![0]).unwrap();
-        let mut many = Collected::default();
+        let mut many = PackFiles::default();
         for at in 0..MAX_FILES {
             many.add(&format!("f{at}"), Vec::new()).unwrap();
         }
@@ -261,7 +265,7 @@ pub(super) mod tests {
                 .to_string()
                 .contains("more than 1000 files")
         );
-        let mut twice = Collected::default();
+        let mut twice = PackFiles::default();
         twice.add("a", Vec::new()).unwrap();
         assert!(
             twice

@@ -15,7 +15,7 @@ use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{Manifest, Pack, Refused, beyond, signature::Signer};
+use super::{Manifest, Pack, PackRefusal, beyond, signature::Signer};
 use crate::node::trusted::{self, Opener, OwnFolder};
 
 /// The folder of packs inside the data folder.
@@ -111,24 +111,24 @@ impl Packs {
     /// What is installed, by name; and specs that are not understood.
     ///
     /// # Errors
-    /// [`Refused`]: the folder cannot be read.
-    pub fn list(&self) -> Result<Vec<Result<Record, Refused>>, Refused> {
+    /// [`PackRefusal`]: the folder cannot be read.
+    pub fn list(&self) -> Result<Vec<Result<Record, PackRefusal>>, PackRefusal> {
         let specs = self
             .specs()
-            .map_err(|error| Refused(format!("{}: {error}", self.folder.display())))?;
+            .map_err(|error| PackRefusal(format!("{}: {error}", self.folder.display())))?;
         Ok(specs.iter().map(|spec| self.record(spec)).collect())
     }
 
     /// What is installed under a name.
     ///
     /// # Errors
-    /// [`Refused`]: its spec is there and not understood.
-    pub fn get(&self, name: &str) -> Result<Option<Record>, Refused> {
+    /// [`PackRefusal`]: its spec is there and not understood.
+    pub fn get(&self, name: &str) -> Result<Option<Record>, PackRefusal> {
         let spec = self.spec(name);
         match fs::symlink_metadata(&spec) {
             Ok(_) => self.record(&spec).map(Some),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(Refused(format!("{}: {error}", spec.display()))),
+            Err(error) => Err(PackRefusal(format!("{}: {error}", spec.display()))),
         }
     }
 
@@ -136,7 +136,7 @@ impl Packs {
     ///
     /// # Errors
     /// As [`Packs::get`].
-    pub fn asks_beyond(&self, pack: &Pack) -> Result<Vec<String>, Refused> {
+    pub fn asks_beyond(&self, pack: &Pack) -> Result<Vec<String>, PackRefusal> {
         let nothing = Manifest {
             plugins: Vec::new(),
             ..pack.manifest.clone()
@@ -149,16 +149,16 @@ impl Packs {
     /// Installs a pack, or puts it in the place of another version of it. The caller has determined `signer` before.
     ///
     /// # Errors
-    /// [`Refused`]: it asks for what was not approved, its configuration names what is not there, or the folder cannot be
+    /// [`PackRefusal`]: it asks for what was not approved, its configuration names what is not there, or the folder cannot be
     /// written. Whatever was installed before is then as it was.
     pub fn install(
         &self,
         pack: &Pack,
         signer: Option<&Signer>,
         decisions: Decisions,
-    ) -> Result<Installed, Refused> {
+    ) -> Result<Installed, PackRefusal> {
         let failed = |error: io::Error| {
-            Refused(format!(
+            PackRefusal(format!(
                 "{}: {error}; nothing was installed",
                 self.folder.display()
             ))
@@ -169,7 +169,7 @@ impl Packs {
         let name = &pack.manifest.name;
         let more = self.asks_beyond(pack)?;
         if !more.is_empty() && !decisions.approved {
-            return Err(Refused(format!(
+            return Err(PackRefusal(format!(
                 "pack {name} {} asks for what it was not granted:\n  {}\ninstall it with --approve to grant it; until then nothing changes",
                 pack.manifest.version,
                 more.join("\n  ")
@@ -180,7 +180,7 @@ impl Packs {
             && pack.manifest.is_older_than(&before.manifest)
             && !decisions.downgrade
         {
-            return Err(Refused(format!(
+            return Err(PackRefusal(format!(
                 "pack {name} {} is older than the installed version {}: it can have faults that were mended since; \
                  --allow-downgrade installs it all the same",
                 pack.manifest.version, before.manifest.version
@@ -198,7 +198,7 @@ impl Packs {
             config,
         };
         self.put(pack, &self.folder.join(&below)).map_err(failed)?;
-        let text = text(&record, &below).map_err(|error| Refused(error.to_string()))?;
+        let text = text(&record, &below).map_err(|error| PackRefusal(error.to_string()))?;
         self.switch(name, &text).map_err(failed)?;
         self.forget_others(name, &[Some(&below), kept_folder(before.as_ref()).as_ref()]);
         Ok(Installed { record, before })
@@ -207,16 +207,16 @@ impl Packs {
     /// Ends a pack: its spec goes first, so that the daemon ends its plugins, then its files.
     ///
     /// # Errors
-    /// [`Refused`]: it is not installed, or cannot be removed.
-    pub fn remove(&self, name: &str) -> Result<(), Refused> {
-        super::manifest::check_name(name).map_err(Refused)?;
+    /// [`PackRefusal`]: it is not installed, or cannot be removed.
+    pub fn remove(&self, name: &str) -> Result<(), PackRefusal> {
+        super::manifest::check_name(name).map_err(PackRefusal)?;
         let spec = self.spec(name);
         let failed = |error: io::Error| match error.kind() {
-            io::ErrorKind::NotFound => Refused(format!(
+            io::ErrorKind::NotFound => PackRefusal(format!(
                 "pack {name} is not installed in {}",
                 self.folder.display()
             )),
-            _ => Refused(format!("{}: {error}", spec.display())),
+            _ => PackRefusal(format!("{}: {error}", spec.display())),
         };
         fs::symlink_metadata(&spec).map_err(failed)?;
         self.open_folder()?;
@@ -232,16 +232,16 @@ impl Packs {
     /// What is noted in a spec.
     ///
     /// # Errors
-    /// [`Refused`]: it cannot be read, is not trusted, or was written by somebody else.
-    pub fn record(&self, spec: &Path) -> Result<Record, Refused> {
+    /// [`PackRefusal`]: it cannot be read, is not trusted, or was written by somebody else.
+    pub fn record(&self, spec: &Path) -> Result<Record, PackRefusal> {
         let bytes = Opener::of_command()
             .read(spec, MAX_SPEC)
-            .map_err(|error| Refused(error.to_string()))?;
+            .map_err(|error| PackRefusal(error.to_string()))?;
         let text = String::from_utf8_lossy(&bytes);
         let line = text.lines().find_map(|line| line.strip_prefix(RECORD));
         let record = line.and_then(|line| serde_json::from_str(line).ok());
         record.ok_or_else(|| {
-            Refused(format!(
+            PackRefusal(format!(
                 "{} was not written by `gpud pack install`, or was edited since",
                 spec.display()
             ))
@@ -254,11 +254,11 @@ impl Packs {
 
     /// Makes the folder if it is missing, and closes it to others. A user who could change the way to it would choose where
     /// files are written and removed.
-    fn open_folder(&self) -> Result<(), Refused> {
+    fn open_folder(&self) -> Result<(), PackRefusal> {
         let data_dir = self.folder.parent().unwrap_or(Path::new("/"));
         trusted::make_folder(data_dir, 0o700)
             .and_then(|()| OwnFolder::open(&self.folder).map(drop))
-            .map_err(|error| Refused(format!("{error}; nothing was changed")))
+            .map_err(|error| PackRefusal(format!("{error}; nothing was changed")))
     }
 
     /// One at a time: waits for other processes that change the folder.
@@ -446,14 +446,14 @@ mod tests {
     fn more_has_to_be_approved_and_until_then_the_old_one_stays() {
         let home = tempfile::tempdir().unwrap();
         let packs = Packs::of(home.path());
-        let told = |pack: &Pack| {
+        let refusal = |pack: &Pack| {
             packs
                 .install(pack, None, Decisions::default())
                 .unwrap_err()
                 .to_string()
         };
         assert!(
-            told(&pack()).contains("asks for what it was not granted:\n  acme-fans: kmsg: true")
+            refusal(&pack()).contains("asks for what it was not granted:\n  acme-fans: kmsg: true")
         );
         assert_eq!(packs.get("acme").unwrap(), None);
         packs.install(&pack(), None, APPROVED).unwrap();
@@ -466,7 +466,7 @@ mod tests {
             )
             .unwrap();
         let greedy = version("2.0.0", "{kmsg: true, exec: bash}");
-        assert!(told(&greedy).contains("acme-fans: exec: bash"));
+        assert!(refusal(&greedy).contains("acme-fans: exec: bash"));
         assert_eq!(fs::read(wasm(&packs).0).unwrap(), b"1.1.0");
         let installed = packs.install(&greedy, None, APPROVED).unwrap();
         assert_eq!(installed.before.unwrap().manifest.version, "1.1.0");
@@ -579,8 +579,8 @@ mod tests {
         fs::write(packs.folder().join("own.yaml"), "- plugin_name: x\n").unwrap();
         let list = packs.list().unwrap();
         assert!(list[0].is_ok());
-        let told = list[1].clone().unwrap_err().to_string();
-        assert!(told.contains("own.yaml was not written by"), "{told}");
+        let refusal = list[1].clone().unwrap_err().to_string();
+        assert!(refusal.contains("own.yaml was not written by"), "{refusal}");
     }
 
     #[test]

@@ -10,7 +10,7 @@ use std::{
 };
 
 use super::{
-    MANIFEST_FILE, MAX_FILE_BYTES, MAX_FILES, MAX_PATH, Manifest, Refused, SIGNATURE_FILE,
+    MANIFEST_FILE, MAX_FILE_BYTES, MAX_FILES, MAX_PATH, Manifest, PackRefusal, SIGNATURE_FILE,
     SUMS_FILE, hex,
     installed::{Packs, Record, below},
     signature::{Distrust, TrustedKeys},
@@ -40,8 +40,8 @@ impl InstalledPack {
     /// Follows the chain from the key to the manifest of the pack with this spec.
     ///
     /// # Errors
-    /// [`Refused`], naming the file that does not fit.
-    pub fn verify(packs: &Packs, spec: &Path) -> Result<Self, Refused> {
+    /// [`PackRefusal`], naming the file that does not fit.
+    pub fn verify(packs: &Packs, spec: &Path) -> Result<Self, PackRefusal> {
         let record = packs.record(spec)?;
         let below = below(&record.manifest.name, &record.digest);
         let folder = packs.folder().join(&below);
@@ -81,8 +81,8 @@ impl InstalledPack {
     /// Checks that these are the entries that the signed manifest and the operator's configuration give.
     ///
     /// # Errors
-    /// [`Refused`]: the spec was edited.
-    pub fn check_entries(&self, plugins: &[Plugin]) -> Result<(), Refused> {
+    /// [`PackRefusal`]: the spec was edited.
+    pub fn check_entries(&self, plugins: &[Plugin]) -> Result<(), PackRefusal> {
         let signed = self
             .record
             .manifest
@@ -94,7 +94,7 @@ impl InstalledPack {
                 .any(|(one, other)| one.spec != other.spec);
         match differs {
             false => Ok(()),
-            true => Err(Refused(format!(
+            true => Err(PackRefusal(format!(
                 "the spec of pack {} was edited: its entries are not those of the signed {MANIFEST_FILE}; install the pack again, \
                  with --config for a configuration of your own",
                 self.record.manifest.name
@@ -105,8 +105,8 @@ impl InstalledPack {
     /// Checks what was read of a file, which a spec names by its path below the folder of specs.
     ///
     /// # Errors
-    /// [`Refused`], naming the file.
-    pub fn check(&self, path: &str, content: &[u8]) -> Result<(), Refused> {
+    /// [`PackRefusal`], naming the file.
+    pub fn check(&self, path: &str, content: &[u8]) -> Result<(), PackRefusal> {
         let inside = path.strip_prefix(&self.below);
         let inside = inside.and_then(|path| path.strip_prefix('/'));
         let sum = inside.and_then(|path| self.sums.get(path));
@@ -125,7 +125,7 @@ impl InstalledPack {
         });
         checked
             .filter_map(Result::err)
-            .map(|Refused(why)| why)
+            .map(|PackRefusal(why)| why)
             .collect()
     }
 
@@ -135,7 +135,7 @@ impl InstalledPack {
     }
 
     /// The record has the grants that were approved: they are those of the signed manifest.
-    fn check_manifest(&self, what: &str, spec: &Path) -> Result<(), Refused> {
+    fn check_manifest(&self, what: &str, spec: &Path) -> Result<(), PackRefusal> {
         let content = read(&self.folder.join(MANIFEST_FILE), MAX_FILE_BYTES)?;
         self.check(&format!("{}/{MANIFEST_FILE}", self.below), &content)?;
         let signed = Manifest::parse(&content)?;
@@ -147,7 +147,7 @@ impl InstalledPack {
         let which = differs.map_or_else(String::new, |plugin| {
             format!(", plugin {} with {}", plugin.name, plugin.file)
         });
-        Err(Refused(format!(
+        Err(PackRefusal(format!(
             "{what}: {} is not what the signed {MANIFEST_FILE} says{which}: it was edited; install the pack again",
             spec.display()
         )))
@@ -155,24 +155,24 @@ impl InstalledPack {
 }
 
 /// A key that is not there any more proves nothing, and takes nothing back either: remove the pack for that.
-fn check_signature(what: &str, folder: &Path, sums: &str, key: &Path) -> Result<(), Refused> {
+fn check_signature(what: &str, folder: &Path, sums: &str, key: &Path) -> Result<(), PackRefusal> {
     let signature = read(&folder.join(SIGNATURE_FILE), MAX_SIGNATURE)?;
     let signature = String::from_utf8_lossy(&signature);
     let keys = TrustedKeys::read_one(key)?;
     match keys.verify_sums(what, sums, Some(&signature)) {
         Err(Distrust::UnknownKey(_)) if keys.is_empty() => Ok(()),
         Ok(_) => Ok(()),
-        Err(why) => Err(Refused(why.to_string())),
+        Err(why) => Err(PackRefusal(why.to_string())),
     }
 }
 
-fn read(path: &Path, max: usize) -> Result<Vec<u8>, Refused> {
+fn read(path: &Path, max: usize) -> Result<Vec<u8>, PackRefusal> {
     let read = Opener::of_command().read(path, max);
-    read.map_err(|error| Refused(error.to_string()))
+    read.map_err(|error| PackRefusal(error.to_string()))
 }
 
-fn damaged(what: &str, path: &str) -> Refused {
-    Refused(format!(
+fn damaged(what: &str, path: &str) -> PackRefusal {
+    PackRefusal(format!(
         "{what}: {path} is not as it was signed: it was changed or is damaged; install the pack again"
     ))
 }
@@ -221,7 +221,7 @@ mod tests {
             self.packs.folder().join("acme.yaml")
         }
 
-        fn verify(&self) -> Result<InstalledPack, Refused> {
+        fn verify(&self) -> Result<InstalledPack, PackRefusal> {
             InstalledPack::verify(&self.packs, &self.spec())
         }
 
@@ -234,10 +234,10 @@ mod tests {
                 (Ok(pack), Ok(read)) => {
                     let mut damage = pack.damage();
                     let entries = pack.check_entries(&read.plugins);
-                    damage.extend(entries.err().map(|Refused(why)| why));
+                    damage.extend(entries.err().map(|PackRefusal(why)| why));
                     damage.join("; ")
                 }
-                (Err(Refused(why)), _) | (_, Err(why)) => why,
+                (Err(PackRefusal(why)), _) | (_, Err(why)) => why,
             };
             fs::write(path, before).unwrap();
             message

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::{Refused, check_path};
+use super::{PackRefusal, check_path};
 use crate::{
     capability::Grants,
     spec::{self, Plugin},
@@ -91,9 +91,9 @@ impl Manifest {
     /// Reads and checks it.
     ///
     /// # Errors
-    /// [`Refused`], naming the key.
-    pub fn parse(bytes: &[u8]) -> Result<Self, Refused> {
-        let refuse = |why: String| Refused(format!("{MANIFEST_FILE}: {why}"));
+    /// [`PackRefusal`], naming the key.
+    pub fn parse(bytes: &[u8]) -> Result<Self, PackRefusal> {
+        let refuse = |why: String| PackRefusal(format!("{MANIFEST_FILE}: {why}"));
         if bytes.len() > MAX_BYTES {
             return Err(refuse(format!(
                 "{} bytes, more than {MAX_BYTES}",
@@ -144,20 +144,20 @@ impl Manifest {
         }
         self.entries("", &BTreeMap::new())
             .map(drop)
-            .map_err(|Refused(why)| why)
+            .map_err(|PackRefusal(why)| why)
     }
 
     /// Whether this gpud is new enough.
     ///
     /// # Errors
-    /// [`Refused`].
-    pub fn check_gpud(&self, ours: &str) -> Result<(), Refused> {
+    /// [`PackRefusal`].
+    pub fn check_gpud(&self, ours: &str) -> Result<(), PackRefusal> {
         let Some(least) = &self.needs.gpud else {
             return Ok(());
         };
         match (version(least), version(ours)) {
             (Some(least), Some(ours)) if least <= ours => Ok(()),
-            _ => Err(Refused(format!(
+            _ => Err(PackRefusal(format!(
                 "pack {} {} needs gpud {least} or later, and this is {ours}",
                 self.name, self.version
             ))),
@@ -207,17 +207,17 @@ impl Manifest {
     /// The same, read as the daemon will read it.
     ///
     /// # Errors
-    /// [`Refused`]: what an operator's spec could not say either.
+    /// [`PackRefusal`]: what an operator's spec could not say either.
     pub fn entries(
         &self,
         folder: &str,
         own: &BTreeMap<String, Map<String, Value>>,
-    ) -> Result<Vec<Plugin>, Refused> {
+    ) -> Result<Vec<Plugin>, PackRefusal> {
         if let Some(unknown) = own
             .keys()
             .find(|name| !self.plugins.iter().any(|p| p.name == **name))
         {
-            return Err(Refused(format!(
+            return Err(PackRefusal(format!(
                 "there is no plugin {unknown:?} in pack {}",
                 self.name
             )));
@@ -232,7 +232,7 @@ impl Manifest {
             .next()
             .map(|problem| problem.message.clone());
         match wrong {
-            Some(wrong) => Err(Refused(format!("plugins: {wrong}"))),
+            Some(wrong) => Err(PackRefusal(format!("plugins: {wrong}"))),
             None => Ok(read.plugins),
         }
     }
@@ -365,7 +365,7 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_named() {
-        for (from, to, told) in [
+        for (from, to, expected) in [
             ("acme-sensors", "Acme", "name: \"Acme\""),
             ("acme-sensors", "../x", "name: \"../x\""),
             ("vendor: Acme", "vendor: ''", "vendor: "),
@@ -382,7 +382,7 @@ mod tests {
             assert_ne!(text, PACK);
             let error = Manifest::parse(text.as_bytes()).unwrap_err().to_string();
             assert!(
-                error.starts_with("pack.yaml: ") && error.contains(told),
+                error.starts_with("pack.yaml: ") && error.contains(expected),
                 "{to}: {error}"
             );
         }

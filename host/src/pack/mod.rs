@@ -21,9 +21,9 @@ pub use manifest::{MANIFEST_FILE, Manifest, Needs, PackPlugin, beyond};
 /// Why a pack was refused, in words for the operator.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub struct Refused(pub String);
+pub struct PackRefusal(pub String);
 
-impl Refused {
+impl PackRefusal {
     /// With these words.
     pub fn new(why: impl Into<String>) -> Self {
         Self(why.into())
@@ -42,9 +42,9 @@ pub const MAX_PATH: usize = 100;
 /// Whether a path inside a pack is one: relative, of plain segments, without anything that leads elsewhere.
 ///
 /// # Errors
-/// [`Refused`], naming the path.
-pub fn check_path(path: &str) -> Result<(), Refused> {
-    let refuse = |why: &str| Err(Refused(format!("path {path:?} in the pack {why}")));
+/// [`PackRefusal`], naming the path.
+pub fn check_path(path: &str) -> Result<(), PackRefusal> {
+    let refuse = |why: &str| Err(PackRefusal(format!("path {path:?} in the pack {why}")));
     if path.is_empty() || path.len() > MAX_PATH {
         return refuse(&format!("is empty or longer than {MAX_PATH} bytes"));
     }

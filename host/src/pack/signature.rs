@@ -16,7 +16,7 @@ use ring::{
     signature::{Ed25519KeyPair, KeyPair as _},
 };
 
-use super::{Pack, Refused, SIGNATURE_FILE};
+use super::{Pack, PackRefusal, SIGNATURE_FILE};
 use crate::node::trusted::Opener;
 
 /// Where trusted keys are stored unless configured otherwise.
@@ -69,11 +69,11 @@ impl TrustedKeys {
     /// Reads all `*.pub` files of a folder. A folder that is not there has none.
     ///
     /// # Errors
-    /// [`Refused`]: a file that is no key, so that none is left out in silence; a folder or a file that somebody else can
+    /// [`PackRefusal`]: a file that is no key, so that none is left out in silence; a folder or a file that somebody else can
     /// change.
-    pub fn read(folder: &Path) -> Result<Self, Refused> {
+    pub fn read(folder: &Path) -> Result<Self, PackRefusal> {
         let opener = Opener::of_command();
-        let wrong = |error: std::io::Error| Refused(format!("{}: {error}", folder.display()));
+        let wrong = |error: std::io::Error| PackRefusal(format!("{}: {error}", folder.display()));
         let mut keys = Vec::new();
         match opener.check_folder(folder) {
             Ok(()) => {}
@@ -83,7 +83,7 @@ impl TrustedKeys {
                     keys,
                 });
             }
-            Err(error) => return Err(Refused(error.to_string())),
+            Err(error) => return Err(PackRefusal(error.to_string())),
         }
         for entry in fs::read_dir(folder).map_err(wrong)? {
             let path = entry.map_err(wrong)?.path();
@@ -91,7 +91,7 @@ impl TrustedKeys {
                 continue;
             }
             if keys.len() >= MAX_KEYS {
-                return Err(Refused(format!(
+                return Err(PackRefusal(format!(
                     "more than {MAX_KEYS} keys in {}",
                     folder.display()
                 )));
@@ -109,7 +109,7 @@ impl TrustedKeys {
     ///
     /// # Errors
     /// As [`Self::read`].
-    pub fn read_one(file: &Path) -> Result<Self, Refused> {
+    pub fn read_one(file: &Path) -> Result<Self, PackRefusal> {
         let folder = file.parent().unwrap_or(Path::new("/")).to_owned();
         let keys = match Opener::of_command().open(file) {
             Err(error) if error.is_not_found() => Vec::new(),
@@ -178,13 +178,13 @@ impl TrustedKeys {
     }
 }
 
-fn read_key(path: &Path, opener: Opener) -> Result<(String, PublicKey), Refused> {
+fn read_key(path: &Path, opener: Opener) -> Result<(String, PublicKey), PackRefusal> {
     let bytes = opener
         .read(path, MAX_KEY_FILE)
-        .map_err(|error| Refused(error.to_string()))?;
+        .map_err(|error| PackRefusal(error.to_string()))?;
     let text = String::from_utf8_lossy(&bytes);
     let key = PublicKey::decode(&text).map_err(|error| {
-        Refused(format!(
+        PackRefusal(format!(
             "{} is no public key of minisign: {error}",
             path.display()
         ))
@@ -209,29 +209,29 @@ impl SecretKey {
     /// A new one.
     ///
     /// # Errors
-    /// [`Refused`]: the system gives no random numbers.
-    pub fn generate() -> Result<Self, Refused> {
+    /// [`PackRefusal`]: the system gives no random numbers.
+    pub fn generate() -> Result<Self, PackRefusal> {
         let random = SystemRandom::new();
         let (mut seed, mut number) = ([0; 32], [0; 8]);
         random
             .fill(&mut seed)
             .and_then(|()| random.fill(&mut number))
-            .map_err(|_| Refused::new("the system gives no random numbers"))?;
+            .map_err(|_| PackRefusal::new("the system gives no random numbers"))?;
         Self::of(seed, number)
     }
 
-    fn of(seed: [u8; 32], number: [u8; 8]) -> Result<Self, Refused> {
+    fn of(seed: [u8; 32], number: [u8; 8]) -> Result<Self, PackRefusal> {
         let pair = Ed25519KeyPair::from_seed_unchecked(&seed)
-            .map_err(|_| Refused::new("it is no key of Ed25519"))?;
+            .map_err(|_| PackRefusal::new("it is no key of Ed25519"))?;
         Ok(Self { number, pair, seed })
     }
 
     /// Reads the text of a secret key's file.
     ///
     /// # Errors
-    /// [`Refused`]: it is none, or has a password.
-    pub fn decode(text: &str) -> Result<Self, Refused> {
-        let refuse = |why: &str| Refused(format!("it is no secret key of minisign: {why}"));
+    /// [`PackRefusal`]: it is none, or has a password.
+    pub fn decode(text: &str) -> Result<Self, PackRefusal> {
+        let refuse = |why: &str| PackRefusal(format!("it is no secret key of minisign: {why}"));
         let encoded = text
             .lines()
             .nth(1)
@@ -250,7 +250,7 @@ impl SecretKey {
             return Err(refuse("another algorithm"));
         }
         if part(2, 4) != [0, 0] {
-            return Err(Refused::new(
+            return Err(PackRefusal::new(
                 "it has a password, which gpud does not ask for: sign with minisign and give `--signature FILE`, or use a key \
                  without password",
             ));
@@ -368,36 +368,36 @@ mod tests {
         );
         let mut pack = pack();
         let (_folder, both) = trusted(&[&other, &key]);
-        let told = |keys: &TrustedKeys, pack: &Pack| keys.verify(pack).unwrap_err().to_string();
-        assert!(told(&both, &pack).contains("is not signed"));
+        let refusal = |keys: &TrustedKeys, pack: &Pack| keys.verify(pack).unwrap_err().to_string();
+        assert!(refusal(&both, &pack).contains("is not signed"));
         pack.sign(&key);
         let signer = both.verify(&pack).unwrap();
         assert!(signer.key.ends_with("1.pub"));
         assert_eq!(signer.comment, "gpud pack acme 1.0.0");
 
         let (_folder, only_other) = trusted(&[&other]);
-        assert!(told(&only_other, &pack).contains("by a key that is not trusted"));
+        assert!(refusal(&only_other, &pack).contains("by a key that is not trusted"));
         let none = TrustedKeys::read(Path::new("/nonexistent")).unwrap();
         assert!(none.is_empty());
         assert!(
-            told(&none, &pack)
+            refusal(&none, &pack)
                 .contains("no key is trusted: put the vendor's public key into /nonexistent")
         );
 
         let mut changed = collected(MANIFEST, b"other code").into_pack(true).unwrap();
         changed.signature.clone_from(&pack.signature);
-        assert!(told(&both, &changed).contains("its signature is bad"));
+        assert!(refusal(&both, &changed).contains("its signature is bad"));
         changed.signature = pack
             .signature
             .map(|text| text.replace("acme 1.0.0", "acme 9.0.0"));
         let mut renamed = super::super::content::tests::pack();
         renamed.signature = changed.signature;
         assert!(
-            told(&both, &renamed).contains("its signature is bad"),
+            refusal(&both, &renamed).contains("its signature is bad"),
             "the comment is signed as well"
         );
         renamed.signature = Some("text".to_owned());
-        assert!(told(&both, &renamed).contains("is no signature of minisign"));
+        assert!(refusal(&both, &renamed).contains("is no signature of minisign"));
     }
 
     #[test]
@@ -437,14 +437,14 @@ mod tests {
         let key = SecretKey::generate().unwrap();
         let read = SecretKey::decode(&key.encode()).unwrap();
         assert_eq!(read.public(), key.public());
-        let told = |text: &str| SecretKey::decode(text).unwrap_err().to_string();
-        assert!(told("").contains("no second line"));
-        assert!(told("a\n!\n").contains("not base64"));
-        assert!(told("a\nQUJD\n").contains("3 bytes, not 158"));
+        let refusal = |text: &str| SecretKey::decode(text).unwrap_err().to_string();
+        assert!(refusal("").contains("no second line"));
+        assert!(refusal("a\n!\n").contains("not base64"));
+        assert!(refusal("a\nQUJD\n").contains("3 bytes, not 158"));
         let changed = |at: usize, to: u8| {
             let mut bytes = BASE64.decode(key.encode().lines().nth(1).unwrap()).unwrap();
             bytes[at] = to;
-            told(&format!("c\n{}\n", BASE64.encode(bytes)))
+            refusal(&format!("c\n{}\n", BASE64.encode(bytes)))
         };
         assert!(changed(2, b'S').contains("it has a password"));
         assert!(changed(0, b'X').contains("another algorithm"));

@@ -8,7 +8,7 @@ use std::{
 
 use crate::{
     node::{
-        local_file::{self, Stamp},
+        local_file::{self, FileStamp},
         trusted::Opener,
     },
     spec::{self, PluginFile},
@@ -57,7 +57,7 @@ pub fn folder(path: &Path) -> PathBuf {
 pub struct Stamps {
     /// Sorted, each once: a thousand plugins may be of one file. Shared by all looks at the same files.
     files: Arc<[PathBuf]>,
-    stamps: Vec<Option<Stamp>>,
+    stamps: Vec<Option<FileStamp>>,
 }
 
 impl Stamps {
@@ -94,7 +94,7 @@ impl Stamps {
     }
 
     /// The stamp of one of them.
-    pub fn of(&self, file: &Path) -> Option<Stamp> {
+    pub fn of(&self, file: &Path) -> Option<FileStamp> {
         let at = self
             .files
             .binary_search_by(|known| known.as_path().cmp(file))

@@ -2,20 +2,20 @@
 //! alike.
 //!
 //! [`mod@file`] reads specs, [`wasm`] loads the component of a Wasm entry, [`Plugins`] is the set that runs, [`watch`] applies
-//! edits of the spec file, `kept` has the versions that worked and `rollback` brings one back, [`packs`] loads what
+//! edits of the spec file, `retained` stores the versions that worked and `rollback` brings one back, [`packs`] loads what
 //! packs are installed and ends what is removed, [`init`] runs what has to be done before anything else.
 //!
 //! At start whatever is good runs, and what is wrong is said. Later changes are taken as a whole or not at all.
 
 pub mod file;
 pub mod init;
-mod kept;
 mod pack_set;
 pub mod packs;
+mod retained;
 mod rollback;
 mod running;
 mod set;
-mod sheet;
+mod spec_source;
 mod trouble;
 pub mod wasm;
 pub mod watch;

@@ -5,11 +5,11 @@ use std::{collections::BTreeSet, path::Path, sync::Arc};
 use super::{
     Plugins,
     file::Stamps,
-    kept::{Refused, Version},
+    retained::{RolledBackVersion, Version},
     rollback::Unprepared,
-    running::{Entry, Prepared, Source},
-    set::{Seen, seen_as},
-    sheet::Sheet,
+    running::{Prepared, RunningEntry, Source},
+    set::{PluginFingerprints, fingerprint},
+    spec_source::SpecSource,
 };
 use crate::{
     component::Component,
@@ -26,7 +26,7 @@ impl Plugins {
         read: PluginFile,
         spec: &Path,
         stamps: &Stamps,
-        pack: Result<Arc<InstalledPack>, pack::Refused>,
+        pack: Result<Arc<InstalledPack>, pack::PackRefusal>,
     ) -> Vec<String> {
         let mut problems: Vec<String> = pack
             .as_ref()
@@ -35,10 +35,10 @@ impl Plugins {
             .into_iter()
             .collect();
         let is_refused = pack.is_err();
-        let sheet = Sheet::of_pack(spec, pack);
-        let source = Source::File(sheet.name.clone());
-        let mut sheets = self.editing.lock().await;
-        let seen = sheets.entry(sheet.name.clone()).or_default();
+        let spec_source = SpecSource::of_pack(spec, pack);
+        let source = Source::File(spec_source.name.clone());
+        let mut seen_specs = self.editing.lock().await;
+        let seen = seen_specs.entry(spec_source.name.clone()).or_default();
         let wrong = read
             .problems
             .iter()
@@ -53,16 +53,16 @@ impl Plugins {
             .iter()
             .map(|plugin| plugin.component.clone())
             .collect();
-        let mut now = Seen::new();
+        let mut now = PluginFingerprints::new();
         let (mut prepared, mut fallen_back) = (Vec::new(), Vec::new());
         for plugin in read.plugins {
-            let this = seen_as(&plugin, &sheet, stamps);
+            let this = fingerprint(&plugin, &spec_source, stamps);
             if !is_refused && seen.get(&plugin.component) == Some(&this) {
                 now.insert(plugin.component, this);
                 continue;
             }
             let name = plugin.component.clone();
-            match self.running.prepare(plugin.clone(), &sheet).await {
+            match self.running.prepare(plugin.clone(), &spec_source).await {
                 Ok(one) => {
                     prepared.push(one);
                     now.insert(name, this);
@@ -71,7 +71,9 @@ impl Plugins {
                     if !is_refused {
                         problems.push(unprepared.problem.clone());
                     }
-                    let instead = self.instead_of(&plugin, &sheet, &source, unprepared).await;
+                    let instead = self
+                        .instead_of(&plugin, &spec_source, &source, unprepared)
+                        .await;
                     if let Some((one, refused)) = instead {
                         prepared.push(one);
                         fallen_back.push((name, refused));
@@ -84,16 +86,20 @@ impl Plugins {
             .iter()
             .map(|one: &Prepared| one.plugin.component.clone())
             .collect();
-        if let Err(taken) = self.running.install(prepared, &sheet, source, &gone).await {
+        if let Err(taken) = self
+            .running
+            .install(prepared, &spec_source, source, &gone)
+            .await
+        {
             problems.push(taken);
             return problems;
         }
-        tracing::info!(?replaced, ?gone, spec = sheet.name, "pack applied");
+        tracing::info!(?replaced, ?gone, spec = spec_source.name, "pack applied");
         for (name, refused) in fallen_back {
             self.tell_of(&name, &refused).await;
         }
-        let kept = Arc::clone(&self.running.kept);
-        tokio::task::spawn_blocking(move || gone.iter().for_each(|name| kept.forget(name)));
+        let retained = Arc::clone(&self.running.retained);
+        tokio::task::spawn_blocking(move || gone.iter().for_each(|name| retained.forget(name)));
         *seen = now;
         problems
     }
@@ -103,17 +109,17 @@ impl Plugins {
     /// # Errors
     /// Why they could not be ended.
     pub(super) async fn end_pack(&self, spec: &Path) -> Result<(), String> {
-        let sheet = Sheet::of_file(spec);
-        let source = Source::File(sheet.name.clone());
-        let mut sheets = self.editing.lock().await;
+        let spec_source = SpecSource::of_file(spec);
+        let source = Source::File(spec_source.name.clone());
+        let mut seen_specs = self.editing.lock().await;
         let gone = self.of_source(&source, &BTreeSet::new());
         self.running
-            .install(Vec::new(), &sheet, source, &gone)
+            .install(Vec::new(), &spec_source, source, &gone)
             .await?;
-        tracing::info!(?gone, spec = sheet.name, "pack ended");
-        sheets.remove(&sheet.name);
-        let kept = Arc::clone(&self.running.kept);
-        tokio::task::spawn_blocking(move || gone.iter().for_each(|name| kept.forget(name)));
+        tracing::info!(?gone, spec = spec_source.name, "pack ended");
+        seen_specs.remove(&spec_source.name);
+        let retained = Arc::clone(&self.running.retained);
+        tokio::task::spawn_blocking(move || gone.iter().for_each(|name| retained.forget(name)));
         Ok(())
     }
 
@@ -130,10 +136,10 @@ impl Plugins {
     async fn instead_of(
         &self,
         plugin: &Plugin,
-        sheet: &Sheet,
+        spec_source: &SpecSource,
         source: &Source,
         mut unprepared: Unprepared,
-    ) -> Option<(Prepared, Refused)> {
+    ) -> Option<(Prepared, RolledBackVersion)> {
         let runs = {
             let entries = self.running.entries();
             let entry = entries.get(&plugin.component);
@@ -151,7 +157,7 @@ impl Plugins {
         unprepared
             .version
             .get_or_insert_with(|| Version::of(b"", &plugin.spec));
-        match self.before(plugin, sheet, unprepared).await {
+        match self.before(plugin, spec_source, unprepared).await {
             (Ok(prepared), Some(refused)) => Some((prepared, refused)),
             (Ok(_), None) => None,
             (Err(problem), _) => {
@@ -176,7 +182,7 @@ impl Plugins {
         // A name that is taken is a problem of its own, which installing the plugin would tell.
         if let Ok(component) = self.running.registry.add(Component::of_wasm(plugin)) {
             component.failed(problem);
-            let entry = Entry {
+            let entry = RunningEntry {
                 plugin: plugin.clone(),
                 source: source.clone(),
                 components: vec![component],

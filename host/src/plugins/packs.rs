@@ -18,41 +18,44 @@ use super::{
 };
 use crate::{
     node::{file_watch::FileWatch, trusted::Opener},
-    pack::{Refused, installed::Packs, intact::InstalledPack},
+    pack::{PackRefusal, installed::Packs, intact::InstalledPack},
     spec::PluginFile,
 };
 
 /// From a change to the look for the next one. A spec is put in place by renaming, so that what is seen is whole.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// The outcome of a spec.
-struct Taken {
-    /// Of it and of every file that loading it depends on.
+/// A pack's spec that was applied, and how it went.
+struct AppliedSpec {
+    /// Stamps of the spec and of every file that loading it depends on.
     stamps: Stamps,
-    /// What of it does not run as it should.
+    /// Why parts of it do not run.
     problems: Vec<String>,
 }
 
 /// A spec that was read, with stamps from before it was read.
-struct Read {
+struct ReadSpec {
     file: PluginFile,
     stamps: Stamps,
-    pack: Result<Arc<InstalledPack>, Refused>,
+    pack: Result<Arc<InstalledPack>, PackRefusal>,
 }
 
 /// Loads packs that are installed, replaced, damaged or repaired, and ends those that are removed, for ever. `again`
 /// asks for a look at once, in which packs with problems are tried again even if none of their files changed.
 pub async fn run(plugins: Arc<Plugins>, packs: Packs, again: Arc<Notify>) {
-    let mut taken: BTreeMap<PathBuf, Taken> = BTreeMap::new();
+    let mut applied: BTreeMap<PathBuf, AppliedSpec> = BTreeMap::new();
     let mut hurry = false;
     let watch = Arc::new(FileWatch::new());
     loop {
         let (here, watching) = (packs.clone(), Arc::clone(&watch));
-        let watched: Vec<Stamps> = taken.values().map(|taken| taken.stamps.clone()).collect();
-        let before: BTreeMap<PathBuf, Stamps> = taken
+        let watched: Vec<Stamps> = applied
+            .values()
+            .map(|applied| applied.stamps.clone())
+            .collect();
+        let before: BTreeMap<PathBuf, Stamps> = applied
             .iter()
-            .filter(|(_, taken)| !hurry || taken.problems.is_empty())
-            .map(|(spec, taken)| (spec.clone(), taken.stamps.clone()))
+            .filter(|(_, applied)| !hurry || applied.problems.is_empty())
+            .map(|(spec, applied)| (spec.clone(), applied.stamps.clone()))
             .collect();
         let looking = tokio::task::spawn_blocking(move || {
             // First, so that no change falls between.
@@ -63,7 +66,7 @@ pub async fn run(plugins: Arc<Plugins>, packs: Packs, again: Arc<Notify>) {
             return;
         };
         let changed = match found {
-            Ok(found) => follow(&plugins, &packs, &mut taken, &found).await,
+            Ok(found) => follow(&plugins, &packs, &mut applied, &found).await,
             // Nothing is ended because a folder cannot be read for a while.
             Err(error) => {
                 tracing::error!("installed packs cannot be looked at: {error}");
@@ -103,7 +106,7 @@ fn look(
 async fn follow(
     plugins: &Plugins,
     packs: &Packs,
-    taken: &mut BTreeMap<PathBuf, Taken>,
+    applied: &mut BTreeMap<PathBuf, AppliedSpec>,
     found: &BTreeMap<PathBuf, bool>,
 ) -> bool {
     let mut changed = false;
@@ -112,25 +115,25 @@ async fn follow(
         for problem in &now.problems {
             tracing::error!("pack not taken up: {problem}");
         }
-        taken.insert(spec.clone(), now);
+        applied.insert(spec.clone(), now);
         changed = true;
     }
-    let gone: Vec<PathBuf> = taken
+    let gone: Vec<PathBuf> = applied
         .keys()
         .filter(|spec| !found.contains_key(*spec))
         .cloned()
         .collect();
     for spec in gone {
-        taken.remove(&spec);
+        applied.remove(&spec);
         if let Err(problem) = plugins.end_pack(&spec).await {
             tracing::error!("a removed pack could not be ended: {problem}");
         }
         changed = true;
     }
     if changed {
-        let problems: Vec<String> = taken
+        let problems: Vec<String> = applied
             .values()
-            .flat_map(|taken| taken.problems.clone())
+            .flat_map(|applied| applied.problems.clone())
             .collect();
         let what = "not all installed packs run";
         trouble::show_as(trouble::OF_PACKS, plugins.registry(), what, &problems);
@@ -138,16 +141,16 @@ async fn follow(
     changed
 }
 
-async fn take(plugins: &Plugins, packs: &Packs, spec: &Path) -> Taken {
+async fn take(plugins: &Plugins, packs: &Packs, spec: &Path) -> AppliedSpec {
     let (packs, owned) = (packs.clone(), spec.to_owned());
     let reading = tokio::task::spawn_blocking(move || read(&packs, &owned)).await;
     let read = reading.unwrap_or_else(|error| Err(error.to_string()));
     match read {
-        Ok(Read { file, stamps, pack }) => Taken {
+        Ok(ReadSpec { file, stamps, pack }) => AppliedSpec {
             problems: plugins.apply_pack(file, spec, &stamps, pack).await,
             stamps,
         },
-        Err(problem) => Taken {
+        Err(problem) => AppliedSpec {
             stamps: Stamps::take([spec.to_owned()]),
             problems: vec![problem],
         },
@@ -155,7 +158,7 @@ async fn take(plugins: &Plugins, packs: &Packs, spec: &Path) -> Taken {
 }
 
 /// Reads the spec, and follows the chain from the vendor's key to it.
-fn read(packs: &Packs, spec: &Path) -> Result<Read, String> {
+fn read(packs: &Packs, spec: &Path) -> Result<ReadSpec, String> {
     let first = Stamps::take([spec.to_owned()]);
     let file = file::read(spec, Opener::of_daemon())?;
     let folder = file::folder(spec);
@@ -174,5 +177,5 @@ fn read(packs: &Packs, spec: &Path) -> Result<Read, String> {
         pack.check_entries(&file.plugins)?;
         Ok(Arc::new(pack))
     });
-    Ok(Read { file, stamps, pack })
+    Ok(ReadSpec { file, stamps, pack })
 }

@@ -5,9 +5,9 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use super::{
     Plugins,
-    kept::{Refused, Version},
+    retained::{RolledBackVersion, Version},
     running::Prepared,
-    sheet::Sheet,
+    spec_source::SpecSource,
     wasm,
 };
 use crate::{
@@ -17,19 +17,19 @@ use crate::{
     wire::{MetaTime, RolledBack, RunningVersion},
 };
 
-/// Which version of an entry runs.
+/// The running version of an entry.
 #[derive(Clone)]
 pub struct Current {
-    /// This one.
+    /// The version.
     pub version: Version,
-    /// Unless it worked before.
+    /// Its probation, unless it worked before.
     pub probation: Option<Arc<Probation>>,
-    /// The version in whose place it runs.
-    pub rolled_back: Option<Refused>,
+    /// The version that it replaces, if that one was taken back.
+    pub rolled_back: Option<RolledBackVersion>,
 }
 
 impl Current {
-    /// As `/v1/plugins` says it.
+    /// Returns the version as `/v1/plugins` shows it.
     pub fn shown(&self) -> RunningVersion {
         RunningVersion {
             digest: self.version.digest(),
@@ -43,13 +43,13 @@ impl Current {
     }
 }
 
-/// The outcome of a version on probation.
-pub struct Told {
+/// How a version's probation ended.
+pub struct ProbationOutcome {
     /// Component name of the entry.
     pub plugin: String,
-    /// Which version of it.
+    /// The version that was on probation.
     pub version: Version,
-    /// What.
+    /// Whether it worked.
     pub verdict: Verdict,
 }
 
@@ -66,7 +66,7 @@ pub struct Unprepared {
 impl Unprepared {
     pub fn of(
         plugin: &Plugin,
-        sheet: &Sheet,
+        spec_source: &SpecSource,
         problem: wasm::Problem,
         version: Option<Version>,
     ) -> Self {
@@ -76,15 +76,15 @@ impl Unprepared {
             .map_or(String::new(), |note| format!("; {note}"));
         Self {
             plugin: plugin.component.clone(),
-            problem: format!("{} ({}{note})", problem.message, sheet.at(place)),
+            problem: format!("{} ({}{note})", problem.message, spec_source.at(place)),
             version,
         }
     }
 }
 
 /// One version runs in place of another, and why: what the states and the event say.
-pub fn taken_back(refused: &Refused, before: &Version) -> String {
-    let Refused {
+pub fn taken_back(refused: &RolledBackVersion, before: &Version) -> String {
+    let RolledBackVersion {
         version, reason, ..
     } = refused;
     match version.same_file(before) {
@@ -113,19 +113,19 @@ fn warning(time: UnixMillis, name: &str, message: String) -> Event {
 
 impl Plugins {
     /// A version has passed its probation, or failed.
-    pub(super) async fn judge(&self, told: Told) {
-        let Told {
+    pub(super) async fn judge(&self, outcome: ProbationOutcome) {
+        let ProbationOutcome {
             plugin,
             version,
             verdict,
-        } = told;
+        } = outcome;
         match verdict {
             Verdict::Worked => {
                 let digest = version.digest();
                 tracing::info!(plugin, digest, "this version works");
-                let kept = Arc::clone(&self.running.kept);
+                let retained = Arc::clone(&self.running.retained);
                 let name = plugin.clone();
-                let keeping = tokio::task::spawn_blocking(move || kept.worked(&name, &version));
+                let keeping = tokio::task::spawn_blocking(move || retained.worked(&name, &version));
                 let problem = match keeping.await {
                     Ok(Ok(())) => return,
                     Ok(Err(error)) => error.to_string(),
@@ -134,7 +134,7 @@ impl Plugins {
                 tracing::warn!(plugin, "that a version works could not be noted: {problem}");
             }
             Verdict::Failed { component, reason } => {
-                let refused = Refused {
+                let refused = RolledBackVersion {
                     version,
                     reason,
                     time: self.now(),
@@ -145,7 +145,7 @@ impl Plugins {
     }
 
     /// Puts the version before in the place of one that failed.
-    async fn take_back(&self, plugin: &str, component: &str, refused: Refused) {
+    async fn take_back(&self, plugin: &str, component: &str, refused: RolledBackVersion) {
         let _editing = self.editing.lock().await;
         let running = {
             let entries = self.running.entries();
@@ -165,15 +165,15 @@ impl Plugins {
             // Replaced or removed in the meantime.
             return;
         };
-        let sheet = source.sheet();
-        let kept = Arc::clone(&self.running.kept);
-        let before = kept.before(plugin, &sheet.name, &refused.version);
+        let spec_source = source.to_spec_source();
+        let retained = Arc::clone(&self.running.retained);
+        let before = retained.before(plugin, &spec_source.name, &refused.version);
         let prepared = match &before {
             Some(before) => {
                 let refused = refused.clone();
-                let preparing = self
-                    .running
-                    .prepare_before(before, &present, &sheet, refused);
+                let preparing =
+                    self.running
+                        .prepare_before(before, &present, &spec_source, refused);
                 preparing.await
             }
             None => Err("no version that worked is kept".to_owned()),
@@ -182,7 +182,7 @@ impl Plugins {
             Ok(prepared) => {
                 let new = vec![prepared];
                 let none = BTreeSet::new();
-                self.running.install(new, &sheet, source, &none).await
+                self.running.install(new, &spec_source, source, &none).await
             }
             Err(problem) => Err(problem),
         };
@@ -190,7 +190,7 @@ impl Plugins {
             Ok(()) => {
                 self.tell_of(plugin, &refused).await;
                 let name = plugin.to_owned();
-                let noting = tokio::task::spawn_blocking(move || kept.refuse(&name, refused));
+                let noting = tokio::task::spawn_blocking(move || retained.refuse(&name, refused));
                 if !matches!(noting.await, Ok(Ok(()))) {
                     tracing::warn!(
                         plugin,
@@ -218,30 +218,30 @@ impl Plugins {
     pub(super) async fn before(
         &self,
         plugin: &Plugin,
-        sheet: &Sheet,
+        spec_source: &SpecSource,
         unprepared: Unprepared,
-    ) -> (Result<Prepared, String>, Option<Refused>) {
+    ) -> (Result<Prepared, String>, Option<RolledBackVersion>) {
         let Unprepared {
             problem, version, ..
         } = unprepared;
         let Some(version) = version else {
             return (Err(problem), None);
         };
-        let Some(before) = self
-            .running
-            .kept
-            .before(&plugin.component, &sheet.name, &version)
+        let Some(before) =
+            self.running
+                .retained
+                .before(&plugin.component, &spec_source.name, &version)
         else {
             return (Err(problem), None);
         };
-        let refused = Refused {
+        let refused = RolledBackVersion {
             version,
             reason: format!("it could not be loaded: {problem}"),
             time: self.now(),
         };
         let preparing = self
             .running
-            .prepare_before(&before, plugin, sheet, refused.clone());
+            .prepare_before(&before, plugin, spec_source, refused.clone());
         match preparing.await {
             Ok(prepared) => (Ok(prepared), Some(refused)),
             Err(other) => (
@@ -252,7 +252,7 @@ impl Plugins {
     }
 
     /// A version runs in place of another.
-    pub(super) async fn tell_of(&self, plugin: &str, refused: &Refused) {
+    pub(super) async fn tell_of(&self, plugin: &str, refused: &RolledBackVersion) {
         let running = {
             let entries = self.running.entries();
             let current = entries.get(plugin).and_then(|entry| entry.current.as_ref());
@@ -322,7 +322,7 @@ mod tests {
 
     #[test]
     fn what_is_said_names_both_versions_and_the_reason() {
-        let refused = Refused {
+        let refused = RolledBackVersion {
             version: version("bb", "1"),
             reason: "it trapped: x".into(),
             time: 0,

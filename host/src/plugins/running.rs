@@ -11,9 +11,9 @@ use tokio::{sync::mpsc::UnboundedSender, time::Instant};
 
 use super::{
     file,
-    kept::{Kept, KeptVersion, Refused, Version, entry_text},
-    rollback::{Current, Told, Unprepared, taken_back},
-    sheet::Sheet,
+    retained::{RetainedVersion, RetainedVersions, RolledBackVersion, Version, entry_text},
+    rollback::{Current, ProbationOutcome, Unprepared, taken_back},
+    spec_source::SpecSource,
     wasm,
 };
 use crate::{
@@ -42,23 +42,23 @@ pub enum Source {
 
 impl Source {
     /// Where its specs stand.
-    pub fn sheet(&self) -> Sheet {
+    pub fn to_spec_source(&self) -> SpecSource {
         match self {
-            Self::File(name) => Sheet::of_file(Path::new(name)),
-            Self::Api => Sheet::of_request(),
+            Self::File(name) => SpecSource::of_file(Path::new(name)),
+            Self::Api => SpecSource::of_request(),
         }
     }
 }
 
 /// A plugin that runs.
-pub struct Entry {
+pub struct RunningEntry {
     /// Its spec.
     pub plugin: Plugin,
     /// Where it came from.
     pub source: Source,
-    /// What it became.
+    /// Its components.
     pub components: Vec<Arc<Component>>,
-    /// Which version it is, if it is a Wasm entry that was loaded.
+    /// The running version, if it is a Wasm entry that was loaded.
     pub current: Option<Current>,
 }
 
@@ -66,11 +66,11 @@ pub struct Entry {
 pub struct Prepared {
     /// Its spec.
     pub plugin: Plugin,
-    /// What it will be.
+    /// Its components, not registered yet.
     pub components: Vec<Component>,
-    /// Which version it is, if it is a Wasm entry.
+    /// The version, if it is a Wasm entry.
     current: Option<Current>,
-    /// The file of its component, to be kept; of one that is kept already there is none.
+    /// The file of its component, to be stored; `None` if it is stored already.
     wasm: Option<Vec<u8>>,
 }
 
@@ -81,12 +81,12 @@ pub struct Running {
     /// Makes them run.
     pub scheduler: Scheduler,
     /// Versions that worked.
-    pub kept: Arc<Kept>,
-    told: UnboundedSender<Told>,
+    pub retained: Arc<RetainedVersions>,
+    outcomes: UnboundedSender<ProbationOutcome>,
     runtime: Runtime,
     watchers: OnceLock<Arc<Watchers>>,
     /// By component name of the spec.
-    entries: RwLock<BTreeMap<String, Entry>>,
+    entries: RwLock<BTreeMap<String, RunningEntry>>,
 }
 
 impl Running {
@@ -95,14 +95,14 @@ impl Running {
         registry: Arc<Registry>,
         scheduler: Scheduler,
         runtime: Runtime,
-        kept: Arc<Kept>,
-        told: UnboundedSender<Told>,
+        retained: Arc<RetainedVersions>,
+        outcomes: UnboundedSender<ProbationOutcome>,
     ) -> Self {
         Self {
             registry,
             scheduler,
-            kept,
-            told,
+            retained,
+            outcomes,
             runtime,
             watchers: OnceLock::new(),
             entries: RwLock::default(),
@@ -138,11 +138,11 @@ impl Running {
     pub async fn prepare_all(
         &self,
         plugins: Vec<Plugin>,
-        sheet: &Sheet,
+        spec_source: &SpecSource,
     ) -> Result<Vec<Prepared>, Vec<Unprepared>> {
         let (mut prepared, mut problems) = (Vec::new(), Vec::new());
         for plugin in plugins {
-            match self.prepare(plugin, sheet).await {
+            match self.prepare(plugin, spec_source).await {
                 Ok(one) => prepared.push(one),
                 Err(problem) => problems.push(problem),
             }
@@ -157,7 +157,11 @@ impl Running {
     ///
     /// # Errors
     /// The problem with it, and where.
-    pub async fn prepare(&self, plugin: Plugin, sheet: &Sheet) -> Result<Prepared, Unprepared> {
+    pub async fn prepare(
+        &self,
+        plugin: Plugin,
+        spec_source: &SpecSource,
+    ) -> Result<Prepared, Unprepared> {
         if plugin.spec.wasm.is_none() {
             let components = vec![Component::of_script(&plugin)];
             return Ok(Prepared {
@@ -167,42 +171,47 @@ impl Running {
                 wasm: None,
             });
         }
-        let read = wasm::read_component(&plugin, &sheet.folder, Opener::of_daemon()).await;
-        let wasm = read.map_err(|problem| Unprepared::of(&plugin, sheet, problem, None))?;
+        let read = wasm::read_component(&plugin, &spec_source.folder, Opener::of_daemon()).await;
+        let wasm = read.map_err(|problem| Unprepared::of(&plugin, spec_source, problem, None))?;
         let (wasm, version) = self.version(wasm, &plugin).await;
-        if let Err(pack::Refused(why)) = sheet.check(&plugin, &wasm) {
+        if let Err(pack::PackRefusal(why)) = spec_source.check(&plugin, &wasm) {
             let problem = wasm::Problem {
                 message: why,
                 place: None,
                 note: None,
             };
-            return Err(Unprepared::of(&plugin, sheet, problem, Some(version)));
+            return Err(Unprepared::of(&plugin, spec_source, problem, Some(version)));
         }
-        let (name, source) = (&plugin.component, &sheet.name);
-        let before = self.kept.before(name, source, &version);
-        if let Some(refused) = self.kept.refused(name, source, &version)
+        let (name, source) = (&plugin.component, &spec_source.name);
+        let before = self.retained.before(name, source, &version);
+        if let Some(refused) = self.retained.refused(name, source, &version)
             && let Some(before) = &before
         {
-            match self.prepare_before(before, &plugin, sheet, refused).await {
+            match self
+                .prepare_before(before, &plugin, spec_source, refused)
+                .await
+            {
                 Ok(prepared) => return Ok(prepared),
                 Err(problem) => {
                     tracing::warn!(plugin = name, "the version before cannot run: {problem}");
                 }
             }
         }
-        let loaded = wasm::of_bytes(&self.runtime, &plugin, &sheet.folder, &wasm).await;
-        let loaded = loaded
-            .map_err(|problem| Unprepared::of(&plugin, sheet, problem, Some(version.clone())))?;
+        let loaded = wasm::of_bytes(&self.runtime, &plugin, &spec_source.folder, &wasm).await;
+        let loaded = loaded.map_err(|problem| {
+            Unprepared::of(&plugin, spec_source, problem, Some(version.clone()))
+        })?;
         let names = loaded
             .components
             .iter()
             .map(|one| one.descriptor().name.clone());
-        let worked = self.kept.has_worked(name, source, &version);
+        let worked = self.retained.has_worked(name, source, &version);
         let probation = (!worked).then(|| {
-            let (told, plugin, version) = (self.told.clone(), name.clone(), version.clone());
+            let (outcomes, plugin, version) =
+                (self.outcomes.clone(), name.clone(), version.clone());
             let tell = move |verdict| {
                 // When nobody listens the daemon is stopping.
-                let _ = told.send(Told {
+                let _ = outcomes.send(ProbationOutcome {
                     plugin: plugin.clone(),
                     version: version.clone(),
                     verdict,
@@ -210,7 +219,7 @@ impl Running {
             };
             Arc::new(Probation::new(names, before.is_some(), tell))
         });
-        let mut shadows = self.shadows(&plugin, sheet).await;
+        let mut shadows = self.shadows(&plugin, spec_source).await;
         let components = loaded.components.into_iter().map(|checker| {
             let name = checker.descriptor().name.clone();
             let mut component = Component::of_loaded_wasm(&plugin, checker);
@@ -248,9 +257,14 @@ impl Running {
     }
 
     /// What runs beside the components of an entry, if it asks for that.
-    async fn shadows(&self, plugin: &Plugin, sheet: &Sheet) -> Option<Shadows> {
-        let (digest, loaded) =
-            wasm::load_shadow(&self.runtime, plugin, &sheet.folder, Opener::of_daemon()).await?;
+    async fn shadows(&self, plugin: &Plugin, spec_source: &SpecSource) -> Option<Shadows> {
+        let (digest, loaded) = wasm::load_shadow(
+            &self.runtime,
+            plugin,
+            &spec_source.folder,
+            Opener::of_daemon(),
+        )
+        .await?;
         let checkers = loaded.map(|loaded| loaded.components).map_err(|problem| {
             let problem = problem.message;
             tracing::error!(
@@ -269,10 +283,10 @@ impl Running {
     /// Why it cannot run.
     pub async fn prepare_before(
         &self,
-        before: &KeptVersion,
+        before: &RetainedVersion,
         present: &Plugin,
-        sheet: &Sheet,
-        refused: Refused,
+        spec_source: &SpecSource,
+        refused: RolledBackVersion,
     ) -> Result<Prepared, String> {
         let read = file::parse(before.spec.as_bytes(), "kept version");
         let mut plugins = read.plugins.into_iter();
@@ -291,10 +305,10 @@ impl Running {
                 then.grants.clone_from(&now.grants);
             }
         }
-        let (kept, version) = (Arc::clone(&self.kept), before.version.clone());
-        let reading = tokio::task::spawn_blocking(move || kept.wasm(&version));
+        let (retained, version) = (Arc::clone(&self.retained), before.version.clone());
+        let reading = tokio::task::spawn_blocking(move || retained.wasm(&version));
         let wasm = reading.await.map_err(|error| error.to_string())??;
-        let loaded = wasm::of_bytes(&self.runtime, &plugin, &sheet.folder, &wasm)
+        let loaded = wasm::of_bytes(&self.runtime, &plugin, &spec_source.folder, &wasm)
             .await
             .map_err(|problem| problem.message)?;
         let problem = taken_back(&refused, &before.version);
@@ -315,28 +329,29 @@ impl Running {
         })
     }
 
-    /// Keeps what is about to run, so that it can come back. What cannot be kept runs all the same.
-    async fn keep(&self, prepared: &mut [Prepared], sheet: &Sheet) {
+    /// Stores the versions that are about to run, so that they can run again later. A version that cannot be stored runs all
+    /// the same.
+    async fn keep(&self, prepared: &mut [Prepared], spec_source: &SpecSource) {
         for one in prepared {
             let (Some(wasm), Some(current)) = (one.wasm.take(), &one.current) else {
                 continue;
             };
             let path = one.plugin.spec.wasm.as_ref();
-            let path = path.map(|entry| wasm::path(entry, &sheet.folder));
-            let new = KeptVersion {
+            let path = path.map(|entry| wasm::path(entry, &spec_source.folder));
+            let new = RetainedVersion {
                 version: current.version.clone(),
                 spec: entry_text(
                     &one.plugin.spec,
                     &path.unwrap_or_default().to_string_lossy(),
                 ),
             };
-            let (kept, component) = (Arc::clone(&self.kept), one.plugin.component.clone());
-            let (source, has_worked) = (sheet.name.clone(), current.probation.is_none());
+            let (retained, component) = (Arc::clone(&self.retained), one.plugin.component.clone());
+            let (source, has_worked) = (spec_source.name.clone(), current.probation.is_none());
             let keeping = tokio::task::spawn_blocking(move || {
                 let version = new.version.clone();
-                kept.begin(&component, &source, new, &wasm)?;
+                retained.begin(&component, &source, new, &wasm)?;
                 match has_worked {
-                    true => kept.worked(&component, &version),
+                    true => retained.worked(&component, &version),
                     false => Ok(()),
                 }
             });
@@ -360,16 +375,16 @@ impl Running {
     pub async fn install(
         &self,
         mut prepared: Vec<Prepared>,
-        sheet: &Sheet,
+        spec_source: &SpecSource,
         source: Source,
         gone: &BTreeSet<String>,
     ) -> Result<(), String> {
-        let check = |entries: &BTreeMap<String, Entry>, prepared: &[Prepared]| {
-            check_owners(entries, prepared, sheet, &source)?;
-            self.check_names(entries, prepared, sheet, gone)
+        let check = |entries: &BTreeMap<String, RunningEntry>, prepared: &[Prepared]| {
+            check_owners(entries, prepared, spec_source, &source)?;
+            self.check_names(entries, prepared, spec_source, gone)
         };
         check(&self.entries(), &prepared)?;
-        self.keep(&mut prepared, sheet).await;
+        self.keep(&mut prepared, spec_source).await;
         let paused = self.pause(&prepared).await;
         {
             let mut entries = self.entries_mut();
@@ -400,7 +415,7 @@ impl Running {
                     self.scheduler.schedule(Arc::clone(component));
                     self.scheduler.run_shadow(Arc::clone(component));
                 }
-                let entry = Entry {
+                let entry = RunningEntry {
                     plugin,
                     source: source.clone(),
                     components,
@@ -438,9 +453,9 @@ impl Running {
     /// Every name of a new component is free, or is freed by this change.
     fn check_names(
         &self,
-        entries: &BTreeMap<String, Entry>,
+        entries: &BTreeMap<String, RunningEntry>,
         prepared: &[Prepared],
-        sheet: &Sheet,
+        spec_source: &SpecSource,
         gone: &BTreeSet<String>,
     ) -> Result<(), String> {
         let leaving = |name: &String| {
@@ -461,7 +476,7 @@ impl Running {
                 if taken || !new.insert(name) {
                     return Err(format!(
                         "component `{name}` is already registered ({})",
-                        sheet.at(plugin.place)
+                        spec_source.at(plugin.place)
                     ));
                 }
             }
@@ -481,12 +496,12 @@ impl Running {
     }
 
     /// What runs, by component name of the spec.
-    pub fn entries(&self) -> RwLockReadGuard<'_, BTreeMap<String, Entry>> {
+    pub fn entries(&self) -> RwLockReadGuard<'_, BTreeMap<String, RunningEntry>> {
         self.entries.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The same, to be changed.
-    pub fn entries_mut(&self) -> RwLockWriteGuard<'_, BTreeMap<String, Entry>> {
+    pub fn entries_mut(&self) -> RwLockWriteGuard<'_, BTreeMap<String, RunningEntry>> {
         self.entries.write().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -516,9 +531,9 @@ impl Shadows {
 
 /// No plugin of one file takes the place of a plugin of another one.
 fn check_owners(
-    entries: &BTreeMap<String, Entry>,
+    entries: &BTreeMap<String, RunningEntry>,
     prepared: &[Prepared],
-    sheet: &Sheet,
+    spec_source: &SpecSource,
     source: &Source,
 ) -> Result<(), String> {
     let Source::File(_) = source else {
@@ -530,7 +545,7 @@ fn check_owners(
             return Err(format!(
                 "plugin `{}` is in {other} already ({})",
                 plugin.component,
-                sheet.at(plugin.place)
+                spec_source.at(plugin.place)
             ));
         }
     }

@@ -13,15 +13,15 @@ use tokio::sync::{
 
 use super::{
     file::{self, Stamps},
-    kept::{self, Kept},
-    rollback::{Current, Told},
-    running::{Entry, Running, Source},
-    sheet::{REQUEST, Sheet},
+    retained::{self, RetainedVersions},
+    rollback::{Current, ProbationOutcome},
+    running::{Running, RunningEntry, Source},
+    spec_source::{REQUEST, SpecSource},
     trouble, wasm,
 };
 use crate::{
     component::{Component, Registry, kernel_log::Watchers, scheduler::Scheduler},
-    node::local_file::Stamp,
+    node::local_file::FileStamp,
     runtime::Runtime,
     spec::{Plugin, PluginFile, Problem},
     wire::{PluginSpec, ShadowView},
@@ -38,44 +38,44 @@ pub enum RegisterError {
     Taken(String),
 }
 
-/// What tells whether a plugin of the file has changed.
-pub(super) type Seen = BTreeMap<String, (PluginSpec, Vec<Option<Stamp>>)>;
+/// The plugins of a spec file by name, in a form that shows whether one has changed.
+pub(super) type PluginFingerprints = BTreeMap<String, (PluginSpec, Vec<Option<FileStamp>>)>;
 
 /// The plugins of the operator.
 pub struct Plugins {
     pub(super) running: Running,
     /// What was last taken from each spec file, by its name. Held while anything is changed.
-    pub(super) editing: Mutex<BTreeMap<String, Seen>>,
-    told: std::sync::Mutex<Option<UnboundedReceiver<Told>>>,
+    pub(super) editing: Mutex<BTreeMap<String, PluginFingerprints>>,
+    outcomes: std::sync::Mutex<Option<UnboundedReceiver<ProbationOutcome>>>,
 }
 
 impl Plugins {
-    /// None yet. Versions that work are kept in a folder of the data folder; see [`Self::look_after`].
+    /// None yet. Versions that work are stored in a folder of the data folder; see [`Self::look_after`].
     pub fn new(
         registry: Arc<Registry>,
         scheduler: Scheduler,
         runtime: Runtime,
         data_dir: &Path,
     ) -> Self {
-        let kept = Arc::new(Kept::open(data_dir.join(kept::FOLDER)));
-        let (tell, told) = unbounded_channel();
+        let retained = Arc::new(RetainedVersions::open(data_dir.join(retained::FOLDER)));
+        let (tell, outcomes) = unbounded_channel();
         Self {
-            running: Running::new(registry, scheduler, runtime, kept, tell),
+            running: Running::new(registry, scheduler, runtime, retained, tell),
             editing: Mutex::default(),
-            told: std::sync::Mutex::new(Some(told)),
+            outcomes: std::sync::Mutex::new(Some(outcomes)),
         }
     }
 
     /// For ever: keeps versions that work, and takes back those that do not.
     pub async fn look_after(self: Arc<Self>) {
-        let told = self
-            .told
+        let outcomes = self
+            .outcomes
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .take();
-        let Some(mut told) = told else { return };
-        while let Some(told) = told.recv().await {
-            self.judge(told).await;
+        let Some(mut outcomes) = outcomes else { return };
+        while let Some(outcome) = outcomes.recv().await {
+            self.judge(outcome).await;
         }
     }
 
@@ -111,9 +111,9 @@ impl Plugins {
 
     /// Runs what is good in the file, and shows what is not. Wasm components are loaded in the background.
     pub async fn start(self: &Arc<Self>, read: PluginFile, path: &Path, stamps: &Stamps) {
-        let sheet = Arc::new(Sheet::of_file(path));
-        let mut sheets = self.editing.lock().await;
-        let seen = sheets.entry(sheet.name.clone()).or_default();
+        let spec_source = Arc::new(SpecSource::of_file(path));
+        let mut seen_specs = self.editing.lock().await;
+        let seen = seen_specs.entry(spec_source.name.clone()).or_default();
         let duplicates = read.duplicates();
         let mut problems: Vec<String> = read.problems.iter().map(Problem::to_string).collect();
         problems.extend(duplicates.iter().map(Problem::to_string));
@@ -122,9 +122,9 @@ impl Plugins {
             .for_each(|warning| tracing::warn!("plugin specs: {warning}"));
         if problems.is_empty() {
             let present = read.plugins.iter().map(|plugin| plugin.component.clone());
-            let (kept, source) = (Arc::clone(&self.running.kept), sheet.name.clone());
+            let (retained, source) = (Arc::clone(&self.running.retained), spec_source.name.clone());
             let present: BTreeSet<String> = present.collect();
-            tokio::task::spawn_blocking(move || kept.forget_others(&source, &present));
+            tokio::task::spawn_blocking(move || retained.forget_others(&source, &present));
         }
         let mut names = BTreeSet::new();
         for plugin in read.plugins {
@@ -132,8 +132,11 @@ impl Plugins {
             if !names.insert(plugin.component.clone()) || plugin.is_init() {
                 continue;
             }
-            let (name, this) = (plugin.component.clone(), seen_as(&plugin, &sheet, stamps));
-            match self.begin(plugin, &sheet) {
+            let (name, this) = (
+                plugin.component.clone(),
+                fingerprint(&plugin, &spec_source, stamps),
+            );
+            match self.begin(plugin, &spec_source) {
                 // One that does not run is tried again with the next edit.
                 Ok(()) => drop(seen.insert(name, this)),
                 Err(problem) => problems.push(problem),
@@ -146,7 +149,11 @@ impl Plugins {
     }
 
     /// Registers a plugin's component. A Wasm plugin follows when it is loaded.
-    fn begin(self: &Arc<Self>, plugin: Plugin, sheet: &Arc<Sheet>) -> Result<(), String> {
+    fn begin(
+        self: &Arc<Self>,
+        plugin: Plugin,
+        spec_source: &Arc<SpecSource>,
+    ) -> Result<(), String> {
         let is_wasm = plugin.spec.wasm.is_some();
         let component = match is_wasm {
             true => Component::of_wasm(&plugin),
@@ -156,12 +163,12 @@ impl Plugins {
             .running
             .registry
             .add(component)
-            .map_err(|taken| format!("{taken} ({})", sheet.at(plugin.place)))?;
+            .map_err(|taken| format!("{taken} ({})", spec_source.at(plugin.place)))?;
         self.running.entries_mut().insert(
             plugin.component.clone(),
-            Entry {
+            RunningEntry {
                 plugin: plugin.clone(),
-                source: Source::File(sheet.name.clone()),
+                source: Source::File(spec_source.name.clone()),
                 components: vec![Arc::clone(&component)],
                 current: None,
             },
@@ -170,18 +177,23 @@ impl Plugins {
             self.running.scheduler.schedule(component);
             return Ok(());
         }
-        let (set, sheet) = (Arc::clone(self), Arc::clone(sheet));
+        let (set, spec_source) = (Arc::clone(self), Arc::clone(spec_source));
         self.running
             .scheduler
-            .spawn(async move { set.load_behind(plugin, component, &sheet).await });
+            .spawn(async move { set.load_behind(plugin, component, &spec_source).await });
         Ok(())
     }
 
     /// Loads a Wasm plugin and puts its components where a placeholder stands.
-    async fn load_behind(&self, plugin: Plugin, placeholder: Arc<Component>, sheet: &Sheet) {
-        let (prepared, refused) = match self.running.prepare(plugin.clone(), sheet).await {
+    async fn load_behind(
+        &self,
+        plugin: Plugin,
+        placeholder: Arc<Component>,
+        spec_source: &SpecSource,
+    ) {
+        let (prepared, refused) = match self.running.prepare(plugin.clone(), spec_source).await {
             Ok(prepared) => (Ok(prepared), None),
-            Err(unprepared) => self.before(&plugin, sheet, unprepared).await,
+            Err(unprepared) => self.before(&plugin, spec_source, unprepared).await,
         };
         match prepared {
             Ok(prepared) => {
@@ -195,8 +207,8 @@ impl Plugins {
                     .running
                     .install(
                         vec![prepared],
-                        sheet,
-                        Source::File(sheet.name.clone()),
+                        spec_source,
+                        Source::File(spec_source.name.clone()),
                         &BTreeSet::new(),
                     )
                     .await;
@@ -220,10 +232,10 @@ impl Plugins {
         path: &Path,
         stamps: &Stamps,
     ) -> Result<(), Vec<String>> {
-        let sheet = Sheet::of_file(path);
-        let source = Source::File(sheet.name.clone());
-        let mut sheets = self.editing.lock().await;
-        let seen = sheets.entry(sheet.name.clone()).or_default();
+        let spec_source = SpecSource::of_file(path);
+        let source = Source::File(spec_source.name.clone());
+        let mut seen_specs = self.editing.lock().await;
+        let seen = seen_specs.entry(spec_source.name.clone()).or_default();
         let wrong = read
             .problems
             .iter()
@@ -236,10 +248,10 @@ impl Plugins {
         read.warnings
             .iter()
             .for_each(|warning| tracing::warn!("plugin specs: {warning}"));
-        let mut now = Seen::new();
+        let mut now = PluginFingerprints::new();
         let mut changed = Vec::new();
         for plugin in read.plugins.into_iter().filter(|plugin| !plugin.is_init()) {
-            let this = seen_as(&plugin, &sheet, stamps);
+            let this = fingerprint(&plugin, &spec_source, stamps);
             if seen.get(&plugin.component) != Some(&this) {
                 changed.push(plugin.clone());
             }
@@ -257,7 +269,7 @@ impl Plugins {
                 .cloned()
                 .collect()
         };
-        let prepared = match self.running.prepare_all(changed, &sheet).await {
+        let prepared = match self.running.prepare_all(changed, &spec_source).await {
             Ok(prepared) => prepared,
             Err(unprepared) => {
                 for one in &unprepared {
@@ -271,12 +283,12 @@ impl Plugins {
             .map(|p| p.plugin.component.clone())
             .collect();
         self.running
-            .install(prepared, &sheet, source, &gone)
+            .install(prepared, &spec_source, source, &gone)
             .await
             .map_err(|taken| vec![taken])?;
         tracing::info!(?replaced, ?gone, "plugin specs applied");
-        let kept = Arc::clone(&self.running.kept);
-        tokio::task::spawn_blocking(move || gone.iter().for_each(|name| kept.forget(name)));
+        let retained = Arc::clone(&self.running.retained);
+        tokio::task::spawn_blocking(move || gone.iter().for_each(|name| retained.forget(name)));
         *seen = now;
         Ok(())
     }
@@ -295,7 +307,7 @@ impl Plugins {
         let read = parsing
             .await
             .map_err(|error| RegisterError::Invalid(vec![error.to_string()]))?;
-        let sheet = Sheet::of_request();
+        let spec_source = SpecSource::of_request();
         let mut wrong: Vec<String> = read
             .problems
             .iter()
@@ -309,7 +321,7 @@ impl Plugins {
             if plugin.is_init() {
                 wrong.push(format!(
                     "init plugins run when the daemon starts and cannot be registered ({})",
-                    sheet.at(plugin.place)
+                    spec_source.at(plugin.place)
                 ));
             }
             if let Some(wasm) = &plugin.spec.wasm
@@ -318,7 +330,7 @@ impl Plugins {
                 wrong.push(format!(
                     "path {:?} is not absolute, and a request has no folder that it could start from ({})",
                     wasm.path,
-                    sheet.at(plugin.place)
+                    spec_source.at(plugin.place)
                 ));
             }
         }
@@ -328,7 +340,7 @@ impl Plugins {
         let names: Vec<_> = read.plugins.iter().map(|p| p.component.clone()).collect();
         let prepared = self
             .running
-            .prepare_all(read.plugins, &sheet)
+            .prepare_all(read.plugins, &spec_source)
             .await
             .map_err(|unprepared| {
                 let problems = unprepared.into_iter().map(|one| one.problem);
@@ -344,7 +356,7 @@ impl Plugins {
             }
         }
         self.running
-            .install(prepared, &sheet, Source::Api, &BTreeSet::new())
+            .install(prepared, &spec_source, Source::Api, &BTreeSet::new())
             .await
             .map_err(RegisterError::Taken)?;
         tracing::info!(?names, replace, "plugins registered");
@@ -368,13 +380,13 @@ impl Plugins {
     }
 }
 
-pub(super) fn seen_as(
+pub(super) fn fingerprint(
     plugin: &Plugin,
-    sheet: &Sheet,
+    spec_source: &SpecSource,
     stamps: &Stamps,
-) -> (PluginSpec, Vec<Option<Stamp>>) {
+) -> (PluginSpec, Vec<Option<FileStamp>>) {
     let files = plugin.spec.wasm.as_ref();
-    let files = files.map_or(Vec::new(), |wasm| wasm::paths(wasm, &sheet.folder));
+    let files = files.map_or(Vec::new(), |wasm| wasm::paths(wasm, &spec_source.folder));
     let stamps = files.iter().map(|file| stamps.of(file)).collect();
     (plugin.spec.clone(), stamps)
 }

@@ -7,7 +7,7 @@ use crate::component::{Component, Registry, troubles};
 /// Its name.
 pub const COMPONENT: &str = troubles::PLUGIN_SPECS;
 /// Most problems that are reported; the log has all.
-const TOLD: usize = 10;
+const MOST_LISTED: usize = 10;
 
 /// The one that says what is wrong with installed packs.
 pub const OF_PACKS: &str = troubles::PLUGIN_PACKS;
@@ -26,11 +26,14 @@ pub fn show_as(name: &str, registry: &Registry, what: &str, problems: &[String])
     if problems.is_empty() {
         return;
     }
-    let mut told: Vec<String> = problems.iter().take(TOLD).cloned().collect();
-    if problems.len() > TOLD {
-        told.push(format!("and {} more, see the log", problems.len() - TOLD));
+    let mut listed: Vec<String> = problems.iter().take(MOST_LISTED).cloned().collect();
+    if problems.len() > MOST_LISTED {
+        listed.push(format!(
+            "and {} more, see the log",
+            problems.len() - MOST_LISTED
+        ));
     }
-    let component = Component::of_problem(name, format!("{what}: {}", told.join("; ")));
+    let component = Component::of_problem(name, format!("{what}: {}", listed.join("; ")));
     if registry.add(component).is_err() {
         tracing::error!("a plugin has the name {name}, so no component shows the problem");
     }

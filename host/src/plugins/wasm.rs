@@ -8,14 +8,14 @@ use std::{
 
 use serde_json::Value;
 
-use super::kept::sha256;
+use super::retained::sha256;
 use crate::{
     capability::Grants,
     component::{WasmChecker, config},
     model::{ComponentDescriptor, RunMode},
     node::trusted::Opener,
     runtime::{Limits, Plugin as Loadable, PluginSource, Runtime},
-    spec::{Place, Plugin},
+    spec::{Plugin, Position},
     wire::{LimitOverrides, ShadowSpec, WasmSpec},
 };
 
@@ -23,7 +23,7 @@ use crate::{
 pub(crate) const MAX_COMPONENT_BYTES: usize = 128 << 20;
 
 /// A Wasm entry that can run.
-pub struct Loaded {
+pub struct LoadedWasm {
     /// The grants that it asks for, as words of a spec.
     pub asks_for: Vec<String>,
     /// Its components, named as they are registered.
@@ -36,13 +36,13 @@ pub struct Problem {
     /// The problem.
     pub message: String,
     /// Where in the spec file.
-    pub place: Option<Place>,
+    pub place: Option<Position>,
     /// What to do.
     pub note: Option<String>,
 }
 
 impl Problem {
-    fn new(message: impl Into<String>, place: Place) -> Self {
+    fn new(message: impl Into<String>, place: Position) -> Self {
         Self {
             message: message.into(),
             place: Some(place),
@@ -68,7 +68,11 @@ pub fn paths(wasm: &WasmSpec, folder: &Path) -> Vec<PathBuf> {
 ///
 /// # Errors
 /// [`Problem`], with its place in the spec.
-pub async fn load(runtime: &Runtime, plugin: &Plugin, folder: &Path) -> Result<Loaded, Problem> {
+pub async fn load(
+    runtime: &Runtime,
+    plugin: &Plugin,
+    folder: &Path,
+) -> Result<LoadedWasm, Problem> {
     let bytes = read_component(plugin, folder, Opener::of_command()).await?;
     of_bytes(runtime, plugin, folder, &bytes).await
 }
@@ -99,7 +103,7 @@ pub async fn of_bytes(
     plugin: &Plugin,
     folder: &Path,
     bytes: &[u8],
-) -> Result<Loaded, Problem> {
+) -> Result<LoadedWasm, Problem> {
     let (Some(wasm), Some(places)) = (&plugin.spec.wasm, &plugin.wasm) else {
         return Err(Problem::new("not a Wasm entry", plugin.place));
     };
@@ -138,7 +142,7 @@ pub async fn load_shadow(
     plugin: &Plugin,
     folder: &Path,
     opener: Opener,
-) -> Option<(String, Result<Loaded, Problem>)> {
+) -> Option<(String, Result<LoadedWasm, Problem>)> {
     let (entry, places) = (plugin.spec.wasm.as_ref()?, plugin.wasm.as_ref()?);
     let shadow = entry.shadow.as_ref()?;
     let place = places.shadow_place();
@@ -171,7 +175,7 @@ pub async fn load_shadow(
 }
 
 /// A second version reaches nothing that the entry does not.
-fn no_wider(entry: &WasmSpec, shadow: &ShadowSpec, place: Place) -> Result<(), Problem> {
+fn no_wider(entry: &WasmSpec, shadow: &ShadowSpec, place: Position) -> Result<(), Problem> {
     let Some(own) = &shadow.grants else {
         return Ok(());
     };
@@ -218,7 +222,7 @@ fn limits(overrides: &LimitOverrides, plugin: &Plugin) -> Limits {
     }
 }
 
-fn components(plugin: &Plugin, wasm: &WasmSpec, loaded: Loadable) -> Loaded {
+fn components(plugin: &Plugin, wasm: &WasmSpec, loaded: Loadable) -> LoadedWasm {
     let config: Arc<str> = wasm.config.to_string().into();
     let loaded = Arc::new(loaded);
     let alone = loaded.components().len() == 1;
@@ -226,7 +230,7 @@ fn components(plugin: &Plugin, wasm: &WasmSpec, loaded: Loadable) -> Loaded {
         let descriptor = registered(plugin, described, alone);
         WasmChecker::new(Arc::clone(&loaded), descriptor, Arc::clone(&config))
     });
-    Loaded {
+    LoadedWasm {
         asks_for: loaded.asks_for(),
         components: components.collect(),
     }

@@ -23,10 +23,10 @@ use crate::{
 const LOOK: Duration = Duration::from_secs(1);
 
 /// A spec file that was read, with stamps from before it was read.
-pub struct Read {
-    /// What it holds.
+pub struct ReadSpecFile {
+    /// Its content.
     pub file: PluginFile,
-    /// Of it and the files that it names.
+    /// Stamps of the spec and of the files that it names.
     pub stamps: Stamps,
 }
 
@@ -34,7 +34,7 @@ pub struct Read {
 ///
 /// # Errors
 /// It cannot be read.
-pub async fn read(path: PathBuf) -> Result<Read, String> {
+pub async fn read(path: PathBuf) -> Result<ReadSpecFile, String> {
     let work = move || {
         let stamp = Stamps::take([path.clone()]);
         let file = file::read(&path, Opener::of_daemon())?;
@@ -43,7 +43,7 @@ pub async fn read(path: PathBuf) -> Result<Read, String> {
             true => Stamps::take(files(&path, &file)),
             false => stamp,
         };
-        Ok(Read { file, stamps })
+        Ok(ReadSpecFile { file, stamps })
     };
     let read = tokio::task::spawn_blocking(work).await;
     read.map_err(|error| error.to_string())?

@@ -1,4 +1,4 @@
-//! What reads of the database left in memory, so that a check that finds nothing new asks no connection.
+//! Caches reads of the database in memory, so that a check that finds nothing new needs no connection.
 
 use super::quiet::Quiet;
 use super::values::Values;

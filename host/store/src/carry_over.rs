@@ -30,7 +30,7 @@ const NUMBERED: &[(&str, &str)] = &[
     ),
 ];
 
-/// Copies what can be copied; what cannot is said in the log. True if nothing was left behind.
+/// Copies the tables that can be read, and logs the others. Returns true if nothing was left out.
 pub(super) fn copy_rows(memory: &Connection, path: &Path) -> bool {
     if !path.exists() {
         return true;

@@ -1,4 +1,4 @@
-//! What one call of a checker leaves behind, stored as one.
+//! Stores the events and values of one call of a checker in one transaction.
 
 use std::collections::BTreeMap;
 

@@ -20,7 +20,7 @@ const HOURS: usize = 48;
 const UP_TO: &str = "events_condensed_up_to";
 
 impl Store {
-    /// Condenses the hours that have become old enough at `now`, and says how many rows went.
+    /// Condenses the hours that are old enough at `now`, and returns how many rows were removed.
     ///
     /// # Errors
     /// Any failure to write; an hour is condensed whole or not at all.

@@ -48,7 +48,7 @@ pub enum StoreError {
     /// A value or a quota is over its limit; nothing of the call was stored.
     #[error("{what} is too large: {size}, the limit is {limit}")]
     TooLarge {
-        /// What was too large.
+        /// The name of the value that is too large.
         what: String,
         /// Its size, in the unit that `what` names.
         size: usize,

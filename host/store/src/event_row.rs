@@ -1,4 +1,4 @@
-//! An event as a row: its identity, and the facts that are kept as JSON.
+//! An event as a row: its identity, and the facts that are stored as JSON.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 use super::StoreError;
 use crate::model::{Event, EventType, Evidence, Pairs, Subject, UnixMillis};
 
-/// Most bytes of one row's texts. Guests' strings are held to far less before they come here.
+/// Most bytes of one row's texts. Guests' strings were already limited to far less.
 const ROW_LIMIT: usize = 1024 * 1024;
 
 /// The columns of an event that are not plain copies.
@@ -17,7 +17,7 @@ pub(super) struct EventRow {
     pub(super) event: Event,
     pub(super) detail: String,
     pub(super) dedup: Vec<u8>,
-    /// How many equal events it stands for, and the time of the last.
+    /// The number of equal events that it represents, and the time of the last.
     pub(super) count: u64,
     pub(super) last_time: UnixMillis,
     /// What repeats of it share, in whatever window; `None` for those that are not condensed.
@@ -108,7 +108,7 @@ pub(super) fn decode_into(event: &mut Event, detail: &str) {
     event.extra_info = detail.extra;
 }
 
-/// The word of the `type` column; unlike on the wire, a later version's word is kept.
+/// The word of the `type` column. Unlike on the wire, a later version's word is preserved.
 pub(super) fn type_word(event_type: &EventType) -> &str {
     match event_type {
         EventType::Other(word) => word,

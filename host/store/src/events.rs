@@ -13,7 +13,7 @@ use crate::model::{Event, EventType, UnixMillis};
 const READ_LIMIT: usize = 64 * 1024 * 1024;
 
 const COLUMNS: &str = "component, time_ms, name, type, message, detail, count, last_time_ms";
-/// Which events a flood of others does not displace.
+/// Condition for events that a flood of others does not displace.
 pub(super) const IS_WORST: &str = "type IN ('Critical', 'Fatal')";
 /// The same without the facts, which take most of the time to read.
 const LISTED: &str = "component, time_ms, name, type, message, '{}', count, last_time_ms";

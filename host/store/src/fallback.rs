@@ -25,7 +25,7 @@ pub(super) struct Fallback {
     pub carried_over: bool,
 }
 
-/// What takes the place of the connection in memory.
+/// The connection that replaces the one in memory.
 pub(super) struct Replacement {
     pub conn: Connection,
     pub path: PathBuf,
@@ -50,7 +50,7 @@ impl Store {
     /// whether it did. Readings from before the move stay behind.
     ///
     /// # Errors
-    /// Why the file still cannot be used; the store goes on in memory.
+    /// Why the file still cannot be used. The store stays in memory.
     pub async fn move_to_file(&self) -> Result<bool, StoreError> {
         let Some(fallback) = self.fallback() else {
             return Ok(false);
@@ -101,7 +101,7 @@ impl Store {
         fallback.unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The problem with the database, in words and since when; `None` if writes work and are kept.
+    /// The problem with the database in words, and its beginning; `None` if writes work and are durable.
     pub fn trouble(&self) -> Option<String> {
         if let Some(outage) = self.inner.health.get() {
             return Some(format!(

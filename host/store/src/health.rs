@@ -10,7 +10,7 @@ use crate::{model::UnixMillis, node::clock::Clock};
 /// Why nothing can be written, and since when.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outage {
-    /// What the last failed write met.
+    /// The error of the last failed write.
     pub error: StoreError,
     /// When the first of these writes failed.
     pub since: UnixMillis,
@@ -49,7 +49,7 @@ impl HealthCell {
         *current = Some(Outage { error, since });
     }
 
-    /// Notes what a read met. Only corruption matters: a read that works says nothing about writing.
+    /// Notes the result of a read. Only corruption matters: a read that works is no evidence about writing.
     pub(super) fn note_read(&self, error: &StoreError) {
         if matches!(error, StoreError::Corrupt(_)) {
             self.set(Some(error.clone()));

@@ -15,7 +15,7 @@ pub struct StateChange {
     pub time: UnixMillis,
     /// Name of the state.
     pub name: String,
-    /// What it became.
+    /// The new state.
     pub health: Health,
     /// Why.
     pub reason: String,

@@ -12,9 +12,9 @@ const COUNT_LIMIT: usize = 1000;
 /// One latched verdict.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Latch {
-    /// Whose verdict.
+    /// The component's name.
     pub component: String,
-    /// Which of its verdicts.
+    /// The name of the latched state.
     pub key: String,
     /// The verdict, in the owner's form.
     pub json: String,

@@ -1,4 +1,4 @@
-//! The daemon's memory: one SQLite file with events, metric samples, state history and what plugins keep.
+//! The daemon's store: one SQLite file with events, metric samples, state history and the values of plugins.
 //!
 //! One thread writes and commits whatever waits together; an answer means that the row is committed and survives
 //! `kill -9` (write-ahead log, `synchronous = NORMAL`; a power loss may take the last moments, never the file). Two
@@ -80,7 +80,7 @@ pub const STATE_FILE: &str = "gpud.state";
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Where the rows are.
+/// The place where the rows are stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Location {
     /// A file, normally `<data dir>/gpud.state`. Its folder is created if missing.
@@ -92,13 +92,13 @@ pub enum Location {
 /// How to open a store.
 #[derive(Debug, Clone)]
 pub struct StoreOptions {
-    /// Where the rows are.
+    /// The place where the rows are stored.
     pub location: Location,
-    /// How long events, reboots and set-healthy marks are kept.
+    /// Retention of events, reboots and set-healthy marks.
     pub events_retention: Duration,
-    /// How long metric samples are kept.
+    /// Retention of metric samples.
     pub metrics_retention: Duration,
-    /// How long changes of state are kept.
+    /// Retention of changes of state.
     pub state_history_retention: Duration,
     /// Most bytes of the database, beyond which writes fail with [`StoreError::DiskFull`]. `None` is 4 GiB for a file and
     /// 64 MiB for memory.
@@ -118,9 +118,9 @@ impl StoreOptions {
     }
 }
 
-/// An open store, and what the operator should hear about the opening.
+/// An open store, and what the operator should know about it.
 #[derive(Debug)]
-pub struct Opened {
+pub struct OpenedStore {
     /// The store.
     pub store: Store,
     /// The file was corrupt and is now here; the store started empty.
@@ -162,11 +162,11 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError::OtherDaemon`], [`StoreError::Newer`], and [`StoreError::Locked`] when another program holds the
-    /// file for more than 5 s. A corrupt, read-only or full file is no error, see [`Opened`].
-    pub fn open(options: StoreOptions) -> Result<Opened, StoreError> {
+    /// file for more than 5 s. A corrupt, read-only or full file is no error, see [`OpenedStore`].
+    pub fn open(options: StoreOptions) -> Result<OpenedStore, StoreError> {
         let database = open::open(&options)?;
         let (set_aside, degraded) = (database.set_aside.clone(), database.degraded.clone());
-        Ok(Opened {
+        Ok(OpenedStore {
             store: Self::of_database(database, options)?,
             set_aside,
             degraded,
@@ -291,7 +291,7 @@ fn time_text(time: UnixMillis) -> String {
         .map_or_else(|_| format!("{time} ms"), |time| time.to_string())
 }
 
-/// A time as SQLite keeps it. Times beyond the year 292 million are cut.
+/// Converts a time to SQLite's integer. Times beyond the year 292 million are cut.
 fn sql_time(time: u64) -> i64 {
     i64::try_from(time).unwrap_or(i64::MAX)
 }

@@ -33,7 +33,7 @@ const WAL_LIMIT: u32 = 8 * 1024 * 1024;
 /// Metadata key: `1` while the file is closed in good order.
 const CLEAN: &str = "clean_shutdown";
 
-/// What opening gave.
+/// An open database.
 pub(super) struct Database {
     pub(super) writer: Connection,
     /// Empty for a database in memory: its one connection does both.

@@ -1,4 +1,4 @@
-//! Retention: what is deleted when, for every table that keeps times.
+//! Deletes old rows of every table that has times.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::model::UnixMillis;
 
 /// Rows deleted by one job, so that a purge after a long stop neither holds up other writes nor swells the log.
 const STEP: u32 = 10_000;
-/// Rows of one component that a table of [`CAPPED`] keeps, whatever their age.
+/// Most rows of one component in a table of [`CAPPED`], whatever their age.
 const ROWS_PER_COMPONENT: u32 = 100_000;
 /// The newest rows of a component stay, whatever they weigh: as many as a checker reads at once, and among them are those
 /// that end older ones.
@@ -22,7 +22,7 @@ pub(super) struct Rule {
     pub(super) table: &'static str,
     /// The columns that name a row.
     key: &'static str,
-    /// Which rows are old, `?1` being the oldest time that is kept.
+    /// Condition for old rows; `?1` is the oldest time that is retained.
     old: &'static str,
     retention: fn(&StoreOptions) -> Duration,
 }
@@ -80,12 +80,12 @@ const CAPPED: &[Cap] = &[
     },
 ];
 
-/// What a purge deleted, in rows.
+/// Numbers of rows that a purge deleted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Purged {
     /// Rows past their retention, over all tables.
     pub old: u64,
-    /// Rows beyond what one component may keep (100,000 events, 100,000 changes of state).
+    /// Rows beyond the bound of one component (100,000 events, 100,000 changes of state).
     pub excess: u64,
     /// Repeats of events that went into the count of the first within an hour.
     pub condensed: u64,

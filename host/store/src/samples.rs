@@ -11,7 +11,7 @@ use crate::model::{Pairs, UnixMillis};
 /// One reading to be stored.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sample {
-    /// Which component gave it.
+    /// The component that reported it.
     pub component: String,
     /// Full Prometheus name.
     pub name: String,
@@ -21,10 +21,10 @@ pub struct Sample {
     pub value: f64,
 }
 
-/// What samples of one line have in common.
+/// The common properties of the samples of one line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Series {
-    /// Which component gave it.
+    /// The component that reported it.
     pub component: String,
     /// Full Prometheus name.
     pub name: String,
@@ -37,7 +37,7 @@ pub struct Series {
 pub struct StoredSample {
     /// When it was taken.
     pub time: UnixMillis,
-    /// Of what.
+    /// The series of the sample.
     pub series: Arc<Series>,
     /// The value.
     pub value: f64,

@@ -12,14 +12,14 @@ pub const MAX_PAGE: u32 = 1000;
 /// Most bytes of texts of a page; it then ends earlier.
 const PAGE_BYTES: usize = 4 * 1024 * 1024;
 
-/// Which part of the timeline [`Store::timeline`] reads.
+/// The part of the timeline that [`Store::timeline`] reads.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TimelineRead {
     /// Only of these components; `None` is all.
     pub components: Option<Vec<String>>,
     /// Nothing before this.
     pub since: UnixMillis,
-    /// Only what comes after this place, which is older.
+    /// Only entries after this position, which are older.
     pub before: Option<Cursor>,
     /// Most entries, at most [`MAX_PAGE`].
     pub limit: u32,
@@ -28,7 +28,7 @@ pub struct TimelineRead {
 /// A place in the timeline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cursor {
-    /// Of the entry: the last time that it was seen.
+    /// Time of the entry: when it was last seen.
     pub time: UnixMillis,
     /// The entry.
     pub id: EntryId,
@@ -48,13 +48,13 @@ pub enum EntryId {
 pub struct Entry {
     /// Its name.
     pub id: EntryId,
-    /// Whose it is.
+    /// The component's name.
     pub component: String,
-    /// What it is.
+    /// The event or change.
     pub what: Happening,
 }
 
-/// What an entry of the timeline is.
+/// The content of an entry of the timeline.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Happening {
     /// An event.
@@ -65,9 +65,9 @@ pub enum Happening {
         time: UnixMillis,
         /// Name of the state.
         name: String,
-        /// What it was; `None` at the first verdict.
+        /// The previous health; `None` at the first verdict.
         from: Option<Health>,
-        /// What it became.
+        /// The new health.
         to: Health,
         /// Why.
         reason: String,
@@ -79,7 +79,7 @@ pub enum Happening {
 pub struct Page {
     /// Newest first, by the last time that each was seen.
     pub entries: Vec<Entry>,
-    /// Where the next page begins, unless this was all.
+    /// The cursor of the next page; `None` at the end.
     pub next: Option<Cursor>,
 }
 

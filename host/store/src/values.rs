@@ -4,63 +4,57 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Most bytes of keys and values that are kept; beyond, all are forgotten.
+/// Most bytes of cached keys and values; beyond, all are dropped.
 const MAX_BYTES: usize = 2 * 1024 * 1024;
-/// What an entry costs beside its key and value.
+/// The cost of an entry besides its key and value.
 const ENTRY_BYTES: usize = 128;
 
 /// The known facts about the table `plugin_state`.
 #[derive(Debug, Default)]
 pub(super) struct Values {
-    state: Mutex<State>,
+    state: Mutex<ValuesState>,
 }
 
 #[derive(Debug, Default)]
-struct State {
-    components: HashMap<String, Component>,
+struct ValuesState {
+    components: HashMap<String, ComponentValues>,
     bytes: usize,
     closed: bool,
 }
 
 #[derive(Debug, Default)]
-struct Component {
+struct ComponentValues {
     /// Goes up when a value was written.
     version: u64,
     /// `None`: there is none of this key.
     values: HashMap<String, Option<Vec<u8>>>,
 }
 
-/// A value is to be read from the table; [`Values::keep`] wants this back.
+/// The value must be read from the table. Pass this to [`Values::keep`] with it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Unknown {
+pub(super) struct ValueMiss {
     version: u64,
 }
 
 impl Values {
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, ValuesState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The value of a key, if it is known.
-    pub(super) fn get(&self, component: &str, key: &str) -> Result<Option<Vec<u8>>, Unknown> {
+    pub(super) fn get(&self, component: &str, key: &str) -> Result<Option<Vec<u8>>, ValueMiss> {
         let state = self.lock();
         let Some(known) = state.components.get(component) else {
-            return Err(Unknown { version: 0 });
+            return Err(ValueMiss { version: 0 });
         };
-        let unknown = Unknown {
+        let miss = ValueMiss {
             version: known.version,
         };
-        known.values.get(key).cloned().ok_or(unknown)
+        known.values.get(key).cloned().ok_or(miss)
     }
 
     /// Keeps what was read, unless something was written since it was asked for: then it may be what was there before.
-    pub(super) fn keep(
-        &self,
-        component: &str,
-        key: &str,
-        value: Option<Vec<u8>>,
-        unknown: Unknown,
-    ) {
+    pub(super) fn keep(&self, component: &str, key: &str, value: Option<Vec<u8>>, miss: ValueMiss) {
         let mut state = self.lock();
         let bytes = ENTRY_BYTES + key.len() + value.as_ref().map_or(0, Vec::len);
         if state.closed || bytes > MAX_BYTES {
@@ -73,8 +67,7 @@ impl Values {
             state.bytes = 0;
         }
         let known = state.components.entry(component.to_owned()).or_default();
-        if known.version == unknown.version && known.values.insert(key.to_owned(), value).is_none()
-        {
+        if known.version == miss.version && known.values.insert(key.to_owned(), value).is_none() {
             state.bytes += bytes;
         }
     }
@@ -93,9 +86,9 @@ impl Values {
 
     /// Forgets everything: later callers get the error that the store is closed.
     pub(super) fn close(&self) {
-        *self.lock() = State {
+        *self.lock() = ValuesState {
             closed: true,
-            ..State::default()
+            ..ValuesState::default()
         };
     }
 }
@@ -104,7 +97,7 @@ impl Values {
 mod tests {
     use super::*;
 
-    fn unknown(values: &Values, component: &str, key: &str) -> Unknown {
+    fn miss(values: &Values, component: &str, key: &str) -> ValueMiss {
         values.get(component, key).unwrap_err()
     }
 
@@ -112,24 +105,24 @@ mod tests {
     fn what_was_read_is_known_until_something_is_written() {
         let values = Values::default();
         for value in [Some(b"one".to_vec()), None] {
-            let asked = unknown(&values, "a", "k");
+            let asked = miss(&values, "a", "k");
             values.keep("a", "k", value.clone(), asked);
             assert_eq!(values.get("a", "k"), Ok(value));
             values.changed("b");
             assert!(values.get("a", "k").is_ok());
             values.changed("a");
         }
-        unknown(&values, "a", "k");
+        miss(&values, "a", "k");
         assert_eq!(values.lock().bytes, 0);
     }
 
     #[test]
-    fn what_may_be_outdated_is_not_kept() {
+    fn values_that_may_be_outdated_are_not_cached() {
         let values = Values::default();
-        let asked = unknown(&values, "a", "k");
+        let asked = miss(&values, "a", "k");
         values.changed("a");
         values.keep("a", "k", Some(b"old".to_vec()), asked);
-        unknown(&values, "a", "k");
+        miss(&values, "a", "k");
     }
 
     #[test]
@@ -137,24 +130,24 @@ mod tests {
         let values = Values::default();
         for n in 0..200 {
             let key = n.to_string();
-            let asked = unknown(&values, "a", &key);
+            let asked = miss(&values, "a", &key);
             values.keep("a", &key, Some(vec![0; 64 * 1024]), asked);
             assert!(values.lock().bytes <= MAX_BYTES);
             assert!(values.get("a", &key).is_ok());
         }
-        let asked = unknown(&values, "b", "k");
+        let asked = miss(&values, "b", "k");
         values.keep("b", "k", Some(vec![0; MAX_BYTES]), asked);
-        unknown(&values, "b", "k");
+        miss(&values, "b", "k");
     }
 
     #[test]
     fn a_closed_store_knows_nothing() {
         let values = Values::default();
-        let asked = unknown(&values, "a", "k");
+        let asked = miss(&values, "a", "k");
         values.keep("a", "k", None, asked);
         values.close();
-        let asked = unknown(&values, "a", "k");
+        let asked = miss(&values, "a", "k");
         values.keep("a", "k", None, asked);
-        unknown(&values, "a", "k");
+        miss(&values, "a", "k");
     }
 }

@@ -151,7 +151,7 @@ impl Writer {
         !self.queue.is_closed()
     }
 
-    /// Finishes what waits and goes on with another database, which gets all rows of the present one.
+    /// Finishes the waiting writes and continues with another database, which gets all rows of the present one.
     pub(super) async fn replace(&self, with: Replacement) -> Result<(), StoreError> {
         let (reply, answer) = oneshot::channel();
         let sent = self

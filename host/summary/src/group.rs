@@ -139,7 +139,7 @@ fn of_types<'e>(events: &'e [Event], wanted: &[EventType]) -> Vec<&'e Event> {
 }
 
 /// What is being put together for one subject.
-struct Draft {
+struct TroubleDraft {
     view: SubjectView,
     items: Vec<Item>,
 }
@@ -158,10 +158,10 @@ pub(super) fn troubles(items: Vec<Item>, mut gpus: Gpus, since: &Since) -> Vec<T
     for subject in others.iter().filter_map(|item| item.state.subject.as_ref()) {
         gpus.place(subject);
     }
-    let mut drafts: BTreeMap<String, Draft> = BTreeMap::new();
+    let mut drafts: BTreeMap<String, TroubleDraft> = BTreeMap::new();
     for item in items {
-        for Concerned { id, view, about } in subjects(&item, &mut gpus) {
-            let draft = drafts.entry(id).or_insert_with(|| Draft {
+        for ConcernedSubject { id, view, about } in subjects(&item, &mut gpus) {
+            let draft = drafts.entry(id).or_insert_with(|| TroubleDraft {
                 view,
                 items: Vec::new(),
             });
@@ -187,14 +187,14 @@ pub(super) fn troubles(items: Vec<Item>, mut gpus: Gpus, since: &Since) -> Vec<T
     troubles
 }
 
-/// Something that a state concerns.
-struct Concerned {
+/// A subject that a state concerns.
+struct ConcernedSubject {
     id: String,
     view: SubjectView,
     about: Option<String>,
 }
 
-impl Concerned {
+impl ConcernedSubject {
     fn new((id, view): (String, SubjectView)) -> Self {
         Self {
             id,
@@ -211,49 +211,49 @@ impl Concerned {
 }
 
 /// What a state concerns. Several, if its reason names several GPUs.
-fn subjects(item: &Item, gpus: &mut Gpus) -> Vec<Concerned> {
+fn subjects(item: &Item, gpus: &mut Gpus) -> Vec<ConcernedSubject> {
     let state = &item.state;
     if let Some(subject) = &state.subject {
         if let Some(place) = gpus.place(subject) {
-            return vec![Concerned::new(gpus.view(place))];
+            return vec![ConcernedSubject::new(gpus.view(place))];
         }
         let view = SubjectView::of(subject);
         match subject {
             // Without any name: perhaps the reason has one.
             Subject::Gpu { .. } => {}
-            Subject::Node => return vec![Concerned::new(("node".to_owned(), view))],
+            Subject::Node => return vec![ConcernedSubject::new(("node".to_owned(), view))],
             _ => {
                 let id = format!("{}:{}", view.kind, view.label);
-                return vec![Concerned::new((id, view))];
+                return vec![ConcernedSubject::new((id, view))];
             }
         }
     }
     if state.reason.starts_with(NO_NVML) && item.component.starts_with(NVIDIA) {
-        return vec![Concerned::labelled("driver", "NVIDIA's driver")];
+        return vec![ConcernedSubject::labelled("driver", "NVIDIA's driver")];
     }
     if state.reason.starts_with(NO_KERNEL_LOG) {
-        return vec![Concerned::labelled("kernel", "the kernel log")];
+        return vec![ConcernedSubject::labelled("kernel", "the kernel log")];
     }
     let named = named(state, gpus);
     if named.len() == gpus.count() && named.len() > 1 {
         let label = format!("all {} GPUs", named.len());
-        return vec![Concerned::labelled("gpus", &label)];
+        return vec![ConcernedSubject::labelled("gpus", &label)];
     }
     if !named.is_empty() {
         let several = named.len() > 1;
         let concerned = |place| {
             let about = mention::about(&state.reason, place, gpus);
-            Concerned {
+            ConcernedSubject {
                 about: Some(about).filter(|about| several && !about.is_empty()),
-                ..Concerned::new(gpus.view(place))
+                ..ConcernedSubject::new(gpus.view(place))
             }
         };
         return named.into_iter().map(concerned).collect();
     }
     let (kind, label) = components::subject(&item.component);
     vec![match kind {
-        "node" => Concerned::new(("node".to_owned(), SubjectView::node())),
-        _ => Concerned::labelled(kind, label),
+        "node" => ConcernedSubject::new(("node".to_owned(), SubjectView::node())),
+        _ => ConcernedSubject::labelled(kind, label),
     }]
 }
 
@@ -276,8 +276,8 @@ fn named(state: &HealthState, gpus: &Gpus) -> BTreeSet<usize> {
 }
 
 /// Fewer GPUs than expected are no trouble of their own where one lost GPU is all that is missing.
-fn join_count_of_gpus(drafts: &mut BTreeMap<String, Draft>) {
-    let is_lost = |draft: &Draft| {
+fn join_count_of_gpus(drafts: &mut BTreeMap<String, TroubleDraft>) {
+    let is_lost = |draft: &TroubleDraft| {
         let mut said = draft
             .items
             .iter()
@@ -311,7 +311,7 @@ fn missing(reason: &str) -> Option<u64> {
     expected.checked_sub(found)
 }
 
-impl Draft {
+impl TroubleDraft {
     fn finish(mut self, id: String, gpus: &Gpus, since: &Since) -> Trouble {
         self.items.sort_by(|a, b| {
             let order = |item: &Item| (Reverse(item.state.health.rank()), item.weight());

@@ -278,11 +278,13 @@ async fn run<Turn>(lab: &Lab<Turn>, case: &Case, wrong: &mut Wrong) {
         return;
     }
     let plugin = lab.guest(guest, limits()).await;
-    let asked = lab::asked(component);
+    let call_context = lab::call_context(component);
     let context = lab::context(component, gpud::model::Trigger::Manual);
     let (answer, expected) = match outcome {
         Fine(expected) => {
-            let finished = lab.beside_neighbour(plugin.check(&asked, &context)).await;
+            let finished = lab
+                .beside_neighbour(plugin.check(&call_context, &context))
+                .await;
             match lab::reason(&finished) {
                 Ok(reason) => wrong.note(component, reason, expected),
                 Err(error) => wrong.note(component, &error.to_string(), expected),
@@ -291,7 +293,9 @@ async fn run<Turn>(lab: &Lab<Turn>, case: &Case, wrong: &mut Wrong) {
         }
         NotLoaded(_) => return,
         CheckFails(expected) => {
-            let finished = lab.beside_neighbour(plugin.check(&asked, &context)).await;
+            let finished = lab
+                .beside_neighbour(plugin.check(&call_context, &context))
+                .await;
             assert!(
                 finished.state_writes.is_empty(),
                 "{component}: writes of a failed call"
@@ -300,12 +304,12 @@ async fn run<Turn>(lab: &Lab<Turn>, case: &Case, wrong: &mut Wrong) {
         }
         MessagesFail(expected) => {
             let messages = [message()];
-            let call = plugin.on_messages(&asked, &context, messages.iter());
+            let call = plugin.on_messages(&call_context, &context, messages.iter());
             let finished = lab.beside_neighbour(call).await;
             (finished.answer.map(drop), expected)
         }
         PatternsFail(expected) => {
-            let finished = lab.beside_neighbour(plugin.patterns(&asked)).await;
+            let finished = lab.beside_neighbour(plugin.patterns(&call_context)).await;
             (finished.answer.map(drop), expected)
         }
     };

@@ -14,7 +14,8 @@ use gpud::{
     model::{CheckContext, HealthState, Metric, Report, Trigger},
     node::Node,
     runtime::{
-        Asked, CallError, Compiler, Finished, Limits, LoadError, Plugin, PluginSource, Runtime,
+        CallContext, CallError, Compiler, Finished, Limits, LoadError, Plugin, PluginSource,
+        Runtime,
     },
 };
 use serde_json::{Value, json};
@@ -131,8 +132,8 @@ pub fn context(component: &str, trigger: Trigger) -> CheckContext {
 }
 
 /// A call for a component, without a store.
-pub fn asked(component: &str) -> Asked<'_> {
-    Asked {
+pub fn call_context(component: &str) -> CallContext<'_> {
+    CallContext {
         component,
         store: None,
         config: Arc::from("{}"),
@@ -143,7 +144,10 @@ pub fn asked(component: &str) -> Asked<'_> {
 /// One check as a person asks for it.
 pub async fn check(plugin: &Plugin, component: &str) -> Finished<Report> {
     plugin
-        .check(&asked(component), &context(component, Trigger::Manual))
+        .check(
+            &call_context(component),
+            &context(component, Trigger::Manual),
+        )
         .await
 }
 

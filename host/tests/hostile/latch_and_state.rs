@@ -13,7 +13,7 @@ use crate::{
 };
 
 #[tokio::test]
-async fn what_was_written_before_a_trap_is_not_kept() {
+async fn values_written_before_a_trap_are_dropped() {
     let lab = lab::shared().await;
     let store = store();
     let services = services(&lab, store.clone()).await;

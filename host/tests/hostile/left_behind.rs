@@ -5,7 +5,7 @@ use std::{fs, path::Path, sync::Arc, time::Duration};
 use gpud::{
     model::Trigger,
     node::system::own_rss_bytes,
-    runtime::{Asked, Limits},
+    runtime::{CallContext, Limits},
 };
 use serde_json::json;
 
@@ -90,7 +90,7 @@ async fn a_call_that_nobody_waits_for_takes_its_processes_with_it() {
     let plugin = lab.guest("sleep_in_host_call", lab::limits()).await;
     let folder = tempfile::tempdir().unwrap();
     let marker = folder.path().join("pid");
-    let asked = Asked {
+    let call_context = CallContext {
         component: "sleep-in-host-call/marked",
         store: None,
         config: Arc::from(marker.to_str().unwrap()),
@@ -98,7 +98,7 @@ async fn a_call_that_nobody_waits_for_takes_its_processes_with_it() {
     };
     let context = lab::context("sleep-in-host-call/marked", Trigger::Manual);
     let pid = tokio::select! {
-        finished = plugin.check(&asked, &context) => panic!("it came back: {finished:?}"),
+        finished = plugin.check(&call_context, &context) => panic!("it came back: {finished:?}"),
         pid = written(&marker) => pid,
     };
     // The call was dropped above.

@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// Loads the entry of a guest; `rest` are further lines of it.
-async fn load(guest: &str, rest: &str) -> Result<wasm::Loaded, wasm::Problem> {
+async fn load(guest: &str, rest: &str) -> Result<wasm::LoadedWasm, wasm::Problem> {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("guest.wasm"), lab::guest(guest)).unwrap();
     let text = format!(
@@ -26,7 +26,7 @@ async fn load(guest: &str, rest: &str) -> Result<wasm::Loaded, wasm::Problem> {
     wasm::load(&lab.runtime, &read.plugins[0], folder.path()).await
 }
 
-fn named(loaded: &wasm::Loaded) -> Vec<&str> {
+fn named(loaded: &wasm::LoadedWasm) -> Vec<&str> {
     let components = loaded.components.iter();
     components
         .map(|checker| checker.descriptor().name.as_str())

@@ -20,9 +20,9 @@ async fn a_component_that_traps_does_no_harm_to_others_in_its_plugin() {
         let innocent = lab::check(&family, "innocent").await;
         assert_eq!(lab::reason(&innocent), Ok("all well"));
     }
-    let innocent = family.patterns(&lab::asked("innocent")).await;
+    let innocent = family.patterns(&lab::call_context("innocent")).await;
     assert_eq!(innocent.answer, Ok(Vec::new()));
-    let spoils = family.patterns(&lab::asked("spoils")).await;
+    let spoils = family.patterns(&lab::call_context("spoils")).await;
     assert_eq!(spoils.answer, Ok(vec!["family".to_owned()]));
     let other = lab::check(&family, "other").await;
     assert_eq!(

@@ -14,7 +14,7 @@ use gpud::{
         Node,
         kmsg::{self, BootClock, KernelMessage},
     },
-    runtime::{Asked, Compiler, Limits, PluginSource, Runtime},
+    runtime::{CallContext, Compiler, Limits, PluginSource, Runtime},
     store::{Commit, Location, Store, StoreOptions},
 };
 
@@ -54,7 +54,7 @@ async fn no_line_harms_a_built_in_checker() {
             .unwrap()
             .store;
         let name = builtin.component;
-        let asked = Asked {
+        let call_context = CallContext {
             component: name,
             store: Some(store.clone()),
             config: Arc::from("{}"),
@@ -64,7 +64,7 @@ async fn no_line_harms_a_built_in_checker() {
         for (number, batch) in messages.chunks(BATCH).enumerate() {
             let started = Instant::now();
             let finished = plugin
-                .on_messages(&asked, &context(name), batch.iter())
+                .on_messages(&call_context, &context(name), batch.iter())
                 .await;
             let took = started.elapsed();
             assert!(took < BATCH_TIME, "{name}: batch {number} took {took:?}");

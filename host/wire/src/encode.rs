@@ -12,7 +12,7 @@ use super::{float, yaml};
 #[error("cannot encode the answer: {0}")]
 pub struct EncodeError(#[from] serde_json::Error);
 
-/// Which of the three forms a client asked for.
+/// The form of an answer that a client asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
     /// One line, no newline at the end.

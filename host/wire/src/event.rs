@@ -20,7 +20,7 @@ pub struct ComponentEvents {
     pub events: Option<Vec<Event>>,
 }
 
-/// One event. The wire never says which component it belongs to: the list around it does.
+/// One event. It does not name its component: the list around it does.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Event {
     /// When it happened.

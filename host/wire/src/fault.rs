@@ -38,7 +38,7 @@ pub enum DecodeFaultError {
     Kind {
         /// Go's word for what is there.
         found: &'static str,
-        /// What should be there.
+        /// The expected value.
         wanted: &'static str,
     },
 }

@@ -12,7 +12,7 @@ use crate::model;
 pub struct ComponentHealthStates {
     /// The component's name.
     pub component: String,
-    /// Its states; `null` for a component that has gone.
+    /// Its states; `null` for a component that was removed.
     pub states: Option<Vec<HealthState>>,
 }
 
@@ -30,7 +30,7 @@ pub struct HealthState {
     /// Usually the component's name; `check` for script plugins.
     #[serde(skip_serializing_if = "is_zero")]
     pub name: String,
-    /// The script plugin's run mode as its spec says it.
+    /// The script plugin's run mode as its spec spells it.
     #[serde(skip_serializing_if = "is_zero")]
     pub run_mode: String,
     /// `Healthy`, `Degraded`, `Unhealthy`, `Initializing`, or a plugin's own word.
@@ -42,18 +42,18 @@ pub struct HealthState {
     /// The technical error behind the verdict.
     #[serde(skip_serializing_if = "is_zero")]
     pub error: String,
-    /// What to do.
+    /// The suggested actions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub suggested_actions: Option<SuggestedActions>,
     /// Facts; built-in checks give one key `data` that holds a JSON document.
     #[serde(skip_serializing_if = "is_zero")]
     pub extra_info: BTreeMap<String, String>,
-    /// What a script plugin printed.
+    /// The output of a script plugin.
     #[serde(skip_serializing_if = "is_zero")]
     pub raw_output: String,
 }
 
-/// What to do about a state.
+/// The suggested actions of a state.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct SuggestedActions {
     /// For a person; always present.
@@ -62,14 +62,14 @@ pub struct SuggestedActions {
     pub repair_actions: Vec<String>,
 }
 
-/// What the wire says of the component behind a state, besides the state itself. All empty for a built-in check.
+/// Facts about the component behind a state. All empty for a built-in check.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Origin {
     /// `custom-plugin` for script plugins.
     pub component_type: String,
-    /// As the script plugin's spec says it.
+    /// As the script plugin's spec spells it.
     pub run_mode: String,
-    /// What the script plugin's last run printed, cut to 4096 bytes.
+    /// The output of the script plugin's last run, cut to 4096 bytes.
     pub raw_output: String,
 }
 

@@ -38,7 +38,7 @@ pub struct MachineInfo {
     /// The operating system's machine id.
     #[serde(rename = "machineID", skip_serializing_if = "is_zero")]
     pub machine_id: String,
-    /// Of this boot.
+    /// The id of this boot.
     #[serde(rename = "bootID", skip_serializing_if = "is_zero")]
     pub boot_id: String,
     /// Host name.
@@ -186,7 +186,7 @@ pub struct BlockDevice {
     /// Firmware revision.
     #[serde(skip_serializing_if = "is_zero")]
     pub rev: String,
-    /// Where it is mounted.
+    /// Its mount point.
     #[serde(skip_serializing_if = "is_zero")]
     pub mount_point: String,
     /// File system.

@@ -18,7 +18,7 @@ pub struct ComponentMetrics {
 /// One stored sample.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Metric {
-    /// When it was taken, in **milliseconds** since the Unix epoch, whatever its name says.
+    /// When it was taken, in **milliseconds** since the Unix epoch, despite its name.
     pub unix_seconds: i64,
     /// Full Prometheus name.
     pub name: String,

@@ -25,14 +25,14 @@ pub struct PluginSpec {
     /// For trigger-by-tag.
     #[serde(skip_serializing_if = "is_zero")]
     pub tags: Vec<String>,
-    /// What it runs.
+    /// The script steps.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub health_state_plugin: Option<HealthStatePlugin>,
     /// Effective limit of one run.
     pub timeout: GoDuration,
-    /// Between two runs; zero runs once at start (a Wasm component: as often as it says itself).
+    /// Interval of runs; zero runs once at start (a Wasm component: at its own interval).
     pub interval: GoDuration,
-    /// What only a Wasm entry has; GPUd knows no such entries.
+    /// The part that only a Wasm entry has. GPUd has no such entries.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub wasm: Option<WasmSpec>,
 }
@@ -46,16 +46,16 @@ pub struct WasmSpec {
     pub config: Value,
     /// What it may reach, as the grants of a capability are written: a mapping.
     pub grants: Value,
-    /// What it may use instead of the defaults.
+    /// Limits in place of the defaults.
     #[serde(skip_serializing_if = "is_zero")]
     pub limits: LimitOverrides,
     /// A second version that runs beside it, for comparison only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shadow: Option<ShadowSpec>,
-    /// What runs now; only `/v1/plugins` says it, a spec file that has it is not asked.
+    /// The running version. Only `/v1/plugins` states it; in a spec file it is ignored.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub running_version: Option<RunningVersion>,
-    /// Its components that have nothing to watch on this machine, each with the reason; only `/v1/plugins` says it.
+    /// Its components that have nothing to watch on this machine, each with the reason. Only `/v1/plugins` has it.
     #[serde(skip_serializing_if = "is_zero")]
     pub not_applicable: BTreeMap<String, String>,
 }
@@ -65,7 +65,7 @@ pub struct WasmSpec {
 pub struct ShadowSpec {
     /// The component's file, as [`WasmSpec::path`].
     pub path: String,
-    /// What it may reach, no more than the entry; absent is the same as the entry.
+    /// Its grants, no wider than the entry's. Absent means the same as the entry's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub grants: Option<Value>,
     /// Its configuration; absent is that of the entry.
@@ -73,7 +73,7 @@ pub struct ShadowSpec {
     pub config: Option<Value>,
 }
 
-/// Which version of a Wasm entry runs.
+/// The running version of a Wasm entry.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct RunningVersion {
     /// `sha256:…` of the component's file.
@@ -96,7 +96,7 @@ pub struct RolledBack {
     pub time: MetaTime,
 }
 
-/// Limits of one call that an entry sets; absent ones keep the host's default.
+/// Limits of one call that an entry sets. The host's defaults apply to absent ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct LimitOverrides {
     /// Linear memory, bytes.
@@ -152,7 +152,7 @@ pub struct Step {
 pub struct RunBashScript {
     /// `plaintext`, `text/plain` or `base64`.
     pub content_type: String,
-    /// The text, encoded as `content_type` says.
+    /// The text in the encoding of `content_type`.
     pub script: String,
 }
 
@@ -170,7 +170,7 @@ pub struct OutputParser {
     pub query_language: QueryLanguage,
 }
 
-/// What the queries of a parser are written in.
+/// The language of a parser's queries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum QueryLanguage {
@@ -218,7 +218,7 @@ impl ActionRules {
 }
 
 impl FromIterator<(String, MatchRule)> for ActionRules {
-    /// A name that comes again replaces the rule and keeps its first place.
+    /// A repeated name replaces the rule at its first position.
     fn from_iter<I: IntoIterator<Item = (String, MatchRule)>>(rules: I) -> Self {
         let mut places = BTreeMap::new();
         let mut list: Vec<(String, MatchRule)> = Vec::new();

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-/// As Go's `strconv.Quote`: double quotes, escapes for control and unprintable characters, printable Unicode kept.
+/// As Go's `strconv.Quote`: double quotes, escapes for control and unprintable characters, printable Unicode unchanged.
 pub fn go_quote(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');

@@ -1,4 +1,4 @@
-//! Small answers: errors in their dialects, and what the writing routes say when they are done.
+//! Small answers: errors in their dialects, and the confirmations of the writing routes.
 
 use std::collections::BTreeMap;
 
@@ -31,7 +31,7 @@ fn empty_object<S: Serializer>(_: &(), serializer: S) -> Result<S::Ok, S::Error>
 pub struct NumericError {
     /// The HTTP status.
     pub code: u16,
-    /// What failed.
+    /// The error.
     pub message: String,
 }
 
@@ -97,7 +97,7 @@ pub struct Registered {
     pub code: u16,
     /// Component names of the plugins.
     pub components: Vec<String>,
-    /// What happened.
+    /// The outcome in words.
     pub message: &'static str,
 }
 
@@ -121,6 +121,6 @@ pub struct Deregistered {
     pub code: u16,
     /// The removed component.
     pub component: String,
-    /// What happened.
+    /// The outcome in words.
     pub message: &'static str,
 }

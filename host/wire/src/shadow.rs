@@ -16,7 +16,7 @@ pub struct ShadowView {
     pub problem: String,
     /// Calls that both have made.
     pub compared: u64,
-    /// Those in which nothing was different.
+    /// Calls without a difference.
     pub same: u64,
     /// Calls that the second version was not given, because it was still at an earlier one.
     pub skipped: u64,
@@ -55,9 +55,9 @@ pub struct Comparison {
     /// Differences beyond those that are listed.
     #[serde(skip_serializing_if = "is_zero")]
     pub further_differences: u64,
-    /// What the call of the running version cost.
+    /// The cost of the running version's call.
     pub running: CallCost,
-    /// What that of the second version cost.
+    /// The cost of the second version's call.
     pub shadow: CallCost,
 }
 
@@ -66,15 +66,15 @@ pub struct Comparison {
 pub struct Difference {
     /// `outcome`, `health`, `reason`, `events` or `metrics`.
     pub what: &'static str,
-    /// Of what: a state, an event, a metric.
+    /// The name of the state, event or metric that differs.
     pub of: String,
-    /// What the running version says; empty where it says nothing.
+    /// The running version's value; empty if it has none.
     pub running: String,
-    /// What the second version says.
+    /// The second version's value.
     pub shadow: String,
 }
 
-/// What a call cost.
+/// The cost of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 pub struct CallCost {
     /// Wall-clock time.

@@ -31,7 +31,7 @@ impl Serialize for MetaTime {
 }
 
 impl<'de> Deserialize<'de> for MetaTime {
-    /// What is no moment is as good as unknown.
+    /// A value that is no time counts as unknown.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = Option::<String>::deserialize(deserializer)?;
         let moment = text.and_then(|text| text.parse::<Timestamp>().ok());

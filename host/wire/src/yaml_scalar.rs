@@ -47,7 +47,7 @@ pub(super) fn style(text: &str) -> Style {
     }
 }
 
-/// A character that may stand in a scalar without an escape.
+/// A character that may occur in a scalar without an escape.
 fn shown(c: char) -> bool {
     matches!(c, ' '..='~' | '\u{a0}'..='\u{d7ff}' | '\u{e000}'..='\u{fffd}')
         && !matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}')
@@ -111,7 +111,7 @@ fn base_sixty(text: &str) -> bool {
         && groups.all(|group| digits(group) && group.len() <= 2)
 }
 
-/// `2025-3-4` and anything that goes on from there with a time of day.
+/// `2025-3-4`, and the same followed by a time of day.
 fn reads_as_date(text: &str) -> bool {
     let mut fields = text.splitn(3, '-');
     let (Some(year), Some(month), Some(rest)) = (fields.next(), fields.next(), fields.next())

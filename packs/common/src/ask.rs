@@ -1,6 +1,6 @@
 //! Asking a program of the machine.
 
-use gpud_builtin_shared::program::{self, Said};
+use gpud_builtin_shared::program::{self, ProgramOutput};
 use gpud_sdk::AccessError;
 
 /// The outcome.
@@ -9,7 +9,7 @@ pub enum Answer {
     /// There is no such program.
     Missing,
     /// It ran to its end, well or not.
-    Said(Said),
+    Said(ProgramOutput),
     /// It did not end in time: what it asks is slow or stuck, the machine is not.
     Silent(String),
 }
@@ -50,7 +50,7 @@ mod tests {
     #[test]
     fn words_for_every_end() {
         let said = |code, stdout: &str, stderr: &str| {
-            Answer::Said(Said::new(code, stdout.as_bytes(), stderr.as_bytes())).output()
+            Answer::Said(ProgramOutput::new(code, stdout.as_bytes(), stderr.as_bytes())).output()
         };
         assert_eq!(said(Some(0), "x", ""), Ok("x".to_owned()));
         assert_eq!(

@@ -16,7 +16,7 @@ use super::{
     tree::{Tree, gzip},
 };
 
-/// The user that gpud runs as unless the one who starts the container says otherwise; it has no rights.
+/// The user that gpud runs as unless the container is started with another one; it has no rights.
 const USER: u64 = 65_532;
 /// The folder of gpud's state, which belongs to that user.
 const DATA: &str = "var/lib/gpud";

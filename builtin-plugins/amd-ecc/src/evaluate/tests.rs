@@ -7,7 +7,12 @@ const ID: &str = "0000:03:00.0";
 const CLEAN: &str = "ras/features=feature mask: 0x5fff;ras/umc_err_count=ue: 0\nce: 0\nde: 0;\
                      ras/gfx_err_count=ue: 0\nce: 0";
 
-fn judge(config: &str, cards: &[Card], before: &Past, growth: &Growth) -> (Report, Past, Growth) {
+fn judge(
+    config: &str,
+    cards: &[Card],
+    before: &RetainedState,
+    growth: &Growth,
+) -> (Report, RetainedState, Growth) {
     let config = Config::parse(config).unwrap();
     evaluate(
         &context("accelerator-amd-ecc"),
@@ -20,7 +25,13 @@ fn judge(config: &str, cards: &[Card], before: &Past, growth: &Growth) -> (Repor
 
 fn once(config: &str, files: &str) -> Report {
     let cards = Fixture::default().gpu(ID, files).cards(&FILES);
-    judge(config, &cards, &Past::default(), &Growth::default()).0
+    judge(
+        config,
+        &cards,
+        &RetainedState::default(),
+        &Growth::default(),
+    )
+    .0
 }
 
 #[test]
@@ -124,7 +135,7 @@ fn errors_that_are_old_do_not_count() {
         Fixture::default().gpu(ID, &files).cards(&FILES)
     };
     let mut context = context("accelerator-amd-ecc");
-    let (mut past, mut growth) = (Past::default(), Growth::default());
+    let (mut past, mut growth) = (RetainedState::default(), Growth::default());
     for (hours, text, health) in [
         (0, "ue: 0\nce: 0", Health::Healthy),
         (1, "ue: 1\nce: 0", Health::Degraded),
@@ -161,14 +172,14 @@ fn ordinary_machines() {
         ),
     ] {
         let cards = tree.cards(&FILES);
-        let (report, past, _) = judge("{}", &cards, &Past::default(), &Growth::default());
+        let (report, past, _) = judge("{}", &cards, &RetainedState::default(), &Growth::default());
         let state = only_state(&report);
         assert!(!report.supported);
         assert_eq!(
             (&state.health, state.reason.as_str()),
             (&Health::Healthy, reason)
         );
-        assert_eq!((report.metrics.len(), past), (0, Past::default()));
+        assert_eq!((report.metrics.len(), past), (0, RetainedState::default()));
     }
 }
 
@@ -177,7 +188,7 @@ fn what_cannot_be_read_is_not_healthy() {
     let path = format!("{DRIVER}/{ID}/ras/umc_err_count");
     let tree = Fixture::default().fails(&path, AccessError::Denied(path.clone()));
     let cards = tree.cards(&FILES);
-    let (first, past, growth) = judge("{}", &cards, &Past::default(), &Growth::default());
+    let (first, past, growth) = judge("{}", &cards, &RetainedState::default(), &Growth::default());
     assert_eq!(only_state(&first).health, Health::Healthy);
     let (second, ..) = judge("{}", &cards, &past, &growth);
     let state = only_state(&second);

@@ -389,8 +389,8 @@ fn lines() {
 #[test]
 fn the_host_delivers_what_is_read() {
     let patterns = regex::RegexSet::new(PATTERNS).unwrap();
-    let told = LINES.iter().filter(|(_, expected)| expected.is_some());
-    for (line, _) in told {
+    let matching = LINES.iter().filter(|(_, expected)| expected.is_some());
+    for (line, _) in matching {
         assert!(patterns.is_match(line), "{line}");
         let (_, text) = split(line).unwrap();
         for prefix in PREFIXES {

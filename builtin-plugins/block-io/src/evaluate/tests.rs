@@ -193,7 +193,7 @@ fn single_io_errors_are_no_verdict() {
 }
 
 #[test]
-fn what_is_only_told_beside_another_line_is_no_verdict() {
+fn a_line_that_only_accompanies_another_is_no_verdict() {
     for line in [
         "sd 6:0:0:0: [sdb] tag#1 FAILED Result: hostbyte=DID_BAD_TARGET driverbyte=DRIVER_OK cmd_age=90s",
         "sd 0:0:0:0: [sda] tag#30 Sense Key : Medium Error [current]",

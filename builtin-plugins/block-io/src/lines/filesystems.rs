@@ -33,7 +33,7 @@
 //! `Remounting filesystem read-only`, `I/O error while writing superblock` and arrays without redundancy are the `disk`
 //! check's.
 
-use super::{Found, Kind, count_digits, is_device, is_removable};
+use super::{Kind, MatchedLine, count_digits, is_device, is_removable};
 
 /// `SHUTDOWN_FORCE_UMOUNT` (`fs/xfs/xfs_mount.h`): someone asked for it.
 const ASKED_FOR: u64 = 0x4;
@@ -74,7 +74,7 @@ const ARRAY_FAILED: [&str; 5] = [
     "cannot start dirty degraded array",
 ];
 
-pub(super) fn find(line: &str) -> Option<Found<'_>> {
+pub(super) fn find(line: &str) -> Option<MatchedLine<'_>> {
     let found = ext4(line)
         .or_else(|| journal(line))
         .or_else(|| xfs(line))
@@ -92,11 +92,11 @@ pub(super) fn find(line: &str) -> Option<Found<'_>> {
     } else {
         found.kind
     };
-    Some(Found { kind, ..found })
+    Some(MatchedLine { kind, ..found })
 }
 
-fn found<'a>(kind: Kind, device: &'a str, filesystem: &'a str, detail: &'a str) -> Found<'a> {
-    Found {
+fn found<'a>(kind: Kind, device: &'a str, filesystem: &'a str, detail: &'a str) -> MatchedLine<'a> {
+    MatchedLine {
         kind,
         device,
         address: "",
@@ -110,7 +110,7 @@ fn is_image(device: &str) -> bool {
         .is_some_and(|number| count_digits(number) > 0)
 }
 
-fn ext4(line: &str) -> Option<Found<'_>> {
+fn ext4(line: &str) -> Option<MatchedLine<'_>> {
     if let Some(rest) = line.strip_prefix("EXT4-fs (") {
         let (device, detail) = rest.split_once("): ")?;
         return EXT4_UNMOUNTABLE
@@ -127,7 +127,7 @@ fn ext4(line: &str) -> Option<Found<'_>> {
     Some(found(Kind::FilesystemError, device, "ext4", detail))
 }
 
-fn journal(line: &str) -> Option<Found<'_>> {
+fn journal(line: &str) -> Option<MatchedLine<'_>> {
     if let Some(name) = line.strip_prefix("Aborting journal on device ") {
         let device = journal_device(name);
         return Some(found(Kind::FilesystemShutDown, device, "", line));
@@ -154,7 +154,7 @@ fn journal_device(name: &str) -> &str {
     }
 }
 
-fn xfs(line: &str) -> Option<Found<'_>> {
+fn xfs(line: &str) -> Option<MatchedLine<'_>> {
     let (device, text) = line.strip_prefix("XFS (")?.split_once("): ")?;
     let stops = text.starts_with("Filesystem has been shut down due to ")
         || text.starts_with("xfs_do_force_shutdown(")
@@ -177,7 +177,7 @@ fn flags(text: &str) -> Option<u64> {
     u64::from_str_radix(flags, 16).ok()
 }
 
-fn btrfs(line: &str) -> Option<Found<'_>> {
+fn btrfs(line: &str) -> Option<MatchedLine<'_>> {
     let (class, rest) = line.strip_prefix("BTRFS")?.split_once(" (device ")?;
     let (device, text) = rest.split_once(')')?;
     // `sda1`, `sda1: state EA`, for a short time `sda1 state EA`.
@@ -202,20 +202,20 @@ fn btrfs(line: &str) -> Option<Found<'_>> {
     }
 }
 
-fn fat(line: &str) -> Option<Found<'_>> {
+fn fat(line: &str) -> Option<MatchedLine<'_>> {
     let (device, detail) = line.strip_prefix("FAT-fs (")?.split_once("): error, ")?;
     Some(found(Kind::FilesystemError, device, "fat", detail))
 }
 
 /// `‹dev›: writeback error on inode ‹n›, offset ‹n›, sector ‹n›`, of any filesystem that uses iomap.
-fn writeback(line: &str) -> Option<Found<'_>> {
+fn writeback(line: &str) -> Option<MatchedLine<'_>> {
     let (device, detail) = line.split_once(": ")?;
     let rest = detail.strip_prefix("writeback error on inode ")?;
     let is_it = count_digits(rest) > 0 && rest.contains(", sector ");
     is_it.then(|| found(Kind::FilesystemError, device, "", detail))
 }
 
-fn array(line: &str) -> Option<Found<'_>> {
+fn array(line: &str) -> Option<MatchedLine<'_>> {
     let (array, text) = line.strip_prefix("md/raid")?.split_once(": ")?;
     let (level, array) = array.split_once(':')?;
     if count_digits(level) != level.len() || !is_device(array) {
@@ -238,7 +238,7 @@ fn array(line: &str) -> Option<Found<'_>> {
         if let Some((count, _)) = count {
             facts.push(("failed", count));
         }
-        return Some(Found {
+        return Some(MatchedLine {
             kind: Kind::RaidFailed,
             device: array,
             address: "",
@@ -246,7 +246,7 @@ fn array(line: &str) -> Option<Found<'_>> {
         });
     }
     let (device, rest) = member?;
-    rest.starts_with("disabling device").then(|| Found {
+    rest.starts_with("disabling device").then(|| MatchedLine {
         kind: Kind::RaidMember,
         device,
         address: "",

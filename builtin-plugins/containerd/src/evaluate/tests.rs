@@ -104,7 +104,7 @@ fn context(now: u64) -> CheckContext {
     }
 }
 
-fn judged(fake: &Fake, missing: u32) -> Judged {
+fn judged(fake: &Fake, missing: u32) -> CheckOutcome {
     evaluate(&context(NOW), fake, missing, &Memory::default()).unwrap()
 }
 

@@ -14,7 +14,7 @@
 //! Intel's and AMD's lines name the device without its domain where there is only one, and Intel's always: it is taken to
 //! be 0.
 
-use super::{Found, Kind, bare_id, first_word, is_driver_name, of_driver};
+use super::{Kind, MatchedLine, bare_id, first_word, is_driver_name, of_driver};
 
 /// Longest name of a slot or IOMMU.
 const MAX_NAME: usize = 64;
@@ -26,7 +26,7 @@ const AMD_EVENTS: [&str; 3] = [
     "IOTLB_INV_TIMEOUT",
 ];
 
-pub(super) fn find(line: &str) -> Option<Found<'_>> {
+pub(super) fn find(line: &str) -> Option<MatchedLine<'_>> {
     slot(line)
         .or_else(|| intel(line))
         .or_else(|| intel_queue(line))
@@ -35,18 +35,18 @@ pub(super) fn find(line: &str) -> Option<Found<'_>> {
         .or_else(|| arm(line))
 }
 
-fn slot(line: &str) -> Option<Found<'_>> {
+fn slot(line: &str) -> Option<MatchedLine<'_>> {
     let (port, rest) = of_driver(line, "pcieport")?;
     let (slot, what) = rest.strip_prefix("pciehp: Slot(")?.split_once("): ")?;
     // `Link Down/Up ignored` is none.
     let lost = matches!(what, "Link Down" | "Card not present") && slot.len() <= MAX_NAME;
     lost.then(|| {
-        let found = Found::new(Kind::SlotLost, port);
+        let found = MatchedLine::new(Kind::SlotLost, port);
         found.fact("slot", slot).fact("cause", what)
     })
 }
 
-fn intel(line: &str) -> Option<Found<'_>> {
+fn intel(line: &str) -> Option<MatchedLine<'_>> {
     let line = line.strip_prefix("DMAR:")?;
     let (access, rest) = line
         .strip_prefix(' ')
@@ -61,7 +61,7 @@ fn intel(line: &str) -> Option<Found<'_>> {
     // Some kernels write `[0x3b:0x00.0]`.
     let device = bare_id(&device.replace("0x", ""))?;
     let address = after(rest, " fault addr ");
-    let found = Found::new(Kind::IommuFault, device).fact("access", access);
+    let found = MatchedLine::new(Kind::IommuFault, device).fact("access", access);
     Some(found.fact("address", address))
 }
 
@@ -70,7 +70,7 @@ fn is_fault(rest: &str) -> bool {
     rest.contains("[fault reason ") || rest.starts_with(" fault addr ")
 }
 
-fn intel_queue(line: &str) -> Option<Found<'_>> {
+fn intel_queue(line: &str) -> Option<MatchedLine<'_>> {
     let rest = line.strip_prefix("DMAR: VT-d detected ")?;
     let (what, detail) = rest.split_once(": ")?;
     let device = match what {
@@ -82,10 +82,10 @@ fn intel_queue(line: &str) -> Option<Found<'_>> {
         "Invalidation Queue Error" => String::new(),
         _ => return None,
     };
-    Some(Found::new(Kind::IommuFault, device).fact("access", what))
+    Some(MatchedLine::new(Kind::IommuFault, device).fact("access", what))
 }
 
-fn amd_event(line: &str) -> Option<Found<'_>> {
+fn amd_event(line: &str) -> Option<MatchedLine<'_>> {
     let (before, event) = line.split_once("AMD-Vi: Event logged [")?;
     // The IOMMU's own device, in newer kernels: `iommu ivhd0: `.
     if !before.is_empty() {
@@ -98,7 +98,7 @@ fn amd_event(line: &str) -> Option<Found<'_>> {
     if !AMD_EVENTS.contains(&event) {
         return None;
     }
-    let found = Found::new(Kind::IommuFault, bare_id(first_word(fields))?);
+    let found = MatchedLine::new(Kind::IommuFault, bare_id(first_word(fields))?);
     Some(
         found
             .fact("access", event)
@@ -106,7 +106,7 @@ fn amd_event(line: &str) -> Option<Found<'_>> {
     )
 }
 
-fn amd(line: &str) -> Option<Found<'_>> {
+fn amd(line: &str) -> Option<MatchedLine<'_>> {
     let (before, fields) = line.split_once("AMD-Vi: Event logged [IO_PAGE_FAULT ")?;
     let device = if before.is_empty() {
         let (id, _) = fields.strip_prefix("device=")?.split_once(' ')?;
@@ -116,23 +116,23 @@ fn amd(line: &str) -> Option<Found<'_>> {
         bare_id(id).filter(|_| is_driver_name(driver))?
     };
     let address = after(fields, " address=");
-    Some(Found::new(Kind::IommuFault, device).fact("address", address))
+    Some(MatchedLine::new(Kind::IommuFault, device).fact("address", address))
 }
 
-fn arm(line: &str) -> Option<Found<'_>> {
+fn arm(line: &str) -> Option<MatchedLine<'_>> {
     let (iommu, rest) = line.strip_prefix("arm-smmu-v3 ")?.split_once(": event")?;
     if iommu.contains(' ') || iommu.len() > MAX_NAME {
         return None;
     }
     if let Some(rest) = rest.strip_prefix(": ") {
         let (what, client) = rest.split_once(" client: ")?;
-        let found = Found::new(Kind::IommuFault, bare_id(first_word(client))?);
+        let found = MatchedLine::new(Kind::IommuFault, bare_id(first_word(client))?);
         return Some(found.fact("access", what).fact("iommu", iommu));
     }
     let (event, rest) = rest.strip_prefix(" 0x")?.split_once(' ')?;
     let is_number = !event.is_empty() && event.bytes().all(|byte| byte.is_ascii_hexdigit());
     (is_number && rest.starts_with("received:"))
-        .then(|| Found::new(Kind::IommuFault, "").fact("iommu", iommu))
+        .then(|| MatchedLine::new(Kind::IommuFault, "").fact("iommu", iommu))
 }
 
 /// The word after a key; empty where it is missing.

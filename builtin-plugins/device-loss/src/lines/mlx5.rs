@@ -16,7 +16,7 @@
 //! | `health recovery succeeded` | `mlx5_health_try_recover` |
 //! | `‹COMMAND›(0x‹n›) timeout. Will cause a leak of a command resource` | `cmd.c`, `wait_func` and `cb_timeout_handler` |
 
-use super::{Found, Kind, of_driver, split_digits};
+use super::{Kind, MatchedLine, of_driver, split_digits};
 
 /// Log levels up to this one (error) are issues.
 const ERROR: u64 = 3;
@@ -25,10 +25,10 @@ const WARNING: u64 = 4;
 /// The syndrome of a card that is too hot (`MLX5_INITIAL_SEG_HEALTH_SYNDROME_HIGH_TEMP`).
 const HOT: &str = "10";
 
-pub(super) fn find(line: &str) -> Option<Found<'_>> {
+pub(super) fn find(line: &str) -> Option<MatchedLine<'_>> {
     let (device, rest) = of_driver(line, "mlx5_core")?;
     let (function, text) = place(rest).unwrap_or(("", rest));
-    let found = |kind| Found::new(kind, device.clone());
+    let found = |kind| MatchedLine::new(kind, device.clone());
     if text.starts_with("device's health compromised") {
         return Some(found(Kind::MlxCompromised));
     }

@@ -10,13 +10,13 @@
 //!
 //! What stands before the colon is of `netdev_printk` (`net/core/dev.c`), and names the bus device where there is one.
 
-use super::{Found, Kind, bare_id, is_driver_name, split_digits};
+use super::{Kind, MatchedLine, bare_id, is_driver_name, split_digits};
 
 /// Longest name of an interface (`IFNAMSIZ`, without its end).
 const MAX_NAME: usize = 15;
 const WATCHDOG: &str = "NETDEV WATCHDOG: ";
 
-pub(super) fn find(line: &str) -> Option<Found<'_>> {
+pub(super) fn find(line: &str) -> Option<MatchedLine<'_>> {
     if let Some(rest) = line.strip_prefix(WATCHDOG) {
         let (interface, rest) = rest.split_once(" (")?;
         let (_driver, rest) = rest.split_once("): ")?;
@@ -56,12 +56,12 @@ fn queue(text: &str) -> Option<&str> {
 }
 
 /// A card is called by its PCI id where the line has it. Other buses (`virtio0`) have none.
-fn found<'a>(interface: &'a str, id: Option<&str>, queue: &'a str) -> Option<Found<'a>> {
+fn found<'a>(interface: &'a str, id: Option<&str>, queue: &'a str) -> Option<MatchedLine<'a>> {
     let plain = |byte: u8| byte.is_ascii_graphic() && !matches!(byte, b'/' | b':');
     if interface.is_empty() || interface.len() > MAX_NAME || !interface.bytes().all(plain) {
         return None;
     }
     let device = id.and_then(bare_id).unwrap_or_else(|| interface.to_owned());
-    let found = Found::new(Kind::TxTimeout, device);
+    let found = MatchedLine::new(Kind::TxTimeout, device);
     Some(found.fact("interface", interface).fact("queue", queue))
 }

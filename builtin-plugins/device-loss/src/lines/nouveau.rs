@@ -8,9 +8,9 @@
 //! | `fifo: fault ‹n› [‹access›] at …`, before 4.20 `read fault at …`, `write fault at …` | the same |
 //! | `gr: TRAP …` | `engine/gr/gf100.c`, `nv50.c` |
 
-use super::{Found, Kind, of_driver};
+use super::{Kind, MatchedLine, of_driver};
 
-pub(super) fn find(line: &str) -> Option<Found<'_>> {
+pub(super) fn find(line: &str) -> Option<MatchedLine<'_>> {
     let (device, rest) = of_driver(line, "nouveau")?;
     let (unit, text) = rest.split_once(": ")?;
     let begins = |beginnings: &[&str]| beginnings.iter().any(|start| text.starts_with(start));
@@ -25,5 +25,5 @@ pub(super) fn find(line: &str) -> Option<Found<'_>> {
         "gr" => begins(&["TRAP"]),
         _ => false,
     };
-    fault.then(|| Found::new(Kind::NouveauFault, device).fact("unit", unit))
+    fault.then(|| MatchedLine::new(Kind::NouveauFault, device).fact("unit", unit))
 }

@@ -23,9 +23,9 @@
 //!
 //! Lines of one message stand in one record, line ends as `\x0a`.
 
-use super::{Found, Kind, first_word, pci_id, split_digits};
+use super::{Kind, MatchedLine, first_word, pci_id, split_digits};
 
-pub(super) fn find(body: &str) -> Option<Found<'_>> {
+pub(super) fn find(body: &str) -> Option<MatchedLine<'_>> {
     // A client says its version itself: first, so that nothing in it is taken for another line.
     if body.starts_with("API mismatch: ") {
         return Some(mismatch(body));
@@ -39,20 +39,20 @@ pub(super) fn find(body: &str) -> Option<Found<'_>> {
     }
     if let Some(rest) = body.strip_prefix("Rate limiting GSP RPC error prints for GPU at ") {
         let device = pci_id(first_word(rest)).unwrap_or_default();
-        return Some(Found::new(Kind::NvidiaGspTimeout, device));
+        return Some(MatchedLine::new(Kind::NvidiaGspTimeout, device));
     }
     let body = body.trim_start();
     if let Some(rest) = body.strip_prefix("GPU at ") {
         let (device, rest) = rest.split_once(' ')?;
         return rest
             .starts_with("has fallen off the bus")
-            .then(|| Found::new(Kind::NvidiaOffBus, pci_id(device).unwrap_or_default()));
+            .then(|| MatchedLine::new(Kind::NvidiaOffBus, pci_id(device).unwrap_or_default()));
     }
     if body.starts_with("GPU has fallen off the bus") {
-        return Some(Found::new(Kind::NvidiaOffBus, ""));
+        return Some(MatchedLine::new(Kind::NvidiaOffBus, ""));
     }
     let (device, text) = device(body);
-    let found = |kind| Found::new(kind, device.clone());
+    let found = |kind| MatchedLine::new(kind, device.clone());
     if let Some(rest) = text.strip_prefix("RmInitAdapter failed!") {
         let code = rest.trim_start().strip_prefix('(');
         let code = code
@@ -149,14 +149,14 @@ fn is_function(text: &str) -> bool {
             .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
-fn probe_routine(rest: &str) -> Option<Found<'_>> {
+fn probe_routine(rest: &str) -> Option<MatchedLine<'_>> {
     let (kind, rest) = if let Some(rest) = rest.strip_prefix("was not called for ") {
         (Kind::NvidiaConflict, rest)
     } else {
         (Kind::ProbeFailed, rest.strip_prefix("failed for ")?)
     };
     let (devices, _) = split_digits(rest);
-    let found = Found::new(kind, "").fact("devices", devices);
+    let found = MatchedLine::new(kind, "").fact("devices", devices);
     Some(if kind == Kind::ProbeFailed {
         found.fact("driver", "nvidia")
     } else {
@@ -166,7 +166,7 @@ fn probe_routine(rest: &str) -> Option<Found<'_>> {
 
 /// The versions, where the line says them: first the client's, then the module's; digits and dots only, since the first is
 /// what the client says of itself.
-fn mismatch(body: &str) -> Found<'_> {
+fn mismatch(body: &str) -> MatchedLine<'_> {
     let mut versions = body.split("the version ").skip(1).map(|rest| {
         let length = rest
             .bytes()
@@ -176,7 +176,7 @@ fn mismatch(body: &str) -> Found<'_> {
         rest.get(..length).unwrap_or("").trim_end_matches('.')
     });
     let client = versions.next().unwrap_or("");
-    Found::new(Kind::NvidiaMismatch, "")
+    MatchedLine::new(Kind::NvidiaMismatch, "")
         .fact("client_version", client)
         .fact("module_version", versions.next().unwrap_or(""))
 }

@@ -447,7 +447,7 @@ fn counters_of_what_a_policy_judges_are_left_alone() {
 }
 
 #[test]
-fn what_no_line_tells_is_told_once_whatever_a_policy_says() {
+fn errors_without_a_line_are_reported_once_whatever_a_policy_says() {
     let document = r#"{"policy":{"memory_uncorrected_error":{"severity":"critical"}}}"#;
     let catalog = &crate::patterns::CATALOG;
     let policy = gpud_builtin_shared::patterns::policy::alone(document, catalog).unwrap();

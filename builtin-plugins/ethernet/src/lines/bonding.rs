@@ -8,12 +8,12 @@
 //! | `‹bond›: active interface up!`, in old kernels `first active interface up!` | same |
 //! | `‹bond›: Warning: No 802.3ad response from the link partner for any adapters in the bond` | `bond_3ad.c`, `ad_agg_selection_logic` |
 
-use gpud_builtin_shared::kernel_lines::Found;
+use gpud_builtin_shared::kernel_lines::MatchedLine;
 
 use super::is_name;
 use crate::patterns::{BOND_DOWN, BOND_NO_PARTNER, BOND_SLAVE_DOWN, BOND_SLAVE_UP, BOND_UP};
 
-pub(super) fn find(line: &str) -> Option<Found<'_>> {
+pub(super) fn find(line: &str) -> Option<MatchedLine<'_>> {
     let (bond, text) = line.split_once(": ")?;
     if !is_name(bond) {
         return None;
@@ -21,21 +21,21 @@ pub(super) fn find(line: &str) -> Option<Found<'_>> {
     if let Some((interface, is_up)) = slave(text) {
         let device = format!("{bond}/{interface}");
         return Some(match is_up {
-            true => Found::new(&BOND_SLAVE_UP, device).ends(&[&BOND_SLAVE_DOWN]),
-            false => Found::new(&BOND_SLAVE_DOWN, device),
+            true => MatchedLine::new(&BOND_SLAVE_UP, device).ends(&[&BOND_SLAVE_DOWN]),
+            false => MatchedLine::new(&BOND_SLAVE_DOWN, device),
         });
     }
     if text.starts_with("now running without any active interface") {
-        return Some(Found::new(&BOND_DOWN, bond));
+        return Some(MatchedLine::new(&BOND_DOWN, bond));
     }
     if matches!(
         text.trim_end(),
         "active interface up!" | "first active interface up!"
     ) {
-        return Some(Found::new(&BOND_UP, bond).ends(&[&BOND_DOWN]));
+        return Some(MatchedLine::new(&BOND_UP, bond).ends(&[&BOND_DOWN]));
     }
     text.starts_with("Warning: No 802.3ad response from the link partner")
-        .then(|| Found::new(&BOND_NO_PARTNER, bond))
+        .then(|| MatchedLine::new(&BOND_NO_PARTNER, bond))
 }
 
 /// The interface, and whether it has a link.

@@ -20,10 +20,10 @@
 //! | `Adapter removed`, `PCIe link lost` | `ixgbe_main.c`, `ixgbe_remove_adapter`; `igb_main.c`, `igb_rd32`; `igc/igc_main.c`, `igc_rd32` |
 //! | `Network adapter has been stopped because it has over heated. …`, `The network adapter was stopped because it overheated` | `ixgbe_main.c`, `ixgbe_overheat_msg`; `igb_main.c`, `igb_watchdog_task` |
 
-use gpud_builtin_shared::kernel_lines::Found;
+use gpud_builtin_shared::kernel_lines::MatchedLine;
 use gpud_builtin_shared::patterns::Entry;
 
-use super::Said;
+use super::LineSource;
 use crate::patterns::{
     NIC_COMMAND_FAILED, NIC_COMMAND_TIMEOUT, NIC_FIRMWARE_FATAL, NIC_FIRMWARE_RESET, NIC_HANG,
     NIC_HARDWARE_ERROR, NIC_HOT, NIC_KEEP_ALIVE_LOST, NIC_LOST, NIC_OVERHEATED, NIC_RECOVERED,
@@ -38,54 +38,54 @@ static TROUBLE: [&Entry; 4] = [
     &NIC_KEEP_ALIVE_LOST,
 ];
 
-pub(super) fn find<'a>(said: &Said<'a>) -> Option<Found<'a>> {
-    match said.driver {
-        "bnxt_en" => bnxt(said),
-        "ena" => ena(said),
-        "efa" => efa(said),
-        "infiniband" => rdma(said),
-        "ice" | "i40e" | "iavf" | "idpf" => irdma(said),
+pub(super) fn find<'a>(source: &LineSource<'a>) -> Option<MatchedLine<'a>> {
+    match source.driver {
+        "bnxt_en" => bnxt(source),
+        "ena" => ena(source),
+        "efa" => efa(source),
+        "infiniband" => rdma(source),
+        "ice" | "i40e" | "iavf" | "idpf" => irdma(source),
         _ => None,
     }
-    .or_else(|| common(said))
+    .or_else(|| common(source))
 }
 
-fn begins(said: &Said<'_>, forms: &[&str]) -> bool {
-    forms.iter().any(|form| said.text.starts_with(form))
+fn begins(source: &LineSource<'_>, forms: &[&str]) -> bool {
+    forms.iter().any(|form| source.text.starts_with(form))
 }
 
-fn bnxt<'a>(said: &Said<'a>) -> Option<Found<'a>> {
+fn bnxt<'a>(source: &LineSource<'a>) -> Option<MatchedLine<'a>> {
     if begins(
-        said,
+        source,
         &["Fatal firmware reset event", "Firmware fatal reset event"],
     ) {
-        return Some(said.found(&NIC_FIRMWARE_FATAL));
+        return Some(source.found(&NIC_FIRMWARE_FATAL));
     }
     if begins(
-        said,
+        source,
         &[
             "Non-fatal firmware reset event",
             "Firmware non-fatal reset event",
         ],
     ) {
-        return Some(said.found(&NIC_FIRMWARE_RESET));
+        return Some(source.found(&NIC_FIRMWARE_RESET));
     }
-    if begins(said, &["Firmware reset aborted"]) {
-        return Some(said.because(&NIC_RECOVERY_FAILED));
+    if begins(source, &["Firmware reset aborted"]) {
+        return Some(source.because(&NIC_RECOVERY_FAILED));
     }
-    if begins(said, &["Chip temperature has gone above the "]) {
-        return Some(said.because(&NIC_HOT));
+    if begins(source, &["Chip temperature has gone above the "]) {
+        return Some(source.because(&NIC_HOT));
     }
     let no_answer = [
         "Error (timeout: ",
         "Resp cmpl intr err msg: ",
         "Firmware not responding",
     ];
-    let rdma = said.text.starts_with("QPLIB: cmdq") && said.text.contains(" timedout");
-    if rdma || begins(said, &no_answer) {
-        return Some(said.because(&NIC_COMMAND_TIMEOUT));
+    let rdma = source.text.starts_with("QPLIB: cmdq") && source.text.contains(" timedout");
+    if rdma || begins(source, &no_answer) {
+        return Some(source.because(&NIC_COMMAND_TIMEOUT));
     }
-    is_well_after_reset(said.text).then(|| said.found(&NIC_RECOVERED).ends(&TROUBLE))
+    is_well_after_reset(source.text).then(|| source.found(&NIC_RECOVERED).ends(&TROUBLE))
 }
 
 /// Firmware that is healthy, and was reset.
@@ -101,63 +101,63 @@ fn is_well_after_reset(text: &str) -> bool {
     resets.is_some_and(|resets| resets.starts_with(|first: char| matches!(first, '1'..='9')))
 }
 
-fn ena<'a>(said: &Said<'a>) -> Option<Found<'a>> {
+fn ena<'a>(source: &LineSource<'a>) -> Option<MatchedLine<'a>> {
     let silent = [
         "Keep alive watchdog timeout",
         "ENA admin queue is not in running state",
         "The number of lost tx completions is above the threshold",
         "Lost TX completions are above the threshold",
     ];
-    if begins(said, &silent) {
-        return Some(said.because(&NIC_KEEP_ALIVE_LOST));
+    if begins(source, &silent) {
+        return Some(source.because(&NIC_KEEP_ALIVE_LOST));
     }
-    if begins(said, &["Reset attempt failed"]) {
-        return Some(said.because(&NIC_RECOVERY_FAILED));
+    if begins(source, &["Reset attempt failed"]) {
+        return Some(source.because(&NIC_RECOVERY_FAILED));
     }
-    if begins(said, &["Wait for completion (polling) timeout"]) {
-        return Some(said.because(&NIC_COMMAND_TIMEOUT));
+    if begins(source, &["Wait for completion (polling) timeout"]) {
+        return Some(source.because(&NIC_COMMAND_TIMEOUT));
     }
-    begins(said, &["Device reset completed successfully"])
-        .then(|| said.found(&NIC_RECOVERED).ends(&TROUBLE))
+    begins(source, &["Device reset completed successfully"])
+        .then(|| source.found(&NIC_RECOVERED).ends(&TROUBLE))
 }
 
-fn rdma<'a>(said: &Said<'a>) -> Option<Found<'a>> {
-    let is_named = |kinds: &[&str]| kinds.iter().any(|kind| said.card.starts_with(kind));
+fn rdma<'a>(source: &LineSource<'a>) -> Option<MatchedLine<'a>> {
+    let is_named = |kinds: &[&str]| kinds.iter().any(|kind| source.card.starts_with(kind));
     // `efa_0`, or by udev `rdmap0s6-efa` and `rdmap0s6`.
-    if said.card.contains("efa") || is_named(&["rdmap"]) {
-        return efa(said);
+    if source.card.contains("efa") || is_named(&["rdmap"]) {
+        return efa(source);
     }
     // `irdma0`, or by udev `rocep175s0f0`.
     is_named(&["irdma", "roce", "iwp"])
-        .then(|| irdma(said))
+        .then(|| irdma(source))
         .flatten()
 }
 
-fn efa<'a>(said: &Said<'a>) -> Option<Found<'a>> {
+fn efa<'a>(source: &LineSource<'a>) -> Option<MatchedLine<'a>> {
     if begins(
-        said,
+        source,
         &["Failed to process command ", "Failed to submit command "],
     ) {
-        return Some(said.because(&NIC_COMMAND_FAILED));
+        return Some(source.because(&NIC_COMMAND_FAILED));
     }
     let no_answer = [
         "Wait for completion",
         "The device didn't send any completion",
         "The device sent a completion",
     ];
-    begins(said, &no_answer).then(|| said.because(&NIC_COMMAND_TIMEOUT))
+    begins(source, &no_answer).then(|| source.because(&NIC_COMMAND_TIMEOUT))
 }
 
-fn irdma<'a>(said: &Said<'a>) -> Option<Found<'a>> {
+fn irdma<'a>(source: &LineSource<'a>) -> Option<MatchedLine<'a>> {
     let fails = ["critical PE Error", "HMC Error", "PE Push Error"];
-    let is_rdma = !said.interface.is_empty() || said.driver == "infiniband";
-    if is_rdma && begins(said, &fails) {
-        return Some(said.because(&NIC_HARDWARE_ERROR));
+    let is_rdma = !source.interface.is_empty() || source.driver == "infiniband";
+    if is_rdma && begins(source, &fails) {
+        return Some(source.because(&NIC_HARDWARE_ERROR));
     }
-    intel(said)
+    intel(source)
 }
 
-fn intel<'a>(said: &Said<'a>) -> Option<Found<'a>> {
+fn intel<'a>(source: &LineSource<'a>) -> Option<MatchedLine<'a>> {
     let fails = [
         "unrecoverable",
         "Unrecoverable",
@@ -167,13 +167,13 @@ fn intel<'a>(said: &Said<'a>) -> Option<Found<'a>> {
     ];
     fails
         .iter()
-        .any(|form| said.text.contains(form))
-        .then(|| said.because(&NIC_RECOVERY_FAILED))
+        .any(|form| source.text.contains(form))
+        .then(|| source.because(&NIC_RECOVERY_FAILED))
 }
 
 /// What drivers of several cards share.
-fn common<'a>(said: &Said<'a>) -> Option<Found<'a>> {
-    if said.driver == "infiniband" {
+fn common<'a>(source: &LineSource<'a>) -> Option<MatchedLine<'a>> {
+    if source.driver == "infiniband" {
         return None;
     }
     let hangs = [
@@ -182,16 +182,16 @@ fn common<'a>(said: &Said<'a>) -> Option<Found<'a>> {
         "initiating reset due to tx timeout",
         "initiating reset due to lost link",
     ];
-    if !said.interface.is_empty() && begins(said, &hangs) {
-        return Some(said.found(&NIC_HANG));
+    if !source.interface.is_empty() && begins(source, &hangs) {
+        return Some(source.found(&NIC_HANG));
     }
-    if begins(said, &["Adapter removed", "PCIe link lost"]) {
-        return Some(said.because(&NIC_LOST));
+    if begins(source, &["Adapter removed", "PCIe link lost"]) {
+        return Some(source.because(&NIC_LOST));
     }
     let hot = [
         "Network adapter has been stopped because it has over heated",
         "Network adapter has been stopped because it has overheated",
         "The network adapter was stopped because it overheated",
     ];
-    begins(said, &hot).then(|| said.found(&NIC_OVERHEATED))
+    begins(source, &hot).then(|| source.found(&NIC_OVERHEATED))
 }

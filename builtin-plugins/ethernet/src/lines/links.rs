@@ -8,20 +8,20 @@
 //! | `Link is Down`, `Link is Up - …` | `net/phy/phy.c`, `phy_print_status` |
 //! | `Port: ‹n› Link DOWN`, `… ACTIVE` | `infiniband/hw/mlx5/main.c`, `mlx5_ib_handle_event` |
 
-use gpud_builtin_shared::kernel_lines::Found;
+use gpud_builtin_shared::kernel_lines::MatchedLine;
 
-use super::Said;
+use super::LineSource;
 use crate::patterns::{NIC_LINK_DOWN, NIC_LINK_UP};
 
-pub(super) fn find<'a>(said: &Said<'a>) -> Option<Found<'a>> {
-    if said.interface.is_empty() {
+pub(super) fn find<'a>(source: &LineSource<'a>) -> Option<MatchedLine<'a>> {
+    if source.interface.is_empty() {
         return None;
     }
-    let text = said.text.trim_end();
+    let text = source.text.trim_end();
     // `igb: enp5s0 NIC Link is Down`.
     let text = text
         .split_once(": ")
-        .and_then(|(_, rest)| rest.strip_prefix(said.interface)?.strip_prefix(' '))
+        .and_then(|(_, rest)| rest.strip_prefix(source.interface)?.strip_prefix(' '))
         .unwrap_or(text);
     let is_up = match text.strip_prefix("NIC ").unwrap_or(text) {
         "Link down" | "Link is down" | "Link is Down" => false,
@@ -31,9 +31,9 @@ pub(super) fn find<'a>(said: &Said<'a>) -> Option<Found<'a>> {
     };
     // By the interface: a card can have several ports.
     let found = |entry| {
-        Found::new(entry, said.interface)
-            .fact("pci_id", said.card)
-            .fact("driver", said.driver)
+        MatchedLine::new(entry, source.interface)
+            .fact("pci_id", source.card)
+            .fact("driver", source.driver)
     };
     Some(match is_up {
         true => found(&NIC_LINK_UP).ends(&[&NIC_LINK_DOWN]),

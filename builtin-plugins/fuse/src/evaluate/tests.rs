@@ -183,7 +183,7 @@ fn filesystems_of_one_name_are_all_looked_at() {
 }
 
 #[test]
-fn connections_without_a_mount_are_told_apart_by_number() {
+fn connections_without_a_mount_are_distinguished_by_number() {
     let report = first(vec![
         connection(77, 10, 100, 10),
         connection(78, 10, 100, 10),
@@ -284,7 +284,7 @@ fn one_bad_connection_does_not_hide_the_others() {
 }
 
 #[test]
-fn without_root_others_connections_are_told_and_not_blamed() {
+fn without_root_others_connections_are_reported_and_not_blamed() {
     let report = first(vec![
         connection(42, 9, 12, 0),
         unread("50", Unread::Denied),

@@ -228,7 +228,7 @@ fn excluded_devices_are_not_touched() {
 }
 
 #[test]
-fn ethernet_ports_are_told_apart_and_not_counted() {
+fn ethernet_ports_are_recognised_and_not_counted() {
     let map = Map::eight();
     map.port(
         "mlx5_8",
@@ -321,7 +321,7 @@ fn facts_of_a_device_do_not_matter() {
 }
 
 #[test]
-fn a_device_that_goes_away_meanwhile_is_not_there() {
+fn a_device_that_disappears_while_it_is_read_is_not_there() {
     for trigger in ["link_layer", "state", "phys_state", "rate"] {
         let map = Map::eight();
         let trigger = format!("mlx5_3/ports/1/{trigger}");

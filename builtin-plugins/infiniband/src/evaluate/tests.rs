@@ -254,7 +254,7 @@ fn the_product_says_what_is_wanted_and_the_flag_wins() {
 }
 
 #[test]
-fn a_product_that_is_not_told_for_once_is_remembered() {
+fn a_product_that_cannot_be_read_once_is_remembered() {
     let machine = Fake::of(Map::eight());
     let at = |seconds, driver: &Driver| {
         seen(

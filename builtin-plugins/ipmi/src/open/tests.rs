@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 /// Takes logs one after another, each the whole log at that time; gives what is open after each.
 fn run(logs: &[&str]) -> Vec<Vec<String>> {
-    let (mut seen, mut open) = (log::Seen::default(), Open::default());
+    let (mut seen, mut open) = (log::SeenEntries::default(), Open::default());
     seen.take(&[]);
     let mut found = Vec::new();
     for (minute, text) in logs.iter().enumerate() {

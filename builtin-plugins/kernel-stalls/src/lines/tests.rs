@@ -6,8 +6,8 @@ use super::*;
 
 static DELIVERED: LazyLock<RegexSet> = LazyLock::new(|| RegexSet::new(PATTERNS).unwrap());
 
-fn rcu<'a>(flavour: &'a str, kind: RcuKind, cpus: &[u32], jiffies: Option<u64>) -> Found<'a> {
-    Found::Rcu {
+fn rcu<'a>(flavour: &'a str, kind: RcuKind, cpus: &[u32], jiffies: Option<u64>) -> MatchedLine<'a> {
+    MatchedLine::Rcu {
         flavour,
         kind,
         cpus: cpus.to_vec(),
@@ -18,7 +18,7 @@ fn rcu<'a>(flavour: &'a str, kind: RcuKind, cpus: &[u32], jiffies: Option<u64>) 
 #[test]
 fn lines_of_real_kernels() {
     let skew = "skew";
-    let hung = |name, pid, seconds| Found::HungTask { name, pid, seconds };
+    let hung = |name, pid, seconds| MatchedLine::HungTask { name, pid, seconds };
     for (line, expected) in [
         (
             "rcu: INFO: rcu_preempt self-detected stall on CPU",
@@ -50,45 +50,45 @@ fn lines_of_real_kernels() {
         ),
         (
             "NMI watchdog: Watchdog detected hard LOCKUP on cpu 3",
-            Found::HardLockup { cpus: "3" },
+            MatchedLine::HardLockup { cpus: "3" },
         ),
         (
             "watchdog: Watchdog detected hard LOCKUP on cpu 11",
-            Found::HardLockup { cpus: "11" },
+            MatchedLine::HardLockup { cpus: "11" },
         ),
         (
             "watchdog: CPU3: Watchdog detected hard LOCKUP on cpu 7",
-            Found::HardLockup { cpus: "7" },
+            MatchedLine::HardLockup { cpus: "7" },
         ),
         (
             "NMI watchdog: Watchdog detected hard LOCKUP on cpu 0Modules linked in: nvidia",
-            Found::HardLockup { cpus: "0" },
+            MatchedLine::HardLockup { cpus: "0" },
         ),
         (
             "watchdog: CPU 5 self-detected hard LOCKUP @ plpar_hcall_norets+0x1c/0x28",
-            Found::HardLockup { cpus: "5" },
+            MatchedLine::HardLockup { cpus: "5" },
         ),
         (
             "watchdog: CPU 0 detected hard LOCKUP on other CPUs 2-3,9",
-            Found::HardLockup { cpus: "2-3,9" },
+            MatchedLine::HardLockup { cpus: "2-3,9" },
         ),
         (
             "BUG: workqueue lockup - pool cpus=10 node=1 flags=0x0 nice=-20 stuck for 35s!",
-            Found::Workqueue {
+            MatchedLine::Workqueue {
                 cpus: Some("10"),
                 seconds: Some(35),
             },
         ),
         (
             "BUG: workqueue lockup - pool cpus=0-15 flags=0x4 nice=0 stuck for 1382s!",
-            Found::Workqueue {
+            MatchedLine::Workqueue {
                 cpus: Some("0-15"),
                 seconds: Some(1382),
             },
         ),
         (
             "BUG: workqueue lockup - pool",
-            Found::Workqueue {
+            MatchedLine::Workqueue {
                 cpus: None,
                 seconds: None,
             },
@@ -107,35 +107,35 @@ fn lines_of_real_kernels() {
         ),
         (
             "clocksource: timekeeping watchdog on CPU7: Marking clocksource 'tsc' as unstable because the skew is too large:",
-            Found::Clock {
+            MatchedLine::Clock {
                 name: "tsc",
                 why: skew,
             },
         ),
         (
             "clocksource: timekeeping watchdog on CPU2: Marking clocksource 'tsc-early' as unstable because the skew is too large:",
-            Found::Clock {
+            MatchedLine::Clock {
                 name: "tsc-early",
                 why: skew,
             },
         ),
         (
             "clocksource: timekeeping watchdog on CPU1: hpet read-back delay of 120000ns, attempt 4, marking unstable",
-            Found::Clock {
+            MatchedLine::Clock {
                 name: "",
                 why: "read-back delay",
             },
         ),
         (
             "clocksource: timekeeping watchdog on CPU1: wd-tsc-wd excessive read-back delay of 95828ns vs. limit of 62500ns, wd-wd read-back delay only 21234ns, attempt 4, marking tsc unstable",
-            Found::Clock {
+            MatchedLine::Clock {
                 name: "tsc",
                 why: "read-back delay",
             },
         ),
         (
             "tsc: Marking TSC unstable due to clocksource watchdog",
-            Found::Clock {
+            MatchedLine::Clock {
                 name: "tsc",
                 why: "clocksource watchdog",
             },
@@ -258,7 +258,7 @@ fn oopses() {
             Some("1"),
         ),
     ] {
-        let found = Found::Oops {
+        let found = MatchedLine::Oops {
             what: line,
             number: expected,
         };
@@ -367,7 +367,7 @@ proptest! {
         let parts = captures.as_ref().map(|c| (&c[1], &c[2], c[3].parse::<u64>().unwrap()));
         if line.matches(" blocked ").count() == 1 {
             let found = hung_task(&line).map(|found| match found {
-                Found::HungTask { name, pid, seconds } => (name, pid, seconds),
+                MatchedLine::HungTask { name, pid, seconds } => (name, pid, seconds),
                 other => panic!("{other:?}"),
             });
             prop_assert_eq!(found, parts);

@@ -151,7 +151,7 @@ fn trouble_at_one_place_counts_only_if_the_library_is_nowhere_else() {
 #[test]
 fn a_library_that_is_loaded_is_not_missing() {
     let nowhere = all(&Config::default(), &Fake::default());
-    let names = |found: Vec<Found>| -> Vec<_> { found.iter().map(|one| one.name).collect() };
+    let names = |found: Vec<FoundLibrary>| -> Vec<_> { found.iter().map(|one| one.name).collect() };
     assert_eq!(names(loaded(nowhere)), ["libcuda.so"]);
     let there = Fake {
         files: vec!["/usr/lib64/libnvidia-ml.so"],

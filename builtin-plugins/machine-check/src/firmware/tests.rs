@@ -27,7 +27,7 @@ fn sections(lines: &[&str], cuts: &[usize]) -> Vec<(Severity, String, bool)> {
             saved = assembler.save("b");
             assembler = Assembler::restore(saved.as_deref(), "b");
         }
-        if let Some((mark, piece)) = Piece::parse(line) {
+        if let Some((mark, piece)) = FirmwareLine::parse(line) {
             found.extend(assembler.take(mark, piece, 1000, index as u64));
         }
     }
@@ -104,10 +104,10 @@ fn records_become_sections() {
 }
 
 #[test]
-fn what_is_kept_belongs_to_a_boot() {
+fn saved_state_belongs_to_a_boot() {
     let mut assembler = Assembler::default();
     assert_eq!(assembler.save("b"), None);
-    let (mark, piece) = Piece::parse("{9}[Hardware Error]: event severity: fatal").unwrap();
+    let (mark, piece) = FirmwareLine::parse("{9}[Hardware Error]: event severity: fatal").unwrap();
     assert_eq!(assembler.take(mark, piece, 0, 0), None);
     let saved = assembler.save("b").unwrap();
     assert_eq!(Assembler::restore(Some(&saved), "b"), assembler);
@@ -118,7 +118,7 @@ fn what_is_kept_belongs_to_a_boot() {
 }
 
 #[test]
-fn what_is_kept_is_short() {
+fn saved_state_is_short() {
     let mut assembler = Assembler::default();
     let long = "é".repeat(40_000);
     for (line, kept) in [
@@ -131,7 +131,7 @@ fn what_is_kept_is_short() {
             "b\n9\nfatal\né",
         ),
     ] {
-        let (mark, piece) = Piece::parse(line).unwrap();
+        let (mark, piece) = FirmwareLine::parse(line).unwrap();
         assert_eq!(assembler.take(mark, piece, 0, 0), None);
         let saved = assembler.save("b").unwrap();
         assert!(
@@ -157,7 +157,7 @@ fn lookalikes() {
         "{1} event severity: fatal",
         "app: {1}[Hardware Error]: event severity: fatal",
     ] {
-        assert_eq!(Piece::parse(line), None, "{line}");
+        assert_eq!(FirmwareLine::parse(line), None, "{line}");
     }
 }
 
@@ -168,8 +168,8 @@ proptest! {
     #[test]
     fn any_order_of_lines(order in prop::collection::vec(0..MEMORY.len(), 0..40), cut in 0..40usize) {
         let lines: Vec<&str> = order.iter().map(|index| MEMORY[*index]).collect();
-        let told = sections(&lines, &[cut]).len();
+        let count = sections(&lines, &[cut]).len();
         let begun = lines.iter().filter(|line| line.contains("section_type")).count();
-        prop_assert_eq!(told, begun);
+        prop_assert_eq!(count, begun);
     }
 }

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use regex::Regex;
 
 use super::*;
-use crate::firmware::Piece;
+use crate::firmware::FirmwareLine;
 
 static DELIVERED: LazyLock<Regex> = LazyLock::new(|| Regex::new(&PATTERNS.join("|")).unwrap());
 
@@ -317,7 +317,7 @@ fn agree(line: &str) -> Result<(), TestCaseError> {
         Some(_) => prop_assert!(OTHERS.iter().any(|one| one.is_match(line))),
     }
     prop_assert!(found.is_some() || !OTHERS.iter().any(|one| one.is_match(line)));
-    if found.is_some() || Piece::parse(line).is_some() {
+    if found.is_some() || FirmwareLine::parse(line).is_some() {
         prop_assert!(DELIVERED.is_match(line));
     }
     Ok(())

@@ -36,7 +36,7 @@ const LATER: u64 = 1_799_500_000_000;
 
 #[test]
 fn every_form_has_its_event() {
-    let told = |text: &str| {
+    let events = |text: &str| {
         let event = one(LATER, text);
         assert_eq!(event.evidence, [Evidence::Kmsg(7)]);
         assert_eq!(fact(&event, BOOT), Some("b-1"));
@@ -117,7 +117,7 @@ fn every_form_has_its_event() {
         ),
     ] {
         assert_eq!(
-            told(line),
+            events(line),
             (name.to_owned(), event_type, text.to_owned()),
             "{line}"
         );
@@ -251,12 +251,12 @@ fn a_record_cut_by_a_batch_goes_on() {
     };
     let (none, keep) = run(&["{1}[Hardware Error]: event severity: fatal"], None);
     assert!(none.is_empty());
-    let (told, _) = run(&["{1}[Hardware Error]:   section_type: memory error"], keep);
-    assert_eq!(told[0].name, "firmware_error_fatal");
+    let (events, _) = run(&["{1}[Hardware Error]:   section_type: memory error"], keep);
+    assert_eq!(events[0].name, "firmware_error_fatal");
     assert_eq!(asked.get(), 2);
     // Other lines ask nothing of the store.
-    let (told, keep) = run(&["CPU3 BANK7 CMCI storm detected"], None);
-    assert_eq!((told.len(), keep, asked.get()), (1, None, 2));
+    let (events, keep) = run(&["CPU3 BANK7 CMCI storm detected"], None);
+    assert_eq!((events.len(), keep, asked.get()), (1, None, 2));
 }
 
 proptest! {

@@ -112,7 +112,7 @@ fn counters_count_from_the_first_check() {
 }
 
 #[test]
-fn a_counter_that_cannot_be_read_once_has_not_begun_anew() {
+fn a_counter_that_cannot_be_read_once_was_not_reset() {
     let with =
         eth("carrier: 1;statistics/rx_errors: 5000;statistics/tx_errors: 5;carrier_down_count: 50");
     let without = eth("carrier: 1;statistics/rx_errors: x;statistics/tx_errors: 5");
@@ -124,7 +124,7 @@ fn a_counter_that_cannot_be_read_once_has_not_begun_anew() {
 }
 
 #[test]
-fn a_slower_link_is_told_once() {
+fn a_slower_link_is_reported_once() {
     let (fast, slow) = (
         eth("carrier: 1;speed: 10000"),
         eth("carrier: 1;speed: 1000"),

@@ -68,11 +68,18 @@ fn checked(
     memory: &mut Memory,
 ) -> (HealthState, u32) {
     let machine = Fake::default();
-    let told = Told {
+    let history = KernelLogHistory {
         events,
         reboots: || reboots,
     };
-    let mut report = check(&context(trigger), &config(), told, "id", &machine, memory);
+    let mut report = check(
+        &context(trigger),
+        &config(),
+        history,
+        "id",
+        &machine,
+        memory,
+    );
     assert!(report.supported && report.events.is_empty() && report.metrics.is_empty());
     assert_eq!(report.states.len(), 1);
     let state = report.states.remove(0);

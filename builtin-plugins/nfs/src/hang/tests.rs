@@ -178,7 +178,7 @@ fn reboots() {
 }
 
 #[test]
-fn reboots_are_asked_only_if_needed_and_their_absence_is_told() {
+fn reboots_are_asked_only_if_needed_and_their_absence_is_reported() {
     assert_eq!(judge(&stored(&[ok(1)]), || unreachable!()), Ok(None));
     let error = AccessError::Other("disk full".into());
     assert_eq!(
@@ -292,12 +292,12 @@ fn a_site_has_its_own_view() {
             let server = stored.event.message.rsplit(": ").next().unwrap().to_owned();
             stored.event.subject = Some(subject(&server));
         }
-        let mut told = Told {
+        let mut history = KernelLogHistory {
             events: Ok(events),
             reboots: || Ok(Vec::new()),
         };
-        let ruled = by_policy(&now, &policy, &mut told).unwrap();
-        let hang = judge(&told.events.unwrap(), told.reboots).unwrap();
+        let ruled = by_policy(&now, &policy, &mut history).unwrap();
+        let hang = judge(&history.events.unwrap(), history.reboots).unwrap();
         assert_eq!(hang.is_some(), left, "{document} {seen:?}");
         let mut state = HealthState::healthy(&now, "ok");
         if let Some(ruled) = &ruled {

@@ -119,8 +119,8 @@ fn config(volumes: &[&str]) -> Config {
     }
 }
 
-fn moment() -> Moment<'static> {
-    Moment {
+fn moment() -> ProbeContext<'static> {
+    ProbeContext {
         id: "id-1",
         now: NOW,
         insists: false,
@@ -205,7 +205,7 @@ fn configurations_that_cannot_be_used() {
         expect(&config, &machine, invalid, error);
     }
     assert!(machine.steps.borrow().is_empty());
-    let nobody = Moment { id: "", ..moment() };
+    let nobody = ProbeContext { id: "", ..moment() };
     let outcome = probe(
         &config(&["/mnt/a"]),
         nobody,
@@ -416,7 +416,7 @@ fn a_volume_that_hangs_is_left_alone_for_a_while() {
         ..Fake::default()
     };
     let mut memory = Memory::default();
-    let at = |now, insists| Moment {
+    let at = |now, insists| ProbeContext {
         now,
         insists,
         ..moment()

@@ -1,7 +1,7 @@
 use super::*;
 use crate::reading::{Mode, PLACE_COUNT};
 use crate::testing::{NO_SRAM_ERRORS, SEVEN_SRAM_ERRORS};
-use gpud_builtin_nvidia_common::Asked;
+use gpud_builtin_nvidia_common::GpuAnswer;
 use gpud_builtin_nvidia_common::testing::{
     GPU_0, actions, and, context, data, gpu, metrics, only_state, seen,
 };
@@ -221,7 +221,7 @@ fn errors_are_judged_only_when_asked() {
 
 #[test]
 fn what_cannot_be_read_is_said() {
-    let failing = |trying, error| Asked {
+    let failing = |trying, error| GpuAnswer {
         gpu: gpu(1),
         answer: Err(Failure { trying, error }),
     };

@@ -67,7 +67,7 @@ fn counts() {
             &Config { count },
             &seen,
             &bus(2),
-            Some(&Past::default()),
+            Some(&MismatchHistory::default()),
         );
         assert_eq!(short(&report), (health.clone(), reason));
         let is_wrong = health == Health::Unhealthy;
@@ -129,7 +129,7 @@ fn what_is_missing_is_named() {
     assert_eq!(only_state(&report).error.as_deref(), Some(error));
     assert!(data(&report).contains(error));
 
-    let stranger = Asked {
+    let stranger = GpuAnswer {
         gpu: Gpu {
             uuid: "unknown-gpu-1".into(),
             ..Gpu::default()
@@ -147,7 +147,7 @@ fn what_is_missing_is_named() {
 
 #[test]
 fn a_gpu_that_wants_a_reset_is_there_even_if_never_opened() {
-    let stranger = Asked {
+    let stranger = GpuAnswer {
         gpu: Gpu {
             uuid: "unknown-gpu-1".into(),
             ..Gpu::default()
@@ -172,7 +172,7 @@ fn an_unreadable_bus_is_only_not_shown() {
 
 #[test]
 fn events_are_changes() {
-    let mut past = Past::default();
+    let mut past = MismatchHistory::default();
     for (boot, there, expected, events) in [
         ("b0", 2, 8, 1),
         ("b0", 2, 8, 0),
@@ -199,7 +199,7 @@ fn the_event() {
         &expecting(8),
         &seen([()]),
         &bus(1),
-        Some(&Past::default()),
+        Some(&MismatchHistory::default()),
     );
     let event = &report.events[0];
     assert_eq!(
@@ -263,7 +263,7 @@ fn actions_by_history() {
         ),
     ] {
         let ago = |hours: &u64| NOW - hours * HOUR;
-        let past = Past {
+        let past = MismatchHistory {
             mismatches: mismatches.iter().map(|hours| stored(ago(hours))).collect(),
             reboots: reboots.iter().map(ago).collect(),
             known: None,

@@ -86,7 +86,7 @@ fn six_minutes_of_ten() {
 }
 
 #[test]
-fn set_healthy_begins_anew() {
+fn set_healthy_starts_from_the_beginning() {
     let mut past = Minutes::default();
     for minute in 0..9 {
         past.add(GPU_0, NOW / 1000 - minute * 60);

@@ -30,13 +30,13 @@ fn story(config: &Config, links: &[Option<Reading>]) -> Vec<String> {
     reasons
 }
 
-fn told(what: &str) -> String {
+fn link_reason(what: &str) -> String {
     format!("GPU {GPU_0} (0000:0f:00.0) PCIe link {what}")
 }
 
 #[test]
 fn lanes_count_whether_busy_or_not() {
-    let narrow = told("has x8 of x16 lanes");
+    let narrow = link_reason("has x8 of x16 lanes");
     for busy in [Some(0), Some(100), None] {
         let (full, half) = (link(5, 16, busy), link(5, 8, busy));
         assert_eq!(
@@ -51,7 +51,7 @@ fn lanes_count_whether_busy_or_not() {
 
 #[test]
 fn speed_counts_while_busy() {
-    let slow = told("runs at generation 1 of 5");
+    let slow = link_reason("runs at generation 1 of 5");
     let (busy, idle, unknown) = (
         link(1, 16, Some(10)),
         link(1, 16, Some(9)),
@@ -94,8 +94,8 @@ fn both_at_once_and_at_the_first_check() {
         state.reason,
         format!(
             "{}; {}",
-            told("has x4 of x16 lanes"),
-            told("runs at generation 4 of 5")
+            link_reason("has x4 of x16 lanes"),
+            link_reason("runs at generation 4 of 5")
         )
     );
     assert_eq!(actions(&report).1, [RepairAction::HardwareInspection]);
@@ -127,8 +127,8 @@ fn demands() {
         story(&config, &[old_slot]),
         [format!(
             "{}; {}",
-            told("can do x8, wanted is x16"),
-            told("can do generation 4, wanted is generation 5")
+            link_reason("can do x8, wanted is x16"),
+            link_reason("can do generation 4, wanted is generation 5")
         )]
     );
     assert_eq!(story(&Config::default(), &[old_slot; 5])[4], FINE);

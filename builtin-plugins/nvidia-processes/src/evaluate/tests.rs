@@ -156,7 +156,7 @@ fn five_failures_in_a_row() {
 }
 
 #[test]
-fn a_lost_gpu_is_told_at_once() {
+fn a_lost_gpu_is_reported_at_once() {
     for (error, reason) in [
         (AccessError::SourceLost("x".into()), "GPU lost"),
         (AccessError::NeedsReset("x".into()), "GPU requires reset"),
@@ -173,7 +173,7 @@ fn a_lost_gpu_is_told_at_once() {
 }
 
 #[test]
-fn a_gpu_that_hangs_is_told_at_once() {
+fn a_gpu_that_hangs_is_reported_at_once() {
     let hanging = AccessError::TimedOut(TimeoutInfo {
         what: "x".into(),
         after_ms: 65_000,

@@ -306,7 +306,7 @@ fn files_that_may_not_be_counted_are_not_the_nodes_fault() {
 }
 
 /// One check a minute with a process stuck.
-fn stuck_for(checks: u64, machine: &mut Machine, past: fn() -> Past) -> Vec<Report> {
+fn stuck_for(checks: u64, machine: &mut Machine, past: fn() -> ProcessHistory) -> Vec<Report> {
     let run = |check: u64| {
         let mut tracker = std::mem::take(&mut machine.tracker);
         let mut inputs = machine.inputs();
@@ -321,14 +321,14 @@ fn stuck_for(checks: u64, machine: &mut Machine, past: fn() -> Past) -> Vec<Repo
     (0..checks).map(run).collect()
 }
 
-fn past(recovered: u64, reboots: &[u64]) -> Past {
+fn past(recovered: u64, reboots: &[u64]) -> ProcessHistory {
     let event = Event::new(
         recovered,
         "blocked_processes_recovered",
         EventType::Info,
         "",
     );
-    Past {
+    ProcessHistory {
         events: vec![StoredEvent {
             last_time: event.time,
             count: 1,
@@ -348,7 +348,7 @@ fn a_stuck_process_degrades_or_asks_for_a_reboot_or_an_inspection() {
         "persistent D-state (uninterruptible sleep) processes detected (persistent: 1): {STUCK}"
     );
     type Outcome<'a> = (Health, &'a str, Option<(&'a str, RepairAction)>);
-    type Case<'a> = (&'a [&'a str], fn() -> Past, Outcome<'a>);
+    type Case<'a> = (&'a [&'a str], fn() -> ProcessHistory, Outcome<'a>);
     let cases: [Case<'_>; 4] = [
         (
             &["^other"],
@@ -357,7 +357,7 @@ fn a_stuck_process_degrades_or_asks_for_a_reboot_or_an_inspection() {
         ),
         (
             &["x", "^nvidia"],
-            Past::default,
+            ProcessHistory::default,
             (
                 Health::Unhealthy,
                 &escalated,
@@ -415,7 +415,7 @@ fn a_stuck_process_degrades_or_asks_for_a_reboot_or_an_inspection() {
 fn an_episode_ends_by_itself_by_a_mark_or_by_the_configuration() {
     let stuck = || {
         let mut machine = Machine::new(&["^nvidia"]);
-        stuck_for(5, &mut machine, Past::default);
+        stuck_for(5, &mut machine, ProcessHistory::default);
         machine
     };
     let ended = |report: &Report| {
@@ -454,14 +454,17 @@ fn an_episode_ends_by_itself_by_a_mark_or_by_the_configuration() {
 }
 
 #[test]
-fn zombies_come_before_stuck_processes_but_the_episode_is_told() {
+fn zombies_come_before_stuck_processes_but_the_episode_is_reported() {
     let mut machine = Machine::new(&["^nvidia"]);
-    stuck_for(4, &mut machine, Past::default);
+    stuck_for(4, &mut machine, ProcessHistory::default);
     let mut tracker = std::mem::take(&mut machine.tracker);
     let mut inputs = machine.inputs();
     let zombies = (100..2000).map(|pid| stat(pid, "z", 'Z'));
     inputs.processes = Ok(zombies.chain([stat(7, "nvidia-smi", 'D')]).collect());
-    let report = judge(&context(1240), inputs, &mut tracker, || Ok(Past::default())).unwrap();
+    let report = judge(&context(1240), inputs, &mut tracker, || {
+        Ok(ProcessHistory::default())
+    })
+    .unwrap();
     assert_eq!(
         short(&report).1,
         "too many zombie processes (unhealthy state threshold: 800)"
@@ -477,7 +480,7 @@ fn boot_time_from_uptime_when_the_host_does_not_know_it() {
         ..context(1200)
     };
     let report = judge(&context, machine.inputs(), &mut Tracker::default(), || {
-        Ok(Past::default())
+        Ok(ProcessHistory::default())
     })
     .unwrap();
     assert!(
@@ -531,7 +534,7 @@ fn a_stuck_process_is_followed_while_it_is_others_turn() {
             }
         }
         let now = context(1000 + minute * 60);
-        last = Some(judge(&now, inputs, &mut tracker, || Ok(Past::default())).unwrap());
+        last = Some(judge(&now, inputs, &mut tracker, || Ok(ProcessHistory::default())).unwrap());
         machine.tracker = tracker;
     }
     let report = last.unwrap();

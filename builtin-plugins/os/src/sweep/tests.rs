@@ -8,7 +8,7 @@ const MINUTE: u64 = 60_000;
 const NOW: u64 = 1_800_000_000_000;
 
 /// A machine with processes of pids 1 to `count`, every hundredth a zombie.
-fn states(count: u32, turn: &Turn) -> Vec<FileContent> {
+fn states(count: u32, turn: &SweepPart) -> Vec<FileContent> {
     let pids = (1..=count).filter(|pid| turn.has(*pid));
     let stat = |pid: u32| {
         let state = if pid.is_multiple_of(100) { 'Z' } else { 'S' };
@@ -21,7 +21,7 @@ fn states(count: u32, turn: &Turn) -> Vec<FileContent> {
 }
 
 /// Each with two open files.
-fn files(count: u32, turn: &Turn) -> Vec<EntryCount> {
+fn files(count: u32, turn: &SweepPart) -> Vec<EntryCount> {
     let pids = (1..=count).filter(|pid| turn.has(*pid));
     let counted = |pid: u32| EntryCount {
         path: format!("/proc/{pid}/fd"),
@@ -31,7 +31,7 @@ fn files(count: u32, turn: &Turn) -> Vec<EntryCount> {
 }
 
 /// One check of the schedule: whose turn it was, what is known of the others, and how many were looked at and counted.
-fn look(sweep: &mut Sweep, count: u32, now: u64) -> (Turn, Elsewhere, usize, usize) {
+fn look(sweep: &mut Sweep, count: u32, now: u64) -> (SweepPart, Elsewhere, usize, usize) {
     let now = NOW + now;
     let turn = sweep.turn();
     let seen = states(count, &turn);
@@ -56,7 +56,7 @@ fn few_processes_are_all_looked_at_and_their_files_counted_in_every_fifth_check(
     let mut saved = BTreeSet::new();
     for check in 1..=10 {
         let (turn, elsewhere, looked_at, counted) = look(&mut sweep, 300, check * MINUTE);
-        assert_eq!((turn, looked_at), (Turn::All, 300));
+        assert_eq!((turn, looked_at), (SweepPart::All, 300));
         assert_eq!(elsewhere.total, 0);
         let due = check % 5 == 1;
         let expected = if due { (300, 0) } else { (0, 600) };
@@ -70,11 +70,11 @@ fn few_processes_are_all_looked_at_and_their_files_counted_in_every_fifth_check(
 fn many_processes_take_turns_and_the_sums_stay() {
     let mut sweep = Sweep::default();
     let (turn, elsewhere, ..) = look(&mut sweep, 10_000, MINUTE);
-    assert_eq!((turn, elsewhere.open_files), (Turn::All, 16_000));
+    assert_eq!((turn, elsewhere.open_files), (SweepPart::All, 16_000));
     let mut looked_at = BTreeSet::new();
     for check in 2..=6 {
         let (turn, elsewhere, count, counted) = look(&mut sweep, 10_000, check * MINUTE);
-        let Turn::Digits(digits) = turn else {
+        let SweepPart::Digits(digits) = turn else {
             panic!("all at once")
         };
         assert_eq!((digits.len(), count), (2, 2_000));
@@ -91,7 +91,7 @@ fn many_processes_take_turns_and_the_sums_stay() {
     assert_eq!(looked_at.len(), 10, "all within five checks");
     // They end, and it is noticed.
     let mut check = 7;
-    while let (Turn::Digits(_), ..) = look(&mut sweep, 300, check * MINUTE) {
+    while let (SweepPart::Digits(_), ..) = look(&mut sweep, 300, check * MINUTE) {
         check += 1;
     }
     assert!(check < 13, "{check}");
@@ -109,10 +109,10 @@ fn parts_by_the_number_of_processes() {
         (60_000, 1, 1),
     ] {
         let mut sweep = Sweep::default();
-        sweep.take(&Turn::All, &Ok(states(count, &Turn::All)));
-        let number = |turn: Turn| match turn {
-            Turn::All => 10,
-            Turn::Digits(digits) => digits.len(),
+        sweep.take(&SweepPart::All, &Ok(states(count, &SweepPart::All)));
+        let number = |turn: SweepPart| match turn {
+            SweepPart::All => 10,
+            SweepPart::Digits(digits) => digits.len(),
         };
         let found = (number(sweep.turn()), sweep.files_turn(u64::MAX).map(number));
         assert_eq!(found, (parts, Some(files)), "{count}");
@@ -122,19 +122,19 @@ fn parts_by_the_number_of_processes() {
 #[test]
 fn files_are_counted_again_when_the_clock_is_set_back() {
     let mut sweep = Sweep::default();
-    sweep.take_files(&Turn::All, &Ok(Vec::new()), None, 60 * MINUTE);
+    sweep.take_files(&SweepPart::All, &Ok(Vec::new()), None, 60 * MINUTE);
     assert_eq!(sweep.files_turn(61 * MINUTE), None);
-    assert_eq!(sweep.files_turn(59 * MINUTE), Some(Turn::All));
+    assert_eq!(sweep.files_turn(59 * MINUTE), Some(SweepPart::All));
 }
 
 #[test]
 fn what_is_missing_from_the_files_is_said_until_they_are_counted_again() {
     let mut sweep = Sweep::default();
-    sweep.take_files(&Turn::All, &Ok(Vec::new()), Some("of 3\nof 4"), MINUTE);
+    sweep.take_files(&SweepPart::All, &Ok(Vec::new()), Some("of 3\nof 4"), MINUTE);
     let sweep = Sweep::restore(Some(&sweep.save("b")), "b");
-    let note = |turn: Option<&Turn>| sweep.elsewhere(&Turn::All, turn, Vec::new()).note;
+    let note = |turn: Option<&SweepPart>| sweep.elsewhere(&SweepPart::All, turn, Vec::new()).note;
     assert_eq!(note(None).as_deref(), Some("of 3 of 4"));
-    assert_eq!(note(Some(&Turn::All)), None);
+    assert_eq!(note(Some(&SweepPart::All)), None);
 }
 
 #[test]
@@ -147,7 +147,7 @@ fn more_than_can_be_looked_at_is_estimated() {
     sweep.take_files(&files_turn, &Ok(files(80_000, &files_turn)), None, 1);
     let elsewhere = sweep.elsewhere(&turn, Some(&files_turn), Vec::new());
     assert_eq!((elsewhere.total, elsewhere.open_files), (72_000, 144_000));
-    assert!(matches!(sweep.turn(), Turn::Digits(_)));
+    assert!(matches!(sweep.turn(), SweepPart::Digits(_)));
 }
 
 #[test]
@@ -156,8 +156,8 @@ fn what_cannot_be_read_changes_nothing() {
     look(&mut sweep, 5_000, MINUTE);
     let before = sweep.clone();
     let denied = || AccessError::Denied("/proc".into());
-    sweep.take(&Turn::All, &Err(denied()));
-    sweep.take_files(&Turn::All, &Err(denied()), None, 2 * MINUTE);
+    sweep.take(&SweepPart::All, &Err(denied()));
+    sweep.take_files(&SweepPart::All, &Err(denied()), None, 2 * MINUTE);
     assert_eq!(sweep, before);
     let saved = sweep.save("b");
     assert_eq!(Sweep::restore(Some(&saved), "b"), sweep);
@@ -179,7 +179,7 @@ proptest! {
         let (turn, files_turn) = (sweep.turn(), sweep.files_turn(now));
         sweep.elsewhere(&turn, files_turn.as_ref(), Vec::new());
         for turn in [Some(turn), files_turn].into_iter().flatten() {
-            if let Turn::Digits(digits) = turn {
+            if let SweepPart::Digits(digits) = turn {
                 prop_assert!((1..10).contains(&digits.len()));
             }
         }

@@ -13,7 +13,7 @@ fn kind(name: &str) -> &'static Kind {
 
 #[test]
 fn lines_of_real_kernels() {
-    let error = |severity, layer, agent| Said::Error {
+    let error = |severity, layer, agent| LineContent::Error {
         severity,
         layer,
         agent,
@@ -59,33 +59,33 @@ fn lines_of_real_kernels() {
         ),
         (
             "nvme 0000:01:00.0:    [ 0] RxErr                  (First)",
-            Some(("0000:01:00.0", Said::Bit(kind("RxErr")))),
+            Some(("0000:01:00.0", LineContent::Bit(kind("RxErr")))),
         ),
         (
             "nvidia 0000:3b:00.0:    [14] CmpltTO                (First)",
-            Some(("0000:3b:00.0", Said::Bit(kind("CmpltTO")))),
+            Some(("0000:3b:00.0", LineContent::Bit(kind("CmpltTO")))),
         ),
         (
             "pcieport 0000:00:1c.0: AER:    [ 6] BadTLP                ",
-            Some(("0000:00:1c.0", Said::Bit(kind("BadTLP")))),
+            Some(("0000:00:1c.0", LineContent::Bit(kind("BadTLP")))),
         ),
         (
             "pcieport 0000:00:1c.0:    [20] UnsupReq",
-            Some(("0000:00:1c.0", Said::Bit(kind("UnsupReq")))),
+            Some(("0000:00:1c.0", LineContent::Bit(kind("UnsupReq")))),
         ),
         (
             "pcieport 0000:3a:00.0: AER: aer_status: 0x00000001, aer_mask: 0x00002000",
-            Some(("0000:3a:00.0", Said::Status(1))),
+            Some(("0000:3a:00.0", LineContent::Status(1))),
         ),
         (
             "pcieport 0000:3a:00.0: aer_status: 0x00100000, aer_mask: 0x00000000",
-            Some(("0000:3a:00.0", Said::Status(0x0010_0000))),
+            Some(("0000:3a:00.0", LineContent::Status(0x0010_0000))),
         ),
         (
             "pcieport 0000:3a:00.0: AER: aer_layer=Physical Layer, aer_agent=Receiver ID",
             Some((
                 "0000:3a:00.0",
-                Said::Layer {
+                LineContent::Layer {
                     layer: "Physical Layer",
                     agent: "Receiver ID",
                 },
@@ -93,13 +93,13 @@ fn lines_of_real_kernels() {
         ),
         (
             "pcieport 0000:3a:00.0: AER: aer_uncor_severity: 0x00463010",
-            Some(("0000:3a:00.0", Said::FatalBits(0x0046_3010))),
+            Some(("0000:3a:00.0", LineContent::FatalBits(0x0046_3010))),
         ),
         (
             "pcieport 0000:3a:00.0: AER: Correctable error message received from 0000:3b:00.0 (no details found",
             Some((
                 "0000:3a:00.0",
-                Said::NoDetails {
+                LineContent::NoDetails {
                     severity: Some(Severity::Corrected),
                     source: Some("0000:3b:00.0"),
                 },
@@ -109,7 +109,7 @@ fn lines_of_real_kernels() {
             "pcieport 0000:3a:00.0: AER: Multiple Uncorrectable (Fatal) error message received from 0000:3b:00.0 (no details found)",
             Some((
                 "0000:3a:00.0",
-                Said::NoDetails {
+                LineContent::NoDetails {
                     severity: Some(Severity::Fatal),
                     source: Some("0000:3b:00.0"),
                 },
@@ -119,7 +119,7 @@ fn lines_of_real_kernels() {
             "pcieport 0000:3a:00.0: AER: found no error details for 0000:3b:00.0",
             Some((
                 "0000:3a:00.0",
-                Said::NoDetails {
+                LineContent::NoDetails {
                     severity: None,
                     source: Some("0000:3b:00.0"),
                 },
@@ -129,7 +129,7 @@ fn lines_of_real_kernels() {
             "pcieport 0000:3a:00.0: AER: can't find device of ID3b00",
             Some((
                 "0000:3a:00.0",
-                Said::NoDetails {
+                LineContent::NoDetails {
                     severity: None,
                     source: None,
                 },
@@ -137,19 +137,19 @@ fn lines_of_real_kernels() {
         ),
         (
             "pcieport 0000:3a:00.0: AER: device recovery successful",
-            Some(("0000:3a:00.0", Said::Recovered)),
+            Some(("0000:3a:00.0", LineContent::Recovered)),
         ),
         (
             "pcieport 0000:3a:00.0: AER: Device recovery failed",
-            Some(("0000:3a:00.0", Said::RecoveryFailed)),
+            Some(("0000:3a:00.0", LineContent::RecoveryFailed)),
         ),
         (
             "pcieport 0000:3a:00.0: DPC: containment event, status:0x1f01 source:0x0000",
-            Some(("0000:3a:00.0", Said::Contained)),
+            Some(("0000:3a:00.0", LineContent::Contained)),
         ),
         (
             "pcieport 0000:3a:00.0: DPC: containment event, status:0x1f05: ERR_FATAL received from 0000:3b:00.0",
-            Some(("0000:3a:00.0", Said::Contained)),
+            Some(("0000:3a:00.0", LineContent::Contained)),
         ),
         // What only announces, and lookalikes.
         (

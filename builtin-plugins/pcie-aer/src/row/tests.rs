@@ -38,15 +38,16 @@ fn gpu(id: &str) -> Device {
     Device::new(id, &facts)
 }
 
-fn told(lines: &[&str]) -> Vec<Event> {
+fn events_of(lines: &[&str]) -> Vec<Event> {
     let messages: Vec<Message> = (0..).zip(lines).map(|(n, text)| message(n, text)).collect();
     events(&context(), &messages, gpu)
 }
 
 /// Name, type and message of each event.
 fn short(lines: &[&str]) -> Vec<(String, EventType, String)> {
-    let told = told(lines).into_iter();
-    told.map(|event| (event.name, event.event_type, event.message))
+    let events = events_of(lines).into_iter();
+    events
+        .map(|event| (event.name, event.event_type, event.message))
         .collect()
 }
 
@@ -62,7 +63,7 @@ fn an_error_of_several_lines_is_one_event() {
         "nvidia 0000:3b:00.0:    [14] CmpltTO                (First)",
         "nvidia 0000:3b:00.0: AER: can't recover (no error_detected callback)",
     ];
-    let mut found = told(&lines);
+    let mut found = events_of(&lines);
     assert_eq!(found.len(), 1);
     let event = found.remove(0);
     assert_eq!(
@@ -198,7 +199,7 @@ fn errors_of_several_devices_do_not_mix() {
         "b 0000:4b:00.0:    [18] MalfTLP                (First)",
         "a 0000:3b:00.0: PCIe Bus Error: severity=Corrected, type=Physical Layer, (Receiver ID)",
     ];
-    let found: Vec<_> = told(&lines)
+    let found: Vec<_> = events_of(&lines)
         .iter()
         .map(|event| {
             (
@@ -234,7 +235,7 @@ fn repeats_are_counted_by_device_kind_and_boot() {
             ),
             format!("x {device}:    [ 0] {bit}"),
         ];
-        let merge = told(&[&lines[0], &lines[1]]).remove(0).merge.unwrap();
+        let merge = events_of(&[&lines[0], &lines[1]]).remove(0).merge.unwrap();
         (merge.key, merge.window_seconds)
     };
     let first = key("0000:3b:00.0", "Corrected", "RxErr");
@@ -300,7 +301,7 @@ proptest! {
         lines.extend((0..repeats).map(|n| format!("a 0000:3b:00.0:    [{n:2}] {}", crate::line::KINDS[n % 31].name)));
         lines.push(format!("a 0000:3b:00.0: aer_layer={layer}, aer_agent={agent}"));
         let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
-        for event in told(&lines) {
+        for event in events_of(&lines) {
             prop_assert!(event.message.len() <= 4096 && event.merge.unwrap().key.len() <= 16_384);
             prop_assert!(event.evidence.len() <= 64);
         }

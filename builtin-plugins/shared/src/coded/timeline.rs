@@ -104,9 +104,9 @@ pub fn judge<'a, F: IntoIterator<Item = Fault<'a>>, R: IntoIterator<Item = u64>>
         return (verdict, None);
     }
     let without = judge_by(&Policy::default(), faults(), reboots(), config);
-    let told =
+    let note =
         (verdict != without).then(|| policy.document(faults().into_iter().map(|fault| fault.key)));
-    (verdict, told)
+    (verdict, note)
 }
 
 /// The state of errors without their history: unhealthy when one of them is critical or worse, by the catalogue or else
@@ -130,10 +130,10 @@ pub fn at_once(
         }
     };
     let health = by(policy);
-    let told = (!policy.is_empty() && health != by(&Policy::default()))
+    let note = (!policy.is_empty() && health != by(&Policy::default()))
         .then(|| policy.document(errors.clone().map(|(key, _)| key)));
     let mut state = HealthState::new(context, health, reason);
-    mark(&mut state, told);
+    mark(&mut state, note);
     state
 }
 

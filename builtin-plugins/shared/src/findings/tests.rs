@@ -84,7 +84,7 @@ fn the_worst_comes_first_and_notes_stay_silent() {
 }
 
 #[test]
-fn what_is_kept_is_read_with_care() {
+fn saved_findings_are_validated() {
     for saved in [None, Some(""), Some("[]"), Some(r#"{"a":1}"#)] {
         assert_eq!(Memory::restore(saved), Memory::default(), "{saved:?}");
     }

@@ -30,9 +30,9 @@ const KEYS: [&str; 4] = [SEVERITY, ACTIONS, THRESHOLD, WINDOW];
 /// Events of a checker that are judged; the newest.
 const MAX_EVENTS: u32 = 1_000;
 
-/// What a site says of one event. What it does not say is as in the catalogue.
+/// A site's settings for one event. The catalogue applies where a setting is missing.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-struct Said {
+struct EventOverride {
     weight: Option<Weight>,
     actions: Option<Vec<Action>>,
     threshold: Option<u64>,
@@ -43,7 +43,7 @@ struct Said {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Policy {
     device: &'static str,
-    entries: Vec<(&'static Entry, Said)>,
+    entries: Vec<(&'static Entry, EventOverride)>,
 }
 
 /// Reads a configuration document: its `policy`, and by `parse` what is left without it.
@@ -184,7 +184,7 @@ impl Policy {
             let place = format!("{POLICY}[{}]", quoted(name));
             match catalog.entry(name) {
                 Some(entry) => {
-                    if let Some(said) = Said::read(&place, value, &mut mistakes) {
+                    if let Some(said) = EventOverride::read(&place, value, &mut mistakes) {
                         read.entries.push((entry, said));
                     }
                 }
@@ -285,7 +285,7 @@ impl Policy {
         report.metrics = plain.metrics;
         report.events = plain.events;
         if let Some(state) = report.states.first_mut() {
-            let past = Past {
+            let past = PolicyInput {
                 events: events.to_vec(),
                 boots: boots()?,
                 set_healthy: true,
@@ -304,7 +304,12 @@ impl Policy {
 
     /// Adds the result of the events under the policy to a state that was judged without them. True if there is any
     /// result.
-    pub fn lay_over(&self, context: &CheckContext, past: &Past, state: &mut HealthState) -> bool {
+    pub fn lay_over(
+        &self,
+        context: &CheckContext,
+        past: &PolicyInput,
+        state: &mut HealthState,
+    ) -> bool {
         let mut events = past.events.clone();
         for stored in &mut events {
             self.name_device(&mut stored.event);
@@ -327,7 +332,12 @@ impl Policy {
     }
 
     /// The same for a checker of which no event makes a state by itself: marks the first state of a report.
-    pub fn add(&self, context: &CheckContext, past: Option<&Past>, mut report: Report) -> Report {
+    pub fn add(
+        &self,
+        context: &CheckContext,
+        past: Option<&PolicyInput>,
+        mut report: Report,
+    ) -> Report {
         if let (Some(past), Some(state)) = (past, report.states.first_mut())
             && self.lay_over(context, past, state)
         {
@@ -353,9 +363,9 @@ impl Policy {
     }
 }
 
-/// What a policy judges.
+/// The events and boots that a policy judges.
 #[derive(Debug, Clone, Default)]
-pub struct Past {
+pub struct PolicyInput {
     /// Stored events, newest first.
     pub events: Vec<StoredEvent>,
     /// When the machine booted, newest first, unix milliseconds: see [`incidents::boots`].
@@ -364,7 +374,7 @@ pub struct Past {
     pub set_healthy: bool,
 }
 
-impl Past {
+impl PolicyInput {
     /// Asks the host, where the policy has anything to say and there is a history.
     ///
     /// # Errors
@@ -460,7 +470,7 @@ fn both(mut own: SuggestedActions, laid: SuggestedActions) -> SuggestedActions {
     own
 }
 
-impl Said {
+impl EventOverride {
     fn read(place: &str, value: &Value, mistakes: &mut Vec<String>) -> Option<Self> {
         let before = mistakes.len();
         let allowed = KEYS.join(", ");

@@ -9,9 +9,9 @@ static DELIVERED: LazyLock<RegexSet> = LazyLock::new(|| RegexSet::new(PATTERNS).
 
 #[test]
 fn lines_of_real_kernels() {
-    let throttled = |cpu, level, total| Found::Throttled { cpu, level, total };
-    let normal = |cpu, level| Found::Normal { cpu, level };
-    let critical = |zone, degrees| Found::Critical { zone, degrees };
+    let throttled = |cpu, level, total| MatchedLine::Throttled { cpu, level, total };
+    let normal = |cpu, level| MatchedLine::Normal { cpu, level };
+    let critical = |zone, degrees| MatchedLine::Critical { zone, degrees };
     for (line, expected) in [
         (
             "CPU0: Core temperature above threshold, cpu clock throttled (total events = 22034)",
@@ -135,9 +135,9 @@ proptest! {
         });
         let expected = FORM.captures(&line).map(|c| (c[1].to_owned(), c[2].to_lowercase(), c[3].starts_with('/')));
         let found = processor(&line).map(|found| match found {
-            Found::Normal { cpu, level } => (cpu.to_owned(), level.word().to_owned(), true),
-            Found::Throttled { cpu, level, .. } => (cpu.to_owned(), level.word().to_owned(), false),
-            Found::Critical { .. } => panic!("no processor"),
+            MatchedLine::Normal { cpu, level } => (cpu.to_owned(), level.word().to_owned(), true),
+            MatchedLine::Throttled { cpu, level, .. } => (cpu.to_owned(), level.word().to_owned(), false),
+            MatchedLine::Critical { .. } => panic!("no processor"),
         });
         prop_assert_eq!(found, expected);
     }

@@ -12,7 +12,7 @@ fn run(config: &str, checks: &[(u64, Source, i64)]) -> (Health, String, Vec<Stri
     for &(after, source, moved) in checks {
         let boot = BOOT.saturating_add_signed(moved);
         let context = test_context("time-sync", (boot + after) * 1000);
-        let mut kept = Kept::restore(saved.as_deref(), "b-1");
+        let mut kept = SyncMemory::restore(saved.as_deref(), "b-1");
         let (report, now) = judge(&context, &config, &source, Some(boot), &mut kept, &memory);
         (saved, memory) = (Some(kept.save()), now);
         let state = &report.states[0];
@@ -203,7 +203,7 @@ fn jumps_are_events() {
         );
     }
     serde_json::from_str::<serde_json::Value>(SCHEMA).unwrap();
-    assert_eq!(Kept::restore(Some("x"), "b").boot_id, "b");
+    assert_eq!(SyncMemory::restore(Some("x"), "b").boot_id, "b");
 }
 
 #[test]
@@ -223,7 +223,7 @@ fn what_is_well_is_neither_a_finding_nor_its_beginning() {
         let well = sources.map(|source| config.is_well(&source, BOOT));
         for (source, well) in sources.into_iter().zip(well) {
             let context = test_context("time-sync", (BOOT + 60) * 1000);
-            let mut kept = Kept::default();
+            let mut kept = SyncMemory::default();
             let before = Memory::default();
             let (report, _) = judge(&context, &config, &source, Some(BOOT), &mut kept, &before);
             let calm = report.states[0].health == Health::Healthy && kept.lost_at.is_none();

@@ -1,4 +1,4 @@
-//! Which host a line is of.
+//! The host that a line belongs to.
 
 use super::*;
 
@@ -15,7 +15,7 @@ fn hosts(capture: &Capture) -> Vec<(Option<&str>, Vec<&str>, &[usize])> {
 }
 
 #[test]
-fn hosts_are_told_apart_and_a_boot_is_of_one() {
+fn hosts_are_distinguished_and_a_boot_is_of_one() {
     let capture = capture(
         "Nov 20 08:00:01 n1 kernel: a\n\
          Nov 20 08:00:05 n2 kernel: NVRM: Xid (PCI:0000:3b:00): 79, lost\n\

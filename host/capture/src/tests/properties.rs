@@ -203,7 +203,7 @@ proptest! {
     }
 }
 
-/// What holds for every answer.
+/// Properties that hold for every answer.
 fn check(bytes: &[u8], now: u64) {
     for zone in [
         TimeZone::UTC,

@@ -55,7 +55,7 @@ fn sifted(text: &str, budget: usize, select: &mut Marked) -> Vec<Vec<Selected<u6
         .collect()
 }
 
-/// What [`read()`] gives, for comparison.
+/// Asserts that the result is that of [`read()`].
 fn is_as_read(text: &str) {
     let read = capture(text);
     let overview = sift(

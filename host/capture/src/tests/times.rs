@@ -217,7 +217,7 @@ fn the_kernels_clock_going_back_is_a_boot() {
 }
 
 #[test]
-fn boots_are_told_apart() {
+fn boots_are_distinguished() {
     for (text, boots) in [
         // Processors out of order.
         ("[   20.000000] a\n[   15.000000] b\n", &[0][..]),

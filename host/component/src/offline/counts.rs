@@ -2,12 +2,12 @@
 
 use std::collections::HashMap;
 
-use super::Counted;
+use super::CountedMessage;
 use crate::model::{Event, Evidence, UnixMillis};
 
 /// Returns how often each event happened. The message of an event is known by the event's evidence, or else by its time,
 /// where the messages of that time and their events are equally many.
-pub(super) fn of_events(events: &[Event], messages: &[Counted]) -> Vec<u64> {
+pub(super) fn of_events(events: &[Event], messages: &[CountedMessage]) -> Vec<u64> {
     let mut counts = vec![1; events.len()];
     if messages.iter().all(|(_, count)| *count == 1) {
         return counts;
@@ -51,7 +51,7 @@ mod tests {
     use super::*;
     use crate::node::kmsg::KernelMessage;
 
-    fn message(sequence: u64, time: u64, count: u64) -> Counted {
+    fn message(sequence: u64, time: u64, count: u64) -> CountedMessage {
         let message = KernelMessage {
             sequence,
             time,

@@ -1,4 +1,4 @@
-//! Which messages of a log the components want to see, and which of them repeat others.
+//! Selects the messages of a log that components watch, and recognises those that repeat others.
 
 use super::{Component, Services, shape::LineShapes};
 use crate::{

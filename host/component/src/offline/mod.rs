@@ -32,7 +32,7 @@ const AFTER_THE_END_MS: u64 = 60_000;
 /// Most problems of one component that are reported; further ones are counted.
 const MAX_PROBLEMS: usize = 10;
 
-/// What one component makes of a log.
+/// The judgement of one component about a log.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Judgement {
     /// The component.
@@ -43,7 +43,7 @@ pub struct Judgement {
     pub left_out: LeftOut,
     /// Its verdicts, if it draws them from the log and nothing else: what it says of this machine is not asked.
     pub states: Vec<HealthState>,
-    /// What went wrong while it looked.
+    /// The problems while it judged.
     pub problems: Vec<String>,
 }
 
@@ -63,14 +63,14 @@ pub struct Judge<'s> {
     listeners: Vec<Option<Listener<'s>>>,
 }
 
-/// A message and how many it stands for.
-type Counted = (Arc<KernelMessage>, u64);
+/// A message and the number of equal messages that it represents.
+type CountedMessage = (Arc<KernelMessage>, u64);
 
 struct Listener<'s> {
     component: &'s Component,
     checker: Arc<WasmChecker>,
     context: CheckContext,
-    waiting: Vec<Counted>,
+    waiting: Vec<CountedMessage>,
     merged: Merged,
     fed: bool,
     problems: Vec<String>,
@@ -146,7 +146,12 @@ impl Listener<'_> {
         }
     }
 
-    async fn feed(&mut self, services: &Services, boots: &[UnixMillis], counted: &[Counted]) {
+    async fn feed(
+        &mut self,
+        services: &Services,
+        boots: &[UnixMillis],
+        counted: &[CountedMessage],
+    ) {
         let messages = counted.iter().map(|(message, _)| Arc::clone(message));
         let messages: Vec<_> = messages.collect();
         let finished = self

@@ -19,7 +19,7 @@ pub use values::{Address, Bytes, Span};
 
 use crate::{kinds::Settings, select::Select};
 use entry::{Entry, ListSeed};
-use problem::Place;
+use problem::FilePosition;
 
 /// Most exports of one file.
 const MAX_EXPORTS: usize = 32;
@@ -79,7 +79,11 @@ pub fn parse(file: &str, text: &str) -> Result<Vec<ExportConfig>, ConfigError> {
         if !crate::kinds::KINDS.contains(&kind.value.as_str()) {
             let known = crate::kinds::KINDS.join(", ");
             let message = format!("there is no kind {:?}; the kinds are {known}", kind.value);
-            return Err(ConfigError::at(file, Place::of(&kind.referenced), message));
+            return Err(ConfigError::at(
+                file,
+                FilePosition::of(&kind.referenced),
+                message,
+            ));
         }
     }
     let kinds = kinds.into_iter().map(|kind| kind.map(|kind| kind.value));
@@ -99,7 +103,7 @@ pub fn parse(file: &str, text: &str) -> Result<Vec<ExportConfig>, ConfigError> {
     entries
         .into_iter()
         .map(|entry| {
-            let place = Place::of(&entry.name.referenced);
+            let place = FilePosition::of(&entry.name.referenced);
             if !names.insert(entry.name.value.clone()) {
                 let message = format!("two exports have the name {:?}", entry.name.value);
                 return Err(ConfigError::at(file, place, message));

@@ -4,14 +4,14 @@ use std::fmt;
 
 use serde_yaml::{Error, Location};
 
-/// A place in a file, line and column counted from 1.
+/// A position in a file. Lines and columns count from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
+pub struct FilePosition {
     line: u64,
     column: u64,
 }
 
-impl Place {
+impl FilePosition {
     /// Returns the place, if it is known.
     pub fn of(location: &Location) -> Option<Self> {
         let (line, column) = (location.line(), location.column());
@@ -23,12 +23,12 @@ impl Place {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfigError {
     file: String,
-    place: Option<Place>,
+    place: Option<FilePosition>,
     message: String,
 }
 
 impl ConfigError {
-    pub(super) fn at(file: &str, place: Option<Place>, message: String) -> Self {
+    pub(super) fn at(file: &str, place: Option<FilePosition>, message: String) -> Self {
         Self {
             file: file.to_owned(),
             place,
@@ -69,7 +69,7 @@ impl ConfigError {
                 bare.unwrap_or(text)
             }
         };
-        let place = location.as_ref().and_then(Place::of);
+        let place = location.as_ref().and_then(FilePosition::of);
         Self::at(file, place, message)
     }
 }

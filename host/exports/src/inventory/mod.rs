@@ -28,9 +28,9 @@ const MAX_WAITING: usize = 64;
 /// How often it is looked whether something is due.
 const LOOK: Duration = Duration::from_secs(300);
 
-/// One look at the machine: a row for each serial number.
+/// The machine's inventory at one time: a row for each serial number.
 #[derive(Debug, Clone, PartialEq)]
-struct Look {
+struct InventorySnapshot {
     time: UnixMillis,
     readings: Vec<Reading>,
 }
@@ -41,9 +41,9 @@ pub struct InventoryExport {
     settings: Settings,
     target: Target,
     /// Looks that were not delivered yet, oldest first.
-    waiting: VecDeque<Look>,
+    waiting: VecDeque<InventorySnapshot>,
     /// The last look, delivered or not.
-    last: Option<Look>,
+    last: Option<InventorySnapshot>,
 }
 
 impl InventoryExport {
@@ -86,7 +86,7 @@ impl InventoryExport {
         if readings.is_empty() || !self.is_due(&readings, time) {
             return true;
         }
-        let look = Look { time, readings };
+        let look = InventorySnapshot { time, readings };
         self.last = Some(look.clone());
         self.waiting.push_back(look);
         if self.waiting.len() <= MAX_WAITING {

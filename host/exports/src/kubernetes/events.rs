@@ -33,14 +33,14 @@ type Key = (String, String, bool);
 /// Events that wait, and those that were sent.
 #[derive(Debug, Default)]
 pub struct Events {
-    waiting: BTreeMap<Key, Waiting>,
-    sent: BTreeMap<Key, Sent>,
+    waiting: BTreeMap<Key, PendingEvent>,
+    sent: BTreeMap<Key, SentEvent>,
     used: u32,
     refilled: UnixMillis,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-struct Waiting {
+struct PendingEvent {
     count: u64,
     first: UnixMillis,
     last: UnixMillis,
@@ -50,7 +50,7 @@ struct Waiting {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-struct Sent {
+struct SentEvent {
     name: String,
     count: u64,
     last: UnixMillis,
@@ -82,7 +82,7 @@ impl Events {
             change.reason.clone(),
             change.is_fault,
         );
-        let waiting = self.waiting.entry(key).or_insert_with(|| Waiting {
+        let waiting = self.waiting.entry(key).or_insert_with(|| PendingEvent {
             count: 0,
             first: now,
             last: now,
@@ -159,7 +159,7 @@ impl Events {
             last,
             ..
         } = outgoing;
-        self.sent.insert(key, Sent { name, count, last });
+        self.sent.insert(key, SentEvent { name, count, last });
     }
 
     /// Notes that the Event of a repeat is no longer there: a new one is made.

@@ -24,7 +24,7 @@ use std::time::{Duration, Instant};
 use crate::{Context, DeliveryError, Record, Snapshot, StateExport, UnixMillis, retry};
 use api::{Api, ApiError};
 use events::Events;
-use plan::{Causes, Moment, Plan};
+use plan::{Causes, Plan, PlanContext};
 use rules::Rule;
 use view::NodeView;
 
@@ -110,9 +110,9 @@ impl Kubernetes {
         Ok(format!("{target} has an Event GpudExportTest"))
     }
 
-    fn moment(&self, now: UnixMillis) -> Moment {
+    fn moment(&self, now: UnixMillis) -> PlanContext {
         let age = self.started.elapsed();
-        Moment {
+        PlanContext {
             now,
             is_settling: age < SETTLING,
             is_starting: age < STARTING,

@@ -15,9 +15,9 @@ use crate::{Snapshot, UnixMillis};
 /// How far a heartbeat may be in the future before the clocks are taken for different.
 const CLOCK_SLACK_MS: u64 = 60_000;
 
-/// The surroundings of a decision.
+/// The circumstances of a decision.
 #[derive(Debug, Clone, Copy)]
-pub struct Moment {
+pub struct PlanContext {
     pub now: UnixMillis,
     /// The first minutes, in which components may be missing or not checked yet.
     pub is_settling: bool,
@@ -59,7 +59,7 @@ pub fn plan(
     settings: &Settings,
     rules: &[Rule],
     before: Option<&Causes>,
-    moment: Moment,
+    moment: PlanContext,
 ) -> Plan {
     let judged = verdicts::judge(snapshot, rules, settings.unhealthy_from);
     let (carried, judged): (Vec<_>, Vec<_>) = judged
@@ -94,7 +94,7 @@ pub fn plan(
 }
 
 /// Returns true for a verdict that is too early to replace the one that is there, so that a restart does not flap it.
-fn is_carried_over(view: &NodeView, verdict: &Verdict, moment: Moment) -> bool {
+fn is_carried_over(view: &NodeView, verdict: &Verdict, moment: PlanContext) -> bool {
     let Some(known) = as_it_is(view, &verdict.condition) else {
         return false;
     };
@@ -136,7 +136,7 @@ fn status(
     verdicts: &[Verdict],
     before: Option<&Causes>,
     causes: &Causes,
-    moment: Moment,
+    moment: PlanContext,
 ) -> Option<Value> {
     let types: BTreeSet<&String> = verdicts.iter().map(|v| &v.condition).collect();
     let has_others = |before: &Causes| {
@@ -177,7 +177,7 @@ fn status(
 }
 
 /// Returns in how many milliseconds the heartbeat is due; 0 if it is.
-pub fn due_in(view: &NodeView, moment: Moment) -> u64 {
+pub fn due_in(view: &NodeView, moment: PlanContext) -> u64 {
     let written = view
         .conditions
         .get(SUMMARY)

@@ -28,10 +28,10 @@ pub struct Segment {
     pub waiting: u64,
 }
 
-/// The findings about a file when it was opened.
+/// A segment's file after it was opened and checked.
 #[derive(Debug)]
-pub struct Opened {
-    /// The file; `None` if nothing is left in it.
+pub struct OpenedSegment {
+    /// The segment; `None` if nothing is left in the file.
     pub segment: Option<Segment>,
     /// Where its first record that is not delivered begins.
     pub start: u64,
@@ -70,7 +70,7 @@ pub fn list(folder: &Path) -> io::Result<Vec<u64>> {
 
 /// Looks at a file that an earlier run left. Its delivered part ends at `from`. A torn end is cut off. A file with lines
 /// that are no records is set aside, and its good lines are put into a new one of the same number.
-pub fn open(folder: &Path, number: u64, from: u64) -> io::Result<Opened> {
+pub fn open(folder: &Path, number: u64, from: u64) -> io::Result<OpenedSegment> {
     let path = path(folder, number);
     let mut bytes = Vec::new();
     OpenOptions::new()
@@ -119,7 +119,7 @@ pub fn open(folder: &Path, number: u64, from: u64) -> io::Result<Opened> {
     if segment.waiting == 0 {
         fs::remove_file(&path)?;
     }
-    Ok(Opened {
+    Ok(OpenedSegment {
         segment: (segment.waiting > 0).then_some(segment),
         start,
         problem,

@@ -37,7 +37,7 @@ use crate::server::{AnyFile, Bench, closed_port, configs, eventually, node, reco
 
 /// A request, unpacked.
 #[derive(Debug, Clone)]
-struct Got {
+struct ReceivedRequest {
     path: String,
     version: Version,
     headers: HeaderMap,
@@ -54,17 +54,20 @@ enum Answer {
     Fails(u32, StatusCode, Option<u64>),
 }
 
-type Respond = dyn Fn(&Got) -> Answer + Send + Sync;
+type Respond = dyn Fn(&ReceivedRequest) -> Answer + Send + Sync;
 
 #[derive(Clone)]
 struct Receiver {
     port: u16,
-    got: Arc<Mutex<Vec<Got>>>,
+    got: Arc<Mutex<Vec<ReceivedRequest>>>,
     respond: Arc<Respond>,
 }
 
 impl Receiver {
-    async fn start(port: u16, respond: impl Fn(&Got) -> Answer + Send + Sync + 'static) -> Self {
+    async fn start(
+        port: u16,
+        respond: impl Fn(&ReceivedRequest) -> Answer + Send + Sync + 'static,
+    ) -> Self {
         let listener = TcpListener::bind(("127.0.0.1", port)).await.unwrap();
         let receiver = Self {
             port: listener.local_addr().unwrap().port(),
@@ -76,13 +79,15 @@ impl Receiver {
         receiver
     }
 
-    fn got(&self, path: &str) -> Vec<Got> {
+    fn got(&self, path: &str) -> Vec<ReceivedRequest> {
         let got = self.got.lock().unwrap();
         got.iter().filter(|got| got.path == path).cloned().collect()
     }
 
     fn logs(&self, path: &str) -> Vec<LogRecord> {
-        let decode = |got: &Got| ExportLogsServiceRequest::decode(got.message.as_slice()).unwrap();
+        let decode = |got: &ReceivedRequest| {
+            ExportLogsServiceRequest::decode(got.message.as_slice()).unwrap()
+        };
         let got = self.got(path);
         let groups = got.iter().flat_map(|got| decode(got).resource_logs);
         let scopes = groups.flat_map(|group| group.scope_logs);
@@ -110,7 +115,7 @@ async fn take(State(receiver): State<Receiver>, request: Request) -> Response {
         }
         false => message.to_vec(),
     };
-    let got = Got {
+    let got = ReceivedRequest {
         path: parts.uri.path().to_owned(),
         version: parts.version,
         headers: parts.headers,

@@ -29,13 +29,13 @@ const PATIENCE: Duration = Duration::from_secs(120);
 
 /// One request.
 #[derive(Debug, Clone)]
-pub struct Got {
+pub struct ReceivedRequest {
     pub path: String,
     pub headers: HeaderMap,
     pub body: Vec<u8>,
 }
 
-impl Got {
+impl ReceivedRequest {
     pub fn header(&self, name: &str) -> &str {
         self.headers[name].to_str().unwrap()
     }
@@ -45,17 +45,17 @@ impl Got {
     }
 }
 
-type Respond = dyn Fn(&Got) -> StatusCode + Send + Sync;
+type Respond = dyn Fn(&ReceivedRequest) -> StatusCode + Send + Sync;
 
 /// The server.
 pub struct Server {
     pub port: u16,
-    got: Arc<Mutex<Vec<Got>>>,
+    got: Arc<Mutex<Vec<ReceivedRequest>>>,
 }
 
 #[derive(Clone)]
 struct Shared {
-    got: Arc<Mutex<Vec<Got>>>,
+    got: Arc<Mutex<Vec<ReceivedRequest>>>,
     respond: Arc<Respond>,
 }
 
@@ -65,7 +65,7 @@ async fn take(
     headers: HeaderMap,
     body: Bytes,
 ) -> (StatusCode, &'static str) {
-    let got = Got {
+    let got = ReceivedRequest {
         path: uri.path().to_owned(),
         headers,
         body: body.to_vec(),
@@ -79,7 +79,7 @@ impl Server {
     /// Listens on a port, 0 for any.
     pub async fn start(
         port: u16,
-        respond: impl Fn(&Got) -> StatusCode + Send + Sync + 'static,
+        respond: impl Fn(&ReceivedRequest) -> StatusCode + Send + Sync + 'static,
     ) -> Self {
         let listener = TcpListener::bind(("127.0.0.1", port)).await.unwrap();
         let port = listener.local_addr().unwrap().port();
@@ -93,12 +93,12 @@ impl Server {
         Self { port, got }
     }
 
-    pub fn got(&self) -> Vec<Got> {
+    pub fn got(&self) -> Vec<ReceivedRequest> {
         self.got.lock().unwrap().clone()
     }
 
     /// Waits for so many requests.
-    pub async fn wait(&self, count: usize) -> Vec<Got> {
+    pub async fn wait(&self, count: usize) -> Vec<ReceivedRequest> {
         eventually(|| (self.got().len() >= count).then(|| self.got())).await
     }
 }
@@ -203,7 +203,7 @@ pub fn record(number: u64) -> Record {
 }
 
 /// Ids of all events of batches, in order.
-pub fn ids(got: &[Got]) -> Vec<String> {
+pub fn ids(got: &[ReceivedRequest]) -> Vec<String> {
     let events = got.iter().flat_map(|got| match got.json() {
         serde_json::Value::Array(events) => events,
         event => vec![event],

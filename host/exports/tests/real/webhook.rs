@@ -2,9 +2,9 @@ use axum::http::StatusCode;
 use gpud_exports::{secret::SecretValue, webhook::signature};
 use std::sync::atomic::Ordering;
 
-use crate::server::{Bench, Got, Server, ids, record};
+use crate::server::{Bench, ReceivedRequest, Server, ids, record};
 
-fn is_signed_with(got: &Got, key: &str) -> bool {
+fn is_signed_with(got: &ReceivedRequest, key: &str) -> bool {
     let (id, time) = (got.header("webhook-id"), got.header("webhook-timestamp"));
     let expected = signature(&SecretValue::new(key), id, time, &got.body).unwrap();
     got.header("webhook-signature") == expected

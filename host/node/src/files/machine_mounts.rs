@@ -16,11 +16,11 @@ use crate::error::SourceError;
 
 /// Variable of the environment with the folder at which the machine's `/` is mounted, such as `/host`.
 pub const ROOT_VARIABLE: &str = "GPUD_HOST_ROOT";
-/// Where process 1 sees its root, and the two mount tables.
+/// The root of process 1, and the two mount tables.
 const PROCESS_1_ROOT: &str = "/proc/1/root";
 const MACHINE_TABLE: &str = "/proc/1/mountinfo";
 const OWN_TABLE: &str = "/proc/self/mountinfo";
-/// What makes the machine's mounts visible.
+/// The advice for making the machine's mounts visible.
 const REMEDY: &str = "gpud has other mounts than the machine: give its container the capability SYS_PTRACE, or mount the \
                       machine's / there and name that folder in GPUD_HOST_ROOT";
 

@@ -70,7 +70,7 @@ pub struct Files {
 /// One answer for each path, sorted by path.
 pub type Answers<T> = Vec<(String, Result<T, SourceError>)>;
 
-/// What kind of thing a path names.
+/// The kind of file that a path names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileKind {
     /// Regular file.
@@ -95,7 +95,7 @@ pub struct DirEntry {
 /// Facts about a file, links followed; from stat(2).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileStat {
-    /// What it is.
+    /// Its kind.
     pub kind: FileKind,
     /// Bytes; 0 or 4096 for most kernel files, whatever they hold.
     pub size: u64,
@@ -271,7 +271,7 @@ impl Files {
         .await
     }
 
-    /// Where a symbolic link points, as written in it.
+    /// Returns the target of a symbolic link, as written in it.
     ///
     /// # Errors
     /// [`SourceError::Invalid`] when it is not a link.

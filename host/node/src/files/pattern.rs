@@ -403,7 +403,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_leads_to_what_lies_below_it() {
+    fn a_path_leads_to_the_files_below_it() {
         let pattern = Pattern::parse("/proc/[0-9]*/fd/**").unwrap();
         for (path, leads) in [
             ("/", true),

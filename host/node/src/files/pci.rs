@@ -48,11 +48,11 @@ pub fn of_all(pattern: &str) -> Option<&'static str> {
 /// Attributes of devices, as they were read.
 #[derive(Default)]
 pub struct Devices {
-    known: Mutex<HashMap<&'static str, Vec<Known>>>,
+    known: Mutex<HashMap<&'static str, Vec<CachedAttribute>>>,
 }
 
-/// What one device said.
-struct Known {
+/// One device's attribute as it was last read.
+struct CachedAttribute {
     name: String,
     /// Its name is a link, and each link that the kernel makes gets an inode number of its own (`fs/kernfs/dir.c`,
     /// `__kernfs_new_node`): another device in the same place has another one.
@@ -95,7 +95,7 @@ impl Devices {
             match &content {
                 Err(SourceError::NotFound(_)) => continue,
                 Ok(content) if content.len() as u64 > max_bytes_each => return None,
-                Ok(content) => now.push(Known {
+                Ok(content) => now.push(CachedAttribute {
                     name,
                     link,
                     content: content.clone(),
@@ -110,12 +110,12 @@ impl Devices {
         Some(Ok(answers))
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<&'static str, Vec<Known>>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<&'static str, Vec<CachedAttribute>>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The known facts. A caller that asks for the same in the meantime reads it itself.
-    fn take(&self, attribute: &str) -> Vec<Known> {
+    fn take(&self, attribute: &str) -> Vec<CachedAttribute> {
         self.lock().remove(attribute).unwrap_or_default()
     }
 }

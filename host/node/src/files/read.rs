@@ -39,7 +39,7 @@ pub struct View<'a> {
     pub roots: Option<&'a Roots>,
 }
 
-/// What matches a pattern, and the directories on the way that could not be listed.
+/// The paths that match a pattern, and the directories on the way that could not be listed.
 pub(super) struct Matches {
     pub(super) paths: Vec<String>,
     unlisted: Vec<(String, SourceError)>,

@@ -1,4 +1,4 @@
-//! What no grant reaches, whatever patterns it holds.
+//! The files that no grant reaches, whatever its patterns.
 //!
 //! | path | why |
 //! |---|---|
@@ -20,18 +20,18 @@
 
 use std::path::{Path, PathBuf};
 
-/// What of a path is wanted, as far as it matters here.
+/// The part of a path that a caller wants to read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Look {
+pub enum WantedPart {
     /// Content, names, the target of a link, facts.
     Inside,
-    /// How many names there are in it.
+    /// The number of names in it.
     Count,
-    /// The space of its filesystem.
+    /// The free and used space of its filesystem.
     Space,
 }
 
-/// What of gpud's own process can be granted. Built-in checks need these.
+/// The files of gpud's own process that can be granted. Built-in checks need these.
 const OWN_SHOWN: [&str; 12] = [
     "cgroup",
     "comm",
@@ -88,7 +88,7 @@ const FOLDERS: [&str; 9] = [
     "/sys/kernel/tracing",
     "/var/run/secrets",
 ];
-/// Where gpud keeps its files by default.
+/// The default folders of gpud's files.
 const DATA_FOLDER: &str = "/var/lib/gpud";
 /// Single files of `/etc`.
 const OF_ETC: [&str; 6] = [
@@ -136,12 +136,12 @@ impl Sealed {
 
     /// Whether a path, absolute and plain, is reached by no grant. `environments`: a built-in check may read those of
     /// other processes.
-    pub fn holds(&self, path: &str, look: Look, environments: bool) -> bool {
-        if look == Look::Space {
+    pub fn holds(&self, path: &str, wanted: WantedPart, environments: bool) -> bool {
+        if wanted == WantedPart::Space {
             return false;
         }
         if let Some(inside) = path.strip_prefix("/proc/") {
-            return self.holds_in_proc(inside, look, environments);
+            return self.holds_in_proc(inside, wanted, environments);
         }
         // Nothing below is in sysfs but these, and thousands of its files are read in a round.
         if path.starts_with("/sys/") && !path.starts_with("/sys/kernel/") {
@@ -155,7 +155,7 @@ impl Sealed {
                 .any(|segment| matches!(segment, ".ssh" | ".gnupg"))
     }
 
-    fn holds_in_proc(&self, inside: &str, look: Look, environments: bool) -> bool {
+    fn holds_in_proc(&self, inside: &str, wanted: WantedPart, environments: bool) -> bool {
         let (first, rest) = inside.split_once('/').unwrap_or((inside, ""));
         let is_number = !first.is_empty() && first.bytes().all(|byte| byte.is_ascii_digit());
         let is_named_self = matches!(first, "self" | "thread-self");
@@ -165,7 +165,7 @@ impl Sealed {
         let (file, deeper) = of_process(rest);
         match file {
             "" => false,
-            "fd" => !deeper.is_empty() || look != Look::Count,
+            "fd" => !deeper.is_empty() || wanted != WantedPart::Count,
             "environ" if environments => is_named_self || self.is_own(first),
             file if PROCESS_SEALED.contains(&file) => true,
             file if OWN_SHOWN.contains(&file) => false,
@@ -257,8 +257,8 @@ mod tests {
             "/srv/gpud",
             "/srv/gpud/token",
         ] {
-            assert!(sealed().holds(path, Look::Inside, false), "{path}");
-            assert!(!sealed().holds(path, Look::Space, false), "{path}");
+            assert!(sealed().holds(path, WantedPart::Inside, false), "{path}");
+            assert!(!sealed().holds(path, WantedPart::Space, false), "{path}");
         }
         for path in [
             "/proc",
@@ -284,24 +284,24 @@ mod tests {
             "/srv/gpud2",
             "/srv",
         ] {
-            assert!(!sealed().holds(path, Look::Inside, false), "{path}");
+            assert!(!sealed().holds(path, WantedPart::Inside, false), "{path}");
         }
     }
 
     #[test]
     fn open_files_are_counted_and_not_shown() {
         for path in ["/proc/1/fd", "/proc/77/fd", "/proc/1/task/2/fd"] {
-            assert!(!sealed().holds(path, Look::Count, false), "{path}");
+            assert!(!sealed().holds(path, WantedPart::Count, false), "{path}");
         }
-        assert!(sealed().holds("/proc/1/fd/3", Look::Count, false));
-        assert!(sealed().holds("/proc/1/map_files", Look::Count, false));
+        assert!(sealed().holds("/proc/1/fd/3", WantedPart::Count, false));
+        assert!(sealed().holds("/proc/1/map_files", WantedPart::Count, false));
     }
 
     #[test]
     fn a_builtin_check_sees_the_environments_of_others() {
-        assert!(!sealed().holds("/proc/1/environ", Look::Inside, true));
+        assert!(!sealed().holds("/proc/1/environ", WantedPart::Inside, true));
         for own in ["/proc/77/environ", "/proc/self/environ", "/proc/1/mem"] {
-            assert!(sealed().holds(own, Look::Inside, true), "{own}");
+            assert!(sealed().holds(own, WantedPart::Inside, true), "{own}");
         }
     }
 }

@@ -32,7 +32,7 @@ use super::{
     machine_mounts::MachineMounts,
     names,
     roots::Roots,
-    sealed::{Look, Sealed},
+    sealed::{Sealed, WantedPart},
 };
 use crate::error::SourceError;
 
@@ -54,13 +54,13 @@ pub struct Tree {
     proc: Option<OwnedFd>,
     /// `/sys` of it, if it is a sysfs.
     sys: Option<OwnedFd>,
-    /// What no grant reaches.
+    /// The files that no grant reaches.
     sealed: Sealed,
     /// The way to the machine's mounts, where gpud has others.
     mounts: Option<MachineMounts>,
 }
 
-/// What a confined access wants.
+/// The kind of a confined access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Want {
     /// The thing itself: its path must be granted.
@@ -81,11 +81,11 @@ impl Want {
         }
     }
 
-    fn look(self) -> Look {
+    fn wanted(self) -> WantedPart {
         match self {
-            Self::Itself | Self::Passage => Look::Inside,
-            Self::Count => Look::Count,
-            Self::Space => Look::Space,
+            Self::Itself | Self::Passage => WantedPart::Inside,
+            Self::Count => WantedPart::Count,
+            Self::Space => WantedPart::Space,
         }
     }
 }
@@ -145,7 +145,7 @@ impl Tree {
     /// Whether no grant reaches a path.
     pub fn is_sealed(&self, path: &str, roots: &Roots, want: Want) -> bool {
         self.sealed
-            .holds(path, want.look(), roots.has_environments())
+            .holds(path, want.wanted(), roots.has_environments())
     }
 
     #[cfg(test)]

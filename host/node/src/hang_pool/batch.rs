@@ -10,7 +10,7 @@ use std::{
 
 use tokio::{sync::Notify, time::timeout};
 
-use super::{Call, Deliver, HangPool, Shared, Ticket, submit};
+use super::{Call, Deliver, HangPool, PoolShared, Ticket, submit};
 use crate::error::SourceError;
 
 /// A call that takes longer than this no longer holds up those after it.
@@ -24,14 +24,14 @@ pub const MAX_LOST: usize = 3;
 /// One answer for each call; `None`: not asked, since [`MAX_LOST`] others did not answer.
 pub type Answers<T> = Vec<Option<Result<T, SourceError>>>;
 
-/// What the threads and the caller share.
+/// The state that the threads and the caller share.
 struct Batch<T> {
     calls: Vec<String>,
-    state: Mutex<State<T>>,
+    state: Mutex<BatchState<T>>,
     done: Notify,
 }
 
-struct State<T> {
+struct BatchState<T> {
     /// The first call that nobody has taken. Beyond the end: there is nothing more to do.
     next: usize,
     answers: Answers<T>,
@@ -43,13 +43,13 @@ struct State<T> {
 }
 
 impl<T> Batch<T> {
-    fn lock(&self) -> MutexGuard<'_, State<T>> {
+    fn lock(&self) -> MutexGuard<'_, BatchState<T>> {
         // Nothing panics while holding the lock, and the state would still be usable if something did.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl<T> State<T> {
+impl<T> BatchState<T> {
     fn take(&mut self) -> Option<usize> {
         let index = self.next;
         if index >= self.answers.len() {
@@ -117,7 +117,7 @@ impl HangPool {
         let count = calls.len();
         let batch = Arc::new(Batch {
             calls,
-            state: Mutex::new(State {
+            state: Mutex::new(BatchState {
                 next: 0,
                 answers: std::iter::repeat_with(|| None).take(count).collect(),
                 open: count,
@@ -178,7 +178,7 @@ impl HangPool {
     fn expire<T>(
         &self,
         calls: &[String],
-        state: &mut State<T>,
+        state: &mut BatchState<T>,
         deadline: Duration,
         began: Instant,
         whole: Duration,
@@ -224,7 +224,7 @@ impl HangPool {
     }
 }
 
-impl Shared {
+impl PoolShared {
     /// Takes one call after the other until there are none, or one was given up.
     fn serve_all<T>(
         &self,

@@ -35,13 +35,13 @@ const MAX_NAMED: usize = 4;
 /// A bounded pool of threads for calls that can hang in the kernel. Clones share the threads.
 #[derive(Clone)]
 pub struct HangPool {
-    shared: Arc<Shared>,
+    shared: Arc<PoolShared>,
 }
 
 /// A call that is past its deadline and still has not returned.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StuckCall {
-    /// What was asked, as given to [`HangPool::run`].
+    /// The question, as given to [`HangPool::run`].
     pub what: String,
     /// When it was asked, Unix milliseconds.
     pub since_ms: u64,
@@ -49,16 +49,16 @@ pub struct StuckCall {
     pub elapsed: Duration,
 }
 
-struct Shared {
+struct PoolShared {
     name: String,
     max_threads: usize,
     clock: Clock,
-    state: Mutex<State>,
+    state: Mutex<PoolState>,
     work: Condvar,
 }
 
 #[derive(Default)]
-struct State {
+struct PoolState {
     next_id: u64,
     queue: VecDeque<Job>,
     threads: usize,
@@ -101,7 +101,7 @@ impl HangPool {
     /// (the kernel shows 15 bytes) and errors.
     pub fn new(name: impl Into<String>, max_threads: usize) -> Self {
         Self {
-            shared: Arc::new(Shared {
+            shared: Arc::new(PoolShared {
                 name: name.into(),
                 max_threads: max_threads.max(1),
                 clock: Clock::Live,
@@ -211,7 +211,7 @@ impl HangPool {
 }
 
 /// Puts a call in the queue and sees to it that a thread will take it.
-fn submit(shared: &Arc<Shared>, call: &Call, work: Work) -> Result<Ticket, SourceError> {
+fn submit(shared: &Arc<PoolShared>, call: &Call, work: Work) -> Result<Ticket, SourceError> {
     let mut state = shared.lock();
     let what = &call.what;
     if let Some(hangs) = state.hangs(what) {
@@ -259,8 +259,8 @@ fn submit(shared: &Arc<Shared>, call: &Call, work: Work) -> Result<Ticket, Sourc
     })
 }
 
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, State> {
+impl PoolShared {
+    fn lock(&self) -> MutexGuard<'_, PoolState> {
         // Nothing panics while holding the lock, and the state would still be usable if something did.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -285,7 +285,7 @@ impl Shared {
     }
 
     /// Waits for work; `None` when there was none for [`IDLE_EXIT`].
-    fn next_job(&self, mut state: MutexGuard<'_, State>) -> Option<Job> {
+    fn next_job(&self, mut state: MutexGuard<'_, PoolState>) -> Option<Job> {
         loop {
             if let Some(job) = state.queue.pop_front() {
                 state.running.insert(job.id, job.call.clone());
@@ -306,7 +306,7 @@ impl Shared {
     }
 
     /// The error for a call that got no thread: it says what occupies them.
-    fn exhausted(&self, state: &State, call: &Call) -> SourceError {
+    fn exhausted(&self, state: &PoolState, call: &Call) -> SourceError {
         let mut holders: Vec<String> = state
             .running
             .values()
@@ -330,7 +330,7 @@ impl Shared {
     }
 }
 
-impl State {
+impl PoolState {
     fn hung(&self) -> usize {
         self.running.values().filter(|call| call.is_hung()).count()
     }
@@ -359,7 +359,7 @@ impl State {
 
 /// A call in the queue or on a thread. Dropped, it takes the call out of the queue if it has not started.
 pub struct Ticket {
-    shared: Arc<Shared>,
+    shared: Arc<PoolShared>,
     id: u64,
 }
 

@@ -186,7 +186,7 @@ async fn threads_stay_within_the_bound_and_every_call_is_served() {
 
 #[test]
 fn the_memory_of_good_answers_is_bounded_and_forgets_the_oldest() {
-    let mut state = State::default();
+    let mut state = PoolState::default();
     for n in 0..=MAX_REMEMBERED as u64 {
         state.remember(format!("source {n}"), n);
     }

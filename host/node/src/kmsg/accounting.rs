@@ -5,7 +5,7 @@
 
 use super::gaps::{Gap, GapCause};
 
-/// What a sequence number says about the records before it.
+/// The meaning of a sequence number for the records before it.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Observation {
     /// A record not seen before, and the gap in front of it.

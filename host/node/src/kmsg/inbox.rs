@@ -50,18 +50,18 @@ pub struct Batch {
 /// A handle to an inbox; clones share it. Meant for one consumer.
 #[derive(Debug, Clone)]
 pub struct Inbox {
-    shared: Arc<Shared>,
+    shared: Arc<InboxShared>,
 }
 
 #[derive(Debug)]
-struct Shared {
-    state: Mutex<State>,
+struct InboxShared {
+    state: Mutex<InboxState>,
     notify: Notify,
     limits: InboxLimits,
 }
 
 #[derive(Debug)]
-struct State {
+struct InboxState {
     messages: VecDeque<Arc<KernelMessage>>,
     bytes: usize,
     /// What did not fit; nothing is put in while there is some, so that the order stays that of the log.
@@ -77,7 +77,7 @@ struct State {
 
 impl Inbox {
     pub(super) fn new(limits: InboxLimits, cursor: Option<u64>) -> Self {
-        let state = State {
+        let state = InboxState {
             messages: VecDeque::new(),
             bytes: 0,
             overflow: None,
@@ -87,7 +87,7 @@ impl Inbox {
             closed: false,
         };
         Self {
-            shared: Arc::new(Shared {
+            shared: Arc::new(InboxShared {
                 state: Mutex::new(state),
                 notify: Notify::new(),
                 limits,
@@ -222,7 +222,7 @@ impl Inbox {
         Arc::ptr_eq(&self.shared, &other.shared)
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, InboxState> {
         self.shared
             .state
             .lock()
@@ -230,7 +230,7 @@ impl Inbox {
     }
 }
 
-impl State {
+impl InboxState {
     /// Puts a message in, or gives it back when there is no room or an earlier one is outside.
     fn put(
         &mut self,

@@ -6,7 +6,7 @@ use super::{
     counters::add,
     gaps::{Gap, GapCause},
     queue::RecordBatch,
-    reader::Shared,
+    reader::ReaderShared,
     record::RawRecord,
 };
 
@@ -14,7 +14,7 @@ use super::{
 pub(super) struct Intake {
     clock: BootClock,
     pub(super) accounting: Accounting,
-    /// What was not handed on yet; the next record is read into its tail.
+    /// Records that were not passed on yet. The next record is read into the tail.
     pub(super) batch: RecordBatch,
     /// First and last number, and the last time, of the batch.
     span: Option<(u64, u64, u64)>,
@@ -31,7 +31,7 @@ impl Intake {
     }
 
     /// Takes the record in the batch's tail.
-    pub(super) fn take(&mut self, shared: &Shared) {
+    pub(super) fn take(&mut self, shared: &ReaderShared) {
         let counters = &shared.counters;
         let raw = self.batch.unsealed();
         let size = raw.len() as u64;
@@ -62,7 +62,7 @@ impl Intake {
     }
 
     /// Puts the batch into the queue; a full queue gives it back.
-    pub(super) fn offer(&mut self, shared: &Shared) -> Result<(), RecordBatch> {
+    pub(super) fn offer(&mut self, shared: &ReaderShared) -> Result<(), RecordBatch> {
         if self.batch.is_empty() {
             return Ok(());
         }
@@ -72,7 +72,7 @@ impl Intake {
     }
 
     /// Counts a batch that there was no room for.
-    pub(super) fn drop_batch(&mut self, batch: &RecordBatch, shared: &Shared) {
+    pub(super) fn drop_batch(&mut self, batch: &RecordBatch, shared: &ReaderShared) {
         let count = batch.len() as u64;
         add(&shared.counters.lost_queue, count);
         if let Some((first_lost, last_lost, time)) = self.span.take() {
@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn a_full_queue_costs_records_and_each_is_counted_once() {
-        let shared = Shared::new("/dev/null".into(), 2000).unwrap();
+        let shared = ReaderShared::new("/dev/null".into(), 2000).unwrap();
         let mut intake = Intake::new(None, BootClock::booted_at(0));
         for sequence in (0..100).chain(110..200) {
             let record = format!("6,{sequence},1000,-;{}\n", "x".repeat(80));
@@ -144,7 +144,7 @@ mod tests {
 
     #[test]
     fn after_a_reopening_nothing_is_taken_twice() {
-        let shared = Shared::new("/dev/null".into(), 1 << 20).unwrap();
+        let shared = ReaderShared::new("/dev/null".into(), 1 << 20).unwrap();
         let mut intake = Intake::new(None, BootClock::booted_at(0));
         let read = |intake: &mut Intake, sequences: std::ops::Range<u64>| {
             for sequence in sequences {

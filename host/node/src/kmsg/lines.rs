@@ -7,7 +7,7 @@ use super::record::MAX_RECORD;
 #[derive(Debug, Default)]
 pub struct LineSplitter {
     bytes: Vec<u8>,
-    /// Where the next record begins.
+    /// The position of the next record.
     start: usize,
     /// The rest of an overlong line is being thrown away.
     skipping: bool,

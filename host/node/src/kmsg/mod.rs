@@ -39,7 +39,7 @@ pub use self::{
     inbox::{Batch, Inbox, InboxLimits},
     inject::{MAX_MESSAGE, inject, severity, validate_message},
     lines::LineSplitter,
-    pipeline::{Matcher, Watcher, Watching},
+    pipeline::{Matcher, Watcher, WatcherInboxes},
     prefilter::{MAX_PATTERN_LENGTH, MAX_PATTERNS, PatternError, Prefilter, WatcherId},
     read_back::{ReadBack, read_back},
     reader::{SourceState, Status},
@@ -48,7 +48,7 @@ pub use self::{
 };
 use self::{
     pipeline::Routing,
-    reader::{Reader, Shared, Timing},
+    reader::{Reader, ReaderShared, Timing},
 };
 use crate::error::SourceError;
 
@@ -103,7 +103,7 @@ impl Config {
 /// The running kernel log. Dropping it shuts it down.
 #[derive(Debug)]
 pub struct KernelLog {
-    shared: Arc<Shared>,
+    shared: Arc<ReaderShared>,
     inboxes: Mutex<BTreeMap<WatcherId, Inbox>>,
     threads: Mutex<Vec<JoinHandle<()>>>,
 }
@@ -123,7 +123,7 @@ impl KernelLog {
             file_poll,
         } = config;
         let log = Self {
-            shared: Arc::new(Shared::new(path.clone(), queue_bytes)?),
+            shared: Arc::new(ReaderShared::new(path.clone(), queue_bytes)?),
             inboxes: Mutex::default(),
             threads: Mutex::default(),
         };
@@ -151,7 +151,7 @@ impl KernelLog {
     /// inbox of one that is not in the list any more, or is refused, is closed. Ids are distinct.
     ///
     /// Compiles the patterns on the calling thread: some milliseconds for the usual hundred.
-    pub fn set_watchers(&self, watchers: Vec<Watcher>) -> Watching {
+    pub fn set_watchers(&self, watchers: Vec<Watcher>) -> WatcherInboxes {
         // Held to the end, so that two calls hand over in the order in which they ended.
         let mut inboxes = self.inboxes();
         let (routing, watching) = Routing::new(watchers, &inboxes);

@@ -34,12 +34,12 @@ pub struct Watcher {
     pub limits: InboxLimits,
 }
 
-/// The watchers that were accepted and those that were not.
+/// The inboxes of the watchers that were accepted, and why others were not.
 #[derive(Debug)]
-pub struct Watching {
+pub struct WatcherInboxes {
     /// The inboxes by watcher.
     pub inboxes: BTreeMap<WatcherId, Inbox>,
-    /// Watchers with a pattern that cannot be used; they get nothing, the others are not affected.
+    /// Watchers with a pattern that cannot be used; they receive nothing, and the others are not affected.
     pub refused: Vec<PatternError>,
 }
 
@@ -68,7 +68,7 @@ impl Routing {
     pub(super) fn new(
         watchers: Vec<Watcher>,
         existing: &BTreeMap<WatcherId, Inbox>,
-    ) -> (Self, Watching) {
+    ) -> (Self, WatcherInboxes) {
         let patterns: Vec<_> = watchers
             .iter()
             .map(|watcher| (watcher.id, watcher.patterns.clone()))
@@ -99,7 +99,10 @@ impl Routing {
             .iter()
             .map(|(id, route)| (*id, route.inbox.clone()))
             .collect();
-        (Self { prefilter, routes }, Watching { inboxes, refused })
+        (
+            Self { prefilter, routes },
+            WatcherInboxes { inboxes, refused },
+        )
     }
 }
 
@@ -119,7 +122,7 @@ pub struct Matcher {
 
 impl Matcher {
     /// A matcher that serves these watchers.
-    pub fn new(clock: BootClock, watchers: Vec<Watcher>) -> (Self, Watching) {
+    pub fn new(clock: BootClock, watchers: Vec<Watcher>) -> (Self, WatcherInboxes) {
         let (routing, watching) = Routing::new(watchers, &BTreeMap::new());
         (
             Self {

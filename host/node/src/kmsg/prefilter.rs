@@ -26,7 +26,7 @@ pub enum PatternError {
     /// The pattern is not a regular expression, or it is too large when compiled.
     #[error("watcher {watcher}: pattern {pattern:?}: {reason}")]
     Invalid {
-        /// Whose pattern.
+        /// The component with the pattern.
         watcher: WatcherId,
         /// The pattern, as given.
         pattern: String,
@@ -38,7 +38,7 @@ pub enum PatternError {
         "watcher {watcher}: pattern {start:?}… has {length} bytes, more than {MAX_PATTERN_LENGTH}"
     )]
     TooLong {
-        /// Whose pattern.
+        /// The component with the pattern.
         watcher: WatcherId,
         /// The pattern's first characters.
         start: String,
@@ -48,7 +48,7 @@ pub enum PatternError {
     /// More than [`MAX_PATTERNS`].
     #[error("watcher {watcher}: {count} patterns, more than {MAX_PATTERNS}")]
     TooMany {
-        /// Whose patterns.
+        /// The component with the patterns.
         watcher: WatcherId,
         /// How many.
         count: usize,

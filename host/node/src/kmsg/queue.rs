@@ -15,7 +15,7 @@ const PATIENT_LIMIT: usize = 1 << 20;
 #[derive(Debug, Default)]
 pub(super) struct RecordBatch {
     bytes: Vec<u8>,
-    /// Where each record ends.
+    /// The end of each record.
     ends: Vec<usize>,
 }
 
@@ -25,7 +25,7 @@ impl RecordBatch {
         &mut self.bytes
     }
 
-    /// What was put into the tail.
+    /// Returns the written part of the tail that is not sealed yet.
     pub(super) fn unsealed(&self) -> &[u8] {
         self.bytes.get(self.sealed()..).unwrap_or_default()
     }
@@ -59,13 +59,13 @@ impl RecordBatch {
         self.ends.last().copied().unwrap_or(0)
     }
 
-    /// What the batch holds of memory, bytes.
+    /// Returns the memory of the batch, bytes.
     fn cost(&self) -> usize {
         self.bytes.capacity() + self.ends.capacity() * size_of::<usize>()
     }
 }
 
-/// What the matcher does next.
+/// The next work of the matcher.
 #[derive(Debug)]
 pub(super) enum Work<C> {
     /// Examine these.
@@ -83,15 +83,15 @@ pub(super) enum Work<C> {
 /// The queue; `C` is what can be handed to the matcher past the waiting records.
 #[derive(Debug)]
 pub(super) struct Queue<C> {
-    state: Mutex<State<C>>,
+    state: Mutex<QueueState<C>>,
     ready: Condvar,
     limit: usize,
     patient: AtomicBool,
 }
 
 #[derive(Debug)]
-struct State<C> {
-    batches: VecDeque<Entry>,
+struct QueueState<C> {
+    batches: VecDeque<QueueEntry>,
     bytes: usize,
     change: Option<C>,
     refill: bool,
@@ -99,7 +99,7 @@ struct State<C> {
 }
 
 #[derive(Debug)]
-enum Entry {
+enum QueueEntry {
     Records(RecordBatch),
     CaughtUp(Option<u64>),
 }
@@ -107,7 +107,7 @@ enum Entry {
 impl<C> Queue<C> {
     /// A queue of at most this many bytes.
     pub(super) fn new(limit: usize) -> Self {
-        let state = State {
+        let state = QueueState {
             batches: VecDeque::new(),
             bytes: 0,
             change: None,
@@ -145,7 +145,7 @@ impl<C> Queue<C> {
             return Err(batch);
         }
         state.bytes = bytes;
-        state.batches.push_back(Entry::Records(batch));
+        state.batches.push_back(QueueEntry::Records(batch));
         drop(state);
         self.ready.notify_one();
         Ok(())
@@ -153,7 +153,7 @@ impl<C> Queue<C> {
 
     /// Says that the reader has caught up with the source, whose last record has this number. For one call per start.
     pub(super) fn mark_caught_up(&self, last: Option<u64>) {
-        self.lock().batches.push_back(Entry::CaughtUp(last));
+        self.lock().batches.push_back(QueueEntry::CaughtUp(last));
         self.ready.notify_one();
     }
 
@@ -201,11 +201,11 @@ impl<C> Queue<C> {
                 return Work::Refill;
             }
             match state.batches.pop_front() {
-                Some(Entry::Records(batch)) => {
+                Some(QueueEntry::Records(batch)) => {
                     state.bytes = state.bytes.saturating_sub(batch.cost());
                     return Work::Records(batch);
                 }
-                Some(Entry::CaughtUp(last)) => return Work::CaughtUp(last),
+                Some(QueueEntry::CaughtUp(last)) => return Work::CaughtUp(last),
                 None => {
                     state = self
                         .ready
@@ -216,7 +216,7 @@ impl<C> Queue<C> {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State<C>> {
+    fn lock(&self) -> MutexGuard<'_, QueueState<C>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -20,7 +20,7 @@ use crate::error::SourceError;
 /// How many reads in a row may fail before a scan gives up. A record that the kernel will not hand out fails alone.
 const MAX_FAILURES: u32 = 8;
 
-/// What a look through the log found.
+/// The result of reading through the log.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ReadBack {
     /// The newest matching messages, in the order of the log.

@@ -64,7 +64,7 @@ pub enum SourceState {
 /// The reader's state at one moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Status {
-    /// What is read.
+    /// The source of the records.
     pub path: PathBuf,
     /// How it does.
     pub state: SourceState,
@@ -72,9 +72,9 @@ pub struct Status {
     pub last_answer: Option<u64>,
 }
 
-/// What the reader shares with the rest of the kernel log.
+/// The state that the reader shares with the rest of the kernel log.
 #[derive(Debug)]
-pub(super) struct Shared {
+pub(super) struct ReaderShared {
     pub(super) queue: Queue<Routing>,
     pub(super) counters: Counters,
     pub(super) gaps: Arc<GapLog>,
@@ -82,7 +82,7 @@ pub(super) struct Shared {
     wake: OwnedFd,
 }
 
-impl Shared {
+impl ReaderShared {
     pub(super) fn new(path: PathBuf, queue_bytes: usize) -> Result<Self, SourceError> {
         let wake = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)
             .map_err(|errno| SourceError::from_io("eventfd", &errno.into()))?;
@@ -120,7 +120,7 @@ pub(super) struct Timing {
 
 /// The reader's own state.
 pub(super) struct Reader {
-    shared: Arc<Shared>,
+    shared: Arc<ReaderShared>,
     path: PathBuf,
     timing: Timing,
     intake: Intake,
@@ -135,7 +135,7 @@ enum Exit {
 
 impl Reader {
     pub(super) fn new(
-        shared: Arc<Shared>,
+        shared: Arc<ReaderShared>,
         path: PathBuf,
         resume_after: Option<u64>,
         clock: BootClock,

@@ -1,4 +1,4 @@
-//! Where records come from: `/dev/kmsg`, or a file with records in it, behind one non-blocking `next`.
+//! The source of records: `/dev/kmsg`, or a file with records in it, behind one non-blocking `next`.
 
 use std::{
     os::fd::{AsFd, BorrowedFd, OwnedFd},
@@ -27,7 +27,7 @@ enum Kind {
     File { splitter: LineSplitter, offset: u64 },
 }
 
-/// What [`Source::next`] found.
+/// The result of [`Source::next`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Step {
     /// A record was appended.

@@ -7,7 +7,7 @@
 
 use std::borrow::Cow;
 
-/// What a backslash in the bytes means.
+/// The meaning of a backslash in the bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Escapes {
     /// `\xNN` is a byte.

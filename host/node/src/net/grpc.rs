@@ -5,7 +5,7 @@
 //!
 //! The protocol: "gRPC over HTTP2" of the gRPC project (`PROTOCOL-HTTP2.md`), RFC 9113.
 
-mod counted;
+mod limited_stream;
 mod message;
 
 use std::{
@@ -28,7 +28,7 @@ use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, header};
 use tokio::net::UnixStream;
 
 use super::{super::error::SourceError, connect_unix, within};
-use counted::Counted;
+use limited_stream::LimitedStream;
 use message::Collector;
 
 /// Longest request message, bytes.
@@ -37,7 +37,7 @@ pub const MAX_REQUEST_BYTES: usize = 64 * 1024;
 const MAX_STATUS_TEXT: usize = 1024;
 /// Headers and trailers of an answer together, decoded, each with 32 bytes on top (RFC 9113, 6.5.2).
 const MAX_HEADER_BYTES: u32 = 16 * 1024;
-/// What the service may have under way before we read it.
+/// Bytes that the service may send before we read them.
 const WINDOW_BYTES: u32 = 256 * 1024;
 /// Bytes of a connection beyond twice the response message: frames' heads, headers, settings, pings.
 const OVERHEAD_BYTES: u64 = 256 * 1024;
@@ -134,7 +134,7 @@ async fn exchange(
         .saturating_mul(2)
         .saturating_add(OVERHEAD_BYTES);
     let spent = Arc::new(AtomicBool::new(false));
-    let stream = Counted::new(stream, bound, Arc::clone(&spent));
+    let stream = LimitedStream::new(stream, bound, Arc::clone(&spent));
     let failed = |error: h2::Error| {
         // HTTP/2 words the refusal of its stream as trouble of its own.
         if spent.load(Ordering::Relaxed) {

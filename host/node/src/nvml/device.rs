@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 
 use super::{
     Nvml,
-    gpu::{Gpu, Known},
+    gpu::{CachedAnswers, Gpu},
     values::{
         EccMode, Fabric, Identity, Memory, MigDevice, Nvlink, NvlinkErrors, PcieLink, Power,
         Process, ProcessUse, Reading, RemappedRows, RowHistogram, SramEcc, Utilization, Value,
@@ -88,7 +88,7 @@ impl Device {
         fabric() -> Fabric = Reading::Fabric;
         /// Processes that compute.
         processes() -> Vec<Process> = Reading::Processes;
-        /// What processes used in the last minute.
+        /// The usage of processes in the last minute.
         process_use() -> Vec<ProcessUse> = Reading::ProcessUse;
         /// MIG mode on?
         mig_mode() -> bool = Reading::MigMode;
@@ -127,9 +127,9 @@ impl Device {
         self.gpu.prepare(readings).await;
     }
 
-    /// What it answered in the last [`super::gpu::SHARED_FOR`]; nothing when it cannot be asked now.
-    pub fn known(&self) -> Option<Known<'_>> {
-        self.gpu.known()
+    /// Returns its answers of the last [`super::gpu::SHARED_FOR`]; `None` if it cannot be asked now.
+    pub fn cached_answers(&self) -> Option<CachedAnswers<'_>> {
+        self.gpu.cached_answers()
     }
 
     /// The answer to any of the questions below.

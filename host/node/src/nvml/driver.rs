@@ -8,7 +8,7 @@ use super::{
     values::{Reading, Value},
 };
 
-/// What a driver answers.
+/// The answer of a driver.
 pub type Answer<T = Value> = Result<T, Fault>;
 
 /// A driver's own handle of a GPU. It is not valid for another driver, or for the same one after it was reopened.
@@ -47,10 +47,10 @@ pub enum NoDriver {
     Broken(String),
 }
 
-/// What identifies a file: its path, device, inode and last change.
+/// The identity of a file: its path, device, inode and last change.
 pub type FileIdentity = (PathBuf, u64, u64, Option<SystemTime>);
-/// What identifies the files of a driver: when they change, another driver was installed.
-pub type Stamp = Vec<FileIdentity>;
+/// The identities of a driver's files: when they change, another driver was installed.
+pub type DriverStamp = Vec<FileIdentity>;
 
 /// Finds and starts a driver.
 pub trait Opener: Send + Sync {
@@ -60,9 +60,9 @@ pub trait Opener: Send + Sync {
     /// [`NoDriver`].
     fn open(&self) -> Result<Arc<dyn Driver>, NoDriver>;
 
-    /// What it would be started from. Empty when that cannot change.
-    fn stamp(&self) -> Stamp {
-        Stamp::new()
+    /// Returns the stamp of the files that it would be started from. Empty if they cannot change.
+    fn stamp(&self) -> DriverStamp {
+        DriverStamp::new()
     }
 }
 

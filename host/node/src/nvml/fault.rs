@@ -10,7 +10,7 @@ pub const INVALID_ARGUMENT: u32 = 2;
 pub const NOT_SUPPORTED: u32 = 3;
 /// The user may not.
 pub const NO_PERMISSION: u32 = 4;
-/// What was looked for is not there.
+/// The code for a missing object.
 pub const NOT_FOUND: u32 = 6;
 /// A buffer is too small.
 pub const INSUFFICIENT_SIZE: u32 = 7;
@@ -42,7 +42,7 @@ pub struct Fault {
     pub text: String,
 }
 
-/// What a code means.
+/// The meaning of a code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Class {
     NotSupported,

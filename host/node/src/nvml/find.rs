@@ -1,4 +1,4 @@
-//! Where the library of the driver may be.
+//! Finds the library of the driver.
 
 use std::{
     fs,
@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::driver::{FileIdentity, Stamp};
+use super::driver::{DriverStamp, FileIdentity};
 
 /// The name under which the dynamic loader knows it.
 pub const LIBRARY: &str = "libnvidia-ml.so.1";
@@ -35,26 +35,26 @@ const USUAL_FOLDERS: [&str; 6] = [
 /// Roots of drivers that are installed beside the system.
 const USUAL_ROOTS: [&str; 2] = ["/run/nvidia/driver", "/opt/nvidia/driver"];
 
-/// Where to look.
+/// Where to look for the library.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Places {
-    /// This file and no other.
+pub struct LibraryPaths {
+    /// The only file to try.
     pub library: Option<PathBuf>,
-    /// Below this root first.
+    /// A root to search first.
     pub driver_root: Option<PathBuf>,
 }
 
-/// One thing to try.
+/// One way to load the library.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Candidate {
     /// A file that is there.
     File(PathBuf),
-    /// Whatever the loader finds.
+    /// The file that the loader finds by the library's name.
     ByName,
 }
 
-impl Places {
-    /// What to try, in this order.
+impl LibraryPaths {
+    /// Returns the candidates in the order in which they are tried.
     pub fn candidates(&self) -> Vec<Candidate> {
         if let Some(path) = &self.library {
             return vec![Candidate::File(path.clone())];
@@ -70,7 +70,7 @@ impl Places {
     }
 
     /// Changes when a driver is installed, removed or replaced in a place that is looked at.
-    pub fn stamp(&self) -> Stamp {
+    pub fn stamp(&self) -> DriverStamp {
         let paths = match &self.library {
             Some(path) => vec![path.clone()],
             None => {
@@ -81,7 +81,7 @@ impl Places {
         paths.into_iter().filter_map(identify).collect()
     }
 
-    /// What was looked for, when nothing was found.
+    /// Returns the names that were looked for, for the message when nothing was found.
     pub fn not_found(&self) -> String {
         match (&self.library, &self.driver_root) {
             (Some(path), _) => format!("{} is not there", path.display()),
@@ -180,7 +180,7 @@ mod tests {
 
     #[test]
     fn a_file_that_was_named_is_the_only_candidate() {
-        let places = Places {
+        let places = LibraryPaths {
             library: Some("/nowhere/libnvidia-ml.so".into()),
             driver_root: Some("/".into()),
         };
@@ -195,7 +195,7 @@ mod tests {
     #[test]
     fn below_a_root_the_first_that_exists_wins_else_the_usual_places_are_tried() {
         let root = tempfile::tempdir().unwrap();
-        let places = Places {
+        let places = LibraryPaths {
             library: None,
             driver_root: Some(root.path().to_owned()),
         };
@@ -265,7 +265,7 @@ mod tests {
     fn a_replaced_file_changes_the_stamp() {
         let root = tempfile::tempdir().unwrap();
         let library = root.path().join("nvml.so");
-        let places = Places {
+        let places = LibraryPaths {
             library: Some(library.clone()),
             driver_root: None,
         };

@@ -31,14 +31,14 @@ use crate::{clock::Clock, error::SourceError, hang_pool::HangPool};
 pub const DEADLINE: Duration = Duration::from_secs(5);
 /// How long an answer is given to others, too: long enough for the checkers of one round that ask the same thing.
 pub const SHARED_FOR: Duration = Duration::from_secs(3);
-/// Answers kept of one GPU; questions have arguments that guests choose.
-const MAX_KEPT: usize = 512;
+/// Most cached answers of one GPU; questions have arguments that guests choose.
+const MAX_CACHED: usize = 512;
 /// How old an answer is that is asked for again on the way: it is of another round, which may last for seconds (GPM
 /// samples).
 pub const AGAIN_AFTER: Duration = Duration::from_secs(10);
 /// How old it is at most: of the round before, with the usual minute between them.
 const AGAIN_WITHIN: Duration = Duration::from_secs(90);
-/// What the thread is doing while it asks for a round's answers.
+/// The name of the thread's work while it asks for a round's answers.
 const AGAIN: &str = "the questions of the last round";
 /// Longest that the questions that are taken along may hold up the one that was asked.
 pub(super) const ON_THE_WAY: Duration = Duration::from_millis(250);
@@ -60,7 +60,7 @@ pub struct Timing {
     pub first: Duration,
 }
 
-/// What all GPUs share.
+/// The settings and clock that all GPUs share.
 #[derive(Clone)]
 pub(super) struct Common {
     pub clock: Clock,
@@ -78,38 +78,39 @@ impl Common {
     }
 }
 
-/// A driver that is in use. A holder of one of these may be within a call.
-pub(super) struct Held(pub Arc<dyn Driver>);
+/// A driver that is in use. The owner of a reference may be within a call.
+pub(super) struct OpenDriver(pub Arc<dyn Driver>);
 
-/// Where a GPU is to be asked.
+/// Whether a GPU can be asked, and through which driver.
 #[derive(Clone)]
-pub(super) enum Place {
-    /// Here.
-    Driver(Arc<Held>, Slot),
-    /// It was there and is not, or could not be opened.
+pub(super) enum GpuAccess {
+    /// It can be asked through this slot of the driver.
+    Driver(Arc<OpenDriver>, Slot),
+    /// It has disappeared, or could not be opened.
     Missing(Fault),
     /// The driver was closed.
     Closed,
 }
 
-/// An answer for others.
-struct Kept {
+/// An answer that other callers can use.
+struct CachedAnswer {
     /// When the driver was asked.
     asked: Instant,
     /// When it answered.
     at: Instant,
     answer: Answer,
-    /// Somebody wanted it, and did not just find it beside another.
+    /// Whether a caller asked for it; otherwise it came along with another answer.
     wanted: bool,
 }
 
-/// With a quick hash that can be foreseen: there are [`MAX_KEPT`] answers at most, whatever guests ask.
-type Answers = HashMap<Reading, Kept, FxBuildHasher>;
+/// The cached answers by question. The hash is quick and predictable, which is safe: there are [`MAX_CACHED`] answers at
+/// most, whatever guests ask.
+type Answers = HashMap<Reading, CachedAnswer, FxBuildHasher>;
 
 /// A GPU that was seen since the driver was started.
 pub struct Gpu {
     identity: Mutex<Arc<Identity>>,
-    place: Mutex<Place>,
+    place: Mutex<GpuAccess>,
     answers: Mutex<Answers>,
     /// Held by the caller that uses the thread. A caller that waits for it in the meantime may find the answer when it
     /// is free.
@@ -125,7 +126,7 @@ pub struct Gpu {
 }
 
 impl Gpu {
-    pub(super) fn new(identity: Identity, place: Place, common: Common) -> Self {
+    pub(super) fn new(identity: Identity, place: GpuAccess, common: Common) -> Self {
         Self {
             worker: HangPool::new(format!("nvml-{}", identity.index), 1),
             identity: Mutex::new(Arc::new(identity)),
@@ -156,11 +157,11 @@ impl Gpu {
         *lock(&self.identity) = Arc::new(identity);
     }
 
-    pub(super) fn place(&self) -> Place {
+    pub(super) fn place(&self) -> GpuAccess {
         lock(&self.place).clone()
     }
 
-    pub(super) fn set_place(&self, place: Place) {
+    pub(super) fn set_place(&self, place: GpuAccess) {
         // The old place may be the last to hold a driver, whose end may take long: not under the lock.
         let before = std::mem::replace(&mut *lock(&self.place), place);
         drop(before);
@@ -189,7 +190,7 @@ impl Gpu {
     pub(super) async fn prepare(self: &Arc<Self>, readings: &[Reading]) {
         let unknown = readings
             .iter()
-            .filter(|reading| self.kept(reading).is_none());
+            .filter(|reading| self.cached(reading).is_none());
         let mut unknown = unknown.cloned();
         if let Some(first) = unknown.next() {
             // The error is ignored here: the caller that asks later receives it.
@@ -208,12 +209,12 @@ impl Gpu {
         reading: Reading,
         along: Vec<Reading>,
     ) -> Result<Value, SourceError> {
-        if let Some(gone) = self.gone(reading.call()) {
+        if let Some(gone) = self.why_unreachable(reading.call()) {
             return Err(gone);
         }
         let said =
             |answer: Answer, took: Duration| answer.map_err(|fault| self.to_source(&fault, took));
-        if let Some(answer) = self.kept(&reading) {
+        if let Some(answer) = self.cached(&reading) {
             return said(answer, Duration::ZERO);
         }
         let call = reading.call();
@@ -221,7 +222,7 @@ impl Gpu {
         let Ok(_way) = tokio::time::timeout(deadline, self.way.lock()).await else {
             return Err(self.not_answering(call));
         };
-        if let Some(answer) = self.kept(&reading) {
+        if let Some(answer) = self.cached(&reading) {
             return said(answer, Duration::ZERO);
         }
         let (gpu, asked) = (Arc::clone(self), reading.clone());
@@ -231,9 +232,11 @@ impl Gpu {
         match asked.await {
             Ok((Some(answer), took)) => said(answer, took),
             // It went while the question waited.
-            Ok((None, _)) => Err(self.gone(call).unwrap_or_else(|| self.closed(call))),
+            Ok((None, _)) => Err(self
+                .why_unreachable(call)
+                .unwrap_or_else(|| self.closed(call))),
             // It may be another one, taken along, that hangs.
-            Err(SourceError::TimedOut { .. }) => match self.kept(&reading) {
+            Err(SourceError::TimedOut { .. }) => match self.cached(&reading) {
                 Some(answer) => said(answer, Duration::ZERO),
                 None => Err(self.not_answering(call)),
             },
@@ -243,7 +246,7 @@ impl Gpu {
 
     /// On the GPU's thread. `None` when there is nobody to ask.
     fn ask_driver(&self, reading: Reading, along: Vec<Reading>) -> (Option<Answer>, Duration) {
-        let Place::Driver(held, slot) = self.place() else {
+        let GpuAccess::Driver(held, slot) = self.place() else {
             return (None, Duration::ZERO);
         };
         let began = Instant::now();
@@ -256,7 +259,7 @@ impl Gpu {
         (Some(answer), took)
     }
 
-    fn read(&self, held: &Held, slot: Slot, reading: &Reading) -> Answer {
+    fn read(&self, held: &OpenDriver, slot: Slot, reading: &Reading) -> Answer {
         *lock(&self.asking) = reading.call();
         let answer = held.0.read(slot, reading);
         self.note(&answer);
@@ -266,7 +269,7 @@ impl Gpu {
     /// Asks what came along, and what was wanted in the last round and is no longer fresh.
     fn ask_along(
         &self,
-        held: &Held,
+        held: &OpenDriver,
         slot: Slot,
         just_asked: Option<&Reading>,
         along: Vec<Reading>,
@@ -292,14 +295,14 @@ impl Gpu {
         let answers = lock(&self.answers);
         let again = answers
             .iter()
-            .filter(|(reading, kept)| self.is_wanted_again(reading, kept));
+            .filter(|(reading, cached)| self.is_wanted_again(reading, cached));
         again.map(|(reading, _)| reading.clone()).collect()
     }
 
-    fn is_wanted_again(&self, reading: &Reading, kept: &Kept) -> bool {
-        let age = kept.at.elapsed();
+    fn is_wanted_again(&self, reading: &Reading, cached: &CachedAnswer) -> bool {
+        let age = cached.at.elapsed();
         let of_last_round = age >= self.common.timing.again_after && age < AGAIN_WITHIN;
-        kept.wanted && of_last_round && reading.stands_alone()
+        cached.wanted && of_last_round && reading.stands_alone()
     }
 
     /// Takes note of when it answered, and whether it is still one of us.
@@ -319,17 +322,17 @@ impl Gpu {
 
     /// The answer of the last [`SHARED_FOR`], if there is one.
     pub(super) fn lately(&self, reading: &Reading) -> Option<Result<Value, SourceError>> {
-        let answer = self.kept(reading)?;
+        let answer = self.cached(reading)?;
         Some(answer.map_err(|fault| self.to_source(&fault, Duration::ZERO)))
     }
 
     /// Asks on the thread that calls this, which is not the GPU's own.
     pub(super) fn read_here(&self, reading: &Reading) -> Result<Value, SourceError> {
         let call = reading.call();
-        if let Some(error) = self.gone(call).or_else(|| self.hangs(call)) {
+        if let Some(error) = self.why_unreachable(call).or_else(|| self.hangs(call)) {
             return Err(error);
         }
-        let Place::Driver(held, slot) = self.place() else {
+        let GpuAccess::Driver(held, slot) = self.place() else {
             return Err(self.closed(call));
         };
         let began = Instant::now();
@@ -345,15 +348,15 @@ impl Gpu {
         fault.to_source(&self.identity().label(), took, self.last_good())
     }
 
-    /// Why this GPU cannot be asked now, if so.
-    pub(super) fn gone(&self, call: &'static str) -> Option<SourceError> {
+    /// Returns why this GPU cannot be asked now, if so.
+    pub(super) fn why_unreachable(&self, call: &'static str) -> Option<SourceError> {
         match &*lock(&self.place) {
-            Place::Driver(..) => None,
-            Place::Missing(fault) => {
+            GpuAccess::Driver(..) => None,
+            GpuAccess::Missing(fault) => {
                 let who = self.identity().label();
                 Some(fault.to_source(&who, Duration::ZERO, self.last_good()))
             }
-            Place::Closed => Some(self.closed(call)),
+            GpuAccess::Closed => Some(self.closed(call)),
         }
     }
 
@@ -362,7 +365,7 @@ impl Gpu {
         SourceError::NotFound(format!("{call} of {who}: the driver was unloaded"))
     }
 
-    /// Does a call hang?
+    /// Returns an error if a call hangs.
     pub(super) fn hangs(&self, call: &'static str) -> Option<SourceError> {
         (!self.worker.stuck().is_empty()).then(|| self.not_answering(call))
     }
@@ -390,50 +393,50 @@ impl Gpu {
         }
     }
 
-    /// What it answered lately; nothing when it cannot be asked now.
-    pub(super) fn known(&self) -> Option<Known<'_>> {
-        if !matches!(&*lock(&self.place), Place::Driver(..)) {
+    /// Returns the recent answers; `None` if the GPU cannot be asked now.
+    pub(super) fn cached_answers(&self) -> Option<CachedAnswers<'_>> {
+        if !matches!(&*lock(&self.place), GpuAccess::Driver(..)) {
             return None;
         }
-        Some(Known {
+        Some(CachedAnswers {
             gpu: self,
             now: Instant::now(),
             answers: lock(&self.answers),
         })
     }
 
-    fn kept(&self, reading: &Reading) -> Option<Answer> {
+    fn cached(&self, reading: &Reading) -> Option<Answer> {
         let mut answers = lock(&self.answers);
-        let kept = answers.get_mut(reading)?;
-        self.is_shared(kept, Instant::now()).then(|| {
-            kept.wanted = true;
-            kept.answer.clone()
+        let cached = answers.get_mut(reading)?;
+        self.is_shared(cached, Instant::now()).then(|| {
+            cached.wanted = true;
+            cached.answer.clone()
         })
     }
 
-    fn is_shared(&self, kept: &Kept, now: Instant) -> bool {
-        now.duration_since(kept.at) < self.common.timing.shared_for
-            && self.common.is_current(kept.asked)
+    fn is_shared(&self, cached: &CachedAnswer, now: Instant) -> bool {
+        now.duration_since(cached.at) < self.common.timing.shared_for
+            && self.common.is_current(cached.asked)
     }
 
     fn keep(&self, reading: Reading, asked: Instant, answer: &Answer, wanted: bool) {
         let shared_for = self.common.timing.shared_for;
         let mut answers = lock(&self.answers);
-        if answers.len() >= MAX_KEPT {
-            answers.retain(|_, kept| kept.at.elapsed() < shared_for);
+        if answers.len() >= MAX_CACHED {
+            answers.retain(|_, cached| cached.at.elapsed() < shared_for);
         }
-        if answers.len() < MAX_KEPT {
-            let kept = Kept {
+        if answers.len() < MAX_CACHED {
+            let cached = CachedAnswer {
                 asked,
                 at: Instant::now(),
                 answer: answer.clone(),
                 wanted,
             };
-            answers.insert(reading, kept);
+            answers.insert(reading, cached);
         }
     }
 
-    /// Forgets what it answered: another driver may answer otherwise.
+    /// Drops the cached answers: another driver may answer differently.
     pub(super) fn forget_answers(&self) {
         lock(&self.answers).clear();
     }
@@ -441,21 +444,21 @@ impl Gpu {
 
 /// The answers of the last [`SHARED_FOR`], for a caller with many questions: under one lock, and without copies.
 /// Another caller that asks the GPU in the meantime waits.
-pub struct Known<'a> {
+pub struct CachedAnswers<'a> {
     gpu: &'a Gpu,
     now: Instant,
     answers: MutexGuard<'a, Answers>,
 }
 
-impl Known<'_> {
-    /// The answer to one question, if it is known.
+impl CachedAnswers<'_> {
+    /// Returns the answer to one question, if it is cached.
     pub fn get(&mut self, reading: &Reading) -> Option<Result<&Value, SourceError>> {
-        let kept = self.answers.get_mut(reading)?;
-        if !self.gpu.is_shared(kept, self.now) {
+        let cached = self.answers.get_mut(reading)?;
+        if !self.gpu.is_shared(cached, self.now) {
             return None;
         }
-        kept.wanted = true;
-        let answer = kept.answer.as_ref();
+        cached.wanted = true;
+        let answer = cached.answer.as_ref();
         Some(answer.map_err(|fault| self.gpu.to_source(fault, Duration::ZERO)))
     }
 }
@@ -472,7 +475,7 @@ pub(super) async fn ask_again(gpus: &[Arc<Gpu>]) {
         };
         if !lock(&gpu.answers)
             .iter()
-            .any(|(reading, kept)| gpu.is_wanted_again(reading, kept))
+            .any(|(reading, cached)| gpu.is_wanted_again(reading, cached))
         {
             continue;
         }
@@ -480,7 +483,7 @@ pub(super) async fn ask_again(gpus: &[Arc<Gpu>]) {
         let asking = gpu
             .worker
             .start(AGAIN, gpu.common.timing.deadline, move || {
-                if let Place::Driver(held, slot) = own.place() {
+                if let GpuAccess::Driver(held, slot) = own.place() {
                     own.ask_along(&held, slot, None, Vec::new());
                 }
                 one_less

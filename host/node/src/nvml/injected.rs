@@ -6,7 +6,7 @@ use std::{
 };
 
 use super::{
-    driver::{Answer, Driver, NoDriver, Opener, Slot, Stamp},
+    driver::{Answer, Driver, DriverStamp, NoDriver, Opener, Slot},
     fault::{self, Fault},
     values::{Fabric, Identity, Reading, RemappedRows, Value},
 };
@@ -86,7 +86,7 @@ impl Opener for InjectedOpener {
         }))
     }
 
-    fn stamp(&self) -> Stamp {
+    fn stamp(&self) -> DriverStamp {
         self.below.stamp()
     }
 }

@@ -1,4 +1,4 @@
-//! What a machine's inventory says of its GPUs, kept in memory for requests.
+//! The GPUs of the machine's inventory, cached in memory for requests.
 
 use std::{sync::Arc, time::Duration};
 

@@ -47,7 +47,7 @@ pub use round::View;
 
 use super::{clock::Clock, error::SourceError, hang_pool::HangPool};
 use driver::{Always, Never};
-use find::Places;
+use find::LibraryPaths;
 use gpm::Gpm;
 use gpu::{Common, lock};
 use library::LibraryOpener;
@@ -75,7 +75,7 @@ pub enum Library {
     Failed(String),
 }
 
-/// Which driver to use.
+/// The driver to use.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Options {
     /// This library and no other (`GPUD_NVML_LIBRARY_PATH`).
@@ -118,10 +118,10 @@ impl Options {
 /// The GPUs of a machine. Clones are the same.
 #[derive(Clone)]
 pub struct Nvml {
-    shared: Arc<Shared>,
+    shared: Arc<NvmlShared>,
 }
 
-struct Shared {
+struct NvmlShared {
     rounds: Arc<Rounds>,
     common: Common,
     library: HangPool,
@@ -151,7 +151,7 @@ impl Nvml {
     pub fn with_timing(options: Options, timing: Timing) -> Self {
         let below: Box<dyn Opener> = match options.mock {
             true => Box::new(Always(Arc::new(Simulated::mock()))),
-            false => Box::new(LibraryOpener::new(Places {
+            false => Box::new(LibraryOpener::new(LibraryPaths {
                 library: options.library,
                 driver_root: options.driver_root,
             })),
@@ -175,7 +175,7 @@ impl Nvml {
         };
         let nothing = Library::Failed("NVML was not asked yet".to_owned());
         Self {
-            shared: Arc::new(Shared {
+            shared: Arc::new(NvmlShared {
                 rounds: Arc::new(Rounds::new(opener, common.clone())),
                 gpm: Gpm::new(timing.deadline),
                 common,
@@ -198,7 +198,7 @@ impl Nvml {
         *lock(&self.shared.common.not_before) = Some(Instant::now());
     }
 
-    /// What was last found, without asking anybody.
+    /// Returns the last result without asking the driver.
     pub fn latest(&self) -> Arc<View> {
         Arc::clone(&lock(&self.shared.latest).view)
     }
@@ -300,12 +300,12 @@ impl Nvml {
     /// `nvmlGpuP2PStatus_t` over NVLink between each two of these: 0 and 1, 0 and 2 …, 1 and 2 ….
     pub async fn p2p_among(&self, devices: &[Device]) -> Vec<Result<u32, SourceError>> {
         let gpus: Vec<_> = devices.iter().map(Device::gpu).collect();
-        let Shared { pairs, common, .. } = &*self.shared;
+        let NvmlShared { pairs, common, .. } = &*self.shared;
         pairs::statuses(&gpus, pairs, common.timing.deadline).await
     }
 }
 
-impl Shared {
+impl NvmlShared {
     fn take(&self, view: View, began: Instant) {
         let mut latest = lock(&self.latest);
         if latest.view.library != view.library {

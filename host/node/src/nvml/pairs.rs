@@ -7,7 +7,7 @@ use std::{
 
 use super::{
     driver::Slot,
-    gpu::{Gpu, Held, ON_THE_WAY, Place},
+    gpu::{Gpu, GpuAccess, ON_THE_WAY, OpenDriver},
 };
 use crate::{error::SourceError, hang_pool::HangPool};
 
@@ -16,7 +16,7 @@ const CALL: &str = "nvmlDeviceGetP2PStatus";
 /// A question that can be asked.
 #[derive(Clone)]
 struct Question {
-    held: Arc<Held>,
+    held: Arc<OpenDriver>,
     slots: (Slot, Slot),
     from: Arc<Gpu>,
     to: Arc<Gpu>,
@@ -26,12 +26,12 @@ impl Question {
     /// Or why it cannot be asked.
     fn of(from: &Arc<Gpu>, to: &Arc<Gpu>) -> Result<Self, SourceError> {
         for gpu in [from, to] {
-            if let Some(error) = gpu.gone(CALL).or_else(|| gpu.hangs(CALL)) {
+            if let Some(error) = gpu.why_unreachable(CALL).or_else(|| gpu.hangs(CALL)) {
                 return Err(error);
             }
         }
         match (from.place(), to.place()) {
-            (Place::Driver(held, from_slot), Place::Driver(_, to_slot)) => Ok(Self {
+            (GpuAccess::Driver(held, from_slot), GpuAccess::Driver(_, to_slot)) => Ok(Self {
                 held,
                 slots: (from_slot, to_slot),
                 from: Arc::clone(from),

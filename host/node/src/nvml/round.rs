@@ -9,9 +9,9 @@ use std::{
 
 use super::{
     Library,
-    driver::{Answer, Driver, NoDriver, Opener, Slot, Stamp},
+    driver::{Answer, Driver, DriverStamp, NoDriver, Opener, Slot},
     fault::Fault,
-    gpu::{Common, Gpu, Held, Place, lock},
+    gpu::{Common, Gpu, GpuAccess, OpenDriver, lock},
     values::{Identity, Reading, Value},
 };
 
@@ -22,7 +22,7 @@ const WAIT_FOR_OLD: Duration = Duration::from_secs(30);
 /// Names of devices that drive a display of a workstation and nothing else; as GPUd, they are left out.
 const DISPLAYS: [&str; 2] = ["DGX Display", "NVIDIA DGX Display"];
 
-/// What a round found. Plain values and handles; nothing in it asks the driver.
+/// The result of a round. Plain values and handles; nothing in it asks the driver.
 #[derive(Clone)]
 pub struct View {
     /// Is there a driver, and does it work?
@@ -61,8 +61,8 @@ impl View {
 
 /// A driver that was started, and what was seen since.
 struct Session {
-    held: Arc<Held>,
-    stamp: Stamp,
+    held: Arc<OpenDriver>,
+    stamp: DriverStamp,
     driver_version: Answer<String>,
     cuda_version: Answer<u32>,
     known: Vec<Arc<Gpu>>,
@@ -75,8 +75,8 @@ pub(super) struct Rounds {
     common: Common,
     session: Mutex<Option<Session>>,
     /// A driver that was closed here but is still in use, and since when.
-    old: Mutex<Option<(Arc<Held>, Instant)>>,
-    /// What is being asked right now, for the callers that wait.
+    old: Mutex<Option<(Arc<OpenDriver>, Instant)>>,
+    /// The question under way, for the callers that wait.
     step: Mutex<String>,
 }
 
@@ -91,7 +91,7 @@ impl Rounds {
         }
     }
 
-    /// What is being asked right now.
+    /// The question under way.
     pub fn step(&self) -> String {
         lock(&self.step).clone()
     }
@@ -152,7 +152,7 @@ impl Rounds {
         Ok(Session {
             driver_version: driver.driver_version(),
             cuda_version: driver.cuda_version(),
-            held: Arc::new(Held(driver)),
+            held: Arc::new(OpenDriver(driver)),
             stamp,
             known: Vec::new(),
             displays: BTreeSet::new(),
@@ -162,7 +162,7 @@ impl Rounds {
     /// Nobody asks this driver from now on. Its end comes when calls under way are over.
     fn close(&self, session: Session) {
         for gpu in &session.known {
-            gpu.set_place(Place::Closed);
+            gpu.set_place(GpuAccess::Closed);
             gpu.forget_answers();
         }
         *lock(&self.old) = Some((session.held, Instant::now()));
@@ -258,7 +258,7 @@ impl Rounds {
                     ..(*before).clone()
                 });
             }
-            gpu.set_place(Place::Driver(Arc::clone(held), slot));
+            gpu.set_place(GpuAccess::Driver(Arc::clone(held), slot));
             return Ok(Some(Arc::clone(gpu)));
         }
         self.at(&format!("identity of GPU {index}"));
@@ -271,7 +271,7 @@ impl Rounds {
             session.displays.insert(uuid);
             return Ok(None);
         }
-        let place = Place::Driver(Arc::clone(held), slot);
+        let place = GpuAccess::Driver(Arc::clone(held), slot);
         let gpu = Arc::new(Gpu::new(identity, place, self.common.clone()));
         // A GPU that could not be opened before is now known by its name.
         let stranger = stranger(index);
@@ -298,7 +298,7 @@ impl Rounds {
             let index = gpu.identity().index;
             let at = failed.iter().position(|(failing, _)| *failing == index);
             let fault = at.map(|at| failed.remove(at).1);
-            let said_before = matches!(gpu.place(), Place::Missing(_));
+            let said_before = matches!(gpu.place(), GpuAccess::Missing(_));
             if !said_before {
                 tracing::warn!(
                     "{} is gone: {}",
@@ -307,9 +307,9 @@ impl Rounds {
                 );
             }
             match fault {
-                Some(fault) => gpu.set_place(Place::Missing(fault)),
+                Some(fault) => gpu.set_place(GpuAccess::Missing(fault)),
                 None if said_before => {}
-                None => gpu.set_place(Place::Missing(no_longer_listed())),
+                None => gpu.set_place(GpuAccess::Missing(no_longer_listed())),
             }
             gpu.forget_answers();
         }
@@ -323,14 +323,14 @@ impl Rounds {
                 uuid: stranger(index),
                 ..Identity::default()
             };
-            let gpu = Gpu::new(identity, Place::Missing(fault), self.common.clone());
+            let gpu = Gpu::new(identity, GpuAccess::Missing(fault), self.common.clone());
             session.known.push(Arc::new(gpu));
         }
         session.known.sort_by_key(|gpu| gpu.identity().index);
     }
 }
 
-/// What a GPU that could never be opened is called instead of its UUID.
+/// Returns the name of a GPU that could never be opened, in place of its UUID.
 fn stranger(index: u32) -> String {
     format!("unknown-gpu-{index}")
 }

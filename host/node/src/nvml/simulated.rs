@@ -14,7 +14,7 @@ use super::{
     },
 };
 
-/// What a GPU answers unless it was configured otherwise.
+/// The default answer of a GPU.
 pub type Rest = fn(&Reading) -> Answer;
 
 /// A GPU in memory.
@@ -22,9 +22,9 @@ pub type Rest = fn(&Reading) -> Answer;
 pub struct SimulatedGpu {
     /// Its identity; its index is its place in the list.
     pub identity: Identity,
-    /// What it answers to some questions.
+    /// Its answers to some questions.
     pub answers: HashMap<Reading, Answer>,
-    /// What it answers to all others.
+    /// Its answer to all other questions.
     pub rest: Rest,
 }
 
@@ -145,7 +145,7 @@ fn nothing(reading: &Reading) -> Answer {
     Err(Fault::new(reading.call(), fault::NOT_SUPPORTED))
 }
 
-/// What the GPU of [`Simulated::mock`] answers.
+/// Returns an answer of the GPU of [`Simulated::mock`].
 fn all_success(reading: &Reading) -> Answer {
     Ok(match reading {
         Reading::Memory => Memory::default().into(),

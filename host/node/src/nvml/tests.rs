@@ -5,7 +5,7 @@ use std::{
 };
 
 use super::{
-    driver::{Answer, NoDriver, Slot, Stamp},
+    driver::{Answer, DriverStamp, NoDriver, Slot},
     fault::Fault,
     simulated::SimulatedGpu,
     values::{Identity, Reading, Value},
@@ -243,7 +243,7 @@ async fn a_round_has_its_answers_before_anybody_waits_for_them() {
     nvml.ask_again().await;
     assert_eq!(driver.calls("nvmlDeviceGetTemperature"), 4);
     for (device, degrees) in devices.iter().zip([40, 41]) {
-        let mut known = device.known().unwrap();
+        let mut known = device.cached_answers().unwrap();
         assert_eq!(known.get(&temperature), Some(Ok(&Value::Number(degrees))));
         assert_eq!(known.get(&mode), None, "not asked yet");
     }
@@ -318,7 +318,7 @@ async fn after_a_refresh_nothing_is_answered_from_before() {
 }
 
 #[tokio::test]
-async fn what_was_prepared_is_asked_once_and_what_hangs_then_is_told() {
+async fn prepared_questions_are_asked_once_and_a_hang_is_reported() {
     let driver = Faulty::of(2);
     let nvml = nvml(&driver, SHARING);
     let devices = nvml.devices().await.unwrap();
@@ -350,7 +350,7 @@ async fn what_was_prepared_is_asked_once_and_what_hangs_then_is_told() {
 }
 
 #[tokio::test]
-async fn pairs_among_gpus_are_told_in_their_order_and_those_of_a_gpu_that_hangs_fail() {
+async fn pairs_among_gpus_are_answered_in_their_order_and_those_of_a_gpu_that_hangs_fail() {
     let driver = Faulty::of(3);
     let nvml = nvml(&driver, QUICK);
     let devices = nvml.devices().await.unwrap();
@@ -389,7 +389,7 @@ async fn what_hangs_on_the_way_does_not_take_the_answer_that_was_there() {
 }
 
 #[tokio::test]
-async fn a_gpu_that_hangs_is_told_and_the_other_goes_on_and_its_recovery_is_noticed() {
+async fn a_gpu_that_hangs_is_reported_and_the_other_goes_on_and_its_recovery_is_noticed() {
     let driver = Faulty::of(2);
     let nvml = nvml(&driver, QUICK);
     let devices = nvml.devices().await.unwrap();
@@ -714,7 +714,7 @@ impl Opener for Installation {
         )))
     }
 
-    fn stamp(&self) -> Stamp {
+    fn stamp(&self) -> DriverStamp {
         let version = self.0.version.load(Ordering::SeqCst);
         vec![("/lib".into(), 0, u64::from(version), None)]
     }

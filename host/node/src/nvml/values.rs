@@ -1,4 +1,4 @@
-//! What a driver can be asked about a GPU, and what it answers: plain values with NVML's own numbers.
+//! The questions to a driver about a GPU, and its answers: plain values with NVML's own numbers.
 //!
 //! Numbers of enums are those of `nvml.h` and are passed on as they are, so that a value that a newer driver knows is
 //! never an error here.
@@ -199,7 +199,7 @@ pub struct Process {
     pub used_memory: Option<u64>,
 }
 
-/// What a process used lately, percent.
+/// The recent usage of a process, percent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ProcessUse {
     /// Process id.
@@ -210,9 +210,9 @@ pub struct ProcessUse {
     pub sm: u32,
     /// Of memory time.
     pub memory: u32,
-    /// Of the encoder.
+    /// Usage of the encoder.
     pub encoder: u32,
-    /// Of the decoder.
+    /// Usage of the decoder.
     pub decoder: u32,
 }
 
@@ -293,7 +293,7 @@ pub enum Reading {
     Fabric,
     /// Processes that compute.
     Processes,
-    /// What processes used in the last minute, newest sample of each.
+    /// The usage of processes in the last minute, newest sample of each.
     ProcessUse,
     /// MIG mode on?
     MigMode,
@@ -421,7 +421,7 @@ values! {
     Fabric(Fabric),
     /// Processes.
     Processes(Vec<Process>),
-    /// What they used.
+    /// Their usage.
     ProcessUse(Vec<ProcessUse>),
     /// MIG devices.
     MigDevices(Vec<MigDevice>),

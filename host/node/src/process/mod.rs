@@ -38,7 +38,7 @@ pub use environment::{PATH, fixed_env};
 /// How long ends of processes are collected before zombies are looked for.
 const COLLECT_ENDS: Duration = Duration::from_millis(100);
 
-/// What to run, and within which bounds.
+/// A program to run, and its bounds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Command {
     /// The program or script.
@@ -60,7 +60,7 @@ pub struct Command {
     pub echo: bool,
 }
 
-/// What a [`Command`] runs. `bash` is looked up in the `PATH` of its environment.
+/// The program of a [`Command`]. `bash` is looked up in the `PATH` of its environment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Program {
     /// A program (looked up in `PATH` when its name has no slash) and its arguments. Stdin is empty.
@@ -82,7 +82,7 @@ pub enum Env {
     Replace(Vec<(OsString, OsString)>),
 }
 
-/// Where stderr goes.
+/// The target of stderr.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Streams {
     /// Stdout and stderr apart.

@@ -1,4 +1,4 @@
-//! Which child processes belong to a run, and how those that outlive it are ended.
+//! Finds the child processes of a run, and ends those that outlive it.
 //!
 //! A script can leave its process group (`setsid`, a double fork, job control). gpud is a *subreaper*: a process whose
 //! parent ends becomes gpud's child instead of process 1's. Such an orphan is ended as soon as none of the runs is left
@@ -51,7 +51,7 @@ struct Active {
     is_starting: bool,
 }
 
-/// What is to be done about a child.
+/// The action for a child.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fate {
     Spared,

@@ -2,7 +2,7 @@
 
 use std::{fs, io};
 
-/// What of a process is asked.
+/// The facts about a process that are asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Process {
     /// Its number.

@@ -1,4 +1,4 @@
-//! What machine this is: names, identifiers, processor, operating system, and the daemon's own footprint.
+//! Describes the machine: names, identifiers, processor, operating system, and the daemon's own footprint.
 
 mod cpu;
 mod nic;
@@ -36,7 +36,7 @@ pub struct SystemFacts {
     pub go_arch: String,
     /// Host name.
     pub hostname: Option<String>,
-    /// What `/etc/os-release` says.
+    /// The content of `/etc/os-release`.
     pub os: OsRelease,
     /// First of `/etc/machine-id` and `/var/lib/dbus/machine-id`.
     pub os_machine_id: Option<String>,

@@ -2,7 +2,7 @@
 
 use super::key_values;
 
-/// What `/etc/os-release` says.
+/// The content of `/etc/os-release`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct OsRelease {
     /// For people: `PRETTY_NAME`, else `NAME`.

@@ -1,11 +1,11 @@
-//! What the daemon's own process uses, from `/proc/self`.
+//! The resource usage of the daemon's own process, from `/proc/self`.
 
 use crate::error::SourceError;
 
 /// The field of `/proc/PID/stat` after the process's name is the third, counted from 1 (proc_pid_stat(5)).
 const FIRST_FIELD: usize = 3;
 
-/// What the process uses.
+/// The resource usage of the process.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct OwnUsage {
     /// Processor time of all threads, user and system, seconds.

@@ -12,7 +12,7 @@ use crate::{
 /// Limit for each question.
 const DEADLINE: Duration = Duration::from_secs(10);
 
-/// What runs this system. All empty when `systemd-detect-virt` is missing; `none` is its own answer.
+/// The virtualization that runs this system. All empty when `systemd-detect-virt` is missing; `none` is its own answer.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Virtualization {
     /// Hypervisor (`--vm`): `kvm`, `none`.

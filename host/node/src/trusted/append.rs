@@ -5,7 +5,7 @@ use std::{fs::File, io, path::Path};
 use rustix::fs::{FileType, Mode, OFlags, fchmod};
 
 use super::{
-    TrustError, Wrong, open_entry,
+    TrustError, TrustProblem, open_entry,
     rules::Rules,
     walk::{Arrival, Goal, walk},
 };
@@ -31,12 +31,12 @@ pub fn append_shared(path: &Path) -> Result<File, TrustError> {
     append_to(path, Kind::Shared)
 }
 
-/// Whose a log file is.
+/// The owner of a log file.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// That of gpud itself.
+    /// A log file of gpud itself.
     Own,
-    /// That of a plugin, which others read.
+    /// A log file of a plugin, which others read.
     Shared,
 }
 
@@ -77,7 +77,7 @@ fn append_to(path: &Path, kind: Kind) -> Result<File, TrustError> {
     }
     rules.judge_owner(path, &entry.path, &facts)?;
     if facts.st_nlink > 1 {
-        return Err(rules.refuse(path, &entry.path, &facts, Wrong::HardLinks));
+        return Err(rules.refuse(path, &entry.path, &facts, TrustProblem::HardLinks));
     }
     let mode = facts.st_mode & 0o777;
     if is_own && mode & !LOG_MODE != 0 && rules.is_own(&facts) {

@@ -1,4 +1,4 @@
-//! What root takes from the environment that it was started with, which can be another user's (`sudo -E`, `su`).
+//! Limits what root takes from its environment, which can be another user's (`sudo -E`, `su`).
 
 use std::{
     collections::BTreeSet,
@@ -14,7 +14,7 @@ use super::{
     walk::{Goal, walk},
 };
 
-/// Where temporary files go when `TMPDIR` is not good enough.
+/// The folder of temporary files if `TMPDIR` is not trusted.
 const TEMPORARY: &str = "/tmp";
 
 /// Variables whose value loaders, shells and interpreters run as such, or expand before they use it, and those that make a
@@ -110,7 +110,7 @@ const PATHS: &[&str] = &[
 ];
 /// In place of a `HOME` of somebody else, as for programs of plugins.
 const NO_HOME: &str = "/";
-/// Where programs find the certificates that they trust: a file, and folders.
+/// The variables that name trusted certificates: a file, and folders.
 const CERTIFICATE_FILE: &str = "SSL_CERT_FILE";
 const CERTIFICATE_FOLDERS: &str = "SSL_CERT_DIR";
 

@@ -13,7 +13,7 @@ pub enum TrustError {
     /// The system refused, in words such as `open /x: no such file or directory`.
     #[error("{}", local_file::open_error(path, source))]
     Io {
-        /// What was asked for.
+        /// The requested path.
         path: PathBuf,
         /// The system's answer.
         source: io::Error,
@@ -26,28 +26,28 @@ pub enum TrustError {
 /// A part of a path that somebody else could change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
-    /// What was asked for.
+    /// The requested path.
     pub asked: PathBuf,
     /// The part of the path that is wrong, without links.
     pub part: PathBuf,
-    /// What it is: `folder`, `link` or `file`.
+    /// Its kind: `folder`, `link` or `file`.
     pub kind: &'static str,
     /// The problem with it.
-    pub wrong: Wrong,
+    pub wrong: TrustProblem,
     /// The user that gpud runs as.
     pub us: u32,
 }
 
 /// The problem with a part of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wrong {
+pub enum TrustProblem {
     /// It belongs to this user.
     Owner(u32),
     /// Others than its owner can write to it: these are its permissions.
     Mode(u32),
     /// An access control list lets others write to it.
     AccessList,
-    /// It is in a file system that this user serves, and so is whatever that user says.
+    /// It is in a file system that this user serves and can change at any time.
     ServedBy(u32),
     /// It has more than one name, and so belongs to another folder as well.
     HardLinks,
@@ -98,30 +98,30 @@ impl fmt::Display for Refusal {
         };
         write!(f, "{asked} is not trusted: {kind} {part} ")?;
         match self.wrong {
-            Wrong::Owner(owner) => {
+            TrustProblem::Owner(owner) => {
                 let option = if *kind == "link" { "-h " } else { "" };
                 write!(
                     f,
                     "belongs to user {owner}; check its content, then `chown {option}{us} {part}`, or use a copy in a folder of {us}"
                 )
             }
-            Wrong::Mode(mode) => write!(
+            TrustProblem::Mode(mode) => write!(
                 f,
                 "can be changed by others than its owner (mode {mode:04o}); check its content, then `chmod go-w {part}`"
             ),
-            Wrong::AccessList => write!(
+            TrustProblem::AccessList => write!(
                 f,
                 "can be changed by other users, whom its access control list names; check its content, then remove them from the list (`setfacl -b {part}`)"
             ),
-            Wrong::ServedBy(user) => write!(
+            TrustProblem::ServedBy(user) => write!(
                 f,
                 "is in a file system that user {user} serves; use a copy elsewhere"
             ),
-            Wrong::HardLinks => write!(
+            TrustProblem::HardLinks => write!(
                 f,
                 "has more than one name; use a file of its own, or remove the other names"
             ),
-            Wrong::Link => write!(f, "is not followed; name what it leads to"),
+            TrustProblem::Link => write!(f, "is not followed; name what it leads to"),
         }
     }
 }

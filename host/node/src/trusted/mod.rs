@@ -37,7 +37,7 @@ use rustix::{
 
 pub use append::{append, append_shared};
 pub use environment::{check_certificates, inherited, search_path, temporary_folder};
-pub use error::{Refusal, TrustError, Wrong};
+pub use error::{Refusal, TrustError, TrustProblem};
 pub use make::{make_file, make_folder, open_mode};
 pub use own::{OwnFolder, close_files};
 

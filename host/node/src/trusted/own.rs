@@ -24,7 +24,7 @@ pub struct OwnFolder {
     handle: OwnedFd,
     path: PathBuf,
     rules: Rules,
-    /// Which permissions it had, if others had any of them until now.
+    /// The permissions that it had, if others had any of them until now.
     was: Option<u32>,
 }
 
@@ -67,7 +67,7 @@ impl OwnFolder {
         };
         let failed = |error: rustix::io::Errno| TrustError::io(path, error.into());
         if !rules.is_own(&facts) {
-            let wrong = super::Wrong::Owner(facts.st_uid);
+            let wrong = super::TrustProblem::Owner(facts.st_uid);
             return Err(rules.refuse(path, &found, &facts, wrong));
         }
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
@@ -95,7 +95,7 @@ impl OwnFolder {
         &self.path
     }
 
-    /// Which permissions it had, if it was open to others.
+    /// The permissions that it had, if it was open to others.
     pub fn was_open(&self) -> Option<u32> {
         self.was
     }

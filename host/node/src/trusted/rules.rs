@@ -1,4 +1,4 @@
-//! Who may own and change what is on the way to a file, and the file.
+//! The users that may own and change a file and the folders on the way to it.
 
 use std::{os::fd::AsFd, path::Path};
 
@@ -7,7 +7,7 @@ use rustix::{
     io::Errno,
 };
 
-use super::{Refusal, TrustError, Wrong, acl, mounts};
+use super::{Refusal, TrustError, TrustProblem, acl, mounts};
 
 /// Write permission of group and others.
 const OTHERS_WRITE: u32 = 0o022;
@@ -16,7 +16,7 @@ const WORLD_WRITES: u32 = 0o002;
 /// In such a folder only an entry's owner, the folder's owner and root can remove or rename the entry.
 const STICKY: u32 = 0o1000;
 
-/// Whom one process trusts: root and its own user.
+/// The users that one process trusts: root and its own user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Rules {
     us: u32,
@@ -30,7 +30,7 @@ impl Rules {
         }
     }
 
-    /// Of a process of this user.
+    /// Returns the rules of a process of this user.
     #[cfg(test)]
     pub fn of_user(us: u32) -> Self {
         Self { us }
@@ -79,7 +79,7 @@ impl Rules {
         self.judge_owner(asked, part, facts)?;
         let is_file = FileType::from_raw_mode(facts.st_mode) == FileType::RegularFile;
         match is_file && facts.st_nlink > 1 {
-            true => Err(self.refuse(asked, part, facts, Wrong::HardLinks)),
+            true => Err(self.refuse(asked, part, facts, TrustProblem::HardLinks)),
             false => Ok(()),
         }
     }
@@ -94,7 +94,7 @@ impl Rules {
     ) -> Result<(), TrustError> {
         match acl::lets_named_write(handle, self.us) {
             Ok(false) => Ok(()),
-            Ok(true) => Err(self.refuse(asked, part, facts, Wrong::AccessList)),
+            Ok(true) => Err(self.refuse(asked, part, facts, TrustProblem::AccessList)),
             Err(error) => Err(TrustError::io(asked, error.into())),
         }
     }
@@ -103,7 +103,7 @@ impl Rules {
     pub fn judge_server(self, asked: &Path, part: &Path, facts: &Stat) -> Result<(), TrustError> {
         match mounts::served_by(facts) {
             Some(user) if user == 0 || user == self.us => Ok(()),
-            Some(user) => Err(self.refuse(asked, part, facts, Wrong::ServedBy(user))),
+            Some(user) => Err(self.refuse(asked, part, facts, TrustProblem::ServedBy(user))),
             None => Err(TrustError::io(asked, Errno::ACCESS.into())),
         }
     }
@@ -126,11 +126,17 @@ impl Rules {
     pub fn judge_owner(self, asked: &Path, part: &Path, facts: &Stat) -> Result<(), TrustError> {
         match facts.st_uid == 0 || facts.st_uid == self.us {
             true => Ok(()),
-            false => Err(self.refuse(asked, part, facts, Wrong::Owner(facts.st_uid))),
+            false => Err(self.refuse(asked, part, facts, TrustProblem::Owner(facts.st_uid))),
         }
     }
 
-    pub fn refuse(self, asked: &Path, part: &Path, facts: &Stat, wrong: Wrong) -> TrustError {
+    pub fn refuse(
+        self,
+        asked: &Path,
+        part: &Path,
+        facts: &Stat,
+        wrong: TrustProblem,
+    ) -> TrustError {
         TrustError::Refused(Box::new(Refusal {
             asked: asked.to_owned(),
             part: part.to_owned(),
@@ -145,6 +151,6 @@ impl Rules {
     }
 }
 
-fn mode(facts: &Stat) -> Wrong {
-    Wrong::Mode(facts.st_mode & 0o7777)
+fn mode(facts: &Stat) -> TrustProblem {
+    TrustProblem::Mode(facts.st_mode & 0o7777)
 }

@@ -12,12 +12,12 @@ pub const HEAD: usize = 256;
 /// How often an interpreter can be a script itself, as the kernel has it.
 pub const MAX_DEPTH: usize = 5;
 
-/// What a script is run by.
+/// The interpreter of a script.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Interpreter {
     /// The program.
     pub path: PathBuf,
-    /// What `env` may look for, if that is the program.
+    /// The program that `env` looks up, if the interpreter is `env`.
     pub looked_up: Vec<PathBuf>,
 }
 

@@ -14,9 +14,9 @@ use super::*;
 /// A user of the machine who is neither root nor gpud's own.
 const OTHER: u32 = 12345;
 
-struct Place(tempfile::TempDir);
+struct TestFolder(tempfile::TempDir);
 
-impl Place {
+impl TestFolder {
     fn new() -> Self {
         Self(tempfile::tempdir().unwrap())
     }
@@ -67,7 +67,7 @@ fn refusal(path: &Path) -> Refusal {
 
 #[test]
 fn a_file_of_our_own_is_read_and_answers_of_the_system_are_those_of_any_reader() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let file = place.file("a/b/file");
     assert!(is_read(&file));
     let winding = place.path("a/../a/./b//file");
@@ -92,7 +92,7 @@ fn a_file_of_our_own_is_read_and_answers_of_the_system_are_those_of_any_reader()
 fn a_path_may_start_from_the_working_folder() {
     let here = std::env::current_dir().unwrap();
     let depth = here.components().count() - 1;
-    let place = Place::new();
+    let place = TestFolder::new();
     let file = place.file("file");
     let up: PathBuf = std::iter::repeat_n("..", depth).collect();
     // Whether every folder on the way is good is the machine's affair.
@@ -107,7 +107,7 @@ fn a_path_may_start_from_the_working_folder() {
 
 #[test]
 fn a_file_that_others_can_write_is_refused_with_what_to_do() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let file = place.file("file");
     for bad in [0o666, 0o660, 0o602] {
         mode(&file, bad);
@@ -116,7 +116,7 @@ fn a_file_that_others_can_write_is_refused_with_what_to_do() {
             (refusal.part.as_path(), refusal.kind),
             (file.as_path(), "file")
         );
-        assert_eq!(refusal.wrong, Wrong::Mode(bad));
+        assert_eq!(refusal.wrong, TrustProblem::Mode(bad));
     }
     let message = answer(&file);
     let file = file.display();
@@ -131,7 +131,7 @@ fn a_file_that_others_can_write_is_refused_with_what_to_do() {
 
 #[test]
 fn a_folder_on_the_way_that_others_can_write_is_refused_unless_it_is_sticky() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let file = place.file("a/b/file");
     for bad in [0o777, 0o775, 0o757] {
         mode(&place.path("a"), bad);
@@ -153,7 +153,7 @@ fn a_folder_on_the_way_that_others_can_write_is_refused_unless_it_is_sticky() {
 
 #[test]
 fn what_belongs_to_another_user_is_refused_wherever_it_is() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let file = place.file("a/b/file");
     for part in ["a", "a/b", "a/b/file"] {
         let part = place.path(part);
@@ -161,7 +161,10 @@ fn what_belongs_to_another_user_is_refused_wherever_it_is() {
             return;
         }
         let refused = refusal(&file);
-        assert_eq!((&refused.part, refused.wrong), (&part, Wrong::Owner(OTHER)));
+        assert_eq!(
+            (&refused.part, refused.wrong),
+            (&part, TrustProblem::Owner(OTHER))
+        );
         give(&part, 0);
     }
     assert!(is_read(&file));
@@ -169,7 +172,7 @@ fn what_belongs_to_another_user_is_refused_wherever_it_is() {
 
 #[test]
 fn a_daemon_of_another_user_trusts_itself_and_root() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let file = place.file("a/file");
     if !give(&file, OTHER) {
         return;
@@ -188,7 +191,7 @@ fn a_daemon_of_another_user_trusts_itself_and_root() {
 
 #[test]
 fn links_are_followed_by_their_owner_and_to_an_end() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let file = place.file("a/file");
     let (relative, absolute) = (place.path("relative"), place.path("absolute"));
     symlink("a/../a/file", &relative).unwrap();
@@ -196,7 +199,7 @@ fn links_are_followed_by_their_owner_and_to_an_end() {
     symlink(place.path("a"), place.path("folder")).unwrap();
     assert!(is_read(&relative) && is_read(&absolute));
     symlink("loop", place.path("loop")).unwrap();
-    assert_eq!(refusal(&place.path("loop")).wrong, Wrong::Link);
+    assert_eq!(refusal(&place.path("loop")).wrong, TrustProblem::Link);
     symlink("gone", place.path("dangling")).unwrap();
     assert!(read(&place.path("dangling"), 1).unwrap_err().is_not_found());
     // What a link leads to is judged as well.
@@ -207,14 +210,17 @@ fn links_are_followed_by_their_owner_and_to_an_end() {
         return;
     }
     let refused = refusal(&absolute);
-    assert_eq!((refused.kind, refused.wrong), ("link", Wrong::Owner(OTHER)));
+    assert_eq!(
+        (refused.kind, refused.wrong),
+        ("link", TrustProblem::Owner(OTHER))
+    );
     let message = answer(&absolute);
     assert!(message.contains("`chown -h root "), "{message}");
 }
 
 #[test]
 fn a_pipe_is_refused_and_not_waited_for() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let pipe = place.path("pipe");
     rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, Mode::RUSR | Mode::WUSR).unwrap();
     assert!(answer(&pipe).contains("not a regular file"));
@@ -224,7 +230,7 @@ fn a_pipe_is_refused_and_not_waited_for() {
 /// other one's content.
 #[test]
 fn swapping_a_folder_gets_nothing_read() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let file = place.file("way/file");
     let evil = place.file("evil/file");
     fs::write(&evil, "evil").unwrap();
@@ -269,7 +275,7 @@ fn swapping_a_folder_gets_nothing_read() {
 
 #[test]
 fn a_listed_folder_takes_no_entries_of_others() {
-    let place = Place::new();
+    let place = TestFolder::new();
     place.file("keys/one");
     let keys = place.path("keys");
     let opener = Opener::of_daemon();
@@ -292,7 +298,7 @@ fn a_listed_folder_takes_no_entries_of_others() {
 
 #[test]
 fn a_program_is_judged_with_its_way() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let tool = place.file("bin/tool");
     mode(&tool, 0o755);
     program(&tool).unwrap();
@@ -308,7 +314,7 @@ fn a_program_is_judged_with_its_way() {
 
 #[test]
 fn a_log_file_is_made_private_and_taken_from_nobody() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let log = place.path("a/b/log");
     append(&log).unwrap().write_all(b"one\n").unwrap();
     append(&log).unwrap().write_all(b"two\n").unwrap();
@@ -345,7 +351,7 @@ fn a_log_file_is_made_private_and_taken_from_nobody() {
 
 #[test]
 fn a_log_can_go_to_an_open_file_by_its_number() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let target = place.file("target");
     let open = File::options().append(true).open(&target).unwrap();
     let number = std::os::fd::AsRawFd::as_raw_fd(&open);
@@ -356,7 +362,7 @@ fn a_log_can_go_to_an_open_file_by_its_number() {
 
 #[test]
 fn a_folder_of_our_own_is_closed_and_its_files_are_ours() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let path = place.path("a/own");
     let own = OwnFolder::open(&path).unwrap();
     let bits = |path: &Path| fs::metadata(path).unwrap().mode() & 0o777;
@@ -384,7 +390,7 @@ fn a_folder_of_our_own_is_closed_and_its_files_are_ours() {
 
 #[test]
 fn folders_that_others_can_change_are_no_place_for_programs_and_scripts() {
-    let place = Place::new();
+    let place = TestFolder::new();
     place.file("good/tool");
     place.file("bad/tool");
     let (good, bad) = (place.path("good"), place.path("bad"));
@@ -405,7 +411,7 @@ fn folders_that_others_can_change_are_no_place_for_programs_and_scripts() {
 
 #[test]
 fn the_last_name_of_a_socket_is_no_link() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let socket = place.path("real");
     let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
     symlink("real", place.path("link")).unwrap();
@@ -420,7 +426,7 @@ fn the_last_name_of_a_socket_is_no_link() {
 
 #[test]
 fn folders_of_others_may_lead_to_a_socket_and_their_links_may_not() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let theirs = place.path("theirs");
     fs::create_dir(&theirs).unwrap();
     let _listener = std::os::unix::net::UnixListener::bind(theirs.join("socket")).unwrap();
@@ -440,7 +446,7 @@ fn folders_of_others_may_lead_to_a_socket_and_their_links_may_not() {
 #[test]
 fn a_list_that_lets_others_write_is_refused_on_the_file_and_on_the_way() {
     use rustix::fs::{XattrFlags, setxattr};
-    let place = Place::new();
+    let place = TestFolder::new();
     let file = place.file("way/file");
     let set = |path: &Path, write: u16| {
         let list = acl::tests::posix(&[
@@ -478,7 +484,7 @@ fn a_list_that_lets_others_write_is_refused_on_the_file_and_on_the_way() {
 /// Anybody can give a file of root's a second name in a folder such as `/tmp`, and so choose what a path leads to.
 #[test]
 fn a_second_name_in_a_folder_of_all_is_refused() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let file = place.file("own/file");
     let shared = place.path("shared");
     fs::create_dir(&shared).unwrap();
@@ -488,13 +494,13 @@ fn a_second_name_in_a_folder_of_all_is_refused() {
     assert!(is_read(&named));
     fs::remove_file(&named).unwrap();
     fs::hard_link(&file, &named).unwrap();
-    assert_eq!(refusal(&named).wrong, Wrong::HardLinks);
+    assert_eq!(refusal(&named).wrong, TrustProblem::HardLinks);
     assert!(is_read(&file), "where nobody else can make names");
 }
 
 #[test]
 fn a_script_is_judged_with_its_interpreter() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let interpreter = place.file("bin/interpreter");
     let script = place.file("bin/script");
     let shebang = |line: String| fs::write(&script, format!("#!{line}\nexit")).unwrap();
@@ -524,7 +530,7 @@ fn a_script_is_judged_with_its_interpreter() {
 
 #[test]
 fn scripts_of_root_inherit_no_variable_by_which_others_run_code() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let good = place.file("good/file");
     let bad = place.file("bad/file");
     mode(&place.path("bad"), 0o777);
@@ -581,7 +587,7 @@ fn scripts_of_root_inherit_no_variable_by_which_others_run_code() {
 
 #[test]
 fn what_gpud_makes_is_made_where_nobody_else_can_change_it() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let folder = place.path("a/b");
     let bits = |path: &Path| fs::metadata(path).unwrap().mode() & 0o777;
     make_folder(&folder, 0o755).unwrap();
@@ -620,7 +626,7 @@ fn a_folder_of_path_that_is_missing_is_left_out_for_root() {
         eprintln!("skipped: needs root");
         return;
     }
-    let place = Place::new();
+    let place = TestFolder::new();
     let folders = [place.path("later"), PathBuf::from("/usr/bin")];
     let path = std::env::join_paths(&folders).unwrap();
     assert_eq!(search_path(&path), "/usr/bin");
@@ -629,7 +635,7 @@ fn a_folder_of_path_that_is_missing_is_left_out_for_root() {
 /// Whatever a link to an open file leads to, nobody has looked at it.
 #[test]
 fn a_program_behind_a_link_to_an_open_file_is_refused() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let file = fs::File::open(place.file("tool")).unwrap();
     let link = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&file));
     assert!(program(Path::new(&link)).is_err());

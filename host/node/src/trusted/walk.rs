@@ -15,14 +15,14 @@ use rustix::{
     io::Errno,
 };
 
-use super::{TrustError, Wrong, mounts::FUSE, rules::Rules};
+use super::{TrustError, TrustProblem, mounts::FUSE, rules::Rules};
 
 /// Most links on the way, as the kernel has it.
 const MAX_LINKS: usize = 40;
 /// `PROC_SUPER_MAGIC`: links of this file system, such as `/proc/self/fd/1`, lead to open files and not to paths.
 const PROC: u64 = 0x9fa0;
 
-/// What is looked for.
+/// The goal of a walk.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Goal {
     /// Missing folders on the way are made.
@@ -53,7 +53,7 @@ impl Goal {
     };
 }
 
-/// Where a walk ends.
+/// The end of a walk.
 #[derive(Debug)]
 pub(super) enum Arrival {
     /// At a folder.
@@ -241,7 +241,9 @@ impl Walk<'_> {
         self.links += 1;
         let is_refused = is_last && !self.goal.follows_last;
         if is_refused || self.links > MAX_LINKS {
-            return Err(self.rules.refuse(self.asked, &path, facts, Wrong::Link));
+            return Err(self
+                .rules
+                .refuse(self.asked, &path, facts, TrustProblem::Link));
         }
         let system = fstatfs(&self.here()?.handle).map_err(|error| self.failed(error))?;
         let is_of_proc = u64::try_from(system.f_type).is_ok_and(|kind| kind == PROC);
@@ -257,7 +259,9 @@ impl Walk<'_> {
             // The text of such a link (`/proc/PID/cwd`, `root`, `fd`) is not where it leads: that may be in another view of
             // the file systems, which a user has made.
             if is_of_proc {
-                return Err(self.rules.refuse(self.asked, &path, facts, Wrong::Link));
+                return Err(self
+                    .rules
+                    .refuse(self.asked, &path, facts, TrustProblem::Link));
             }
             self.folders.truncate(1);
         }

@@ -25,7 +25,7 @@ pub struct Identity {
 /// Key-values of a component.
 pub type Values = Arc<BTreeMap<String, Vec<u8>>>;
 
-/// What a call has used: shown per checker in `/metrics`.
+/// The resources that a call has used. `/metrics` shows them per checker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Bill {
     /// Wall-clock time from taking an instance to having the answer.
@@ -42,7 +42,7 @@ pub struct Bill {
     pub bytes: u64,
 }
 
-/// What a call may still use.
+/// The resources that a call may still use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Budget {
     /// Calls into the host.
@@ -57,21 +57,21 @@ pub struct Budget {
 pub struct Call {
     /// The caller.
     pub identity: Arc<Identity>,
-    /// What it may reach; `None` while the plugin describes itself, when nothing can be reached.
+    /// The granted capabilities; `None` while the plugin describes itself, when it has none.
     pub grants: Option<Arc<Grants>>,
     /// The machine.
     pub node: Arc<Node>,
-    /// What the daemon remembers; `None` in a scan.
+    /// The daemon's store; `None` in a scan.
     pub store: Option<Store>,
     /// Configuration, one JSON object.
     pub config: Arc<str>,
-    /// What its key-value store holds, in place of what the daemon remembers.
+    /// The content of its key-value store, if the call should not see the stored one.
     pub values: Option<Values>,
     /// When the call ends at the latest.
     pub deadline: Instant,
-    /// What may still be used.
+    /// The remaining resources.
     pub budget: Budget,
-    /// What has been used.
+    /// The used resources.
     pub bill: Bill,
     /// Log lines beyond the budget.
     pub dropped_log_lines: u64,

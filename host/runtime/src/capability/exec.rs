@@ -17,7 +17,7 @@ use super::{
 };
 use crate::node::process::{self, Command, Env, Program};
 
-/// Most bytes kept of each output stream.
+/// Most bytes of each output stream that are returned.
 const MAX_OUTPUT: u32 = 4 * 1024 * 1024;
 /// Largest script or argument list, bytes.
 const MAX_SCRIPT: usize = 1024 * 1024;
@@ -131,7 +131,7 @@ fn check_verdict(verdict: Verdict, path: &Path) -> Result<(), AccessError> {
     }
 }
 
-/// Only variables that the grant lists, and never those that [`is_refused`] names, whatever the grant says.
+/// Only variables that the grant lists, and never those of [`is_refused`], even if the grant lists them.
 fn check_environment(
     what: &str,
     granted: &ExecGrant,

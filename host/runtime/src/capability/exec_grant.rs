@@ -30,7 +30,7 @@ pub struct ExecGrant {
     pub env: Vec<String>,
 }
 
-/// Which programs a grant allows.
+/// The programs that a grant allows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Programs {
     /// Bash scripts, and so any program.
@@ -177,7 +177,7 @@ impl ExecGrant {
     }
 }
 
-/// What a grant says of a call.
+/// The answer of a grant to a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     /// It may run.

@@ -1,4 +1,4 @@
-//! What an operator allows a plugin to reach, and the words for it.
+//! The grants of a plugin, and how they are spelled.
 //!
 //! The words outlive contract versions. Written in a spec as
 //!

@@ -1,4 +1,4 @@
-//! `state`: small values that survive from call to call. Writes are kept back until the call has ended well.
+//! `state`: small values that survive from call to call. Writes are stored only after the call has ended well.
 
 use std::sync::Arc;
 

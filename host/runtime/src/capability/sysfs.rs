@@ -19,7 +19,7 @@ const MAX_FILE: u32 = 4 * 1024 * 1024;
 const MAX_ENTRIES: u32 = 65_536;
 /// Most paths of one question.
 const MAX_PATHS: usize = 1024;
-/// What an answer about space counts for, bytes.
+/// The size that an answer about space counts as, in bytes.
 const USAGE_BYTES: usize = 48;
 
 impl Call {

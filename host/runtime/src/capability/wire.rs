@@ -1,4 +1,4 @@
-//! What `bindgen!` makes of contract version 0.1: the only place where it is called.
+//! The bindings of contract version 0.1. Nothing else calls `bindgen!`.
 #![allow(
     missing_docs,
     unsafe_code,

@@ -6,7 +6,7 @@ use gpud_builtins as builtin;
 
 use super::*;
 use crate::{
-    Asked, CallError, Compiler, Limits, Plugin, PluginSource,
+    CallContext, CallError, Compiler, Limits, Plugin, PluginSource,
     model::{CheckContext, Health, HealthState, Report, Trigger},
     node::Node,
 };
@@ -49,12 +49,12 @@ async fn works(plugin: &Plugin) -> bool {
 }
 
 /// Its reason and error.
-async fn told(plugin: &Plugin) -> String {
+async fn reasons(plugin: &Plugin) -> String {
     let states = states(plugin).await;
-    let told = states
+    let reasons = states
         .iter()
         .map(|state| format!("{} {:?}", state.reason, state.error));
-    told.collect()
+    reasons.collect()
 }
 
 async fn states(plugin: &Plugin) -> Vec<HealthState> {
@@ -62,12 +62,12 @@ async fn states(plugin: &Plugin) -> Vec<HealthState> {
 }
 
 async fn check(plugin: &Plugin, component: &str, config: &str) -> Result<Report, CallError> {
-    let (asked, context) = (asked(component, config), context(component));
-    plugin.check(&asked, &context).await.answer
+    let (call_context, context) = (call_context(component, config), context(component));
+    plugin.check(&call_context, &context).await.answer
 }
 
-fn asked<'a>(component: &'a str, config: &str) -> Asked<'a> {
-    Asked {
+fn call_context<'a>(component: &'a str, config: &str) -> CallContext<'a> {
+    CallContext {
         component,
         store: None,
         config: Arc::from(config),
@@ -129,7 +129,7 @@ async fn plugins_with_the_same_component_share_its_code_and_not_their_grants() {
     assert_eq!(loaded_components(&runtime), 1);
     assert_eq!((first.name(), second.name()), ("pci", "second"));
     assert!(works(&first).await);
-    let (of_first, of_second) = (told(&first).await, told(&second).await);
+    let (of_first, of_second) = (reasons(&first).await, reasons(&second).await);
     assert_ne!(
         of_first, of_second,
         "the second may not run the first one's program"
@@ -281,8 +281,11 @@ async fn an_interface_that_only_others_of_a_component_need_is_refused() {
     assert!(report.states[0].reason.contains("no endpoints"));
 
     let deaf = builtin_with(&runtime, "storage-clients", &without("kmsg")).await;
-    let (asked, context) = (asked("storage-clients", "{}"), context("storage-clients"));
-    let scanned = deaf.scan(&asked, &context).await.answer.unwrap();
+    let (call_context, context) = (
+        call_context("storage-clients", "{}"),
+        context("storage-clients"),
+    );
+    let scanned = deaf.scan(&call_context, &context).await.answer.unwrap();
     assert_eq!(scanned.states[0].reason, "the kernel log cannot be read");
 }
 

@@ -20,13 +20,13 @@ use serde_json::{Deserializer, Number, Value};
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("invalid JSON from byte {at} of the output on: {why}")]
 pub struct JsonError {
-    /// Where the object begins.
+    /// The position at which the object begins.
     at: usize,
     /// The problem with it; lines and columns are counted from where it begins.
     why: String,
 }
 
-/// How the search goes on after what is no object.
+/// How the search continues after text that is no object.
 enum Stop {
     /// It was noise up to this byte.
     Noise(usize, serde_json::Error),
@@ -123,7 +123,7 @@ fn as_go_reads_it(object: &[u8]) -> Cow<'_, str> {
     }
 }
 
-/// Backslashes stand in strings only, and each starts an escape: the text is valid JSON.
+/// Backslashes occur in strings only, and each starts an escape: the text is valid JSON.
 fn without_lone_surrogates(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;

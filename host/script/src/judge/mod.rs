@@ -28,13 +28,13 @@ const MAX_ERROR_BYTES: usize = 4096;
 /// How the steps ended.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Execution {
-    /// What all steps printed, one after another.
+    /// The output of all steps, one after another.
     pub output: Vec<u8>,
     /// The last step's.
     pub exit_code: i32,
     /// Why a step failed; `None` if none did.
     pub error: Option<String>,
-    /// Whether more was printed than is kept in `output`.
+    /// Whether more was printed than `output` holds.
     pub truncated: bool,
     /// Whether gpud could not run a step, as opposed to a step that ran and failed.
     pub not_run: bool,
@@ -45,7 +45,7 @@ pub struct Execution {
 pub struct Verdict {
     /// Whether all is well.
     pub healthy: bool,
-    /// Whether nothing is known, since gpud could not run a step. It says nothing about the machine.
+    /// Whether gpud could not run a step. Such a verdict is no evidence about the machine.
     pub unknown: bool,
     /// One of four fixed texts, the second with an exit code: `failed to parse plugin output`,
     /// `error executing state plugin (exit code: 1)`, `unexpected plugin output`, `ok`. Of what is unknown, why.
@@ -56,7 +56,7 @@ pub struct Verdict {
     pub extra_info: BTreeMap<String, String>,
     /// Actions in the order of the spec, and a line of values for each.
     pub suggested_actions: Option<SuggestedActions>,
-    /// Expectations that were not met, in the order of the spec. For people; GPUd tells none of it.
+    /// Expectations that were not met, in the order of the spec. For people; GPUd does not report them.
     pub mismatches: Vec<Mismatch>,
     /// Whether something was expected and no JSON object was printed, so that nothing was checked. For people as well.
     pub unchecked: bool,
@@ -78,9 +78,9 @@ impl Verdict {
 pub struct Mismatch {
     /// Key in `extra_info`.
     pub field: String,
-    /// Where the value was looked for.
+    /// The query that selected the value.
     pub query: String,
-    /// What it should have matched; `None` if anything would have done.
+    /// The expected pattern; `None` if any value would have been accepted.
     pub pattern: Option<String>,
     /// The value; `None` if there was none.
     pub value: Option<String>,
@@ -227,7 +227,7 @@ impl Judge {
         &self,
         execution: &Execution,
         log_failure: Option<String>,
-    ) -> Result<Option<Vec<Found<'_>>>, String> {
+    ) -> Result<Option<Vec<PathResult<'_>>>, String> {
         let Some(paths) = self
             .parser
             .as_ref()
@@ -282,7 +282,7 @@ impl Path {
     }
 
     /// What it finds in the document. `None` if that is nothing and nothing was expected.
-    fn find(&self, document: &Value) -> Result<Option<Found<'_>>, String> {
+    fn find(&self, document: &Value) -> Result<Option<PathResult<'_>>, String> {
         let read = |error: &dyn fmt::Display| {
             format!(
                 "failed to read json path {}: {error}",
@@ -298,14 +298,14 @@ impl Path {
             .select(document)
             .map_err(|error| read(&error))?;
         let Some(value) = value else {
-            return Ok(self.expect.as_ref().map(|rule| Found {
+            return Ok(self.expect.as_ref().map(|rule| PathResult {
                 field: &self.field,
                 value: String::new(),
                 mismatch: Some(self.mismatch(rule, None)),
                 actions: Vec::new(),
             }));
         };
-        let mut found = Found {
+        let mut found = PathResult {
             field: &self.field,
             value,
             mismatch: None,
@@ -362,8 +362,8 @@ impl Rule {
     }
 }
 
-/// What one path found.
-struct Found<'a> {
+/// The value that one path selected, and what its rules say.
+struct PathResult<'a> {
     field: &'a str,
     value: String,
     mismatch: Option<Mismatch>,
@@ -371,8 +371,8 @@ struct Found<'a> {
     actions: Vec<&'a str>,
 }
 
-/// A field that comes again replaces all that was there before: value, mismatch and actions.
-fn last_of_each_field(found: Vec<Found<'_>>) -> Vec<Found<'_>> {
+/// A repeated field replaces the earlier one with its value, mismatch and actions.
+fn last_of_each_field(found: Vec<PathResult<'_>>) -> Vec<PathResult<'_>> {
     let mut last = BTreeMap::new();
     for (at, found) in found.iter().enumerate() {
         last.insert(found.field, at);
@@ -385,7 +385,7 @@ fn last_of_each_field(found: Vec<Found<'_>>) -> Vec<Found<'_>> {
 }
 
 /// Every action proposed, and for each a line of the values that proposed it.
-fn suggested(found: &[Found<'_>]) -> Option<SuggestedActions> {
+fn suggested(found: &[PathResult<'_>]) -> Option<SuggestedActions> {
     let mut places = BTreeMap::new();
     let mut lines: Vec<(&str, String)> = Vec::new();
     for found in found {
@@ -409,7 +409,7 @@ fn suggested(found: &[Found<'_>]) -> Option<SuggestedActions> {
     })
 }
 
-/// What to add to an error that may come from missing output.
+/// Returns a note for an error that may be caused by missing output.
 fn cut(execution: &Execution) -> String {
     let kept = execution.output.len();
     match execution.truncated {

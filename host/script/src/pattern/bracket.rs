@@ -2,7 +2,7 @@
 
 use super::{
     Fault, PatternError,
-    escape::{self, ALL, NOTHING, Read, next, taken},
+    escape::{self, ALL, NOTHING, Parsed, next, taken},
 };
 
 /// A class as it is written for the crate.
@@ -23,7 +23,7 @@ impl Class {
 const SURROGATES: std::ops::RangeInclusive<u32> = 0xd800..=0xdfff;
 
 /// Reads a class and writes it for the crate. `text` starts with `[`.
-pub(super) fn class(text: &str) -> Read<'_, Class> {
+pub(super) fn class(text: &str) -> Parsed<'_, Class> {
     let inside = text.strip_prefix('[').unwrap_or(text);
     let (start, inside) = match inside.strip_prefix('^') {
         Some(inside) => ("[^", inside),
@@ -93,7 +93,7 @@ fn item<'a>(whole: &str, text: &'a str, out: &mut Class) -> Result<&'a str, Patt
     Ok(rest)
 }
 
-fn character<'a>(whole: &str, text: &'a str) -> Read<'a, u32> {
+fn character<'a>(whole: &str, text: &'a str) -> Parsed<'a, u32> {
     match next(text) {
         None => Err(PatternError::new(Fault::MissingBracket, whole)),
         Some(('\\', _)) => escape::character(text),

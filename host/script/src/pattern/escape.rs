@@ -1,4 +1,4 @@
-//! What stands behind a backslash, and other pieces that are the same inside and outside of brackets.
+//! Parses the part after a backslash, and other parts that are the same inside and outside of brackets.
 
 use super::{Fault, PatternError, names};
 
@@ -10,8 +10,8 @@ pub(super) const ALL: u32 = 0x11_0000;
 /// What folding any class with a name costs at most, in code points, but for the one that has all of them.
 const NAMED: u32 = 1 << 16;
 
-/// What was read, and the rest of the pattern.
-pub(super) type Read<'a, T> = Result<(T, &'a str), PatternError>;
+/// A parsed part and the rest of the pattern.
+pub(super) type Parsed<'a, T> = Result<(T, &'a str), PatternError>;
 
 /// Splits off the first character.
 pub(super) fn next(text: &str) -> Option<(char, &str)> {
@@ -19,7 +19,7 @@ pub(super) fn next(text: &str) -> Option<(char, &str)> {
     chars.next().map(|c| (c, chars.as_str()))
 }
 
-/// What of `from` was read when `rest` is left.
+/// Returns the part of `from` before `rest`.
 pub(super) fn taken<'a>(from: &'a str, rest: &str) -> &'a str {
     from.len()
         .checked_sub(rest.len())
@@ -29,7 +29,7 @@ pub(super) fn taken<'a>(from: &'a str, rest: &str) -> &'a str {
 
 /// Reads one escaped character, its code point at least: a surrogate can be written, though no text holds one.
 /// `text` starts with the backslash.
-pub(super) fn character(text: &str) -> Read<'_, u32> {
+pub(super) fn character(text: &str) -> Parsed<'_, u32> {
     let after = text.strip_prefix('\\').unwrap_or(text);
     let Some((c, rest)) = next(after) else {
         return Err(PatternError::new(Fault::TrailingBackslash, ""));
@@ -67,7 +67,7 @@ fn octal(text: &str) -> (u32, &str) {
 }
 
 /// What follows `\x`: two digits, or any number of them in braces. `text` starts with the backslash.
-fn hexadecimal<'a>(text: &'a str, rest: &'a str) -> Read<'a, u32> {
+fn hexadecimal<'a>(text: &'a str, rest: &'a str) -> Parsed<'a, u32> {
     let refuse = |rest| Err(PatternError::new(Fault::Escape, taken(text, rest)));
     let Some(braced) = rest.strip_prefix('{') else {
         let high = next(rest);
@@ -114,7 +114,7 @@ pub(super) fn perl_class(text: &str) -> Option<(&'static str, &str)> {
 
 /// Reads `\pL`, `\p{Greek}`, `\p{^Greek}` and the like with `\P`, as what goes between the crate's brackets, and how
 /// many code points the crate goes through to fold its letter case; `None` if that is not what the text starts with.
-pub(super) fn unicode_class(text: &str) -> Option<Read<'_, (String, u32)>> {
+pub(super) fn unicode_class(text: &str) -> Option<Parsed<'_, (String, u32)>> {
     let (negated, after) = match text.strip_prefix("\\p") {
         Some(after) => (false, after),
         None => (true, text.strip_prefix("\\P")?),

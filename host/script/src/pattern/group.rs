@@ -1,4 +1,4 @@
-//! What the translator keeps of an open group and of a repetition.
+//! The translator's record of an open group and of a repetition.
 
 #[derive(Clone, Copy, Default)]
 pub(super) struct Flags {
@@ -10,7 +10,7 @@ pub(super) struct Flags {
     pub(super) newline: bool,
 }
 
-/// What a repetition or a group weighs: the product of the counts inside each other, and their depth.
+/// The weight of a repetition or a group: the product of the nested counts, and their depth.
 #[derive(Clone, Copy)]
 pub(super) struct Weight {
     pub(super) repeats: u32,
@@ -39,7 +39,7 @@ pub(super) struct Group {
     pub(super) weight: Weight,
     /// What a repetition would repeat: where it starts in `text`, and its weight.
     pub(super) last: Option<(usize, Weight)>,
-    /// What is in force again after it.
+    /// The flags that apply again after the group.
     pub(super) flags: Flags,
 }
 

@@ -54,7 +54,7 @@ impl Pattern {
     }
 }
 
-/// A pattern that is compiled when first used. The outcome, good or bad, is kept.
+/// A pattern that is compiled when first used. The result or the error is cached.
 pub struct LazyPattern {
     text: String,
     compiled: OnceLock<Result<Pattern, PatternError>>,
@@ -111,7 +111,7 @@ impl PatternError {
     }
 }
 
-/// What can be wrong with a pattern.
+/// The kinds of errors in a pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
     /// A range that runs backwards, or a class that does not exist.

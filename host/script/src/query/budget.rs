@@ -1,4 +1,4 @@
-//! What one answer may cost, so that `$..*..*..*` on a large document ends in an error and not in a dead daemon.
+//! Limits the cost of one answer, so that `$..*..*..*` on a large document ends in an error and not in a dead daemon.
 
 use std::cell::Cell;
 
@@ -8,7 +8,7 @@ const MAX_NODES: usize = 1_000_000;
 /// Most evaluations and comparisons. 64 bytes of compared text count as one.
 const MAX_STEPS: usize = 10_000_000;
 
-/// Deepest list of lists that a query may make by itself; the document's own depth comes on top.
+/// Deepest list of lists that a query may make by itself, in addition to the document's own depth.
 pub(super) const MAX_LIST_DEPTH: u8 = 64;
 
 const TEXT_UNIT: usize = 64;
@@ -44,7 +44,7 @@ impl Default for Budget {
 }
 
 impl Budget {
-    /// One node kept, with `text` bytes of text.
+    /// Counts one result node with `text` bytes of text.
     pub fn keep(&self, text: usize) -> Result<(), Limit> {
         take(&self.nodes, 1 + text / TEXT_UNIT).ok_or(Limit::Nodes)
     }

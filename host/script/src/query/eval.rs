@@ -7,7 +7,7 @@ use super::fault::Fault;
 use super::item::{Item, View};
 use super::syntax::{Expr, Relation};
 
-pub(super) type Found<'a> = Result<Item<'a>, Fault<'a>>;
+pub(super) type EvalResult<'a> = Result<Item<'a>, Fault<'a>>;
 
 /// One evaluation of a query.
 #[derive(Debug)]
@@ -19,7 +19,7 @@ pub(super) struct Run<'a> {
 
 impl<'a> Run<'a> {
     /// The value of an expression, with `current` for `@`.
-    pub fn evaluate(&self, expression: &'a Expr, current: &Item<'a>) -> Found<'a> {
+    pub fn evaluate(&self, expression: &'a Expr, current: &Item<'a>) -> EvalResult<'a> {
         self.budget.step(0)?;
         match expression {
             Expr::Constant(constant) => Ok(Item::from(constant)),
@@ -49,7 +49,7 @@ impl<'a> Run<'a> {
     }
 
     /// Bare names. Unlike in a path, an absent key is null, and an index that a list does not have gives the list.
-    fn variable(&self, keys: &'a [Expr], current: &Item<'a>) -> Found<'a> {
+    fn variable(&self, keys: &'a [Expr], current: &Item<'a>) -> EvalResult<'a> {
         let texts = keys.iter().map(|key| {
             let key = self.evaluate(key, current)?;
             let key = key.to_text(&self.budget)?;

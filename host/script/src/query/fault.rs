@@ -25,7 +25,7 @@ pub(super) enum Fault<'a> {
     UnknownParameter(String),
     /// The function of a call cannot be evaluated.
     Function(Box<Fault<'a>>),
-    /// What is called is not a function.
+    /// The called value is not a function.
     NotAFunction(&'a str, Item<'a>),
     /// A number within a list that JSON cannot express.
     NotJson(f64),

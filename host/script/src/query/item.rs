@@ -20,7 +20,7 @@ pub(super) enum Item<'a> {
     Number(f64),
     /// A literal or computed truth value.
     Bool(bool),
-    /// What a multi-valued selector found.
+    /// The values that a multi-valued selector found.
     List(Rc<List<'a>>),
 }
 
@@ -32,7 +32,7 @@ pub(super) struct List<'a> {
     depth: u8,
 }
 
-/// An item seen as what it is, wherever it comes from.
+/// A view of an item that does not depend on its source.
 pub(super) enum View<'v> {
     Null,
     Bool(bool),

@@ -31,7 +31,7 @@ fn push(bytes: &mut Vec<u8>, c: char) {
     bytes.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
 }
 
-/// What follows a backslash.
+/// Parses the part after a backslash.
 fn unescape(rest: &mut std::str::Chars<'_>, quote: char, bytes: &mut Vec<u8>) -> Option<()> {
     let c = rest.next()?;
     let byte = match c {

@@ -74,7 +74,7 @@ impl Query {
     /// bounds. `None` is "missing": a key that an object on the way does not have, or JSON null.
     ///
     /// A query with a multi-valued selector always finds a list, in the order of visit (members of an object by key).
-    /// A number that JSON cannot express (`-"inf"`) comes as the text that Go prints for it.
+    /// A number that JSON cannot express (`-"inf"`) becomes the text that Go prints for it.
     ///
     /// # Errors
     /// [`QueryError::Select`] for every other failure, in the library's words; [`QueryError::Limit`] for a query that

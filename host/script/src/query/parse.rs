@@ -40,7 +40,7 @@ impl<'q> Parser<'q> {
         }
     }
 
-    /// The whole text as one expression. Errors come with their place.
+    /// Parses the whole text as one expression. Errors contain their position.
     pub fn query(mut self) -> Result<Expr, String> {
         let whole = self.expression().and_then(|expression| match self.scan() {
             Kind::End => Ok(expression),
@@ -188,7 +188,7 @@ impl<'q> Parser<'q> {
         }
     }
 
-    /// What follows a bare name.
+    /// Parses the part after a bare name.
     fn variable(&mut self, first: &str) -> Result<Expr, Stop> {
         let name = |text: &str| Expr::Constant(Constant::Text(text.to_owned()));
         let mut keys = vec![name(first)];
@@ -214,7 +214,7 @@ impl<'q> Parser<'q> {
         }
     }
 
-    /// What follows an opening parenthesis behind a name.
+    /// Parses the part after a name and an opening parenthesis.
     fn arguments(&mut self) -> Result<(), Stop> {
         if self.scan() == Kind::Symbol(')') {
             return Ok(());

@@ -15,7 +15,7 @@ fn number(value: f64) -> Expr {
 }
 
 impl Parser<'_> {
-    /// What follows `$` or `@`.
+    /// Parses the part after `$` or `@`.
     pub(super) fn path(&mut self, origin: Origin) -> Result<Path, Stop> {
         let mut steps = Vec::new();
         loop {
@@ -40,7 +40,7 @@ impl Parser<'_> {
         }
     }
 
-    /// What follows a point.
+    /// Parses the part after a point.
     fn member(&mut self, steps: &mut Vec<Step>) -> Result<(), Stop> {
         let step = match self.scan() {
             Kind::Ident => self.name(),
@@ -58,7 +58,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// What follows two points.
+    /// Parses the part after two points.
     fn below(&mut self) -> Result<Step, Stop> {
         match self.scan() {
             Kind::Ident => Ok(self.name()),

@@ -3,14 +3,14 @@
 //! Up to the first multi-valued step a path has one value, or fails. From there on it has a list, a fault only leaves
 //! out the value that has it, and the result is a list even if nothing is found.
 
-use super::eval::{Found, Run};
+use super::eval::{EvalResult, Run};
 use super::fault::Fault;
 use super::item::{Item, View};
 use super::syntax::{Expr, Origin, Path, Step};
 
 impl<'a> Run<'a> {
     /// The value of a path.
-    pub(super) fn follow(&self, path: &'a Path, current: &Item<'a>) -> Found<'a> {
+    pub(super) fn follow(&self, path: &'a Path, current: &Item<'a>) -> EvalResult<'a> {
         let mut start = match path.origin {
             Origin::Root => Item::Json(self.root),
             Origin::Current => current.clone(),
@@ -41,7 +41,7 @@ impl<'a> Run<'a> {
     }
 
     /// The one result of a definite step.
-    fn definite(&self, step: &'a Step, value: &Item<'a>) -> Found<'a> {
+    fn definite(&self, step: &'a Step, value: &Item<'a>) -> EvalResult<'a> {
         match step {
             Step::Key(key) => self.select(key, value),
             Step::Script(script) => self.evaluate(script, value),
@@ -113,7 +113,7 @@ impl<'a> Run<'a> {
     }
 
     /// One member or element.
-    fn select(&self, key: &'a Expr, value: &Item<'a>) -> Found<'a> {
+    fn select(&self, key: &'a Expr, value: &Item<'a>) -> EvalResult<'a> {
         self.budget.step(0)?;
         match value.view() {
             View::List(_) => {
@@ -162,7 +162,7 @@ fn truncate(number: f64) -> i64 {
 }
 
 /// The indices of `[from:to:step]`. The ends are compared before negative ones are counted from the list's end, so
-/// `[1:-1]` is empty. A step below zero goes through the same elements from the other end.
+/// `[1:-1]` is empty. A step below zero visits the same elements from the other end.
 fn slice(from: i64, to: i64, step: i64, length: usize) -> Box<dyn Iterator<Item = usize>> {
     let length = i64::try_from(length).unwrap_or(i64::MAX);
     let bound = |end: i64| {

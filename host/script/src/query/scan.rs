@@ -7,7 +7,7 @@ use std::fmt;
 
 use crate::wire::go_quote;
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     End,

@@ -1,4 +1,4 @@
-//! What a query is made of.
+//! The syntax tree of a query.
 
 /// An expression.
 #[derive(Debug, Clone, PartialEq)]
@@ -47,7 +47,7 @@ pub(super) struct Path {
     pub multiple: Vec<Step>,
 }
 
-/// Where a path starts.
+/// The value at which a path starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Origin {
     /// `$`: the document.

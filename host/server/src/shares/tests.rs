@@ -184,15 +184,15 @@ fn readers_of_one_user_leave_places_to_others() {
     let shares = shares();
     let [one, another, third, root] =
         [12345, 12346, 12347, 0].map(|uid| shares.admit(&peer(uid)).unwrap());
-    let take = |from: &Admitted| -> Vec<(Place, Ending)> {
-        let places = (0..100).map_while(|_| {
+    let take = |from: &Admitted| -> Vec<(Reservation, Ending)> {
+        let reservations = (0..100).map_while(|_| {
             let ending = Ending::default();
             Some((from.stream(&ending)?, ending))
         });
-        places.collect()
+        reservations.collect()
     };
-    let asked = |places: &[(Place, Ending)]| -> usize {
-        places
+    let asked = |reservations: &[(Reservation, Ending)]| -> usize {
+        reservations
             .iter()
             .filter(|(_, ending)| ending.is_asked())
             .count()

@@ -1,6 +1,6 @@
 //! Which clients are let in.
 
-use super::{Asked, ask_router};
+use super::{TestResponse, ask_router};
 use crate::{
     Access, Token,
     peer::{Identity, Peer},
@@ -27,7 +27,12 @@ fn server(require_token: bool) -> Router {
     router(app)
 }
 
-async fn ask(server: &Router, method: &str, path: &str, authorization: Option<&str>) -> Asked {
+async fn ask(
+    server: &Router,
+    method: &str,
+    path: &str,
+    authorization: Option<&str>,
+) -> TestResponse {
     let elsewhere = Identity::Address([192, 0, 2, 7].into());
     let mut request = Request::builder()
         .method(method)
@@ -76,7 +81,7 @@ async fn routes_ask_for_the_token_as_their_rights_say() {
 }
 
 #[tokio::test]
-async fn nothing_is_told_of_other_paths_where_everything_needs_the_token() {
+async fn nothing_is_revealed_of_other_paths_where_everything_needs_the_token() {
     for (require_token, status) in [(true, 401), (false, 404)] {
         let server = server(require_token);
         for path in ["/v1", "/v1/nothing", "/v1/components/trigger-check//"] {

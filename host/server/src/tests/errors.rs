@@ -109,7 +109,7 @@ async fn errors_are_in_their_dialects() {
 }
 
 #[tokio::test]
-async fn a_backend_that_fails_is_told_as_such() {
+async fn a_backend_that_fails_is_reported_as_such() {
     let backend = Arc::new(Fake {
         broken: true,
         ..Fake::default()

@@ -29,13 +29,13 @@ use super::{
 };
 use crate::node::socket_owner::own_uid;
 
-struct Asked {
+struct TestResponse {
     status: StatusCode,
     headers: http::HeaderMap,
     body: Bytes,
 }
 
-impl Asked {
+impl TestResponse {
     fn text(&self) -> &str {
         std::str::from_utf8(&self.body).unwrap()
     }
@@ -53,7 +53,7 @@ async fn ask_with(
     uri: &str,
     headers: &[(&str, &str)],
     body: Body,
-) -> Asked {
+) -> TestResponse {
     let mut request = Request::builder().method(method).uri(uri);
     for (name, value) in headers {
         request = request.header(*name, *value);
@@ -63,13 +63,13 @@ async fn ask_with(
 }
 
 /// One request to a server that goes on; from gpud's own user, unless it says otherwise.
-async fn ask_router(router: &axum::Router, mut request: Request<Body>) -> Asked {
+async fn ask_router(router: &axum::Router, mut request: Request<Body>) -> TestResponse {
     if request.extensions().get::<Peer>().is_none() {
         request.extensions_mut().insert(peer(own_uid()));
     }
     let response: Response = router.clone().oneshot(request).await.unwrap();
     let (parts, body) = response.into_parts();
-    Asked {
+    TestResponse {
         status: parts.status,
         headers: parts.headers,
         body: to_bytes(body, usize::MAX).await.unwrap(),
@@ -100,11 +100,11 @@ fn compare(file: &str, got: &[u8]) {
     );
 }
 
-async fn get(uri: &str, headers: &[(&str, &str)]) -> Asked {
+async fn get(uri: &str, headers: &[(&str, &str)]) -> TestResponse {
     ask_with(&Arc::default(), Method::GET, uri, headers, Body::empty()).await
 }
 
-async fn post(backend: &Arc<Fake>, uri: &str, body: &str) -> Asked {
+async fn post(backend: &Arc<Fake>, uri: &str, body: &str) -> TestResponse {
     ask_with(backend, Method::POST, uri, &[], Body::from(body.to_owned())).await
 }
 

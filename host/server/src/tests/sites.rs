@@ -1,6 +1,6 @@
 //! What browsers may ask.
 
-use super::{Asked, ask_router};
+use super::{TestResponse, ask_router};
 use crate::{
     Sites,
     router::router,
@@ -11,7 +11,7 @@ use axum::body::Body;
 use http::{Request, header};
 use std::sync::Arc;
 
-async fn ask(method: &str, path: &str, headers: &[(&str, &str)]) -> Asked {
+async fn ask(method: &str, path: &str, headers: &[(&str, &str)]) -> TestResponse {
     let mut app = app(Arc::<Fake>::default());
     app.sites = Arc::new(Sites {
         origins: vec!["https://grafana.example".into()],

@@ -17,7 +17,7 @@ use crate::{
     model::{Event, Health, HealthState},
     node::socket_owner::own_uid,
     peer::{Identity, Peer},
-    places::Place,
+    reservations::Reservation,
     router::{App, router},
     shares::{Bounds, Portions, Shares},
     test_backend::{Fake, NOW, app},
@@ -227,7 +227,7 @@ fn with_one_place() -> App {
 }
 
 /// A newcomer on a connection of its own.
-fn newcomer(app: &App) -> Option<Place> {
+fn newcomer(app: &App) -> Option<Reservation> {
     let peer = Peer::disconnected(Identity::User(12345), false);
     let admitted = app.shares.admit(&peer).unwrap();
     admitted.stream(&Ending::default())

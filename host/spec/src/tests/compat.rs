@@ -136,7 +136,7 @@ fn in_our_words(message: &str) -> String {
 
 #[test]
 fn files_as_gpud_reads_them() {
-    let (mut odd, mut told) = (Vec::new(), 0);
+    let (mut odd, mut reported) = (Vec::new(), 0);
     for case in lines(include_str!("../testdata/specs.jsonl")) {
         let text = case["in"].as_str().unwrap();
         let ours = match decoded(text) {
@@ -144,7 +144,7 @@ fn files_as_gpud_reads_them() {
             Err((kind, message)) => {
                 let theirs = case["err"].as_str().unwrap_or_default();
                 if kind == ProblemKind::SchemaMismatch && !message.is_empty() {
-                    told += 1;
+                    reported += 1;
                     if message != in_our_words(theirs) {
                         odd.push(format!("{text:?}\n  {message}\n  {theirs}"));
                     }
@@ -162,6 +162,6 @@ fn files_as_gpud_reads_them() {
             odd.push(format!("{text:?}\n  {ours}\n  {theirs} {}", case["err"]));
         }
     }
-    assert!(told > 50, "{told}");
+    assert!(reported > 50, "{reported}");
     assert!(odd.is_empty(), "{}:\n{}", odd.len(), odd.join("\n"));
 }

@@ -1,6 +1,6 @@
 //! No file may cost more than it should.
 
-use super::{names, read, told};
+use super::{names, problem_lines, read};
 use crate::{MAX_DEPTH, MAX_FILE_BYTES, ProblemKind, parse};
 
 fn first_kind(text: &str) -> ProblemKind {
@@ -142,7 +142,7 @@ fn a_thousand_problems_are_listed_and_the_rest_counted() {
     assert_eq!(file.problems.len(), 1001);
     assert_eq!(file.problems[1000].message, "2000 more, not listed");
     let bare = read(&"-\n".repeat(1500));
-    assert_eq!(told(&bare).last().unwrap(), "more_problems@- ");
+    assert_eq!(problem_lines(&bare).last().unwrap(), "more_problems@- ");
 }
 
 #[test]

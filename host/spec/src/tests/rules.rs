@@ -1,10 +1,10 @@
-//! What a file must have, how lists expand, and how problems are reported.
+//! The required content of a file, how lists expand, and how problems are reported.
 
 use std::path::Path;
 
 use proptest::prelude::*;
 
-use super::{names, read, told, told_one};
+use super::{names, problem_line, problem_lines, read};
 use crate::{PluginFile, Problem, parse};
 
 const GOOD: &str = "plugin_type: component, health_state_plugin: {}";
@@ -12,7 +12,7 @@ const GOOD: &str = "plugin_type: component, health_state_plugin: {}";
 /// The one problem of a file.
 fn only(text: &str) -> Problem {
     let file = read(text);
-    assert_eq!(file.problems.len(), 1, "{text}: {:?}", told(&file));
+    assert_eq!(file.problems.len(), 1, "{text}: {:?}", problem_lines(&file));
     file.problems.into_iter().next().unwrap()
 }
 
@@ -26,7 +26,7 @@ fn with_list(text: &str, list: &'static str) -> PluginFile {
 #[test]
 fn the_example_of_the_reference() {
     let file = read(include_str!("../testdata/fan-tray.yaml"));
-    assert_eq!((told(&file), file.warnings.len()), (vec![], 0));
+    assert_eq!((problem_lines(&file), file.warnings.len()), (vec![], 0));
     let plugin = &file.plugins[0];
     assert_eq!(plugin.component, "fan-tray");
     assert_eq!(plugin.tags(), ["custom-plugin", "fan-tray", "cooling"]);
@@ -69,7 +69,7 @@ fn each_kind_with_its_message_and_place() {
     ];
     for (text, place, message) in cases {
         let problem = only(&text);
-        assert_eq!(told_one(&problem), place, "{text}");
+        assert_eq!(problem_line(&problem), place, "{text}");
         let whole = problem.kind.as_str() != "yaml_syntax";
         assert!(
             problem.message.starts_with(message) && (!whole || problem.message == message),
@@ -82,7 +82,7 @@ fn each_kind_with_its_message_and_place() {
         "\n # x\n",
     );
     assert_eq!(
-        told(&empty),
+        problem_lines(&empty),
         ["component_list_file_empty@1:70 [0].component_list_file"]
     );
     assert_eq!(
@@ -129,7 +129,7 @@ fn what_loads() {
     ] {
         let file = read(text);
         assert_eq!(
-            (told(&file), file.plugins.len()),
+            (problem_lines(&file), file.plugins.len()),
             (vec![], expected),
             "{text}"
         );
@@ -153,7 +153,7 @@ fn the_order_of_problems_is_that_of_gpuds_stages_and_good_entries_load() {
         "- {<<: 5}\n",
     ));
     assert_eq!(
-        told(&file),
+        problem_lines(&file),
         [
             "yaml_syntax@9:8 [8]",
             "schema_mismatch@4:17 [3].plugin_name",
@@ -188,7 +188,7 @@ fn lists_expand_in_place_with_name_and_param_put_in() {
 - {plugin_name: last, plugin_type: init, health_state_plugin: {}}
 ";
     let file = read(text);
-    assert_eq!(told(&file), Vec::<String>::new());
+    assert_eq!(problem_lines(&file), Vec::<String>::new());
     assert_eq!(names(&file), ["eth0", "${par}", "8", "last"]);
     let specs: Vec<_> = file.plugins.iter().map(|plugin| &plugin.spec).collect();
     let script = |at: usize, step: usize| {
@@ -232,7 +232,7 @@ fn list_files_are_trimmed_and_commented_and_named_in_notes() {
     assert_eq!(names(&file), ["a", "b", "c", "a"]);
     assert_eq!(file.list_files, [Path::new("list.txt")]);
     assert_eq!(
-        told(&file),
+        problem_lines(&file),
         ["component_list_entry_empty_name@1:90 [0].component_list_file"]
     );
     assert_eq!(file.problems[0].note.as_deref(), Some("line 5 of list.txt"));
@@ -250,12 +250,12 @@ fn list_files_are_trimmed_and_commented_and_named_in_notes() {
 }
 
 #[test]
-fn a_fault_of_a_lists_template_is_told_once() {
+fn a_fault_of_a_lists_template_is_reported_once() {
     let file = read(
         "- {plugin_name: p, plugin_type: component_list, component_list: [a, ' ', b], health_state_plugin: {steps: [{name: x}]}}",
     );
     assert_eq!(
-        told(&file),
+        problem_lines(&file),
         [
             // The copy of a step without a script has lost its name.
             "step_name_required@1:115 [0].health_state_plugin.steps[0].name",
@@ -273,7 +273,7 @@ fn a_fault_of_a_lists_template_is_told_once() {
     };
     assert_eq!(names(&read(&list(&long))), ["a"]);
     assert_eq!(
-        told(&read(&list("' '"))),
+        problem_lines(&read(&list("' '"))),
         ["component_name_required@1:17 [0].plugin_name"]
     );
     // A param can leave one member without a script.
@@ -311,14 +311,14 @@ fn warnings_for_what_gpud_passes_over() {
         "- plugn_name: x\n  plugin_name: a\n  Plugin_Type: component\n  plugin_name: b\n  config: {}\n",
         "  health_state_plugin: {steps: [], parser: {json_path: []}}\n  steps: []\n---\n- [",
     ));
-    assert_eq!((told(&file), names(&file)), (vec![], vec!["b"]));
-    let told: Vec<_> = file
+    assert_eq!((problem_lines(&file), names(&file)), (vec![], vec!["b"]));
+    let warnings: Vec<_> = file
         .warnings
         .iter()
         .map(|warning| format!("{} | {}", warning, warning.note.as_deref().unwrap()))
         .collect();
     assert_eq!(
-        told,
+        warnings,
         [
             "unknown key `plugn_name` (f.yaml:1:3, [0].plugn_name) | did you mean `plugin_name`?",
             "key `plugin_name` is given more than once (f.yaml:4:3, [0]) | the last one wins",

@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
-use super::{read, told};
-use crate::Place;
+use super::{problem_lines, read};
+use crate::Position;
 
 const FULL: &str = "- plugin_name: My Check
   plugin_type: wasm
@@ -25,7 +25,7 @@ const FULL: &str = "- plugin_name: My Check
 #[test]
 fn a_full_entry() {
     let file = read(FULL);
-    assert_eq!((told(&file), file.warnings.len()), (vec![], 0));
+    assert_eq!((problem_lines(&file), file.warnings.len()), (vec![], 0));
     let plugin = &file.plugins[0];
     assert_eq!(
         (plugin.component.as_str(), plugin.is_manual()),
@@ -58,13 +58,13 @@ fn a_full_entry() {
     ] {
         assert_eq!(
             places.config_place(pointer),
-            Place { line, column },
+            Position { line, column },
             "{pointer}"
         );
     }
     assert_eq!(
         places.grants_place("/sysfs/0"),
-        Place {
+        Position {
             line: 14,
             column: 13
         }
@@ -74,7 +74,7 @@ fn a_full_entry() {
 #[test]
 fn the_least_that_is_needed() {
     let file = read("- {plugin_name: w, plugin_type: wasm, path: w.wasm}");
-    assert_eq!(told(&file), Vec::<String>::new());
+    assert_eq!(problem_lines(&file), Vec::<String>::new());
     let plugin = &file.plugins[0];
     let served = serde_json::to_string(&plugin.spec).unwrap();
     assert_eq!(
@@ -83,7 +83,7 @@ fn the_least_that_is_needed() {
     );
     assert_eq!(
         plugin.wasm.as_ref().unwrap().config_place("/x"),
-        Place { line: 1, column: 3 }
+        Position { line: 1, column: 3 }
     );
 }
 
@@ -150,7 +150,7 @@ fn nothing_is_lenient() {
         (&aliases, "wasm_config_too_large@1:56 [0].config"),
     ] {
         let file = read(&entry(rest));
-        assert_eq!(told(&file), [expected]);
+        assert_eq!(problem_lines(&file), [expected]);
         assert!(file.plugins.is_empty());
     }
     for (text, expected) in [
@@ -163,6 +163,6 @@ fn nothing_is_lenient() {
             "component_name_required@1:3 [0].plugin_name",
         ),
     ] {
-        assert_eq!(told(&read(text)), [expected]);
+        assert_eq!(problem_lines(&read(text)), [expected]);
     }
 }

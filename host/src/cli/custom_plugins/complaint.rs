@@ -2,7 +2,7 @@
 
 use crate::{
     plugins::wasm,
-    spec::{Place, Plugin, Problem},
+    spec::{Plugin, Position, Problem},
     wire::go_quote,
 };
 
@@ -21,7 +21,7 @@ pub struct Complaint {
     /// Name of the file.
     pub file: String,
     /// Where in it.
-    pub place: Option<Place>,
+    pub place: Option<Position>,
     /// Which key; empty for a file or an entry as a whole.
     pub path: String,
     /// What to do.

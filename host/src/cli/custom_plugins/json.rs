@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::{
     complaint::Complaint,
-    load::{Loaded, Row},
+    load::{LoadedFile, Row},
     outcome::{Bill, Outcome},
 };
 use crate::{
@@ -74,7 +74,7 @@ struct WasmDocument<'a> {
 ///
 /// # Errors
 /// Never with these types; serde wants it said.
-pub fn head(loaded: &Loaded, results_follow: bool) -> Result<String, serde_json::Error> {
+pub fn head(loaded: &LoadedFile, results_follow: bool) -> Result<String, serde_json::Error> {
     let problems = loaded.problems.iter().chain(&loaded.late);
     document(
         &loaded.rows(),
@@ -168,7 +168,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::{super::outcome::WasmCheck, *};
-    use crate::{spec::Place, wire::GoDuration};
+    use crate::{spec::Position, wire::GoDuration};
 
     fn row() -> Row {
         Row {
@@ -215,7 +215,7 @@ mod tests {
     #[test]
     fn a_whole_document() {
         let problem = Complaint {
-            place: Some(Place { line: 3, column: 5 }),
+            place: Some(Position { line: 3, column: 5 }),
             path: "[0].interval".into(),
             note: Some("at least 1m".into()),
             kind: "interval_too_short",

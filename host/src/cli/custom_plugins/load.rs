@@ -16,9 +16,9 @@ use crate::{
 };
 
 /// A file of plugins, ready to be shown and to be run.
-pub struct Loaded {
+pub struct LoadedFile {
     /// `init` plugins first, else in file order.
-    entries: Vec<Entry>,
+    entries: Vec<LoadedEntry>,
     /// What GPUd reports instead of a table: the file cannot be read, or holds what cannot be loaded.
     pub problems: Vec<Complaint>,
     /// What is reported after the table: names that occur twice, Wasm components that cannot be used.
@@ -28,7 +28,7 @@ pub struct Loaded {
 }
 
 /// A plugin of the file.
-struct Entry {
+struct LoadedEntry {
     plugin: Plugin,
     /// `None` for a script.
     wasm: Option<Wasm>,
@@ -89,7 +89,7 @@ pub struct Row {
 }
 
 /// Reads and loads `path`, or the built-in example.
-pub async fn load(path: Option<&Path>) -> Loaded {
+pub async fn load(path: Option<&Path>) -> LoadedFile {
     let Some(path) = path else {
         let file = file::parse(example::SPECS.as_bytes(), example::NAME);
         return of_file(file, example::NAME, Path::new("")).await;
@@ -99,7 +99,7 @@ pub async fn load(path: Option<&Path>) -> Loaded {
     let read = tokio::task::spawn_blocking(move || file::read(&owned, Opener::of_command())).await;
     match read.unwrap_or_else(|error| Err(error.to_string())) {
         Ok(read) => of_file(read, &name, &file::folder(path)).await,
-        Err(message) => Loaded {
+        Err(message) => LoadedFile {
             entries: Vec::new(),
             problems: vec![Complaint::unreadable(&name, message)],
             late: Vec::new(),
@@ -108,7 +108,7 @@ pub async fn load(path: Option<&Path>) -> Loaded {
     }
 }
 
-async fn of_file(file: PluginFile, name: &str, folder: &Path) -> Loaded {
+async fn of_file(file: PluginFile, name: &str, folder: &Path) -> LoadedFile {
     let complaints = |problems: Vec<Problem>| {
         problems
             .into_iter()
@@ -129,9 +129,9 @@ async fn of_file(file: PluginFile, name: &str, folder: &Path) -> Loaded {
                 }
             },
         };
-        entries.push(Entry { plugin, wasm });
+        entries.push(LoadedEntry { plugin, wasm });
     }
-    Loaded {
+    LoadedFile {
         entries,
         problems: complaints(file.problems),
         late,
@@ -188,7 +188,7 @@ async fn load_wasm(
     })
 }
 
-impl Loaded {
+impl LoadedFile {
     /// Whether there is nothing wrong.
     pub fn is_valid(&self) -> bool {
         self.problems.is_empty() && self.late.is_empty()
@@ -196,16 +196,16 @@ impl Loaded {
 
     /// Its plugins as they are shown.
     pub fn rows(&self) -> Vec<Row> {
-        self.entries.iter().map(Entry::row).collect()
+        self.entries.iter().map(LoadedEntry::row).collect()
     }
 
     /// Everything that can be checked, in order.
     pub fn checks(&self) -> impl Iterator<Item = Check<'_>> {
-        self.entries.iter().flat_map(Entry::checks)
+        self.entries.iter().flat_map(LoadedEntry::checks)
     }
 }
 
-impl Entry {
+impl LoadedEntry {
     fn row(&self) -> Row {
         let spec = &self.plugin.spec;
         let (asks_for, components) = match &self.wasm {

@@ -9,12 +9,12 @@ fn text(names_and_types: &[(&str, &str)]) -> String {
         .collect()
 }
 
-async fn of_text(text: &str) -> Loaded {
+async fn of_text(text: &str) -> LoadedFile {
     let file = file::parse(text.as_bytes(), "f.yaml");
     of_file(file, "f.yaml", Path::new("")).await
 }
 
-fn names(loaded: &Loaded) -> Vec<String> {
+fn names(loaded: &LoadedFile) -> Vec<String> {
     let rows = loaded.rows().into_iter();
     rows.map(|row| row.component).collect()
 }

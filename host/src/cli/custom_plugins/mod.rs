@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 
 use self::{
     complaint::Complaint,
-    load::{Loaded, load},
+    load::{LoadedFile, load},
     outcome::Outcome,
     run::Runner,
 };
@@ -71,7 +71,7 @@ pub async fn custom_plugins(
 
 /// Runs and shows every plugin. Gives what ended that early, if something did.
 async fn run_all(
-    loaded: &Loaded,
+    loaded: &LoadedFile,
     stop: &CancellationToken,
     fail_fast: bool,
     view: &mut View,
@@ -114,7 +114,7 @@ enum View {
 
 impl View {
     /// What the file holds, and all that is wrong with it. Results follow if it `runs`.
-    fn file(&self, loaded: &Loaded, runs: bool) -> io::Result<()> {
+    fn file(&self, loaded: &LoadedFile, runs: bool) -> io::Result<()> {
         let (stdout, stderr) = match self {
             Self::Text { stdout, stderr, .. } => (*stdout, *stderr),
             Self::Json { .. } => return write(json::head(loaded, runs)?.as_bytes()),

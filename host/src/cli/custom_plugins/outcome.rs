@@ -3,7 +3,7 @@
 use crate::{
     metrics::own::{CHECKER_BYTES, CHECKER_HOST_CALLS, CHECKER_MEMORY, CHECKER_SECONDS, OwnMetric},
     model::Health,
-    script::{Checked, judge::Mismatch},
+    script::{CheckOutput, judge::Mismatch},
     spec::Plugin,
     wire::HealthState,
 };
@@ -53,7 +53,7 @@ pub struct Bill {
 
 impl Outcome {
     /// Of a script.
-    pub fn of_script(plugin: &Plugin, checked: Checked) -> Self {
+    pub fn of_script(plugin: &Plugin, checked: CheckOutput) -> Self {
         let verdict = checked.verdict;
         let health = verdict.health();
         Self {

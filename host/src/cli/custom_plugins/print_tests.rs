@@ -185,12 +185,12 @@ fn long_values_are_cut_and_complaints_keep_their_lines() {
     let line = results.render(Terminal::PLAIN);
     assert!(line.lines().all(|line| line.len() < 2 * MAX_SHOWN));
 
-    let told = Complaint {
+    let reported_problem = Complaint {
         report: "message \u{1b}[31m\n --> f.yaml:1:2\n\tx".into(),
         ..Complaint::unreadable("f.yaml", "message".into())
     };
     assert_eq!(
-        complaint(&told, "✘"),
+        complaint(&reported_problem, "✘"),
         "✘ message \\u{1b}[31m\n --> f.yaml:1:2\n\tx"
     );
 }

@@ -13,7 +13,7 @@ use crate::{
     component::{Component, Services},
     metrics,
     node::{Node, clock::Clock},
-    script::{Checked, Script, judge::Verdict},
+    script::{CheckOutput, Script, judge::Verdict},
     spec::Plugin,
     wire::{HealthState, Origin},
 };
@@ -51,7 +51,7 @@ impl Runner {
         }
     }
 
-    async fn script(&self, plugin: &Plugin) -> Checked {
+    async fn script(&self, plugin: &Plugin) -> CheckOutput {
         if Instant::now() >= self.deadline {
             return not_run(format!("failed to start command: {TIME_UP}"));
         }
@@ -120,8 +120,8 @@ fn not_judged(error: &str) -> HealthState {
 }
 
 /// A script that was not started.
-fn not_run(error: String) -> Checked {
-    Checked {
+fn not_run(error: String) -> CheckOutput {
+    CheckOutput {
         verdict: Verdict {
             reason: "error executing state plugin (exit code: 0)".to_owned(),
             error: Some(error),
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn told_to_stop_it_stops() {
+    async fn it_stops_when_asked_to() {
         let stop = CancellationToken::new();
         stop.cancel();
         let outcome = run("sleep 1000", &stop, LIMIT).await;

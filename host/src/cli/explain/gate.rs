@@ -4,7 +4,7 @@
 //! must not pass unseen: since the last boot, a `Fatal` one that nothing ended counts as `Unhealthy`, a `Critical` one as
 //! `Degraded`.
 
-use super::{HostJudgement, known::Known, print};
+use super::{HostJudgement, event_facts::EventFacts, print};
 use crate::{
     component::offline::Judgement,
     model::{EventType, Health, HealthState, UnixMillis},
@@ -24,9 +24,9 @@ pub fn states(host: &HostJudgement) -> Vec<ComponentHealthStates> {
 
 fn of_events(judgement: &Judgement, last_boot: UnixMillis) -> ComponentHealthStates {
     let name = &judgement.component;
-    let known = Known::of(name);
+    let event_facts = EventFacts::of(name);
     let open = judgement.events.iter().filter(|seen| {
-        let entry = known.event(&seen.event.name);
+        let entry = event_facts.event(&seen.event.name);
         let is_over =
             entry.is_some_and(|entry| print::end_of(seen, entry, &judgement.events).is_some());
         seen.last_time >= last_boot && !is_over

@@ -9,7 +9,7 @@ use crate::{
     cli::{
         options::FailOn,
         output,
-        scan::show::Shown,
+        scan::show::SummaryView,
         terminal::{Mark, Terminal, printable},
     },
     model::Health,
@@ -139,8 +139,8 @@ impl LogLayout<'_> {
         )
     }
 
-    fn shown<'a>(&self, summary: &'a Summary) -> Shown<'a> {
-        Shown {
+    fn shown<'a>(&self, summary: &'a Summary) -> SummaryView<'a> {
+        SummaryView {
             summary,
             components: &[],
             took: Duration::ZERO,

@@ -2,11 +2,11 @@
 //!
 //! The lines go through the very checkers that the daemon runs, in their sandbox; nothing of this machine is asked.
 
-mod asked;
 mod causes;
 mod code;
+mod event_facts;
 mod gate;
-mod known;
+mod input;
 mod layout;
 mod print;
 mod saved;
@@ -24,8 +24,8 @@ use super::{
 use crate::{
     capture::Overview, component::offline::Judgement, model::UnixMillis, node::clock::Clock,
 };
-use asked::Asked;
 use code::Explained;
+use input::ExplainInput;
 use layout::LogLayout;
 use saved::SavedLog;
 
@@ -53,16 +53,16 @@ pub async fn explain(
         false => Exit::failure(message),
     };
     let log = match subject {
-        Subject::Words(words) => match asked::line(words, now()).map_err(fail)? {
-            Asked::Log(text) => SavedLog::Text(text.into()),
-            Asked::Message(message) => SavedLog::Message(message),
+        Subject::Words(words) => match input::line(words, now()).map_err(fail)? {
+            ExplainInput::Log(text) => SavedLog::Text(text.into()),
+            ExplainInput::Message(message) => SavedLog::Message(message),
         },
         Subject::File(path) => SavedLog::open(path.clone()).await.map_err(fail)?,
     };
     let all = ComponentSelection::parse("");
     let (log, judgements) = saved::judge(log, &all, checks).await.map_err(fail)?;
     if let Subject::Words(words) = subject
-        && let Some((family, code)) = asked::code(words)
+        && let Some((family, code)) = input::code(words)
     {
         let explained = Explained::of(family, code, &judgements).ok_or_else(|| {
             let family = family.name();

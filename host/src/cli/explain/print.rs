@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{
     HostJudgement,
-    known::{Entry, Known},
+    event_facts::{EventFact, EventFacts},
 };
 use crate::{
     capture::{Clock, MAX_LINE, Overview},
@@ -120,7 +120,7 @@ fn one(text: &mut String, judgement: &Judgement, host: Option<&str>, terminal: T
         let states: Vec<_> = states(judgement, host);
         text.push_str(&output::component(terminal, name, &states));
     }
-    let known = Known::of(name);
+    let event_facts = EventFacts::of(name);
     let mut explained = BTreeSet::new();
     let mut advised = BTreeSet::new();
     for seen in &judgement.events {
@@ -143,7 +143,7 @@ fn one(text: &mut String, judgement: &Judgement, host: Option<&str>, terminal: T
         }
         text.push('\n');
         facts(text, &event.extra_info);
-        let Some(entry) = known.event(&event.name) else {
+        let Some(entry) = event_facts.event(&event.name) else {
             continue;
         };
         // Once for all events of a name.
@@ -262,7 +262,7 @@ pub fn facts(text: &mut String, extra_info: &[(String, String)]) {
 /// What ended an event, if anything did: a later event of the same device that its entry names.
 pub fn end_of<'a>(
     seen: &StoredEvent,
-    entry: &Entry,
+    entry: &EventFact,
     all: &'a [StoredEvent],
 ) -> Option<&'a StoredEvent> {
     let device = |event: &Event| {
@@ -291,7 +291,7 @@ pub fn json(log: &Overview, hosts: &[HostJudgement]) -> String {
     let components: Vec<Value> = judgements
         .map(|(host, judgement)| {
             let several = name_if_several(hosts, host);
-            let known = Known::of(&judgement.component);
+            let event_facts = EventFacts::of(&judgement.component);
             let events: Vec<Value> = judgement
                 .events
                 .iter()
@@ -310,7 +310,7 @@ pub fn json(log: &Overview, hosts: &[HostJudgement]) -> String {
                         "message": event.message,
                         "extra_info": event.extra_info.iter().cloned().collect::<std::collections::BTreeMap<_, _>>(),
                     });
-                    let entry = known.event(&event.name);
+                    let entry = event_facts.event(&event.name);
                     if let (Some(entry), Some(fields)) = (entry, document.as_object_mut()) {
                         fields.insert("means".to_owned(), json!(entry.means));
                         // What is over asks for nothing any more.

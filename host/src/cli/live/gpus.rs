@@ -62,7 +62,7 @@ struct Gpu {
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Listed {
+struct ListedGpuStates {
     states: Option<Vec<State>>,
 }
 
@@ -81,7 +81,8 @@ pub(super) async fn ask(client: &Client, summary: &Summary) -> Vec<GpuRow> {
     for (component, list) in SOURCES {
         // One by one: the daemon may run some of them only.
         let target = format!("/v1/states?components={component}");
-        let listed: Option<Vec<Listed>> = super::ask(client, &target).await.unwrap_or_default();
+        let listed: Option<Vec<ListedGpuStates>> =
+            super::ask(client, &target).await.unwrap_or_default();
         let states = listed
             .into_iter()
             .flatten()

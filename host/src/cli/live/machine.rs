@@ -2,12 +2,12 @@
 
 use std::fmt::Write as _;
 
-use super::{Look, gpus};
+use super::{MachineSnapshot, gpus};
 use crate::{
     cli::{
         ages,
         columns::Columns,
-        scan::show::{Shown, short_name},
+        scan::show::{SummaryView, short_name},
         terminal::{Mark, Terminal, printable},
     },
     summary::HistoryEntry,
@@ -17,7 +17,7 @@ use crate::{
 #[derive(Debug, Clone, Copy)]
 pub struct View<'l> {
     /// What was found.
-    pub look: &'l Look,
+    pub look: &'l MachineSnapshot,
     /// Now, for ages.
     pub now: u64,
     /// Where it is shown.
@@ -61,8 +61,8 @@ impl View<'_> {
         self.shown().end()
     }
 
-    fn shown(&self) -> Shown<'_> {
-        Shown {
+    fn shown(&self) -> SummaryView<'_> {
+        SummaryView {
             summary: &self.look.summary,
             components: &[],
             took: std::time::Duration::ZERO,

@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// A look at a machine of eight GPUs.
-pub(in crate::cli) fn look(summary: Summary) -> Look {
+pub(in crate::cli) fn look(summary: Summary) -> MachineSnapshot {
     let mut readings = Readings::default();
     for index in (0..8).filter(|index| *index != 3) {
         let of = |fields: &str| format!("[{{\"uuid\":\"{}\",{fields}}}]", uuid(index));
@@ -78,7 +78,7 @@ pub(in crate::cli) fn look(summary: Summary) -> Look {
             ..HistoryEntry::default()
         },
     ];
-    Look {
+    MachineSnapshot {
         gpus: gpus::rows(gpus, &readings, &summary.troubles),
         history: History {
             entries,
@@ -88,7 +88,7 @@ pub(in crate::cli) fn look(summary: Summary) -> Look {
     }
 }
 
-fn text(look: &Look, terminal: Terminal) -> String {
+fn text(look: &MachineSnapshot, terminal: Terminal) -> String {
     let view = View {
         look,
         now: NOW,
@@ -106,9 +106,9 @@ fn a_failing_machine() {
 
 #[test]
 fn a_healthy_machine_without_gpus_and_events() {
-    let look = Look {
+    let look = MachineSnapshot {
         summary: fine(),
-        ..Look::default()
+        ..MachineSnapshot::default()
     };
     insta::assert_snapshot!("status_fine_80", text(&look, Terminal::with_signs(80)));
 }

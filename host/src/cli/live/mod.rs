@@ -13,9 +13,9 @@ use crate::{
     text::encode_query_value,
 };
 
-/// Everything that is shown of a machine.
+/// The state of a machine as the commands show it.
 #[derive(Debug, Clone, Default)]
-pub struct Look {
+pub struct MachineSnapshot {
     /// The verdict and what is wrong.
     pub summary: Summary,
     /// The GPUs and their readings.
@@ -28,7 +28,7 @@ pub struct Look {
 ///
 /// # Errors
 /// It cannot be asked, or knows no summary.
-pub async fn look(client: &Client, entries: u32) -> Result<Look, String> {
+pub async fn look(client: &Client, entries: u32) -> Result<MachineSnapshot, String> {
     let summary: Summary = ask(client, "/v1/summary").await?;
     let history = format!("/v1/history?limit={entries}");
     let history = ask(client, &history).await.unwrap_or_default();
@@ -36,7 +36,7 @@ pub async fn look(client: &Client, entries: u32) -> Result<Look, String> {
         0 => Vec::new(),
         _ => gpus::ask(client, &summary).await,
     };
-    Ok(Look {
+    Ok(MachineSnapshot {
         summary,
         gpus,
         history,

@@ -8,28 +8,28 @@ use crate::{
     cli::plugin::component_file::{ComponentFile, runtime},
     component::config,
     node::Node,
-    pack::{Pack, Refused},
+    pack::{Pack, PackRefusal},
     runtime::Limits,
 };
 
 /// Loads all of them, and lets them describe themselves; nothing else of them runs.
 ///
 /// # Errors
-/// [`Refused`], naming the file.
-pub async fn check(pack: &Pack) -> Result<(), Refused> {
+/// [`PackRefusal`], naming the file.
+pub async fn check(pack: &Pack) -> Result<(), PackRefusal> {
     let node = Node::live()
         .await
-        .map_err(|error| Refused(error.to_string()))?;
-    let runtime = runtime(Arc::new(node)).map_err(Refused)?;
+        .map_err(|error| PackRefusal(error.to_string()))?;
+    let runtime = runtime(Arc::new(node)).map_err(PackRefusal)?;
     for plugin in &pack.manifest.plugins {
         let bytes = pack
             .file(&plugin.file)
-            .ok_or_else(|| Refused(format!("{} is not in the pack", plugin.file)))?;
+            .ok_or_else(|| PackRefusal(format!("{} is not in the pack", plugin.file)))?;
         let file = ComponentFile {
             path: PathBuf::from(&plugin.file),
             bytes: bytes.to_vec(),
         };
-        let wrong = |why: String| Refused(format!("plugin {:?}: {why}", plugin.name));
+        let wrong = |why: String| PackRefusal(format!("plugin {:?}: {why}", plugin.name));
         let grants = Grants::parse(&plugin.grants.clone().into())
             .map_err(|error| wrong(error.to_string()))?;
         let loaded = file

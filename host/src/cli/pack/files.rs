@@ -8,25 +8,25 @@ use std::{fs, io::Write as _, os::unix::fs::OpenOptionsExt as _, path::Path};
 
 use crate::{
     node::trusted::Opener,
-    pack::{Refused, SIGNATURE_FILE},
+    pack::{PackRefusal, SIGNATURE_FILE},
 };
 
 /// A whole text file.
-pub fn read_text(path: &Path, max: usize) -> Result<String, Refused> {
+pub fn read_text(path: &Path, max: usize) -> Result<String, PackRefusal> {
     let bytes = Opener::of_command()
         .read(path, max)
-        .map_err(|error| Refused(error.to_string()))?;
-    String::from_utf8(bytes).map_err(|_| Refused(format!("{} is not UTF-8", path.display())))
+        .map_err(|error| PackRefusal(error.to_string()))?;
+    String::from_utf8(bytes).map_err(|_| PackRefusal(format!("{} is not UTF-8", path.display())))
 }
 
 /// A file that is not there yet.
-pub fn write_new(path: &Path, content: &[u8], mode: u32) -> Result<(), Refused> {
+pub fn write_new(path: &Path, content: &[u8], mode: u32) -> Result<(), PackRefusal> {
     let wrong = |error: std::io::Error| match error.kind() {
-        std::io::ErrorKind::AlreadyExists => Refused(format!(
+        std::io::ErrorKind::AlreadyExists => PackRefusal(format!(
             "{} is there already; it is left as it is",
             path.display()
         )),
-        _ => Refused(format!("{}: {error}", path.display())),
+        _ => PackRefusal(format!("{}: {error}", path.display())),
     };
     let mut options = fs::File::options();
     let mut file = options
@@ -41,13 +41,13 @@ pub fn write_new(path: &Path, content: &[u8], mode: u32) -> Result<(), Refused> 
 }
 
 /// Refuses to put an archive without a signature in the place of one that has one, even of a damaged one.
-pub fn keep_signed(path: &Path) -> Result<(), Refused> {
+pub fn keep_signed(path: &Path) -> Result<(), PackRefusal> {
     // What cannot be read says so when it is written.
     let there = fs::read(path).unwrap_or_default();
     let name = SIGNATURE_FILE.as_bytes();
     match there.windows(name.len()).any(|part| part == name) {
         false => Ok(()),
-        true => Err(Refused(format!(
+        true => Err(PackRefusal(format!(
             "{} is signed, and what would replace it is not: sign it with --key, write it elsewhere with --output, or replace \
              the signed one with --replace",
             path.display()
@@ -56,8 +56,8 @@ pub fn keep_signed(path: &Path) -> Result<(), Refused> {
 }
 
 /// A file that takes the place of another one as a whole.
-pub fn write_whole(path: &Path, content: &[u8]) -> Result<(), Refused> {
-    let wrong = |error: &dyn std::fmt::Display| Refused(format!("{}: {error}", path.display()));
+pub fn write_whole(path: &Path, content: &[u8]) -> Result<(), PackRefusal> {
+    let wrong = |error: &dyn std::fmt::Display| PackRefusal(format!("{}: {error}", path.display()));
     let folder = match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),

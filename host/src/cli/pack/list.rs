@@ -11,7 +11,7 @@ use crate::{
         terminal::{Terminal, printable},
     },
     pack::{
-        Refused,
+        PackRefusal,
         installed::{Packs, Record},
         intact::InstalledPack,
     },
@@ -20,7 +20,7 @@ use crate::{
 /// One spec in the folder of packs.
 struct Row {
     /// What was noted of the pack; the error where that is not to be had.
-    record: Result<Record, Refused>,
+    record: Result<Record, PackRefusal>,
     /// Files that are not as the vendor signed them, and what else is wrong.
     damage: Vec<String>,
 }
@@ -50,14 +50,16 @@ pub fn list(packs: &Packs, json: bool, stdout: Terminal) -> Result<Exit, Exit> {
     })
 }
 
-fn rows(packs: &Packs) -> Result<Vec<Row>, Refused> {
-    let specs = packs.specs().map_err(|error| Refused(error.to_string()))?;
+fn rows(packs: &Packs) -> Result<Vec<Row>, PackRefusal> {
+    let specs = packs
+        .specs()
+        .map_err(|error| PackRefusal(error.to_string()))?;
     let row = |spec: &std::path::PathBuf| {
         let record = packs.record(spec);
         let damage = match (&record, InstalledPack::verify(packs, spec)) {
             (Err(_), _) => Vec::new(),
             (Ok(_), Ok(pack)) => pack.damage(),
-            (Ok(_), Err(Refused(why))) => vec![why],
+            (Ok(_), Err(PackRefusal(why))) => vec![why],
         };
         Row { record, damage }
     };

@@ -29,7 +29,7 @@ use super::{
 use crate::{
     node::process::find_program,
     pack::{
-        Manifest, Pack, Refused, archive, beyond,
+        Manifest, Pack, PackRefusal, archive, beyond,
         installed::{Decisions, OwnConfig, Packs},
         oci::{Credentials, Reference, Registry},
         signature::{Distrust, SecretKey, Signer, TrustedKeys},
@@ -333,7 +333,7 @@ pub async fn pack(action: &PackAction, stdout: Terminal) -> Result<Exit, Exit> {
         .map_err(|refused| Exit::failure(refused).in_json(json, "pack_refused"))
 }
 
-fn keygen(name: &Path, stdout: Terminal) -> Result<String, Refused> {
+fn keygen(name: &Path, stdout: Terminal) -> Result<String, PackRefusal> {
     let key = SecretKey::generate()?;
     let (secret, public) = (with_suffix(name, "key"), with_suffix(name, "pub"));
     write_new(&secret, key.encode().as_bytes(), 0o600)?;
@@ -362,7 +362,7 @@ async fn build(
     replace: bool,
     json: bool,
     stdout: Terminal,
-) -> Result<String, Refused> {
+) -> Result<String, PackRefusal> {
     let mut pack = archive::sources(folder)?;
     components::check(&pack).await?;
     if let Some(key) = key {
@@ -396,9 +396,10 @@ fn file_name(pack: &Pack) -> String {
     format!("{}-{}.tar", pack.manifest.name, pack.manifest.version)
 }
 
-fn secret_key(path: &Path) -> Result<SecretKey, Refused> {
+fn secret_key(path: &Path) -> Result<SecretKey, PackRefusal> {
     let text = read_text(path, 4096)?;
-    SecretKey::decode(&text).map_err(|Refused(why)| Refused(format!("{}: {why}", path.display())))
+    SecretKey::decode(&text)
+        .map_err(|PackRefusal(why)| PackRefusal(format!("{}: {why}", path.display())))
 }
 
 fn sign(
@@ -406,26 +407,30 @@ fn sign(
     key: Option<&Path>,
     signature: Option<&Path>,
     stdout: Terminal,
-) -> Result<String, Refused> {
+) -> Result<String, PackRefusal> {
     let mut pack = archive::read(file)?;
     match (key, signature) {
         (Some(key), None) => pack.sign(&secret_key(key)?),
         (None, Some(signature)) => pack.signature = Some(read_text(signature, 8 << 10)?),
-        _ => return Err(Refused::new("either --key or --signature says how to sign")),
+        _ => {
+            return Err(PackRefusal::new(
+                "either --key or --signature says how to sign",
+            ));
+        }
     }
     write_whole(file, &archive::to_bytes(&pack)?)?;
     Ok(format!("{} {} is signed\n", stdout.good(), file.display()))
 }
 
 /// The signer of a pack; `None` where nobody has to.
-fn signer(pack: &Pack, trust: &Trust) -> Result<Option<Signer>, Refused> {
+fn signer(pack: &Pack, trust: &Trust) -> Result<Option<Signer>, PackRefusal> {
     let keys = TrustedKeys::read(&trust.keys)?;
     match keys.verify(pack) {
         Ok(signer) => Ok(Some(signer)),
         // A signature of a known key that does not fit is no missing signature: somebody changed the pack.
-        Err(Distrust::Bad(why)) => Err(Refused(why)),
+        Err(Distrust::Bad(why)) => Err(PackRefusal(why)),
         Err(_) if trust.unsigned => Ok(None),
-        Err(why) => Err(Refused(format!(
+        Err(why) => Err(PackRefusal(format!(
             "{why} (--allow-unsigned takes it all the same)"
         ))),
     }
@@ -436,7 +441,7 @@ async fn verify(
     trust: &Trust,
     json: bool,
     stdout: Terminal,
-) -> Result<String, Refused> {
+) -> Result<String, PackRefusal> {
     let pack = archive::read(file)?;
     let signer = signer(&pack, trust)?;
     pack.manifest.check_gpud(VERSION)?;
@@ -488,7 +493,7 @@ fn asks(manifest: &Manifest) -> String {
     text
 }
 
-async fn install(options: &Installation, stdout: Terminal) -> Result<String, Refused> {
+async fn install(options: &Installation, stdout: Terminal) -> Result<String, PackRefusal> {
     let pack = match options.pack.strip_prefix(OCI) {
         Some(reference) => fetch(reference, &options.access).await?,
         None => archive::read(Path::new(&options.pack))?,
@@ -531,12 +536,12 @@ async fn install(options: &Installation, stdout: Terminal) -> Result<String, Ref
     Ok(text)
 }
 
-fn own_config(path: &Path) -> Result<OwnConfig, Refused> {
+fn own_config(path: &Path) -> Result<OwnConfig, PackRefusal> {
     let text = read_text(path, MAX_CONFIG)?;
-    parse_configs(&text, &path.display().to_string()).map_err(Refused)
+    parse_configs(&text, &path.display().to_string()).map_err(PackRefusal)
 }
 
-fn registry(reference: &str, access: &Access) -> Result<(Registry, Reference), Refused> {
+fn registry(reference: &str, access: &Access) -> Result<(Registry, Reference), PackRefusal> {
     let reference = Reference::parse(reference.strip_prefix(OCI).unwrap_or(reference))?;
     let password = match &access.password_file {
         Some(file) => read_text(file, 64 << 10)?.trim_end().to_owned(),
@@ -562,7 +567,7 @@ async fn push(
     reference: &str,
     access: &Access,
     stdout: Terminal,
-) -> Result<String, Refused> {
+) -> Result<String, PackRefusal> {
     let pack = archive::read(file)?;
     let (registry, reference) = registry(reference, access)?;
     let digest = registry.push(&pack, &reference).await?;
@@ -572,7 +577,7 @@ async fn push(
     ))
 }
 
-async fn fetch(reference: &str, access: &Access) -> Result<Pack, Refused> {
+async fn fetch(reference: &str, access: &Access) -> Result<Pack, PackRefusal> {
     let (registry, reference) = registry(reference, access)?;
     registry.pull(&reference).await
 }
@@ -583,7 +588,7 @@ async fn pull(
     replace: bool,
     access: &Access,
     stdout: Terminal,
-) -> Result<String, Refused> {
+) -> Result<String, PackRefusal> {
     let pack = fetch(reference, access).await?;
     let output = output.map_or_else(|| PathBuf::from(file_name(&pack)), Path::to_owned);
     if pack.signature.is_none() && !replace {

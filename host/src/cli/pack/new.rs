@@ -10,7 +10,7 @@ use crate::{
             templates::TemplateFile,
         },
     },
-    pack::Refused,
+    pack::PackRefusal,
 };
 
 /// What a pack has beside its plugins.
@@ -40,10 +40,10 @@ const FILES: [(&str, &str); 5] = [
 /// Makes the folder and says what to do next.
 ///
 /// # Errors
-/// [`Refused`]: there is no such language, the name is none, or the folder is there already.
-pub fn new(language: &str, name: &str, folder: Option<&Path>) -> Result<String, Refused> {
+/// [`PackRefusal`]: there is no such language, the name is none, or the folder is there already.
+pub fn new(language: &str, name: &str, folder: Option<&Path>) -> Result<String, PackRefusal> {
     let folder = folder.map_or_else(|| PathBuf::from(name), Path::to_owned);
-    write_pack(language, name, &folder).map_err(Refused)?;
+    write_pack(language, name, &folder).map_err(PackRefusal)?;
     let shown = folder.display();
     Ok(format!(
         "{shown} is a pack with one plugin in {language}.\n\n  cd {shown}\n  ./build.sh\n\nREADME.md there says where to go on.\n"
@@ -109,7 +109,7 @@ mod tests {
             assert!(!folder.exists(), "{language} {name}");
         }
         new("rust", "acme", Some(&folder)).unwrap();
-        let Refused(why) = new("rust", "acme", Some(&folder)).unwrap_err();
+        let PackRefusal(why) = new("rust", "acme", Some(&folder)).unwrap_err();
         assert!(why.contains("nothing was written"), "{why}");
     }
 }

@@ -71,14 +71,14 @@ async fn from_a_key_to_an_installed_pack_and_to_its_end() {
     );
 
     // Nobody is trusted yet.
-    let told = refused(install(home, &archive, true)).await;
-    assert!(told.contains("no key is trusted"), "{told}");
+    let refusal = refused(install(home, &archive, true)).await;
+    assert!(refusal.contains("no key is trusted"), "{refusal}");
     std::fs::create_dir(home.join("keys")).unwrap();
     std::fs::copy(with_suffix(&key, "pub"), home.join("keys/acme.pub")).unwrap();
-    let told = refused(install(home, &archive, false)).await;
+    let refusal = refused(install(home, &archive, false)).await;
     assert!(
-        told.contains("--approve") && told.contains("acme-memory: config: true"),
-        "{told}"
+        refusal.contains("--approve") && refusal.contains("acme-memory: config: true"),
+        "{refusal}"
     );
     let text = done(install(home, &archive, true)).await;
     assert!(
@@ -90,16 +90,16 @@ async fn from_a_key_to_an_installed_pack_and_to_its_end() {
     // A version that asks for more, and one that was changed after it was signed.
     let more = GRANTS.replace("state: true", "state: true, exec: bash");
     done(build("1.1.0", &more)).await;
-    let told = refused(install(home, &archive, false)).await;
-    assert!(told.contains("acme-memory: exec: bash"), "{told}");
+    let refusal = refused(install(home, &archive, false)).await;
+    assert!(refusal.contains("acme-memory: exec: bash"), "{refusal}");
     let mut bytes = std::fs::read(&archive).unwrap();
     let at = bytes.len() / 2;
     bytes[at] ^= 1;
     std::fs::write(&archive, bytes).unwrap();
-    let told = refused(install(home, &archive, true)).await;
+    let refusal = refused(install(home, &archive, true)).await;
     assert!(
-        told.contains("changed or is damaged") || told.contains("no archive"),
-        "{told}"
+        refusal.contains("changed or is damaged") || refusal.contains("no archive"),
+        "{refusal}"
     );
 
     let list = PackAction::List {
@@ -131,12 +131,15 @@ async fn what_a_manifest_says_of_its_components_has_to_be_true() {
         replace: false,
         json: false,
     };
-    let told = refused(build(sources(home, "1.0.0", "{kmsg: true}"))).await;
-    assert!(told.contains("without a grant"), "{told}");
+    let refusal = refused(build(sources(home, "1.0.0", "{kmsg: true}"))).await;
+    assert!(refusal.contains("without a grant"), "{refusal}");
     let folder = sources(home, "1.0.1", GRANTS);
     std::fs::write(folder.join("plugins/memory.wasm"), "text").unwrap();
-    let told = refused(build(folder.clone())).await;
-    assert!(told.contains("does not begin like WebAssembly"), "{told}");
+    let refusal = refused(build(folder.clone())).await;
+    assert!(
+        refusal.contains("does not begin like WebAssembly"),
+        "{refusal}"
+    );
     std::fs::remove_file(folder.join("plugins/memory.wasm")).unwrap();
     assert!(refused(build(folder)).await.contains("is not in the pack"));
     assert!(!home.join("x.tar").exists());

@@ -39,12 +39,12 @@ const MAX_OUTPUT: usize = 4 << 20;
 /// Lines shown of a command that failed, the last ones.
 const SHOWN_LINES: usize = 80;
 
-/// How a project's commands are run.
+/// Options for running a project's commands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct How {
-    /// Each command and what it writes are shown on standard error while it runs. Else an error has its last lines.
+pub struct CommandOptions {
+    /// Whether each command and its output are shown on standard error while it runs. Otherwise an error has the last lines.
     pub shown: bool,
-    /// Missing tools are installed.
+    /// Whether missing tools are installed.
     pub install_tools: bool,
 }
 
@@ -71,11 +71,13 @@ pub async fn build(
 ) -> Result<Exit, Exit> {
     let fail = |message: String| Exit::failure(message).in_json(json, "failed_to_build");
     let project = Project::read(folder).map_err(fail)?;
-    let how = How {
+    let command_options = CommandOptions {
         shown: !json,
         install_tools,
     };
-    let built = built(folder, &project, how).await.map_err(fail)?;
+    let built = built(folder, &project, command_options)
+        .await
+        .map_err(fail)?;
     let shown = built.component.display();
     Ok(Exit::success(match json {
         true => {
@@ -99,9 +101,13 @@ pub async fn build(
 ///
 /// # Errors
 /// In words: which tools are missing, or which command failed.
-pub async fn built(folder: &Path, project: &Project, how: How) -> Result<Built, String> {
-    tools::prepare(folder, project, how).await?;
-    run_all(folder, &project.build, how).await?;
+pub async fn built(
+    folder: &Path,
+    project: &Project,
+    command_options: CommandOptions,
+) -> Result<Built, String> {
+    tools::prepare(folder, project, command_options).await?;
+    run_all(folder, &project.build, command_options).await?;
     let component = folder.join(&project.component);
     if let Some(module) = &project.module {
         let module = folder.join(module);
@@ -133,12 +139,16 @@ pub async fn built(folder: &Path, project: &Project, how: How) -> Result<Built, 
 ///
 /// # Errors
 /// The first that fails.
-pub async fn run_all(folder: &Path, commands: &[String], how: How) -> Result<(), String> {
+pub async fn run_all(
+    folder: &Path,
+    commands: &[String],
+    command_options: CommandOptions,
+) -> Result<(), String> {
     let bash = process::find_in_own_path("bash").await;
     let bash = bash.map_err(|error| format!("the build commands need bash: {error}"))?;
     for line in commands {
         // The scripts of the SDKs install nothing without it.
-        let script = match how.install_tools {
+        let script = match command_options.install_tools {
             true => format!("export GPUD_INSTALL_TOOLS=1\n{line}"),
             false => line.clone(),
         };
@@ -148,10 +158,10 @@ pub async fn run_all(folder: &Path, commands: &[String], how: How) -> Result<(),
             cwd: Some(folder.to_owned()),
             max_output_bytes: MAX_OUTPUT,
             streams: Streams::Combined,
-            echo: how.shown,
+            echo: command_options.shown,
             ..Command::new(program, DEADLINE)
         };
-        if how.shown {
+        if command_options.shown {
             let _ = writeln!(io::stderr(), "$ {}", printable(line.trim_end()));
         }
         // The command is in a process group of its own, which the terminal does not interrupt. Dropped, its run ends it.
@@ -170,7 +180,7 @@ pub async fn run_all(folder: &Path, commands: &[String], how: How) -> Result<(),
             (None, None) => "ended".to_owned(),
         };
         let line = line.trim_end();
-        return Err(match how.shown {
+        return Err(match command_options.shown {
             true => format!("`{line}` {ended}"),
             false => format!("`{line}` {ended}:\n{}", last_lines(&output.stdout)),
         });
@@ -226,7 +236,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let line = r"mkdir -p out; printf '\0asm\x0d\0\x01\0' > out/x.wasm";
         let project = project(&["true", line], None);
-        let built = built(folder.path(), &project, How::default())
+        let built = built(folder.path(), &project, CommandOptions::default())
             .await
             .unwrap();
         assert_eq!(built.size, 8);
@@ -234,9 +244,9 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_went_wrong_is_told() {
+    async fn failures_of_commands_are_reported() {
         let folder = tempfile::tempdir().unwrap();
-        for (build, module, told) in [
+        for (build, module, expected) in [
             (
                 &["echo compiling; echo no such type; exit 3", "touch never"][..],
                 None,
@@ -260,10 +270,14 @@ mod tests {
             ),
             (&["true"], Some("gone.wasm"), "gone.wasm: no such file"),
         ] {
-            let error = built(folder.path(), &project(build, module), How::default())
-                .await
-                .unwrap_err();
-            assert!(error.contains(told), "{error}");
+            let error = built(
+                folder.path(),
+                &project(build, module),
+                CommandOptions::default(),
+            )
+            .await
+            .unwrap_err();
+            assert!(error.contains(expected), "{error}");
         }
         assert!(!folder.path().join("never").exists());
     }
@@ -272,11 +286,17 @@ mod tests {
     async fn tools_are_installed_only_when_asked() {
         let folder = tempfile::tempdir().unwrap();
         let line = ["test \"${GPUD_INSTALL_TOOLS:-}\" = 1".to_owned()];
-        let how = |install_tools| How {
+        let command_options = |install_tools| CommandOptions {
             shown: false,
             install_tools,
         };
-        run_all(folder.path(), &line, how(true)).await.unwrap();
-        assert!(run_all(folder.path(), &line, how(false)).await.is_err());
+        run_all(folder.path(), &line, command_options(true))
+            .await
+            .unwrap();
+        assert!(
+            run_all(folder.path(), &line, command_options(false))
+                .await
+                .is_err()
+        );
     }
 }

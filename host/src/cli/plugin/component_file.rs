@@ -25,11 +25,11 @@ pub struct ComponentFile {
     pub bytes: Vec<u8>,
 }
 
-/// A component that says what it is, as far as it can.
-pub struct Opened {
+/// A compiled component with its type and, if it can be loaded, its description.
+pub struct OpenedComponent {
     /// Its type.
     pub shape: Shape,
-    /// It has described itself; or why it has not.
+    /// The loaded component, or why it cannot be loaded.
     pub plugin: Result<Arc<Plugin>, LoadError>,
 }
 
@@ -66,12 +66,12 @@ impl ComponentFile {
     ///
     /// # Errors
     /// [`LoadError`]: not a component at all.
-    pub async fn open(&self, runtime: &Runtime) -> Result<Opened, LoadError> {
+    pub async fn open(&self, runtime: &Runtime) -> Result<OpenedComponent, LoadError> {
         let name = self.name();
         let shape = runtime.shape(&name, &self.bytes).await?;
         let grants = Grants::without_scope(&shape.interfaces());
         let plugin = self.load(runtime, grants, Limits::default()).await;
-        Ok(Opened { shape, plugin })
+        Ok(OpenedComponent { shape, plugin })
     }
 
     /// Loads it with these grants.

@@ -6,8 +6,8 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::{
+    check_result::CheckResult,
     component_file::{ComponentFile, runtime},
-    told::Told,
 };
 use crate::{
     capability::Grants,
@@ -42,7 +42,7 @@ pub struct DryRun {
 struct Document<'a> {
     file: String,
     sha256: String,
-    checks: &'a [Told],
+    checks: &'a [CheckResult],
 }
 
 /// Runs and prints. The status is 1 when a component gave no report, whatever its verdicts.
@@ -72,8 +72,8 @@ pub async fn dry_run(options: &DryRun, terminal: Terminal) -> Result<Exit, Exit>
             Arc::clone(&node),
         );
         let mut trial = trial.await.map_err(|error| fail(error.to_string()))?;
-        let tried = trial.look().await;
-        checks.push(Told::of(&trial, &tried));
+        let outcome = trial.look().await;
+        checks.push(CheckResult::of(&trial, &outcome));
     }
     let stdout = match options.json {
         true => {
@@ -87,7 +87,7 @@ pub async fn dry_run(options: &DryRun, terminal: Terminal) -> Result<Exit, Exit>
         false => {
             let texts = checks
                 .iter()
-                .map(|told| told.text(plugin.limits(), terminal));
+                .map(|check_result| check_result.text(plugin.limits(), terminal));
             let note = match plugin.watches_kmsg() {
                 true => {
                     "  (kernel messages are not handed over here: `gpud plugin test` does that)\n"
@@ -98,7 +98,11 @@ pub async fn dry_run(options: &DryRun, terminal: Terminal) -> Result<Exit, Exit>
         }
     };
     Ok(Exit {
-        code: u8::from(checks.iter().any(|told| told.error.is_some())),
+        code: u8::from(
+            checks
+                .iter()
+                .any(|check_result| check_result.error.is_some()),
+        ),
         ..Exit::success(stdout)
     })
 }

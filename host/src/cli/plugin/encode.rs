@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told() {
+    fn mistakes_are_reported() {
         let folder = tempfile::tempdir().unwrap();
         let good = lacks(folder.path(), None);
         let nothing = wat::parse_str("(module)").unwrap();
@@ -196,7 +196,7 @@ mod tests {
             adapter: Some("/nonexistent.wat".into()),
             ..good.clone()
         };
-        for (module, lacks, told) in [
+        for (module, lacks, expected) in [
             (&b"text"[..], &good, "no component can be made of it"),
             (&nothing, &good, "it exports no checker"),
             (&nothing, &nowhere, "/nonexistent"),
@@ -204,7 +204,7 @@ mod tests {
             (&module("", ""), &gone, "/nonexistent.wat: no such file"),
         ] {
             let error = encode(module, lacks).unwrap_err();
-            assert!(error.contains(told), "{error}");
+            assert!(error.contains(expected), "{error}");
         }
     }
 }

@@ -164,8 +164,8 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told() {
-        for (flag, told) in [
+    fn mistakes_are_reported() {
+        for (flag, expected) in [
             ("sysf=/x", "unknown interface `sysf`"),
             ("sysfs=relative", "grants.sysfs"),
             ("kmsg=maybe", "grants.kmsg: expected true or false"),
@@ -177,7 +177,7 @@ mod tests {
         ] {
             let error = all(&[flag]).unwrap_err();
             assert!(
-                error.contains(told) && error.starts_with("--grant"),
+                error.contains(expected) && error.starts_with("--grant"),
                 "{flag}: {error}"
             );
         }

@@ -1,10 +1,11 @@
 //! `gpud plugin`: for those who write plugins, and for those who are to grant them something.
 //!
-//! A file for each command; `component_file`, `grant_flags` and `told` are what they share. Only `shadow`
+//! A file for each command; `component_file`, `grant_flags` and `check_result` are what they share. Only `shadow`
 //! asks a daemon.
 
 mod build;
 mod cases;
+mod check_result;
 pub(crate) mod component_file;
 mod diff;
 mod dry_run;
@@ -16,7 +17,6 @@ pub(crate) mod project;
 mod shadow;
 pub(crate) mod templates;
 mod test_project;
-mod told;
 mod tools;
 mod validate;
 

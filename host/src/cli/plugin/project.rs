@@ -87,7 +87,7 @@ mod tests {
         let project = read("name: a\nlanguage: c\nbuild: [make]\ncomponent: a.wasm\n").unwrap();
         assert_eq!(project.build, ["make"]);
         assert_eq!((project.module, project.test.len()), (None, 0));
-        for (text, told) in [
+        for (text, expected) in [
             (
                 "name: a\nlanguage: c\nbuild: []\ncomponent: a.wasm\n",
                 "no command",
@@ -103,7 +103,7 @@ mod tests {
             ("name: a\n", "gpud-plugin.yaml"),
         ] {
             let error = read(text).unwrap_err();
-            assert!(error.contains(told), "{error}");
+            assert!(error.contains(expected), "{error}");
         }
         let error = Project::read(Path::new("/nonexistent")).unwrap_err();
         assert!(error.contains("gpud plugin new"), "{error}");

@@ -12,7 +12,7 @@ use std::{
 use serde_json::json;
 
 use super::{
-    build::{self, How},
+    build::{self, CommandOptions},
     cases::{self, Cases},
     project::{self, Project},
 };
@@ -33,7 +33,7 @@ pub async fn test(
     stdout: Terminal,
 ) -> Result<Exit, Exit> {
     let fail = |message: String| Exit::failure(message).in_json(json, "failed_to_test");
-    let how = How {
+    let command_options = CommandOptions {
         shown: !json,
         install_tools: false,
     };
@@ -42,16 +42,20 @@ pub async fn test(
     let cases = match path.is_dir() {
         false => {
             if builds && let Some((folder, project)) = project_of(path).map_err(fail)? {
-                build::built(&folder, &project, how).await.map_err(fail)?;
+                build::built(&folder, &project, command_options)
+                    .await
+                    .map_err(fail)?;
             }
             Some(path.to_owned())
         }
         true => {
             let project = Project::read(path).map_err(fail)?;
             if builds {
-                build::built(path, &project, how).await.map_err(fail)?;
+                build::built(path, &project, command_options)
+                    .await
+                    .map_err(fail)?;
             }
-            build::run_all(path, &project.test, how)
+            build::run_all(path, &project.test, command_options)
                 .await
                 .map_err(fail)?;
             for command in &project.test {

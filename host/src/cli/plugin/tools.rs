@@ -6,7 +6,7 @@
 use std::{fmt::Write as _, path::Path, time::Duration};
 
 use super::{
-    build::{How, run_all},
+    build::{CommandOptions, run_all},
     project::Project,
 };
 use crate::node::process::{self, Command, Program};
@@ -174,7 +174,11 @@ fn report(missing: &[Missing]) -> String {
 ///
 /// # Errors
 /// In words: what is missing, which version is needed, and how to get it.
-pub async fn prepare(folder: &Path, project: &Project, how: How) -> Result<(), String> {
+pub async fn prepare(
+    folder: &Path,
+    project: &Project,
+    command_options: CommandOptions,
+) -> Result<(), String> {
     let missing = look(folder, project).await;
     if missing.is_empty() {
         return Ok(());
@@ -185,10 +189,10 @@ pub async fn prepare(folder: &Path, project: &Project, how: How) -> Result<(), S
         .iter()
         .filter_map(|missing| missing.install.as_ref().map(unasked))
         .collect();
-    if !how.install_tools || installs.is_empty() {
+    if !command_options.install_tools || installs.is_empty() {
         return Err(report(&missing));
     }
-    run_all(folder, &installs, how).await?;
+    run_all(folder, &installs, command_options).await?;
     let missing = look(folder, project).await;
     match missing.is_empty() {
         true => Ok(()),

@@ -18,7 +18,7 @@ use crate::{
     },
     component::{
         config,
-        trial::{Trial, Tried},
+        trial::{Trial, TrialOutcome},
     },
     model::{ComponentDescriptor, Trigger},
     node::{
@@ -235,21 +235,21 @@ impl Conformance<'_> {
             ("where nothing that it asks for is granted", denied),
         ] {
             let mut first = self.trial(plugin).await?;
-            let tried = first.check(Trigger::Scheduled).await;
-            self.answers(points, where_, &tried);
+            let outcome = first.check(Trigger::Scheduled).await;
+            self.answers(points, where_, &outcome);
             let mut second = self.trial(plugin).await?;
             let again = second.check(Trigger::Scheduled).await;
             points.require(
-                same(&tried, &again),
+                same(&outcome, &again),
                 &format!("{name}: gives the same report for the same inputs, {where_}"),
                 || {
                     format!(
                         "{name}: the same inputs gave two reports, {where_}: {:?} and {:?}",
-                        tried.report, again.report
+                        outcome.report, again.report
                     )
                 },
             );
-            self.room(points, where_, &tried, plugin.limits());
+            self.room(points, where_, &outcome, plugin.limits());
         }
         if wide.watches_kmsg() && !self.described.without_kmsg_watcher {
             self.log(points, wide).await?;
@@ -257,9 +257,9 @@ impl Conformance<'_> {
         Ok(())
     }
 
-    fn answers(&self, points: &mut Points, where_: &str, tried: &Tried) {
+    fn answers(&self, points: &mut Points, where_: &str, outcome: &TrialOutcome) {
         let name = &self.described.name;
-        match &tried.report {
+        match &outcome.report {
             Ok(_) => points.add(Grade::Good, format!("{name}: gives a report {where_}")),
             Err(CallError::Source(source)) => points.add(
                 Grade::Good,
@@ -271,13 +271,13 @@ impl Conformance<'_> {
             ),
             Err(error) => points.add(Grade::Bad, format!("{name}: {where_} it {error}")),
         }
-        if let Some(problem) = &tried.problem {
+        if let Some(problem) = &outcome.problem {
             points.add(Grade::Bad, format!("{name}: {where_}: {problem}"));
         }
     }
 
-    fn room(&self, points: &mut Points, where_: &str, tried: &Tried, limits: &Limits) {
-        let bill = &tried.bill;
+    fn room(&self, points: &mut Points, where_: &str, outcome: &TrialOutcome, limits: &Limits) {
+        let bill = &outcome.bill;
         let used = [
             ("memory", bill.memory_high_water, limits.memory_bytes),
             ("host calls", bill.host_calls, limits.host_calls),
@@ -366,7 +366,7 @@ fn wide(interfaces: &[Interface]) -> Result<Grants, crate::capability::GrantErro
     Grants::parse(&Value::Object(interfaces.iter().map(grant).collect()))
 }
 
-fn same(first: &Tried, second: &Tried) -> bool {
+fn same(first: &TrialOutcome, second: &TrialOutcome) -> bool {
     match (&first.report, &second.report) {
         (Ok(first), Ok(second)) => first == second,
         (Err(first), Err(second)) => first == second,
@@ -449,7 +449,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_no_component_is_told() {
+    async fn a_file_that_is_no_component_is_reported() {
         let file = ComponentFile {
             path: "x".into(),
             bytes: b"\x7fELF".to_vec(),

@@ -14,7 +14,7 @@ use std::{
 
 use tokio::time::Instant;
 
-use self::{progress::Progress, show::Shown};
+use self::{progress::Progress, show::SummaryView};
 use super::{
     exit::{Exit, Stderr},
     explain, machine_info as inventory,
@@ -161,7 +161,7 @@ pub async fn scan(
         }
         (false, true) => String::new(),
         (false, false) => {
-            let shown = Shown {
+            let shown = SummaryView {
                 summary: &summary,
                 components: &scanned,
                 took,

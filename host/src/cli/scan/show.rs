@@ -23,7 +23,7 @@ const MAX_ABSENT_LINES: usize = 2;
 
 /// What is shown besides the summary.
 #[derive(Debug, Clone, Copy)]
-pub struct Shown<'s> {
+pub struct SummaryView<'s> {
     /// What was found.
     pub summary: &'s Summary,
     /// The verdicts, for their tables.
@@ -36,7 +36,7 @@ pub struct Shown<'s> {
     pub terminal: Terminal,
 }
 
-impl Shown<'_> {
+impl SummaryView<'_> {
     /// The first lines: verdict, counts, machine.
     pub fn head(&self) -> String {
         self.head_with("", Some(self.took))

@@ -17,7 +17,7 @@ fn of(
     verbose: bool,
     terminal: Terminal,
 ) -> String {
-    let shown = Shown {
+    let shown = SummaryView {
         summary,
         components,
         took: Duration::from_millis(910),

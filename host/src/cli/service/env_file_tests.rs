@@ -67,7 +67,7 @@ fn the_file_of_gpuds_own_up() {
 }
 
 #[test]
-fn flags_that_make_no_sense_are_begun_anew_and_told() {
+fn flags_that_make_no_sense_are_replaced_and_reported() {
     for (former, why) in [
         (
             "A=1\nFLAGS=\"--nope\"\n",

@@ -28,7 +28,7 @@ pub struct Component {
 }
 
 #[derive(Deserialize)]
-struct Listed {
+struct ListedStates {
     component: String,
     states: Option<Vec<State>>,
 }
@@ -109,10 +109,10 @@ pub async fn healthz(client: &Client) -> Result<(), String> {
 }
 
 fn read(body: &[u8]) -> Result<Vec<Component>, String> {
-    let listed: Option<Vec<Listed>> = serde_json::from_slice(body)
+    let listed: Option<Vec<ListedStates>> = serde_json::from_slice(body)
         .map_err(|error| format!("this is not an answer of gpud: {error}"))?;
     let mut found = Vec::new();
-    for Listed { component, states } in listed.unwrap_or_default() {
+    for ListedStates { component, states } in listed.unwrap_or_default() {
         let mut states = states.unwrap_or_default();
         if states.is_empty() {
             states.push(State::default());

@@ -19,7 +19,7 @@ use self::print::Document;
 use super::{
     client::{Client, ClientError, DEFAULT_SERVER},
     exit::Exit,
-    live::{self, Look},
+    live::{self, MachineSnapshot},
     metadata::machine_id,
     service::systemctl::{Systemctl, UnitState},
     terminal::Terminal,
@@ -122,7 +122,7 @@ async fn look(options: &StatusOptions, terminal: Terminal) -> Result<Document, E
     tell(print::unit(&document, terminal))?;
 
     let started = Instant::now();
-    let mut told = false;
+    let mut is_noted = false;
     let client = loop {
         let running = running(options);
         let url = url(options, running.as_ref());
@@ -132,8 +132,8 @@ async fn look(options: &StatusOptions, terminal: Terminal) -> Result<Document, E
         document.url.clone_from(&url);
         document.set_process(running);
         let due = document.running || document.unit == Some("active");
-        if !told && due {
-            told = true;
+        if !is_noted && due {
+            is_noted = true;
             tell(print::process(&document, terminal))?;
         }
         match answer {
@@ -179,7 +179,7 @@ async fn look(options: &StatusOptions, terminal: Terminal) -> Result<Document, E
 }
 
 /// What the daemon says of the machine; one of an older version says nothing.
-async fn summary(client: &Client, options: &StatusOptions) -> Option<Look> {
+async fn summary(client: &Client, options: &StatusOptions) -> Option<MachineSnapshot> {
     if options.classic {
         return None;
     }

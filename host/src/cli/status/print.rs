@@ -7,7 +7,7 @@ use serde::{Serialize, Serializer};
 use super::ask::Component;
 use crate::{
     cli::{
-        live::{Look, machine::View},
+        live::{MachineSnapshot, machine::View},
         paragraph::Paragraph,
         terminal::{Terminal, printable},
     },
@@ -44,11 +44,14 @@ pub struct Document {
         skip_serializing_if = "Option::is_none",
         serialize_with = "summary"
     )]
-    pub look: Option<Look>,
+    pub look: Option<MachineSnapshot>,
 }
 
 /// For programs, what is wrong is enough: readings and events have routes of their own.
-fn summary<S: Serializer>(look: &Option<Look>, serializer: S) -> Result<S::Ok, S::Error> {
+fn summary<S: Serializer>(
+    look: &Option<MachineSnapshot>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
     look.as_ref()
         .map(|look| &look.summary)
         .serialize(serializer)

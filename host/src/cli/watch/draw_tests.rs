@@ -7,7 +7,7 @@ use super::{
     *,
 };
 use crate::{
-    cli::live::{Look, gpus::GpuRow, machine::tests::look},
+    cli::live::{MachineSnapshot, gpus::GpuRow, machine::tests::look},
     summary::made_up::{NOW, failing, fine},
 };
 
@@ -17,7 +17,7 @@ fn screen(model: &mut Model, width: u16, height: u16) -> String {
     terminal.backend().to_string()
 }
 
-fn model(found: Look) -> Model {
+fn model(found: MachineSnapshot) -> Model {
     let mut model = Model::new(false);
     model.now = NOW;
     model.take(Ok(found), NOW);
@@ -52,9 +52,9 @@ fn every_pane_in_80_by_24() {
 fn wide_screens_and_healthy_machines() {
     let mut failing = model(look(failing()));
     insta::assert_snapshot!("watch_overview_200", screen(&mut failing, 200, 50));
-    let mut fine = model(Look {
+    let mut fine = model(MachineSnapshot {
         summary: fine(),
-        ..Look::default()
+        ..MachineSnapshot::default()
     });
     insta::assert_snapshot!("watch_fine_80", screen(&mut fine, 80, 24));
 }
@@ -80,7 +80,7 @@ fn seventy_two_gpus_are_scrolled_to_the_last() {
         index,
         ..GpuRow::default()
     });
-    let mut model = model(Look {
+    let mut model = model(MachineSnapshot {
         gpus: gpus.collect(),
         ..look(fine())
     });

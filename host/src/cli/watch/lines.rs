@@ -4,7 +4,7 @@ use super::model::{Model, Pane};
 use crate::{
     cli::{
         ages,
-        live::{Look, machine},
+        live::{MachineSnapshot, machine},
         scan::show::short_name,
         table::wrap,
         terminal::printable,
@@ -130,7 +130,7 @@ impl Page {
         }
     }
 
-    fn overview(&mut self, look: &Look) {
+    fn overview(&mut self, look: &MachineSnapshot) {
         let summary = &look.summary;
         for trouble in &summary.troubles {
             self.trouble(trouble);
@@ -188,7 +188,7 @@ impl Page {
         }
     }
 
-    fn gpus(&mut self, look: &Look) {
+    fn gpus(&mut self, look: &MachineSnapshot) {
         let mut shown = Vec::new();
         for gpu in &look.gpus {
             let tone = match gpu.health.as_str() {
@@ -256,7 +256,7 @@ impl Page {
         }
     }
 
-    fn checks(&mut self, look: &Look) {
+    fn checks(&mut self, look: &MachineSnapshot) {
         let summary = &look.summary;
         for trouble in &summary.troubles {
             for state in &trouble.states {

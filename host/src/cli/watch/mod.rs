@@ -27,7 +27,7 @@ use self::{
 use super::{
     client::{Client, token::ClientToken},
     exit::Exit,
-    live::{self, Look},
+    live::{self, MachineSnapshot},
 };
 use crate::{node::clock::Clock, service::presence};
 
@@ -113,7 +113,7 @@ impl Ends {
 }
 
 /// Asks the daemon beside the drawing, so that one that hangs does not make the keys hang.
-fn ask_again_and_again(options: WatchOptions) -> mpsc::Receiver<Result<Look, String>> {
+fn ask_again_and_again(options: WatchOptions) -> mpsc::Receiver<Result<MachineSnapshot, String>> {
     let (sender, receiver) = mpsc::channel(1);
     tokio::spawn(async move {
         loop {

@@ -2,7 +2,7 @@
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use crate::cli::live::Look;
+use crate::cli::live::MachineSnapshot;
 
 /// Longest filter, characters.
 const MAX_FILTER: usize = 60;
@@ -111,7 +111,7 @@ pub(super) enum Flow {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Model {
     /// What the daemon said last.
-    pub look: Option<Look>,
+    pub look: Option<MachineSnapshot>,
     /// When that was, Unix milliseconds.
     pub taken: u64,
     /// Why it says nothing now.
@@ -144,7 +144,7 @@ impl Model {
     }
 
     /// Takes what the daemon said; while it says nothing, the last that it said stays.
-    pub fn take(&mut self, look: Result<Look, String>, now: u64) {
+    pub fn take(&mut self, look: Result<MachineSnapshot, String>, now: u64) {
         match look {
             Ok(look) => {
                 self.look = Some(look);
@@ -269,10 +269,10 @@ mod tests {
     #[test]
     fn what_the_daemon_said_last_stays() {
         let mut model = Model::new(false);
-        model.take(Ok(Look::default()), 5);
+        model.take(Ok(MachineSnapshot::default()), 5);
         model.take(Err("gone".into()), 7);
         assert_eq!((model.taken, model.problem.as_deref()), (5, Some("gone")));
-        model.take(Ok(Look::default()), 9);
+        model.take(Ok(MachineSnapshot::default()), 9);
         assert_eq!((model.taken, model.problem), (9, None));
     }
 

@@ -12,14 +12,14 @@ use super::{
     scope::Scope,
     transport::{Answer, Call, port, tls},
 };
-use crate::pack::{Pack, Refused, content::Collected};
+use crate::pack::{Pack, PackRefusal, content::PackFiles};
 
 /// How often an answer may point elsewhere.
 const MAX_REDIRECTS: usize = 5;
 /// Largest answer that is no manifest and no blob, bytes.
 pub(super) const MAX_ANSWER: usize = 1 << 20;
 /// Most characters of a registry's own message that are reported.
-const TOLD: usize = 300;
+const MAX_QUOTED: usize = 300;
 
 /// How to log in.
 #[derive(Clone)]
@@ -49,19 +49,19 @@ impl Registry {
     /// `allow_redirects` other hosts are asked where it points to them, and one of them may be where it logs in.
     ///
     /// # Errors
-    /// [`Refused`]: no certificates, or credentials that would go over the wire in the clear to another machine.
+    /// [`PackRefusal`]: no certificates, or credentials that would go over the wire in the clear to another machine.
     pub fn new(
         reference: &Reference,
         plain: bool,
         allow_redirects: bool,
         credentials: Option<Credentials>,
-    ) -> Result<Self, Refused> {
+    ) -> Result<Self, PackRefusal> {
         let scheme = if plain { "http" } else { "https" };
         let base: Uri = format!("{scheme}://{}", reference.host)
             .parse()
-            .map_err(|_| Refused(format!("{:?} is no registry's address", reference.host)))?;
+            .map_err(|_| PackRefusal(format!("{:?} is no registry's address", reference.host)))?;
         if plain && credentials.is_some() && !is_local(&base) {
-            return Err(Refused::new(
+            return Err(PackRefusal::new(
                 "a password is not sent without TLS: leave out --plain-http",
             ));
         }
@@ -79,10 +79,10 @@ impl Registry {
     /// Sends a pack. Gives the digest by which this very pack can be fetched.
     ///
     /// # Errors
-    /// [`Refused`]: the registry cannot be reached, or does not take it.
-    pub async fn push(&self, pack: &Pack, reference: &Reference) -> Result<String, Refused> {
+    /// [`PackRefusal`]: the registry cannot be reached, or does not take it.
+    pub async fn push(&self, pack: &Pack, reference: &Reference) -> Result<String, PackRefusal> {
         let name = &reference.name;
-        let artifact = layout::artifact(pack).map_err(|error| Refused(error.to_string()))?;
+        let artifact = layout::artifact(pack).map_err(|error| PackRefusal(error.to_string()))?;
         for (digest, content) in artifact.blobs {
             let there = self.call(Method::HEAD, &format!("/v2/{name}/blobs/{digest}"))?;
             if self.send(there).await?.status == StatusCode::OK {
@@ -113,7 +113,7 @@ impl Registry {
             .as_ref()
             .is_some_and(|named| *named != digest)
         {
-            return Err(Refused(format!(
+            return Err(PackRefusal(format!(
                 "{reference} is another pack; this one is {digest}"
             )));
         }
@@ -130,8 +130,8 @@ impl Registry {
     /// Fetches a pack: whole, with digests that fit, or not at all.
     ///
     /// # Errors
-    /// [`Refused`]: the registry cannot be reached, has no such pack, breaks off, or gives something else than it says.
-    pub async fn pull(&self, reference: &Reference) -> Result<Pack, Refused> {
+    /// [`PackRefusal`]: the registry cannot be reached, has no such pack, breaks off, or gives something else than it says.
+    pub async fn pull(&self, reference: &Reference) -> Result<Pack, PackRefusal> {
         let name = &reference.name;
         let get = Call {
             accept: Some(MANIFEST_TYPE),
@@ -148,15 +148,15 @@ impl Registry {
         if let Some(digest) = &reference.digest
             && layout::digest(&manifest) != *digest
         {
-            return Err(Refused(format!(
+            return Err(PackRefusal(format!(
                 "the registry gave another manifest than {digest}; nothing of it is used"
             )));
         }
         let manifest = layout::read(&manifest)?;
-        let mut collected = Collected::default();
+        let mut collected = PackFiles::default();
         for layer in &manifest.layers {
             let size =
-                usize::try_from(layer.size).map_err(|_| Refused::new("a file is too large"))?;
+                usize::try_from(layer.size).map_err(|_| PackRefusal::new("a file is too large"))?;
             let get = Call {
                 max_answer: size,
                 ..self.call(Method::GET, &format!("/v2/{name}/blobs/{}", layer.digest))?
@@ -171,7 +171,7 @@ impl Registry {
         collected.into_pack(false)
     }
 
-    fn call(&self, method: Method, target: &str) -> Result<Call, Refused> {
+    fn call(&self, method: Method, target: &str) -> Result<Call, PackRefusal> {
         Ok(Call {
             method,
             uri: self.resolve(&self.base, target)?,
@@ -183,11 +183,11 @@ impl Registry {
     }
 
     /// An address that the registry named: whole, or relative to where it was named. Never from TLS to none.
-    pub(super) fn resolve(&self, from: &Uri, target: &str) -> Result<Uri, Refused> {
+    pub(super) fn resolve(&self, from: &Uri, target: &str) -> Result<Uri, PackRefusal> {
         let wrong = || {
-            Refused(format!(
+            PackRefusal(format!(
                 "the registry names an address that is none: {:?}",
-                target.chars().take(TOLD).collect::<String>()
+                target.chars().take(MAX_QUOTED).collect::<String>()
             ))
         };
         let whole = match target.starts_with('/') {
@@ -205,14 +205,14 @@ impl Registry {
             (Some("https"), Some(_)) => {}
             (Some("http"), Some(_)) if self.plain => {}
             (Some("http"), Some(_)) => {
-                return Err(Refused::new(
+                return Err(PackRefusal::new(
                     "the registry points to an address without TLS (--plain-http allows that)",
                 ));
             }
             _ => return Err(wrong()),
         }
         if !self.is_ours(&uri) && !self.allow_redirects {
-            return Err(Refused(format!(
+            return Err(PackRefusal(format!(
                 "the registry points to another host, {}; --allow-redirects follows it there",
                 crate::text::printable(uri.host().unwrap_or_default())
             )));
@@ -227,14 +227,19 @@ impl Registry {
             && port(uri) == port(&self.base)
     }
 
-    async fn expect(&self, call: Call, status: StatusCode, what: &str) -> Result<Answer, Refused> {
+    async fn expect(
+        &self,
+        call: Call,
+        status: StatusCode,
+        what: &str,
+    ) -> Result<Answer, PackRefusal> {
         let answer = self.send(call).await?;
         if answer.status == status {
             return Ok(answer);
         }
         let said: String = String::from_utf8_lossy(&answer.body)
             .chars()
-            .take(TOLD)
+            .take(MAX_QUOTED)
             .collect();
         let said = crate::text::printable(&said);
         let host = self
@@ -247,14 +252,14 @@ impl Registry {
             }
             _ => "",
         };
-        Err(Refused(format!(
+        Err(PackRefusal(format!(
             "registry {host} refuses {what}: {} {said}{hint}",
             answer.status
         )))
     }
 
     /// Sends a request, logs in if asked to, and follows where the answer points.
-    async fn send(&self, call: Call) -> Result<Answer, Refused> {
+    async fn send(&self, call: Call) -> Result<Answer, PackRefusal> {
         let mut call = call;
         let mut logged_in = false;
         for _ in 0..=MAX_REDIRECTS + 1 {
@@ -277,7 +282,7 @@ impl Registry {
             }
             return Ok(answer);
         }
-        Err(Refused::new(
+        Err(PackRefusal::new(
             "the registry points from one address to the next without end",
         ))
     }
@@ -288,12 +293,12 @@ pub(super) fn is_local(uri: &Uri) -> bool {
     matches!(uri.host(), Some("localhost" | "127.0.0.1"))
 }
 
-fn location(answer: &Answer) -> Result<&str, Refused> {
+fn location(answer: &Answer) -> Result<&str, PackRefusal> {
     let location = answer
         .headers
         .get(LOCATION)
         .and_then(|value| value.to_str().ok());
-    location.ok_or_else(|| Refused::new("the registry does not say where to go on"))
+    location.ok_or_else(|| PackRefusal::new("the registry does not say where to go on"))
 }
 
 #[cfg(test)]

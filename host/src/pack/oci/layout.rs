@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::reference::is_digest;
-use crate::pack::{MAX_BYTES, MAX_FILE_BYTES, MAX_FILES, Pack, Refused, check_path};
+use crate::pack::{MAX_BYTES, MAX_FILE_BYTES, MAX_FILES, Pack, PackRefusal, check_path};
 
 /// Of a manifest.
 pub const MANIFEST_TYPE: &str = "application/vnd.oci.image.manifest.v1+json";
@@ -70,10 +70,10 @@ impl Descriptor {
     /// Its path in the pack.
     ///
     /// # Errors
-    /// [`Refused`]: it has none, or one that leads elsewhere.
-    pub fn path(&self) -> Result<&str, Refused> {
+    /// [`PackRefusal`]: it has none, or one that leads elsewhere.
+    pub fn path(&self) -> Result<&str, PackRefusal> {
         let path = self.annotations.get(TITLE).ok_or_else(|| {
-            Refused(format!(
+            PackRefusal(format!(
                 "layer {} has no title: this is no pack of gpud",
                 self.digest
             ))
@@ -85,12 +85,12 @@ impl Descriptor {
     /// Whether content is what this says.
     ///
     /// # Errors
-    /// [`Refused`].
-    pub fn check(&self, content: &[u8]) -> Result<(), Refused> {
+    /// [`PackRefusal`].
+    pub fn check(&self, content: &[u8]) -> Result<(), PackRefusal> {
         if content.len() as u64 == self.size && digest(content) == self.digest {
             return Ok(());
         }
-        Err(Refused(format!(
+        Err(PackRefusal(format!(
             "the registry's content of {} is something else; nothing of it is used",
             self.digest
         )))
@@ -160,12 +160,12 @@ pub fn artifact(pack: &Pack) -> serde_json::Result<Artifact> {
 /// Reads a manifest that a registry gave, before anything that it names is fetched.
 ///
 /// # Errors
-/// [`Refused`]: not that of a pack, or beyond the bounds of one.
-pub fn read(bytes: &[u8]) -> Result<OciManifest, Refused> {
+/// [`PackRefusal`]: not that of a pack, or beyond the bounds of one.
+pub fn read(bytes: &[u8]) -> Result<OciManifest, PackRefusal> {
     let manifest: OciManifest = serde_json::from_slice(bytes)
-        .map_err(|error| Refused(format!("the registry's manifest is none of OCI: {error}")))?;
+        .map_err(|error| PackRefusal(format!("the registry's manifest is none of OCI: {error}")))?;
     if manifest.config.media_type != CONFIG_TYPE {
-        return Err(Refused(format!(
+        return Err(PackRefusal(format!(
             "it is no WebAssembly artifact, but {:?}",
             manifest
                 .config
@@ -176,20 +176,22 @@ pub fn read(bytes: &[u8]) -> Result<OciManifest, Refused> {
         )));
     }
     if manifest.layers.len() > MAX_FILES + 2 {
-        return Err(Refused(format!("more than {MAX_FILES} files in the pack")));
+        return Err(PackRefusal(format!(
+            "more than {MAX_FILES} files in the pack"
+        )));
     }
     let mut left = MAX_BYTES as u64;
     for layer in &manifest.layers {
         layer.path()?;
         if !is_digest(&layer.digest) {
-            return Err(Refused("a layer's digest is not of SHA-256".to_owned()));
+            return Err(PackRefusal("a layer's digest is not of SHA-256".to_owned()));
         }
         let fits = layer.size <= MAX_FILE_BYTES as u64;
         left = left
             .checked_sub(layer.size)
             .filter(|_| fits)
             .ok_or_else(|| {
-                Refused(format!(
+                PackRefusal(format!(
                     "the registry's pack is larger than a pack may be ({MAX_BYTES} bytes)"
                 ))
             })?;
@@ -224,7 +226,7 @@ mod tests {
     #[test]
     fn what_is_no_pack_is_refused_before_anything_is_fetched() {
         let good = String::from_utf8(artifact(&pack()).unwrap().manifest).unwrap();
-        for (from, to, told) in [
+        for (from, to, expected) in [
             (
                 CONFIG_TYPE,
                 "application/vnd.oci.image.config.v1+json",
@@ -239,7 +241,7 @@ mod tests {
             let changed = good.replace(from, to);
             assert_ne!(changed, good, "{from}");
             let error = read(changed.as_bytes()).unwrap_err().to_string();
-            assert!(error.contains(told), "{to}: {error}");
+            assert!(error.contains(expected), "{to}: {error}");
         }
     }
 

@@ -8,11 +8,11 @@ use super::{
     client::{Credentials, MAX_ANSWER, Registry, is_local},
     transport::{Answer, Call},
 };
-use crate::pack::Refused;
+use crate::pack::PackRefusal;
 
 impl Registry {
     /// Gets what the registry wants to see. `false` if nothing can be had.
-    pub(super) async fn log_in(&self, refusal: &Answer) -> Result<bool, Refused> {
+    pub(super) async fn log_in(&self, refusal: &Answer) -> Result<bool, PackRefusal> {
         let challenges: Vec<&str> = refusal
             .headers
             .get_all(WWW_AUTHENTICATE)
@@ -43,16 +43,16 @@ impl Registry {
             return Ok(false);
         };
         let mut value = HeaderValue::try_from(shown)
-            .map_err(|_| Refused::new("the token of the registry cannot be sent"))?;
+            .map_err(|_| PackRefusal::new("the token of the registry cannot be sent"))?;
         value.set_sensitive(true);
         *self.authorization.lock().await = Some(value);
         Ok(true)
     }
 
-    async fn token(&self, parameters: &str, basic: Option<&str>) -> Result<String, Refused> {
+    async fn token(&self, parameters: &str, basic: Option<&str>) -> Result<String, PackRefusal> {
         let value = |key: &str| parameter(parameters, key);
         let realm = value("realm")
-            .ok_or_else(|| Refused::new("the registry does not say where to log in"))?;
+            .ok_or_else(|| PackRefusal::new("the registry does not say where to log in"))?;
         let mut query = String::new();
         for key in ["service", "scope"] {
             if let Some(value) = value(key) {
@@ -88,7 +88,7 @@ impl Registry {
             .filter(|_| answer.status == StatusCode::OK)
             .and_then(|token| token.token.or(token.access_token))
             .ok_or_else(|| {
-                Refused(format!(
+                PackRefusal(format!(
                     "the registry's login gives no token: {}",
                     answer.status
                 ))

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::pack::Refused;
+use crate::pack::PackRefusal;
 
 /// Longest reference, bytes.
 const MAX: usize = 512;
@@ -24,10 +24,10 @@ impl Reference {
     /// Reads one.
     ///
     /// # Errors
-    /// [`Refused`], saying what one looks like.
-    pub fn parse(text: &str) -> Result<Self, Refused> {
+    /// [`PackRefusal`], saying what one looks like.
+    pub fn parse(text: &str) -> Result<Self, PackRefusal> {
         read(text).ok_or_else(|| {
-            Refused(format!(
+            PackRefusal(format!(
                 "{text:?} is no reference such as registry.example.com/acme/sensors:1.2.0 or …@sha256:…"
             ))
         })

@@ -271,7 +271,7 @@ async fn redirects_are_followed_but_not_for_ever() {
 
 #[tokio::test]
 async fn a_registry_that_lies_or_breaks_off_gives_nothing() {
-    for (mood, told) in [
+    for (mood, expected) in [
         (
             Mood::LiesAboutBlobs,
             "is something else; nothing of it is used",
@@ -280,7 +280,7 @@ async fn a_registry_that_lies_or_breaks_off_gives_nothing() {
         (Mood::Endless, "broke off, or is larger than"),
     ] {
         let error = pulled(mood, ":1.0.0").await.unwrap_err();
-        assert!(error.contains(told), "{mood:?}: {error}");
+        assert!(error.contains(expected), "{mood:?}: {error}");
     }
     let digest = layout::digest(&layout::artifact(&pack()).unwrap().manifest);
     let error = pulled(Mood::Moved, &format!("@{digest}"))
@@ -386,7 +386,7 @@ async fn the_password_goes_to_another_host_only_when_allowed() {
 }
 
 #[tokio::test]
-async fn nobody_there_is_told() {
+async fn a_registry_that_cannot_be_reached_is_reported() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     drop(listener);

@@ -23,7 +23,7 @@ use super::{
     client::{MAX_ANSWER, Registry},
     scope::Scope,
 };
-use crate::{node::trusted, pack::Refused};
+use crate::{node::trusted, pack::PackRefusal};
 
 /// For connecting, and for each request with its answer.
 const CONNECT: Duration = Duration::from_secs(15);
@@ -58,12 +58,12 @@ impl Registry {
         &self,
         call: &Call,
         authorization: Option<HeaderValue>,
-    ) -> Result<Answer, Refused> {
+    ) -> Result<Answer, PackRefusal> {
         let what = format!("{} {}", call.method, call.uri.host().unwrap_or(""));
         tokio::time::timeout(EXCHANGE, self.talk(call, authorization))
             .await
-            .map_err(|_| Refused(format!("{what}: no answer within {} s", EXCHANGE.as_secs())))?
-            .map_err(|error| Refused(format!("{what}: {error}")))
+            .map_err(|_| PackRefusal(format!("{what}: no answer within {} s", EXCHANGE.as_secs())))?
+            .map_err(|error| PackRefusal(format!("{what}: {error}")))
     }
 
     async fn talk(
@@ -205,14 +205,14 @@ fn no_tls(host: &str, error: &std::io::Error) -> String {
 }
 
 /// TLS with the system's certificates, or those that the environment names if nobody else can change them.
-pub(super) fn tls() -> Result<ClientConfig, Refused> {
-    trusted::check_certificates().map_err(|error| Refused(error.to_string()))?;
+pub(super) fn tls() -> Result<ClientConfig, PackRefusal> {
+    trusted::check_certificates().map_err(|error| PackRefusal(error.to_string()))?;
     let mut roots = RootCertStore::empty();
     let found = rustls_native_certs::load_native_certs();
     roots.add_parsable_certificates(found.certs);
     let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()
-        .map_err(|error| Refused(error.to_string()))?
+        .map_err(|error| PackRefusal(error.to_string()))?
         .with_root_certificates(roots)
         .with_no_client_auth();
     Ok(config)

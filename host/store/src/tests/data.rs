@@ -25,7 +25,7 @@ async fn a_cursor_never_goes_back_and_belongs_to_one_boot() {
 }
 
 #[tokio::test]
-async fn plugin_state_is_kept_per_component() {
+async fn plugin_state_is_stored_per_component() {
     let store = in_memory();
     store.state_set("a", "k", b"one".to_vec()).await.unwrap();
     store.state_set("a", "k", b"two".to_vec()).await.unwrap();
@@ -240,7 +240,7 @@ async fn a_boot_is_recorded_once_whatever_stands_near_it() {
 }
 
 #[tokio::test]
-async fn without_a_boot_id_boots_are_told_apart_by_time() {
+async fn without_a_boot_id_boots_are_distinguished_by_time() {
     let store = in_memory();
     let boot = 1_770_091_506_000;
     for (time, expected) in [

@@ -172,7 +172,7 @@ fn unprivileged<T: Send>(work: impl FnOnce() -> T + Send) -> T {
 }
 
 #[tokio::test]
-async fn what_cannot_be_written_is_kept_in_memory_with_what_was_there() {
+async fn a_read_only_store_goes_on_in_memory_with_its_content() {
     // (mode of the folder, mode of the file)
     for (folder_mode, file_mode) in [(0o555, 0o444), (0o777, 0o444), (0o555, 0o666)] {
         let folder = tempfile::tempdir().unwrap();
@@ -221,7 +221,7 @@ async fn a_folder_that_cannot_be_and_a_full_disk_degrade_too() {
 }
 
 #[test]
-fn a_kept_statement_is_not_parsed_anew_for_other_values() {
+fn a_cached_statement_is_not_parsed_again_for_other_values() {
     let folder = tempfile::tempdir().unwrap();
     drop(open(folder.path()));
     let conn = super::super::open::connect(&state_file(folder.path())).unwrap();

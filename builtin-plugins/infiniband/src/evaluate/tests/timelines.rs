@@ -5,7 +5,7 @@ use super::*;
 mod devices;
 mod drops;
 mod flaps;
-mod kept;
+mod saved_state;
 
 /// Health and reason of a moment, and whether an inspection is asked for.
 type Seen = (Health, String, bool);

@@ -69,7 +69,7 @@ fn at(moments: &[(u64, Moment)], config: &str) -> Outcome {
         reboots.map(|(second, _)| *second)
     };
     let config = Config::read(config, &KIND).unwrap();
-    let (verdict, told) = judge(faults, reboots, &config);
+    let (verdict, note) = judge(faults, reboots, &config);
     let code = verdict.current.map(|index| match moments[index].1 {
         Error(_, code, _) => code,
         Moment::Reboot => panic!("a reboot is no error"),
@@ -78,7 +78,7 @@ fn at(moments: &[(u64, Moment)], config: &str) -> Outcome {
     let action = verdict
         .action
         .map(|action| *words.iter().find(|word| **word == action).unwrap());
-    (verdict.health, code, action.unwrap_or(""), told.is_some())
+    (verdict.health, code, action.unwrap_or(""), note.is_some())
 }
 
 /// The moments a second apart.

@@ -315,7 +315,7 @@ fn events_are_judged_by_the_policy_alone() {
 }
 
 #[test]
-fn devices_are_told_apart_by_the_catalogue_s_fact_or_the_subject() {
+fn devices_are_distinguished_by_the_catalogue_s_fact_or_the_subject() {
     static BY_PLACE: Catalog = Catalog {
         device: "place",
         ..CATALOG
@@ -333,7 +333,7 @@ fn devices_are_told_apart_by_the_catalogue_s_fact_or_the_subject() {
             .push(("place".to_owned(), place.to_owned()));
     }
     events[2].event.subject = Some(Subject::Other(("slot".to_owned(), "a".to_owned())));
-    let past = Past {
+    let past = PolicyInput {
         events,
         boots: Vec::new(),
         set_healthy: false,
@@ -348,7 +348,7 @@ fn devices_are_told_apart_by_the_catalogue_s_fact_or_the_subject() {
         !state.recovery.contains(&Recovery::SetHealthy)
             && state.recovery.contains(&Recovery::Reboot)
     );
-    for nothing in [None, Some(&Past::default())] {
+    for nothing in [None, Some(&PolicyInput::default())] {
         assert_eq!(policy.add(&context(), nothing, report.clone()), report);
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::{
     super::{
         SETTLING, STARTING,
-        plan::{Causes, Change, Moment, Plan, plan, timestamp},
+        plan::{Causes, Change, Plan, PlanContext, plan, timestamp},
         rules,
         view::{ConditionView, NodeView},
     },
@@ -37,7 +37,7 @@ impl Server {
 
     fn plan(&self, snapshot: &Snapshot, now: UnixMillis) -> Plan {
         let rules = rules::all(&self.settings.conditions, self.settings.default_conditions);
-        let moment = Moment {
+        let moment = PlanContext {
             now,
             is_settling: self.age < SETTLING,
             is_starting: self.age < STARTING,

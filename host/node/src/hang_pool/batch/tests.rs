@@ -97,8 +97,8 @@ async fn a_dead_mount_spoils_only_its_own_answer_and_is_not_asked_again() {
     let asked = Instant::now();
     let answers = pool.run_all("all", names(6), LONG, LONG, Ok).await;
     assert!(asked.elapsed() < LONG);
-    let told = timed_out(&answers[1]).unwrap();
-    assert!(told.contains("still hangs"), "{told}");
+    let error = timed_out(&answers[1]).unwrap();
+    assert!(error.contains("still hangs"), "{error}");
     assert_eq!(answers[5], Some(Ok(5)));
     assert_eq!(stuck(), ["statvfs /mnt/1"]);
     // It comes back, and its thread serves again.

@@ -20,16 +20,16 @@ fn call() -> Unary {
     }
 }
 
-struct Place {
+struct TestFolder {
     _folder: tempfile::TempDir,
     socket: PathBuf,
 }
 
-fn place() -> (Place, UnixListener) {
+fn place() -> (TestFolder, UnixListener) {
     let folder = tempfile::tempdir().unwrap();
     let socket = folder.path().join("a.sock");
     let listener = UnixListener::bind(&socket).unwrap();
-    let place = Place {
+    let place = TestFolder {
         _folder: folder,
         socket,
     };
@@ -276,11 +276,11 @@ async fn messages_are_bounded() {
         match answer {
             Ok(reply) => assert!(fits && reply.message.len() == size),
             Err(SourceError::TooLarge {
-                size: told,
+                size: announced,
                 limit: 100,
                 ..
             }) => {
-                assert!(!fits && told == size as u64);
+                assert!(!fits && announced == size as u64);
             }
             other => panic!("{size}: {other:?}"),
         }

@@ -13,9 +13,9 @@ use std::{
 use nvml_wrapper::{Device, Nvml, error::NvmlError};
 
 use super::{
-    driver::{Answer, Driver, NoDriver, Opener, Slot, Stamp},
+    driver::{Answer, Driver, DriverStamp, NoDriver, Opener, Slot},
     fault::{self, Fault},
-    find::{self, Candidate, LIBRARY, LoadedFile, NAME, Places},
+    find::{self, Candidate, LIBRARY, LibraryPaths, LoadedFile, NAME},
     values::{
         EccMode, Identity, MigDevice, Nvlink, NvlinkErrors, PcieLink, Power, ProcessUse, Reading,
         RemappedRows, Utilization, Value, bus_id,
@@ -46,12 +46,12 @@ fn is_named_so(file: &Path) -> bool {
 
 /// Looks for the library and starts it.
 pub struct LibraryOpener {
-    places: Places,
+    places: LibraryPaths,
 }
 
 impl LibraryOpener {
     /// Looks in these places.
-    pub fn new(places: Places) -> Self {
+    pub fn new(places: LibraryPaths) -> Self {
         Self { places }
     }
 }
@@ -109,7 +109,7 @@ impl Opener for LibraryOpener {
         Err(NoDriver::NotThere(self.places.not_found()))
     }
 
-    fn stamp(&self) -> Stamp {
+    fn stamp(&self) -> DriverStamp {
         self.places.stamp()
     }
 }
@@ -128,7 +128,7 @@ struct Library {
     handles: Mutex<Vec<Handle>>,
     samples: Mutex<HashMap<Slot, Sample>>,
     nvml: Nvml,
-    /// Where the loader found it, if it was asked by name.
+    /// The path at which the loader found it, if it was asked by name.
     file: Option<LoadedFile>,
 }
 

@@ -94,7 +94,7 @@ pub fn error_text(nvml: &Nvml, code: u32) -> String {
     text.trim().to_owned()
 }
 
-/// What nvml-wrapper says went wrong, with NVML's code and text.
+/// Converts an error of nvml-wrapper, with NVML's code and text.
 pub fn wrapped(nvml: &Nvml, call: &'static str, error: NvmlError) -> Fault {
     match error {
         NvmlError::FailedToLoadSymbol(_) => Fault::missing(call),

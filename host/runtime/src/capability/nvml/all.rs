@@ -77,7 +77,7 @@ fn at_most(what: &str, of: &str, count: usize) -> Result<(), AccessError> {
     }
 }
 
-/// All answers of one GPU. One that hangs has so much time, and then the others' answers still come.
+/// All answers of one GPU. A GPU that hangs gets this much time; then the others are answered without it.
 async fn one(device: &Device, questions: &[Question], time: Duration) -> GpuAnswers {
     match known(device, questions) {
         Some(answers) => answers,
@@ -99,7 +99,7 @@ fn with_identity(device: &Device, answers: Vec<Result<Answer, AccessError>>) -> 
 
 /// Without a wait, which is the rule: other checkers of the round asked the same, or the last round did.
 fn known(device: &Device, questions: &[Question]) -> Option<GpuAnswers> {
-    let mut known = device.known()?;
+    let mut known = device.cached_answers()?;
     let mut answers = Vec::with_capacity(questions.len());
     for question in questions {
         let reading = match question {
@@ -148,7 +148,7 @@ fn too_late(device: &Device, after: Duration) -> SourceError {
     }
 }
 
-/// What is asked together, before the answers are put together.
+/// Returns the reading of a question that is asked together with others, before the answers are joined.
 fn prepared(question: &Question) -> Option<Reading> {
     Some(match *question {
         Question::Identity => return None,

@@ -1,4 +1,4 @@
-//! What holds for all inputs.
+//! Properties that hold for all inputs.
 
 use jsonpath_rust::JsonPath;
 use proptest::prelude::*;

@@ -45,7 +45,7 @@ pub struct SlurmOptions {
 pub async fn answer(options: &SlurmOptions, judged: &Result<Verdict, String>) -> Exit {
     let judgement = weigh(judgement(options, judged), options.drain_if_unreachable);
     let said = match act(options, &judgement).await {
-        Ok((name, done)) => line(&name, &judgement, &done, options.dry_run),
+        Ok((name, change)) => line(&name, &judgement, &change, options.dry_run),
         Err(why) => failed(&judgement, &why),
     };
     let is_unfit = matches!(judgement, Judgement::Unfit(_));
@@ -69,13 +69,16 @@ fn judgement(options: &SlurmOptions, judged: &Result<Verdict, String>) -> Judgem
 }
 
 /// What was done, and the node's reason before.
-struct Done {
+struct SlurmChange {
     step: Step,
     former: String,
 }
 
 /// Decides and acts. Returns the node's name, too.
-async fn act(options: &SlurmOptions, judgement: &Judgement) -> Result<(String, Done), String> {
+async fn act(
+    options: &SlurmOptions,
+    judgement: &Judgement,
+) -> Result<(String, SlurmChange), String> {
     let name = match &options.node {
         Some(name) => name.clone(),
         None => host_name().await?,
@@ -84,7 +87,7 @@ async fn act(options: &SlurmOptions, judgement: &Judgement) -> Result<(String, D
     if !needs_node(judgement) {
         let step = decide(judgement, &SlurmNode::default());
         let former = String::new();
-        return Ok((name, Done { step, former }));
+        return Ok((name, SlurmChange { step, former }));
     }
     let scontrol = Scontrol::find(options.scontrol.as_deref()).await?;
     let node = scontrol.show(&name).await?;
@@ -103,7 +106,7 @@ async fn act(options: &SlurmOptions, judgement: &Judgement) -> Result<(String, D
         true => "no reason given".to_owned(),
         false => node.reason,
     };
-    Ok((name, Done { step, former }))
+    Ok((name, SlurmChange { step, former }))
 }
 
 /// Returns the host name up to the first dot, which slurmd takes for the node's name, too.
@@ -117,8 +120,8 @@ async fn host_name() -> Result<String, String> {
 }
 
 /// The line for a node about which a decision was made.
-fn line(name: &str, judgement: &Judgement, done: &Done, dry_run: bool) -> String {
-    let Done { step, former } = done;
+fn line(name: &str, judgement: &Judgement, change: &SlurmChange, dry_run: bool) -> String {
+    let SlurmChange { step, former } = change;
     let did = |past: &str, would: &str| match dry_run {
         true => format!("would {would}"),
         false => past.to_owned(),

@@ -261,8 +261,8 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told() {
-        for (text, told) in [
+    fn mistakes_are_reported() {
+        for (text, expected) in [
             ("cases: []", "there is no case"),
             ("cases:\n- name: a\n", "it expects nothing"),
             (
@@ -290,7 +290,7 @@ mod tests {
             ("[1", ""),
         ] {
             let error = CaseFile::parse(text).unwrap_err();
-            assert!(error.contains(told), "{text}: {error}");
+            assert!(error.contains(expected), "{text}: {error}");
         }
     }
 

@@ -1,4 +1,4 @@
-//! What a component is to say, and how what it said differs from that.
+//! The expected result of a step, and how the actual one differs from it.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::{
-    cli::plugin::told::{ToldEvent, ToldMetric},
+    cli::plugin::check_result::{ReportedEvent, ReportedMetric},
     model::{Health, HealthState},
 };
 
@@ -73,17 +73,17 @@ pub struct MetricExpect {
     pub value: Option<f64>,
 }
 
-/// What a component said in one step.
+/// The result of one step of a case.
 #[derive(Debug, Default)]
-pub struct Said<'a> {
+pub struct StepResult<'a> {
     /// Whether there is something to watch.
     pub supported: bool,
     /// Its states.
     pub states: &'a [HealthState],
     /// Its events.
-    pub events: &'a [ToldEvent],
+    pub events: &'a [ReportedEvent],
     /// Its metrics.
-    pub metrics: &'a [ToldMetric],
+    pub metrics: &'a [ReportedMetric],
     /// Why there is no report.
     pub error: Option<&'a str>,
 }
@@ -119,24 +119,27 @@ impl Expect {
         Ok(())
     }
 
-    /// How what was said differs; empty when it does not.
-    pub fn differences(&self, said: &Said<'_>) -> Vec<String> {
+    /// Returns how the result differs from the expected one; empty when it does not.
+    pub fn differences(&self, step_result: &StepResult<'_>) -> Vec<String> {
         let mut found = Vec::new();
-        match (&self.error, said.error) {
+        match (&self.error, step_result.error) {
             (None, Some(error)) => found.push(format!("there is no report: it {error}")),
             (Some(wanted), None) => found.push(format!(
                 "there is a report, and none was expected ({wanted})"
             )),
             (wanted, got) => text(&mut found, "the error", wanted.as_ref(), got.unwrap_or("")),
         }
-        if let Some(wanted) = self.supported.filter(|wanted| *wanted != said.supported) {
+        if let Some(wanted) = self
+            .supported
+            .filter(|wanted| *wanted != step_result.supported)
+        {
             found.push(format!(
                 "supported is {}, expected {wanted}",
-                said.supported
+                step_result.supported
             ));
         }
         if let Some(wanted) = &self.health {
-            let worst = said
+            let worst = step_result
                 .states
                 .iter()
                 .map(|state| &state.health)
@@ -145,14 +148,14 @@ impl Expect {
             word(&mut found, "health", Some(wanted), worst);
         }
         if let Some(wanted) = &self.states {
-            count(&mut found, "states", wanted.len(), said.states.len());
-            for (at, (wanted, got)) in wanted.iter().zip(said.states).enumerate() {
+            count(&mut found, "states", wanted.len(), step_result.states.len());
+            for (at, (wanted, got)) in wanted.iter().zip(step_result.states).enumerate() {
                 wanted.compare(&mut found, at + 1, got);
             }
         }
         if let Some(wanted) = &self.events {
-            count(&mut found, "events", wanted.len(), said.events.len());
-            for (at, (wanted, got)) in wanted.iter().zip(said.events).enumerate() {
+            count(&mut found, "events", wanted.len(), step_result.events.len());
+            for (at, (wanted, got)) in wanted.iter().zip(step_result.events).enumerate() {
                 let what = |name: &str| format!("event {}, {name}", at + 1);
                 word(&mut found, &what("name"), wanted.name.as_ref(), &got.name);
                 word(
@@ -170,7 +173,7 @@ impl Expect {
             }
         }
         for wanted in self.metrics.iter().flatten() {
-            wanted.compare(&mut found, said.metrics);
+            wanted.compare(&mut found, step_result.metrics);
         }
         found
     }
@@ -215,8 +218,8 @@ impl StateExpect {
 }
 
 impl MetricExpect {
-    fn compare(&self, found: &mut Vec<String>, all: &[ToldMetric]) {
-        let has = |metric: &ToldMetric, (name, value): (&String, &String)| {
+    fn compare(&self, found: &mut Vec<String>, all: &[ReportedMetric]) {
+        let has = |metric: &ReportedMetric, (name, value): (&String, &String)| {
             metric.labels.get(name) == Some(value)
         };
         let mut named = all.iter().filter(|metric| {
@@ -314,19 +317,19 @@ mod tests {
             }),
             ..HealthState::default()
         };
-        let event = ToldEvent {
+        let event = ReportedEvent {
             time: 1,
             name: "fan_stopped".into(),
             event_type: "Warning".into(),
             message: "fan2".into(),
         };
-        let metric = ToldMetric {
+        let metric = ReportedMetric {
             name: "fan_rpm".into(),
             labels: BTreeMap::from([("fan".into(), "fan2".into())]),
             value: 0.1 + 0.2,
             kind: "gauge",
         };
-        expect.differences(&Said {
+        expect.differences(&StepResult {
             supported: true,
             states: &[state],
             events: &[event],
@@ -350,8 +353,8 @@ mod tests {
     }
 
     #[test]
-    fn each_difference_is_told() {
-        for (yaml, told) in [
+    fn each_difference_is_reported() {
+        for (yaml, expected) in [
             ("{health: Healthy}", "health is Degraded, expected Healthy"),
             ("{supported: false}", "supported is true, expected false"),
             ("{states: []}", "there are 1 states, expected 0"),
@@ -386,7 +389,7 @@ mod tests {
         ] {
             let found = differences(yaml);
             assert!(
-                found.len() == 1 && found[0].contains(told),
+                found.len() == 1 && found[0].contains(expected),
                 "{yaml}: {found:?}"
             );
         }
@@ -394,13 +397,13 @@ mod tests {
 
     #[test]
     fn a_report_that_is_not_there_is_a_difference_unless_expected() {
-        let said = Said {
+        let step_result = StepResult {
             error: Some("trapped: unreachable"),
-            ..Said::default()
+            ..StepResult::default()
         };
-        let none = Expect::default().differences(&said);
+        let none = Expect::default().differences(&step_result);
         assert_eq!(none, ["there is no report: it trapped: unreachable"]);
         let expect: Expect = serde_yaml::from_str("{error: {contains: trapped}}").unwrap();
-        assert!(expect.differences(&said).is_empty());
+        assert!(expect.differences(&step_result).is_empty());
     }
 }

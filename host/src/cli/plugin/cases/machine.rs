@@ -52,11 +52,11 @@ impl Machine {
         fs::create_dir(&root).map_err(|error| error.to_string())?;
         if let Some(from) = &case.node {
             let from = base.join(from);
-            let mut left = Left {
+            let mut budget = CopyBudget {
                 files: MAX_FILES,
                 bytes: MAX_BYTES,
             };
-            copy(&from, &root, MAX_DEPTH, &mut left)?;
+            copy(&from, &root, MAX_DEPTH, &mut budget)?;
         }
         let kmsg = folder.path().join("kmsg");
         fs::write(&kmsg, "").map_err(|error| error.to_string())?;
@@ -169,14 +169,14 @@ impl Machine {
     }
 }
 
-struct Left {
+struct CopyBudget {
     files: usize,
     bytes: u64,
 }
 
 /// Copies a folder: regular files, folders, and links as they are. Device files and sockets are refused: what stands for
 /// a machine is plain.
-fn copy(from: &Path, to: &Path, depth: usize, left: &mut Left) -> Result<(), String> {
+fn copy(from: &Path, to: &Path, depth: usize, budget: &mut CopyBudget) -> Result<(), String> {
     let wrong =
         |path: &Path, problem: &dyn std::fmt::Display| format!("{}: {problem}", path.display());
     if depth == 0 {
@@ -186,14 +186,14 @@ fn copy(from: &Path, to: &Path, depth: usize, left: &mut Left) -> Result<(), Str
     for entry in entries {
         let entry = entry.map_err(|error| wrong(from, &error))?;
         let (source, target) = (entry.path(), to.join(entry.file_name()));
-        left.files = left
+        budget.files = budget
             .files
             .checked_sub(1)
             .ok_or_else(|| wrong(&source, &format!("more than {MAX_FILES} files")))?;
         let kind = entry.file_type().map_err(|error| wrong(&source, &error))?;
         if kind.is_dir() {
             fs::create_dir(&target).map_err(|error| wrong(&source, &error))?;
-            copy(&source, &target, depth - 1, left)?;
+            copy(&source, &target, depth - 1, budget)?;
         } else if kind.is_symlink() {
             let link = fs::read_link(&source).map_err(|error| wrong(&source, &error))?;
             symlink(link, &target).map_err(|error| wrong(&source, &error))?;
@@ -202,7 +202,7 @@ fn copy(from: &Path, to: &Path, depth: usize, left: &mut Left) -> Result<(), Str
                 .metadata()
                 .map_err(|error| wrong(&source, &error))?
                 .len();
-            left.bytes = left.bytes.checked_sub(size).ok_or_else(|| {
+            budget.bytes = budget.bytes.checked_sub(size).ok_or_else(|| {
                 wrong(
                     &source,
                     &format!("more than {MAX_BYTES} bytes in all files"),

@@ -18,13 +18,13 @@ use serde_json::{Map, Value};
 
 use self::{
     document::{Case, CaseFile, Step},
-    expect::Said,
+    expect::StepResult,
     machine::Machine,
 };
 use super::{
+    check_result::{ReportedEvent, ReportedMetric},
     component_file::{ComponentFile, runtime},
     dry_run::chosen,
-    told::{ToldEvent, ToldMetric},
 };
 use crate::{
     capability::Grants,
@@ -50,7 +50,7 @@ pub struct Cases {
 }
 
 /// A file of cases as it was read, with the entry of its spec.
-struct Read {
+struct ReadCaseFile {
     file: CaseFile,
     base: PathBuf,
     spec: Option<(PathBuf, WasmSpec)>,
@@ -73,7 +73,7 @@ impl Cases {
     /// # Errors
     /// In words, naming the file.
     pub async fn read(path: &Path, component: Option<&Path>) -> Result<Self, String> {
-        let read = Read::of(path).await?;
+        let read = ReadCaseFile::of(path).await?;
         let component = component.map(Path::to_owned).or_else(|| read.component());
         let component = component.ok_or_else(|| {
             format!(
@@ -168,27 +168,27 @@ impl Cases {
         }
         messages.extend(step.kmsg.iter().map(|text| machine.message(text)));
         let messages = machine.log(messages)?;
-        let mut events: Vec<ToldEvent> = Vec::new();
+        let mut events: Vec<ReportedEvent> = Vec::new();
         if !messages.is_empty() {
-            let heard = trial.hear(&messages).await?;
-            events.extend(heard.events.iter().map(ToldEvent::from));
+            let trial_events = trial.hear(&messages).await?;
+            events.extend(trial_events.events.iter().map(ReportedEvent::from));
         }
-        let tried = trial.check(Trigger::Scheduled).await;
-        let states = trial.states(&tried);
-        let error = match (&tried.report, &tried.problem) {
+        let outcome = trial.check(Trigger::Scheduled).await;
+        let states = trial.states(&outcome);
+        let error = match (&outcome.report, &outcome.problem) {
             (Err(error), _) => Some(error.to_string()),
             (Ok(_), problem) => problem.clone(),
         };
-        let report = tried.report.as_ref().ok();
+        let report = outcome.report.as_ref().ok();
         events.extend(
             report
                 .iter()
                 .flat_map(|report| &report.events)
-                .map(ToldEvent::from),
+                .map(ReportedEvent::from),
         );
         let metrics = report.iter().flat_map(|report| &report.metrics);
-        let metrics: Vec<_> = metrics.map(ToldMetric::from).collect();
-        Ok(step.expect.differences(&Said {
+        let metrics: Vec<_> = metrics.map(ReportedMetric::from).collect();
+        Ok(step.expect.differences(&StepResult {
             supported: report.is_none_or(|report| report.supported),
             states: &states,
             events: &events,
@@ -213,7 +213,7 @@ impl Cases {
     }
 }
 
-impl Read {
+impl ReadCaseFile {
     async fn of(path: &Path) -> Result<Self, String> {
         let owned = path.to_owned();
         let reading = tokio::task::spawn_blocking(move || {

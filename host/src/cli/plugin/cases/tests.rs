@@ -57,12 +57,12 @@ async fn steps_share_a_machine_and_time_passes() {
 }
 
 #[tokio::test]
-async fn a_missing_grant_or_component_is_told() {
+async fn a_missing_grant_or_component_is_reported() {
     let without = CASES.replace("  kmsg: true\n", "");
     let folder = folder(&without);
     let outcomes = outcomes(folder.path()).await;
-    let told = &outcomes[0].differences[0];
-    assert!(told.contains("without a grant"), "{told}");
+    let difference = &outcomes[0].differences[0];
+    assert!(difference.contains("without a grant"), "{difference}");
 
     let path = folder.path().join("cases.yaml");
     std::fs::write(&path, CASES.replace("component: checker.wasm\n", "")).unwrap();

@@ -1,6 +1,6 @@
 //! The state that is retained from check to check.
 
-use gpud_builtin_ipmi::log::{Entry, Seen};
+use gpud_builtin_ipmi::log::{Entry, SeenEntries};
 use gpud_builtin_ipmi::open::Open;
 use serde::{Deserialize, Serialize};
 
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct LogMemory {
     /// Which entries are no news.
-    pub seen: Seen,
+    pub seen: SeenEntries,
     /// The open troubles.
     pub open: Open,
 }

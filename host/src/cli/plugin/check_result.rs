@@ -1,4 +1,4 @@
-//! What one check gave, as a document and for people.
+//! The result of one check, as a JSON document and as text.
 
 use std::{collections::BTreeMap, fmt::Write as _};
 
@@ -11,40 +11,40 @@ use crate::{
         sizes::iec,
         terminal::{Terminal, printable},
     },
-    component::trial::{Trial, Tried},
+    component::trial::{Trial, TrialOutcome},
     model::{Event, Metric, MetricKind},
     runtime::Limits,
     wire::{HealthState, Origin},
 };
 
-/// Most events and metrics that people are shown; `--json` has all.
+/// Most events and metrics that the text lists; `--json` has all.
 const SHOWN: usize = 50;
 
-/// What one check gave.
+/// The result of one check.
 #[derive(Debug, Serialize)]
-pub struct Told {
-    /// The component.
+pub struct CheckResult {
+    /// The component's name.
     pub component: String,
     /// Whether there is something for it to watch.
     pub supported: bool,
-    /// Its verdicts, or the one that blames who is to blame.
+    /// Its verdicts; if it gave no report, the one that names the cause.
     pub states: Vec<HealthState>,
-    /// What it reported.
-    pub events: Vec<ToldEvent>,
-    /// What it measured.
-    pub metrics: Vec<ToldMetric>,
-    /// Keys of values that it wrote or deleted.
+    /// The reported events.
+    pub events: Vec<ReportedEvent>,
+    /// The reported metrics.
+    pub metrics: Vec<ReportedMetric>,
+    /// Keys of the values that it wrote or deleted.
     pub values_written: Vec<String>,
     /// Why it gave no report.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// What it cost.
-    pub bill: ToldBill,
+    /// The cost of the check.
+    pub bill: ReportedBill,
 }
 
 /// An event.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct ToldEvent {
+pub struct ReportedEvent {
     /// Unix milliseconds.
     pub time: u64,
     /// Its name.
@@ -58,7 +58,7 @@ pub struct ToldEvent {
 
 /// A sample.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct ToldMetric {
+pub struct ReportedMetric {
     /// Full name.
     pub name: String,
     /// Labels.
@@ -69,27 +69,27 @@ pub struct ToldMetric {
     pub kind: &'static str,
 }
 
-/// What a check cost.
+/// The cost of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct ToldBill {
-    /// From taking an instance to having the answer.
+pub struct ReportedBill {
+    /// Time from taking an instance to the answer.
     pub seconds: f64,
-    /// Part of it that the machine took to answer.
+    /// The part of it in which the machine answered.
     pub waiting_seconds: f64,
-    /// Most memory that it had.
+    /// Peak of its memory.
     pub memory_high_water_bytes: u64,
-    /// Calls to the host.
+    /// Number of calls to the host.
     pub host_calls: u64,
-    /// That passed between it and the host.
+    /// Bytes that passed between it and the host.
     pub bytes: u64,
 }
 
-impl Told {
-    /// Of a check.
-    pub fn of(trial: &Trial, tried: &Tried) -> Self {
+impl CheckResult {
+    /// Makes the document of a check.
+    pub fn of(trial: &Trial, outcome: &TrialOutcome) -> Self {
         let component = &trial.descriptor().name;
-        let states = trial.states(tried).into_iter();
-        let report = tried.report.as_ref();
+        let states = trial.states(outcome).into_iter();
+        let report = outcome.report.as_ref();
         Self {
             component: component.clone(),
             supported: report.map_or(true, |report| report.supported),
@@ -98,22 +98,22 @@ impl Told {
                 .collect(),
             events: report.map_or_else(
                 |_| Vec::new(),
-                |report| report.events.iter().map(ToldEvent::from).collect(),
+                |report| report.events.iter().map(ReportedEvent::from).collect(),
             ),
             metrics: report.map_or_else(
                 |_| Vec::new(),
-                |report| report.metrics.iter().map(ToldMetric::from).collect(),
+                |report| report.metrics.iter().map(ReportedMetric::from).collect(),
             ),
-            values_written: tried.values.clone(),
+            values_written: outcome.values.clone(),
             error: report
                 .err()
                 .map(ToString::to_string)
-                .or(tried.problem.clone()),
-            bill: ToldBill::from(&tried.bill),
+                .or(outcome.problem.clone()),
+            bill: ReportedBill::from(&outcome.bill),
         }
     }
 
-    /// The same for people. Limits say how much of what it may use it used.
+    /// Returns the result as text. `limits` is what the check was allowed to use.
     pub fn text(&self, limits: &Limits, terminal: Terminal) -> String {
         let mut text = output::component(terminal, &self.component, &self.states);
         if !self.supported {
@@ -146,7 +146,7 @@ impl Told {
     }
 }
 
-impl ToldEvent {
+impl ReportedEvent {
     /// One line.
     pub fn text(&self) -> String {
         let (name, message) = (printable(&self.name), printable(&self.message));
@@ -154,7 +154,7 @@ impl ToldEvent {
     }
 }
 
-impl ToldMetric {
+impl ReportedMetric {
     /// One line, as Prometheus writes it.
     pub fn text(&self) -> String {
         let labels: Vec<_> = self
@@ -175,7 +175,7 @@ impl ToldMetric {
     }
 }
 
-impl ToldBill {
+impl ReportedBill {
     fn text(&self, limits: &Limits) -> String {
         format!(
             "  took {:.3} ms ({:.3} ms of it waiting for the machine), {} of {} memory, {} of {} host calls, {} of {} handed over\n",
@@ -191,7 +191,7 @@ impl ToldBill {
     }
 }
 
-impl From<&Bill> for ToldBill {
+impl From<&Bill> for ReportedBill {
     fn from(bill: &Bill) -> Self {
         Self {
             seconds: bill.time.as_secs_f64(),
@@ -203,7 +203,7 @@ impl From<&Bill> for ToldBill {
     }
 }
 
-impl From<&Event> for ToldEvent {
+impl From<&Event> for ReportedEvent {
     fn from(event: &Event) -> Self {
         Self {
             time: event.time,
@@ -214,7 +214,7 @@ impl From<&Event> for ToldEvent {
     }
 }
 
-impl From<&Metric> for ToldMetric {
+impl From<&Metric> for ReportedMetric {
     fn from(metric: &Metric) -> Self {
         Self {
             name: metric.name.clone(),
@@ -235,7 +235,7 @@ mod tests {
 
     #[test]
     fn for_people() {
-        let told = Told {
+        let check_result = CheckResult {
             component: "fan-check".into(),
             supported: true,
             states: vec![HealthState {
@@ -243,13 +243,13 @@ mod tests {
                 reason: "fan2 stands still".into(),
                 ..HealthState::default()
             }],
-            events: vec![ToldEvent {
+            events: vec![ReportedEvent {
                 time: 5,
                 name: "fan_stopped".into(),
                 event_type: "Warning".into(),
                 message: "fan2\n".into(),
             }],
-            metrics: vec![ToldMetric {
+            metrics: vec![ReportedMetric {
                 name: "fan_rpm".into(),
                 labels: BTreeMap::from([("fan".to_owned(), "fan1".to_owned())]),
                 value: 1200.0,
@@ -257,7 +257,7 @@ mod tests {
             }],
             values_written: vec!["stopped".into()],
             error: None,
-            bill: ToldBill {
+            bill: ReportedBill {
                 seconds: 0.0021,
                 waiting_seconds: 0.001,
                 memory_high_water_bytes: 1_114_112,
@@ -265,7 +265,7 @@ mod tests {
                 bytes: 40,
             },
         };
-        insta::assert_snapshot!(told.text(&Limits::default(), Terminal::PLAIN), @r#"
+        insta::assert_snapshot!(check_result.text(&Limits::default(), Terminal::PLAIN), @r#"
         ✘ fan-check: fan2 stands still
           event fan_stopped (Warning): fan2
           metric fan_rpm{fan="fan1"} 1200 (gauge)

@@ -1,21 +1,21 @@
-//! From the words of `gpud explain` to a kernel message.
+//! Turns the words of `gpud explain` into a kernel message.
 
 use jiff::tz::TimeZone;
 
 use super::code::Family;
 use crate::{capture, model::UnixMillis, node::kmsg::KernelMessage, server::canned_xid};
 
-/// What was asked for.
+/// The log lines or the message to explain.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Asked {
-    /// Lines of a log, with what a log puts before them.
+pub enum ExplainInput {
+    /// Lines of a log, each with the prefix of that log's format.
     Log(String),
-    /// A message.
+    /// A kernel message without a prefix.
     Message(KernelMessage),
 }
 
-/// The line that is meant: that of a code, or a pasted one, with or without what a log puts before it.
-pub fn line(words: &[String], now: UnixMillis) -> Result<Asked, String> {
+/// Returns the line to explain: the sample line of a code, or a pasted line, with or without a log's prefix.
+pub fn line(words: &[String], now: UnixMillis) -> Result<ExplainInput, String> {
     let text = match words {
         [] => {
             return Err(
@@ -31,12 +31,12 @@ pub fn line(words: &[String], now: UnixMillis) -> Result<Asked, String> {
             let pasted = words.join(" ");
             let read = capture::read(pasted.as_bytes(), now, &TimeZone::system());
             match read {
-                Ok(read) if !read.logs.is_empty() => return Ok(Asked::Log(pasted)),
+                Ok(read) if !read.logs.is_empty() => return Ok(ExplainInput::Log(pasted)),
                 _ => pasted,
             }
         }
     };
-    Ok(Asked::Message(KernelMessage {
+    Ok(ExplainInput::Message(KernelMessage {
         sequence: 1,
         time: now,
         monotonic_micros: 0,
@@ -56,7 +56,7 @@ fn xid_line(code: i64) -> String {
     }
 }
 
-/// Family and number, if an error is asked for by its number.
+/// Returns family and number if the words name an error by its number.
 pub fn code(words: &[String]) -> Option<(Family, i64)> {
     let [family, code] = words else {
         return None;
@@ -102,9 +102,9 @@ mod tests {
     #[test]
     fn the_sample_of_a_row_remapping_names_no_kind_of_gpu() {
         for code in ["63", "64"] {
-            let asked = line(&words(&format!("xid {code}")), 1).unwrap();
-            let Asked::Message(KernelMessage { text, .. }) = asked else {
-                panic!("{asked:?}");
+            let input = line(&words(&format!("xid {code}")), 1).unwrap();
+            let ExplainInput::Message(KernelMessage { text, .. }) = input else {
+                panic!("{input:?}");
             };
             assert!(text.contains(&format!("): {code}, ")), "{text}");
             assert!(!text.contains("Row Remapper"), "{text}");

@@ -12,16 +12,16 @@ use std::{
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// Counts what is read.
-pub struct Counted<S> {
+/// A stream that lets a limited number of bytes be read.
+pub struct LimitedStream<S> {
     stream: S,
-    /// Bytes that may still come.
+    /// Bytes that may still be read.
     left: u64,
-    /// Set when more came.
+    /// Set when the other side sent more.
     spent: Arc<AtomicBool>,
 }
 
-impl<S> Counted<S> {
+impl<S> LimitedStream<S> {
     /// Lets `bound` bytes through.
     pub fn new(stream: S, bound: u64, spent: Arc<AtomicBool>) -> Self {
         Self {
@@ -32,7 +32,7 @@ impl<S> Counted<S> {
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Counted<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for LimitedStream<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -52,7 +52,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Counted<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Counted<S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for LimitedStream<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,

@@ -71,7 +71,7 @@ fn a_quiet_machine_writes_nothing() {
 }
 
 #[test]
-fn what_is_kept_and_cannot_be_read_counts_as_nothing() {
+fn saved_state_that_cannot_be_read_is_ignored() {
     let mut story = Story::eight();
     for text in ["", "{", "[]", "null", r#"{"ports":{"":{}}}"#] {
         *story.machine.kept.borrow_mut() = Some(text.into());

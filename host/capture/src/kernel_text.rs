@@ -1,7 +1,7 @@
-//! How messages begin that only the kernel and its drivers print: enough to take a line without any stamp for a kernel
-//! message.
+//! Recognises messages that only the kernel and its drivers print by their beginning, so that a line without a stamp can
+//! be read as a kernel message.
 
-/// Beginnings of kernel messages. A line that begins so is the kernel's whatever stands around it.
+/// Beginnings of kernel messages. A line with such a beginning is the kernel's, whatever surrounds it.
 const BEGINNINGS: &[&[u8]] = &[
     b"NVRM: ",
     b"nvidia-nvswitch",

@@ -4,10 +4,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::{Config, MAX_OUTAGES};
 
-/// Of one port.
+/// The history of one port, as it is saved between checks.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Past {
+pub struct PortHistory {
     /// Best rate at which it was ever up; none if it never was: nothing may be plugged in.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub best_rate: Option<u64>,
@@ -28,7 +28,7 @@ pub struct Past {
     pub(super) outages: Vec<u64>,
     /// The last drop.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub drop: Option<Dropped>,
+    pub drop: Option<PortDrop>,
     /// The flap.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flap: Option<Flap>,
@@ -53,7 +53,7 @@ pub struct Outage {
 
 /// A port that was down for too long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Dropped {
+pub struct PortDrop {
     /// Since when it was down.
     pub since: u64,
     /// When it ended; none while it lasts.
@@ -78,7 +78,7 @@ fn is_false(value: &bool) -> bool {
     !value
 }
 
-impl Past {
+impl PortHistory {
     /// It is ACTIVE.
     pub(super) fn is_active(&mut self, config: &Config, now: u64) {
         if self.outage.take().is_some_and(|outage| outage.counts) {
@@ -148,7 +148,7 @@ impl Past {
             let since = outage.since;
             match &mut self.drop {
                 Some(drop) if drop.since == since => drop.until = None,
-                drop => *drop = Some(Dropped { since, until: None }),
+                drop => *drop = Some(PortDrop { since, until: None }),
             }
         }
     }

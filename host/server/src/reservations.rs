@@ -1,7 +1,7 @@
-//! Places for answers that last: bounded, shared fairly, and taken back from clients that do not read.
+//! Reserves memory for answers and streams: bounded, shared fairly, and reclaimed from clients that do not read.
 //!
-//! A place is held until the last piece of its answer was written to the connection or thrown away. So what it counts is
-//! what the daemon holds. [`Room`] knows whose place makes room for whose.
+//! A reservation lasts until the last piece of its answer was written to the connection or dropped, so the pool counts
+//! what the daemon holds. [`Room`] decides which reservation makes room for another.
 
 use std::{
     collections::HashMap,
@@ -22,40 +22,40 @@ use super::{
 /// Between two steps to end an answer that is still there.
 const STEP_TIME: Duration = Duration::from_secs(10);
 
-/// The places of one kind.
+/// The reservations of one kind.
 #[derive(Debug)]
-pub(super) struct Places {
+pub(super) struct ReservationPool {
     portions: Portions,
-    state: Mutex<State>,
+    state: Mutex<PoolState>,
     freed: Notify,
 }
 
 #[derive(Debug, Default)]
-struct State {
-    /// Without the places that make room for others.
+struct PoolState {
+    /// Without the reservations that make room for others.
     room: Room,
-    answers: HashMap<u64, Answer>,
+    answers: HashMap<u64, ReservedAnswer>,
 }
 
-/// An answer that holds a place.
+/// An answer with a reservation.
 #[derive(Debug)]
-struct Answer {
+struct ReservedAnswer {
     progress: Arc<Progress>,
     ending: Ending,
     /// The last step to end it, and when that was.
     leaving: Option<(Step, Instant)>,
 }
 
-/// A place, until it and all pieces that were sent from it are dropped.
+/// A reservation. It ends when it and all pieces that were sent from it are dropped.
 #[derive(Debug)]
-pub(super) struct Place {
-    places: Arc<Places>,
+pub(super) struct Reservation {
+    pool: Arc<ReservationPool>,
     number: u64,
     progress: Arc<Progress>,
     ending: Ending,
 }
 
-impl Places {
+impl ReservationPool {
     pub(super) fn new(portions: Portions) -> Self {
         Self {
             portions,
@@ -64,17 +64,17 @@ impl Places {
         }
     }
 
-    /// Returns a place of this size for this client, if need be that of another client; for root or gpud's own user with
+    /// Reserves this size for this client, if need be by ending another client's; for root or gpud's own user with
     /// `None`. An answer that is larger than one client's share counts as one share. `None` if there is no room.
     pub(super) fn take(
         self: &Arc<Self>,
         holder: Option<Holder>,
         size: usize,
         ending: &Ending,
-    ) -> Option<Place> {
+    ) -> Option<Reservation> {
         let size = size.min(self.portions.each);
         let mut displaced = Vec::new();
-        let place = {
+        let reservation = {
             let mut state = self.lock();
             let leaving = state.room.make_room(holder, size, self.portions)?;
             let now = Instant::now();
@@ -83,14 +83,14 @@ impl Places {
             }
             let number = state.room.add(holder, size);
             let progress = Arc::<Progress>::default();
-            let answer = Answer {
+            let answer = ReservedAnswer {
                 progress: Arc::clone(&progress),
                 ending: ending.clone(),
                 leaving: None,
             };
             state.answers.insert(number, answer);
-            Place {
-                places: Arc::clone(self),
+            Reservation {
+                pool: Arc::clone(self),
                 number,
                 progress,
                 ending: ending.clone(),
@@ -100,21 +100,21 @@ impl Places {
             tracing::debug!(client = ?holder, "an answer makes room for another client's");
             ending.take(Step::Ask);
         }
-        Some(place)
+        Some(reservation)
     }
 
-    /// Waits for a place of this size.
+    /// Waits until this size can be reserved.
     pub(super) async fn wait(
         self: &Arc<Self>,
         holder: Option<Holder>,
         size: usize,
         ending: &Ending,
-    ) -> Place {
+    ) -> Reservation {
         loop {
             // Also notices what comes free between the look and the wait.
             let freed = self.freed.notified();
-            if let Some(place) = self.take(holder, size, ending) {
-                return place;
+            if let Some(reservation) = self.take(holder, size, ending) {
+                return reservation;
             }
             freed.await;
         }
@@ -142,13 +142,13 @@ impl Places {
     }
 
     /// Numbers are whole whatever panicked beside them.
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, PoolState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
-    /// Takes a place out of the count; returns how its answer is ended.
+impl PoolState {
+    /// Stops counting a reservation; returns how its answer is ended.
     fn displace(&mut self, number: u64, now: Instant) -> Option<Ending> {
         self.room.remove(number);
         let answer = self.answers.get_mut(&number)?;
@@ -158,7 +158,7 @@ impl State {
     }
 }
 
-impl Answer {
+impl ReservedAnswer {
     fn next_step(&self, now: Instant, limit: Duration) -> Option<Step> {
         match self.leaving {
             None => self
@@ -173,17 +173,17 @@ impl Answer {
     }
 }
 
-impl Place {
-    /// Returns these bytes as a piece of the answer, which holds the place until it was written.
+impl Reservation {
+    /// Returns these bytes as a piece of the answer, which keeps the reservation until it was written.
     pub(super) fn piece(self: &Arc<Self>, bytes: Bytes) -> Bytes {
         self.progress.hand_over();
-        Bytes::from_owner(Piece {
+        Bytes::from_owner(ReservedBytes {
             bytes,
-            place: Arc::clone(self),
+            reservation: Arc::clone(self),
         })
     }
 
-    /// Returns a number that no other place has.
+    /// Returns a number that no other reservation has.
     pub(super) fn number(&self) -> u64 {
         self.number
     }
@@ -199,31 +199,31 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for Reservation {
     fn drop(&mut self) {
         {
-            let mut state = self.places.lock();
+            let mut state = self.pool.lock();
             state.room.remove(self.number);
             state.answers.remove(&self.number);
         }
-        self.places.freed.notify_waiters();
+        self.pool.freed.notify_waiters();
     }
 }
 
-struct Piece {
+struct ReservedBytes {
     bytes: Bytes,
-    place: Arc<Place>,
+    reservation: Arc<Reservation>,
 }
 
-impl AsRef<[u8]> for Piece {
+impl AsRef<[u8]> for ReservedBytes {
     fn as_ref(&self) -> &[u8] {
         &self.bytes
     }
 }
 
-impl Drop for Piece {
+impl Drop for ReservedBytes {
     fn drop(&mut self) {
-        self.place.progress.release();
+        self.reservation.progress.release();
     }
 }
 

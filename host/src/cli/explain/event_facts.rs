@@ -1,19 +1,19 @@
-//! The known facts about the events of built-in components: what happened, and what to do about it. It is stored in the
+//! Facts about the events of built-in components: what happened, and what to do about it. They are read from the
 //! data files that the checkers are made from (`builtin-plugins/*/catalog/patterns.json`).
 
 use serde::Deserialize;
 
 use crate::component::builtin;
 
-/// The known facts about one component's events.
+/// Facts about one component's events.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
-pub struct Known {
-    entries: Vec<Entry>,
+pub struct EventFacts {
+    entries: Vec<EventFact>,
 }
 
-/// The known facts about one event.
+/// Facts about one event.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub struct Entry {
+pub struct EventFact {
     name: String,
     /// What happened.
     pub means: String,
@@ -32,8 +32,8 @@ struct Verdict {
     ended_by: Vec<String>,
 }
 
-impl Known {
-    /// Of a component by its name; nothing where it has no such file.
+impl EventFacts {
+    /// Returns the facts of a component by its name; empty if it has no such file.
     pub fn of(component: &str) -> Self {
         let builtins = builtin::all();
         let found = builtins.iter().find(|known| known.component == component);
@@ -42,13 +42,13 @@ impl Known {
             .unwrap_or_default()
     }
 
-    /// Of an event by its name.
-    pub fn event(&self, name: &str) -> Option<&Entry> {
+    /// Returns the facts of an event by its name.
+    pub fn event(&self, name: &str) -> Option<&EventFact> {
         self.entries.iter().find(|entry| entry.name == name)
     }
 }
 
-impl Entry {
+impl EventFact {
     /// Whether an event of this name ends one of the entry's.
     pub fn is_ended_by(&self, event: &str) -> bool {
         let mut names = self.verdict.iter().flat_map(|verdict| &verdict.ended_by);
@@ -77,7 +77,7 @@ mod tests {
             .iter()
             .filter(|builtin| !builtin.known.is_empty())
         {
-            let known = Known::of(builtin.component);
+            let known = EventFacts::of(builtin.component);
             assert!(!known.entries.is_empty(), "{}", builtin.folder);
             assert!(
                 known.entries.iter().all(|entry| !entry.means.is_empty()),
@@ -91,7 +91,7 @@ mod tests {
 
     #[test]
     fn an_event_is_looked_up_by_component_and_name() {
-        let known = Known::of("block-io");
+        let known = EventFacts::of("block-io");
         let entry = known.event("disk_offline").unwrap();
         assert_eq!(
             entry.to_do(),
@@ -99,6 +99,6 @@ mod tests {
         );
         assert_eq!(known.event("scsi_command_failed").unwrap().to_do(), "");
         assert_eq!(known.event("disk"), None);
-        assert_eq!(Known::of("no-such-component"), Known::default());
+        assert_eq!(EventFacts::of("no-such-component"), EventFacts::default());
     }
 }

@@ -36,16 +36,16 @@ impl Streaks {
     }
 }
 
-/// The retained state.
+/// The state that AMD checkers retain between checks.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Past {
-    /// What was open at the last check.
+pub struct RetainedState {
+    /// The findings that were open at the last check.
     pub open: Memory,
-    /// What was seen by the last checks of this boot.
+    /// The findings of the last checks of this boot.
     pub streaks: Streaks,
 }
 
-impl Past {
+impl RetainedState {
     /// Out of the component's values.
     ///
     /// # Errors

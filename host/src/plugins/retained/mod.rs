@@ -1,4 +1,4 @@
-//! Versions of Wasm entries that worked, kept in the data folder so that one can come back: also after a restart.
+//! Versions of Wasm entries that worked. They are stored in the data folder, so that one can run again, also after a restart.
 //!
 //! For each component name of a spec there is a record, `‹sha256 of the name, 32 digits›.json`; the components' files
 //! are stored beside it as `‹sha256 of the file›.wasm`. A record holds the last two versions that worked (an older one
@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 
 pub use version::{Version, entry_text, sha256};
 
-use super::sheet::REQUEST;
+use super::spec_source::REQUEST;
 use crate::node::trusted;
 
 /// Folder inside the data folder.
@@ -36,60 +36,60 @@ const MAX_RECORDS: usize = 1024;
 const MAX_RECORD_BYTES: usize = 8 << 20;
 /// Versions of one component that worked.
 const GOOD: usize = 2;
-/// Longest reason that is kept, bytes.
+/// Longest reason that is stored, bytes.
 const MAX_REASON: usize = 1024;
 
-/// A version that is kept.
+/// A version that is stored so that it can run again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct KeptVersion {
-    /// Which one.
+pub struct RetainedVersion {
+    /// The version.
     pub version: Version,
-    /// Its entry, as a spec file of one entry.
+    /// Its entry, in the form of a spec file with one entry.
     pub spec: String,
 }
 
 /// A version that was taken back, and is not tried again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Refused {
-    /// Which one.
+pub struct RolledBackVersion {
+    /// The version.
     pub version: Version,
-    /// Why.
+    /// Why it was taken back.
     pub reason: String,
-    /// When, Unix milliseconds.
+    /// When it was taken back, Unix milliseconds.
     pub time: u64,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Record {
     component: String,
-    /// The spec file that the entry stands in.
+    /// The spec file that contains the entry.
     source: String,
-    /// Newest first.
-    good: Vec<KeptVersion>,
-    /// On probation.
-    candidate: Option<KeptVersion>,
-    refused: Option<Refused>,
-    /// Goes up with each change, over all records.
+    /// The versions that worked, newest first.
+    good: Vec<RetainedVersion>,
+    /// The version on probation.
+    candidate: Option<RetainedVersion>,
+    refused: Option<RolledBackVersion>,
+    /// Number of the last change, counted over all records.
     turn: u64,
 }
 
 impl Record {
-    /// Those that may come back.
+    /// Returns the versions that may run again.
     fn versions(&self) -> impl Iterator<Item = &Version> {
-        let kept = self.good.iter().chain(&self.candidate);
-        kept.map(|kept| &kept.version)
+        let retained = self.good.iter().chain(&self.candidate);
+        retained.map(|retained| &retained.version)
     }
 }
 
 /// The retained versions. Every method may wait for the disk.
-pub struct Kept {
+pub struct RetainedVersions {
     folder: PathBuf,
     max_bytes: u64,
     records: Mutex<BTreeMap<String, Record>>,
 }
 
-impl Kept {
-    /// Reads what an earlier run kept. What cannot be read is left out, with a line in the log.
+impl RetainedVersions {
+    /// Reads the records of earlier runs. A record that cannot be read is left out, with a line in the log.
     pub fn open(folder: PathBuf) -> Self {
         Self::with_room(folder, MAX_BYTES)
     }
@@ -125,26 +125,26 @@ impl Kept {
                 }
             }
         }
-        let kept = Self {
+        let retained = Self {
             folder,
             max_bytes,
             records: Mutex::new(records),
         };
         if usable {
-            kept.sweep(&kept.records());
+            retained.sweep(&retained.records());
         }
-        kept
+        retained
     }
 
-    /// A new version begins its probation: its file and entry are put by.
+    /// Stores the file and entry of a new version that begins its probation.
     ///
     /// # Errors
-    /// They cannot be written; the version then leaves nothing to come back to.
+    /// They cannot be written. Later versions then cannot be replaced by this one.
     pub fn begin(
         &self,
         component: &str,
         source: &str,
-        new: KeptVersion,
+        new: RetainedVersion,
         wasm: &[u8],
     ) -> io::Result<()> {
         let mut records = self.records();
@@ -167,48 +167,48 @@ impl Kept {
         self.put(&mut records, record)
     }
 
-    /// The version on probation has worked, if it is this one.
+    /// Notes that the version on probation has worked, if it is this one.
     ///
     /// # Errors
-    /// It cannot be written down.
+    /// The record cannot be written.
     pub fn worked(&self, component: &str, version: &Version) -> io::Result<()> {
         let mut records = self.records();
         let Some(mut record) = records.get(component).cloned() else {
             return Ok(());
         };
-        if record.candidate.as_ref().map(|kept| &kept.version) != Some(version) {
+        if record.candidate.as_ref().map(|retained| &retained.version) != Some(version) {
             return Ok(());
         }
-        record.good.retain(|kept| kept.version != *version);
+        record.good.retain(|retained| retained.version != *version);
         record.good.splice(0..0, record.candidate.take());
         record.good.truncate(GOOD);
         record.refused = None;
         self.put(&mut records, record)
     }
 
-    /// A version was taken back.
+    /// Notes that a version was taken back.
     ///
     /// # Errors
-    /// It cannot be written down: a restart would try it again.
-    pub fn refuse(&self, component: &str, refused: Refused) -> io::Result<()> {
+    /// The record cannot be written: a restart would try the version again.
+    pub fn refuse(&self, component: &str, refused: RolledBackVersion) -> io::Result<()> {
         let mut records = self.records();
         let Some(mut record) = records.get(component).cloned() else {
             return Ok(());
         };
-        let this = |kept: &KeptVersion| kept.version == refused.version;
-        record.good.retain(|kept| !this(kept));
+        let this = |retained: &RetainedVersion| retained.version == refused.version;
+        record.good.retain(|retained| !this(retained));
         if record.candidate.as_ref().is_some_and(this) {
             record.candidate = None;
         }
         let end = refused.reason.floor_char_boundary(MAX_REASON);
-        record.refused = Some(Refused {
+        record.refused = Some(RolledBackVersion {
             reason: refused.reason.get(..end).unwrap_or_default().to_owned(),
             ..refused
         });
         self.put(&mut records, record)
     }
 
-    /// Nothing is kept of a component any more.
+    /// Removes all versions of a component.
     pub fn forget(&self, component: &str) {
         let mut records = self.records();
         if records.remove(component).is_some() {
@@ -217,7 +217,7 @@ impl Kept {
         }
     }
 
-    /// Forgets the components of a spec file that are not among these.
+    /// Removes the versions of a spec file's components that are not among these.
     pub fn forget_others(&self, source: &str, present: &BTreeSet<String>) {
         let gone: Vec<String> = self
             .records()
@@ -228,31 +228,40 @@ impl Kept {
         gone.iter().for_each(|component| self.forget(component));
     }
 
-    /// Why this version of an entry of this file was taken back, if it was.
-    pub fn refused(&self, component: &str, source: &str, version: &Version) -> Option<Refused> {
+    /// Returns why this version of an entry of this file was taken back, if it was.
+    pub fn refused(
+        &self,
+        component: &str,
+        source: &str,
+        version: &Version,
+    ) -> Option<RolledBackVersion> {
         let records = self.records();
         let refused = of_source(&records, component, source)?.refused.clone()?;
         (refused.version == *version).then_some(refused)
     }
 
-    /// Whether this version of an entry of this file has worked before.
+    /// Returns whether this version of an entry of this file has worked before.
     pub fn has_worked(&self, component: &str, source: &str, version: &Version) -> bool {
         let records = self.records();
-        of_source(&records, component, source)
-            .is_some_and(|record| record.good.iter().any(|kept| kept.version == *version))
+        of_source(&records, component, source).is_some_and(|record| {
+            record
+                .good
+                .iter()
+                .any(|retained| retained.version == *version)
+        })
     }
 
-    /// The newest version of an entry of this file that worked, other than this one.
-    pub fn before(&self, component: &str, source: &str, not: &Version) -> Option<KeptVersion> {
+    /// Returns the newest version of an entry of this file that worked, other than this one.
+    pub fn before(&self, component: &str, source: &str, not: &Version) -> Option<RetainedVersion> {
         let records = self.records();
         let mut good = of_source(&records, component, source)?.good.iter();
-        good.find(|kept| kept.version != *not).cloned()
+        good.find(|retained| retained.version != *not).cloned()
     }
 
-    /// The component's file of a version.
+    /// Reads the component's file of a version.
     ///
     /// # Errors
-    /// It is not there any more, or not as it was.
+    /// It was removed or changed.
     pub fn wasm(&self, version: &Version) -> Result<Vec<u8>, String> {
         let file = self.file(version);
         let wasm = trusted::read(&file, super::wasm::MAX_COMPONENT_BYTES)
@@ -263,7 +272,7 @@ impl Kept {
         }
     }
 
-    /// Writes a record, and removes files that none needs any more.
+    /// Writes a record, and removes files that no record needs any more.
     fn put(&self, records: &mut BTreeMap<String, Record>, mut record: Record) -> io::Result<()> {
         if !records.contains_key(&record.component) && records.len() >= MAX_RECORDS {
             return Err(io::Error::other(format!(
@@ -286,7 +295,7 @@ impl Kept {
         Ok(())
     }
 
-    /// Frees space for so many bytes: the record that was changed longest ago goes first, never that of `component`.
+    /// Frees space for so many bytes. Removes the record that was changed longest ago first, never that of `component`.
     fn make_room(
         &self,
         records: &mut BTreeMap<String, Record>,
@@ -400,7 +409,7 @@ fn read_record(file: &Path) -> Result<Record, String> {
     }
 }
 
-/// Whose files may come back as code is nobody's business but ours.
+/// Only gpud's user may change the folder: its files run as code.
 fn make_folder(folder: &Path) -> io::Result<()> {
     fs::DirBuilder::new()
         .recursive(true)
@@ -424,7 +433,7 @@ fn check_folder(folder: &Path) -> io::Result<()> {
     }
 }
 
-/// Puts a file in place, whole or not at all, also over a power cut.
+/// Writes a file completely or not at all, also across a power cut.
 fn replace(file: &Path, content: &[u8]) -> io::Result<()> {
     let new = file.with_extension("tmp");
     let written = fs::File::create(&new).and_then(|mut opened| {

@@ -5,22 +5,22 @@ use std::hash::{DefaultHasher, Hasher};
 
 use gpud_sdk::{AccessError, CheckContext, Trigger, state};
 
-/// Bound of the host on one value, with some room. A longer answer is not kept but asked for in every check.
+/// Bound of the host on one value, with some room. A longer answer is not cached, and every check asks again.
 const MAX_BYTES: usize = 60 * 1024;
 
-/// The value that is stored under one key of the component's state.
+/// A cached answer, stored under one key of the component's state.
 #[derive(Debug)]
-pub struct Seldom {
+pub struct CachedAnswer {
     key: &'static str,
     /// Boot, and what the answer depends on.
     of: String,
     now: u64,
-    /// Something is kept, good or outdated.
+    /// Whether an answer is stored, current or outdated.
     full: bool,
 }
 
-impl Seldom {
-    /// The cached answer, if it is still valid. `depends` is any text that changes when the answer may have.
+impl CachedAnswer {
+    /// Returns the cached answer, if it is still valid. `depends` is any text that changes when the answer may have.
     ///
     /// # Errors
     /// As [`state::get`].
@@ -32,17 +32,17 @@ impl Seldom {
     ) -> Result<(Self, Option<String>), AccessError> {
         let of = of(context, depends);
         let saved = state::get_string(key)?;
-        let seldom = Self {
+        let cached = Self {
             key,
             now: context.now,
             full: saved.is_some(),
             of,
         };
-        let answer = saved.and_then(|saved| fresh(context, &saved, &seldom.of, every_ms));
-        Ok((seldom, answer))
+        let answer = saved.and_then(|saved| fresh(context, &saved, &cached.of, every_ms));
+        Ok((cached, answer))
     }
 
-    /// Keeps an answer from now on.
+    /// Stores an answer.
     ///
     /// # Errors
     /// As [`state::set`].
@@ -54,7 +54,7 @@ impl Seldom {
         state::set(self.key, text.as_bytes())
     }
 
-    /// Keeps nothing: the next check asks again. For answers that are a failure.
+    /// Removes the stored answer, so that the next check asks again. For answers that are a failure.
     ///
     /// # Errors
     /// As [`state::delete`].
@@ -72,7 +72,7 @@ fn of(context: &CheckContext, depends: &str) -> String {
     format!("{} {:x}", context.boot_id, hasher.finish())
 }
 
-/// The answer in what was saved; nothing when it is of another boot or of other circumstances, too old, of a time to come
+/// Returns the answer in a saved text. `None` if it is of another boot or of other circumstances, too old, from the future
 /// (the clock was set back), or garbage.
 fn fresh(context: &CheckContext, saved: &str, of: &str, every_ms: u64) -> Option<String> {
     if !matches!(context.trigger, Trigger::Scheduled | Trigger::Event) {

@@ -4,9 +4,9 @@
 //! `../../../devices/pci0000:15/0000:15:01.0/0000:16:00.0/0000:17:01.0/0000:18:00.0` is a GPU behind a root port and a
 //! switch. The kinds of ways are those of `nvidia-smi topo`, in the order of their length.
 
-/// A place.
+/// The location of a PCI device: its root complex, the bridges above it and its NUMA node.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Place {
+pub struct PciLocation {
     /// The root complex, `pci0000:15`.
     pub root: String,
     /// PCI ids from the root port to the device.
@@ -53,7 +53,7 @@ const BELOW_ONE_SWITCH: usize = 2;
 /// Most devices on one way; PCIe allows 256 buses, real machines have four or five.
 const MAX_CHAIN: usize = 32;
 
-impl Place {
+impl PciLocation {
     /// From the target of a link; nothing of a device that is not on the PCI bus.
     pub fn read(target: &str) -> Option<Self> {
         let mut segments = target.split('/').skip_while(|segment| !is_root(segment));
@@ -147,11 +147,11 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn place(path: &str, numa_node: Option<u32>) -> Place {
+    fn place(path: &str, numa_node: Option<u32>) -> PciLocation {
         let target = format!("../../../devices/{path}");
-        Place {
+        PciLocation {
             numa_node,
-            ..Place::read(&target).unwrap()
+            ..PciLocation::read(&target).unwrap()
         }
     }
 
@@ -222,7 +222,7 @@ mod tests {
     #[test]
     fn places() {
         let nic = "../../devices/pci0000:15/0000:15:01.0/0000:16:00.0/infiniband/mlx5_0";
-        let read = Place::read(nic).unwrap();
+        let read = PciLocation::read(nic).unwrap();
         assert_eq!(
             (read.root.as_str(), read.id()),
             ("pci0000:15", "0000:16:00.0")
@@ -233,7 +233,7 @@ mod tests {
             "pci:15/0000:15:01.0",
             "",
         ] {
-            assert_eq!(Place::read(target), None, "{target}");
+            assert_eq!(PciLocation::read(target), None, "{target}");
         }
     }
 
@@ -245,7 +245,7 @@ mod tests {
             one in "(pci0000:[0-9]{2}/)?(0000:0[0-3]:00\\.[01]/){0,40}\\PC{0,10}",
             other in "(pci0000:[0-9]{2}/)?(0000:0[0-3]:00\\.[01]/){0,6}",
         ) {
-            if let (Some(one), Some(other)) = (Place::read(&one), Place::read(&other)) {
+            if let (Some(one), Some(other)) = (PciLocation::read(&one), PciLocation::read(&other)) {
                 prop_assert_eq!(one.way_to(&other, 2), other.way_to(&one, 2));
                 prop_assert!(one.chain.len() <= MAX_CHAIN);
             }

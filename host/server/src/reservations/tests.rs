@@ -1,4 +1,4 @@
-//! How long a place is held, and how its answer is ended.
+//! How long a reservation lasts, and how its answer is ended.
 
 use tokio_util::sync::CancellationToken;
 
@@ -28,90 +28,92 @@ fn connected() -> (Ending, CancellationToken) {
 
 #[test]
 fn a_place_is_held_until_the_last_piece_was_written() {
-    let places = Arc::new(Places::new(SMALL));
-    let place = Arc::new(places.take(user(1), 3, &Ending::default()).unwrap());
-    let [one, two] = [b"one", b"two"].map(|text| place.piece(Bytes::from_static(text)));
+    let pool = Arc::new(ReservationPool::new(SMALL));
+    let reservation = Arc::new(pool.take(user(1), 3, &Ending::default()).unwrap());
+    let [one, two] = [b"one", b"two"].map(|text| reservation.piece(Bytes::from_static(text)));
     assert_eq!((&one[..], &two[..]), (&b"one"[..], &b"two"[..]));
-    drop(place);
+    drop(reservation);
     drop(two);
-    assert_eq!(places.held(), 3);
+    assert_eq!(pool.held(), 3);
     drop(one);
-    assert_eq!(places.held(), 0);
-    assert!(places.lock().answers.is_empty());
+    assert_eq!(pool.held(), 0);
+    assert!(pool.lock().answers.is_empty());
 }
 
 #[test]
 fn an_answer_that_is_not_taken_is_ended_and_then_its_connection() {
-    let places = Arc::new(Places::new(SMALL));
+    let pool = Arc::new(ReservationPool::new(SMALL));
     let (ending, connection) = connected();
     let gentle = ending.asking_first();
-    let place = Arc::new(places.take(None, 1, &gentle).unwrap());
+    let reservation = Arc::new(pool.take(None, 1, &gentle).unwrap());
     let started = Instant::now();
-    places.end_stalled(started + LIMIT, LIMIT);
+    pool.end_stalled(started + LIMIT, LIMIT);
     assert!(!connection.is_cancelled(), "there is nothing to take");
-    let _piece = place.piece(Bytes::from_static(b"piece"));
-    places.end_stalled(started, LIMIT);
+    let _piece = reservation.piece(Bytes::from_static(b"piece"));
+    pool.end_stalled(started, LIMIT);
     assert!(!connection.is_cancelled(), "it has time");
     let late = Instant::now() + LIMIT;
-    places.end_stalled(late, LIMIT);
+    pool.end_stalled(late, LIMIT);
     assert!(connection.is_cancelled() && !gentle.is_asked());
-    assert_eq!(places.held(), 1, "until it is gone");
-    let step = || places.lock().answers.values().next().unwrap().leaving;
+    assert_eq!(pool.held(), 1, "until it is gone");
+    let step = || pool.lock().answers.values().next().unwrap().leaving;
     assert_eq!(step(), Some((Step::EndStream, late)));
-    places.end_stalled(late + STEP_TIME / 2, LIMIT);
+    pool.end_stalled(late + STEP_TIME / 2, LIMIT);
     assert_eq!(step(), Some((Step::EndStream, late)));
     let later = late + STEP_TIME;
     for now in [later, later + STEP_TIME] {
-        places.end_stalled(now, LIMIT);
+        pool.end_stalled(now, LIMIT);
         assert_eq!(step(), Some((Step::CutConnection, later)));
     }
 }
 
 #[test]
 fn an_answer_that_makes_room_is_asked_first() {
-    let places = Arc::new(Places::new(SMALL));
+    let pool = Arc::new(ReservationPool::new(SMALL));
     let held: Vec<_> = [1, 1, 1, 2, 2, 2]
         .map(|uid| {
             let (ending, connection) = connected();
-            let place = places.take(user(uid), 1, &ending.asking_first());
-            (place.unwrap(), connection)
+            let reservation = pool.take(user(uid), 1, &ending.asking_first());
+            (reservation.unwrap(), connection)
         })
         .into_iter()
         .collect();
-    assert!(places.take(user(1), 2, &Ending::default()).is_none());
-    let newcomer = places.take(user(3), 1, &Ending::default()).unwrap();
-    let asked = held.iter().map(|(place, _)| place.ending().is_asked());
+    assert!(pool.take(user(1), 2, &Ending::default()).is_none());
+    let newcomer = pool.take(user(3), 1, &Ending::default()).unwrap();
+    let asked = held
+        .iter()
+        .map(|(reservation, _)| reservation.ending().is_asked());
     let expected = [true, false, false, false, false, false];
     assert_eq!(asked.collect::<Vec<_>>(), expected);
-    assert_eq!(places.held(), 6, "the one that goes counts no more");
+    assert_eq!(pool.held(), 6, "the one that goes counts no more");
     let open = || {
         held.iter()
             .filter(|(_, connection)| !connection.is_cancelled())
     };
     assert_eq!(open().count(), 6);
-    places.end_stalled(Instant::now() + STEP_TIME, LIMIT);
+    pool.end_stalled(Instant::now() + STEP_TIME, LIMIT);
     assert_eq!(open().count(), 5, "it did not go by itself");
     drop(newcomer);
-    assert_eq!(places.held(), 5);
+    assert_eq!(pool.held(), 5);
     drop(held);
-    assert_eq!(places.held(), 0);
-    assert!(places.lock().answers.is_empty());
+    assert_eq!(pool.held(), 0);
+    assert!(pool.lock().answers.is_empty());
 }
 
 #[tokio::test]
 async fn a_place_that_comes_free_is_waited_for() {
-    let places = Arc::new(Places::new(SMALL));
+    let pool = Arc::new(ReservationPool::new(SMALL));
     // Larger than a share: it counts as one.
-    let first = places.take(user(1), 100, &Ending::default()).unwrap();
-    assert_eq!(places.held(), SMALL.each);
+    let first = pool.take(user(1), 100, &Ending::default()).unwrap();
+    assert_eq!(pool.held(), SMALL.each);
     let waiting = tokio::spawn({
-        let places = Arc::clone(&places);
-        async move { places.wait(user(1), 1, &Ending::default()).await }
+        let pool = Arc::clone(&pool);
+        async move { pool.wait(user(1), 1, &Ending::default()).await }
     });
     tokio::task::yield_now().await;
     assert!(!waiting.is_finished());
     drop(first);
     let second = waiting.await.unwrap();
-    assert_eq!(places.held(), 1);
+    assert_eq!(pool.held(), 1);
     drop(second);
 }
