@@ -295,9 +295,13 @@ fn init_plugins_run_first_and_else_the_file_decides() {
     let mut text = String::new();
     for n in 0..14 {
         let kind = ["component", "init"][usize::from(n % 4 == 3)];
-        text += &plugin(&format!("p{n}"), kind, &format!("echo p{n} >>order"));
+        text += &plugin(
+            &format!("p{n}"),
+            kind,
+            &format!("echo p{n} >>@FOLDER@/order"),
+        );
     }
-    text += &plugin("l", "component_list", "echo ${NAME}${PAR} >>order").replace(
+    text += &plugin("l", "component_list", "echo ${NAME}${PAR} >>@FOLDER@/order").replace(
         "  health_state_plugin",
         "  component_list: ['m1#manual:x', m0]\n  health_state_plugin",
     );
@@ -322,7 +326,7 @@ fn init_plugins_run_first_and_else_the_file_decides() {
 
 #[test]
 fn the_first_that_is_not_healthy_ends_the_run_and_is_explained() {
-    let never = "echo ran >>after";
+    let never = "echo ran >>@FOLDER@/after";
     let spec = Spec::new(
         &[
             plugin("before", "component", "echo one"),
@@ -490,8 +494,12 @@ fn nothing_of_a_step_is_left_running() {
 fn an_interrupted_run_takes_its_script_along() {
     let spec = Spec::new(
         &[
-            plugin("slow", "component", "echo $$ >pid\nexec sleep 1000"),
-            plugin("never", "component", "echo ran >after"),
+            plugin(
+                "slow",
+                "component",
+                "echo $$ >@FOLDER@/pid\nexec sleep 1000",
+            ),
+            plugin("never", "component", "echo ran >@FOLDER@/after"),
         ]
         .concat(),
     );

@@ -29,8 +29,10 @@ pub struct Spec {
 }
 
 impl Spec {
+    /// Writes the file. `@FOLDER@` in it becomes the folder's path, since scripts run in `/`.
     pub fn new(text: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
+        let text = text.replace("@FOLDER@", folder.path().to_str().unwrap());
         let spec = Self { folder };
         fs::write(spec.path(), text).unwrap();
         spec

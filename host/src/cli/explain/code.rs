@@ -14,6 +14,8 @@ use crate::{
 
 /// What stands between an error and the device in a message.
 const DETECTED_ON: &str = " detected on ";
+/// End of the reason of a state that the site's policy decided.
+const SITE_POLICY: &str = " (site policy)";
 /// Facts of the sample line itself, by their keys.
 const OF_THE_LINE: [&str; 13] = [
     "address",
@@ -109,7 +111,11 @@ impl<'a> Explained<'a> {
         line("severity", self.event.event_type.as_str());
         let causes = self.family.causes(self.code);
         line("likely causes", &causes.join(", "));
-        line("to do", &self.actions().join(", "));
+        let by_site = match self.is_by_site() {
+            true => SITE_POLICY,
+            false => "",
+        };
+        line("to do", &(self.actions().join(", ") + by_site));
         let pairs: Vec<_> = self.facts().cloned().collect();
         print::facts(&mut text, &pairs);
         format!(
@@ -181,6 +187,12 @@ impl<'a> Explained<'a> {
             .map(|(_, action)| action.to_owned())
             .into_iter()
             .collect()
+    }
+
+    /// Returns whether the site's policy decided the verdict.
+    fn is_by_site(&self) -> bool {
+        let mut states = self.judgement.states.iter();
+        states.any(|state| state.reason.ends_with(SITE_POLICY))
     }
 
     fn facts(&self) -> impl Iterator<Item = &'a (String, String)> {
