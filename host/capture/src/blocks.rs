@@ -10,7 +10,7 @@
 
 use super::{
     Context, MAX_LINE,
-    journal_json::{self, Entry},
+    journal_json::{self, JournalEntry},
     line::Line,
 };
 
@@ -114,7 +114,7 @@ impl Blocks {
         self.state = State::Outside;
         self.size = 0;
         let fields = std::mem::take(&mut self.fields);
-        let entry = Entry::of_fields(&fields);
+        let entry = JournalEntry::of_fields(&fields);
         Some(entry.to_line(context).unwrap_or(Line::Unknown))
     }
 

@@ -12,6 +12,7 @@ use crate::model::UnixMillis;
 const AHEAD_MS: i64 = 24 * 3600 * 1000;
 /// Years to look back for one in which the date exists (29 February; 1896 to 1904 had no leap year between).
 const YEARS_BACK: i16 = 8;
+const MINUTE_MS: i64 = 60_000;
 /// How far neighbouring lines may be out of order: processors and hosts that write at the same time.
 const OUT_OF_ORDER_MS: i64 = 60_000;
 /// How long after a repeated hour the line before may be for the hour to have been its second one.
@@ -129,7 +130,9 @@ impl<'z> Calendar<'z> {
         };
         let first = before.to_timestamp(local).ok()?;
         let second = after.to_timestamp(local).ok()?;
-        let from = first.as_millisecond().saturating_add(OUT_OF_ORDER_MS);
+        // The line is somewhere in the minute.
+        let latest = first.as_millisecond().saturating_add(MINUTE_MS);
+        let from = latest.saturating_add(OUT_OF_ORDER_MS);
         let to = second.as_millisecond().saturating_add(AFTER_REPEATED_MS);
         let is_second = self
             .previous

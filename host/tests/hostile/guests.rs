@@ -61,6 +61,7 @@ fn roomy() -> Limits {
 const CASES: &[Case] = &[
     case("well_behaved", "well-behaved", Fine("all well")),
     case("takes_config", "takes-config", Fine("{}")),
+    case("not_here", "not-here", Fine("no fans")),
     endless(
         "loop_forever",
         "loop-forever",

@@ -23,6 +23,8 @@ use crate::lines;
 const NOW: u64 = 1_800_000_000_000;
 const BOOT: u64 = NOW - 3_600_000;
 const MESSAGES: usize = 4096;
+/// A sequence number that no changed line has.
+const FIRST_UNCHANGED: u64 = 1 << 40;
 /// The most that the host hands over at once.
 const BATCH: usize = 512;
 /// A batch that takes a sandbox longer than this on a busy machine is a hang in the making: the daemon's own limit is
@@ -91,13 +93,21 @@ async fn no_line_harms_a_built_in_checker() {
     assert!(watching >= 15, "only {watching} checkers watch");
 }
 
-/// As the reader hands them on.
+/// As the reader hands them on: lines that were changed, and each line as it should be.
 fn messages() -> Vec<KernelMessage> {
-    let log = lines::log(0x6c69_6e65, MESSAGES);
+    let changed = lines::log(0x6c69_6e65, MESSAGES).records;
+    let unchanged = lines::seeds().into_iter().zip(FIRST_UNCHANGED..);
+    let unchanged = unchanged.map(|(line, sequence)| {
+        let mut record = format!("2,{sequence},60000000,-;").into_bytes();
+        record.extend(line);
+        record.push(b'\n');
+        record
+    });
     let clock = BootClock::booted_at(BOOT);
-    let messages = log.records.iter();
-    messages
-        .filter_map(|record| kmsg::parse(record, clock).ok())
+    changed
+        .into_iter()
+        .chain(unchanged)
+        .filter_map(|record| kmsg::parse(&record, clock).ok())
         .collect()
 }
 

@@ -5,7 +5,7 @@ use std::{fs, path::Path};
 use super::*;
 
 /// From the folder of the package, where cargo runs tests.
-const FOLDER: &str = "../tests/kernel-logs";
+const FOLDER: &str = "../../tests/kernel-logs";
 /// Hosts of the files whose lines name any.
 const HOSTS: [(&str, &[&str]); 13] = [
     ("01", &["gpu-a"]),

@@ -13,6 +13,10 @@ use rustix::fd::RawFd;
 const UMASK: libc::mode_t = 0o022;
 /// Highest number of a signal.
 const LAST_SIGNAL: libc::c_int = 64;
+/// The kernel's `struct sigaction` for the default action, with room for every architecture's.
+const DEFAULT_ACTION: [u64; 8] = [0; 8];
+/// Bytes of the kernel's set of signals.
+const SIGNAL_SET_BYTES: usize = 8;
 /// First descriptor after standard input, output and error.
 const FIRST_DESCRIPTOR: RawFd = 3;
 /// Most descriptors that are looked at one by one, on kernels before 5.11.
@@ -46,8 +50,18 @@ pub fn prepare(process: &mut tokio::process::Command, passed: Option<RawFd>, is_
 /// An ignored signal stays ignored over exec(2), and so does the mask.
 fn reset_signals() {
     for signal in 1..=LAST_SIGNAL {
-        // SAFETY: sets no handler. The call fails for signals that cannot be caught, which are never ignored.
-        unsafe { libc::signal(signal, libc::SIG_DFL) };
+        // The C library's own function refuses the signals that it uses itself, and a parent may have ignored these, too.
+        // SAFETY: the kernel only reads, and less than the array has; zeros are the default action without flags or mask. The
+        // call fails for signals that cannot be caught, which are never ignored.
+        unsafe {
+            libc::syscall(
+                libc::SYS_rt_sigaction,
+                signal,
+                DEFAULT_ACTION.as_ptr(),
+                ptr::null_mut::<u64>(),
+                SIGNAL_SET_BYTES,
+            )
+        };
     }
     let mut none = MaybeUninit::<libc::sigset_t>::uninit();
     // SAFETY: the set is filled before it is read, and the old mask is not asked for.
