@@ -13,7 +13,7 @@ use tokio_postgres::tls::{ChannelBinding, MakeTlsConnect, TlsConnect, TlsStream}
 
 /// Most bytes that a server may send in answer to what was sent last. Answers to gpud's statements are a few KiB.
 pub const MAX_ANSWERS: usize = 256 << 10;
-/// Tag of the messages by which a server asks for proof of who the client is.
+/// Tag of the messages by which a server asks for proof of the client's role.
 const AUTHENTICATION: u8 = b'R';
 /// What such a message says when it asks for the password itself.
 const CLEAR_TEXT: u32 = 3;
@@ -23,7 +23,7 @@ const CLEAR_TEXT: u32 = 3;
 pub enum ClearText {
     /// The server is known, or nobody else can read what is sent.
     Allowed,
-    /// Whoever listens would have the password.
+    /// A program that holds the port would have the password.
     Refused,
 }
 
