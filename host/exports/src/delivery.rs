@@ -5,6 +5,7 @@ use std::time::Duration;
 use crate::{
     Context, Record, Snapshot,
     metrics::{MetricPicture, Pushed},
+    status::shortened,
 };
 
 /// Why something was not delivered.
@@ -45,6 +46,15 @@ impl DeliveryError {
             message: message.into(),
             retry_after: None,
         }
+    }
+
+    /// Cuts the message to a length that a line of the log may have. A server may say as much as it likes.
+    pub(crate) fn shortened(mut self) -> Self {
+        let (Self::Transient { message, .. }
+        | Self::Refused { message, .. }
+        | Self::PartlyTaken { message, .. }) = &mut self;
+        *message = shortened(message);
+        self
     }
 
     /// Makes a refusal that does not say which record is at fault.
@@ -107,4 +117,27 @@ pub trait MetricExport: Send {
 
     /// Returns the time between two pushes.
     fn interval(&self) -> Duration;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_of_servers_are_cut() {
+        let message = "x".repeat(2_000_000) + "\n";
+        for error in [
+            DeliveryError::transient(message.clone()),
+            DeliveryError::refused(message.clone()),
+            DeliveryError::PartlyTaken {
+                message,
+                left_out: 1,
+            },
+        ] {
+            let said = error.shortened().to_string();
+            assert!(said.len() < 1000 && !said.contains('\n'), "{}", said.len());
+        }
+        let short = DeliveryError::refused("no");
+        assert_eq!(short.clone().shortened(), short);
+    }
 }

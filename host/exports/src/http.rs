@@ -26,7 +26,7 @@ const CONNECT: Duration = Duration::from_secs(5);
 /// How long an unused connection stays open.
 const IDLE: Duration = Duration::from_secs(90);
 /// Most bytes of an answer that are read.
-const MAX_ANSWER: usize = 64 << 10;
+pub(crate) const MAX_ANSWER: usize = 64 << 10;
 /// Most characters of an answer that are shown.
 const SHOWN: usize = 200;
 

@@ -217,7 +217,7 @@ impl Settings {
     /// # Errors
     /// [`DeliveryError`].
     pub async fn test(&self, sample: &Record, context: &Context) -> Result<String, DeliveryError> {
-        match self.clone() {
+        let sent = match self.clone() {
             Self::Alertmanager(settings) => {
                 let mut export = alertmanager::Alertmanager::new(settings);
                 export.send_sample(sample, context).await
@@ -249,6 +249,7 @@ impl Settings {
                 let mut export = webhook::Webhook::new(*settings);
                 export.send_sample(sample, context).await
             }
-        }
+        };
+        sent.map_err(DeliveryError::shortened)
     }
 }

@@ -22,6 +22,12 @@ pub trait SecretSource: fmt::Debug + Send + Sync {
     /// Why not, naming the file.
     fn file(&self, path: &Path) -> Result<Vec<u8>, String>;
 
+    /// Returns true if a program that runs as this user of this machine may have a secret that is meant for `owner`, a
+    /// user by name or number. Root may, and the daemon's own user. It may block.
+    fn may_receive(&self, uid: u32, owner: &str) -> bool {
+        uid == 0 || owner.parse::<u32>() == Ok(uid)
+    }
+
     /// Returns a variable of the environment.
     fn variable(&self, name: &str) -> Option<String> {
         std::env::var(name).ok()

@@ -26,6 +26,7 @@ pub mod stream;
 pub mod subordinate_ids;
 pub mod system;
 pub mod trusted;
+pub mod users;
 
 use std::{
     collections::BTreeMap,

@@ -6,7 +6,10 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use super::local_file::{self, FileStamp};
+use super::{
+    local_file::{self, FileStamp},
+    users::uid_in,
+};
 
 const RANGES: &str = "/etc/subuid";
 const USERS: &str = "/etc/passwd";
@@ -57,18 +60,12 @@ fn owner_in(ranges: &[Range], uid: u32) -> u32 {
 /// Reads lines `USER:FIRST:COUNT`, the user by name or number. A name that `users` does not have stands for its first
 /// number: its numbers count together all the same.
 fn parse(ranges: &str, users: &str) -> Vec<Range> {
-    let number_of = |name: &str| {
-        let mut lines = users.lines().map(|line| line.split(':'));
-        lines.find_map(|mut fields| {
-            (fields.next()? == name).then(|| fields.nth(1)?.parse::<u32>().ok())?
-        })
-    };
     let range = |line: &str| {
         let mut fields = line.trim().split(':');
         let user = fields.next()?;
         let start = fields.next()?.parse().ok()?;
         let count = fields.next()?.parse().ok()?;
-        let owner = user.parse().ok().or_else(|| number_of(user));
+        let owner = user.parse().ok().or_else(|| uid_in(users, user));
         Some(Range {
             start,
             count,

@@ -146,6 +146,7 @@ fn postgres_target(
             password: secret(get, "POSTGRES_PASSWORD"),
             tls,
             ca_file: None,
+            owner: None,
         },
         schema: postgres::default_schema(),
         // Without quotation marks the database has it in small letters.

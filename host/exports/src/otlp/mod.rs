@@ -151,6 +151,7 @@ impl MetricExport for Otlp {
 /// Logs what a receiver remarks about data that it took.
 fn warn(context: &Context, message: &str) {
     if !message.is_empty() {
+        let message = crate::status::shortened(message);
         tracing::warn!(export = context.export, "the receiver remarks: {message}");
     }
 }

@@ -6,15 +6,20 @@ use std::{
     time::Duration,
 };
 
-use tokio_postgres::{Client, Config, Error, NoTls, config::SslMode};
+use tokio_postgres::{
+    Client, Config, Error, NoTls,
+    config::{SslMode, SslNegotiation},
+};
 
 use super::{
+    answers::{ClearText, Limited, Plain},
     error::{self, judge},
     settings::{Server, TlsMode},
+    socket,
     table::Table,
     tls,
 };
-use crate::{Context, DeliveryError};
+use crate::{Context, DeliveryError, status::shortened};
 
 /// Longest that connecting may take.
 const CONNECT: Duration = Duration::from_secs(5);
@@ -134,10 +139,20 @@ impl Database {
             config.password(context.secret(password).await?.expose());
         }
         let failed = |error: Error| judge(&error, &server.shown());
-        // On a Unix socket there is nothing to encrypt.
-        let client = if server.is_socket() || server.tls == TlsMode::Disable {
+        // On a Unix socket there is nothing to encrypt, and the user of the server is known.
+        let client = if server.is_socket() {
             config.ssl_mode(SslMode::Disable);
-            let (client, connection) = config.connect(NoTls).await.map_err(failed)?;
+            let stream = socket::connect(server, context, CONNECT).await?;
+            let stream = Limited::new(stream, ClearText::Allowed);
+            let connected = config.connect_raw(stream, NoTls).await;
+            let (client, connection) = connected.map_err(failed)?;
+            drive(connection);
+            client
+        } else if server.tls == TlsMode::Disable {
+            config
+                .ssl_mode(SslMode::Require)
+                .ssl_negotiation(SslNegotiation::Direct);
+            let (client, connection) = config.connect(Plain).await.map_err(failed)?;
             drive(connection);
             client
         } else {
@@ -196,6 +211,7 @@ fn judge_setup(error: &Error, target: &str) -> DeliveryError {
 fn drive<E: std::fmt::Display>(connection: impl Future<Output = Result<(), E>> + Send + 'static) {
     tokio::spawn(async move {
         if let Err(error) = connection.await {
+            let error = shortened(&error.to_string());
             tracing::debug!("a connection to PostgreSQL ended: {error}");
         }
     });

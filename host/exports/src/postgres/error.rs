@@ -4,7 +4,10 @@ use std::error::Error as _;
 
 use tokio_postgres::{Error, error::SqlState};
 
-use crate::DeliveryError;
+use crate::{DeliveryError, http::said, status::shortened};
+
+/// Characters of an SQLSTATE.
+const CODE: usize = 5;
 
 /// Judges an error. `target` names the database, without secrets.
 ///
@@ -12,13 +15,14 @@ use crate::DeliveryError;
 /// restart may resolve it.
 pub fn judge(error: &Error, target: &str) -> DeliveryError {
     let Some(found) = error.as_db_error() else {
-        return DeliveryError::transient(format!("{target}: {}", chain(error)));
+        return DeliveryError::transient(format!("{target}: {}", shortened(&chain(error))));
     };
     let code = found.code();
-    let mut message = format!("{target}: {} ({})", found.message(), code.code());
+    // Nothing that a server says is believed to be short.
+    let shown: String = code.code().chars().take(CODE).collect();
+    let mut message = format!("{target}{} ({shown})", said(found.message()));
     if let Some(detail) = found.detail() {
-        message.push_str(": ");
-        message.push_str(detail);
+        message.push_str(&said(detail));
     }
     message.push_str(hint(code));
     match is_refusal(code) {

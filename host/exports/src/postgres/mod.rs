@@ -3,9 +3,11 @@
 //! A batch is one statement for each table. A record's id is the primary key, and a row that is there already is left
 //! alone, so a repeat adds nothing. The tables are made when they are missing.
 
+mod answers;
 mod connection;
 mod error;
 mod settings;
+mod socket;
 mod table;
 mod tables;
 mod tls;

@@ -53,6 +53,8 @@ pub struct Server {
     pub tls: TlsMode,
     /// Further certificates to trust, PEM.
     pub ca_file: Option<PathBuf>,
+    /// User of the server behind a Unix socket, by name or number; `postgres` without it.
+    pub owner: Option<String>,
 }
 
 /// Whether a connection is encrypted and the server verified, with libpq's words.
@@ -136,6 +138,9 @@ impl Server {
         {
             return Err("ca_file is no absolute path".to_owned());
         }
+        if self.owner.is_some() && !self.is_socket() {
+            return Err("owner is for a host that is the folder of a Unix socket".to_owned());
+        }
         let is_verified = matches!(self.tls, TlsMode::VerifyCa | TlsMode::VerifyFull);
         if self.ca_file.is_some() && !is_verified {
             return Err("ca_file is for tls: verify-ca or verify-full".to_owned());
@@ -188,6 +193,7 @@ mod tests {
             (server(", tls: prefer"), "prefer"),
             (server(", tls: require, ca_file: /ca.pem"), "ca_file is for"),
             (server(", ca_file: ca.pem"), "no absolute path"),
+            (server(", owner: pg"), "owner is for"),
             (server("") + "\ntable_prefix: 'a; drop'", "table_prefix"),
             (server("") + "\nschema: 1a", "schema"),
             (server("") + "\nnode: ''", "node is a name"),

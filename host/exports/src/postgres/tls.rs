@@ -1,14 +1,9 @@
 //! TLS to a database, in libpq's modes.
 
-use std::{
-    io,
-    pin::Pin,
-    sync::Arc,
-    task::{Context as TaskContext, Poll},
-};
+use std::{io, pin::Pin, sync::Arc};
 
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio_postgres::tls::{ChannelBinding, MakeTlsConnect, TlsConnect, TlsStream};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio_postgres::tls::{MakeTlsConnect, TlsConnect};
 use tokio_rustls::{
     TlsConnector,
     client::TlsStream as Encrypted,
@@ -26,7 +21,10 @@ use tokio_rustls::{
     },
 };
 
-use super::settings::{Server, TlsMode};
+use super::{
+    answers::{ClearText, Limited},
+    settings::{Server, TlsMode},
+};
 use crate::{Context, DeliveryError};
 
 /// Makes what connects to a server. The system's certificates are read where a thread may block.
@@ -154,14 +152,14 @@ pub struct Connector {
     connector: TlsConnector,
 }
 
+/// An encrypted connection, with limits on what the server sends.
+pub type EncryptedStream<S> = Limited<Encrypted<S>>;
+
 /// Encrypts one connection to a server of this name.
 pub struct ToServer {
     connector: TlsConnector,
     name: ServerName<'static>,
 }
-
-/// An encrypted connection.
-pub struct EncryptedStream<S>(Encrypted<S>);
 
 impl<S: AsyncRead + AsyncWrite + Unpin + Send + 'static> MakeTlsConnect<S> for Connector {
     type Stream = EncryptedStream<S>;
@@ -184,41 +182,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send + 'static> TlsConnect<S> for ToSer
     fn connect(self, stream: S) -> Self::Future {
         Box::pin(async move {
             let encrypted = self.connector.connect(self.name, stream).await?;
-            Ok(EncryptedStream(encrypted))
+            Ok(Limited::new(encrypted, ClearText::Allowed))
         })
-    }
-}
-
-impl<S: AsyncRead + AsyncWrite + Unpin> TlsStream for EncryptedStream<S> {
-    fn channel_binding(&self) -> ChannelBinding {
-        ChannelBinding::none()
-    }
-}
-
-impl<S: AsyncRead + AsyncWrite + Unpin> AsyncRead for EncryptedStream<S> {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        task: &mut TaskContext<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.0).poll_read(task, buffer)
-    }
-}
-
-impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for EncryptedStream<S> {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        task: &mut TaskContext<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.0).poll_write(task, bytes)
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, task: &mut TaskContext<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.0).poll_flush(task)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, task: &mut TaskContext<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.0).poll_shutdown(task)
     }
 }

@@ -3,19 +3,17 @@
 use std::{error::Error as _, sync::Arc};
 
 use object_store::{
-    Attribute, AttributeValue, Attributes, ClientOptions, ObjectStore as _, PutOptions, PutPayload,
-    RetryConfig,
+    Attribute, AttributeValue, Attributes, ObjectStore as _, PutOptions, PutPayload, RetryConfig,
     aws::{AmazonS3, AmazonS3Builder},
-    client::{HttpClient, HttpConnector},
     path::Path,
 };
-use reqwest::Client;
 
 use super::{
+    client::SharedClient,
     object::Object,
     settings::{BucketSettings, CredentialSource},
 };
-use crate::{Context, DeliveryError, http, secret::SecretValue};
+use crate::{Context, DeliveryError, http, secret::SecretValue, status::shortened};
 
 /// A bucket that objects are written to.
 pub struct Bucket {
@@ -30,16 +28,6 @@ struct Keys {
     access_key_id: Option<SecretValue>,
     secret_access_key: Option<SecretValue>,
     session_token: Option<SecretValue>,
-}
-
-/// Gives the library the client that all exports use, with this crate's TLS.
-#[derive(Debug)]
-struct SharedClient(Client);
-
-impl HttpConnector for SharedClient {
-    fn connect(&self, _options: &ClientOptions) -> object_store::Result<HttpClient> {
-        Ok(HttpClient::new(self.0.clone()))
-    }
 }
 
 /// Without the library's own text, which may hold keys.
@@ -81,6 +69,7 @@ impl Bucket {
         put.map(drop).map_err(|error| {
             let said = brief(&chain(&error));
             let hint = hint(&said);
+            let said = shortened(&said);
             let target = self.settings.shown();
             DeliveryError::transient(format!("{target}: {said}{hint}"))
         })
@@ -102,7 +91,7 @@ impl Bucket {
         };
         builder = builder
             .with_bucket_name(&settings.name)
-            .with_http_connector(SharedClient(client))
+            .with_http_connector(SharedClient::new(client))
             .with_allow_http(true)
             // The worker tries again, with pauses of its own.
             .with_retry(RetryConfig {

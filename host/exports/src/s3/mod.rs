@@ -4,6 +4,7 @@
 //! failure the same records come again from the same one on, so a repeat overwrites what was written before.
 
 mod bucket;
+mod client;
 mod object;
 mod settings;
 

@@ -7,6 +7,7 @@ use crate::{
     DeliveryError, MetricExport,
     metrics::{MetricPicture, Pushed},
     retry,
+    status::shortened,
 };
 
 /// Longest wait before the first push.
@@ -34,7 +35,7 @@ pub(super) async fn run(export: &mut impl MetricExport, seat: &Seat) {
             Ok(pushed) => {
                 backoff.reset();
                 if pushed.refused > 0 {
-                    let (points, message) = (pushed.refused, &pushed.message);
+                    let (points, message) = (pushed.refused, shortened(&pushed.message));
                     tracing::error!(
                         export = context.export,
                         points,

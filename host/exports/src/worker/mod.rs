@@ -23,6 +23,7 @@ use crate::{
     Context, DeliveryError, Export, MetricExport, Snapshot, StateExport,
     buffer::Buffer,
     retry::{self, Backoff},
+    status::shortened,
 };
 
 /// How long a worker may go on after it was asked to stop.
@@ -85,10 +86,10 @@ impl Seat {
         let limit = self.context.timeout;
         let guarded = AssertUnwindSafe(delivery).catch_unwind();
         match tokio::time::timeout(limit, guarded).await {
-            Ok(Ok(done)) => done,
+            Ok(Ok(done)) => done.map_err(DeliveryError::shortened),
             Ok(Err(panic)) => Err(DeliveryError::transient(format!(
                 "the export panicked, please report it: {}",
-                panic_text(panic.as_ref())
+                shortened(panic_text(panic.as_ref()))
             ))),
             Err(_) => Err(DeliveryError::transient(format!(
                 "no answer within {limit:?}"

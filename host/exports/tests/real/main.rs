@@ -8,6 +8,8 @@
 )]
 
 mod alerts;
+#[cfg(all(feature = "postgres", feature = "s3"))]
+mod answers;
 mod faults;
 mod kubernetes;
 #[cfg(feature = "otlp")]

@@ -1,0 +1,226 @@
+//! A connection whose server can neither fill the memory nor have the password in clear text.
+
+use std::{
+    convert::Infallible,
+    future::{Ready, ready},
+    io,
+    pin::Pin,
+    task::{Context as TaskContext, Poll},
+};
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio_postgres::tls::{ChannelBinding, MakeTlsConnect, TlsConnect, TlsStream};
+
+/// Most bytes that a server may send in answer to what was sent last. Answers to gpud's statements are a few KiB.
+pub const MAX_ANSWERS: usize = 256 << 10;
+/// Tag of the messages by which a server asks for proof of the client's role.
+const AUTHENTICATION: u8 = b'R';
+/// What such a message says when it asks for the password itself.
+const CLEAR_TEXT: u32 = 3;
+
+/// Whether a server may ask for the password in clear text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ClearText {
+    /// The server is known, or nobody else can read what is sent.
+    Allowed,
+    /// A program that holds the port would have the password.
+    Refused,
+}
+
+/// A connection with limits on what the server sends.
+#[derive(Debug)]
+pub struct Limited<S> {
+    stream: S,
+    /// How many bytes it may send before something is sent to it.
+    left: usize,
+    clear_text: Option<ClearTextWatch>,
+}
+
+impl<S> Limited<S> {
+    /// Limits a connection on which nothing was sent yet.
+    pub fn new(stream: S, clear_text: ClearText) -> Self {
+        Self {
+            stream,
+            left: MAX_ANSWERS,
+            clear_text: match clear_text {
+                ClearText::Allowed => None,
+                ClearText::Refused => Some(ClearTextWatch::default()),
+            },
+        }
+    }
+
+    /// Counts and checks what was read.
+    fn check(&mut self, read: &[u8]) -> io::Result<()> {
+        self.left = self.left.checked_sub(read.len()).ok_or_else(|| {
+            io::Error::other(format!(
+                "the answer has more than {MAX_ANSWERS} bytes, which is none of a PostgreSQL server"
+            ))
+        })?;
+        let watch = self.clear_text.as_mut();
+        if watch.is_some_and(|watch| watch.sees_question(read)) {
+            return Err(io::Error::other(
+                "the server asks for the password in clear text on a connection without TLS; turn TLS on, or \
+                 set password_encryption and pg_hba.conf to scram-sha-256",
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// Looks for the question for a password in clear text among a server's messages. Each is a tag, its length without
+/// the tag in 4 bytes, and what it says.
+#[derive(Debug, Default)]
+struct ClearTextWatch {
+    /// The beginning of the present message.
+    head: Vec<u8>,
+    /// How many bytes of it are passed over.
+    skip: usize,
+}
+
+impl ClearTextWatch {
+    fn sees_question(&mut self, read: &[u8]) -> bool {
+        for byte in read {
+            if self.skip > 0 {
+                self.skip -= 1;
+                continue;
+            }
+            self.head.push(*byte);
+            match *self.head.as_slice() {
+                [tag, a, b, c, d] => {
+                    let length = size(u32::from_be_bytes([a, b, c, d]));
+                    if tag != AUTHENTICATION || length < 8 {
+                        self.pass_over(length.saturating_sub(4));
+                    }
+                }
+                [_, a, b, c, d, e, f, g, h] => {
+                    if u32::from_be_bytes([e, f, g, h]) == CLEAR_TEXT {
+                        return true;
+                    }
+                    self.pass_over(size(u32::from_be_bytes([a, b, c, d])).saturating_sub(8));
+                }
+                _ => {}
+            }
+        }
+        false
+    }
+
+    fn pass_over(&mut self, count: usize) {
+        self.head.clear();
+        self.skip = count;
+    }
+}
+
+fn size(length: u32) -> usize {
+    usize::try_from(length).unwrap_or(usize::MAX)
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> TlsStream for Limited<S> {
+    fn channel_binding(&self) -> ChannelBinding {
+        ChannelBinding::none()
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for Limited<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        task: &mut TaskContext<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = buffer.filled().len();
+        std::task::ready!(Pin::new(&mut self.stream).poll_read(task, buffer))?;
+        let read = buffer.filled().get(before..).unwrap_or_default();
+        Poll::Ready(self.check(read))
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for Limited<S> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        task: &mut TaskContext<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let written = std::task::ready!(Pin::new(&mut self.stream).poll_write(task, bytes))?;
+        self.left = MAX_ANSWERS;
+        Poll::Ready(Ok(written))
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, task: &mut TaskContext<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(task)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, task: &mut TaskContext<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(task)
+    }
+}
+
+/// Makes connections over TCP without TLS. To the library it is a TLS that begins at once and changes nothing: so the
+/// library makes the connection, and its bytes pass through [`Limited`].
+#[derive(Debug, Clone, Copy)]
+pub struct Plain;
+
+impl<S: AsyncRead + AsyncWrite + Unpin> MakeTlsConnect<S> for Plain {
+    type Stream = Limited<S>;
+    type TlsConnect = Self;
+    type Error = Infallible;
+
+    fn make_tls_connect(&mut self, _domain: &str) -> Result<Self, Infallible> {
+        Ok(Self)
+    }
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> TlsConnect<S> for Plain {
+    type Stream = Limited<S>;
+    type Error = Infallible;
+    type Future = Ready<Result<Limited<S>, Infallible>>;
+
+    fn connect(self, stream: S) -> Self::Future {
+        ready(Ok(Limited::new(stream, ClearText::Refused)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+    use super::*;
+
+    fn message(tag: u8, content: &[u8]) -> Vec<u8> {
+        let length = u32::try_from(content.len() + 4).unwrap();
+        [&[tag][..], &length.to_be_bytes(), content].concat()
+    }
+
+    #[test]
+    fn a_question_for_the_password_is_seen_wherever_reads_end() {
+        let notice = message(b'N', b"R\0\0\0\x08\0\0\0\x03");
+        let question = message(AUTHENTICATION, &3_u32.to_be_bytes());
+        let salted = message(AUTHENTICATION, &[0, 0, 0, 5, 0, 0, 0, 3]);
+        let short = message(AUTHENTICATION, b"");
+        for (messages, expected) in [
+            (vec![&notice, &salted, &short], false),
+            (vec![&question], true),
+            (vec![&notice, &salted, &short, &question], true),
+        ] {
+            let sent: Vec<u8> = messages.into_iter().flatten().copied().collect();
+            for size in [1, 2, 3, 7, 1000] {
+                let mut watch = ClearTextWatch::default();
+                let seen = sent.chunks(size).any(|read| watch.sees_question(read));
+                assert_eq!(seen, expected, "{size}");
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn answers_have_an_end_until_more_is_sent() {
+        let (near, mut far) = tokio::io::duplex(2 * MAX_ANSWERS);
+        let mut limited = Limited::new(near, ClearText::Allowed);
+        let mut buffer = vec![0; MAX_ANSWERS];
+        for _ in 0..3 {
+            limited.write_all(b"question").await.unwrap();
+            far.write_all(&vec![b'x'; MAX_ANSWERS]).await.unwrap();
+            limited.read_exact(&mut buffer).await.unwrap();
+        }
+        far.write_all(b"x").await.unwrap();
+        let error = limited.read_u8().await.unwrap_err();
+        assert!(error.to_string().contains("more than"), "{error}");
+    }
+}
