@@ -33,7 +33,7 @@ use super::{
     trusted::{self, Opener},
 };
 
-pub use environment::{PATH, fixed_env};
+pub use environment::{PATH, fixed_env, withhold};
 
 /// How long ends of processes are collected before zombies are looked for.
 const COLLECT_ENDS: Duration = Duration::from_millis(100);
