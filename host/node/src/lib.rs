@@ -26,6 +26,7 @@ pub mod stream;
 pub mod subordinate_ids;
 pub mod system;
 pub mod trusted;
+pub mod variables;
 
 use std::{
     collections::BTreeMap,
