@@ -76,7 +76,7 @@ pub enum Program {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Env {
     /// The daemon's own, but for variables that hold its secrets, and, where it runs as root, for those by which somebody
-    /// else could have code run ([`trusted::inherited`]).
+    /// else could have code run, or that name what others can change ([`trusted::inherited`]).
     WithoutSecrets,
     /// These variables and no others.
     Replace(Vec<(OsString, OsString)>),
