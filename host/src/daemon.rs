@@ -174,6 +174,7 @@ pub async fn run(options: Options, shutdown: CancellationToken) -> Result<(), St
     let mut own_files = vec![data_dir.clone()];
     own_files.extend(token_file.clone());
     own_files.extend(tls_files.as_ref().map(|(_, key)| key.clone()));
+    exports::withhold_secrets(&exports.further);
     if let Some(path) = exports.file.clone() {
         let named = tokio::task::spawn_blocking(move || exports::secret_files(&path));
         own_files.extend(named.await.unwrap_or_default());

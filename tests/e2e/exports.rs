@@ -343,6 +343,46 @@ fn a_webhook_may_come_from_a_flag_or_the_environment() {
     }
 }
 
+/// Anybody on the machine can read what a script printed.
+#[test]
+fn scripts_get_no_variable_that_gpud_reads_as_a_secret() {
+    let receiver = Receiver::start();
+    let exports = format!(
+        "exports:\n  - name: ops\n    kind: webhook\n    url: http://127.0.0.1:{}/hook\n    secret: env:SITE_KEY\n",
+        receiver.port
+    );
+    let wrong = "exports: [{name: ops, kind: webhook, url: env:SITE_KEY, no_such_key: 1}]";
+    for exports in [exports.as_str(), wrong] {
+        let site = Site::new(exports);
+        let specs = site.path("specs.yaml");
+        fs::write(
+            &specs,
+            "- plugin_name: prints\n  plugin_type: component\n  run_mode: auto\n  interval: 10m\n  health_state_plugin:\n    steps:\n      - name: s\n        run_bash_script:\n          content_type: plaintext\n          script: env\n",
+        )
+        .unwrap();
+        let daemon = Start::new()
+            .kernel_log(site.kernel_log().to_str().unwrap())
+            .folder(&site.path("data"))
+            .environment("SITE_KEY", "hunter2")
+            .environment("POSTGRES_PASSWORD", "hunter2")
+            .environment("HTTP_AUTH_TOKEN", "hunter2")
+            .environment("AWS_SECRET_ACCESS_KEY", "hunter2")
+            .environment("AWS_SESSION_TOKEN", "hunter2")
+            .environment("SITE_NAME", "of this site")
+            .arguments(&[
+                &format!("--exports-file={}", site.file()),
+                &format!("--plugin-specs-file={}", specs.display()),
+            ])
+            .ready();
+        let printed = eventually("the script ran", || {
+            let state = daemon.state("prints");
+            state["raw_output"].as_str().map(str::to_owned)
+        });
+        assert!(printed.contains("SITE_NAME=of this site"), "{printed}");
+        assert!(!printed.contains("hunter2"), "{printed}");
+    }
+}
+
 fn exports(words: &[&str], file: &Path) -> crate::spec_file::Said {
     let file = format!("--exports-file={}", file.display());
     said(gpud().arg("exports").args(words).arg(file))

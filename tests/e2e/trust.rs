@@ -197,7 +197,10 @@ fn scripts_of_root_run_no_code_that_the_environment_names() {
     let Some(home) = home() else { return };
     let (spec, theirs) = (home.path().join("specs.yaml"), home.path().join("theirs"));
     let (proof, ran) = (home.path().join("proof"), home.path().join("ran"));
-    let script = format!("touch {}", ran.display());
+    let script = format!(
+        "test -z \"$NCCL_NET_PLUGIN$ACME_FILE\" && touch {}",
+        ran.display()
+    );
     fs::write(&spec, plugin("p", "component", &script)).unwrap();
     fs::write(&theirs, format!("touch {}", proof.display())).unwrap();
     chown(&theirs, Some(OTHER), None).unwrap();
@@ -207,9 +210,13 @@ fn scripts_of_root_run_no_code_that_the_environment_names() {
         .arg(&spec)
         .env("BASH_ENV", &theirs)
         .env("BASH_FUNC_touch%%", exported)
+        .env("NCCL_NET_PLUGIN", &theirs)
+        .env("ACME_FILE", &theirs)
         .output()
         .unwrap();
     assert!(ran.exists(), "{}", text(&output));
+    let said = text(&output);
+    assert_eq!(said.matches("scripts do not get").count(), 1, "{said}");
     assert!(!proof.exists(), "{}", text(&output));
 }
 

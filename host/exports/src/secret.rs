@@ -84,6 +84,22 @@ impl Secret {
         }
     }
 
+    /// Returns the name of the variable that it is in, if it is in one.
+    pub fn variable(&self) -> Option<&str> {
+        match self {
+            Self::Variable(name) => Some(name),
+            Self::File(_) => None,
+        }
+    }
+
+    /// Returns the names of variables that a text mentions as `env:NAME`, for a file of exports with an error.
+    pub fn variables_in(text: &str) -> impl Iterator<Item = &str> {
+        text.split("env:").skip(1).filter_map(|rest| {
+            let name = rest.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+            name.take(1).find(|name| !name.is_empty())
+        })
+    }
+
     /// Reads the secret.
     ///
     /// # Errors
@@ -190,6 +206,15 @@ pub(crate) mod tests {
             problem.to_string().contains("file:/absolute/path"),
             "{problem}"
         );
+    }
+
+    #[test]
+    fn variables_are_found_in_a_file_that_cannot_be_read() {
+        let text = "exports: [{url: env:A_1, \"env:\", token: 'env:TOKEN'}, env:LAST";
+        let found: Vec<_> = Secret::variables_in(text).collect();
+        assert_eq!(found, ["A_1", "TOKEN", "LAST"]);
+        assert_eq!(Secret::Variable("A".to_owned()).variable(), Some("A"));
+        assert_eq!(Secret::File("/a".into()).variable(), None);
     }
 
     #[tokio::test]

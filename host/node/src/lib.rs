@@ -27,6 +27,7 @@ pub mod subordinate_ids;
 pub mod system;
 pub mod trusted;
 pub mod users;
+pub mod variables;
 
 use std::{
     collections::BTreeMap,

@@ -25,6 +25,7 @@ use crate::{
     component::builtin,
     daemon::{self, Options, Selection},
     exports,
+    node::process,
     runtime::Compiler,
     service::{Service, signals},
     store::{Location, STATE_FILE, StoreOptions},
@@ -149,6 +150,8 @@ fn otlp(_: Address) -> Result<ExportConfig, Exit> {
 
 /// The export of `--inventory-from-env`.
 fn inventory((settings, timeout): (inventory::Settings, Duration)) -> ExportConfig {
+    // An address can hold a password. The variables of secrets are withheld with those of all exports.
+    process::withhold(["HTTP_ENDPOINT"]);
     ExportConfig {
         timeout,
         ..ExportConfig::new("inventory", Settings::Inventory(Box::new(settings)))

@@ -8,7 +8,7 @@ use std::{
 
 use gpud_exports::{
     config::{self, ExportConfig},
-    secret::{self, SecretSource},
+    secret::{self, Secret, SecretSource},
 };
 use tokio::sync::{mpsc::Receiver, oneshot::Sender};
 
@@ -18,7 +18,7 @@ use crate::{
     node::{
         file_watch::FileWatch,
         local_file::{self, FileStamp},
-        socket_owner,
+        process, socket_owner,
         trusted::Opener,
         users,
     },
@@ -32,7 +32,8 @@ const MAX_BYTES: usize = 1 << 20;
 /// The component that shows an error in the file. It is registered only while the file has one.
 const TROUBLE: &str = troubles::EXPORTS_FILE;
 
-/// Reads and checks a file of exports.
+/// Reads and checks a file of exports. Scripts do not get variables that it names as secrets, whether or not it has an
+/// error.
 ///
 /// # Errors
 /// The first error, with file, line and column.
@@ -42,7 +43,22 @@ pub fn read(path: &Path, opener: Opener) -> Result<Vec<ExportConfig>, String> {
         .map_err(|error| error.to_string())?;
     let name = path.display().to_string();
     let text = String::from_utf8(bytes).map_err(|_| format!("{name}: it is not UTF-8"))?;
-    config::parse(&name, &text).map_err(|error| error.to_string())
+    match config::parse(&name, &text) {
+        Ok(configs) => {
+            withhold_secrets(&configs);
+            Ok(configs)
+        }
+        Err(error) => {
+            process::withhold(Secret::variables_in(&text));
+            Err(error.to_string())
+        }
+    }
+}
+
+/// Keeps the variables that exports name as secrets from scripts.
+pub fn withhold_secrets(configs: &[ExportConfig]) {
+    let secrets = configs.iter().flat_map(|config| config.settings.secrets());
+    process::withhold(secrets.filter_map(Secret::variable));
 }
 
 /// Returns the files with secrets that a file of exports names, as far as it can be read. It blocks.

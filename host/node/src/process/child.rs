@@ -220,8 +220,10 @@ fn start(command: &Command, cgroups: Option<&'static Cgroups>) -> Result<Running
             process.env("PATH", super::search_path());
             for (name, value) in trusted::inherited() {
                 match value {
-                    Some(value) => process.env(name, value),
-                    None => process.env_remove(name),
+                    Some(value) if !super::environment::is_secret(&name) => {
+                        process.env(name, value)
+                    }
+                    Some(_) | None => process.env_remove(name),
                 };
             }
         }

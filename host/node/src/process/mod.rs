@@ -33,7 +33,7 @@ use super::{
     trusted::{self, Opener},
 };
 
-pub use environment::{PATH, fixed_env};
+pub use environment::{PATH, fixed_env, withhold};
 
 /// How long ends of processes are collected before zombies are looked for.
 const COLLECT_ENDS: Duration = Duration::from_millis(100);
@@ -76,7 +76,7 @@ pub enum Program {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Env {
     /// The daemon's own, but for variables that hold its secrets, and, where it runs as root, for those by which somebody
-    /// else could have code run ([`trusted::inherited`]).
+    /// else could have code run, or that name what others can change ([`trusted::inherited`]).
     WithoutSecrets,
     /// These variables and no others.
     Replace(Vec<(OsString, OsString)>),

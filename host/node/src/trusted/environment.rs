@@ -9,105 +9,27 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
+use rustix::fs::FileType;
+
 use super::{
     Opener, TrustError,
-    walk::{Goal, walk},
+    walk::{Arrival, Goal, walk},
 };
+use crate::variables;
 
 /// The folder of temporary files if `TMPDIR` is not trusted.
 const TEMPORARY: &str = "/tmp";
 
-/// Variables whose value loaders, shells and interpreters run as such, or expand before they use it, and those that make a
-/// program start another one or write a file: ld.so(8), bash(1), node(1), java(1), less(1), curl(1).
-const CODE: &[&str] = &[
-    "BASHOPTS",
-    // bash expands both, command substitutions included.
-    "BASH_ENV",
-    "BASH_XTRACEFD",
-    "BROWSER",
-    "CDPATH",
-    "EDITOR",
-    "ENV",
-    "JAVA_TOOL_OPTIONS",
-    "JDK_JAVA_OPTIONS",
-    "LESSCLOSE",
-    "LESSOPEN",
-    "MANPAGER",
-    "MEMUSAGE_OUTPUT",
-    "NODE_OPTIONS",
-    "PAGER",
-    "PCPROFILE_OUTPUT",
-    "PROMPT_COMMAND",
-    "PS4",
-    "SEGFAULT_OUTPUT_NAME",
-    "SHELLOPTS",
-    "SSLKEYLOGFILE",
-    "VISUAL",
-    "_JAVA_OPTIONS",
-];
-/// Beginnings of such names, except for names of [`PATHS`] and [`HARMLESS`]: git(1), python(1), perlrun(1), ruby(1), the
-/// loader, the allocator, sanitizers, openssl(1), curl(1).
-const CODE_BEGINNINGS: &[&str] = &[
-    "ASAN_",
-    "BASH_FUNC_",
-    "CURL_",
-    "GCOV_",
-    "GIT_",
-    "GLIBC_",
-    "LD_",
-    "LSAN_",
-    "LUA_",
-    "MALLOC_",
-    "MSAN_",
-    "OPENSSL_",
-    "PERL",
-    "PHP",
-    "PYTHON",
-    "RUBY",
-    "TSAN_",
-    "UBSAN_",
-];
-/// Names with such a beginning that images of containers set, and that change only how a program prints and reads text.
-const HARMLESS: &[&str] = &[
-    "PYTHONDONTWRITEBYTECODE",
-    "PYTHONHASHSEED",
-    "PYTHONIOENCODING",
-    "PYTHONUNBUFFERED",
-    "PYTHONUTF8",
-    "PYTHON_VERSION",
-];
-
-/// Variables that name files and folders from which these run or load something, or certificates that they trust.
-const PATHS: &[&str] = &[
-    "BASH_LOADABLES_PATH",
-    "CLASSPATH",
-    "CURL_CA_BUNDLE",
-    "GCONV_PATH",
-    "GIT_SSL_CAINFO",
-    "GIT_SSL_CAPATH",
-    "HOME",
-    "JAVA_HOME",
-    "KUBECONFIG",
-    "LD_AUDIT",
-    "LD_LIBRARY_PATH",
-    "LD_PRELOAD",
-    "LOCPATH",
-    "NODE_PATH",
-    "OPENSSL_CONF",
-    "PERL5LIB",
-    "PERLLIB",
-    "PYTHONHOME",
-    "PYTHONPATH",
-    "PYTHONSTARTUP",
-    "PYTHONUSERBASE",
-    "RUBYLIB",
-    "TMPDIR",
-    "XDG_CONFIG_DIRS",
-    "XDG_CONFIG_HOME",
-    "XDG_DATA_DIRS",
-    "XDG_DATA_HOME",
-    "ZDOTDIR",
-];
+/// Variables that name a folder of temporary files, which may be one that everybody writes to.
+const TEMPORARY_NAMES: [&str; 3] = ["TMPDIR", "TMP", "TEMP"];
+/// Variables of shells and of sudo that no program needs, which often name a folder of the user. The log does not name them.
+const UNNAMED: [&str; 6] = ["MAIL", "OLDPWD", "PWD", "SUDO_COMMAND", "SUDO_HOME", "_"];
+/// Beginnings of addresses of Unix sockets.
+const SOCKETS: [&[u8]; 3] = [b"/", b"unix:/", b"unix:path=/"];
+/// Most paths of one variable that are judged. One with more is left out.
+const MAX_JUDGED: usize = 256;
+/// Most names in one line of the log.
+const MAX_NAMES: usize = 40;
 /// In place of a `HOME` of somebody else, as for programs of plugins.
 const NO_HOME: &str = "/";
 /// The variables that name trusted certificates: a file, and folders.
@@ -153,7 +75,8 @@ pub fn temporary_folder() -> PathBuf {
 }
 
 /// What scripts that root runs do not inherit as it is from this process's environment: variables by which somebody else
-/// could have their own code run. `None` is a variable that they do not get. Each is named in the log, once.
+/// could have their own code run, and those that hold a path which others can change. `None` is a variable that they do not
+/// get. The log names each once, all that are new in one line.
 pub fn inherited() -> Vec<(OsString, Option<OsString>)> {
     let opener = Opener::of_command();
     if !opener.is_strict {
@@ -164,37 +87,62 @@ pub fn inherited() -> Vec<(OsString, Option<OsString>)> {
         .map(|(value, name)| (name, value))
         .collect();
     let mut named = NAMED.lock().unwrap_or_else(PoisonError::into_inner);
-    for (name, _) in &changes {
-        if named.insert(PathBuf::from(name)) {
-            tracing::warn!(
-                "scripts do not get the variable {} as it is: others can change what it names, or it is code itself",
-                name.display()
-            );
-        }
+    let names: Vec<String> = changes
+        .iter()
+        .map(|(name, _)| name)
+        .filter(|name| name.to_str().is_none_or(|name| !UNNAMED.contains(&name)))
+        .filter(|name| named.insert(PathBuf::from(name)))
+        .map(|name| name.to_string_lossy().escape_debug().to_string())
+        .collect();
+    drop(named);
+    if !names.is_empty() {
+        tracing::warn!("{}", left_out(&names));
     }
     changes
+}
+
+/// Returns the one line that names variables which scripts do not get as they are.
+pub(super) fn left_out(names: &[String]) -> String {
+    let shown: Vec<&str> = names.iter().take(MAX_NAMES).map(String::as_str).collect();
+    let more = match names.len().saturating_sub(MAX_NAMES) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    format!(
+        "scripts do not get these variables as they are, since others can change what they name, or they are code: {}{more}",
+        shown.join(", ")
+    )
 }
 
 /// The change to a variable: `None` if there is none, `Some(None)` if it is left out.
 pub(super) fn change(name: &OsStr, value: &OsStr, opener: Opener) -> Option<Option<OsString>> {
     let text = name.to_string_lossy();
-    let is_path = PATHS.contains(&&*text);
-    let begins_so = CODE_BEGINNINGS.iter().any(|part| text.starts_with(part));
-    if CODE.contains(&&*text) || (begins_so && !is_path && !HARMLESS.contains(&&*text)) {
+    if variables::is_code(&text) {
         return Some(None);
     }
-    if !is_path || value.is_empty() {
+    // `PATH` has a rule of its own: see `search_path`.
+    if value.is_empty() || text == "PATH" {
         return None;
     }
-    if text == "TMPDIR" {
+    if TEMPORARY_NAMES.contains(&&*text) {
         let is_good = walk(Path::new(value), opener.rules, Goal::FOLDER).is_ok();
         return (!is_good).then_some(None);
     }
+    if !variables::PATHS.contains(&&*text) {
+        let bytes = value.as_bytes();
+        let is_good = match &*text {
+            name if variables::ADDRESSES.contains(&name) => is_socket_address(bytes),
+            name if variables::LIBRARIES.contains(&name) => !has_relative_path(bytes),
+            _ => true,
+        };
+        let is_kept = is_good && are_paths_trusted(bytes, opener);
+        return (!is_kept).then_some(None);
+    }
     // The loader splits `LD_PRELOAD` at blanks as well.
-    let is_separator = |byte: &u8| *byte == b':' || (*byte == b' ' && text == "LD_PRELOAD");
+    let ends_part = |byte: &u8| *byte == b':' || (*byte == b' ' && text == "LD_PRELOAD");
     let parts: Vec<&OsStr> = value
         .as_bytes()
-        .split(is_separator)
+        .split(ends_part)
         .map(OsStr::from_bytes)
         .collect();
     let safe = parts.iter().filter(|part| is_safe(Path::new(part), opener));
@@ -206,6 +154,65 @@ pub(super) fn change(name: &OsStr, value: &OsStr, opener: Opener) -> Option<Opti
         (true, "HOME") => Some(NO_HOME.into()),
         (true, _) => None,
         (false, _) => Some(OsString::from_vec(safe.join(&b':'))),
+    })
+}
+
+/// Whether an address is that of one Unix socket with an absolute path.
+fn is_socket_address(value: &[u8]) -> bool {
+    SOCKETS.iter().any(|socket| value.starts_with(socket)) && !value.contains(&b';')
+}
+
+/// Whether a list of libraries has one with a path that begins at the working folder.
+fn has_relative_path(value: &[u8]) -> bool {
+    let mut parts = value.split(|byte| is_separator(*byte));
+    parts.any(|part| part.contains(&b'/') && !part.starts_with(b"/"))
+}
+
+/// Whether nobody else can change what the paths in a value lead to.
+fn are_paths_trusted(value: &[u8], opener: Opener) -> bool {
+    let mut paths = paths_in(value);
+    let are_good = paths
+        .by_ref()
+        .take(MAX_JUDGED)
+        .all(|path| is_safe(path, opener) || is_device_or_socket(path, opener));
+    are_good && paths.next().is_none()
+}
+
+/// Returns the absolute paths of a value: as a whole, in a list, in options, and in addresses such as `unix:///run/x`.
+fn paths_in(value: &[u8]) -> impl Iterator<Item = &Path> {
+    value.split(|byte| is_separator(*byte)).filter_map(|part| {
+        let begin = match *part.first()? {
+            // As in `-I/folder`.
+            b'-' => part.iter().position(|byte| *byte == b'/')?,
+            _ => part.iter().position(|byte| !QUOTES.contains(byte))?,
+        };
+        let path = part.get(begin..).filter(|path| path.starts_with(b"/"))?;
+        // An address of a file may name this machine before the path.
+        let of_this_machine = path.strip_prefix(b"//localhost");
+        let path = of_this_machine
+            .filter(|rest| rest.starts_with(b"/"))
+            .unwrap_or(path);
+        Some(Path::new(OsStr::from_bytes(path)))
+    })
+}
+
+fn is_separator(byte: u8) -> bool {
+    byte.is_ascii_whitespace() || b":=,;".contains(&byte)
+}
+
+/// What may be written before a path.
+const QUOTES: &[u8] = b"\"'`([{<>|&@!+";
+
+/// Whether a path leads to a device, a socket or a pipe of root or of this process's user. Everybody may write to many of
+/// these, such as `/dev/null`.
+fn is_device_or_socket(path: &Path, opener: Opener) -> bool {
+    let facts = match walk(path, opener.rules, Goal::FILE) {
+        Ok(Arrival::Entry(entry)) => entry.facts,
+        Ok(Arrival::Folder { .. }) | Err(_) => None,
+    };
+    facts.is_some_and(|facts| {
+        FileType::from_raw_mode(facts.st_mode) != FileType::RegularFile
+            && opener.rules.judge_owner(path, path, &facts).is_ok()
     })
 }
 

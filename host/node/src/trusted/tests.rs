@@ -10,6 +10,7 @@ use std::{
 };
 
 use super::*;
+use crate::variables;
 
 /// A user of the machine who is neither root nor gpud's own.
 const OTHER: u32 = 12345;
@@ -552,7 +553,20 @@ fn scripts_of_root_inherit_no_variable_by_which_others_run_code() {
         ("HOME", folder.to_string()),
         ("TMPDIR", "/tmp".to_owned()),
         ("NODE_NAME", "gpu-1".to_owned()),
-        ("ACME", format!("{open}")),
+        ("PATH", format!("{open}")),
+        ("ACME", format!("{folder}:/usr/no-such-file,-I{folder} a=b")),
+        ("ACME", "https://host/path?x=/dev/null".to_owned()),
+        ("TMP", "/tmp".to_owned()),
+        ("NCCL_NET_PLUGIN", "ofi".to_owned()),
+        ("NCCL_DEBUG", "INFO".to_owned()),
+        ("CUDA_INJECTION64_PATH", good.display().to_string()),
+        ("SLURM_CONF", good.display().to_string()),
+        ("DOCKER_HOST", format!("unix://{folder}/socket")),
+        ("CONTAINERD_ADDRESS", format!("{folder}/socket")),
+        (
+            "DBUS_SYSTEM_BUS_ADDRESS",
+            format!("unix:path={folder}/bus,guid=1"),
+        ),
     ] {
         assert_eq!(change(name, value.clone()), None, "{name}={value}");
     }
@@ -575,6 +589,24 @@ fn scripts_of_root_inherit_no_variable_by_which_others_run_code() {
         ("PS4", "$(id)".to_owned()),
         ("BASH_FUNC_ls%%", "() { id; }".to_owned()),
         ("NODE_OPTIONS", "--require x".to_owned()),
+        ("ACME", format!("{open}")),
+        ("ACME", format!("a,file://{open}/later")),
+        ("ACME", format!("file://localhost{open}/later")),
+        ("ACME", format!("--plugin=\"{open}/x\"")),
+        ("ACME", format!("-I{open}")),
+        ("ACME", format!("/usr/../{open}")),
+        ("ACME", format!("{folder}:").repeat(257)),
+        ("TMP", format!("{open}")),
+        ("NCCL_NET_PLUGIN", format!("{open}/libnccl-net.so")),
+        ("NCCL_NET_PLUGIN", "./libnccl-net.so".to_owned()),
+        ("CUDA_INJECTION64_PATH", "relative.so".to_owned()),
+        ("DOCKER_HOST", "tcp://127.0.0.1:2375".to_owned()),
+        ("DOCKER_HOST", format!("unix://{open}/socket")),
+        ("DBUS_SYSTEM_BUS_ADDRESS", "unix:abstract=x".to_owned()),
+        (
+            "DBUS_SYSTEM_BUS_ADDRESS",
+            format!("unix:path={folder}/bus;tcp:host=h"),
+        ),
     ] {
         assert_eq!(change(name, value.clone()), Some(None), "{name}={value}");
     }
@@ -583,6 +615,48 @@ fn scripts_of_root_inherit_no_variable_by_which_others_run_code() {
     let mixed = change("LD_LIBRARY_PATH", format!("{open}:{folder}:"));
     assert_eq!(mixed, Some(Some(folder.to_string())));
     assert_eq!(change("HOME", open.to_string()), Some(Some("/".to_owned())));
+}
+
+/// A guest's grant and a script of root are judged by one table: see `runtime/src/capability/environment.rs`.
+#[test]
+fn each_variable_of_the_table_is_judged() {
+    let place = TestFolder::new();
+    place.file("bad/file");
+    mode(&place.path("bad"), 0o777);
+    let value = place.path("bad/file");
+    let opener = Opener::of_daemon();
+    let change = |name: &str| environment::change(name.as_ref(), value.as_os_str(), opener);
+    for names in [
+        variables::CODE,
+        variables::PATHS,
+        variables::LIBRARIES,
+        variables::ADDRESSES,
+    ] {
+        for &name in names {
+            assert!(variables::decides_what_runs(name), "{name}");
+            let wanted = match name {
+                "HOME" => Some(Some(std::ffi::OsString::from("/"))),
+                _ => Some(None),
+            };
+            assert_eq!(change(name), wanted, "{name}");
+        }
+    }
+    for beginning in variables::CODE_BEGINNINGS {
+        let name = format!("{beginning}X");
+        assert!(variables::decides_what_runs(&name), "{name}");
+        assert_eq!(change(&name), Some(None), "{name}");
+    }
+}
+
+#[test]
+fn variables_that_are_left_out_are_named_in_one_line() {
+    let names: Vec<String> = (0..42).map(|number| format!("N{number}")).collect();
+    let line = environment::left_out(&names);
+    assert!(
+        line.contains("N0, N1, ") && line.ends_with("N39 and 2 more"),
+        "{line}"
+    );
+    assert!(!line.contains('\n'));
 }
 
 #[test]

@@ -1,106 +1,59 @@
 //! The names of environment variables that a grant may list, and those that it may never list.
 //!
 //! A loader, a shell and an interpreter run code that a variable names, so a guest that sets one of theirs needs no
-//! other grant. The lists hold what the manual pages of these programs say: ld.so(8), bash(1), perlrun(1), python(1),
-//! ruby(1), node(1), java(1), git(1), and others of their kind.
+//! other grant. Most names are in the table that root's scripts are judged by as well ([`variables`]); the lists here hold
+//! what only a guest may not set.
 
-/// Names that are refused as they are.
+use gpud_node::variables;
+
+/// Names that are refused as they are, besides those of gpud's table.
 const REFUSED: &[&str] = &[
     // Shells: what they run before a script, how they split words, where they look for programs.
-    "BASHOPTS",
-    "BASH_ENV",
-    "BASH_LOADABLES_PATH",
-    "BASH_XTRACEFD",
-    "CDPATH",
-    "ENV",
     "FPATH",
     "GLOBIGNORE",
-    "HOME",
     "IFS",
     "KSH_VERSION",
     "PATH",
-    "PROMPT_COMMAND",
     "PS0",
     "PS1",
     "PS2",
-    "PS4",
     "SHELL",
-    "SHELLOPTS",
     "TMP",
     "TEMP",
-    "TMPDIR",
     "USERPROFILE",
-    "XDG_CONFIG_HOME",
-    "XDG_CONFIG_DIRS",
-    "XDG_DATA_HOME",
-    "XDG_DATA_DIRS",
-    "ZDOTDIR",
     // Programs that other programs start.
-    "BROWSER",
-    "EDITOR",
-    "LESSOPEN",
-    "LESSCLOSE",
     "LESSKEY",
-    "MANPAGER",
-    "PAGER",
-    "SYSTEMD_EDITOR",
-    "VISUAL",
     // The C library: modules and files that it loads.
-    "GCONV_PATH",
-    "LOCPATH",
     "NLSPATH",
     "TZDIR",
     "HOSTALIASES",
     "LOCALDOMAIN",
 ];
 
-/// Beginnings of names that are refused.
+/// Beginnings of names that are refused, besides those of gpud's table.
 const REFUSED_BEGINNINGS: &[&str] = &[
     // The loader and the allocator.
-    "LD_",
     "DYLD_",
-    "GLIBC_",
-    "MALLOC_",
     "RESOLV_",
     "RES_",
-    "ASAN_",
-    "LSAN_",
-    "MSAN_",
-    "TSAN_",
-    "UBSAN_",
-    "GCOV_",
     "LLVM_",
     // Shells.
-    "BASH_FUNC_",
     "ZSH_",
     "FISH_",
     // Interpreters.
-    "PYTHON",
-    "PERL",
-    "RUBY",
-    "GEM_",
-    "BUNDLE_",
     "NODE_",
     "NPM_",
     "JAVA_",
     "_JAVA_",
     "JDK_",
-    "CLASSPATH",
-    "LUA_",
-    "PHP",
     "TCL",
     "GUILE_",
     "GODEBUG",
     "GOTRACEBACK",
-    "DOTNET_",
-    "COMPLUS_",
     "R_",
     "AWK",
     // Programs that run others, or load modules and configuration by name.
-    "GIT_",
     "SSH_",
-    "OPENSSL_",
-    "SYSTEMD_PAGER",
     "GTK_",
 ];
 
@@ -129,7 +82,8 @@ const MAX_NAME: usize = 128;
 
 /// Whether no guest may set this variable.
 pub fn is_refused(name: &str) -> bool {
-    REFUSED.contains(&name)
+    variables::decides_what_runs(name)
+        || REFUSED.contains(&name)
         || REFUSED_BEGINNINGS
             .iter()
             .any(|beginning| name.starts_with(beginning))
@@ -179,6 +133,20 @@ mod tests {
                 problem.contains("no grant may list it"),
                 "{name}: {problem}"
             );
+        }
+        for names in [
+            variables::CODE,
+            variables::CODE_BEGINNINGS,
+            variables::PATHS,
+            variables::LIBRARIES,
+            variables::ADDRESSES,
+        ] {
+            for name in names {
+                assert!(check_name(name).is_err(), "{name}");
+            }
+        }
+        for name in ["NCCL_DEBUG", "UCX_TLS", "CUDA_VISIBLE_DEVICES"] {
+            assert_eq!(check_name(name), Ok(()), "{name}");
         }
         for name in ["", "1A", "A B", "A=B", "BASH_FUNC_x%%", "A\0", "ä"] {
             let problem = check_name(name).unwrap_err();
