@@ -2,6 +2,23 @@
 # Installs, upgrades or removes gpud from a folder of release files. It asks no network, unless --from names a URL.
 set -eu
 
+# Root may have the environment of another user (`sudo -E`, `su`). Nothing of it decides which programs run, what they read
+# or where files are put. A special built-in command comes before a function of that name, so `unset` is the shell's own.
+for name in [ cat cd chmod command cp curl cut dirname getconf grep id ldd minisign mkdir mktemp mv printf rm sed sha256sum \
+    sort systemctl tail tar test tr uname wget; do
+    unset -f "$name" 2>/dev/null || :
+done
+PATH=/usr/sbin:/usr/bin:/sbin:/bin:/usr/local/sbin:/usr/local/bin
+HOME=/
+LC_ALL=C
+IFS=$(printf ' \t\n.')
+IFS=${IFS%.}
+export PATH HOME LC_ALL
+unset TMPDIR CDPATH TAR_OPTIONS GZIP BASH_ENV ENV POSIXLY_CORRECT TAPE
+unset LD_PRELOAD LD_LIBRARY_PATH LD_AUDIT GCONV_PATH LOCPATH OPENSSL_CONF OPENSSL_MODULES OPENSSL_ENGINES
+unset CURL_HOME CURL_CA_BUNDLE SSL_CERT_FILE SSL_CERT_DIR SSLKEYLOGFILE WGETRC SYSTEM_WGETRC XDG_CONFIG_HOME
+umask 022
+
 usage() {
     cat <<'END'
 install.sh [OPTIONS]
@@ -143,14 +160,21 @@ check_libc() {
     fi
 }
 
+# Makes the folder of unpacked files: readable by this user only, and in a folder that is the same whoever calls.
+make_work_folder() {
+    work=$(mktemp -d /var/tmp/gpud-install.XXXXXXXX 2>/dev/null) || work=$(mktemp -d /tmp/gpud-install.XXXXXXXX) ||
+        fail "no folder can be made in /var/tmp or /tmp; nothing was installed"
+}
+
 # fetch NAME: leaves a release file in $work.
 fetch() {
     case $from in
     https://* | http://*)
         if command -v curl >/dev/null 2>&1; then
-            curl -fsSL --retry 3 -o "$work/$1" "$from/$1"
+            # As the first option, -q has curl read no settings of a user.
+            curl -q -fsSL --retry 3 -o "$work/$1" "$from/$1"
         elif command -v wget >/dev/null 2>&1; then
-            wget -q -O "$work/$1" "$from/$1"
+            wget --no-config -q -O "$work/$1" "$from/$1"
         else
             fail "curl or wget is needed for $from; or copy the files here and give --from FOLDER"
         fi
@@ -191,7 +215,7 @@ install_gpud() {
     refuse_packaged
     detect_target
     check_libc
-    work=$(mktemp -d)
+    make_work_folder
     trap 'rm -rf -- "$work"' EXIT
     trap 'exit 1' HUP INT TERM
     [ -n "$from" ] || from=$(dirname -- "$0")
@@ -208,7 +232,8 @@ install_gpud() {
     grep -F -- "  $name.tar.gz" "$work/SHA256SUMS" >"$work/sum"
     (cd "$work" && sha256sum -c sum >/dev/null 2>&1) ||
         fail "$name.tar.gz does not have the checksum of SHA256SUMS; nothing was installed"
-    tar -xzf "$work/$name.tar.gz" -C "$work"
+    # With -o what is unpacked belongs to this user, not to the number that the archive names.
+    tar -xzof "$work/$name.tar.gz" -C "$work"
     files=$work/$name
     # It must start here before it takes the place of one that works.
     new=$("$files/gpud" --version) || fail "the new gpud does not start on this machine; nothing was installed"

@@ -17,6 +17,11 @@ aarch64) target=aarch64-unknown-linux-gnu ;;
 *) echo "NOT RUN: there are no releases for $(uname -m)" >&2; exit 77 ;;
 esac
 
+# The script looks programs up in the system's folders only. A copy of it finds those of these tests as well.
+# with_tools FOLDERS: writes that copy.
+tools_script=$work/with-tools.sh
+with_tools() { sed "s|^PATH=|PATH=$1:|" "$script" >"$tools_script"; }
+
 checks=0
 check() {
     checks=$((checks + 1))
@@ -98,10 +103,67 @@ tar -czf "$work/broken/gpud-0.2.0-$target.tar.gz" -C "$work/made" "gpud-0.2.0-$t
 check says "does not start on this machine" sh "$script" --root "$root" --from "$work/broken"
 check test "$(version)" = "gpud version 0.1.0"
 
+# Root with the environment of another user: nothing of it is run, read or used as a place for files. The work folder is
+# one that the release's own program sees.
+foreign=$work/foreign
+mkdir -p -- "$foreign"/{home,bin,tmp} "$work/web"
+for program in id uname cp mktemp tar sed sha256sum curl wget; do
+    printf '#!/bin/sh\ntouch "%s/ran-%s"\nexit 1\n' "$foreign" "$program" >"$foreign/bin/$program"
+    chmod +x "$foreign/bin/$program"
+done
+echo "touch '$foreign/ran-env'" >"$foreign/env"
+printf 'dump-header = "%s/curlrc-was-read"\n' "$foreign" >"$foreign/home/.curlrc"
+printf 'output_document = %s/wgetrc-was-read\nlogfile = %s/wgetrc-log\n' "$foreign" "$foreign" >"$foreign/home/.wgetrc"
+# shellcheck disable=SC2016
+foreign_install() {
+    env HOME="$foreign/home" CURL_HOME="$foreign/home" WGETRC="$foreign/home/.wgetrc" TMPDIR="$foreign/tmp" \
+        PATH="$foreign/bin:$PATH" ENV="$foreign/env" BASH_ENV="$foreign/env" CDPATH=/tmp \
+        TAR_OPTIONS="--checkpoint=1 --checkpoint-action=exec=touch\\ $foreign/ran-checkpoint" \
+        'BASH_FUNC_mktemp%%=() { touch "$HOME/../ran-function"; command mktemp "$@"; }' \
+        /bin/sh "$1" --root "$root" "${@:2}" >"$work/output" 2>&1 || { cat "$work/output" >&2; return 1; }
+}
+release "$work/web" 0.11.0
+# This one notes where it was unpacked, and the rights of the work folder.
+# shellcheck disable=SC2016
+printf '#!/bin/sh\necho "$0 $(stat -c %%a "${0%%/*/*}")" >"%s/seen"\necho "gpud version 0.11.0"\n' "$work" \
+    >"$work/made/gpud-0.11.0-$target/gpud"
+tar -czf "$work/web/gpud-0.11.0-$target.tar.gz" -C "$work/made" "gpud-0.11.0-$target"
+(cd "$work/web" && sha256sum gpud-*.tar.gz >SHA256SUMS)
+check foreign_install "$script" --from "$work/web"
+seen=$(cat "$work/seen")
+check test "${seen#/var/tmp/gpud-install.}" != "$seen" -o "${seen#/tmp/gpud-install.}" != "$seen"
+check test "${seen##* }" = 700
+check test -z "$(find "$foreign/tmp" -mindepth 1)"
+check test -z "$(find "$foreign" -maxdepth 1 -name 'ran-*')"
+check absent "${seen% *}"
+# Over HTTP the settings of curl and wget in a foreign home count for nothing.
+if command -v python3 >/dev/null && command -v curl >/dev/null; then
+    python3 -u -m http.server --bind 127.0.0.1 --directory "$work/web" 0 >"$work/http" 2>&1 &
+    server=$!
+    trap 'kill "$server" 2>/dev/null || :; rm -rf -- "$work"' EXIT
+    until grep -q 'port [0-9]' "$work/http"; do
+        kill -0 "$server" || { cat "$work/http" >&2; exit 1; }
+        sleep 0.05
+    done
+    port=$(sed -n 's/.* port \([0-9]*\).*/\1/p' "$work/http")
+    check foreign_install "$script" --from "http://127.0.0.1:$port"
+    # A script that finds no curl takes wget.
+    if command -v wget >/dev/null; then
+        sed 's/command -v curl/command -v no-such-curl/' "$script" >"$work/wget.sh"
+        check foreign_install "$work/wget.sh" --from "http://127.0.0.1:$port"
+    fi
+    kill "$server"
+    check test -z "$(find "$foreign" -maxdepth 1 -name 'ran-*' -o -maxdepth 1 -name '*rc-*')"
+else
+    echo "foreign settings of curl and wget: NOT RUN, there is no python3 or curl" >&2
+fi
+check install_gpud --from "$one" --version 0.1.0
+
 # Machines that gpud does not run on, by stand-ins for the programs that tell.
 mkdir -- "$work/stand-ins"
 stand_in() { printf '#!/bin/sh\n%s\n' "$2" >"$work/stand-ins/$1"; chmod +x "$work/stand-ins/$1"; }
-other() { PATH="$work/stand-ins:$PATH" sh "$script" --root "$root" --from "$one"; }
+with_tools "$work/stand-ins"
+other() { sh "$tools_script" --root "$root" --from "$one"; }
 # shellcheck disable=SC2016
 stand_in uname 'case $1 in -s) echo Linux ;; *) echo riscv64 ;; esac'
 check says "no gpud for riscv64" other
@@ -116,14 +178,16 @@ check other >/dev/null
 rm -r -- "$work/stand-ins"
 
 if command -v minisign >/dev/null; then
+    with_tools "$PATH"
+    install_signed() { sh "$tools_script" --root "$root" "$@" >/dev/null; }
     minisign -G -W -p "$work/key.pub" -s "$work/key" >/dev/null
     minisign -G -W -p "$work/other.pub" -s "$work/other" >/dev/null
-    check says "has no SHA256SUMS.minisig" sh "$script" --root "$root" --from "$one" --public-key "$work/key.pub"
+    check says "has no SHA256SUMS.minisig" sh "$tools_script" --root "$root" --from "$one" --public-key "$work/key.pub"
     minisign -S -s "$work/key" -m "$one/SHA256SUMS" >/dev/null
-    check install_gpud --from "$one" --public-key "$work/key.pub"
-    check says "not by the key" sh "$script" --root "$root" --from "$one" --public-key "$work/other.pub"
+    check install_signed --from "$one" --public-key "$work/key.pub"
+    check says "not by the key" sh "$tools_script" --root "$root" --from "$one" --public-key "$work/other.pub"
     echo >>"$one/SHA256SUMS"
-    check says "not by the key" sh "$script" --root "$root" --from "$one" --public-key "$work/key.pub"
+    check says "not by the key" sh "$tools_script" --root "$root" --from "$one" --public-key "$work/key.pub"
 else
     echo "signatures: NOT RUN, there is no minisign" >&2
 fi
