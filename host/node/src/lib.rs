@@ -15,6 +15,7 @@ pub mod kmsg;
 pub mod local_file;
 pub mod local_socket;
 pub mod net;
+pub mod new_file;
 pub mod nvml;
 pub mod parts;
 pub mod port_holder;

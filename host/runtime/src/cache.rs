@@ -3,7 +3,7 @@
 //! Loading compiled code runs it, so the folder must be ours alone: mode 0700, our user, not a link, below folders that
 //! nobody else can change ([`crate::node::trusted`]); otherwise a private temporary folder is used, or memory, and the log
 //! says so. An entry's name is the SHA-256 of the component and the engine's compatibility hash; beside it is the SHA-256
-//! of the code, since Wasmtime does not notice flipped bits. An entry is opened once: what is hashed is what is loaded.
+//! of the code, since Wasmtime does not notice flipped bits. Both have mode 0600 whatever the umask is. An entry is opened once: what is hashed is what is loaded.
 //! What does not fit is removed and made once more: from the code in gpud's own binary ([`super::archive`]), or by
 //! compiling.
 #![allow(
@@ -30,6 +30,7 @@ use super::{
     error::LoadError,
 };
 use crate::node::{
+    new_file,
     parts::Parts,
     trusted::{self, OwnFolder},
 };
@@ -162,7 +163,8 @@ impl Cache {
             let part = folder.temporary_file("cwasm");
             let entry = folder.entry(key);
             let remove_part = RemoveOnDrop(&part);
-            let placed = fs::write(&part, &code).and_then(|()| publish(&part, &entry, &code));
+            let placed =
+                new_file::write_private(&part, &code).and_then(|()| publish(&part, &entry, &code));
             drop(remove_part);
             if let (Ok(()), Ok(component)) = (placed, self.load(engine, folder, &entry)) {
                 return Some(component);
@@ -187,7 +189,7 @@ impl Cache {
             folder.temporary_file("cwasm"),
         );
         let _remove = (RemoveOnDrop(&source), RemoveOnDrop(&output));
-        fs::write(&source, wasm).map_err(in_file(&source))?;
+        new_file::write_private(&source, wasm).map_err(in_file(&source))?;
         let compiling = self.compiler.compile(&source, &output);
         compiling.await.map_err(|problem| LoadError::Compile {
             name: name.to_owned(),
@@ -390,7 +392,7 @@ fn in_file(path: &Path) -> impl FnOnce(io::Error) -> LoadError {
 fn private_folder(folder: &Path) -> io::Result<OwnFolder> {
     let own = OwnFolder::open_unlinked(folder)?;
     let probe = own.path().join(format!("{}.tmp", uuid::Uuid::new_v4()));
-    fs::write(&probe, b"")?;
+    new_file::write_private(&probe, b"")?;
     fs::remove_file(&probe)?;
     Ok(own)
 }
@@ -424,7 +426,7 @@ fn sum_file(entry: &Path) -> PathBuf {
 /// cut leaves of it does not have that sum, so nobody waits for the disk.
 fn publish(code_file: &Path, entry: &Path, code: &[u8]) -> io::Result<()> {
     let sum = code_file.with_extension("sum.tmp");
-    fs::write(&sum, hex(&Sha256::digest(code)))?;
+    new_file::write_private(&sum, hex(&Sha256::digest(code)).as_bytes())?;
     fs::rename(&sum, sum_file(entry))?;
     fs::rename(code_file, entry)
 }

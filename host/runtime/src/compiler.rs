@@ -12,7 +12,10 @@ use std::{
 
 use rustix::process::{Resource, Rlimit, setrlimit};
 
-use crate::node::process::{self, Command, Program};
+use crate::node::{
+    new_file,
+    process::{self, Command, Program},
+};
 
 /// Name of the hidden command by which gpud compiles for itself.
 pub const CHILD_COMMAND: &str = "compile-component";
@@ -86,9 +89,9 @@ pub(super) fn compile(wasm: &[u8]) -> Result<Vec<u8>, String> {
         .map_err(|error| format!("{error:#}"))
 }
 
-/// The same from file to file.
+/// The same from file to new file.
 fn compile_file(wasm_file: &Path, output: &Path) -> Result<(), String> {
     let wasm = std::fs::read(wasm_file).map_err(|e| format!("{}: {e}", wasm_file.display()))?;
     let code = compile(&wasm)?;
-    std::fs::write(output, code).map_err(|error| format!("{}: {error}", output.display()))
+    new_file::write_private(output, &code).map_err(|error| format!("{}: {error}", output.display()))
 }

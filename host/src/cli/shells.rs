@@ -10,6 +10,7 @@ use clap::{Command, CommandFactory as _, ValueEnum as _};
 use clap_complete::Shell;
 
 use super::{VERSION, args::Cli, exit::Exit};
+use crate::node::new_file;
 
 /// The commands without what is hidden: flags that do nothing here, and commands for gpud itself.
 fn visible() -> Command {
@@ -114,11 +115,8 @@ pub fn pages(folder: &Path) -> Result<Vec<PathBuf>, Exit> {
         let name = name_of(command);
         let path = folder.join(format!("{name}.1"));
         let text = render(command.clone(), &name)?;
-        #[expect(
-            clippy::disallowed_methods,
-            reason = "the operator asked for these files"
-        )]
-        fs::write(&path, text).map_err(|error| failed(&path, error))?;
+        // Another user's folder may have links with the names of pages.
+        new_file::replace(&path, &text).map_err(|error| failed(&path, error))?;
         paths.push(path);
     }
     Ok(paths)

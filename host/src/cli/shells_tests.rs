@@ -47,6 +47,20 @@ fn pages_of_all_commands() {
     assert!(page(&["nope".to_owned()]).is_err());
 }
 
+/// Root writes pages into a folder of another user, for example.
+#[test]
+fn a_page_replaces_a_link_and_does_not_write_through_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let other = folder.path().join("other");
+    fs::write(&other, "other").unwrap();
+    let man = folder.path().join("man1");
+    fs::create_dir(&man).unwrap();
+    std::os::unix::fs::symlink(&other, man.join("gpud.1")).unwrap();
+    pages(&man).unwrap();
+    assert_eq!(fs::read_to_string(&other).unwrap(), "other");
+    assert_eq!(page(&[]).unwrap(), fs::read(man.join("gpud.1")).unwrap());
+}
+
 #[test]
 fn a_page() {
     let page = page(&["status".to_owned()]).unwrap();

@@ -80,6 +80,27 @@ async fn code_of_the_binary_is_put_into_the_folder_and_not_compiled() {
     assert_eq!(cache.compiled(), 1, "the archive knows no plugin");
 }
 
+/// The umask of a service or a shell does not open code to others, which would have it compiled at each start.
+#[tokio::test]
+async fn code_and_sums_are_for_their_owner_alone() {
+    let engine = engine::new().unwrap();
+    let home = tempfile::tempdir().unwrap();
+    let compiled = home.path().join("compiled");
+    component(&open(&compiled), &engine).await.unwrap();
+    let code = compiler::compile(&wasm()).unwrap();
+    let cache = with_code(home.path(), key(&engine, &wasm()), code);
+    component(&cache, &engine).await.unwrap();
+    for folder in [compiled, home.path().join("cache")] {
+        let mut seen = 0;
+        for entry in fs::read_dir(&folder).unwrap().flatten() {
+            let mode = entry.metadata().unwrap().mode();
+            assert_eq!(mode & 0o777, 0o600, "{}", entry.path().display());
+            seen += 1;
+        }
+        assert_eq!(seen, 2, "{}", folder.display());
+    }
+}
+
 #[tokio::test]
 async fn code_of_the_binary_that_cannot_be_used_is_compiled() {
     let engine = engine::new().unwrap();
