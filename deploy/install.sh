@@ -160,7 +160,7 @@ check_libc() {
     fi
 }
 
-# Makes the folder of unpacked files: readable by this user only, and in a folder that is the same a user who calls.
+# Makes the folder of unpacked files: readable by this user only, and independent of the environment of the caller.
 make_work_folder() {
     work=$(mktemp -d /var/tmp/gpud-install.XXXXXXXX 2>/dev/null) || work=$(mktemp -d /tmp/gpud-install.XXXXXXXX) ||
         fail "no folder can be made in /var/tmp or /tmp; nothing was installed"
