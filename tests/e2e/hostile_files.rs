@@ -15,7 +15,7 @@ use gpud::{
     capability::Grants,
     component::{
         builtin::{self, Builtin},
-        trial::{Trial, Tried},
+        trial::{Trial, TrialOutcome},
     },
     model::{Health, HealthState, RepairAction, Trigger},
     node::{
@@ -242,7 +242,12 @@ impl Component {
 }
 
 /// What must hold of any check, whatever it found.
-fn look(trial: &Trial, tried: &Tried, faults: &mut Vec<String>, when: &str) -> Vec<HealthState> {
+fn look(
+    trial: &Trial,
+    tried: &TrialOutcome,
+    faults: &mut Vec<String>,
+    when: &str,
+) -> Vec<HealthState> {
     let name = &trial.descriptor().name;
     match &tried.report {
         Ok(_) | Err(CallError::Source(_)) => {}
