@@ -105,10 +105,23 @@ pub fn join(program: &Path, archive: &Path, output: &Path) {
 
 fn program(path: &Path) -> Command {
     let mut command = Command::new(path);
+    remove_developers_variables(&mut command);
     command
-        .env_remove("KMSG_FILE_PATH")
-        .env_remove("GPUD_NVML_LIBRARY_PATH");
-    command
+}
+
+/// Removes what a developer's shell and cargo set: gpud warns where a script would not get it.
+fn remove_developers_variables(command: &mut Command) {
+    for (name, _) in std::env::vars_os() {
+        let text = name.to_string_lossy();
+        let is_of_tools = ["CARGO", "CLIPPY_", "PIP_", "RUSTC"]
+            .iter()
+            .any(|family| text.starts_with(family));
+        let is_home = matches!(&*text, "CARGO_HOME" | "RUSTUP_HOME");
+        let is_of_gpud = matches!(&*text, "KMSG_FILE_PATH" | "GPUD_NVML_LIBRARY_PATH");
+        if is_of_gpud || is_of_tools && !is_home {
+            command.env_remove(&name);
+        }
+    }
 }
 
 /// The binary, inside namespaces if there is a script that prepares them.
@@ -122,9 +135,8 @@ fn within(script: Option<&str>, gpud: &Path) -> Command {
         .args(["--kill-child", "--mount-proc", "bash", "-ec"])
         .arg(format!("{script}\nexec \"$@\""))
         .arg("bash")
-        .arg(gpud)
-        .env_remove("KMSG_FILE_PATH")
-        .env_remove("GPUD_NVML_LIBRARY_PATH");
+        .arg(gpud);
+    remove_developers_variables(&mut command);
     command
 }
 

@@ -348,10 +348,10 @@ fn a_webhook_may_come_from_a_flag_or_the_environment() {
 fn scripts_get_no_variable_that_gpud_reads_as_a_secret() {
     let receiver = Receiver::start();
     let exports = format!(
-        "exports:\n  - name: ops\n    kind: webhook\n    url: http://127.0.0.1:{}/hook\n    secret: env:SITE_KEY\n",
+        "exports:\n  - name: ops\n    kind: webhook\n    url: http://127.0.0.1:{}/hook\n    secret: env:SITE_PASS\n",
         receiver.port
     );
-    let wrong = "exports: [{name: ops, kind: webhook, url: env:SITE_KEY, no_such_key: 1}]";
+    let wrong = "exports: [{name: ops, kind: webhook, url: env:SITE_PASS, no_such_key: 1}]";
     for exports in [exports.as_str(), wrong] {
         let site = Site::new(exports);
         let specs = site.path("specs.yaml");
@@ -363,7 +363,7 @@ fn scripts_get_no_variable_that_gpud_reads_as_a_secret() {
         let daemon = Start::new()
             .kernel_log(site.kernel_log().to_str().unwrap())
             .folder(&site.path("data"))
-            .environment("SITE_KEY", "hunter2")
+            .environment("SITE_PASS", "hunter2")
             .environment("POSTGRES_PASSWORD", "hunter2")
             .environment("HTTP_AUTH_TOKEN", "hunter2")
             .environment("AWS_SECRET_ACCESS_KEY", "hunter2")

@@ -96,7 +96,8 @@ pub fn inherited() -> Vec<(OsString, Option<OsString>)> {
         .collect();
     drop(named);
     if !names.is_empty() {
-        tracing::warn!("{}", left_out(&names));
+        // For the daemon's log: a person who calls a command as root did not ask for it.
+        tracing::info!("{}", left_out(&names));
     }
     changes
 }
