@@ -206,7 +206,7 @@ fn scripts_of_root_run_no_code_that_the_environment_names() {
     chown(&theirs, Some(OTHER), None).unwrap();
     let exported = format!("() {{ command touch {}; }}", proof.display());
     let output = gpud()
-        .args(["cs", "-r"])
+        .args(["cs", "-r", "--log-level", "info"])
         .arg(&spec)
         .env("BASH_ENV", &theirs)
         .env("BASH_FUNC_touch%%", exported)
