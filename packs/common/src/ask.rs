@@ -50,7 +50,12 @@ mod tests {
     #[test]
     fn words_for_every_end() {
         let said = |code, stdout: &str, stderr: &str| {
-            Answer::Said(ProgramOutput::new(code, stdout.as_bytes(), stderr.as_bytes())).output()
+            Answer::Said(ProgramOutput::new(
+                code,
+                stdout.as_bytes(),
+                stderr.as_bytes(),
+            ))
+            .output()
         };
         assert_eq!(said(Some(0), "x", ""), Ok("x".to_owned()));
         assert_eq!(
