@@ -207,7 +207,7 @@ def check(name: str, repository: Repository) -> list[str]:
 
 
 def contents(tracked: list[str]) -> list[str]:
-    """What is wrong with the table of contents: each page of docs/ stands in it once."""
+    """Checks the table of contents: it lists each page of docs/ once."""
     summary = "docs/SUMMARY.md"
     listed = [f"docs/{link}" for link in LINK.findall((ROOT / summary).read_text(encoding="utf-8"))]
     pages = [name for name in tracked if fnmatch(name, "docs/*.md") and name != summary]

@@ -201,7 +201,7 @@ mod tests {
         assert!(!probation.check_ended("b", Ok(())));
         assert!(!probation.is_on());
         assert!(!probation.check_ended("b", Ok(())));
-        assert_eq!(*verdicts.lock().unwrap(), [Verdict::Worked], "told once");
+        assert_eq!(*verdicts.lock().unwrap(), [Verdict::Worked], "one outcome");
         assert!(
             !probation.check_ended("a", Err(&trap())),
             "from now on it fails like any other"

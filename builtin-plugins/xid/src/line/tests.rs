@@ -282,7 +282,7 @@ fn off_the_bus() {
             "NVRM: The NVIDIA GPU 0000:9b:00.0\nNVRM: has\nNVRM: fallen off the bus and is not responding to commands.",
             "PCI:0000:9b:00",
         ),
-        // The GPU that the message is about, whatever else stands in it.
+        // The GPU that the message is about, whatever other devices it names.
         (
             "NVRM: The NVIDIA GPU 0000:01:00.0 NVRM: GPU 02:00.0: GPU has fallen off the bus and fallen off the bus and is not responding to commands.",
             "PCI:0000:01:00",

@@ -20,8 +20,8 @@ use crate::cli::{exit::Exit, terminal::Terminal};
 
 /// Tries the cases of a file; or of a project, after its own tests.
 ///
-/// `builds`: the component of a project is built first, also where only its file of cases was named. Its own build decides
-/// what there is to do: a component older than its sources is never what was tried.
+/// `builds`: the component of a project is built first, also where only its file of cases was named. The build decides which
+/// steps are needed, so a component that is older than its sources is never tried.
 ///
 /// # Errors
 /// It is no project, it cannot be built, its own tests failed, or the cases cannot be read.
