@@ -1,27 +1,40 @@
 //! The tests: what CI runs, and what takes long.
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 
-use crate::{fuzz, page, setup, steps::Cargo};
+use crate::{
+    fuzz, page, setup,
+    steps::{Cargo, LINTS},
+};
 
-/// Makes Clippy the compiler of the workspace's crates. Lints then cost no second compilation of the dependencies, which
-/// `cargo clippy` asks for.
-pub const LINTS: [(&str, &str); 2] = [
-    ("RUSTC_WORKSPACE_WRAPPER", "clippy-driver"),
-    // The separator is Clippy's own.
-    (
-        "CLIPPY_ARGS",
-        "--deny__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__",
-    ),
-];
+/// Failures of steps that do not need each other: all of them run, so that one run of CI names everything that is wrong.
+#[derive(Default)]
+struct Failures(Vec<String>);
 
-/// Runs what CI runs for every change, and stops at the first step that fails.
+impl Failures {
+    fn note(&mut self, result: Result<()>) {
+        if let Err(error) = result {
+            eprintln!("xtask: {error:#}");
+            self.0.push(format!("{error:#}"));
+        }
+    }
+
+    fn into_result(self) -> Result<()> {
+        match self.0.as_slice() {
+            [] => Ok(()),
+            failures => bail!("{} failed:\n  {}", failures.len(), failures.join("\n  ")),
+        }
+    }
+}
+
+/// Runs what CI runs for every change. What does not build ends the run; other failures are listed at its end.
 pub fn run(cargo: &Cargo) -> Result<()> {
+    let mut failures = Failures::default();
     setup::run(cargo)?;
-    cargo.run("format", &["fmt", "--all", "--check"])?;
-    fuzz::check_format(cargo)?;
-    pages(cargo)?;
-    page::check_if_possible(cargo)?;
+    failures.note(cargo.run("format", &["fmt", "--all", "--check"]));
+    failures.note(fuzz::check_format(cargo));
+    pages(cargo, &mut failures);
+    failures.note(page::check_if_possible(cargo));
     cargo.run_with(
         "lints, and building of tests",
         &[
@@ -34,7 +47,7 @@ pub fn run(cargo: &Cargo) -> Result<()> {
         &LINTS,
     )?;
     // Benchmarks are not tests: `cargo xtask bench` runs them, on a release build.
-    cargo.run_with(
+    failures.note(cargo.run_with(
         "tests",
         &[
             "test",
@@ -43,11 +56,12 @@ pub fn run(cargo: &Cargo) -> Result<()> {
             "--lib",
             "--bins",
             "--tests",
+            "--no-fail-fast",
         ],
         &LINTS,
-    )?;
-    requests(cargo)?;
+    ));
     let gpud = &gpud(cargo)?;
+    requests(cargo, gpud, &mut failures);
     for (step, script, arguments) in [
         ("vendor packs", "packs/test.sh", vec![gpud.as_str()]),
         (
@@ -60,16 +74,18 @@ pub fn run(cargo: &Cargo) -> Result<()> {
         ("rows on a machine", "tests/rows/run.sh", vec![gpud]),
         ("a real Slurm", "tests/slurm/run.sh", vec![gpud]),
     ] {
-        cargo.check_if_possible(step, script, &arguments)?;
+        failures.note(cargo.check_if_possible(step, script, &arguments));
     }
-    cargo.run(
+    failures.note(cargo.run_with(
         "examples in the documentation",
         &["test", "--locked", "--package", "gpud-sdk", "--doc"],
-    )
+        &LINTS,
+    ));
+    failures.into_result()
 }
 
 /// Checks pages against the contract, the code, the manifests and the paths that they name, and the words of all texts.
-fn pages(cargo: &Cargo) -> Result<()> {
+fn pages(cargo: &Cargo, failures: &mut Failures) {
     for (step, script, arguments) in [
         (
             "reference of the contract",
@@ -81,9 +97,8 @@ fn pages(cargo: &Cargo) -> Result<()> {
         ("paths and links of the pages", "docs/paths.py", &[]),
         ("plain words", "docs/words.py", &[]),
     ] {
-        cargo.program(step, script, arguments)?;
+        failures.note(cargo.program(step, script, arguments));
     }
-    Ok(())
 }
 
 /// Runs what takes long: builds of other projects and in other languages, a browser, fuzzing. The build of [`run`] has to be
@@ -138,18 +153,17 @@ fn gpud(cargo: &Cargo) -> Result<String> {
 }
 
 /// The built daemon under requests from outside: those of GPUd's client, and those that its own description allows.
-fn requests(cargo: &Cargo) -> Result<()> {
-    let gpud = &gpud(cargo)?;
+fn requests(cargo: &Cargo, gpud: &str, failures: &mut Failures) {
     for (step, what) in [
         ("requests of GPUd's Go client", "client"),
         ("steps of GPUd's end-to-end suite", "suite"),
         ("GPUd's own suite", "published"),
     ] {
-        cargo.check_if_possible(step, "tests/go-client/run.sh", &[what, gpud])?;
+        failures.note(cargo.check_if_possible(step, "tests/go-client/run.sh", &[what, gpud]));
     }
-    cargo.check_if_possible(
+    failures.note(cargo.check_if_possible(
         "API against its description",
         "tests/api-fuzz/run.sh",
         &[gpud],
-    )
+    ));
 }

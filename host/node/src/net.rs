@@ -433,7 +433,10 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
         assert!(tcp_connect("localhost", port, long).await.is_ok());
-        drop(listener);
+        // Bound without listening: another test's child process cannot keep it open, as it could a listener's copy.
+        let silent = tokio::net::TcpSocket::new_v4().unwrap();
+        silent.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+        let port = silent.local_addr().unwrap().port();
         let closed = tcp_connect("127.0.0.1", port, long).await;
         assert!(
             matches!(&closed, Err(SourceError::Other(text)) if text.contains("refused")),

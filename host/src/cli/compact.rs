@@ -156,7 +156,10 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
         assert!(somebody_listens(port).await);
-        drop(listener);
+        // Bound without listening: another test's child process cannot keep it open, as it could a listener's copy.
+        let closed = tokio::net::TcpSocket::new_v4().unwrap();
+        closed.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+        let port = closed.local_addr().unwrap().port();
         assert!(!somebody_listens(port).await);
     }
 }

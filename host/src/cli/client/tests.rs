@@ -143,7 +143,11 @@ async fn says_what_may_be_wrong() {
     let (answer, ()) = tokio::join!(client.send(Method::GET, "/"), hang_up);
     let error = answer.unwrap_err();
     assert!(matches!(error, ClientError::Tls { .. }), "{error}");
-    drop(listener);
+    // Bound without listening: another test's child process cannot keep it open, as it could a listener's copy.
+    let closed = tokio::net::TcpSocket::new_v4().unwrap();
+    closed.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let server = format!("https://{}", closed.local_addr().unwrap());
+    let client = Client::new(&server).unwrap();
     let error = client.send(Method::GET, "/").await.unwrap_err().to_string();
     assert!(
         error.starts_with(&format!("cannot reach {server}: ")),

@@ -387,9 +387,10 @@ async fn the_password_goes_to_another_host_only_when_allowed() {
 
 #[tokio::test]
 async fn a_registry_that_cannot_be_reached_is_reported() {
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = listener.local_addr().unwrap().port();
-    drop(listener);
+    // Bound without listening: another test's child process cannot keep it open, as it could a listener's copy.
+    let closed = tokio::net::TcpSocket::new_v4().unwrap();
+    closed.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let port = closed.local_addr().unwrap().port();
     let reference = Reference::parse(&format!("127.0.0.1:{port}/a:1")).unwrap();
     let registry = Registry::new(&reference, true, false, None).unwrap();
     let error = registry.pull(&reference).await.unwrap_err().to_string();
