@@ -44,7 +44,7 @@ export)
     fi
     cd "$here/../.."
     GPUD_TEST_KUBERNETES=$work timeout --kill-after=10 900 \
-        "${CARGO:-cargo}" test --locked --workspace --test real kubernetes:: -- --ignored --nocapture 7>&-
+        tests/real.sh kubernetes:: 7>&-
     ;;
 *)
     sed -n '2,11s/^# \{0,1\}//p' "$0" >&2

@@ -27,7 +27,7 @@ case $what in
 export)
     cd "$here/../.."
     timeout --kill-after=10 900 python3 "$here/with_collector.py" "$collector" "$work" \
-        "${CARGO:-cargo}" test --locked --workspace --test real otlp:: -- --ignored --nocapture
+        tests/real.sh otlp::
     ;;
 *) timeout --kill-after=10 600 python3 "$here/check.py" "$gpud" "$mock" "$collector" "$work" ;;
 esac

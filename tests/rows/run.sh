@@ -52,7 +52,7 @@ if [[ ${1:-} = export ]]; then
     exit 1
   fi
   GPUD_TEST_ROWS=$facts timeout --kill-after=10 900 \
-    "${CARGO:-cargo}" test --locked --workspace --test real rows:: -- --ignored --nocapture 7>&-
+    tests/real.sh rows:: 7>&-
   exit
 fi
 target=${CARGO_TARGET_DIR:-target}

@@ -12,7 +12,7 @@ use std::{
 
 use anyhow::{Context, Result, bail, ensure};
 
-use crate::{steps::Cargo, test::LINTS};
+use crate::steps::{Cargo, LINTS};
 
 /// How long each target runs as part of the tests, seconds.
 pub const SECONDS: u64 = 20;
