@@ -2,10 +2,15 @@
 
 #![allow(clippy::disallowed_methods, reason = "a build script writes files")]
 
-use std::{collections::BTreeSet, env, fs, path::PathBuf};
+use std::{collections::BTreeSet, env, fs, io::Write as _, path::PathBuf};
 
 use anyhow::{Context, Result};
+use lzma_rust2::{XzOptions, XzWriter};
+use sha2::{Digest as _, Sha256};
 use xtask::guests::{self, What};
+
+/// How hard the compressor tries, of 9.
+const PRESET: u32 = 6;
 
 fn main() -> Result<()> {
     let workspace = PathBuf::from(env::var("CARGO_MANIFEST_DIR")?)
@@ -46,10 +51,11 @@ fn main() -> Result<()> {
             .iter()
             .find(|component| component.name == crate_name)
             .with_context(|| format!("{package} gave no component"))?;
-        let file = out.join(format!("{package}.wasm"));
-        fs::write(&file, &built.bytes)?;
+        let file = out.join(format!("{package}.wasm.xz"));
+        fs::write(&file, pack(&built.bytes)?)?;
+        let sha256: [u8; 32] = Sha256::digest(&built.bytes).into();
         index.push_str(&format!(
-            "static CODE_{number}: &[u8] = include_bytes!({:?});\n",
+            "const CODE_{number}: Packed = ({sha256:?}, include_bytes!({:?}));\n",
             file.display().to_string()
         ));
     }
@@ -78,4 +84,11 @@ fn main() -> Result<()> {
     index.push_str("]\n}\n");
     fs::write(out.join("builtins.rs"), index)?;
     Ok(())
+}
+
+/// Returns an xz file of it.
+fn pack(wasm: &[u8]) -> Result<Vec<u8>> {
+    let mut writer = XzWriter::new(Vec::new(), XzOptions::with_preset(PRESET))?;
+    writer.write_all(wasm)?;
+    Ok(writer.finish()?)
 }

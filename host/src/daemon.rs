@@ -41,7 +41,7 @@ use crate::{
         init, packs,
         watch::{self, ReadSpecFile},
     },
-    runtime::{Compiler, Limits, PluginSource, Runtime},
+    runtime::{Compiler, Limits, PluginSource, Runtime, Wasm},
     server,
     service::{Service, presence::Presence, reload::Reload, watchdog},
     store::{Store, StoreOptions},
@@ -446,13 +446,17 @@ pub async fn load(
         Ok(grants) => grants.of_builtin(),
         Err(error) => return component.failed(error.to_string()),
     };
+    let unpack = || builtin.unpack();
     let source = PluginSource {
         name: builtin.folder,
-        wasm: builtin.wasm,
+        wasm: Wasm::Packed {
+            sha256: builtin.sha256,
+            unpack: &unpack,
+        },
         grants,
         limits: Limits::default(),
     };
-    match runtime.load_builtin(source).await {
+    match runtime.load(source).await {
         Ok(plugin) => {
             let plugin = Arc::new(plugin);
             let described = plugin

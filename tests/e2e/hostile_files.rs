@@ -23,7 +23,7 @@ use gpud::{
         files::Roots,
         simulated::{Canned, Simulation},
     },
-    runtime::{CallError, Compiler, Limits, Plugin, PluginSource, Runtime},
+    runtime::{CallError, Compiler, Limits, Plugin, PluginSource, Runtime, Wasm},
 };
 use rustix::thread::{CapabilitySet, CapabilitySets, capabilities, set_capabilities};
 use serde_json::Value;
@@ -223,9 +223,10 @@ impl Component {
             // Space of whatever is mounted.
             .filter(|path| path != "/**")
             .collect();
+        let wasm = builtin.unpack().unwrap();
         let source = PluginSource {
             name: builtin.folder,
-            wasm: builtin.wasm,
+            wasm: Wasm::Bytes(&wasm),
             grants: Grants::parse(&grants).unwrap().of_builtin(),
             limits: Limits::default(),
         };

@@ -30,7 +30,7 @@ trap finish EXIT
 dist=$what
 if [[ ! -d $what ]]; then
     strip -o "$work/gpud" "$what" 2>/dev/null || cp -- "$what" "$work/gpud"
-    tail -c 16 "$what" | grep -q '^gpud-builtins-1$' && cp -- "$what" "$work/gpud"
+    tail -c 16 "$what" | grep -q '^gpud-builtins-[0-9]*$' && cp -- "$what" "$work/gpud"
     dist=$work/dist
     (cd "$here/../.." && "${CARGO:-cargo}" xtask dist --binary "$work/gpud" --any-glibc --image --output "$dist") >&2
 fi

@@ -18,7 +18,7 @@ dist=$what
 if [[ ! -d $what ]]; then
     # Without what only a debugger reads, which would take minutes to compress. What is behind the program stays.
     strip -o "$work/gpud" "$what" 2>/dev/null || cp -- "$what" "$work/gpud"
-    tail -c 16 "$what" | grep -q '^gpud-builtins-1$' && cp -- "$what" "$work/gpud"
+    tail -c 16 "$what" | grep -q '^gpud-builtins-[0-9]*$' && cp -- "$what" "$work/gpud"
     dist=$work/dist
     (cd "$here/../.." && "${CARGO:-cargo}" xtask dist --binary "$work/gpud" --any-glibc --output "$dist") >&2
 fi

@@ -13,7 +13,7 @@ use anyhow::{Context, Result, bail, ensure};
 use crate::steps::Cargo;
 
 /// End of an archive, as `host/runtime/src/archive.rs` defines it: the archive's length is in front of two more fields.
-const MAGIC: &[u8] = b"gpud-builtins-1\n";
+const MAGIC: &[u8] = b"gpud-builtins-2\n";
 /// Bytes of an archive's trailer.
 const TRAILER: usize = 64;
 

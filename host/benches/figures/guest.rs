@@ -13,7 +13,7 @@ use gpud::{
     component::builtin,
     model::{CheckContext, Trigger},
     node::{Node, kmsg::KernelMessage},
-    runtime::{CallContext, Compiler, Limits, Plugin, PluginSource, Runtime},
+    runtime::{CallContext, Compiler, Limits, Plugin, PluginSource, Runtime, Wasm},
 };
 
 use crate::table::{Table, Target, quantile};
@@ -47,9 +47,10 @@ pub async fn load(runtime: &Runtime, folder: &str) -> Plugin {
         .unwrap();
     let grants = Grants::parse(&builtin.grants(&serde_json::Value::Null)).unwrap();
     let grants = grants.of_builtin();
+    let wasm = builtin.unpack().unwrap();
     let source = PluginSource {
         name: folder,
-        wasm: builtin.wasm,
+        wasm: Wasm::Bytes(&wasm),
         grants,
         limits: Limits::default(),
     };

@@ -18,7 +18,7 @@ use gpud::{
         Boot, Node,
         simulated::{Canned, Simulation},
     },
-    runtime::{CallContext, Compiler, Limits, Plugin, PluginSource, Runtime},
+    runtime::{CallContext, Compiler, Limits, Plugin, PluginSource, Runtime, Wasm},
     store::{Location, Store, StoreOptions},
 };
 
@@ -161,7 +161,7 @@ async fn load(runtime: &Runtime, wasm: &[u8]) -> Plugin {
         serde_json::json!({"sysfs": ["/sys/class/hwmon/**"], "state": true, "config": true});
     let source = PluginSource {
         name: NAME,
-        wasm,
+        wasm: Wasm::Bytes(wasm),
         grants: Grants::parse(&grants).unwrap(),
         limits: Limits::default(),
     };

@@ -1,7 +1,18 @@
 //! The checkers that are part of the binary, and what each may reach: the same kind of grants that an operator writes
 //! for a plugin (`builtin-plugins/‹folder›/manifest.json`). Many share a WebAssembly component; their grants stay apart.
+//!
+//! The components are compressed: the machine code of a release is at the end of the binary, and they are only unpacked
+//! where it cannot be used.
 
+use std::io::{self, Read as _};
+
+use lzma_rust2::XzReader;
 use serde_json::Value;
+
+/// Largest component, bytes: a bound for what a damaged binary may unpack to.
+const MAX_COMPONENT: u64 = 64 << 20;
+/// Most memory of the decoder, KiB.
+const MAX_DECODER: u32 = 64 << 10;
 
 /// A built-in checker.
 #[derive(Debug, Clone)]
@@ -10,8 +21,10 @@ pub struct Builtin {
     pub folder: &'static str,
     /// Its component's name, known before the plugin is loaded.
     pub component: &'static str,
-    /// The WebAssembly component.
-    pub wasm: &'static [u8],
+    /// SHA-256 of the WebAssembly component.
+    pub sha256: [u8; 32],
+    /// The WebAssembly component as an xz file; see [`Self::unpack`].
+    packed: &'static [u8],
     /// What it may reach; see [`Self::grants`].
     pub grants: Value,
     /// The known facts about its events, for people: `catalog/patterns.json` of its folder; empty where it has none.
@@ -19,6 +32,23 @@ pub struct Builtin {
 }
 
 impl Builtin {
+    /// Returns the WebAssembly component. Takes some 50 ms.
+    ///
+    /// # Errors
+    /// The binary is damaged.
+    pub fn unpack(&self) -> io::Result<Vec<u8>> {
+        let mut wasm = Vec::new();
+        XzReader::new_mem_limit(self.packed, false, MAX_DECODER)
+            .take(MAX_COMPONENT)
+            .read_to_end(&mut wasm)
+            .map_err(|error| {
+                let folder = self.folder;
+                let problem = format!("{folder}: the component in gpud's binary is damaged ({error}); install gpud again");
+                io::Error::new(error.kind(), problem)
+            })?;
+        Ok(wasm)
+    }
+
     /// What it may reach with this configuration. A text that begins with `${key}` begins with the value of that key, and
     /// is left out where the configuration has none: an operator who moves a folder lets it be read. `${key}` alone can
     /// be a number, too, and for a list or a mapping it stands for all values in it.
@@ -68,22 +98,28 @@ fn fill(item: Value, config: &Value) -> Vec<Value> {
     }
 }
 
-/// Laid down by the build script from each folder: folder, component, grants as JSON, code, what is known of its events.
-const EMBEDDED: &[(&str, &str, &str, &[u8], &str)] =
+/// A SHA-256, and the xz file of what has it.
+type Packed = ([u8; 32], &'static [u8]);
+
+/// Written by the build script from each folder: folder, component, grants as JSON, code, what is known of its events.
+const EMBEDDED: &[(&str, &str, &str, Packed, &str)] =
     include!(concat!(env!("OUT_DIR"), "/builtins.rs"));
 
 /// All of them, ascending by component name.
 pub fn all() -> Vec<Builtin> {
     let mut builtins: Vec<Builtin> = EMBEDDED
         .iter()
-        .map(|&(folder, component, grants, wasm, known)| Builtin {
-            folder,
-            component,
-            wasm,
-            // The build script wrote what it had read as JSON. Without grants a checker is refused at load, and says so.
-            grants: serde_json::from_str(grants).unwrap_or_default(),
-            known,
-        })
+        .map(
+            |&(folder, component, grants, (sha256, packed), known)| Builtin {
+                folder,
+                component,
+                sha256,
+                packed,
+                // The build script wrote what it had read as JSON. Without grants a checker is refused at load, and says so.
+                grants: serde_json::from_str(grants).unwrap_or_default(),
+                known,
+            },
+        )
         .collect();
     builtins.sort_by_key(|builtin| builtin.component);
     builtins
@@ -94,8 +130,36 @@ mod tests {
     use std::collections::BTreeSet;
 
     use serde_json::json;
+    use sha2::{Digest as _, Sha256};
 
     use super::*;
+
+    #[test]
+    fn components_are_unpacked_as_they_were() {
+        let all = all();
+        let different: BTreeSet<[u8; 32]> = all.iter().map(|builtin| builtin.sha256).collect();
+        for sha256 in different {
+            let builtin = all.iter().find(|builtin| builtin.sha256 == sha256).unwrap();
+            let wasm = builtin.unpack().unwrap();
+            assert_eq!(
+                sha256,
+                <[u8; 32]>::from(Sha256::digest(&wasm)),
+                "{}",
+                builtin.folder
+            );
+        }
+    }
+
+    #[test]
+    fn a_damaged_component_is_an_error_that_names_it() {
+        let mut builtin = all().remove(0);
+        builtin.packed = &builtin.packed[..builtin.packed.len() / 2];
+        let error = builtin.unpack().unwrap_err().to_string();
+        assert!(
+            error.starts_with(builtin.folder) && error.contains("install gpud again"),
+            "{error}"
+        );
+    }
 
     #[test]
     fn every_embedded_checker_has_a_name_of_its_own() {
@@ -122,7 +186,8 @@ mod tests {
         let builtin = Builtin {
             folder: "a",
             component: "a",
-            wasm: &[],
+            sha256: [0; 32],
+            packed: &[],
             known: "",
             grants: json!({"sysfs": ["/sys/class/a/**", "${class_root}/**"], "kmsg": true}),
         };
@@ -143,7 +208,8 @@ mod tests {
         let builtin = Builtin {
             folder: "a",
             component: "a",
-            wasm: &[],
+            sha256: [0; 32],
+            packed: &[],
             known: "",
             grants: json!({"net": {"loopback": [10_248, "${port}"], "tcp": ["${endpoints}"]}}),
         };

@@ -6,20 +6,20 @@
 //!
 //! Each record of the index names a component by its SHA-256 and the engine's compatibility hash, and says where its code
 //! is, how long it is, and its SHA-256. The trailer holds the archive's length, the length and the SHA-256 of the index,
-//! and [`MAGIC`], which names the version of the format. Numbers are little-endian. Code is compressed with Deflate.
+//! and [`MAGIC`], which names the version of the format. Numbers are little-endian. Code is an xz file each.
 
 use std::{
     collections::HashMap,
     io::{self, Read as _, Write as _},
 };
 
-use flate2::{Compression, read::DeflateDecoder, write::DeflateEncoder};
+use lzma_rust2::{XzOptions, XzReader, XzWriter};
 use sha2::{Digest, Sha256};
 
 use crate::node::parts::Parts;
 
 /// End of a file that has an archive of this version.
-const MAGIC: [u8; 16] = *b"gpud-builtins-1\n";
+const MAGIC: [u8; 16] = *b"gpud-builtins-2\n";
 /// Bytes of the trailer: two lengths, a SHA-256, and [`MAGIC`].
 const TRAILER: usize = 8 + 8 + 32 + 16;
 /// Bytes of a record in the index: two SHA-256 and four numbers.
@@ -28,6 +28,10 @@ const RECORD: usize = 32 + 32 + 4 * 8;
 const MAX_RECORDS: u64 = 4096;
 /// Longest code of a component, bytes.
 const MAX_CODE: u64 = 64 << 20;
+/// Most memory of the decoder, KiB: a damaged header could ask for 4 GiB.
+const MAX_DECODER: u32 = 64 << 10;
+/// How hard the compressor tries, of 9. More than this brings little for code of this length.
+const PRESET: u32 = 6;
 
 /// A SHA-256.
 pub(super) type Sum = [u8; 32];
@@ -142,7 +146,7 @@ impl Archive {
         let compressed = self.parts.read(record.offset, record.compressed)?;
         let capacity = usize::try_from(record.length).map_err(|_| Damaged("a length"))?;
         let mut code = Vec::with_capacity(capacity);
-        DeflateDecoder::new(&*compressed)
+        XzReader::new_mem_limit(&*compressed, false, MAX_DECODER)
             .take(record.length.saturating_add(1))
             .read_to_end(&mut code)
             .map_err(|_| Damaged("compressed code"))?;
@@ -168,9 +172,9 @@ pub(super) fn write(codes: &[(Key, Vec<u8>)]) -> io::Result<Vec<u8>> {
             return Err(io::Error::other("a component's code is too long"));
         }
         let offset = archive.len() as u64;
-        let mut encoder = DeflateEncoder::new(&mut archive, Compression::best());
-        encoder.write_all(code)?;
-        encoder.finish()?;
+        let mut writer = XzWriter::new(&mut archive, XzOptions::with_preset(PRESET))?;
+        writer.write_all(code)?;
+        writer.finish()?;
         let compressed = (archive.len() as u64).saturating_sub(offset);
         index.extend_from_slice(&key.component);
         index.extend_from_slice(&Sha256::digest(code));

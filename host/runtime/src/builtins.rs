@@ -11,6 +11,7 @@ use wasmtime::Engine;
 use super::{
     archive::{self, Archive, Key},
     cache, engine,
+    plugin::Wasm,
 };
 use crate::node::parts::Parts;
 
@@ -51,7 +52,7 @@ pub fn compile(
             let Some(wasm) = components.get(number) else {
                 return Ok(done);
             };
-            let key = cache::key(&engine, wasm);
+            let key = cache::key(&engine, Wasm::Bytes(wasm));
             let known = before.as_ref().and_then(|it| it.code(key).ok().flatten());
             let code = match known {
                 Some(code) => code,
@@ -112,7 +113,9 @@ mod tests {
         let archive = Archive::open(Parts::open(&file).unwrap()).unwrap().unwrap();
         let engine = engine::for_target(engine::HOST_TARGET).unwrap();
         for wasm in components {
-            let code = archive.code(cache::key(&engine, wasm)).unwrap();
+            let code = archive
+                .code(cache::key(&engine, Wasm::Bytes(wasm)))
+                .unwrap();
             assert!(code.is_some_and(|code| !code.is_empty()));
         }
     }

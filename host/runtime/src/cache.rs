@@ -28,6 +28,7 @@ use super::{
     compiler::{self, Compiler},
     engine::compatibility,
     error::LoadError,
+    plugin::Wasm,
 };
 use crate::node::{
     new_file,
@@ -110,7 +111,7 @@ impl Cache {
         engine: &Engine,
         name: &str,
         key: Key,
-        wasm: &[u8],
+        wasm: Wasm<'_>,
     ) -> Result<Component, LoadError> {
         if let Some(component) = self.cached(engine, key) {
             return Ok(component);
@@ -119,6 +120,10 @@ impl Cache {
             return Ok(component);
         }
         let _turn = self.turns.acquire().await;
+        let wasm = &*wasm.bytes().map_err(|error| LoadError::Compile {
+            name: name.to_owned(),
+            problem: error.to_string(),
+        })?;
         if let Some(folder) = &self.folder {
             match self.compile_in(folder, engine, name, key, wasm).await {
                 // Checks are wanted on a machine whose disk is full or read-only, too.
@@ -403,9 +408,13 @@ fn parallel() -> usize {
 }
 
 /// Names the code of a component for an engine.
-pub(super) fn key(engine: &Engine, wasm: &[u8]) -> Key {
+pub(super) fn key(engine: &Engine, wasm: Wasm<'_>) -> Key {
+    let component = match wasm {
+        Wasm::Bytes(bytes) => Sha256::digest(bytes).into(),
+        Wasm::Packed { sha256, .. } => sha256,
+    };
     Key {
-        component: Sha256::digest(wasm).into(),
+        component,
         engine: compatibility(engine),
     }
 }

@@ -12,6 +12,7 @@ use super::{
     cache,
     error::LoadError,
     guest::{self, Guest},
+    plugin::Wasm,
 };
 use crate::capability::Grants;
 
@@ -28,8 +29,6 @@ pub(super) struct Codes {
     components: HashMap<Key, Weak<Guest>>,
     /// Held while a component is loaded: others with the same component wait, and find it.
     turns: HashMap<Key, Weak<CompileTurn>>,
-    /// The keys of components that are part of gpud, by address and length.
-    builtin: HashMap<(usize, usize), Key>,
 }
 
 type CompileTurn = tokio::sync::Mutex<()>;
@@ -74,7 +73,7 @@ impl Runtime {
     pub(super) async fn code(
         &self,
         name: &str,
-        wasm: &[u8],
+        wasm: Wasm<'_>,
         key: Key,
         grants: Grants,
     ) -> Result<Code, LoadError> {
@@ -102,16 +101,8 @@ impl Runtime {
     }
 
     /// Returns the key of a component.
-    pub(super) fn key(&self, wasm: &[u8]) -> Key {
+    pub(super) fn key(&self, wasm: Wasm<'_>) -> Key {
         cache::key(&self.shared.engine, wasm)
-    }
-
-    /// The same for a component that is part of gpud, computed once: what is at an address for good does not change.
-    pub(super) fn builtin_key(&self, wasm: &'static [u8]) -> Key {
-        let place = (wasm.as_ptr().addr(), wasm.len());
-        let mut codes = self.codes();
-        let key = codes.builtin.entry(place).or_insert_with(|| self.key(wasm));
-        *key
     }
 
     fn codes(&self) -> MutexGuard<'_, Codes> {

@@ -89,6 +89,8 @@ fn config(target: &str, v2: bool) -> wasmtime::Result<Config> {
         .target(target)?
         .epoch_interruption(true)
         .cranelift_opt_level(OptLevel::Speed)
+        // A trap's backtrace names functions; the places in them would take a seventh of the code's size.
+        .generate_address_map(false)
         .async_stack_size(STACK)
         .max_wasm_stack(WASM_STACK)
         .memory_reservation(RESERVATION)

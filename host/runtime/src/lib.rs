@@ -43,7 +43,7 @@ pub use cache::Cache;
 pub use compiler::Compiler;
 pub use error::{Blame, CallError, LoadError};
 pub use limits::Limits;
-pub use plugin::{CallContext, Finished, Plugin, PluginSource};
+pub use plugin::{CallContext, Finished, Plugin, PluginSource, Wasm};
 pub use shape::Shape;
 
 use self::ticker::Ticker;

@@ -1,7 +1,9 @@
 //! A loaded plugin, and one call of it.
 
 use std::{
+    borrow::Cow,
     collections::BTreeMap,
+    io,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -34,12 +36,39 @@ const MAX_HANDLES: usize = 4096;
 pub struct PluginSource<'a> {
     /// As the operator named it.
     pub name: &'a str,
-    /// A WebAssembly component.
-    pub wasm: &'a [u8],
+    /// The WebAssembly component.
+    pub wasm: Wasm<'a>,
     /// The granted capabilities.
     pub grants: Grants,
     /// The limits of its calls.
     pub limits: Limits,
+}
+
+/// A WebAssembly component.
+#[derive(Clone, Copy)]
+pub enum Wasm<'a> {
+    /// Its bytes.
+    Bytes(&'a [u8]),
+    /// One that is part of gpud, and compressed: it is needed only where its machine code has to be made.
+    Packed {
+        /// Its SHA-256.
+        sha256: [u8; 32],
+        /// Returns its bytes.
+        unpack: &'a (dyn Fn() -> io::Result<Vec<u8>> + Sync),
+    },
+}
+
+impl Wasm<'_> {
+    /// Returns its bytes.
+    ///
+    /// # Errors
+    /// It cannot be unpacked.
+    pub(super) fn bytes(&self) -> io::Result<Cow<'_, [u8]>> {
+        match self {
+            Self::Bytes(bytes) => Ok(Cow::Borrowed(bytes)),
+            Self::Packed { unpack, .. } => unpack().map(Cow::Owned),
+        }
+    }
 }
 
 /// A compiled, linked plugin that has described itself.
@@ -79,27 +108,16 @@ impl Runtime {
     /// # Errors
     /// [`LoadError`], naming the plugin and what to do.
     pub async fn load(&self, source: PluginSource<'_>) -> Result<Plugin, LoadError> {
-        is_component(source.name, source.wasm)?;
-        let key = self.key(source.wasm);
-        self.load_code(source, key).await
-    }
-
-    /// As [`Self::load`], for a component that is part of gpud and contains many checkers: its digest is computed once.
-    ///
-    /// # Errors
-    /// As [`Self::load`].
-    pub async fn load_builtin(&self, source: PluginSource<'static>) -> Result<Plugin, LoadError> {
-        let key = self.builtin_key(source.wasm);
-        self.load_code(source, key).await
-    }
-
-    async fn load_code(&self, source: PluginSource<'_>, key: Key) -> Result<Plugin, LoadError> {
         let PluginSource {
             name,
             wasm,
             grants,
             limits,
         } = source;
+        if let Wasm::Bytes(bytes) = wasm {
+            is_component(name, bytes)?;
+        }
+        let key = self.key(wasm);
         let code = self.code(name, wasm, key, grants).await?;
         let guest = Arc::clone(code.guest());
         let mut plugin = Plugin {

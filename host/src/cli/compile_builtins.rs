@@ -4,7 +4,7 @@
     reason = "a file that the build names, before gpud is installed"
 )]
 
-use std::{collections::BTreeSet, fs, path::Path};
+use std::{collections::BTreeMap, fs, path::Path};
 
 use super::{exit::Exit, sizes::iec};
 use crate::{component::builtin, runtime::builtins};
@@ -16,8 +16,12 @@ use crate::{component::builtin, runtime::builtins};
 pub fn compile_builtins(output: &Path, target: Option<&str>) -> Result<Exit, Exit> {
     // Several checkers may be in one component.
     let builtins = builtin::all();
-    let components: BTreeSet<&[u8]> = builtins.iter().map(|builtin| builtin.wasm).collect();
-    let components: Vec<&[u8]> = components.into_iter().collect();
+    let different: BTreeMap<_, _> = builtins.iter().map(|one| (one.sha256, one)).collect();
+    let components = different.values().map(|builtin| builtin.unpack());
+    let components: Vec<Vec<u8>> = components
+        .collect::<Result<_, _>>()
+        .map_err(Exit::failure)?;
+    let components: Vec<&[u8]> = components.iter().map(Vec::as_slice).collect();
     let compiled = builtins::compile(&components, target, output).map_err(Exit::failure)?;
     let part = output.with_extension("tmp");
     fs::write(&part, &compiled.archive)

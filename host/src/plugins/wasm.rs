@@ -14,7 +14,7 @@ use crate::{
     component::{WasmChecker, config},
     model::{ComponentDescriptor, RunMode},
     node::trusted::Opener,
-    runtime::{Limits, Plugin as Loadable, PluginSource, Runtime},
+    runtime::{Limits, Plugin as Loadable, PluginSource, Runtime, Wasm},
     spec::{Plugin, Position},
     wire::{LimitOverrides, ShadowSpec, WasmSpec},
 };
@@ -112,7 +112,7 @@ pub async fn of_bytes(
     let file = path(wasm, folder);
     let source = PluginSource {
         name: &plugin.spec.plugin_name,
-        wasm: bytes,
+        wasm: Wasm::Bytes(bytes),
         grants,
         limits: limits(&wasm.limits, plugin),
     };

@@ -15,7 +15,7 @@ use gpud::{
     node::Node,
     runtime::{
         CallContext, CallError, Compiler, Finished, Limits, LoadError, Plugin, PluginSource,
-        Runtime,
+        Runtime, Wasm,
     },
 };
 use serde_json::{Value, json};
@@ -163,7 +163,7 @@ impl<Turn> Lab<Turn> {
         self.runtime
             .load(PluginSource {
                 name,
-                wasm,
+                wasm: Wasm::Bytes(wasm),
                 grants,
                 limits,
             })

@@ -14,7 +14,7 @@ use gpud::{
         Node,
         kmsg::{self, BootClock, KernelMessage},
     },
-    runtime::{CallContext, Compiler, Limits, PluginSource, Runtime},
+    runtime::{CallContext, Compiler, Limits, PluginSource, Runtime, Wasm},
     store::{Commit, Location, Store, StoreOptions},
 };
 
@@ -39,15 +39,16 @@ async fn no_line_harms_a_built_in_checker() {
     let messages = messages();
     let mut watching = 0;
     for builtin in builtin::all() {
+        let wasm = builtin.unpack().unwrap();
         let source = PluginSource {
             name: builtin.folder,
-            wasm: builtin.wasm,
+            wasm: Wasm::Bytes(&wasm),
             grants: Grants::parse(&builtin.grants(&serde_json::Value::Null))
                 .unwrap()
                 .of_builtin(),
             limits: Limits::default(),
         };
-        let plugin = runtime.load_builtin(source).await.unwrap();
+        let plugin = runtime.load(source).await.unwrap();
         if !plugin.watches_kmsg() {
             continue;
         }

@@ -24,8 +24,10 @@ fn with_code(home: &Path, key: Key, code: Vec<u8>) -> Cache {
 }
 
 async fn component(cache: &Cache, engine: &Engine) -> Result<Component, LoadError> {
-    let key = key(engine, &wasm());
-    cache.component(engine, "test", key, &wasm()).await
+    let key = key(engine, Wasm::Bytes(&wasm()));
+    cache
+        .component(engine, "test", key, Wasm::Bytes(&wasm()))
+        .await
 }
 
 #[tokio::test]
@@ -38,7 +40,11 @@ async fn compiles_once_and_heals_itself() {
     component(&cache, &engine).await.unwrap();
     assert_eq!(cache.compiled(), 1);
 
-    let entry = cache.folder.as_ref().unwrap().entry(key(&engine, &wasm()));
+    let entry = cache
+        .folder
+        .as_ref()
+        .unwrap()
+        .entry(key(&engine, Wasm::Bytes(&wasm())));
     let mut code = fs::read(&entry).unwrap();
     let middle = code.len() / 2;
     code[middle] ^= 1;
@@ -64,18 +70,24 @@ async fn code_of_the_binary_is_put_into_the_folder_and_not_compiled() {
     let engine = engine::new().unwrap();
     let home = tempfile::tempdir().unwrap();
     let code = compiler::compile(&wasm()).unwrap();
-    let cache = with_code(home.path(), key(&engine, &wasm()), code);
+    let cache = with_code(home.path(), key(&engine, Wasm::Bytes(&wasm())), code);
     component(&cache, &engine).await.unwrap();
     // Again: the folder has it now, or it is put there once more.
     component(&cache, &engine).await.unwrap();
-    let entry = cache.folder.as_ref().unwrap().entry(key(&engine, &wasm()));
+    let entry = cache
+        .folder
+        .as_ref()
+        .unwrap()
+        .entry(key(&engine, Wasm::Bytes(&wasm())));
     fs::write(&entry, b"damaged").unwrap();
     component(&cache, &engine).await.unwrap();
     assert!(fs::metadata(&entry).unwrap().len() > 100);
     assert_eq!(cache.compiled(), 0);
     let plugin = wat::parse_str("(component)").unwrap();
-    let its_key = key(&engine, &plugin);
-    let loaded = cache.component(&engine, "plugin", its_key, &plugin).await;
+    let its_key = key(&engine, Wasm::Bytes(&plugin));
+    let loaded = cache
+        .component(&engine, "plugin", its_key, Wasm::Bytes(&plugin))
+        .await;
     loaded.unwrap();
     assert_eq!(cache.compiled(), 1, "the archive knows no plugin");
 }
@@ -88,7 +100,7 @@ async fn code_and_sums_are_for_their_owner_alone() {
     let compiled = home.path().join("compiled");
     component(&open(&compiled), &engine).await.unwrap();
     let code = compiler::compile(&wasm()).unwrap();
-    let cache = with_code(home.path(), key(&engine, &wasm()), code);
+    let cache = with_code(home.path(), key(&engine, Wasm::Bytes(&wasm())), code);
     component(&cache, &engine).await.unwrap();
     for folder in [compiled, home.path().join("cache")] {
         let mut seen = 0;
@@ -104,7 +116,7 @@ async fn code_and_sums_are_for_their_owner_alone() {
 #[tokio::test]
 async fn code_of_the_binary_that_cannot_be_used_is_compiled() {
     let engine = engine::new().unwrap();
-    let right = key(&engine, &wasm());
+    let right = key(&engine, Wasm::Bytes(&wasm()));
     let other_engine = Key {
         engine: !right.engine,
         ..right
@@ -128,7 +140,7 @@ async fn without_any_folder_code_is_held_in_memory() {
     assert!(Folder::open(&file.join("cache"), &file).is_none());
 
     let code = compiler::compile(&wasm()).unwrap();
-    let mut cache = with_code(home.path(), key(&engine, &wasm()), code);
+    let mut cache = with_code(home.path(), key(&engine, Wasm::Bytes(&wasm())), code);
     cache.folder = None;
     component(&cache, &engine).await.unwrap();
     assert_eq!(cache.compiled(), 0, "the binary has it");
@@ -143,7 +155,7 @@ async fn a_folder_that_is_gone_is_no_reason_to_compile() {
     let engine = engine::new().unwrap();
     let home = tempfile::tempdir().unwrap();
     let code = compiler::compile(&wasm()).unwrap();
-    let cache = with_code(home.path(), key(&engine, &wasm()), code);
+    let cache = with_code(home.path(), key(&engine, Wasm::Bytes(&wasm())), code);
     fs::remove_dir(home.path().join("cache")).unwrap();
     component(&cache, &engine).await.unwrap();
     assert_eq!(cache.compiled(), 0);
@@ -210,7 +222,11 @@ async fn code_that_others_can_change_or_a_link_is_compiled_again() {
     let folder = home.path().join("cache");
     let cache = open(&folder);
     component(&cache, &engine).await.unwrap();
-    let entry = cache.folder.as_ref().unwrap().entry(key(&engine, &wasm()));
+    let entry = cache
+        .folder
+        .as_ref()
+        .unwrap()
+        .entry(key(&engine, Wasm::Bytes(&wasm())));
     fs::set_permissions(&entry, fs::Permissions::from_mode(0o666)).unwrap();
     component(&cache, &engine).await.unwrap();
     assert_eq!(cache.compiled(), 2, "open to others");

@@ -6,7 +6,7 @@ use gpud_builtins as builtin;
 
 use super::*;
 use crate::{
-    CallContext, CallError, Compiler, Limits, Plugin, PluginSource,
+    CallContext, CallError, Compiler, Limits, Plugin, PluginSource, Wasm,
     model::{CheckContext, Health, HealthState, Report, Trigger},
     node::Node,
 };
@@ -32,9 +32,10 @@ async fn load_with(
         .find(|builtin| builtin.component == "pci")
         .unwrap();
     change(&mut pci.grants);
+    let wasm = pci.unpack().unwrap();
     let source = PluginSource {
         name,
-        wasm: pci.wasm,
+        wasm: Wasm::Bytes(&wasm),
         grants: Grants::parse(&pci.grants).unwrap().of_builtin(),
         limits: Limits::default(),
     };
@@ -137,9 +138,10 @@ async fn plugins_with_the_same_component_share_its_code_and_not_their_grants() {
     // A plugin of an operator imports nothing that it was not granted.
     let all = builtin::all();
     let pci = all.iter().find(|builtin| builtin.component == "pci");
+    let wasm = pci.unwrap().unpack().unwrap();
     let third = PluginSource {
         name: "third",
-        wasm: pci.unwrap().wasm,
+        wasm: Wasm::Bytes(&wasm),
         grants: Grants::default(),
         limits: Limits::default(),
     };
@@ -189,13 +191,17 @@ async fn builtin_with(runtime: &Runtime, component: &str, grants: &serde_json::V
     let all = builtin::all();
     let found = all.iter().find(|builtin| builtin.component == component);
     let found = found.unwrap();
+    let unpack = || found.unpack();
     let source = PluginSource {
         name: found.folder,
-        wasm: found.wasm,
+        wasm: Wasm::Packed {
+            sha256: found.sha256,
+            unpack: &unpack,
+        },
         grants: Grants::parse(grants).unwrap().of_builtin(),
         limits: Limits::default(),
     };
-    runtime.load_builtin(source).await.unwrap()
+    runtime.load(source).await.unwrap()
 }
 
 #[test]

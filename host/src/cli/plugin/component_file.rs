@@ -13,7 +13,7 @@ use crate::{
     cli::scan::cache_folder,
     node::{Node, trusted::Opener},
     plugins::wasm::MAX_COMPONENT_BYTES,
-    runtime::{Compiler, Limits, LoadError, Plugin, PluginSource, Runtime, Shape},
+    runtime::{Compiler, Limits, LoadError, Plugin, PluginSource, Runtime, Shape, Wasm},
 };
 
 /// A component's file, in memory.
@@ -87,7 +87,7 @@ impl ComponentFile {
         let name = self.name();
         let source = PluginSource {
             name: &name,
-            wasm: &self.bytes,
+            wasm: Wasm::Bytes(&self.bytes),
             grants,
             limits,
         };

@@ -439,7 +439,7 @@ mod tests {
             }
             let file = ComponentFile {
                 path: builtin.folder.into(),
-                bytes: builtin.wasm.to_vec(),
+                bytes: builtin.unpack().unwrap(),
             };
             let points = points(&file, &json!({})).await.unwrap();
             let bad: Vec<_> = points.iter().filter(|p| p.grade == Grade::Bad).collect();
