@@ -219,7 +219,7 @@ fn is_device_or_socket(path: &Path, opener: Opener) -> bool {
 
 /// Whether nobody else can put code where this path leads, now or later. The empty path is the working folder. Programs that
 /// clean a path as text go up from a folder that does not exist, where the kernel does not.
-fn is_safe(path: &Path, opener: Opener) -> bool {
+pub(super) fn is_safe(path: &Path, opener: Opener) -> bool {
     if !path.is_absolute() || path.components().any(|part| part == Component::ParentDir) {
         return false;
     }
