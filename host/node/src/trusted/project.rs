@@ -143,7 +143,14 @@ impl fmt::Display for RefusedProject {
                  folder that only root can change, such as /root",
             );
         }
+        let is_above = self
+            .folder
+            .parent()
+            .is_some_and(|above| above.starts_with(&self.refusal.part));
         match self.refusal.wrong {
+            TrustProblem::Owner(_) if is_above => {
+                f.write_str("; use a copy in a folder of root")?;
+            }
             TrustProblem::Owner(_) => write!(f, "; check its content, then `chown root {part}`")?,
             TrustProblem::Mode(_) => write!(f, "; check its content, then `chmod go-w {part}`")?,
             TrustProblem::AccessList => {
@@ -182,6 +189,17 @@ mod tests {
             wrong,
             us: 0,
         };
+        let of_home = Refusal {
+            part: "/home/a".into(),
+            kind: "folder",
+            ..refusal(TrustProblem::Owner(OTHER))
+        };
+        let error = TrustError::Refused(Box::new(of_home));
+        assert_eq!(
+            refused(Path::new("/home/a/p"), error, false).to_string(),
+            "root builds nothing in /home/a/p: folder /home/a belongs to user 12345; use a copy in a folder of root; or build as that \
+             user: `sudo -u '#12345' gpud plugin build /home/a/p`"
+        );
         let message = |wrong, is_found_above| {
             let error = TrustError::Refused(Box::new(refusal(wrong)));
             refused(Path::new("/home/a/p"), error, is_found_above).to_string()
