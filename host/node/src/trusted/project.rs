@@ -110,7 +110,7 @@ fn refused(folder: &Path, error: TrustError, is_found_above: bool) -> ProjectErr
         _ => None,
     };
     ProjectError::Refused(Box::new(RefusedProject {
-        folder: folder.to_owned(),
+        folder: fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned()),
         refusal,
         owner,
         is_found_above,
