@@ -199,6 +199,14 @@ pub const ADDRESSES: &[&str] = &[
     "IMAGE_SERVICE_ENDPOINT",
 ];
 
+/// Variables by which gpud itself finds files and folders that it reads. `GPUD_NVML_LIBRARY_PATH` is none: a library is
+/// judged when it is loaded.
+pub(crate) const INPUTS: &[&str] = &[
+    "GPUD_HOST_ROOT",
+    "GPUD_NVIDIA_DRIVER_ROOT",
+    "KMSG_FILE_PATH",
+];
+
 /// Variables that a build of root gets as they are, if their value is a plain word. Every toolchain has its own variables
 /// by which it runs programs (`RUSTC_WRAPPER`, `GOFLAGS`, `npm_config_script_shell`), so that only a list of what is let
 /// through can be complete.

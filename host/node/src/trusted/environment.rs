@@ -175,8 +175,19 @@ fn are_paths_trusted(value: &[u8], opener: Opener) -> bool {
     let are_good = paths
         .by_ref()
         .take(MAX_JUDGED)
-        .all(|path| is_safe(path, opener) || is_device_or_socket(path, opener));
+        .all(|path| is_trusted(path, opener));
     are_good && paths.next().is_none()
+}
+
+/// Whether nobody else can change what a path leads to, a device or a socket included.
+pub(super) fn is_trusted(path: &Path, opener: Opener) -> bool {
+    is_safe(path, opener) || is_device_or_socket(path, opener)
+}
+
+/// Whether the log has not named a folder or a variable yet.
+pub(super) fn is_first(named: PathBuf) -> bool {
+    let mut known = NAMED.lock().unwrap_or_else(PoisonError::into_inner);
+    known.insert(named)
 }
 
 /// Returns the absolute paths of a value: as a whole, in a list, in options, and in addresses such as `unix:///run/x`.
