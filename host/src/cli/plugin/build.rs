@@ -226,7 +226,8 @@ pub async fn run_all(
             false => format!("`{line}` {ended}:\n{}", last_lines(&output.stdout)),
         });
     }
-    Ok(())
+    // What others put there while the last command ran may have run as well.
+    check_by(trusted::check_above_project, folder).await
 }
 
 fn last_lines(output: &[u8]) -> String {
