@@ -12,14 +12,17 @@ trap 'rm -rf "$work"' EXIT
 # What another build has set is for that one.
 unset CARGO_TARGET_DIR CARGO_ENCODED_RUSTFLAGS RUSTFLAGS CARGO_BUILD_TARGET CARGO_MANIFEST_DIR
 
+# A build of root gets few variables of its own accord.
+variables=(--env ZIG --env ZIG_GLOBAL_CACHE_DIR --env ZIG_LOCAL_CACHE_DIR)
+
 cmp rust/cases.yaml zig/cases.yaml
 cmp rust/plugin.yaml zig/plugin.yaml
 
 # one LANGUAGE: as an author would.
 one() {
     echo "== $1"
-    "$gpud" plugin build "$1"
-    "$gpud" plugin test --no-build "$1"
+    "$gpud" plugin build "${variables[@]}" "$1"
+    "$gpud" plugin test "${variables[@]}" --no-build "$1"
     "$gpud" plugin validate "$1/kernel-taint.wasm"
     # What it does not call, it does not ask for.
     "$gpud" plugin inspect "$1/kernel-taint.wasm" --json >"$work/$1.json"

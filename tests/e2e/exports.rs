@@ -18,6 +18,7 @@ use tempfile::TempDir;
 
 use crate::{
     daemon::{Daemon, Start, eventually, gpud},
+    hostile_clients::{STRANGER, as_user, can_be_others},
     spec_file::said,
 };
 
@@ -296,6 +297,32 @@ fn edits_are_applied_and_a_wrong_one_changes_nothing() {
         let (status, _) = daemon.send(http::Method::GET, "/v1/states?components=export-ops");
         (status != 200).then_some(())
     });
+}
+
+/// Another user takes the port of a collector while that is down.
+#[test]
+fn a_program_of_another_user_gets_nothing_without_tls() {
+    if !can_be_others() {
+        return;
+    }
+    // The thread that it starts is the user's as well.
+    let receiver = as_user(STRANGER, async || Receiver::start());
+    let site = Site::new(&webhook(receiver.port));
+    let daemon = site.start();
+    site.fall_off(1, "0000:d7:00");
+    let reason = eventually("the state says why", || {
+        let state = daemon.state("export-ops");
+        let reason = state["reason"].as_str()?.to_owned();
+        reason
+            .contains(&format!("is served by user {STRANGER}"))
+            .then_some(reason)
+    });
+    assert!(reason.contains("peer_user"), "{reason}");
+    assert!(receiver.got().is_empty());
+    // The operator says that it is right.
+    let named = format!("{}    peer_user: \"{STRANGER}\"\n", webhook(receiver.port));
+    site.write(&named);
+    receiver.event(XID, "dev.gpud.event.v1");
 }
 
 #[test]

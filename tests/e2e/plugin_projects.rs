@@ -3,6 +3,7 @@
 use std::{
     fs,
     io::{BufRead as _, BufReader},
+    os::unix::fs::{PermissionsExt as _, chown},
     path::Path,
     process::{Command, Output, Stdio},
 };
@@ -202,6 +203,111 @@ fn a_missing_tool_is_named_and_nothing_is_installed() {
         assert!(wrong.contains(part), "{wrong}");
     }
     assert!(!folder.path().join("built").exists());
+}
+
+/// A user who is neither root nor gpud's own.
+const OTHER: u32 = 12345;
+
+/// Whether root runs the tests: only root can give files away, and only root's builds are checked.
+fn is_root() -> bool {
+    let is_root = rustix::process::geteuid().is_root();
+    if !is_root {
+        eprintln!("left out: needs root");
+    }
+    is_root
+}
+
+#[test]
+fn root_runs_no_build_that_another_user_can_change() {
+    if !is_root() {
+        return;
+    }
+    // As below `/tmp`, where anybody can put files.
+    let shared = tempfile::tempdir().unwrap();
+    fs::set_permissions(shared.path(), fs::Permissions::from_mode(0o1777)).unwrap();
+    let source = project("none", "touch built; cp source x.wasm");
+    let folder = shared.path().join("project");
+    fs::create_dir(&folder).unwrap();
+    for name in ["gpud-plugin.yaml", "source"] {
+        fs::copy(source.path().join(name), folder.join(name)).unwrap();
+    }
+    let refused = |said: &str| {
+        for arguments in [&["build"][..], &["test"]] {
+            let output = plugin(&folder, arguments);
+            let wrong = String::from_utf8_lossy(&output.stderr).into_owned();
+            assert!(!output.status.success(), "{wrong}");
+            assert!(wrong.contains(said), "{wrong}");
+            assert!(!folder.join("built").exists(), "{wrong}");
+        }
+    };
+    // A file of theirs deep in the project.
+    let deep = folder.join("target/deep");
+    fs::create_dir_all(&deep).unwrap();
+    fs::write(deep.join("build.sh"), "").unwrap();
+    chown(deep.join("build.sh"), Some(OTHER), None).unwrap();
+    refused("target/deep/build.sh belongs to user 12345");
+    fs::remove_dir_all(folder.join("target")).unwrap();
+    // What cargo reads for every project below.
+    let above = shared.path().join(".cargo");
+    fs::create_dir(&above).unwrap();
+    fs::write(above.join("config.toml"), "").unwrap();
+    chown(&above, Some(OTHER), None).unwrap();
+    refused(".cargo belongs to user 12345, and build tools look for it");
+    fs::remove_dir_all(&above).unwrap();
+    // The project itself.
+    chown(&folder, Some(OTHER), None).unwrap();
+    refused("sudo -u '#12345' gpud plugin build");
+    chown(&folder, Some(0), None).unwrap();
+    fs::set_permissions(&folder, fs::Permissions::from_mode(0o777)).unwrap();
+    refused("(mode 0777)");
+    fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).unwrap();
+    ok(&folder, &["build"]);
+    assert!(folder.join("built").exists());
+}
+
+#[test]
+fn the_build_of_root_gets_few_variables() {
+    if !is_root() {
+        return;
+    }
+    let folder = project("none", "env >variables; cp source x.wasm");
+    let theirs = tempfile::tempdir().unwrap();
+    chown(theirs.path(), Some(OTHER), None).unwrap();
+    let wrapper = theirs.path().join("wrapper").display().to_string();
+    let output = gpud()
+        .args(["plugin", "build", "--env", "PIP_INDEX_URL"])
+        .current_dir(folder.path())
+        .env("HOME", theirs.path())
+        .env("RUSTC_WRAPPER", &wrapper)
+        .env("GOFLAGS", format!("-toolexec={wrapper}"))
+        .env("npm_config_script_shell", &wrapper)
+        .env("CC", "cc -B wrapper")
+        .env("LANG", "C.UTF-8")
+        .env("PIP_INDEX_URL", "https://index.example")
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{said}");
+    for name in [
+        "CC",
+        "GOFLAGS",
+        "HOME",
+        "RUSTC_WRAPPER",
+        "npm_config_script_shell",
+    ] {
+        assert!(said.contains(name), "{said}");
+    }
+    let variables = fs::read_to_string(folder.path().join("variables")).unwrap();
+    for line in ["LANG=C.UTF-8", "PIP_INDEX_URL=https://index.example"] {
+        assert!(variables.lines().any(|found| found == line), "{variables}");
+    }
+    assert!(
+        variables.lines().any(|line| line.starts_with("HOME=/")),
+        "{variables}"
+    );
+    assert!(!variables.contains("wrapper"), "{variables}");
+    let theirs = theirs.path().to_str().unwrap();
+    assert!(!variables.contains(theirs), "{variables}");
 }
 
 #[test]

@@ -191,6 +191,29 @@ fn root_keeps_no_compiled_code_where_the_environment_says() {
     assert!(made.is_empty(), "{made:?}");
 }
 
+/// Whose file the environment names decides what root is shown.
+#[test]
+fn root_reads_no_kernel_log_of_another_user() {
+    let Some(home) = home() else { return };
+    let log = home.path().join("kmsg");
+    let line = "NVRM: Xid (PCI:0000:e9:00): 79, pid='<unknown>', GPU has fallen off the bus.";
+    fs::write(&log, format!("3,1,1000,-;{line}\n")).unwrap();
+    let scan = || {
+        let output = gpud()
+            .args(["scan", "--components=accelerator-nvidia-error-xid"])
+            .env("KMSG_FILE_PATH", &log)
+            .output()
+            .unwrap();
+        text(&output)
+    };
+    let said = scan();
+    assert!(said.contains("0000:e9:00.0 fell off the bus"), "{said}");
+    chown(&log, Some(OTHER), None).unwrap();
+    let said = scan();
+    assert!(!said.contains("0000:e9:00"), "{said}");
+    assert!(said.contains("KMSG_FILE_PATH is not used"), "{said}");
+}
+
 /// `su` without `-` keeps every variable. bash runs the file of this one before a script.
 #[test]
 fn scripts_of_root_run_no_code_that_the_environment_names() {

@@ -6,6 +6,7 @@ use crate::{
     DeliveryError, NodeIdentity, UnixMillis,
     http::Http,
     metrics::MetricSource,
+    peer::PeerCheck,
     secret::{Secret, SecretSource, SecretValue},
     select::Select,
     status::Status,
@@ -74,6 +75,8 @@ pub struct Context {
     pub timeout: Duration,
     /// Which records and components it wants.
     pub select: Select,
+    /// The user of this machine whose programs may have what is sent without TLS, besides root and our own.
+    pub peer_user: Option<String>,
     /// Services shared with the others.
     pub environment: Environment,
     /// Its counters.
@@ -88,6 +91,21 @@ impl Context {
     pub async fn secret(&self, secret: &Secret) -> Result<SecretValue, DeliveryError> {
         let read = secret.read(&self.environment.secrets).await;
         read.map_err(|error| DeliveryError::transient(error.to_string()))
+    }
+
+    /// Returns the check of programs that get something without TLS.
+    pub(crate) fn peers(&self) -> PeerCheck {
+        PeerCheck::new(
+            Arc::clone(&self.environment.secrets),
+            self.peer_user.as_deref(),
+        )
+    }
+
+    /// Returns the same with the usual user of a server where the settings name none.
+    #[cfg(feature = "postgres")]
+    pub(crate) fn peers_or(&self, user: &str) -> PeerCheck {
+        let named = self.peer_user.as_deref().unwrap_or(user);
+        PeerCheck::new(Arc::clone(&self.environment.secrets), Some(named))
     }
 
     /// Returns the wall-clock time.

@@ -118,6 +118,7 @@ impl Exports {
                 export: name.clone(),
                 timeout: config.timeout,
                 select: config.select.clone(),
+                peer_user: config.peer_user.clone(),
                 environment: self.environment.clone(),
                 status: Arc::clone(&status),
             },

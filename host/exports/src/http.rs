@@ -1,8 +1,8 @@
 //! The HTTP client that all exports share.
 //!
 //! TLS certificates are verified against the system's roots, and those of an export's own `ca_file`. Redirects are not
-//! followed: a signed body is sent to the place that the operator named and to no other. Proxies are those of the
-//! environment (`HTTPS_PROXY`, `NO_PROXY`).
+//! followed: a signed body is sent to the place that the operator named and to no other. No proxy is used. A program of this
+//! machine that is reached without TLS gets nothing unless [`PeerCheck`] lets it.
 
 use std::{
     error::Error as _,
@@ -19,7 +19,7 @@ use tokio_rustls::rustls::{
     pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject as _},
 };
 
-use crate::{DeliveryError, Environment};
+use crate::{Context, DeliveryError, peer::PeerCheck};
 
 /// Longest that connecting may take, TLS included.
 const CONNECT: Duration = Duration::from_secs(5);
@@ -73,22 +73,23 @@ impl Http {
         }
     }
 
-    /// Returns a client: the shared one, or one that trusts these further certificates (PEM). Blocks while the system's
-    /// certificates are read for the first time.
+    /// Returns a client: the shared one, or one that trusts these further certificates (PEM) or a named user. Blocks while
+    /// the system's certificates are read for the first time.
     ///
     /// # Errors
     /// No certificates can be read, or `pem` holds none.
-    pub fn client(&self, pem: Option<&[u8]>) -> Result<Client, HttpError> {
-        if pem.is_some() {
-            return self.client_with(Tls {
+    pub fn client(&self, pem: Option<&[u8]>, peers: &PeerCheck) -> Result<Client, HttpError> {
+        if pem.is_some() || !peers.is_usual() {
+            let tls = Tls {
                 roots: pem,
                 ..Tls::default()
-            });
+            };
+            return self.client_with(tls, peers);
         }
         if let Some(client) = self.shared.get() {
             return Ok(client.clone());
         }
-        let made = self.client_with(Tls::default())?;
+        let made = self.client_with(Tls::default(), peers)?;
         Ok(self.shared.get_or_init(|| made).clone())
     }
 
@@ -96,8 +97,8 @@ impl Http {
     ///
     /// # Errors
     /// A certificate or the key cannot be read.
-    pub fn client_with(&self, tls: Tls<'_>) -> Result<Client, HttpError> {
-        let client = self.builder(tls_config(tls)?);
+    pub fn client_with(&self, tls: Tls<'_>, peers: &PeerCheck) -> Result<Client, HttpError> {
+        let client = self.builder(tls_config(tls)?, peers);
         client.build().map_err(|error| HttpError(chain(&error)))
     }
 
@@ -107,19 +108,22 @@ impl Http {
     /// # Errors
     /// No certificates can be read, or `pem` holds none.
     #[cfg(feature = "otlp")]
-    pub fn http2_client(&self, pem: Option<&[u8]>) -> Result<Client, HttpError> {
+    pub fn http2_client(&self, pem: Option<&[u8]>, peers: &PeerCheck) -> Result<Client, HttpError> {
         let mut tls = tls_config(Tls {
             roots: pem,
             ..Tls::default()
         })?;
         tls.alpn_protocols = vec![b"h2".to_vec()];
-        let client = self.builder(tls).http2_prior_knowledge();
+        let client = self.builder(tls, peers).http2_prior_knowledge();
         client.build().map_err(|error| HttpError(chain(&error)))
     }
 
-    fn builder(&self, tls: ClientConfig) -> ClientBuilder {
+    fn builder(&self, tls: ClientConfig, peers: &PeerCheck) -> ClientBuilder {
         Client::builder()
             .tls_backend_preconfigured(tls)
+            // By this the check of peers knows a connection with TLS.
+            .tls_info(true)
+            .connector_layer(peers.clone())
             .user_agent(&self.user_agent)
             .redirect(redirect::Policy::none())
             // To the address in the settings and to no other: a proxy of the environment would see what is sent.
@@ -178,11 +182,8 @@ impl fmt::Debug for Http {
 ///
 /// # Errors
 /// A transient error: the operator may fix the file.
-pub async fn client_of(
-    environment: &Environment,
-    ca_file: Option<&Path>,
-) -> Result<Client, DeliveryError> {
-    client_by(Http::client, environment, ca_file).await
+pub async fn client_of(context: &Context, ca_file: Option<&Path>) -> Result<Client, DeliveryError> {
+    client_by(Http::client, context, ca_file).await
 }
 
 /// Does the same for a client that speaks HTTP/2 and nothing else.
@@ -191,25 +192,27 @@ pub async fn client_of(
 /// As above.
 #[cfg(feature = "otlp")]
 pub async fn http2_client_of(
-    environment: &Environment,
+    context: &Context,
     ca_file: Option<&Path>,
 ) -> Result<Client, DeliveryError> {
-    client_by(Http::http2_client, environment, ca_file).await
+    client_by(Http::http2_client, context, ca_file).await
 }
 
 async fn client_by(
-    make: fn(&Http, Option<&[u8]>) -> Result<Client, HttpError>,
-    environment: &Environment,
+    make: fn(&Http, Option<&[u8]>, &PeerCheck) -> Result<Client, HttpError>,
+    context: &Context,
     ca_file: Option<&Path>,
 ) -> Result<Client, DeliveryError> {
+    let environment = &context.environment;
     let (http, secrets) = (environment.http.clone(), Arc::clone(&environment.secrets));
+    let peers = context.peers();
     let ca_file = ca_file.map(Path::to_owned);
     let made = tokio::task::spawn_blocking(move || {
         let Some(path) = ca_file else {
-            return make(&http, None).map_err(|error| error.to_string());
+            return make(&http, None, &peers).map_err(|error| error.to_string());
         };
         let pem = secrets.file(&path)?;
-        let client = make(&http, Some(&pem));
+        let client = make(&http, Some(&pem), &peers);
         client.map_err(|error| format!("{}: {error}", path.display()))
     });
     let made = made.await.unwrap_or_else(|error| Err(error.to_string()));

@@ -36,6 +36,7 @@ pub mod metrics;
 pub mod otlp;
 #[cfg(feature = "s3")]
 mod partition;
+pub mod peer;
 mod place;
 #[cfg(feature = "postgres")]
 pub mod postgres;

@@ -2,6 +2,7 @@
 
 use std::{
     fmt,
+    net::SocketAddr,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -27,6 +28,19 @@ pub trait SecretSource: fmt::Debug + Send + Sync {
     fn may_receive(&self, uid: u32, owner: &str) -> bool {
         uid == 0 || owner.parse::<u32>() == Ok(uid)
     }
+
+    /// Checks that the program which serves a TCP connection of this process may have what is sent without TLS: on another
+    /// machine any, on this one a program of root, of the daemon's own user, and of the user that is named, by name or
+    /// number; with [`ANY_USER`](crate::peer::ANY_USER) any. `local` is our end. It may block.
+    ///
+    /// # Errors
+    /// Whose program it is, and what to do.
+    fn check_server(
+        &self,
+        local: SocketAddr,
+        remote: SocketAddr,
+        named: Option<&str>,
+    ) -> Result<(), String>;
 
     /// Returns a variable of the environment.
     fn variable(&self, name: &str) -> Option<String> {
@@ -183,6 +197,15 @@ pub(crate) mod tests {
     impl SecretSource for AnyFile {
         fn file(&self, path: &Path) -> Result<Vec<u8>, String> {
             std::fs::read(path).map_err(|error| format!("{}: {error}", path.display()))
+        }
+
+        fn check_server(
+            &self,
+            _local: SocketAddr,
+            _remote: SocketAddr,
+            _named: Option<&str>,
+        ) -> Result<(), String> {
+            Ok(())
         }
 
         fn variable(&self, name: &str) -> Option<String> {

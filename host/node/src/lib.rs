@@ -79,8 +79,8 @@ pub struct Node {
 }
 
 impl Node {
-    /// The machine that we run on. `KMSG_FILE_PATH` of the environment is honoured, and what
-    /// [`nvml::Options::from_env`] knows.
+    /// The machine that we run on. `KMSG_FILE_PATH` of the environment is honoured where it is [trusted](trusted::input), and
+    /// what [`nvml::Options::from_env`] knows.
     ///
     /// # Errors
     /// When the root folder cannot be opened.
@@ -94,7 +94,8 @@ impl Node {
     /// As [`Node::live`].
     pub async fn live_with(nvml: nvml::Options) -> Result<Self, SourceError> {
         let files = Files::live()?;
-        let variable = std::env::var(kmsg::PATH_VARIABLE).ok();
+        let variable = trusted::input(kmsg::PATH_VARIABLE);
+        let variable = variable.and_then(|path| path.into_string().ok());
         let boot = boot(&files).await;
         Ok(Self {
             files,

@@ -59,14 +59,22 @@ pub fn find(wanted: SocketAddr) -> Option<PortHolder> {
 fn listening(wanted: SocketAddr) -> Option<Listening> {
     let tables = ["/proc/net/tcp", "/proc/net/tcp6"];
     let tables = tables.iter().filter_map(|table| read_table(table));
-    let found = tables.filter_map(|table| find_in(&table, wanted));
-    found
-        .max_by_key(|(exact, _)| *exact)
-        .map(|(_, found)| found)
+    nearest(tables.flat_map(|table| find_in(&table, wanted)))
 }
 
-/// Returns the socket that listens on an address, and whether on this very one.
-fn find_in(table: &str, wanted: SocketAddr) -> Option<(bool, Listening)> {
+/// Returns the socket that fits best. `None` where several fit as well and belong to different users, and for one that no
+/// process holds.
+fn nearest(found: impl Iterator<Item = (Fit, Listening)>) -> Option<Listening> {
+    let found: Vec<_> = found.collect();
+    let best = found.iter().map(|(fit, _)| *fit).max()?;
+    let mut nearest = found.into_iter().filter(|(fit, _)| *fit == best);
+    let (_, first) = nearest.next()?;
+    let is_known = first.inode != 0 && nearest.all(|(_, other)| other.uid == first.uid);
+    is_known.then_some(first)
+}
+
+/// Returns the sockets that listen on an address, each with how well it fits.
+fn find_in(table: &str, wanted: SocketAddr) -> Vec<(Fit, Listening)> {
     let rows = table.lines().skip(1).filter_map(|line| {
         let mut words = line.split_ascii_whitespace().skip(1);
         let own = address(words.next()?)?;
@@ -75,12 +83,32 @@ fn find_in(table: &str, wanted: SocketAddr) -> Option<(bool, Listening)> {
         let inode = words.nth(1)?.parse().ok()?;
         let fits =
             state == LISTENING && own.port() == wanted.port() && overlap(own.ip(), wanted.ip());
-        fits.then_some((
-            own.ip() == wanted.ip().to_canonical(),
-            Listening { uid, inode },
-        ))
+        fits.then_some((Fit::of(own.ip(), wanted.ip()), Listening { uid, inode }))
     });
-    rows.max_by_key(|(exact, _)| *exact)
+    rows.collect()
+}
+
+/// How well the address of a socket that listens fits another one, the least first: which socket the kernel gives a
+/// connection to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Fit {
+    /// It is for every address, of another family.
+    Other,
+    /// It is for every address of this family.
+    Family,
+    /// It is this very address.
+    Exact,
+}
+
+impl Fit {
+    fn of(own: IpAddr, wanted: IpAddr) -> Self {
+        let wanted = wanted.to_canonical();
+        match own == wanted {
+            true => Self::Exact,
+            false if own.is_ipv4() == wanted.is_ipv4() => Self::Family,
+            false => Self::Other,
+        }
+    }
 }
 
 fn overlap(one: IpAddr, other: IpAddr) -> bool {
@@ -170,12 +198,41 @@ mod tests {
         .concat();
         let at = |last, port| SocketAddr::from(([127, 0, 0, last], port));
         let found =
-            |address| find_in(&table, address).map(|(exact, one)| (exact, one.uid, one.inode));
-        assert_eq!(found(at(1, 0x3b1c)), Some((true, 2, 12)));
-        assert_eq!(found(at(9, 0x3b1c)), Some((false, 1, 11)));
-        assert_eq!(found(at(2, 0x3b1d)), Some((true, 4, 14)));
+            |address| nearest(find_in(&table, address).into_iter()).map(|one| (one.uid, one.inode));
+        assert_eq!(found(at(1, 0x3b1c)), Some((2, 12)));
+        assert_eq!(found(at(9, 0x3b1c)), Some((1, 11)));
+        assert_eq!(found(at(2, 0x3b1d)), Some((4, 14)));
         assert_eq!(found(at(1, 0x3b1d)), None);
-        assert_eq!(find_in("nonsense\n1: 2 3", at(1, 1)), None);
+        assert!(find_in("nonsense\n1: 2 3", at(1, 1)).is_empty());
+    }
+
+    #[test]
+    fn a_socket_of_another_family_or_of_two_users_is_not_taken_for_the_one_that_listens() {
+        let one = |fit, uid, inode| (fit, Listening { uid, inode });
+        for (found, expected) in [
+            (vec![], None),
+            // Another user may listen on every IPv6 address beside a server of every IPv4 address.
+            (
+                vec![one(Fit::Family, 0, 1), one(Fit::Other, 1000, 2)],
+                Some(0),
+            ),
+            (
+                vec![one(Fit::Exact, 1000, 1), one(Fit::Family, 0, 2)],
+                Some(1000),
+            ),
+            (vec![one(Fit::Exact, 0, 1), one(Fit::Exact, 0, 2)], Some(0)),
+            (vec![one(Fit::Exact, 0, 1), one(Fit::Exact, 1000, 2)], None),
+            (vec![one(Fit::Exact, 0, 0)], None),
+        ] {
+            let holder = nearest(found.clone().into_iter());
+            assert_eq!(holder.map(|holder| holder.uid), expected, "{found:?}");
+        }
+        let (v4, v6): (IpAddr, IpAddr) = ("127.0.0.1".parse().unwrap(), "::1".parse().unwrap());
+        let (any4, any6) = ("0.0.0.0".parse().unwrap(), "::".parse().unwrap());
+        assert_eq!(Fit::of(any4, v4), Fit::Family);
+        assert_eq!(Fit::of(any6, v4), Fit::Other);
+        assert_eq!(Fit::of(any6, v6), Fit::Family);
+        assert_eq!(Fit::of(v4, "::ffff:127.0.0.1".parse().unwrap()), Fit::Exact);
     }
 
     #[test]

@@ -26,14 +26,17 @@ const AF_INET6: u8 = 10;
 const IPPROTO_TCP: u8 = 6;
 /// `TCP_ESTABLISHED`.
 const ESTABLISHED: u8 = 1;
+/// `TCP_SYN_RECV`: the server waits for the last step of the handshake.
+const SYN_RECEIVED: u8 = 3;
 /// Bytes of `nlmsghdr`.
 const HEADER: usize = 16;
 /// Bytes of `inet_diag_req_v2`.
 const QUESTION: usize = 56;
-/// The offsets of family, state, addresses and owner in an answer (`inet_diag_msg`).
+/// The offsets of state, addresses, owner and inode in an answer (`inet_diag_msg`).
 const STATE: usize = HEADER + 1;
 const ID: usize = HEADER + 4;
 const UID: usize = HEADER + 64;
+const INODE: usize = HEADER + 68;
 /// Bytes of ports and addresses at the start of `inet_diag_sockid`.
 const ENDS: usize = 36;
 
@@ -42,6 +45,9 @@ const ENDS: usize = 36;
 pub(super) enum Answer {
     /// The socket is established, and belongs to this user.
     Owner(u32),
+    /// The socket is established, or about to be, and no process holds it: the one that listens has not accepted it yet. The
+    /// kernel shows such a socket as root's.
+    NotAccepted,
     /// The socket with these addresses is not established.
     Nobody,
     /// There is no such socket, or this kernel has no diagnostics of TCP: it answers the same in both cases.
@@ -122,14 +128,21 @@ fn read(answer: &[u8], own: SocketAddr, peer: SocketAddr) -> Answer {
         .and_then(|bytes| bytes.try_into().ok())
         .map(u16::from_ne_bytes);
     let found = || {
-        let uid: [u8; 4] = answer.get(UID..UID + 4)?.try_into().ok()?;
+        let number = |at: usize| -> Option<u32> {
+            let bytes: [u8; 4] = answer.get(at..at + 4)?.try_into().ok()?;
+            Some(u32::from_ne_bytes(bytes))
+        };
         let state = *answer.get(STATE)?;
         let found = answer.get(ID..ID + ENDS)?;
-        Some((uid, state, found))
+        Some(((number(UID)?, number(INODE)?), state, found))
     };
     match (kind, found()) {
-        (Some(BY_FAMILY), Some((uid, ESTABLISHED, found))) if is_same(found, own, peer) => {
-            Answer::Owner(u32::from_ne_bytes(uid))
+        (Some(BY_FAMILY), Some((holder, state, found))) if is_same(found, own, peer) => {
+            match (state, holder) {
+                (ESTABLISHED | SYN_RECEIVED, (_, 0)) => Answer::NotAccepted,
+                (ESTABLISHED, (uid, _)) => Answer::Owner(uid),
+                _ => Answer::Nobody,
+            }
         }
         (Some(BY_FAMILY), Some(_)) => Answer::Nobody,
         (Some(ERROR), _) if answer.get(HEADER..HEADER + 4) == Some(NOT_FOUND.as_slice()) => {
@@ -172,6 +185,18 @@ mod tests {
     }
 
     #[test]
+    fn a_connection_that_is_not_accepted_is_nobodys() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let server = listener.local_addr().unwrap();
+        let client = TcpStream::connect(server).unwrap();
+        let answer = owner(server, client.local_addr().unwrap());
+        assert!(
+            [Answer::NotAccepted, Answer::NotFound, Answer::Unavailable].contains(&answer),
+            "{answer:?}"
+        );
+    }
+
+    #[test]
     fn answers_are_read_with_care() {
         let own: SocketAddr = "127.0.0.1:40000".parse().unwrap();
         let peer: SocketAddr = "127.0.0.1:15132".parse().unwrap();
@@ -180,9 +205,15 @@ mod tests {
         answer[STATE] = ESTABLISHED;
         answer[ID..ID + ENDS].copy_from_slice(&ends(own, peer));
         answer[UID..UID + 4].copy_from_slice(&1000_u32.to_ne_bytes());
+        assert_eq!(read(&answer, own, peer), Answer::NotAccepted);
+        answer[STATE] = SYN_RECEIVED;
+        assert_eq!(read(&answer, own, peer), Answer::NotAccepted);
+        answer[INODE..INODE + 4].copy_from_slice(&7_u32.to_ne_bytes());
+        assert_eq!(read(&answer, own, peer), Answer::Nobody);
+        answer[STATE] = ESTABLISHED;
         assert_eq!(read(&answer, own, peer), Answer::Owner(1000));
         assert_eq!(read(&answer, peer, own), Answer::Nobody);
-        for length in 0..UID + 4 {
+        for length in 0..INODE + 4 {
             assert_eq!(read(&answer[..length], own, peer), Answer::Unavailable);
         }
         answer[STATE] = 10;

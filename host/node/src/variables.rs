@@ -1,7 +1,7 @@
 //! The environment variables that decide what programs run, load or trust.
 //!
-//! Two lists are made of this table: what root's scripts do not inherit ([`crate::trusted::inherited`]), and what no grant of
-//! a guest may list. The names are those of the manuals: ld.so(8), bash(1), node(1), java(1), less(1), curl(1), git(1),
+//! Three lists are made of this table: what root's scripts do not inherit ([`crate::trusted::inherited`]), what the builds of
+//! root get (`trusted::build_environment`), and what no grant of a guest may list. The names are those of the manuals: ld.so(8), bash(1), node(1), java(1), less(1), curl(1), git(1),
 //! python(1), perlrun(1), ruby(1), openssl(1), cargo(1), npm(1), pip(1), mpirun(1), and those of CUDA, NCCL, ROCm and UCX.
 
 /// Variables whose value loaders, shells and interpreters run as such, or expand before they use it, and those that make a
@@ -198,6 +198,73 @@ pub const ADDRESSES: &[&str] = &[
     "DOCKER_HOST",
     "IMAGE_SERVICE_ENDPOINT",
 ];
+
+/// Variables by which gpud itself finds files and folders that it reads. `GPUD_NVML_LIBRARY_PATH` is none: a library is
+/// judged when it is loaded.
+pub(crate) const INPUTS: &[&str] = &[
+    "GPUD_HOST_ROOT",
+    "GPUD_NVIDIA_DRIVER_ROOT",
+    "KMSG_FILE_PATH",
+];
+
+/// Variables that a build of root gets as they are, if their value is a plain word. Every toolchain has its own variables
+/// by which it runs programs (`RUSTC_WRAPPER`, `GOFLAGS`, `npm_config_script_shell`), so that only a list of what is let
+/// through can be complete.
+pub(crate) const BUILD_WORDS: &[&str] = &[
+    "CARGO_INCREMENTAL",
+    "CARGO_NET_OFFLINE",
+    "CARGO_TERM_COLOR",
+    "CI",
+    "COLUMNS",
+    "GPUD_INSTALL_TOOLS",
+    "LANG",
+    "LC_ALL",
+    "LC_CTYPE",
+    "LC_MESSAGES",
+    "NO_COLOR",
+    "RUSTUP_AUTO_INSTALL",
+    "RUST_BACKTRACE",
+    "SOURCE_DATE_EPOCH",
+    "TERM",
+];
+
+/// Variables that a build of root gets if nobody else can change what they name: folders of toolchains, and certificates
+/// that they trust.
+pub(crate) const BUILD_PATHS: &[&str] = &[
+    "CARGO_HOME",
+    "CARGO_TARGET_DIR",
+    "CURL_CA_BUNDLE",
+    "GIT_SSL_CAINFO",
+    "GOCACHE",
+    "GOMODCACHE",
+    "GOPATH",
+    "HOME",
+    "NODE_EXTRA_CA_CERTS",
+    "PIP_CERT",
+    "REQUESTS_CA_BUNDLE",
+    "RUSTUP_HOME",
+    "SSL_CERT_DIR",
+    "SSL_CERT_FILE",
+    "XDG_CACHE_HOME",
+];
+
+/// Beginnings of further names that only toolchains read.
+const OF_TOOLCHAINS: &[&str] = &["CGO_", "GO", "NODE_", "NPM_", "UV_", "YARN_", "ZIG"];
+/// Further names that a build may need.
+const FOR_BUILDS: &[&str] = &["AR", "CC", "CFLAGS", "CXX", "CXXFLAGS", "LDFLAGS", "PYTHON"];
+
+/// Returns true if somebody may miss a variable of this name in a build, so that it is named when it is left out.
+pub(crate) fn is_for_builds(name: &str) -> bool {
+    let is_listed = [BUILD_WORDS, BUILD_PATHS, FOR_BUILDS]
+        .iter()
+        .any(|names| names.contains(&name));
+    let families = ["CARGO_", "NPM_CONFIG_", "PIP_", "RUST", "npm_config_"];
+    let is_of_toolchain = families
+        .iter()
+        .chain(OF_TOOLCHAINS)
+        .any(|part| name.starts_with(part));
+    is_listed || is_of_toolchain || name.to_ascii_lowercase().ends_with("_proxy")
+}
 
 /// Returns true if a variable of this name can decide what a program runs, loads or believes.
 pub fn decides_what_runs(name: &str) -> bool {

@@ -80,6 +80,9 @@ pub struct TestArgs {
     /// Try the component as it is, without building it first
     #[arg(long)]
     pub no_build: bool,
+    /// Let a build that root runs have this variable; may be repeated
+    #[arg(long, value_name = "NAME")]
+    pub env: Vec<String>,
     /// Print one JSON document instead of text
     #[arg(long)]
     pub json: bool,
@@ -171,6 +174,9 @@ pub struct BuildArgs {
     /// Install tools that the build needs and that are missing
     #[arg(long)]
     pub install_tools: bool,
+    /// Let a build that root runs have this variable; may be repeated
+    #[arg(long, value_name = "NAME")]
+    pub env: Vec<String>,
     /// Print one JSON document instead of text
     #[arg(long)]
     pub json: bool,

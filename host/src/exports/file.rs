@@ -1,6 +1,7 @@
 //! Reads the file of exports, and applies edits.
 
 use std::{
+    net::SocketAddr,
     path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
@@ -8,6 +9,7 @@ use std::{
 
 use gpud_exports::{
     config::{self, ExportConfig},
+    peer::ANY_USER,
     secret::{self, Secret, SecretSource},
 };
 use tokio::sync::{mpsc::Receiver, oneshot::Sender};
@@ -18,6 +20,7 @@ use crate::{
     node::{
         file_watch::FileWatch,
         local_file::{self, FileStamp},
+        port_holder::{self, PortHolder},
         process, socket_owner,
         trusted::Opener,
         users,
@@ -70,6 +73,9 @@ pub fn secret_files(path: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
+/// The user whose programs may have every secret.
+const ROOT: &str = "root";
+
 /// Reads files with secrets, which nobody else may be able to change.
 #[derive(Debug)]
 struct TrustedFiles(Opener);
@@ -84,6 +90,33 @@ impl SecretSource for TrustedFiles {
     fn may_receive(&self, uid: u32, owner: &str) -> bool {
         let named = owner.parse().ok().or_else(|| users::uid_of(owner));
         uid == 0 || uid == socket_owner::own_uid() || named == Some(uid)
+    }
+
+    fn check_server(
+        &self,
+        local: SocketAddr,
+        remote: SocketAddr,
+        named: Option<&str>,
+    ) -> Result<(), String> {
+        if named == Some(ANY_USER) || !socket_owner::is_own_address(remote) {
+            return Ok(());
+        }
+        match socket_owner::server_uid(local, remote) {
+            Some(uid) if self.may_receive(uid, named.unwrap_or(ROOT)) => Ok(()),
+            Some(uid) => {
+                let found = port_holder::find(remote).filter(|holder| holder.uid == uid);
+                let holder = found.unwrap_or(PortHolder { uid, process: None });
+                let named = named.map(|named| format!(", {named}")).unwrap_or_default();
+                Err(format!(
+                    "{remote} is served by {holder}, not by root{named} or gpud's user, so nothing is sent to it without verified \
+                     TLS; use that, or name its user with peer_user if it is yours"
+                ))
+            }
+            None => Err(format!(
+                "the kernel does not say which user serves {remote}, so nothing is sent to it without verified TLS; use that, or set \
+                 `peer_user: {ANY_USER}` if no other user can take that port, for example one that is forwarded"
+            )),
+        }
     }
 }
 

@@ -129,7 +129,7 @@ impl Alertmanager {
             Some(client) => client.clone(),
             None => {
                 let ca_file = self.settings.ca_file.as_deref();
-                let made = http::client_of(&context.environment, ca_file).await?;
+                let made = http::client_of(context, ca_file).await?;
                 self.client.insert(made).clone()
             }
         };

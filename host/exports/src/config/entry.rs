@@ -15,7 +15,7 @@ use super::values::{Bytes, Span};
 use crate::{kinds::Settings, select::Select};
 
 /// The keys that every export has.
-pub const COMMON_KEYS: [&str; 8] = [
+pub const COMMON_KEYS: [&str; 9] = [
     "name",
     "kind",
     "select",
@@ -24,6 +24,7 @@ pub const COMMON_KEYS: [&str; 8] = [
     "batch_records",
     "spool",
     "longest_pause",
+    "peer_user",
 ];
 
 /// Keys of kinds that were read, for messages about unknown ones.
@@ -46,6 +47,7 @@ pub struct Common {
     pub batch_records: Option<usize>,
     pub spool: Option<Bytes>,
     pub longest_pause: Option<Span>,
+    pub peer_user: Option<String>,
 }
 
 /// Reads the file, whose exports are of these kinds.
@@ -208,6 +210,7 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for KindKeys<'_, A> {
                 "batch_records" => common.batch_records = Some(map.next_value()?),
                 "spool" => common.spool = Some(map.next_value()?),
                 "longest_pause" => common.longest_pause = Some(map.next_value()?),
+                "peer_user" => common.peer_user = Some(map.next_value()?),
                 _ => return seed.deserialize(key.into_deserializer()).map(Some),
             }
         }

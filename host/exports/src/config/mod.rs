@@ -43,6 +43,8 @@ pub struct ExportConfig {
     pub spool_bytes: Option<u64>,
     /// The longest pause between two tries.
     pub longest_pause: Duration,
+    /// The user of this machine whose programs may have what is sent without TLS.
+    pub peer_user: Option<String>,
     /// The keys of its kind.
     pub settings: Settings,
 }
@@ -58,6 +60,7 @@ impl ExportConfig {
             batch_records: 100,
             spool_bytes: Some(16 << 20),
             longest_pause: Duration::from_secs(60),
+            peer_user: None,
             settings,
         }
     }
@@ -143,6 +146,7 @@ fn checked(entry: Entry) -> Result<ExportConfig, String> {
         longest_pause: common
             .longest_pause
             .map_or(default.longest_pause, |span| span.0),
+        peer_user: common.peer_user,
         ..default
     };
     for (key, value, most) in [
@@ -160,6 +164,10 @@ fn checked(entry: Entry) -> Result<ExportConfig, String> {
         if value.as_millis() < 10 || value.as_secs() > most {
             return Err(format!("export {name}: {key} is from 10ms to {most}s"));
         }
+    }
+    if let Some(user) = &config.peer_user {
+        crate::place::check_name("peer_user", user)
+            .map_err(|why| format!("export {name}: {why}"))?;
     }
     let least = crate::spool::LEAST_BYTES;
     if config

@@ -17,6 +17,7 @@ exports:
     batch_records: 10
     spool: 1MiB
     longest_pause: 2m
+    peer_user: otel
     select:
       records: events
       min_severity: warning
@@ -54,6 +55,7 @@ fn a_whole_file_is_read() {
         (3, 50, 10, Some(1 << 20))
     );
     assert_eq!(ops.longest_pause.as_secs(), 120);
+    assert_eq!(ops.peer_user.as_deref(), Some("otel"));
     assert_eq!(ops.select.components, ["accelerator-*", "-disk"]);
     assert_eq!(ops.settings.target(), "https://hooks.example.com");
     let files: Vec<_> = configs

@@ -74,7 +74,7 @@ impl Target {
                     Some(client) => client.clone(),
                     None => {
                         let ca_file = target.ca_file.as_deref();
-                        let made = http::client_of(&context.environment, ca_file).await?;
+                        let made = http::client_of(context, ca_file).await?;
                         client.insert(made).clone()
                     }
                 };

@@ -101,15 +101,16 @@ impl Api {
             )),
             None => None,
         };
-        let http = environment.http.clone();
+        let (http, peers) = (environment.http.clone(), context.peers());
         let made = tokio::task::spawn_blocking(move || {
             let identity = identity.as_ref();
-            http.client_with(Tls {
+            let tls = Tls {
                 roots: authority.as_deref(),
                 only_those: authority.is_some(),
                 identity: identity
                     .map(|(certificate, key)| (certificate.as_slice(), key.as_slice())),
-            })
+            };
+            http.client_with(tls, &peers)
         });
         let made = made.await.map_err(|error| error.to_string());
         let client = made

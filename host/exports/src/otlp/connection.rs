@@ -111,11 +111,10 @@ impl Connection {
 
     async fn client(&self, protocol: Protocol, context: &Context) -> Result<Client, DeliveryError> {
         let make = || async {
-            let environment = &context.environment;
             let ca_file = self.settings.ca_file.as_deref();
             match protocol {
-                Protocol::Grpc => http::http2_client_of(environment, ca_file).await,
-                Protocol::Http => http::client_of(environment, ca_file).await,
+                Protocol::Grpc => http::http2_client_of(context, ca_file).await,
+                Protocol::Http => http::client_of(context, ca_file).await,
             }
         };
         self.client.get_or_try_init(make).await.cloned()

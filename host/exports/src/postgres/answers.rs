@@ -1,15 +1,13 @@
 //! A connection whose server can neither fill the memory nor have the password in clear text.
 
 use std::{
-    convert::Infallible,
-    future::{Ready, ready},
     io,
     pin::Pin,
     task::{Context as TaskContext, Poll},
 };
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio_postgres::tls::{ChannelBinding, MakeTlsConnect, TlsConnect, TlsStream};
+use tokio_postgres::tls::{ChannelBinding, TlsStream};
 
 /// Most bytes that a server may send in answer to what was sent last. Answers to gpud's statements are a few KiB.
 pub const MAX_ANSWERS: usize = 256 << 10;
@@ -150,31 +148,6 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Limited<S> {
 
     fn poll_shutdown(mut self: Pin<&mut Self>, task: &mut TaskContext<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.stream).poll_shutdown(task)
-    }
-}
-
-/// Makes connections over TCP without TLS. To the library it is a TLS that begins at once and changes nothing: so the
-/// library makes the connection, and its bytes pass through [`Limited`].
-#[derive(Debug, Clone, Copy)]
-pub struct Plain;
-
-impl<S: AsyncRead + AsyncWrite + Unpin> MakeTlsConnect<S> for Plain {
-    type Stream = Limited<S>;
-    type TlsConnect = Self;
-    type Error = Infallible;
-
-    fn make_tls_connect(&mut self, _domain: &str) -> Result<Self, Infallible> {
-        Ok(Self)
-    }
-}
-
-impl<S: AsyncRead + AsyncWrite + Unpin> TlsConnect<S> for Plain {
-    type Stream = Limited<S>;
-    type Error = Infallible;
-    type Future = Ready<Result<Limited<S>, Infallible>>;
-
-    fn connect(self, stream: S) -> Self::Future {
-        ready(Ok(Limited::new(stream, ClearText::Refused)))
     }
 }
 

@@ -6,18 +6,16 @@ use std::{
     time::Duration,
 };
 
-use tokio_postgres::{
-    Client, Config, Error, NoTls,
-    config::{SslMode, SslNegotiation},
-};
+use tokio::net::TcpStream;
+use tokio_postgres::{Client, Config, Error, NoTls, config::SslMode, tls::MakeTlsConnect};
 
 use super::{
-    answers::{ClearText, Limited, Plain},
+    answers::{ClearText, Limited},
     error::{self, judge},
     settings::{Server, TlsMode},
     socket,
     table::Table,
-    tls,
+    tcp, tls,
 };
 use crate::{Context, DeliveryError, status::shortened};
 
@@ -127,14 +125,9 @@ impl Database {
         let server = &self.server;
         let mut config = Config::new();
         config
-            .host(&server.host)
-            .port(server.port)
             .dbname(&server.database)
             .user(&server.user)
-            .application_name("gpud")
-            .connect_timeout(CONNECT)
-            .tcp_user_timeout(context.timeout)
-            .keepalives_idle(Duration::from_secs(30));
+            .application_name("gpud");
         if let Some(password) = &server.password {
             config.password(context.secret(password).await?.expose());
         }
@@ -149,16 +142,23 @@ impl Database {
             drive(connection);
             client
         } else if server.tls == TlsMode::Disable {
-            config
-                .ssl_mode(SslMode::Require)
-                .ssl_negotiation(SslNegotiation::Direct);
-            let (client, connection) = config.connect(Plain).await.map_err(failed)?;
+            config.ssl_mode(SslMode::Disable);
+            let stream = tcp::connect(server, context, CONNECT).await?;
+            let stream = Limited::new(stream, ClearText::Refused);
+            let connected = config.connect_raw(stream, NoTls).await;
+            let (client, connection) = connected.map_err(failed)?;
             drive(connection);
             client
         } else {
             config.ssl_mode(SslMode::Require);
-            let maker = tls::connector(server, context).await?;
-            let (client, connection) = config.connect(maker).await.map_err(failed)?;
+            let mut connector = tls::connector(server, context).await?;
+            let stream = tcp::connect(server, context, CONNECT).await?;
+            let tls = MakeTlsConnect::<TcpStream>::make_tls_connect(&mut connector, &server.host);
+            let tls = tls.map_err(|error| {
+                DeliveryError::transient(format!("{}: {error}", server.shown()))
+            })?;
+            let connected = config.connect_raw(stream, tls).await;
+            let (client, connection) = connected.map_err(failed)?;
             drive(connection);
             client
         };

@@ -10,6 +10,7 @@ mod settings;
 mod socket;
 mod table;
 mod tables;
+mod tcp;
 mod tls;
 
 use tokio_postgres::Client;

@@ -8,7 +8,7 @@ use super::settings::Server;
 use crate::{Context, DeliveryError};
 
 /// The user that owns the server where the settings name none.
-const OWNER: &str = "postgres";
+pub(super) const OWNER: &str = "postgres";
 
 /// Connects to a server, and makes sure that it runs as root, as the user of this process, or as the owner of the
 /// settings: in a folder such as `/tmp` anybody may make a socket of its name.

@@ -83,7 +83,7 @@ impl Bucket {
             return Ok(Arc::clone(store));
         }
         let ca_file = self.settings.ca_file.as_deref();
-        let client = http::client_of(&context.environment, ca_file).await?;
+        let client = http::client_of(context, ca_file).await?;
         let settings = &self.settings;
         let mut builder = match settings.credentials {
             Some(CredentialSource::Environment) => AmazonS3Builder::from_env(),

@@ -131,8 +131,7 @@ impl Webhook {
         if let Some(client) = &self.client {
             return Ok(client.clone());
         }
-        let client =
-            crate::http::client_of(&context.environment, self.settings.ca_file.as_deref()).await?;
+        let client = crate::http::client_of(context, self.settings.ca_file.as_deref()).await?;
         self.client = Some(client.clone());
         Ok(client)
     }

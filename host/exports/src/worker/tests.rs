@@ -106,6 +106,7 @@ impl Bench {
                 export: "test".into(),
                 timeout: Duration::from_secs(10),
                 select: Select::default(),
+                peer_user: None,
                 environment,
                 status,
             },

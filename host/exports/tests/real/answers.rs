@@ -68,13 +68,18 @@ fn question() -> Speech {
 
 /// An export to a database with a password, and a record for it.
 async fn postgres(folder: &std::path::Path, server: &str) -> Bench {
+    postgres_of(folder, server, "").await
+}
+
+/// The same with further keys.
+async fn postgres_of(folder: &std::path::Path, server: &str, keys: &str) -> Bench {
     let password = folder.join("password");
     std::fs::write(&password, "hunter2").unwrap();
     let password = password.display();
     let bench = Bench::new(None);
     bench
         .apply(&format!(
-            "exports:\n  - name: db\n    kind: postgres\n    longest_pause: 50ms\n    timeout: 30s\n    \
+            "exports:\n  - name: db\n    kind: postgres\n    longest_pause: 50ms\n    timeout: 30s\n{keys}    \
              server: {{database: d, user: u, password: 'file:{password}', {server}}}\n"
         ))
         .await;
@@ -180,5 +185,32 @@ async fn a_socket_of_another_user_gets_nothing() {
     let known = postgres(folder.path(), &format!("host: '{host}'")).await;
     let is_password = |sent: &Vec<u8>| sent.windows(7).any(|part| part == b"hunter2");
     while !is_password(&rest.recv().await.unwrap()) {}
+    known.exports.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_port_of_another_user_gets_nothing_without_a_proven_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let (sender, mut rest) = unbounded_channel();
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            let mut buffer = [0; 4096];
+            let length = stream.read(&mut buffer).await.unwrap_or_default();
+            let _ = sender.send(length);
+        }
+    });
+    for tls in ["disable", "require", "verify-ca"] {
+        let server = format!("host: 127.0.0.1, port: {port}, tls: {tls}");
+        let other = postgres_of(folder.path(), &server, "    peer_user: nobody\n").await;
+        other.says("db", "gets nothing").await;
+        assert_eq!(rest.recv().await, Some(0), "{tls}");
+        other.exports.stop().await;
+        while rest.try_recv().is_ok() {}
+    }
+    let server = format!("host: 127.0.0.1, port: {port}, tls: require");
+    let known = postgres(folder.path(), &server).await;
+    while rest.recv().await.unwrap() == 0 {}
     known.exports.stop().await;
 }

@@ -8,7 +8,7 @@ use gpud_exports::{
 };
 use serde_json::Value;
 
-use crate::server::{Bench, node};
+use crate::server::{Bench, any_peer, node};
 
 const XID: &str = "accelerator-nvidia-error-xid";
 const TAINT: &str = "gpud.dev/unhealthy";
@@ -67,7 +67,7 @@ impl Admin {
             only_those: true,
             identity: None,
         };
-        let client = Http::new("test").client_with(tls).unwrap();
+        let client = Http::new("test").client_with(tls, &any_peer()).unwrap();
         Self { client, folder }
     }
 

@@ -13,7 +13,7 @@ use object_store::{
 use serde_json::Value;
 use tokio_postgres::{Client, NoTls};
 
-use crate::server::{Bench, Server, closed_port, eventually, node, record};
+use crate::server::{Bench, Server, any_peer, closed_port, eventually, node, record};
 
 /// What `tests/rows/servers.py` prints.
 fn facts() -> Value {
@@ -296,7 +296,8 @@ impl HttpConnector for Connector {
 
 fn bucket() -> AmazonS3 {
     let facts = facts();
-    let client = gpud_exports::http::Http::new("admin").client(None).unwrap();
+    let http = gpud_exports::http::Http::new("admin");
+    let client = http.client(None, &any_peer()).unwrap();
     AmazonS3Builder::new()
         .with_bucket_name(text(&facts, "s3", "bucket"))
         .with_endpoint(text(&facts, "s3", "address"))

@@ -1,6 +1,7 @@
 //! A server that notes its requests, and exports that send to it.
 
 use std::{
+    net::SocketAddr,
     path::{Path, PathBuf},
     sync::{
         Arc, Mutex,
@@ -19,6 +20,7 @@ use gpud_exports::{
     Clock, Environment, Exports, Finding, Health, HealthChange, MachineFacts, NodeIdentity, Record,
     config::{self, ExportConfig},
     http::Http,
+    peer::PeerCheck,
     secret::SecretSource,
     status::StatusView,
 };
@@ -133,6 +135,24 @@ impl SecretSource for AnyFile {
     fn may_receive(&self, _uid: u32, owner: &str) -> bool {
         owner != "nobody"
     }
+
+    fn check_server(
+        &self,
+        local: SocketAddr,
+        remote: SocketAddr,
+        named: Option<&str>,
+    ) -> Result<(), String> {
+        assert!(local.ip().is_loopback() && remote.ip().is_loopback());
+        match named {
+            Some("nobody") => Err(format!("{remote} gets nothing")),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// What lets every server have everything.
+pub fn any_peer() -> PeerCheck {
+    PeerCheck::new(Arc::new(AnyFile), None)
 }
 
 /// Exports with a clock that a test moves.

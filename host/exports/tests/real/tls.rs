@@ -58,7 +58,7 @@ async fn bench(port: u16, ca_file: Option<&std::path::Path>) -> Bench {
     let bench = Bench::new(None);
     bench
         .apply(&format!(
-            "exports:\n  - {{name: ops, kind: webhook, url: 'https://127.0.0.1:{port}', longest_pause: 50ms{}}}\n",
+            "exports:\n  - {{name: ops, kind: webhook, url: 'https://127.0.0.1:{port}', peer_user: nobody, longest_pause: 50ms{}}}\n",
             ca_file.unwrap_or_default()
         ))
         .await;
@@ -67,7 +67,7 @@ async fn bench(port: u16, ca_file: Option<&std::path::Path>) -> Bench {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn certificates_are_verified() {
+async fn certificates_are_verified_and_users_do_not_count() {
     let folder = tempfile::tempdir().unwrap();
     let ca_file = folder.path().join("ca.pem");
     let (port, pem) = serve(2090).await;

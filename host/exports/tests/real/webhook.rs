@@ -124,3 +124,39 @@ async fn an_export_gets_what_it_selects_and_not_its_own_state() {
     bench.exports.stop().await;
     assert_eq!(server.got().len(), 2);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_program_that_may_not_have_it_gets_nothing_without_tls() {
+    let server = Server::start(0, |_| StatusCode::OK).await;
+    let folder = tempfile::tempdir().unwrap();
+    let key = folder.path().join("key");
+    std::fs::write(&key, "one\n").unwrap();
+    let (port, key) = (server.port, key.display());
+    for settings in [
+        format!("kind: webhook, url: 'http://127.0.0.1:{port}', bearer_token: 'file:{key}'"),
+        // By name as well: what counts is the address that was connected.
+        format!("kind: webhook, url: 'http://localhost:{port}'"),
+        format!("kind: otlp, endpoint: 'http://127.0.0.1:{port}', protocol: http/protobuf"),
+        format!("kind: otlp, endpoint: 'http://127.0.0.1:{port}', protocol: grpc"),
+    ] {
+        let bench = Bench::new(None);
+        bench
+            .apply(&format!(
+                "exports:\n  - {{name: ops, {settings}, longest_pause: 50ms, peer_user: nobody}}\n"
+            ))
+            .await;
+        bench.push(&record(1));
+        bench.says("ops", "gets nothing").await;
+        assert_eq!(server.got().len(), 0, "{settings}");
+        bench.exports.stop().await;
+    }
+    let bench = Bench::new(None);
+    bench
+        .apply(&format!(
+            "exports:\n  - {{name: ops, kind: webhook, url: 'http://127.0.0.1:{port}', peer_user: somebody}}\n"
+        ))
+        .await;
+    bench.push(&record(1));
+    server.wait(1).await;
+    bench.exports.stop().await;
+}

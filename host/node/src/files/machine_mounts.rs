@@ -3,7 +3,7 @@
 //! 1, or below the folder that [`ROOT_VARIABLE`] names. A path that leads to another filesystem than the machine's is not
 //! visible, which is something else than absent.
 
-use std::{env, path::Path};
+use std::path::Path;
 
 use rustix::{
     fd::OwnedFd,
@@ -12,7 +12,7 @@ use rustix::{
 };
 
 use super::{names, tree::failed};
-use crate::error::SourceError;
+use crate::{error::SourceError, trusted};
 
 /// Variable of the environment with the folder at which the machine's `/` is mounted, such as `/host`.
 pub const ROOT_VARIABLE: &str = "GPUD_HOST_ROOT";
@@ -47,7 +47,8 @@ impl MachineMounts {
         if first_id(&machine)? == first_id(&own)? {
             return None;
         }
-        let below = env::var(ROOT_VARIABLE).unwrap_or_default();
+        let below = trusted::input(ROOT_VARIABLE).and_then(|path| path.into_string().ok());
+        let below = below.unwrap_or_default();
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let root = rustix::fs::open(PROCESS_1_ROOT, flags, Mode::empty()).ok();
         let is_usable = |root: &OwnedFd| {

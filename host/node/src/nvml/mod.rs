@@ -45,7 +45,7 @@ pub use inventory::Inventory;
 pub use library::MAX_GPM_METRICS;
 pub use round::View;
 
-use super::{clock::Clock, error::SourceError, hang_pool::HangPool};
+use super::{clock::Clock, error::SourceError, hang_pool::HangPool, trusted, variables};
 use driver::{Always, Never};
 use find::LibraryPaths;
 use gpm::Gpm;
@@ -92,7 +92,10 @@ pub struct Options {
 impl Options {
     /// What the environment asks for. Switches are on when they are exactly `true`; empty paths are none.
     pub fn from_env() -> Self {
-        Self::from_variables(|name| std::env::var_os(name))
+        Self::from_variables(|name| match variables::INPUTS.contains(&name) {
+            true => trusted::input(name),
+            false => std::env::var_os(name),
+        })
     }
 
     fn from_variables(variable: impl Fn(&str) -> Option<std::ffi::OsString>) -> Self {

@@ -181,7 +181,7 @@ pub async fn look_after_orphans(stop: CancellationToken) {
 }
 
 /// The daemon's `PATH`, or the usual one. For root, only folders into which nobody else can put a program.
-fn search_path() -> OsString {
+pub(crate) fn search_path() -> OsString {
     let path = env::var_os("PATH").unwrap_or_else(|| PATH.into());
     let trusted = trusted::search_path(&path);
     match trusted.is_empty() {

@@ -175,8 +175,19 @@ fn are_paths_trusted(value: &[u8], opener: Opener) -> bool {
     let are_good = paths
         .by_ref()
         .take(MAX_JUDGED)
-        .all(|path| is_safe(path, opener) || is_device_or_socket(path, opener));
+        .all(|path| is_trusted(path, opener));
     are_good && paths.next().is_none()
+}
+
+/// Whether nobody else can change what a path leads to, a device or a socket included.
+pub(super) fn is_trusted(path: &Path, opener: Opener) -> bool {
+    is_safe(path, opener) || is_device_or_socket(path, opener)
+}
+
+/// Whether the log has not named a folder or a variable yet.
+pub(super) fn is_first(named: PathBuf) -> bool {
+    let mut known = NAMED.lock().unwrap_or_else(PoisonError::into_inner);
+    known.insert(named)
 }
 
 /// Returns the absolute paths of a value: as a whole, in a list, in options, and in addresses such as `unix:///run/x`.
@@ -219,7 +230,7 @@ fn is_device_or_socket(path: &Path, opener: Opener) -> bool {
 
 /// Whether nobody else can put code where this path leads, now or later. The empty path is the working folder. Programs that
 /// clean a path as text go up from a folder that does not exist, where the kernel does not.
-fn is_safe(path: &Path, opener: Opener) -> bool {
+pub(super) fn is_safe(path: &Path, opener: Opener) -> bool {
     if !path.is_absolute() || path.components().any(|part| part == Component::ParentDir) {
         return false;
     }

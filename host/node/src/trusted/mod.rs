@@ -10,17 +10,22 @@
 //! [`Opener::of_daemon`] is strict for every user. [`Opener::of_command`] is strict for root; a user who runs a command on
 //! their own files risks nothing but their own account. All of these may wait for the disk.
 
+mod above;
 mod acl;
 mod append;
+mod build_environment;
 mod environment;
 mod error;
+mod inputs;
 mod make;
 mod mounts;
 mod own;
+mod project;
 mod rules;
 mod script;
 #[cfg(test)]
 mod tests;
+mod tree;
 mod walk;
 
 use std::{
@@ -36,10 +41,13 @@ use rustix::{
 };
 
 pub use append::{append, append_shared};
+pub use build_environment::{BuildEnvironment, build_environment};
 pub use environment::{check_certificates, inherited, search_path, temporary_folder};
 pub use error::{Refusal, TrustError, TrustProblem};
+pub use inputs::input;
 pub use make::{make_file, make_folder, open_mode};
 pub use own::{OwnFolder, close_files};
+pub use project::{ProjectError, check_above_project, check_project};
 
 use super::local_file;
 use rules::Rules;

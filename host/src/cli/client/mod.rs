@@ -40,7 +40,7 @@ mod server;
 pub mod token;
 pub mod trust;
 
-use server::{Server, Step};
+use server::Server;
 use token::ClientToken;
 
 /// The daemon on this machine.
@@ -288,7 +288,7 @@ impl Client {
         let stream = Stream::tcp(tcp);
         let (ends, link) = (stream.ends(), stream.link());
         if !self.tls {
-            self.judge(server::of(ends, &link, Step::Connected))?;
+            self.judge(server::of(ends, &link))?;
             return self.talk(stream, request).await;
         }
         let tls = |source| ClientError::Tls {
@@ -302,8 +302,7 @@ impl Client {
             .connect(name, stream)
             .await
             .map_err(tls)?;
-        // Not before the handshake: until the server has taken the connection, the kernel shows it as root's.
-        let server = self.judge(server::of(ends, &link, Step::Accepted))?;
+        let server = self.judge(server::of(ends, &link))?;
         let shown = self.token.as_ref();
         let shown = shown.and_then(|token| token.shown_to(server));
         if let Some(token) = shown {

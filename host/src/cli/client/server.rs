@@ -22,28 +22,15 @@ pub enum Server {
     Elsewhere,
 }
 
-/// How far a connection is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Step {
-    /// The server may not have taken it yet, and the kernel then shows it as root's.
-    Connected,
-    /// The server has sent something.
-    Accepted,
-}
-
 /// Finds out who serves a connection with these ends, ours first. `None` if it is closed: its addresses may be others' by
 /// then. Blocks.
-pub fn of(ends: Option<(SocketAddr, SocketAddr)>, link: &Link, step: Step) -> Option<Server> {
+pub fn of(ends: Option<(SocketAddr, SocketAddr)>, link: &Link) -> Option<Server> {
     let (local, remote) = ends?;
     if !socket_owner::is_own_address(remote) {
         return Some(Server::Elsewhere);
     }
-    let mut users = vec![socket_owner::uid(local, remote)];
-    if step == Step::Connected {
-        // A server that has not taken the connection listens.
-        users.push(port_holder::user(remote));
-    }
-    let server = match judge(&users, socket_owner::own_uid()) {
+    let user = socket_owner::server_uid(local, remote);
+    let server = match judge(user, socket_owner::own_uid()) {
         Ok(server) => server,
         Err(uid) => {
             let holder = port_holder::find(remote).filter(|holder| holder.uid == uid);
@@ -54,11 +41,10 @@ pub fn of(ends: Option<(SocketAddr, SocketAddr)>, link: &Link, step: Step) -> Op
 }
 
 /// Judges what the kernel says of a server. The error is the user that is neither root nor ours.
-fn judge(users: &[Option<u32>], own: u32) -> Result<Server, u32> {
-    let mut known = users.iter().flatten();
-    match known.find(|uid| **uid != 0 && **uid != own) {
-        Some(stranger) => Err(*stranger),
-        None if users.iter().all(Option::is_some) => Ok(Server::Trusted),
+fn judge(user: Option<u32>, own: u32) -> Result<Server, u32> {
+    match user {
+        Some(uid) if uid == 0 || uid == own => Ok(Server::Trusted),
+        Some(stranger) => Err(stranger),
         None => Ok(Server::Unknown),
     }
 }
@@ -72,18 +58,13 @@ mod tests {
 
     #[test]
     fn root_and_the_own_user_are_trusted() {
-        for (users, judged) in [
-            (&[Some(0)][..], Ok(Server::Trusted)),
-            (&[Some(1000)], Ok(Server::Trusted)),
-            (&[Some(1001)], Err(1001)),
-            (&[None], Ok(Server::Unknown)),
-            // A connection that nobody has taken is shown as root's: the listener counts.
-            (&[Some(0), Some(1001)], Err(1001)),
-            (&[Some(0), Some(1000)], Ok(Server::Trusted)),
-            (&[Some(0), None], Ok(Server::Unknown)),
-            (&[None, Some(1001)], Err(1001)),
+        for (user, judged) in [
+            (Some(0), Ok(Server::Trusted)),
+            (Some(1000), Ok(Server::Trusted)),
+            (Some(1001), Err(1001)),
+            (None, Ok(Server::Unknown)),
         ] {
-            assert_eq!(judge(users, 1000), judged, "{users:?}");
+            assert_eq!(judge(user, 1000), judged, "{user:?}");
         }
     }
 
@@ -93,18 +74,15 @@ mod tests {
         let client = TcpStream::connect(listener.local_addr().unwrap());
         let client = Stream::tcp(client.await.unwrap());
         let (ends, link) = (client.ends(), client.link());
-        assert_eq!(of(ends, &link, Step::Connected), Some(Server::Trusted));
+        assert_eq!(of(ends, &link), Some(Server::Trusted));
         let accepted = listener.accept().await.unwrap();
-        assert_eq!(of(ends, &link, Step::Accepted), Some(Server::Trusted));
+        assert_eq!(of(ends, &link), Some(Server::Trusted));
         let elsewhere = Some((ends.unwrap().0, "192.0.2.1:15132".parse().unwrap()));
-        assert_eq!(
-            of(elsewhere, &link, Step::Accepted),
-            Some(Server::Elsewhere)
-        );
+        assert_eq!(of(elsewhere, &link), Some(Server::Elsewhere));
         drop(accepted);
         while link.is_open() {
             tokio::task::yield_now().await;
         }
-        assert_eq!(of(ends, &link, Step::Accepted), None, "closed");
+        assert_eq!(of(ends, &link), None, "closed");
     }
 }

@@ -270,6 +270,7 @@ async fn test(file: &Path, name: &str, json: bool, stdout: Terminal) -> Result<E
         export: config.name.clone(),
         timeout: config.timeout,
         select: config.select.clone(),
+        peer_user: config.peer_user.clone(),
         environment,
         status: std::sync::Arc::new(Status::default()),
     };

@@ -28,6 +28,7 @@ use crate::{
     node::{
         local_file,
         process::{self, Command, Env, Program, Streams},
+        trusted,
     },
     plugins::wasm::MAX_COMPONENT_BYTES,
 };
@@ -41,11 +42,13 @@ const SHOWN_LINES: usize = 80;
 
 /// Options for running a project's commands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct CommandOptions {
+pub struct CommandOptions<'a> {
     /// Whether each command and its output are shown on standard error while it runs. Otherwise an error has the last lines.
     pub shown: bool,
     /// Whether missing tools are installed.
     pub install_tools: bool,
+    /// Variables that root's builds get besides the usual ones.
+    pub variables: &'a [String],
 }
 
 /// What was built.
@@ -66,6 +69,7 @@ pub struct Built {
 pub async fn build(
     folder: &Path,
     install_tools: bool,
+    variables: &[String],
     json: bool,
     terminal: Terminal,
 ) -> Result<Exit, Exit> {
@@ -74,6 +78,7 @@ pub async fn build(
     let command_options = CommandOptions {
         shown: !json,
         install_tools,
+        variables,
     };
     let built = built(folder, &project, command_options)
         .await
@@ -97,15 +102,16 @@ pub async fn build(
     }))
 }
 
-/// Builds a project.
+/// Builds a project. Root builds only what nobody else can change.
 ///
 /// # Errors
-/// In words: which tools are missing, or which command failed.
+/// In words: what others can change, which tools are missing, or which command failed.
 pub async fn built(
     folder: &Path,
     project: &Project,
-    command_options: CommandOptions,
+    command_options: CommandOptions<'_>,
 ) -> Result<Built, String> {
+    check_project(folder).await?;
     tools::prepare(folder, project, command_options).await?;
     run_all(folder, &project.build, command_options).await?;
     let component = folder.join(&project.component);
@@ -134,19 +140,54 @@ pub async fn built(
     })
 }
 
-/// Runs commands in a folder, one after another, with the environment of the caller; root's without the variables and folders
-/// by which others could have code run.
+/// Checks, where root asks, that nobody else can change what commands of a project run.
 ///
 /// # Errors
-/// The first that fails.
+/// In words: what others can change, and what to do.
+pub async fn check_project(folder: &Path) -> Result<(), String> {
+    check_by(trusted::check_project, folder).await
+}
+
+async fn check_by(
+    check: fn(&Path) -> Result<(), trusted::ProjectError>,
+    folder: &Path,
+) -> Result<(), String> {
+    let folder = folder.to_owned();
+    let checked = tokio::task::spawn_blocking(move || check(&folder)).await;
+    let checked = checked.map_err(|error| error.to_string())?;
+    checked.map_err(|error| error.to_string())
+}
+
+/// Returns the environment of a project's commands, and which variables root's commands do not get.
+pub fn environment(variables: &[String]) -> (Env, Vec<String>) {
+    match trusted::build_environment(variables) {
+        None => (Env::WithoutSecrets, Vec::new()),
+        Some(environment) => (Env::Replace(environment.variables), environment.left_out),
+    }
+}
+
+/// Runs commands in a folder, one after another, with the environment of the caller; for root with what is left of it
+/// ([`environment`]). Root has checked the folder before ([`check_project`]).
+///
+/// # Errors
+/// The first that fails, or what others have put into a folder above.
 pub async fn run_all(
     folder: &Path,
     commands: &[String],
-    command_options: CommandOptions,
+    command_options: CommandOptions<'_>,
 ) -> Result<(), String> {
     let bash = process::find_in_own_path("bash").await;
     let bash = bash.map_err(|error| format!("the build commands need bash: {error}"))?;
+    let (env, left_out) = environment(command_options.variables);
+    if command_options.shown && !commands.is_empty() && !left_out.is_empty() {
+        let names = left_out.join(", ");
+        let _ = writeln!(
+            io::stderr(),
+            "a build of root does not get these variables as they are: {names}; `--env NAME` passes one",
+        );
+    }
     for line in commands {
+        check_by(trusted::check_above_project, folder).await?;
         // The scripts of the SDKs install nothing without it.
         let script = match command_options.install_tools {
             true => format!("export GPUD_INSTALL_TOOLS=1\n{line}"),
@@ -154,7 +195,7 @@ pub async fn run_all(
         };
         let program = Program::Argv(vec![bash.clone().into(), "-euc".into(), script.into()]);
         let command = Command {
-            env: Env::WithoutSecrets,
+            env: env.clone(),
             cwd: Some(folder.to_owned()),
             max_output_bytes: MAX_OUTPUT,
             streams: Streams::Combined,
@@ -185,7 +226,8 @@ pub async fn run_all(
             false => format!("`{line}` {ended}:\n{}", last_lines(&output.stdout)),
         });
     }
-    Ok(())
+    // What others put there while the last command ran may have run as well.
+    check_by(trusted::check_above_project, folder).await
 }
 
 fn last_lines(output: &[u8]) -> String {
@@ -214,6 +256,8 @@ fn replace(path: &Path, content: &[u8]) -> Result<(), String> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
     use super::*;
 
     fn project(build: &[&str], module: Option<&str>) -> Project {
@@ -287,8 +331,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let line = ["test \"${GPUD_INSTALL_TOOLS:-}\" = 1".to_owned()];
         let command_options = |install_tools| CommandOptions {
-            shown: false,
             install_tools,
+            ..CommandOptions::default()
         };
         run_all(folder.path(), &line, command_options(true))
             .await
@@ -298,5 +342,19 @@ mod tests {
                 .await
                 .is_err()
         );
+    }
+
+    #[tokio::test]
+    async fn root_builds_nothing_that_others_can_change() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("build.rs");
+        fs::write(&file, "").unwrap();
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o666)).unwrap();
+        let project = project(&["touch ran; exit 3"], None);
+        let built = built(folder.path(), &project, CommandOptions::default());
+        let error = built.await.unwrap_err();
+        let is_root = matches!(environment(&[]).0, Env::Replace(_));
+        assert_eq!(error.contains("build.rs can be changed by others"), is_root);
+        assert_eq!(folder.path().join("ran").exists(), !is_root, "{error}");
     }
 }

@@ -50,6 +50,8 @@ pub enum PluginAction {
         component: Option<PathBuf>,
         /// The component of a project is built before it is tried.
         build: bool,
+        /// Variables that root's builds get besides the usual ones.
+        variables: Vec<String>,
         /// As one JSON document.
         json: bool,
     },
@@ -92,6 +94,8 @@ pub enum PluginAction {
         folder: PathBuf,
         /// Install tools that are missing.
         install_tools: bool,
+        /// Variables that root's builds get besides the usual ones.
+        variables: Vec<String>,
         /// As one JSON document.
         json: bool,
     },
@@ -124,6 +128,7 @@ pub(super) fn action(args: PluginArgs) -> Result<(CommonArgs, PluginAction), Str
                 path: here(args.path),
                 component: args.component,
                 build: !args.no_build,
+                variables: args.env,
                 json: args.json,
             };
             (args.common, action)
@@ -166,6 +171,7 @@ pub(super) fn action(args: PluginArgs) -> Result<(CommonArgs, PluginAction), Str
             let action = PluginAction::Build {
                 folder: here(args.folder),
                 install_tools: args.install_tools,
+                variables: args.env,
                 json: args.json,
             };
             (args.common, action)
@@ -185,8 +191,12 @@ pub async fn plugin(action: &PluginAction, stdout: Terminal) -> Result<Exit, Exi
             path,
             component,
             build,
+            variables,
             json,
-        } => test_project::test(path, component.as_deref(), *build, *json, stdout).await,
+        } => {
+            let component = component.as_deref();
+            test_project::test(path, component, *build, variables, *json, stdout).await
+        }
         PluginAction::Validate(validation) => validate::validate(validation, stdout).await,
         PluginAction::Diff {
             old,
@@ -208,7 +218,8 @@ pub async fn plugin(action: &PluginAction, stdout: Terminal) -> Result<Exit, Exi
         PluginAction::Build {
             folder,
             install_tools,
+            variables,
             json,
-        } => build::build(folder, *install_tools, *json, stdout).await,
+        } => build::build(folder, *install_tools, variables, *json, stdout).await,
     }
 }

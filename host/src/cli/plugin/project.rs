@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use crate::node::trusted::Opener;
+use crate::node::trusted::{self, Opener};
 
 /// Name of the file.
 pub const FILE: &str = "gpud-plugin.yaml";
@@ -53,7 +53,11 @@ impl Project {
                 true => {
                     format!("{error}; this is no folder of a plugin: `gpud plugin new` makes one")
                 }
-                false => error.to_string(),
+                // It says more about what is wrong with a project: also how to build it.
+                false => match trusted::check_project(folder) {
+                    Err(refused) if error.is_refusal() => refused.to_string(),
+                    _ => error.to_string(),
+                },
             })?;
         let wrong = |problem: String| format!("{}: {problem}", path.display());
         let text = String::from_utf8(bytes).map_err(|_| wrong("it is not UTF-8".to_owned()))?;

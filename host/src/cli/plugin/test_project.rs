@@ -29,6 +29,7 @@ pub async fn test(
     path: &Path,
     component: Option<&Path>,
     builds: bool,
+    variables: &[String],
     json: bool,
     stdout: Terminal,
 ) -> Result<Exit, Exit> {
@@ -36,6 +37,7 @@ pub async fn test(
     let command_options = CommandOptions {
         shown: !json,
         install_tools: false,
+        variables,
     };
     let builds = builds && component.is_none();
     let mut text = String::new();
@@ -54,6 +56,8 @@ pub async fn test(
                 build::built(path, &project, command_options)
                     .await
                     .map_err(fail)?;
+            } else if !project.test.is_empty() {
+                build::check_project(path).await.map_err(fail)?;
             }
             build::run_all(path, &project.test, command_options)
                 .await
@@ -133,6 +137,7 @@ mod tests {
             path,
             None,
             builds,
+            &[],
             true,
             Terminal::stdout(ColorChoice::Never),
         )

@@ -6,10 +6,10 @@
 use std::{fmt::Write as _, path::Path, time::Duration};
 
 use super::{
-    build::{CommandOptions, run_all},
+    build::{CommandOptions, environment, run_all},
     project::Project,
 };
-use crate::node::process::{self, Command, Program};
+use crate::node::process::{self, Command, Env, Program};
 
 /// Longest that a tool may take to say its version.
 const DEADLINE: Duration = Duration::from_secs(30);
@@ -177,9 +177,13 @@ fn report(missing: &[Missing]) -> String {
 pub async fn prepare(
     folder: &Path,
     project: &Project,
-    command_options: CommandOptions,
+    command_options: CommandOptions<'_>,
 ) -> Result<(), String> {
-    let missing = look(folder, project).await;
+    let asker = Asker {
+        folder,
+        env: environment(command_options.variables).0,
+    };
+    let missing = asker.look(project).await;
     if missing.is_empty() {
         return Ok(());
     }
@@ -193,70 +197,79 @@ pub async fn prepare(
         return Err(report(&missing));
     }
     run_all(folder, &installs, command_options).await?;
-    let missing = look(folder, project).await;
+    let missing = asker.look(project).await;
     match missing.is_empty() {
         true => Ok(()),
         false => Err(report(&missing)),
     }
 }
 
-async fn look(folder: &Path, project: &Project) -> Vec<Missing> {
-    let tools = tools(&project.language);
-    let mut missing = Vec::new();
-    if tools.is_empty() {
-        return missing;
-    }
-    let apt = apt(folder).await;
-    for tool in tools {
-        let said = said(folder, tool.version).await;
-        missing.extend(tool.missing(said.as_deref(), apt.as_deref()));
-    }
-    // A target is only looked for where there is a compiler.
-    if project.language.eq_ignore_ascii_case("rust") && missing.is_empty() {
-        for target in targets(&project.build) {
-            missing.extend(missing_target(folder, target).await);
+/// Asks tools in a project's folder, with the environment of its build.
+struct Asker<'a> {
+    folder: &'a Path,
+    env: Env,
+}
+
+impl Asker<'_> {
+    async fn look(&self, project: &Project) -> Vec<Missing> {
+        let tools = tools(&project.language);
+        let mut missing = Vec::new();
+        if tools.is_empty() {
+            return missing;
         }
+        let apt = self.apt().await;
+        for tool in tools {
+            let said = self.said(tool.version).await;
+            missing.extend(tool.missing(said.as_deref(), apt.as_deref()));
+        }
+        // A target is only looked for where there is a compiler.
+        if project.language.eq_ignore_ascii_case("rust") && missing.is_empty() {
+            for target in targets(&project.build) {
+                missing.extend(self.missing_target(target).await);
+            }
+        }
+        missing
     }
-    missing
-}
 
-async fn missing_target(folder: &Path, target: &str) -> Option<Missing> {
-    let library =
-        format!("test -d \"$(\"${{RUSTC:-rustc}}\" --print target-libdir --target {target})\"");
-    if said(folder, &library).await.is_some() {
-        return None;
+    async fn missing_target(&self, target: &str) -> Option<Missing> {
+        let library =
+            format!("test -d \"$(\"${{RUSTC:-rustc}}\" --print target-libdir --target {target})\"");
+        if self.said(&library).await.is_some() {
+            return None;
+        }
+        let has_rustup = self.said("rustup --version").await.is_some();
+        Some(Missing {
+            what: format!("Rust's standard library for {target}: not found"),
+            source: "it is part of the Rust that rustup installs: https://rustup.rs".to_owned(),
+            install: has_rustup.then(|| format!("rustup target add {target}")),
+        })
     }
-    let has_rustup = said(folder, "rustup --version").await.is_some();
-    Some(Missing {
-        what: format!("Rust's standard library for {target}: not found"),
-        source: "it is part of the Rust that rustup installs: https://rustup.rs".to_owned(),
-        install: has_rustup.then(|| format!("rustup target add {target}")),
-    })
-}
 
-/// How packages are installed; `None` where there is no apt.
-async fn apt(folder: &Path) -> Option<String> {
-    let user = said(folder, "command -v apt-get >&2 && id -u").await?;
-    Some(match user.trim() {
-        "0" => APT.to_owned(),
-        _ => APT
-            .split(" && ")
-            .map(|command| format!("sudo {command}"))
-            .collect::<Vec<_>>()
-            .join(" && "),
-    })
-}
+    /// How packages are installed; `None` where there is no apt.
+    async fn apt(&self) -> Option<String> {
+        let user = self.said("command -v apt-get >&2 && id -u").await?;
+        Some(match user.trim() {
+            "0" => APT.to_owned(),
+            _ => APT
+                .split(" && ")
+                .map(|command| format!("sudo {command}"))
+                .collect::<Vec<_>>()
+                .join(" && "),
+        })
+    }
 
-/// What a command writes; `None` if it fails, or is not there.
-async fn said(folder: &Path, script: &str) -> Option<String> {
-    // Asked for its version, rustup's cargo would install the toolchain that a project names.
-    let script = format!("export RUSTUP_AUTO_INSTALL=0\n{script}");
-    let command = Command {
-        cwd: Some(folder.to_owned()),
-        ..Command::new(Program::BashStdin(script.into_bytes()), DEADLINE)
-    };
-    let output = process::run(command).await.ok()?;
-    (output.exit_code == Some(0)).then(|| String::from_utf8_lossy(&output.stdout).into_owned())
+    /// What a command writes; `None` if it fails, or is not there.
+    async fn said(&self, script: &str) -> Option<String> {
+        // Asked for its version, rustup's cargo would install the toolchain that a project names.
+        let script = format!("export RUSTUP_AUTO_INSTALL=0\n{script}");
+        let command = Command {
+            env: self.env.clone(),
+            cwd: Some(self.folder.to_owned()),
+            ..Command::new(Program::BashStdin(script.into_bytes()), DEADLINE)
+        };
+        let output = process::run(command).await.ok()?;
+        (output.exit_code == Some(0)).then(|| String::from_utf8_lossy(&output.stdout).into_owned())
+    }
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ mod layout;
 mod login;
 mod reference;
 mod scope;
+mod server_user;
 mod transport;
 
 pub use client::{Credentials, Registry};

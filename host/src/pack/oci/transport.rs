@@ -22,6 +22,7 @@ use tokio_rustls::{
 use super::{
     client::{MAX_ANSWER, Registry},
     scope::Scope,
+    server_user,
 };
 use crate::{node::trusted, pack::PackRefusal};
 
@@ -78,6 +79,9 @@ impl Registry {
             .await
             .map_err(|_| format!("cannot connect within {} s", CONNECT.as_secs()))??;
         if !secure {
+            if authorization.is_some() {
+                server_user::check(&tcp).await?;
+            }
             return self.over(tcp, call, authorization).await;
         }
         let name = ServerName::try_from(host.to_owned()).map_err(|error| error.to_string())?;

@@ -1,0 +1,63 @@
+//! The connection to a database by TCP.
+
+use std::{fmt, io, time::Duration};
+
+use socket2::{SockRef, TcpKeepalive};
+use tokio::net::{TcpStream, lookup_host};
+
+use super::{
+    settings::{Server, TlsMode},
+    socket,
+};
+use crate::{Context, DeliveryError};
+
+/// How long a connection is silent before its peer is asked for a sign of life.
+const KEEPALIVE: Duration = Duration::from_secs(30);
+
+/// Connects to a server, `limit` for each of its addresses. Unless TLS proves the server's name, it must run as root, as
+/// the user of this process, as the `peer_user` of the export, or else as `postgres`, if it is on this machine.
+///
+/// # Errors
+/// A transient error.
+pub async fn connect(
+    server: &Server,
+    context: &Context,
+    limit: Duration,
+) -> Result<TcpStream, DeliveryError> {
+    let target = server.shown();
+    let failed = |error: &dyn fmt::Display| DeliveryError::transient(format!("{target}: {error}"));
+    let connected = to_any_address(server, limit).await;
+    let stream =
+        connected.map_err(|error| failed(&format!("error connecting to server: {error}")))?;
+    set_up(&stream, context.timeout).map_err(|error| failed(&error))?;
+    if server.tls == TlsMode::VerifyFull {
+        return Ok(stream);
+    }
+    let ends = stream
+        .local_addr()
+        .and_then(|local| Ok((local, stream.peer_addr()?)));
+    let (local, remote) = ends.map_err(|error| failed(&error))?;
+    let checked = context.peers_or(socket::OWNER).check(local, remote).await;
+    checked.map_err(|why| failed(&why))?;
+    Ok(stream)
+}
+
+async fn to_any_address(server: &Server, limit: Duration) -> io::Result<TcpStream> {
+    let mut error = io::Error::from(io::ErrorKind::NotFound);
+    for address in lookup_host((server.host.as_str(), server.port)).await? {
+        let connected = tokio::time::timeout(limit, TcpStream::connect(address)).await;
+        match connected.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into())) {
+            Ok(stream) => return Ok(stream),
+            Err(refused) => error = refused,
+        }
+    }
+    Err(error)
+}
+
+/// Sets what ends a connection whose server is gone.
+fn set_up(stream: &TcpStream, timeout: Duration) -> io::Result<()> {
+    stream.set_nodelay(true)?;
+    let socket = SockRef::from(stream);
+    socket.set_tcp_user_timeout(Some(timeout))?;
+    socket.set_tcp_keepalive(&TcpKeepalive::new().with_time(KEEPALIVE))
+}
