@@ -51,3 +51,4 @@ mod systemd;
 mod tools;
 mod trust;
 mod unread_answers;
+mod update;

@@ -12,9 +12,6 @@ use super::{
 
 /// What `gpud notify` says.
 pub const NO_CONTROL_PLANE: &str = "nobody to notify: this build has no control plane";
-/// What `gpud update` says.
-pub const NO_UPDATE: &str =
-    "this build does not update itself: install a later gpud the way this one was installed";
 /// What `gpud release` says.
 pub const NO_SIGNING: &str = "this build has no tools to sign releases";
 

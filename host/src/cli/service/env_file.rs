@@ -57,6 +57,15 @@ pub fn edit(former: Option<&str>, wanted: &Wanted) -> Result<String, (String, St
     }
 }
 
+/// Returns the data folder that the flags of a file name, if they make sense and name one.
+pub fn data_dir(text: &str) -> Option<String> {
+    let flags = flags(text).ok()?;
+    let folder = flags
+        .iter()
+        .find_map(|flag| flag.strip_prefix("--data-dir="))?;
+    Some(folder.to_owned()).filter(|folder| !folder.is_empty())
+}
+
 /// The flags in the file, each as `--name` or `--name=value`.
 fn flags(text: &str) -> Result<Vec<String>, String> {
     let value = assignments(text)

@@ -4,8 +4,8 @@
 //! it was given and leaves the rest.
 
 mod down;
-mod env_file;
-mod install;
+pub(super) mod env_file;
+pub(super) mod install;
 pub mod systemctl;
 mod up;
 
