@@ -330,6 +330,7 @@ fn commands_of_the_service() {
     let up = |listen_address: Option<&str>| {
         Action::Up(UpOptions {
             data_dir: "/d".into(),
+            is_folder_named: true,
             db_in_memory: false,
             listen_address: listen_address.map(str::to_owned),
             install_root: None,

@@ -106,6 +106,15 @@ fn the_data_folder_of_a_file() {
 }
 
 #[test]
+fn secrets_of_a_control_plane_are_not_repeated() {
+    let text =
+        "FLAGS=\"--log-level=info --token=secret --endpoint=e --pprof --session-protocol=auto\"\n";
+    let (stay, dropped) = split(&flags(text).unwrap());
+    assert_eq!(stay, ["--log-level=info", "--pprof"]);
+    assert_eq!(dropped, ["--token", "--endpoint", "--session-protocol"]);
+}
+
+#[test]
 fn odd_files() {
     for (former, expected) in [
         ("", "FLAGS=\"--data-dir=/d\"\n"),

@@ -7,6 +7,7 @@ mod down;
 pub(super) mod env_file;
 pub(super) mod install;
 pub mod systemctl;
+mod takeover;
 mod up;
 
 pub use down::down;
