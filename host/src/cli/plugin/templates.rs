@@ -6,7 +6,7 @@ use crate::VERSION;
 const NAME: &str = "{{name}}";
 /// The same as a name in C, Go, Python or Rust: `-` becomes `_`.
 const IDENTIFIER: &str = "{{identifier}}";
-/// Stands for gpud's version, which is that of its SDKs.
+/// Stands for the version of the SDK, which is gpud's.
 const GPUD: &str = "{{gpud}}";
 
 /// Laid down by the build script: language, path, content, whether placeholders are filled in.
@@ -31,23 +31,28 @@ pub fn languages() -> Vec<&'static str> {
 
 /// The files of a project in this language, with its name filled in; empty for a language that is not there.
 pub fn files(language: &str, name: &str) -> Vec<TemplateFile> {
+    files_for(language, name, VERSION)
+}
+
+/// The same for an SDK of this version.
+pub fn files_for(language: &str, name: &str, version: &str) -> Vec<TemplateFile> {
     EMBEDDED
         .iter()
         .filter(|(of, ..)| *of == language)
         .map(|(_, path, content, fill)| TemplateFile {
-            path: filled(path, name),
+            path: filled(path, name, version),
             content: match std::str::from_utf8(content) {
-                Ok(text) if *fill => filled(text, name).into_bytes(),
+                Ok(text) if *fill => filled(text, name, version).into_bytes(),
                 _ => content.to_vec(),
             },
         })
         .collect()
 }
 
-fn filled(text: &str, name: &str) -> String {
+fn filled(text: &str, name: &str, version: &str) -> String {
     text.replace(NAME, name)
         .replace(IDENTIFIER, &name.replace('-', "_"))
-        .replace(GPUD, VERSION)
+        .replace(GPUD, version)
 }
 
 #[cfg(test)]
