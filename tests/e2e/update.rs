@@ -96,7 +96,7 @@ impl Machine {
         };
         machine.install(&program("gpud version 0.1.0 (contract x)\n"));
         machine.systemctl("");
-        machine.systemctl_restart();
+        machine.announce("0.1.0");
         Some(machine)
     }
 
@@ -127,12 +127,13 @@ impl Machine {
         write_program(&self.path("bin/systemctl"), script.as_bytes());
     }
 
-    fn systemctl_restart(&self) {
-        let status = std::process::Command::new(self.path("bin/systemctl"))
-            .arg("restart")
-            .status();
-        assert!(status.unwrap().success());
-        fs::remove_file(self.path("calls")).unwrap();
+    /// Writes what a daemon of this version writes.
+    fn announce(&self, version: &str) {
+        let socket = self.path("data/gpud.sock").display().to_string();
+        let text = format!(
+            "{{\"pid\":7,\"address\":\"127.0.0.1:1\",\"version\":\"{version}\",\"socket\":\"{socket}\"}}"
+        );
+        fs::write(self.path("data/gpud.run"), text).unwrap();
     }
 
     /// Adds a release to the folder, signed by this key.

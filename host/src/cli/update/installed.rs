@@ -22,6 +22,8 @@ use crate::{
 
 /// Mode of the program.
 const MODE: u32 = 0o755;
+/// What names of programs begin with that are not yet in their place.
+const STAGED: &str = ".gpud-update-";
 /// Longest that a program may take to say its version.
 const VERSION: Duration = Duration::from_secs(30);
 
@@ -65,6 +67,7 @@ impl Installed {
             Err(Errno::WOULDBLOCK) => return Err("another update is under way".to_owned()),
             Err(error) => return Err(failed(error.into())),
         }
+        remove_left_behind(folder);
         Ok(Self {
             _lock: Some(handle),
             ..self
@@ -160,9 +163,23 @@ fn folder(path: &Path) -> &Path {
     path.parent().unwrap_or(Path::new("/"))
 }
 
+/// Removes what an update that was killed has left in the folder.
+fn remove_left_behind(folder: &Path) {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the folder of gpud's own program"
+    )]
+    let entries = fs::read_dir(folder);
+    for entry in entries.into_iter().flatten().flatten() {
+        if entry.file_name().to_string_lossy().starts_with(STAGED) {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}
+
 fn write_beside(path: &Path, content: &[u8]) -> io::Result<Staged> {
     let mut file = tempfile::Builder::new()
-        .prefix(".gpud-update-")
+        .prefix(STAGED)
         .permissions(Permissions::from_mode(MODE))
         .tempfile_in(folder(path))?;
     file.write_all(content)?;
@@ -234,6 +251,18 @@ mod tests {
         assert!(installed.has_content(&script("v1.0.0")));
         drop(staged);
         assert_eq!(fs::read_dir(folder(installed.path())).unwrap().count(), 1);
+        assert!(installed.has_content(&script("v1.0.0")));
+    }
+
+    #[test]
+    fn what_a_killed_update_left_behind_is_removed() {
+        let root = tempfile::tempdir().unwrap();
+        let installed = installed(root.path());
+        fs::write(root.path().join("bin/.gpud-update-x"), "half of a pro").unwrap();
+        fs::write(root.path().join("bin/other"), "").unwrap();
+        let installed = installed.lock().unwrap();
+        assert!(!root.path().join("bin/.gpud-update-x").exists());
+        assert!(root.path().join("bin/other").exists());
         assert!(installed.has_content(&script("v1.0.0")));
     }
 
