@@ -25,6 +25,8 @@ use crate::{
 const MAX_UNIT: usize = 1 << 20;
 /// For stopping: the usual limit of a unit and some.
 const STOP: Duration = Duration::from_secs(120);
+/// For starting it again.
+const START: Duration = Duration::from_secs(330);
 /// For finding the oldest message of the kernel log.
 const OLDEST: Duration = Duration::from_secs(5);
 /// The first words of gpud's own unit.
@@ -78,7 +80,7 @@ fn is_unit_of_gpud(text: &str) -> bool {
 /// Stops GPUd, retains its files and imports its events. Gives what to print.
 ///
 /// # Errors
-/// It cannot be stopped, or a file cannot be retained; nothing of it has changed then.
+/// It cannot be stopped, or a file cannot be retained; it is as it was then, and started again.
 pub async fn take_over(
     former: Former,
     systemctl: &Systemctl,
@@ -105,8 +107,12 @@ pub async fn take_over(
         let files = retained::retain(&folder, &texts, program.as_deref())?;
         Ok::<_, String>(report(&former, &root, &data_dir, state, files))
     };
-    let report = tokio::task::spawn_blocking(work).await;
-    Ok(report.map_err(|error| error.to_string())??.to_string())
+    let done = tokio::task::spawn_blocking(work).await;
+    let done = done.map_err(|error| error.to_string()).flatten();
+    if done.is_err() && state == UnitState::Active {
+        let _ = systemctl.run(&["start", UNIT], START).await;
+    }
+    done.map(|report| report.to_string())
 }
 
 fn report(
