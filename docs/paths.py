@@ -33,7 +33,7 @@ SKIPPED = [
 MADE_UP = {
     "CONTRIBUTING.md": ("builtin-plugins/entropy", "docs/components/entropy.md"),
     "builtin-plugins/containerd/src/toml.rs": ("docs/cri/", "docs/man/"),
-    "docs/internals/store.md": ("plugin-versions/", "cache/"),
+    "docs/internals/store.md": ("from-GPUd/", "plugin-versions/", "cache/"),
     "docs/words.py": ("docs/page.md",),
 }
 # Pages where a name that ends with `/` is a folder of the repository, in full or in the short form.

@@ -19,6 +19,7 @@ fn main() -> Result<()> {
     for watched in [
         "builtin-plugins",
         "sdk/rust/src",
+        "sdk/rust/wit",
         "sdk/rust/Cargo.toml",
         "wit",
         "xtask/src/guests.rs",

@@ -7,7 +7,7 @@ use gpud::{
         self, Action, Exit, Invocation, Stderr, compact, compile_builtins, custom_plugins, explain,
         exports, healthcheck, history, inject_fault, list_plugins, machine_info, metadata, pack,
         plugin, run, run_plugin_group, scan, service, set_healthy, shells, status,
-        terminal::Terminal, watch,
+        terminal::Terminal, update, watch,
     },
     executor, logging,
     node::{Node, clock::Clock},
@@ -74,6 +74,7 @@ async fn carry_out(action: Action, systemd: Service, stdout: Terminal, stderr: T
             stderr: Stderr::Line(why.to_owned()),
             ..Exit::success("")
         }),
+        Action::Update(options) => update::update(*options, stdout).await,
         Action::NotHere(why) => Err(Exit::failure(why)),
         Action::Scan(options) => scan::scan(&options, stdout, stderr).await,
         Action::CustomPlugins(options) => {

@@ -48,6 +48,8 @@ mod status;
 mod stopping;
 mod summary;
 mod systemd;
+mod takeover;
 mod tools;
 mod trust;
 mod unread_answers;
+mod update;

@@ -14,12 +14,12 @@ use tempfile::TempDir;
 use crate::daemon::gpud;
 
 /// A machine with a systemd that records the messages it receives.
-struct Machine {
+pub struct Machine {
     folder: TempDir,
 }
 
 impl Machine {
-    fn new() -> Self {
+    pub fn new() -> Self {
         let machine = Self {
             folder: tempfile::tempdir().unwrap(),
         };
@@ -31,12 +31,12 @@ impl Machine {
         machine
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    pub fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
     /// What its `systemctl` does besides noting the call.
-    fn systemctl(&self, script: &str) {
+    pub fn systemctl(&self, script: &str) {
         let path = self.path("bin/systemctl");
         let calls = self.path("calls");
         let script = format!("#!/bin/sh\necho \"$@\" >> {}\n{script}\n", calls.display());
@@ -44,11 +44,11 @@ impl Machine {
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
     }
 
-    fn calls(&self) -> String {
+    pub fn calls(&self) -> String {
         fs::read_to_string(self.path("calls")).unwrap_or_default()
     }
 
-    fn run(&self, arguments: &[&str]) -> Output {
+    pub fn run(&self, arguments: &[&str]) -> Output {
         let path = format!("{}:/usr/bin:/bin", self.path("bin").display());
         gpud()
             .args(arguments)
@@ -59,17 +59,17 @@ impl Machine {
             .unwrap()
     }
 
-    fn up(&self, arguments: &[&str]) -> Output {
+    pub fn up(&self, arguments: &[&str]) -> Output {
         let root = format!("--install-root={}", self.path("root").display());
         self.run(&[&["up", &root][..], arguments].concat())
     }
 
-    fn read(&self, path: &str) -> String {
+    pub fn read(&self, path: &str) -> String {
         fs::read_to_string(self.path("root").join(path)).unwrap()
     }
 }
 
-fn is_root() -> bool {
+pub fn is_root() -> bool {
     let root = rustix::process::geteuid().is_root();
     if !root {
         eprintln!("left out: needs root");
@@ -77,7 +77,7 @@ fn is_root() -> bool {
     root
 }
 
-fn said(output: &Output) -> (Option<i32>, String, String) {
+pub fn said(output: &Output) -> (Option<i32>, String, String) {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     (
         output.status.code(),

@@ -156,7 +156,7 @@ fn commands_that_this_build_only_answers() {
         (
             &["update", "check"],
             1,
-            "✘ this build does not update itself: install a later gpud the way this one was installed\n",
+            "✘ nobody is asked for the latest version: `gpud update --from PLACE --dry-run` says what a place has\n",
         ),
         (
             &["release", "gen-key", "--root"],

@@ -24,7 +24,7 @@ cargo xtask COMMAND
                  `dist` takes longer to build, and is smaller
   dist [--target TRIPLE] [--key FILE] [--image] [--output FOLDER] [--binary FILE] [--native FILE]
                  make what is given to others, for machines with glibc 2.28 or later: an archive, packages for Debian and
-                 RPM, an image, lists of parts and licences, checksums and their signature (docs/releasing.md)
+                 RPM, an image, the SDKs, lists of parts and licences, checksums and their signature (docs/releasing.md)
   test [--long]  set up, then everything that CI runs: format, lints, unit and end-to-end tests, packs, engines;
                  with `--long` also documentation, fuzzing, plugins in every language, Kubernetes, OTLP, a browser
   fuzz [--seconds N] [TARGET…]

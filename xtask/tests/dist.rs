@@ -61,6 +61,10 @@ fn everything_is_made_and_is_the_same_twice() {
         ".licenses.txt",
         "install.sh",
         "SHA256SUMS",
+        ".crate",
+        "-py3-none-any.whl",
+        ".tgz",
+        ".zip",
     ] {
         assert!(
             names.iter().any(|name| name.ends_with(end)),

@@ -11,13 +11,14 @@ use super::{
     exports_args::ExportsArgs,
     healthcheck::args::HealthcheckArgs,
     history_args::{HistoryArgs, WatchArgs},
-    hosted_args::{NotifyArgs, ReleaseArgs, UpdateArgs},
+    hosted_args::{NotifyArgs, ReleaseArgs},
     options::FailOn,
     pack_args::PackArgs,
     plugin_args::PluginArgs,
     run_args::RunArgs,
     service_args::{DownArgs, MetadataArgs, StatusArgs, UpArgs},
     terminal::ColorChoice,
+    update_args::UpdateArgs,
 };
 
 /// Watches one GPU machine: is it healthy, what went wrong, what should be done about it.
@@ -86,8 +87,8 @@ pub enum Command {
     /// Would tell a control plane that this machine starts or stops; this build has none
     #[command(visible_alias = "nt")]
     Notify(NotifyArgs),
-    /// Would replace gpud by a later version; this build is updated as it was installed
-    Update(UpdateArgs),
+    /// Replace gpud by a release that you name, and go back if it does not come up
+    Update(Box<UpdateArgs>),
     /// Would sign releases; this build has no such tools
     Release(ReleaseArgs),
     /// Compile a Wasm component; gpud runs this for itself

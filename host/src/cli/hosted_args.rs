@@ -1,4 +1,4 @@
-//! The flags of `notify`, `update` and `release`: commands of GPUd that this build answers with one line.
+//! The flags of `notify` and `release`: commands of GPUd that this build answers with one line.
 
 use clap::{Args, Subcommand};
 
@@ -25,25 +25,6 @@ pub struct NotifyEventArgs {
     pub common: CommonArgs,
     #[arg(long, hide = true)]
     pub data_dir: Option<String>,
-}
-
-#[derive(Debug, Args)]
-#[command(disable_help_subcommand = true, args_conflicts_with_subcommands = true)]
-pub struct UpdateArgs {
-    #[command(subcommand)]
-    pub check: Option<UpdateCommand>,
-    #[command(flatten)]
-    pub common: CommonArgs,
-    #[arg(long, hide = true)]
-    pub url: Option<String>,
-    #[arg(long, hide = true)]
-    pub next_version: Option<String>,
-}
-
-#[derive(Debug, Subcommand)]
-pub enum UpdateCommand {
-    /// Would ask for the latest version
-    Check(BareArgs),
 }
 
 // No flags but those of every command.

@@ -57,6 +57,8 @@ mod sizes;
 pub mod status;
 pub mod table;
 pub mod terminal;
+pub mod update;
+mod update_args;
 mod version;
 pub mod watch;
 

@@ -12,9 +12,6 @@ use super::{
 
 /// What `gpud notify` says.
 pub const NO_CONTROL_PLANE: &str = "nobody to notify: this build has no control plane";
-/// What `gpud update` says.
-pub const NO_UPDATE: &str =
-    "this build does not update itself: install a later gpud the way this one was installed";
 /// What `gpud release` says.
 pub const NO_SIGNING: &str = "this build has no tools to sign releases";
 
@@ -24,12 +21,17 @@ pub const NO_SIGNING: &str = "this build has no tools to sign releases";
 /// An empty token, an unknown session protocol, no data folder.
 pub fn up(args: UpArgs, notes: &mut Vec<String>) -> Result<(CommonArgs, Action), String> {
     notes.extend(args.hosted.note()?);
+    let is_folder_named = args
+        .data_dir
+        .as_ref()
+        .is_some_and(|folder| !folder.as_os_str().is_empty());
     let data_dir = data_dir(args.data_dir)?;
     let listen_address = args.listen_address.map(|address| address.trim().to_owned());
     let options = UpOptions {
         // The service is started in another folder.
         data_dir: std::path::absolute(&data_dir)
             .map_err(|error| format!("data folder {}: {error}", data_dir.display()))?,
+        is_folder_named,
         db_in_memory: args.db_in_memory,
         listen_address: listen_address.filter(|address| !address.is_empty()),
         install_root: args.install_root,

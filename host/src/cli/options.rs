@@ -10,7 +10,7 @@ use super::{
     exports::ExportsAction, healthcheck::HealthcheckOptions, history::HistoryOptions,
     local_socket::LocalSocketChoice, metadata::MetadataOptions, pack::PackAction,
     plugin::PluginAction, service::UpOptions, status::StatusOptions, terminal::ColorChoice,
-    watch::WatchOptions,
+    update::UpdateOptions, watch::WatchOptions,
 };
 use crate::{logging::LogOptions, wire::GoDuration};
 
@@ -71,6 +71,8 @@ pub enum Action {
     },
     /// Say that this build has nothing to do here, and succeed.
     Nothing(&'static str),
+    /// Replace the installed program by a release.
+    Update(Box<UpdateOptions>),
     /// Say that this build cannot do it.
     NotHere(&'static str),
     /// Run the daemon.

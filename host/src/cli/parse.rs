@@ -18,10 +18,10 @@ use super::{
     exports, healthcheck,
     history::HistoryOptions,
     history_args::HistoryArgs,
-    hosted_args::{NotifyEvent, UpdateArgs, UpdateCommand},
+    hosted_args::NotifyEvent,
     local_socket::LocalSocketChoice,
     metadata::MetadataOptions,
-    of_service::{NO_CONTROL_PLANE, NO_SIGNING, NO_UPDATE, machine_info, metadata, up},
+    of_service::{NO_CONTROL_PLANE, NO_SIGNING, machine_info, metadata, up},
     options::{
         Action, CustomPluginsOptions, EVENTS_RETENTION, Invocation, METRICS_RETENTION, RunOptions,
         ScanOptions, TlsFiles, at_least_a_nanosecond, retention,
@@ -30,7 +30,7 @@ use super::{
     run_args::MetricsNames,
     shells,
     status::StatusOptions,
-    version,
+    update, version,
     watch::WatchOptions,
 };
 use crate::{
@@ -163,10 +163,7 @@ fn action(
             let (NotifyEvent::Startup(args) | NotifyEvent::Shutdown(args)) = args.event;
             (args.common, Action::Nothing(NO_CONTROL_PLANE))
         }
-        Command::Update(UpdateArgs { check, common, .. }) => match check {
-            Some(UpdateCommand::Check(args)) => (args.common, Action::NotHere(NO_UPDATE)),
-            None => (common, Action::NotHere(NO_UPDATE)),
-        },
+        Command::Update(args) => update::action(*args).map_err(Exit::failure)?,
         Command::Release(args) => (args.tool.common(), Action::NotHere(NO_SIGNING)),
         Command::Run(command) => {
             let file = command.run.log_file.clone();

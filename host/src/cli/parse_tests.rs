@@ -330,6 +330,7 @@ fn commands_of_the_service() {
     let up = |listen_address: Option<&str>| {
         Action::Up(UpOptions {
             data_dir: "/d".into(),
+            is_folder_named: true,
             db_in_memory: false,
             listen_address: listen_address.map(str::to_owned),
             install_root: None,
@@ -391,11 +392,7 @@ fn commands_of_the_service() {
             "nt|shutdown|--data-dir=/d",
             Action::Nothing(NO_CONTROL_PLANE),
         ),
-        (
-            "update|--url=u|--next-version=v1",
-            Action::NotHere(NO_UPDATE),
-        ),
-        ("update|check", Action::NotHere(NO_UPDATE)),
+        ("update|check", Action::NotHere(update::NO_CHECK)),
         (
             "release|sign-key|--root-priv-path=a|--sign-pub-path=b|--sig-path=c",
             Action::NotHere(NO_SIGNING),
@@ -410,6 +407,37 @@ fn commands_of_the_service() {
         assert_eq!(invocation.log.level, LogLevel::Warn, "{line}");
         assert!(invocation.notes.is_empty(), "{:?}", invocation.notes);
     }
+}
+
+#[test]
+fn an_update_names_its_place() {
+    let options = |line: &str| match read(line).unwrap().action {
+        Action::Update(options) => *options,
+        other => panic!("{other:?}"),
+    };
+    let found = options("update|--from=/srv/gpud");
+    assert_eq!(found.source.to_string(), "/srv/gpud");
+    assert_eq!(found.public_key, PathBuf::from("/etc/gpud/release.pub"));
+    assert_eq!(
+        (found.limits.wait, found.limits.settle),
+        (Duration::from_secs(60), Duration::from_secs(10))
+    );
+    assert!(found.version.is_none() && !found.allow_downgrade && !found.dry_run);
+    // GPUd's names of the same.
+    let found = options("update|--url=https://host/x|--next-version=v1.2.3");
+    assert_eq!(found.source.to_string(), "https://host/x");
+    assert_eq!(found.version.as_deref(), Some("v1.2.3"));
+    let found = options(
+        "update|--from=a|--public-key=k|--allow-downgrade|--dry-run|--restart|sv restart gpud|--wait=2s|--settle=-1s|--data-dir=/d",
+    );
+    assert!(found.allow_downgrade && found.dry_run);
+    assert_eq!(found.restart.as_deref(), Some("sv restart gpud"));
+    assert_eq!(
+        (found.limits.wait, found.limits.settle),
+        (Duration::from_secs(2), Duration::ZERO)
+    );
+    assert_eq!(found.data_dir, Some("/d".into()));
+    assert!(failure("update").starts_with("--from names"));
 }
 
 #[test]

@@ -162,6 +162,9 @@ pub struct NewArgs {
     /// Where it goes [default: a folder of its name]
     #[arg(long, value_name = "FOLDER", value_parser = path)]
     pub folder: Option<PathBuf>,
+    /// Folder of release files whose SDK it gets [default: that of this gpud]
+    #[arg(long, value_name = "FOLDER", value_parser = path)]
+    pub sdk: Option<PathBuf>,
     /// Its name, such as fan-check
     #[arg(value_name = "NAME")]
     pub name: String,

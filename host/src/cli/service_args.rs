@@ -13,7 +13,7 @@ use super::{
 pub struct UpArgs {
     #[command(flatten)]
     pub common: CommonArgs,
-    /// Folder of the state file [default: /var/lib/gpud]
+    /// Folder of the state file [default: as before, else /var/lib/gpud]
     #[arg(long, value_name = "FOLDER", value_parser = path)]
     pub data_dir: Option<PathBuf>,
     /// Keep everything in memory; it is lost when gpud ends

@@ -7,7 +7,7 @@ use std::{collections::BTreeMap, path::Path};
 
 use rusqlite::{Connection, OpenFlags};
 
-use super::{StoreError, StoredEvent, events, open};
+use super::{StoreError, StoredEvent, events, import, open};
 
 /// GPUd's table of names and values.
 const HOSTED: &str = "gpud_metadata";
@@ -47,6 +47,14 @@ impl StateFile {
     /// Any failure to read.
     pub fn own(&self) -> Result<BTreeMap<String, String>, StoreError> {
         self.pairs("meta")
+    }
+
+    /// Returns true if there are events of GPUd's, and the daemon has stored none of its own yet.
+    ///
+    /// # Errors
+    /// Any failure to read.
+    pub fn awaits_import(&self) -> Result<bool, StoreError> {
+        import::awaits_import(&self.conn)
     }
 
     /// Reboots, newest first.

@@ -1,5 +1,5 @@
 //! What `wit-bindgen` makes of the contract in `wit/`: the imports and types once, and each export in a world of its
-//! own, so that a plugin exports only what it implements.
+//! own, so that a plugin exports only what it implements. That `wit/` is a copy, so that the crate needs nothing else.
 #![allow(
     missing_docs,
     unsafe_code,
@@ -13,7 +13,7 @@
 )]
 
 wit_bindgen::generate!({
-    path: "../../wit",
+    path: "wit",
     world: "capabilities",
     additional_derives: [PartialEq],
     generate_unused_types: true,
@@ -23,7 +23,7 @@ macro_rules! export_world {
     ($name:ident, $world:literal, $macro_name:literal $(, $interface:literal: $module:ident)?) => {
         pub mod $name {
             wit_bindgen::generate!({
-                path: "../../wit",
+                path: "wit",
                 world: $world,
                 with: {
                     "gpud:plugin/types@0.1.0": crate::bindings::gpud::plugin::types,

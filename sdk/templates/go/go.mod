@@ -2,12 +2,12 @@ module {{name}}
 
 go 1.26
 
-require gpud.internal/gpud v0.0.0
+require gpud.internal/gpud v{{gpud}}
 
 require (
 	github.com/tetratelabs/wazero v1.12.0 // indirect
 	golang.org/x/sys v0.44.0 // indirect
-	gpud.internal/gpud/cmd/gpud-go v0.0.0 // indirect
+	gpud.internal/gpud/cmd/gpud-go v{{gpud}} // indirect
 )
 
 replace (

@@ -15,9 +15,11 @@ mod printed;
 mod rpm;
 mod rpm_header;
 mod sbom;
+mod sdk;
 mod sums;
 mod tree;
 mod zig;
+mod zip;
 
 use std::{
     collections::BTreeMap,
@@ -83,6 +85,11 @@ pub fn command(cargo: &Cargo, arguments: &[String]) -> Result<()> {
         licences: &licences,
     };
     let mut files = release.files(&inputs)?;
+    files.extend(sdk::packages(
+        cargo.workspace(),
+        &release.version,
+        release.time,
+    )?);
     if options.image {
         files.insert(release.image_name(), release.image(&inputs, &options)?);
     }

@@ -36,6 +36,18 @@ impl Tree {
         }
     }
 
+    /// Returns the same without a folder and what is in it.
+    #[must_use]
+    pub fn without(self, folder: &str) -> Self {
+        let inside = format!("{folder}/");
+        let entries = self.0.into_iter();
+        Self(
+            entries
+                .filter(|(path, _)| path != folder && !path.starts_with(&inside))
+                .collect(),
+        )
+    }
+
     /// Returns all entries, sorted by path.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Node)> {
         self.0.iter().map(|(path, node)| (path.as_str(), node))

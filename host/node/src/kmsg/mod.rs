@@ -41,7 +41,7 @@ pub use self::{
     lines::LineSplitter,
     pipeline::{Matcher, Watcher, WatcherInboxes},
     prefilter::{MAX_PATTERN_LENGTH, MAX_PATTERNS, PatternError, Prefilter, WatcherId},
-    read_back::{ReadBack, read_back},
+    read_back::{ReadBack, oldest, read_back},
     reader::{SourceState, Status},
     record::{KernelMessage, MAX_RECORD, RawRecord, RecordError, parse},
     text::{Escapes, escape, text},

@@ -64,6 +64,26 @@ pub fn read_back(
     Ok(found)
 }
 
+/// Returns the time of the oldest message that the log holds, Unix milliseconds; `None` for an empty log.
+///
+/// # Errors
+/// As [`read_back`].
+pub fn oldest(
+    path: &Path,
+    deadline: Duration,
+    clock: BootClock,
+) -> Result<Option<u64>, SourceError> {
+    let mut found = None;
+    scan(path, deadline, |raw| match RawRecord::split(raw) {
+        Ok(record) => {
+            found = Some(record.to_message(clock).time);
+            ControlFlow::Break(())
+        }
+        Err(_) => ControlFlow::Continue(()),
+    })?;
+    Ok(found)
+}
+
 /// Hands every record that the log holds to `visit`, oldest first, until that breaks off.
 ///
 /// # Errors
@@ -150,6 +170,17 @@ mod tests {
             assert_eq!(texts(&found), expected, "{patterns:?}");
             assert_eq!((found.scanned, found.unparsable), (5, 1));
         }
+    }
+
+    #[test]
+    fn the_oldest_message_is_the_first_that_is_one() {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        let clock = BootClock::booted_at(1_000_000);
+        assert_eq!(oldest(file.path(), SOON, clock), Ok(None));
+        file.write_all(b"broken\n6,2,5000000,-;first\n6,3,7000000,-;second\n")
+            .unwrap();
+        assert_eq!(oldest(file.path(), SOON, clock), Ok(Some(1_005_000)));
+        assert!(oldest(Path::new("/nonexistent"), SOON, clock).is_err());
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Describes the machine: names, identifiers, processor, operating system, and the daemon's own footprint.
 
 mod cpu;
+mod libc_version;
 mod nic;
 mod os_release;
 mod own_usage;
@@ -11,6 +12,7 @@ use std::{collections::BTreeMap, time::Duration};
 use tracing::warn;
 
 pub use cpu::CpuFacts;
+pub use libc_version::glibc_version;
 pub use nic::{NicAddress, private_interfaces};
 pub use os_release::OsRelease;
 pub use own_usage::{OwnUsage, own_usage};

@@ -14,6 +14,7 @@ pub(crate) mod grant_flags;
 pub(crate) mod inspect;
 pub(crate) mod new;
 pub(crate) mod project;
+mod sdk;
 mod shadow;
 pub(crate) mod templates;
 mod test_project;
@@ -87,6 +88,8 @@ pub enum PluginAction {
         name: String,
         /// Where.
         folder: Option<PathBuf>,
+        /// Where the packages of SDKs are; that of gpud itself without one.
+        sdk: Option<PathBuf>,
     },
     /// Build a project.
     Build {
@@ -164,6 +167,7 @@ pub(super) fn action(args: PluginArgs) -> Result<(CommonArgs, PluginAction), Str
                 language: args.lang,
                 name: args.name,
                 folder: args.folder,
+                sdk: args.sdk,
             };
             (args.common, action)
         }
@@ -214,7 +218,8 @@ pub async fn plugin(action: &PluginAction, stdout: Terminal) -> Result<Exit, Exi
             language,
             name,
             folder,
-        } => new::new(language, name, folder.as_deref()),
+            sdk,
+        } => new::new(language, name, folder.as_deref(), sdk.as_deref()),
         PluginAction::Build {
             folder,
             install_tools,

@@ -10,7 +10,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::templates::{self, TemplateFile};
+use super::{
+    sdk::Sdk,
+    templates::{self, TemplateFile},
+};
 use crate::cli::exit::Exit;
 
 /// Longest name.
@@ -19,10 +22,15 @@ const MAX_NAME: usize = 64;
 /// Makes the folder and says what to do next.
 ///
 /// # Errors
-/// There is no such template, the name is none, or the folder is there already.
-pub fn new(language: &str, name: &str, folder: Option<&Path>) -> Result<Exit, Exit> {
+/// There is no such template, the name is none, the folder is there already, or `sdk` has no SDK for the language.
+pub fn new(
+    language: &str,
+    name: &str,
+    folder: Option<&Path>,
+    sdk: Option<&Path>,
+) -> Result<Exit, Exit> {
     let folder = folder.map_or_else(|| PathBuf::from(name), Path::to_owned);
-    make(language, name, &folder).map_err(Exit::failure)?;
+    make_with(language, name, &folder, sdk).map_err(Exit::failure)?;
     let shown = folder.display();
     Ok(Exit::success(format!(
         "{shown} is a plugin in {language}.\n\n  cd {shown}\n  gpud plugin build\n  gpud plugin test\n  gpud cs plugin.yaml -r\n\n\
@@ -30,15 +38,38 @@ pub fn new(language: &str, name: &str, folder: Option<&Path>) -> Result<Exit, Ex
     )))
 }
 
-/// Makes the folder of a plugin.
+/// Makes the folder of a plugin, with the SDK that gpud brings.
 ///
 /// # Errors
 /// There is no such template, the name is none, or the folder is there already.
 pub fn make(language: &str, name: &str, folder: &Path) -> Result<(), String> {
+    make_with(language, name, folder, None)
+}
+
+/// Makes the folder of a plugin, with the SDK from the packages of a folder if one is named.
+fn make_with(language: &str, name: &str, folder: &Path, sdk: Option<&Path>) -> Result<(), String> {
     check_name(name)?;
+    check_language(language)?;
+    let files = match sdk {
+        None => templates::files(language, name),
+        Some(packages) => {
+            let sdk = Sdk::read(packages, language)?;
+            let template = templates::files_for(language, name, &sdk.version);
+            sdk.fill(template)
+        }
+    };
     make_folder(folder, language)?;
-    let files = templates::files(language, name);
     files.iter().try_for_each(|file| write(folder, file))
+}
+
+fn check_language(language: &str) -> Result<(), String> {
+    match templates::languages().contains(&language) {
+        true => Ok(()),
+        false => Err(format!(
+            "there is no template for {language:?}; there are: {}",
+            templates::languages().join(", ")
+        )),
+    }
 }
 
 /// Makes an empty folder for something in this language. Not before it is known that something can be written into it;
@@ -47,12 +78,7 @@ pub fn make(language: &str, name: &str, folder: &Path) -> Result<(), String> {
 /// # Errors
 /// There is no template for the language, or the folder is there already.
 pub fn make_folder(folder: &Path, language: &str) -> Result<(), String> {
-    if !templates::languages().contains(&language) {
-        return Err(format!(
-            "there is no template for {language:?}; there are: {}",
-            templates::languages().join(", ")
-        ));
-    }
+    check_language(language)?;
     fs::create_dir(folder).map_err(|error| match error.kind() {
         std::io::ErrorKind::AlreadyExists => {
             format!("{} is there already; nothing was written", folder.display())
@@ -127,6 +153,15 @@ mod tests {
             "{error}"
         );
         assert!(!home.path().join("q").exists());
+    }
+
+    #[test]
+    fn without_the_package_of_an_sdk_nothing_is_written() {
+        let home = tempfile::tempdir().unwrap();
+        let folder = home.path().join("p");
+        let error = make_with("rust", "fan-check", &folder, Some(home.path())).unwrap_err();
+        assert!(error.ends_with("has no gpud-sdk-VERSION.crate"), "{error}");
+        assert!(!folder.exists());
     }
 
     #[test]

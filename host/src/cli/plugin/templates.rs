@@ -1,9 +1,13 @@
 //! The templates of `gpud plugin new`, embedded from `sdk/templates/‹language›/` with what each includes from elsewhere.
 
+use crate::VERSION;
+
 /// Stands for the project's name in paths and texts of a template.
 const NAME: &str = "{{name}}";
 /// The same as a name in C, Go, Python or Rust: `-` becomes `_`.
 const IDENTIFIER: &str = "{{identifier}}";
+/// Stands for the version of the SDK, which is gpud's.
+const GPUD: &str = "{{gpud}}";
 
 /// Laid down by the build script: language, path, content, whether placeholders are filled in.
 const EMBEDDED: &[(&str, &str, &[u8], bool)] = include!(concat!(env!("OUT_DIR"), "/templates.rs"));
@@ -27,22 +31,28 @@ pub fn languages() -> Vec<&'static str> {
 
 /// The files of a project in this language, with its name filled in; empty for a language that is not there.
 pub fn files(language: &str, name: &str) -> Vec<TemplateFile> {
+    files_for(language, name, VERSION)
+}
+
+/// The same for an SDK of this version.
+pub fn files_for(language: &str, name: &str, version: &str) -> Vec<TemplateFile> {
     EMBEDDED
         .iter()
         .filter(|(of, ..)| *of == language)
         .map(|(_, path, content, fill)| TemplateFile {
-            path: filled(path, name),
+            path: filled(path, name, version),
             content: match std::str::from_utf8(content) {
-                Ok(text) if *fill => filled(text, name).into_bytes(),
+                Ok(text) if *fill => filled(text, name, version).into_bytes(),
                 _ => content.to_vec(),
             },
         })
         .collect()
 }
 
-fn filled(text: &str, name: &str) -> String {
+fn filled(text: &str, name: &str, version: &str) -> String {
     text.replace(NAME, name)
         .replace(IDENTIFIER, &name.replace('-', "_"))
+        .replace(GPUD, version)
 }
 
 #[cfg(test)]
@@ -62,14 +72,62 @@ mod tests {
                 assert!(!file.path.contains("{{"), "{}", file.path);
                 let own = !file.path.starts_with("vendor/") && !file.path.starts_with("gpud-sdk/");
                 if let (true, Ok(text)) = (own, std::str::from_utf8(&file.content)) {
-                    assert!(
-                        !text.contains(NAME) && !text.contains(IDENTIFIER),
-                        "{}",
-                        file.path
-                    );
+                    let placeholder = [NAME, IDENTIFIER, GPUD]
+                        .iter()
+                        .find(|word| text.contains(**word));
+                    assert_eq!(placeholder, None, "{}", file.path);
                 }
             }
         }
         assert!(files("cobol", "x").is_empty());
+    }
+
+    /// A project names its SDK by version, and has it within: nothing points out of its folder.
+    #[test]
+    fn a_project_depends_on_the_sdk_by_version_and_on_no_checkout() {
+        for (language, file, line) in [
+            (
+                "rust",
+                "Cargo.toml",
+                format!("gpud-sdk = {{ version = \"={VERSION}\", path = \"vendor/gpud-sdk\""),
+            ),
+            (
+                "go",
+                "go.mod",
+                format!("require gpud.internal/gpud v{VERSION}"),
+            ),
+            (
+                "python",
+                "pyproject.toml",
+                format!("dependencies = [\"gpud-sdk=={VERSION}\"]"),
+            ),
+            (
+                "js",
+                "vendor/gpud-sdk/package.json",
+                format!("\"version\": \"{VERSION}\""),
+            ),
+        ] {
+            let files = files(language, "fan-check");
+            let found = files.iter().find(|found| found.path == file).unwrap();
+            let text = String::from_utf8_lossy(&found.content);
+            assert!(text.contains(&line), "{file}: {text}");
+            for found in &files {
+                let text = String::from_utf8_lossy(&found.content);
+                let name = found.path.rsplit('/').next().unwrap_or_default();
+                let is_manifest = [
+                    "Cargo.toml",
+                    "go.mod",
+                    "package.json",
+                    "pyproject.toml",
+                    "gpud-plugin.yaml",
+                ]
+                .contains(&name);
+                assert!(
+                    !is_manifest || !text.contains("../"),
+                    "{} points out of the project",
+                    found.path
+                );
+            }
+        }
     }
 }

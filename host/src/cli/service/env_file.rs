@@ -57,8 +57,20 @@ pub fn edit(former: Option<&str>, wanted: &Wanted) -> Result<String, (String, St
     }
 }
 
-/// The flags in the file, each as `--name` or `--name=value`.
-fn flags(text: &str) -> Result<Vec<String>, String> {
+/// Returns the data folder that the flags of a file name, if they make sense and name one.
+pub fn data_dir(text: &str) -> Option<String> {
+    let flags = flags(text).ok()?;
+    let folder = flags
+        .iter()
+        .find_map(|flag| flag.strip_prefix("--data-dir="))?;
+    Some(folder.to_owned()).filter(|folder| !folder.is_empty())
+}
+
+/// Returns the flags in the file, each as `--name` or `--name=value`.
+///
+/// # Errors
+/// They make no sense, for this reason.
+pub fn flags(text: &str) -> Result<Vec<String>, String> {
     let value = assignments(text)
         .into_iter()
         .rfind(|found| found.key == FLAGS);
@@ -72,6 +84,19 @@ fn flags(text: &str) -> Result<Vec<String>, String> {
         Ok(Request::Help(_) | Request::Version) => Err("they ask for help".to_owned()),
         Err(misuse) => Err(misuse.to_string()),
     }
+}
+
+/// Separates flags that mean something to gpud from those of a control plane. Of the latter only the names are given: a
+/// value may be a secret.
+pub fn split(flags: &[String]) -> (Vec<String>, Vec<String>) {
+    let (dropped, kept): (Vec<_>, Vec<_>) = flags.iter().partition(|flag| {
+        let name = flag.trim_start_matches('-').split('=').next();
+        name.is_some_and(|name| DROPPED.contains(&name))
+    });
+    let names = dropped
+        .into_iter()
+        .filter_map(|flag| flag.split('=').next().map(str::to_owned));
+    (kept.into_iter().cloned().collect(), names.collect())
 }
 
 fn merge(flags: Vec<String>, wanted: &Wanted) -> Vec<String> {

@@ -89,6 +89,32 @@ fn flags_that_make_no_sense_are_replaced_and_reported() {
 }
 
 #[test]
+fn the_data_folder_of_a_file() {
+    for (text, expected) in [
+        (TEMPLATE, Some("/var/lib/gpud")),
+        (
+            "FLAGS=\"--log-level=info '--data-dir=/srv/my data'\"\n",
+            Some("/srv/my data"),
+        ),
+        ("FLAGS=\"-data-dir /a --data-dir=/b\"\n", Some("/b")),
+        ("FLAGS=\"--data-dir=\"\n", None),
+        ("FLAGS=\"--nonsense --data-dir=/a\"\n", None),
+        ("", None),
+    ] {
+        assert_eq!(data_dir(text).as_deref(), expected, "{text}");
+    }
+}
+
+#[test]
+fn secrets_of_a_control_plane_are_not_repeated() {
+    let text =
+        "FLAGS=\"--log-level=info --token=secret --endpoint=e --pprof --session-protocol=auto\"\n";
+    let (stay, dropped) = split(&flags(text).unwrap());
+    assert_eq!(stay, ["--log-level=info", "--pprof"]);
+    assert_eq!(dropped, ["--token", "--endpoint", "--session-protocol"]);
+}
+
+#[test]
 fn odd_files() {
     for (former, expected) in [
         ("", "FLAGS=\"--data-dir=/d\"\n"),

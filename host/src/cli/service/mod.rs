@@ -4,9 +4,10 @@
 //! it was given and leaves the rest.
 
 mod down;
-mod env_file;
-mod install;
+pub(super) mod env_file;
+pub(super) mod install;
 pub mod systemctl;
+mod takeover;
 mod up;
 
 pub use down::down;

@@ -1,12 +1,17 @@
 //! `gpud up`.
 
-use std::{env, io, path::PathBuf, time::Duration};
+use std::{
+    env, io,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use super::{
     UNIT,
     env_file::{self, Wanted},
     install::{self, BINARIES, Root},
     systemctl::Systemctl,
+    takeover,
 };
 use crate::{
     cli::{exit::Exit, terminal::Terminal},
@@ -25,6 +30,8 @@ const MAX_ENVIRONMENT: usize = 1 << 20;
 pub struct UpOptions {
     /// Where it keeps its files.
     pub data_dir: PathBuf,
+    /// The operator named that folder; else the one in the flags of before is used, if there is one.
+    pub is_folder_named: bool,
     /// Nothing is kept on disk.
     pub db_in_memory: bool,
     /// Where it listens; `None` is as before.
@@ -37,7 +44,7 @@ pub struct UpOptions {
 ///
 /// # Errors
 /// Not root, no systemd, no gpud where a service can start it, files that cannot be written, or what systemd says.
-pub async fn up(options: UpOptions, terminal: Terminal) -> Result<Exit, Exit> {
+pub async fn up(mut options: UpOptions, terminal: Terminal) -> Result<Exit, Exit> {
     if euid() != 0 {
         return Err(Exit::failure("this command needs to be run as root"));
     }
@@ -55,8 +62,9 @@ pub async fn up(options: UpOptions, terminal: Terminal) -> Result<Exit, Exit> {
             BINARIES.first().unwrap_or(&"")
         )));
     };
+    let taken_over = take_over(&mut options, &root, &systemctl).await?;
     let written = tokio::task::spawn_blocking(move || write_files(&options, &root, binary));
-    let note = written.await.map_err(Exit::failure)??;
+    let note = taken_over + &written.await.map_err(Exit::failure)??;
     for (arguments, limit) in [
         (&["enable", UNIT][..], SHORT),
         (&["daemon-reload"], SHORT),
@@ -73,17 +81,53 @@ pub async fn up(options: UpOptions, terminal: Terminal) -> Result<Exit, Exit> {
     Ok(Exit::success(format!("{note}{good} {UNIT} runs\n")))
 }
 
+/// Uses the data folder of before, and takes the place of a GPUd, if there is one. Gives what to print, which mostly is nothing.
+async fn take_over(
+    options: &mut UpOptions,
+    root: &Root,
+    systemctl: &Systemctl,
+) -> Result<String, Exit> {
+    let (of_before, named) = (root.clone(), options.is_folder_named);
+    let folder = options.data_dir.clone();
+    let find = move || {
+        let environment = read_environment(&of_before)?;
+        let before = environment.as_deref().and_then(env_file::data_dir);
+        let folder = match before {
+            Some(before) if !named => PathBuf::from(before),
+            _ => folder,
+        };
+        let former = takeover::find(&of_before, &folder, environment.as_deref());
+        Ok::<_, Exit>((folder, former))
+    };
+    let found = tokio::task::spawn_blocking(find).await;
+    let (folder, former) = found.map_err(Exit::failure)??;
+    options.data_dir = folder;
+    match former {
+        None => Ok(String::new()),
+        Some(former) => takeover::take_over(former, systemctl, root, &options.data_dir)
+            .await
+            .map_err(Exit::failure),
+    }
+}
+
+/// Reads the environment file, if there is one.
+fn read_environment(root: &Root) -> Result<Option<String>, Exit> {
+    let path = root.environment();
+    match trusted::read(&path, MAX_ENVIRONMENT) {
+        Ok(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
+        Err(error) if error.is_not_found() => Ok(None),
+        Err(error) => Err(failed(&path, "read", &error.into())),
+    }
+}
+
+fn failed(path: &Path, what: &str, error: &io::Error) -> Exit {
+    Exit::failure(format!("failed to {what} {}: {error}", path.display()))
+}
+
 /// What to tell of it, which mostly is nothing.
 fn write_files(options: &UpOptions, root: &Root, binary: &str) -> Result<String, Exit> {
     let path = root.environment();
-    let failed = |path: &PathBuf, what: &str, error: &io::Error| {
-        Exit::failure(format!("failed to {what} {}: {error}", path.display()))
-    };
-    let former = match trusted::read(&path, MAX_ENVIRONMENT) {
-        Ok(bytes) => Some(String::from_utf8_lossy(&bytes).into_owned()),
-        Err(error) if error.is_not_found() => None,
-        Err(error) => return Err(failed(&path, "read", &error.into())),
-    };
+    let former = read_environment(root)?;
     let wanted = Wanted {
         data_dir: options.data_dir.display().to_string(),
         db_in_memory: options.db_in_memory,

@@ -209,7 +209,7 @@ fn no_tls(host: &str, error: &std::io::Error) -> String {
 }
 
 /// TLS with the system's certificates, or those that the environment names if nobody else can change them.
-pub(super) fn tls() -> Result<ClientConfig, PackRefusal> {
+pub(crate) fn tls() -> Result<ClientConfig, PackRefusal> {
     trusted::check_certificates().map_err(|error| PackRefusal(error.to_string()))?;
     let mut roots = RootCertStore::empty();
     let found = rustls_native_certs::load_native_certs();

@@ -4,6 +4,7 @@ mod crash;
 mod data;
 mod events;
 mod faults;
+mod import;
 mod inspect;
 mod opening;
 mod retention;
