@@ -14,7 +14,7 @@ use super::{
     exit::Exit,
     service::systemctl::{Systemctl, UnitState},
     sizes::iec,
-    terminal::Terminal,
+    terminal::{Terminal, shown},
 };
 use crate::store;
 
@@ -73,7 +73,7 @@ async fn compact_file(folder: &Path, json: bool, terminal: Terminal) -> Result<S
     Ok(format!(
         "{} successfully compacted state file\n{}: {} before, {} after\n",
         terminal.good(),
-        path.display(),
+        shown(&path),
         iec(sizes.before),
         iec(sizes.after)
     ))

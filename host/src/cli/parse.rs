@@ -30,6 +30,7 @@ use super::{
     run_args::MetricsNames,
     shells,
     status::StatusOptions,
+    terminal::printable_lines,
     version,
     watch::WatchOptions,
 };
@@ -468,7 +469,7 @@ fn refuse(root: &mut clap::Command, misuse: Misuse) -> Exit {
                     true => healthcheck::MISUSE,
                     false => failure.code,
                 },
-                stdout: format!("{usage} {message}\n\n{help}"),
+                stdout: format!("{usage} {}\n\n{help}", printable_lines(&message)),
                 ..failure
             }
         }
