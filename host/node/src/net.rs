@@ -518,7 +518,7 @@ mod tests {
     async fn a_port_of_an_ordinary_user_is_refused() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        // The user who runs the test is the one who runs gpud.
+        // The user of the test is gpud's own user here.
         check_server("x", address, Servers::System).await.unwrap();
         drop(listener);
         // As a connection that outlives its listener.
