@@ -30,7 +30,6 @@ use super::{
     run_args::MetricsNames,
     shells,
     status::StatusOptions,
-    terminal::printable_lines,
     version,
     watch::WatchOptions,
 };
@@ -38,6 +37,7 @@ use crate::{
     logging::{LogLevel, LogOptions},
     node::clock::Clock,
     server::{parse_hosts, parse_origins},
+    text::printable_lines,
     wire::parse_since,
 };
 

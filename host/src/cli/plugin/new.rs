@@ -11,7 +11,7 @@ use std::{
 };
 
 use super::templates::{self, TemplateFile};
-use crate::cli::{exit::Exit, terminal::shown};
+use crate::cli::exit::Exit;
 
 /// Longest name.
 const MAX_NAME: usize = 64;
@@ -23,7 +23,7 @@ const MAX_NAME: usize = 64;
 pub fn new(language: &str, name: &str, folder: Option<&Path>) -> Result<Exit, Exit> {
     let folder = folder.map_or_else(|| PathBuf::from(name), Path::to_owned);
     make(language, name, &folder).map_err(Exit::failure)?;
-    let shown = shown(&folder);
+    let shown = folder.display();
     Ok(Exit::success(format!(
         "{shown} is a plugin in {language}.\n\n  cd {shown}\n  gpud plugin build\n  gpud plugin test\n  gpud cs plugin.yaml -r\n\n\
          README.md there says where to go on.\n"
