@@ -10,11 +10,30 @@ pub fn printable(text: &str) -> String {
     for character in text.trim().chars() {
         match character {
             '\n' | '\t' | '\r' => line.push(' '),
-            c if c.is_control() || is_deceptive(c) => line.extend(c.escape_unicode()),
-            c => line.push(c),
+            c => push_visible(&mut line, c),
         }
     }
     line
+}
+
+/// Returns the text with the same escapes, and with its line breaks, tabs and blanks at the ends: for a message of several
+/// lines that quotes names of files, or what is in them.
+pub fn printable_lines(text: &str) -> String {
+    let mut lines = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '\n' | '\t' => lines.push(character),
+            c => push_visible(&mut lines, c),
+        }
+    }
+    lines
+}
+
+fn push_visible(line: &mut String, character: char) {
+    match character {
+        c if c.is_control() || is_deceptive(c) => line.extend(c.escape_unicode()),
+        c => line.push(c),
+    }
 }
 
 /// Returns whether a character is invisible or changes the direction of text. The joiners stay: some scripts need them.
@@ -65,6 +84,15 @@ mod tests {
             printable("می\u{200c}خواهم 東京 é"),
             "می\u{200c}خواهم 東京 é"
         );
+    }
+
+    #[test]
+    fn lines_of_a_message_stay_and_nothing_else_drives_the_terminal() {
+        assert_eq!(
+            printable_lines("a\u{1b}]0;x\u{7}\n  b\tc\r\u{9b}1m\n"),
+            "a\\u{1b}]0;x\\u{7}\n  b\tc\\u{d}\\u{9b}1m\n"
+        );
+        assert_eq!(printable_lines("x\u{202e}y"), "x\\u{202e}y");
     }
 
     #[test]

@@ -176,6 +176,13 @@ fn filesystem_write_probe() {
     spec().on("bit-rot").gives(&[unhealthy("probe")
         .says("status", "corrupt")
         .suggests("HARDWARE_INSPECTION", "not what was written")]);
+    let victim = odd.join("victim");
+    fs::write(&victim, "important").unwrap();
+    spec().on("link-in-place").gives(&[unhealthy("probe")
+        .says("status", "failed")
+        .says("detail", "File exists")]);
+    assert_eq!(fs::read_to_string(&victim).unwrap(), "important");
+    fs::remove_file(&victim).unwrap();
     assert_eq!(fs::read_dir(&odd).unwrap().count(), 0, "nothing stays");
     fs::remove_dir(&odd).unwrap();
     spec().gives(&[unhealthy("probe").says("status", "no-folder")]);

@@ -150,7 +150,7 @@ fn health(config: &Config, machine: &impl Machine) -> Result<Answer, Error> {
         Err(error @ AccessError::TimedOut(_)) => Ok(Answer::Odd(error.text())),
         Err(error @ (AccessError::Other(_) | AccessError::NotFound(_))) => {
             let text = error.text();
-            // Refused is nobody; all other trouble is somebody.
+            // Refused, by the kernel or by gpud where an ordinary user listens, is nobody; all other trouble is somebody.
             Ok(if text.contains("refused") {
                 Answer::Nobody(Some(text))
             } else {

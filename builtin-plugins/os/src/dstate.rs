@@ -7,6 +7,7 @@
 use gpud_sdk::{Event, EventType};
 use serde::Serialize;
 
+use crate::names::Names;
 use crate::processes::Blocked;
 
 /// Processes followed at most; the retained state must fit into one value of `state` (64 KiB).
@@ -129,8 +130,8 @@ impl Tracker {
         }
     }
 
-    /// The stuck ones.
-    pub fn stuck(&self, now: u64, threshold: u32) -> Stuck {
+    /// The stuck ones. Those with a watched name come first, so that any number of others hides none of them.
+    pub fn stuck(&self, now: u64, threshold: u32, watched: &Names) -> Stuck {
         let long = u64::from(threshold.saturating_sub(1)).saturating_mul(60);
         let mut list: Vec<BlockedEntry> = self
             .followed
@@ -140,7 +141,10 @@ impl Tracker {
             })
             .map(|followed| followed.listed(now))
             .collect();
-        list.sort_by_key(|process| (process.first_seen_unix_seconds, process.pid));
+        list.sort_by_key(|process| {
+            let is_other = !watched.matches(&process.name);
+            (is_other, process.first_seen_unix_seconds, process.pid)
+        });
         let count = list.len();
         list.truncate(MAX_LISTED);
         Stuck { count, list }
@@ -247,7 +251,7 @@ fn plain_name(name: &str) -> String {
 pub struct Stuck {
     /// How many.
     pub count: usize,
-    /// The first of them, longest stuck first.
+    /// The first of them: those with a watched name, and of each kind the longest stuck one first.
     pub list: Vec<BlockedEntry>,
 }
 
@@ -334,28 +338,43 @@ mod tests {
         tracker
     }
 
+    fn none() -> Names {
+        Names::default()
+    }
+
+    #[test]
+    fn a_watched_one_comes_before_any_number_of_others() {
+        let mut seen: Vec<_> = (0..30).map(|pid| process(pid, 1)).collect();
+        seen.push(process(77, 1));
+        let watched = Names::parse(&["^p77".to_owned()]).unwrap();
+        let stuck = after(&[(0, &seen)]).stuck(0, 1, &watched);
+        assert_eq!((stuck.count, stuck.list.len()), (31, 20));
+        let pids: Vec<u32> = stuck.list.iter().map(|process| process.pid).collect();
+        assert_eq!(pids[..3], [77, 0, 1]);
+    }
+
     #[test]
     fn both_checks_and_time_make_a_process_stuck() {
         let one = [process(7, 1)];
         let hurried = after(&[(0, &one), (1, &one), (2, &one)]);
-        assert_eq!(hurried.stuck(2, 3).count, 0);
+        assert_eq!(hurried.stuck(2, 3, &none()).count, 0);
         let slow = after(&[(0, &one), (300, &one)]);
-        assert_eq!(slow.stuck(300, 3).count, 0);
-        let stuck = after(&[(1000, &one), (1060, &one), (1120, &one)]).stuck(1120, 3);
+        assert_eq!(slow.stuck(300, 3, &none()).count, 0);
+        let stuck = after(&[(1000, &one), (1060, &one), (1120, &one)]).stuck(1120, 3, &none());
         assert_eq!(
             stuck.summary(),
             "pid=7 name=p7 blocked=2m0s consecutive_checks=3"
         );
-        assert_eq!(after(&[(0, &one)]).stuck(0, 1).count, 1);
+        assert_eq!(after(&[(0, &one)]).stuck(0, 1, &none()).count, 1);
     }
 
     #[test]
     fn one_absence_is_forgiven() {
         let one = [process(7, 1)];
         let mut tracker = after(&[(0, &one), (60, &one), (120, &one), (180, &[])]);
-        assert_eq!(tracker.stuck(180, 3).list[0].consecutive_checks, 3);
+        assert_eq!(tracker.stuck(180, 3, &none()).list[0].consecutive_checks, 3);
         tracker.update(240, &one);
-        assert_eq!(tracker.stuck(240, 3).list[0].consecutive_checks, 4);
+        assert_eq!(tracker.stuck(240, 3, &none()).list[0].consecutive_checks, 4);
         tracker.update(300, &[]);
         tracker.update(360, &[]);
         assert_eq!(tracker, Tracker::default());
@@ -368,14 +387,14 @@ mod tests {
             (60, &[process(7, 1)]),
             (120, &[process(7, 2)]),
         ]);
-        assert_eq!(tracker.stuck(1000, 2).list.len(), 1);
+        assert_eq!(tracker.stuck(1000, 2, &none()).list.len(), 1);
         assert_eq!(tracker.followed[1].checks, 1);
     }
 
     #[test]
     fn lists_and_summaries_are_bounded() {
         let many: Vec<_> = (0..600).map(|pid| process(pid, 1)).collect();
-        let stuck = after(&[(0, &many)]).stuck(0, 1);
+        let stuck = after(&[(0, &many)]).stuck(0, 1, &none());
         assert_eq!((stuck.count, stuck.list.len()), (MAX_FOLLOWED, 20));
         assert!(
             stuck

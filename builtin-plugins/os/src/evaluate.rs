@@ -12,6 +12,7 @@ use crate::facts::{Facts, Host, Kernel, MachineMetadata, Platform, Virtualizatio
 use crate::handles::{Handles, allocated_handles, open_files};
 use crate::processes::Processes;
 use crate::sweep::Elsewhere;
+use crate::waits;
 
 /// How far back reboots, recoveries and crash dumps count: 3 days.
 pub const LOOK_BACK_MS: u64 = 3 * 24 * 60 * 60 * 1000;
@@ -40,6 +41,8 @@ pub struct Inputs<'a> {
     pub uptime: Result<String, AccessError>,
     /// `/proc/‹pid›/stat` of all processes whose turn it is.
     pub processes: Result<Vec<FileContent>, AccessError>,
+    /// `/proc/‹pid›/wchan` of those of them, and of the followed ones, that are blocked.
+    pub wait_channels: Vec<FileContent>,
     /// Entries of `/proc/‹pid›/fd` of the same.
     pub open_files: Result<Vec<EntryCount>, AccessError>,
     /// The known facts about the others.
@@ -137,9 +140,11 @@ pub fn judge(
         let cleared = inputs.mark.and_then(|mark| tracker.mark(mark));
         events.extend(cleared.map(|message| dstate::recovered(context.now, message)));
         let watched = Processes::parse(&elsewhere.watched).blocked;
-        let blocked: Vec<_> = processes.blocked.iter().chain(&watched).cloned().collect();
+        let waiting = waits::for_user_space(&inputs.wait_channels);
+        let mut blocked: Vec<_> = processes.blocked.iter().chain(&watched).cloned().collect();
+        blocked.retain(|process| !waiting.contains(&process.pid));
         tracker.update(now, &blocked);
-        let stuck = tracker.stuck(now, inputs.config.threshold);
+        let stuck = tracker.stuck(now, inputs.config.threshold, &inputs.config.names);
         counts = Counts {
             current_count: processes.blocked.len() + elsewhere.blocked as usize,
             persistent_count: stuck.count,

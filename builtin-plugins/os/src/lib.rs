@@ -16,6 +16,7 @@ pub mod patterns;
 mod examples;
 pub mod processes;
 pub mod sweep;
+pub mod waits;
 
 use gpud_builtin_shared::patterns::policy::{self, Policy};
 use gpud_sdk::sysfs::{EntryCount, FileContent, FileKind};
@@ -28,6 +29,7 @@ use config::Config;
 use dstate::Tracker;
 use evaluate::{Inputs, ProcessHistory};
 use facts::{Facts, Sources};
+use processes::Processes;
 use sweep::{Elsewhere, Sweep, SweepPart};
 
 const FACTS_KEY: &str = "facts";
@@ -39,6 +41,8 @@ const SWEEP_KEY: &str = "sweep";
 const MAX_SMALL_BYTES: u32 = 4096;
 /// Processes looked at in one check, and entries of other lists; beyond it there is no answer at all.
 const MAX_PROCESSES: u32 = 65_536;
+/// Blocked processes whose `wchan` is read one by one; of more it is read of all whose turn it is, in one call.
+const MAX_ONE_BY_ONE: usize = 1_000;
 /// systemd-detect-virt asks the firmware and takes some milliseconds.
 const DETECT_VIRT_TIMEOUT_MS: u32 = 3_000;
 
@@ -69,14 +73,15 @@ impl Checker for Os {
             Some(since) if stored => history::set_healthy_marks(since)?.first().copied(),
             _ => None,
         };
-        let (processes, open_files, elsewhere) = look_at_processes(context, &tracker)?;
+        let (seen, open_files) = look_at_processes(context, &tracker)?;
         let inputs = Inputs {
             facts: &facts,
             config: &config,
             uptime: small("/proc/uptime"),
-            processes,
+            processes: seen.processes,
+            wait_channels: seen.wait_channels,
             open_files,
-            elsewhere,
+            elsewhere: seen.elsewhere,
             file_nr: small("/proc/sys/fs/file-nr"),
             file_max: small("/proc/sys/fs/file-max"),
             pid_max: small("/proc/sys/kernel/pid_max"),
@@ -101,11 +106,21 @@ impl Checker for Os {
 
 type ReadResult<T> = Result<Vec<T>, AccessError>;
 
-/// The processes whose turn it is, and what is known of the others.
+/// Processes as one check sees them.
+struct Seen {
+    /// `/proc/‹pid›/stat` of those whose turn it is.
+    processes: ReadResult<FileContent>,
+    /// `/proc/‹pid›/wchan` of the blocked ones.
+    wait_channels: Vec<FileContent>,
+    /// What is known of the others.
+    elsewhere: Elsewhere,
+}
+
+/// The processes whose turn it is, with their open files, and what is known of the others.
 fn look_at_processes(
     context: &CheckContext,
     tracker: &Tracker,
-) -> Result<(ReadResult<FileContent>, ReadResult<EntryCount>, Elsewhere), AccessError> {
+) -> Result<(Seen, ReadResult<EntryCount>), AccessError> {
     let saved = state::get_string(SWEEP_KEY)?;
     let mut sweep = Sweep::restore(saved.as_deref(), &context.boot_id);
     let scheduled = context.trigger == Trigger::Scheduled;
@@ -133,17 +148,41 @@ fn look_at_processes(
     let (open_files, files_turn) = count_open_files(&mut sweep, files_turn, context.now);
 
     let followed = tracker.pids().filter(|pid| !turn.has(*pid));
-    let watched = followed.map(|pid| {
-        let path = format!("/proc/{pid}/stat");
-        let content = sysfs::read(&path, MAX_SMALL_BYTES);
-        FileContent { path, content }
-    });
-    let elsewhere = sweep.elsewhere(&turn, files_turn.as_ref(), watched.collect());
+    let watched: Vec<_> = followed.map(|pid| file_of(pid, "stat")).collect();
+    let wait_channels = wait_channels(&turn, files.as_deref().unwrap_or_default(), &watched);
+    let elsewhere = sweep.elsewhere(&turn, files_turn.as_ref(), watched);
     let after = sweep.save(&context.boot_id);
     if saved.as_ref() != Some(&after) {
         state::set(SWEEP_KEY, after.as_bytes())?;
     }
-    Ok((files, open_files, elsewhere))
+    let seen = Seen {
+        processes: files,
+        wait_channels,
+        elsewhere,
+    };
+    Ok((seen, open_files))
+}
+
+/// A file of one process.
+fn file_of(pid: u32, name: &str) -> FileContent {
+    let path = format!("/proc/{pid}/{name}");
+    let content = sysfs::read(&path, MAX_SMALL_BYTES);
+    FileContent { path, content }
+}
+
+/// Where the blocked ones of these processes sleep.
+fn wait_channels(
+    turn: &SweepPart,
+    listed: &[FileContent],
+    watched: &[FileContent],
+) -> Vec<FileContent> {
+    let blocked = Processes::parse(listed.iter().chain(watched)).blocked;
+    if blocked.len() > MAX_ONE_BY_ONE {
+        let pattern = turn.pattern("wchan");
+        return sysfs::read_glob(&pattern, MAX_SMALL_BYTES, MAX_PROCESSES).unwrap_or_default();
+    }
+    let pids = blocked.iter().map(|process| process.pid);
+    pids.map(|pid| file_of(pid, "wchan")).collect()
 }
 
 /// Open files of the processes whose turn it is, and whose it was.

@@ -32,11 +32,26 @@ use tokio::{
 
 use super::{
     error::SourceError,
+    port_holder,
+    socket_owner::{is_own_address, own_uid},
     trusted::{self, TrustError},
 };
 
 /// Bytes buffered for the status line and headers of an answer. One read may go a little beyond.
 const MAX_HEAD_BYTES: usize = 64 * 1024;
+
+/// The first number of ordinary users, as distributions have it (`UID_MIN` of login.defs(5)); those of services are lower.
+const FIRST_ORDINARY_USER: u32 = 1000;
+
+/// The users whose services on this machine are talked to over TCP.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Servers {
+    /// Root, gpud's own user and users of services. Anybody else could take a port while its service is down, and say that
+    /// all is well.
+    System,
+    /// Any user.
+    Anybody,
+}
 
 /// A GET request.
 #[derive(Debug, Clone)]
@@ -98,18 +113,28 @@ async fn connect_unix(what: &str, socket: &Path) -> Result<UnixStream, SourceErr
 /// Sends a GET request to a port of 127.0.0.1, or of ::1 when nobody listens there.
 ///
 /// # Errors
-/// As for [`http_over_unix`].
-pub async fn http_loopback(port: u16, get: &HttpGet) -> Result<HttpResponse, SourceError> {
+/// As for [`http_over_unix`]; [`SourceError::Other`] with the word `refused` where somebody else than `servers` listens.
+pub async fn http_loopback(
+    port: u16,
+    servers: Servers,
+    get: &HttpGet,
+) -> Result<HttpResponse, SourceError> {
     let what = format!("http://localhost:{port}{}", get.path);
     let request = request(&what, get)?;
     let exchange = async {
-        let stream = match TcpStream::connect((Ipv4Addr::LOCALHOST, port)).await {
-            Ok(stream) => stream,
+        let (first, second) = (
+            SocketAddr::from((Ipv4Addr::LOCALHOST, port)),
+            SocketAddr::from((Ipv6Addr::LOCALHOST, port)),
+        );
+        let (stream, address) = match TcpStream::connect(first).await {
+            Ok(stream) => (stream, first),
             // The first error is the one that people can make sense of: most machines use IPv4 here.
-            Err(error) => TcpStream::connect((Ipv6Addr::LOCALHOST, port))
-                .await
-                .map_err(|_| SourceError::from_io(&what, &error))?,
+            Err(error) => match TcpStream::connect(second).await {
+                Ok(stream) => (stream, second),
+                Err(_) => return Err(SourceError::from_io(&what, &error)),
+            },
         };
+        check_server(&what, address, servers).await?;
         exchange(&what, stream, request, get.max_bytes).await
     };
     within(&what, get.deadline, exchange).await
@@ -120,10 +145,11 @@ pub async fn http_loopback(port: u16, get: &HttpGet) -> Result<HttpResponse, Sou
 ///
 /// # Errors
 /// [`SourceError::NotFound`] when the name has no address, [`SourceError::TimedOut`], [`SourceError::Other`] when the
-/// connection is refused or no way leads there.
+/// connection is refused, no way leads there, or somebody else than `servers` listens there on this machine.
 pub async fn tcp_connect(
     host: &str,
     port: u16,
+    servers: Servers,
     deadline: Duration,
 ) -> Result<Duration, SourceError> {
     let what = format!("tcp://{host}:{port}");
@@ -143,13 +169,47 @@ pub async fn tcp_connect(
         for address in addresses {
             let started = Instant::now();
             match connected(address).await {
-                Ok(()) => return Ok(started.elapsed()),
+                Ok(()) => {
+                    let took = started.elapsed();
+                    check_server(&what, address, servers).await?;
+                    return Ok(took);
+                }
                 Err(error) => failure = SourceError::from_io(&what, &error),
             }
         }
         Err(failure)
     };
     within(&what, deadline, connect).await
+}
+
+/// Checks who listens on an address of this machine. The listener is asked for, and not the other end of the connection: the
+/// kernel shows a connection that no process has taken yet as root's.
+async fn check_server(
+    what: &str,
+    address: SocketAddr,
+    servers: Servers,
+) -> Result<(), SourceError> {
+    if servers == Servers::Anybody {
+        return Ok(());
+    }
+    let listener = move || is_own_address(address).then(|| port_holder::user(address));
+    let listener = tokio::task::spawn_blocking(listener)
+        .await
+        .map_err(|error| SourceError::Other(format!("{what}: {error}")))?;
+    let refused = |why: String| Err(SourceError::Other(format!("{what}: refused, since {why}")));
+    match listener {
+        // On another machine.
+        None => Ok(()),
+        Some(Some(user)) if is_of_system(user) => Ok(()),
+        Some(Some(user)) => refused(format!(
+            "user {user} listens there, who is no user of a service"
+        )),
+        Some(None) => refused("the kernel does not say who listens there".to_owned()),
+    }
+}
+
+fn is_of_system(user: u32) -> bool {
+    user < FIRST_ORDINARY_USER || user == own_uid()
 }
 
 /// Opens and closes one connection. Those to this machine are decided when the call comes back, and then nobody is asked
@@ -391,7 +451,7 @@ mod tests {
                 ),
             ] {
                 let (port, _served) = tcp_server(answer).await;
-                let response = http_loopback(port, &get("/")).await;
+                let response = http_loopback(port, Servers::Anybody, &get("/")).await;
                 if size > 100 {
                     assert!(
                         matches!(response, Err(SourceError::TooLarge { limit: 100, .. })),
@@ -410,7 +470,7 @@ mod tests {
         let port = listener.local_addr().unwrap().port();
         let mut impatient = get("/");
         impatient.deadline = Duration::from_millis(50);
-        let silent = http_loopback(port, &impatient).await;
+        let silent = http_loopback(port, Servers::Anybody, &impatient).await;
         assert!(matches!(silent, Err(SourceError::TimedOut { .. })));
 
         let long_head = format!(
@@ -419,7 +479,7 @@ mod tests {
         );
         for answer in ["220 mail ready\r\n\r\n", "", &long_head] {
             let (port, _served) = tcp_server(answer.to_owned()).await;
-            let response = http_loopback(port, &get("/")).await;
+            let response = http_loopback(port, Servers::Anybody, &get("/")).await;
             assert!(
                 matches!(response, Err(SourceError::Other(_))),
                 "{answer:.20}"
@@ -432,20 +492,52 @@ mod tests {
         let long = Duration::from_secs(60);
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
-        assert!(tcp_connect("localhost", port, long).await.is_ok());
+        assert!(
+            tcp_connect("localhost", port, Servers::System, long)
+                .await
+                .is_ok()
+        );
         // Bound without listening: another test's child process cannot keep it open, as it could a listener's copy.
         let silent = tokio::net::TcpSocket::new_v4().unwrap();
         silent.bind("127.0.0.1:0".parse().unwrap()).unwrap();
         let port = silent.local_addr().unwrap().port();
-        let closed = tcp_connect("127.0.0.1", port, long).await;
+        let closed = tcp_connect("127.0.0.1", port, Servers::System, long).await;
         assert!(
             matches!(&closed, Err(SourceError::Other(text)) if text.contains("refused")),
             "{closed:?}"
         );
-        let nameless = tcp_connect("no-such-host.invalid", port, long).await;
+        let nameless = tcp_connect("no-such-host.invalid", port, Servers::Anybody, long).await;
         assert!(
             matches!(nameless, Err(SourceError::NotFound(_))),
             "{nameless:?}"
         );
+    }
+
+    /// Whose listener answers is decided before a byte is sent.
+    #[tokio::test]
+    async fn a_port_of_an_ordinary_user_is_refused() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        // The user of the test is gpud's own user here.
+        check_server("x", address, Servers::System).await.unwrap();
+        drop(listener);
+        // As a connection that outlives its listener.
+        let silent = tokio::net::TcpSocket::new_v4().unwrap();
+        silent.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+        let address = silent.local_addr().unwrap();
+        let refused = check_server("x", address, Servers::System).await;
+        assert!(refused.unwrap_err().to_string().contains("refused"));
+        check_server("x", address, Servers::Anybody).await.unwrap();
+        let elsewhere = "192.0.2.1:80".parse().unwrap();
+        check_server("x", elsewhere, Servers::System).await.unwrap();
+        for (user, is_good) in [
+            (0, true),
+            (999, true),
+            (own_uid(), true),
+            (FIRST_ORDINARY_USER, own_uid() == FIRST_ORDINARY_USER),
+            (231_072, own_uid() == 231_072),
+        ] {
+            assert_eq!(is_of_system(user), is_good, "{user}");
+        }
     }
 }

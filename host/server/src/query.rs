@@ -1,5 +1,7 @@
 //! Reads the query string as Go's `net/url` does, and the parameters that several routes share.
 
+use std::collections::HashSet;
+
 use http::{StatusCode, Uri};
 use jiff::{Timestamp, tz::TimeZone};
 
@@ -36,7 +38,8 @@ impl Query {
         self.0.iter().any(|(key, _)| key == name)
     }
 
-    /// The components asked for, in the order asked; `None` if none is named, which means all.
+    /// The components asked for, in the order asked and each once, however often it is named: a short request must not ask for
+    /// an answer hundreds of times its size. `None` if none is named, which means all.
     pub(super) fn components(
         &self,
         backend: &dyn Backend,
@@ -44,7 +47,9 @@ impl Query {
         let Some(list) = self.get("components") else {
             return Ok(None);
         };
+        let mut seen = HashSet::new();
         list.split(',')
+            .filter(|name| seen.insert(*name))
             .map(|name| match backend.is_known(name) {
                 true => Ok(name.to_owned()),
                 false => Err(UnknownComponent(name.to_owned())),

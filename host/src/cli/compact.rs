@@ -10,10 +10,11 @@ use serde_json::json;
 use tokio::{net::TcpStream, time::timeout};
 
 use super::{
+    data_dir,
     exit::Exit,
     service::systemctl::{Systemctl, UnitState},
     sizes::iec,
-    terminal::Terminal,
+    terminal::{Terminal, shown},
 };
 use crate::store;
 
@@ -48,6 +49,8 @@ async fn compact_unused(folder: &Path, json: bool, terminal: Terminal) -> Result
 
 async fn compact_file(folder: &Path, json: bool, terminal: Terminal) -> Result<String, Exit> {
     let path = folder.join(store::STATE_FILE);
+    data_dir::check(folder)
+        .map_err(|refused| Exit::failure(format!("failed to compact: {refused}")))?;
     if !path.exists() {
         return Err(Exit::failure(format!(
             "there is no state file {}",
@@ -70,7 +73,7 @@ async fn compact_file(folder: &Path, json: bool, terminal: Terminal) -> Result<S
     Ok(format!(
         "{} successfully compacted state file\n{}: {} before, {} after\n",
         terminal.good(),
-        path.display(),
+        shown(&path),
         iec(sizes.before),
         iec(sizes.after)
     ))

@@ -8,7 +8,7 @@ use std::{
 use crate::{
     node::{
         system::euid,
-        trusted::{self, OwnFolder, TrustError},
+        trusted::{self, Opener, OwnFolder, TrustError},
     },
     server::TOKEN_FILE,
 };
@@ -66,6 +66,20 @@ pub fn close(folder: &Path) -> Result<(), TrustError> {
         );
     }
     Ok(())
+}
+
+/// Checks a folder in which a command is about to open the state file. SQLite follows a link in the place of that file, and
+/// makes, changes and removes others beside it: in a folder of somebody else, root would do so wherever that user likes.
+///
+/// A folder that is missing or cannot be looked at is no error here: opening the file says so.
+///
+/// # Errors
+/// The command is root's, and somebody else could change the folder.
+pub fn check(folder: &Path) -> Result<(), TrustError> {
+    match Opener::of_command().check_folder(folder) {
+        Err(refused) if refused.is_refusal() => Err(refused),
+        _ => Ok(()),
+    }
 }
 
 /// Whether the daemon itself reads what has this name in its data folder.
@@ -129,6 +143,25 @@ mod tests {
             chown(part, Some(0), None).unwrap();
         }
         close(&data).unwrap();
+    }
+
+    #[test]
+    fn commands_of_root_refuse_a_folder_of_somebody_else() {
+        let home = tempfile::tempdir().unwrap();
+        let data = home.path().join("data");
+        check(&data).unwrap();
+        fs::create_dir(&data).unwrap();
+        fs::set_permissions(&data, Permissions::from_mode(0o755)).unwrap();
+        check(&data).unwrap();
+        if chown(&data, Some(12345), None).is_err() {
+            eprintln!("skipped the foreign owner: only root can give folders away");
+            return;
+        }
+        let refused = check(&data).unwrap_err().to_string();
+        assert!(refused.contains("belongs to user 12345"), "{refused}");
+        chown(&data, Some(0), None).unwrap();
+        fs::set_permissions(&data, Permissions::from_mode(0o1777)).unwrap();
+        check(&data).unwrap_err();
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::{
 
 use serde_json::json;
 
-use super::terminal::Terminal;
+use super::terminal::{Terminal, printable_lines};
 
 /// The end of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,9 +25,9 @@ pub struct Exit {
 pub enum Stderr {
     /// Nothing.
     Nothing,
-    /// A line as it is.
+    /// A line; control characters in it are written out.
     Line(String),
-    /// A line behind a `✘`.
+    /// The same behind a `✘`.
     Failure(String),
 }
 
@@ -82,12 +82,19 @@ impl Exit {
         let _ = stdout
             .write_all(self.stdout.as_bytes())
             .and_then(|()| stdout.flush());
-        let _ = match &self.stderr {
-            Stderr::Nothing => Ok(()),
-            Stderr::Line(line) => writeln!(io::stderr(), "{line}"),
-            Stderr::Failure(message) => writeln!(io::stderr(), "{} {message}", stderr.bad()),
-        };
+        let _ = io::stderr().write_all(self.stderr.text(stderr).as_bytes());
         ExitCode::from(self.code)
+    }
+}
+
+impl Stderr {
+    /// Returns what is written. Messages quote names of files and what is in them; neither may drive the terminal.
+    fn text(&self, stderr: Terminal) -> String {
+        match self {
+            Self::Nothing => String::new(),
+            Self::Line(line) => format!("{}\n", printable_lines(line)),
+            Self::Failure(message) => format!("{} {}\n", stderr.bad(), printable_lines(message)),
+        }
     }
 }
 
@@ -128,6 +135,19 @@ mod tests {
         );
         let success = Exit::success("x");
         assert_eq!(success.clone().in_json(true, "c"), success);
+    }
+
+    #[test]
+    fn what_a_failure_quotes_does_not_drive_the_terminal() {
+        let said = |stderr: Stderr| stderr.text(Terminal::PLAIN);
+        let failure = Exit::failure("a\u{1b}]0;x\u{7}.tar: no archive\n  try b");
+        assert_eq!(
+            said(failure.stderr),
+            "✘ a\\u{1b}]0;x\\u{7}.tar: no archive\n  try b\n"
+        );
+        let line = Stderr::Line("No help topic for '\u{9b}1m'".to_owned());
+        assert_eq!(said(line), "No help topic for '\\u{9b}1m'\n");
+        assert_eq!(said(Stderr::Nothing), "");
     }
 
     #[test]

@@ -13,13 +13,14 @@ use serde::Serialize;
 
 use super::{
     ages::ago,
+    data_dir,
     exit::Exit,
     terminal::{Terminal, printable},
 };
 use crate::{
     model::UnixMillis,
     node::system::euid,
-    store::{self, STATE_FILE, StateFile, StoreError, StoredEvent},
+    store::{self, STATE_FILE, StateFile, StoredEvent},
 };
 
 /// What to show and to set.
@@ -84,12 +85,18 @@ pub async fn metadata(
     }))
 }
 
-/// The machine id that a hosted platform gave to a GPUd with this folder; `None` also where it cannot be read.
+/// The machine id that a hosted platform gave to a GPUd with this folder; `None` also where it cannot be read, or where
+/// root would read it in a folder of somebody else.
 pub async fn machine_id(folder: &Path) -> Option<String> {
-    let path = folder.join(STATE_FILE);
-    let read = move || -> Result<_, StoreError> { StateFile::open(&path)?.hosted() };
-    let read = tokio::task::spawn_blocking(read).await.ok()?;
-    let mut hosted = read.ok()?;
+    let folder = folder.to_owned();
+    let read = move || -> Option<BTreeMap<String, String>> {
+        data_dir::check(&folder).ok()?;
+        StateFile::open(&folder.join(STATE_FILE))
+            .ok()?
+            .hosted()
+            .ok()
+    };
+    let mut hosted = tokio::task::spawn_blocking(read).await.ok()??;
     hosted.remove("machine_id").filter(|id| !id.is_empty())
 }
 
@@ -103,6 +110,7 @@ fn document(options: &MetadataOptions, now: UnixMillis) -> Result<Document, (&'s
             Exit::failure(format!("{what} {}: {error}", path.display())),
         )
     };
+    data_dir::check(&options.data_dir).map_err(|e| failed("failed_to_open_state_file", &e))?;
     let file = StateFile::open(&path).map_err(|e| failed("failed_to_open_state_file", &e))?;
     let read = |e| failed("failed_to_read_metadata", &e);
     let own = file.own().map_err(read)?;

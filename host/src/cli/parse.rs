@@ -37,6 +37,7 @@ use crate::{
     logging::{LogLevel, LogOptions},
     node::clock::Clock,
     server::{parse_hosts, parse_origins},
+    text::printable_lines,
     wire::parse_since,
 };
 
@@ -465,7 +466,7 @@ fn refuse(root: &mut clap::Command, misuse: Misuse) -> Exit {
                     true => healthcheck::MISUSE,
                     false => failure.code,
                 },
-                stdout: format!("{usage} {message}\n\n{help}"),
+                stdout: format!("{usage} {}\n\n{help}", printable_lines(&message)),
                 ..failure
             }
         }

@@ -5,10 +5,16 @@
 use std::{
     env,
     io::{self, IsTerminal as _},
+    path::Path,
 };
 
 use crate::model::Health;
-pub use crate::text::printable;
+pub use crate::text::{printable, printable_lines};
+
+/// Returns a path as it is shown to people: a user who made a file chose its name.
+pub fn shown(path: &Path) -> String {
+    printable(&path.display().to_string())
+}
 
 /// What `--color` says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]

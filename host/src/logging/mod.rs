@@ -26,6 +26,10 @@ use self::{
 /// The target of lines that plugins write.
 pub const PLUGIN_TARGET: &str = "plugin";
 
+/// Libraries that read what clients send. Each of their warnings is about a client that breaks a protocol, which any user can
+/// do a thousand times a second until the log holds nothing else.
+const PROTOCOLS: [&str; 3] = ["h2", "hyper", "rustls"];
+
 /// The least level that is logged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LogLevel {
@@ -63,7 +67,7 @@ impl LogLevel {
         }))
     }
 
-    /// The same for tracing. Libraries are heard from `warn` on only.
+    /// The same for tracing. Libraries are heard from `warn` on only, those of protocols from `error` on.
     fn filter(self) -> Targets {
         let own = match self {
             Self::Debug => LevelFilter::DEBUG,
@@ -75,6 +79,7 @@ impl LogLevel {
         Targets::new()
             .with_target(env!("CARGO_CRATE_NAME"), own)
             .with_target(PLUGIN_TARGET, own)
+            .with_targets(PROTOCOLS.map(|library| (library, own.min(LevelFilter::ERROR))))
             .with_default(own.min(LevelFilter::WARN))
     }
 }
@@ -240,6 +245,25 @@ mod tests {
         let error = LogLevel::parse("verbose").unwrap_err();
         assert_eq!(error.to_string(), r#"unrecognized level: "verbose""#);
         assert!(LogLevel::parse(" info").is_err());
+    }
+
+    #[test]
+    fn warnings_about_what_clients_send_are_left_out() {
+        for level in [LogLevel::Debug, LogLevel::Info, LogLevel::Warn] {
+            let filter = level.filter();
+            for library in [
+                "h2::proto::streams::recv",
+                "hyper_util::server",
+                "rustls::conn",
+            ] {
+                assert!(!filter.would_enable(library, &Level::WARN), "{library}");
+                assert!(filter.would_enable(library, &Level::ERROR), "{library}");
+            }
+            assert!(filter.would_enable("wasmtime", &Level::WARN));
+            assert!(filter.would_enable("gpud::daemon", &Level::WARN));
+            assert!(filter.would_enable("gpud_server::listener", &Level::WARN));
+        }
+        assert!(!LogLevel::Off.filter().would_enable("h2", &Level::ERROR));
     }
 
     #[test]

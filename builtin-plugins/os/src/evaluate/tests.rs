@@ -57,6 +57,7 @@ impl Machine {
             config: &self.config,
             uptime: Ok("500.25 900.00\n".into()),
             processes: Ok(vec![stat(1, "systemd", 'S'), stat(2, "kthreadd", 'Z')]),
+            wait_channels: Vec::new(),
             open_files: Ok(vec![fds(Ok(1)), fds(Ok(2))]),
             elsewhere: Elsewhere::default(),
             file_nr: Ok("1184\t0\t1000\n".into()),
@@ -408,6 +409,28 @@ fn a_stuck_process_degrades_or_asks_for_a_reboot_or_an_inspection() {
             .map(|m| m.value)
             .collect();
         assert_eq!(gauges, [1.0, 1.0]);
+    }
+}
+
+#[test]
+fn a_process_that_waits_for_another_one_of_user_space_is_not_stuck() {
+    let mut machine = Machine::new(&["^nvidia"]);
+    for check in 0..9 {
+        let mut tracker = std::mem::take(&mut machine.tracker);
+        let mut inputs = machine.inputs();
+        inputs.processes = Ok(vec![stat(7, "nvidia-smi", 'D')]);
+        // Any user makes one: a program of that name that calls vfork, whose child sleeps.
+        inputs.wait_channels = vec![FileContent {
+            path: "/proc/7/wchan".into(),
+            content: Ok(b"kernel_clone".to_vec()),
+        }];
+        let now = context(1000 + 60 * check);
+        let report = judge(&now, inputs, &mut tracker, || panic!("not asked")).unwrap();
+        machine.tracker = tracker;
+        assert_eq!(short(&report), (Health::Healthy, "ok"));
+        assert!(report.events.is_empty());
+        let data = &report.states[0].extra_info[0].1;
+        assert!(data.contains(r#""blocked_processes":{"current_count":1,"persistent_count":0}"#));
     }
 }
 

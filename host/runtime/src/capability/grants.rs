@@ -21,7 +21,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{ExecGrant, Interface};
-use crate::node::files::Roots;
+use crate::node::{files::Roots, net::Servers};
 
 /// The word for the half of `sysfs` that shows no content.
 const STATVFS: &str = "statvfs";
@@ -58,6 +58,8 @@ pub struct NetGrant {
     pub loopback: Vec<u16>,
     /// `host:port` endpoints for TCP connects.
     pub tcp: Vec<String>,
+    /// Whether ports of this machine count on which an ordinary user listens.
+    pub any_user: bool,
     /// Absolute paths of unix sockets for gRPC, each with the full names of the methods that may be called.
     pub grpc: BTreeMap<String, Vec<String>>,
 }
@@ -67,6 +69,14 @@ impl NetGrant {
     pub fn allows_grpc(&self, socket: &str, method: &str) -> bool {
         let methods = self.grpc.get(socket);
         methods.is_some_and(|methods| methods.iter().any(|granted| granted == method))
+    }
+
+    /// Returns whose services on this machine may be talked to over TCP.
+    pub fn servers(&self) -> Servers {
+        match self.any_user {
+            true => Servers::Anybody,
+            false => Servers::System,
+        }
     }
 }
 
@@ -84,6 +94,7 @@ impl NetGrant {
                 .iter()
                 .all(|port| self.loopback.contains(port))
             && other.tcp.iter().all(|end| self.tcp.contains(end))
+            && (self.any_user || !other.any_user)
             && other.grpc.iter().all(grpc)
     }
 }
@@ -323,6 +334,10 @@ mod tests {
             ),
             (json!({"net": {"grpc": {"/x": ["/a.B/D"]}}}), Some("net")),
             (json!({"net": {"tcp": ["a:2"]}}), Some("net")),
+            (
+                json!({"net": {"tcp": ["a:1"], "any_user": true}}),
+                Some("net"),
+            ),
             (json!({"state": true, "kmsg": false}), None),
             (json!({"kmsg": true}), Some("kmsg")),
         ] {

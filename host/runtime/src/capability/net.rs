@@ -51,7 +51,10 @@ impl Host for Call {
                     Some(canned) => {
                         canned.get(&format!("loopback:{port}"), &get.path, get.max_bytes)?
                     }
-                    None => self.wait(net::http_loopback(port, &get)).await?,
+                    None => {
+                        let asked = net::http_loopback(port, granted.servers(), &get);
+                        self.wait(asked).await?
+                    }
                 }
             }
         };
@@ -71,16 +74,18 @@ impl Host for Call {
     ) -> Result<u64, AccessError> {
         let grants = self.enter("net.tcp-connect")?;
         let endpoint = format!("{host}:{port}");
-        let granted = grants
-            .net
-            .as_ref()
-            .is_some_and(|net| net.tcp.contains(&endpoint));
-        allowed(granted, || format!("tcp: [\"{endpoint}\"]"))?;
+        let granted = grants.net.clone().unwrap_or_default();
+        allowed(granted.tcp.contains(&endpoint), || {
+            format!("tcp: [\"{endpoint}\"]")
+        })?;
         let asked = Duration::from_millis(u64::from(timeout_ms));
         let deadline = asked.min(self.remaining());
         let took = match self.node.canned() {
             Some(canned) => canned.connect(&endpoint)?,
-            None => self.wait(net::tcp_connect(&host, port, deadline)).await?,
+            None => {
+                let connect = net::tcp_connect(&host, port, granted.servers(), deadline);
+                self.wait(connect).await?
+            }
         };
         Ok(u64::try_from(took.as_micros()).unwrap_or(u64::MAX))
     }

@@ -146,3 +146,15 @@ async fn nothing_is_null_or_an_empty_list_as_clients_know_it() {
         (StatusCode::OK, "null")
     );
 }
+
+#[tokio::test]
+async fn a_component_that_is_named_often_is_answered_once() {
+    let once = get("/v1/states?components=cpu,disk", &[]).await;
+    let names = ["cpu", "disk"].repeat(2_000).join(",");
+    let often = get(&format!("/v1/states?components={names}"), &[]).await;
+    assert_eq!(often.status, StatusCode::OK);
+    assert_eq!(often.text(), once.text());
+    // A name that nobody has is still an error, wherever it is.
+    let unknown = get(&format!("/v1/states?components={names},x"), &[]).await;
+    assert_eq!(unknown.status, StatusCode::NOT_FOUND);
+}

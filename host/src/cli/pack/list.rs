@@ -8,7 +8,7 @@ use super::described;
 use crate::{
     cli::{
         exit::Exit,
-        terminal::{Terminal, printable},
+        terminal::{Terminal, printable, shown},
     },
     pack::{
         PackRefusal,
@@ -41,7 +41,7 @@ pub fn list(packs: &Packs, json: bool, stdout: Terminal) -> Result<Exit, Exit> {
             let document: Vec<Value> = rows.iter().map(Row::to_json).collect();
             format!("{}\n", Value::Array(document))
         }
-        false if rows.is_empty() => format!("no packs in {}\n", packs.folder().display()),
+        false if rows.is_empty() => format!("no packs in {}\n", shown(packs.folder())),
         false => rows.iter().map(|row| row.to_text(stdout)).collect(),
     };
     Ok(Exit {

@@ -24,7 +24,7 @@ use super::{
     exit::Exit,
     pack_args::{PackArgs, PackCommand, RegistryArgs, TrustArgs},
     sizes::iec,
-    terminal::{Terminal, printable},
+    terminal::{Terminal, printable, shown},
 };
 use crate::{
     node::process::find_program,
@@ -343,8 +343,8 @@ fn keygen(name: &Path, stdout: Terminal) -> Result<String, PackRefusal> {
          is to install your packs\n",
         stdout.good(),
         key.name(),
-        secret.display(),
-        public.display()
+        shown(&secret),
+        shown(&public)
     ))
 }
 
@@ -386,7 +386,7 @@ async fn build(
     Ok(format!(
         "{} {}: {}, digest {}, {note}\n",
         stdout.good(),
-        output.display(),
+        shown(&output),
         iec(bytes.len() as u64),
         pack.digest()
     ))
@@ -419,7 +419,7 @@ fn sign(
         }
     }
     write_whole(file, &archive::to_bytes(&pack)?)?;
-    Ok(format!("{} {} is signed\n", stdout.good(), file.display()))
+    Ok(format!("{} {} is signed\n", stdout.good(), shown(file)))
 }
 
 /// The signer of a pack; `None` where nobody has to.
@@ -598,7 +598,7 @@ async fn pull(
     Ok(format!(
         "{} {}: {}  its signature is looked at when it is verified or installed\n",
         stdout.good(),
-        output.display(),
+        shown(&output),
         described(&pack.manifest)
     ))
 }

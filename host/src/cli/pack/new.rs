@@ -9,6 +9,7 @@ use crate::{
             new::{check_name, make, make_folder, write},
             templates::TemplateFile,
         },
+        terminal::shown,
     },
     pack::PackRefusal,
 };
@@ -44,7 +45,7 @@ const FILES: [(&str, &str); 5] = [
 pub fn new(language: &str, name: &str, folder: Option<&Path>) -> Result<String, PackRefusal> {
     let folder = folder.map_or_else(|| PathBuf::from(name), Path::to_owned);
     write_pack(language, name, &folder).map_err(PackRefusal)?;
-    let shown = folder.display();
+    let shown = shown(&folder);
     Ok(format!(
         "{shown} is a pack with one plugin in {language}.\n\n  cd {shown}\n  ./build.sh\n\nREADME.md there says where to go on.\n"
     ))

@@ -7,7 +7,7 @@ use super::{
     systemctl::{Systemctl, UnitState},
 };
 use crate::{
-    cli::{exit::Exit, terminal::Terminal},
+    cli::{data_dir, exit::Exit, terminal::Terminal},
     node::system::euid,
     store,
 };
@@ -49,6 +49,8 @@ pub async fn down(folder: &Path, reset: bool, terminal: Terminal) -> Result<Exit
     if reset {
         let path = folder.join(store::STATE_FILE);
         let shown = path.display().to_string();
+        data_dir::check(folder)
+            .map_err(|refused| Exit::failure(format!("failed to reset {shown}: {refused}")))?;
         let cleared = tokio::task::spawn_blocking(move || match path.exists() {
             true => store::clear_hosted(&path),
             false => Ok(()),
