@@ -63,13 +63,13 @@ fn inaccessible(line: &str) -> Option<MatchedLine<'_>> {
     let states = ["Unable to", "unable to", "can't"]
         .iter()
         .find_map(|start| {
-            what.strip_prefix(start)?
+            what.strip_prefix(*start)?
                 .strip_prefix(" change power state from ")
         });
     let without_power = states.is_some_and(|states| {
         [", device inaccessible", " (config space inaccessible)"]
             .iter()
-            .any(|end| states.ends_with(end))
+            .any(|end| states.ends_with(*end))
     });
     let given_up = what
         .strip_prefix("not ready ")
