@@ -72,6 +72,8 @@ const LINES: &[(&[&str], &[Found])] = &[
     (&["wekafsio: inode 1 Truncated dirty-pages: 5"], &[("storage-clients", "storage_write_lost", "Critical")]),
     (&[r"CIFS: VFS: \\srv has not responded in 180 seconds. Reconnecting..."], &[("storage-clients", "storage_connection_lost", "Warning")]),
     // GPUs
+    (&["\tNVRM: Xid (PCI:0000:3b:00): 79, pid=1, name=x, GPU has fallen off the bus."], &[("accelerator-nvidia-error-xid", "error_xid", "Fatal")]),
+    (&[r"\x09NVRM: Xid (PCI:0000:3b:00): 79, pid=1, name=x, GPU has fallen off the bus."], &[("accelerator-nvidia-error-xid", "error_xid", "Fatal")]),
     (&["amdgpu 0000:c1:00.0: {12}socket: 3, die: 0, 1 new uncorrectable hardware errors detected in umc block"], &[("accelerator-amd-errors", "amdgpu_uncorrectable_error", "Critical")]),
     (&["amdgpu 0000:c1:00.0: amdgpu: socket: 0, die: 0, 1 new correctable hardware errors detected in umc block"], &[]),
     (&["amdgpu 0000:c1:00.0: amdgpu: XGMI PCS DataLossErr detected"], &[("accelerator-amd-errors", "amdgpu_xgmi_error", "Critical")]),
