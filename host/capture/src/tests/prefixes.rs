@@ -255,6 +255,14 @@ fn any_prefix_is_taken_off() {
             6,
             0,
         ),
+        // A console's lines, dated by what recorded them.
+        Case(
+            "[2026-11-20 08:00:01] [    9.000001] ",
+            Some("2026-11-20T08:00:01Z"),
+            None,
+            6,
+            9_000_001,
+        ),
         // A name that some syslog daemons have for the kernel.
         Case(
             "Nov 20 08:00:01 h vmunix: [    9.000001] ",
