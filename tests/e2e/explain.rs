@@ -508,6 +508,21 @@ fn one_line_behind_a_flood_decides() {
 }
 
 #[test]
+fn each_lost_gpu_is_a_trouble() {
+    let folder = tempfile::tempdir().unwrap();
+    let lines = [0x3b, 0x3c, 0x3d].map(|bus| xid(1, bus, 79));
+    let file = long_log(folder.path(), lines.into_iter());
+    let shown = text(&run(&["scan", "--kmsg-file", &file]));
+    assert!(shown.contains("Unhealthy, 3 troubles"), "{shown}");
+    for bus in ["3b", "3c", "3d"] {
+        let trouble = format!("GPU 0000:{bus}:00.0");
+        let lines = shown.lines().filter(|line| line.contains(&trouble));
+        let mut lines = lines.filter(|line| line.starts_with("unhealthy "));
+        assert!(lines.next().is_some(), "{bus}: {shown}");
+    }
+}
+
+#[test]
 fn a_file_without_kernel_messages_is_not_healthy() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("log");

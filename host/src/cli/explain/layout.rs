@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeSet, path::Path, slice, time::Duration};
 
-use super::{HostJudgement, print};
+use super::{HostJudgement, print, several};
 use crate::{
     capture::Overview,
     cli::{
@@ -166,7 +166,7 @@ fn summary(host: &HostJudgement) -> Summary {
     let components = judged.map(|judgement| ComponentInput {
         component: judgement.component.clone(),
         supported: true,
-        states: judgement.states.clone(),
+        states: several::states(judgement, host.last_boot),
         events: judgement
             .events
             .iter()

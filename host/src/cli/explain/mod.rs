@@ -11,6 +11,7 @@ mod input;
 mod layout;
 mod print;
 mod saved;
+mod several;
 
 use std::path::{Path, PathBuf};
 
