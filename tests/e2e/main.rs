@@ -30,6 +30,8 @@ mod hot_swap;
 mod http2_frames;
 mod kernel_log;
 mod kernel_log_cases;
+mod kernel_log_lines;
+mod kernel_log_verdicts;
 mod local_socket;
 mod nvidia;
 mod packs;

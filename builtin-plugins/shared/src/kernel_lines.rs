@@ -20,6 +20,26 @@ const MAX_EVENTS: u32 = 2_000;
 /// The fact that a message also shows: a network card's name in the system.
 pub const INTERFACE: &str = "interface";
 
+/// The states of an interface that is coming or going, as they follow its name.
+const STATES: [&str; 6] = [
+    " (uninitialized)",
+    " (unregistering)",
+    " (unregistered)",
+    " (released)",
+    " (dummy)",
+    " (unknown)",
+];
+
+/// Takes away what `netdev_printk` says of an interface that is coming or going: `eth0 (unregistering)`, and before it has a
+/// name `(unnamed net_device) (uninitialized)`.
+///
+/// `who` is what stands before the colon. Source: `netdev_reg_state` in `include/linux/netdevice.h`.
+pub fn without_state(who: &str) -> &str {
+    let named = STATES.iter().find_map(|state| who.strip_suffix(*state));
+    let named = named.unwrap_or(who);
+    named.strip_suffix(" (unnamed net_device)").unwrap_or(named)
+}
+
 /// A kernel line that the checker knows, with its facts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MatchedLine<'a> {

@@ -44,7 +44,7 @@ pub use self::{
     read_back::{ReadBack, oldest, read_back},
     reader::{SourceState, Status},
     record::{KernelMessage, MAX_RECORD, RawRecord, RecordError, parse},
-    text::{Escapes, escape, text},
+    text::{Escapes, escape, text, without_layout},
 };
 use self::{
     pipeline::Routing,

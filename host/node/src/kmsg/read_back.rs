@@ -14,6 +14,7 @@ use super::{
     clock::BootClock,
     record::{KernelMessage, RawRecord},
     source::{Source, Step},
+    text::without_layout,
 };
 use crate::error::SourceError;
 
@@ -52,7 +53,9 @@ pub fn read_back(
             found.unparsable += 1;
             return ControlFlow::Continue(());
         };
-        if max_messages > 0 && (filter.is_empty() || filter.is_match(&record.text())) {
+        if max_messages > 0
+            && (filter.is_empty() || filter.is_match(without_layout(&record.text())))
+        {
             if newest.len() >= max_messages {
                 newest.pop_front();
             }
