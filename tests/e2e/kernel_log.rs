@@ -180,6 +180,14 @@ fn a_kernel_log_that_cannot_be_read_is_said_and_stops_nothing() {
         shown["reason"],
         "unknown: the kernel log cannot be read (/nonexistent/kmsg: not found)"
     );
+    // Nor was it ever thought healthy, as by the first check, which comes before the reader.
+    let history = daemon.get("/v1/history?component=kernel-stalls");
+    let changes = history["entries"].as_array().unwrap();
+    assert!(!changes.is_empty(), "{history}");
+    assert!(
+        changes.iter().all(|change| change["to"] != "Healthy"),
+        "{history}"
+    );
     let (_, metrics) = daemon.send(http::Method::GET, "/metrics");
     assert!(
         String::from_utf8(metrics)

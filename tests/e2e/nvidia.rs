@@ -449,6 +449,36 @@ fn a_trigger_reads_the_present() {
     }
 }
 
+/// A check remembers counters and compares them. The answer to a trigger shows the same rise as the states, though the
+/// component has a scan of its own, which remembers nothing.
+#[test]
+fn a_trigger_shows_the_rise_of_counters_that_its_check_stores() {
+    const COMPONENT: &str = "accelerator-nvidia-nvlink";
+    let folder = tempfile::tempdir().unwrap();
+    let library = install(&built().unwrap(), "product: h100-sxm\n", folder.path()).unwrap();
+    let daemon = Start::new()
+        .arguments(&["--nvml-library", library.to_str().unwrap()])
+        .ready();
+    for (scenario, verdict) in [
+        ("product: h100-sxm\n", "Healthy: "),
+        (
+            "product: h100-sxm\ngpu: {2: {nvlink: {link: {6: {crc_flit: 7}}}}}\n# checksums\n",
+            "Degraded: NVLink checksum errors rise: ",
+        ),
+        (
+            "product: h100-sxm\ngpu: {2: {nvlink: {link: {5: {replay: 3}, 6: {crc_flit: 7}}}}}\n# replays\n",
+            "Unhealthy HARDWARE_INSPECTION: NVLink errors rise: ",
+        ),
+    ] {
+        change(folder.path(), scenario);
+        let path = format!("/v1/components/trigger-check?componentName={COMPONENT}");
+        let answer = line(&daemon.get(&path)[0]["states"][0]);
+        assert!(answer.starts_with(verdict), "{scenario}: {answer}");
+        let state = line(&daemon.state(COMPONENT));
+        assert!(state.starts_with(verdict), "{scenario}: {state}");
+    }
+}
+
 /// Seven errors of on-chip memory that the driver finds too many, beside a Healthy verdict until then.
 #[test]
 fn uncorrected_errors_are_events_with_gpu_and_place() {

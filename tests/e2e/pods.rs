@@ -85,3 +85,37 @@ fn a_named_folder_shows_the_machine_s_mounts() {
     assert_eq!(state["health"], "Unhealthy", "{state}");
     assert!(reason.contains(full.path().to_str().unwrap()), "{reason}");
 }
+
+/// Containers without the kernel log sometimes have another device in its place. Where it says nothing, no fault is seen, and
+/// components that do not apply to this machine are not made to.
+#[test]
+fn a_device_that_is_not_the_kernel_log_is_not_read() {
+    if !can(&[]) {
+        return;
+    }
+    let program = release().program.display();
+    let components = "--components=kernel-stalls,device-loss,accelerator-amd-errors";
+    let script =
+        format!("mount --bind /dev/null /dev/kmsg; {program} scan {components} --json; exit 0");
+    let output = Command::new("unshare")
+        .args(["--mount", "--propagation=private", "bash", "-ec", &script])
+        .env_remove("KMSG_FILE_PATH")
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    let found: Value =
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {said}"));
+    let judged = found["components"].as_array().unwrap();
+    let judged: Vec<&Value> = judged
+        .iter()
+        .filter(|one| !one["states"].as_array().is_none_or(Vec::is_empty))
+        .collect();
+    assert_eq!(judged.len(), 1, "{found}");
+    let state = &judged[0]["states"][0];
+    assert_eq!(state["component"], "kernel-stalls", "{state}");
+    assert_eq!(state["health"], "Degraded", "{state}");
+    assert_eq!(
+        state["reason"],
+        "unknown: the kernel log cannot be read (/dev/kmsg: is the device 1:3 and not the kernel log)"
+    );
+}

@@ -198,6 +198,19 @@ impl Node {
         }
     }
 
+    /// Opens the kernel log and reads a record, to see whether that works.
+    ///
+    /// # Errors
+    /// As [`kmsg::probe`], and when there is no answer in time.
+    pub async fn kmsg_probe(&self, deadline: Duration) -> Result<(), SourceError> {
+        let path = self.kmsg_path.clone();
+        let what = format!("opening {}", path.display());
+        let probe = move || kmsg::probe(&path, deadline);
+        self.kmsg_scans
+            .run(&what, deadline + Duration::from_millis(200), probe)
+            .await
+    }
+
     /// Looks back at the whole kernel log; see [`kmsg::read_back`].
     ///
     /// # Errors
