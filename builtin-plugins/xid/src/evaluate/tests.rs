@@ -287,6 +287,9 @@ fn who_is_watched() {
             (supported, 1),
             "{driver:?}"
         );
+        // `list-plugins` and `/v1/components?detail` show why.
+        let missing = "no NVIDIA driver, and no Xid so far";
+        assert_eq!(state(&report).reason == missing, !supported, "{driver:?}");
         let report = check(
             &config(),
             &history(&[OFF], gpus),
