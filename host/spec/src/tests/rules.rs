@@ -400,6 +400,31 @@ fn actions_keep_the_order_of_the_spec() {
 }
 
 #[test]
+fn a_tab_is_blamed_where_it_is() {
+    for (text, place) in [
+        (
+            "- plugin_name: a\n  plugin_type: component\n\thealth_state_plugin: 3\n",
+            "3:1",
+        ),
+        ("-   plugin_name: a\n\ttags: []\n", "2:1"),
+        ("- plugin_name: a\n  tags:\n  \t- x\n", "3:3"),
+    ] {
+        let problem = only(text);
+        assert_eq!(
+            problem_line(&problem),
+            format!("yaml_syntax@{place} "),
+            "{text:?}"
+        );
+        let line = place.split(':').next().unwrap();
+        assert!(
+            problem.report().contains(&format!("yaml: line {line}: ")),
+            "{text:?}: {}",
+            problem.report()
+        );
+    }
+}
+
+#[test]
 fn a_report_shows_the_line_and_no_more() {
     let script = "- plugin_name: a\n  plugin_type: component\n  health_state_plugin:\n    steps:\n    - name: s\n      run_bash_script:\n        content_type: plain\t# tab\n        script: |\n          secret\n";
     assert_eq!(
