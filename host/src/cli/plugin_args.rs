@@ -159,7 +159,7 @@ pub struct NewArgs {
     /// Where it goes [default: a folder of its name]
     #[arg(long, value_name = "FOLDER", value_parser = path)]
     pub folder: Option<PathBuf>,
-    /// Its name, such as fan-check
+    /// Its name, such as memory-check
     #[arg(value_name = "NAME")]
     pub name: String,
 }
