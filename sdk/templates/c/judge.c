@@ -27,7 +27,7 @@ void judge(const gpud_context *context, double min_percent, const char *meminfo,
         return;
     }
     gpud_add_gauge(report, "available_memory_bytes", (double)available * 1024);
-    long long percent = (long long)((double)available / (double)total * 100);
+    long long percent = (long long)((double)available * 100 / (double)total);
     const char *reason = gpud_format("%lld %% of memory is available", percent);
     if ((double)percent >= min_percent) {
         gpud_add_state(report, context, GPUD_HEALTHY, reason);

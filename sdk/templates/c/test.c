@@ -14,6 +14,7 @@ static void too_little_memory_is_degraded(void) {
         const char *reason;
     } cases[] = {
         {MEMORY("610"), GPUD_HEALTHY, "61 % of memory is available"},
+        {MEMORY("290"), GPUD_HEALTHY, "29 % of memory is available"},
         {MEMORY("50"), GPUD_HEALTHY, "5 % of memory is available"},
         {MEMORY("49"), GPUD_DEGRADED, "4 % of memory is available, less than 5 %"},
         {"", GPUD_DEGRADED, UNKNOWN},

@@ -40,7 +40,7 @@ func judge(ctx *gpud.Context, settings settings, meminfo string) *gpud.Report {
 		const reason = "/proc/meminfo does not say how much memory is available"
 		return gpud.ReportOf(gpud.DegradedState(ctx, reason))
 	}
-	percent := int(available / total * 100)
+	percent := int(available * 100 / total)
 	reason := fmt.Sprintf("%d %% of memory is available", percent)
 	state := gpud.HealthyState(ctx, reason)
 	if limit := settings.MinAvailablePercent; float64(percent) < limit {

@@ -26,6 +26,7 @@ func TestTooLittleMemoryIsDegraded(t *testing.T) {
 		reason  string
 	}{
 		{memory(610), gpud.Healthy, "61 % of memory is available"},
+		{memory(290), gpud.Healthy, "29 % of memory is available"},
 		{memory(50), gpud.Healthy, "5 % of memory is available"},
 		{memory(49), gpud.Degraded, "4 % of memory is available, less than 5 %"},
 		{"", gpud.Degraded, unknown},

@@ -33,7 +33,7 @@ export function report(context: CheckContext, minPercent: number, meminfo: strin
     return { states: [degraded(context, "/proc/meminfo does not say how much memory is available")] };
   }
   const metrics = [gauge("available_memory_bytes", available * 1024)];
-  const percent = Math.floor((available / total) * 100);
+  const percent = Math.floor((available * 100) / total);
   const reason = `${percent} % of memory is available`;
   if (percent >= minPercent) return { states: [healthy(context, reason)], metrics };
   const suggestedActions = {

@@ -13,6 +13,7 @@ const memory = (available: number) =>
 
 const CASES: [meminfo: string, health: string, reason: string][] = [
   [memory(610), "healthy", "61 % of memory is available"],
+  [memory(290), "healthy", "29 % of memory is available"],
   [memory(50), "healthy", "5 % of memory is available"],
   [memory(49), "degraded", "4 % of memory is available, less than 5 %"],
   ["", "degraded", UNKNOWN],

@@ -22,6 +22,7 @@ class MemoryCheckTest(unittest.TestCase):
     def test_too_little_memory_is_degraded(self) -> None:
         cases = [
             (memory(610), Health.HEALTHY, "61 % of memory is available"),
+            (memory(290), Health.HEALTHY, "29 % of memory is available"),
             (memory(50), Health.HEALTHY, "5 % of memory is available"),
             (memory(49), Health.DEGRADED, "4 % of memory is available, less than 5 %"),
             ("", Health.DEGRADED, UNKNOWN),

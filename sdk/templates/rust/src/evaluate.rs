@@ -87,6 +87,7 @@ mod tests {
     fn too_little_memory_is_degraded() {
         for (available, health, reason) in [
             (610, Health::Healthy, "61 % of memory is available"),
+            (290, Health::Healthy, "29 % of memory is available"),
             (50, Health::Healthy, "5 % of memory is available"),
             (49, Health::Degraded, "4 % of memory is available, less than 5 %"),
         ] {
