@@ -31,6 +31,7 @@ mod kernel_log;
 mod kernel_log_cases;
 mod local_socket;
 mod nvidia;
+mod nvlinks;
 mod packs;
 mod plugin_commands;
 mod plugin_projects;
