@@ -94,7 +94,8 @@ fn a_device_that_is_not_the_kernel_log_is_not_read() {
         return;
     }
     let program = release().program.display();
-    let components = "--components=kernel-stalls,device-loss,accelerator-amd-errors";
+    let components =
+        "--components=kernel-stalls,device-loss,accelerator-amd-errors,ethernet,storage-clients";
     let script =
         format!("mount --bind /dev/null /dev/kmsg; {program} scan {components} --json; exit 0");
     let output = Command::new("unshare")
@@ -116,6 +117,6 @@ fn a_device_that_is_not_the_kernel_log_is_not_read() {
     assert_eq!(state["health"], "Degraded", "{state}");
     assert_eq!(
         state["reason"],
-        "unknown: the kernel log cannot be read (/dev/kmsg: is the device 1:3 and not the kernel log)"
+        "unknown: the kernel log cannot be read (/dev/kmsg (here the device 1:3, not the kernel log): not found)"
     );
 }

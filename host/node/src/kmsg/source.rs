@@ -136,8 +136,8 @@ pub(super) fn check_device(path: &Path, status: &Stat) -> Result<(), SourceError
     if path != Path::new(DEVICE) || !is_device || (major, minor) == NUMBERS {
         return Ok(());
     }
-    Err(SourceError::Invalid(format!(
-        "{DEVICE}: is the device {major}:{minor} and not the kernel log"
+    Err(SourceError::NotFound(format!(
+        "{DEVICE} (here the device {major}:{minor}, not the kernel log)"
     )))
 }
 
@@ -202,7 +202,7 @@ mod tests {
         let error = check_device(Path::new(DEVICE), &null);
         let error = error.unwrap_err().to_string();
         assert!(
-            error.contains("is the device 1:3 and not the kernel log"),
+            error.contains("here the device 1:3, not the kernel log"),
             "{error}"
         );
     }
