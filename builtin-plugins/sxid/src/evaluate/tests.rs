@@ -287,7 +287,11 @@ fn a_look_at_the_moment() {
         (
             h100(),
             eio(),
-            (Unhealthy, "failed to read kmsg".to_owned(), Some("EIO")),
+            (
+                Health::Degraded,
+                "cannot be judged: EIO".to_owned(),
+                Some("EIO"),
+            ),
             0,
             true,
         ),

@@ -477,8 +477,8 @@ fn a_look_at_the_moment() {
             h100(),
             unreadable(),
             (
-                Unhealthy,
-                "failed to read kmsg".into(),
+                Health::Degraded,
+                "cannot be judged: EIO".into(),
                 Some("EIO".into()),
                 0,
                 true,
