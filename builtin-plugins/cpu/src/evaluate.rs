@@ -82,7 +82,7 @@ fn decode(text: &str, boot_id: &str) -> Option<Sample> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gpud_sdk::{Health, Trigger};
+    use gpud_sdk::Trigger;
 
     fn context() -> CheckContext {
         CheckContext {
