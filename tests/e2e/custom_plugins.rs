@@ -204,6 +204,8 @@ fn what_is_wrong_is_said_with_its_place() {
         let (first, second) = (lines.next().unwrap(), lines.next().unwrap());
         match kind {
             "yaml_syntax" => assert!(first.starts_with(&format!("✘ {message}")), "{first}"),
+            // People read their own words before those of Go's decoder.
+            "schema_mismatch" => assert!(!first.contains("JSON"), "{first}"),
             _ => assert_eq!(first, format!("✘ {message}")),
         }
         let place = format!(" --> {}:1:{column}", spec.path().display());
@@ -219,7 +221,11 @@ fn what_is_wrong_is_said_with_its_place() {
             (&problem["line"], &problem["column"]),
             (&json!(1), &json!(column))
         );
-        assert!(first.ends_with(problem["message"].as_str().unwrap()));
+        let told = problem["message"].as_str().unwrap();
+        match kind {
+            "schema_mismatch" => assert_eq!(told, message),
+            _ => assert!(first.ends_with(told), "{first}"),
+        }
     }
 }
 
