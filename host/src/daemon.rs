@@ -96,6 +96,8 @@ pub struct Options {
     pub exports: exports::Options,
     /// Which driver to ask about GPUs.
     pub nvml: nvml::Options,
+    /// Folder at which the machine's `/` is mounted, in a container; `None` is as the environment says.
+    pub host_root: Option<PathBuf>,
     /// What `/admin/config` shows.
     pub shown: EffectiveConfig,
     /// The process that started it and receives notifications.
@@ -166,6 +168,7 @@ pub async fn run(options: Options, shutdown: CancellationToken) -> Result<(), St
         plugin_specs,
         exports,
         nvml,
+        host_root,
         shown,
         service,
         announce,
@@ -180,7 +183,7 @@ pub async fn run(options: Options, shutdown: CancellationToken) -> Result<(), St
         own_files.extend(named.await.unwrap_or_default());
     }
     let node = Node::live_with(nvml).await?.replacing(replacements);
-    let node = Arc::new(node.sealing(&own_files)?);
+    let node = Arc::new(node.with_host_root(host_root)?.sealing(&own_files)?);
     let listener = server::bind(&listen_address).await?;
     let hostname = node.hostname().await;
     let address = listener.local_addr();

@@ -34,6 +34,7 @@ mod kernel_log_lines;
 mod kernel_log_verdicts;
 mod local_socket;
 mod nvidia;
+mod nvlinks;
 mod packs;
 mod plugin_commands;
 mod plugin_projects;

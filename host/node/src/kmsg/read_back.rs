@@ -87,6 +87,14 @@ pub fn oldest(
     Ok(found)
 }
 
+/// Opens the log and reads one record, to see whether that works.
+///
+/// # Errors
+/// The log cannot be opened or read.
+pub fn probe(path: &Path, deadline: Duration) -> Result<(), SourceError> {
+    scan(path, deadline, |_| ControlFlow::Break(()))
+}
+
 /// Hands every record that the log holds to `visit`, oldest first, until that breaks off.
 ///
 /// # Errors
@@ -205,6 +213,16 @@ mod tests {
             matches!(endless, Err(SourceError::TimedOut { .. })),
             "{endless:?}"
         );
+    }
+
+    #[test]
+    fn a_probe_says_whether_the_log_can_be_read() {
+        assert_eq!(probe(Path::new("/dev/null"), SOON), Ok(()));
+        let missing = Path::new("/nonexistent/kmsg");
+        assert!(matches!(
+            probe(missing, SOON),
+            Err(SourceError::NotFound(_))
+        ));
     }
 
     #[test]

@@ -175,7 +175,8 @@ fn unprivileged<T: Send>(work: impl FnOnce() -> T + Send) -> T {
 async fn a_read_only_store_goes_on_in_memory_with_its_content() {
     // (mode of the folder, mode of the file)
     for (folder_mode, file_mode) in [(0o555, 0o444), (0o777, 0o444), (0o555, 0o666)] {
-        let folder = tempfile::tempdir().unwrap();
+        // Not below TMPDIR, which may be a folder that only root can enter.
+        let folder = tempfile::tempdir_in("/tmp").unwrap();
         let data = folder.path().join("100% data?");
         fill(&data).await;
         let file = state_file(&data);
