@@ -198,11 +198,20 @@ impl Gpus {
         }
     }
 
+    /// What an event or a change of health is about, as it is shown: its subject, or else the GPU that its text names.
+    pub fn subject_of(&self, subject: Option<&Subject>, text: &str) -> Option<SubjectView> {
+        match subject {
+            Some(subject) => Some(self.describe(subject)),
+            None => self.named_in(text),
+        }
+    }
+
     /// A subject as it is shown.
     pub fn describe(&self, subject: &Subject) -> SubjectView {
         let mut gpus = self.clone();
         match gpus.place(subject) {
             Some(place) => gpus.view(place).1,
+            None if matches!(subject, Subject::Gpu { .. }) => SubjectView::new("gpu", "a GPU"),
             None => SubjectView::of(subject),
         }
     }
