@@ -3,17 +3,19 @@
 import { setHealthy, runNow } from './actions';
 import { documentOf, isDict } from './data';
 import { count, millis, visible } from './format';
+import { gathered } from './gathered';
 import { gpusOf } from './gpus';
 import { Bars, Facts, LastSeen, Links, hasReadings } from './gpu-card';
 import { checkOf } from './groups';
 import { useHistory } from './history';
 import { useLastSeen } from './last-seen';
+import { meaningOf } from './meaning';
 import { Charts } from './metrics';
 import { type ViewProps, evidenceText } from './overview';
 import { Heading, Text, Time, Verdict, healthClass } from './parts';
 import { address } from './routes';
 import { EntryRow } from './timeline';
-import type { State } from './types';
+import type { State, TroubleState } from './types';
 
 const ORDER = { Unhealthy: 0, Degraded: 1, Initializing: 2, Healthy: 3 };
 
@@ -39,7 +41,7 @@ export function Checks({ live, summary }: ViewProps) {
             <tr key={check.component} data-check={check.component}>
               <td><a href={address('check', check.component)}><Text>{check.component}</Text></a></td>
               <td><Verdict health={check.health} /></td>
-              <td class="dim"><Text>{check.reason}</Text></td>
+              <td class="dim"><Text>{meaningOf(summary, check.component, check.reason)}</Text></td>
             </tr>
           ))}
         </tbody>
@@ -69,7 +71,7 @@ export function CheckView({ live, summary, act, name }: ViewProps & { name: stri
       </div>
       {absent && <p class="card"><Text>{absent.reason}</Text></p>}
       {states.map((state, index) => (
-        <StateCard key={index} state={state} />
+        <StateCard key={index} state={state} means={states.length > 1 && state.health === 'Healthy' ? (state.reason ?? '') : meaningOf(summary, name, state.reason ?? '')} />
       ))}
       {history.entries.length > 0 && (
         <>
@@ -87,7 +89,7 @@ export function CheckView({ live, summary, act, name }: ViewProps & { name: stri
   );
 }
 
-function StateCard({ state }: { state: State }) {
+function StateCard({ state, means }: { state: State; means: string }) {
   const document = documentOf(state);
   const info = Object.entries(state.extra_info ?? {}).filter(([key]) => key !== 'data');
   return (
@@ -96,7 +98,8 @@ function StateCard({ state }: { state: State }) {
         <Verdict health={state.health ?? 'Initializing'} /> <b><Text>{state.name}</Text></b>{' '}
         <span class="dim">checked <Time at={millis(state.time)} /></span>
       </p>
-      <p><Text>{state.reason}</Text></p>
+      <p><Text>{means}</Text></p>
+      {means !== state.reason && <p class="dim">in the check's words: <Text>{state.reason}</Text></p>}
       {state.error && <p class="dim"><Text>{state.error}</Text></p>}
       {state.suggested_actions?.description && <p><b><Text>{state.suggested_actions.description}</Text></b></p>}
       {info.length > 0 && (
@@ -200,7 +203,7 @@ export function GpuView({ live, summary, act, name }: ViewProps & { name: string
       {entries.length > 0 && (
         <>
           <h3>Last events and changes</h3>
-          <ol class="entries card">{entries.slice(0, 30).map((entry) => <EntryRow key={entry.id} entry={entry} />)}</ol>
+          <ol class="entries card">{gathered(entries).slice(0, 30).map(({ entry, checks }) => <EntryRow key={entry.id} entry={entry} checks={checks} />)}</ol>
         </>
       )}
       {gpu.uuid && (
@@ -241,20 +244,71 @@ export function TroubleView({ live, summary, act, name }: ViewProps & { name: st
       {entries.length > 0 && (
         <>
           <h3>What happened</h3>
-          <ol class="entries card">{entries.slice(0, 20).map((entry) => <EntryRow key={entry.id} entry={entry} />)}</ol>
+          <ol class="entries card">{gathered(entries).slice(0, 20).map(({ entry, checks }) => <EntryRow key={entry.id} entry={entry} checks={checks} />)}</ol>
         </>
       )}
       <h3>What the checks say</h3>
-      {trouble.states.map((state, index) => (
-        <div key={index} class="state card">
-          <p><Verdict health={state.health} /> <a href={address('check', state.component)}><Text>{state.component}</Text></a> <span class="dim"><Time at={millis(state.time)} /></span></p>
-          <p><Text>{state.means || state.reason}</Text></p>
-          {state.means && <p class="dim">in the check's words: <Text>{state.reason}</Text></p>}
-          {state.error && <p class="dim"><Text>{state.error}</Text></p>}
-          {state.advice && <p><b><Text>{state.advice}</Text></b></p>}
-          {(state.evidence ?? []).map((one, key) => <p key={key}><code><Text>{evidenceText(one)}</Text></code></p>)}
-        </div>
+      {[...saying(trouble.states)].map(([key, states]) => (
+        <Saying key={key} states={states} />
       ))}
     </section>
+  );
+}
+
+/** States of a trouble by what they say: a lost GPU has a dozen checks that say the same. */
+function saying(states: TroubleState[]): Map<string, TroubleState[]> {
+  const found = new Map<string, TroubleState[]>();
+  for (const state of states) {
+    const key = JSON.stringify([state.health, state.reason, state.advice]);
+    found.set(key, [...(found.get(key) ?? []), state]);
+  }
+  return found;
+}
+
+/** What one check says, or several say alike. */
+function Saying({ states }: { states: TroubleState[] }) {
+  const state = states[0] as TroubleState;
+  // Some checks repeat their reason as advice.
+  const advice = state.advice && !state.reason.includes(state.advice) ? state.advice : '';
+  return (
+    <div class="state card">
+      <p>
+        <Verdict health={state.health} />{' '}
+        {states.length === 1 ? <CheckLink state={state} /> : <b>{states.length} checks</b>}
+      </p>
+      <p><Text>{state.means || state.reason}</Text></p>
+      {state.means && <p class="dim">in {states.length === 1 ? "the check's" : 'their'} words: <Text>{state.reason}</Text></p>}
+      {advice && <p><b><Text>{advice}</Text></b></p>}
+      {states.length === 1 ? (
+        <Proof state={state} />
+      ) : (
+        <ul class="says">
+          {states.map((one, index) => (
+            <li key={index}>
+              <CheckLink state={one} />
+              <Proof state={one} />
+            </li>
+          ))}
+        </ul>
+      )}
+    </div>
+  );
+}
+
+function CheckLink({ state }: { state: TroubleState }) {
+  return (
+    <>
+      <a href={address('check', state.component)}><Text>{state.component}</Text></a> <span class="dim"><Time at={millis(state.time)} /></span>
+    </>
+  );
+}
+
+/** The error that a state met, and what it was drawn from. */
+function Proof({ state }: { state: TroubleState }) {
+  return (
+    <>
+      {state.error && <p class="dim"><Text>{state.error}</Text></p>}
+      {(state.evidence ?? []).map((one, key) => <p key={key}><code><Text>{evidenceText(one)}</Text></code></p>)}
+    </>
   );
 }

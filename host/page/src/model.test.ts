@@ -1,14 +1,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { billsOf } from './bill';
+import { gathered } from './gathered';
 import { gpusOf } from './gpus';
 import { grantWords } from './grants';
 import { groupOf, groupsOf } from './groups';
 import { lanesOf, ticks, weightOf } from './lanes';
 import { lastSeen } from './last-seen';
+import { meaningOf } from './meaning';
 import { address, parse } from './routes';
 import { chartsOf, last, titleOf } from './series';
-import type { ComponentStates, Entry, Trouble } from './types';
+import type { ComponentStates, Entry, Summary, Trouble } from './types';
 
 const data = (component: string, document: unknown): ComponentStates => ({ component, states: [{ health: 'Healthy', reason: 'ok', extra_info: { data: JSON.stringify(document) } }] });
 
@@ -81,6 +83,29 @@ test('the worst entry of a bin decides', () => {
   assert.equal(weightOf(entry(1, time, { severity: 'unheard of' })), 0);
   const lanes = lanesOf([entry(1, time, { severity: 'Info' }), entry(2, time, { severity: 'Fatal' }), entry(3, 'no time')], 0, 2000, 10, new Set());
   assert.deepEqual(lanes[0]?.bins.map((bin) => [bin.at, bin.weight, bin.entries.length]), [[5, 3, 2]]);
+});
+
+test('what many checks say of one GPU is one row, and speaks with the words of most', () => {
+  const lost = (id: number, time: string, message: string, uuid = 'GPU-b'): Entry => entry(id, time, { kind: 'health', to: 'Unhealthy', component: `check-${id}`, message, subject: { kind: 'gpu', label: 'GPU 1', uuid } });
+  const shown = gathered([
+    lost(9, '2026-01-01T00:00:59Z', 'the fabric is not up'),
+    lost(8, '2026-01-01T00:00:58Z', 'lost'),
+    entry(7, '2026-01-01T00:00:57Z'),
+    entry(6, '2026-01-01T00:00:57Z'),
+    lost(5, '2026-01-01T00:00:02Z', 'lost'),
+    lost(4, '2026-01-01T00:00:02Z', 'lost', 'GPU-a'),
+    lost(3, '2025-12-31T00:00:01Z', 'lost'),
+  ]);
+  assert.deepEqual(shown.map((one) => [one.entry.id, one.checks]), [['e8', 3], ['e7', 1], ['e6', 1], ['e4', 1], ['e3', 1]]);
+});
+
+test('verdicts are said in words for a person', () => {
+  const bad = { component: 'ecc', health: 'Unhealthy', reason: 'GPU lost', means: 'the driver has lost the GPU' } as const;
+  const summary = { troubles: [{ ...trouble, states: [bad] }], healthy: [{ component: 'fuse', reason: 'no FUSE connection is congested' }], absent: [] } as unknown as Summary;
+  assert.equal(meaningOf(summary, 'ecc', 'GPU lost'), 'the driver has lost the GPU');
+  assert.equal(meaningOf(summary, 'ecc', 'of a moment ago'), 'of a moment ago');
+  assert.equal(meaningOf(summary, 'fuse', 'successfully fuse connection(s)'), 'no FUSE connection is congested');
+  assert.equal(meaningOf(summary, 'my-plugin', 'ok'), 'ok');
 });
 
 test('ticks stand at full hours of the zone', () => {

@@ -4,6 +4,7 @@ import { useMemo, useState } from 'preact/hooks';
 import { now } from './api';
 import { useChoices, useNow } from './context';
 import { count, millis, moment, visible, zone } from './format';
+import { gathered } from './gathered';
 import { useHistory } from './history';
 import { type Bin, type Lane, WEIGHTS, lanesOf, ticks, timeOf, weightOf } from './lanes';
 import type { Live } from './live';
@@ -41,8 +42,8 @@ export function TimelineStrip({ plugins, changes }: { plugins: ReadonlySet<strin
       <Lanes lanes={lanesOf(read.entries, time - range, time, BINS, plugins)} from={time - range} to={time} choose={open} />
       {!read.isReading && !read.problem && !read.entries.length && <p class="dim calm-line">Nothing happened in the last 6 hours.</p>}
       <ol class="entries compact">
-        {read.entries.slice(0, 5).map((entry) => (
-          <EntryRow key={entry.id} entry={entry} />
+        {gathered(read.entries).slice(0, 5).map(({ entry, checks }) => (
+          <EntryRow key={entry.id} entry={entry} checks={checks} />
         ))}
       </ol>
     </div>
@@ -103,7 +104,8 @@ function binTitle(bin: Bin, utc: boolean): string {
   return `${count(bin.entries.length, 'entry', 'entries')}, worst: ${WEIGHTS[bin.weight]}. ${at ? moment(at, utc) : ''} ${(first?.means || first?.message || '').slice(0, 120)}`;
 }
 
-export function EntryRow({ entry }: { entry: Entry }) {
+/** An entry of the list; where it speaks for others, with the number of `checks` that say so. */
+export function EntryRow({ entry, checks = 1 }: { entry: Entry; checks?: number }) {
   const weight = weightOf(entry);
   return (
     <li class="entry" data-entry={entry.id}>
@@ -116,10 +118,12 @@ export function EntryRow({ entry }: { entry: Entry }) {
           <Text>{entry.subject?.label ?? entry.component}</Text>
         </a>{' '}
         <span title={entry.means ? visible(entry.message) : undefined}>
-          <Text>{entry.means || entry.message || entry.name}</Text>
+          <Text>{checks > 1 && entry.to === 'Healthy' ? 'is well again' : entry.means || entry.message || entry.name}</Text>
         </span>
+        {checks > 1 && <span class="dim"> · {checks} checks say so</span>}
         {(entry.count ?? 1) > 1 && <span class="dim"> · {entry.count?.toLocaleString('en')} times since <Time at={millis(entry.time)} /></span>}
         {entry.kind === 'event' && entry.name && <span class="dim"> · <Text>{entry.name}</Text></span>}
+        {entry.kind === 'health' && entry.subject && checks === 1 && <span class="dim"> · <Text>{entry.component}</Text></span>}
         {entry.kind === 'health' && entry.from && <span class="dim"> · was <Text>{entry.from}</Text></span>}
       </span>
     </li>

@@ -71,7 +71,7 @@ impl HistoryEntry {
     fn of(entry: Entry, gpus: &Gpus) -> Self {
         let id = entry.id.to_string();
         let component = entry.component;
-        let means = |message: &str| match meaning(&component, message) {
+        let means = |message: &str| match gpus.shortened(&meaning(&component, message)) {
             means if means == message => String::new(),
             means => means,
         };

@@ -82,6 +82,14 @@ const MEANINGS: &[(&str, &str)] = &[
         "not judged: the expected number of GPUs is not set (--gpu-count)",
     ),
     (
+        "{} GPU(s) were checked: GSP firmware enabled on {}, disabled on 0, unknown on 0",
+        "GSP firmware is on for {1} GPU(s)",
+    ),
+    (
+        "{} GPU(s) were checked: GSP firmware enabled on {}, disabled on {}, unknown on {}",
+        "GSP firmware is on for {1} of {0} GPU(s), off for {2}, unknown for {3}",
+    ),
+    (
         "nvidia gpu count matching thresholds ({})",
         "{0} GPU(s) found, as expected",
     ),
@@ -253,6 +261,45 @@ pub fn meaning(component: &str, reason: &str) -> String {
     plurals(&meant)
 }
 
+/// What a component without anything to watch here means that says only that nothing is wrong.
+const ABSENCES: &[(&str, &str, &str)] = &[
+    (
+        "ethernet",
+        "no network card failed",
+        "the kernel log names no failure of a network card",
+    ),
+    (
+        "machine-check",
+        "ok",
+        "the processors report no machine checks here",
+    ),
+    (
+        "memory-edac",
+        "ok",
+        "no memory module is known to the kernel (EDAC)",
+    ),
+    (
+        "pcie-aer",
+        "ok",
+        "no device counts errors of PCI Express here (AER)",
+    ),
+    (
+        "storage-clients",
+        "no storage server is lost",
+        "the kernel log names no lost storage server",
+    ),
+];
+
+/// Why a component does not apply to this machine, in words for a person.
+pub(super) fn absence(component: &str, reason: &str) -> String {
+    let mut known = ABSENCES.iter();
+    let found = known.find(|(name, says, _)| *name == component && *says == reason);
+    found.map_or_else(
+        || meaning(component, reason),
+        |(_, _, means)| (*means).to_owned(),
+    )
+}
+
 fn translated(text: &str) -> Option<String> {
     let mut known = MEANINGS.iter();
     known.find_map(|(pattern, means)| Some(fill(means, &captures(pattern, text)?)))
@@ -405,6 +452,16 @@ mod tests {
                 "error getting uptime; other",
                 "cannot read uptime; other",
             ),
+            (
+                "accelerator-nvidia-gsp-firmware-mode",
+                "8 GPU(s) were checked: GSP firmware enabled on 8, disabled on 0, unknown on 0",
+                "GSP firmware is on for 8 GPUs",
+            ),
+            (
+                "accelerator-nvidia-gsp-firmware-mode",
+                "8 GPU(s) were checked: GSP firmware enabled on 6, disabled on 1, unknown on 1",
+                "GSP firmware is on for 6 of 8 GPUs, off for 1, unknown for 1",
+            ),
             ("x", "", ""),
             ("x", "GPU(s) {}", "GPU(s) {}"),
             (
@@ -414,6 +471,20 @@ mod tests {
             ),
         ] {
             assert_eq!(meaning(component, reason), expected, "{reason}");
+        }
+    }
+
+    #[test]
+    fn an_absence_is_never_that_all_is_well() {
+        let means = absence("pcie-aer", "ok");
+        assert_eq!(means, "no device counts errors of PCI Express here (AER)");
+        assert_eq!(
+            absence("docker", "docker not installed"),
+            "Docker is not installed"
+        );
+        for (component, says, means) in ABSENCES {
+            assert_eq!(absence(component, says), *means);
+            assert_ne!(meaning(component, says), *means);
         }
     }
 

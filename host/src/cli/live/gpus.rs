@@ -29,7 +29,7 @@ pub struct GpuRow {
     pub utilization: String,
     /// In use of all, GiB.
     pub memory: String,
-    /// Degrees Celsius, and where it slows down.
+    /// Degrees Celsius, and the temperature from which it slows down.
     pub temperature: String,
     /// Watts, and the limit.
     pub power: String,
@@ -154,7 +154,9 @@ pub fn rows(
             (None, _) => "-".to_owned(),
         };
         let watts = |key: &str| number(key).map(|milliwatts| milliwatts / 1000);
-        let gib = |key: &str| number(key).map(|bytes| bytes >> 30);
+        let gib = |key: &str| number(key).map(|bytes| bytes.saturating_add(1 << 29) >> 30);
+        // Software slows it down from the first on, the hardware itself from the second.
+        let hottest = number("threshold_celsius_gpu_max").filter(|limit| *limit > 0);
         let trouble = troubles
             .iter()
             .find(|trouble| is_about(trouble, index, &uuid, &bus_id));
@@ -174,7 +176,7 @@ pub fn rows(
             memory: of_limit(gib("used_bytes"), gib("total_bytes"), "GiB"),
             temperature: of_limit(
                 number("current_celsius_gpu_core"),
-                number("threshold_celsius_slowdown"),
+                hottest.or_else(|| number("threshold_celsius_slowdown")),
                 "°C",
             ),
             power: of_limit(
@@ -250,5 +252,16 @@ mod tests {
         let words: Vec<&str> = rows.iter().map(|row| row.trouble.as_str()).collect();
         assert_eq!(words, ["", "is lost", "is lost", "is lost", "no reading"]);
         assert_eq!(rows[4].health, "Unknown");
+    }
+
+    #[test]
+    fn limits_are_those_that_the_page_shows() {
+        let mut readings = Readings::default();
+        readings.take("memories", r#"{"memories": [{"uuid": "GPU-0", "used_bytes": 71940702208, "total_bytes": 85520809984}]}"#);
+        readings.take("temperatures", r#"{"temperatures": [{"uuid": "GPU-0", "current_celsius_gpu_core": 62, "threshold_celsius_gpu_max": 87, "threshold_celsius_slowdown": 89}]}"#);
+        let gpus = [("GPU-0".to_owned(), String::new())];
+        let rows = rows(gpus.into_iter(), &readings, &[]);
+        assert_eq!(rows[0].memory, "67 / 80 GiB");
+        assert_eq!(rows[0].temperature, "62 / 87 °C");
     }
 }
