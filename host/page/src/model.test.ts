@@ -41,6 +41,16 @@ test('a trouble that names a GPU by its number only is on that GPU', () => {
   assert.deepEqual(gpus.map((gpu) => [gpu.index, gpu.health, gpu.troubles.length]), [[0, 'Healthy', 0], [1, 'Unhealthy', 1]]);
 });
 
+test('a GPU that was lost before gpud started is one card, with the names that the trouble knows', () => {
+  const machine = { gpuInfo: { gpus: [{ uuid: 'GPU-a', busID: '0000:18:00.0' }, { uuid: 'unknown-gpu-1' }, { uuid: 'GPU-c', busID: '0000:3a:00.0' }] } };
+  const gpus = gpusOf([], machine, [trouble]);
+  assert.deepEqual(gpus.map((gpu) => [gpu.index, gpu.uuid, gpu.bus, gpu.serial, gpu.troubles.length]), [
+    [0, 'GPU-a', '0000:18:00.0', '', 0],
+    [1, 'GPU-b', '0000:2a:00.0', '42', 1],
+    [2, 'GPU-c', '0000:3a:00.0', '', 0],
+  ]);
+});
+
 test('a document that is broken or has other types is none', () => {
   for (const text of ['{', 'null', '[1]', '{"utilizations":{"uuid":1}}', '{"utilizations":[null,3,"x"]}']) {
     const states: ComponentStates[] = [{ component: 'accelerator-nvidia-utilization', states: [{ extra_info: { data: text } }] }];

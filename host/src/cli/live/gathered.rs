@@ -16,6 +16,13 @@ pub struct Gathered<'l> {
     pub checks: usize,
 }
 
+impl<'l> Gathered<'l> {
+    /// An entry that speaks for itself.
+    pub fn single(entry: &'l HistoryEntry) -> Self {
+        Self { entry, checks: 1 }
+    }
+}
+
 /// Gathers changes of health to the same health, of the same subject, at about the same time. The order stays.
 pub fn gathered(entries: &[HistoryEntry]) -> Vec<Gathered<'_>> {
     let mut groups: Vec<Vec<&HistoryEntry>> = Vec::new();

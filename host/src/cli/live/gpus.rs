@@ -129,14 +129,15 @@ impl Readings {
     }
 }
 
-/// Returns whether a trouble is about this GPU. One that was lost before its driver was asked is known by its number only.
+/// Returns whether a trouble is about this GPU. One that was lost before its driver was asked is known to the driver by its
+/// number only, while the trouble may know more.
 fn is_about(trouble: &Trouble, index: usize, uuid: &str, bus_id: &str) -> bool {
     let subject = &trouble.subject;
     match (&subject.uuid, &subject.pci) {
         (Some(own), _) if own == uuid => true,
         (_, Some(own)) if !bus_id.is_empty() => own == bus_id,
         (None, None) => subject.index == Some(index),
-        _ => false,
+        _ => bus_id.is_empty() && subject.index == Some(index),
     }
 }
 
@@ -237,6 +238,7 @@ mod tests {
             gpu("unknown-gpu-2", ""),
             gpu("GPU-3", "0000:5d:00.0"),
             gpu("GPU-4", "0000:9a:00.0"),
+            gpu("unknown-gpu-5", ""),
         ];
         let mut readings = Readings::default();
         for uuid in ["GPU-0", "GPU-1", "GPU-3"] {
@@ -247,10 +249,12 @@ mod tests {
             of(Some("GPU-1"), None, None),
             of(None, None, Some(2)),
             of(None, Some("0000:5d:00.0"), None),
+            of(Some("GPU-5"), Some("0000:ab:00.0"), Some(5)),
         ];
         let rows = rows(gpus.into_iter(), &readings, &troubles);
         let words: Vec<&str> = rows.iter().map(|row| row.trouble.as_str()).collect();
-        assert_eq!(words, ["", "is lost", "is lost", "is lost", "no reading"]);
+        let lost = "is lost";
+        assert_eq!(words, ["", lost, lost, lost, "no reading", lost]);
         assert_eq!(rows[4].health, "Unknown");
     }
 

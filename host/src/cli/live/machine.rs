@@ -81,7 +81,7 @@ impl View<'_> {
 
 /// Events and changes of health as a table.
 pub fn history(entries: &[HistoryEntry]) -> Columns {
-    table(entries.iter().map(|entry| Gathered { entry, checks: 1 }))
+    table(entries.iter().map(Gathered::single))
 }
 
 /// The newest of them, where what many checks say of one thing is one row.
