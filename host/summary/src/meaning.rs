@@ -41,11 +41,19 @@ const MEANINGS: &[(&str, &str)] = &[
     ),
     (
         "all {} GPU(s) were checked, no recovery action needed",
-        "none of {0} GPU(s) asks for a recovery action",
+        "no recovery action is needed on {0} GPU(s)",
+    ),
+    (
+        "all {} GPU(s) were checked, no nvlink issue found",
+        "no NVLink trouble on {0} GPU(s)",
     ),
     (
         "all {} GPU(s) were checked, no {} issue found",
         "no {1} trouble on {0} GPU(s)",
+    ),
+    (
+        "all {} GPU(s) disabled persistence mode",
+        "persistence mode is off on {0} GPU(s)",
     ),
     (
         "{} GPU(s) were checked, no {} issue found",
@@ -425,7 +433,7 @@ mod tests {
             (
                 "accelerator-nvidia-nvlink",
                 "scanned kmsg(s); all 1 GPU(s) were checked, no nvlink issue found",
-                "nothing in the kernel log; no nvlink trouble on 1 GPU",
+                "nothing in the kernel log; no NVLink trouble on 1 GPU",
             ),
             (
                 "fuse",
