@@ -3,7 +3,7 @@
 import { useMemo, useState } from 'preact/hooks';
 import { now } from './api';
 import { useChoices, useNow } from './context';
-import { count, millis, moment, visible, zone } from './format';
+import { count, millis, moment, short, visible, zone } from './format';
 import { gathered } from './gathered';
 import { useHistory } from './history';
 import { type Bin, type Lane, WEIGHTS, lanesOf, ticks, timeOf, weightOf } from './lanes';
@@ -43,7 +43,7 @@ export function TimelineStrip({ plugins, changes }: { plugins: ReadonlySet<strin
       {!read.isReading && !read.problem && !read.entries.length && <p class="dim calm-line">Nothing happened in the last 6 hours.</p>}
       <ol class="entries compact">
         {gathered(read.entries).slice(0, 5).map(({ entry, checks }) => (
-          <EntryRow key={entry.id} entry={entry} checks={checks} />
+          <EntryRow key={entry.id} entry={entry} checks={checks} most={200} />
         ))}
       </ol>
     </div>
@@ -104,9 +104,11 @@ function binTitle(bin: Bin, utc: boolean): string {
   return `${count(bin.entries.length, 'entry', 'entries')}, worst: ${WEIGHTS[bin.weight]}. ${at ? moment(at, utc) : ''} ${(first?.means || first?.message || '').slice(0, 120)}`;
 }
 
-/** An entry of the list; where it speaks for others, with the number of `checks` that say so. */
-export function EntryRow({ entry, checks = 1 }: { entry: Entry; checks?: number }) {
+/** An entry of the list, in at most so many letters; where it speaks for others, with the number of `checks` that say so. */
+export function EntryRow({ entry, checks = 1, most = 1000 }: { entry: Entry; checks?: number; most?: number }) {
   const weight = weightOf(entry);
+  const words = checks > 1 && entry.to === 'Healthy' ? 'is well again' : entry.means || entry.message || entry.name || '';
+  const shown = short(words, most);
   return (
     <li class="entry" data-entry={entry.id}>
       <span class="t">
@@ -117,8 +119,8 @@ export function EntryRow({ entry, checks = 1 }: { entry: Entry; checks?: number 
         <a href={address('check', entry.component)}>
           <Text>{entry.subject?.label ?? entry.component}</Text>
         </a>{' '}
-        <span title={entry.means ? visible(entry.message) : undefined}>
-          <Text>{checks > 1 && entry.to === 'Healthy' ? 'is well again' : entry.means || entry.message || entry.name}</Text>
+        <span title={entry.means || shown !== words ? visible(entry.message) : undefined}>
+          <Text>{shown}</Text>
         </span>
         {checks > 1 && <span class="dim"> · {checks} checks say so</span>}
         {(entry.count ?? 1) > 1 && <span class="dim"> · {entry.count?.toLocaleString('en')} times since <Time at={millis(entry.time)} /></span>}

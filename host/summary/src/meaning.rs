@@ -110,6 +110,23 @@ const MEANINGS: &[(&str, &str)] = &[
         "not judged: the expected ports are not set (--infiniband-expected-port-states)",
     ),
     (
+        "only {} port(s) are active and >={} Gb/s, expect >={} port(s)",
+        "{0} of {2} expected ports are up with at least {1} Gb/s",
+    ),
+    (
+        "{} device(s) physical state Disabled ({})",
+        "switched off: {1}",
+    ),
+    (
+        "{} device(s) physical state Polling ({}) -- connecton lost from this card to other cards/switches",
+        "without a partner on the cable: {1}",
+    ),
+    (
+        "{} device(s) physical state {} ({})",
+        "without a link ({1}): {2}",
+    ),
+    ("{} device(s) below {} Gb/s ({})", "below {1} Gb/s: {2}"),
+    (
         "ok; no infiniband port issue",
         "all expected InfiniBand ports are up",
     ),
@@ -459,6 +476,11 @@ mod tests {
                 "os",
                 "error getting uptime; other",
                 "cannot read uptime; other",
+            ),
+            (
+                "accelerator-nvidia-infiniband",
+                "only 6 port(s) are active and >=400 Gb/s, expect >=8 port(s); 1 device(s) physical state Disabled (mlx5_2); 1 device(s) physical state LinkErrorRecovery (mlx5_3)",
+                "6 of 8 expected ports are up with at least 400 Gb/s; switched off: mlx5_2; without a link (LinkErrorRecovery): mlx5_3",
             ),
             (
                 "accelerator-nvidia-gsp-firmware-mode",
