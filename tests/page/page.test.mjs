@@ -253,6 +253,7 @@ test('no GPU', async () => {
   const page = await open(machine);
   await page.waitForSelector('[data-verdict]');
   assert.equal(await page.locator('#gpus').count(), 0, 'no empty section');
+  assert.equal(await page.locator('.group h3', { hasText: 'GPUs' }).count(), 0, 'no group without anything in it');
   const summary = await machine.json('/v1/summary');
   assert.equal(await page.getAttribute('[data-verdict]', 'data-verdict'), summary.verdict);
   await close(page);

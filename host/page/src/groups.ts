@@ -11,9 +11,7 @@ export const GROUPS: GroupName[] = ['GPUs', 'Fabric and network', 'Storage', 'Ke
 
 const FABRIC = /^(accelerator-(nvidia|amd)-(infiniband|fabric-manager|nvlink|error-sxid|peermem|nccl|topology|xgmi)|ethernet|network-.*)$/;
 const STORAGE = /^(disk.*|inodes|block-io|nfs|fuse|storage-.*|container-storage)$/;
-const KERNEL = /^(cpu.*|memory.*|os|kernel-.*|pressure|machine-check|pcie-aer|pci|cgroup-oom|device-loss|time-sync)$/;
-/** The libraries are those of the GPUs. */
-const GPUS = /^(accelerator-.*|library)$/;
+const KERNEL = /^(cpu.*|memory.*|os|kernel-.*|pressure|machine-check|pcie-aer|pci|cgroup-oom|device-loss|time-sync|library)$/;
 const SERVICES = /^(containerd|docker|kubelet|systemd.*|tailscale)$/;
 const BOARD = /^(board-sensors|ipmi)$/;
 
@@ -21,7 +19,7 @@ const BOARD = /^(board-sensors|ipmi)$/;
 export function groupOf(component: string, isPlugin: boolean): GroupName {
   if (isPlugin) return 'Plugins';
   if (FABRIC.test(component)) return 'Fabric and network';
-  if (GPUS.test(component)) return 'GPUs';
+  if (component.startsWith('accelerator-')) return 'GPUs';
   if (STORAGE.test(component)) return 'Storage';
   if (KERNEL.test(component)) return 'Kernel and memory';
   if (SERVICES.test(component)) return 'Containers and services';
