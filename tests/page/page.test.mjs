@@ -429,6 +429,10 @@ test('the keyboard reaches everything, and views have addresses', async () => {
   }
   await page.goBack();
   await eventually('the view before', async () => (await text(page, 'nav [aria-current=page]')) === 'Plugins');
+  // Times are in the viewer's zone or in UTC.
+  assert.ok(/UTC\+[12]$/.test(await text(page, '.clock')), 'Berlin');
+  await page.click('.clock');
+  assert.ok((await text(page, '.clock')).endsWith(' UTC'), 'UTC');
   // The address holds what is chosen.
   await page.goto(`${machine.url}/#/timeline?range=1d&component=disk&least=1`);
   await page.waitForSelector('#timeline');

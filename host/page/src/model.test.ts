@@ -4,7 +4,7 @@ import { billsOf } from './bill';
 import { gathered } from './gathered';
 import { gpusOf } from './gpus';
 import { grantWords } from './grants';
-import { groupOf, groupsOf } from './groups';
+import { groupOf, groupsOf, portsOf } from './groups';
 import { lanesOf, ticks, weightOf } from './lanes';
 import { lastSeen } from './last-seen';
 import { meaningOf } from './meaning';
@@ -74,6 +74,15 @@ test('every check has a group, and what does not apply is left out', () => {
   const states: ComponentStates[] = [data('disk', {}), data('nfs', {}), { component: 'ipmi', states: null }];
   const groups = groupsOf(states, new Set(['nfs']), new Set());
   assert.deepEqual(groups.map((group) => [group.name, group.checks.map((check) => check.component)]), [['Storage', ['disk']]]);
+});
+
+test('ports of the fabric stand beside the number that is expected', () => {
+  const port = (device: string, state: string) => ({ device, port: '1', state, rate_gb_sec: state === 'Active' ? 400 : 0, note: '' });
+  const states = [data('accelerator-nvidia-infiniband', { at_least_ports: 3, at_least_rate: 400, ports_ok: 2, ports: [port('mlx5_0', 'Active'), port('mlx5_1', 'Active'), port('mlx5_2', 'Down')] })];
+  const [fabric] = groupsOf(states, new Set(), new Set());
+  assert.equal(fabric?.name, 'Fabric and network');
+  assert.deepEqual(fabric?.figures.map((figure) => [figure.label, figure.value, figure.health]), [['InfiniBand ports', '2 of 3 up, 400 Gb/s', 'Unhealthy']]);
+  assert.deepEqual(portsOf(states).map((one) => [one.device, one.rate, one.isGood]), [['mlx5_0', '400 Gb/s', true], ['mlx5_1', '400 Gb/s', true], ['mlx5_2', '', false]]);
 });
 
 const entry = (id: number, time: string, more: Partial<Entry> = {}): Entry => ({ id: `e${id}`, time, kind: 'event', component: 'disk', severity: 'Warning', message: 'm', ...more });
