@@ -31,6 +31,7 @@ work=$target/page-tests
 mkdir -p "$work"
 
 command -v npm >/dev/null || not_run "the page's tests need Node.js with npm, and there is none"
+command -v script >/dev/null || not_run "the picture of the terminal needs script(1) of util-linux"
 
 # The library that speaks for GPUs is built with the other tests.
 mock=$(find "$target/debug" -maxdepth 2 -name libgpud_nvml_mock.so 2>/dev/null | head -n 1 || true)
