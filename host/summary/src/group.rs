@@ -347,7 +347,7 @@ impl TroubleDraft {
         let (repair_actions, action) = to_do(&self.items, advice);
         let states = self.items.into_iter().map(|item| {
             let reason = item.state.reason.clone();
-            let means = meaning(&item.component, &reason);
+            let means = gpus.shortened(&meaning(&item.component, &reason));
             TroubleState::new(&item.component, item.state, reason, means)
         });
         Trouble {

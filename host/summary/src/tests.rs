@@ -27,16 +27,21 @@ fn short(summary: &Summary) -> String {
 #[test]
 fn a_lost_gpu_is_one_trouble_for_all_components() {
     let mut components = gpu_lost();
-    let key = |component: &str, name: &str| (component.to_owned(), name.to_owned());
+    let key =
+        |component: &str, name: &str, subject| (component.to_owned(), name.to_owned(), subject);
     let summary = summarize(Input {
         since: Since {
             states: [
                 (
-                    key("accelerator-nvidia-error-xid", "error_xid"),
+                    key("accelerator-nvidia-error-xid", "error_xid", xid_subject()),
                     NOW - 60_000,
                 ),
                 (
-                    key("accelerator-nvidia-power", "accelerator-nvidia-power"),
+                    key(
+                        "accelerator-nvidia-power",
+                        "accelerator-nvidia-power",
+                        gpu(3),
+                    ),
                     NOW - 30_000,
                 ),
             ]

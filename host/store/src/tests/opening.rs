@@ -289,3 +289,24 @@ async fn rows_of_a_file_that_was_read_are_not_doubled_when_the_store_moves_back(
     assert_eq!(store.move_to_file().await, Ok(true));
     assert_eq!(messages(&store, "c").await.len(), 201);
 }
+
+#[tokio::test]
+async fn a_file_of_version_2_gets_the_subjects_of_changes() {
+    let folder = tempfile::tempdir().unwrap();
+    let conn = Connection::open(state_file(folder.path())).unwrap();
+    conn.execute_batch(concat!(
+        include_str!("../schema_1.sql"),
+        include_str!("../schema_2.sql"),
+        "INSERT INTO state_change (component, time_ms, name, health, reason)
+         VALUES ('c', 1, 'n', 'Unhealthy', 'why');
+         PRAGMA user_version = 2;"
+    ))
+    .unwrap();
+    conn.close().unwrap();
+    let changes = open(folder.path()).state_history("c", 0).await.unwrap();
+    let shown: Vec<_> = changes
+        .iter()
+        .map(|change| (change.reason.as_str(), &change.subject))
+        .collect();
+    assert_eq!(shown, [("why", &None)]);
+}
