@@ -33,6 +33,10 @@ pub const SCHEMA: &str = r#"{
     "ignored": {
       "description": "Entries that are no trouble, as \"sensor what\"; * stands for any text: \"Drive Slot*\".",
       "type": "array", "maxItems": 256, "items": { "type": "string" }, "default": []
+    },
+    "lifecycle_log": {
+      "description": "Whether racadm is also asked for Dell's Lifecycle log, for which it attaches a USB partition for a moment.",
+      "type": "boolean", "default": false
     }
   }
 }"#;
@@ -49,6 +53,8 @@ pub struct Config {
     keep_ms: u64,
     full: u64,
     ignored: Vec<String>,
+    /// Whether Dell's Lifecycle log is read as well.
+    pub lifecycle_log: bool,
 }
 
 impl Config {
@@ -62,16 +68,38 @@ impl Config {
             keep_ms: settings.number("keep_hours", 336, 1..=8_784) * HOUR_MS,
             full: settings.number("full_percent", 90, 0..=100),
             ignored: settings.words("ignored").unwrap_or_default(),
+            lifecycle_log: settings.flag("lifecycle_log", false),
         })
     }
 }
 
-/// Judges one reading: the log and how full it is, or why they are not known.
+/// What the controller's logs say, or why that is not known.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reading {
+    /// The newest entries of the event log.
+    pub log: Result<Vec<Entry>, String>,
+    /// Those of Dell's Lifecycle log, where it was asked for.
+    pub lifecycle: Option<Result<Vec<Entry>, String>>,
+    /// How full the event log is.
+    pub info: Option<Info>,
+}
+
+impl Reading {
+    /// Of the event log alone.
+    pub fn of(log: Result<Vec<Entry>, String>) -> Self {
+        Self {
+            log,
+            lifecycle: None,
+            info: None,
+        }
+    }
+}
+
+/// Judges one reading.
 pub fn judge(
     context: &CheckContext,
     config: &Config,
-    log: Result<&[Entry], &str>,
-    info: Option<Info>,
+    reading: &Reading,
     log_memory: &mut LogMemory,
     before: &Memory,
 ) -> (Report, Memory) {
@@ -81,7 +109,7 @@ pub fn judge(
     let mut found = Vec::new();
     let mut news = Vec::new();
     let mut healthy = String::new();
-    match log {
+    match &reading.log {
         Ok(entries) => {
             news = log_memory.take(context.now, config.keep_ms, entries);
             healthy = format!(
@@ -97,6 +125,19 @@ pub fn judge(
             &[],
         )),
     }
+    match &reading.lifecycle {
+        Some(Ok(entries)) => {
+            news.extend(log_memory.take_lifecycle(context.now, config.keep_ms, entries));
+        }
+        Some(Err(why)) => found.push(hold::unreadable(
+            "lifecycle log",
+            "server_event_log_unreadable",
+            "Dell's Lifecycle log",
+            why,
+            &[],
+        )),
+        None => {}
+    }
     log_memory
         .open
         .0
@@ -106,10 +147,11 @@ pub fn judge(
             true => "server_event_log_critical",
             false => "server_event_log_warning",
         };
-        let text = format!("{key} ({} by the controller's clock)", trouble.when);
+        let what = trouble.text.as_ref().unwrap_or(key);
+        let text = format!("{what} ({} by the controller's clock)", trouble.when);
         Finding::degraded(key.clone(), event, text).action(RepairAction::HardwareInspection, CHECK)
     }));
-    let info = info.unwrap_or_default();
+    let info = reading.info.unwrap_or_default();
     let full = info
         .used_percent
         .filter(|used| config.full > 0 && *used >= config.full);
@@ -143,10 +185,11 @@ pub fn judge(
 
 fn event(context: &CheckContext, entry: &Entry) -> Event {
     let over = if entry.asserted { "" } else { " (over)" };
-    let text = format!(
-        "{}: {}{over}, {} by the controller's clock",
-        entry.sensor, entry.what, entry.when
-    );
+    let what = match &entry.sentence {
+        Some(sentence) => sentence.text.clone(),
+        None => format!("{}: {}{over}", entry.sensor, entry.what),
+    };
+    let text = format!("{what}, {} by the controller's clock", entry.when);
     let key = format!("{} {}", entry.key(), entry.asserted);
     let mut event =
         Event::new(context.now, "server_event_log", entry.event_type(), text).merged_by(key, 300);
@@ -178,16 +221,9 @@ mod tests {
         for (text, info, trigger) in checks {
             context.now += 60_000;
             context.trigger = trigger.clone();
-            let entries = text.map(log::parse);
-            let log = entries.as_ref().map(Vec::as_slice).map_err(|why| *why);
-            let (report, after) = judge(
-                &context,
-                &config,
-                log,
-                Some(info::parse(info)),
-                &mut log_memory,
-                &memory,
-            );
+            let mut reading = Reading::of(text.map(log::parse).map_err(str::to_owned));
+            reading.info = Some(info::parse(info));
+            let (report, after) = judge(&context, &config, &reading, &mut log_memory, &memory);
             memory = after;
             answer.0 = report.states[0].health.clone();
             answer.1.clone_from(&report.states[0].reason);
@@ -288,6 +324,7 @@ mod tests {
         let default = |key: &str| schema["properties"][key]["default"].clone();
         let config = serde_json::json!({
             "keep_hours": default("keep_hours"), "full_percent": default("full_percent"), "ignored": default("ignored"),
+            "lifecycle_log": default("lifecycle_log"),
         });
         assert_eq!(Config::parse(&config.to_string()), Config::parse("{}"));
         assert!(Config::parse("{").is_err());

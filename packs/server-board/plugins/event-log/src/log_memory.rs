@@ -9,6 +9,9 @@ use serde::{Deserialize, Serialize};
 pub struct LogMemory {
     /// Which entries are no news.
     pub seen: SeenEntries,
+    /// Which entries of Dell's Lifecycle log are no news.
+    #[serde(default)]
+    pub lifecycle: SeenEntries,
     /// The open troubles.
     pub open: Open,
 }
@@ -30,6 +33,20 @@ impl LogMemory {
     pub fn take<'a>(&mut self, now: u64, keep_ms: u64, entries: &'a [Entry]) -> Vec<&'a Entry> {
         let new = self.seen.take(entries);
         self.open.take(now, keep_ms, entries, &new);
+        new
+    }
+
+    /// Takes a reading of Dell's Lifecycle log, which nobody clears; gives the entries that are new.
+    pub fn take_lifecycle<'a>(
+        &mut self,
+        now: u64,
+        keep_ms: u64,
+        entries: &'a [Entry],
+    ) -> Vec<&'a Entry> {
+        let new = self.lifecycle.take(entries);
+        if !entries.is_empty() {
+            self.open.take(now, keep_ms, entries, &new);
+        }
         new
     }
 }
