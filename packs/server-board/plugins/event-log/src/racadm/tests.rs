@@ -2,6 +2,7 @@ use super::*;
 use gpud_builtin_ipmi::log::SeenEntries;
 use gpud_builtin_ipmi::open::Open;
 use gpud_builtin_ipmi::states;
+use gpud_sdk::EventType;
 use proptest::prelude::*;
 
 /// Composed on the form of iDRAC 7 to 9.
@@ -73,7 +74,7 @@ fn records_of_both_logs() {
     let shown = |entries: Vec<Entry>| -> Vec<String> {
         entries
             .iter()
-            .map(|one| format!("{} {} {:?}", one.when, one.key(), one.event_type()))
+            .map(|one| format!("{} {} {}", one.when, one.key(), label(one)))
             .collect()
     };
     assert_eq!(
@@ -110,6 +111,14 @@ fn what_is_no_log() {
     ] {
         let found = event_log(text).map(|entries| entries.len());
         assert_eq!(found, expected.map_err(str::to_owned), "{text}");
+    }
+}
+
+fn label(entry: &Entry) -> &'static str {
+    match entry.event_type() {
+        EventType::Critical => "Critical",
+        EventType::Warning => "Warning",
+        _ => "Info",
     }
 }
 
@@ -165,7 +174,7 @@ fn how_grave_a_sentence_is() {
         let fields: Vec<&str> = line.split('|').collect();
         let entries = entries_of(&[(fields[0], fields[1])]);
         let entry = &entries[0];
-        let found = [format!("{:?}", entry.event_type()), entry.key()];
+        let found = [label(entry).to_owned(), entry.key()];
         assert_eq!(found, [fields[2], fields[3]], "{line}");
         if entry.sentence.as_ref().unwrap().weight.is_none() {
             let kind = states::of_sensor(&entry.sensor);
