@@ -128,15 +128,18 @@ pub fn all(pages: &[Page]) -> Vec<Part> {
     for page in pages {
         let own = part(&page.document, kind_of(&page.document), &page.path);
         found.extend(own);
-        for (array, kind) in [
-            ("Fans", Kind::Fan),
-            ("Temperatures", Kind::Temperature),
-            ("PowerSupplies", Kind::PowerSupply),
-            ("Voltages", Kind::Voltage),
-            ("Redundancy", Kind::Redundancy),
+        for (array, kind, newer) in [
+            ("Fans", Kind::Fan, "Fan"),
+            ("Temperatures", Kind::Temperature, ""),
+            ("PowerSupplies", Kind::PowerSupply, "PowerSupply"),
+            ("Voltages", Kind::Voltage, ""),
+            ("Redundancy", Kind::Redundancy, ""),
         ] {
             let list = page.document.get(array).and_then(Value::as_array);
-            let list = list.into_iter().flatten().enumerate();
+            let Some(list) = list.filter(|_| !has_newer(pages, &page.path, newer)) else {
+                continue;
+            };
+            let list = list.iter().enumerate();
             found.extend(list.filter_map(|(number, object)| {
                 part(object, kind, &format!("{}#/{array}/{number}", page.path))
             }));
@@ -144,6 +147,21 @@ pub fn all(pages: &[Page]) -> Vec<Part> {
     }
     found.truncate(MAX_PARTS);
     found
+}
+
+/// Whether parts of a chassis have documents of their own, of this kind: services that have both generations of documents
+/// name each fan and supply twice.
+fn has_newer(pages: &[Page], path: &str, newer: &str) -> bool {
+    let chassis = path.trim_end_matches('/').rsplit_once('/');
+    let chassis = chassis.map_or("", |(chassis, _)| chassis);
+    let is_below = |other: &Page| {
+        let rest = other.path.strip_prefix(chassis);
+        rest.is_some_and(|rest| rest.starts_with('/'))
+    };
+    !newer.is_empty()
+        && pages
+            .iter()
+            .any(|other| kind(&other.document) == newer && is_below(other))
 }
 
 fn kind_of(document: &Value) -> Kind {
@@ -167,6 +185,12 @@ fn kind_of(document: &Value) -> Kind {
 fn part(object: &Value, kind: Kind, path: &str) -> Option<Part> {
     let status = object.get("Status")?;
     let detected = Health::parse(object.get("DetectorState"));
+    // Some units tell only the health of all their parts; the spelling differs.
+    let of_parts = ["HealthRollup", "HealthRollUp"].map(|key| status.get(key));
+    let rollup = match kind {
+        Kind::Container => Health::parse(of_parts.into_iter().flatten().next()),
+        _ => Health::Unknown,
+    };
     let name = name(object, kind);
     let number = |key: &str| object.get(key).and_then(Value::as_f64);
     let reading = match kind {
@@ -182,7 +206,9 @@ fn part(object: &Value, kind: Kind, path: &str) -> Option<Part> {
         kind,
         path: path.to_owned(),
         name,
-        health: Health::parse(status.get("Health")).max(detected),
+        health: Health::parse(status.get("Health"))
+            .max(detected)
+            .max(rollup),
         state: text(status, "/State"),
         reading: reading.filter(|(value, _)| value.is_finite()),
     })
