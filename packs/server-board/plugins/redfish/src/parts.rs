@@ -74,12 +74,13 @@ pub enum Health {
 
 impl Health {
     fn parse(value: Option<&Value>) -> Self {
-        match value.and_then(Value::as_str) {
-            Some("OK") => Self::Ok,
-            Some("Warning") => Self::Warning,
-            Some("Critical") => Self::Critical,
-            _ => Self::Unknown,
-        }
+        let is = |word: &str| {
+            let text = value.and_then(Value::as_str);
+            text.is_some_and(|text| text.eq_ignore_ascii_case(word))
+        };
+        let all = [Self::Ok, Self::Warning, Self::Critical];
+        let found = all.into_iter().find(|health| is(health.label()));
+        found.unwrap_or(Self::Unknown)
     }
 
     /// As Redfish writes it.

@@ -71,7 +71,7 @@ fn a_fan_of_both_generations_counts_once() {
     };
     let older = r##"{"@odata.type":"#Thermal.v1_4_0.Thermal","Fans":[{"Name":"Fan 1","Status":{"Health":"OK"}}],"Temperatures":[{"Name":"Inlet","Status":{"Health":"OK"}}]}"##;
     let newer = r##"{"@odata.type":"#Fan.v1_5_0.Fan","Name":"Fan 1","Status":{"Health":"OK"}}"##;
-    let unit = r##"{"@odata.type":"#Chassis.v1_9_0.Chassis","Name":"A","Status":{"HealthRollup":"Critical"}}"##;
+    let unit = r##"{"@odata.type":"#Chassis.v1_9_0.Chassis","Name":"A","Status":{"HealthRollup":"CRITICAL"}}"##;
     let pages = [
         page("/redfish/v1/Chassis/A", unit),
         page("/redfish/v1/Chassis/A/Thermal", older),
