@@ -186,11 +186,13 @@ fn kind_of(document: &Value) -> Kind {
 fn part(object: &Value, kind: Kind, path: &str) -> Option<Part> {
     let status = object.get("Status")?;
     let detected = Health::parse(object.get("DetectorState"));
-    // Some units tell only the health of all their parts; the spelling differs.
-    let of_parts = ["HealthRollup", "HealthRollUp"].map(|key| status.get(key));
-    let rollup = match kind {
-        Kind::Container => Health::parse(of_parts.into_iter().flatten().next()),
-        _ => Health::Unknown,
+    let own = match Health::parse(status.get("Health")) {
+        // Some units tell only the health of all their parts; the spelling differs.
+        Health::Unknown if kind == Kind::Container => {
+            let of_parts = ["HealthRollup", "HealthRollUp"].map(|key| status.get(key));
+            Health::parse(of_parts.into_iter().flatten().next())
+        }
+        own => own,
     };
     let name = name(object, kind);
     let number = |key: &str| object.get(key).and_then(Value::as_f64);
@@ -207,9 +209,7 @@ fn part(object: &Value, kind: Kind, path: &str) -> Option<Part> {
         kind,
         path: path.to_owned(),
         name,
-        health: Health::parse(status.get("Health"))
-            .max(detected)
-            .max(rollup),
+        health: own.max(detected),
         state: text(status, "/State"),
         reading: reading.filter(|(value, _)| value.is_finite()),
     })
