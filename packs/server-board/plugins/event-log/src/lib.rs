@@ -28,6 +28,8 @@ const INFO_SECONDS: u32 = 8;
 const SENSOR_SECONDS: u32 = 30;
 const INTERVAL: u64 = 5 * 60;
 const MEMORY: &str = "kept";
+/// It can be asked for more than the entries.
+const IPMITOOL: &str = "ipmitool";
 /// Without options of the locale's or of a configuration file's, with the direction of each event.
 const FREEIPMI: [&str; 6] = [
     "-v",
@@ -48,23 +50,26 @@ impl Checker for ServerEventLog {
                 "no IPMI device (no management controller, or no ipmi_si and ipmi_devintf)";
             return Ok(findings::unsupported(context, reason));
         }
-        let Some((mut reading, is_ipmitool)) = read_log(&config)? else {
+        let Some((mut reading, program)) = read_log(&config)? else {
             let reason = "neither ipmitool nor ipmi-sel (FreeIPMI) nor racadm (Dell) is installed";
             return Ok(findings::unsupported(context, reason));
         };
         // Where the log does not answer, nothing else will.
-        let has_more = is_ipmitool && reading.log.is_ok();
+        let has_more = program == IPMITOOL && reading.log.is_ok();
         if has_more {
-            let answer = ask::ask("ipmitool", &["-I", "open", "sel", "info"], INFO_SECONDS)?;
+            let answer = ask::ask(IPMITOOL, &["-I", "open", "sel", "info"], INFO_SECONDS)?;
             reading.info = answer.output().ok().map(|text| info::parse(&text));
         }
         let saved = state::get_string(MEMORY)?;
         let mut log_memory = LogMemory::restore(saved.as_deref());
+        if reading.log.is_ok() {
+            log_memory.read_by(program);
+        }
         if has_more && log_memory.open.is_any_lasting() {
             // Some controllers never log the end; their sensors show it.
             let arguments = ["-I", "open", "sdr", "elist", "all"];
             // A sensor that fails makes ipmitool end with 1 after it has listed all others.
-            if let Answer::Said(said) = ask::ask("ipmitool", &arguments, SENSOR_SECONDS)? {
+            if let Answer::Said(said) = ask::ask(IPMITOOL, &arguments, SENSOR_SECONDS)? {
                 log_memory.open.compare(&elist::parse(&said.stdout));
             }
         }
@@ -79,20 +84,19 @@ impl Checker for ServerEventLog {
     }
 }
 
-/// The reading of the first program that is there, and whether that is ipmitool, which can be asked for more; nothing
-/// where none is.
-fn read_log(config: &Config) -> Result<Option<(Reading, bool)>, AccessError> {
+/// The reading of the first program that is there, and its name; nothing where none is.
+fn read_log(config: &Config) -> Result<Option<(Reading, &'static str)>, AccessError> {
     let arguments = ["-I", "open", "-c", "sel", "list", "last", ENTRIES];
-    match ask::ask("ipmitool", &arguments, LOG_SECONDS)? {
+    match ask::ask(IPMITOOL, &arguments, LOG_SECONDS)? {
         Answer::Missing => {}
         answer => {
             let log = answer.output().map(|text| log::parse(&text));
-            return Ok(Some((Reading::of(log), true)));
+            return Ok(Some((Reading::of(log), IPMITOOL)));
         }
     }
     if let Some(answer) = ask_other("ipmi-sel", &FREEIPMI)? {
         let log = answer.output().map(|text| freeipmi_log::parse(&text));
-        return Ok(Some((Reading::of(log), false)));
+        return Ok(Some((Reading::of(log), "ipmi-sel")));
     }
     for program in RACADM {
         let Some(answer) = ask_other(program, &racadm::EVENT_LOG)? else {
@@ -105,7 +109,7 @@ fn read_log(config: &Config) -> Result<Option<(Reading, bool)>, AccessError> {
             let text = answer.map(Answer::output);
             reading.lifecycle = text.map(|text| text.and_then(|text| racadm::lifecycle_log(&text)));
         }
-        return Ok(Some((reading, false)));
+        return Ok(Some((reading, "racadm")));
     }
     Ok(None)
 }

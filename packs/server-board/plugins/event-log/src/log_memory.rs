@@ -14,6 +14,9 @@ pub struct LogMemory {
     pub lifecycle: SeenEntries,
     /// The open troubles.
     pub open: Open,
+    /// The program that the event log was read with.
+    #[serde(default)]
+    program: String,
 }
 
 impl LogMemory {
@@ -22,6 +25,15 @@ impl LogMemory {
         saved
             .and_then(|saved| serde_json::from_str(saved).ok())
             .unwrap_or_default()
+    }
+
+    /// Notes which program the event log was read with: another one has other words for the same entries, which are no
+    /// news.
+    pub fn read_by(&mut self, program: &str) {
+        if !self.program.is_empty() && self.program != program {
+            self.seen = SeenEntries::default();
+        }
+        program.clone_into(&mut self.program);
     }
 
     /// As text.
@@ -77,6 +89,22 @@ mod tests {
             .map(|(key, one)| (key.as_str(), one.critical))
             .collect();
         assert_eq!(left, [("Memory #0x01 Uncorrectable ECC", true)]);
+    }
+
+    #[test]
+    fn another_program_has_no_news() {
+        let all = log::parse(LOG);
+        let other = log::parse(&LOG.replace("#0x30", "1A"));
+        let mut log_memory = LogMemory::default();
+        log_memory.take(1, 100, &[]);
+        log_memory.read_by("racadm");
+        assert_eq!(log_memory.take(2, 100, &other[..1]).len(), 1);
+        let mut log_memory = LogMemory::restore(Some(&log_memory.save()));
+        log_memory.read_by("racadm");
+        assert_eq!(log_memory.take(3, 100, &other[..2]).len(), 1);
+        log_memory.read_by("ipmitool");
+        assert_eq!(log_memory.take(4, 100, &all[..2]).len(), 0);
+        assert_eq!(log_memory.take(5, 100, &all).len(), 1);
     }
 
     /// What earlier versions kept.
