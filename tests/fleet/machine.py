@@ -77,6 +77,14 @@ class Machine:
             log.write(f"3,{self.lines},{60000000 + self.lines},-;NVRM: Xid (PCI:{GPU}): {number}, pid='<unknown>', "
                       "name=<unknown>, GPU has fallen off the bus.\n")
 
+    def flood(self, count):
+        """Writes as many Xids of programs into the kernel log, each of another GPU or with another code than those before."""
+        with open(self.kmsg, "a") as log:
+            for number in range(count):
+                self.lines += 1
+                log.write(f"3,{self.lines},{60000000 + 1000000 * self.lines},-;NVRM: Xid (PCI:0000:{number % 256:02x}:00): "
+                          f"{number // 256 % 170 + 1}, pid={self.lines}, name=python3, made up\n")
+
     def set_healthy(self):
         done = subprocess.run([self.gpud, "set-healthy", XID, "--server", self.url], capture_output=True, text=True)
         assert done.returncode == 0, done.stderr

@@ -24,9 +24,11 @@ for program in openssl python3; do
     command -v "$program" >/dev/null || not_run "there is no $program"
 done
 gpud=$(realpath -e -- "$gpud")
-mock=$(dirname -- "$gpud")/libgpud_nvml_mock.so
-[[ -e $mock ]] || mock=$(dirname -- "$gpud")/deps/libgpud_nvml_mock.so
-mock=${GPUD_TEST_NVML_MOCK:-$mock}
+beside=$(dirname -- "$gpud")
+mock=${GPUD_TEST_NVML_MOCK:-}
+for folder in "$beside" "$beside/deps" "$beside/../release"; do
+    [[ -n $mock || ! -e $folder/libgpud_nvml_mock.so ]] || mock=$folder/libgpud_nvml_mock.so
+done
 [[ -e $mock ]] || not_run "there is no libgpud_nvml_mock.so beside $gpud (cargo build --package gpud-nvml-mock)"
 
 tools=$("$here/../kubernetes/apiserver.sh")
