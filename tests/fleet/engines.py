@@ -20,7 +20,7 @@ NODE = "gpu-node-1"
 
 
 class Receiver(http.server.ThreadingHTTPServer):
-    """Takes what a webhook and the export to Alertmanager send, and remembers it with the time when it came."""
+    """Takes what a webhook sends, and remembers it with the time when it came."""
 
     daemon_threads = True
 
@@ -37,7 +37,7 @@ class Receiver(http.server.ThreadingHTTPServer):
                 self.send_response(200)
                 self.send_header("content-length", "0")
                 self.end_headers()
-                receiver.received.append((now, self.path, body))
+                receiver.received.append((now, body))
 
             def log_message(self, *_):
                 pass
@@ -49,13 +49,8 @@ class Receiver(http.server.ThreadingHTTPServer):
     def changes(self, component):
         """Returns the changes of health of a component: which, when it was made, when it came."""
         return [(event["data"]["health"]["to"], seconds(event["time"]), now)
-                for now, path, body in list(self.received) if not path.endswith("/alerts")
+                for now, body in list(self.received)
                 for event in body if "health" in event["data"] and event["component"] == component]
-
-    def alerts(self):
-        """Returns the alerts as they came last, by component."""
-        return {alert["labels"]["component"]: alert
-                for _, path, body in list(self.received) if path.endswith("/alerts") for alert in body}
 
 
 class Prometheus:
@@ -92,6 +87,49 @@ class Prometheus:
         self.process.wait()
 
 
+class Alertmanager:
+    """A real Alertmanager that notifies nobody."""
+
+    def __init__(self, work):
+        # Debian calls the program so.
+        program = shutil.which("prometheus-alertmanager") or shutil.which("alertmanager")
+        if not program:
+            raise NotHere("there is no alertmanager (Debian: prometheus-alertmanager; or tests/tools.sh)")
+        self.address = f"http://127.0.0.1:{free_port()}"
+        folder = Path(work)
+        (folder / "alertmanager.yaml").write_text("route: {receiver: nobody}\nreceivers: [{name: nobody}]\n")
+        with open(folder / "alertmanager.log", "a") as log:
+            self.process = subprocess.Popen(
+                [*self.templates(program), program, f"--config.file={folder}/alertmanager.yaml", f"--storage.path={folder}/alertmanager",
+                 f"--web.listen-address={self.address.removeprefix('http://')}", "--cluster.listen-address="],
+                stdout=log, stderr=log)
+
+    def wait(self):
+        eventually("Alertmanager answers", lambda: self.alerts() is not None)
+
+    def templates(self, program):
+        """Debian's program wants its templates below /usr/share. One that is not installed sees its own folder there."""
+        share = Path(program).resolve().parents[1] / "share"
+        if str(share) == "/usr/share" or not (share / "prometheus/alertmanager").is_dir():
+            return []
+        if os.geteuid() != 0:
+            raise NotHere("Alertmanager of GPUD_TEST_TOOLS needs root, to see its templates")
+        return ["unshare", "--mount", "sh", "-c", 'mount --bind "$0" /usr/share && exec "$@"', str(share)]
+
+    def alerts(self):
+        """Returns the alerts that fire, by component; nothing while it does not answer."""
+        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        try:
+            with opener.open(f"{self.address}/api/v2/alerts?active=true", timeout=10) as answer:
+                return {one["labels"].get("component"): one for one in json.load(answer)}
+        except OSError:
+            return None
+
+    def stop(self):
+        self.process.terminate()
+        self.process.wait()
+
+
 class Engines:
     """What the exports send to."""
 
@@ -108,6 +146,9 @@ class Engines:
         (self.work / "token").write_text(self.cluster.token(seconds=24 * 3600))
         self.watch = Watch(self.cluster)
         self.receiver = Receiver()
+        self.alertmanager = Alertmanager(self.work)
+        self.started.append(self.alertmanager)
+        self.alertmanager.wait()
         self.collector = Collector(os.environ["GPUD_TEST_COLLECTOR"], self.work)
         self.started.append(self.collector)
         self.collector.start()
@@ -138,7 +179,7 @@ class Engines:
         path = self.work / "exports.yaml"
         path.write_text(f"""exports:
   - {{name: hook, kind: webhook, url: '{self.receiver.address}'}}
-  - {{name: alerts, kind: alertmanager, url: '{self.receiver.address}'}}
+  - {{name: alerts, kind: alertmanager, url: '{self.alertmanager.address}'}}
   - {{name: cluster, kind: kubernetes, service_account: {self.work}, taint: gpud.dev/unhealthy}}
   - {{name: telemetry, kind: otlp, endpoint: 'http://127.0.0.1:{self.collector.grpc}', protocol: grpc}}
   - {{name: database, kind: postgres, cluster: c1, server: {server}}}

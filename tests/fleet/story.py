@@ -51,9 +51,9 @@ def webhook(engines, health):
     return any(to == health for to, _, _ in engines.receiver.changes(XID))
 
 
-def alertmanager(engines, is_over):
-    alert = engines.receiver.alerts().get(XID)
-    return alert is not None and (alert["endsAt"] <= time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())) == is_over
+def alertmanager(engines, is_firing):
+    alerts = engines.alertmanager.alerts()
+    return alerts is not None and (XID in alerts) == is_firing
 
 
 def follow(what, looks):
@@ -88,7 +88,7 @@ def story(engines, machine, slurm, prometheus):
         "object": lambda: objects(engines, "Unhealthy"),
         "log record by OTLP": lambda: log_records(engines, "Unhealthy"),
         "webhook": lambda: webhook(engines, "Unhealthy"),
-        "Alertmanager's API": lambda: alertmanager(engines, False),
+        "alert in Alertmanager": lambda: alertmanager(engines, True),
         "alert fires in Prometheus": lambda: prometheus.alerts().get(ALERT) == "firing",
     })
 
@@ -101,7 +101,7 @@ def story(engines, machine, slurm, prometheus):
         "object": lambda: objects(engines, "Healthy"),
         "log record by OTLP": lambda: log_records(engines, "Healthy"),
         "webhook": lambda: webhook(engines, "Healthy"),
-        "Alertmanager's API": lambda: alertmanager(engines, True),
+        "alert is over in Alertmanager": lambda: alertmanager(engines, False),
         "alert is over in Prometheus": lambda: ALERT not in prometheus.alerts(),
     })
 
