@@ -7,7 +7,7 @@ pub mod evaluate;
 pub mod tree;
 
 use gpud_builtin_shared::files;
-use gpud_builtin_shared::findings::{self, Memory};
+use gpud_sdk::findings::{self, Memory};
 use gpud_sdk::{AccessError, CheckContext, Checker, Descriptor, Error, Report, state, sysfs};
 
 use evaluate::{Config, SCHEMA};

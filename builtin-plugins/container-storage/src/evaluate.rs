@@ -1,8 +1,8 @@
 //! The verdict.
 
 use gpud_builtin_shared::files::{gauge, percent};
-use gpud_builtin_shared::findings::{self, Finding, Memory};
 use gpud_builtin_shared::settings::Settings;
+use gpud_sdk::findings::{self, Finding, Memory};
 use gpud_sdk::sysfs::FsUsage;
 use gpud_sdk::{CheckContext, Report};
 use serde_json::json;
@@ -213,8 +213,8 @@ fn held(event: &str, key: String, who: &str) -> Option<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gpud_builtin_shared::findings::test_context;
     use gpud_sdk::Health;
+    use gpud_sdk::testing::test_context;
 
     fn room(who: &'static str, available: u64, inodes: u64) -> Room {
         let usage = FsUsage {

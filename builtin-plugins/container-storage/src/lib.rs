@@ -4,7 +4,7 @@
 
 pub mod evaluate;
 
-use gpud_builtin_shared::findings::Memory;
+use gpud_sdk::findings::Memory;
 use gpud_sdk::{AccessError, CheckContext, Checker, Descriptor, Error, Report, sysfs};
 
 use evaluate::{Config, FOLDERS, Room, SCHEMA};

@@ -4,7 +4,7 @@ pub mod evaluate;
 pub mod facts;
 
 use gpud_builtin_shared::files::{self, read_all, read_optional};
-use gpud_builtin_shared::findings::Memory;
+use gpud_sdk::findings::Memory;
 use gpud_sdk::{AccessError, CheckContext, Checker, Descriptor, Error, Report};
 
 use evaluate::{Config, SCHEMA};

@@ -4,8 +4,8 @@ pub mod config;
 pub mod evaluate;
 pub mod pods;
 
-use gpud_builtin_shared::findings::Memory;
 use gpud_builtin_shared::service::{self, Service};
+use gpud_sdk::findings::Memory;
 use gpud_sdk::net::{self, Endpoint, Response};
 use gpud_sdk::{AccessError, CheckContext, Checker, Descriptor, Error, Report};
 

@@ -6,7 +6,7 @@ pub mod evaluate;
 pub mod facts;
 
 use gpud_builtin_shared::files::{read_all, read_optional, segment};
-use gpud_builtin_shared::findings::Memory;
+use gpud_sdk::findings::Memory;
 use gpud_sdk::{AccessError, CheckContext, Checker, Descriptor, Error, Report, sysfs};
 
 use evaluate::{Config, SCHEMA};

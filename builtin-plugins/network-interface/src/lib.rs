@@ -9,7 +9,7 @@ pub mod interface;
 use std::collections::BTreeSet;
 
 use gpud_builtin_shared::files;
-use gpud_builtin_shared::findings::Memory;
+use gpud_sdk::findings::Memory;
 use gpud_sdk::{CheckContext, Checker, Descriptor, Error, Report, state};
 
 use config::Config;

@@ -4,7 +4,7 @@
 pub mod config;
 pub mod evaluate;
 
-use gpud_builtin_shared::findings::Memory;
+use gpud_sdk::findings::Memory;
 use gpud_sdk::{CheckContext, Checker, Descriptor, Error, Report, net};
 
 use config::Config;

@@ -1,8 +1,8 @@
 //! The verdict.
 
 use gpud_builtin_shared::files::{gauge, percent};
-use gpud_builtin_shared::findings::{self, Finding, Memory};
 use gpud_builtin_shared::settings::Settings;
+use gpud_sdk::findings::{self, Finding, Memory};
 use gpud_sdk::{CheckContext, Report};
 
 use crate::conntrack::{Before, Conntrack};
@@ -165,8 +165,8 @@ pub fn judge(
 mod tests {
     use super::*;
     use crate::ports::Range;
-    use gpud_builtin_shared::findings::test_context;
     use gpud_sdk::Health;
+    use gpud_sdk::testing::test_context;
 
     fn verdict(inputs: &Inputs) -> (Health, String, Vec<String>) {
         let context = test_context("network-limits", 1_000);

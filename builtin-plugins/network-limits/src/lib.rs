@@ -9,8 +9,8 @@ pub mod patterns;
 pub mod ports;
 
 use gpud_builtin_shared::files::{self, read_optional};
-use gpud_builtin_shared::findings::Memory;
 use gpud_builtin_shared::patterns::policy::{self, PolicyInput};
+use gpud_sdk::findings::Memory;
 use gpud_sdk::{
     AccessError, CheckContext, Checker, Descriptor, Error, Event, KmsgWatcher, Message, Report,
     state, sysfs,

@@ -5,7 +5,7 @@ pub mod evaluate;
 
 use gpud_builtin_nvidia_common::{asking, tags};
 use gpud_builtin_shared::driver::Driver;
-use gpud_builtin_shared::findings::Memory;
+use gpud_sdk::findings::Memory;
 use gpud_sdk::nvml::{self, Answers, Question};
 use gpud_sdk::{CheckContext, Checker, Descriptor, Error, Report};
 

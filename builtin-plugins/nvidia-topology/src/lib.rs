@@ -8,7 +8,7 @@ pub mod pci_location;
 
 use gpud_builtin_nvidia_common::{asking, tags};
 use gpud_builtin_shared::driver::Driver;
-use gpud_builtin_shared::findings::Memory;
+use gpud_sdk::findings::Memory;
 use gpud_sdk::nvml;
 use gpud_sdk::{AccessError, CheckContext, Checker, Descriptor, Error, Report, sysfs};
 

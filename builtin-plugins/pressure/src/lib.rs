@@ -6,7 +6,7 @@ pub mod evaluate;
 pub mod psi;
 
 use gpud_builtin_shared::files;
-use gpud_builtin_shared::findings::Memory;
+use gpud_sdk::findings::Memory;
 use gpud_sdk::{CheckContext, Checker, Descriptor, Error, Report};
 
 use evaluate::{Config, PERCENT, SCHEMA, TOTAL};

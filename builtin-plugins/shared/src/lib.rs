@@ -7,7 +7,6 @@ pub mod coded;
 pub mod driver;
 pub mod error_limits;
 pub mod files;
-pub mod findings;
 pub mod kernel_lines;
 pub mod listing;
 pub mod mounts;

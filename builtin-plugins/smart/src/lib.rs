@@ -9,8 +9,8 @@ pub mod evaluate;
 pub mod health;
 
 use gpud_builtin_shared::files;
-use gpud_builtin_shared::findings::{self, Memory};
 use gpud_builtin_shared::program;
+use gpud_sdk::findings::{self, Memory};
 use gpud_sdk::{AccessError, CheckContext, Checker, Descriptor, Error, Report, state};
 
 use devices::Device;

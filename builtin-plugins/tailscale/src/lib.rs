@@ -2,8 +2,8 @@
 
 pub mod evaluate;
 
-use gpud_builtin_shared::findings::Memory;
 use gpud_builtin_shared::service::{self, Service};
+use gpud_sdk::findings::Memory;
 use gpud_sdk::net::{self, Endpoint, Request, Response};
 use gpud_sdk::{AccessError, CheckContext, Checker, Descriptor, Error, Report};
 

@@ -7,8 +7,8 @@ pub mod evaluate;
 pub mod source;
 
 use gpud_builtin_shared::cached::CachedAnswer;
-use gpud_builtin_shared::findings::Memory;
 use gpud_builtin_shared::program;
+use gpud_sdk::findings::Memory;
 use gpud_sdk::{AccessError, CheckContext, Checker, Descriptor, Error, Report, state, sysfs};
 
 use evaluate::{Config, SCHEMA, SyncMemory};

@@ -2,9 +2,9 @@
 
 use gpud_builtin_ipmi::log::Entry;
 use gpud_builtin_shared::files::gauge;
-use gpud_builtin_shared::findings::{self, Finding, Memory};
 use gpud_builtin_shared::settings::Settings;
 use gpud_pack_common::{hold, names};
+use gpud_sdk::findings::{self, Finding, Memory};
 use gpud_sdk::{CheckContext, Event, Evidence, RepairAction, Report, Trigger};
 
 use crate::info::Info;
@@ -161,8 +161,8 @@ mod tests {
     use super::*;
     use crate::info;
     use gpud_builtin_ipmi::log;
-    use gpud_builtin_shared::findings::test_context;
     use gpud_sdk::Health;
+    use gpud_sdk::testing::test_context;
 
     const ECC: &str = "2,04/12/2024,10:21:30,Memory #0x01,Uncorrectable ECC,Asserted\n";
 

@@ -10,8 +10,8 @@ pub mod log_memory;
 
 use gpud_builtin_ipmi::log::Entry;
 use gpud_builtin_ipmi::{elist, freeipmi_log, log};
-use gpud_builtin_shared::findings::{self, Memory};
 use gpud_pack_common::ask::{self, Answer};
+use gpud_sdk::findings::{self, Memory};
 use gpud_sdk::{AccessError, CheckContext, Checker, Descriptor, Error, Report, state, sysfs};
 
 use evaluate::{Config, SCHEMA};

@@ -1,17 +1,36 @@
-//! Verdicts drawn from readings, for checkers that look at the machine afresh each time: what is wrong now is the state,
-//! what began or ended since the last check are the events.
+//! From readings to a verdict, for checkers that read the machine at every check: what is wrong now becomes the state,
+//! what began or ended since the last check becomes the events.
 //!
-//! Nothing is counted here. A checker gives its [`Finding`]s; [`judge`] words them and compares them by key with what was
-//! open at the last check ([`Memory`], kept in `state`).
+//! A checker gives its [`Finding`]s. [`judge`] words them and compares them by key with the findings that were open at
+//! the last check ([`Memory`], stored in the component's `state`). For news that come one by one see
+//! [`incidents`](crate::incidents).
+//!
+//! ```
+//! use gpud_sdk::findings::{self, Finding, Memory};
+//! use gpud_sdk::{Health, testing};
+//!
+//! let context = testing::test_context("fans", 1_000);
+//! let slow = Finding::degraded("fan3", "fan_slow", "fan3 turns at 400 rpm")
+//!     .advice("Clean or replace the fan.")
+//!     .from_file("/sys/class/hwmon/hwmon0/fan3_input");
+//! let (report, after) = findings::judge(&context, "all fans turn", &[slow], &Memory::default());
+//! assert_eq!(report.states[0].health, Health::Degraded);
+//! assert_eq!(report.events[0].name, "fan_slow");
+//!
+//! let (report, _) = findings::judge(&context, "all fans turn", &[], &after);
+//! assert_eq!(report.states[0].reason, "all fans turn");
+//! assert_eq!(report.events[0].name, "fan_slow_cleared");
+//! ```
 
 use std::collections::BTreeMap;
 
-use gpud_sdk::incidents::clip;
-use gpud_sdk::{
+use serde_json::Value;
+
+use crate::incidents::clip;
+use crate::{
     AccessError, CheckContext, Event, EventType, Evidence, Health, HealthState, Recovery,
     RepairAction, Report, Subject, state,
 };
-use serde_json::Value;
 
 /// Findings that a reason names.
 const MAX_NAMED: usize = 5;
@@ -277,20 +296,6 @@ fn end(context: &CheckContext, key: &str, name: &str) -> Event {
     let merge = format!("{name} {key}");
     Event::new(context.now, name, EventType::Info, format!("{key}: over"))
         .merged_by(merge, MERGE_SECONDS)
-}
-
-/// A context for tests of checkers.
-#[cfg(any(test, feature = "story"))]
-pub fn test_context(component: &str, now: u64) -> CheckContext {
-    CheckContext {
-        component: component.to_owned(),
-        now,
-        trigger: gpud_sdk::Trigger::Scheduled,
-        boot_id: "b-1".to_owned(),
-        boot_time: 0,
-        previous_check: None,
-        extra: Vec::new(),
-    }
 }
 
 #[cfg(test)]
