@@ -16,7 +16,7 @@ pub mod patterns;
 pub mod sensors;
 pub mod states;
 
-use gpud_builtin_shared::patterns::policy::{self, Policy, PolicyInput};
+use gpud_builtin_shared::policy::{self, Policy, PolicyInput};
 use gpud_builtin_shared::program;
 use gpud_sdk::findings::{self, Memory};
 use gpud_sdk::{
@@ -44,9 +44,7 @@ pub struct Ipmi;
 
 impl Checker for Ipmi {
     fn check(context: &CheckContext) -> Result<Report, Error> {
-        let document = gpud_sdk::config::document();
-        let (config, policy) = policy::settings(&document, &patterns::CATALOG, Config::parse)
-            .map_err(Error::failed)?;
+        let (config, policy) = policy::configured(&patterns::CATALOG, Config::parse)?;
         by_policy(context, &policy, ask_controller(context, &config)?)
     }
 }

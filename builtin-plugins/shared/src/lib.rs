@@ -12,6 +12,7 @@ pub mod listing;
 pub mod mounts;
 pub mod numbers;
 pub mod patterns;
+pub mod policy;
 pub mod program;
 pub mod samples;
 pub mod service;

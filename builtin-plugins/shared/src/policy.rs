@@ -3,41 +3,35 @@
 //! A policy changes how stored events are judged, never what is stored, so that a change of it takes effect on the events
 //! of the past at once, and taking it back does, too.
 //!
+//! [`Policy`] is for events that have names, [`codes::CodePolicy`] for errors that have numbers.
+//!
 //! A checker whose state is made of [`Rule`]s has them changed ([`Policy::state`]). For all others the events that a
 //! policy names are taken away from the checker's own judgement and judged by the policy alone ([`Policy::judge`],
 //! [`Policy::lay_over`]), by the entry's verdict where the policy says nothing.
 
 use gpud_sdk::history::{self, StoredEvent};
 use gpud_sdk::incidents::{self, Incident, Rule, fact};
-use gpud_sdk::{
-    AccessError, CheckContext, Event, Health, HealthState, Recovery, Report, Subject,
-    SuggestedActions,
-};
+use gpud_sdk::{AccessError, CheckContext, Event, HealthState, Recovery, Report, Subject};
 use serde_json::Value;
 
-use super::{Catalog, Entry, WINDOW_SECONDS};
-use crate::coded::policy::{
-    MARK, MAX_MISTAKES, POLICY, SEVERITIES, Weight, bare, quoted, read_actions, read_weight, shown,
-};
-use crate::coded::{Action, Severity, repair_action};
+use crate::patterns::{Catalog, Entry, WINDOW_SECONDS};
 
-/// Keys of an entry.
-const SEVERITY: &str = "severity";
-const ACTIONS: &str = "actions";
-const THRESHOLD: &str = "threshold";
-const WINDOW: &str = "window_seconds";
-const KEYS: [&str; 4] = [SEVERITY, ACTIONS, THRESHOLD, WINDOW];
+pub mod codes;
+mod document;
+mod event_override;
+mod overlay;
+mod words;
+
+pub use document::{NOTHING_ELSE, alone, configured, configured_alone, schema, settings};
+pub use overlay::mark;
+pub use words::{MARK, POLICY, Weight};
+
+use event_override::EventOverride;
+use overlay::{is_same, merge};
+use words::{quoted, refuse};
+
 /// Events of a checker that are judged; the newest.
 const MAX_EVENTS: u32 = 1_000;
-
-/// A site's settings for one event. The catalogue applies where a setting is missing.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-struct EventOverride {
-    weight: Option<Weight>,
-    actions: Option<Vec<Action>>,
-    threshold: Option<u64>,
-    window_seconds: Option<u64>,
-}
 
 /// A site's policy; nothing by default.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,121 +39,6 @@ pub struct Policy {
     device: &'static str,
     entries: Vec<(&'static Entry, EventOverride)>,
 }
-
-/// Reads a configuration document: its `policy`, and by `parse` what is left without it.
-///
-/// # Errors
-/// In words, with the place; what is wrong with the policy first.
-pub fn settings<C>(
-    document: &str,
-    catalog: &Catalog,
-    parse: impl FnOnce(&str) -> Result<C, String>,
-) -> Result<(C, Policy), String> {
-    match cut(document) {
-        None => Ok((parse(document)?, Policy::none(catalog))),
-        Some((rest, policy)) => {
-            let policy =
-                serde_json::from_str(policy).map_err(|error| format!("configuration: {error}"))?;
-            let policy = Policy::read(&policy, catalog)?;
-            Ok((parse(&rest)?, policy))
-        }
-    }
-}
-
-/// The same for a checker that has no other configuration.
-///
-/// # Errors
-/// As [`settings`].
-pub fn alone(document: &str, catalog: &Catalog) -> Result<Policy, String> {
-    settings(document, catalog, |_| Ok(())).map(|((), policy)| policy)
-}
-
-/// The document without its `policy`, and the text of that; nothing if it has none. By hand: what writes JSON of any kind
-/// would be a good part of the guest. What is no JSON gives something that is none, either.
-fn cut(document: &str) -> Option<(String, &str)> {
-    if !document.contains(POLICY) || !document.trim_start().starts_with('{') {
-        return None;
-    }
-    let (mut depth, mut in_text, mut escaped) = (0_u32, false, false);
-    let (mut begin, mut members, mut end) = (0, Vec::new(), None);
-    for (at, byte) in document.bytes().enumerate() {
-        if in_text {
-            in_text = escaped || byte != b'"';
-            escaped = !escaped && byte == b'\\';
-            continue;
-        }
-        match byte {
-            b'"' => in_text = true,
-            b'{' | b'[' => {
-                depth += 1;
-                if depth == 1 {
-                    begin = at + 1;
-                }
-            }
-            b'}' | b']' => {
-                depth = depth.checked_sub(1)?;
-                if depth == 0 {
-                    members.push(document.get(begin..at)?);
-                    end = Some(at);
-                    break;
-                }
-            }
-            b',' if depth == 1 => {
-                members.push(document.get(begin..at)?);
-                begin = at + 1;
-            }
-            _ => {}
-        }
-    }
-    let after = document.get(end?..)?;
-    let value = |member: &&str| -> Option<usize> {
-        let rest = member.trim_start().strip_prefix('"')?;
-        let rest = rest.strip_prefix(POLICY)?.strip_prefix('"')?.trim_start();
-        let value = rest.strip_prefix(':')?;
-        Some(member.len() - value.len())
-    };
-    let place = members.iter().position(|member| value(member).is_some())?;
-    let member = members.remove(place);
-    let policy = member.get(value(&member)?..)?;
-    Some((format!("{{{}{after}", members.join(",")), policy))
-}
-
-/// The JSON Schema of a configuration with that of a policy put into its `properties`.
-pub fn schema(of: &str, catalog: &Catalog) -> String {
-    const PROPERTIES: &str = "\"properties\":";
-    let Some((before, after)) = of
-        .split_once(PROPERTIES)
-        .and_then(|(before, after)| Some((before, after.trim_start().strip_prefix('{')?)))
-    else {
-        return of.to_owned();
-    };
-    let names: Vec<&str> = catalog.entries.iter().map(|entry| entry.name).collect();
-    let words = |words: &[&str]| format!("[\"{}\"]", words.join("\",\""));
-    let between = if after.trim_start().starts_with('}') {
-        ""
-    } else {
-        ","
-    };
-    [
-        before,
-        PROPERTIES,
-        "{\"",
-        POLICY,
-        r#"":{"description":"The site's own view of single events, by name.","type":"object","patternProperties":{"^("#,
-        &names.join("|"),
-        r#")$":{"type":"object","minProperties":1,"properties":{"severity":{"enum":"#,
-        &words(&SEVERITIES.map(|(word, _)| word)),
-        r#"},"actions":{"type":"array","items":{"enum":"#,
-        &words(&Action::ALL.map(Action::word)),
-        r#"}},"threshold":{"type":"integer","minimum":1},"window_seconds":{"type":"integer","minimum":1,"maximum":1209600}},"additionalProperties":false}},"additionalProperties":false}"#,
-        between,
-        after,
-    ]
-    .concat()
-}
-
-/// The schema of a checker that has no other configuration.
-pub const NOTHING_ELSE: &str = r#"{"type":"object","properties":{},"additionalProperties":false}"#;
 
 impl Policy {
     /// One that says nothing.
@@ -197,15 +76,8 @@ impl Policy {
                 }
             }
         }
-        if mistakes.is_empty() {
-            return Ok(read);
-        }
-        let more = mistakes.len().saturating_sub(MAX_MISTAKES);
-        mistakes.truncate(MAX_MISTAKES);
-        if more > 0 {
-            mistakes.push(format!("and {more} more"));
-        }
-        Err(format!("configuration: {}", mistakes.join("; ")))
+        refuse(mistakes)?;
+        Ok(read)
     }
 
     /// True when it says nothing.
@@ -408,129 +280,6 @@ pub fn boots(context: &CheckContext, since: u64) -> Result<Vec<u64>, AccessError
         context,
         reboots.iter().map(|reboot| reboot.time),
     ))
-}
-
-/// Says of a state that the policy made it.
-pub fn mark(state: &mut HealthState) {
-    if !state.reason.ends_with(MARK) {
-        state.reason.push_str(MARK);
-    }
-}
-
-fn is_same(one: &HealthState, other: &HealthState) -> bool {
-    let words = |state: &HealthState| {
-        let actions = state.suggested_actions.as_ref();
-        actions.map(|actions| actions.repair_actions.clone())
-    };
-    one.health == other.health && one.reason == other.reason && words(one) == words(other)
-}
-
-fn merge(state: &mut HealthState, laid: HealthState) {
-    let weight = |health: &Health| match health {
-        Health::Unhealthy => 2,
-        Health::Degraded => 1,
-        _ => 0,
-    };
-    if state.health == Health::Healthy {
-        state.reason = laid.reason;
-        state.recovery = laid.recovery;
-        state.subject = laid.subject;
-    } else {
-        state.reason = format!("{}; {}", state.reason, laid.reason);
-        // What clears nothing but a state that is well is in nobody's way; else a way must clear both.
-        if laid.health != Health::Healthy {
-            state.recovery.retain(|way| laid.recovery.contains(way));
-            state.subject = state
-                .subject
-                .take()
-                .filter(|it| laid.subject.as_ref() == Some(it));
-        }
-    }
-    if weight(&laid.health) > weight(&state.health) {
-        state.health = laid.health;
-    }
-    state.evidence.extend(laid.evidence);
-    state.suggested_actions = match (state.suggested_actions.take(), laid.suggested_actions) {
-        (Some(own), Some(laid)) => Some(both(own, laid)),
-        (own, laid) => own.or(laid),
-    };
-}
-
-fn both(mut own: SuggestedActions, laid: SuggestedActions) -> SuggestedActions {
-    for action in laid.repair_actions {
-        if !own.repair_actions.contains(&action) {
-            own.repair_actions.push(action);
-        }
-    }
-    if own.description.is_empty() {
-        own.description = laid.description;
-    } else if !laid.description.is_empty() && own.description != laid.description {
-        own.description = format!("{} {}", own.description, laid.description);
-    }
-    own
-}
-
-impl EventOverride {
-    fn read(place: &str, value: &Value, mistakes: &mut Vec<String>) -> Option<Self> {
-        let before = mistakes.len();
-        let allowed = KEYS.join(", ");
-        let Some(fields) = value.as_object() else {
-            mistakes.push(format!("{place} is no object; allowed in it: {allowed}"));
-            return None;
-        };
-        let mut said = Self::default();
-        for (field, value) in fields {
-            let read = match field.as_str() {
-                SEVERITY => read_weight(value).map(|weight| said.weight = Some(weight)),
-                ACTIONS => read_actions(value).map(|actions| said.actions = Some(actions)),
-                THRESHOLD => read_number(value, u64::MAX).map(|least| said.threshold = Some(least)),
-                WINDOW => read_number(value, WINDOW_SECONDS)
-                    .map(|seconds| said.window_seconds = Some(seconds)),
-                _ => Err(format!("is not known; allowed: {allowed}")),
-            };
-            if let Err(why) = read {
-                mistakes.push(format!("{place}.{} {why}", bare(field)));
-            }
-        }
-        if fields.is_empty() {
-            mistakes.push(format!("{place} says nothing; allowed in it: {allowed}"));
-        }
-        (mistakes.len() == before).then_some(said)
-    }
-
-    /// A rule, with what is said of its event.
-    fn over(&self, mut rule: Rule) -> Rule {
-        match self.weight {
-            None | Some(Weight::Ignored) => {}
-            Some(Weight::Is(Severity::Fatal)) => rule.health = Health::Unhealthy,
-            Some(Weight::Is(Severity::Critical)) => rule.health = Health::Degraded,
-            Some(Weight::Is(Severity::Unknown | Severity::Info | Severity::Warning)) => {
-                rule.health = Health::Healthy;
-            }
-        }
-        if let Some(actions) = &self.actions {
-            rule.action = actions.first().map(|action| repair_action(action.word()));
-            // What the catalogue advises may be another thing.
-            rule.advice = "";
-        }
-        rule.at_least = self.threshold.unwrap_or(rule.at_least);
-        if let Some(seconds) = self.window_seconds {
-            rule.remember_ms = seconds.saturating_mul(1000);
-        }
-        rule
-    }
-}
-
-fn read_number(value: &Value, most: u64) -> Result<u64, String> {
-    let number = value.as_u64().filter(|number| (1..=most).contains(number));
-    number.ok_or_else(|| {
-        let most = if most == u64::MAX {
-            String::new()
-        } else {
-            format!(" to {most}")
-        };
-        format!("is {}, not a number from 1{most}", shown(value))
-    })
 }
 
 #[cfg(test)]

@@ -11,8 +11,9 @@ use gpud_sdk::{CheckContext, Event, Message, Trigger};
 use regex::{Regex, RegexSet};
 use serde_json::{Value, json};
 
-use super::{Catalog, Entry, Verdict, forged, policy};
+use super::{Catalog, Entry, Verdict, forged};
 use crate::coded::Severity;
+use crate::policy;
 
 const NOW: u64 = 1_800_000_000_000;
 
