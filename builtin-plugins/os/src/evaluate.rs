@@ -66,15 +66,15 @@ pub struct ProcessHistory {
     pub reboots: Vec<Reboot>,
 }
 
-/// One row of the verdict that is not well.
-struct Finding {
+/// One thing that is wrong.
+struct Trouble {
     health: Health,
     reason: String,
     error: Option<String>,
     action: Option<(RepairAction, String)>,
 }
 
-impl Finding {
+impl Trouble {
     fn broken(reason: &str, error: String) -> Self {
         Self {
             health: Health::Unhealthy,
@@ -106,23 +106,23 @@ pub fn judge(
 ) -> Result<Report, Error> {
     let now = context.now / 1000;
     // In the order of the rows; the first one counts.
-    let mut findings = Vec::new();
+    let mut troubles = Vec::new();
     let mut notes = None;
 
     let uptime = parsed(inputs.uptime, "/proc/uptime", uptime_seconds);
-    let uptime = known(uptime, "error getting uptime", &mut findings);
+    let uptime = known(uptime, "error getting uptime", &mut troubles);
     let processes = inputs
         .processes
         .map(|files| Processes::parse(&files))
         .map_err(|error| error.text());
     let listed = processes.is_ok();
-    let processes = known(processes, "error getting process count", &mut findings);
+    let processes = known(processes, "error getting process count", &mut troubles);
 
     let file_max = parsed(inputs.file_max, "/proc/sys/fs/file-max", whole);
     let pid_max = parsed(inputs.pid_max, "/proc/sys/kernel/pid_max", whole).ok();
     let elsewhere = inputs.elsewhere;
     let zombies = elsewhere.zombies.saturating_add(processes.zombies.into());
-    findings.extend(zombie_row(
+    troubles.extend(zombie_row(
         zombies,
         file_max.as_ref().ok().copied(),
         pid_max,
@@ -150,32 +150,32 @@ pub fn judge(
             persistent_count: stuck.count,
             persistent: stuck.list.clone(),
         };
-        let finding = if stuck.count > 0 {
+        let trouble = if stuck.count > 0 {
             Some(stuck_row(&stuck, inputs.config, past)?)
         } else {
             None
         };
-        let reason = finding.as_ref().map(|finding| finding.reason.as_str());
+        let reason = trouble.as_ref().map(|trouble| trouble.reason.as_str());
         events.extend(tracker.turn(context.now, reason, &counts));
-        findings.extend(finding);
+        troubles.extend(trouble);
     }
 
     let allocated = parsed(inputs.file_nr, "/proc/sys/fs/file-nr", allocated_handles);
-    let allocated = known(allocated, "error getting file handles", &mut findings);
+    let allocated = known(allocated, "error getting file handles", &mut troubles);
     let usage = open_files(&inputs.open_files, &mut notes).saturating_add(elsewhere.open_files);
     notes = notes.or(elsewhere.note);
     let limit = known(
         file_max,
         "error getting file descriptor limit",
-        &mut findings,
+        &mut troubles,
     );
     let running = elsewhere.total.saturating_add(processes.total.into());
     let files = Handles::new(allocated, running, usage, limit);
-    findings.extend(pressure_row(
+    troubles.extend(pressure_row(
         "too many running pids",
         files.threshold_running_pids_percent,
     ));
-    findings.extend(pressure_row(
+    troubles.extend(pressure_row(
         "too many allocated file handles",
         files.threshold_allocated_file_handles_percent,
     ));
@@ -201,13 +201,13 @@ pub fn judge(
     };
     let mut state = HealthState::healthy(context, "ok");
     state.error = notes;
-    if let Some(finding) = findings.into_iter().next() {
-        state.health = finding.health;
-        state.reason = finding.reason;
-        if let Some(error) = finding.error {
+    if let Some(trouble) = troubles.into_iter().next() {
+        state.health = trouble.health;
+        state.reason = trouble.reason;
+        if let Some(error) = trouble.error {
             state = state.error(error);
         }
-        if let Some((action, description)) = finding.action {
+        if let Some((action, description)) = trouble.action {
             state = state.action(action, &description);
         }
     }
@@ -236,10 +236,10 @@ fn parsed<T>(
     parse(&text).ok_or_else(|| format!("{path} reads {:?}", text.trim_end()))
 }
 
-/// The value, or a finding and nothing.
-fn known<T: Default>(value: Result<T, String>, reason: &str, findings: &mut Vec<Finding>) -> T {
+/// The value, or a trouble and nothing.
+fn known<T: Default>(value: Result<T, String>, reason: &str, troubles: &mut Vec<Trouble>) -> T {
     value.unwrap_or_else(|error| {
-        findings.push(Finding::broken(reason, error));
+        troubles.push(Trouble::broken(reason, error));
         T::default()
     })
 }
@@ -253,7 +253,7 @@ fn uptime_seconds(text: &str) -> Option<u64> {
 }
 
 /// Zombies hold pids, so the most that there can be is also bounded by the number of pids.
-fn zombie_row(zombies: u64, file_max: Option<u64>, pid_max: Option<u64>) -> Option<Finding> {
+fn zombie_row(zombies: u64, file_max: Option<u64>, pid_max: Option<u64>) -> Option<Trouble> {
     let most = [file_max, pid_max]
         .into_iter()
         .flatten()
@@ -266,7 +266,7 @@ fn zombie_row(zombies: u64, file_max: Option<u64>, pid_max: Option<u64>) -> Opti
         None => ZOMBIES,
     };
     let row = |health, word, threshold| {
-        Finding::leak(
+        Trouble::leak(
             health,
             format!("too many zombie processes ({word} state threshold: {threshold})"),
         )
@@ -278,9 +278,9 @@ fn zombie_row(zombies: u64, file_max: Option<u64>, pid_max: Option<u64>) -> Opti
     }
 }
 
-fn pressure_row(what: &str, percent: f64) -> Option<Finding> {
+fn pressure_row(what: &str, percent: f64) -> Option<Trouble> {
     let row = |health, word, threshold: f64| {
-        Finding::leak(
+        Trouble::leak(
             health,
             format!("{what} ({word} state percent threshold: {threshold:.2} %)"),
         )
@@ -297,7 +297,7 @@ fn stuck_row(
     stuck: &Stuck,
     config: &Config,
     past: impl FnOnce() -> Result<ProcessHistory, AccessError>,
-) -> Result<Finding, Error> {
+) -> Result<Trouble, Error> {
     let summary = stuck.summary();
     if !stuck
         .list
@@ -308,7 +308,7 @@ fn stuck_row(
             "persistent D-state (uninterruptible sleep) processes detected (persistent: {}): {summary}",
             stuck.count
         );
-        return Ok(Finding {
+        return Ok(Trouble {
             health: Health::Degraded,
             reason,
             error: None,
@@ -328,7 +328,7 @@ fn stuck_row(
     let names = config.names.joined();
     let reason =
         format!("persistent D-state processes matching escalation rules {names:?}: {summary}");
-    Ok(Finding {
+    Ok(Trouble {
         health: Health::Unhealthy,
         reason,
         error: None,
