@@ -7,12 +7,15 @@ use gpud_sdk::{AccessError, CheckContext, Error, Health, HealthState, RepairActi
 use serde::Serialize;
 
 use crate::config::Config;
-use crate::dstate::{self, Counts, Stuck, Tracker};
+use crate::dstate::{self, Counts, Tracker};
 use crate::facts::{Facts, Host, Kernel, MachineMetadata, Platform, Virtualization};
 use crate::handles::{Handles, allocated_handles, open_files};
 use crate::processes::Processes;
 use crate::sweep::Elsewhere;
-use crate::waits;
+
+mod blocked;
+
+use blocked::{Followed, Seen};
 
 /// How far back reboots, recoveries and crash dumps count: 3 days.
 pub const LOOK_BACK_MS: u64 = 3 * 24 * 60 * 60 * 1000;
@@ -25,8 +28,6 @@ const UNHEALTHY: f64 = 95.0;
 /// Zombies that degrade and that are too many, in percent of what there can be, and without knowing that.
 const ZOMBIE_PERCENT: [u64; 2] = [20, 80];
 const ZOMBIES: [u64; 2] = [1000, 2000];
-/// Reboots after which one more is thought useless.
-const REBOOTS_BEFORE_INSPECTION: usize = 2;
 
 const LEAKS: &str = "check/restart user applications for leaky file descriptors";
 
@@ -104,7 +105,6 @@ pub fn judge(
     tracker: &mut Tracker,
     past: impl FnOnce() -> Result<ProcessHistory, AccessError>,
 ) -> Result<Report, Error> {
-    let now = context.now / 1000;
     // In the order of the rows; the first one counts.
     let mut troubles = Vec::new();
     let mut notes = None;
@@ -128,62 +128,32 @@ pub fn judge(
         pid_max,
     ));
 
-    let mut events = Vec::new();
-    let mut counts = Counts::default();
+    let mut blocked = Followed::default();
     if inputs.config.names.is_empty() {
-        events.extend(
-            tracker
-                .switch_off()
-                .map(|message| dstate::recovered(context.now, message)),
-        );
+        let message = tracker.switch_off();
+        let event = message.map(|message| dstate::recovered(context.now, message));
+        blocked.events.extend(event);
     } else if listed {
-        let cleared = inputs.mark.and_then(|mark| tracker.mark(mark));
-        events.extend(cleared.map(|message| dstate::recovered(context.now, message)));
-        let watched = Processes::parse(&elsewhere.watched).blocked;
-        let waiting = waits::for_user_space(&inputs.wait_channels);
-        let mut blocked: Vec<_> = processes.blocked.iter().chain(&watched).cloned().collect();
-        blocked.retain(|process| !waiting.contains(&process.pid));
-        tracker.update(now, &blocked);
-        let stuck = tracker.stuck(now, inputs.config.threshold, &inputs.config.names);
-        counts = Counts {
-            current_count: processes.blocked.len() + elsewhere.blocked as usize,
-            persistent_count: stuck.count,
-            persistent: stuck.list.clone(),
+        let seen = Seen {
+            processes: &processes,
+            elsewhere: &elsewhere,
+            wait_channels: &inputs.wait_channels,
+            mark: inputs.mark,
         };
-        let trouble = if stuck.count > 0 {
-            Some(stuck_row(&stuck, inputs.config, past)?)
-        } else {
-            None
-        };
-        let reason = trouble.as_ref().map(|trouble| trouble.reason.as_str());
-        events.extend(tracker.turn(context.now, reason, &counts));
-        troubles.extend(trouble);
+        blocked = blocked::follow(context, inputs.config, &seen, tracker, past)?;
     }
+    let Followed {
+        counts,
+        trouble,
+        events,
+    } = blocked;
+    troubles.extend(trouble);
 
-    let allocated = parsed(inputs.file_nr, "/proc/sys/fs/file-nr", allocated_handles);
-    let allocated = known(allocated, "error getting file handles", &mut troubles);
     let usage = open_files(&inputs.open_files, &mut notes).saturating_add(elsewhere.open_files);
     notes = notes.or(elsewhere.note);
-    let limit = known(
-        file_max,
-        "error getting file descriptor limit",
-        &mut troubles,
-    );
     let running = elsewhere.total.saturating_add(processes.total.into());
-    let files = Handles::new(allocated, running, usage, limit);
-    troubles.extend(pressure_row(
-        "too many running pids",
-        files.threshold_running_pids_percent,
-    ));
-    troubles.extend(pressure_row(
-        "too many allocated file handles",
-        files.threshold_allocated_file_handles_percent,
-    ));
+    let files = file_handles(inputs.file_nr, file_max, usage, running, &mut troubles);
 
-    let boot_time = match context.boot_time / 1000 {
-        0 => now.saturating_sub(uptime),
-        boot_time => boot_time,
-    };
     let data = Data {
         virtualization_environment: &inputs.facts.virtualization_environment,
         system_manufacturer: &inputs.facts.system_manufacturer,
@@ -193,12 +163,66 @@ pub fn judge(
         platform: &inputs.facts.platform,
         uptimes: Uptimes {
             seconds: uptime,
-            boot_time_unix_seconds: boot_time,
+            boot_time_unix_seconds: boot_time(context, uptime),
         },
         zombie_processes: zombies,
         blocked_processes: &counts,
         file_descriptors: &files,
     };
+    let state = first(context, troubles, notes);
+    let mut report =
+        Report::of(state.info("data", serde_json::to_string(&data).unwrap_or_default()));
+    report.events = events;
+    if listed {
+        report = with_metrics(report, zombies, &counts, &files);
+    }
+    Ok(report)
+}
+
+/// When the machine booted, unix seconds: by the host, or else by its uptime.
+fn boot_time(context: &CheckContext, uptime: u64) -> u64 {
+    match context.boot_time / 1000 {
+        0 => (context.now / 1000).saturating_sub(uptime),
+        boot_time => boot_time,
+    }
+}
+
+/// File handles and processes against what there can be of them.
+fn file_handles(
+    file_nr: Result<String, AccessError>,
+    file_max: Result<u64, String>,
+    usage: u64,
+    running: u64,
+    troubles: &mut Vec<Trouble>,
+) -> Handles {
+    let allocated = parsed(file_nr, "/proc/sys/fs/file-nr", allocated_handles);
+    let allocated = known(allocated, "error getting file handles", troubles);
+    let limit = known(file_max, "error getting file descriptor limit", troubles);
+    let files = Handles::new(allocated, running, usage, limit);
+    troubles.extend(pressure_row(
+        "too many running pids",
+        files.threshold_running_pids_percent,
+    ));
+    troubles.extend(pressure_row(
+        "too many allocated file handles",
+        files.threshold_allocated_file_handles_percent,
+    ));
+    files
+}
+
+fn with_metrics(report: Report, zombies: u64, counts: &Counts, files: &Handles) -> Report {
+    let report = report
+        .gauge("os_zombie_processes", zombies as f64)
+        .gauge("os_blocked_processes", counts.current_count as f64)
+        .gauge(
+            "os_blocked_processes_persistent",
+            counts.persistent_count as f64,
+        );
+    files.metrics(report)
+}
+
+/// The state: Healthy, or what the first trouble makes of it.
+fn first(context: &CheckContext, troubles: Vec<Trouble>, notes: Option<String>) -> HealthState {
     let mut state = HealthState::healthy(context, "ok");
     state.error = notes;
     if let Some(trouble) = troubles.into_iter().next() {
@@ -211,20 +235,7 @@ pub fn judge(
             state = state.action(action, &description);
         }
     }
-    let mut report =
-        Report::of(state.info("data", serde_json::to_string(&data).unwrap_or_default()));
-    report.events = events;
-    if listed {
-        report = report
-            .gauge("os_zombie_processes", zombies as f64)
-            .gauge("os_blocked_processes", counts.current_count as f64)
-            .gauge(
-                "os_blocked_processes_persistent",
-                counts.persistent_count as f64,
-            );
-        report = files.metrics(report);
-    }
-    Ok(report)
+    state
 }
 
 fn parsed<T>(
@@ -290,64 +301,6 @@ fn pressure_row(what: &str, percent: f64) -> Option<Trouble> {
         _ if percent > DEGRADED => Some(row(Health::Degraded, "degraded", DEGRADED)),
         _ => None,
     }
-}
-
-/// Stuck processes: of a name that escalates, a reboot is due, or when that did not help, an inspection.
-fn stuck_row(
-    stuck: &Stuck,
-    config: &Config,
-    past: impl FnOnce() -> Result<ProcessHistory, AccessError>,
-) -> Result<Trouble, Error> {
-    let summary = stuck.summary();
-    if !stuck
-        .list
-        .iter()
-        .any(|process| config.names.matches(&process.name))
-    {
-        let reason = format!(
-            "persistent D-state (uninterruptible sleep) processes detected (persistent: {}): {summary}",
-            stuck.count
-        );
-        return Ok(Trouble {
-            health: Health::Degraded,
-            reason,
-            error: None,
-            action: None,
-        });
-    }
-    let reboots = reboots_since_recovery(&past()?);
-    let action = if reboots < REBOOTS_BEFORE_INSPECTION {
-        let text = "reboot the system to clear persistent D-state processes stuck in uninterruptible kernel waits";
-        (RepairAction::RebootSystem, text.to_owned())
-    } else {
-        let text = format!(
-            "persistent D-state processes reappeared after {reboots} reboots; recommend hardware/driver inspection instead of another reboot"
-        );
-        (RepairAction::HardwareInspection, text)
-    };
-    let names = config.names.joined();
-    let reason =
-        format!("persistent D-state processes matching escalation rules {names:?}: {summary}");
-    Ok(Trouble {
-        health: Health::Unhealthy,
-        reason,
-        error: None,
-        action: Some(action),
-    })
-}
-
-fn reboots_since_recovery(past: &ProcessHistory) -> usize {
-    let recovered = past
-        .events
-        .iter()
-        .filter(|stored| stored.event.name == "blocked_processes_recovered")
-        .map(|stored| stored.last_time.max(stored.event.time))
-        .max()
-        .unwrap_or(0);
-    past.reboots
-        .iter()
-        .filter(|reboot| reboot.time > recovered)
-        .count()
 }
 
 #[derive(Serialize)]
