@@ -10,7 +10,7 @@ pub mod ports;
 
 use gpud_builtin_shared::files::{self, read_optional};
 use gpud_builtin_shared::policy::{self, PolicyInput};
-use gpud_sdk::findings::Memory;
+use gpud_sdk::findings;
 use gpud_sdk::{
     AccessError, CheckContext, Checker, Descriptor, Error, Event, KmsgWatcher, Message, Report,
     state, sysfs,
@@ -50,9 +50,8 @@ impl Checker for NetworkLimits {
                 state::set(DROPS, text.as_bytes())?;
             }
         }
-        let before = Memory::load()?;
-        let (report, after) = evaluate::judge(context, &config, &inputs, &before);
-        after.keep(&before)?;
+        let report =
+            findings::check(|before| Ok(evaluate::judge(context, &config, &inputs, before)))?;
         let past = PolicyInput::ask(context, &policy, false)?;
         Ok(policy.add(context, past.as_ref(), report))
     }

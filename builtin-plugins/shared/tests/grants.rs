@@ -30,6 +30,7 @@ const INTERFACES: [(&str, &[&str]); 5] = [
             "check::check",
             "cached::",
             "KernelLines",
+            "findings::check",
             "Memory::load",
             "remember_seen",
             "remembered::",

@@ -28,7 +28,7 @@ use serde_json::Value;
 
 use crate::incidents::clip;
 use crate::{
-    AccessError, CheckContext, Event, EventType, Evidence, Health, HealthState, Recovery,
+    AccessError, CheckContext, Error, Event, EventType, Evidence, Health, HealthState, Recovery,
     RepairAction, Report, Subject, state,
 };
 
@@ -44,10 +44,10 @@ const MERGE_SECONDS: u32 = 300;
 const MAX_DATA_BYTES: usize = 60 * 1024;
 /// Longest memory, bytes; the host takes 64 KiB of a value.
 const MAX_MEMORY_BYTES: usize = 60 * 1024;
-/// Where the memory is kept.
+/// Key of the memory in the component's `state`.
 const KEY: &str = "open";
 
-/// A fact to report.
+/// One thing that a checker found wrong in a reading, or a fact to report.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Finding {
     /// What makes it the same at the next check; numbers that change have no place in it. Two stages of one trouble share
@@ -72,7 +72,7 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// Something that needs attention; its event is a warning.
+    /// Makes a finding that needs attention; its event is a warning.
     pub fn degraded(key: impl Into<String>, event: &'static str, text: impl Into<String>) -> Self {
         Self {
             key: key.into(),
@@ -87,7 +87,7 @@ impl Finding {
         }
     }
 
-    /// Something that does not work; its event is critical.
+    /// Makes a finding of something that does not work; its event is critical.
     pub fn unhealthy(key: impl Into<String>, event: &'static str, text: impl Into<String>) -> Self {
         Self {
             health: Health::Unhealthy,
@@ -96,7 +96,7 @@ impl Finding {
         }
     }
 
-    /// A fact that is reported as an event and is no trouble of the machine.
+    /// Makes a fact that is reported as an event and is no trouble of the machine.
     pub fn note(key: impl Into<String>, event: &'static str, text: impl Into<String>) -> Self {
         Self {
             health: Health::Healthy,
@@ -105,44 +105,44 @@ impl Finding {
         }
     }
 
-    /// With what to do.
+    /// Adds what to do.
     pub fn action(mut self, action: RepairAction, advice: &'static str) -> Self {
         self.action = Some(action);
         self.advice = advice;
         self
     }
 
-    /// With advice where no action of the vocabulary fits.
+    /// Adds advice where no action of the vocabulary fits.
     pub fn advice(mut self, advice: &'static str) -> Self {
         self.advice = advice;
         self
     }
 
-    /// About a thing of this kind.
+    /// Says that it is about a thing of this kind.
     pub fn about(mut self, kind: &str, name: &str) -> Self {
         self.subject = Some(Subject::Other((kind.to_owned(), clip(name).to_owned())));
         self
     }
 
-    /// About a subject of the vocabulary.
+    /// Says what it is about.
     pub fn subject(mut self, subject: Subject) -> Self {
         self.subject = Some(subject);
         self
     }
 
-    /// Read from this file.
+    /// Names the file that it was read from.
     pub fn from_file(mut self, path: impl Into<String>) -> Self {
         self.file = Some(path.into());
         self
     }
 }
 
-/// What was open at the last check: key to the name of its event. Nothing when there was no check before.
+/// The findings that were open at the last check: key to the name of the event. It is empty before the first check.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Memory(pub BTreeMap<String, String>);
 
 impl Memory {
-    /// From what [`Memory::save`] gave; anything else is nothing.
+    /// Reads what [`Memory::save`] wrote; any other text gives an empty memory.
     pub fn restore(saved: Option<&str>) -> Self {
         Self(
             saved
@@ -151,7 +151,7 @@ impl Memory {
         )
     }
 
-    /// As text; nothing where there is nothing to remember.
+    /// Returns the memory as text; `None` where it is empty.
     pub fn save(&self) -> Option<String> {
         if self.0.is_empty() {
             return None;
@@ -161,7 +161,7 @@ impl Memory {
             .filter(|text| text.len() <= MAX_MEMORY_BYTES)
     }
 
-    /// Out of the component's values.
+    /// Loads the memory from the component's `state`.
     ///
     /// # Errors
     /// When the store does not answer.
@@ -169,7 +169,7 @@ impl Memory {
         Ok(Self::restore(state::get_string(KEY)?.as_deref()))
     }
 
-    /// Into the component's values, if it is not what is there already.
+    /// Stores the memory in the component's `state`, if it differs from the one that was loaded.
     ///
     /// # Errors
     /// When the store does not answer.
@@ -184,7 +184,21 @@ impl Memory {
     }
 }
 
-/// The report of one check, and what to remember. `healthy` is the reason when nothing is wrong.
+/// Runs a check with the memory of the last one: loads it, lets `judge` make a report and a new memory of it, and stores
+/// that.
+///
+/// # Errors
+/// That of `judge`, or that of a store that does not answer.
+pub fn check(
+    judge: impl FnOnce(&Memory) -> Result<(Report, Memory), Error>,
+) -> Result<Report, Error> {
+    let before = Memory::load()?;
+    let (report, after) = judge(&before)?;
+    after.keep(&before)?;
+    Ok(report)
+}
+
+/// Returns the report of one check, and the memory for the next. `healthy` is the reason when nothing is wrong.
 pub fn judge(
     context: &CheckContext,
     healthy: &str,
@@ -217,7 +231,7 @@ pub fn judge(
     (report, after)
 }
 
-/// The state alone.
+/// Returns the state alone.
 pub fn state(context: &CheckContext, healthy: &str, findings: &[Finding]) -> HealthState {
     let mut worst: Vec<&Finding> = findings
         .iter()
@@ -260,12 +274,12 @@ pub fn state(context: &CheckContext, healthy: &str, findings: &[Finding]) -> Hea
     state
 }
 
-/// A component that has nothing to watch here, in words.
+/// Returns the report of a component that has nothing to watch on this machine, with the reason.
 pub fn unsupported(context: &CheckContext, reason: impl Into<String>) -> Report {
     Report::unsupported(HealthState::healthy(context, reason))
 }
 
-/// A document for `data`; nothing where it is too long to be shown.
+/// Adds a document to the state, under `data`. One that is longer than 60 KiB is left out: the host would refuse the report.
 pub fn with_data(mut report: Report, data: &Value) -> Report {
     let text = data.to_string();
     if text.len() <= MAX_DATA_BYTES
