@@ -15,8 +15,8 @@ pub mod patterns;
 mod examples;
 pub mod row;
 
-use gpud_builtin_shared::error_limits;
 use gpud_builtin_shared::policy::{self, Policy};
+use gpud_builtin_shared::settings::error_limits;
 use gpud_sdk::incidents::{as_stored, boots, read_log, remember_seen, seen_before};
 use gpud_sdk::{
     CheckContext, Checker, Descriptor, Error, Event, KmsgWatcher, Message, Report, Scanner,
