@@ -22,6 +22,7 @@ pub mod trouble;
 pub use asking::{Asking, Failure, GpuAnswer, Questions, SeenNow};
 pub use finding::{GpuFinding, state, with_data};
 pub use gpu::Gpu;
+pub use gpud_sdk::nvml::IfSupported;
 
 /// Tags of a component of NVIDIA GPUs.
 pub const fn tags(component: &str) -> [&str; 4] {

@@ -13,7 +13,9 @@ pub mod reading;
 pub mod rising;
 
 use gpud_builtin_nvidia_common::trouble::if_readable;
-use gpud_builtin_nvidia_common::{Asking, Failure, SeenNow, asking, fields, mig, remembered, tags};
+use gpud_builtin_nvidia_common::{
+    Failure, IfSupported, SeenNow, asking, fields, mig, remembered, tags,
+};
 use gpud_builtin_shared::driver::Driver;
 use gpud_builtin_shared::policy;
 use gpud_sdk::history::StoredEvent;

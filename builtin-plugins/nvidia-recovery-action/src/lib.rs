@@ -11,7 +11,7 @@ pub mod patterns;
 #[cfg(test)]
 mod examples;
 
-use gpud_builtin_nvidia_common::{Asking, Failure, SeenNow, asking, mig, tags};
+use gpud_builtin_nvidia_common::{Failure, IfSupported, SeenNow, asking, mig, tags};
 use gpud_builtin_shared::driver::Driver;
 use gpud_builtin_shared::policy;
 use gpud_sdk::history::StoredEvent;
