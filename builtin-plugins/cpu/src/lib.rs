@@ -11,7 +11,7 @@ pub mod patterns;
 mod examples;
 pub mod procfs;
 
-use gpud_builtin_shared::patterns::policy::{self, PolicyInput};
+use gpud_builtin_shared::policy::{self, PolicyInput};
 use gpud_sdk::{
     CheckContext, Checker, Descriptor, Error, Event, KmsgWatcher, Message, Report, state, sysfs,
 };
@@ -28,8 +28,7 @@ pub struct Cpu;
 
 impl Checker for Cpu {
     fn check(context: &CheckContext) -> Result<Report, Error> {
-        let document = gpud_sdk::config::document();
-        let policy = policy::alone(&document, &patterns::CATALOG).map_err(Error::failed)?;
+        let policy = policy::configured_alone(&patterns::CATALOG)?;
         let previous = state::get_string(SAMPLE_KEY)?;
         let verdict = evaluate::judge(
             context,

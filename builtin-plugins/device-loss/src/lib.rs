@@ -13,7 +13,7 @@ pub mod patterns;
 #[cfg(test)]
 mod examples;
 
-use gpud_builtin_shared::patterns::policy::{self, Policy};
+use gpud_builtin_shared::policy::{self, Policy};
 use gpud_sdk::incidents::Repeats;
 use gpud_sdk::{
     CheckContext, Checker, Descriptor, Error, Event, KmsgWatcher, Message, Report, Scanner,
@@ -127,8 +127,7 @@ fn names(context: &CheckContext, id: &str) -> Vec<String> {
 }
 
 fn read_config() -> Result<(Config, Policy), Error> {
-    let document = gpud_sdk::config::document();
-    policy::settings(&document, &patterns::CATALOG, Config::parse).map_err(Error::failed)
+    policy::configured(&patterns::CATALOG, Config::parse)
 }
 
 gpud_sdk::member!(COMPONENT => DeviceLoss + kmsg_watcher + scanner: Descriptor::new(

@@ -8,7 +8,7 @@ pub mod patterns;
 mod tests;
 
 use gpud_builtin_shared::kernel_lines::KernelLines;
-use gpud_builtin_shared::patterns::policy;
+use gpud_builtin_shared::policy;
 use gpud_sdk::{
     CheckContext, Checker, Descriptor, Error, Event, KmsgWatcher, Message, Report, Scanner,
 };

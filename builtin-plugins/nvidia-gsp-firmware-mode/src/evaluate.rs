@@ -6,7 +6,7 @@
 //! none.
 
 use gpud_builtin_nvidia_common::Gpu;
-use gpud_builtin_shared::findings::{self, Finding, Memory, with_data};
+use gpud_sdk::findings::{self, Finding, Memory, with_data};
 use gpud_sdk::nvml::Identity;
 use gpud_sdk::{CheckContext, RepairAction, Report};
 use serde_json::{Value, json};

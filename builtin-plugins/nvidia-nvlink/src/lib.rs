@@ -13,9 +13,11 @@ pub mod reading;
 pub mod rising;
 
 use gpud_builtin_nvidia_common::trouble::if_readable;
-use gpud_builtin_nvidia_common::{Asking, Failure, SeenNow, asking, fields, mig, remembered, tags};
+use gpud_builtin_nvidia_common::{
+    Failure, IfSupported, SeenNow, asking, fields, mig, remembered, tags,
+};
 use gpud_builtin_shared::driver::Driver;
-use gpud_builtin_shared::patterns::policy;
+use gpud_builtin_shared::policy;
 use gpud_sdk::history::StoredEvent;
 use gpud_sdk::nvml::{self, Answers, Question};
 use gpud_sdk::{
@@ -97,9 +99,7 @@ fn judge(
     if let Some(report) = asking::closed(context, &driver) {
         return Ok(report);
     }
-    let document = gpud_sdk::config::document();
-    let (config, policy) =
-        policy::settings(&document, &patterns::CATALOG, Config::parse).map_err(Error::failed)?;
+    let (config, policy) = policy::configured(&patterns::CATALOG, Config::parse)?;
     let mut gpus = nvml::ask(&[Question::Nvlinks, Question::MigEnabled])?;
     let has_fields = ask_fields(&mut gpus)?;
     let seen = SeenNow::of(driver, &gpus, |gpu| read(gpu, has_fields));

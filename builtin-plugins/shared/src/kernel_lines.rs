@@ -3,10 +3,10 @@
 
 use gpud_sdk::history::StoredEvent;
 use gpud_sdk::incidents::{self, Incident, Repeats, Sighting};
-use gpud_sdk::{CheckContext, Error, Event, Message, Report, Subject, config, history};
+use gpud_sdk::{CheckContext, Error, Event, Message, Report, Subject, history};
 
-use crate::patterns::policy::{self, Policy};
 use crate::patterns::{Catalog, Entry};
+use crate::policy::{self, Policy};
 
 /// How far back events count: 14 days, as long as they are kept.
 const LOOK_BACK_MS: u64 = 14 * 24 * 60 * 60 * 1000;
@@ -225,7 +225,7 @@ impl KernelLines {
     }
 
     fn policy(&self) -> Result<Policy, Error> {
-        policy::alone(&config::document(), self.catalog).map_err(Error::failed)
+        policy::configured_alone(self.catalog)
     }
 }
 

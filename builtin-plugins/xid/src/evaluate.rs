@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use gpud_builtin_shared::coded::timeline;
 use gpud_builtin_shared::coded::vendor::CATALOG;
 use gpud_builtin_shared::driver::Driver;
-use gpud_builtin_shared::findings;
+use gpud_sdk::findings;
 use gpud_sdk::history::StoredEvent;
 use gpud_sdk::kmsg::LookBack;
 use gpud_sdk::{AccessError, CheckContext, Error, Event, HealthState, Message, Report};

@@ -1,7 +1,7 @@
 //! GPUs that do not answer, and the kernel's complaint.
 
 use super::*;
-use gpud_builtin_shared::patterns::policy;
+use gpud_builtin_shared::policy;
 
 fn complaint(ago_ms: u64) -> StoredEvent {
     let message = Message {

@@ -12,9 +12,9 @@ pub mod racadm;
 
 use gpud_builtin_ipmi::elist::{self, Sensor};
 use gpud_builtin_ipmi::freeipmi;
-use gpud_builtin_shared::findings::{self, Memory};
 use gpud_pack_common::ask::{self, Answer};
 use gpud_pack_common::dell::RACADM;
+use gpud_sdk::findings::{self, Memory};
 use gpud_sdk::{AccessError, CheckContext, Checker, Descriptor, Error, Report, state, sysfs};
 
 use config::{Config, SCHEMA};

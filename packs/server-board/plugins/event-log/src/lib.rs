@@ -10,9 +10,9 @@ pub mod log_memory;
 pub mod racadm;
 
 use gpud_builtin_ipmi::{elist, freeipmi_log, log};
-use gpud_builtin_shared::findings::{self, Memory};
 use gpud_pack_common::ask::{self, Answer};
 use gpud_pack_common::dell::RACADM;
+use gpud_sdk::findings::{self, Memory};
 use gpud_sdk::{AccessError, CheckContext, Checker, Descriptor, Error, Report, state, sysfs};
 
 use evaluate::{Config, Reading, SCHEMA};

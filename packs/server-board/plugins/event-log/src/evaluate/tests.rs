@@ -1,8 +1,8 @@
 use super::*;
 use crate::info;
 use gpud_builtin_ipmi::log;
-use gpud_builtin_shared::findings::test_context;
 use gpud_sdk::Health;
+use gpud_sdk::testing::test_context;
 
 const ECC: &str = "2,04/12/2024,10:21:30,Memory #0x01,Uncorrectable ECC,Asserted\n";
 

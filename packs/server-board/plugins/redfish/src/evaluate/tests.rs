@@ -1,7 +1,7 @@
 use super::*;
 use crate::crawl::{self, tests::serve};
-use gpud_builtin_shared::findings::test_context;
 use gpud_sdk::Health as State;
+use gpud_sdk::testing::test_context;
 
 const HGX: &str = include_str!("../../trees/hgx-gpu-critical.json");
 const IDRAC: &str = include_str!("../../trees/idrac-supply-without-feed.json");

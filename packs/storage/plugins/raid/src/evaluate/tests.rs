@@ -1,7 +1,7 @@
 use super::*;
 use crate::storcli;
-use gpud_builtin_shared::findings::test_context;
 use gpud_sdk::Health;
+use gpud_sdk::testing::test_context;
 
 fn run(config: &str, checks: &[Result<&Answer, &str>]) -> (Health, String, Vec<String>) {
     let context = test_context("storage-raid", 1_000);

@@ -1,45 +1,20 @@
-//! A site's own view of single errors: how serious, what to do, and after how many reboots to look at the hardware.
-//!
-//! A policy changes how stored errors are judged, never what is stored, so that a change of it takes effect on the errors
-//! of the past at once, and taking it back does, too.
+//! A site's own view of errors that have numbers ([`coded`](crate::coded)): how serious, what to do, and after how many
+//! reboots to look at the hardware.
 
 use std::fmt::{self, Display, Write};
 
 use serde_json::Value;
 
-use super::{Action, Key, Severity};
-
-/// Key of the policy in a configuration document, and in a state's facts.
-pub const POLICY: &str = "policy";
-/// What a reason ends with when the policy changed the verdict.
-pub const MARK: &str = " (site policy)";
+use super::words::{
+    POLICY, SEVERITIES, Weight, bare, list, quoted, read_actions, read_weight, refuse, shown,
+};
+use crate::coded::{Action, Key};
 
 /// Keys of an entry.
 const SEVERITY: &str = "severity";
 const ACTIONS: &str = "actions";
 const THRESHOLD: &str = "reboot_threshold";
 const UNLISTED: &str = "unlisted";
-/// Words of a severity.
-pub(crate) const SEVERITIES: [(&str, Weight); 5] = [
-    ("info", Weight::Is(Severity::Info)),
-    ("warning", Weight::Is(Severity::Warning)),
-    ("critical", Weight::Is(Severity::Critical)),
-    ("fatal", Weight::Is(Severity::Fatal)),
-    ("ignore", Weight::Ignored),
-];
-/// Most mistakes that one message reports.
-pub(crate) const MAX_MISTAKES: usize = 8;
-/// Longest part of a wrong word that is quoted, characters.
-const MAX_QUOTED: usize = 64;
-
-/// How an error weighs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Weight {
-    /// As one of this severity.
-    Is(Severity),
-    /// Not at all: as if it had not happened.
-    Ignored,
-}
 
 /// What a policy says of an error. What it does not say is as in the catalogue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -65,9 +40,9 @@ pub struct Codes {
     pub listed: fn(&Key) -> bool,
 }
 
-/// A site's policy.
+/// A site's policy for errors that have numbers; nothing by default.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Policy {
+pub struct CodePolicy {
     /// In the order of their keys.
     entries: Vec<(Key, Entry)>,
 }
@@ -106,18 +81,7 @@ impl Display for Entry {
     }
 }
 
-/// A JSON list of words, which need no escapes.
-fn list<'a>(f: &mut impl Write, words: impl IntoIterator<Item = &'a str>) -> fmt::Result {
-    let mut between = "[\"";
-    for word in words {
-        f.write_str(between)?;
-        f.write_str(word)?;
-        between = "\",\"";
-    }
-    f.write_str(if between == "[\"" { "[]" } else { "\"]" })
-}
-
-impl Policy {
+impl CodePolicy {
     /// Reads the value of [`POLICY`]: an object of entries by error. Unlike the numbers of a configuration it is taken
     /// whole or not at all: half a policy could hide what the site wants to see.
     ///
@@ -149,15 +113,8 @@ impl Policy {
             _ => None,
         });
         mistakes.extend(twice.map(|key| format!("{POLICY}[\"{key}\"]: given twice")));
-        if mistakes.is_empty() {
-            return Ok(Self { entries });
-        }
-        let more = mistakes.len().saturating_sub(MAX_MISTAKES);
-        mistakes.truncate(MAX_MISTAKES);
-        if more > 0 {
-            mistakes.push(format!("and {more} more"));
-        }
-        Err(format!("configuration: {}", mistakes.join("; ")))
+        refuse(mistakes)?;
+        Ok(Self { entries })
     }
 
     /// True when it says nothing.
@@ -310,61 +267,10 @@ fn read_entry(
     (mistakes.len() == before).then_some(entry)
 }
 
-pub(crate) fn read_weight(value: &Value) -> Result<Weight, String> {
-    let word = value.as_str();
-    let found = SEVERITIES.iter().find(|(known, _)| Some(*known) == word);
-    found.map(|(_, weight)| *weight).ok_or_else(|| {
-        let words = SEVERITIES.map(|(word, _)| word).join(", ");
-        format!("is {}, which is none of {words}", shown(value))
-    })
-}
-
-pub(crate) fn read_actions(value: &Value) -> Result<Vec<Action>, String> {
-    let words = || Action::ALL.map(Action::word).join(", ");
-    let given = value
-        .as_array()
-        .ok_or_else(|| format!("is no list of words, of which there are {}", words()))?;
-    let read = given.iter().map(|value| {
-        let action = value.as_str().and_then(Action::of);
-        action.ok_or_else(|| format!("has {}, which is none of {}", shown(value), words()))
-    });
-    read.collect()
-}
-
 fn read_threshold(value: &Value) -> Result<u32, String> {
     let number = value.as_u64().filter(|number| *number > 0);
     let number = number.ok_or_else(|| format!("is {}, not a number from 1", shown(value)))?;
     Ok(u32::try_from(number).unwrap_or(u32::MAX))
-}
-
-/// A value, short enough for a message.
-pub(crate) fn shown(value: &Value) -> String {
-    match value {
-        Value::String(text) => return quoted(text),
-        Value::Number(number) => match (number.as_u64(), number.as_i64()) {
-            (Some(number), _) => return number.to_string(),
-            (None, Some(number)) => return number.to_string(),
-            (None, None) => "no whole number",
-        },
-        Value::Bool(true) => "true",
-        Value::Bool(false) => "false",
-        Value::Null => "null",
-        Value::Array(_) => "a list",
-        Value::Object(_) => "an object",
-    }
-    .to_owned()
-}
-
-/// A text, short enough for a message, on one line.
-pub(crate) fn quoted(text: &str) -> String {
-    let shown = |c: char| if c.is_control() { ' ' } else { c };
-    let inside = bare(text).chars().map(shown);
-    ['"'].into_iter().chain(inside).chain(['"']).collect()
-}
-
-pub(crate) fn bare(text: &str) -> &str {
-    let end = text.char_indices().nth(MAX_QUOTED);
-    end.and_then(|(end, _)| text.get(..end)).unwrap_or(text)
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use proptest::prelude::*;
 use serde_json::Map;
 
 use super::*;
+use crate::coded::Severity;
 
 /// Codes 1 to 99, of which 10, 20, 20.1 and 20.1 with status 4 are listed; 20 and 30 have parts.
 const CODES: Codes = Codes {
@@ -20,8 +21,8 @@ const CODES: Codes = Codes {
     },
 };
 
-fn read(text: &str) -> Result<Policy, String> {
-    Policy::read(&serde_json::from_str(text).unwrap(), CODES)
+fn read(text: &str) -> Result<CodePolicy, String> {
+    CodePolicy::read(&serde_json::from_str(text).unwrap(), CODES)
 }
 
 fn key(code: u32, sub_code: u32, status: u32) -> Key {
@@ -282,6 +283,6 @@ proptest! {
         let mut fields = Map::new();
         fields.insert(SEVERITY.to_owned(), word.into());
         let value = Value::Object(Map::from_iter([(name, fields.into())]));
-        let _ = Policy::read(&value, CODES);
+        let _ = CodePolicy::read(&value, CODES);
     }
 }

@@ -1,4 +1,5 @@
 use super::*;
+use crate::testing::test_context;
 
 fn finding(key: &str) -> Finding {
     Finding::degraded(key, "thing_broken", format!("{key} is broken"))

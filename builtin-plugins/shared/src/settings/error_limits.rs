@@ -7,7 +7,7 @@
 //! | `corrected_threshold` | corrected errors of one place within the window that are too many; at least 1 | 100 |
 //! | `corrected_window_seconds` | the window of corrected errors; at least 3,600 | 86,400 (one day) |
 
-use crate::numbers;
+use super::numbers;
 
 /// Counters are read by the hour.
 const MIN_WINDOW_SECONDS: u64 = 3_600;

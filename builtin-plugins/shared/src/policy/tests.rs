@@ -1,11 +1,12 @@
 //! What a policy may say, what is refused and how, and what it makes of events.
 
-use gpud_sdk::{EventType, RepairAction, Trigger};
+use gpud_sdk::{EventType, Health, RepairAction, Trigger};
 use proptest::prelude::*;
 use serde_json::json;
 
-use super::super::tests::{CATALOG, FOUND, LOST};
+use super::document::cut;
 use super::*;
+use crate::patterns::tests::{CATALOG, FOUND, LOST};
 
 const NOW: u64 = 2_000_000_000;
 

@@ -1,17 +1,36 @@
-//! Verdicts drawn from readings, for checkers that look at the machine afresh each time: what is wrong now is the state,
-//! what began or ended since the last check are the events.
+//! From readings to a verdict, for checkers that read the machine at every check: what is wrong now becomes the state,
+//! what began or ended since the last check becomes the events.
 //!
-//! Nothing is counted here. A checker gives its [`Finding`]s; [`judge`] words them and compares them by key with what was
-//! open at the last check ([`Memory`], kept in `state`).
+//! A checker gives its [`Finding`]s. [`judge`] words them and compares them by key with the findings that were open at
+//! the last check ([`Memory`], stored in the component's `state`). For news that come one by one see
+//! [`incidents`](crate::incidents).
+//!
+//! ```
+//! use gpud_sdk::findings::{self, Finding, Memory};
+//! use gpud_sdk::{Health, testing};
+//!
+//! let context = testing::test_context("fans", 1_000);
+//! let slow = Finding::degraded("fan3", "fan_slow", "fan3 turns at 400 rpm")
+//!     .advice("Clean or replace the fan.")
+//!     .from_file("/sys/class/hwmon/hwmon0/fan3_input");
+//! let (report, after) = findings::judge(&context, "all fans turn", &[slow], &Memory::default());
+//! assert_eq!(report.states[0].health, Health::Degraded);
+//! assert_eq!(report.events[0].name, "fan_slow");
+//!
+//! let (report, _) = findings::judge(&context, "all fans turn", &[], &after);
+//! assert_eq!(report.states[0].reason, "all fans turn");
+//! assert_eq!(report.events[0].name, "fan_slow_cleared");
+//! ```
 
 use std::collections::BTreeMap;
 
-use gpud_sdk::incidents::clip;
-use gpud_sdk::{
-    AccessError, CheckContext, Event, EventType, Evidence, Health, HealthState, Recovery,
+use serde_json::Value;
+
+use crate::incidents::clip;
+use crate::{
+    AccessError, CheckContext, Error, Event, EventType, Evidence, Health, HealthState, Recovery,
     RepairAction, Report, Subject, state,
 };
-use serde_json::Value;
 
 /// Findings that a reason names.
 const MAX_NAMED: usize = 5;
@@ -25,10 +44,10 @@ const MERGE_SECONDS: u32 = 300;
 const MAX_DATA_BYTES: usize = 60 * 1024;
 /// Longest memory, bytes; the host takes 64 KiB of a value.
 const MAX_MEMORY_BYTES: usize = 60 * 1024;
-/// Where the memory is kept.
+/// Key of the memory in the component's `state`.
 const KEY: &str = "open";
 
-/// A fact to report.
+/// One thing that a checker found wrong in a reading, or a fact to report.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Finding {
     /// What makes it the same at the next check; numbers that change have no place in it. Two stages of one trouble share
@@ -53,7 +72,7 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// Something that needs attention; its event is a warning.
+    /// Makes a finding that needs attention; its event is a warning.
     pub fn degraded(key: impl Into<String>, event: &'static str, text: impl Into<String>) -> Self {
         Self {
             key: key.into(),
@@ -68,7 +87,7 @@ impl Finding {
         }
     }
 
-    /// Something that does not work; its event is critical.
+    /// Makes a finding of something that does not work; its event is critical.
     pub fn unhealthy(key: impl Into<String>, event: &'static str, text: impl Into<String>) -> Self {
         Self {
             health: Health::Unhealthy,
@@ -77,7 +96,7 @@ impl Finding {
         }
     }
 
-    /// A fact that is reported as an event and is no trouble of the machine.
+    /// Makes a fact that is reported as an event and is no trouble of the machine.
     pub fn note(key: impl Into<String>, event: &'static str, text: impl Into<String>) -> Self {
         Self {
             health: Health::Healthy,
@@ -86,44 +105,44 @@ impl Finding {
         }
     }
 
-    /// With what to do.
+    /// Adds what to do.
     pub fn action(mut self, action: RepairAction, advice: &'static str) -> Self {
         self.action = Some(action);
         self.advice = advice;
         self
     }
 
-    /// With advice where no action of the vocabulary fits.
+    /// Adds advice where no action of the vocabulary fits.
     pub fn advice(mut self, advice: &'static str) -> Self {
         self.advice = advice;
         self
     }
 
-    /// About a thing of this kind.
+    /// Says that it is about a thing of this kind.
     pub fn about(mut self, kind: &str, name: &str) -> Self {
         self.subject = Some(Subject::Other((kind.to_owned(), clip(name).to_owned())));
         self
     }
 
-    /// About a subject of the vocabulary.
+    /// Says what it is about.
     pub fn subject(mut self, subject: Subject) -> Self {
         self.subject = Some(subject);
         self
     }
 
-    /// Read from this file.
+    /// Names the file that it was read from.
     pub fn from_file(mut self, path: impl Into<String>) -> Self {
         self.file = Some(path.into());
         self
     }
 }
 
-/// What was open at the last check: key to the name of its event. Nothing when there was no check before.
+/// The findings that were open at the last check: key to the name of the event. It is empty before the first check.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Memory(pub BTreeMap<String, String>);
 
 impl Memory {
-    /// From what [`Memory::save`] gave; anything else is nothing.
+    /// Reads what [`Memory::save`] wrote; any other text gives an empty memory.
     pub fn restore(saved: Option<&str>) -> Self {
         Self(
             saved
@@ -132,7 +151,7 @@ impl Memory {
         )
     }
 
-    /// As text; nothing where there is nothing to remember.
+    /// Returns the memory as text; `None` where it is empty.
     pub fn save(&self) -> Option<String> {
         if self.0.is_empty() {
             return None;
@@ -142,7 +161,7 @@ impl Memory {
             .filter(|text| text.len() <= MAX_MEMORY_BYTES)
     }
 
-    /// Out of the component's values.
+    /// Loads the memory from the component's `state`.
     ///
     /// # Errors
     /// When the store does not answer.
@@ -150,7 +169,7 @@ impl Memory {
         Ok(Self::restore(state::get_string(KEY)?.as_deref()))
     }
 
-    /// Into the component's values, if it is not what is there already.
+    /// Stores the memory in the component's `state`, if it differs from the one that was loaded.
     ///
     /// # Errors
     /// When the store does not answer.
@@ -165,7 +184,21 @@ impl Memory {
     }
 }
 
-/// The report of one check, and what to remember. `healthy` is the reason when nothing is wrong.
+/// Runs a check with the memory of the last one: loads it, lets `judge` make a report and a new memory of it, and stores
+/// that.
+///
+/// # Errors
+/// That of `judge`, or that of a store that does not answer.
+pub fn check(
+    judge: impl FnOnce(&Memory) -> Result<(Report, Memory), Error>,
+) -> Result<Report, Error> {
+    let before = Memory::load()?;
+    let (report, after) = judge(&before)?;
+    after.keep(&before)?;
+    Ok(report)
+}
+
+/// Returns the report of one check, and the memory for the next. `healthy` is the reason when nothing is wrong.
 pub fn judge(
     context: &CheckContext,
     healthy: &str,
@@ -198,7 +231,7 @@ pub fn judge(
     (report, after)
 }
 
-/// The state alone.
+/// Returns the state alone.
 pub fn state(context: &CheckContext, healthy: &str, findings: &[Finding]) -> HealthState {
     let mut worst: Vec<&Finding> = findings
         .iter()
@@ -241,7 +274,7 @@ pub fn state(context: &CheckContext, healthy: &str, findings: &[Finding]) -> Hea
     state
 }
 
-/// A component that has nothing to watch here, in words.
+/// Returns the report of a component that has nothing to watch on this machine, with the reason.
 pub fn unsupported(context: &CheckContext, reason: impl Into<String>) -> Report {
     Report::unsupported(HealthState::healthy(context, reason))
 }
@@ -256,7 +289,7 @@ pub fn or_missing(mut report: Report, missing: &str) -> Report {
     report
 }
 
-/// A document for `data`; nothing where it is too long to be shown.
+/// Adds a document to the state, under `data`. One that is longer than 60 KiB is left out: the host would refuse the report.
 pub fn with_data(mut report: Report, data: &Value) -> Report {
     let text = data.to_string();
     if text.len() <= MAX_DATA_BYTES
@@ -287,20 +320,6 @@ fn end(context: &CheckContext, key: &str, name: &str) -> Event {
     let merge = format!("{name} {key}");
     Event::new(context.now, name, EventType::Info, format!("{key}: over"))
         .merged_by(merge, MERGE_SECONDS)
-}
-
-/// A context for tests of checkers.
-#[cfg(any(test, feature = "story"))]
-pub fn test_context(component: &str, now: u64) -> CheckContext {
-    CheckContext {
-        component: component.to_owned(),
-        now,
-        trigger: gpud_sdk::Trigger::Scheduled,
-        boot_id: "b-1".to_owned(),
-        boot_time: 0,
-        previous_check: None,
-        extra: Vec::new(),
-    }
 }
 
 #[cfg(test)]
