@@ -253,13 +253,11 @@ impl<'a> Flags<'a> {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory as _;
-
     use super::*;
-    use crate::cli::args::Cli;
+    use crate::cli::commands;
 
     fn read(line: &str) -> Result<Request, Misuse> {
-        let mut root = Cli::command();
+        let mut root = commands::root();
         root.build();
         let words = line.split('|').filter(|word| !word.is_empty());
         respell(&root, words.map(str::to_owned).collect())

@@ -1,15 +1,19 @@
 //! `gpud compact`: rewrites the state file without what was deleted, while no daemon uses it.
 
+mod args;
+
 use std::{
     net::{Ipv4Addr, Ipv6Addr, SocketAddr},
-    path::Path,
+    path::{Path, PathBuf},
     time::Duration,
 };
 
 use serde_json::json;
 use tokio::{net::TcpStream, time::timeout};
 
+use self::args::CompactArgs;
 use super::{
+    command::{Action, Command, CommandContext},
     data_dir,
     exit::Exit,
     service::systemctl::{Systemctl, UnitState},
@@ -18,11 +22,31 @@ use super::{
 };
 use crate::store;
 
+/// The entry of the table of commands.
+pub(super) const COMMAND: Command =
+    Command::new::<CompactArgs>("compact", "Shrink the state file while no daemon uses it");
+
 /// Where a daemon listens, GPUd's included, which has no lock file.
 const PORT: u16 = 15132;
 
 /// The word for programs.
 const ERROR_CODE: &str = "failed_to_compact";
+
+/// Which state file to compact.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CompactOptions {
+    /// Folder of the state file.
+    pub data_dir: PathBuf,
+    /// As one JSON document.
+    pub json: bool,
+}
+
+impl Action for CompactOptions {
+    async fn run(self, context: CommandContext) -> Result<Exit, Exit> {
+        let compacted = compact(&self.data_dir, self.json, context.stdout).await;
+        compacted.map(Exit::success)
+    }
+}
 
 /// Compacts the state file in `folder` and returns what to print.
 ///

@@ -4,10 +4,43 @@
     reason = "a file that the build names, before gpud is installed"
 )]
 
-use std::{collections::BTreeMap, fs, path::Path};
+mod args;
 
-use super::{exit::Exit, sizes::iec};
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use self::args::CompileBuiltinsArgs;
+use super::{
+    command::{Action, Command, CommandContext},
+    exit::Exit,
+    sizes::iec,
+};
 use crate::{component::builtin, runtime::builtins};
+
+/// The entry of the table of commands.
+pub(super) const COMMAND: Command = Command::new::<CompileBuiltinsArgs>(
+    "compile-builtins",
+    "Compile the built-in components; the build of gpud runs this",
+)
+.hidden();
+
+/// Where the compiled code is written, and for which machines.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CompileBuiltinsOptions {
+    /// The archive.
+    pub output: PathBuf,
+    /// For machines of this target.
+    pub target: Option<String>,
+}
+
+impl Action for CompileBuiltinsOptions {
+    async fn run(self, _: CommandContext) -> Result<Exit, Exit> {
+        compile_builtins(&self.output, self.target.as_deref())
+    }
+}
 
 /// Writes an archive with the code of all built-in components.
 ///

@@ -1,19 +1,48 @@
-//! `gpud down`.
+//! `gpud down`: stops the service of systemd.
 
-use std::{path::Path, time::Duration};
+mod args;
 
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use self::args::DownArgs;
 use super::{
-    UNIT,
-    systemctl::{Systemctl, UnitState},
+    command::{Action, Command, CommandContext},
+    data_dir,
+    exit::Exit,
+    service::{
+        UNIT,
+        systemctl::{Systemctl, UnitState},
+    },
+    terminal::Terminal,
 };
-use crate::{
-    cli::{data_dir, exit::Exit, terminal::Terminal},
-    node::system::euid,
-    store,
-};
+use crate::{node::system::euid, store};
+
+/// The entry of the table of commands.
+pub(super) const COMMAND: Command = Command::new::<DownArgs>(
+    "down",
+    "Stop the service, and do not start it at boot any more",
+);
 
 /// For stopping: the unit's limit and some.
 const STOP: Duration = Duration::from_secs(60);
+
+/// How to stop the service.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DownOptions {
+    /// Folder of the state file.
+    pub data_dir: PathBuf,
+    /// Forget what a hosted platform gave.
+    pub reset_state: bool,
+}
+
+impl Action for DownOptions {
+    async fn run(self, context: CommandContext) -> Result<Exit, Exit> {
+        down(&self.data_dir, self.reset_state, context.stdout).await
+    }
+}
 
 /// Stops the service and takes it out of the boot; files stay. `reset` also forgets what a hosted platform gave. Gives
 /// what to print.

@@ -4,7 +4,13 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::args::{CommonArgs, path};
+use super::ExportsAction;
+use crate::cli::{
+    args::{CommonArgs, path},
+    command::{Arguments, Plan},
+    exit::Exit,
+    options::DEFAULT_EXPORTS,
+};
 
 /// Exports: verdicts and events for engines outside of this machine.
 #[derive(Debug, Args)]
@@ -29,7 +35,7 @@ pub struct ListExportsArgs {
     #[command(flatten)]
     pub common: CommonArgs,
     /// File of exports
-    #[arg(long, value_name = "FILE", value_parser = path, default_value = super::options::DEFAULT_EXPORTS)]
+    #[arg(long, value_name = "FILE", value_parser = path, default_value = DEFAULT_EXPORTS)]
     pub exports_file: PathBuf,
     /// Base URL of the daemon [default: of the one on this machine, else https://localhost:15132]
     #[arg(
@@ -52,7 +58,7 @@ pub struct TestExportArgs {
     #[command(flatten)]
     pub common: CommonArgs,
     /// File of exports
-    #[arg(long, value_name = "FILE", value_parser = path, default_value = super::options::DEFAULT_EXPORTS)]
+    #[arg(long, value_name = "FILE", value_parser = path, default_value = DEFAULT_EXPORTS)]
     pub exports_file: PathBuf,
     /// Print one JSON document instead of text
     #[arg(long)]
@@ -72,4 +78,46 @@ pub struct CheckExportsArgs {
     /// The file [default: /etc/gpud/exports.yaml]
     #[arg(value_name = "FILE", value_parser = path)]
     pub files: Vec<PathBuf>,
+}
+
+impl ExportsArgs {
+    fn action(self) -> Result<(CommonArgs, ExportsAction), String> {
+        Ok(match self.command {
+            ExportsCommand::List(args) => {
+                let action = ExportsAction::List {
+                    file: args.exports_file,
+                    server: args.server,
+                    token_file: args.token_file,
+                    json: args.json,
+                };
+                (args.common, action)
+            }
+            ExportsCommand::Test(args) => {
+                let [name] = <[String; 1]>::try_from(args.names)
+                    .map_err(|_| "name one export: gpud exports test NAME".to_owned())?;
+                let action = ExportsAction::Test {
+                    file: args.exports_file,
+                    name,
+                    json: args.json,
+                };
+                (args.common, action)
+            }
+            ExportsCommand::Check(args) => {
+                let mut files = args.files.into_iter();
+                let file = files.next().unwrap_or_else(|| DEFAULT_EXPORTS.into());
+                if files.next().is_some() {
+                    return Err("one file is checked at a time".to_owned());
+                }
+                let json = args.json;
+                (args.common, ExportsAction::Check { file, json })
+            }
+        })
+    }
+}
+
+impl Arguments for ExportsArgs {
+    fn plan(self, _: &mut Vec<String>) -> Result<Plan, Exit> {
+        let (common, action) = self.action().map_err(Exit::failure)?;
+        Ok(Plan::new(common, action))
+    }
 }

@@ -1,10 +1,20 @@
-//! Flags of `gpud history` and `gpud watch`.
+//! The flags of `gpud history`.
 
 use std::path::PathBuf;
 
 use clap::Args;
 
-use super::args::{CommonArgs, path};
+use super::HistoryOptions;
+use crate::{
+    cli::{
+        args::{CommonArgs, path},
+        command::{Arguments, Plan},
+        components::names,
+        exit::Exit,
+    },
+    node::clock::Clock,
+    wire::parse_since,
+};
 
 #[derive(Debug, Args)]
 pub struct HistoryArgs {
@@ -38,22 +48,19 @@ pub struct HistoryArgs {
     pub json: bool,
 }
 
-#[derive(Debug, Args)]
-pub struct WatchArgs {
-    #[command(flatten)]
-    pub common: CommonArgs,
-    /// Folder of the state file, by which the daemon is found
-    #[arg(long, value_name = "FOLDER", value_parser = path)]
-    pub data_dir: Option<PathBuf>,
-    /// Base URL of the daemon [default: of the one that uses the folder, else https://localhost:15132]
-    #[arg(
-        long,
-        value_name = "URL",
-        default_value = "",
-        hide_default_value = true
-    )]
-    pub server: String,
-    /// File with the bearer token [default: token in the data folder, for the daemon of this machine]
-    #[arg(long, value_name = "FILE", value_parser = path)]
-    pub token_file: Option<PathBuf>,
+impl Arguments for HistoryArgs {
+    fn plan(self, _: &mut Vec<String>) -> Result<Plan, Exit> {
+        let since = parse_since(&self.since, Clock::Live.now_ms())
+            .map_err(|error| Exit::failure(format!("invalid value for --since: {error}")))?;
+        let options = HistoryOptions {
+            server: self.server,
+            token_file: self.token_file,
+            since,
+            components: names(&self.component),
+            gpu: self.gpu.filter(|gpu| !gpu.trim().is_empty()),
+            limit: self.limit,
+            json: self.json,
+        };
+        Ok(Plan::new(self.common, options))
+    }
 }

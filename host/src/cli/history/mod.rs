@@ -1,10 +1,14 @@
 //! `gpud history`: events and changes of health of this machine, as the running daemon remembers them.
 
+mod args;
+
 use std::path::PathBuf;
 
+use self::args::HistoryArgs;
 use super::{
     ages,
     client::Client,
+    command::{Action, Command, CommandContext},
     exit::Exit,
     live::{self, machine},
     terminal::Terminal,
@@ -13,6 +17,12 @@ use crate::{
     store::MAX_PAGE,
     summary::{History, HistoryEntry, SubjectView},
 };
+
+/// The entry of the table of commands.
+pub(super) const COMMAND: Command = Command::new::<HistoryArgs>(
+    "history",
+    "Show the events and changes of health of this machine",
+);
 
 /// The word for programs.
 const ERROR_CODE: &str = "failed_to_get_history";
@@ -36,6 +46,12 @@ pub struct HistoryOptions {
     pub limit: u32,
     /// Print JSON.
     pub json: bool,
+}
+
+impl Action for HistoryOptions {
+    async fn run(self, context: CommandContext) -> Result<Exit, Exit> {
+        history(&self, context.stdout).await
+    }
 }
 
 /// Asks and prints.

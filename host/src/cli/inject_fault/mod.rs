@@ -1,10 +1,39 @@
 //! `gpud inject-fault`: writes a message into the kernel log, where the checks find it.
 
-use super::exit::Exit;
+mod args;
+
+use self::args::InjectFaultArgs;
+use super::{
+    command::{Action, Command, CommandContext},
+    exit::Exit,
+};
 use crate::node::kmsg;
+
+/// The entry of the table of commands.
+pub(super) const COMMAND: Command = Command::new::<InjectFaultArgs>(
+    "inject-fault",
+    "Write a message into the kernel log, to see what the checks make of it",
+);
 
 /// The word for programs.
 const ERROR_CODE: &str = "failed_to_inject_fault";
+
+/// What to write into the kernel log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InjectFaultOptions {
+    /// Priority's name.
+    pub priority: String,
+    /// Text.
+    pub message: String,
+    /// Say so in JSON.
+    pub json: bool,
+}
+
+impl Action for InjectFaultOptions {
+    async fn run(self, _: CommandContext) -> Result<Exit, Exit> {
+        inject_fault(&self.priority, &self.message, self.json)
+    }
+}
 
 /// Writes it. Prints nothing, or `{"injected":true}`. Lines that are too long are cut.
 ///

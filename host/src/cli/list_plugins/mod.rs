@@ -1,17 +1,29 @@
 //! `gpud list-plugins`: which plugins the running daemon has.
 
-use std::{collections::BTreeMap, path::Path};
+mod args;
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
 
 use http::Method;
 use serde::Deserialize;
 use serde_json::Value;
 
+use self::args::ListPluginsArgs;
 use super::{
     client::{Answer, Client, reason_of},
+    command::{Action, Command, CommandContext},
     exit::Exit,
     terminal::printable,
 };
 use crate::spec::component_name;
+
+/// The entry of the table of commands.
+pub(super) const COMMAND: Command =
+    Command::new::<ListPluginsArgs>("list-plugins", "List the plugins of the running daemon")
+        .with_aliases(&["lp"]);
 
 /// The word for programs.
 const ERROR_CODE: &str = "failed_to_get_custom_plugins";
@@ -25,6 +37,24 @@ struct ListedPlugin {
     run_mode: String,
     #[serde(default)]
     not_applicable: BTreeMap<String, String>,
+}
+
+/// Which daemon to ask, and how to show its plugins.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListPluginsOptions {
+    /// Base URL; empty is the default.
+    pub server: String,
+    /// Where the token is, if not in the data folder.
+    pub token_file: Option<PathBuf>,
+    /// The specs as JSON.
+    pub json: bool,
+}
+
+impl Action for ListPluginsOptions {
+    async fn run(self, context: CommandContext) -> Result<Exit, Exit> {
+        let listed = list_plugins(&self.server, self.token_file.as_deref(), self.json).await;
+        listed.map(Exit::success)
+    }
 }
 
 /// Asks the daemon. Returns what to print: a line for each plugin, or the specs as one line of JSON.

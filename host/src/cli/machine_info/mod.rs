@@ -2,11 +2,63 @@
 //!
 //! Nothing is asked over the network: the cloud is the one that the firmware names; GPUd asks several services.
 
+mod args;
+
+use std::path::PathBuf;
+
 use serde::Serialize;
 
-use super::{exit::Exit, sizes::iec, table::Table};
-use crate::machine_info::Cloud;
-use crate::wire::{BlockDevice, GpuInfo, GpuInstance, MachineInfo};
+use self::args::MachineInfoArgs;
+use super::{
+    command::{Action, Command, CommandContext},
+    exit::Exit,
+    metadata,
+    sizes::iec,
+    table::Table,
+};
+use crate::{
+    machine_info::{self as inventory, Cloud},
+    node::Node,
+    wire::{BlockDevice, GpuInfo, GpuInstance, MachineInfo},
+};
+
+/// The entry of the table of commands.
+pub(super) const COMMAND: Command =
+    Command::new::<MachineInfoArgs>("machine-info", "Print what this machine is made of");
+
+/// What to print.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MachineInfoOptions {
+    /// Folder of the state file.
+    pub data_dir: PathBuf,
+    /// As one line of JSON.
+    pub json: bool,
+}
+
+impl Action for MachineInfoOptions {
+    async fn run(self, context: CommandContext) -> Result<Exit, Exit> {
+        let shown = machine_info(&self, context.stdout.width()).await;
+        shown.map(Exit::success)
+    }
+}
+
+/// Collects the inventory. Returns what to print, tables in at most `width` columns.
+///
+/// # Errors
+/// The machine cannot be read.
+async fn machine_info(options: &MachineInfoOptions, width: usize) -> Result<String, Exit> {
+    let node = Node::live().await.map_err(|error| {
+        Exit::failure(error).in_json(options.json, "failed_to_get_machine_info")
+    })?;
+    let info = inventory::collect(&node).await;
+    let cloud = inventory::cloud(&node.files).await;
+    let id = metadata::machine_id(&options.data_dir).await;
+    if options.json {
+        json(&info, &cloud, id.as_deref())
+    } else {
+        Ok(plain(&info, &cloud, id.as_deref(), width))
+    }
+}
 
 /// Where the machine stands. The keys are GPUd's.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

@@ -3,6 +3,8 @@
 //! Names are GPUd's, given by a hosted platform (`machine_id`, `token`, …), where a GPUd used the file before; and gpud's
 //! own. Secrets are masked.
 
+mod args;
+
 use std::{
     collections::BTreeMap,
     fmt::Write as _,
@@ -11,17 +13,25 @@ use std::{
 
 use serde::Serialize;
 
+use self::args::MetadataArgs;
 use super::{
     ages::ago,
+    command::{Action, Command, CommandContext},
     data_dir,
     exit::Exit,
     terminal::{Terminal, printable},
 };
 use crate::{
     model::UnixMillis,
-    node::system::euid,
+    node::{clock::Clock, system::euid},
     store::{self, STATE_FILE, StateFile, StoredEvent},
 };
+
+/// The entry of the table of commands.
+pub(super) const COMMAND: Command = Command::new::<MetadataArgs>(
+    "metadata",
+    "Show what the state file notes about this installation, and the machine's reboots",
+);
 
 /// What to show and to set.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,6 +66,12 @@ struct Reboot {
 struct Updated {
     key: String,
     value: String,
+}
+
+impl Action for MetadataOptions {
+    async fn run(self, context: CommandContext) -> Result<Exit, Exit> {
+        metadata(self, Clock::Live.now_ms(), context.stdout).await
+    }
 }
 
 /// Reads, and then sets. Gives what to print.

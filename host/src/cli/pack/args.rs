@@ -4,7 +4,13 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::args::{CommonArgs, path};
+use super::{Installation, PackAction};
+use crate::cli::{
+    args::{CommonArgs, path},
+    command::{Arguments, Plan},
+    data_dir::data_dir,
+    exit::Exit,
+};
 
 /// Vendor packs: signed archives of plugins.
 #[derive(Debug, Args)]
@@ -226,4 +232,87 @@ pub struct PullArgs {
     /// HOST/NAME:TAG or HOST/NAME@sha256:DIGEST
     #[arg(value_name = "REFERENCE")]
     pub reference: String,
+}
+
+impl PackArgs {
+    fn action(self) -> Result<(CommonArgs, PackAction), String> {
+        Ok(match self.command {
+            PackCommand::New(args) => {
+                let action = PackAction::New {
+                    language: args.lang,
+                    name: args.name,
+                    folder: args.folder,
+                };
+                (args.common, action)
+            }
+            PackCommand::Keygen(args) => (args.common, PackAction::Keygen(args.name)),
+            PackCommand::Build(args) => {
+                let action = PackAction::Build {
+                    folder: args.folder,
+                    output: args.output,
+                    key: args.key,
+                    replace: args.replace,
+                    json: args.json,
+                };
+                (args.common, action)
+            }
+            PackCommand::Sign(args) => {
+                let action = PackAction::Sign {
+                    file: args.file,
+                    key: args.key,
+                    signature: args.signature,
+                };
+                (args.common, action)
+            }
+            PackCommand::Verify(args) => {
+                let (file, trust, json) = (args.file, args.trust.into(), args.json);
+                (args.common, PackAction::Verify { file, trust, json })
+            }
+            PackCommand::Install(args) => {
+                let installation = Installation {
+                    pack: args.pack,
+                    trust: args.trust.into(),
+                    access: args.registry.into(),
+                    approve: args.approve,
+                    downgrade: args.allow_downgrade,
+                    config: args.config,
+                    data_dir: data_dir(args.data_dir)?,
+                    json: args.json,
+                };
+                (args.common, PackAction::Install(Box::new(installation)))
+            }
+            PackCommand::List(args) => {
+                let (data_dir, json) = (data_dir(args.data_dir)?, args.json);
+                (args.common, PackAction::List { data_dir, json })
+            }
+            PackCommand::Remove(args) => {
+                let (data_dir, name) = (data_dir(args.data_dir)?, args.name);
+                (args.common, PackAction::Remove { data_dir, name })
+            }
+            PackCommand::Push(args) => {
+                let action = PackAction::Push {
+                    file: args.file,
+                    reference: args.reference,
+                    access: args.registry.into(),
+                };
+                (args.common, action)
+            }
+            PackCommand::Pull(args) => {
+                let action = PackAction::Pull {
+                    reference: args.reference,
+                    output: args.output,
+                    replace: args.replace,
+                    access: args.registry.into(),
+                };
+                (args.common, action)
+            }
+        })
+    }
+}
+
+impl Arguments for PackArgs {
+    fn plan(self, _: &mut Vec<String>) -> Result<Plan, Exit> {
+        let (common, action) = self.action().map_err(Exit::failure)?;
+        Ok(Plan::new(common, action))
+    }
 }

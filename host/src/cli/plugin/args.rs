@@ -4,7 +4,12 @@ use std::path::PathBuf;
 
 use clap::{ArgAction, Args, Subcommand};
 
-use super::args::{CommonArgs, path};
+use super::{DryRun, PluginAction, Validation, grant_flags};
+use crate::cli::{
+    args::{CommonArgs, path},
+    command::{Arguments, Plan},
+    exit::Exit,
+};
 
 /// Commands for those who write plugins. With a YAML file instead of one of these it is `gpud custom-plugins`, as in GPUd.
 #[derive(Debug, Args)]
@@ -186,4 +191,88 @@ pub struct BuildArgs {
     /// The folder of the plugin [default: this folder]
     #[arg(value_name = "FOLDER", value_parser = path)]
     pub folder: Option<PathBuf>,
+}
+
+impl PluginArgs {
+    fn action(self) -> Result<(CommonArgs, PluginAction), String> {
+        let here = |folder: Option<PathBuf>| folder.unwrap_or_else(|| PathBuf::from("."));
+        Ok(match self.command {
+            PluginCommand::Inspect(args) => {
+                let (file, json) = (args.file, args.json);
+                (args.common, PluginAction::Inspect { file, json })
+            }
+            PluginCommand::Run(args) => {
+                let run = DryRun {
+                    file: args.file,
+                    grants: grant_flags::grants(&args.grant)?,
+                    config: grant_flags::config(args.config.as_deref())?,
+                    component: args.component,
+                    node: args.node,
+                    json: args.json,
+                };
+                (args.common, PluginAction::Run(run))
+            }
+            PluginCommand::Test(args) => {
+                let action = PluginAction::Test {
+                    path: here(args.path),
+                    component: args.component,
+                    build: !args.no_build,
+                    variables: args.env,
+                    json: args.json,
+                };
+                (args.common, action)
+            }
+            PluginCommand::Validate(args) => {
+                let validation = Validation {
+                    file: args.file,
+                    config: grant_flags::config(args.config.as_deref())?,
+                    json: args.json,
+                };
+                (args.common, PluginAction::Validate(validation))
+            }
+            PluginCommand::Diff(args) => {
+                let action = PluginAction::Diff {
+                    old: args.old,
+                    new: args.new,
+                    json: args.json,
+                    exit_code: args.exit_code,
+                };
+                (args.common, action)
+            }
+            PluginCommand::Shadow(args) => {
+                let action = PluginAction::Shadow {
+                    server: args.server,
+                    token_file: args.token_file,
+                    component: args.component,
+                    json: args.json,
+                };
+                (args.common, action)
+            }
+            PluginCommand::New(args) => {
+                let action = PluginAction::New {
+                    language: args.lang,
+                    name: args.name,
+                    folder: args.folder,
+                    sdk: args.sdk,
+                };
+                (args.common, action)
+            }
+            PluginCommand::Build(args) => {
+                let action = PluginAction::Build {
+                    folder: here(args.folder),
+                    install_tools: args.install_tools,
+                    variables: args.env,
+                    json: args.json,
+                };
+                (args.common, action)
+            }
+        })
+    }
+}
+
+impl Arguments for PluginArgs {
+    fn plan(self, _: &mut Vec<String>) -> Result<Plan, Exit> {
+        let (common, action) = self.action().map_err(Exit::failure)?;
+        Ok(Plan::new(common, action))
+    }
 }

@@ -1,38 +1,14 @@
-//! The flags of `notify` and `release`: commands of GPUd that this build answers with one line.
+//! The flags of `gpud release`.
 
 use clap::{Args, Subcommand};
 
-use super::args::CommonArgs;
-
-#[derive(Debug, Args)]
-#[command(disable_help_subcommand = true)]
-pub struct NotifyArgs {
-    #[command(subcommand)]
-    pub event: NotifyEvent,
-}
-
-#[derive(Debug, Subcommand)]
-pub enum NotifyEvent {
-    /// This machine has started
-    Startup(NotifyEventArgs),
-    /// This machine is about to stop
-    Shutdown(NotifyEventArgs),
-}
-
-#[derive(Debug, Args)]
-pub struct NotifyEventArgs {
-    #[command(flatten)]
-    pub common: CommonArgs,
-    #[arg(long, hide = true)]
-    pub data_dir: Option<String>,
-}
-
-// No flags but those of every command.
-#[derive(Debug, Args)]
-pub struct BareArgs {
-    #[command(flatten)]
-    pub common: CommonArgs,
-}
+use super::NO_SIGNING;
+use crate::cli::{
+    args::CommonArgs,
+    command::{Arguments, Plan},
+    exit::Exit,
+    unavailable::Unavailable,
+};
 
 #[derive(Debug, Args)]
 #[command(disable_help_subcommand = true)]
@@ -92,5 +68,11 @@ impl ReleaseTool {
             | Self::SignPackage(args)
             | Self::VerifyPackageSignature(args) => args.common,
         }
+    }
+}
+
+impl Arguments for ReleaseArgs {
+    fn plan(self, _: &mut Vec<String>) -> Result<Plan, Exit> {
+        Ok(Plan::new(self.tool.common(), Unavailable(NO_SIGNING)))
     }
 }

@@ -1,11 +1,45 @@
-//! The flags of `gpud run` that are not about checks.
+//! The flags of `gpud run`.
 
 use std::path::PathBuf;
 
 use clap::{ArgAction, Args, ValueEnum};
 
-use super::args::path;
-use crate::wire::GoDuration;
+use super::{
+    destinations::{inventory_of_environment, otlp_endpoint, webhook_url},
+    options::{RunOptions, TlsFiles},
+};
+use crate::{
+    cli::{
+        args::{CommonArgs, path},
+        check_args::{CheckArgs, RunCheckArgs},
+        checks::check_options,
+        command::{Arguments, Plan},
+        components::ComponentSelection,
+        control_plane::{ControlPlane, session_protocol},
+        data_dir::data_dir,
+        exit::Exit,
+        local_socket::LocalSocketChoice,
+        options::{
+            DEFAULT_EXPORTS, DEFAULT_LISTEN, DEFAULT_PLUGIN_SPECS, EVENTS_RETENTION,
+            METRICS_RETENTION, retention,
+        },
+    },
+    logging::{LogLevel, LogOptions},
+    server::{parse_hosts, parse_origins},
+    wire::GoDuration,
+};
+
+#[derive(Debug, Args)]
+pub struct RunCommand {
+    #[command(flatten)]
+    pub common: CommonArgs,
+    #[command(flatten)]
+    pub run: RunArgs,
+    #[command(flatten)]
+    pub run_checks: RunCheckArgs,
+    #[command(flatten)]
+    pub checks: CheckArgs,
+}
 
 /// Where the daemon keeps things, where it listens, what it runs.
 #[derive(Debug, Args)]
@@ -20,7 +54,7 @@ pub struct RunArgs {
     #[arg(long, value_name = "FILE", value_parser = path)]
     pub log_file: Option<PathBuf>,
     /// Where to listen, as host:port; `:15132` is every address of this machine
-    #[arg(long, value_name = "ADDRESS", default_value = super::options::DEFAULT_LISTEN)]
+    #[arg(long, value_name = "ADDRESS", default_value = DEFAULT_LISTEN)]
     pub listen_address: String,
     /// PEM file with the certificate to serve with, instead of one made at each start
     #[arg(long, value_name = "FILE", value_parser = path, requires = "tls_key")]
@@ -57,10 +91,10 @@ pub struct RunArgs {
     #[arg(long)]
     pub pprof: bool,
     /// YAML file with script plugins; an empty name means none
-    #[arg(long, value_name = "FILE", value_parser = path, default_value = super::options::DEFAULT_PLUGIN_SPECS)]
+    #[arg(long, value_name = "FILE", value_parser = path, default_value = DEFAULT_PLUGIN_SPECS)]
     pub plugin_specs_file: PathBuf,
     /// YAML file of exports, which send verdicts and events elsewhere; an empty name means none
-    #[arg(long, value_name = "FILE", value_parser = path, default_value = super::options::DEFAULT_EXPORTS)]
+    #[arg(long, value_name = "FILE", value_parser = path, default_value = DEFAULT_EXPORTS)]
     pub exports_file: PathBuf,
     /// Send verdicts and events to this address as CloudEvents; or env:NAME or file:/path that holds it [default: of GPUD_WEBHOOK_URL]
     #[arg(
@@ -175,40 +209,70 @@ impl ControlPlaneArgs {
     }
 }
 
-/// Flags that were given and have no effect here.
-#[derive(Debug, Default)]
-pub struct ControlPlane(Vec<String>);
-
-impl ControlPlane {
-    /// Takes one down.
-    pub fn flag(&mut self, name: &str, given: bool) {
-        if given {
-            self.0.push(format!("--{name}"));
-        }
-    }
-
-    /// One line about all of them.
-    pub fn note(&self) -> Option<String> {
-        (!self.0.is_empty()).then(|| {
-            format!(
-                "this build has no control plane and no self-update: {} ignored",
-                self.0.join(", ")
-            )
-        })
+impl RunCommand {
+    fn options(self, notes: &mut Vec<String>) -> Result<(CommonArgs, RunOptions), String> {
+        let RunCommand {
+            common,
+            run,
+            run_checks,
+            checks,
+        } = self;
+        notes.extend(run.control_plane.note()?);
+        let events_retention = retention(
+            "events-retention-period",
+            checks.events_retention_period,
+            EVENTS_RETENTION,
+        )?;
+        let metrics_retention = retention(
+            "metrics-retention-period",
+            run.metrics_retention_period,
+            METRICS_RETENTION,
+        )?;
+        // GPUd listens everywhere when the address is empty; a user who wants that can pass `:15132`.
+        let listen_address = match run.listen_address.trim() {
+            "" => DEFAULT_LISTEN.to_owned(),
+            address => address.to_owned(),
+        };
+        let given = |file: Option<PathBuf>| file.filter(|file| !file.as_os_str().is_empty());
+        let options = RunOptions {
+            data_dir: data_dir(run.data_dir)?,
+            db_in_memory: run.db_in_memory,
+            listen_address,
+            tls: given(run.tls_cert)
+                .zip(given(run.tls_key))
+                .map(|(certificate, key)| TlsFiles { certificate, key }),
+            dcgm_names: run.metrics_names == MetricsNames::Dcgm,
+            token_file: given(run.token_file),
+            require_token: run.require_token,
+            local_socket: LocalSocketChoice::of_flag(run.local_socket),
+            allowed_hosts: parse_hosts(&run.allowed_hosts)?,
+            allowed_origins: parse_origins(&run.allowed_origins)?,
+            pprof: run.pprof,
+            plugin_specs_file: given(Some(run.plugin_specs_file)),
+            exports_file: given(Some(run.exports_file)),
+            webhook_url: webhook_url(&run.webhook_url)?,
+            otlp_endpoint: otlp_endpoint(&run.otlp_endpoint)?,
+            inventory: inventory_of_environment(run.inventory_from_env, |name| {
+                std::env::var(name).ok()
+            })?,
+            components: ComponentSelection::parse(&run.components),
+            metrics_retention,
+            events_retention,
+            checks: check_options(checks, run_checks, notes)?,
+        };
+        Ok((common, options))
     }
 }
 
-/// Checks a session protocol, as GPUd does: the flag's, else that of the environment. True if it asks for something.
-///
-/// # Errors
-/// There is no such protocol.
-pub fn session_protocol(flag: Option<&str>) -> Result<bool, String> {
-    let environment = std::env::var("GPUD_SESSION_PROTOCOL").unwrap_or_default();
-    match flag.unwrap_or(&environment) {
-        "" | "auto" => Ok(false),
-        "v1" | "v2" => Ok(flag.is_some()),
-        other => Err(format!(
-            "invalid session protocol {other:?}: it is v1, v2 or auto"
-        )),
+impl Arguments for RunCommand {
+    fn plan(self, notes: &mut Vec<String>) -> Result<Plan, Exit> {
+        let file = self.run.log_file.clone();
+        let log = LogOptions {
+            level: LogLevel::Info,
+            json: true,
+            file: file.filter(|file| !file.as_os_str().is_empty()),
+        };
+        let (common, options) = self.options(notes).map_err(Exit::failure)?;
+        Ok(Plan::new(common, options).with_log(log))
     }
 }

@@ -1,5 +1,10 @@
 //! `gpud run`: the daemon in the foreground until SIGTERM or SIGINT.
 
+mod args;
+mod destinations;
+mod effective_config;
+mod options;
+
 use std::{
     env,
     io::{self, IsTerminal as _},
@@ -16,12 +21,17 @@ use gpud_exports::{
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
+pub use self::options::{RunOptions, TlsFiles};
+use self::{args::RunCommand, effective_config::effective_config};
 use super::{
-    RunOptions, VERSION, checks::GpuFaults, data_dir, exit::Exit, settings::component_config,
+    VERSION,
+    command::{Action, Command, CommandContext},
+    data_dir,
+    exit::Exit,
+    settings::component_config,
     site_configs::SiteConfigs,
 };
 use crate::{
-    backend::{EffectiveConfig, FailureInjector, ToolOverwrites},
     component::builtin,
     daemon::{self, Options, Selection},
     exports,
@@ -29,8 +39,18 @@ use crate::{
     runtime::Compiler,
     service::{Service, signals},
     store::{Location, STATE_FILE, StoreOptions},
-    wire::GoDuration,
 };
+
+/// The entry of the table of commands.
+pub(super) const COMMAND: Command =
+    Command::new::<RunCommand>("run", "Run the daemon in the foreground");
+
+impl Action for RunOptions {
+    async fn run(self, context: CommandContext) -> Result<Exit, Exit> {
+        run(self, context.service).await?;
+        Ok(Exit::success(""))
+    }
+}
 
 /// Runs until a signal; then stops in good order.
 ///
@@ -165,78 +185,6 @@ fn announce_page(address: &str) {
     }
 }
 
-fn effective_config(options: &RunOptions) -> EffectiveConfig {
-    let go = |duration: std::time::Duration| {
-        GoDuration(i64::try_from(duration.as_nanos()).unwrap_or(i64::MAX)).to_string()
-    };
-    let infiniband = &options.checks.infiniband;
-    let commands = options.checks.commands.clone();
-    let text = |command: Option<String>| command.unwrap_or_default();
-    EffectiveConfig {
-        api_version: "v1",
-        address: options.listen_address.clone(),
-        data_dir: options.data_dir.display().to_string(),
-        state: options.data_dir.join(STATE_FILE).display().to_string(),
-        metrics_retention_period: go(options.metrics_retention),
-        events_retention_period: go(options.events_retention),
-        compact_period: go(std::time::Duration::ZERO),
-        pprof: options.pprof,
-        enable_auto_update: false,
-        auto_update_exit_code: -1,
-        findmnt_commands: text(commands.findmnt),
-        lsblk_commands: text(commands.lsblk),
-        blockdev_usage_commands: text(commands.blockdev_usage),
-        nfs_host_root: options
-            .checks
-            .nfs_host_root
-            .as_ref()
-            .map(|root| root.display().to_string())
-            .unwrap_or_default(),
-        containerd_service_active_commands: text(commands.containerd_service_active),
-        version_file: "",
-        nvidia_tool_overwrites: ToolOverwrites {
-            infiniband_class_root_dir: infiniband
-                .class_root
-                .as_ref()
-                .map(|folder| folder.display().to_string())
-                .unwrap_or_default(),
-            excluded_infiniband_devices: (!infiniband.exclude_devices.is_empty())
-                .then(|| infiniband.exclude_devices.clone()),
-        },
-        plugin_specs_file: options
-            .plugin_specs_file
-            .as_ref()
-            .map(|file| file.display().to_string())
-            .unwrap_or_default(),
-        exports_file: options
-            .exports_file
-            .as_ref()
-            .map(|file| file.display().to_string())
-            .unwrap_or_default(),
-        components: options.components.words(),
-        failure_injector: failure_injector(options.checks.faults.clone()),
-        skip_session_update_config: false,
-        session_protocol: "",
-        db_in_memory: options.db_in_memory,
-    }
-}
-
-fn failure_injector(faults: GpuFaults) -> FailureInjector {
-    FailureInjector {
-        row_remapping_pending: faults.row_remapping_pending,
-        row_remapping_failed: faults.row_remapping_failed,
-        hw_slowdown: faults.hw_slowdown,
-        hw_slowdown_thermal: faults.hw_slowdown_thermal,
-        hw_slowdown_power_brake: faults.hw_slowdown_power_brake,
-        gpu_lost: faults.gpu_lost,
-        gpu_requires_reset: faults.gpu_requires_reset,
-        fabric_unhealthy: faults.fabric_unhealthy,
-        product_name: faults.product_name.unwrap_or_default(),
-        enumeration_fails: faults.enumeration_fails,
-        containerd_socket_missing: faults.containerd_socket_missing,
-    }
-}
-
 /// SIGTERM and SIGINT cancel the token; SIGPIPE and a second signal change nothing.
 pub(super) fn stop_on_signals(shutdown: CancellationToken) -> std::io::Result<()> {
     let mut terminate = signal(SignalKind::terminate())?;
@@ -255,17 +203,14 @@ pub(super) fn stop_on_signals(shutdown: CancellationToken) -> std::io::Result<()
 
 #[cfg(test)]
 mod tests {
-    use std::ffi::OsString;
-
     use super::*;
-    use crate::cli::{options::Action, parse::parse};
+    use crate::cli::parse::tests::values;
 
     fn shown(flags: &[&str]) -> String {
-        let words = ["gpud", "run", "--data-dir=/d"].iter().chain(flags);
-        match parse(words.map(OsString::from)).unwrap().action {
-            Action::Run(options) => serde_json::to_string(&effective_config(&options)).unwrap(),
-            other => panic!("{other:?}"),
-        }
+        let words = ["run", "--data-dir=/d"].iter().chain(flags);
+        let words: Vec<&str> = words.copied().collect();
+        let options = values::<RunOptions>(&words.join("|"));
+        serde_json::to_string(&effective_config(&options)).unwrap()
     }
 
     /// Keys and their order are GPUd's (`pkg/config`).

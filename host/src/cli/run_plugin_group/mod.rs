@@ -1,18 +1,31 @@
 //! `gpud run-plugin-group`: makes the running daemon check every component with a tag.
 
-use std::{path::Path, time::Duration};
+mod args;
+
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use http::Method;
 use serde::Deserialize;
 use serde_json::json;
 
+use self::args::RunPluginGroupArgs;
 use super::{
     client::{Answer, Client, reason_of},
+    command::{Action, Command, CommandContext},
     exit::{Exit, Stderr},
     status::Daemon,
     terminal::printable,
 };
 use crate::{model::Health, text::encode_query_value};
+
+/// The entry of the table of commands.
+pub(super) const COMMAND: Command = Command::new::<RunPluginGroupArgs>(
+    "run-plugin-group",
+    "Make the running daemon check all components with a tag",
+);
 
 /// The daemon checks one component after another before it answers.
 const LIMIT: Duration = Duration::from_secs(120);
@@ -25,6 +38,31 @@ struct Reply {
 
 /// The word for programs.
 const ERROR_CODE: &str = "failed_to_trigger_component_check";
+
+/// Which components of which daemon to check.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunPluginGroupOptions {
+    /// Base URL; empty is the default.
+    pub server: String,
+    /// Where the token is, if not in the data folder.
+    pub token_file: Option<PathBuf>,
+    /// The tag.
+    pub tag: String,
+    /// As one JSON document.
+    pub json: bool,
+}
+
+impl Action for RunPluginGroupOptions {
+    async fn run(self, context: CommandContext) -> Result<Exit, Exit> {
+        run_plugin_group(
+            &self.server,
+            self.token_file.as_deref(),
+            &self.tag,
+            self.json,
+        )
+        .await
+    }
+}
 
 /// Checks the components with this tag. That there is none is no failure, but is said on standard error.
 ///

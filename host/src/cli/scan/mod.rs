@@ -1,5 +1,6 @@
 //! `gpud scan`: every component looks at this machine once, without a daemon.
 
+mod args;
 mod progress;
 pub mod show;
 
@@ -14,11 +15,14 @@ use std::{
 
 use tokio::time::Instant;
 
-use self::{progress::Progress, show::SummaryView};
+use self::{args::ScanArgs, progress::Progress, show::SummaryView};
 use super::{
+    checks::CheckOptions,
+    command::{Action, Command, CommandContext},
+    components::ComponentSelection,
     exit::{Exit, Stderr},
     explain, machine_info as inventory,
-    options::ScanOptions,
+    options::FailOn,
     output::{self, ScanReport},
     settings::component_config,
     site_configs::SiteConfigs,
@@ -35,6 +39,11 @@ use crate::{
     wire::{ComponentHealthStates, HealthState, Origin},
 };
 
+/// The entry of the table of commands.
+pub(super) const COMMAND: Command =
+    Command::new::<ScanArgs>("scan", "Check this machine once and print what was found")
+        .with_aliases(&["check", "s"]);
+
 /// Folder of compiled code under the user's cache folder, so that the second scan is quick without any rights.
 const CACHE_FOLDER: &str = "gpud/compiled";
 /// Where root keeps compiled code.
@@ -42,6 +51,33 @@ const ROOTS_CACHE: &str = "/var/cache/gpud";
 
 /// For the whole scan, as in GPUd. Components that were not checked by then are named, and the scan has failed.
 const LIMIT: Duration = Duration::from_secs(120);
+
+/// How to scan.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ScanOptions {
+    /// What makes the scan fail; `None` is nothing.
+    pub fail_on: Option<FailOn>,
+    /// Print one JSON document.
+    pub json: bool,
+    /// Everything, with tables.
+    pub verbose: bool,
+    /// GPUd's layout.
+    pub classic: bool,
+    /// A saved kernel log to be judged instead of the machine.
+    pub kmsg_file: Option<PathBuf>,
+    /// Checks to run.
+    pub components: ComponentSelection,
+    /// How far back events count.
+    pub events_retention: Duration,
+    /// Settings of the checks.
+    pub checks: CheckOptions,
+}
+
+impl Action for ScanOptions {
+    async fn run(self, context: CommandContext) -> Result<Exit, Exit> {
+        scan(&self, context.stdout, context.stderr).await
+    }
+}
 
 /// Looks and prints. The exit says whether the machine is as healthy as `--fail-on` asks.
 ///

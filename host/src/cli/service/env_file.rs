@@ -5,11 +5,9 @@
 
 use std::ops::Range;
 
-use clap::CommandFactory as _;
-
 use crate::cli::{
-    args::Cli,
     argv::{Request, respell},
+    commands,
 };
 
 /// What a new file looks like.
@@ -75,7 +73,7 @@ pub fn flags(text: &str) -> Result<Vec<String>, String> {
         .into_iter()
         .rfind(|found| found.key == FLAGS);
     let value = value.map(|found| found.value).unwrap_or_default();
-    let mut root = Cli::command();
+    let mut root = commands::root();
     root.build();
     let mut argv = vec!["run".to_owned()];
     argv.extend(words(&value));

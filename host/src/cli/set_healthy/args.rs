@@ -1,10 +1,16 @@
-//! The flags of the commands that ask the running daemon.
+//! The flags of `gpud set-healthy`.
 
 use std::path::PathBuf;
 
 use clap::Args;
 
-use super::args::{CommonArgs, path};
+use super::SetHealthyOptions;
+use crate::cli::{
+    args::{CommonArgs, path},
+    command::{Arguments, Plan},
+    components::names,
+    exit::Exit,
+};
 
 #[derive(Debug, Args)]
 pub struct SetHealthyArgs {
@@ -29,45 +35,14 @@ pub struct SetHealthyArgs {
     pub components: Vec<String>,
 }
 
-#[derive(Debug, Args)]
-pub struct ListPluginsArgs {
-    #[command(flatten)]
-    pub common: CommonArgs,
-    /// Base URL of the daemon [default: of the one on this machine, else https://localhost:15132]
-    #[arg(
-        long,
-        value_name = "URL",
-        default_value = "",
-        hide_default_value = true
-    )]
-    pub server: String,
-    /// File with the bearer token [default: token in the data folder, for the daemon of this machine]
-    #[arg(long, value_name = "FILE", value_parser = path)]
-    pub token_file: Option<PathBuf>,
-    /// Print the specs as JSON
-    #[arg(long)]
-    pub json: bool,
-}
-
-#[derive(Debug, Args)]
-pub struct RunPluginGroupArgs {
-    #[command(flatten)]
-    pub common: CommonArgs,
-    /// Base URL of the daemon [default: of the one on this machine, else https://localhost:15132]
-    #[arg(
-        long,
-        value_name = "URL",
-        default_value = "",
-        hide_default_value = true
-    )]
-    pub server: String,
-    /// File with the bearer token [default: token in the data folder, for the daemon of this machine]
-    #[arg(long, value_name = "FILE", value_parser = path)]
-    pub token_file: Option<PathBuf>,
-    /// Print one JSON document instead of text
-    #[arg(long)]
-    pub json: bool,
-    /// The tag
-    #[arg(value_name = "TAG")]
-    pub tags: Vec<String>,
+impl Arguments for SetHealthyArgs {
+    fn plan(self, _: &mut Vec<String>) -> Result<Plan, Exit> {
+        let options = SetHealthyOptions {
+            server: self.server,
+            token_file: self.token_file,
+            components: names(&self.components),
+            json: self.json,
+        };
+        Ok(Plan::new(self.common, options))
+    }
 }

@@ -1,17 +1,31 @@
 //! `gpud set-healthy`: tells the running daemon that components were repaired.
 
-use std::{collections::BTreeMap, path::Path};
+mod args;
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
 
 use http::Method;
 use serde::Deserialize;
 use serde_json::json;
 
+use self::args::SetHealthyArgs;
 use super::{
     client::{Answer, Client},
+    command::{Action, Command, CommandContext},
     exit::Exit,
     terminal::printable,
 };
 use crate::text::encode_query_value;
+
+/// The entry of the table of commands.
+pub(super) const COMMAND: Command = Command::new::<SetHealthyArgs>(
+    "set-healthy",
+    "Tell the running daemon that components were repaired",
+)
+.with_aliases(&["set-health"]);
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
@@ -23,6 +37,31 @@ struct Reply {
 
 /// The word for programs.
 const ERROR_CODE: &str = "failed_to_set_healthy";
+
+/// Which components of which daemon were repaired.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SetHealthyOptions {
+    /// Base URL; empty is the default.
+    pub server: String,
+    /// Where the token is, if not in the data folder.
+    pub token_file: Option<PathBuf>,
+    /// The components; empty is all.
+    pub components: Vec<String>,
+    /// As one JSON document.
+    pub json: bool,
+}
+
+impl Action for SetHealthyOptions {
+    async fn run(self, context: CommandContext) -> Result<Exit, Exit> {
+        set_healthy(
+            &self.server,
+            self.token_file.as_deref(),
+            &self.components,
+            self.json,
+        )
+        .await
+    }
+}
 
 /// Sets these components healthy, or all. Returns the line to print, or the document.
 ///

@@ -1,12 +1,16 @@
-//! The flags of `up`, `down`, `status` and `metadata`: gpud as a service of this machine, and what it keeps.
+//! The flags of `gpud up`.
 
 use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{
+use super::UpOptions;
+use crate::cli::{
     args::{CommonArgs, path},
-    run_args::{ControlPlane, session_protocol},
+    command::{Arguments, Plan},
+    control_plane::{ControlPlane, session_protocol},
+    data_dir::data_dir,
+    exit::Exit,
 };
 
 #[derive(Debug, Args)]
@@ -89,74 +93,31 @@ impl UpHostedArgs {
     }
 }
 
-#[derive(Debug, Args)]
-pub struct DownArgs {
-    #[command(flatten)]
-    pub common: CommonArgs,
-    /// Folder of the state file [default: /var/lib/gpud]
-    #[arg(long, value_name = "FOLDER", value_parser = path)]
-    pub data_dir: Option<PathBuf>,
-    /// Also forget what a hosted platform gave (a table that only GPUd fills); events and metrics stay
-    #[arg(long)]
-    pub reset_state: bool,
+impl UpArgs {
+    fn options(self) -> Result<(CommonArgs, UpOptions), String> {
+        let is_folder_named = self
+            .data_dir
+            .as_ref()
+            .is_some_and(|folder| !folder.as_os_str().is_empty());
+        let data_dir = data_dir(self.data_dir)?;
+        let listen_address = self.listen_address.map(|address| address.trim().to_owned());
+        let options = UpOptions {
+            // The service is started in another folder.
+            data_dir: std::path::absolute(&data_dir)
+                .map_err(|error| format!("data folder {}: {error}", data_dir.display()))?,
+            is_folder_named,
+            db_in_memory: self.db_in_memory,
+            listen_address: listen_address.filter(|address| !address.is_empty()),
+            install_root: self.install_root,
+        };
+        Ok((self.common, options))
+    }
 }
 
-#[derive(Debug, Args)]
-pub struct StatusArgs {
-    #[command(flatten)]
-    pub common: CommonArgs,
-    /// Folder of the state file, by which the daemon is found
-    #[arg(long, value_name = "FOLDER", value_parser = path)]
-    pub data_dir: Option<PathBuf>,
-    /// Base URL of the daemon [default: of the one that uses the folder, else https://localhost:15132]
-    #[arg(
-        long,
-        value_name = "URL",
-        default_value = "",
-        hide_default_value = true
-    )]
-    pub server: String,
-    /// Show the components again every 3 seconds until interrupted
-    #[arg(long, short = 'w')]
-    pub watch: bool,
-    /// Print one JSON document instead of text; with --watch one line each time
-    #[arg(long)]
-    pub json: bool,
-    /// Print in GPUd's layout
-    #[arg(long)]
-    pub classic: bool,
-}
-
-#[derive(Debug, Args)]
-pub struct MetadataArgs {
-    #[command(flatten)]
-    pub common: CommonArgs,
-    /// Folder of the state file
-    #[arg(long, value_name = "FOLDER", value_parser = path)]
-    pub data_dir: Option<PathBuf>,
-    /// plain or json
-    #[arg(long, value_name = "FORMAT", default_value = "plain")]
-    pub output_format: String,
-    /// The same as --output-format json
-    #[arg(long)]
-    pub json: bool,
-    /// Also list the reboots of this machine
-    #[arg(long)]
-    pub reboot_history: bool,
-    /// Set the value of this name; needs --set-value
-    #[arg(
-        long,
-        value_name = "NAME",
-        default_value = "",
-        hide_default_value = true
-    )]
-    pub set_key: String,
-    /// The value
-    #[arg(
-        long,
-        value_name = "TEXT",
-        default_value = "",
-        hide_default_value = true
-    )]
-    pub set_value: String,
+impl Arguments for UpArgs {
+    fn plan(self, notes: &mut Vec<String>) -> Result<Plan, Exit> {
+        notes.extend(self.hosted.note().map_err(Exit::failure)?);
+        let (common, options) = self.options().map_err(Exit::failure)?;
+        Ok(Plan::new(common, options))
+    }
 }

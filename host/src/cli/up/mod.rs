@@ -1,4 +1,6 @@
-//! `gpud up`.
+//! `gpud up`: makes gpud a service of systemd, and starts it.
+
+mod args;
 
 use std::{
     env, io,
@@ -6,17 +8,26 @@ use std::{
     time::Duration,
 };
 
+use self::args::UpArgs;
 use super::{
-    UNIT,
-    env_file::{self, Wanted},
-    install::{self, BINARIES, Root},
-    systemctl::Systemctl,
-    takeover,
+    command::{Action, Command, CommandContext},
+    exit::Exit,
+    service::{
+        UNIT,
+        env_file::{self, Wanted},
+        install::{self, BINARIES, Root},
+        systemctl::Systemctl,
+        takeover,
+    },
+    terminal::Terminal,
 };
-use crate::{
-    cli::{exit::Exit, terminal::Terminal},
-    node::{system::euid, trusted},
-};
+use crate::node::{system::euid, trusted};
+
+/// The entry of the table of commands.
+pub(super) const COMMAND: Command = Command::new::<UpArgs>(
+    "up",
+    "Install gpud as a service of systemd, start it, and start it at every boot",
+);
 
 /// For commands that answer at once.
 const SHORT: Duration = Duration::from_secs(60);
@@ -38,6 +49,12 @@ pub struct UpOptions {
     pub listen_address: Option<String>,
     /// Instead of `/`.
     pub install_root: Option<PathBuf>,
+}
+
+impl Action for UpOptions {
+    async fn run(self, context: CommandContext) -> Result<Exit, Exit> {
+        up(self, context.stdout).await
+    }
 }
 
 /// Writes the files, and has systemd start the service now and at every boot. Gives what to print.

@@ -1,14 +1,19 @@
-//! The flags of `update`.
+//! The flags of `gpud update`.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, time::Duration};
 
 use clap::{Args, Subcommand};
 
-use super::{
-    args::{CommonArgs, path},
-    hosted_args::BareArgs,
+use super::{NO_CHECK, UpdateOptions, health::Limits, source::Source};
+use crate::{
+    cli::{
+        args::{CommonArgs, path},
+        command::{Arguments, Plan},
+        exit::Exit,
+        unavailable::Unavailable,
+    },
+    wire::GoDuration,
 };
-use crate::wire::GoDuration;
 
 #[derive(Debug, Args)]
 #[command(disable_help_subcommand = true, args_conflicts_with_subcommands = true)]
@@ -64,4 +69,44 @@ pub struct UpdateArgs {
 pub enum UpdateCommand {
     /// Would ask for the latest version; this build asks nobody
     Check(BareArgs),
+}
+
+// No flags but those of every command.
+#[derive(Debug, Args)]
+pub struct BareArgs {
+    #[command(flatten)]
+    pub common: CommonArgs,
+}
+
+impl UpdateArgs {
+    fn options(self) -> Result<(CommonArgs, UpdateOptions), String> {
+        let length =
+            |nanoseconds: i64| Duration::from_nanos(u64::try_from(nanoseconds).unwrap_or(0));
+        let given = |text: String| Some(text.trim().to_owned()).filter(|text| !text.is_empty());
+        let options = UpdateOptions {
+            source: Source::parse(&self.from)?,
+            version: self.version.and_then(given),
+            public_key: self.public_key,
+            allow_downgrade: self.allow_downgrade,
+            dry_run: self.dry_run,
+            restart: self.restart.and_then(given),
+            limits: Limits {
+                wait: length(self.wait.0),
+                settle: length(self.settle.0),
+            },
+            data_dir: self.data_dir.filter(|path| !path.as_os_str().is_empty()),
+            install_root: self.install_root,
+        };
+        Ok((self.common, options))
+    }
+}
+
+impl Arguments for UpdateArgs {
+    fn plan(self, _: &mut Vec<String>) -> Result<Plan, Exit> {
+        if let Some(UpdateCommand::Check(args)) = self.check {
+            return Ok(Plan::new(args.common, Unavailable(NO_CHECK)));
+        }
+        let (common, options) = self.options().map_err(Exit::failure)?;
+        Ok(Plan::new(common, options))
+    }
 }
