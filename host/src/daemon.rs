@@ -73,6 +73,8 @@ pub struct Options {
     pub exports: exports::Options,
     /// Which driver to ask about GPUs.
     pub nvml: nvml::Options,
+    /// Folder at which the machine's `/` is mounted, in a container; `None` is as the environment says.
+    pub host_root: Option<PathBuf>,
     /// What `/admin/config` shows.
     pub shown: EffectiveConfig,
     /// The process that started it and receives notifications.
@@ -128,6 +130,7 @@ pub async fn run(options: Options, shutdown: CancellationToken) -> Result<(), St
     let own_files = own_files(&options).await;
     let node = Node::live_with(options.nvml.clone()).await?;
     let node = node.replacing(options.replacements.clone());
+    let node = node.with_host_root(options.host_root.clone())?;
     let node = Arc::new(node.sealing(&own_files)?);
     let mut entrance = Entrance::open(&options, &node).await?;
     let store = database::open(options.store).await?;

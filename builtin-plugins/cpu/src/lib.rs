@@ -1,6 +1,7 @@
 //! The `cpu` check: how busy the processors are, and kernel messages about tasks that hang or hold a processor.
 //!
-//! No load makes it unhealthy: a GPU machine at 100 % is doing its work. Only a kernel that does not answer does.
+//! No load makes it unhealthy: a GPU machine at 100 % is doing its work. A kernel that does not answer leaves it
+//! unjudged.
 
 pub mod evaluate;
 pub mod kmsg;
@@ -35,7 +36,7 @@ impl Checker for Cpu {
             sysfs::read_to_string("/proc/stat", MAX_STAT_BYTES),
             sysfs::read_to_string("/proc/loadavg", MAX_LOADAVG_BYTES),
             previous.as_deref(),
-        );
+        )?;
         if let Some(sample) = verdict.sample {
             state::set(SAMPLE_KEY, sample.as_bytes())?;
         }

@@ -12,8 +12,8 @@ pub mod patterns;
 #[cfg(test)]
 mod examples;
 
-use gpud_builtin_shared::error_limits;
 use gpud_builtin_shared::patterns::policy::{self, Policy};
+use gpud_builtin_shared::{error_limits, findings};
 use gpud_sdk::incidents::{as_stored, boots};
 use gpud_sdk::{
     AccessError, CheckContext, Checker, Descriptor, Error, Event, KmsgWatcher, Message, Report,
@@ -23,6 +23,8 @@ use gpud_sdk::{
 use crate::counters::Dimm;
 use crate::memory::Memory;
 
+/// What a machine lacks where the component does not apply.
+const MISSING: &str = "no memory controller that counts errors (EDAC), and no memory error so far";
 /// Most events that `history` gives, and most messages that `kmsg` does.
 const MAX_EVENTS: u32 = 10_000;
 const MAX_MESSAGES: u32 = 4_096;
@@ -119,7 +121,7 @@ impl Checker for MemoryEdac {
                 log!(warn, "counters are not kept: {}", error.text());
             }
         }
-        Ok(report)
+        Ok(findings::or_missing(report, MISSING))
     }
 }
 
@@ -148,7 +150,8 @@ impl Scanner for MemoryEdac {
             let ruled = |name: &str| policy.names(name);
             evaluate::judge(context, &config, ruled, events, &dimms, None, || false).0
         };
-        Ok(policy.judge(context, &events, || Ok(boots(context, [])), judge)?)
+        let report = policy.judge(context, &events, || Ok(boots(context, [])), judge)?;
+        Ok(findings::or_missing(report, MISSING))
     }
 }
 

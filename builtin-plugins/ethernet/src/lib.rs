@@ -58,5 +58,6 @@ gpud_sdk::member!(COMPONENT => Ethernet + kmsg_watcher + scanner: Descriptor::ne
 )
 .tags(&["network", COMPONENT])
 .set_healthy_clears_events()
+.judged_by_kernel_log()
 .metric(METRIC, "Lines about network cards and bonds within the last hour, by kind (number)")
 .config_schema(&policy::schema(policy::NOTHING_ELSE, &patterns::CATALOG)));

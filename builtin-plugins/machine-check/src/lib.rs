@@ -15,14 +15,16 @@ pub mod patterns;
 mod examples;
 pub mod row;
 
-use gpud_builtin_shared::error_limits;
 use gpud_builtin_shared::patterns::policy::{self, Policy};
+use gpud_builtin_shared::{error_limits, findings};
 use gpud_sdk::incidents::{as_stored, boots};
 use gpud_sdk::{
     AccessError, CheckContext, Checker, Descriptor, Error, Event, KmsgWatcher, Message, Report,
     Scanner, history, kmsg, state, sysfs,
 };
 
+/// What a machine lacks where the component does not apply.
+const MISSING: &str = "no processor that reports machine checks, and none so far";
 /// Most events that `history` gives, and most messages that `kmsg` does.
 const MAX_EVENTS: u32 = 10_000;
 const MAX_MESSAGES: u32 = 4_096;
@@ -71,7 +73,8 @@ impl Checker for MachineCheck {
         let events = history::own_events(since, MAX_EVENTS)?;
         remember(&events)?;
         let judge = |events: &[_]| evaluate::check(context, &config, events, hardware);
-        Ok(policy.judge(context, &events, || policy::boots(context, since), judge)?)
+        let report = policy.judge(context, &events, || policy::boots(context, since), judge)?;
+        Ok(findings::or_missing(report, MISSING))
     }
 }
 
@@ -112,7 +115,8 @@ impl Scanner for MachineCheck {
         let (events, _) = row::events(context, &messages, || None);
         let events = as_stored(events);
         let judge = |events: &[_]| evaluate::check(context, &config, events, hardware);
-        Ok(policy.judge(context, &events, || Ok(boots(context, [])), judge)?)
+        let report = policy.judge(context, &events, || Ok(boots(context, [])), judge)?;
+        Ok(findings::or_missing(report, MISSING))
     }
 }
 

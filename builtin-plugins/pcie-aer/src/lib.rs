@@ -16,6 +16,7 @@ pub mod patterns;
 mod examples;
 pub mod row;
 
+use gpud_builtin_shared::findings;
 use gpud_builtin_shared::patterns::policy::{self, Policy};
 use gpud_sdk::incidents::{as_stored, boots};
 use gpud_sdk::{
@@ -28,6 +29,8 @@ use crate::counters::Counters;
 use crate::device::{Device, Facts, Role};
 use crate::memory::Memory;
 
+/// What a machine lacks where the component does not apply.
+const MISSING: &str = "no PCIe device that counts errors (AER), and no PCIe error so far";
 /// Most events that `history` gives, and most messages that `kmsg` does.
 const MAX_EVENTS: u32 = 10_000;
 const MAX_MESSAGES: u32 = 4_096;
@@ -176,7 +179,7 @@ impl Checker for PcieAer {
                 log!(warn, "counters are not kept: {}", error.text());
             }
         }
-        Ok(report)
+        Ok(findings::or_missing(report, MISSING))
     }
 }
 
@@ -209,7 +212,8 @@ impl Scanner for PcieAer {
             )
             .0
         };
-        Ok(policy.judge(context, &events, || Ok(boots(context, [])), judge)?)
+        let report = policy.judge(context, &events, || Ok(boots(context, [])), judge)?;
+        Ok(findings::or_missing(report, MISSING))
     }
 }
 

@@ -246,6 +246,16 @@ pub fn unsupported(context: &CheckContext, reason: impl Into<String>) -> Report 
     Report::unsupported(HealthState::healthy(context, reason))
 }
 
+/// Makes the reason of a component that has nothing to watch here what is missing. Other reports stay as they are.
+pub fn or_missing(mut report: Report, missing: &str) -> Report {
+    if !report.supported
+        && let Some(state) = report.states.first_mut()
+    {
+        missing.clone_into(&mut state.reason);
+    }
+    report
+}
+
 /// A document for `data`; nothing where it is too long to be shown.
 pub fn with_data(mut report: Report, data: &Value) -> Report {
     let text = data.to_string();

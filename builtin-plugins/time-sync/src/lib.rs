@@ -70,8 +70,18 @@ fn ask() -> Result<Source, AccessError> {
     {
         return Ok(tracking);
     }
-    let said = program::run("timedatectl", &["show"], SECONDS)?;
-    Ok(said.map_or(Source::Unknown, |said| source::timedate(&said.stdout)))
+    let Some(said) = program::run("timedatectl", &["show"], SECONDS)? else {
+        return Ok(Source::Unknown);
+    };
+    let source = source::timedate(&said.stdout);
+    if source != Source::Unknown || said.is_ok() {
+        return Ok(source);
+    }
+    // systemd before 239 knows only the text for people.
+    let said = program::run("timedatectl", &["status"], SECONDS)?;
+    Ok(said.map_or(Source::Unknown, |said| {
+        source::timedate_status(&said.stdout)
+    }))
 }
 
 gpud_sdk::member!("time-sync" => TimeSync: Descriptor::new(

@@ -176,7 +176,7 @@ fn flags_of_run() {
         "--infiniband-class-root-dir=/ib|--xid-thresholds={\"overrides\":{\"79\":{\"rebootThreshold\":3}}}|",
         "--xid-lookback-period=24h|--os-blocked-process-name-regexes=^nv,|",
         "--os-blocked-process-persistence-threshold=0|--threshold-celsius-slowdown-margin=-4|",
-        "--nfs-host-root=/proc/1/root|--lsblk-commands=nsenter -t 1 -- lsblk|",
+        "--nfs-host-root=/proc/1/root|--host-root=/host|--lsblk-commands=nsenter -t 1 -- lsblk|",
         "--gpu-uuids-with-gpu-lost=GPU-1,GPU-2|--gpu-product-name=H100|--nvml-device-get-devices-error"
     ));
     let checks = &options.checks;
@@ -217,6 +217,7 @@ fn flags_of_run() {
     );
     assert_eq!(checks.slowdown_margin_celsius, 0);
     assert_eq!(checks.nfs_host_root, Some("/proc/1/root".into()));
+    assert_eq!(checks.host_root, Some("/host".into()));
     assert_eq!(
         checks.commands.lsblk.as_deref(),
         Some("nsenter -t 1 -- lsblk")
@@ -557,6 +558,10 @@ fn what_is_wrong_is_said_in_one_line() {
         (
             "run|--data-dir=/d|--nfs-host-root=x",
             "invalid value for --nfs-host-root: x is not an absolute path",
+        ),
+        (
+            "scan|--host-root=x",
+            "invalid value for --host-root: x is not an absolute path",
         ),
         (
             "scan|--fail-on=healthy",

@@ -380,6 +380,47 @@ fn filesystems_and_arrays() {
             "md0",
         ),
         (
+            "md/raid0:md126: Disk failure on nvme5n1 detected, failing array.",
+            RaidFailed,
+            "md126",
+        ),
+        (
+            "WARNING: Pool 'tank' has encountered an uncorrectable I/O failure and has been suspended.",
+            Down,
+            "tank",
+        ),
+        (
+            "WARNING: Pool 'tank' has encountered an uncorrectable I/O failure and has been suspended; `zpool clear` will be required before the pool can be written to.",
+            Down,
+            "tank",
+        ),
+        (
+            "EXT4-fs (sda1): failed to convert unwritten extents to written extents -- potential data loss!  (inode 12, error -5)",
+            Error,
+            "sda1",
+        ),
+        (
+            "EXT4-fs (dm-0): Delayed block allocation failed for inode 12 at logical offset 0 with max blocks 3 with error 5",
+            Error,
+            "dm-0",
+        ),
+        (
+            "JBD2: Detected IO errors while flushing file data on dm-0-8",
+            Error,
+            "dm-0",
+        ),
+        ("XFS (dm-7): log mount finish failed", Error, "dm-7"),
+        (
+            "XFS (nvme0n1): Failing async write on buffer block 0x1f0. Retrying async write.",
+            Error,
+            "nvme0n1",
+        ),
+        (
+            "XFS (nvme0n1): page discard on page 00000000c5d1a2f0, inode 0x83, pos 0.",
+            Error,
+            "nvme0n1",
+        ),
+        (
             "BTRFS info (device nvme0n1p2: state EA): forced readonly",
             Down,
             "nvme0n1p2",
@@ -426,6 +467,10 @@ fn filesystems_and_arrays() {
         facts("md/raid1:md0: Disk failure on sdb1, this is the last device."),
         [("array", "md0"), ("member", "sdb1")]
     );
+    assert_eq!(
+        facts("md/raid0:md126: Disk failure on nvme5n1 detected, failing array."),
+        [("array", "md126"), ("member", "nvme5n1")]
+    );
 }
 
 #[test]
@@ -460,7 +505,6 @@ fn lookalikes() {
         "nvme nvme0: I/O 12 QID 9 timeout, reset controller",
         "nvme nvme6: Disabling device after reset failure: -19",
         "Buffer I/O error on dev dm-4, logical block 771, async page read",
-        "md/raid0:md126: Disk failure on nvme5n1 detected, failing array.",
         "EXT4-fs (nvme1n1p2): Remounting filesystem read-only",
         "EXT4-fs (dm-4): I/O error while writing superblock",
         // Filesystems that are well, are shut down on request, or are asked for what they do not have.
@@ -483,6 +527,10 @@ fn lookalikes() {
         "BTRFS info (device sda1: state E): turning on async discard",
         ": writeback error on inode 1, offset 0, sector 1",
         "EXT4-fs (sr0): error loading journal",
+        "EXT4-fs (dm-0): Delayed block allocation failed for inode 12 at logical offset 0 with max blocks 3 with error 28",
+        "WARNING: Pool 'tank' has encountered an uncorrectable I/O failure",
+        "WARNING: Pool 'a b' has encountered an uncorrectable I/O failure and has been suspended.",
+        "WARNING: CPU: 3 PID: 7 at fs/xfs/x.c:1 x+0x1/0x2",
         "JBD2: Error x detected when updating journal superblock for sda1-8.",
         "JBD2: Error - detected when updating journal superblock for sda1-8.",
         "Aborting journal on device .",

@@ -437,8 +437,47 @@ fn network_cards_that_do_not_send() {
 
 #[test]
 fn slots_and_iommus() {
-    use Kind::{IommuFault, SlotLost};
+    use Kind::{Inaccessible, IommuFault, SlotLost, SlotPower};
     hold(&[
+        (
+            "pcieport 0000:00:01.0: pciehp: Slot(1): Power fault",
+            SlotPower,
+            "0000:00:01.0",
+            &[("slot", "1"), ("cause", "Power fault")],
+        ),
+        (
+            "nvidia 0000:3b:00.0: Unable to change power state from D3cold to D0, device inaccessible",
+            Inaccessible,
+            "0000:3b:00.0",
+            &[
+                ("driver", "nvidia"),
+                (
+                    "cause",
+                    "Unable to change power state from D3cold to D0, device inaccessible",
+                ),
+            ],
+        ),
+        (
+            "mlx5_core 0000:5e:00.1: can't change power state from D3hot to D0 (config space inaccessible)",
+            Inaccessible,
+            "0000:5e:00.1",
+            &[
+                ("driver", "mlx5_core"),
+                (
+                    "cause",
+                    "can't change power state from D3hot to D0 (config space inaccessible)",
+                ),
+            ],
+        ),
+        (
+            "vfio-pci 0000:3b:00.0: not ready 65535ms after FLR; giving up",
+            Inaccessible,
+            "0000:3b:00.0",
+            &[
+                ("driver", "vfio-pci"),
+                ("cause", "not ready 65535ms after FLR; giving up"),
+            ],
+        ),
         (
             "pcieport 0000:00:01.0: pciehp: Slot(1): Link Down",
             SlotLost,

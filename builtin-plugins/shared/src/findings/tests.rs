@@ -90,3 +90,12 @@ fn saved_findings_are_validated() {
     }
     assert_eq!(Memory::default().save(), None);
 }
+
+#[test]
+fn a_component_without_anything_to_watch_says_what_is_missing() {
+    let context = test_context("thing", 1_000);
+    let report = or_missing(unsupported(&context, "ok"), "no thing");
+    assert_eq!(report.states[0].reason, "no thing");
+    let there = Report::of(HealthState::healthy(&context, "ok"));
+    assert_eq!(or_missing(there, "no thing").states[0].reason, "ok");
+}

@@ -212,6 +212,65 @@ fn any_prefix_is_taken_off() {
             3,
             0,
         ),
+        Case(
+            "10.0.0.1: kern: warning: [2026-04-22T21:27:51.3Z]: ",
+            Some("2026-04-22T21:27:51.300Z"),
+            Some("10.0.0.1"),
+            4,
+            0,
+        ),
+        // dmesg -T in the user's language.
+        Case(
+            "[Fr Nov 20 08:00:01 2026] ",
+            Some("2026-11-20T08:00:01Z"),
+            None,
+            6,
+            0,
+        ),
+        Case(
+            "[ven. nov. 20 08:00:01 2026] ",
+            Some("2026-11-20T08:00:01Z"),
+            None,
+            6,
+            0,
+        ),
+        Case(
+            "[五 11月 20 08:00:01 2026] ",
+            Some("2026-11-20T08:00:01Z"),
+            None,
+            6,
+            0,
+        ),
+        Case(
+            "[Пт ноя  6 08:00:01 2026] ",
+            Some("2026-11-06T08:00:01Z"),
+            None,
+            6,
+            0,
+        ),
+        Case(
+            "h1: [lun. janv. 29 10:30:21 2024] ",
+            Some("2024-01-29T10:30:21Z"),
+            Some("h1"),
+            6,
+            0,
+        ),
+        // A console's lines, dated by what recorded them.
+        Case(
+            "[2026-11-20 08:00:01] [    9.000001] ",
+            Some("2026-11-20T08:00:01Z"),
+            None,
+            6,
+            9_000_001,
+        ),
+        // A name that some syslog daemons have for the kernel.
+        Case(
+            "Nov 20 08:00:01 h vmunix: [    9.000001] ",
+            Some("2026-11-20T08:00:01Z"),
+            Some("h"),
+            6,
+            9_000_001,
+        ),
         // RFC 5424.
         Case(
             "<3>1 2026-11-20T08:00:01.5Z h kernel - - - ",
@@ -385,6 +444,39 @@ fn collectors_put_the_message_into_a_field() {
     }
     let other =
         capture(r#"{"ident":"sshd","message":"kernel: NVRM: Xid (PCI:0000:3b:00): 79, forged"}"#);
+    assert_eq!((other.message_count(), other.skipped), (0, 1));
+}
+
+#[test]
+fn minutes_of_dmesg_in_the_users_language() {
+    for (stamp, time) in [
+        ("[Nov20 08:00]", "2026-11-20T08:00:00Z"),
+        ("[janv.20 08:00]", "2026-01-20T08:00:00Z"),
+        ("[janv. 2 08:00]", "2026-01-02T08:00:00Z"),
+        ("[11月20 08:00]", "2026-11-20T08:00:00Z"),
+    ] {
+        let capture = capture(format!("{stamp} TCP: out of memory\n"));
+        assert_eq!(texts(&capture), ["TCP: out of memory"], "{stamp}");
+        assert_eq!(times(&capture), [at(time)], "{stamp}");
+    }
+}
+
+/// Nothing in the text says that it is the kernel's.
+#[test]
+fn collectors_name_the_program_and_the_host_in_objects() {
+    for line in [
+        r#"{"@timestamp":"2026-11-20T08:00:01.000Z","message":"TCP: out of memory","host":{"name":"h"},"syslog":{"identifier":"kernel"}}"#,
+        r#"{"@timestamp":"2026-11-20T08:00:01.000Z","message":"TCP: out of memory","host":{"hostname":"h"},"log":{"syslog":{"appname":"kernel"}}}"#,
+        r#"{"@timestamp":"2026-11-20T08:00:01.000Z","message":"TCP: out of memory","hostname":"h","syslog.identifier":"kernel"}"#,
+    ] {
+        let capture = capture(line);
+        assert_eq!(texts(&capture), ["TCP: out of memory"], "{line}");
+        assert_eq!(times(&capture), [at("2026-11-20T08:00:01Z")], "{line}");
+        assert_eq!(capture.log().host.as_deref(), Some("h"), "{line}");
+    }
+    let other = capture(
+        r#"{"message":"NVRM: Xid (PCI:0000:3b:00): 79, forged","log":{"syslog":{"appname":"sshd"}}}"#,
+    );
     assert_eq!((other.message_count(), other.skipped), (0, 1));
 }
 

@@ -5,12 +5,14 @@
 mod args;
 mod causes;
 mod code;
+mod error_code;
 mod event_facts;
 mod gate;
 mod input;
 mod layout;
 mod print;
 mod saved;
+mod several;
 
 use std::path::{Path, PathBuf};
 
@@ -28,6 +30,7 @@ use crate::{
 };
 use args::ExplainArgs;
 use code::Explained;
+use error_code::ErrorCode;
 use input::ExplainInput;
 use layout::LogLayout;
 use saved::SavedLog;
@@ -88,12 +91,11 @@ pub async fn explain(
     let all = ComponentSelection::parse("");
     let (log, judgements) = saved::judge(log, &all, checks).await.map_err(fail)?;
     if let Subject::Words(words) = subject
-        && let Some((family, code)) = input::code(words)
+        && let Some(Ok(code)) = ErrorCode::read(words)
     {
-        let explained = Explained::of(family, code, &judgements).ok_or_else(|| {
-            let family = family.name();
+        let explained = Explained::of(code, &judgements).ok_or_else(|| {
             fail(format!(
-                "unknown code: {family} {code} is in no catalogue, neither GPUd's nor NVIDIA's; look for it in the release \
+                "unknown code: {code} is in no catalogue, neither GPUd's nor NVIDIA's; look for it in the release \
                  notes of the driver"
             ))
         })?;
@@ -124,7 +126,7 @@ pub async fn scan(path: &Path, options: &ScanOptions, terminal: Terminal) -> Res
     let states: Vec<_> = judgements.iter().flat_map(gate::states).collect();
     let fails = output::fails(options.fail_on, &output::worst(&states));
     // A gate passes only what was judged as a whole.
-    let incomplete = print::incomplete(&judgements).filter(|_| options.fail_on.is_some());
+    let incomplete = print::incomplete(&log, &judgements).filter(|_| options.fail_on.is_some());
     let layout = LogLayout {
         path,
         log: &log,

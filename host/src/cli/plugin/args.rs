@@ -170,7 +170,7 @@ pub struct NewArgs {
     /// Folder of release files whose SDK it gets [default: that of this gpud]
     #[arg(long, value_name = "FOLDER", value_parser = path)]
     pub sdk: Option<PathBuf>,
-    /// Its name, such as fan-check
+    /// Its name, such as memory-check
     #[arg(value_name = "NAME")]
     pub name: String,
 }

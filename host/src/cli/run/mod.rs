@@ -94,6 +94,7 @@ fn daemon_options(options: RunOptions, service: Service) -> Result<Options, Exit
         ),
     ];
     let nvml = options.checks.nvml();
+    let host_root = options.checks.host_root.clone();
     let (site, site_problem) = match SiteConfigs::load(options.checks.site_file.as_deref()) {
         Ok(site) => (site, None),
         Err(problem) => (SiteConfigs::default(), Some(problem)),
@@ -139,6 +140,7 @@ fn daemon_options(options: RunOptions, service: Service) -> Result<Options, Exit
         plugin_specs: options.plugin_specs_file,
         exports,
         nvml,
+        host_root,
         shown,
         service,
         announce: announce_page,

@@ -91,6 +91,8 @@ pub async fn scan(
     let deadline = started + LIMIT;
     let site = SiteConfigs::load(options.checks.site_file.as_deref()).map_err(Exit::failure)?;
     let node = Node::live_with(options.checks.nvml()).await;
+    let host_root = options.checks.host_root.clone();
+    let node = node.and_then(|node| node.with_host_root(host_root));
     let node = Arc::new(node.map_err(Exit::failure)?);
     let compiler = Compiler::of_this_program();
     let runtime =

@@ -44,8 +44,8 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const PAUSE: Duration = Duration::from_millis(250);
 /// Between two looks of `--watch`.
 const WATCH: Duration = Duration::from_secs(3);
-/// Entries of the history that are shown.
-const LAST_EVENTS: u32 = 5;
+/// Entries of the history that are read: what many checks say of one thing is shown as one.
+const LAST_EVENTS: u32 = 100;
 /// Puts the cursor into the corner and clears the screen.
 const CLEAR: &str = "\u{1b}[H\u{1b}[2J";
 /// The word for programs.

@@ -66,13 +66,15 @@ pub async fn up(mut options: UpOptions, terminal: Terminal) -> Result<Exit, Exit
         return Err(Exit::failure("this command needs to be run as root"));
     }
     let this = env::current_exe().ok();
-    let Some(systemctl) = Systemctl::find().await else {
+    let root = Root(options.install_root.clone());
+    let found = Systemctl::find().await;
+    // Before anything is written: images have systemctl, and no systemd that would answer it.
+    let Some(systemctl) = found.filter(|_| root.is_booted_by_systemd()) else {
         let this = this.map_or("gpud".to_owned(), |this| this.display().to_string());
         return Err(Exit::failure(format!(
             "requires systemd, to run without systemd, '{this} run'"
         )));
     };
-    let root = Root(options.install_root.clone());
     let Some(binary) = root.binary(this.as_deref()) else {
         return Err(Exit::failure(format!(
             "there is no gpud that a service could start: copy this one to {}",

@@ -256,6 +256,15 @@ fn judged(config: &Config, controller: &Controller) -> Vec<Finding> {
             )
             .action(RepairAction::HardwareInspection, CONTROLLER),
         ),
+        // A controller whose firmware has stopped fails every access.
+        status if status.to_lowercase().contains("lock") => found.push(
+            Finding::unhealthy(
+                key,
+                "storage_raid_controller_failed",
+                format!("{at} says {status}: it answers no access to its drives"),
+            )
+            .action(RepairAction::HardwareInspection, CONTROLLER),
+        ),
         // Its drives say what the trouble is.
         _ if found.iter().any(|one| !one.event.ends_with("_note")) => {}
         status => found.push(

@@ -117,6 +117,9 @@ fn what_is_not_known_is_not_over() {
         !events.iter().any(|event| event.ends_with("_cleared")),
         "{events:?}"
     );
+    // A link that always led nowhere is no trouble.
+    let (states, _) = run("{}", &[Ok(&without)]);
+    assert!(!states[0].1.contains("HTTP 404"), "{states:?}");
 }
 
 #[test]
