@@ -51,6 +51,12 @@ fn task(action: impl Action) -> Box<dyn Task> {
     Box::new(action)
 }
 
+#[track_caller]
+fn assert_asks_for(invocation: &Invocation, expected: &dyn Task, line: &str) {
+    let found = format!("{:?}", invocation.task);
+    assert_eq!(found, format!("{expected:?}"), "{line}");
+}
+
 fn run(line: &str) -> RunOptions {
     values(&format!("run|--data-dir=/d|{line}"))
 }
@@ -334,11 +340,7 @@ fn small_commands() {
         ),
     ] {
         let invocation = read(line).unwrap();
-        assert_eq!(
-            format!("{:?}", invocation.task),
-            format!("{expected:?}"),
-            "{line}"
-        );
+        assert_asks_for(&invocation, expected.as_ref(), line);
         assert!(!invocation.log.json);
     }
 }
@@ -407,6 +409,17 @@ fn commands_of_the_service() {
                 dir: Some("/m".into()),
             }),
         ),
+    ] {
+        let invocation = read(line).unwrap();
+        assert_asks_for(&invocation, expected.as_ref(), line);
+        assert_eq!(invocation.log.level, LogLevel::Warn, "{line}");
+        assert!(invocation.notes.is_empty(), "{:?}", invocation.notes);
+    }
+}
+
+#[test]
+fn commands_that_this_build_does_not_have() {
+    for (line, expected) in [
         ("notify|startup", task(Unneeded(NO_CONTROL_PLANE))),
         (
             "nt|shutdown|--data-dir=/d",
@@ -423,11 +436,7 @@ fn commands_of_the_service() {
         ),
     ] {
         let invocation = read(line).unwrap();
-        assert_eq!(
-            format!("{:?}", invocation.task),
-            format!("{expected:?}"),
-            "{line}"
-        );
+        assert_asks_for(&invocation, expected.as_ref(), line);
         assert_eq!(invocation.log.level, LogLevel::Warn, "{line}");
         assert!(invocation.notes.is_empty(), "{:?}", invocation.notes);
     }
