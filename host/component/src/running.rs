@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     model::{CheckContext, Health, HealthState, Report, SetHealthy, Trigger, UnixMillis},
-    runtime::CallError,
+    runtime::{CallError, Finished},
 };
 
 impl Component {
@@ -228,7 +228,38 @@ impl Component {
             let state = error.map(|error| failure::state(&self.name, context.now, &error, None));
             return (state.into_iter().collect(), output);
         }
-        let (supported, states) = match finished.answer {
+        let judged = self.judge(services, &checker, finished, context.now, &mut turn);
+        let (supported, states) = judged.await;
+        turn.previous_check = Some(context.now);
+        let unfed = || self.unfed.get().cloned();
+        let states = if supported
+            && checker.kmsg_watcher().is_some()
+            && let Some(problem) = services.kernel_log_problem().await.or_else(unfed)
+        {
+            self.without_kernel_log(states, &problem)
+        } else {
+            states
+        };
+        let states = self.with_trouble(states);
+        let judged = Latest {
+            supported,
+            states,
+            raw_output: script::shown(&output),
+        };
+        (self.keep(services, judged, context.now).await, output)
+    }
+
+    /// Stores what a check reported, and returns whether the component is supported here and its verdicts. A check that
+    /// failed is a verdict of its own.
+    async fn judge(
+        &self,
+        services: &Services,
+        checker: &Checker,
+        finished: Finished<Report>,
+        now: UnixMillis,
+        turn: &mut CheckTurn,
+    ) -> (bool, Vec<HealthState>) {
+        match finished.answer {
             Ok(report) => {
                 turn.failures = 0;
                 turn.not_before = None;
@@ -267,32 +298,10 @@ impl Component {
                 }
                 (
                     true,
-                    vec![failure::state(
-                        &self.name,
-                        context.now,
-                        &error,
-                        retry.as_ref(),
-                    )],
+                    vec![failure::state(&self.name, now, &error, retry.as_ref())],
                 )
             }
-        };
-        turn.previous_check = Some(context.now);
-        let unfed = || self.unfed.get().cloned();
-        let states = if supported
-            && checker.kmsg_watcher().is_some()
-            && let Some(problem) = services.kernel_log_problem().await.or_else(unfed)
-        {
-            self.without_kernel_log(states, &problem)
-        } else {
-            states
-        };
-        let states = self.with_trouble(states);
-        let judged = Latest {
-            supported,
-            states,
-            raw_output: script::shown(&output),
-        };
-        (self.keep(services, judged, context.now).await, output)
+        }
     }
 
     /// Makes these, with what is latched, the latest verdicts, and records what changed.

@@ -2,6 +2,7 @@
 //!
 //! The lines go through the very checkers that the daemon runs, in their sandbox; nothing of this machine is asked.
 
+mod args;
 mod causes;
 mod code;
 mod error_code;
@@ -17,20 +18,28 @@ use std::path::{Path, PathBuf};
 
 use super::{
     checks::CheckOptions,
+    command::{Action, Command, CommandContext},
     components::ComponentSelection,
     exit::{Exit, Stderr},
-    options::ScanOptions,
     output,
+    scan::ScanOptions,
     terminal::Terminal,
 };
 use crate::{
     capture::Overview, component::offline::Judgement, model::UnixMillis, node::clock::Clock,
 };
+use args::ExplainArgs;
 use code::Explained;
 use error_code::ErrorCode;
 use input::ExplainInput;
 use layout::LogLayout;
 use saved::SavedLog;
+
+/// The entry of the table of commands.
+pub(super) const COMMAND: Command = Command::new::<ExplainArgs>(
+    "explain",
+    "Say what a kernel line, an error code or a saved kernel log means",
+);
 
 /// What to explain.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,6 +48,23 @@ pub enum Subject {
     Words(Vec<String>),
     /// A saved kernel log.
     File(PathBuf),
+}
+
+/// What to explain, and how.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExplainOptions {
+    /// Of what.
+    pub subject: Subject,
+    /// Settings of the checks.
+    pub checks: CheckOptions,
+    /// As one JSON document.
+    pub json: bool,
+}
+
+impl Action for ExplainOptions {
+    async fn run(self, context: CommandContext) -> Result<Exit, Exit> {
+        explain(&self.subject, &self.checks, self.json, context.stdout).await
+    }
 }
 
 /// Explains. The exit status is 1 when nothing is known of it.

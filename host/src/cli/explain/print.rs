@@ -1,6 +1,9 @@
 //! What was found, as text and as JSON.
 
-use std::{collections::BTreeSet, fmt::Write as _};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::Write as _,
+};
 
 use serde_json::{Value, json};
 
@@ -322,43 +325,9 @@ pub fn json(log: &Overview, hosts: &[HostJudgement]) -> String {
         .map(|(host, judgement)| {
             let several = name_if_several(hosts, host);
             let event_facts = EventFacts::of(&judgement.component);
-            let events: Vec<Value> = judgement
-                .events
-                .iter()
-                .map(|seen| {
-                    let StoredEvent {
-                        event,
-                        count,
-                        last_time,
-                    } = seen;
-                    let mut document = json!({
-                        "time": moment(event.time),
-                        "last_time": moment(*last_time),
-                        "count": count,
-                        "name": event.name,
-                        "type": event.event_type.as_str(),
-                        "message": event.message,
-                        "extra_info": event.extra_info.iter().cloned().collect::<std::collections::BTreeMap<_, _>>(),
-                    });
-                    let entry = event_facts.event(&event.name);
-                    if let (Some(entry), Some(fields)) = (entry, document.as_object_mut()) {
-                        fields.insert("means".to_owned(), json!(entry.means));
-                        // What is over asks for nothing any more.
-                        match end_of(seen, entry, &judgement.events) {
-                            Some(end) => {
-                                fields.insert("over_since".to_owned(), json!(moment(end.last_time)));
-                                fields.insert("actions".to_owned(), json!([]));
-                                fields.insert("advice".to_owned(), json!(""));
-                            }
-                            None => {
-                                fields.insert("actions".to_owned(), json!(entry.actions));
-                                fields.insert("advice".to_owned(), json!(entry.advice));
-                            }
-                        }
-                    }
-                    document
-                })
-                .collect();
+            let seen = judgement.events.iter();
+            let events = seen.map(|seen| event_json(seen, &event_facts, &judgement.events));
+            let events: Vec<Value> = events.collect();
             json!({
                 "component": judgement.component,
                 "host": host.host,
@@ -393,6 +362,41 @@ pub fn json(log: &Overview, hosts: &[HostJudgement]) -> String {
         "components": components,
     });
     format!("{document}\n")
+}
+
+/// An event in a document, with what is known of it.
+fn event_json(seen: &StoredEvent, event_facts: &EventFacts, all: &[StoredEvent]) -> Value {
+    let StoredEvent {
+        event,
+        count,
+        last_time,
+    } = seen;
+    let mut document = json!({
+        "time": moment(event.time),
+        "last_time": moment(*last_time),
+        "count": count,
+        "name": event.name,
+        "type": event.event_type.as_str(),
+        "message": event.message,
+        "extra_info": event.extra_info.iter().cloned().collect::<BTreeMap<_, _>>(),
+    });
+    let entry = event_facts.event(&event.name);
+    if let (Some(entry), Some(fields)) = (entry, document.as_object_mut()) {
+        fields.insert("means".to_owned(), json!(entry.means));
+        // What is over asks for nothing any more.
+        match end_of(seen, entry, all) {
+            Some(end) => {
+                fields.insert("over_since".to_owned(), json!(moment(end.last_time)));
+                fields.insert("actions".to_owned(), json!([]));
+                fields.insert("advice".to_owned(), json!(""));
+            }
+            None => {
+                fields.insert("actions".to_owned(), json!(entry.actions));
+                fields.insert("advice".to_owned(), json!(entry.advice));
+            }
+        }
+    }
+    document
 }
 
 /// The verdicts of a component.
