@@ -90,9 +90,10 @@ pub fn judge(
         verdict.about(format!("{controller} {name}"), subject(name));
     }
     let state = verdict.state(context, "ok").info("data", data(dimms));
-    let untold = dimms.iter().zip(&readings).filter_map(|(dimm, reading)| {
-        (reading.untold > 0).then(|| untold(context, dimm, reading.untold))
-    });
+    let readings = dimms.iter().zip(&readings);
+    let untold = readings
+        .filter(|(_, reading)| reading.untold > 0)
+        .map(|(dimm, reading)| untold(context, dimm, reading.untold));
     let report = Report {
         supported: !dimms.is_empty() || !events.is_empty() || seen_before(),
         events: untold.collect(),

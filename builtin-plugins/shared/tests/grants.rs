@@ -41,6 +41,7 @@ const INTERFACES: [(&str, &[&str]); 5] = [
 ];
 
 /// The code of a checker without comments and tests.
+#[allow(clippy::unwrap_used, reason = "a helper of tests")]
 fn code(folder: &Path) -> String {
     let mut code = String::new();
     for entry in fs::read_dir(folder).unwrap() {

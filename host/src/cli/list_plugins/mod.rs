@@ -51,7 +51,7 @@ pub struct ListPluginsOptions {
 }
 
 impl Action for ListPluginsOptions {
-    async fn run(self, context: CommandContext) -> Result<Exit, Exit> {
+    async fn run(self, _: CommandContext) -> Result<Exit, Exit> {
         let listed = list_plugins(&self.server, self.token_file.as_deref(), self.json).await;
         listed.map(Exit::success)
     }

@@ -53,7 +53,7 @@ pub struct RunPluginGroupOptions {
 }
 
 impl Action for RunPluginGroupOptions {
-    async fn run(self, context: CommandContext) -> Result<Exit, Exit> {
+    async fn run(self, _: CommandContext) -> Result<Exit, Exit> {
         run_plugin_group(
             &self.server,
             self.token_file.as_deref(),

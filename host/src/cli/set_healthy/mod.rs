@@ -52,7 +52,7 @@ pub struct SetHealthyOptions {
 }
 
 impl Action for SetHealthyOptions {
-    async fn run(self, context: CommandContext) -> Result<Exit, Exit> {
+    async fn run(self, _: CommandContext) -> Result<Exit, Exit> {
         set_healthy(
             &self.server,
             self.token_file.as_deref(),
