@@ -33,7 +33,12 @@ use crate::{
     logging::Reopener,
     machine_info::Collector,
     metrics,
-    node::{Node, kmsg::KernelLog, local_socket::LocalSocket, nvml, process},
+    node::{
+        Node,
+        kmsg::KernelLog,
+        local_socket::{BoundSocket, LocalSocket},
+        nvml, process,
+    },
     pack::installed::Packs,
     plugins::{
         Plugins,
@@ -82,6 +87,8 @@ pub struct Options {
     pub token_file: Option<PathBuf>,
     /// Path of the Unix socket for local administration; `None` is none.
     pub local_socket: Option<PathBuf>,
+    /// The same socket, where it was made before the daemon became another user.
+    pub bound_socket: Option<BoundSocket>,
     /// Further host names by which the API may be asked.
     pub allowed_hosts: Vec<String>,
     /// Web sites whose pages may ask it.
@@ -159,6 +166,7 @@ pub async fn run(options: Options, shutdown: CancellationToken) -> Result<(), St
         require_token,
         token_file,
         local_socket,
+        bound_socket,
         allowed_hosts,
         allowed_origins,
         profiling,
@@ -316,7 +324,7 @@ pub async fn run(options: Options, shutdown: CancellationToken) -> Result<(), St
         dcgm_names,
         own_series: OwnSeries::new(Arc::clone(&registry), Arc::clone(&services)),
     };
-    let local_socket = local_socket.and_then(|path| open_local_socket(&path));
+    let local_socket = local_socket.and_then(|path| open_local_socket(&path, bound_socket));
     let socket_path = local_socket.as_ref().map(|socket| socket.path().to_owned());
     let entrances = server::Entrances {
         port: listener,
@@ -391,8 +399,12 @@ async fn open_store(options: StoreOptions) -> Result<Store, StartError> {
 }
 
 /// The Unix socket for local administration. Without it root's commands use the port.
-fn open_local_socket(path: &Path) -> Option<LocalSocket> {
-    match LocalSocket::bind(path) {
+fn open_local_socket(path: &Path, bound: Option<BoundSocket>) -> Option<LocalSocket> {
+    let made = match bound {
+        Some(bound) => bound.serve(),
+        None => LocalSocket::bind(path),
+    };
+    match made {
         Ok(socket) => Some(socket),
         Err(error) => {
             tracing::warn!("there is no Unix socket for local administration: {error}");

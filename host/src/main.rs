@@ -6,11 +6,11 @@ use gpud::{
     cli::{
         self, Action, Exit, Invocation, Stderr, compact, compile_builtins, custom_plugins, explain,
         exports, healthcheck, history, inject_fault, list_plugins, machine_info, metadata, pack,
-        plugin, run, run_plugin_group, scan, service, set_healthy, shells, status,
-        terminal::Terminal, update, watch,
+        plugin, root_helper, run, run_as, run_plugin_group, scan, service, set_healthy, shells,
+        status, terminal::Terminal, update, watch,
     },
     executor, logging,
-    node::{Node, clock::Clock},
+    node::{Node, clock::Clock, local_socket::BoundSocket},
     runtime::compiler,
     service::{Service, notify},
 };
@@ -18,8 +18,13 @@ use gpud::{
 fn main() -> ExitCode {
     share_heaps();
     let (mut systemd, problem) = notify::take_from_environment();
-    let invocation = match cli::parse(env::args_os()) {
+    let mut invocation = match cli::parse(env::args_os()) {
         Ok(invocation) => invocation,
+        Err(exit) => return exit.report(Terminal::PLAIN),
+    };
+    // Before any thread is started.
+    let socket = match run_as::prepare(&mut invocation) {
+        Ok(socket) => socket,
         Err(exit) => return exit.report(Terminal::PLAIN),
     };
     let Invocation {
@@ -39,7 +44,7 @@ fn main() -> ExitCode {
     systemd.log = guard.reopener();
     let exit = match executor::start() {
         Ok(runtime) => {
-            let exit = runtime.block_on(carry_out(action, systemd, stdout, stderr));
+            let exit = runtime.block_on(carry_out(action, systemd, socket, stdout, stderr));
             runtime.shutdown_background();
             exit
         }
@@ -49,7 +54,13 @@ fn main() -> ExitCode {
     exit.report(stderr)
 }
 
-async fn carry_out(action: Action, systemd: Service, stdout: Terminal, stderr: Terminal) -> Exit {
+async fn carry_out(
+    action: Action,
+    systemd: Service,
+    socket: Option<BoundSocket>,
+    stdout: Terminal,
+    stderr: Terminal,
+) -> Exit {
     let nothing_to_say = |()| Exit::success("");
     let done = match action {
         Action::Up(options) => service::up(options, stdout).await,
@@ -57,7 +68,9 @@ async fn carry_out(action: Action, systemd: Service, stdout: Terminal, stderr: T
             data_dir,
             reset_state,
         } => service::down(&data_dir, reset_state, stdout).await,
-        Action::Run(options) => run::run(*options, systemd).await.map(nothing_to_say),
+        Action::Run(options) => run::run(*options, systemd, socket)
+            .await
+            .map(nothing_to_say),
         Action::Status(options) => status::status(&options, stdout).await,
         Action::Healthcheck(options) => Ok(healthcheck::healthcheck(&options).await),
         Action::Watch(options) => watch::watch(&options, stdout.has_color()).await,
@@ -118,6 +131,11 @@ async fn carry_out(action: Action, systemd: Service, stdout: Terminal, stderr: T
         Action::Compact { data_dir, json } => compact::compact(&data_dir, json, stdout)
             .await
             .map(Exit::success),
+        Action::RootHelper {
+            kernel_log,
+            plugin_specs_file,
+            plugins,
+        } => root_helper::root_helper(kernel_log, plugin_specs_file.as_deref(), &plugins).await,
         Action::CompileComponent { input, output } => compiler::child_main(&input, &output)
             .map(nothing_to_say)
             .map_err(Exit::failure),

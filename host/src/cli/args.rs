@@ -91,6 +91,9 @@ pub enum Command {
     Update(Box<UpdateArgs>),
     /// Would sign releases; this build has no such tools
     Release(ReleaseArgs),
+    /// Do what needs root, for a daemon that runs as another user; `gpud run --user` starts this
+    #[command(hide = true)]
+    RootHelper(RootHelperArgs),
     /// Compile a Wasm component; gpud runs this for itself
     #[command(hide = true)]
     CompileComponent(CompileComponentArgs),
@@ -302,6 +305,21 @@ pub struct ManArgs {
     /// A command, such as `scan`; gpud itself without one
     #[arg(value_name = "COMMAND")]
     pub topic: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct RootHelperArgs {
+    #[command(flatten)]
+    pub common: CommonArgs,
+    /// The kernel log
+    #[arg(long, value_name = "FILE", value_parser = path)]
+    pub kernel_log: PathBuf,
+    /// YAML file with script plugins
+    #[arg(long, value_name = "FILE", value_parser = path)]
+    pub plugin_specs_file: Option<PathBuf>,
+    /// Plugins of this file that run, comma-separated
+    #[arg(long, value_name = "LIST", default_value = "")]
+    pub plugins: String,
 }
 
 #[derive(Debug, Args)]

@@ -9,8 +9,8 @@ use super::{
     args::OutputFormat, checks::CheckOptions, components::ComponentSelection, explain::Subject,
     exports::ExportsAction, healthcheck::HealthcheckOptions, history::HistoryOptions,
     local_socket::LocalSocketChoice, metadata::MetadataOptions, pack::PackAction,
-    plugin::PluginAction, service::UpOptions, status::StatusOptions, terminal::ColorChoice,
-    update::UpdateOptions, watch::WatchOptions,
+    plugin::PluginAction, run_as::RunAs, service::UpOptions, status::StatusOptions,
+    terminal::ColorChoice, update::UpdateOptions, watch::WatchOptions,
 };
 use crate::{logging::LogOptions, wire::GoDuration};
 
@@ -150,6 +150,15 @@ pub enum Action {
         /// As one JSON document.
         json: bool,
     },
+    /// Do what needs root, for a daemon that runs as another user.
+    RootHelper {
+        /// The kernel log that it opens.
+        kernel_log: PathBuf,
+        /// Specs of the plugins that it runs.
+        plugin_specs_file: Option<PathBuf>,
+        /// Names of these plugins.
+        plugins: Vec<String>,
+    },
     /// Compile a Wasm component.
     CompileComponent {
         /// The component.
@@ -171,6 +180,8 @@ pub enum Action {
 pub struct RunOptions {
     /// Folder of the state file; may not exist yet.
     pub data_dir: PathBuf,
+    /// Which user to become; `None` stays who it is.
+    pub run_as: Option<RunAs>,
     /// Keep nothing on disk.
     pub db_in_memory: bool,
     /// `host:port`, for [`crate::server::bind`].

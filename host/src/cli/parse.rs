@@ -28,6 +28,7 @@ use super::{
     },
     pack, plugin,
     run_args::MetricsNames,
+    run_as::RunAs,
     shells,
     status::StatusOptions,
     update, version,
@@ -256,6 +257,17 @@ fn action(
             let json = args.json;
             (args.common, Action::Compact { data_dir, json })
         }
+        Command::RootHelper(args) => {
+            let names = args.plugins.split(',').filter(|name| !name.is_empty());
+            (
+                args.common,
+                Action::RootHelper {
+                    kernel_log: args.kernel_log,
+                    plugin_specs_file: args.plugin_specs_file,
+                    plugins: names.map(str::to_owned).collect(),
+                },
+            )
+        }
         Command::CompileComponent(args) => (
             args.common,
             Action::CompileComponent {
@@ -300,6 +312,7 @@ fn run(command: RunCommand, notes: &mut Vec<String>) -> Result<(CommonArgs, RunO
     let given = |file: Option<PathBuf>| file.filter(|file| !file.as_os_str().is_empty());
     let options = RunOptions {
         data_dir: data_dir(run.data_dir)?,
+        run_as: RunAs::of_flags(&run.user, &run.root_plugins)?,
         db_in_memory: run.db_in_memory,
         listen_address,
         tls: given(run.tls_cert)

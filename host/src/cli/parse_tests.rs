@@ -67,6 +67,7 @@ fn run_without_flags() {
         run(""),
         RunOptions {
             data_dir: "/d".into(),
+            run_as: None,
             db_in_memory: false,
             listen_address: "127.0.0.1:15132".into(),
             tls: None,
@@ -309,6 +310,14 @@ fn small_commands() {
             Action::CompileBuiltins {
                 output: "out".into(),
                 target: Some("aarch64-unknown-linux-gnu".into()),
+            },
+        ),
+        (
+            "root-helper|--kernel-log=/k|--plugins=a,b|--plugin-specs-file=/s",
+            Action::RootHelper {
+                kernel_log: "/k".into(),
+                plugin_specs_file: Some("/s".into()),
+                plugins: vec!["a".into(), "b".into()],
             },
         ),
         (
@@ -584,6 +593,8 @@ fn what_is_wrong_is_said_in_one_line() {
         "scan|--os-blocked-process-name-regexes=(",
         "run|--data-dir=/d|--sxid-thresholds={}x",
         "run|--tls-cert=/c",
+        "run|--data-dir=/d|--root-plugins=raid",
+        "root-helper",
         "compile-component|in",
     ] {
         let message = failure(line);

@@ -25,18 +25,22 @@ use crate::{
     component::builtin,
     daemon::{self, Options, Selection},
     exports,
-    node::process,
+    node::{local_socket::BoundSocket, process},
     runtime::Compiler,
     service::{Service, signals},
     store::{Location, STATE_FILE, StoreOptions},
     wire::GoDuration,
 };
 
-/// Runs until a signal; then stops in good order.
+/// Runs until a signal; then stops in good order. `socket` is the Unix socket, where it is made already.
 ///
 /// # Errors
 /// When it could not start.
-pub async fn run(options: RunOptions, mut service: Service) -> Result<(), Exit> {
+pub async fn run(
+    options: RunOptions,
+    mut service: Service,
+    socket: Option<BoundSocket>,
+) -> Result<(), Exit> {
     let shutdown = CancellationToken::new();
     stop_on_signals(shutdown.clone()).map_err(Exit::failure)?;
     service.hangups = Some(signals::listen().map_err(Exit::failure)?);
@@ -49,12 +53,16 @@ pub async fn run(options: RunOptions, mut service: Service) -> Result<(), Exit> 
     }
     tracing::info!(version = VERSION, data_dir = %options.data_dir.display(), "starting gpud");
     data_dir::close(&options.data_dir).map_err(Exit::failure)?;
-    daemon::run(daemon_options(options, service)?, shutdown)
+    daemon::run(daemon_options(options, service, socket)?, shutdown)
         .await
         .map_err(Exit::failure)
 }
 
-fn daemon_options(options: RunOptions, service: Service) -> Result<Options, Exit> {
+fn daemon_options(
+    options: RunOptions,
+    service: Service,
+    bound_socket: Option<BoundSocket>,
+) -> Result<Options, Exit> {
     let gpud = env::current_exe()
         .map_err(|error| Exit::failure(format!("gpud does not find its own binary: {error}")))?;
     let shown = effective_config(&options);
@@ -111,6 +119,7 @@ fn daemon_options(options: RunOptions, service: Service) -> Result<Options, Exit
         dcgm_names: options.dcgm_names,
         token_file: options.token_file,
         local_socket: options.local_socket.path(&options.data_dir),
+        bound_socket,
         allowed_hosts: options.allowed_hosts,
         allowed_origins: options.allowed_origins,
         profiling: options.pprof,

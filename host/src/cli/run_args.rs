@@ -53,6 +53,22 @@ pub struct RunArgs {
     /// Ask for the token on every route but /healthz, also on this machine
     #[arg(long)]
     pub require_token: bool,
+    /// Run as this user, by name or number, and leave what needs root to a helper
+    #[arg(
+        long,
+        value_name = "NAME",
+        default_value = "",
+        hide_default_value = true
+    )]
+    pub user: String,
+    /// Script plugins that run as root all the same, comma-separated; needs --user
+    #[arg(
+        long,
+        value_name = "LIST",
+        default_value = "",
+        hide_default_value = true
+    )]
+    pub root_plugins: String,
     /// Answer under /admin/pprof, where GPUd has Go's profiles, with what to use instead
     #[arg(long)]
     pub pprof: bool,

@@ -11,7 +11,7 @@ use rustix::{
 };
 
 use super::{lines::LineSplitter, record::MAX_RECORD};
-use crate::error::SourceError;
+use crate::{error::SourceError, root_helper};
 
 /// An opened source, positioned at its oldest record.
 pub(super) struct Source {
@@ -43,16 +43,14 @@ pub(super) enum Step {
 }
 
 impl Source {
-    /// Opens without ever waiting (not even for the writer of a FIFO).
+    /// Opens without ever waiting (not even for the writer of a FIFO), by the root helper where there is one.
     pub(super) fn open(path: &Path) -> Result<Self, SourceError> {
         let trouble =
             |errno: Errno| SourceError::from_io(path.display().to_string(), &errno.into());
-        let fd = open(
-            path,
-            OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY,
-            Mode::empty(),
-        )
-        .map_err(trouble)?;
+        let fd = match root_helper::connection() {
+            Some(helper) if helper.kernel_log() == path => helper.open_kernel_log()?,
+            Some(_) | None => open_source(path)?,
+        };
         let kind = match FileType::from_raw_mode(fstat(&fd).map_err(trouble)?.st_mode) {
             FileType::CharacterDevice => Kind::Device,
             FileType::Directory => {
@@ -119,6 +117,19 @@ impl Source {
             },
         }
     }
+}
+
+/// Opens a source as this process, for reading and without waiting.
+///
+/// # Errors
+/// The system's.
+pub(crate) fn open_source(path: &Path) -> Result<OwnedFd, SourceError> {
+    open(
+        path,
+        OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY,
+        Mode::empty(),
+    )
+    .map_err(|errno| SourceError::from_io(path.display().to_string(), &errno.into()))
 }
 
 impl AsFd for Source {
