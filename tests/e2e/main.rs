@@ -30,6 +30,7 @@ mod hot_swap;
 mod http2_frames;
 mod kernel_log;
 mod kernel_log_cases;
+mod least_privilege;
 mod local_socket;
 mod nvidia;
 mod packs;

@@ -131,7 +131,7 @@ impl Connection {
         &self.kernel_log
     }
 
-    /// Opens the kernel log anew, at its oldest record. Blocks, for some seconds at most.
+    /// Opens the kernel log at its oldest record. Blocks, for some seconds at most.
     ///
     /// # Errors
     /// Why the helper could not open it, or that there is no helper any more.
