@@ -59,7 +59,10 @@ pub(super) fn uid_in(users: &str, name: &str) -> Option<u32> {
 /// Returns a user in the texts of such files.
 fn user_in(users: &str, groups: &str, asked: &str) -> Option<User> {
     // The largest number means "no user" to the kernel.
-    let number = |text: &str| text.parse().ok().filter(|number| *number != u32::MAX);
+    let number = |text: &str| {
+        let number = text.parse::<u32>().ok();
+        number.filter(|number| *number != u32::MAX)
+    };
     let mut lines = users
         .lines()
         .map(|line| line.split(':').collect::<Vec<_>>());

@@ -42,14 +42,8 @@ pub fn receive(socket: impl AsFd, buffer: &mut [u8]) -> io::Result<(usize, Optio
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut control = RecvAncillaryBuffer::new(&mut space);
     let flags = RecvFlags::CMSG_CLOEXEC;
-    let received = retry_on_intr(|| {
-        recvmsg(
-            &socket,
-            &mut [IoSliceMut::new(&mut *buffer)],
-            &mut control,
-            flags,
-        )
-    })?;
+    let received =
+        retry_on_intr(|| recvmsg(&socket, &mut [IoSliceMut::new(buffer)], &mut control, flags))?;
     let mut passed = None;
     for message in control.drain() {
         if let RecvAncillaryMessage::ScmRights(mut descriptors) = message {
