@@ -66,15 +66,16 @@ pub enum SocketError {
 /// A socket that this process serves. Dropped, it is removed.
 #[derive(Debug)]
 pub struct LocalSocket {
-    listener: UnixListener,
+    // Before the listener: fields are dropped in this order, and a name that nobody serves is not left behind.
     place: Place,
+    listener: UnixListener,
 }
 
 /// A socket that is made, and accepts connections that nobody answers yet. Dropped, it is removed.
 #[derive(Debug)]
 pub struct BoundSocket {
-    socket: OwnedFd,
     place: Place,
+    socket: OwnedFd,
 }
 
 /// The place of a socket in the file system. Dropped, it is free.

@@ -52,6 +52,12 @@ pub async fn run(
         tracing::warn!("{warning}");
     }
     tracing::info!(version = VERSION, data_dir = %options.data_dir.display(), "starting gpud");
+    if let Some(run_as) = &options.run_as {
+        tracing::info!(
+            user = run_as.user,
+            "gpud has given up root; what needs it is asked of a helper"
+        );
+    }
     data_dir::close(&options.data_dir).map_err(Exit::failure)?;
     daemon::run(daemon_options(options, service, socket)?, shutdown)
         .await

@@ -79,18 +79,20 @@ pub fn prepare(invocation: &mut Invocation) -> Result<Option<BoundSocket>, Exit>
             return Err(Exit::failure(why));
         }
     }
-    trusted::hand_over_folder(&options.data_dir, &user).map_err(Exit::failure)?;
-    if let Some(file) = &log.file {
-        trusted::hand_over_file(file, &user).map_err(Exit::failure)?;
+    let folder = trusted::hand_over_folder(&options.data_dir, &user);
+    let file = log.file.as_deref();
+    let file = file.map_or(Ok(()), |file| trusted::hand_over_file(file, &user));
+    for problem in [folder, file].into_iter().filter_map(Result::err) {
+        // A daemon whose folder cannot be written runs from memory, and one whose log cannot be opened says so.
+        notes.push(format!(
+            "--user: user {} does not get it: {problem}",
+            user.name
+        ));
     }
     let socket = bind_socket(options, notes);
     start_helper(options, run_as.root_plugins).map_err(Exit::failure)?;
     privileges::name_in_environment(&user);
     privileges::become_user(&user).map_err(Exit::failure)?;
-    notes.push(format!(
-        "gpud runs as user {}, without capabilities; a helper of root's opens the kernel log and runs what needs root",
-        user.name
-    ));
     Ok(socket)
 }
 

@@ -229,7 +229,8 @@ mod tests {
         #[test]
         fn any_bytes_are_read_or_refused(bytes in any::<Vec<u8>>()) {
             if let Ok(request) = Request::parse(&bytes) {
-                prop_assert_eq!(&request.to_bytes()[4..], bytes.as_slice());
+                let written = request.to_bytes();
+                prop_assert_eq!(&written[4..], bytes.as_slice());
             }
         }
     }

@@ -125,7 +125,7 @@ async fn it_ends_with_the_daemon_and_takes_what_runs_with_it() {
         pid.display()
     );
     let allowed = Allowed {
-        scripts: scripts(&[&text], Duration::from_secs(600)),
+        scripts: scripts(&[text.as_str()], Duration::from_secs(600)),
         ..Allowed::default()
     };
     let (helper, serving) = helper(allowed);
