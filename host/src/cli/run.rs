@@ -25,7 +25,7 @@ use crate::{
     component::builtin,
     daemon::{self, Options, Selection},
     exports,
-    node::{local_socket::BoundSocket, process},
+    node::{local_socket::BoundSocket, process, root_helper},
     runtime::Compiler,
     service::{Service, signals},
     store::{Location, STATE_FILE, StoreOptions},
@@ -52,7 +52,9 @@ pub async fn run(
         tracing::warn!("{warning}");
     }
     tracing::info!(version = VERSION, data_dir = %options.data_dir.display(), "starting gpud");
-    if let Some(run_as) = &options.run_as {
+    if let Some(run_as) = &options.run_as
+        && root_helper::connection().is_some()
+    {
         tracing::info!(
             user = run_as.user,
             "gpud has given up root; what needs it is asked of a helper"

@@ -85,7 +85,7 @@ pub fn prepare(invocation: &mut Invocation) -> Result<Option<BoundSocket>, Exit>
     for problem in [folder, file].into_iter().filter_map(Result::err) {
         // A daemon whose folder cannot be written runs from memory, and one whose log cannot be opened says so.
         notes.push(format!(
-            "--user: user {} does not get it: {problem}",
+            "--user: what gpud writes is not given to user {}: {problem}",
             user.name
         ));
     }
