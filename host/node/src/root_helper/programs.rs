@@ -91,4 +91,20 @@ mod tests {
             assert_eq!(is_listed(name, arguments), expected, "{line}");
         }
     }
+
+    /// A checker that asks in other words is run as the daemon's user, and fails.
+    #[test]
+    fn the_words_are_those_of_the_checkers() {
+        let sources = [
+            include_str!("../../../../builtin-plugins/smart/src/lib.rs"),
+            include_str!("../../../../builtin-plugins/ipmi/src/lib.rs"),
+        ]
+        .concat();
+        for (program, words) in PROGRAMS {
+            for word in std::iter::once(program).chain(words.iter()) {
+                let is_there = *word == DISK || sources.contains(&format!("\"{word}\""));
+                assert!(is_there, "{program}: {word}");
+            }
+        }
+    }
 }
